@@ -1,0 +1,104 @@
+package svc
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code names a kind of refusal. Codes are part of the contract: they are what
+// a program looks at, while messages are for people.
+type Code string
+
+// The codes of the standard refusals, and those a caller may want to tell
+// apart from them.
+const (
+	CodeValidation        Code = "validation_failed"
+	CodeUnauthorized      Code = "unauthorized"
+	CodeForbiddenOrigin   Code = "forbidden_origin"
+	CodeNotFound          Code = "not_found"
+	CodeConflict          Code = "conflict"
+	CodeInternal          Code = "internal"
+	CodeUnavailable       Code = "unavailable"
+	CodeMethodNotAllowed  Code = "method_not_allowed"
+	CodeTooLarge          Code = "body_too_large"
+	CodeUnsupportedMedia  Code = "unsupported_media_type"
+	CodePrecondition      Code = "precondition_failed"
+	CodeProjectArchived   Code = "project_archived"
+	CodeHasChildren       Code = "has_children"
+	CodeActiveRuns        Code = "active_runs"
+	CodeInvalidTaskKind   Code = "invalid_task_kind"
+	CodeUnknownProvider   Code = "unknown_provider"
+	CodeRunNotActive      Code = "run_not_active"
+	CodeRunNotRunning     Code = "run_not_running"
+	CodeNoSnapshot        Code = "no_snapshot"
+	CodeLeaseHeld         Code = "lease_held"
+	CodeInvalidKeys       Code = "invalid_keys"
+	CodeHostNotConnected  Code = "host_not_connected"
+	CodeCapabilityMissing Code = "capability_missing"
+	CodeHostNotFound      Code = "host_not_found"
+	CodeMissingAttempt    Code = "missing_attempt"
+	CodeInvalidAttempt    Code = "invalid_attempt"
+	CodeIdempotency       Code = "idempotency_key_reused"
+)
+
+// Error is the one error type that a user may see. Anything else is internal
+// and its text never leaves the process.
+type Error struct {
+	Code    Code
+	Message string         // for a person: what happened and what to try
+	Details map[string]any // for a program; nil when there is nothing to add
+	Err     error          // the cause, for the operator's log only
+}
+
+// Error is the message, with the cause behind it when there is one.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Message + ": " + e.Err.Error()
+	}
+	return e.Message
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf makes an Error without details.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// With returns a copy that carries one more detail.
+func (e *Error) With(key string, value any) *Error {
+	c := *e
+	c.Details = make(map[string]any, len(e.Details)+1)
+	for k, v := range e.Details {
+		c.Details[k] = v
+	}
+	c.Details[key] = value
+	return &c
+}
+
+// Because returns a copy that carries its cause.
+func (e *Error) Because(err error) *Error {
+	c := *e
+	c.Err = err
+	return &c
+}
+
+// NotFound says that no record of that noun has that id.
+func NotFound(noun, id string) *Error {
+	return Errorf(CodeNotFound, "no %s %q", noun, id)
+}
+
+// CodeOf is the code of the first Error in the chain, CodeInternal for any
+// other error and "" for nil.
+func CodeOf(err error) Code {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Code
+	default:
+		return CodeInternal
+	}
+}

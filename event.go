@@ -1,0 +1,143 @@
+package svc
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Topic names what an event tells.
+type Topic string
+
+// Every topic that the journal knows.
+const (
+	TopicProjectCreated  Topic = "project.created"
+	TopicProjectUpdated  Topic = "project.updated"
+	TopicProjectArchived Topic = "project.archived"
+
+	TopicItemCreated    Topic = "work_item.created"
+	TopicItemUpdated    Topic = "work_item.updated"
+	TopicItemStatus     Topic = "work_item.status_changed"
+	TopicItemReparented Topic = "work_item.reparented"
+	TopicItemDeleted    Topic = "work_item.deleted"
+
+	TopicRunCreated       Topic = "run.created"
+	TopicRunSpawning      Topic = "run.spawning"
+	TopicRunStarted       Topic = "run.started"
+	TopicRunFinished      Topic = "run.finished"
+	TopicRunFailed        Topic = "run.failed"
+	TopicRunStopped       Topic = "run.stopped"
+	TopicRunRequeued      Topic = "run.requeued"
+	TopicRunSignal        Topic = "run.signal_received"
+	TopicRunOutput        Topic = "run.output_appended"
+	TopicRunLeaseAcquired Topic = "run.lease_acquired"
+	TopicRunLeaseReleased Topic = "run.lease_released"
+	TopicRunOrphan        Topic = "run.orphan_detected"
+
+	TopicWorkerRegistered  Topic = "worker.registered"
+	TopicWorkerOffline     Topic = "worker.offline"
+	TopicWorkerSuspect     Topic = "worker.instance_suspect"
+	TopicWorkerReinstalled Topic = "worker.instance_reinstalled"
+	TopicWorkerProviders   Topic = "worker.providers_changed"
+
+	TopicHostCreated Topic = "host.created"
+	TopicHostUpdated Topic = "host.updated"
+	TopicHostDeleted Topic = "host.deleted"
+)
+
+// Topics lists every topic.
+var Topics = []Topic{
+	TopicProjectCreated, TopicProjectUpdated, TopicProjectArchived,
+	TopicItemCreated, TopicItemUpdated, TopicItemStatus, TopicItemReparented, TopicItemDeleted,
+	TopicRunCreated, TopicRunSpawning, TopicRunStarted, TopicRunFinished, TopicRunFailed, TopicRunStopped,
+	TopicRunRequeued, TopicRunSignal, TopicRunOutput, TopicRunLeaseAcquired, TopicRunLeaseReleased, TopicRunOrphan,
+	TopicWorkerRegistered, TopicWorkerOffline, TopicWorkerSuspect, TopicWorkerReinstalled, TopicWorkerProviders,
+	TopicHostCreated, TopicHostUpdated, TopicHostDeleted,
+}
+
+// Event is one line of the journal.
+type Event struct {
+	Seq       int64           `json:"seq" doc:"Grows by one with every event, in commit order"`
+	Topic     Topic           `json:"topic"`
+	Payload   json.RawMessage `json:"payload"`
+	CreatedAt Time            `json:"created_at"`
+}
+
+// Draft is an event that has no number yet: it gets one when its transaction
+// commits.
+type Draft struct {
+	Topic   Topic
+	Payload map[string]any
+}
+
+// Globs is a topic filter: an event passes when any glob fits. None lets
+// everything pass.
+type Globs []string
+
+const maxGlob = 100
+
+// ParseGlobs checks a filter: topics in which * stands for any characters.
+func ParseGlobs(globs []string) (Globs, error) {
+	if len(globs) > 50 {
+		return nil, Invalid("topic", "is given %d times; at most 50 are allowed", len(globs))
+	}
+	for _, g := range globs {
+		if g == "" || len(g) > maxGlob {
+			return nil, Invalid("topic", "must have 1 to %d characters", maxGlob)
+		}
+		for _, c := range g {
+			if (c < 'a' || c > 'z') && c != '.' && c != '_' && c != '*' {
+				return nil, Invalid("topic", "%q is not a topic or a glob such as run.*", g)
+			}
+		}
+	}
+	return globs, nil
+}
+
+// Match says whether the filter lets a topic pass.
+func (g Globs) Match(t Topic) bool {
+	if len(g) == 0 {
+		return true
+	}
+	for _, glob := range g {
+		if matchGlob(glob, string(t)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Expand is the list of known topics that pass, nil when all do.
+func (g Globs) Expand() []Topic {
+	if len(g) == 0 {
+		return nil
+	}
+	out := []Topic{}
+	for _, t := range Topics {
+		if g.Match(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// matchGlob walks the pieces between the stars: the first is a prefix, the last
+// a suffix, the others are found leftmost in between.
+func matchGlob(glob, s string) bool {
+	pieces := strings.Split(glob, "*")
+	if len(pieces) == 1 {
+		return glob == s
+	}
+	first, last := pieces[0], pieces[len(pieces)-1]
+	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
+		return false
+	}
+	s = s[len(first) : len(s)-len(last)]
+	for _, p := range pieces[1 : len(pieces)-1] {
+		i := strings.Index(s, p)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(p):]
+	}
+	return true
+}

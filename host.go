@@ -1,0 +1,128 @@
+package svc
+
+import "time"
+
+// HostStatus is what is known of a host. It never goes back to registered.
+type HostStatus string
+
+// The statuses of a host. Disabled is sticky: only enable ends it.
+const (
+	HostRegistered HostStatus = "registered"
+	HostOnline     HostStatus = "online"
+	HostOffline    HostStatus = "offline"
+	HostDisabled   HostStatus = "disabled"
+)
+
+// ProviderReport is what a worker found when it looked for a provider.
+type ProviderReport struct {
+	Available bool   `json:"available"`
+	Version   string `json:"version,omitempty"`
+	Reason    string `json:"reason,omitempty" doc:"Why it is not available"`
+}
+
+// Host is a machine that can be given runs.
+type Host struct {
+	ID                string                    `json:"id" doc:"UUID"`
+	Name              string                    `json:"name" doc:"Unique; what a worker registers as"`
+	Status            HostStatus                `json:"status" enum:"registered,online,offline,disabled"`
+	Platform          string                    `json:"platform"`
+	LastSeenAt        *Time                     `json:"last_seen_at" doc:"The last heartbeat; null: never"`
+	InstanceID        *string                   `json:"instance_id" doc:"The pinned worker process identity; null: none yet"`
+	InstanceSuspect   bool                      `json:"instance_suspect" doc:"A second identity was seen; no new runs until cleared"`
+	SuspectInstanceID *string                   `json:"suspect_instance_id"`
+	MaxRuns           *int                      `json:"max_runs" doc:"Null: no limit"`
+	Labels            map[string]string         `json:"labels" nullable:"false"`
+	ActiveRuns        int                       `json:"active_runs" doc:"Runs with a session that may be alive"`
+	Providers         map[string]ProviderReport `json:"providers" nullable:"false" doc:"What the worker last reported"`
+	WorkerVersion     string                    `json:"worker_version"`
+	CreatedAt         Time                      `json:"created_at"`
+	UpdatedAt         Time                      `json:"updated_at"`
+	Version           int64                     `json:"-"`
+
+	LastDispatchAt *Time `json:"-"`
+	OfflineSince   *Time `json:"-"` // nil while it is not offline
+}
+
+// NewHost is what a caller gives to make one.
+type NewHost struct {
+	Name    string
+	Labels  map[string]string
+	MaxRuns *int
+}
+
+// MaxRunsChange sets or, with nil, lifts the limit.
+type MaxRunsChange struct{ Max *int }
+
+// HostPatch changes what is not nil.
+type HostPatch struct {
+	Name    *string
+	Labels  *map[string]string
+	MaxRuns *MaxRunsChange
+}
+
+// Validate names every field that is wrong.
+func (n NewHost) Validate() error {
+	return HostPatch{Name: &n.Name, Labels: &n.Labels, MaxRuns: &MaxRunsChange{n.MaxRuns}}.Validate()
+}
+
+// Validate names every field that is wrong.
+func (p HostPatch) Validate() error {
+	var bad Problems
+	if p.Name != nil {
+		bad.line("name", *p.Name, 1, maxName)
+	}
+	if p.MaxRuns != nil && p.MaxRuns.Max != nil && (*p.MaxRuns.Max < 0 || *p.MaxRuns.Max > 100_000) {
+		bad.Add("max_runs", "must be 0 to 100000, or null for no limit")
+	}
+	if p.Labels != nil {
+		if len(*p.Labels) > 100 {
+			bad.Add("labels", "has %d entries; at most 100 are allowed", len(*p.Labels))
+		}
+		for k, v := range *p.Labels {
+			bad.line("labels", k, 1, 100)
+			bad.line("labels", v, 0, 500)
+		}
+	}
+	return bad.Err()
+}
+
+// Fresh says whether a heartbeat at seen still counts as alive at now. A host
+// that was never seen is not.
+func Fresh(seen *Time, now Time, offlineAfter time.Duration) bool {
+	return seen != nil && now.Sub(*seen) <= offlineAfter
+}
+
+// Dispatchable says whether the host may be given new runs, uplink aside.
+func (h Host) Dispatchable() bool { return h.Status == HostOnline && !h.InstanceSuspect }
+
+// Beat is what one heartbeat does to a host: the status it brings and the
+// topics it journals. The pinned identity changes only after a silence.
+func (h *Host) Beat(instance string, now Time, offlineAfter time.Duration) []Topic {
+	var topics []Topic
+	previous := h.LastSeenAt
+	switch {
+	case h.InstanceID == nil:
+		h.InstanceID = &instance
+	case *h.InstanceID == instance:
+	case !Fresh(previous, now, offlineAfter):
+		h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID = &instance, false, nil
+		topics = append(topics, TopicWorkerReinstalled)
+	default:
+		h.SuspectInstanceID = &instance
+		if !h.InstanceSuspect {
+			h.InstanceSuspect = true
+			topics = append(topics, TopicWorkerSuspect)
+		}
+	}
+	h.LastSeenAt = &now
+	if h.Status == HostRegistered || h.Status == HostOffline {
+		h.Status, h.OfflineSince = HostOnline, nil
+		topics = append(topics, TopicWorkerRegistered)
+	}
+	return topics
+}
+
+// EventPayload is the part of an event that every worker.* topic carries.
+func (h Host) EventPayload() map[string]any {
+	return map[string]any{"host_id": h.ID, "name": h.Name, "status": h.Status}
+}

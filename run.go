@@ -1,0 +1,233 @@
+package svc
+
+import (
+	"strings"
+	"time"
+)
+
+// RunStatus is where a run stands. Terminal statuses are final for their
+// attempt; a restart begins the next attempt at pending.
+type RunStatus string
+
+// The statuses of a run.
+const (
+	RunPending  RunStatus = "pending"  // admitted, waits for a host
+	RunSpawning RunStatus = "spawning" // given to a host, not yet started
+	RunRunning  RunStatus = "running"  // the wrapper said started
+	RunExited   RunStatus = "exited"   // the wrapper ended with 0
+	RunFailed   RunStatus = "failed"   // ended badly, or never began
+	RunStopped  RunStatus = "stopped"  // someone stopped it
+)
+
+// RunStatuses lists every status.
+var RunStatuses = []RunStatus{RunPending, RunSpawning, RunRunning, RunExited, RunFailed, RunStopped}
+
+// Active says whether the attempt may still change its status.
+func (s RunStatus) Active() bool { return s == RunPending || s == RunSpawning || s == RunRunning }
+
+// RestartPolicy says which ends begin another attempt.
+type RestartPolicy string
+
+// The three policies.
+const (
+	RestartNever     RestartPolicy = "never"
+	RestartOnFailure RestartPolicy = "on_failure"
+	RestartAlways    RestartPolicy = "always"
+)
+
+// FailureReason says why a run failed without any word from a wrapper or hook.
+type FailureReason string
+
+// The reasons: the first two at the dispatch timeout, the third when a host
+// stayed away past [runs] lost_after.
+const (
+	ReasonNoEligibleHost  FailureReason = "no_eligible_host"
+	ReasonDispatchTimeout FailureReason = "dispatch_timeout"
+	ReasonHostLost        FailureReason = "host_lost"
+)
+
+// Result is what a provider's hook says came out of the work.
+type Result string
+
+// The results of a completed signal.
+const (
+	ResultSuccess        Result = "success"
+	ResultPartialSuccess Result = "partial_success"
+	ResultUserRejected   Result = "user_rejected"
+)
+
+// Run is one execution of a provider's tool for a task.
+type Run struct {
+	ID              string            `json:"id" doc:"UUID, random"`
+	TaskID          string            `json:"task_id"`
+	ProjectID       string            `json:"project_id"`
+	Provider        string            `json:"provider"`
+	SessionName     string            `json:"session_name" doc:"svc- and the first 8 characters of the id"`
+	Status          RunStatus         `json:"status" enum:"pending,spawning,running,exited,failed,stopped"`
+	Attempt         int               `json:"attempt" doc:"Incarnation, from 1; a restart adds one"`
+	HostID          *string           `json:"host_id" doc:"The host that was given this attempt; null before"`
+	PinnedHostID    *string           `json:"pinned_host_id" doc:"The host the caller asked for; null: any"`
+	Prompt          string            `json:"prompt"`
+	Args            []string          `json:"args" nullable:"false"`
+	Model           string            `json:"model"`
+	Cwd             string            `json:"cwd" doc:"Empty: the project's, then the worker's"`
+	Env             map[string]string `json:"env" nullable:"false"`
+	RestartPolicy   RestartPolicy     `json:"restart_policy" enum:"never,on_failure,always"`
+	MaxRestarts     int               `json:"max_restarts"`
+	FailureReason   *FailureReason    `json:"failure_reason" doc:"Set when it failed without a word from wrapper or hook"`
+	ExitCode        *int              `json:"exit_code"`
+	Error           *string           `json:"error" doc:"What a failed signal said"`
+	Result          *Result           `json:"result" enum:"success,partial_success,user_rejected"`
+	ResultReason    *string           `json:"result_reason"`
+	LastProgressSeq int64             `json:"last_progress_seq" doc:"Highest applied seq of this attempt"`
+	ProgressMessage *string           `json:"progress_message"`
+	ProgressPercent *int              `json:"progress_percent"`
+	NeedsInput      bool              `json:"needs_input" doc:"A hook said that the agent waits for a person"`
+	LastOutputAt    *Time             `json:"last_output_at"`
+	PendingSince    Time              `json:"pending_since" doc:"When it last became pending"`
+	NextDispatchAt  *Time             `json:"next_dispatch_at" doc:"Not given to a host before; null: at once"`
+	StartedAt       *Time             `json:"started_at"`
+	EndedAt         *Time             `json:"ended_at"`
+	SessionEndedAt  *Time             `json:"session_ended_at" doc:"Null while the session may still be alive"`
+	CreatedAt       Time              `json:"created_at"`
+	UpdatedAt       Time              `json:"updated_at"`
+	Version         int64             `json:"-"`
+
+	// What the orchestrator keeps for itself.
+	TaskManualMarks int64    `json:"-"` // the task's ManualMarks when the run was made
+	Matched         bool     `json:"-"` // a host fitted at some moment since PendingSince
+	Refused         []string `json:"-"` // hosts that said no to this attempt
+	Acked           bool     `json:"-"` // the host confirmed this attempt
+	DispatchedAt    *Time    `json:"-"` // the claim of this attempt
+}
+
+// NewRun is what a caller gives to make one.
+type NewRun struct {
+	TaskID        string
+	Provider      string
+	HostID        *string
+	Prompt        string
+	Args          []string
+	Model         string
+	Cwd           string
+	Env           map[string]string
+	RestartPolicy RestartPolicy // empty: never
+	MaxRestarts   *int          // nil: DefaultMaxRestarts
+}
+
+// DefaultMaxRestarts bounds the attempts when the caller does not say.
+const DefaultMaxRestarts = 3
+
+const (
+	maxPrompt   = 1 << 20
+	maxArgs     = 1000
+	maxRestarts = 1_000_000
+)
+
+// Validate names every field that is wrong.
+func (n NewRun) Validate() error {
+	var bad Problems
+	if !IsID(n.TaskID) {
+		bad.Add("task_id", "must be the id of a task or subtask")
+	}
+	bad.line("provider", n.Provider, 1, 100)
+	if n.HostID != nil && !IsID(*n.HostID) {
+		bad.Add("host_id", "must be the id of a host, or null")
+	}
+	bad.text("prompt", n.Prompt, maxPrompt)
+	if len(n.Args) > maxArgs {
+		bad.Add("args", "has %d elements; at most %d are allowed", len(n.Args), maxArgs)
+	}
+	for _, a := range n.Args {
+		bad.text("args", a, 0)
+	}
+	bad.line("model", n.Model, 0, 200)
+	bad.line("cwd", n.Cwd, 0, maxCwd)
+	for k, v := range n.Env {
+		if k == "" || strings.ContainsAny(k, "=\x00") {
+			bad.Add("env", "%q is not the name of a variable", k)
+		}
+		if strings.HasPrefix(k, "SVC_") {
+			bad.Add("env", "%s: names that begin with SVC_ are the orchestrator's own", k)
+		}
+		bad.text("env", k, 0)
+		bad.text("env", v, 0)
+	}
+	if n.RestartPolicy != "" {
+		oneOf(&bad, "restart_policy", n.RestartPolicy, RestartNever, RestartOnFailure, RestartAlways)
+	}
+	if m := n.MaxRestarts; m != nil && (*m < 0 || *m > maxRestarts) {
+		bad.Add("max_restarts", "must be 0 to %d", maxRestarts)
+	}
+	return bad.Err()
+}
+
+// SessionOpen says whether a session of the current attempt may be alive: the
+// host counts such a run as active even when its status is terminal.
+func (r *Run) SessionOpen() bool {
+	switch {
+	case r.Status == RunSpawning || r.Status == RunRunning:
+		return true
+	case r.Status == RunPending:
+		return false
+	default:
+		return r.HostID != nil && r.SessionEndedAt == nil
+	}
+}
+
+// MayRestart says whether the policy asks for another attempt after the one
+// that just ended. A stop and a missing host never do.
+func (r *Run) MayRestart() bool {
+	if r.Attempt > r.MaxRestarts {
+		return false
+	}
+	if r.FailureReason != nil && *r.FailureReason == ReasonNoEligibleHost {
+		return false
+	}
+	switch r.RestartPolicy {
+	case RestartAlways:
+		return r.Status == RunFailed || r.Status == RunExited
+	case RestartOnFailure:
+		return r.Status == RunFailed
+	default:
+		return false
+	}
+}
+
+// Requeue begins the next attempt: pending again, its own seq and its own ends.
+// What the last attempt said stays in the journal.
+func (r *Run) Requeue(now, nextDispatch Time) {
+	r.Status = RunPending
+	r.Attempt++
+	r.PendingSince = now
+	r.NextDispatchAt = &nextDispatch
+	r.HostID, r.DispatchedAt, r.Acked, r.Matched, r.Refused = nil, nil, false, false, nil
+	r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason = nil, nil, nil, nil, nil
+	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput = 0, nil, nil, false
+	r.StartedAt, r.EndedAt, r.SessionEndedAt = nil, nil, nil
+}
+
+// The back-off between attempts.
+const (
+	backoffFirst = 2 * time.Second
+	backoffMost  = 5 * time.Minute
+)
+
+// RestartDelay is how long the attempt after this one waits: 2 s doubling to
+// 5 min, spread by jitter in [0, 1) over the upper half.
+func RestartDelay(attempt int, jitter float64) time.Duration {
+	d := backoffMost
+	if attempt < 9 {
+		d = min(backoffFirst<<max(attempt-1, 0), backoffMost)
+	}
+	return d/2 + time.Duration(jitter*float64(d/2))
+}
+
+// EventPayload is the part of an event that every run.* topic carries.
+func (r *Run) EventPayload() map[string]any {
+	p := map[string]any{"run_id": r.ID, "attempt": r.Attempt, "task_id": r.TaskID, "project_id": r.ProjectID, "status": r.Status}
+	if r.HostID != nil {
+		p["host_id"] = *r.HostID
+	}
+	return p
+}

@@ -1,0 +1,187 @@
+package svc
+
+import "math"
+
+// SignalKind says what a signal reports.
+type SignalKind string
+
+// The kinds. All but progress are one-shot: applied once per attempt.
+const (
+	SignalStarted   SignalKind = "started"
+	SignalFinished  SignalKind = "finished"
+	SignalCompleted SignalKind = "completed"
+	SignalFailed    SignalKind = "failed"
+	SignalProgress  SignalKind = "progress"
+)
+
+// SignalSource says who reports.
+type SignalSource string
+
+// The sources. A manual signal never comes from outside: user actions are
+// turned into one inside the orchestrator.
+const (
+	FromWrapper SignalSource = "wrapper"
+	FromHook    SignalSource = "provider-hook"
+	FromUser    SignalSource = "manual"
+)
+
+// Signal is a report about one attempt of a run. Which payload fields count
+// depends on the kind.
+type Signal struct {
+	RunID   string
+	Kind    SignalKind
+	Attempt int
+	Seq     int64 // progress only
+	Source  SignalSource
+
+	ExitCode   int    // finished
+	Reason     string // finished and completed; may be empty
+	Result     Result // completed
+	Error      string // failed
+	Message    string // progress
+	Percent    *int   // progress; nil: not said
+	NeedsInput bool   // progress
+	PID        *int   // started; nil: not said
+	Timestamp  Time   // the sender's clock: kept as evidence, never compared
+	NoAttempt  bool   // the sender named none; Attempt is then meaningless
+	Via        string // which door it came through, as evidence
+}
+
+// Outcome is what became of a signal. Every outcome means "delivered".
+type Outcome string
+
+// The outcomes.
+const (
+	Applied     Outcome = "applied"
+	Duplicate   Outcome = "duplicate"
+	DeadAttempt Outcome = "dead_attempt"
+	StaleSeq    Outcome = "stale_seq"
+	Superseded  Outcome = "superseded"
+)
+
+// Validate names every field that is wrong. It does not look at the attempt:
+// only the run's row can judge that.
+func (s Signal) Validate() error {
+	var bad Problems
+	oneOf(&bad, "kind", s.Kind, SignalStarted, SignalFinished, SignalCompleted, SignalFailed, SignalProgress)
+	oneOf(&bad, "source", s.Source, FromWrapper, FromHook)
+	switch s.Kind {
+	case SignalFinished:
+		if s.ExitCode < math.MinInt32 || s.ExitCode > math.MaxInt32 {
+			bad.Add("payload.exit_code", "is out of range")
+		}
+	case SignalCompleted:
+		oneOf(&bad, "payload.result", s.Result, ResultSuccess, ResultPartialSuccess, ResultUserRejected)
+		if s.Result == ResultPartialSuccess && s.Reason == "" {
+			bad.Add("payload.reason", "is required for partial_success")
+		}
+	case SignalProgress:
+		if s.Percent != nil && (*s.Percent < 0 || *s.Percent > 255) {
+			bad.Add("payload.percent", "must be 0 to 255")
+		}
+	}
+	bad.text("payload.reason", s.Reason, maxDescription)
+	bad.text("payload.error", s.Error, maxDescription)
+	bad.text("payload.message", s.Message, maxDescription)
+	return bad.Err()
+}
+
+// Verdict is what an accepted signal does beyond the run's own fields.
+type Verdict struct {
+	Outcome    Outcome
+	Topic      Topic // empty: nothing is journaled
+	EndSession bool  // the attempt is over but its session may be alive
+}
+
+// Apply changes the run as a signal of its current attempt asks. The caller has
+// passed the guard (attempt, dedup, seq) before.
+func (r *Run) Apply(s Signal, now Time) Verdict {
+	switch s.Kind {
+	case SignalStarted:
+		return r.applyStarted(now)
+	case SignalFinished:
+		return r.applyFinished(s, now)
+	case SignalFailed:
+		return r.applyFailed(s, now)
+	case SignalCompleted:
+		r.Result, r.ResultReason = &s.Result, nil
+		if s.Reason != "" {
+			r.ResultReason = &s.Reason
+		}
+		return Verdict{Outcome: Applied, Topic: TopicRunSignal}
+	default:
+		return r.applyProgress(s)
+	}
+}
+
+func (r *Run) applyStarted(now Time) Verdict {
+	t, ok := Next(r.Status, OnStarted)
+	if !ok {
+		return Verdict{Outcome: Superseded, EndSession: r.Status == RunStopped}
+	}
+	r.Status, r.StartedAt, r.Acked = t.To, &now, true
+	return Verdict{Outcome: Applied, Topic: t.Topic}
+}
+
+func (r *Run) applyFinished(s Signal, now Time) Verdict {
+	code := s.ExitCode
+	on := OnExitNonZero
+	if code == 0 {
+		on = OnExitZero
+	}
+	r.ExitCode, r.SessionEndedAt, r.NeedsInput = &code, &now, false
+	t, ok := Next(r.Status, on)
+	if !ok {
+		// failed came first: its run.failed stands for this attempt
+		return Verdict{Outcome: Superseded}
+	}
+	r.Status = t.To
+	if r.EndedAt == nil {
+		r.EndedAt = &now
+	}
+	return Verdict{Outcome: Applied, Topic: t.Topic}
+}
+
+func (r *Run) applyFailed(s Signal, now Time) Verdict {
+	t, ok := Next(r.Status, OnFailed)
+	if !ok {
+		return Verdict{Outcome: Superseded}
+	}
+	r.Status, r.Error, r.EndedAt, r.NeedsInput = t.To, &s.Error, &now, false
+	if s.Source == FromWrapper { // a spawn failure: there is no session
+		r.SessionEndedAt = &now
+	}
+	return Verdict{Outcome: Applied, Topic: t.Topic, EndSession: r.SessionEndedAt == nil}
+}
+
+func (r *Run) applyProgress(s Signal) Verdict {
+	r.LastProgressSeq = s.Seq
+	r.ProgressMessage, r.ProgressPercent = &s.Message, s.Percent
+	r.NeedsInput = s.NeedsInput && r.Status.Active()
+	return Verdict{Outcome: Applied, Topic: TopicRunSignal}
+}
+
+// Stop is the manual signal: it ends the attempt at once, whatever its session
+// does. A run that is not active cannot be stopped.
+func (r *Run) Stop(now Time) (Verdict, error) {
+	t, ok := Next(r.Status, OnStop)
+	if !ok {
+		return Verdict{}, Errorf(CodeRunNotActive, "run is %s; only a pending, spawning or running run can be stopped", r.Status).
+			With("status", r.Status)
+	}
+	if r.Status == RunPending {
+		r.SessionEndedAt = &now // there never was one
+	}
+	r.Status, r.EndedAt, r.NeedsInput, r.NextDispatchAt = t.To, &now, false, nil
+	return Verdict{Outcome: Applied, Topic: t.Topic, EndSession: r.SessionEndedAt == nil}, nil
+}
+
+// Fail ends an attempt of which nobody reported anything.
+func (r *Run) Fail(on Trigger, why FailureReason, now Time) (Verdict, bool) {
+	t, ok := Next(r.Status, on)
+	if !ok {
+		return Verdict{}, false
+	}
+	r.Status, r.FailureReason, r.EndedAt, r.NeedsInput, r.NextDispatchAt = t.To, &why, &now, false, nil
+	return Verdict{Outcome: Applied, Topic: t.Topic, EndSession: r.HostID != nil}, true
+}

@@ -1,0 +1,40 @@
+package svc
+
+import (
+	"fmt"
+	"time"
+)
+
+// Time is an instant in milliseconds since 1970, as it is stored and compared.
+// On the wire it is RFC 3339 in UTC with milliseconds and Z.
+type Time int64
+
+const wireTime = "2006-01-02T15:04:05.000Z"
+
+// TimeOf cuts a time to milliseconds.
+func TimeOf(t time.Time) Time { return Time(t.UnixMilli()) }
+
+// Std is the standard library's form, in UTC.
+func (t Time) Std() time.Time { return time.UnixMilli(int64(t)).UTC() }
+
+// Add is the instant d later.
+func (t Time) Add(d time.Duration) Time { return t + Time(d.Milliseconds()) }
+
+// Sub is the time from u to t.
+func (t Time) Sub(u Time) time.Duration { return time.Duration(t-u) * time.Millisecond }
+
+// String is the form on the wire.
+func (t Time) String() string { return t.Std().Format(wireTime) }
+
+// MarshalText writes the form on the wire.
+func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads any ISO 8601 time in UTC, with or without fractions.
+func (t *Time) UnmarshalText(b []byte) error {
+	v, err := time.Parse(time.RFC3339Nano, string(b))
+	if err != nil {
+		return fmt.Errorf("%q is not an RFC 3339 time", b)
+	}
+	*t = TimeOf(v)
+	return nil
+}

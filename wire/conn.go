@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/coder/websocket"
+)
+
+// Conn carries frames in both directions. Read and Write may be called from
+// different goroutines, each from one at a time.
+type Conn interface {
+	Read(ctx context.Context) ([]byte, error)
+	Write(ctx context.Context, frame []byte) error
+	// Close ends the connection and says why. It may be called more than once.
+	Close(reason string) error
+}
+
+// WebSocket makes a Conn of an open socket.
+func WebSocket(c *websocket.Conn) Conn {
+	c.SetReadLimit(MaxFrame)
+	return socket{c}
+}
+
+type socket struct{ c *websocket.Conn }
+
+func (s socket) Read(ctx context.Context) ([]byte, error) {
+	_, b, err := s.c.Read(ctx)
+	return b, err
+}
+
+func (s socket) Write(ctx context.Context, b []byte) error {
+	return s.c.Write(ctx, websocket.MessageText, b)
+}
+
+func (s socket) Close(reason string) error {
+	if len(reason) > 120 { // a close frame has room for 125 bytes
+		reason = reason[:120]
+	}
+	return s.c.Close(websocket.StatusNormalClosure, reason)
+}
+
+// ErrClosed is what the ends of a closed Pipe answer.
+var ErrClosed = errors.New("connection is closed")
+
+// Pipe is a connected pair in memory, for tests of either side without a
+// network.
+func Pipe() (Conn, Conn) {
+	ab, ba := make(chan []byte), make(chan []byte)
+	done := make(chan struct{})
+	once := &sync.Once{}
+	return &pipeEnd{in: ba, out: ab, done: done, once: once}, &pipeEnd{in: ab, out: ba, done: done, once: once}
+}
+
+type pipeEnd struct {
+	in   <-chan []byte
+	out  chan<- []byte
+	done chan struct{}
+	once *sync.Once
+}
+
+func (p *pipeEnd) Read(ctx context.Context) ([]byte, error) {
+	select {
+	case b := <-p.in:
+		return b, nil
+	case <-p.done:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pipeEnd) Write(ctx context.Context, b []byte) error {
+	select {
+	case p.out <- append([]byte(nil), b...):
+		return nil
+	case <-p.done:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *pipeEnd) Close(string) error {
+	p.once.Do(func() { close(p.done) })
+	return nil
+}

@@ -1,0 +1,141 @@
+package wire
+
+import "svc"
+
+// Frames from the orchestrator to a worker.
+
+// HeartbeatAck answers a heartbeat.
+type HeartbeatAck struct {
+	Timestamp svc.Time `json:"timestamp"`
+}
+
+// RunDispatch gives a worker an attempt of a run. A worker that knows the
+// (run_id, attempt) already starts nothing and acknowledges again.
+type RunDispatch struct {
+	RunID       string            `json:"run_id"`
+	TaskID      string            `json:"task_id"`
+	Provider    string            `json:"provider"`
+	SessionName string            `json:"session_name"`
+	Attempt     int               `json:"attempt"`
+	Cwd         string            `json:"cwd"` // empty: the worker's own default
+	Prompt      string            `json:"prompt,omitempty"`
+	Args        []string          `json:"args,omitempty"`
+	Model       string            `json:"model,omitempty"`
+	Env         map[string]string `json:"env,omitempty"`
+	SignalToken string            `json:"signal_token,omitempty"` // good for signals of this run alone
+	ProjectSlug string            `json:"project_slug,omitempty"`
+}
+
+// Error tells a worker what was wrong with a frame it sent.
+type Error struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// RunStop asks a worker to end an attempt's session (capability stop).
+type RunStop struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+	Reason  string `json:"reason"`
+}
+
+// Keys asks a worker to type into a session (capability keys).
+type Keys struct {
+	RequestID string   `json:"request_id"`
+	RunID     string   `json:"run_id"`
+	Attempt   int      `json:"attempt"`
+	Keys      []string `json:"keys"`
+}
+
+// AttachOpen asks a worker to relay a session's terminal (capability attach).
+type AttachOpen struct {
+	AttachID string `json:"attach_id"`
+	RunID    string `json:"run_id"`
+	Attempt  int    `json:"attempt"`
+	Rows     int    `json:"rows"`
+	Cols     int    `json:"cols"`
+}
+
+// AttachInput is what someone typed.
+type AttachInput struct {
+	AttachID string `json:"attach_id"`
+	Bytes    []byte `json:"bytes"`
+}
+
+// AttachResize asks for another size of the session.
+type AttachResize struct {
+	AttachID string `json:"attach_id"`
+	Rows     int    `json:"rows"`
+	Cols     int    `json:"cols"`
+}
+
+// AttachClose ends a relay; the session goes on.
+type AttachClose struct {
+	AttachID string `json:"attach_id"`
+}
+
+// LogAck says that every byte of an attempt's log before offset is kept
+// (capability log_ack). The worker goes on from there.
+type LogAck struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+	Offset  int64  `json:"offset"`
+}
+
+// Type names of the frames that go down.
+func (HeartbeatAck) Type() string { return "heartbeat_ack" }
+func (RunDispatch) Type() string  { return "run_dispatch" }
+func (Error) Type() string        { return "error" }
+func (RunStop) Type() string      { return "run_stop" }
+func (Keys) Type() string         { return "keys" }
+func (AttachOpen) Type() string   { return "attach_open" }
+func (AttachInput) Type() string  { return "attach_input" }
+func (AttachResize) Type() string { return "attach_resize" }
+func (AttachClose) Type() string  { return "attach_close" }
+func (LogAck) Type() string       { return "log_ack" }
+
+func (HeartbeatAck) check() error  { return nil }
+func (f RunDispatch) check() error { return needRun("run_dispatch", f.RunID, f.Attempt) }
+func (Error) check() error         { return nil }
+func (f RunStop) check() error     { return needRun("run_stop", f.RunID, f.Attempt) }
+func (f Keys) check() error        { return needRun("keys", f.RunID, f.Attempt) }
+func (f AttachOpen) check() error {
+	if err := need("attach_open", "attach_id", f.AttachID); err != nil {
+		return err
+	}
+	return needRun("attach_open", f.RunID, f.Attempt)
+}
+func (f AttachInput) check() error  { return need("attach_input", "attach_id", f.AttachID) }
+func (f AttachResize) check() error { return need("attach_resize", "attach_id", f.AttachID) }
+func (f AttachClose) check() error  { return need("attach_close", "attach_id", f.AttachID) }
+func (f LogAck) check() error       { return needRun("log_ack", f.RunID, f.Attempt) }
+
+var downFrames = map[string]func() Frame{
+	"heartbeat_ack": func() Frame { return &HeartbeatAck{} },
+	"run_dispatch":  func() Frame { return &RunDispatch{} },
+	"error":         func() Frame { return &Error{} },
+	"run_stop":      func() Frame { return &RunStop{} },
+	"keys":          func() Frame { return &Keys{} },
+	"attach_open":   func() Frame { return &AttachOpen{} },
+	"attach_input":  func() Frame { return &AttachInput{} },
+	"attach_resize": func() Frame { return &AttachResize{} },
+	"attach_close":  func() Frame { return &AttachClose{} },
+	"log_ack":       func() Frame { return &LogAck{} },
+}
+
+func need(frame, field, value string) error {
+	if value == "" {
+		return malformed("%s: %s is missing", frame, field)
+	}
+	return nil
+}
+
+func needRun(frame, runID string, attempt int) error {
+	if !svc.IsID(runID) {
+		return malformed("%s: run_id is not a UUID", frame)
+	}
+	if attempt < 1 {
+		return malformed("%s: attempt is missing", frame)
+	}
+	return nil
+}

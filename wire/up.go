@@ -1,0 +1,159 @@
+package wire
+
+import "svc"
+
+// Frames from a worker to the orchestrator.
+
+// Heartbeat says that a worker lives.
+type Heartbeat struct {
+	HostID     string     `json:"host_id"`
+	InstanceID string     `json:"instance_id"`
+	Timestamp  svc.Time   `json:"timestamp"`
+	Runs       *[]LiveRun `json:"runs,omitempty"` // every live session (capability inventory); absent: not said
+}
+
+// LiveRun is one session that a worker holds.
+type LiveRun struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+}
+
+// RunDispatchAck answers a dispatch. Refused means that nothing was started.
+type RunDispatchAck struct {
+	RunID    string `json:"run_id"`
+	Attempt  int    `json:"attempt"`
+	Accepted bool   `json:"accepted"`
+	Reason   string `json:"reason,omitempty"` // why it was refused; absent: not said
+}
+
+// Snapshot is the screen of a run.
+type Snapshot struct {
+	RunID     string   `json:"run_id"`
+	Capture   string   `json:"capture"`
+	Timestamp svc.Time `json:"timestamp"`
+	Attempt   int      `json:"attempt,omitempty"` // absent: the current one
+}
+
+// SignalFrame is a signal that travels on the uplink.
+type SignalFrame struct {
+	RunID string `json:"run_id"`
+	Signal
+}
+
+// LogChunk is a piece of a run's log. Without Offset (a plain peer) it is
+// appended; with it, it is taken only at the offset the orchestrator is at.
+type LogChunk struct {
+	RunID     string   `json:"run_id"`
+	Text      string   `json:"text"`
+	Timestamp svc.Time `json:"timestamp"`
+	Attempt   int      `json:"attempt,omitempty"` // absent: the current one
+	Offset    *int64   `json:"offset,omitempty"`
+	Bytes     int      `json:"bytes,omitempty"` // raw length
+	Data      []byte   `json:"data,omitempty"`  // the raw bytes when they are not valid UTF-8
+}
+
+// Raw is the chunk's bytes as the terminal got them.
+func (c LogChunk) Raw() []byte {
+	if len(c.Data) > 0 {
+		return c.Data
+	}
+	return []byte(c.Text)
+}
+
+// KeysResult answers Keys.
+type KeysResult struct {
+	RequestID string `json:"request_id"`
+	OK        bool   `json:"ok"`
+	Error     string `json:"error,omitempty"`
+}
+
+// AttachData is terminal output of a relay.
+type AttachData struct {
+	AttachID string `json:"attach_id"`
+	Bytes    []byte `json:"bytes"`
+}
+
+// AttachResized tells the session's size.
+type AttachResized struct {
+	AttachID string `json:"attach_id"`
+	Rows     int    `json:"rows"`
+	Cols     int    `json:"cols"`
+}
+
+// AttachClosed says that a relay ended at the worker's side.
+type AttachClosed struct {
+	AttachID string `json:"attach_id"`
+	Reason   string `json:"reason"`
+}
+
+// Providers reports what a worker's catalog holds (capability providers).
+type Providers struct {
+	Providers map[string]svc.ProviderReport `json:"providers"`
+}
+
+// Orphan reports a session that should not be there (capability orphans).
+type Orphan struct {
+	SessionName string `json:"session_name"`
+	RunID       string `json:"run_id,omitempty"`  // absent: no record knows it
+	Attempt     int    `json:"attempt,omitempty"` // absent likewise
+	Action      string `json:"action"`            // stopped or none
+}
+
+// Type names of the frames that go up.
+func (Heartbeat) Type() string      { return "heartbeat" }
+func (RunDispatchAck) Type() string { return "run_dispatch_ack" }
+func (Snapshot) Type() string       { return "snapshot" }
+func (SignalFrame) Type() string    { return "signal" }
+func (LogChunk) Type() string       { return "log_chunk" }
+func (KeysResult) Type() string     { return "keys_result" }
+func (AttachData) Type() string     { return "attach_data" }
+func (AttachResized) Type() string  { return "attach_resized" }
+func (AttachClosed) Type() string   { return "attach_closed" }
+func (Providers) Type() string      { return "providers" }
+func (Orphan) Type() string         { return "orphan" }
+
+func (f Heartbeat) check() error {
+	if !svc.IsID(f.HostID) {
+		return malformed("heartbeat: host_id is not a UUID")
+	}
+	if !svc.IsID(f.InstanceID) {
+		return malformed("heartbeat: instance_id is not a UUID")
+	}
+	return nil
+}
+func (f RunDispatchAck) check() error { return needRun("run_dispatch_ack", f.RunID, f.Attempt) }
+func (f Snapshot) check() error       { return needRunID("snapshot", f.RunID) }
+func (f SignalFrame) check() error    { return needRunID("signal", f.RunID) }
+func (f LogChunk) check() error {
+	if f.Offset != nil && (*f.Offset < 0 || f.Attempt < 1) {
+		return malformed("log_chunk: offset needs an attempt and must not be negative")
+	}
+	return needRunID("log_chunk", f.RunID)
+}
+func (f KeysResult) check() error    { return need("keys_result", "request_id", f.RequestID) }
+func (f AttachData) check() error    { return need("attach_data", "attach_id", f.AttachID) }
+func (f AttachResized) check() error { return need("attach_resized", "attach_id", f.AttachID) }
+func (f AttachClosed) check() error  { return need("attach_closed", "attach_id", f.AttachID) }
+func (f Providers) check() error     { return nil }
+func (f Orphan) check() error        { return need("orphan", "session_name", f.SessionName) }
+
+var upFrames = map[string]func() Frame{
+	"heartbeat":        func() Frame { return &Heartbeat{} },
+	"run_dispatch_ack": func() Frame { return &RunDispatchAck{} },
+	"snapshot":         func() Frame { return &Snapshot{} },
+	"signal":           func() Frame { return &SignalFrame{} },
+	"log_chunk":        func() Frame { return &LogChunk{} },
+	"keys_result":      func() Frame { return &KeysResult{} },
+	"attach_data":      func() Frame { return &AttachData{} },
+	"attach_resized":   func() Frame { return &AttachResized{} },
+	"attach_closed":    func() Frame { return &AttachClosed{} },
+	"providers":        func() Frame { return &Providers{} },
+	"orphan":           func() Frame { return &Orphan{} },
+}
+
+func needRunID(frame, runID string) error {
+	if !svc.IsID(runID) {
+		return malformed("%s: run_id is not a UUID", frame)
+	}
+	return nil
+}

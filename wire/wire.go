@@ -1,0 +1,156 @@
+// Package wire is the contract between orchestrator and worker: every frame of
+// the uplink, the registration, and the body of a signal.
+//
+// Frames are JSON objects with a type. A peer ignores fields it does not know,
+// so fields may be added to a frame; a frame that the interface does not show
+// is sent only to a peer that announced the capability for it. Nothing is ever
+// given a new meaning. The golden files under testdata are the contract as
+// data: a change there is a change of the protocol.
+//
+// History:
+//
+//	2026-11  heartbeat, run_dispatch and its ack, snapshot, signal, log_chunk,
+//	         error; capabilities stop, keys, attach, log_ack, providers,
+//	         orphans, inventory.
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"svc"
+)
+
+// MaxFrame is the largest frame either side accepts; a larger one closes the
+// connection.
+const MaxFrame = 4 << 20
+
+// The capabilities this version knows.
+const (
+	CapStop      = "stop"
+	CapKeys      = "keys"
+	CapAttach    = "attach"
+	CapLogAck    = "log_ack"
+	CapProviders = "providers"
+	CapOrphans   = "orphans"
+	CapInventory = "inventory"
+)
+
+// Capabilities lists what this version knows, in the order it announces them.
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory}
+
+// Shared is the part of the announced capabilities that this side knows too.
+func Shared(announced []string) []string {
+	shared := []string{}
+	for _, known := range Capabilities {
+		for _, a := range announced {
+			if a == known {
+				shared = append(shared, known)
+				break
+			}
+		}
+	}
+	return shared
+}
+
+// Headers by which our worker names itself when it opens the uplink.
+const (
+	HeaderHostID     = "Svc-Host-Id"
+	HeaderInstanceID = "Svc-Instance-Id"
+	HeaderBootID     = "Svc-Boot-Id"
+)
+
+// Registration is the body of POST /api/internal/worker/register.
+type Registration struct {
+	HostName     string   `json:"host_name"`
+	Platform     string   `json:"platform"`
+	InstanceID   string   `json:"instance_id"`
+	Capabilities []string `json:"capabilities,omitempty"` // absent: a plain peer
+	Version      string   `json:"version,omitempty"`      // absent: not said
+}
+
+// Registered is its answer.
+type Registered struct {
+	HostID       string         `json:"host_id"`
+	Status       svc.HostStatus `json:"status"`
+	Capabilities []string       `json:"capabilities"` // what both sides know
+}
+
+// Frame is anything that travels on the uplink.
+type Frame interface {
+	// Type is the value of the frame's field "type".
+	Type() string
+	// check names what a received frame lacks.
+	check() error
+}
+
+// Error codes of the error frame that are about the frame itself.
+const (
+	CodeMalformed    = "malformed_frame"
+	CodeUnknownFrame = "unknown_frame"
+)
+
+// FrameError is why a received frame was not taken.
+type FrameError struct {
+	Code    string
+	Message string
+}
+
+// Error is the message.
+func (e *FrameError) Error() string { return e.Message }
+
+func malformed(format string, args ...any) error {
+	return &FrameError{Code: CodeMalformed, Message: fmt.Sprintf(format, args...)}
+}
+
+// Encode writes a frame with its type.
+func Encode(f Frame) ([]byte, error) {
+	body, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s frame: %w", f.Type(), err)
+	}
+	out := make([]byte, 0, len(body)+len(f.Type())+12)
+	out = append(out, `{"type":"`...)
+	out = append(out, f.Type()...)
+	out = append(out, '"')
+	if len(body) > 2 {
+		out = append(out, ',')
+	}
+	return append(out, body[1:]...), nil
+}
+
+// DecodeUp reads a frame that a worker sent. Its error is a *FrameError.
+func DecodeUp(b []byte) (Frame, error) { return decode(b, upFrames) }
+
+// DecodeDown reads a frame that the orchestrator sent. Its error is a
+// *FrameError.
+func DecodeDown(b []byte) (Frame, error) { return decode(b, downFrames) }
+
+func decode(b []byte, known map[string]func() Frame) (Frame, error) {
+	if !utf8.Valid(b) {
+		return nil, malformed("frame is not valid UTF-8")
+	}
+	var head struct {
+		Type *string `json:"type"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return nil, malformed("frame is not a JSON object: %v", err)
+	}
+	if head.Type == nil || *head.Type == "" {
+		return nil, malformed("frame has no type")
+	}
+	make, ok := known[*head.Type]
+	if !ok {
+		return nil, &FrameError{Code: CodeUnknownFrame, Message: fmt.Sprintf("unknown frame type %.60q", *head.Type)}
+	}
+	f := make()
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(f); err != nil {
+		return nil, malformed("%s: %v", *head.Type, err)
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,168 @@
+package svc
+
+// Kind says what a work item is. Any kind may stand under any kind; only tasks
+// and subtasks can be run.
+type Kind string
+
+// The kinds, from the widest to the narrowest.
+const (
+	KindMilestone Kind = "milestone"
+	KindEpic      Kind = "epic"
+	KindTask      Kind = "task"
+	KindSubtask   Kind = "subtask"
+)
+
+// Runnable says whether a run may target an item of this kind.
+func (k Kind) Runnable() bool { return k == KindTask || k == KindSubtask }
+
+// ItemStatus is a work item's column on the board. Any status may follow any.
+type ItemStatus string
+
+// The four columns.
+const (
+	ItemTodo      ItemStatus = "todo"
+	ItemDoing     ItemStatus = "doing"
+	ItemDone      ItemStatus = "done"
+	ItemCancelled ItemStatus = "cancelled"
+)
+
+// StatusSource says who moved a work item last.
+type StatusSource string
+
+// A person beats a signal: a signal never overrides a later manual move.
+const (
+	SourceByHand   StatusSource = "manual"
+	SourceBySignal StatusSource = "signal"
+)
+
+// Confidence says how sure a person was who marked an item done.
+type Confidence string
+
+// The three levels; certain when the person did not say.
+const (
+	Certain Confidence = "certain"
+	Likely  Confidence = "likely"
+	Unsure  Confidence = "unsure"
+)
+
+// WorkItem is a piece of a project's work.
+type WorkItem struct {
+	ID           string       `json:"id" doc:"UUID"`
+	ProjectID    string       `json:"project_id"`
+	ParentID     *string      `json:"parent_id" doc:"Null at the project's root"`
+	Kind         Kind         `json:"kind" enum:"milestone,epic,task,subtask"`
+	Title        string       `json:"title"`
+	Description  string       `json:"description" doc:"Markdown"`
+	Status       ItemStatus   `json:"status" enum:"todo,doing,done,cancelled"`
+	StatusSource StatusSource `json:"status_source" enum:"manual,signal" doc:"Who set the status last"`
+	Confidence   *Confidence  `json:"confidence" enum:"certain,likely,unsure" doc:"Null unless done by hand"`
+	Path         string       `json:"path" doc:"The ids from the root down to this item, joined with /"`
+	Position     string       `json:"position" doc:"Rank among the project's items, compared as text"`
+	AutoMarkDone bool         `json:"auto_mark_done" doc:"Whether a completed signal moves the item to done"`
+	CreatedAt    Time         `json:"created_at"`
+	UpdatedAt    Time         `json:"updated_at"`
+	Version      int64        `json:"-"`
+
+	// ManualMarks counts the moves by hand. A run notes it at its creation, so
+	// that "moved by hand since then" needs no clock.
+	ManualMarks int64 `json:"-"`
+}
+
+// NewWorkItem is what a caller gives to make one.
+type NewWorkItem struct {
+	ProjectID    string
+	ParentID     *string // nil: at the root
+	Kind         Kind
+	Title        string
+	Description  string
+	Status       ItemStatus // empty: todo
+	AutoMarkDone *bool      // nil: the configured default
+}
+
+// ParentChange moves an item under another one, or to the root when ID is nil.
+type ParentChange struct{ ID *string }
+
+// WorkItemPatch changes what is not nil.
+type WorkItemPatch struct {
+	Title        *string
+	Description  *string
+	Kind         *Kind
+	Status       *ItemStatus
+	Confidence   *Confidence
+	AutoMarkDone *bool
+	Parent       *ParentChange
+	Before       *string // stand directly before this item
+	After        *string // stand directly after this item
+}
+
+const maxTitle = 500
+
+// Validate names every field that is wrong.
+func (n NewWorkItem) Validate() error {
+	var bad Problems
+	if !IsID(n.ProjectID) {
+		bad.Add("project_id", "must be the id of a project")
+	}
+	if n.ParentID != nil && !IsID(*n.ParentID) {
+		bad.Add("parent_id", "must be the id of a work item, or null")
+	}
+	status := n.Status
+	if status == "" {
+		status = ItemTodo
+	}
+	checkItem(&bad, &n.Title, &n.Description, &n.Kind, &status)
+	return bad.Err()
+}
+
+// Validate names every field that is wrong.
+func (p WorkItemPatch) Validate() error {
+	var bad Problems
+	checkItem(&bad, p.Title, p.Description, p.Kind, p.Status)
+	if p.Confidence != nil {
+		oneOf(&bad, "confidence", *p.Confidence, Certain, Likely, Unsure)
+		if p.Status == nil || *p.Status != ItemDone {
+			bad.Add("confidence", `goes only with status "done"`)
+		}
+	}
+	if p.Parent != nil && p.Parent.ID != nil && !IsID(*p.Parent.ID) {
+		bad.Add("parent_id", "must be the id of a work item, or null")
+	}
+	if p.Before != nil && !IsID(*p.Before) {
+		bad.Add("before", "must be the id of a work item")
+	}
+	if p.After != nil && !IsID(*p.After) {
+		bad.Add("after", "must be the id of a work item")
+	}
+	if p.Before != nil && p.After != nil {
+		bad.Add("after", "goes not together with before")
+	}
+	return bad.Err()
+}
+
+func checkItem(bad *Problems, title, description *string, kind *Kind, status *ItemStatus) {
+	if title != nil {
+		bad.line("title", *title, 1, maxTitle)
+	}
+	if description != nil {
+		bad.text("description", *description, maxDescription)
+	}
+	if kind != nil {
+		oneOf(bad, "kind", *kind, KindMilestone, KindEpic, KindTask, KindSubtask)
+	}
+	if status != nil {
+		oneOf(bad, "status", *status, ItemTodo, ItemDoing, ItemDone, ItemCancelled)
+	}
+}
+
+// MarkByHand moves the item as a person asked. Confidence counts only for done.
+func (w *WorkItem) MarkByHand(to ItemStatus, c *Confidence) {
+	w.Status, w.StatusSource, w.Confidence = to, SourceByHand, nil
+	if to == ItemDone {
+		level := Certain
+		if c != nil {
+			level = *c
+		}
+		w.Confidence = &level
+	}
+	w.ManualMarks++
+}
