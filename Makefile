@@ -1,0 +1,47 @@
+# A bare `make` lists the targets; the work is in scripts/.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help up build web test test-long lint bench fuzz clean
+
+# Without git (a source archive) or without a commit the version is "unknown".
+VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+FUZZTIME ?= 5m
+BENCH    ?= .
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: build ## Build, then run orchestrator, local worker and demo on the embedded database
+	@scripts/install-test-deps tmux
+	bin/svc up --demo
+
+build: web ## Build the static binary bin/svc
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X svc/cli.version=$(VERSION)' -o bin/svc ./cmd/svc
+
+web: ## Build the browser app that the binary embeds, when it changed
+	@scripts/build-web
+
+test: web ## Install what the tests need, then check format, vet, lint and run every test
+	@scripts/install-test-deps
+	@scripts/test
+
+test-long: web ## Run the Go tests with the long ones (soak, crash loops, large fleets)
+	@scripts/install-test-deps
+	SVC_TEST_LONG=1 go test -race -timeout 60m ./...
+
+lint: web ## Install golangci-lint when missing and run it
+	@scripts/install-lint
+	GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint .cache/bin/golangci-lint run ./...
+
+bench: web ## Run the benchmarks, with their peers (BENCH=regexp)
+	cd bench && go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+fuzz: web ## Run each fuzz target for FUZZTIME (default 5m)
+	@scripts/install-test-deps
+	@scripts/fuzz '$(FUZZTIME)'
+
+clean: ## Remove what was built; keeps installed tools
+	rm -rf bin dist .cache/web
+	go clean -testcache
