@@ -1,0 +1,66 @@
+package pgtest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// places hold the server's programs on systems that keep them out of PATH: Debian, Red Hat's
+// community packages and Homebrew.
+var places = []string{
+	"/usr/lib/postgresql/*/bin",
+	"/usr/pgsql-*/bin",
+	"/opt/homebrew/opt/postgresql*/bin",
+	"/usr/local/opt/postgresql*/bin",
+}
+
+var errNotFound = errors.New("no PostgreSQL server found (initdb and postgres): `make test` installs it, " +
+	"or install your system's postgresql package, or set " + Env + " to the postgres:// URL of a running server")
+
+// findServer returns the directory that holds initdb and postgres: the first of PATH that has both,
+// else the newest version among the globs.
+func findServer(path string, globs []string) (string, error) {
+	var dirs []string
+	for _, glob := range globs {
+		found, err := filepath.Glob(glob)
+		if err != nil {
+			return "", err
+		}
+		dirs = append(dirs, found...)
+	}
+	slices.SortStableFunc(dirs, func(a, b string) int { return version(b) - version(a) })
+
+	for _, dir := range append(filepath.SplitList(path), dirs...) {
+		if executable(filepath.Join(dir, "initdb")) && executable(filepath.Join(dir, "postgres")) {
+			return dir, nil
+		}
+	}
+	return "", errNotFound
+}
+
+var number = regexp.MustCompile(`\d+`)
+
+// version is the first number in the path, the major version in every place we look; 0 without one.
+func version(dir string) int {
+	n, err := strconv.Atoi(number.FindString(dir))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func executable(file string) bool {
+	if !filepath.IsAbs(file) {
+		return false // an empty or relative entry of PATH
+	}
+	_, err := exec.LookPath(file)
+	return err == nil
+}
+
+// serverDir looks in the places of this machine.
+func serverDir() (string, error) { return findServer(os.Getenv("PATH"), places) }

@@ -1,0 +1,152 @@
+// Package pgtest gives tests a real PostgreSQL database each.
+//
+// Where the environment variable SVC_TEST_POSTGRES holds a postgres:// URL, databases are created on
+// that server, whose role must be allowed to create them. Otherwise the first call in a test process
+// starts a private server: a fresh cluster in a temporary directory that listens on a Unix socket
+// there and nowhere else. It syncs to disk like a production server, so that durability is real.
+//
+// The databases sort text as English readers do (ICU en-US) wherever the server can, not by byte:
+// a query that relies on byte order without saying COLLATE "C" fails here rather than at a user's.
+//
+// A package that uses it says so in its TestMain, which stops the server before the process ends:
+//
+//	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Env names the variable that points the tests at a running server instead of a private one.
+const Env = "SVC_TEST_POSTGRES"
+
+// patience bounds each statement this package waits for. It is generous because a loaded machine
+// that syncs to a slow disk is slow, not broken.
+const patience = 60 * time.Second
+
+// private is the server of this test process; nil until a test asked for a database.
+var private struct {
+	sync.Mutex
+	server *server
+	err    error // why it could not be started; kept so that every test tells it, at once
+}
+
+// Main runs the tests of m, stops the private server if one was started, and returns the exit code
+// for os.Exit. A process that dies before (panic, kill -9, timeout) takes its server along as well,
+// only a moment later.
+func Main(m interface{ Run() int }) int {
+	code := m.Run()
+	private.Lock()
+	defer private.Unlock()
+	if private.server == nil {
+		return code
+	}
+	if err := private.server.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
+		code = max(code, 1)
+	}
+	private.server = nil
+	return code
+}
+
+// Start creates an empty database for the test and returns its postgres:// URL. The database is
+// dropped when the test ends, whoever is still connected. Without PostgreSQL the test fails; it is
+// never skipped.
+func Start(tb testing.TB) (dsn string) {
+	tb.Helper()
+	admin, err := adminURL()
+	if err != nil {
+		tb.Fatalf("pgtest: %v", err)
+	}
+	name := "svc_test_" + strings.ToLower(rand.Text())
+	if err := createDatabase(admin, name); err != nil {
+		tb.Fatalf("pgtest: create database: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := execute(admin, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			tb.Errorf("pgtest: drop database: %v", err)
+		}
+	})
+	own := *admin
+	own.Path = "/" + name
+	return own.String()
+}
+
+// adminURL is where databases are created: the server of the environment, or the private one,
+// which it starts if this is the first call.
+func adminURL() (*url.URL, error) {
+	if given := os.Getenv(Env); given != "" {
+		return parseURL(given)
+	}
+	private.Lock()
+	defer private.Unlock()
+	if private.server == nil && private.err == nil {
+		private.server, private.err = startServer()
+	}
+	if private.err != nil {
+		return nil, private.err
+	}
+	return private.server.url(), nil
+}
+
+// parseURL never repeats its argument in an error: it may hold a password.
+func parseURL(dsn string) (*url.URL, error) {
+	u, err := url.Parse(dsn)
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+		return nil, fmt.Errorf("%s is not a postgres:// URL", Env)
+	}
+	return u, nil
+}
+
+// createDatabase copies template0, the only template that may be given another collation.
+func createDatabase(admin *url.URL, name string) error {
+	statement := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8'"
+	icu, err := hasICU(admin)
+	if err != nil {
+		return err
+	}
+	if icu {
+		statement += " LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LC_COLLATE 'C' LC_CTYPE 'C'"
+	}
+	return execute(admin, statement)
+}
+
+// hasICU tells whether a database may use ICU by default: since PostgreSQL 15, unless it was built
+// without.
+func hasICU(admin *url.URL) (ok bool, err error) {
+	err = connected(admin, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int >= 150000
+			AND EXISTS (SELECT 1 FROM pg_collation WHERE collprovider = 'i')`).Scan(&ok)
+	})
+	return ok, err
+}
+
+func execute(admin *url.URL, statement string) error {
+	return connected(admin, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, statement)
+		return err
+	})
+}
+
+// connected runs do on a connection of its own. It does not take the test's context, which is over
+// when the database is to be dropped.
+func connected(admin *url.URL, do func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, admin.String())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	return do(ctx, conn)
+}
