@@ -1,0 +1,79 @@
+package svc_test
+
+import (
+	"os"
+	"testing"
+
+	"svc/internal/arch"
+)
+
+// What a package must not know of the world outside the module.
+var (
+	sql  = []string{"database/sql", "github.com/jackc/pgx", "modernc.org/sqlite", "github.com/pressly/goose"}
+	http = []string{"net/http", "github.com/danielgtaylor/huma"}
+)
+
+// architecture is the shape of the product: who may import whom. Worker code can never touch the
+// database, the contract between orchestrator and worker can be read in one folder, and everything
+// meets in cli. Change it on purpose or not at all.
+var architecture = arch.Rules{
+	Module: "svc",
+	Packages: map[string]arch.Package{
+		// The nouns: pure, without any I/O.
+		".": {Never: join(sql, http, "os", "net", "io/fs"), TestImports: []string{"internal/arch"}},
+
+		// The contracts.
+		"wire":   {Imports: []string{"."}, Never: join(sql, http, "os/exec")},
+		"api":    {Imports: []string{"."}, Never: sql},
+		"config": {Imports: []string{"."}, Never: join(sql, http)},
+
+		// The orchestrator.
+		"store":  {Imports: []string{"."}, TestImports: []string{"store/storetest"}, Never: http},
+		"hub":    {Imports: []string{".", "wire"}, Never: join(sql, http)},
+		"engine": {Imports: []string{".", "wire", "store", "hub"}, TestImports: []string{"store/storetest"}, Never: http},
+		"server": {
+			Imports:     []string{".", "api", "wire", "engine", "hub", "store", "provider", "web"},
+			TestImports: []string{"store/storetest"},
+		},
+		"web": {},
+
+		// The worker's host.
+		"tmux":     {Never: join(sql, http)},
+		"provider": {Imports: []string{".", "config"}, Never: join(sql, http)},
+		"worker":   {Imports: []string{".", "wire", "config", "provider", "tmux"}, Never: sql},
+		"wrapper":  {Imports: []string{".", "wire", "config", "provider"}, Never: sql},
+
+		// Where all is wired together.
+		"cli":     {Imports: product},
+		"cmd/svc": {Imports: []string{"cli"}, Never: join(sql, http)},
+
+		// What only tests use.
+		"e2e":             {TestImports: append([]string{"cli", "store/storetest"}, product...)},
+		"store/storetest": {Imports: []string{".", "store", "internal/pgtest"}},
+		"internal/arch":   {},
+		"internal/pgtest": {},
+	},
+	TestSupport: []string{".", "internal/pgtest"},
+}
+
+// product is everything that cli wires together.
+var product = []string{
+	".", "wire", "api", "config", "store", "hub", "engine", "server", "web",
+	"tmux", "provider", "worker", "wrapper",
+}
+
+// join puts single import paths behind those of two lists.
+func join(a, b []string, more ...string) []string {
+	return append(append(append([]string(nil), a...), b...), more...)
+}
+
+func TestTheTreeKeepsToItsArchitecture(t *testing.T) {
+	t.Parallel()
+	violations, err := architecture.Check(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range violations {
+		t.Error(violation)
+	}
+}

@@ -1,0 +1,195 @@
+// Package arch checks a source tree against the rules of this project's architecture: who may import
+// whom, and the few habits that a reader relies on in every file. It reads a tree and returns what
+// is wrong with it as sentences; the table of packages stands in the module's arch_test.go.
+package arch
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxLines is how long a file may be that people wrote: past it, a second thing hides in it.
+const MaxLines = 700
+
+// Package is one row of the table.
+type Package struct {
+	// Imports are the packages of the module it may import, as directories; "." is the root.
+	Imports []string
+	// TestImports are those its tests may import besides. The package itself and what stands in
+	// Rules.TestSupport need not be named.
+	TestImports []string
+	// Never are import paths from outside the module that it must not know, with all that is below
+	// them. Its tests may.
+	Never []string
+}
+
+// Rules describe a module. A directory with a go.mod of its own is another module: its files are
+// held to the habits, its imports are its own affair.
+type Rules struct {
+	Module      string             // the module's path, as in go.mod
+	Packages    map[string]Package // by directory; may name packages that do not exist yet
+	TestSupport []string           // packages that the tests of every package may import
+}
+
+// file is a Go file that takes part in the rules.
+type file struct {
+	name  string // slash-separated, from the root of the tree
+	tests bool   // its name ends in _test.go
+	inner bool   // it belongs to this module, not to a nested one
+	set   *token.FileSet
+	ast   *ast.File
+}
+
+func (f file) dir() string { return path.Dir(f.name) }
+
+func (f file) line(at token.Pos) string {
+	return fmt.Sprintf("%s:%d", f.name, f.set.Position(at).Line)
+}
+
+// Check returns one sentence for each violation in the tree, in the order of file names, and an error
+// when the tree cannot be read or parsed.
+func (r Rules) Check(tree fs.FS) ([]string, error) {
+	files, violations, err := read(tree)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if f.inner {
+			violations = append(violations, r.imports(f)...)
+		}
+		if f.tests {
+			violations = append(violations, sleeps(f)...)
+		}
+	}
+	violations = append(violations, r.unlisted(files)...)
+	violations = append(violations, undocumented(files)...)
+	slices.Sort(violations)
+	return violations, nil
+}
+
+// read parses the tree's Go files and finds those, in Go and TypeScript, that are too long.
+func read(tree fs.FS) (files []file, violations []string, err error) {
+	var nested []string
+	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if skipped(name) {
+				return fs.SkipDir
+			}
+			if _, err := fs.Stat(tree, path.Join(name, "go.mod")); err == nil && name != "." {
+				nested = append(nested, name+"/")
+			}
+			return nil
+		}
+		if !slices.Contains([]string{".go", ".ts", ".tsx"}, path.Ext(name)) {
+			return nil
+		}
+		source, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		if lines := bytes.Count(source, []byte("\n")); lines > MaxLines && !generated(source) {
+			violations = append(violations, fmt.Sprintf("%s has %d lines, more than %d", name, lines, MaxLines))
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		f := file{name: name, tests: strings.HasSuffix(name, "_test.go"), set: token.NewFileSet()}
+		f.inner = !slices.ContainsFunc(nested, func(dir string) bool { return strings.HasPrefix(name, dir) })
+		f.ast, err = parser.ParseFile(f.set, name, source, mode(f))
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+		return nil
+	})
+	return files, violations, err
+}
+
+// mode reads no further than the rules look: the bodies of tests only.
+func mode(f file) parser.Mode {
+	if f.tests {
+		return parser.ParseComments | parser.SkipObjectResolution
+	}
+	return parser.ParseComments | parser.ImportsOnly
+}
+
+// skipped tells the directories that hold no source of ours.
+func skipped(dir string) bool {
+	base := path.Base(dir)
+	switch base {
+	case ".":
+		return false
+	case "node_modules", "testdata", "dist", "bin":
+		return true
+	}
+	return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
+}
+
+var generatedMark = regexp.MustCompile(`(?mi)^\s*(//|/?\*).*(code generated .*do not edit|@generated|auto(matically |-)?generated)`)
+
+// generated looks for the mark that generators leave at a file's head, in Go and in TypeScript.
+func generated(source []byte) bool {
+	return generatedMark.Match(source[:min(len(source), 1000)])
+}
+
+// own returns the directory of an import path if it is one of the module's.
+func (r Rules) own(importPath string) (dir string, ok bool) {
+	if importPath == r.Module {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, r.Module+"/")
+}
+
+func (r Rules) imports(f file) (violations []string) {
+	row := r.Packages[f.dir()] // one that is missing is told by unlisted
+	for _, spec := range f.ast.Imports {
+		importPath, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the parser has checked it
+		}
+		if dir, ok := r.own(importPath); ok {
+			if !r.allowed(f, row, dir) {
+				violations = append(violations, fmt.Sprintf("%s: %s must not import %s", f.line(spec.Pos()), f.dir(), importPath))
+			}
+			continue
+		}
+		for _, never := range row.Never {
+			if !f.tests && (importPath == never || strings.HasPrefix(importPath, never+"/")) {
+				violations = append(violations, fmt.Sprintf("%s: %s must not know %s", f.line(spec.Pos()), f.dir(), importPath))
+			}
+		}
+	}
+	return violations
+}
+
+func (r Rules) allowed(f file, row Package, dir string) bool {
+	if slices.Contains(row.Imports, dir) {
+		return true
+	}
+	return f.tests && (dir == f.dir() || slices.Contains(row.TestImports, dir) || slices.Contains(r.TestSupport, dir))
+}
+
+// unlisted tells the packages that the table does not have.
+func (r Rules) unlisted(files []file) (violations []string) {
+	told := map[string]bool{}
+	for _, f := range files {
+		if _, ok := r.Packages[f.dir()]; ok || !f.inner || told[f.dir()] {
+			continue
+		}
+		told[f.dir()] = true
+		violations = append(violations, fmt.Sprintf("%s is not in the table of packages", f.dir()))
+	}
+	return violations
+}

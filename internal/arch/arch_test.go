@@ -1,0 +1,180 @@
+package arch_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"svc/internal/arch"
+)
+
+var rules = arch.Rules{
+	Module: "mod",
+	Packages: map[string]arch.Package{
+		".":       {Never: []string{"net"}},
+		"store":   {Imports: []string{"."}, TestImports: []string{"storetest"}},
+		"server":  {Imports: []string{".", "store"}},
+		"e2e":     {},
+		"cmd/mod": {Imports: []string{"server"}},
+		"testkit": {},
+		"planned": {},
+	},
+	TestSupport: []string{"testkit"},
+}
+
+// sound is a tree without a fault; each test adds one.
+func sound() fstest.MapFS {
+	return tree(map[string]string{
+		"mod.go":              "// Package mod is the root.\npackage mod\n",
+		"store/store.go":      "// Package store keeps.\npackage store\nimport _ \"mod\"\nimport _ \"net/http\"\n",
+		"store/store_test.go": "package store_test\nimport _ \"mod/store\"\nimport _ \"mod/storetest\"\nimport _ \"mod/testkit\"\n",
+		"server/server.go":    "// Package server serves.\npackage server\nimport _ \"mod/store\"\nimport _ \"model/other\"\n",
+		"cmd/mod/main.go":     "// Command mod is the program.\npackage main\nimport _ \"mod/server\"\n",
+		"e2e/e2e_test.go":     "// Package e2e has tests only.\npackage e2e\n",
+	})
+}
+
+func tree(files map[string]string) fstest.MapFS {
+	t := fstest.MapFS{}
+	for name, text := range files {
+		t[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return t
+}
+
+func check(t *testing.T, files fstest.MapFS) []string {
+	t.Helper()
+	got, err := rules.Check(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestASoundTreeHasNoViolations(t *testing.T) {
+	t.Parallel()
+	if got := check(t, sound()); len(got) != 0 {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestEachRuleFindsItsViolation(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("\n", arch.MaxLines)
+	for _, tt := range []struct{ name, file, text, want string }{
+		{
+			"an import the table does not allow", "store/up.go", "package store\n\nimport _ \"mod/server\"\n",
+			"store/up.go:3: store must not import mod/server",
+		},
+		{
+			"the root imported by one that may not", "cmd/mod/x.go", "package main\nimport _ \"mod\"\n",
+			"cmd/mod/x.go:2: cmd/mod must not import mod",
+		},
+		{
+			"a package of the module that no table names", "store/up.go", "package store\nimport _ \"mod/ghost\"\n",
+			"store/up.go:2: store must not import mod/ghost",
+		},
+		{
+			"test support in what is not a test", "store/up.go", "package store\nimport _ \"mod/testkit\"\n",
+			"store/up.go:2: store must not import mod/testkit",
+		},
+		{
+			"a test's own allowance used by another's tests", "server/x_test.go", "package server\nimport _ \"mod/storetest\"\n",
+			"server/x_test.go:2: server must not import mod/storetest",
+		},
+		{
+			"a foreign package it must not know", "io.go", "package mod\nimport _ \"net/http\"\n",
+			"io.go:2: . must not know net/http",
+		},
+		{
+			"a package that is not in the table", "extra/extra.go", "// Package extra is new.\npackage extra\n",
+			"extra is not in the table of packages",
+		},
+		{
+			"no package comment", "planned/p.go", "package planned\n",
+			"planned has no package comment that begins with its name",
+		},
+		{
+			"a comment that introduces something else", "planned/p.go", "// Copyright nobody.\npackage planned\n",
+			"planned has no package comment that begins with its name",
+		},
+		{
+			"a comment in a test alone", "planned/p_test.go", "// A test.\npackage planned\n",
+			"planned has no package comment that begins with its name",
+		},
+		{
+			"a long Go file", "long.go", "package mod\n" + long,
+			"long.go has 701 lines, more than 700",
+		},
+		{
+			"a long TypeScript file", "web/src/app.tsx", "export {}\n" + long,
+			"web/src/app.tsx has 701 lines, more than 700",
+		},
+		{
+			"a long file of a nested module", "bench/long.go", "// Package bench measures.\npackage bench\n" + long,
+			"bench/long.go has 702 lines, more than 700",
+		},
+		{
+			"a test that sleeps", "s_test.go", "package mod\nimport \"time\"\nfunc f() { time.Sleep(1) }\n",
+			"s_test.go:3: a test must not use time.Sleep; wait for the event",
+		},
+		{
+			"a test that sleeps under another name", "s_test.go", "package mod\nimport clock \"time\"\nvar nap = clock.Sleep\n",
+			"s_test.go:3: a test must not use time.Sleep; wait for the event",
+		},
+		{
+			"a sleep beside a bubble", "s_test.go",
+			"package mod\nimport (\n\"testing/synctest\"\n\"time\"\n)\nfunc f() {\nsynctest.Test(nil, func() {})\ntime.Sleep(1)\n}\n",
+			"s_test.go:8: a test must not use time.Sleep; wait for the event",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			files := sound()
+			files["bench/go.mod"] = &fstest.MapFile{Data: []byte("module bench\n")}
+			files[tt.file] = &fstest.MapFile{Data: []byte(tt.text)}
+			if got, want := check(t, files), []string{tt.want}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestWhatTheRulesLeaveAlone(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("\n", arch.MaxLines+1)
+	for _, tt := range []struct{ name, file, text string }{
+		{"a generated Go file may be long", "gen.go", "// Code generated by x. DO NOT EDIT.\npackage mod\n" + long},
+		{"a generated TypeScript file may be long", "web/api.ts", "/**\n * This file was auto-generated by x.\n */\n" + long},
+		{"installed packages", "web/node_modules/x/x.ts", long},
+		{"test data", "store/testdata/bad.go", "not Go at all"},
+		{"hidden directories", ".cache/x.go", "not Go at all"},
+		{"a nested module imports what it likes", "bench/x.go", "// Package bench measures.\npackage bench\nimport _ \"mod/server\"\n"},
+		{"a test knows what its package must not", "io_test.go", "package mod\nimport _ \"net/http\"\n"},
+		{
+			"time moved inside a bubble", "s_test.go",
+			"package mod\nimport (\n\"testing/synctest\"\n\"time\"\n)\nfunc f() { synctest.Test(nil, func() { time.Sleep(1) }) }\n",
+		},
+		{"another package's Sleep", "s_test.go", "package mod\nimport time \"mod/testkit\"\nfunc f() { time.Sleep(1) }\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			files := sound()
+			files["bench/go.mod"] = &fstest.MapFile{Data: []byte("module bench\n")}
+			files[tt.file] = &fstest.MapFile{Data: []byte(tt.text)}
+			if got := check(t, files); len(got) != 0 {
+				t.Errorf("got %q, want nothing", got)
+			}
+		})
+	}
+}
+
+func TestAFileThatDoesNotParseIsAnError(t *testing.T) {
+	t.Parallel()
+	files := sound()
+	files["broken.go"] = &fstest.MapFile{Data: []byte("package\n")}
+	if _, err := rules.Check(files); err == nil {
+		t.Error("no error")
+	}
+}
