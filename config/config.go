@@ -1,0 +1,149 @@
+// Package config knows where svc keeps its things and what an operator has set: the data
+// directory, config.toml, the environment, and the secrets that live in files.
+//
+// A setting is looked up in four places, in this order: a flag, the config file, the
+// environment, the default. Load does that once, at the start of a process, and answers with
+// a Config that has been checked, or with every problem it found. Nothing here is global and
+// nothing reads the process's environment except OS, so a test hands in its own.
+package config
+
+import (
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Config is every setting of every role; a process uses the sections that concern it. The
+// struct tags are the single source of names, defaults and documentation: toml is the key,
+// env the variable, default what holds when nobody says anything (with <data dir> and
+// <host name> filled in), shown the default as the reference prints it where the two differ.
+type Config struct {
+	// DataDir is absolute. It is not a key of the file, because the file lies in it.
+	DataDir string `toml:"-"`
+
+	// File is the config file that was read; empty when there was none.
+	File string `toml:"-"`
+
+	CatalogPath string `toml:"catalog_path" kind:"path" default:"<data dir>/providers.toml" doc:"The provider catalog. A worker watches it and reloads it when it changes."`
+
+	Server    Server    `toml:"server" doc:"The orchestrator: where it listens and where it keeps its data."`
+	Runs      Runs      `toml:"runs" doc:"How long the orchestrator waits for a run's next step."`
+	Hosts     Hosts     `toml:"hosts" doc:"When a worker host counts as away."`
+	WorkItems WorkItems `toml:"work_items" doc:"Defaults of new work items."`
+	Events    Events    `toml:"events" doc:"The event journal."`
+	Retention Retention `toml:"retention" doc:"How long history is kept."`
+	Gateway   Gateway   `toml:"gateway" doc:"The model gateway that sessions are pointed at."`
+	Worker    Worker    `toml:"worker" doc:"The worker. The command line reads server_url too."`
+
+	origins map[string]Origin
+}
+
+// Server is the section [server].
+type Server struct {
+	Bind           string   `toml:"bind" env:"SVC_BIND" default:"0.0.0.0" doc:"Address to listen on: an IP address or a host name, without a port."`
+	Port           int      `toml:"port" env:"SVC_PORT" default:"7898" doc:"TCP port to listen on. 0 takes any free port."`
+	TLSCert        string   `toml:"tls_cert" kind:"path" shown:"no TLS" doc:"PEM file with the certificate chain. Needs tls_key."`
+	TLSKey         string   `toml:"tls_key" kind:"path" shown:"no TLS" doc:"PEM file with the certificate's private key. Needs tls_cert."`
+	AllowedOrigins []string `toml:"allowed_origins" shown:"only the server's own host" doc:"Other origins whose pages may open the browser sockets, each as scheme://host or scheme://host:port."`
+	Database       string   `toml:"database" env:"SVC_DATABASE" kind:"secret" default:"sqlite:<data dir>/svc.db" doc:"sqlite:PATH for the embedded database, postgres://… for PostgreSQL."`
+}
+
+// Runs is the section [runs].
+type Runs struct {
+	DispatchTimeout time.Duration `toml:"dispatch_timeout" default:"5m" doc:"A run that is still pending after this long fails."`
+	// LostAfter is 0 when it is off.
+	LostAfter  time.Duration `toml:"lost_after" kind:"switchable" default:"off" doc:"Runs of a host that has been offline for this long fail with host_lost. off keeps them as they are."`
+	AckTimeout time.Duration `toml:"ack_timeout" default:"15s" doc:"A dispatch that was not acknowledged for this long is pushed again to the same host."`
+}
+
+// Hosts is the section [hosts].
+type Hosts struct {
+	OfflineAfter time.Duration `toml:"offline_after" default:"90s" doc:"A host without a heartbeat for this long is offline. Shorten it only for tests and small labs."`
+}
+
+// WorkItems is the section [work_items].
+type WorkItems struct {
+	AutoMarkDone bool `toml:"auto_mark_done" default:"false" doc:"Whether a new work item moves to done when its run reports completion."`
+}
+
+// Events is the section [events].
+type Events struct {
+	OutputInterval time.Duration `toml:"output_interval" default:"5s" doc:"While a run keeps writing, run.output_appended is journaled at most once in this time."`
+}
+
+// Retention is the section [retention].
+type Retention struct {
+	EventsDays int `toml:"events_days" default:"30" doc:"Events older than this many days are purged when the orchestrator starts. 0 purges everything older than the start."`
+	RelayDays  int `toml:"relay_days" default:"30" doc:"The orchestrator's copies of run logs are removed after this many days. The worker's log stays."`
+}
+
+// Gateway is the section [gateway]. Both keys are empty when sessions use no gateway.
+type Gateway struct {
+	URL    string `toml:"url" env:"SVC_GATEWAY_URL" kind:"secret" shown:"no gateway" doc:"Base URL of the gateway, http or https."`
+	APIKey Secret `toml:"api_key" env:"SVC_GATEWAY_API_KEY" kind:"secret" shown:"none" doc:"Key that is handed to providers for the gateway."`
+}
+
+// Worker is the section [worker].
+type Worker struct {
+	// ServerURL is empty when nobody set it; Config.ServerURL has the address to use.
+	ServerURL string `toml:"server_url" env:"SVC_API_URL" shown:"http://127.0.0.1: and the port; https when tls_cert is set" doc:"The way to the orchestrator, for workers and the command line."`
+	// HostName is empty only when nobody set it and the machine does not know its name.
+	HostName string `toml:"host_name" default:"<host name>" shown:"the machine's name" doc:"Name under which the operator created this host."`
+	// Cwd is empty for the worker's home.
+	Cwd               string           `toml:"cwd" kind:"path" shown:"the worker's home" doc:"Working directory of runs whose run and project name none."`
+	HeartbeatInterval time.Duration    `toml:"heartbeat_interval" default:"30s" doc:"Time between two heartbeats."`
+	StopGrace         [2]time.Duration `toml:"stop_grace" default:"5s,10s" shown:"[\"5s\", \"10s\"]" doc:"Stopping a session: from Ctrl-C to SIGTERM, then from SIGTERM to SIGKILL."`
+	Reap              bool             `toml:"reap" default:"true" doc:"Whether processes that outlive their session are ended."`
+	MaxLogBytes       int64            `toml:"max_log_bytes" default:"1073741824" shown:"1073741824 (1 GiB)" doc:"Size at which a run's log stops growing, in bytes."`
+}
+
+// Secret is a string that is never printed: fmt and slog show a placeholder.
+type Secret string
+
+// String hides the value.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "[secret]"
+}
+
+// GoString hides the value from %#v.
+func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+// MarshalText hides the value from encoders, slog's among them.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Addr is the address to listen on, in the form that net.Listen takes.
+func (s Server) Addr() string { return net.JoinHostPort(s.Bind, strconv.Itoa(s.Port)) }
+
+// TLS reports whether the orchestrator itself speaks TLS.
+func (s Server) TLS() bool { return s.TLSCert != "" }
+
+// ServerURL is the orchestrator's base URL without a slash at its end: what was set, else the
+// loopback address with the port that Server holds now.
+func (c *Config) ServerURL() string {
+	if c.Worker.ServerURL != "" {
+		return strings.TrimRight(c.Worker.ServerURL, "/")
+	}
+	scheme := "http"
+	if c.Server.TLS() {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Server.Port))
+}
+
+// Origin says where the value of a setting came from. The name is section and key with a dot,
+// as in "server.port". A name that is no setting has the zero Origin.
+func (c *Config) Origin(setting string) Origin { return c.origins[setting] }
+
+// RelayDir is where the orchestrator keeps its copies of run logs.
+func (c *Config) RelayDir() string { return filepath.Join(c.DataDir, "relay") }
+
+// RunsDir is where a worker keeps run logs, the record of what a session wrote.
+func (c *Config) RunsDir() string { return filepath.Join(c.DataDir, "runs") }
+
+// SpoolDir is where a worker keeps signals that were not delivered yet.
+func (c *Config) SpoolDir() string { return filepath.Join(c.DataDir, "spool") }

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// dataDir is the flag's value, SVC_DATA_DIR, or the platform's default, made absolute: other
+// processes with other working directories are told the path.
+func (s Sources) dataDir() (string, error) {
+	dir := s.DataDir
+	if dir == "" {
+		dir = s.env("SVC_DATA_DIR")
+	}
+	if dir == "" {
+		var err error
+		if dir, err = s.platformDir(); err != nil {
+			return "", err
+		}
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("make the data directory %s absolute: %w", dir, err)
+	}
+	return abs, nil
+}
+
+func (s Sources) platformDir() (string, error) {
+	goos := s.GOOS
+	if goos == "" {
+		goos = runtime.GOOS
+	}
+	// The XDG specification wants a relative path to be ignored.
+	if xdg := s.env("XDG_DATA_HOME"); goos != "darwin" && filepath.IsAbs(xdg) {
+		return filepath.Join(xdg, "svc"), nil
+	}
+	home := s.env("HOME")
+	if home == "" {
+		return "", errors.New("no data directory: neither SVC_DATA_DIR nor HOME is set")
+	}
+	if goos == "darwin" {
+		return filepath.Join(home, "Library", "Application Support", "svc"), nil
+	}
+	return filepath.Join(home, ".local", "share", "svc"), nil
+}
+
+// EnsureDataDir makes the directory and its missing parents, for the owner alone (0700). A
+// directory that already exists keeps its mode, because it may be one that others rely on;
+// when others may enter it, the warning says so. No warning is an empty string.
+func EnsureDataDir(dir string) (warning string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", dirError(dir, err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("data directory: %w", err)
+	}
+	if err := writable(dir); err != nil {
+		return "", dirError(dir, err)
+	}
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		return fmt.Sprintf("data directory %s is open to other users (mode %04o); chmod 700 closes it", dir, perm), nil
+	}
+	return "", nil
+}
+
+// writable finds out now what would otherwise stop the process later, half started.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".probe-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func dirError(dir string, err error) error {
+	var what string
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		what = "it, or a part of its path, is not a directory"
+	case errors.Is(err, syscall.EROFS):
+		what = "the file system is read-only"
+	case errors.Is(err, fs.ErrPermission):
+		what = "this user may not write there"
+	default:
+		return fmt.Errorf("data directory %s: %w", dir, err)
+	}
+	return fmt.Errorf("data directory %s cannot be used: %s; SVC_DATA_DIR chooses another: %w", dir, what, err)
+}

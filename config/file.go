@@ -1,0 +1,196 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// maxFileBytes bounds what is parsed; a real config file has a few kilobytes.
+const maxFileBytes = 64 << 10
+
+// A given value is what a file says about one setting.
+type given struct {
+	raw  any // as the TOML decoder gives it
+	line int
+}
+
+// readFile reads a config file whole.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes, which is no config file", path, maxFileBytes)
+	}
+	return data, nil
+}
+
+// parseFile finds the known settings in a TOML document and complains about everything else.
+//
+// The document is decoded into plain maps and compared with the tags of Config, rather than
+// into Config itself: the decoder would stop at the first wrong type, take PORT for port, and
+// no longer know the line of a value that is out of range.
+func parseFile(path string, data []byte) (map[string]given, Problems) {
+	var doc map[string]any
+	if err := toml.Unmarshal(data, &doc); err != nil {
+		return nil, Problems{syntaxProblem(path, err)}
+	}
+	p := &fileParser{path: path, lines: keyLines(data), found: map[string]given{}}
+	p.top(doc)
+	return p.found, p.problems
+}
+
+// syntaxProblem keeps the decoder's message and position but not its excerpt of the document,
+// which may show a secret.
+func syntaxProblem(path string, err error) Problem {
+	p := Problem{Origin: Origin{Place: FromFile, Name: path}, Complaint: "is no TOML"}
+	var de *toml.DecodeError
+	if !errors.As(err, &de) {
+		return p
+	}
+	p.Origin.Line, _ = de.Position()
+	p.Setting = keyName(de.Key()...)
+	p.Complaint = "no TOML: " + strings.TrimPrefix(de.Error(), "toml: ")
+	return p
+}
+
+type fileParser struct {
+	path     string
+	lines    map[string]int
+	found    map[string]given
+	problems Problems
+}
+
+func (p *fileParser) top(doc map[string]any) {
+	all := sections()
+	var names []string
+	for _, s := range all[1:] {
+		names = append(names, "["+s.name+"]")
+		p.section(s, doc)
+	}
+	for key, v := range doc {
+		_, isTable := v.(map[string]any)
+		switch {
+		case slices.ContainsFunc(all[1:], func(s section) bool { return s.name == key }):
+		case p.take(all[0], key, v):
+		case isTable:
+			p.complain("unknown section; there are "+strings.Join(names, ", "), key)
+		default:
+			p.complain("unknown key; outside the sections there is only "+all[0].keys(), key)
+		}
+	}
+}
+
+func (p *fileParser) section(s section, doc map[string]any) {
+	v, ok := doc[s.name]
+	if !ok {
+		return
+	}
+	table, ok := v.(map[string]any)
+	if !ok {
+		p.complain("must be a section, written ["+s.name+"]", s.name)
+		return
+	}
+	for key, v := range table {
+		if !p.take(s, key, v) {
+			p.complain("unknown key; ["+s.name+"] has "+s.keys(), s.name, key)
+		}
+	}
+}
+
+// take records the value when the section has such a key.
+func (p *fileParser) take(s section, key string, v any) bool {
+	for _, set := range s.settings {
+		if set.key != key {
+			continue
+		}
+		path := []string{key}
+		if s.name != "" {
+			path = []string{s.name, key}
+		}
+		p.found[set.name()] = given{raw: v, line: p.lines[lineKey(path...)]}
+		return true
+	}
+	return false
+}
+
+func (p *fileParser) complain(complaint string, key ...string) {
+	p.problems = append(p.problems, Problem{
+		Setting:   keyName(key...),
+		Origin:    Origin{Place: FromFile, Name: p.path, Line: p.lines[lineKey(key...)]},
+		Complaint: complaint,
+	})
+}
+
+// keyLines finds the line on which every key and section of a valid document is first named.
+func keyLines(data []byte) map[string]int {
+	lines := map[string]int{}
+	parser := unstable.Parser{}
+	parser.Reset(data)
+	var table []string
+	for parser.NextExpression() {
+		switch e := parser.Expression(); e.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			table = note(&parser, lines, nil, e)
+		case unstable.KeyValue:
+			noteValue(&parser, lines, table, e)
+		}
+	}
+	return lines
+}
+
+// note records the parts of a node's key below prefix and returns the whole key.
+func note(p *unstable.Parser, lines map[string]int, prefix []string, n *unstable.Node) []string {
+	key := slices.Clone(prefix)
+	for it := n.Key(); it.Next(); {
+		key = append(key, string(it.Node().Data))
+		if _, ok := lines[lineKey(key...)]; !ok {
+			lines[lineKey(key...)] = p.Shape(it.Node().Raw).Start.Line
+		}
+	}
+	return key
+}
+
+// noteValue records a key and the keys of the inline table that it may hold.
+func noteValue(p *unstable.Parser, lines map[string]int, prefix []string, n *unstable.Node) {
+	key := note(p, lines, prefix, n)
+	if n.Value().Kind != unstable.InlineTable {
+		return
+	}
+	for it := n.Value().Children(); it.Next(); {
+		noteValue(p, lines, key, it.Node())
+	}
+}
+
+// lineKey joins a key path with a character that no TOML key can hold unescaped by accident.
+func lineKey(key ...string) string { return strings.Join(key, "\x00") }
+
+// keyName writes a key path the way TOML does: parts that are not bare are quoted.
+func keyName(key ...string) string {
+	parts := make([]string, len(key))
+	for i, k := range key {
+		parts[i] = k
+		if k == "" || strings.ContainsFunc(k, notBare) {
+			parts[i] = strconv.Quote(k)
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+func notBare(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+}

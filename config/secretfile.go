@@ -1,0 +1,107 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxSecretBytes bounds what is read from a file that should hold one word.
+const maxSecretBytes = 4096
+
+// readSecret reads a file that holds one word and trims the space around it. A file that others
+// could read is closed to them when it can be, and the warning says so either way, because
+// whoever read it still knows the secret.
+func readSecret(path string) (word, warning string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", "", fmt.Errorf("%s is not a regular file", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSecretBytes))
+	if err != nil {
+		return "", "", err
+	}
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		warning = fmt.Sprintf("%s was open to other users (mode %04o) and is now 0600; replace it if someone may have read it", path, perm)
+		if err := f.Chmod(0o600); err != nil {
+			warning = fmt.Sprintf("%s is open to other users (mode %04o) and cannot be closed: %v", path, perm, err)
+		}
+	}
+	return strings.TrimSpace(string(data)), warning, nil
+}
+
+// ensureSecret reads the file at path, and makes it with a word from draw when it is missing.
+// Of processes that do this at once, one makes the file and all read the same word. A file
+// that is there is never replaced.
+func ensureSecret(path string, draw func() string) (word, warning string, made bool, err error) {
+	word, warning, err = readSecret(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return word, warning, false, err
+	}
+	temp, err := writeTemp(path, draw())
+	if err != nil {
+		return "", "", false, err
+	}
+	defer os.Remove(temp)
+	// A link, unlike a rename, fails when another process was first.
+	err = os.Link(temp, path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", "", false, err
+	}
+	made = err == nil
+	// The process that was first may not have come to this yet, and its word is used here too.
+	if err := syncDir(filepath.Dir(path)); err != nil {
+		return "", "", false, err
+	}
+	word, warning, err = readSecret(path)
+	return word, warning, made, err
+}
+
+// replaceSecret puts a word into the file at path, whatever was there.
+func replaceSecret(path, word string) error {
+	temp, err := writeTemp(path, word)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// writeTemp writes a word to a new file beside path, mode 0600, safely on disk.
+func writeTemp(path, word string) (name string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(word + "\n")
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// syncDir makes a new name in a directory survive a power cut.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// The files of the data directory that hold one word each, mode 0600.
+const (
+	userTokenFile   = "token"
+	workerTokenFile = "worker_token"
+	instanceIDFile  = "instance_id"
+)
+
+// Token is a bearer token and how it was come by. Printing it shows no secret.
+type Token struct {
+	Value Secret
+	// From is the variable or the path of the file.
+	From string
+	// Made is true when this call generated the token.
+	Made bool
+	// Warning is for the log: the file was open to others. It is empty when all is well.
+	Warning string
+}
+
+// UserToken is the token that the command line sends: SVC_TOKEN, else the file in the data
+// directory. When neither is there the error wraps fs.ErrNotExist. The variable is taken as it
+// is, since the server is the judge of it.
+func UserToken(dir string, env func(string) string) (Token, error) {
+	if v := strings.TrimSpace(env("SVC_TOKEN")); v != "" {
+		return fromEnv("SVC_TOKEN", v)
+	}
+	path := filepath.Join(dir, userTokenFile)
+	word, warning, err := readSecret(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Token{}, fmt.Errorf("no token: set SVC_TOKEN, or copy the orchestrator's token file to %s: %w", path, err)
+	}
+	return fromFile(path, word, warning, false, err, isUserToken)
+}
+
+// EnsureUserToken is the token that the orchestrator accepts: the one in the data directory's
+// file, which is made at the first start. A file that is empty or holds something else is an
+// error; it is never replaced.
+func EnsureUserToken(dir string) (Token, error) {
+	path := filepath.Join(dir, userTokenFile)
+	word, warning, made, err := ensureSecret(path, NewToken)
+	return fromFile(path, word, warning, made, err, isUserToken)
+}
+
+// WorkerToken is the token that a worker sends: SVC_WORKER_TOKEN, else the file in its data
+// directory. When neither is there the error wraps fs.ErrNotExist.
+func WorkerToken(dir string, env func(string) string) (Token, error) {
+	if v := strings.TrimSpace(env("SVC_WORKER_TOKEN")); v != "" {
+		return fromEnv("SVC_WORKER_TOKEN", v)
+	}
+	path := filepath.Join(dir, workerTokenFile)
+	word, warning, err := readSecret(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Token{}, fmt.Errorf("no worker token: set SVC_WORKER_TOKEN, or write the token that the operator gave out to %s: %w", path, err)
+	}
+	return fromFile(path, word, warning, false, err, isBearer)
+}
+
+// EnsureWorkerToken is the worker token that the orchestrator accepts: SVC_WORKER_TOKEN, else
+// the file in its data directory, which is made at the first start.
+func EnsureWorkerToken(dir string, env func(string) string) (Token, error) {
+	if v := strings.TrimSpace(env("SVC_WORKER_TOKEN")); v != "" {
+		return fromEnv("SVC_WORKER_TOKEN", v)
+	}
+	path := filepath.Join(dir, workerTokenFile)
+	word, warning, made, err := ensureSecret(path, NewToken)
+	return fromFile(path, word, warning, made, err, isBearer)
+}
+
+// StoreWorkerToken writes the token that a worker was given into its data directory, in the
+// place of an older one.
+func StoreWorkerToken(dir, token string) error {
+	token = strings.TrimSpace(token)
+	if !isBearer(token) {
+		return errors.New("the worker token is empty or has characters that a token cannot have")
+	}
+	path := filepath.Join(dir, workerTokenFile)
+	if err := replaceSecret(path, token); err != nil {
+		return fmt.Errorf("store worker token in %s: %w", path, err)
+	}
+	return nil
+}
+
+// EnsureInstanceID is the identity of the worker that owns the data directory, a UUID that is
+// drawn once and kept. A file that holds something else is an error: a new identity would make
+// the host a suspected clone. The warning is as in Token.
+func EnsureInstanceID(dir string) (id, warning string, err error) {
+	path := filepath.Join(dir, instanceIDFile)
+	word, warning, _, err := ensureSecret(path, uuid.NewString)
+	if err != nil {
+		return "", "", fmt.Errorf("instance id in %s: %w", path, err)
+	}
+	parsed, err := uuid.Parse(word)
+	if err != nil || len(word) != 36 {
+		return "", "", fmt.Errorf("%s does not hold a UUID; remove it to make this worker a new instance", path)
+	}
+	return parsed.String(), warning, nil
+}
+
+// NewToken draws a token: 32 lower-case hex characters, 128 random bits.
+func NewToken() string {
+	var b [16]byte
+	rand.Read(b[:]) // it never fails: it ends the process when the system has no randomness
+	return hex.EncodeToString(b[:])
+}
+
+func fromEnv(name, value string) (Token, error) {
+	if !isBearer(value) {
+		return Token{}, fmt.Errorf("%s has characters that a token cannot have", name)
+	}
+	return Token{Value: Secret(value), From: name}, nil
+}
+
+func fromFile(path, word, warning string, made bool, err error, valid func(string) bool) (Token, error) {
+	switch {
+	case err != nil:
+		return Token{}, fmt.Errorf("token in %s: %w", path, err)
+	case word == "":
+		return Token{}, fmt.Errorf("token file %s is empty; write the token into it, or remove it to have a new one made", path)
+	case !valid(word):
+		return Token{}, fmt.Errorf("token file %s does not hold a token; mend it, or remove it to have a new one made", path)
+	}
+	return Token{Value: Secret(word), From: path, Made: made, Warning: warning}, nil
+}
+
+// isUserToken reports whether the word is 32 hex characters.
+func isUserToken(word string) bool {
+	_, err := hex.DecodeString(word)
+	return err == nil && len(word) == 32
+}
+
+// isBearer reports whether the word can stand in an Authorization header: visible ASCII. An
+// operator may have chosen a worker token of any form.
+func isBearer(word string) bool {
+	return word != "" && !strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || r > '~' })
+}

@@ -1,0 +1,270 @@
+package config_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"svc/config"
+)
+
+var none = vars{}.get
+
+const someToken = "0123456789abcdef0123456789abcdef"
+
+func TestTheOrchestratorMakesItsTokensOnceAndKeepsThem(t *testing.T) {
+	t.Parallel()
+	for file, ensure := range map[string]func(string) (config.Token, error){
+		"token":        config.EnsureUserToken,
+		"worker_token": func(dir string) (config.Token, error) { return config.EnsureWorkerToken(dir, none) },
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, file)
+			first, err := ensure(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(string(first.Value)) {
+				t.Errorf("the token has the form %q", string(first.Value))
+			}
+			equal(t, "made", first.Made, true)
+			equal(t, "from", first.From, path)
+			equal(t, "warning", first.Warning, "")
+			equal(t, "mode", mode(t, path), os.FileMode(0o600))
+			second, err := ensure(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "token after a restart", string(second.Value), string(first.Value))
+			equal(t, "made again", second.Made, false)
+			only(t, dir, file)
+			other, err := ensure(t.TempDir())
+			if err != nil || other.Value == first.Value {
+				t.Errorf("another directory has the same token, or an error: %v", err)
+			}
+		})
+	}
+}
+
+func TestATokenThatIsThereIsUsed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "token"), "\n "+someToken+" \r\n")
+	write(t, filepath.Join(dir, "worker_token"), "chosen-by-the-operator\n")
+	user, err := config.EnsureUserToken(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "user token", string(user.Value), someToken)
+	worker, err := config.EnsureWorkerToken(dir, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "worker token", string(worker.Value), "chosen-by-the-operator")
+	data, err := os.ReadFile(filepath.Join(dir, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "file", string(data), "\n "+someToken+" \r\n")
+}
+
+func TestProcessesThatStartAtOnceAgree(t *testing.T) {
+	t.Parallel()
+	for round := range 20 {
+		dir := t.TempDir()
+		var wg sync.WaitGroup
+		var tokens, ids [16]string
+		var made [16]bool
+		for i := range tokens {
+			wg.Go(func() {
+				token, err := config.EnsureUserToken(dir)
+				id, _, idErr := config.EnsureInstanceID(dir)
+				if err := errors.Join(err, idErr); err != nil {
+					t.Error(err)
+				}
+				tokens[i], made[i], ids[i] = string(token.Value), token.Made, id
+			})
+		}
+		wg.Wait()
+		makers := 0
+		for i := range tokens {
+			if tokens[i] != tokens[0] || ids[i] != ids[0] {
+				t.Fatalf("round %d: two tokens or ids", round)
+			}
+			if made[i] {
+				makers++
+			}
+		}
+		equal(t, "makers", makers, 1)
+		only(t, dir, "instance_id", "token")
+	}
+}
+
+func TestAMalformedTokenFileIsAnErrorAndIsKept(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"", " \n", "abc", someToken + "0", "x" + someToken[1:], someToken + "\n" + someToken} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "token")
+		write(t, path, content)
+		_, err := config.EnsureUserToken(dir)
+		mention(t, err, path)
+		_, err = config.UserToken(dir, none)
+		mention(t, err, path)
+		if strings.Contains(err.Error(), someToken[1:]) {
+			t.Errorf("the error shows the file's content: %v", err)
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != content {
+			t.Errorf("the file became %q, %v", data, err)
+		}
+	}
+	for _, content := range []string{"", "two words", "umläut"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "worker_token")
+		write(t, path, content)
+		_, err := config.EnsureWorkerToken(dir, none)
+		mention(t, err, path)
+		_, err = config.WorkerToken(dir, none)
+		mention(t, err, path)
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "token"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := config.EnsureUserToken(dir)
+	mention(t, err, filepath.Join(dir, "token"), "not a regular file")
+}
+
+func TestATokenFileOpenToOthersIsClosedWithAWarning(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "token")
+	write(t, path, someToken)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	token, err := config.EnsureUserToken(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(token.Warning, path) || !strings.Contains(token.Warning, "0644") {
+		t.Errorf("the warning is %q", token.Warning)
+	}
+	equal(t, "mode", mode(t, path), os.FileMode(0o600))
+	token, err = config.EnsureUserToken(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "warning the next time", token.Warning, "")
+}
+
+func TestTheVariableBeatsTheTokenFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "token"), someToken)
+	write(t, filepath.Join(dir, "worker_token"), someToken)
+	env := vars{"SVC_TOKEN": " u ", "SVC_WORKER_TOKEN": "w"}.get
+	for want, get := range map[string]func(string, func(string) string) (config.Token, error){
+		"u from SVC_TOKEN":        config.UserToken,
+		"w from SVC_WORKER_TOKEN": config.WorkerToken,
+	} {
+		token, err := get(dir, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "with a variable", string(token.Value)+" from "+token.From, want)
+		token, err = get(dir, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "without", string(token.Value), someToken)
+		_, err = get(t.TempDir(), none)
+		_, name, _ := strings.Cut(want, " from ")
+		mention(t, err, name)
+		if !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%v does not wrap os.ErrNotExist", err)
+		}
+	}
+	empty := t.TempDir()
+	token, err := config.EnsureWorkerToken(empty, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "the orchestrator's", string(token.Value), "w")
+	only(t, empty)
+	_, err = config.UserToken(dir, vars{"SVC_TOKEN": "two words"}.get)
+	mention(t, err, "SVC_TOKEN")
+}
+
+func TestAWorkerKeepsTheTokenItWasGiven(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, given := range []string{"first\n", "second"} {
+		if err := config.StoreWorkerToken(dir, given); err != nil {
+			t.Fatal(err)
+		}
+		token, err := config.WorkerToken(dir, none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "token", string(token.Value), strings.TrimSpace(given))
+	}
+	equal(t, "mode", mode(t, filepath.Join(dir, "worker_token")), os.FileMode(0o600))
+	only(t, dir, "worker_token")
+	for _, bad := range []string{"", " ", "a b"} {
+		if err := config.StoreWorkerToken(dir, bad); err == nil {
+			t.Errorf("%q was stored", bad)
+		}
+	}
+}
+
+func TestTheInstanceIDIsDrawnOnceAndNeverReplaced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "instance_id")
+	first, _, err := config.EnsureInstanceID(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(first) {
+		t.Errorf("the id is %q", first)
+	}
+	second, _, err := config.EnsureInstanceID(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "id after a restart", second, first)
+	for _, bad := range []string{"", "x", "{" + first + "}", strings.ReplaceAll(first, "-", "")} {
+		write(t, path, bad)
+		_, _, err := config.EnsureInstanceID(dir)
+		mention(t, err, path)
+	}
+}
+
+func TestATokenIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	token := config.Token{Value: someToken}
+	if text := fmt.Sprintf("%v %+v %#v", token, token, token); strings.Contains(text, someToken) {
+		t.Errorf("printed: %s", text)
+	}
+}
+
+// only fails unless the directory holds exactly these names.
+func only(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{}
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	equal(t, "content of the directory", strings.Join(got, " "), strings.Join(names, " "))
+}
