@@ -1,0 +1,179 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"svc"
+	"svc/wire"
+)
+
+// Attempt is the folder of one attempt of a run on this host.
+type Attempt struct {
+	Dir    Dir
+	RunID  string
+	Number int
+}
+
+// Create makes the folder, its counter and the reserve for the end. It may be called again.
+func (a Attempt) Create() error {
+	if err := os.MkdirAll(a.Path(), 0o700); err != nil {
+		return diskError("create attempt folder", err)
+	}
+	if err := a.reserve(); err != nil {
+		return diskError("reserve disk space for the end", err)
+	}
+	counter, err := a.openCounter()
+	if err != nil {
+		return err
+	}
+	if err := counter.close(); err != nil {
+		return diskError("create counter", err)
+	}
+	return diskErrorOrNil("create attempt folder", syncDir(a.Dir.runs()))
+}
+
+// Exists tells whether the folder is there.
+func (a Attempt) Exists() bool {
+	info, err := os.Stat(a.Path())
+	return err == nil && info.IsDir()
+}
+
+// Remove takes the folder away with all that is in it; the log and the spool stay.
+func (a Attempt) Remove() error {
+	if err := os.RemoveAll(a.Path()); err != nil {
+		return fmt.Errorf("remove attempt folder: %w", err)
+	}
+	return nil
+}
+
+// Path is the folder.
+func (a Attempt) Path() string {
+	return filepath.Join(a.Dir.runs(), a.RunID+"."+strconv.Itoa(a.Number))
+}
+
+// File is the path of a file in the folder.
+func (a Attempt) File(name string) string { return filepath.Join(a.Path(), name) }
+
+// LaunchPath is where the launch description is put for the wrapper.
+func (a Attempt) LaunchPath() string { return a.File("launch") }
+
+// PromptPath is where the prompt stands as plain text.
+func (a Attempt) PromptPath() string { return a.File("prompt") }
+
+// HooksPath is the folder of the provider's hook configuration. It need not exist.
+func (a Attempt) HooksPath() string { return a.File("hooks") }
+
+// WritePrompt puts the prompt where the session finds it.
+func (a Attempt) WritePrompt(text string) error {
+	return diskErrorOrNil("write prompt", replace(a.Path(), a.PromptPath(), []byte(text)))
+}
+
+// State is how far the worker has come with an attempt.
+type State string
+
+// The states, in the order in which they come.
+const (
+	StateAccepted State = "accepted" // on disk, nothing started
+	StateSpawning State = "spawning" // the session is being made: it may exist
+	StateRunning  State = "running"  // the session was seen
+	StateEnded    State = "ended"    // the session is gone and its end was put into the spool
+)
+
+// Dispatch is what the worker was given, and its notes.
+type Dispatch struct {
+	Run        wire.RunDispatch `json:"run"`
+	ReceivedAt svc.Time         `json:"received_at"`
+	State      State            `json:"state"`
+	// LogBase is where in the run's log file this attempt begins, in bytes.
+	LogBase int64 `json:"log_base"`
+	// LogAcked counts the attempt's bytes that the orchestrator has; a hint, it knows better.
+	LogAcked int64 `json:"log_acked,omitempty"`
+	// Session is nil until the session was seen.
+	Session *Session `json:"session,omitempty"`
+	// StopReason is why the session shall end; empty: it shall not. StopAt is when that was asked.
+	StopReason string   `json:"stop_reason,omitempty"`
+	StopAt     svc.Time `json:"stop_at,omitempty"`
+}
+
+// Session is how a session is found again.
+type Session struct {
+	Socket string  `json:"socket"`
+	Server Process `json:"server"` // the multiplexer's own process
+	PaneID string  `json:"pane_id"`
+	Pane   Process `json:"pane"` // the wrapper
+}
+
+// WriteDispatch keeps the dispatch safely on disk.
+func (a Attempt) WriteDispatch(d Dispatch) error { return WriteRecord(a.File("dispatch"), d) }
+
+// ReadDispatch reads it; fs.ErrNotExist and ErrCorrupt as with ReadRecord.
+func (a Attempt) ReadDispatch() (Dispatch, error) {
+	var d Dispatch
+	err := ReadRecord(a.File("dispatch"), &d)
+	return d, err
+}
+
+// Wrapper tells which processes an attempt consists of. It is written before the provider starts,
+// then without Child, and again right after.
+type Wrapper struct {
+	Wrapper Process  `json:"wrapper"`
+	Child   *Process `json:"child,omitempty"` // nil: not started; its pid is its process group too
+	At      svc.Time `json:"at"`
+}
+
+// WriteWrapper records the processes.
+func (a Attempt) WriteWrapper(w Wrapper) error { return WriteRecord(a.File("wrapper"), w) }
+
+// ReadWrapper reads them; fs.ErrNotExist means that no wrapper came so far.
+func (a Attempt) ReadWrapper() (Wrapper, error) {
+	var w Wrapper
+	err := ReadRecord(a.File("wrapper"), &w)
+	return w, err
+}
+
+// Exit is the wrapper's word about the end.
+type Exit struct {
+	Code   int      `json:"exit_code"`
+	Reason string   `json:"reason,omitempty"` // empty: it ended by itself
+	Error  string   `json:"error,omitempty"`  // why nothing was started; empty: something was
+	At     svc.Time `json:"at"`
+}
+
+// Signal is what the end means for the orchestrator: finished, or failed when nothing was started.
+// Worker and wrapper both take it from here, so that either may report it.
+func (a Attempt) Signal(e Exit) svc.Signal {
+	s := svc.Signal{RunID: a.RunID, Attempt: a.Number, Source: svc.FromWrapper, Timestamp: e.At}
+	if e.Error != "" {
+		s.Kind, s.Error = svc.SignalFailed, e.Error
+		return s
+	}
+	s.Kind, s.ExitCode, s.Reason = svc.SignalFinished, e.Code, e.Reason
+	return s
+}
+
+// WriteExit records the end, on a full disk too.
+func (a Attempt) WriteExit(e Exit) error {
+	data, err := encodeRecord(e)
+	if err != nil {
+		return fmt.Errorf("write exit: %w", err)
+	}
+	return diskErrorOrNil("write exit", a.replaceFrom(reserveExit, a.File("exit"), data))
+}
+
+// ReadExit reads it; fs.ErrNotExist means that the wrapper did not say how it ended.
+func (a Attempt) ReadExit() (Exit, error) {
+	var e Exit
+	err := ReadRecord(a.File("exit"), &e)
+	return e, err
+}
+
+func diskErrorOrNil(doing string, err error) error {
+	if err == nil || errors.Is(err, ErrNoSpace) {
+		return err
+	}
+	return diskError(doing, err)
+}

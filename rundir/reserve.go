@@ -1,0 +1,75 @@
+package rundir
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// The reserve: space that is taken while there is some, for the two words about the end.
+const (
+	reserveExit     = "reserve.exit"
+	reserveFinished = "reserve.finished"
+	reserveSize     = 8 << 10
+)
+
+// reserve takes the space where it is missing. It is filled, not sparse: holes cost a block later.
+func (a Attempt) reserve() error {
+	fill := bytes.Repeat([]byte("reserved\n"), reserveSize/9+1)[:reserveSize]
+	for _, name := range []string{reserveExit, reserveFinished} {
+		if _, err := os.Stat(a.File(name)); err == nil {
+			continue
+		}
+		if err := replace(a.Path(), a.File(name), fill); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceFrom writes path like any record. On a full disk it writes over the reserve, whose blocks
+// are there already, and renames that; and where even this wants new blocks (a copy-on-write disk),
+// it gives the reserve back and tries once more.
+func (a Attempt) replaceFrom(reserve, path string, data []byte) error {
+	err := replace(filepath.Dir(path), path, data)
+	if err == nil || !full(err) {
+		if err == nil {
+			_ = os.Remove(a.File(reserve)) // not needed any more
+		}
+		return err
+	}
+	if over := overwrite(a.File(reserve), path, data); over == nil {
+		return nil
+	}
+	if gone := os.Remove(a.File(reserve)); gone != nil {
+		return err
+	}
+	return replace(filepath.Dir(path), path, data)
+}
+
+func overwrite(from, to string, data []byte) error {
+	f, err := os.OpenFile(from, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, 0)
+	if err == nil {
+		err = f.Truncate(int64(len(data)))
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(to))
+}
+
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

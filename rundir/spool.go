@@ -1,0 +1,167 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+// Entry is a signal that waits for its delivery.
+type Entry struct {
+	Path   string           // its file
+	Number int64            // its place among the signals of its attempt
+	Frame  wire.SignalFrame // verbatim: attempt, seq and timestamp are those of the emission
+}
+
+// RunID and Attempt tell whose signal it is, Kind what it reports.
+func (e Entry) RunID() string        { return e.Frame.RunID }
+func (e Entry) Attempt() int         { return *e.Frame.Attempt }
+func (e Entry) Kind() svc.SignalKind { return e.Frame.Kind }
+
+// Put writes a signal into the spool and returns when it is safe there. A progress signal without
+// Seq gets its number here, unique and growing within its attempt whichever process reports.
+// Signals become visible in the order of their numbers. The words about the end are written on a
+// full disk too; others are then refused with ErrNoSpace.
+func (d Dir) Put(s svc.Signal) (Entry, error) {
+	if !svc.IsID(s.RunID) || s.Attempt < 1 {
+		return Entry{}, fmt.Errorf("spool signal: run %q, attempt %d is no attempt", s.RunID, s.Attempt)
+	}
+	a := d.Attempt(s.RunID, s.Attempt)
+	c, err := a.openCounter()
+	if err != nil {
+		return Entry{}, fmt.Errorf("spool %s signal: %w", s.Kind, err)
+	}
+	defer func() { _ = c.close() }()
+	n, err := c.next()
+	if err != nil {
+		return Entry{}, fmt.Errorf("spool %s signal: %w", s.Kind, err)
+	}
+	if s.Kind == svc.SignalProgress && s.Seq == 0 {
+		s.Seq = n
+	}
+	e := Entry{Number: n, Frame: wire.SignalFrame{RunID: s.RunID, Signal: wire.FromSignal(s)}}
+	e.Path = filepath.Join(d.spool(), fmt.Sprintf("%s.%d.%020d.%s", s.RunID, s.Attempt, n, s.Kind))
+	data, err := encodeRecord(e.Frame)
+	if err == nil {
+		err = os.MkdirAll(d.spool(), 0o700)
+	}
+	if err != nil {
+		return Entry{}, diskError(fmt.Sprintf("spool %s signal", s.Kind), err)
+	}
+	if s.Source == svc.FromWrapper && (s.Kind == svc.SignalFinished || s.Kind == svc.SignalFailed) {
+		err = a.replaceFrom(reserveFinished, e.Path, data)
+	} else {
+		err = replace(d.spool(), e.Path, data)
+	}
+	return e, diskErrorOrNil(fmt.Sprintf("spool %s signal", s.Kind), err)
+}
+
+// Pending lists what waits, the signals of an attempt in the order of their emission. What is
+// damaged is moved to spool/bad and reported by its new path in bad; it is never fatal.
+func (d Dir) Pending() (entries []Entry, bad []string, err error) {
+	files, err := os.ReadDir(d.spool())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, fmt.Errorf("list spool: %w", err)
+	}
+	for _, f := range files {
+		if f.IsDir() || strings.HasPrefix(f.Name(), tempPrefix) {
+			continue
+		}
+		e, err := readEntry(filepath.Join(d.spool(), f.Name()))
+		switch {
+		case errors.Is(err, os.ErrNotExist): // delivered meanwhile
+		case errors.Is(err, ErrCorrupt):
+			if to, moved := d.setAside(f.Name()); moved {
+				bad = append(bad, to)
+			}
+		case err != nil:
+			return nil, bad, fmt.Errorf("list spool: %w", err)
+		default:
+			entries = append(entries, e)
+		}
+	}
+	sort.Slice(entries, func(i, j int) bool { return before(entries[i], entries[j]) })
+	return entries, bad, nil
+}
+
+func before(a, b Entry) bool {
+	switch {
+	case a.RunID() != b.RunID():
+		return a.RunID() < b.RunID()
+	case a.Attempt() != b.Attempt():
+		return a.Attempt() < b.Attempt()
+	default:
+		return a.Number < b.Number
+	}
+}
+
+// readEntry reads one file. A name that does not fit its content is damage too.
+func readEntry(path string) (Entry, error) {
+	e := Entry{Path: path}
+	if err := ReadRecord(path, &e.Frame); err != nil {
+		return e, err
+	}
+	if !svc.IsID(e.Frame.RunID) || e.Frame.Attempt == nil || *e.Frame.Attempt < 1 {
+		return e, fmt.Errorf("%w: it names no attempt", ErrCorrupt)
+	}
+	prefix := fmt.Sprintf("%s.%d.", e.RunID(), e.Attempt())
+	digits, fits := strings.CutPrefix(filepath.Base(path), prefix)
+	digits, kind, _ := strings.Cut(digits, ".")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !fits || err != nil || n < 0 || kind != string(e.Kind()) {
+		return e, fmt.Errorf("%w: its name is that of another signal", ErrCorrupt)
+	}
+	e.Number = n
+	return e, nil
+}
+
+// setAside moves a damaged file out of the way; on a full disk it is left where it is.
+func (d Dir) setAside(name string) (to string, moved bool) {
+	to = filepath.Join(d.bad(), name)
+	if err := os.MkdirAll(d.bad(), 0o700); err != nil {
+		return "", false
+	}
+	return to, os.Rename(filepath.Join(d.spool(), name), to) == nil
+}
+
+// Done removes a delivered signal. That it is gone already is no error: another process has
+// delivered it too.
+func (d Dir) Done(e Entry) error {
+	if err := os.Remove(e.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove delivered signal: %w", err)
+	}
+	return nil
+}
+
+// Sweep removes unfinished files older than that, which a crash has left behind.
+func (d Dir) Sweep(olderThan time.Time) error {
+	attempts, err := d.Attempts()
+	if err != nil {
+		return err
+	}
+	dirs := []string{d.spool()}
+	for _, a := range attempts {
+		dirs = append(dirs, a.Path())
+	}
+	for _, dir := range dirs {
+		files, err := filepath.Glob(filepath.Join(dir, tempPrefix+"*"))
+		if err != nil {
+			return fmt.Errorf("sweep %s: %w", dir, err)
+		}
+		for _, f := range files {
+			info, err := os.Lstat(f)
+			if err == nil && info.ModTime().Before(olderThan) {
+				_ = os.Remove(f)
+			}
+		}
+	}
+	return nil
+}
