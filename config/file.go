@@ -136,7 +136,11 @@ func (p *fileParser) complain(complaint string, key ...string) {
 	})
 }
 
-// keyLines finds the line on which every key and section of a valid document is first named.
+// keyDepth is how deep a setting lies: section and key. What is nested deeper is unknown, and
+// the complaint is about the part that ends here.
+const keyDepth = 2
+
+// keyLines finds the line on which every section and key of a valid document is first named.
 func keyLines(data []byte) map[string]int {
 	lines := map[string]int{}
 	parser := unstable.Parser{}
@@ -153,10 +157,10 @@ func keyLines(data []byte) map[string]int {
 	return lines
 }
 
-// note records the parts of a node's key below prefix and returns the whole key.
+// note records the parts of a node's key below prefix and returns the key, both to keyDepth.
 func note(p *unstable.Parser, lines map[string]int, prefix []string, n *unstable.Node) []string {
 	key := slices.Clone(prefix)
-	for it := n.Key(); it.Next(); {
+	for it := n.Key(); len(key) < keyDepth && it.Next(); {
 		key = append(key, string(it.Node().Data))
 		if _, ok := lines[lineKey(key...)]; !ok {
 			lines[lineKey(key...)] = p.Shape(it.Node().Raw).Start.Line
@@ -168,7 +172,7 @@ func note(p *unstable.Parser, lines map[string]int, prefix []string, n *unstable
 // noteValue records a key and the keys of the inline table that it may hold.
 func noteValue(p *unstable.Parser, lines map[string]int, prefix []string, n *unstable.Node) {
 	key := note(p, lines, prefix, n)
-	if n.Value().Kind != unstable.InlineTable {
+	if len(key) == keyDepth || n.Value().Kind != unstable.InlineTable {
 		return
 	}
 	for it := n.Value().Children(); it.Next(); {

@@ -46,3 +46,19 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+// Lines are needed for sections and their keys only. Keeping every prefix of a long dotted key
+// would take memory with the square of its length.
+func TestDeepKeysCostNoMoreThanShallowOnes(t *testing.T) {
+	t.Parallel()
+	deep := "x" + strings.Repeat(".x", 30000)
+	for _, doc := range []string{deep + " = 1\n", "[" + deep + "]\n", "[x]\n" + deep + " = 1\n", "x = { " + deep + " = 1 }\n"} {
+		lines := keyLines([]byte(doc))
+		if len(lines) != 2 {
+			t.Errorf("%d lines are kept for %.20q…, want those of x and x.x", len(lines), doc)
+		}
+		if _, problems := parseFile("c.toml", []byte(doc)); len(problems) != 1 || problems[0].Origin.Line != 1 {
+			t.Errorf("%.20q… gives %d problems, want one on line 1", doc, len(problems))
+		}
+	}
+}
