@@ -114,7 +114,7 @@ func isHostName(name string) bool {
 func checkOrigins(origins []string) error {
 	for _, o := range origins {
 		u, err := url.Parse(o)
-		if err != nil || !isWeb(u) || u.User != nil || o != u.Scheme+"://"+u.Host {
+		if err != nil || !isWeb(u) || o != u.Scheme+"://"+u.Host {
 			return fmt.Errorf("is not a list of origins: %s is not scheme://host or scheme://host:port", display(o))
 		}
 	}
@@ -177,7 +177,7 @@ func checkDatabase(text string) error {
 		}
 		return nil
 	case "postgres", "postgresql":
-		if u, err := url.Parse(text); err != nil || !strings.HasPrefix(rest, "//") || u.Opaque != "" {
+		if _, err := url.Parse(text); err != nil || !strings.HasPrefix(rest, "//") {
 			return errors.New("is not a URL of the form postgres://user:password@host:port/name")
 		}
 		return nil

@@ -19,7 +19,7 @@ func TestValuesAreChecked(t *testing.T) {
 		{"server", "allowed_origins", []string{`[]`, `["http://a"]`, `["https://a.b:8443", "http://[::1]:1"]`},
 			[]string{`["a"]`, `["*"]`, `["null"]`, `["http://a/"]`, `["http://a/b"]`, `["http://u@a"]`, `["ftp://a"]`, `["http://a:"]`, `["http://a:70000"]`, `["http://a:0"]`, `["http://a?b"]`, `["http://*.a"]`, `[""]`}},
 		{"server", "database", []string{`"sqlite:/x/svc.db"`, `"postgres://u:p@h:5432/d?sslmode=disable"`, `"postgresql://h/d"`, `"postgres:///d?host=/run/pg"`},
-			[]string{`""`, `"svc.db"`, `"sqlite:"`, `"mysql://h/d"`, `"postgres:h"`, `"postgres://h:x/d"`}},
+			[]string{`""`, `"svc.db"`, `"sqlite:"`, `"mysql://h/d"`, `"postgres:h"`, `"postgres:/d"`, `"postgres://h:x/d"`}},
 		{"runs", "dispatch_timeout", []string{`"1ms"`}, []string{`"0s"`, `"-5m"`, `"5"`, `""`, `"off"`}},
 		{"runs", "ack_timeout", []string{`"1s"`}, []string{`"0s"`, `"-1s"`}},
 		{"runs", "lost_after", []string{`"off"`, `"10m"`}, []string{`"0s"`, `"-1s"`, `"never"`, `false`}},

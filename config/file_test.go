@@ -18,6 +18,8 @@ func TestWhatTheFileMayNotHoldIsAnErrorWithFileLineAndKey(t *testing.T) {
 		"unknown key at the top":          {"\nport = 1\n", []string{"line 2", "port: unknown key", "catalog_path"}},
 		"unknown section":                 {"[server]\nport = 1\n[sever]\nport = 2\n", []string{"line 3", "sever: unknown section", "[server]"}},
 		"unknown empty section":           {"[sever]\n", []string{"line 1", "sever: unknown section"}},
+		"unknown section in two places":   {"[sever]\n[server]\n[sever.x]\n", []string{"line 1", "sever: unknown section"}},
+		"off for what cannot be off":      {"[runs]\nack_timeout = \"off\"\n", []string{"line 2", `runs.ack_timeout: "off" is not a duration`}},
 		"section in a section":            {"[server]\n[server.tls]\ncert = 1\n", []string{"line 2", "server.tls: unknown key"}},
 		"unknown key, dotted":             {"\n\nserver.prot = 1\n", []string{"line 3", "server.prot"}},
 		"unknown key, inline":             {"server = { port = 1, prot = 2 }\n", []string{"line 1", "server.prot"}},

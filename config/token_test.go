@@ -109,7 +109,7 @@ func TestProcessesThatStartAtOnceAgree(t *testing.T) {
 
 func TestAMalformedTokenFileIsAnErrorAndIsKept(t *testing.T) {
 	t.Parallel()
-	for _, content := range []string{"", " \n", "abc", someToken + "0", "x" + someToken[1:], someToken + "\n" + someToken} {
+	for _, content := range []string{"", " \n", "abc", someToken[2:], someToken + "0", someToken + "00", "x" + someToken[1:], someToken + "\n" + someToken} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "token")
 		write(t, path, content)
@@ -117,7 +117,10 @@ func TestAMalformedTokenFileIsAnErrorAndIsKept(t *testing.T) {
 		mention(t, err, path)
 		_, err = config.UserToken(dir, none)
 		mention(t, err, path)
-		if strings.Contains(err.Error(), someToken[1:]) {
+		if strings.TrimSpace(content) == "" {
+			mention(t, err, "is empty")
+		}
+		if strings.Contains(err.Error(), someToken[2:]) {
 			t.Errorf("the error shows the file's content: %v", err)
 		}
 		if data, err := os.ReadFile(path); err != nil || string(data) != content {
