@@ -1,0 +1,77 @@
+// Package api is the public API as a Go program sees it: the bodies of its
+// requests, the shapes of its answers that are not nouns of package svc, and
+// the [Client] that the command line uses.
+//
+// Requests are types of their own, apart from the nouns, because they hold only
+// what a caller may set: a read-only field in a request is an unknown field and
+// is refused by name. Answers are the nouns themselves.
+package api
+
+import "svc"
+
+// Prefix is where the public API lives. A breaking change gets another one.
+const Prefix = "/api/v1"
+
+// MaxBody is the largest request body in bytes; one byte more is refused.
+const MaxBody = 1 << 20
+
+// MaxIdempotencyKey is the longest Idempotency-Key in characters.
+const MaxIdempotencyKey = 255
+
+// Names of headers that the API gives a meaning beyond HTTP's own.
+const (
+	HeaderIdempotencyKey = "Idempotency-Key"
+	HeaderLastEventID    = "Last-Event-ID"
+	HeaderRequestID      = "X-Request-Id"
+)
+
+// ErrorBody is what every refusal says.
+type ErrorBody struct {
+	Code    svc.Code       `json:"code" doc:"For programs; see docs/api.md for the list"`
+	Message string         `json:"message" doc:"For people"`
+	Details map[string]any `json:"details,omitempty" doc:"For programs; fields names each field that is wrong"`
+}
+
+// Envelope is the body of every answer that is not a success.
+type Envelope struct {
+	Error ErrorBody `json:"error"`
+}
+
+// Pane is the latest screen of a run.
+type Pane struct {
+	Seq       int64    `json:"seq" doc:"Grows with every change of this run's screen"`
+	RunID     string   `json:"run_id"`
+	Capture   string   `json:"capture" doc:"The terminal's content"`
+	Timestamp svc.Time `json:"timestamp" doc:"When the worker captured it"`
+}
+
+// Token is the answer of POST /hosts/{id}/token.
+type Token struct {
+	Token string `json:"token" doc:"Lets a worker join as this host and as no other"`
+}
+
+// ProviderFacts is what the orchestrator's catalog says of a provider, without
+// its argument and environment templates: those may hold secrets.
+type ProviderFacts struct {
+	ID                string   `json:"id"`
+	Name              string   `json:"name"`
+	Bin               string   `json:"bin" doc:"Executable, resolved on the worker's PATH; empty when only a worker knows the provider"`
+	TUIType           string   `json:"tui_type" doc:"line_oriented, full_screen or raw_mode; empty likewise"`
+	CompletionSignals []string `json:"completion_signals" nullable:"false"`
+	Optional          bool     `json:"optional" doc:"Its absence on a host is fine"`
+}
+
+// ProviderOnHost is what one host's worker last reported of a provider.
+type ProviderOnHost struct {
+	HostName  string `json:"host_name"`
+	Available bool   `json:"available"`
+	Version   string `json:"version,omitempty"`
+	Reason    string `json:"reason,omitempty" doc:"Why it is not available"`
+}
+
+// Provider is a provider and where it can be run.
+type Provider struct {
+	ProviderFacts
+	InCatalog bool                      `json:"in_catalog" doc:"False when only a worker's own catalog has it"`
+	Hosts     map[string]ProviderOnHost `json:"hosts" nullable:"false" doc:"By host id; a host that never reported it is absent"`
+}

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"svc"
+)
+
+// fetch is a call that answers one record.
+func fetch[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
+	var out T
+	err := c.do(ctx, call{method: method, path: path, body: body}, &out)
+	return out, err
+}
+
+// CreateProject makes a project.
+func (c *Client) CreateProject(ctx context.Context, b CreateProject) (svc.Project, error) {
+	return fetch[svc.Project](ctx, c, http.MethodPost, "/projects", b)
+}
+
+// Project reads a project by id or slug.
+func (c *Client) Project(ctx context.Context, idOrSlug string) (svc.Project, error) {
+	return fetch[svc.Project](ctx, c, http.MethodGet, at("/projects/%s", idOrSlug), nil)
+}
+
+// UpdateProject changes what the patch sets.
+func (c *Client) UpdateProject(ctx context.Context, idOrSlug string, b PatchProject) (svc.Project, error) {
+	return fetch[svc.Project](ctx, c, http.MethodPatch, at("/projects/%s", idOrSlug), b)
+}
+
+// ArchiveProject ends a project; it stays readable.
+func (c *Client) ArchiveProject(ctx context.Context, idOrSlug string) (svc.Project, error) {
+	return fetch[svc.Project](ctx, c, http.MethodDelete, at("/projects/%s", idOrSlug), nil)
+}
+
+// CreateWorkItem makes a work item.
+func (c *Client) CreateWorkItem(ctx context.Context, b CreateWorkItem) (svc.WorkItem, error) {
+	return fetch[svc.WorkItem](ctx, c, http.MethodPost, "/work-items", b)
+}
+
+// WorkItem reads a work item.
+func (c *Client) WorkItem(ctx context.Context, id string) (svc.WorkItem, error) {
+	return fetch[svc.WorkItem](ctx, c, http.MethodGet, at("/work-items/%s", id), nil)
+}
+
+// UpdateWorkItem changes what the patch sets.
+func (c *Client) UpdateWorkItem(ctx context.Context, id string, b PatchWorkItem) (svc.WorkItem, error) {
+	return fetch[svc.WorkItem](ctx, c, http.MethodPatch, at("/work-items/%s", id), b)
+}
+
+// DeleteWorkItem deletes a work item, with recursive also everything below it.
+func (c *Client) DeleteWorkItem(ctx context.Context, id string, recursive bool) error {
+	r := call{method: http.MethodDelete, path: at("/work-items/%s", id)}
+	if recursive {
+		r.query = url.Values{"recursive": {"true"}}
+	}
+	return c.do(ctx, r, nil)
+}
+
+// CreateRun admits a run.
+func (c *Client) CreateRun(ctx context.Context, b CreateRun) (svc.Run, error) {
+	return fetch[svc.Run](ctx, c, http.MethodPost, "/runs", b)
+}
+
+// Run reads a run.
+func (c *Client) Run(ctx context.Context, id string) (svc.Run, error) {
+	return fetch[svc.Run](ctx, c, http.MethodGet, at("/runs/%s", id), nil)
+}
+
+// StopRun stops a run. It is stopped at once; its session may take a while to end.
+func (c *Client) StopRun(ctx context.Context, id string) (svc.Run, error) {
+	return fetch[svc.Run](ctx, c, http.MethodPost, at("/runs/%s/stop", id), nil)
+}
+
+// SendKeys types into a run's session.
+func (c *Client) SendKeys(ctx context.Context, id string, keys []string) error {
+	return c.do(ctx, call{method: http.MethodPost, path: at("/runs/%s/keys", id), body: SendKeys{Keys: keys}}, nil)
+}
+
+// Pane reads the latest screen of a run.
+func (c *Client) Pane(ctx context.Context, id string) (Pane, error) {
+	return fetch[Pane](ctx, c, http.MethodGet, at("/runs/%s/pane", id), nil)
+}
+
+// CreateHost provisions a host.
+func (c *Client) CreateHost(ctx context.Context, b CreateHost) (svc.Host, error) {
+	return fetch[svc.Host](ctx, c, http.MethodPost, "/hosts", b)
+}
+
+// Host reads a host by id or name.
+func (c *Client) Host(ctx context.Context, idOrName string) (svc.Host, error) {
+	return fetch[svc.Host](ctx, c, http.MethodGet, at("/hosts/%s", idOrName), nil)
+}
+
+// UpdateHost changes what the patch sets.
+func (c *Client) UpdateHost(ctx context.Context, idOrName string, b PatchHost) (svc.Host, error) {
+	return fetch[svc.Host](ctx, c, http.MethodPatch, at("/hosts/%s", idOrName), b)
+}
+
+// DeleteHost removes a host that has no active runs.
+func (c *Client) DeleteHost(ctx context.Context, idOrName string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: at("/hosts/%s", idOrName)}, nil)
+}
+
+// EnableHost lets a host be given runs again.
+func (c *Client) EnableHost(ctx context.Context, idOrName string) (svc.Host, error) {
+	return fetch[svc.Host](ctx, c, http.MethodPost, at("/hosts/%s/enable", idOrName), nil)
+}
+
+// DisableHost withholds new runs from a host; nothing that runs is stopped.
+func (c *Client) DisableHost(ctx context.Context, idOrName string) (svc.Host, error) {
+	return fetch[svc.Host](ctx, c, http.MethodPost, at("/hosts/%s/disable", idOrName), nil)
+}
+
+// ClearSuspect accepts the new identity of a suspect host.
+func (c *Client) ClearSuspect(ctx context.Context, idOrName string) (svc.Host, error) {
+	return fetch[svc.Host](ctx, c, http.MethodPost, at("/hosts/%s/clear-suspect", idOrName), nil)
+}
+
+// HostToken is the token with which a worker joins as this host alone.
+func (c *Client) HostToken(ctx context.Context, idOrName string) (string, error) {
+	t, err := fetch[Token](ctx, c, http.MethodPost, at("/hosts/%s/token", idOrName), nil)
+	return t.Token, err
+}
+
+// Providers lists the providers and where each can be run.
+func (c *Client) Providers(ctx context.Context) ([]Provider, error) {
+	l, err := fetch[svc.List[Provider]](ctx, c, http.MethodGet, "/providers", nil)
+	return l.Items, err
+}

@@ -1,0 +1,203 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// Client speaks the public API. Its methods give nouns and *svc.Error; an
+// orchestrator that cannot be reached is ErrUnreachable. It may be used from
+// several goroutines.
+type Client struct {
+	BaseURL string       // such as http://127.0.0.1:7898, without the prefix
+	Token   string       // the user token
+	HTTP    *http.Client // nil: one without an overall timeout, so that streams can last
+}
+
+// ErrUnreachable says that no answer came: nothing listens there, the network
+// is down, or the connection broke.
+var ErrUnreachable = errors.New("the orchestrator cannot be reached")
+
+// patience bounds the wait for the headers of an answer.
+const patience = time.Minute
+
+var defaultHTTP = &http.Client{Transport: newTransport()}
+
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          16,
+		MaxIdleConnsPerHost:   16,
+		IdleConnTimeout:       time.Minute,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: patience,
+	}
+}
+
+type idempotencyKey struct{}
+
+// WithIdempotencyKey makes the next POST use this key instead of a fresh one,
+// so that a caller's own retry is safe too.
+func WithIdempotencyKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}
+
+// call is one request of the API.
+type call struct {
+	method string
+	path   string // below the prefix
+	query  url.Values
+	header http.Header
+	body   any // nil: none
+}
+
+// do sends a call and decodes its answer into out, unless out is nil. A call
+// that changes nothing, or carries an idempotency key, is sent again when its
+// connection breaks.
+func (c *Client) do(ctx context.Context, r call, out any) error {
+	res, err := c.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if out == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+		return nil
+	}
+	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("read the answer of %s %s: %w", r.method, r.path, err)
+	}
+	return nil
+}
+
+// send gives the answer of a call that succeeded; its body is the caller's to
+// close.
+func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
+	var body []byte
+	if r.body != nil {
+		var err error
+		if body, err = json.Marshal(r.body); err != nil {
+			return nil, fmt.Errorf("encode the body of %s %s: %w", r.method, r.path, err)
+		}
+	}
+	header := c.header(ctx, r, body)
+	retry := r.method == http.MethodGet || r.method == http.MethodPost
+	for try := 0; ; try++ {
+		res, err := c.once(ctx, r, header, body)
+		switch {
+		case err == nil && res.StatusCode < 300:
+			return res, nil
+		case err == nil:
+			return nil, refusal(res)
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case !retry || try == 2 || neverSent(err):
+			return nil, fmt.Errorf("%w at %s: %w", ErrUnreachable, c.BaseURL, cause(err))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Duration(try+1) * 100 * time.Millisecond):
+		}
+	}
+}
+
+func (c *Client) header(ctx context.Context, r call, body []byte) http.Header {
+	h := r.header.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set("Authorization", "Bearer "+c.Token)
+	if body != nil {
+		h.Set("Content-Type", "application/json")
+	}
+	if r.method == http.MethodPost {
+		key, _ := ctx.Value(idempotencyKey{}).(string)
+		if key == "" {
+			key = rand.Text()
+		}
+		h.Set(HeaderIdempotencyKey, key)
+	}
+	return h
+}
+
+func (c *Client) once(ctx context.Context, r call, header http.Header, body []byte) (*http.Response, error) {
+	target := c.url(r.path)
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, reader)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	req.Header = header
+	client := c.HTTP
+	if client == nil {
+		client = defaultHTTP
+	}
+	return client.Do(req)
+}
+
+func (c *Client) url(path string) string {
+	return strings.TrimRight(c.BaseURL, "/") + Prefix + path
+}
+
+// neverSent says whether a failure came before anything was sent: then nothing
+// listens there, and trying again at once does not help.
+func neverSent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// cause takes the URL off an error of net/http: it is said already.
+func cause(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// refusal turns the envelope back into the error it was made of.
+func refusal(res *http.Response) error {
+	defer func() { _ = res.Body.Close() }()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxBody))
+	var e Envelope
+	if json.Unmarshal(body, &e) == nil && e.Error.Code != "" {
+		return &svc.Error{Code: e.Error.Code, Message: e.Error.Message, Details: e.Error.Details}
+	}
+	code := svc.CodeInternal
+	switch res.StatusCode {
+	case http.StatusUnauthorized:
+		code = svc.CodeUnauthorized
+	case http.StatusNotFound:
+		code = svc.CodeNotFound
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		code = svc.CodeUnavailable
+	}
+	return svc.Errorf(code, "%s answered %s, not as the API does; is the address right?", res.Request.URL.Host, res.Status)
+}
+
+// at is a path with an id in it, escaped.
+func at(format string, id string) string { return fmt.Sprintf(format, url.PathEscape(id)) }

@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/coder/websocket"
+)
+
+// LogOptions says which part of a run's log to read.
+type LogOptions struct {
+	Follow  bool   // keep reading until the session ends
+	Tail    *int   // the last lines only; nil: all
+	Attempt *int   // one attempt only; nil: all, in order
+	Format  string // raw or text; empty: raw
+}
+
+// Logs streams the log of a run. The reader is the caller's to close.
+func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadCloser, error) {
+	q := url.Values{}
+	if o.Follow {
+		q.Set("follow", "true")
+	}
+	if o.Tail != nil {
+		q.Set("tail", strconv.Itoa(*o.Tail))
+	}
+	if o.Attempt != nil {
+		q.Set("attempt", strconv.Itoa(*o.Attempt))
+	}
+	set(q, "format", o.Format)
+	res, err := c.send(ctx, call{method: http.MethodGet, path: at("/runs/%s/logs", id), query: q})
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
+// maxSocketMessage bounds what a socket may send at once: a screen with
+// attributes, or a burst of output.
+const maxSocketMessage = 16 << 20
+
+// Attach opens the interactive socket of a run. The socket is the caller's to
+// close.
+func (c *Client) Attach(ctx context.Context, id string) (*websocket.Conn, error) {
+	return c.socket(ctx, at("/runs/%s/attach/ws", id))
+}
+
+// WatchPane opens the read-only socket of a run. The socket is the caller's to
+// close.
+func (c *Client) WatchPane(ctx context.Context, id string) (*websocket.Conn, error) {
+	return c.socket(ctx, at("/runs/%s/pane/ws", id))
+}
+
+func (c *Client) socket(ctx context.Context, path string) (*websocket.Conn, error) {
+	target := "ws" + strings.TrimPrefix(c.url(path), "http") // https becomes wss
+	conn, res, err := websocket.Dial(ctx, target, &websocket.DialOptions{
+		HTTPClient: c.HTTP,
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + c.Token}},
+	})
+	switch {
+	case err == nil:
+		conn.SetReadLimit(maxSocketMessage)
+		return conn, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case res != nil && res.StatusCode != http.StatusSwitchingProtocols && res.Body != nil:
+		return nil, refusal(res)
+	default:
+		return nil, fmt.Errorf("%w at %s: %w", ErrUnreachable, c.BaseURL, err)
+	}
+}
