@@ -40,8 +40,9 @@ var architecture = arch.Rules{
 		// The worker's host.
 		"tmux":     {Never: join(sql, http)},
 		"provider": {Imports: []string{".", "config"}, Never: join(sql, http)},
-		"worker":   {Imports: []string{".", "wire", "config", "provider", "tmux"}, Never: sql},
-		"wrapper":  {Imports: []string{".", "wire", "config", "provider"}, Never: sql},
+		"rundir":   {Imports: []string{".", "wire"}, Never: join(sql, http)},
+		"worker":   {Imports: []string{".", "wire", "config", "provider", "rundir", "tmux"}, Never: sql},
+		"wrapper":  {Imports: []string{".", "wire", "config", "provider", "rundir"}, Never: sql},
 
 		// Where all is wired together.
 		"cli":     {Imports: product},
@@ -59,7 +60,7 @@ var architecture = arch.Rules{
 // product is everything that cli wires together.
 var product = []string{
 	".", "wire", "api", "config", "store", "hub", "engine", "server", "web",
-	"tmux", "provider", "worker", "wrapper",
+	"tmux", "provider", "rundir", "worker", "wrapper",
 }
 
 // join puts single import paths behind those of two lists.

@@ -165,10 +165,9 @@ func (r Rules) imports(f file) (violations []string) {
 			}
 			continue
 		}
-		for _, never := range row.Never {
-			if !f.tests && (importPath == never || strings.HasPrefix(importPath, never+"/")) {
-				violations = append(violations, fmt.Sprintf("%s: %s must not know %s", f.line(spec.Pos()), f.dir(), importPath))
-			}
+		within := func(never string) bool { return importPath == never || strings.HasPrefix(importPath, never+"/") }
+		if !f.tests && slices.ContainsFunc(row.Never, within) {
+			violations = append(violations, fmt.Sprintf("%s: %s must not know %s", f.line(spec.Pos()), f.dir(), importPath))
 		}
 	}
 	return violations

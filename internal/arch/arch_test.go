@@ -12,7 +12,7 @@ import (
 var rules = arch.Rules{
 	Module: "mod",
 	Packages: map[string]arch.Package{
-		".":       {Never: []string{"net"}},
+		".":       {Never: []string{"net", "net/http"}},
 		"store":   {Imports: []string{"."}, TestImports: []string{"storetest"}},
 		"server":  {Imports: []string{".", "store"}},
 		"e2e":     {},
