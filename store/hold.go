@@ -1,0 +1,40 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"svc"
+)
+
+// holdFile claims the database for this process by a lock that the kernel
+// gives up when the process ends, however it ends. The file says who holds it.
+func holdFile(path string) (release func() error, err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of the database: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer func() { _ = f.Close() }()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		who, _ := os.ReadFile(path)
+		return nil, svc.Errorf(svc.CodeConflict, "another orchestrator holds this data dir: %s (%s)",
+			strings.TrimSpace(string(who)), path)
+	}
+	host, _ := os.Hostname()
+	line := fmt.Sprintf("pid %d on %s since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
+	if err := f.Truncate(0); err == nil {
+		_, err = f.WriteAt([]byte(line), 0)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	return f.Close, nil
+}

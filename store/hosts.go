@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"svc"
+)
+
+const hostColumns = `id, name, status, platform, last_seen_at, instance_id, instance_suspect, suspect_instance_id, max_runs, labels,
+	providers, worker_version, last_dispatch_at, offline_since, created_at, updated_at, version`
+
+// hostQuery adds how many runs of the host may have a live session.
+const hostQuery = "SELECT " + hostColumns + `, (SELECT count(*) FROM runs WHERE runs.host_id = hosts.id
+	AND runs.session_ended_at IS NULL AND runs.status <> 'pending') FROM hosts`
+
+func scanHost(row scanner) (svc.Host, error) {
+	var h svc.Host
+	var labels, providers string
+	err := row.Scan(&h.ID, &h.Name, &h.Status, &h.Platform, &h.LastSeenAt, &h.InstanceID, &h.InstanceSuspect, &h.SuspectInstanceID,
+		&h.MaxRuns, &labels, &providers, &h.WorkerVersion, &h.LastDispatchAt, &h.OfflineSince, &h.CreatedAt, &h.UpdatedAt, &h.Version,
+		&h.ActiveRuns)
+	if err != nil {
+		return h, err
+	}
+	if err := json.Unmarshal([]byte(labels), &h.Labels); err != nil {
+		return h, fmt.Errorf("host %s holds broken JSON: %w", h.ID, err)
+	}
+	return h, json.Unmarshal([]byte(providers), &h.Providers)
+}
+
+// Host reads a host by id or name.
+func (r Reader) Host(ctx context.Context, idOrName string) (svc.Host, error) {
+	column := "name"
+	if svc.IsID(idOrName) {
+		column = "id"
+	}
+	return one(ctx, r.q, scanHost, "host", idOrName, hostQuery+" WHERE "+column+" = $1 AND deleted_at IS NULL", idOrName)
+}
+
+// HostByName reads a host by the name that its worker registers as.
+func (r Reader) HostByName(ctx context.Context, name string) (svc.Host, error) {
+	return one(ctx, r.q, scanHost, "host", name, hostQuery+" WHERE name = $1 AND deleted_at IS NULL", name)
+}
+
+// LockHost reads a host that this unit changes.
+func (tx *Tx) LockHost(ctx context.Context, idOrName string) (svc.Host, error) {
+	column := "name"
+	if svc.IsID(idOrName) {
+		column = "id"
+	}
+	return one(ctx, tx.q, scanHost, "host", idOrName, hostQuery+" WHERE "+column+" = $1 AND deleted_at IS NULL"+tx.d.forUpdate, idOrName)
+}
+
+// Hosts is a page of hosts by name.
+func (r Reader) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], error) {
+	var w where
+	w.add("deleted_at IS NULL")
+	if page.Cursor != "" {
+		var name string
+		if err := readCursor("hosts", page.Cursor, &name); err != nil {
+			return svc.List[svc.Host]{}, err
+		}
+		w.add("name > ?", name)
+	}
+	found, err := collect(ctx, r.q, scanHost, fmt.Sprintf("%s%s ORDER BY name LIMIT %d", hostQuery, w.sql(), page.Limit+1), w.args...)
+	if err != nil {
+		return svc.List[svc.Host]{}, fmt.Errorf("list hosts: %w", err)
+	}
+	return paged(found, page.Limit, func(h svc.Host) string { return cursor("hosts", h.Name) }), nil
+}
+
+// AllHosts is every host that is not deleted.
+func (r Reader) AllHosts(ctx context.Context) ([]svc.Host, error) {
+	return collect(ctx, r.q, scanHost, hostQuery+" WHERE deleted_at IS NULL ORDER BY name")
+}
+
+// InsertHost adds a host.
+func (tx *Tx) InsertHost(ctx context.Context, h svc.Host) error {
+	_, err := tx.exec(ctx, "INSERT INTO hosts ("+hostColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)",
+		h.ID, h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns,
+		toJSON(h.Labels), toJSON(h.Providers), h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.CreatedAt, h.UpdatedAt, h.Version)
+	if err != nil {
+		return fmt.Errorf("insert host: %w", err)
+	}
+	return nil
+}
+
+// UpdateHost writes a host that was read in this unit.
+func (tx *Tx) UpdateHost(ctx context.Context, h *svc.Host) error {
+	h.UpdatedAt = tx.Now
+	n, err := tx.exec(ctx, `UPDATE hosts SET name = $1, status = $2, platform = $3, last_seen_at = $4, instance_id = $5,
+		instance_suspect = $6, suspect_instance_id = $7, max_runs = $8, labels = $9, providers = $10, worker_version = $11,
+		last_dispatch_at = $12, offline_since = $13, updated_at = $14, version = version + 1
+		WHERE id = $15 AND version = $16 AND deleted_at IS NULL`,
+		h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns, toJSON(h.Labels),
+		toJSON(h.Providers), h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.UpdatedAt, h.ID, h.Version)
+	return changed("host", h.ID, &h.Version, n, err)
+}
+
+// DeleteHost takes a host out of every list. Its row stays for its runs.
+func (tx *Tx) DeleteHost(ctx context.Context, id string) error {
+	_, err := tx.exec(ctx, "UPDATE hosts SET deleted_at = $1, version = version + 1 WHERE id = $2 AND deleted_at IS NULL", tx.Now, id)
+	if err != nil {
+		return fmt.Errorf("delete host: %w", err)
+	}
+	return nil
+}
+
+// SeenHosts writes the last heartbeats of many hosts. It is no change of the
+// records: their versions stay.
+func (tx *Tx) SeenHosts(ctx context.Context, seen map[string]svc.Time) error {
+	for id, at := range seen {
+		_, err := tx.exec(ctx, "UPDATE hosts SET last_seen_at = $1 WHERE id = $2 AND (last_seen_at IS NULL OR last_seen_at < $1)", at, id)
+		if err != nil {
+			return fmt.Errorf("write heartbeats: %w", err)
+		}
+	}
+	return nil
+}
+
+// DispatchedTo notes when a host was last given a run.
+func (tx *Tx) DispatchedTo(ctx context.Context, hostID string) error {
+	_, err := tx.exec(ctx, "UPDATE hosts SET last_dispatch_at = $1 WHERE id = $2", tx.Now, hostID)
+	if err != nil {
+		return fmt.Errorf("note a dispatch: %w", err)
+	}
+	return nil
+}

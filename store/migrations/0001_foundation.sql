@@ -1,0 +1,152 @@
+-- One text for both engines. Ids are TEXT, times BIGINT (Unix milliseconds),
+-- JSON is TEXT. On PostgreSQL every TEXT column is made COLLATE "C" (see
+-- migrate.go), so that text compares bytewise on both.
+
+CREATE TABLE journal (
+    id     BIGINT PRIMARY KEY CHECK (id = 1),
+    head   BIGINT NOT NULL, -- seq of the newest event
+    purged BIGINT NOT NULL  -- newest seq that retention removed
+);
+INSERT INTO journal (id, head, purged) VALUES (1, 0, 0);
+
+CREATE TABLE events (
+    seq        BIGINT PRIMARY KEY,
+    topic      TEXT NOT NULL,
+    payload    TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+CREATE INDEX events_by_topic ON events (topic, seq);
+
+CREATE TABLE projects (
+    id          TEXT PRIMARY KEY,
+    name        TEXT NOT NULL,
+    slug        TEXT NOT NULL UNIQUE,
+    description TEXT NOT NULL,
+    status      TEXT NOT NULL,
+    cwd         TEXT NOT NULL,
+    archived_at BIGINT,
+    created_at  BIGINT NOT NULL,
+    updated_at  BIGINT NOT NULL,
+    version     BIGINT NOT NULL
+);
+CREATE INDEX projects_by_name ON projects (name, id);
+
+CREATE TABLE work_items (
+    id             TEXT PRIMARY KEY,
+    project_id     TEXT NOT NULL REFERENCES projects (id),
+    parent_id      TEXT REFERENCES work_items (id),
+    kind           TEXT NOT NULL,
+    title          TEXT NOT NULL,
+    description    TEXT NOT NULL,
+    status         TEXT NOT NULL,
+    status_source  TEXT NOT NULL,
+    confidence     TEXT,
+    path           TEXT NOT NULL, -- not indexed: a deep path is longer than an index row may be
+    position       TEXT NOT NULL,
+    auto_mark_done BOOLEAN NOT NULL,
+    manual_marks   BIGINT NOT NULL,
+    created_at     BIGINT NOT NULL,
+    updated_at     BIGINT NOT NULL,
+    version        BIGINT NOT NULL,
+    deleted_at     BIGINT
+);
+CREATE UNIQUE INDEX work_items_rank ON work_items (project_id, position);
+CREATE INDEX work_items_by_parent ON work_items (parent_id, position) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_project_parent ON work_items (project_id, parent_id, position) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_project_status ON work_items (project_id, status, position) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_project_kind ON work_items (project_id, kind, position) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_position ON work_items (position, id) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_status ON work_items (status, position, id) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_kind ON work_items (kind, position, id) WHERE deleted_at IS NULL;
+
+CREATE TABLE hosts (
+    id                  TEXT PRIMARY KEY,
+    name                TEXT NOT NULL,
+    status              TEXT NOT NULL,
+    platform            TEXT NOT NULL,
+    last_seen_at        BIGINT,
+    instance_id         TEXT,
+    instance_suspect    BOOLEAN NOT NULL,
+    suspect_instance_id TEXT,
+    max_runs            BIGINT,
+    labels              TEXT NOT NULL,
+    providers           TEXT NOT NULL,
+    worker_version      TEXT NOT NULL,
+    last_dispatch_at    BIGINT,
+    offline_since       BIGINT,
+    created_at          BIGINT NOT NULL,
+    updated_at          BIGINT NOT NULL,
+    version             BIGINT NOT NULL,
+    deleted_at          BIGINT
+);
+CREATE UNIQUE INDEX hosts_by_name ON hosts (name) WHERE deleted_at IS NULL;
+
+CREATE TABLE runs (
+    id                TEXT PRIMARY KEY,
+    task_id           TEXT NOT NULL REFERENCES work_items (id),
+    project_id        TEXT NOT NULL REFERENCES projects (id),
+    provider          TEXT NOT NULL,
+    session_name      TEXT NOT NULL UNIQUE,
+    status            TEXT NOT NULL,
+    attempt           BIGINT NOT NULL,
+    host_id           TEXT REFERENCES hosts (id),
+    pinned_host_id    TEXT REFERENCES hosts (id),
+    prompt            TEXT NOT NULL,
+    args              TEXT NOT NULL,
+    model             TEXT NOT NULL,
+    cwd               TEXT NOT NULL,
+    env               TEXT NOT NULL,
+    restart_policy    TEXT NOT NULL,
+    max_restarts      BIGINT NOT NULL,
+    failure_reason    TEXT,
+    exit_code         BIGINT,
+    error             TEXT,
+    result            TEXT,
+    result_reason     TEXT,
+    last_progress_seq BIGINT NOT NULL,
+    progress_message  TEXT,
+    progress_percent  BIGINT,
+    needs_input       BOOLEAN NOT NULL,
+    last_output_at    BIGINT,
+    pending_since     BIGINT NOT NULL,
+    next_dispatch_at  BIGINT,
+    started_at        BIGINT,
+    ended_at          BIGINT,
+    session_ended_at  BIGINT,
+    task_manual_marks BIGINT NOT NULL,
+    matched           BOOLEAN NOT NULL,
+    refused           TEXT NOT NULL,
+    acked             BOOLEAN NOT NULL,
+    dispatched_at     BIGINT,
+    created_at        BIGINT NOT NULL,
+    updated_at        BIGINT NOT NULL,
+    version           BIGINT NOT NULL
+);
+CREATE INDEX runs_by_age ON runs (created_at, id);
+CREATE INDEX runs_by_status ON runs (status, created_at, id);
+CREATE INDEX runs_by_project ON runs (project_id, created_at, id);
+CREATE INDEX runs_by_project_status ON runs (project_id, status, created_at, id);
+CREATE INDEX runs_by_task ON runs (task_id, created_at, id);
+CREATE INDEX runs_by_host ON runs (host_id, created_at, id);
+CREATE INDEX runs_by_host_status ON runs (host_id, status, created_at, id);
+CREATE INDEX runs_pending ON runs (pending_since, id) WHERE status = 'pending';
+CREATE INDEX runs_open ON runs (host_id) WHERE host_id IS NOT NULL AND session_ended_at IS NULL;
+
+CREATE TABLE processed_signals (
+    run_id      TEXT NOT NULL REFERENCES runs (id),
+    attempt     BIGINT NOT NULL,
+    kind        TEXT NOT NULL,
+    source      TEXT NOT NULL,
+    via         TEXT NOT NULL,
+    sent_at     BIGINT NOT NULL, -- the sender's clock
+    received_at BIGINT NOT NULL,
+    PRIMARY KEY (run_id, attempt, kind)
+);
+
+CREATE TABLE idempotency (
+    key         TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL,
+    result      TEXT NOT NULL,
+    created_at  BIGINT NOT NULL
+);
+CREATE INDEX idempotency_by_age ON idempotency (created_at);

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"svc"
+)
+
+const projectColumns = "id, name, slug, description, status, cwd, archived_at, created_at, updated_at, version"
+
+func scanProject(row scanner) (svc.Project, error) {
+	var p svc.Project
+	err := row.Scan(&p.ID, &p.Name, &p.Slug, &p.Description, &p.Status, &p.Cwd, &p.ArchivedAt, &p.CreatedAt, &p.UpdatedAt, &p.Version)
+	return p, err
+}
+
+// Project reads a project by id or slug.
+func (r Reader) Project(ctx context.Context, idOrSlug string) (svc.Project, error) {
+	column := "slug"
+	if svc.IsID(idOrSlug) {
+		column = "id" // a slug of that form is findable by its id alone
+	}
+	return one(ctx, r.q, scanProject, "project", idOrSlug,
+		"SELECT "+projectColumns+" FROM projects WHERE "+column+" = $1", idOrSlug)
+}
+
+// LockProject reads a project that this unit changes, or in which it changes
+// something: changes within one project wait for each other.
+func (tx *Tx) LockProject(ctx context.Context, idOrSlug string) (svc.Project, error) {
+	column := "slug"
+	if svc.IsID(idOrSlug) {
+		column = "id"
+	}
+	return one(ctx, tx.q, scanProject, "project", idOrSlug,
+		"SELECT "+projectColumns+" FROM projects WHERE "+column+" = $1"+tx.d.forUpdate, idOrSlug)
+}
+
+// Projects is a page of all projects by name.
+func (r Reader) Projects(ctx context.Context, page svc.Page) (svc.List[svc.Project], error) {
+	var w where
+	if page.Cursor != "" {
+		var name, id string
+		if err := readCursor("projects", page.Cursor, &name, &id); err != nil {
+			return svc.List[svc.Project]{}, err
+		}
+		w.add("(name, id) > (?, ?)", name, id)
+	}
+	found, err := collect(ctx, r.q, scanProject, fmt.Sprintf("SELECT %s FROM projects%s ORDER BY name, id LIMIT %d",
+		projectColumns, w.sql(), page.Limit+1), w.args...)
+	if err != nil {
+		return svc.List[svc.Project]{}, fmt.Errorf("list projects: %w", err)
+	}
+	return paged(found, page.Limit, func(p svc.Project) string { return cursor("projects", p.Name, p.ID) }), nil
+}
+
+// SlugTaken says whether any project, archived or not, has the slug.
+func (r Reader) SlugTaken(ctx context.Context, slug string) (bool, error) {
+	var n int
+	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM projects WHERE slug = $1", slug).Scan(&n)
+	return n > 0, err
+}
+
+// InsertProject adds a project.
+func (tx *Tx) InsertProject(ctx context.Context, p svc.Project) error {
+	_, err := tx.exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)",
+		p.ID, p.Name, p.Slug, p.Description, p.Status, p.Cwd, p.ArchivedAt, p.CreatedAt, p.UpdatedAt, p.Version)
+	if err != nil {
+		return fmt.Errorf("insert project: %w", err)
+	}
+	return nil
+}
+
+// UpdateProject writes a project that was read in this unit.
+func (tx *Tx) UpdateProject(ctx context.Context, p *svc.Project) error {
+	p.UpdatedAt = tx.Now
+	n, err := tx.exec(ctx, `UPDATE projects SET name = $1, slug = $2, description = $3, status = $4, cwd = $5, archived_at = $6,
+		updated_at = $7, version = version + 1 WHERE id = $8 AND version = $9`,
+		p.Name, p.Slug, p.Description, p.Status, p.Cwd, p.ArchivedAt, p.UpdatedAt, p.ID, p.Version)
+	return changed("project", p.ID, &p.Version, n, err)
+}
+
+// changed checks a compare-and-set on the version.
+func changed(noun, id string, version *int64, rows int64, err error) error {
+	if err != nil {
+		return fmt.Errorf("update %s %s: %w", noun, id, err)
+	}
+	if rows != 1 {
+		return svc.Errorf(svc.CodeConflict, "%s %s was changed by someone else meanwhile; try again", noun, id)
+	}
+	*version++
+	return nil
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"svc"
+)
+
+// Reader reads records: from the pool, from one consistent state, or inside a
+// unit of work.
+type Reader struct {
+	q querier
+	d *dialect
+}
+
+// scanner is a row to scan.
+type scanner interface{ Scan(dest ...any) error }
+
+// one reads a single record; none is a not_found about that noun and id.
+func one[T any](ctx context.Context, q querier, scan func(scanner) (T, error), noun, id, query string, args ...any) (T, error) {
+	v, err := scan(q.QueryRowContext(ctx, query, args...))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return v, svc.NotFound(noun, id)
+	case err != nil:
+		return v, fmt.Errorf("read %s %s: %w", noun, id, err)
+	}
+	return v, nil
+}
+
+// collect reads every row of a query.
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	out := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// merged runs one ordered, limited query per key and merges the answers.
+func merged[K, T any](keys []K, limit int, query func(K) ([]T, error), before func(a, b T) bool) ([]T, error) {
+	all := []T{}
+	for _, k := range keys {
+		part, err := query(k)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, part...)
+	}
+	sort.SliceStable(all, func(i, j int) bool { return before(all[i], all[j]) })
+	return all[:min(limit, len(all))], nil
+}
+
+// paged cuts a list that was read with one row more than the page has.
+func paged[T any](rows []T, limit int, at func(T) string) svc.List[T] {
+	if len(rows) <= limit {
+		return svc.List[T]{Items: rows}
+	}
+	next := at(rows[limit-1])
+	return svc.List[T]{Items: rows[:limit], NextCursor: &next}
+}
+
+// cursor names a place in the list of that name.
+func cursor(list string, key ...any) string {
+	b, err := json.Marshal(append([]any{list}, key...))
+	if err != nil {
+		panic("svc/store: a cursor of plain values did not encode: " + err.Error())
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// readCursor takes a cursor of that list apart. What was never given out is a
+// validation error.
+func readCursor(list, text string, key ...any) error {
+	bad := svc.Invalid("cursor", "is not a cursor of this list")
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return bad
+	}
+	var parts []json.RawMessage
+	if json.Unmarshal(raw, &parts) != nil || len(parts) != len(key)+1 {
+		return bad
+	}
+	var name string
+	if json.Unmarshal(parts[0], &name) != nil || name != list {
+		return bad
+	}
+	for i, dest := range key {
+		if string(parts[i+1]) == "null" || json.Unmarshal(parts[i+1], dest) != nil {
+			return bad
+		}
+		if s, ok := dest.(*string); ok && strings.IndexByte(*s, 0) >= 0 {
+			return bad // PostgreSQL takes no NUL, not even to compare with
+		}
+	}
+	return nil
+}
+
+// where collects conditions; each "?" becomes the next $n.
+type where struct {
+	conds []string
+	args  []any
+}
+
+func (w *where) add(cond string, args ...any) {
+	for _, a := range args {
+		w.args = append(w.args, a)
+		cond = strings.Replace(cond, "?", fmt.Sprintf("$%d", len(w.args)), 1)
+	}
+	w.conds = append(w.conds, cond)
+}
+
+// and is a copy with one more condition.
+func (w where) and(cond string, args ...any) where {
+	c := where{conds: append([]string(nil), w.conds...), args: append([]any(nil), w.args...)}
+	c.add(cond, args...)
+	return c
+}
+
+func (w where) sql() string {
+	if len(w.conds) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.conds, " AND ")
+}
+
+// toJSON writes a column that holds JSON; nil becomes the empty value.
+func toJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("svc/store: plain values did not encode: " + err.Error())
+	}
+	return string(b)
+}

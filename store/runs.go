@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"svc"
+)
+
+const runColumns = `id, task_id, project_id, provider, session_name, status, attempt, host_id, pinned_host_id, prompt, args, model, cwd,
+	env, restart_policy, max_restarts, failure_reason, exit_code, error, result, result_reason, last_progress_seq, progress_message,
+	progress_percent, needs_input, last_output_at, pending_since, next_dispatch_at, started_at, ended_at, session_ended_at,
+	task_manual_marks, matched, refused, acked, dispatched_at, created_at, updated_at, version`
+
+func scanRun(row scanner) (svc.Run, error) {
+	var r svc.Run
+	var args, env, refused string
+	err := row.Scan(&r.ID, &r.TaskID, &r.ProjectID, &r.Provider, &r.SessionName, &r.Status, &r.Attempt, &r.HostID, &r.PinnedHostID,
+		&r.Prompt, &args, &r.Model, &r.Cwd, &env, &r.RestartPolicy, &r.MaxRestarts, &r.FailureReason, &r.ExitCode, &r.Error, &r.Result,
+		&r.ResultReason, &r.LastProgressSeq, &r.ProgressMessage, &r.ProgressPercent, &r.NeedsInput, &r.LastOutputAt, &r.PendingSince,
+		&r.NextDispatchAt, &r.StartedAt, &r.EndedAt, &r.SessionEndedAt, &r.TaskManualMarks, &r.Matched, &refused, &r.Acked,
+		&r.DispatchedAt, &r.CreatedAt, &r.UpdatedAt, &r.Version)
+	if err != nil {
+		return r, err
+	}
+	for column, into := range map[string]any{args: &r.Args, env: &r.Env} {
+		if err := json.Unmarshal([]byte(column), into); err != nil {
+			return r, fmt.Errorf("run %s holds broken JSON: %w", r.ID, err)
+		}
+	}
+	return r, json.Unmarshal([]byte(refused), &r.Refused)
+}
+
+// Run reads a run.
+func (r Reader) Run(ctx context.Context, id string) (svc.Run, error) {
+	return one(ctx, r.q, scanRun, "run", id, "SELECT "+runColumns+" FROM runs WHERE id = $1", id)
+}
+
+// LockRun reads a run that this unit changes.
+func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
+	return one(ctx, tx.q, scanRun, "run", id, "SELECT "+runColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
+}
+
+// Runs is a page of runs, newest first.
+func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
+	var w where
+	if f.TaskID != "" {
+		w.add("task_id = ?", f.TaskID)
+	}
+	if f.HostID != "" {
+		w.add("host_id = ?", f.HostID)
+	}
+	if f.ProjectID != "" {
+		w.add("project_id = ?", f.ProjectID)
+	}
+	if page.Cursor != "" {
+		var at svc.Time
+		var id string
+		if err := readCursor("runs", page.Cursor, (*int64)(&at), &id); err != nil {
+			return svc.List[svc.Run]{}, err
+		}
+		w.add("(created_at, id) < (?, ?)", at, id)
+	}
+	query := func(w where) ([]svc.Run, error) {
+		return collect(ctx, r.q, scanRun, fmt.Sprintf("SELECT %s FROM runs%s ORDER BY created_at DESC, id DESC LIMIT %d",
+			runColumns, w.sql(), page.Limit+1), w.args...)
+	}
+	var found []svc.Run
+	var err error
+	if len(f.Statuses) == 0 {
+		found, err = query(w)
+	} else {
+		found, err = merged(distinct(f.Statuses), page.Limit+1,
+			func(s svc.RunStatus) ([]svc.Run, error) { return query(w.and("status = ?", s)) },
+			func(a, b svc.Run) bool { return a.CreatedAt > b.CreatedAt || a.CreatedAt == b.CreatedAt && a.ID > b.ID })
+	}
+	if err != nil {
+		return svc.List[svc.Run]{}, fmt.Errorf("list runs: %w", err)
+	}
+	return paged(found, page.Limit, func(r svc.Run) string { return cursor("runs", int64(r.CreatedAt), r.ID) }), nil
+}
+
+func distinct[T comparable](list []T) []T {
+	var out []T
+	seen := map[T]bool{}
+	for _, v := range list {
+		if !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// SessionTaken says whether any run has the session name.
+func (r Reader) SessionTaken(ctx context.Context, name string) (bool, error) {
+	var n int
+	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE session_name = $1", name).Scan(&n)
+	return n > 0, err
+}
+
+// InsertRun adds a run.
+func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
+	_, err := tx.exec(ctx, "INSERT INTO runs ("+runColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
+		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39)`,
+		r.ID, r.TaskID, r.ProjectID, r.Provider, r.SessionName, r.Status, r.Attempt, r.HostID, r.PinnedHostID, r.Prompt, toJSON(r.Args),
+		r.Model, r.Cwd, toJSON(r.Env), r.RestartPolicy, r.MaxRestarts, r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason,
+		r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.LastOutputAt, r.PendingSince, r.NextDispatchAt,
+		r.StartedAt, r.EndedAt, r.SessionEndedAt, r.TaskManualMarks, r.Matched, toJSON(r.Refused), r.Acked, r.DispatchedAt, r.CreatedAt,
+		r.UpdatedAt, r.Version)
+	if err != nil {
+		return fmt.Errorf("insert run: %w", err)
+	}
+	return nil
+}
+
+// UpdateRun writes a run that was read in this unit. What was fixed at its
+// creation stays.
+func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
+	r.UpdatedAt = tx.Now
+	n, err := tx.exec(ctx, `UPDATE runs SET status = $1, attempt = $2, host_id = $3, failure_reason = $4, exit_code = $5, error = $6,
+		result = $7, result_reason = $8, last_progress_seq = $9, progress_message = $10, progress_percent = $11, needs_input = $12,
+		last_output_at = $13, pending_since = $14, next_dispatch_at = $15, started_at = $16, ended_at = $17, session_ended_at = $18,
+		matched = $19, refused = $20, acked = $21, dispatched_at = $22, updated_at = $23, version = version + 1
+		WHERE id = $24 AND version = $25`,
+		r.Status, r.Attempt, r.HostID, r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason, r.LastProgressSeq,
+		r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.LastOutputAt, r.PendingSince, r.NextDispatchAt, r.StartedAt, r.EndedAt,
+		r.SessionEndedAt, r.Matched, toJSON(r.Refused), r.Acked, r.DispatchedAt, r.UpdatedAt, r.ID, r.Version)
+	return changed("run", r.ID, &r.Version, n, err)
+}
+
+// PendingRuns is every run that waits for a host, longest first.
+func (r Reader) PendingRuns(ctx context.Context) ([]svc.Run, error) {
+	return collect(ctx, r.q, scanRun, "SELECT "+runColumns+" FROM runs WHERE status = 'pending' ORDER BY pending_since, id")
+}
+
+// OpenRuns is every run of a host whose session may be alive.
+func (r Reader) OpenRuns(ctx context.Context, hostID string) ([]svc.Run, error) {
+	return collect(ctx, r.q, scanRun, "SELECT "+runColumns+
+		" FROM runs WHERE host_id = $1 AND session_ended_at IS NULL AND status <> 'pending' ORDER BY created_at, id", hostID)
+}
+
+// OpenCounts is, for each host, how many of its runs may have a live session.
+func (r Reader) OpenCounts(ctx context.Context) (map[string]int, error) {
+	type row struct {
+		host string
+		n    int
+	}
+	rows, err := collect(ctx, r.q, func(s scanner) (r row, err error) { return r, s.Scan(&r.host, &r.n) },
+		"SELECT host_id, count(*) FROM runs WHERE host_id IS NOT NULL AND session_ended_at IS NULL AND status <> 'pending' GROUP BY host_id")
+	if err != nil {
+		return nil, fmt.Errorf("count open runs: %w", err)
+	}
+	out := make(map[string]int, len(rows))
+	for _, r := range rows {
+		out[r.host] = r.n
+	}
+	return out, nil
+}
+
+// SnapshotRuns is every active run and the newest others, newest first.
+func (r Reader) SnapshotRuns(ctx context.Context, others int) ([]svc.Run, error) {
+	active, err := r.Runs(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}}, svc.Page{Limit: 1 << 30})
+	if err != nil {
+		return nil, err
+	}
+	rest, err := r.Runs(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunExited, svc.RunFailed, svc.RunStopped}}, svc.Page{Limit: others})
+	if err != nil {
+		return nil, err
+	}
+	return append(active.Items, rest.Items...), nil
+}

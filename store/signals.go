@@ -1,0 +1,20 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"svc"
+)
+
+// TakeSignal notes a one-shot signal of an attempt. It is false when that
+// signal was taken before.
+func (tx *Tx) TakeSignal(ctx context.Context, s svc.Signal) (bool, error) {
+	n, err := tx.exec(ctx, `INSERT INTO processed_signals (run_id, attempt, kind, source, via, sent_at, received_at)
+		VALUES ($1,$2,$3,$4,$5,$6,$7) ON CONFLICT (run_id, attempt, kind) DO NOTHING`,
+		s.RunID, s.Attempt, s.Kind, s.Source, s.Via, s.Timestamp, tx.Now)
+	if err != nil {
+		return false, fmt.Errorf("note signal %s of run %s: %w", s.Kind, s.RunID, err)
+	}
+	return n == 1, nil
+}

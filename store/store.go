@@ -1,0 +1,187 @@
+// Package store keeps the nouns in SQL: SQLite by default, PostgreSQL when a
+// team outgrows one machine. One SQL text serves both engines; what truly
+// differs sits in dialect.go.
+//
+// Every change goes through [Store.Write], a unit of work. Units are queued to
+// a single writer and committed in groups: each in its own savepoint, one
+// durable commit for many, every caller answered after the commit. A unit
+// notes its events with [Tx.Emit]; they are numbered at the end of the group,
+// under a lock that is held to the commit, so commit order is seq order.
+//
+// Reads go to a pool of their own and see what was committed.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// Options says how a store behaves. The zero value is fine.
+type Options struct {
+	// Now is the clock of stored times. Nil: time.Now.
+	Now func() time.Time
+	// MaxBatch bounds the units of one commit. 0: 256. 1 turns grouping off,
+	// which only the benchmark wants.
+	MaxBatch int
+	// Log takes what nobody waits for. Nil: slog.Default().
+	Log *slog.Logger
+}
+
+// Store is an open database. It is safe for concurrent use.
+type Store struct {
+	Reader
+	dialect *dialect
+	write   *sql.DB
+	read    *sql.DB
+	writer  *writer
+	now     func() time.Time
+	log     *slog.Logger
+	release func() error // gives up the claim on the data dir
+
+	mu        sync.Mutex // guards committed
+	committed chan struct{}
+}
+
+// Open opens the database that dsn names, "sqlite:<file>" or a postgres://
+// URL, and brings its schema up to date. It refuses a database that a newer
+// version wrote, and an SQLite file that another orchestrator holds.
+func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxBatch == 0 {
+		o.MaxBatch = 256
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s := &Store{now: o.Now, log: o.Log, release: func() error { return nil }, committed: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	if err := s.connect(dsn); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, s.write, s.dialect); err != nil {
+		return nil, err
+	}
+	s.Reader = Reader{q: newStatements(s.read), d: s.dialect}
+	s.writer = newWriter(s.write, s.dialect, o.MaxBatch, s.clock, s.announce)
+	return s, nil
+}
+
+func (s *Store) connect(dsn string) error {
+	var err error
+	switch {
+	case strings.HasPrefix(dsn, "sqlite:"):
+		file := strings.TrimPrefix(dsn, "sqlite:")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return fmt.Errorf("make the database's folder: %w", err)
+		}
+		if s.release, err = holdFile(file + ".lock"); err != nil {
+			return err
+		}
+		s.dialect = sqliteDialect
+		if s.write, err = openSQLite(file, false); err != nil {
+			return err
+		}
+		s.write.SetMaxOpenConns(1)
+		if s.read, err = openSQLite(file, true); err != nil {
+			return err
+		}
+	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
+		s.dialect = postgresDialect
+		if s.write, err = sql.Open("pgx", dsn); err != nil {
+			return fmt.Errorf("open PostgreSQL: %w", err)
+		}
+		s.write.SetMaxOpenConns(2)
+		if s.read, err = sql.Open("pgx", dsn); err != nil {
+			return fmt.Errorf("open PostgreSQL: %w", err)
+		}
+	default:
+		return svc.Errorf(svc.CodeValidation, "database must be sqlite:<file> or postgres://…")
+	}
+	s.read.SetMaxOpenConns(8)
+	s.read.SetMaxIdleConns(8)
+	return nil
+}
+
+// Close waits for the queued units and closes the database.
+func (s *Store) Close() error {
+	if s.writer != nil {
+		s.writer.close()
+	}
+	var errs []error
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	errs = append(errs, s.release())
+	return errors.Join(errs...)
+}
+
+// Write runs fn as one unit of work and returns when it is durable, or when it
+// failed and left nothing. fn may be given up before it starts when ctx ends,
+// never after. It must not call Write, nor wait for anything but the database:
+// all other writers stand behind it.
+func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
+	return s.edge(s.writer.do(ctx, fn))
+}
+
+// View runs fn on one consistent state of the database.
+func (s *Store) View(ctx context.Context, fn func(Reader) error) error {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.dialect.snapshotIsolation})
+	if err != nil {
+		return s.edge(fmt.Errorf("begin a read: %w", err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	return s.edge(fn(Reader{q: tx, d: s.dialect}))
+}
+
+// Ping says whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return s.edge(s.read.PingContext(ctx)) }
+
+// Committed is closed at the next commit that journaled something. It is a
+// wake-up, never the truth.
+func (s *Store) Committed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.committed
+}
+
+func (s *Store) announce() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.committed)
+	s.committed = make(chan struct{})
+}
+
+func (s *Store) clock() svc.Time { return svc.TimeOf(s.now()) }
+
+// edge turns what a driver says into what a caller can act on.
+func (s *Store) edge(err error) error {
+	var known *svc.Error
+	switch {
+	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case s.dialect.unique(err):
+		return svc.Errorf(svc.CodeConflict, "someone else just took that name").Because(err)
+	case s.dialect.unavailable(err):
+		return svc.Errorf(svc.CodeUnavailable, "the database does not answer; try again").Because(err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"svc"
+)
+
+// smallSubtree is the size up to which a subtree is read whole and sorted;
+// above it the project's order is walked and filtered.
+const smallSubtree = 2000
+
+// WorkItems is a page of items by position.
+func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
+	empty := svc.List[svc.WorkItem]{Items: []svc.WorkItem{}}
+	var w where
+	w.add("deleted_at IS NULL")
+	if f.Under != "" {
+		found, err := r.addUnder(ctx, &w, &f)
+		if err != nil || !found {
+			return empty, err
+		}
+	}
+	if f.ProjectID != "" {
+		w.add("project_id = ?", f.ProjectID)
+	}
+	if f.Parent != nil && f.Parent.ID == nil {
+		w.add("parent_id IS NULL")
+	} else if f.Parent != nil {
+		w.add("parent_id = ?", *f.Parent.ID)
+	}
+	if page.Cursor != "" {
+		var position, id string
+		if err := readCursor("work_items", page.Cursor, &position, &id); err != nil {
+			return empty, err
+		}
+		w.add("(position, id) > (?, ?)", position, id)
+	}
+	found, err := merged(itemCombinations(f), page.Limit+1, func(c itemCombination) ([]svc.WorkItem, error) {
+		q := w
+		if c.status != "" {
+			q = q.and("status = ?", c.status)
+		}
+		if c.kind != "" {
+			q = q.and("kind = ?", c.kind)
+		}
+		return collect(ctx, r.q, scanItem, fmt.Sprintf("SELECT %s FROM work_items%s ORDER BY position, id LIMIT %d",
+			itemColumns, q.sql(), page.Limit+1), q.args...)
+	}, func(a, b svc.WorkItem) bool {
+		return a.Position < b.Position || a.Position == b.Position && a.ID < b.ID
+	})
+	if err != nil {
+		return empty, fmt.Errorf("list work items: %w", err)
+	}
+	return paged(found, page.Limit, func(w svc.WorkItem) string { return cursor("work_items", w.Position, w.ID) }), nil
+}
+
+// addUnder narrows a list to a subtree: a small one by its ids, a large one by
+// its path while walking the project's order.
+func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (bool, error) {
+	root, err := r.WorkItem(ctx, f.Under)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	if f.ProjectID != "" && f.ProjectID != root.ProjectID {
+		return false, nil
+	}
+	var n int
+	err = r.q.QueryRowContext(ctx, below+fmt.Sprintf(" SELECT count(*) FROM (SELECT 1 FROM below LIMIT %d) AS c", smallSubtree+1), f.Under).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("measure the subtree of %s: %w", f.Under, err)
+	}
+	if n <= smallSubtree {
+		w.add(`id IN (WITH RECURSIVE below (id) AS (
+			SELECT id FROM work_items WHERE parent_id = ?
+			UNION ALL
+			SELECT c.id FROM work_items c JOIN below b ON c.parent_id = b.id) SELECT id FROM below)`, f.Under)
+		return true, nil
+	}
+	f.ProjectID = root.ProjectID // its order is the one to walk
+	w.add("substr(path, 1, ?) = ?", len(root.Path)+1, root.Path+"/")
+	return true, nil
+}
+
+type itemCombination struct {
+	status svc.ItemStatus
+	kind   svc.Kind
+}
+
+// itemCombinations is one query for each status and kind asked for: each can
+// walk an index in order.
+func itemCombinations(f svc.WorkItemFilter) []itemCombination {
+	statuses, kinds := f.Statuses, f.Kinds
+	if len(statuses) == 0 {
+		statuses = []svc.ItemStatus{""}
+	}
+	if len(kinds) == 0 {
+		kinds = []svc.Kind{""}
+	}
+	var out []itemCombination
+	seen := map[string]bool{}
+	for _, s := range statuses {
+		for _, k := range kinds {
+			key := strings.Join([]string{string(s), string(k)}, "/")
+			if !seen[key] {
+				seen[key] = true
+				out = append(out, itemCombination{s, k})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"svc"
+)
+
+const itemColumns = `id, project_id, parent_id, kind, title, description, status, status_source, confidence, path, position,
+	auto_mark_done, manual_marks, created_at, updated_at, version`
+
+func scanItem(row scanner) (svc.WorkItem, error) {
+	var w svc.WorkItem
+	err := row.Scan(&w.ID, &w.ProjectID, &w.ParentID, &w.Kind, &w.Title, &w.Description, &w.Status, &w.StatusSource, &w.Confidence,
+		&w.Path, &w.Position, &w.AutoMarkDone, &w.ManualMarks, &w.CreatedAt, &w.UpdatedAt, &w.Version)
+	return w, err
+}
+
+// WorkItem reads an item that is not deleted.
+func (r Reader) WorkItem(ctx context.Context, id string) (svc.WorkItem, error) {
+	return one(ctx, r.q, scanItem, "work item", id,
+		"SELECT "+itemColumns+" FROM work_items WHERE id = $1 AND deleted_at IS NULL", id)
+}
+
+// InsertWorkItem adds an item.
+func (tx *Tx) InsertWorkItem(ctx context.Context, w svc.WorkItem) error {
+	_, err := tx.exec(ctx, "INSERT INTO work_items ("+itemColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)",
+		w.ID, w.ProjectID, w.ParentID, w.Kind, w.Title, w.Description, w.Status, w.StatusSource, w.Confidence, w.Path, w.Position,
+		w.AutoMarkDone, w.ManualMarks, w.CreatedAt, w.UpdatedAt, w.Version)
+	if err != nil {
+		return fmt.Errorf("insert work item: %w", err)
+	}
+	return nil
+}
+
+// UpdateWorkItem writes an item that was read in this unit, without its
+// descendants.
+func (tx *Tx) UpdateWorkItem(ctx context.Context, w *svc.WorkItem) error {
+	w.UpdatedAt = tx.Now
+	n, err := tx.exec(ctx, `UPDATE work_items SET parent_id = $1, kind = $2, title = $3, description = $4, status = $5, status_source = $6,
+		confidence = $7, path = $8, position = $9, auto_mark_done = $10, manual_marks = $11, updated_at = $12, version = version + 1
+		WHERE id = $13 AND version = $14 AND deleted_at IS NULL`,
+		w.ParentID, w.Kind, w.Title, w.Description, w.Status, w.StatusSource, w.Confidence, w.Path, w.Position, w.AutoMarkDone,
+		w.ManualMarks, w.UpdatedAt, w.ID, w.Version)
+	return changed("work item", w.ID, &w.Version, n, err)
+}
+
+// below is everything under the item $1, deleted rows included: they keep
+// true paths for the audit.
+const below = `WITH RECURSIVE below (id) AS (
+		SELECT id FROM work_items WHERE parent_id = $1
+		UNION ALL
+		SELECT w.id FROM work_items w JOIN below b ON w.parent_id = b.id)`
+
+// MoveSubtree rewrites the paths of everything below an item whose own path
+// changes from one to the other, in one statement however large the subtree.
+func (tx *Tx) MoveSubtree(ctx context.Context, id, from, to string) error {
+	_, err := tx.exec(ctx, below+` UPDATE work_items SET path = $2 || substr(path, $3), updated_at = $4, version = version + 1
+		WHERE id IN (SELECT id FROM below)`, id, to, len(from)+1, tx.Now)
+	if err != nil {
+		return fmt.Errorf("rewrite the paths below %s: %w", id, err)
+	}
+	return nil
+}
+
+// HasChildren says whether an item has children that are not deleted.
+func (r Reader) HasChildren(ctx context.Context, id string) (bool, error) {
+	var n int
+	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM work_items WHERE parent_id = $1 AND deleted_at IS NULL LIMIT 1) AS c", id).Scan(&n)
+	return n > 0, err
+}
+
+// ActiveRunBelow is the id of an active run on the item or below it, "" when
+// there is none.
+func (r Reader) ActiveRunBelow(ctx context.Context, id string) (string, error) {
+	ids, err := collect(ctx, r.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) },
+		below+` SELECT id FROM runs WHERE status IN ('pending', 'spawning', 'running')
+		AND (task_id = $1 OR task_id IN (SELECT id FROM below)) LIMIT 1`, id)
+	if err != nil || len(ids) == 0 {
+		return "", err
+	}
+	return ids[0], nil
+}
+
+// DeleteSubtree marks an item and everything below it as deleted. It returns
+// the ids that went, the item first, then by position.
+func (tx *Tx) DeleteSubtree(ctx context.Context, id string) ([]string, error) {
+	ids, err := collect(ctx, tx.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) },
+		below+` SELECT id FROM work_items WHERE deleted_at IS NULL AND id IN (SELECT id FROM below) ORDER BY position`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read the subtree of %s: %w", id, err)
+	}
+	_, err = tx.exec(ctx, below+` UPDATE work_items SET deleted_at = $2, version = version + 1
+		WHERE deleted_at IS NULL AND (id = $1 OR id IN (SELECT id FROM below))`, id, tx.Now)
+	if err != nil {
+		return nil, fmt.Errorf("delete the subtree of %s: %w", id, err)
+	}
+	return append([]string{id}, ids...), nil
+}
+
+// LastPosition is the highest rank in a project, deleted items included; ""
+// when there is none.
+func (r Reader) LastPosition(ctx context.Context, projectID string) (string, error) {
+	return r.position(ctx, "SELECT max(position) FROM work_items WHERE project_id = $1", projectID)
+}
+
+// PositionBefore is the rank directly before another one; "" at the beginning.
+func (r Reader) PositionBefore(ctx context.Context, projectID, position string) (string, error) {
+	return r.position(ctx, "SELECT max(position) FROM work_items WHERE project_id = $1 AND position < $2", projectID, position)
+}
+
+// PositionAfter is the rank directly after another one; "" at the end.
+func (r Reader) PositionAfter(ctx context.Context, projectID, position string) (string, error) {
+	return r.position(ctx, "SELECT min(position) FROM work_items WHERE project_id = $1 AND position > $2", projectID, position)
+}
+
+func (r Reader) position(ctx context.Context, query string, args ...any) (string, error) {
+	var p *string
+	if err := r.q.QueryRowContext(ctx, query, args...).Scan(&p); err != nil {
+		return "", fmt.Errorf("read a position: %w", err)
+	}
+	if p == nil {
+		return "", nil
+	}
+	return *p, nil
+}
+
+// SpreadPositions gives every item of a project a short rank again, in the
+// same order.
+func (tx *Tx) SpreadPositions(ctx context.Context, projectID string) error {
+	ids, err := collect(ctx, tx.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) },
+		"SELECT id FROM work_items WHERE project_id = $1 ORDER BY position", projectID)
+	if err != nil {
+		return fmt.Errorf("spread positions: %w", err)
+	}
+	// Ranks are unique: step aside first, with a character no rank has.
+	if _, err := tx.exec(ctx, "UPDATE work_items SET position = '~' || position WHERE project_id = $1", projectID); err != nil {
+		return fmt.Errorf("spread positions: %w", err)
+	}
+	for i, rank := range svc.SpreadRanks(len(ids)) {
+		if _, err := tx.exec(ctx, "UPDATE work_items SET position = $1, version = version + 1 WHERE id = $2", rank, ids[i]); err != nil {
+			return fmt.Errorf("spread positions: %w", err)
+		}
+	}
+	return nil
+}

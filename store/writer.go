@@ -1,0 +1,239 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"svc"
+)
+
+// writer runs units of work one after the other on one connection and commits
+// them in groups. Whoever arrives while a group is being committed is in the
+// next one, so groups grow by themselves as the load does.
+type writer struct {
+	db       *sql.DB
+	dialect  *dialect
+	maxBatch int
+	now      func() svc.Time
+	announce func()
+
+	queue  chan *unit
+	closed chan struct{}
+	once   sync.Once
+	done   chan struct{}
+
+	// of the goroutine alone
+	conn  *sql.Conn
+	stmts *statements
+}
+
+type unit struct {
+	ctx    context.Context
+	fn     func(*Tx) error
+	drafts []svc.Draft
+	at     svc.Time
+	err    error
+	done   chan struct{}
+}
+
+var errClosed = svc.Errorf(svc.CodeUnavailable, "the orchestrator is shutting down")
+
+func newWriter(db *sql.DB, d *dialect, maxBatch int, now func() svc.Time, announce func()) *writer {
+	w := &writer{db: db, dialect: d, maxBatch: maxBatch, now: now, announce: announce,
+		queue: make(chan *unit, 4*maxBatch), closed: make(chan struct{}), done: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
+	u := &unit{ctx: ctx, fn: fn, done: make(chan struct{})}
+	select {
+	case <-w.closed:
+		return errClosed
+	default:
+	}
+	select {
+	case w.queue <- u:
+	case <-w.closed:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-u.done:
+		return u.err
+	case <-w.done: // closed while queued
+		select {
+		case <-u.done:
+			return u.err
+		default:
+			return errClosed
+		}
+	}
+}
+
+// close lets what is queued finish.
+func (w *writer) close() {
+	w.once.Do(func() { close(w.closed) })
+	<-w.done
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	defer w.disconnect()
+	for {
+		select {
+		case u := <-w.queue:
+			w.commit(w.gather(u))
+		case <-w.closed:
+			for {
+				select {
+				case u := <-w.queue:
+					w.commit(w.gather(u))
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+func (w *writer) gather(first *unit) []*unit {
+	batch := []*unit{first}
+	for len(batch) < w.maxBatch {
+		select {
+		case u := <-w.queue:
+			batch = append(batch, u)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit runs a group. A unit that fails is rolled back to its savepoint and
+// touches no other; a commit that fails fails them all.
+func (w *writer) commit(batch []*unit) {
+	events, err := w.transact(batch)
+	for _, u := range batch {
+		if err != nil && u.err == nil {
+			u.err = err
+		}
+		close(u.done)
+	}
+	if events && err == nil {
+		w.announce()
+	}
+}
+
+func (w *writer) transact(batch []*unit) (events bool, err error) {
+	ctx := context.Background() // a group outlives any one caller
+	if err := w.connect(ctx); err != nil {
+		return false, err
+	}
+	if _, err := w.conn.ExecContext(ctx, w.dialect.begin); err != nil {
+		w.disconnect()
+		return false, fmt.Errorf("begin: %w", err)
+	}
+	var drafts []*unit
+	for _, u := range batch {
+		if broken := w.runUnit(ctx, u); broken != nil {
+			w.disconnect() // ends the transaction with it
+			return false, broken
+		}
+		if u.err == nil && len(u.drafts) > 0 {
+			drafts = append(drafts, u)
+		}
+	}
+	if err := w.journal(ctx, drafts); err != nil {
+		w.disconnect()
+		return false, err
+	}
+	if _, err := w.stmts.ExecContext(ctx, "COMMIT"); err != nil {
+		w.disconnect()
+		return false, fmt.Errorf("commit: %w", err)
+	}
+	return len(drafts) > 0, nil
+}
+
+// runUnit runs one unit in its savepoint. Its own error stays with it; an
+// error of the savepoint itself breaks the group.
+func (w *writer) runUnit(ctx context.Context, u *unit) (broken error) {
+	if u.err = u.ctx.Err(); u.err != nil {
+		return nil
+	}
+	if _, err := w.stmts.ExecContext(ctx, "SAVEPOINT unit"); err != nil {
+		return fmt.Errorf("savepoint: %w", err)
+	}
+	u.at = w.now()
+	tx := &Tx{Reader: Reader{q: w.stmts, d: w.dialect}, Now: u.at}
+	u.err = tx.run(u.fn)
+	u.drafts = tx.drafts
+	if u.err != nil {
+		if _, err := w.stmts.ExecContext(ctx, "ROLLBACK TO SAVEPOINT unit"); err != nil {
+			return fmt.Errorf("roll back a unit: %w", errors.Join(err, u.err))
+		}
+	}
+	if _, err := w.stmts.ExecContext(ctx, "RELEASE SAVEPOINT unit"); err != nil {
+		return fmt.Errorf("release a unit: %w", err)
+	}
+	return nil
+}
+
+func (w *writer) connect(ctx context.Context) error {
+	if w.conn != nil {
+		return nil
+	}
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect the writer: %w", err)
+	}
+	w.conn, w.stmts = conn, newStatements(conn)
+	return nil
+}
+
+// disconnect drops the connection, and with it any open transaction.
+func (w *writer) disconnect() {
+	if w.conn == nil {
+		return
+	}
+	_, _ = w.conn.ExecContext(context.Background(), "ROLLBACK") // fails when nothing is open
+	w.stmts.close()
+	_ = w.conn.Close()
+	w.conn, w.stmts = nil, nil
+}
+
+// Tx is a unit of work: reads that see its own writes, and changes.
+type Tx struct {
+	Reader
+	// Now is the unit's clock, fixed at its start.
+	Now    svc.Time
+	drafts []svc.Draft
+}
+
+// Emit journals an event with this unit, if it commits.
+func (tx *Tx) Emit(topic svc.Topic, payload map[string]any) {
+	tx.drafts = append(tx.drafts, svc.Draft{Topic: topic, Payload: payload})
+}
+
+// run keeps a panic of one unit from taking the writer down.
+func (tx *Tx) run(fn func(*Tx) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic in a unit of work: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return fn(tx)
+}
+
+func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := tx.q.ExecContext(context.WithoutCancel(ctx), query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
