@@ -1,0 +1,92 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// killGrace is how long a server may take to leave in good order before it is made to.
+const killGrace = 3 * time.Second
+
+// Kill ends the server, waits until its process is gone, and removes the socket, so that a new
+// session can start there at once. known is the server that the caller remembers, or the zero
+// value; it is ended if it lost its socket. No server is no error. The program in the pane gets
+// SIGHUP and may outlive this call; what the log's sink has not yet been given is lost (WaitLog).
+func (s Server) Kill(ctx context.Context, known Process) error {
+	server, err := s.findOr(known)
+	if errors.Is(err, ErrNoServer) || errors.Is(err, errJustEnded) {
+		return s.removeSocket()
+	}
+	if err != nil && !errors.Is(err, ErrSocketLost) {
+		return fmt.Errorf("kill tmux server: %w", err)
+	}
+	// SIGTERM is what kill-server does, and needs no answer from a server that is wedged.
+	if err := server.signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("kill tmux server: %w", err)
+	}
+	grace, cancel := context.WithTimeout(ctx, killGrace)
+	defer cancel()
+	if server.Wait(grace) != nil {
+		if err := server.signal(syscall.SIGKILL); err != nil {
+			return fmt.Errorf("kill tmux server: %w", err)
+		}
+		if err := server.Wait(ctx); err != nil {
+			return fmt.Errorf("kill tmux server: wait for process %d: %w", server.PID, err)
+		}
+	}
+	return s.removeSocket()
+}
+
+// RestoreSocket makes a server create its deleted socket anew, and waits until it answers there.
+// known is the server that the caller remembers; the zero value lets Linux find it. A server that
+// never lost its socket is no error.
+func (s Server) RestoreSocket(ctx context.Context, known Process) error {
+	server, err := s.findOr(known)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, ErrSocketLost) {
+		return fmt.Errorf("restore tmux socket: %w", err)
+	}
+	if err := server.signal(syscall.SIGUSR1); err != nil {
+		return fmt.Errorf("restore tmux socket: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	err = poll(ctx, 10*time.Millisecond, func() (bool, error) {
+		_, err := s.find()
+		return err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("restore tmux socket: no answer of process %d: %w", server.PID, err)
+	}
+	return nil
+}
+
+// logQuiet is how long a log must not have grown to count as written.
+const logQuiet = 200 * time.Millisecond
+
+// WaitLog waits until a log has stopped growing. Call it once the pane is dead and before Kill: then
+// tmux has given its sink everything, and the log is complete when the sink has written it. tmux does
+// not tell when that is, so a sink that stalls for longer than a fifth of a second is taken as done.
+func WaitLog(ctx context.Context, logFile string) error {
+	last, since := int64(-1), time.Now()
+	err := poll(ctx, 20*time.Millisecond, func() (bool, error) {
+		info, err := os.Stat(logFile)
+		if err != nil {
+			return false, err
+		}
+		if info.Size() != last {
+			last, since = info.Size(), time.Now()
+		}
+		return time.Since(since) >= logQuiet, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for log: %w", err)
+	}
+	return nil
+}

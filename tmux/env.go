@@ -1,0 +1,40 @@
+package tmux
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// insideTmux are the variables by which a program believes to be inside some tmux. Neither the
+// tmux that is called here may believe it, nor the program in the pane: it would address a
+// terminal that is not the one it is seen in.
+var insideTmux = []string{"TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"}
+
+// baseEnv is all that tmux gets of the caller's own environment.
+func baseEnv() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + os.Getenv("HOME"),
+		"LANG=C.UTF-8",
+		"TERM=xterm-256color",
+		"COLORTERM=truecolor",
+	}
+}
+
+// mergeEnv puts extra over base, by name. The last of several values wins.
+func mergeEnv(base, extra []string) []string {
+	var names, env []string
+	for _, entry := range append(slices.Clone(base), extra...) {
+		name, _, ok := strings.Cut(entry, "=")
+		if !ok || name == "" || slices.Contains(insideTmux, name) {
+			continue
+		}
+		if i := slices.Index(names, name); i >= 0 {
+			env[i] = entry
+			continue
+		}
+		names, env = append(names, name), append(env, entry)
+	}
+	return env
+}

@@ -1,0 +1,115 @@
+package tmux
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// cleanCapture reduces what capture-pane -e prints to text and, if wanted, SGR sequences. It
+// resolves the alternate character set (between SO and SI) to the line drawing that it stands for,
+// drops every other sequence, and trims blanks that cannot be seen.
+func cleanCapture(raw string, colors bool) string {
+	c := cleaner{colors: colors}
+	for raw != "" {
+		char, size := utf8.DecodeRuneInString(raw)
+		switch char {
+		case 0x1b:
+			size = c.escape(raw)
+		case 0x0e, 0x0f:
+			c.drawing = char == 0x0e
+		case '\n':
+			c.endRow()
+		default:
+			c.print(char, raw[:size])
+		}
+		raw = raw[size:]
+	}
+	c.endRow()
+	text := strings.TrimSuffix(c.out.String(), "\n")
+	if colors && c.style != 0 {
+		text += "\x1b[0m"
+	}
+	return text
+}
+
+type cleaner struct {
+	out     strings.Builder
+	colors  bool
+	drawing bool // the alternate character set is on
+	style   style
+	blanks  strings.Builder // blanks and sequences that wait for a visible character
+}
+
+// print writes a character. A blank that cannot be seen waits until something follows it.
+func (c *cleaner) print(char rune, text string) {
+	if char == ' ' && !(c.colors && c.style.showsBlanks()) {
+		c.blanks.WriteByte(' ')
+		return
+	}
+	if c.drawing && char < utf8.RuneSelf {
+		if drawn, ok := lineDrawing[byte(char)]; ok {
+			text = string(drawn)
+		}
+	}
+	c.flush()
+	if char >= 0x20 && char != 0x7f {
+		c.out.WriteString(text)
+	}
+}
+
+func (c *cleaner) flush() {
+	c.out.WriteString(c.blanks.String())
+	c.blanks.Reset()
+}
+
+// endRow drops the blanks that wait, but not a change of attributes among them.
+func (c *cleaner) endRow() {
+	waiting := strings.ReplaceAll(c.blanks.String(), " ", "")
+	c.blanks.Reset()
+	c.out.WriteString(waiting)
+	c.out.WriteByte('\n')
+}
+
+// escape handles the sequence at the start of raw and answers its length.
+func (c *cleaner) escape(raw string) int {
+	if len(raw) < 2 {
+		return len(raw)
+	}
+	switch raw[1] {
+	case '[':
+		end := strings.IndexFunc(raw[2:], func(r rune) bool { return r >= 0x40 && r <= 0x7e })
+		if end < 0 {
+			return len(raw)
+		}
+		size := 2 + end + 1
+		if raw[size-1] == 'm' {
+			c.sgr(raw[:size])
+		}
+		return size
+	case ']', 'P', '_', '^', 'X':
+		return stringSequence(raw)
+	case '(', ')':
+		return min(3, len(raw))
+	}
+	return 2
+}
+
+// stringSequence answers the length of a sequence that ends with BEL or ST.
+func stringSequence(raw string) int {
+	bell := strings.IndexByte(raw, 0x07)
+	st := strings.Index(raw[1:], "\x1b\\")
+	switch {
+	case st >= 0 && (bell < 0 || st+1 < bell):
+		return 1 + st + 2
+	case bell >= 0:
+		return bell + 1
+	}
+	return len(raw)
+}
+
+func (c *cleaner) sgr(sequence string) {
+	c.style = c.style.after(sequence[2 : len(sequence)-1])
+	if c.colors {
+		c.blanks.WriteString(sequence)
+	}
+}

@@ -1,0 +1,179 @@
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Errors that callers tell apart with errors.Is. Any other error means that the state is unknown.
+var (
+	// ErrNotInstalled means that there is no tmux binary.
+	ErrNotInstalled = errors.New("tmux is not installed")
+	// ErrNoServer means that nobody listens on the socket: the session does not exist.
+	ErrNoServer = errors.New("no tmux server")
+	// ErrSocketLost means that the server lives but its socket file is gone. RestoreSocket helps.
+	ErrSocketLost = errors.New("tmux server lives without its socket")
+	// ErrRunning means that Start found a server that already listens on the socket.
+	ErrRunning = errors.New("a tmux server already listens on the socket")
+	// ErrSocketPath means that the socket's path is relative or longer than the system allows.
+	ErrSocketPath = errors.New("unusable tmux socket path")
+	// ErrPaneDead means that the program in the pane has ended, so that it cannot be typed to.
+	ErrPaneDead = errors.New("the program in the pane has ended")
+)
+
+// MaxSocketPath is the longest socket path in bytes: 107 on Linux, 103 on macOS.
+const MaxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
+
+// DefaultTimeout bounds each call of tmux when Server.Timeout is zero.
+const DefaultTimeout = 10 * time.Second
+
+// Server addresses one tmux server, whether it runs or not. The value holds no resources; copies
+// are equal. Its methods may be called concurrently, except that Start, Kill and RestoreSocket of
+// one socket must not overlap.
+type Server struct {
+	// Socket is the absolute path of the server's socket, in a directory that only the user may
+	// enter: whoever can connect to it controls the session.
+	Socket string
+	// Bin is the tmux binary, looked up on PATH. Empty means "tmux".
+	Bin string
+	// Timeout bounds each call of tmux. Zero means DefaultTimeout.
+	Timeout time.Duration
+}
+
+// Version answers what the tmux binary says of itself, such as "3.3a". It needs no socket.
+func (s Server) Version(ctx context.Context) (string, error) {
+	out, err := s.exec(ctx, call{args: []string{"-V"}})
+	if err != nil {
+		return "", fmt.Errorf("tmux version: %w", err)
+	}
+	_, version, ok := strings.Cut(strings.TrimSpace(string(out)), " ")
+	if !ok {
+		return "", fmt.Errorf("tmux version: unexpected answer %q", out)
+	}
+	return version, nil
+}
+
+// call is one execution of the tmux binary.
+type call struct {
+	args  []string
+	stdin []byte
+	dir   string
+	env   []string
+}
+
+// run gives the commands to the server in one list, which the server executes without anything in
+// between. A failure is explained by looking at the socket.
+func (s Server) run(ctx context.Context, commands ...[]string) ([]byte, error) {
+	return s.send(ctx, call{}, commands...)
+}
+
+func (s Server) send(ctx context.Context, c call, commands ...[]string) ([]byte, error) {
+	if err := s.checkSocket(); err != nil {
+		return nil, err
+	}
+	c.args = append(s.flags(), commandList(commands)...)
+	out, err := s.exec(ctx, c)
+	if err == nil || ctx.Err() != nil || errors.Is(err, ErrNotInstalled) {
+		return out, err
+	}
+	if _, cause := s.find(); errors.Is(cause, ErrNoServer) || errors.Is(cause, ErrSocketLost) {
+		return out, fmt.Errorf("%w (%v)", cause, err)
+	}
+	return out, err
+}
+
+// flags come before every command: the socket, no configuration file, UTF-8 whatever the locale.
+func (s Server) flags() []string {
+	return []string{"-S", s.Socket, "-f", "/dev/null", "-u"}
+}
+
+func (s Server) exec(ctx context.Context, c call) ([]byte, error) {
+	timeout := s.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, s.bin(), c.args...)
+	cmd.Env = mergeEnv(baseEnv(), c.env)
+	cmd.Dir = c.dir
+	if c.stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.stdin)
+	}
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return stdout.Bytes(), nil
+	case ctx.Err() != nil:
+		return stdout.Bytes(), fmt.Errorf("run %s: %w", s.bin(), ctx.Err())
+	case cmd.Process == nil && missingBinary(err, s.bin()):
+		return nil, fmt.Errorf("%w (%v)", ErrNotInstalled, err)
+	case stderr.Len() > 0:
+		return stdout.Bytes(), fmt.Errorf("%s: %w", strings.TrimSpace(stderr.String()), err)
+	}
+	return stdout.Bytes(), fmt.Errorf("run %s: %w", s.bin(), err)
+}
+
+func (s Server) bin() string {
+	if s.Bin == "" {
+		return "tmux"
+	}
+	return s.Bin
+}
+
+func (s Server) checkSocket() error {
+	if !filepath.IsAbs(s.Socket) {
+		return fmt.Errorf("%w: %q is not absolute", ErrSocketPath, s.Socket)
+	}
+	if len(s.Socket) > MaxSocketPath {
+		return fmt.Errorf("%w: %q has %d bytes, the system allows %d",
+			ErrSocketPath, s.Socket, len(s.Socket), MaxSocketPath)
+	}
+	return nil
+}
+
+// missingBinary tells a missing binary from a missing working directory, which fails alike.
+func missingBinary(err error, bin string) bool {
+	if errors.Is(err, exec.ErrNotFound) {
+		return true
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	_, lookErr := exec.LookPath(bin)
+	return lookErr != nil
+}
+
+// commandList joins commands with the separator of tmux and protects their arguments.
+func commandList(commands [][]string) []string {
+	var list []string
+	for i, command := range commands {
+		if i > 0 {
+			list = append(list, ";")
+		}
+		for _, arg := range command {
+			list = append(list, escapeArg(arg))
+		}
+	}
+	return list
+}
+
+// escapeArg protects an argument that ends in a semicolon, where tmux would begin a new command.
+func escapeArg(arg string) string {
+	if text, ok := strings.CutSuffix(arg, ";"); ok {
+		return text + `\;`
+	}
+	return arg
+}

@@ -1,0 +1,32 @@
+package tmux
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// maxSide is the largest width or height that tmux takes.
+const maxSide = 10000
+
+// Resize gives the pane a new size, which it keeps whoever attaches.
+func (s Server) Resize(ctx context.Context, pane string, cols, rows int) error {
+	if err := checkSize(cols, rows); err != nil {
+		return fmt.Errorf("resize pane: %w", err)
+	}
+	if err := checkPane(pane); err != nil {
+		return fmt.Errorf("resize: %w", err)
+	}
+	_, err := s.run(ctx, []string{"resize-window", "-t", pane, "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows)})
+	if err != nil {
+		return fmt.Errorf("resize pane: %w", err)
+	}
+	return nil
+}
+
+func checkSize(cols, rows int) error {
+	if cols < 1 || cols > maxSide || rows < 1 || rows > maxSide {
+		return fmt.Errorf("size %dx%d: want sides from 1 to %d", cols, rows, maxSide)
+	}
+	return nil
+}

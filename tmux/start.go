@@ -1,0 +1,213 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultCols and DefaultRows are the size of a pane whose Spec names none.
+const (
+	DefaultCols = 220
+	DefaultRows = 50
+)
+
+// DefaultHistory is how many lines that scrolled off a pane keeps when its Spec names no number.
+const DefaultHistory = 2000
+
+// Spec describes a session to start.
+type Spec struct {
+	// Name of the session: letters, digits, "-" and "_".
+	Name string
+	// Argv is the program and its arguments, executed directly. They are visible to every user of
+	// the host, so no secrets. All together must stay below about 16,000 bytes.
+	Argv []string
+	// Dir is the working directory. It must exist.
+	Dir string
+	// Env entries, "NAME=value", are added to PATH, HOME, LANG, COLORTERM and TERM, which is all the
+	// program gets by itself. They win over these, but for TERM, which names tmux's terminal.
+	Env []string
+	// Cols and Rows of the pane. Zero means DefaultCols and DefaultRows.
+	Cols, Rows int
+	// History is how many scrolled lines are kept. Zero means DefaultHistory.
+	History int
+	// LogFile gets every byte that the program writes to its terminal, appended; it is created with
+	// mode 0600. Empty means no log, unless there is a Sink. See the package comment about a program
+	// that ends right after a flood of output.
+	LogFile string
+	// Sink, when given, is the program that gets the output on its standard input instead of a plain
+	// "cat >> LogFile", so that it can cap the file. It must write until its input ends. It is a
+	// child of the tmux server and outlives the caller.
+	Sink []string
+}
+
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func (spec Spec) check() error {
+	switch {
+	case !sessionName.MatchString(spec.Name):
+		return fmt.Errorf("session name %q: want letters, digits, - and _", spec.Name)
+	case len(spec.Argv) == 0 || spec.Argv[0] == "":
+		return errors.New("no program to run")
+	}
+	return checkSize(spec.Cols, spec.Rows)
+}
+
+// Start starts the server with its one session and answers what it verified to exist. A stale
+// socket file is removed; a live server is never touched (ErrRunning, ErrSocketLost). After an error
+// nothing runs.
+//
+// A program that cannot be executed is not an error: it is a pane that died, with the reason on its
+// screen and exit code 126 or 127.
+func (s Server) Start(ctx context.Context, spec Spec) (Session, error) {
+	spec.Cols, spec.Rows = orDefault(spec.Cols, DefaultCols), orDefault(spec.Rows, DefaultRows)
+	spec.History = orDefault(spec.History, DefaultHistory)
+	if err := spec.check(); err != nil {
+		return Session{}, fmt.Errorf("start session: %w", err)
+	}
+	if err := s.clearSocket(); err != nil {
+		return Session{}, fmt.Errorf("start session %s: %w", spec.Name, err)
+	}
+	if err := createLog(spec.LogFile); err != nil {
+		return Session{}, fmt.Errorf("start session %s: %w", spec.Name, err)
+	}
+	session, err := s.create(ctx, spec)
+	if err != nil {
+		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		return Session{}, fmt.Errorf("start session %s: %w", spec.Name,
+			errors.Join(err, s.Kill(cleanup, Process{})))
+	}
+	return session, nil
+}
+
+// clearSocket makes sure that new-session will start a server and not join one.
+func (s Server) clearSocket() error {
+	server, err := s.find()
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w %s (pid %d)", ErrRunning, s.Socket, server.PID)
+	case errors.Is(err, ErrNoServer):
+		return s.removeSocket()
+	}
+	return err
+}
+
+// create runs the one command list that makes the session, then verifies it: under a low limit of
+// open files new-session reports success without a session.
+func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
+	out, err := s.send(ctx, call{dir: spec.Dir, env: spec.Env}, startCommands(spec)...)
+	if err != nil {
+		return Session{}, err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		return Session{}, fmt.Errorf("tmux made no session: it answered %q", out)
+	}
+	// Read before Inspect: a program that ends at once loses its start time as soon as tmux
+	// collects it.
+	program := Process{PID: pid}
+	if start, err := ProcessStart(pid); err == nil {
+		program.Start = start
+	}
+	session, err := s.Inspect(ctx, Process{})
+	if err != nil {
+		return Session{}, err
+	}
+	if session.Name != spec.Name || session.Process.PID != pid {
+		return Session{}, fmt.Errorf("tmux made session %q with pid %d, want %q with pid %d",
+			session.Name, session.Process.PID, spec.Name, pid)
+	}
+	if session.Cols != spec.Cols || session.Rows != spec.Rows {
+		return Session{}, fmt.Errorf("tmux made a pane of %dx%d, want %dx%d",
+			session.Cols, session.Rows, spec.Cols, spec.Rows)
+	}
+	session.Process = program
+	return session, nil
+}
+
+// unsetAndRun runs its arguments without the variables of insideTmux. It makes two or more
+// arguments of any program, which is what keeps tmux from giving a single one to a shell, and it
+// says why a program could not be executed, lingering so that tmux gets to read it.
+var unsetAndRun = "unset " + strings.Join(insideTmux, " ") + `; trap "sleep 0.3" EXIT; exec "$@"`
+
+func startCommands(spec Spec) [][]string {
+	target := "=" + spec.Name + ":"
+	cols, rows := strconv.Itoa(spec.Cols), strconv.Itoa(spec.Rows)
+	commands := serverOptions(spec)
+	commands = append(commands, append([]string{
+		"new-session", "-d", "-E", "-s", spec.Name, "-x", cols, "-y", rows,
+		"-P", "-F", "#{pane_pid}", "--", "/bin/sh", "-c", unsetAndRun, "sh",
+	}, spec.Argv...))
+	return append(commands,
+		[]string{"pipe-pane", "-O", "-t", target, spec.sink()},
+		// As a global option before new-session, window-size manual crashes tmux 3.3a.
+		[]string{"set-option", "-w", "-t", target, "window-size", "manual"},
+		[]string{"set-option", "-w", "-t", target, "remain-on-exit", "on"},
+		// Empty: else tmux scrolls the last screen to write "Pane is dead" below it.
+		[]string{"set-option", "-w", "-q", "-t", target, "remain-on-exit-format", ""},
+		[]string{"resize-window", "-t", target, "-x", cols, "-y", rows},
+	)
+}
+
+// serverOptions take from tmux everything that is not a plain terminal: no status line, no key that
+// it would keep for itself, no wait after Escape, no way to the clipboard of who attaches.
+func serverOptions(spec Spec) [][]string {
+	commands := [][]string{
+		{"set-option", "-g", "history-limit", strconv.Itoa(spec.History)},
+		{"set-option", "-s", "escape-time", "0"},
+		{"set-option", "-s", "set-clipboard", "off"},
+		{"set-option", "-s", "-a", "terminal-features", ",xterm-256color:RGB"},
+		{"set-option", "-g", "status", "off"},
+		{"set-option", "-g", "assume-paste-time", "0"},
+		{"set-option", "-g", "prefix", "None"},
+		{"set-option", "-g", "prefix2", "None"},
+		{"set-option", "-g", "mouse", "off"},
+		{"set-option", "-g", "-w", "automatic-rename", "off"},
+	}
+	for _, table := range []string{"root", "prefix", "copy-mode", "copy-mode-vi"} {
+		commands = append(commands, []string{"unbind-key", "-q", "-a", "-T", table})
+	}
+	return commands
+}
+
+// sink is the shell line that gets the output. There always is one: without a pipe tmux does not
+// even look for unread output when a program ends.
+func (spec Spec) sink() string {
+	if len(spec.Sink) > 0 {
+		return sinkLine(spec.Sink, "")
+	}
+	logFile := spec.LogFile
+	if logFile == "" {
+		logFile = os.DevNull
+	}
+	cat, err := exec.LookPath("cat") // Env may bring a PATH without it
+	if err != nil {
+		cat = "/bin/cat"
+	}
+	return sinkLine([]string{cat}, logFile)
+}
+
+func createLog(path string) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("create log: %w", err)
+	}
+	return file.Close()
+}
+
+func orDefault(value, fallback int) int {
+	if value == 0 {
+		return fallback
+	}
+	return value
+}
