@@ -21,9 +21,13 @@ type Entry struct {
 	Frame  wire.SignalFrame // verbatim: attempt, seq and timestamp are those of the emission
 }
 
-// RunID and Attempt tell whose signal it is, Kind what it reports.
-func (e Entry) RunID() string        { return e.Frame.RunID }
-func (e Entry) Attempt() int         { return *e.Frame.Attempt }
+// RunID is the run it reports about.
+func (e Entry) RunID() string { return e.Frame.RunID }
+
+// Attempt is the attempt it reports about.
+func (e Entry) Attempt() int { return *e.Frame.Attempt }
+
+// Kind is what it reports.
 func (e Entry) Kind() svc.SignalKind { return e.Frame.Kind }
 
 // Put writes a signal into the spool and returns when it is safe there. A progress signal without
@@ -137,6 +141,20 @@ func (d Dir) setAside(name string) (to string, moved bool) {
 func (d Dir) Done(e Entry) error {
 	if err := os.Remove(e.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove delivered signal: %w", err)
+	}
+	return nil
+}
+
+// Reject moves a signal that the orchestrator will never take to spool/bad, for the operator to see.
+// That it is gone already is no error.
+func (d Dir) Reject(e Entry) error {
+	to := filepath.Join(d.bad(), filepath.Base(e.Path))
+	err := os.MkdirAll(d.bad(), 0o700)
+	if err == nil {
+		err = os.Rename(e.Path, to)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return diskError("set refused signal aside", err)
 	}
 	return nil
 }

@@ -1,0 +1,139 @@
+package wrapper
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"svc"
+	"svc/rundir"
+)
+
+// translator turns the JSON that a tool gives its hooks into a signal. None means that the event says
+// nothing about the run; the text says why, for the hook's own log.
+type translator func(s *session, input []byte) (sig *svc.Signal, why string)
+
+var translators = map[string]translator{
+	"claude": fromClaude, "codex": fromCodex, "gemini": fromGemini, "opencode": fromOpencode,
+}
+
+const (
+	maxHookInput = 8 << 20
+	hookPatience = 3 * time.Second // for a tool that opens its hook's input and never writes
+	maxText      = 2000            // bytes of a message that a tool's words are cut to
+)
+
+// signalFromHook never returns anything but 0: some tools take another code as an order to go on.
+func signalFromHook(a signalArgs, std IO) int {
+	sess, err := sessionOf(std)
+	if err != nil {
+		fmt.Fprintf(std.Stderr, "svc exec signal: %v\n", err)
+		return 0
+	}
+	input, err := hookInput(a.rest, std.Stdin)
+	if err != nil {
+		fmt.Fprintf(std.Stderr, "svc exec signal: nothing reported: %v\n", err)
+		return 0
+	}
+	sig, why := translators[a.from](sess, input)
+	if sig == nil {
+		fmt.Fprintf(std.Stderr, "svc exec signal: nothing reported: %s\n", why)
+		return 0
+	}
+	if why := sess.afterFailure(*sig); why != "" {
+		fmt.Fprintf(std.Stderr, "svc exec signal: nothing reported: %s\n", why)
+		return 0
+	}
+	sess.report(*sig, std.Stderr)
+	return 0
+}
+
+// hookInput is the last argument when there is one (codex), else standard input.
+func hookInput(rest []string, stdin io.Reader) ([]byte, error) {
+	if len(rest) > 0 {
+		return []byte(rest[len(rest)-1]), nil
+	}
+	if stdin == nil {
+		return nil, errors.New("no input")
+	}
+	type result struct {
+		data []byte
+		err  error
+	}
+	read := make(chan result, 1) // the reader may outlive the wait; the process ends right after
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(stdin, maxHookInput))
+		read <- result{data, err}
+	}()
+	select {
+	case r := <-read:
+		return r.data, r.err
+	case <-time.After(hookPatience):
+		return nil, errors.New("the tool wrote nothing to its hook's standard input")
+	}
+}
+
+// afterFailure keeps a tool that says "idle" after an error from reporting success: the first word
+// about a failure stands for the attempt.
+func (s *session) afterFailure(sig svc.Signal) (why string) {
+	switch sig.Kind {
+	case svc.SignalFailed:
+		_ = s.remember("hook-failed", "failed") // else the orchestrator still has the order of arrival
+	case svc.SignalCompleted:
+		if s.recall("hook-failed") != "" {
+			return "a failure was reported before"
+		}
+	}
+	return ""
+}
+
+// remember keeps a word of a hook for the next one; recall is empty when there is none.
+func (s *session) remember(name, word string) error {
+	return rundir.WriteRecord(s.attempt.File(name), word)
+}
+
+func (s *session) recall(name string) string {
+	var word string
+	if err := rundir.ReadRecord(s.attempt.File(name), &word); err != nil {
+		return "" // damaged or never written: nothing is known
+	}
+	return word
+}
+
+// prompt is what the run was asked to do; empty when that is unknown.
+func (s *session) prompt() string {
+	text, err := os.ReadFile(s.promptFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func completed() *svc.Signal {
+	return &svc.Signal{Kind: svc.SignalCompleted, Result: svc.ResultSuccess}
+}
+
+// asks is a progress signal with a question for a person.
+func asks(question, otherwise string) *svc.Signal {
+	if strings.TrimSpace(question) == "" {
+		question = otherwise
+	}
+	return &svc.Signal{Kind: svc.SignalProgress, Message: tidy(question), NeedsInput: true}
+}
+
+// tidy makes a tool's words fit for a signal.
+func tidy(text string) string {
+	text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", ""))
+	if len(text) <= maxText {
+		return text
+	}
+	cut := maxText - len("…")
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}

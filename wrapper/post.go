@@ -1,0 +1,117 @@
+package wrapper
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/rundir"
+)
+
+// postTimeout bounds one attempt to deliver. A hook must not keep its agent waiting.
+const postTimeout = 4 * time.Second
+
+// errRefused says that the orchestrator will never take this signal, however often it is sent.
+var errRefused = errors.New("refused")
+
+// poster delivers signals of one run to the orchestrator.
+type poster struct {
+	dir    rundir.Dir
+	apiURL string
+	token  string // empty: nothing can be posted
+	client *http.Client
+}
+
+func newPoster(dir rundir.Dir, apiURL, token string) *poster {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	return &poster{
+		dir: dir, apiURL: strings.TrimRight(apiURL, "/"), token: token,
+		client: &http.Client{Transport: transport, Timeout: postTimeout},
+	}
+}
+
+// deliver posts one entry and takes it out of the spool when it was answered for good. An entry that
+// is refused is set aside there: sending it again cannot help.
+func (p *poster) deliver(ctx context.Context, e rundir.Entry) error {
+	err := p.post(ctx, e)
+	switch {
+	case err == nil:
+		return p.dir.Done(e)
+	case errors.Is(err, errRefused):
+		return errors.Join(err, p.dir.Reject(e))
+	default:
+		return err
+	}
+}
+
+// flush posts what waits of one attempt, in order, until a post fails for now.
+func (p *poster) flush(ctx context.Context, a rundir.Attempt) error {
+	entries, _, err := p.dir.Pending()
+	if err != nil {
+		return err
+	}
+	var refused error
+	for _, e := range entries {
+		if e.RunID() != a.RunID || e.Attempt() != a.Number {
+			continue
+		}
+		err := p.deliver(ctx, e)
+		if err != nil && !errors.Is(err, errRefused) {
+			return errors.Join(refused, err)
+		}
+		refused = errors.Join(refused, err)
+	}
+	return refused
+}
+
+func (p *poster) post(ctx context.Context, e rundir.Entry) error {
+	if p.token == "" || p.apiURL == "" {
+		return errors.New("post signal: the session was given no address or token to post with")
+	}
+	body, err := json.Marshal(e.Frame.Signal)
+	if err != nil {
+		return fmt.Errorf("post signal: %w", err)
+	}
+	url := p.apiURL + "/api/internal/runs/" + e.RunID() + "/signals"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("post signal: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+p.token)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := p.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("post signal: %w", err)
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, 4096))
+	switch res.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusBadRequest, http.StatusConflict:
+		return fmt.Errorf("post %s signal: %w: %s", e.Kind(), errRefused, reason(res, text))
+	default: // also 404: a proxy says so too, and only the worker knows the orchestrator's own word
+		return fmt.Errorf("post %s signal: %s", e.Kind(), reason(res, text))
+	}
+}
+
+// reason is what the orchestrator answered, in one line.
+func reason(res *http.Response, body []byte) string {
+	var envelope struct {
+		Error struct {
+			Code    svc.Code `json:"code"`
+			Message string   `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &envelope) == nil && envelope.Error.Code != "" {
+		return fmt.Sprintf("%s (%s)", envelope.Error.Message, envelope.Error.Code)
+	}
+	return "the answer was " + res.Status
+}

@@ -1,0 +1,153 @@
+package wrapper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"svc"
+	"svc/rundir"
+)
+
+// Run is "svc exec run LAUNCHFILE". It starts what the launch file says on this process's own
+// terminal (files 0, 1 and 2) and returns the provider's exit code, 128 and the signal's number when
+// one ended it, 127 or 126 when it could not be started.
+func Run(args []string, std IO) int {
+	if len(args) != 1 {
+		fmt.Fprintln(std.Stderr, "usage: svc exec run LAUNCHFILE")
+		return exitUsage
+	}
+	launch, err := rundir.TakeLaunch(args[0])
+	if err != nil {
+		fmt.Fprintf(std.Stderr, "svc: nothing was started: %v\r\n", err)
+		return exitCannotRun
+	}
+	adoptNetwork(launch.Env)
+	return newRunner(launch, std).run()
+}
+
+// patience says how long the wrapper waits for others.
+type patience struct {
+	hangup time.Duration // for each step of ending a provider whose terminal is gone
+	worker time.Duration // for a worker to come back before the end is posted without it
+}
+
+var defaultPatience = patience{hangup: 5 * time.Second, worker: 10 * time.Second}
+
+// runner is one attempt, from its launch file to its end.
+type runner struct {
+	launch   rundir.Launch
+	attempt  rundir.Attempt
+	poster   *poster
+	stderr   io.Writer
+	env      []string // of the wrapper
+	patience patience
+	now      func() time.Time
+}
+
+func newRunner(l rundir.Launch, std IO) *runner {
+	a := l.AttemptFolder()
+	return &runner{
+		launch: l, attempt: a, poster: newPoster(a.Dir, l.APIURL, l.SignalToken),
+		stderr: std.Stderr, env: std.Env, patience: defaultPatience, now: time.Now,
+	}
+}
+
+// run reads like the life of an attempt.
+func (r *runner) run() int {
+	// Caught, not ignored: what is ignored would be ignored by the provider too.
+	caught := make(chan os.Signal, 16)
+	signal.Notify(caught, passedOn...)
+	signal.Notify(make(chan os.Signal, 1), jobControl...)
+
+	r.warn(r.attempt.Create())
+	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: rundir.Self(), At: r.time()}))
+	child, failure := r.start()
+	if failure != nil {
+		fmt.Fprintf(r.stderr, "svc: %s\r\n", failure.message)
+		return r.end(rundir.Exit{Code: failure.code, Error: failure.message, At: r.time()}, nil)
+	}
+	started := r.reportStarted(child)
+	exit := child.wait(caught, r.patience.hangup)
+	exit.At = r.time()
+	return r.end(exit, started)
+}
+
+// reportStarted spools started and, without a worker, posts it beside the provider. The channel is
+// closed when that is over; nil means that nothing is under way.
+func (r *runner) reportStarted(c *child) <-chan struct{} {
+	process := rundir.ProcessOf(c.pid)
+	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: rundir.Self(), Child: &process, At: r.time()}))
+	entry, err := r.attempt.Dir.Put(svc.Signal{
+		RunID: r.launch.RunID, Attempt: r.launch.Attempt, Kind: svc.SignalStarted, Source: svc.FromWrapper,
+		PID: &c.pid, Timestamp: r.time(),
+	})
+	if err != nil {
+		r.warn(err)
+		return nil
+	}
+	if r.attempt.Dir.WorkerAlive() {
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = r.poster.deliver(context.Background(), entry) // else it is in the spool
+	}()
+	return done
+}
+
+// end records how it ended, first where it is believed, then where it is reported from.
+func (r *runner) end(exit rundir.Exit, started <-chan struct{}) int {
+	r.warn(r.attempt.WriteExit(exit))
+	_, err := r.attempt.Dir.Put(r.attempt.Signal(exit))
+	r.warn(err)
+	if started != nil {
+		<-started // bounded by the post's own limit
+	}
+	if !r.workerWithin(r.patience.worker) {
+		_ = r.poster.flush(context.Background(), r.attempt) // else it is in the spool
+	}
+	return exit.Code
+}
+
+// workerWithin waits for a worker, to whom delivering the end is left.
+func (r *runner) workerWithin(limit time.Duration) bool {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for !r.attempt.Dir.WorkerAlive() {
+		select {
+		case <-timeout.C:
+			return false
+		case <-look.C:
+		}
+	}
+	return true
+}
+
+// warn tells what could not be recorded. The run goes on: the work counts more than its record.
+func (r *runner) warn(err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, rundir.ErrNoSpace):
+		fmt.Fprintf(r.stderr, "svc: the disk with %s is full; the run goes on, its record may have gaps: %v\r\n", r.launch.DataDir, err)
+	default:
+		fmt.Fprintf(r.stderr, "svc: the run goes on, its record may have gaps: %v\r\n", err)
+	}
+}
+
+func (r *runner) time() svc.Time { return svc.TimeOf(r.now()) }
+
+// passedOn are the signals that are meant for the provider, jobControl those that a background
+// process of a terminal is stopped with.
+var (
+	passedOn   = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGWINCH}
+	jobControl = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
+)

@@ -1,0 +1,168 @@
+package wrapper
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/rundir"
+)
+
+const signalUsage = `usage: svc exec signal progress --message TEXT [--percent N] [--needs-input]
+       svc exec signal completed --result success|partial_success|user_rejected [--reason TEXT]
+       svc exec signal failed --error TEXT
+       svc exec signal --from claude|codex|gemini|opencode [JSON]   (else JSON on standard input)
+`
+
+// Signal is "svc exec signal", the hook's ready-made caller. It writes to the spool first, then posts;
+// what could not be posted is replayed by the worker. It is silent on standard output, which some
+// tools read as an answer, and returns 0 even if the signal could only be spooled or not even that: a
+// hook must never break the agent. Bad usage is 2.
+func Signal(args []string, std IO) int {
+	s, err := parseSignal(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(std.Stderr, signalUsage)
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(std.Stderr, "svc exec signal: %v\n%s", err, signalUsage)
+		return exitUsage
+	}
+	if s.from != "" {
+		return signalFromHook(s, std)
+	}
+	sess, err := sessionOf(std)
+	if err != nil {
+		fmt.Fprintf(std.Stderr, "svc exec signal: %v\n", err)
+		return exitUsage
+	}
+	if err := sess.check(s.signal); err != nil {
+		fmt.Fprintf(std.Stderr, "svc exec signal: %v\n%s", err, signalUsage)
+		return exitUsage
+	}
+	sess.report(s.signal, std.Stderr)
+	return 0
+}
+
+// signalArgs is what the command line asks for: a signal, or the translation of a tool's own words.
+type signalArgs struct {
+	signal svc.Signal
+	from   string
+	rest   []string
+}
+
+func parseSignal(args []string) (signalArgs, error) {
+	if len(args) == 0 {
+		return signalArgs{}, errors.New("what shall be reported?")
+	}
+	var out signalArgs
+	flags := flag.NewFlagSet("signal", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	s := &out.signal
+	s.Source = svc.FromHook
+	percent := -1
+	kind := svc.SignalKind("")
+	if !strings.HasPrefix(args[0], "-") {
+		kind, args = svc.SignalKind(args[0]), args[1:]
+	}
+	switch s.Kind = kind; kind {
+	case svc.SignalProgress:
+		flags.StringVar(&s.Message, "message", "", "")
+		flags.IntVar(&percent, "percent", -1, "")
+		flags.BoolVar(&s.NeedsInput, "needs-input", false, "")
+	case svc.SignalCompleted:
+		flags.StringVar((*string)(&s.Result), "result", "", "")
+		flags.StringVar(&s.Reason, "reason", "", "")
+	case svc.SignalFailed:
+		flags.StringVar(&s.Error, "error", "", "")
+	case "":
+		flags.StringVar(&out.from, "from", "", "")
+	default:
+		return out, fmt.Errorf("%q is not reported by hooks", kind)
+	}
+	if err := flags.Parse(args); err != nil {
+		return out, err
+	}
+	out.rest = flags.Args()
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if given["percent"] {
+		s.Percent = &percent
+	}
+	return out, out.check(given)
+}
+
+func (a signalArgs) check(given map[string]bool) error {
+	needed := map[svc.SignalKind]string{
+		svc.SignalProgress: "message", svc.SignalCompleted: "result", svc.SignalFailed: "error", "": "from",
+	}[a.signal.Kind]
+	if !given[needed] {
+		return fmt.Errorf("--%s is missing", needed)
+	}
+	if a.signal.Kind == "" {
+		if _, known := translators[a.from]; !known {
+			return fmt.Errorf("--from %q is not a tool whose hooks are known", a.from)
+		}
+		return nil
+	}
+	if len(a.rest) > 0 {
+		return fmt.Errorf("%q is one argument too many", a.rest[0])
+	}
+	return nil
+}
+
+// session is what a process inside a session knows of it.
+type session struct {
+	attempt    rundir.Attempt
+	poster     *poster
+	promptFile string
+}
+
+var errNoSession = errors.New("not inside a session of svc: SVC_RUN_ID, SVC_ATTEMPT and SVC_DATA_DIR are not all set")
+
+func sessionOf(std IO) (*session, error) {
+	number, err := strconv.Atoi(std.env("SVC_ATTEMPT"))
+	runID, dataDir := std.env("SVC_RUN_ID"), std.env("SVC_DATA_DIR")
+	if err != nil || number < 1 || !svc.IsID(runID) || dataDir == "" {
+		return nil, errNoSession
+	}
+	dir := rundir.Dir(dataDir)
+	return &session{
+		attempt:    dir.Attempt(runID, number),
+		poster:     newPoster(dir, std.env("SVC_API_URL"), std.env("SVC_SIGNAL_TOKEN")),
+		promptFile: std.env("SVC_PROMPT_FILE"),
+	}, nil
+}
+
+// stamp fills in what every signal of the session carries.
+func (s *session) stamp(sig svc.Signal) svc.Signal {
+	sig.RunID, sig.Attempt, sig.Source = s.attempt.RunID, s.attempt.Number, svc.FromHook
+	sig.Timestamp = svc.TimeOf(time.Now())
+	return sig
+}
+
+// check finds what the orchestrator would refuse, while someone reads the answer.
+func (s *session) check(sig svc.Signal) error { return s.stamp(sig).Validate() }
+
+// report spools a signal and posts it. What goes wrong is one line on stderr.
+func (s *session) report(sig svc.Signal, stderr io.Writer) {
+	entry, err := s.attempt.Dir.Put(s.stamp(sig))
+	if err != nil {
+		fmt.Fprintf(stderr, "svc exec signal: not reported: %v\n", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), postTimeout)
+	defer cancel()
+	switch err := s.poster.deliver(ctx, entry); {
+	case errors.Is(err, errRefused):
+		fmt.Fprintf(stderr, "svc exec signal: %v\n", err)
+	case err != nil:
+		fmt.Fprintf(stderr, "svc exec signal: kept for the worker to deliver: %v\n", err)
+	}
+}

@@ -1,0 +1,129 @@
+package wrapper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// failure is why nothing was started.
+type failure struct {
+	code    int
+	message string // names what was missing and where; no secrets
+}
+
+// start begins the provider as a process group of its own, in the foreground of the terminal when
+// there is one.
+func (r *runner) start() (*child, *failure) {
+	if len(r.launch.Argv) == 0 || r.launch.Argv[0] == "" {
+		return nil, r.cannot(exitNotFound, "its command is empty")
+	}
+	if failure := r.checkCwd(); failure != nil {
+		return nil, failure
+	}
+	env := sessionEnv(r.launch, r.env)
+	path, err := findProgram(r.launch.Argv[0], r.launch.Cwd, lookup(env, "PATH"))
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, r.cannot(exitCannotRun, "%s is not executable on %s", path, hostName())
+	}
+	if err != nil {
+		return nil, r.cannot(exitNotFound, "%q was not found on %s (PATH %s)", r.launch.Argv[0], hostName(), lookup(env, "PATH"))
+	}
+	terminal := term.IsTerminal(0)
+	pid, err := syscall.ForkExec(path, r.launch.Argv, &syscall.ProcAttr{
+		Dir: r.launch.Cwd, Env: env, Files: []uintptr{0, 1, 2},
+		Sys: &syscall.SysProcAttr{Setpgid: true, Foreground: terminal, Ctty: 0},
+	})
+	if terminal && errors.Is(err, syscall.ENOTTY) { // a terminal, but not this session's
+		terminal = false
+		pid, err = syscall.ForkExec(path, r.launch.Argv, &syscall.ProcAttr{
+			Dir: r.launch.Cwd, Env: env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true},
+		})
+	}
+	switch {
+	case errors.Is(err, syscall.E2BIG):
+		return nil, r.cannot(exitCannotRun, "its arguments and environment are too large for %s; give a long prompt as a file", hostName())
+	case errors.Is(err, syscall.ENOENT): // the program and the directory are there
+		return nil, r.cannot(exitNotFound, "the interpreter or loader that %s names is missing on %s", path, hostName())
+	case err != nil:
+		return nil, r.cannot(exitCannotRun, "%s cannot be executed on %s: %v", path, hostName(), err)
+	}
+	return &child{pid: pid, terminal: terminal}, nil
+}
+
+func (r *runner) checkCwd() *failure {
+	info, err := os.Stat(r.launch.Cwd)
+	switch {
+	case r.launch.Cwd == "":
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return r.cannot(exitNotFound, "its working directory %s does not exist on %s", r.launch.Cwd, hostName())
+	case err != nil:
+		return r.cannot(exitCannotRun, "its working directory %s cannot be used on %s: %v", r.launch.Cwd, hostName(), err)
+	case !info.IsDir():
+		return r.cannot(exitCannotRun, "its working directory %s on %s is not a directory", r.launch.Cwd, hostName())
+	case unix.Access(r.launch.Cwd, unix.X_OK) != nil:
+		return r.cannot(exitCannotRun, "its working directory %s on %s may not be entered by this user", r.launch.Cwd, hostName())
+	}
+	return nil
+}
+
+func (r *runner) cannot(code int, format string, args ...any) *failure {
+	return &failure{code, fmt.Sprintf("%s was not started: %s; run `svc provider doctor %s` on this host",
+		r.launch.Provider, fmt.Sprintf(format, args...), r.launch.Provider)}
+}
+
+// findProgram looks a name up like a shell, in the session's PATH instead of the wrapper's. Relative
+// parts of PATH are skipped: what they mean changes with the working directory. fs.ErrPermission
+// says that path is there and cannot be executed.
+func findProgram(name, cwd, searchPath string) (path string, err error) {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(cwd, name)
+		}
+		return name, executable(name)
+	}
+	forbidden := ""
+	for _, dir := range filepath.SplitList(searchPath) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		switch err := executable(path); {
+		case err == nil:
+			return path, nil
+		case errors.Is(err, fs.ErrPermission) && forbidden == "":
+			forbidden = path
+		}
+	}
+	if forbidden != "" {
+		return forbidden, fs.ErrPermission
+	}
+	return name, fs.ErrNotExist
+}
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() || info.Mode().Perm()&0o111 == 0 || unix.Access(path, unix.X_OK) != nil {
+		return fs.ErrPermission
+	}
+	return nil
+}
+
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "this host"
+	}
+	return name
+}

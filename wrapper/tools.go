@@ -1,0 +1,190 @@
+package wrapper
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"svc"
+)
+
+// What follows knows the hooks of real tools. Their JSON has many more fields; only these matter.
+
+func unknown(tool, event string) string {
+	return fmt.Sprintf("the event %.60q of %s says nothing about the run", event, tool)
+}
+
+func notJSON(tool string, err error) string {
+	return fmt.Sprintf("%s gave its hook no JSON object: %v", tool, err)
+}
+
+// fromClaude reads the settings' hooks Stop and Notification. Stop says that the agent has nothing
+// more to say; work that it left in the background may still go on.
+func fromClaude(_ *session, input []byte) (*svc.Signal, string) {
+	var e struct {
+		Event      string `json:"hook_event_name"`
+		Type       string `json:"notification_type"`
+		Message    string `json:"message"`
+		Background []any  `json:"background_tasks"`
+	}
+	if err := json.Unmarshal(input, &e); err != nil {
+		return nil, notJSON("claude", err)
+	}
+	switch {
+	case e.Event == "Stop":
+		if n := stillRunning(e.Background); n > 0 {
+			return &svc.Signal{Kind: svc.SignalProgress, Message: fmt.Sprintf("waiting for %d background tasks", n)}, ""
+		}
+		return completed(), ""
+	case e.Event == "Notification" && (e.Type == "permission_prompt" || e.Type == "elicitation_dialog"),
+		// older versions name no type
+		e.Event == "Notification" && e.Type == "" && strings.Contains(e.Message, "permission"):
+		return asks(e.Message, "claude asks for a permission"), ""
+	default:
+		return nil, unknown("claude", strings.TrimSpace(e.Event+" "+e.Type))
+	}
+}
+
+// stillRunning counts tasks, apart from those that say themselves that they have ended.
+func stillRunning(tasks []any) (n int) {
+	for _, task := range tasks {
+		fields, _ := task.(map[string]any)
+		switch status, _ := fields["status"].(string); status {
+		case "completed", "failed", "killed", "cancelled", "stopped":
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// fromCodex reads the argument of its notify program and the hook PermissionRequest.
+func fromCodex(s *session, input []byte) (*svc.Signal, string) {
+	var e struct {
+		Type      string   `json:"type"`
+		Thread    string   `json:"thread-id"`
+		Inputs    []string `json:"input-messages"`
+		Event     string   `json:"hook_event_name"`
+		Tool      string   `json:"tool_name"`
+		ToolInput struct {
+			Command     any    `json:"command"`
+			Description string `json:"description"`
+		} `json:"tool_input"`
+	}
+	if err := json.Unmarshal(input, &e); err != nil {
+		return nil, notJSON("codex", err)
+	}
+	switch {
+	case e.Type == "agent-turn-complete":
+		if !s.isConversation(e.Thread, e.Inputs) {
+			return nil, "the thread " + e.Thread + " is not the run's conversation"
+		}
+		return completed(), ""
+	case e.Event == "PermissionRequest":
+		question := e.ToolInput.Description
+		if command := commandLine(e.ToolInput.Command); command != "" {
+			question = strings.TrimSpace(question + "\ncodex wants to run: " + command)
+		}
+		return asks(question, "codex asks for a permission to use "+e.Tool), ""
+	default:
+		return nil, unknown("codex", e.Type+e.Event)
+	}
+}
+
+// isConversation tells the run's thread from those that codex keeps for itself: it also reports the
+// end of a hidden one that makes up a title. The first thread that was given the run's prompt is the
+// run's, for good. Where the prompt is unknown or was changed, any first thread is, unless it speaks
+// of titles.
+func (s *session) isConversation(thread string, inputs []string) bool {
+	if thread == "" {
+		return true // versions that name no thread have no hidden ones
+	}
+	if known := s.recall("codex-thread"); known != "" {
+		return known == thread
+	}
+	prompt := s.prompt()
+	given := false
+	title := false
+	for _, input := range inputs {
+		given = given || prompt != "" && strings.TrimSpace(input) == prompt
+		title = title || strings.Contains(strings.ToLower(input), "title")
+	}
+	if title && !given {
+		return false
+	}
+	_ = s.remember("codex-thread", thread)
+	return true
+}
+
+func commandLine(command any) string {
+	switch command := command.(type) {
+	case string:
+		return command
+	case []any:
+		var words []string
+		for _, word := range command {
+			words = append(words, fmt.Sprint(word))
+		}
+		return strings.Join(words, " ")
+	default:
+		return ""
+	}
+}
+
+// fromGemini reads the hooks AfterAgent and Notification.
+func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
+	var e struct {
+		Event   string `json:"hook_event_name"`
+		Type    string `json:"notification_type"`
+		Message string `json:"message"`
+	}
+	if err := json.Unmarshal(input, &e); err != nil {
+		return nil, notJSON("gemini", err)
+	}
+	switch e.Event {
+	case "AfterAgent":
+		return completed(), ""
+	case "Notification":
+		return asks(e.Message, "gemini asks for a permission"), ""
+	default:
+		return nil, unknown("gemini", e.Event)
+	}
+}
+
+// fromOpencode reads a plugin's event as it is: session.idle, session.error, permission.asked. An
+// interruption by a person ends a turn, not the run.
+func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
+	var e struct {
+		Type       string `json:"type"`
+		Properties struct {
+			Title string `json:"title"`
+			Error struct {
+				Name string `json:"name"`
+				Data struct {
+					Message string `json:"message"`
+				} `json:"data"`
+			} `json:"error"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(input, &e); err != nil {
+		return nil, notJSON("opencode", err)
+	}
+	switch e.Type {
+	case "session.idle":
+		return completed(), ""
+	case "session.error":
+		failed := e.Properties.Error
+		if failed.Name == "MessageAbortedError" {
+			return nil, "a person interrupted the turn"
+		}
+		text := strings.Trim(failed.Name+": "+failed.Data.Message, ": ")
+		if text == "" {
+			text = "opencode reported an error without a message"
+		}
+		return &svc.Signal{Kind: svc.SignalFailed, Error: tidy(text)}, ""
+	case "permission.asked", "permission.updated":
+		return asks(e.Properties.Title, "opencode asks for a permission"), ""
+	default:
+		return nil, unknown("opencode", e.Type)
+	}
+}
