@@ -128,6 +128,9 @@ func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 		return Session{}, fmt.Errorf("tmux made a pane of %dx%d, want %dx%d",
 			session.Cols, session.Rows, spec.Cols, spec.Rows)
 	}
+	if !session.Piped {
+		return Session{}, errors.New("the log's sink did not stay")
+	}
 	session.Process = program
 	return session, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestStartAnswersWhatInspectFinds(t *testing.T) {
@@ -297,4 +298,36 @@ func TestLongestSocketPathWorks(t *testing.T) {
 	server.Socket += strings.Repeat("x", MaxSocketPath-len(server.Socket))
 	t.Cleanup(func() { _ = server.Kill(context.Background(), Process{}) })
 	start(t, server, Spec{Argv: []string{"cat"}})
+}
+
+func TestStartUnderALowLimitOfOpenFilesIsWholeOrAnError(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{12, 16, 17, 18, 19, 20, 22, 64} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			t.Parallel()
+			server := newServer(t)
+			server.Bin = file(server, "tmux")
+			server.Timeout = 2 * time.Second
+			script := fmt.Sprintf("#!/bin/sh\nulimit -n %d\nexec tmux \"$@\"\n", limit)
+			if err := os.WriteFile(server.Bin, []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			log := file(server, "log")
+			session, err := server.Start(t.Context(), Spec{
+				Name: "test", Argv: shell(`echo whole; exec cat`), Dir: filepath.Dir(server.Socket), LogFile: log,
+			})
+			if err == nil {
+				awaitContent(t, log, "whole\r\n")
+				awaitReady(t, session.Process)
+				return
+			}
+			if limit >= 64 {
+				t.Fatal(err)
+			}
+			server.Bin = ""
+			if _, err := server.Inspect(t.Context(), Process{}); !errors.Is(err, ErrNoServer) {
+				t.Errorf("left a server: %v", err)
+			}
+		})
+	}
 }
