@@ -1,0 +1,272 @@
+package hub
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"svc"
+	"svc/wire"
+)
+
+// Link is the way down to a host's worker.
+type Link interface {
+	// Send queues a frame in order and never waits for the network. An error
+	// means that the frame will not arrive.
+	Send(wire.Frame) error
+	// Has says whether the worker announced a capability.
+	Has(capability string) bool
+}
+
+// LeaseEvent is a change of a run's lease.
+type LeaseEvent struct {
+	RunID    string
+	Attempt  int
+	Acquired bool     // false: released
+	At       svc.Time // when it changed
+}
+
+// Target is the session that a client attaches to.
+type Target struct {
+	RunID   string
+	Attempt int
+	HostID  string
+}
+
+// Why the server ends an attachment.
+var (
+	ErrRunEnded  = errors.New("the run has ended")
+	ErrShutdown  = errors.New("the server is shutting down")
+	ErrSlow      = errors.New("the client does not read fast enough")
+	ErrRelayLost = errors.New("the worker cannot relay this session")
+	ErrMalformed = errors.New("too many malformed frames")
+)
+
+// SpawnRows and SpawnCols are the size of a session that no lease holder has
+// changed.
+const (
+	SpawnRows = 50
+	SpawnCols = 220
+)
+
+// Attachments relays terminals between workers and interactive clients, and
+// keeps the single-writer lease of each run: everyone sees the output, one
+// types.
+//
+// Each client has a relay of its own at the worker, so each gets the whole
+// screen redrawn when it comes; what the lease holder types and its size go
+// through the holder's relay.
+type Attachments struct {
+	// OnLease is told of each change of a lease, in order, by Run alone and
+	// without a lock. Set it before Run; nil: nobody wants to know.
+	OnLease func(LeaseEvent)
+	// OnInput is told, likewise, that someone typed into a run. Input that comes
+	// before it was told is told once.
+	OnInput func(runID string)
+
+	lookup func(hostID string) (Link, bool)
+	log    *slog.Logger
+
+	mu     sync.Mutex // guards what follows and every session; never held over I/O
+	runs   map[string]*session
+	relays map[string]*Attachment // by attach_id
+	all    map[*Attachment]struct{}
+	closed bool // no one may join any more
+	leases []LeaseEvent
+	typed  map[string]struct{}
+	wake   chan struct{} // for Run, of size one
+}
+
+// session is one attempt of a run that clients are attached to.
+type session struct {
+	Target
+	holder     *Attachment
+	since      svc.Time      // when the holder got the lease
+	waiting    []*Attachment // everyone else, the longest waiting first
+	rows, cols int
+	told       bool // the worker said this size
+	resized    bool // by a holder, away from the size at the start
+}
+
+// NewAttachments makes an empty one. It finds a host's current uplink through
+// link, false when it has none. Run must be running for leases and input to be
+// told.
+func NewAttachments(link func(hostID string) (Link, bool), log *slog.Logger) *Attachments {
+	return &Attachments{
+		lookup: link, log: log,
+		runs: map[string]*session{}, relays: map[string]*Attachment{}, all: map[*Attachment]struct{}{},
+		typed: map[string]struct{}{}, wake: make(chan struct{}, 1),
+	}
+}
+
+// Ready says whether the host can be attached to now: nil, or the error for
+// the client, to be asked before a socket is opened.
+func (h *Attachments) Ready(hostID string) error {
+	_, err := h.link(hostID)
+	return err
+}
+
+func (h *Attachments) link(hostID string) (Link, error) {
+	link, ok := h.lookup(hostID)
+	if !ok {
+		return nil, svc.Errorf(svc.CodeHostNotConnected, "the run's host is not connected; attach again when it is back")
+	}
+	if !link.Has(wire.CapAttach) {
+		return nil, svc.Errorf(svc.CodeCapabilityMissing, "the worker on the run's host cannot attach; update it")
+	}
+	return link, nil
+}
+
+// Holder tells since when someone holds the lease of a run; false when it is
+// free.
+func (h *Attachments) Holder(runID string) (since svc.Time, held bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.runs[runID]
+	if s == nil || s.holder == nil {
+		return 0, false
+	}
+	return s.since, true
+}
+
+// Join adds a client to a run. The first gets the lease, others are told that
+// it is held. The caller pumps Next to the client and the client's frames to
+// Handle, and must call Leave. A run may end before Join: look at it once more
+// afterwards, and call End if it did.
+func (h *Attachments) Join(t Target) (*Attachment, error) {
+	a := &Attachment{hub: h, wake: make(chan struct{}, 1), cut: make(chan struct{})}
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil, ErrShutdown
+	}
+	s := h.runs[t.RunID]
+	if s != nil && s.Attempt > t.Attempt {
+		h.mu.Unlock()
+		return nil, ErrRunEnded
+	}
+	if s == nil || s.Target != t {
+		if s != nil {
+			h.detach(s, ErrRunEnded) // of an attempt that is over
+		}
+		s = &session{Target: t, rows: SpawnRows, cols: SpawnCols}
+		h.runs[t.RunID] = s
+	}
+	a.session = s
+	h.all[a] = struct{}{}
+	if s.holder == nil {
+		h.grant(s, a)
+	} else {
+		s.waiting = append(s.waiting, a)
+		a.pushControl(leaseHeld)
+	}
+	if s.told {
+		a.pushSize(s.rows, s.cols)
+	}
+	h.mu.Unlock()
+	a.open()
+	return a, nil
+}
+
+// RunEnded closes the sockets of a run whose attempt, or an earlier one, is
+// over, after the output that came before. Call it after the change can be
+// read.
+func (h *Attachments) RunEnded(runID string, attempt int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s := h.runs[runID]; s != nil && s.Attempt <= attempt {
+		h.detach(s, ErrRunEnded)
+	}
+}
+
+// detach ends everyone in a session and takes it out of the books.
+func (h *Attachments) detach(s *session, why error) {
+	if s.holder != nil {
+		h.freed(s)
+	}
+	s.waiting = nil
+	if h.runs[s.RunID] == s {
+		delete(h.runs, s.RunID)
+	}
+	for a := range h.all {
+		if a.session == s {
+			a.End(why)
+		}
+	}
+}
+
+// HostGone tells the clients of a host that its uplink is lost. They stay.
+func (h *Attachments) HostGone(hostID string) {
+	for _, a := range h.onHost(hostID) {
+		a.lost()
+	}
+}
+
+// HostBack opens every relay of a host anew, on the uplink it has now.
+func (h *Attachments) HostBack(hostID string) {
+	for _, a := range h.onHost(hostID) {
+		a.open()
+	}
+}
+
+func (h *Attachments) onHost(hostID string) []*Attachment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var on []*Attachment
+	for a := range h.all {
+		if a.session.HostID == hostID {
+			on = append(on, a)
+		}
+	}
+	return on
+}
+
+// FromWorker takes attach_data, attach_resized and attach_closed of a host. It
+// never waits for a client. Frames about another host's relays are ignored,
+// and a relay that nobody wants is closed.
+func (h *Attachments) FromWorker(hostID string, f wire.Frame) {
+	switch f := f.(type) {
+	case *wire.AttachData:
+		if a := h.relay(hostID, f.AttachID); a != nil {
+			a.pushData(f.Bytes)
+		} else if link, ok := h.lookup(hostID); ok {
+			_ = link.Send(wire.AttachClose{AttachID: f.AttachID}) // else it comes again with the next data
+		}
+	case *wire.AttachResized:
+		if a := h.relay(hostID, f.AttachID); a != nil && goodSize(f.Rows, f.Cols) {
+			h.resized(a.session, f.Rows, f.Cols)
+		}
+	case *wire.AttachClosed:
+		if a := h.relay(hostID, f.AttachID); a != nil {
+			h.log.Debug("a worker closed a relay", "run_id", a.session.RunID, "host_id", hostID, "reason", f.Reason)
+			a.relayClosed(f.AttachID)
+		}
+	}
+}
+
+func (h *Attachments) relay(hostID, attachID string) *Attachment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.relays[attachID]
+	if a == nil || a.session.HostID != hostID {
+		return nil
+	}
+	return a
+}
+
+// resized tells all clients of a session its size, each only once.
+func (h *Attachments) resized(s *session, rows, cols int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.rows, s.cols, s.told = rows, cols, true
+	for a := range h.all {
+		if a.session == s {
+			a.pushSize(rows, cols)
+		}
+	}
+}
+
+func (s *session) leaves(a *Attachment) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *Attachment) bool { return w == a })
+}

@@ -1,0 +1,100 @@
+package hub
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"svc"
+)
+
+// The frames between the orchestrator and a client of the attach socket.
+
+type errorFrame struct {
+	Type    string   `json:"type"`
+	Code    svc.Code `json:"code"`
+	Message string   `json:"message"`
+}
+
+type leaseFrame struct {
+	Type       string   `json:"type"`
+	RunID      string   `json:"run_id"`
+	AttachedAt svc.Time `json:"attached_at"`
+}
+
+type sizeFrame struct {
+	Type string `json:"type"`
+	Rows int    `json:"rows"`
+	Cols int    `json:"cols"`
+}
+
+func frame(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("svc/hub: a frame of plain fields did not encode: " + err.Error())
+	}
+	return b
+}
+
+func errorOf(code svc.Code, message string) []byte { return frame(errorFrame{"error", code, message}) }
+
+func leaseAcquired(runID string, at svc.Time) []byte {
+	return frame(leaseFrame{"lease_acquired", runID, at})
+}
+
+// codeMalformed is the error frame's code for a frame that makes no sense.
+const codeMalformed svc.Code = "malformed_frame"
+
+var (
+	leaseHeld = errorOf(svc.CodeLeaseHeld, "someone else is typing; you see the output and may type when they leave or release the lease")
+	hostAway  = errorOf(svc.CodeHostNotConnected, "the run's host is not connected; the terminal comes back when it is")
+	notTyped  = errorOf(svc.CodeHostNotConnected, "what you typed did not reach the run: its terminal is not connected")
+)
+
+// dataFrame is terminal output. The bytes are copied.
+func dataFrame(b []byte) []byte {
+	const head, foot = `{"type":"data","bytes":"`, `"}`
+	out := make([]byte, 0, len(head)+base64.StdEncoding.EncodedLen(len(b))+len(foot))
+	out = append(out, head...)
+	out = base64.StdEncoding.AppendEncode(out, b)
+	return append(out, foot...)
+}
+
+// clientFrame is what a client may send; which fields count depends on the
+// type.
+type clientFrame struct {
+	Type  string `json:"type"`
+	Bytes []byte `json:"bytes"`
+	Rows  int    `json:"rows"`
+	Cols  int    `json:"cols"`
+}
+
+// maxSide bounds a terminal's rows and columns: beyond it a size is a mistake.
+const maxSide = 1000
+
+func goodSize(rows, cols int) bool {
+	return rows >= 1 && rows <= maxSide && cols >= 1 && cols <= maxSide
+}
+
+// parseClient checks a client's frame; the error's text is for the client.
+func parseClient(b []byte) (clientFrame, error) {
+	var f clientFrame
+	if err := json.Unmarshal(b, &f); err != nil {
+		return f, errors.New("the frame is not a JSON object of the known fields")
+	}
+	switch f.Type {
+	case "input":
+		if len(f.Bytes) == 0 {
+			return f, errors.New("input needs bytes, in base64")
+		}
+	case "resize":
+		if !goodSize(f.Rows, f.Cols) {
+			return f, fmt.Errorf("resize needs rows and cols from 1 to %d", maxSide)
+		}
+	case "release_lease":
+	default:
+		return f, fmt.Errorf("unknown frame type %.60q", f.Type)
+	}
+	return f, nil
+}

@@ -1,0 +1,209 @@
+package hub
+
+import (
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+// A relay that the worker closes while the run goes on is opened again, after
+// a growing pause: a session that is ending takes its relays with it a moment
+// before its end is reported.
+const (
+	retryFirst  = 250 * time.Millisecond
+	retryMost   = 4 * time.Second
+	retryLimit  = 8
+	retrySteady = 30 * time.Second // a relay that lasted so long was no failure
+)
+
+// open opens a relay at the worker, in place of the one before. Without an
+// uplink the client is told and waits for HostBack.
+func (a *Attachment) open() {
+	a.order.Lock()
+	defer a.order.Unlock()
+	if a.left || a.Why() != nil {
+		return
+	}
+	link, err := a.hub.link(a.session.HostID)
+	if err != nil {
+		a.hub.adopt(a, "")
+		a.pushControl(errorOf(svc.CodeOf(err), err.Error()))
+		return
+	}
+	id := svc.NewID()
+	old, rows, cols := a.hub.adopt(a, id)
+	if old != "" {
+		_ = link.Send(wire.AttachClose{AttachID: old}) // it may be gone already
+	}
+	s := a.session
+	if err := link.Send(wire.AttachOpen{AttachID: id, RunID: s.RunID, Attempt: s.Attempt, Rows: rows, Cols: cols}); err != nil {
+		a.hub.adopt(a, "")
+		a.pushControl(hostAway)
+	}
+}
+
+// adopt makes id the client's relay ("" for none) and returns the one before
+// and the session's size.
+func (h *Attachments) adopt(a *Attachment, id string) (old string, rows, cols int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	old = a.relayID
+	delete(h.relays, old)
+	a.relayID, a.retryAt = id, time.Time{}
+	if id != "" {
+		a.openedAt = time.Now()
+		h.relays[id] = a
+	}
+	return old, a.session.rows, a.session.cols
+}
+
+// lost tells the client that the uplink is gone.
+func (a *Attachment) lost() {
+	a.order.Lock()
+	defer a.order.Unlock()
+	if a.left {
+		return
+	}
+	if old, _, _ := a.hub.adopt(a, ""); old != "" {
+		a.pushControl(hostAway)
+	}
+}
+
+// relayClosed plans another relay, or gives up.
+func (a *Attachment) relayClosed(id string) {
+	h := a.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.relayID != id {
+		return // of one that was replaced
+	}
+	delete(h.relays, id)
+	a.relayID = ""
+	if time.Since(a.openedAt) >= retrySteady {
+		a.failures = 0
+	}
+	a.failures++
+	if a.failures > retryLimit {
+		if a.end == nil {
+			a.end = ErrRelayLost
+		}
+	} else {
+		a.retryAt = time.Now().Add(min(retryFirst<<(a.failures-1), retryMost))
+	}
+	poke(a.wake)
+}
+
+func (a *Attachment) relay() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.relayID
+}
+
+// Handle takes one frame of the client. It returns an error only when the
+// client is to be ended for it.
+func (a *Attachment) Handle(b []byte) error {
+	if !a.hub.mayAct(a) {
+		return nil
+	}
+	f, err := parseClient(b)
+	if err != nil {
+		a.mistakes++
+		if a.mistakes >= maxMistakes {
+			return ErrMalformed
+		}
+		a.pushControl(errorOf(codeMalformed, err.Error()))
+		return nil
+	}
+	a.mistakes = 0
+	a.order.Lock()
+	defer a.order.Unlock()
+	switch f.Type {
+	case "input":
+		if a.hub.acquire(a) {
+			a.input(f.Bytes)
+		}
+	case "resize":
+		if a.hub.acquire(a) {
+			a.resize(f.Rows, f.Cols)
+		}
+	case "release_lease":
+		if holder, resized := a.hub.holds(a); holder {
+			a.resetSize(resized)
+			a.hub.release(a)
+		}
+	}
+	return nil
+}
+
+func (a *Attachment) input(b []byte) {
+	if !a.send(func(id string) wire.Frame { return wire.AttachInput{AttachID: id, Bytes: b} }) {
+		a.pushControl(notTyped)
+		return
+	}
+	h := a.hub
+	h.mu.Lock()
+	h.typed[a.session.RunID] = struct{}{}
+	h.poke()
+	h.mu.Unlock()
+}
+
+// resize sets the session's size. While there is no relay it is remembered and
+// goes with the next one.
+func (a *Attachment) resize(rows, cols int) {
+	h := a.hub
+	h.mu.Lock()
+	s := a.session
+	s.rows, s.cols, s.resized = rows, cols, rows != SpawnRows || cols != SpawnCols
+	h.mu.Unlock()
+	a.send(func(id string) wire.Frame { return wire.AttachResize{AttachID: id, Rows: rows, Cols: cols} })
+}
+
+// resetSize gives the session the size it was started with: the size is the
+// lease holder's, and this lease ends. It goes out before anyone else can get
+// the lease and ask for a size of their own.
+func (a *Attachment) resetSize(resized bool) {
+	if resized {
+		a.resize(SpawnRows, SpawnCols)
+	}
+}
+
+// send queues a frame of the client's relay; the caller has order.
+func (a *Attachment) send(f func(attachID string) wire.Frame) bool {
+	id := a.relay()
+	if id == "" {
+		return false
+	}
+	link, ok := a.hub.lookup(a.session.HostID)
+	return ok && link.Send(f(id)) == nil
+}
+
+// Leave ends the client's part: its relay is closed, its lease goes to whoever
+// waited longest. It may be called more than once.
+func (a *Attachment) Leave() {
+	a.order.Lock()
+	defer a.order.Unlock()
+	if a.left {
+		return
+	}
+	a.left = true
+	h := a.hub
+	if holder, resized := h.holds(a); holder {
+		a.resetSize(resized)
+	}
+	a.send(func(id string) wire.Frame { return wire.AttachClose{AttachID: id} })
+	h.adopt(a, "")
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := a.session
+	h.handOver(s, a, false)
+	delete(h.all, a)
+	if s.holder == nil && len(s.waiting) == 0 && h.runs[s.RunID] == s {
+		delete(h.runs, s.RunID)
+	}
+	h.poke()
+}

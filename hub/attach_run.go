@@ -1,0 +1,80 @@
+package hub
+
+import (
+	"context"
+	"time"
+)
+
+// shutdownGrace is how long clients get to take their last output.
+const shutdownGrace = 2 * time.Second
+
+// Run tells leases and input until ctx ends; then it closes every socket,
+// tells what is left and returns when all clients have left.
+func (h *Attachments) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		h.tell()
+		select {
+		case <-h.wake:
+		case <-ctx.Done():
+		}
+	}
+	h.mu.Lock()
+	h.closed = true
+	for _, s := range h.runs {
+		h.detach(s, ErrShutdown)
+	}
+	h.mu.Unlock()
+	grace := time.NewTimer(shutdownGrace)
+	defer grace.Stop()
+	for {
+		h.tell()
+		if h.empty() {
+			return nil
+		}
+		select {
+		case <-h.wake:
+		case <-grace.C:
+			h.cutAll()
+		}
+	}
+}
+
+func (h *Attachments) tell() {
+	h.mu.Lock()
+	leases, typed := h.leases, h.typed
+	h.leases, h.typed = nil, map[string]struct{}{}
+	h.mu.Unlock()
+	if h.OnLease != nil {
+		for _, e := range leases {
+			h.OnLease(e)
+		}
+	}
+	if h.OnInput != nil {
+		for runID := range typed {
+			h.OnInput(runID)
+		}
+	}
+}
+
+func (h *Attachments) empty() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.all) == 0 && len(h.leases) == 0 && len(h.typed) == 0
+}
+
+func (h *Attachments) cutAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for a := range h.all {
+		a.cutOff(ErrShutdown)
+	}
+}
+
+func (h *Attachments) poke() { poke(h.wake) }
+
+func poke(wake chan struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,261 @@
+package hub
+
+import (
+	"bytes"
+	"container/list"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// relayOpen is how many runs that nobody works with keep their file open.
+const relayOpen = 256
+
+// Relay keeps the logs that workers relay, as byte streams in one file per
+// attempt. A log is appended by one write at a time and read at the pace of
+// each reader; the two never wait for each other.
+//
+// What Append has answered has been written to the file. It survives a kill of
+// the orchestrator, since the system holds it then; it is not synced, so a loss
+// of power may take the last seconds. The worker's own file stays the record,
+// and the worker goes on from the offset that is really there.
+type Relay struct {
+	dir relayDir
+	log *slog.Logger
+
+	mu   sync.Mutex // guards runs, idle and the users of each; never held over I/O
+	runs map[string]*runLog
+	idle *list.List // of *runLog that nobody uses, the longest unused first
+}
+
+// runLog is the state of a run whose log is written or followed.
+type runLog struct {
+	runID string
+	users int           // guarded by Relay.mu
+	idle  *list.Element // guarded by Relay.mu; nil while in use
+
+	writing sync.Mutex // guards file and attempt, and orders the writes of this run
+	file    *os.File   // the attempt that was written last; nil: none open
+	attempt int
+
+	mu    sync.Mutex    // guards what follows
+	wake  chan struct{} // closed when there is news; nil while nobody waits
+	calls int           // how often Ended was announced
+}
+
+// Appended tells what became of a chunk.
+type Appended struct {
+	Offset int64 // where the log stands now: everything before it is kept
+	Bytes  int   // how much of the chunk was taken; 0 when it was refused
+	Lines  int   // line ends in what was taken
+}
+
+// NewRelay keeps logs below dir, which is made with the first one.
+func NewRelay(dir string, log *slog.Logger) *Relay {
+	return &Relay{dir: relayDir(dir), log: log, runs: map[string]*runLog{}, idle: list.New()}
+}
+
+// Append takes a chunk of an attempt's log. With an offset it is taken only
+// when the log stands exactly there; a repeated, overlapping or early chunk is
+// refused, and the answer says where to go on. Without an offset (a plain peer)
+// it is appended. An error means that the disk refused; what was written before
+// it counts in the answer.
+func (r *Relay) Append(runID string, attempt int, offset *int64, data []byte) (Appended, error) {
+	if err := r.dir.check(runID); err != nil {
+		return Appended{}, err
+	}
+	if attempt < 1 {
+		return Appended{}, fmt.Errorf("append to log of run %s: %d is not an attempt", runID, attempt)
+	}
+	l := r.acquire(runID)
+	defer r.release(l)
+	got, err := l.append(r.dir, attempt, offset, data)
+	if got.Bytes > 0 {
+		l.notify(false)
+	}
+	if err != nil {
+		return got, fmt.Errorf("append to log of run %s, attempt %d: %w", runID, attempt, err)
+	}
+	return got, nil
+}
+
+func (l *runLog) append(dir relayDir, attempt int, offset *int64, data []byte) (Appended, error) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if err := l.open(dir, attempt); err != nil {
+		return Appended{}, err
+	}
+	info, err := l.file.Stat()
+	if err != nil {
+		return Appended{}, err
+	}
+	size := info.Size()
+	if len(data) == 0 || offset != nil && *offset != size {
+		return Appended{Offset: size}, nil
+	}
+	n, err := l.file.Write(data)
+	return Appended{Offset: size + int64(n), Bytes: n, Lines: bytes.Count(data[:n], []byte("\n"))}, err
+}
+
+// open makes file the attempt's. One is enough: attempts follow each other.
+func (l *runLog) open(dir relayDir, attempt int) error {
+	if l.file != nil && l.attempt == attempt {
+		return nil
+	}
+	l.close()
+	path := dir.log(l.runID, attempt)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	l.file, l.attempt = f, attempt
+	return nil
+}
+
+func (l *runLog) close() {
+	if l.file != nil {
+		_ = l.file.Close() // every write was checked; nothing is buffered
+		l.file = nil
+	}
+}
+
+// Ended announces that the session of a run ended or that the run became
+// final: followers ask again whether more can come. Call it after the change
+// can be read.
+func (r *Relay) Ended(runID string) {
+	r.mu.Lock()
+	l := r.runs[runID]
+	r.mu.Unlock()
+	if l != nil {
+		l.notify(true)
+	}
+}
+
+// notify wakes the followers.
+func (l *runLog) notify(ended bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ended {
+		l.calls++
+	}
+	if l.wake != nil {
+		close(l.wake)
+		l.wake = nil
+	}
+}
+
+// news is a channel that is closed at the next notify, and how often Ended was
+// announced until now.
+func (l *runLog) news() (<-chan struct{}, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wake == nil {
+		l.wake = make(chan struct{})
+	}
+	return l.wake, l.calls
+}
+
+func (r *Relay) acquire(runID string) *runLog {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.runs[runID]
+	if l == nil {
+		l = &runLog{runID: runID}
+		r.runs[runID] = l
+	}
+	l.users++
+	if l.idle != nil {
+		r.idle.Remove(l.idle)
+		l.idle = nil
+	}
+	return l
+}
+
+func (r *Relay) release(l *runLog) {
+	r.mu.Lock()
+	var old *runLog
+	l.users--
+	if l.users == 0 {
+		l.idle = r.idle.PushBack(l)
+	}
+	if r.idle.Len() > relayOpen {
+		old = r.drop(r.idle.Front())
+	}
+	r.mu.Unlock()
+	if old != nil {
+		old.close()
+	}
+}
+
+// drop forgets a run that nobody uses: the caller closes it.
+func (r *Relay) drop(e *list.Element) *runLog {
+	l := r.idle.Remove(e).(*runLog)
+	delete(r.runs, l.runID)
+	return l
+}
+
+// Close closes the files that are kept open. What is in use stays usable.
+func (r *Relay) Close() {
+	r.mu.Lock()
+	var old []*runLog
+	for e := r.idle.Front(); e != nil; e = r.idle.Front() {
+		old = append(old, r.drop(e))
+	}
+	r.mu.Unlock()
+	for _, l := range old {
+		l.close()
+	}
+}
+
+// Purge removes the logs last written before the time, of runs that are not
+// live, and returns how many.
+func (r *Relay) Purge(before time.Time, live func(runID string) bool) (int, error) {
+	used := func(runID string) bool {
+		r.mu.Lock()
+		l := r.runs[runID]
+		busy := l != nil && l.users > 0
+		var old *runLog
+		if l != nil && !busy {
+			old = r.drop(l.idle) // a removed file must not be written to
+		}
+		r.mu.Unlock()
+		if old != nil {
+			old.close()
+		}
+		return busy || live(runID)
+	}
+	isLog := func(name string) bool { return strings.HasSuffix(name, ".log") }
+	return r.dir.purge(before, used, isLog)
+}
+
+// Whole opens a log that is one file, for a reader that wants to seek: the
+// attempt's, or with attempt 0 the only one there is. It is nil when there is
+// no log or when there are several; then Open serves.
+func (r *Relay) Whole(runID string, attempt int) (*os.File, error) {
+	if r.dir.check(runID) != nil {
+		return nil, nil
+	}
+	if attempt == 0 {
+		attempts, err := r.dir.attempts(runID)
+		if err != nil || len(attempts) != 1 {
+			return nil, err
+		}
+		attempt = attempts[0]
+	}
+	f, err := os.Open(r.dir.log(runID, attempt))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open log of run %s, attempt %d: %w", runID, attempt, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,109 @@
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// relayDir is the folder of what workers relayed: one folder per run, in it
+// <attempt>.log for each attempt and pane.json for the last screen. Everything
+// is readable by the orchestrator's user alone, since terminals show secrets.
+type relayDir string
+
+func (d relayDir) run(runID string) string  { return filepath.Join(string(d), runID) }
+func (d relayDir) pane(runID string) string { return filepath.Join(d.run(runID), "pane.json") }
+func (d relayDir) log(runID string, attempt int) string {
+	return filepath.Join(d.run(runID), strconv.Itoa(attempt)+".log")
+}
+
+// check refuses what must never become part of a path.
+func (d relayDir) check(runID string) error {
+	if !svc.IsID(runID) {
+		return fmt.Errorf("%q is not the id of a run", runID)
+	}
+	return nil
+}
+
+// attempts lists the attempts that have a log, in order.
+func (d relayDir) attempts(runID string) ([]int, error) {
+	entries, err := os.ReadDir(d.run(runID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list logs of run %s: %w", runID, err)
+	}
+	var attempts []int
+	for _, e := range entries {
+		if n, ok := attemptOf(e.Name()); ok {
+			attempts = append(attempts, n)
+		}
+	}
+	slices.Sort(attempts)
+	return attempts, nil
+}
+
+func attemptOf(name string) (int, bool) {
+	digits, ok := strings.CutSuffix(name, ".log")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && n > 0
+}
+
+// purge removes the files of finished runs that fit and were last written
+// before the time, and folders that are empty then. It returns how many files
+// went.
+func (d relayDir) purge(before time.Time, live func(runID string) bool, fits func(name string) bool) (int, error) {
+	runs, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("list relayed runs: %w", err)
+	}
+	removed := 0
+	var problems []error
+	for _, run := range runs {
+		if !run.IsDir() || !svc.IsID(run.Name()) || live(run.Name()) {
+			continue
+		}
+		n, err := d.purgeRun(run.Name(), before, fits)
+		removed += n
+		problems = append(problems, err)
+	}
+	return removed, errors.Join(problems...)
+}
+
+func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string) bool) (int, error) {
+	files, err := os.ReadDir(d.run(runID))
+	if err != nil {
+		return 0, fmt.Errorf("list relayed files of run %s: %w", runID, err)
+	}
+	removed, left := 0, len(files)
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil || !fits(f.Name()) || !info.ModTime().Before(before) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.run(runID), f.Name())); err != nil {
+			return removed, fmt.Errorf("purge relayed files of run %s: %w", runID, err)
+		}
+		removed++
+		left--
+	}
+	if left == 0 {
+		_ = os.Remove(d.run(runID)) // someone wrote into it meanwhile: it stays
+	}
+	return removed, nil
+}
