@@ -19,6 +19,19 @@ type Link interface {
 	Has(capability string) bool
 }
 
+// AttachConfig wires Attachments to the rest. Every field is required.
+type AttachConfig struct {
+	// Link finds the host's current uplink; false when it has none.
+	Link func(hostID string) (Link, bool)
+	// OnLease is told of each change of a lease, in order, by Run alone and
+	// without a lock.
+	OnLease func(LeaseEvent)
+	// OnInput is told, likewise, that someone typed into a run. Input that comes
+	// before it was told is told once.
+	OnInput func(runID string)
+	Log     *slog.Logger
+}
+
 // LeaseEvent is a change of a run's lease.
 type LeaseEvent struct {
 	RunID    string
@@ -58,15 +71,7 @@ const (
 // screen redrawn when it comes; what the lease holder types and its size go
 // through the holder's relay.
 type Attachments struct {
-	// OnLease is told of each change of a lease, in order, by Run alone and
-	// without a lock. Set it before Run; nil: nobody wants to know.
-	OnLease func(LeaseEvent)
-	// OnInput is told, likewise, that someone typed into a run. Input that comes
-	// before it was told is told once.
-	OnInput func(runID string)
-
-	lookup func(hostID string) (Link, bool)
-	log    *slog.Logger
+	cfg AttachConfig
 
 	mu     sync.Mutex // guards what follows and every session; never held over I/O
 	runs   map[string]*session
@@ -89,13 +94,11 @@ type session struct {
 	resized    bool // by a holder, away from the size at the start
 }
 
-// NewAttachments makes an empty one. It finds a host's current uplink through
-// link, false when it has none. Run must be running for leases and input to be
-// told.
-func NewAttachments(link func(hostID string) (Link, bool), log *slog.Logger) *Attachments {
+// NewAttachments makes an empty one. Run must be running for leases and input
+// to be told.
+func NewAttachments(cfg AttachConfig) *Attachments {
 	return &Attachments{
-		lookup: link, log: log,
-		runs: map[string]*session{}, relays: map[string]*Attachment{}, all: map[*Attachment]struct{}{},
+		cfg: cfg, runs: map[string]*session{}, relays: map[string]*Attachment{}, all: map[*Attachment]struct{}{},
 		typed: map[string]struct{}{}, wake: make(chan struct{}, 1),
 	}
 }
@@ -108,7 +111,7 @@ func (h *Attachments) Ready(hostID string) error {
 }
 
 func (h *Attachments) link(hostID string) (Link, error) {
-	link, ok := h.lookup(hostID)
+	link, ok := h.cfg.Link(hostID)
 	if !ok {
 		return nil, svc.Errorf(svc.CodeHostNotConnected, "the run's host is not connected; attach again when it is back")
 	}
@@ -230,7 +233,7 @@ func (h *Attachments) FromWorker(hostID string, f wire.Frame) {
 	case *wire.AttachData:
 		if a := h.relay(hostID, f.AttachID); a != nil {
 			a.pushData(f.Bytes)
-		} else if link, ok := h.lookup(hostID); ok {
+		} else if link, ok := h.cfg.Link(hostID); ok {
 			_ = link.Send(wire.AttachClose{AttachID: f.AttachID}) // else it comes again with the next data
 		}
 	case *wire.AttachResized:
@@ -239,7 +242,7 @@ func (h *Attachments) FromWorker(hostID string, f wire.Frame) {
 		}
 	case *wire.AttachClosed:
 		if a := h.relay(hostID, f.AttachID); a != nil {
-			h.log.Debug("a worker closed a relay", "run_id", a.session.RunID, "host_id", hostID, "reason", f.Reason)
+			h.cfg.Log.Debug("a worker closed a relay", "run_id", a.session.RunID, "host_id", hostID, "reason", f.Reason)
 			a.relayClosed(f.AttachID)
 		}
 	}

@@ -178,7 +178,7 @@ func (a *Attachment) send(f func(attachID string) wire.Frame) bool {
 	if id == "" {
 		return false
 	}
-	link, ok := a.hub.lookup(a.session.HostID)
+	link, ok := a.hub.cfg.Link(a.session.HostID)
 	return ok && link.Send(f(id)) == nil
 }
 

@@ -44,15 +44,11 @@ func (h *Attachments) tell() {
 	leases, typed := h.leases, h.typed
 	h.leases, h.typed = nil, map[string]struct{}{}
 	h.mu.Unlock()
-	if h.OnLease != nil {
-		for _, e := range leases {
-			h.OnLease(e)
-		}
+	for _, e := range leases {
+		h.cfg.OnLease(e)
 	}
-	if h.OnInput != nil {
-		for runID := range typed {
-			h.OnInput(runID)
-		}
+	for runID := range typed {
+		h.cfg.OnInput(runID)
 	}
 }
 
