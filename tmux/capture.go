@@ -27,7 +27,7 @@ type Screen struct {
 	CursorHidden bool
 }
 
-const captureFormat = "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{cursor_flag}"
+const captureFormat = "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{cursor_flag} #{pane_dead}"
 
 // Capture reads the visible screen, also that of a dead pane. Text and cursor are of one moment.
 func (s Server) Capture(ctx context.Context, pane string, opts CaptureOpts) (Screen, error) {
@@ -43,13 +43,13 @@ func (s Server) Capture(ctx context.Context, pane string, opts CaptureOpts) (Scr
 	}
 	facts, text, _ := bytes.Cut(out, []byte("\n"))
 	var screen Screen
-	var cursor int
-	_, err = fmt.Sscanf(string(facts), "%d %d %d %d %d",
-		&screen.Cols, &screen.Rows, &screen.CursorCol, &screen.CursorRow, &cursor)
+	var cursor, dead int
+	_, err = fmt.Sscanf(string(facts), "%d %d %d %d %d %d",
+		&screen.Cols, &screen.Rows, &screen.CursorCol, &screen.CursorRow, &cursor, &dead)
 	if err != nil {
 		return Screen{}, fmt.Errorf("capture pane: unexpected answer of tmux %q", facts)
 	}
-	screen.CursorHidden = cursor == 0
+	screen.CursorHidden = cursor == 0 || dead != 0 // tmux hides that of a dead pane, but not always at once
 	screen.Text = cleanCapture(string(bytes.TrimSuffix(text, []byte("\n"))), opts.Colors)
 	return screen, nil
 }
