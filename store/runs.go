@@ -130,33 +130,54 @@ func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
 	return changed("run", r.ID, &r.Version, n, err)
 }
 
-// PendingRuns is every run that waits for a host, longest first.
-func (r Reader) PendingRuns(ctx context.Context) ([]svc.Run, error) {
-	return collect(ctx, r.q, scanRun, "SELECT "+runColumns+" FROM runs WHERE status = 'pending' ORDER BY pending_since, id")
+// Waiting is what the claimer must know of a pending run.
+type Waiting struct {
+	ID             string
+	Provider       string
+	PinnedHostID   *string
+	PendingSince   svc.Time
+	NextDispatchAt *svc.Time
+	Matched        bool
+	Refused        []string
+}
+
+// WaitingRuns is every pending run, longest waiting first.
+func (r Reader) WaitingRuns(ctx context.Context) ([]Waiting, error) {
+	return collect(ctx, r.q, func(row scanner) (w Waiting, err error) {
+		var refused string
+		if err := row.Scan(&w.ID, &w.Provider, &w.PinnedHostID, &w.PendingSince, &w.NextDispatchAt, &w.Matched, &refused); err != nil {
+			return w, err
+		}
+		return w, json.Unmarshal([]byte(refused), &w.Refused)
+	}, `SELECT id, provider, pinned_host_id, pending_since, next_dispatch_at, matched, refused FROM runs
+		WHERE status = 'pending' ORDER BY pending_since, id`)
+}
+
+// MarkMatched notes that a host fitted a pending run. It is no change of the
+// record.
+func (tx *Tx) MarkMatched(ctx context.Context, id string) error {
+	_, err := tx.exec(ctx, "UPDATE runs SET matched = TRUE WHERE id = $1 AND status = 'pending'", id)
+	return err
+}
+
+// MarkAcked notes that a host confirmed an attempt it was given. It is false
+// when that host was not given that attempt, or the attempt is past spawning.
+func (tx *Tx) MarkAcked(ctx context.Context, id string, attempt int, hostID string) (bool, error) {
+	n, err := tx.exec(ctx, "UPDATE runs SET acked = TRUE WHERE id = $1 AND attempt = $2 AND host_id = $3 AND status = 'spawning'", id, attempt, hostID)
+	return n == 1, err
+}
+
+// MarkOutput notes when a run last wrote something. It is no change of the
+// record.
+func (tx *Tx) MarkOutput(ctx context.Context, id string, at svc.Time) error {
+	_, err := tx.exec(ctx, "UPDATE runs SET last_output_at = $1 WHERE id = $2 AND (last_output_at IS NULL OR last_output_at < $1)", at, id)
+	return err
 }
 
 // OpenRuns is every run of a host whose session may be alive.
 func (r Reader) OpenRuns(ctx context.Context, hostID string) ([]svc.Run, error) {
 	return collect(ctx, r.q, scanRun, "SELECT "+runColumns+
 		" FROM runs WHERE host_id = $1 AND session_ended_at IS NULL AND status <> 'pending' ORDER BY created_at, id", hostID)
-}
-
-// OpenCounts is, for each host, how many of its runs may have a live session.
-func (r Reader) OpenCounts(ctx context.Context) (map[string]int, error) {
-	type row struct {
-		host string
-		n    int
-	}
-	rows, err := collect(ctx, r.q, func(s scanner) (r row, err error) { return r, s.Scan(&r.host, &r.n) },
-		"SELECT host_id, count(*) FROM runs WHERE host_id IS NOT NULL AND session_ended_at IS NULL AND status <> 'pending' GROUP BY host_id")
-	if err != nil {
-		return nil, fmt.Errorf("count open runs: %w", err)
-	}
-	out := make(map[string]int, len(rows))
-	for _, r := range rows {
-		out[r.host] = r.n
-	}
-	return out, nil
 }
 
 // SnapshotRuns is every active run and the newest others, newest first.

@@ -114,3 +114,19 @@ func itemCombinations(f svc.WorkItemFilter) []itemCombination {
 	}
 	return out
 }
+
+// OpenWork is every project that is not archived, by name, and all their items
+// by position.
+func (r Reader) OpenWork(ctx context.Context) ([]svc.Project, []svc.WorkItem, error) {
+	projects, err := collect(ctx, r.q, scanProject,
+		"SELECT "+projectColumns+" FROM projects WHERE status = 'active' ORDER BY name, id")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read open projects: %w", err)
+	}
+	items, err := collect(ctx, r.q, scanItem, "SELECT "+itemColumns+` FROM work_items WHERE deleted_at IS NULL
+		AND project_id IN (SELECT id FROM projects WHERE status = 'active') ORDER BY position, id`)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read open work items: %w", err)
+	}
+	return projects, items, nil
+}

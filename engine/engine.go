@@ -1,0 +1,132 @@
+// Package engine is what the orchestrator decides: who may be changed and how,
+// which run goes to which host, what a signal does, when a host counts as
+// away, what is restarted, what is kept.
+//
+// Every decision is one unit of work of the store: the rows and the events of
+// a change commit together. What follows from a change (a frame to a worker, a
+// wake-up) happens after its commit and is repeated when it may have been
+// lost, so that a crash between the two costs time and never truth.
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/hub"
+	"svc/store"
+)
+
+// Config is what an engine is made of.
+type Config struct {
+	Store *store.Store
+	Hub   *hub.Hub
+	Log   *slog.Logger // nil: slog.Default()
+
+	DispatchTimeout time.Duration // how long a run may wait for a host
+	AckTimeout      time.Duration // after it an unanswered dispatch is pushed again
+	LostAfter       time.Duration // 0: runs of a host that is away wait for ever
+	OfflineAfter    time.Duration // silence that makes a host offline
+	OutputInterval  time.Duration // at most one run.output_appended per run in it
+	AutoMarkDone    bool          // the default of new work items
+	EventsDays      int           // retention of the journal
+	RelayDays       int           // retention of relayed logs and screens
+
+	// SigningKey makes the tokens of runs and hosts. It must stay the same over
+	// restarts.
+	SigningKey []byte
+	// KnownProvider says whether the orchestrator's own catalog has an id. Nil:
+	// it has none beyond the four of the interface.
+	KnownProvider func(id string) bool
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+}
+
+// Engine decides. Make one with New and keep Serve running.
+type Engine struct {
+	Config
+	feed    *feed
+	hosts   *hostBook
+	claims  *wake // a run may be placeable
+	pushes  *pushBook
+	output  *outputMeter
+	runs    *runBook
+	keys    *keyBook
+	readyAt svc.Time // silence before this is ours, not the hosts'
+}
+
+// New makes an engine. It reads what it must know before anything is asked.
+func New(ctx context.Context, c Config) (*Engine, error) {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if len(c.SigningKey) < 16 {
+		return nil, errors.New("engine: the signing key is too short")
+	}
+	e := &Engine{Config: c, claims: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook()}
+	e.readyAt = e.now()
+	e.feed = newFeed(c.Store, c.Log)
+	if err := e.feed.start(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.hosts, err = newHostBook(ctx, c.Store); err != nil {
+		return nil, err
+	}
+	for host, instance := range e.hosts.pinned() {
+		e.Hub.Uplinks.Pin(host, instance)
+	}
+	e.Hub.OnLease, e.Hub.OnInput = e.leaseChanged, e.touched
+	return e, nil
+}
+
+// Serve runs everything that happens by itself. It returns when ctx ends and
+// all of it has stopped.
+func (e *Engine) Serve(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return e.feed.run(ctx) })
+	g.Go(func() error { return e.claimLoop(ctx) })
+	g.Go(func() error { return e.livenessLoop(ctx) })
+	g.Go(func() error { return e.outputLoop(ctx) })
+	g.Go(func() error { return e.retentionLoop(ctx) })
+	g.Go(func() error { return e.Hub.Run(ctx) })
+	return g.Wait()
+}
+
+// Ready says whether the engine can answer.
+func (e *Engine) Ready(ctx context.Context) error { return e.Store.Ping(ctx) }
+
+func (e *Engine) now() svc.Time { return svc.TimeOf(e.Now()) }
+
+func jitter() float64 { return rand.Float64() } //nolint:gosec // spreads load, guards nothing
+
+// Match is the version a caller expects a record to have; nil when it does not
+// say.
+type Match = *int64
+
+func checkMatch(m Match, version int64) error {
+	if m == nil || *m == version {
+		return nil
+	}
+	return svc.Errorf(svc.CodePrecondition, "the record was changed since it was read; read it again").With("version", version)
+}
+
+// wake is a wake-up that is never lost and never queues.
+type wake struct{ c chan struct{} }
+
+func newWake() *wake { return &wake{c: make(chan struct{}, 1)} }
+
+func (w *wake) up() {
+	select {
+	case w.c <- struct{}{}:
+	default:
+	}
+}

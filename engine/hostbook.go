@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"svc"
+	"svc/store"
+)
+
+// hostBook keeps the heartbeats in memory, so that a heartbeat costs no write:
+// they go to the database in batches. It also knows enough of each host to see
+// whether a heartbeat changes anything.
+type hostBook struct {
+	mu    sync.Mutex // guards the rest
+	hosts map[string]hostEntry
+	dirty map[string]svc.Time
+}
+
+type hostEntry struct {
+	status   svc.HostStatus
+	instance string
+	seen     *svc.Time
+}
+
+func newHostBook(ctx context.Context, s *store.Store) (*hostBook, error) {
+	all, err := s.AllHosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &hostBook{hosts: map[string]hostEntry{}, dirty: map[string]svc.Time{}}
+	for _, h := range all {
+		b.hosts[h.ID] = entryOf(h)
+	}
+	return b, nil
+}
+
+func entryOf(h svc.Host) hostEntry {
+	e := hostEntry{status: h.Status, seen: h.LastSeenAt}
+	if h.InstanceID != nil {
+		e.instance = *h.InstanceID
+	}
+	return e
+}
+
+// quiet notes a heartbeat that changes nothing but the time. It is false when
+// the heartbeat must go through the database: the host is not known, not up,
+// or the instance is not the pinned one.
+func (b *hostBook) quiet(hostID, instance string, now svc.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e, known := b.hosts[hostID]
+	if !known || e.instance != instance || e.status != svc.HostOnline && e.status != svc.HostDisabled {
+		return false
+	}
+	e.seen = &now
+	b.hosts[hostID] = e
+	b.dirty[hostID] = now
+	return true
+}
+
+// pinned is the pinned instance of every host that has one.
+func (b *hostBook) pinned() map[string]string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := map[string]string{}
+	for id, e := range b.hosts {
+		if e.instance != "" {
+			out[id] = e.instance
+		}
+	}
+	return out
+}
+
+// written notes a host as it was committed.
+func (b *hostBook) written(h svc.Host) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := entryOf(h)
+	if old := b.hosts[h.ID]; old.seen != nil && (e.seen == nil || *old.seen > *e.seen) {
+		e.seen = old.seen
+	}
+	b.hosts[h.ID] = e
+}
+
+func (b *hostBook) forget(hostID string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.hosts, hostID)
+	delete(b.dirty, hostID)
+}
+
+// overlay makes a host's last heartbeat current.
+func (b *hostBook) overlay(h *svc.Host) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e := b.hosts[h.ID]; e.seen != nil && (h.LastSeenAt == nil || *e.seen > *h.LastSeenAt) {
+		seen := *e.seen
+		h.LastSeenAt = &seen
+	}
+}
+
+// silent is every host, in one of the statuses, without a heartbeat since a
+// time.
+func (b *hostBook) silent(since svc.Time, statuses ...svc.HostStatus) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var ids []string
+	for id, e := range b.hosts {
+		if e.seen != nil && *e.seen >= since {
+			continue
+		}
+		for _, s := range statuses {
+			if e.status == s {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// flush writes the heartbeats that are not in the database yet.
+func (b *hostBook) flush(ctx context.Context, s *store.Store) error {
+	b.mu.Lock()
+	dirty := b.dirty
+	b.dirty = map[string]svc.Time{}
+	b.mu.Unlock()
+	if len(dirty) == 0 {
+		return nil
+	}
+	err := s.Write(ctx, func(tx *store.Tx) error { return tx.SeenHosts(ctx, dirty) })
+	if err == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, at := range dirty {
+		if b.dirty[id] < at {
+			b.dirty[id] = at
+		}
+	}
+	return err
+}

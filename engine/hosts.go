@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"context"
+
+	"svc"
+	"svc/store"
+)
+
+// CreateHost makes a host row. A worker can only register as one that exists.
+func (e *Engine) CreateHost(ctx context.Context, n svc.NewHost) (svc.Host, error) {
+	if err := n.Validate(); err != nil {
+		return svc.Host{}, err
+	}
+	made := false
+	h, err := once(ctx, e.Store, func(tx *store.Tx) (svc.Host, error) {
+		if err := hostNameFree(ctx, tx, n.Name); err != nil {
+			return svc.Host{}, err
+		}
+		h := svc.Host{ID: svc.NewID(), Name: n.Name, Status: svc.HostRegistered, MaxRuns: n.MaxRuns, Labels: n.Labels,
+			Providers: map[string]svc.ProviderReport{}, CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
+		if h.Labels == nil {
+			h.Labels = map[string]string{}
+		}
+		if err := tx.InsertHost(ctx, h); err != nil {
+			return h, err
+		}
+		tx.Emit(svc.TopicHostCreated, h.EventPayload())
+		made = true
+		return h, nil
+	})
+	if err == nil && made {
+		e.hosts.written(h)
+	}
+	return h, err
+}
+
+func hostNameFree(ctx context.Context, tx *store.Tx, name string) error {
+	_, err := tx.HostByName(ctx, name)
+	switch {
+	case err == nil:
+		return svc.Errorf(svc.CodeConflict, "there is a host named %q already", name).With("field", "name")
+	case svc.CodeOf(err) == svc.CodeNotFound:
+		return nil
+	default:
+		return err
+	}
+}
+
+// Host reads a host by id or name.
+func (e *Engine) Host(ctx context.Context, idOrName string) (svc.Host, error) {
+	h, err := e.Store.Host(ctx, idOrName)
+	if err == nil {
+		e.hosts.overlay(&h)
+	}
+	return h, err
+}
+
+// Hosts is a page of hosts by name.
+func (e *Engine) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], error) {
+	list, err := e.Store.Hosts(ctx, page)
+	for i := range list.Items {
+		e.hosts.overlay(&list.Items[i])
+	}
+	return list, err
+}
+
+// changeHost runs a change of one host in a unit of work. The change says
+// whether there is anything to write.
+func (e *Engine) changeHost(ctx context.Context, idOrName string, change func(*store.Tx, *svc.Host) (bool, error)) (svc.Host, error) {
+	replayed := true
+	h, err := once(ctx, e.Store, func(tx *store.Tx) (svc.Host, error) {
+		replayed = false
+		h, err := tx.LockHost(ctx, idOrName)
+		if err != nil {
+			return h, err
+		}
+		e.hosts.overlay(&h)
+		write, err := change(tx, &h)
+		if err == nil && write {
+			err = tx.UpdateHost(ctx, &h)
+		}
+		return h, err
+	})
+	if err != nil || replayed {
+		return h, err
+	}
+	e.hosts.written(h)
+	if h.InstanceID != nil {
+		e.Hub.Uplinks.Pin(h.ID, *h.InstanceID)
+	}
+	e.claims.up()
+	return h, nil
+}
+
+// UpdateHost changes what the patch names.
+func (e *Engine) UpdateHost(ctx context.Context, idOrName string, patch svc.HostPatch, match Match) (svc.Host, error) {
+	return e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
+		if err := firstErr(patch.Validate, func() error { return checkMatch(match, h.Version) }); err != nil {
+			return false, err
+		}
+		if patch.Name != nil && *patch.Name != h.Name {
+			if err := hostNameFree(ctx, tx, *patch.Name); err != nil {
+				return false, err
+			}
+		}
+		assign(&h.Name, patch.Name)
+		assign(&h.Labels, patch.Labels)
+		if h.Labels == nil {
+			h.Labels = map[string]string{}
+		}
+		if patch.MaxRuns != nil {
+			h.MaxRuns = patch.MaxRuns.Max
+		}
+		tx.Emit(svc.TopicHostUpdated, h.EventPayload())
+		return true, nil
+	})
+}
+
+// DeleteHost takes a host out of service for good. One with active runs stays.
+func (e *Engine) DeleteHost(ctx context.Context, idOrName string, match Match) error {
+	var id string
+	err := e.Store.Write(ctx, func(tx *store.Tx) error {
+		h, err := tx.LockHost(ctx, idOrName)
+		if err != nil {
+			return err
+		}
+		if err := checkMatch(match, h.Version); err != nil {
+			return err
+		}
+		if h.ActiveRuns > 0 {
+			return svc.Errorf(svc.CodeActiveRuns, "%d runs of this host are active; stop them first", h.ActiveRuns)
+		}
+		id = h.ID
+		tx.Emit(svc.TopicHostDeleted, h.EventPayload())
+		return tx.DeleteHost(ctx, h.ID)
+	})
+	if err == nil {
+		e.hosts.forget(id)
+		e.Hub.Uplinks.Forget(id)
+	}
+	return err
+}
+
+// DisableHost drains a host: no new runs. What runs there goes on untouched.
+func (e *Engine) DisableHost(ctx context.Context, idOrName string) (svc.Host, error) {
+	return e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
+		if h.Status == svc.HostDisabled {
+			return false, nil
+		}
+		h.Status, h.OfflineSince = svc.HostDisabled, nil
+		tx.Emit(svc.TopicHostUpdated, h.EventPayload())
+		return true, nil
+	})
+}
+
+// EnableHost ends a drain. What the host is then depends on its heartbeats
+// alone. A host that is not disabled stays as it is.
+func (e *Engine) EnableHost(ctx context.Context, idOrName string) (svc.Host, error) {
+	return e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
+		if h.Status != svc.HostDisabled {
+			return false, nil
+		}
+		if svc.Fresh(h.LastSeenAt, tx.Now, e.OfflineAfter) {
+			h.Status = svc.HostOnline
+			tx.Emit(svc.TopicWorkerRegistered, h.EventPayload())
+			return true, nil
+		}
+		now := tx.Now
+		h.Status, h.OfflineSince = svc.HostOffline, &now
+		tx.Emit(svc.TopicHostUpdated, h.EventPayload())
+		return true, nil
+	})
+}
+
+// ClearSuspect takes the suspect instance as the host's own.
+func (e *Engine) ClearSuspect(ctx context.Context, idOrName string) (svc.Host, error) {
+	h, err := e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
+		if !h.InstanceSuspect {
+			return false, nil
+		}
+		if h.SuspectInstanceID != nil {
+			h.InstanceID = h.SuspectInstanceID
+		}
+		h.InstanceSuspect, h.SuspectInstanceID = false, nil
+		tx.Emit(svc.TopicHostUpdated, h.EventPayload())
+		return true, nil
+	})
+	if err == nil {
+		e.hostReady(ctx, h.ID)
+	}
+	return h, err
+}

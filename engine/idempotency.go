@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"svc"
+	"svc/store"
+)
+
+// keyLife is how long an idempotency key is remembered.
+const keyLife = 24 * time.Hour
+
+type idempotency struct{ key, fingerprint string }
+
+type idempotencyKey struct{}
+
+// WithIdempotency lets a create be repeated safely: under the same key and
+// fingerprint the first result is answered again, and nothing happens twice.
+// The fingerprint stands for the whole request.
+func WithIdempotency(ctx context.Context, key, fingerprint string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, idempotency{key, fingerprint})
+}
+
+// once runs fn as a unit of work, or answers what it answered before. The
+// result is kept in the same commit as the change, so a crash between the two
+// cannot make a second one.
+func once[T any](ctx context.Context, s *store.Store, fn func(*store.Tx) (T, error)) (T, error) {
+	var out T
+	err := s.Write(ctx, func(tx *store.Tx) error {
+		replayed, err := firstResult(ctx, tx, &out)
+		if err != nil || replayed {
+			return err
+		}
+		if out, err = fn(tx); err != nil {
+			return err
+		}
+		return keepResult(ctx, tx, out)
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return out, nil
+}
+
+func firstResult(ctx context.Context, tx *store.Tx, out any) (bool, error) {
+	idem, asked := ctx.Value(idempotencyKey{}).(idempotency)
+	if !asked {
+		return false, nil
+	}
+	fingerprint, result, found, err := tx.FirstResult(ctx, idem.key, tx.Now.Add(-keyLife))
+	if err != nil || !found {
+		return false, err
+	}
+	if fingerprint != idem.fingerprint {
+		return false, svc.Errorf(svc.CodeIdempotency, "this Idempotency-Key was used for another request; use a new one")
+	}
+	if err := json.Unmarshal([]byte(result), out); err != nil {
+		return false, fmt.Errorf("read the kept result of an idempotency key: %w", err)
+	}
+	return true, nil
+}
+
+func keepResult(ctx context.Context, tx *store.Tx, result any) error {
+	idem, asked := ctx.Value(idempotencyKey{}).(idempotency)
+	if !asked {
+		return nil
+	}
+	kept, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("keep the result of an idempotency key: %w", err)
+	}
+	return tx.KeepResult(ctx, idem.key, idem.fingerprint, string(kept))
+}

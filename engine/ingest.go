@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+
+	"svc"
+	"svc/store"
+)
+
+// Ingest takes a signal: guard, status, journal, in one unit of work. Whatever
+// door it came through, it is applied at most once.
+func (e *Engine) Ingest(ctx context.Context, s svc.Signal) (svc.Outcome, error) {
+	var in ingestion
+	err := e.Store.Write(ctx, func(tx *store.Tx) error {
+		in = ingestion{e: e, tx: tx, signal: s}
+		return in.run(ctx)
+	})
+	if err != nil {
+		in.output.giveBack(e.output)
+		return "", err
+	}
+	in.afterwards(ctx)
+	return in.verdict.Outcome, nil
+}
+
+// ingestion is one signal on its way through the normative order.
+type ingestion struct {
+	e       *Engine
+	tx      *store.Tx
+	signal  svc.Signal
+	before  svc.Run // the attempt that the signal is about, as it is left
+	after   svc.Run // the run as it is committed; the next attempt if requeued
+	verdict svc.Verdict
+	output  taken
+	moved   bool // the row changed
+}
+
+func (in *ingestion) run(ctx context.Context) error {
+	r, err := in.tx.LockRun(ctx, in.signal.RunID)
+	if err != nil {
+		return err
+	}
+	in.before, in.after = r, r
+	outcome, err := in.guard(ctx, r)
+	if err != nil || outcome != svc.Applied {
+		in.verdict.Outcome = outcome
+		return err
+	}
+	in.verdict = r.Apply(in.signal, in.tx.Now)
+	in.before, in.moved = r, true
+	if in.verdict.Topic != "" {
+		in.journal(r)
+	}
+	if in.signal.Kind == svc.SignalCompleted {
+		if err := in.markDone(ctx, r); err != nil {
+			return err
+		}
+	}
+	if in.ended() && r.MayRestart() {
+		in.e.requeue(in.tx, &r, "restart policy "+string(r.RestartPolicy))
+	}
+	in.after = r
+	return in.tx.UpdateRun(ctx, &in.after)
+}
+
+// guard stands strictly before every write: a signal that it drops leaves no
+// trace.
+func (in *ingestion) guard(ctx context.Context, r svc.Run) (svc.Outcome, error) {
+	s := in.signal
+	switch {
+	case s.NoAttempt:
+		return "", svc.Errorf(svc.CodeMissingAttempt, "attempt is required").With("current_attempt", r.Attempt)
+	case s.Attempt > r.Attempt:
+		return "", svc.Errorf(svc.CodeInvalidAttempt, "attempt %d is ahead of the run's attempt %d", s.Attempt, r.Attempt).
+			With("signal_attempt", s.Attempt).With("current_attempt", r.Attempt)
+	case s.Attempt < r.Attempt:
+		return svc.DeadAttempt, nil
+	case r.Status == svc.RunPending:
+		return svc.Superseded, nil // no host has this attempt: nobody can speak for it
+	case s.Kind == svc.SignalProgress:
+		if s.Seq <= r.LastProgressSeq {
+			return svc.StaleSeq, nil
+		}
+		return svc.Applied, nil
+	}
+	fresh, err := in.tx.TakeSignal(ctx, s)
+	if err == nil && !fresh {
+		return svc.Duplicate, nil
+	}
+	return svc.Applied, err
+}
+
+// ended says whether the signal was the end of its attempt, as far as the
+// journal is concerned.
+func (in *ingestion) ended() bool {
+	return in.verdict.Topic == svc.TopicRunFinished || in.verdict.Topic == svc.TopicRunFailed
+}
+
+func (in *ingestion) journal(r svc.Run) {
+	if in.ended() {
+		in.output = in.e.emitOutput(in.tx, r)
+	}
+	p := r.EventPayload()
+	p["kind"], p["source"] = in.signal.Kind, in.signal.Source
+	switch in.signal.Kind {
+	case svc.SignalStarted:
+		p["provider"], p["session_name"] = r.Provider, r.SessionName
+		if in.signal.PID != nil {
+			p["pid"] = *in.signal.PID
+		}
+	case svc.SignalFinished:
+		p["exit_code"] = in.signal.ExitCode
+		if in.signal.Reason != "" {
+			p["reason"] = in.signal.Reason
+		}
+	case svc.SignalFailed:
+		p["error"] = in.signal.Error
+	case svc.SignalCompleted:
+		p["result"], p["reason"] = in.signal.Result, r.ResultReason
+	case svc.SignalProgress:
+		p["seq"], p["message"], p["percent"], p["needs_input"] = in.signal.Seq, in.signal.Message, in.signal.Percent, r.NeedsInput
+	}
+	in.tx.Emit(in.verdict.Topic, p)
+}
+
+// markDone moves the run's own item when it asks for that and no person moved
+// it since the run was made.
+func (in *ingestion) markDone(ctx context.Context, r svc.Run) error {
+	if in.signal.Result == svc.ResultUserRejected {
+		return nil
+	}
+	w, err := in.tx.WorkItem(ctx, r.TaskID)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return nil // deleted since
+	}
+	if err != nil || !w.AutoMarkDone || w.ManualMarks != r.TaskManualMarks || w.Status == svc.ItemDone {
+		return err
+	}
+	if p, err := in.tx.LockProject(ctx, w.ProjectID); err != nil || p.Status == svc.ProjectArchived {
+		return err
+	}
+	old := w.Status
+	w.Status, w.StatusSource, w.Confidence = svc.ItemDone, svc.SourceBySignal, nil
+	if err := in.tx.UpdateWorkItem(ctx, &w); err != nil {
+		return err
+	}
+	p := itemEvent(w)
+	p["old_status"], p["run_id"] = old, r.ID
+	in.tx.Emit(svc.TopicItemStatus, p)
+	return nil
+}
+
+// afterwards is what follows from a signal once it is durable.
+func (in *ingestion) afterwards(ctx context.Context) {
+	r := in.before
+	if in.moved {
+		in.e.runs.put(in.after)
+	}
+	stopped := in.signal.Kind == svc.SignalStarted && r.Status == svc.RunStopped && r.SessionOpen()
+	if (in.verdict.EndSession || stopped) && r.HostID != nil {
+		in.e.endSession(*r.HostID, r.ID, r.Attempt, "run is "+string(r.Status))
+	}
+	if !in.moved {
+		return
+	}
+	if r.SessionEndedAt != nil {
+		in.e.sessionOver(r)
+	}
+	if in.ended() || r.SessionEndedAt != nil {
+		in.e.claims.up()
+	}
+	in.e.pushes.answered(r.ID, r.Attempt)
+}
+
+// attemptOver is what follows when an attempt ends by a decision of ours. The
+// run may already be the next attempt.
+func (e *Engine) attemptOver(_ context.Context, r svc.Run, reason string) {
+	e.runs.put(r)
+	if r.Status.Active() { // requeued: the ended attempt is the one before
+		e.Hub.Attach.RunEnded(r.ID, r.Attempt-1)
+		e.claims.up()
+		return
+	}
+	if r.SessionEndedAt != nil {
+		e.sessionOver(r)
+	} else if r.HostID != nil {
+		e.endSession(*r.HostID, r.ID, r.Attempt, reason)
+	}
+	e.claims.up()
+}
+
+// sessionOver lets everyone go who looks at a session that is no more.
+func (e *Engine) sessionOver(r svc.Run) {
+	e.Hub.Relay.Ended(r.ID)
+	if err := e.Hub.Panes.Keep(r.ID); err != nil {
+		e.Log.Warn("the last screen of a run cannot be kept", "run_id", r.ID, "error", err)
+	}
+	e.Hub.Attach.RunEnded(r.ID, r.Attempt)
+}
+
+// touched notes that someone typed into a run: whatever it asked is answered.
+func (e *Engine) touched(runID string) {
+	ctx := context.Background()
+	if r, err := e.live(ctx, runID); err != nil || !r.NeedsInput {
+		return
+	}
+	var r svc.Run
+	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if r, err = tx.LockRun(ctx, runID); err != nil || !r.NeedsInput {
+			return err
+		}
+		r.NeedsInput = false
+		p := r.EventPayload()
+		p["kind"], p["source"], p["needs_input"] = "input", svc.FromUser, false
+		tx.Emit(svc.TopicRunSignal, p)
+		return tx.UpdateRun(ctx, &r)
+	})
+	if err != nil {
+		e.Log.Error("input cannot be noted", "run_id", runID, "error", err)
+		return
+	}
+	e.runs.put(r)
+}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+
+	"svc"
+	"svc/store"
+)
+
+// endPosition is a rank behind everything in the project.
+func endPosition(ctx context.Context, tx *store.Tx, projectID string) (string, error) {
+	last, err := tx.LastPosition(ctx, projectID)
+	if err != nil {
+		return "", err
+	}
+	return svc.RankBetween(last, ""), nil
+}
+
+// reorder puts an item directly before or after another one of its project.
+func reorder(ctx context.Context, tx *store.Tx, w *svc.WorkItem, patch svc.WorkItemPatch) error {
+	field, target := "before", patch.Before
+	if target == nil {
+		field, target = "after", patch.After
+	}
+	if target == nil {
+		return nil
+	}
+	if *target == w.ID {
+		return svc.Invalid(field, "an item cannot stand %s itself", field)
+	}
+	rank, err := rankBeside(ctx, tx, w, field, *target)
+	if err != nil {
+		return err
+	}
+	if len(rank) > svc.MaxRank {
+		if err := tx.SpreadPositions(ctx, w.ProjectID); err != nil {
+			return err
+		}
+		fresh, err := tx.WorkItem(ctx, w.ID)
+		if err != nil {
+			return err
+		}
+		w.Position, w.Version = fresh.Position, fresh.Version
+		if rank, err = rankBeside(ctx, tx, w, field, *target); err != nil {
+			return err
+		}
+	}
+	w.Position = rank
+	return nil
+}
+
+// rankBeside is a rank between the target and its neighbour on the asked side.
+// An item that stands there already keeps its rank.
+func rankBeside(ctx context.Context, tx *store.Tx, w *svc.WorkItem, field, target string) (string, error) {
+	other, err := tx.WorkItem(ctx, target)
+	switch {
+	case svc.CodeOf(err) == svc.CodeNotFound:
+		return "", svc.Invalid(field, "there is no work item %s", target)
+	case err != nil:
+		return "", err
+	case other.ProjectID != w.ProjectID:
+		return "", svc.Invalid(field, "that item is in another project")
+	}
+	if field == "before" {
+		low, err := tx.PositionBefore(ctx, w.ProjectID, other.Position)
+		if err != nil || low == w.Position {
+			return w.Position, err
+		}
+		return svc.RankBetween(low, other.Position), nil
+	}
+	high, err := tx.PositionAfter(ctx, w.ProjectID, other.Position)
+	if err != nil || high == w.Position {
+		return w.Position, err
+	}
+	return svc.RankBetween(other.Position, high), nil
+}

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/hub"
+	"svc/store"
+	"svc/wire"
+)
+
+// pushBook knows which dispatches were pushed and not yet answered.
+type pushBook struct {
+	mu      sync.Mutex // guards waiting
+	waiting map[string]pushed
+}
+
+type pushed struct {
+	run svc.Run
+	at  time.Time
+}
+
+func newPushBook() *pushBook { return &pushBook{waiting: map[string]pushed{}} }
+
+func (b *pushBook) add(r svc.Run, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting[r.ID] = pushed{r, at}
+}
+
+// answered forgets a push of that attempt or an older one.
+func (b *pushBook) answered(runID string, attempt int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p, has := b.waiting[runID]; has && p.run.Attempt <= attempt {
+		delete(b.waiting, runID)
+	}
+}
+
+// overdue takes out what was pushed before a time.
+func (b *pushBook) overdue(before time.Time) []svc.Run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []svc.Run
+	for id, p := range b.waiting {
+		if p.at.Before(before) {
+			out = append(out, p.run)
+			delete(b.waiting, id)
+		}
+	}
+	return out
+}
+
+// push sends a claimed run down its host's own connection. When there is none,
+// it is sent when the host is back: the attempt is that host's for good.
+func (e *Engine) push(ctx context.Context, r svc.Run) {
+	link, ok := e.Hub.Uplinks.Of(*r.HostID)
+	if !ok || !link.Ready() {
+		return
+	}
+	project, err := e.Store.Project(ctx, r.ProjectID)
+	if err != nil {
+		e.Log.Error("a run cannot be pushed; its host is asked again later", "run_id", r.ID, "error", err)
+		return
+	}
+	cwd := r.Cwd
+	if cwd == "" {
+		cwd = project.Cwd
+	}
+	e.pushes.add(r, e.Now())
+	_ = link.Send(wire.RunDispatch{RunID: r.ID, TaskID: r.TaskID, Provider: r.Provider, SessionName: r.SessionName, Attempt: r.Attempt,
+		Cwd: cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.signalToken(r.ID), ProjectSlug: project.Slug})
+}
+
+// repush sends again what was not answered in time, on the connection that the
+// host has now.
+func (e *Engine) repush(ctx context.Context) {
+	for _, old := range e.pushes.overdue(e.Now().Add(-e.AckTimeout)) {
+		r, err := e.Store.Run(ctx, old.ID)
+		if err == nil && r.Status == svc.RunSpawning && !r.Acked && r.Attempt == old.Attempt {
+			e.push(ctx, r)
+		}
+	}
+}
+
+// hostReady tells a host that just connected everything it may have missed:
+// runs it was given and never confirmed, and sessions that must end.
+func (e *Engine) hostReady(ctx context.Context, hostID string) {
+	link, ok := e.Hub.Uplinks.Of(hostID)
+	if !ok || !link.Ready() {
+		return
+	}
+	runs, err := e.Store.OpenRuns(ctx, hostID)
+	if err != nil {
+		e.Log.Error("a host cannot be told what it missed", "host_id", hostID, "error", err)
+	}
+	for _, r := range runs {
+		switch {
+		case r.Status == svc.RunSpawning && !r.Acked:
+			e.push(ctx, r)
+		case !r.Status.Active():
+			e.order(link, r.ID, r.Attempt, "run is "+string(r.Status))
+		}
+	}
+	e.Hub.Attach.HostBack(hostID)
+	e.claims.up()
+}
+
+// order tells a worker to end a session, if it can be told.
+func (e *Engine) order(link *hub.Uplink, runID string, attempt int, reason string) {
+	if link.Has(wire.CapStop) {
+		_ = link.Send(wire.RunStop{RunID: runID, Attempt: attempt, Reason: reason})
+	}
+}
+
+// endSession orders the end of a run's session at the host that has it.
+func (e *Engine) endSession(hostID, runID string, attempt int, reason string) {
+	if link, ok := e.Hub.Uplinks.Of(hostID); ok {
+		e.order(link, runID, attempt, reason)
+	}
+}
+
+// acked takes a worker's answer to a dispatch.
+func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatchAck) error {
+	e.pushes.answered(f.RunID, f.Attempt)
+	if !f.Accepted {
+		return e.refused(ctx, link.HostID, f)
+	}
+	var over *svc.Run
+	err := e.Store.Write(ctx, func(tx *store.Tx) error {
+		given, err := tx.MarkAcked(ctx, f.RunID, f.Attempt, link.HostID)
+		if err != nil || given {
+			return err
+		}
+		r, err := tx.Run(ctx, f.RunID)
+		if svc.CodeOf(err) == svc.CodeNotFound {
+			return nil
+		}
+		if err == nil && r.Attempt == f.Attempt && value(r.HostID) == link.HostID && !r.Status.Active() && r.SessionOpen() {
+			over = &r
+		}
+		return err
+	})
+	if over != nil {
+		e.order(link, over.ID, over.Attempt, "run is "+string(over.Status))
+	}
+	return err
+}
+
+// refused takes a nack: nothing was started, so another host may have the same
+// attempt. A nack of a host that does not have it changes nothing.
+func (e *Engine) refused(ctx context.Context, hostID string, f *wire.RunDispatchAck) error {
+	var r svc.Run
+	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if r, err = tx.LockRun(ctx, f.RunID); err != nil {
+			return err
+		}
+		t, ok := svc.Next(r.Status, svc.OnNack)
+		if !ok || r.Attempt != f.Attempt || value(r.HostID) != hostID || r.Acked {
+			return nil
+		}
+		r.Status, r.HostID, r.DispatchedAt = t.To, nil, nil
+		if !slices.Contains(r.Refused, hostID) {
+			r.Refused = append(r.Refused, hostID)
+		}
+		reason := f.Reason
+		if reason == "" {
+			reason = "the host refused the run"
+		}
+		payload := r.EventPayload()
+		payload["reason"], payload["refused_by"] = reason, hostID
+		tx.Emit(t.Topic, payload)
+		return tx.UpdateRun(ctx, &r)
+	})
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return nil
+	}
+	if err == nil {
+		e.runs.put(r)
+		e.claims.up()
+	}
+	return err
+}

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/store"
+)
+
+const day = 24 * time.Hour
+
+// retentionLoop removes what is older than it is kept: at the start, then
+// daily. It is best effort; what fails is tried again the next time.
+func (e *Engine) retentionLoop(ctx context.Context) error {
+	tick := time.NewTicker(day)
+	defer tick.Stop()
+	e.purge(ctx)
+	for {
+		select {
+		case <-tick.C:
+			e.purge(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (e *Engine) purge(ctx context.Context) {
+	now := e.now()
+	cutoff := now.Add(-time.Duration(e.EventsDays) * day)
+	if e.EventsDays == 0 {
+		cutoff = e.readyAt
+	}
+	n, err := e.Store.PurgeEvents(ctx, cutoff)
+	e.purged(ctx, "events", n, err)
+	err = e.Store.Write(ctx, func(tx *store.Tx) error { return tx.ForgetResults(ctx, now.Add(-keyLife)) })
+	e.purged(ctx, "idempotency keys", 0, err)
+
+	before := now.Add(-time.Duration(e.RelayDays) * day).Std()
+	alive := func(runID string) bool {
+		r, err := e.Store.Run(ctx, runID)
+		return err == nil && (r.Status.Active() || r.SessionOpen()) || err != nil && svc.CodeOf(err) != svc.CodeNotFound
+	}
+	logs, err := e.Hub.Relay.Purge(before, alive)
+	e.purged(ctx, "relayed logs", int64(logs), err)
+	screens, err := e.Hub.Panes.Purge(before, alive)
+	e.purged(ctx, "last screens", int64(screens), err)
+}
+
+func (e *Engine) purged(ctx context.Context, what string, n int64, err error) {
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		e.Log.Warn("retention could not remove everything", "what", what, "error", err)
+	case n > 0:
+		e.Log.Info("retention removed what was too old", "what", what, "count", n)
+	}
+}

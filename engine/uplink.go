@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/hub"
+	"svc/wire"
+)
+
+// Hello is what a connection says of itself when it is opened. A plain peer
+// says nothing and is known by its first heartbeat.
+type Hello struct {
+	HostID     string
+	InstanceID string
+	BootID     string
+	OnlyHost   string // the token is good for this host alone; empty: any
+}
+
+// mostMalformed ends a connection that sends so many broken frames in a row.
+const mostMalformed = 10
+
+// errMalformed ends a connection whose peer does not speak the protocol.
+var errMalformed = errors.New("too many malformed frames")
+
+// ServeUplink serves a worker's connection until it ends.
+func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) error {
+	c := &uplinkConn{e: e, conn: conn, link: hub.NewUplink(conn), hello: hello}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return c.link.Run(ctx) })
+	g.Go(func() error {
+		defer c.link.Close()
+		return c.read(ctx)
+	})
+	err := g.Wait()
+	c.gone()
+	return err
+}
+
+// uplinkConn is one worker's connection while it is served.
+type uplinkConn struct {
+	e         *Engine
+	conn      wire.Conn
+	link      *hub.Uplink
+	hello     Hello
+	malformed int // in a row
+}
+
+func (c *uplinkConn) read(ctx context.Context) error {
+	if c.hello.HostID != "" {
+		if err := c.identify(ctx, c.hello.HostID, c.hello.InstanceID); err != nil {
+			c.complain(err)
+			return err
+		}
+	}
+	for {
+		b, err := c.conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		f, err := wire.DecodeUp(b)
+		if err == nil {
+			c.malformed = 0
+			err = c.handle(ctx, f)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var bad *wire.FrameError
+		if errors.As(err, &bad) && bad.Code == wire.CodeMalformed {
+			if c.malformed++; c.malformed >= mostMalformed {
+				c.complain(err)
+				return errMalformed
+			}
+		}
+		if err != nil {
+			c.complain(err)
+		}
+	}
+}
+
+// complain answers a frame that was not taken. Causes stay in our own log.
+func (c *uplinkConn) complain(err error) {
+	f := wire.Error{Code: string(svc.CodeInternal), Message: "the frame could not be processed; try again"}
+	var bad *wire.FrameError
+	var known *svc.Error
+	switch {
+	case errors.As(err, &bad):
+		f = wire.Error{Code: bad.Code, Message: bad.Message}
+	case errors.As(err, &known):
+		f = wire.Error{Code: string(known.Code), Message: known.Message}
+	default:
+		c.e.Log.Error("a frame could not be processed", "host_id", c.link.HostID, "error", err)
+	}
+	_ = c.link.Send(f)
+}
+
+// identify says whose connection it is, once.
+func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) error {
+	if c.hello.OnlyHost != "" && hostID != c.hello.OnlyHost {
+		return svc.Errorf(svc.CodeHostNotFound, "this token is not good for host %s", hostID)
+	}
+	if !svc.IsID(hostID) || !svc.IsID(instanceID) {
+		return &wire.FrameError{Code: wire.CodeMalformed, Message: "host id and instance id must be UUIDs"}
+	}
+	if _, err := c.e.Store.Host(ctx, hostID); svc.CodeOf(err) == svc.CodeNotFound {
+		return svc.Errorf(svc.CodeHostNotFound, "there is no host %s", hostID)
+	} else if err != nil {
+		return err
+	}
+	c.link.Identify(hostID, instanceID, c.hello.BootID, c.e.Hub.Uplinks.Announced(hostID, instanceID))
+	if c.e.Hub.Uplinks.Add(c.link) {
+		return c.e.suspect(ctx, hostID, instanceID)
+	}
+	return nil
+}
+
+// gone forgets the connection. The host's status is a matter of its
+// heartbeats, not of this.
+func (c *uplinkConn) gone() {
+	if !c.link.Identified() {
+		return
+	}
+	c.e.Hub.Uplinks.Remove(c.link)
+	c.e.keys.drop(c.link)
+	if _, has := c.e.Hub.Uplinks.Of(c.link.HostID); !has {
+		c.e.Hub.Attach.HostGone(c.link.HostID)
+	}
+}
+
+func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
+	switch f := f.(type) {
+	case *wire.Heartbeat:
+		return c.heartbeat(ctx, f)
+	case *wire.SignalFrame:
+		return c.signal(ctx, f)
+	case *wire.RunDispatchAck:
+		if !c.link.Identified() {
+			return errNotIdentified
+		}
+		return c.e.acked(ctx, c.link, f)
+	case *wire.Snapshot:
+		r, err := c.runOf(ctx, f.RunID, f.Attempt)
+		if err == nil && (f.Attempt == 0 || f.Attempt == r.Attempt) {
+			c.e.Hub.Panes.Put(f.RunID, f.Capture, f.Timestamp)
+			if r.SessionEndedAt != nil {
+				return c.e.Hub.Panes.Keep(f.RunID)
+			}
+		}
+		return err
+	case *wire.LogChunk:
+		return c.logChunk(ctx, f)
+	case *wire.KeysResult:
+		c.e.keys.answer(c.link, f)
+		return nil
+	case *wire.AttachData, *wire.AttachResized, *wire.AttachClosed:
+		if c.link.Identified() {
+			c.e.Hub.Attach.FromWorker(c.link.HostID, f)
+		}
+		return nil
+	case *wire.Providers:
+		if !c.link.Identified() {
+			return errNotIdentified
+		}
+		return c.e.reported(ctx, c.link.HostID, f.Providers)
+	case *wire.Orphan:
+		if !c.link.Identified() {
+			return errNotIdentified
+		}
+		return c.e.orphan(ctx, c.link.HostID, f)
+	default:
+		return fmt.Errorf("no handler for a %s frame", f.Type())
+	}
+}
+
+var errNotIdentified = &wire.FrameError{Code: "not_identified", Message: "a heartbeat must come before this frame"}
+
+func (c *uplinkConn) heartbeat(ctx context.Context, f *wire.Heartbeat) error {
+	if !c.link.Identified() {
+		if err := c.identify(ctx, f.HostID, f.InstanceID); err != nil {
+			return err
+		}
+	} else if f.HostID != c.link.HostID || f.InstanceID != c.link.InstanceID {
+		return &wire.FrameError{Code: "identity_changed", Message: "this connection belongs to another host or instance"}
+	}
+	if err := c.e.beat(ctx, f.HostID, f.InstanceID); err != nil {
+		return err
+	}
+	if f.Runs != nil {
+		c.e.inventory(ctx, c.link, *f.Runs)
+	}
+	_ = c.link.Send(wire.HeartbeatAck{Timestamp: c.e.now()})
+	if c.link.MarkReady() {
+		if own, ok := c.e.Hub.Uplinks.Of(c.link.HostID); ok && own == c.link {
+			c.e.hostReady(ctx, c.link.HostID)
+		}
+	}
+	return nil
+}
+
+func (c *uplinkConn) signal(ctx context.Context, f *wire.SignalFrame) error {
+	s, err := f.Parse(f.RunID)
+	if err != nil {
+		return err
+	}
+	s.Via = "uplink"
+	_, err = c.e.Ingest(ctx, s)
+	return err
+}
+
+// runOf is the run that a frame of this connection may speak about.
+func (c *uplinkConn) runOf(ctx context.Context, runID string, attempt int) (svc.Run, error) {
+	r, err := c.e.live(ctx, runID)
+	if err != nil {
+		return r, err
+	}
+	older := attempt != 0 && attempt < r.Attempt // may have been on another host
+	if c.link.Identified() && !older && value(r.HostID) != c.link.HostID {
+		return r, svc.Errorf(svc.CodeConflict, "run %s is not on this host", runID)
+	}
+	return r, nil
+}
+
+func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
+	r, err := c.runOf(ctx, f.RunID, f.Attempt)
+	if err != nil {
+		return err
+	}
+	attempt := f.Attempt
+	if attempt == 0 {
+		attempt = r.Attempt
+	}
+	if attempt > r.Attempt {
+		return svc.Errorf(svc.CodeInvalidAttempt, "attempt %d is ahead of the run's attempt %d", attempt, r.Attempt)
+	}
+	kept, err := c.e.Hub.Relay.Append(f.RunID, attempt, f.Offset, f.Raw())
+	if err != nil {
+		return err
+	}
+	if f.Offset != nil && c.link.Has(wire.CapLogAck) {
+		_ = c.link.Send(wire.LogAck{RunID: f.RunID, Attempt: attempt, Offset: kept.Offset})
+	}
+	if kept.Bytes > 0 && c.e.output.add(f.RunID, attempt, kept.Lines, kept.Bytes, c.e.now()) {
+		c.e.tellOutput(ctx, f.RunID)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+// Package hub holds what is live: the workers' connections, the latest screens,
+// the relayed logs and the terminals that someone is attached to. None of it is
+// in the database: it is lost with the process or kept in files, and workers
+// bring it again.
+package hub
+
+import (
+	"context"
+	"log/slog"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Hub is everything live of one orchestrator.
+type Hub struct {
+	Uplinks *Uplinks
+	Panes   *Panes
+	Relay   *Relay
+	Attach  *Attachments
+
+	// OnLease and OnInput are told of changed leases and of input. They are set
+	// before Run; nil: nobody wants to know.
+	OnLease func(LeaseEvent)
+	OnInput func(runID string)
+}
+
+// New makes a hub that keeps logs and last screens under dir.
+func New(dir string, log *slog.Logger) *Hub {
+	h := &Hub{Uplinks: NewUplinks(), Panes: NewPanes(dir, log), Relay: NewRelay(dir, log)}
+	h.Attach = NewAttachments(AttachConfig{
+		Link: func(hostID string) (Link, bool) {
+			l, ok := h.Uplinks.Of(hostID)
+			return l, ok
+		},
+		OnLease: func(e LeaseEvent) {
+			if h.OnLease != nil {
+				h.OnLease(e)
+			}
+		},
+		OnInput: func(runID string) {
+			if h.OnInput != nil {
+				h.OnInput(runID)
+			}
+		},
+		Log: log,
+	})
+	return h
+}
+
+// Run keeps the hub's own work going until ctx ends.
+func (h *Hub) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return h.Panes.Run(ctx) })
+	g.Go(func() error { return h.Attach.Run(ctx) })
+	g.Go(func() error {
+		<-ctx.Done()
+		h.Relay.Close()
+		return nil
+	})
+	return g.Wait()
+}

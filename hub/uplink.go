@@ -1,0 +1,170 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"svc/wire"
+)
+
+// Bounds of what waits to be sent to one worker. A worker that does not read
+// for so long is cut off; it comes back and is told again.
+const (
+	uplinkQueueFrames = 4096
+	uplinkQueueBytes  = 16 << 20
+	uplinkWrite       = 15 * time.Second
+)
+
+// ErrNotConnected says that no uplink carries the frame.
+var ErrNotConnected = errors.New("host is not connected")
+
+// Uplink is one worker's connection.
+type Uplink struct {
+	HostID     string
+	InstanceID string
+	BootID     string // empty: a peer that does not say
+
+	conn wire.Conn
+	caps map[string]bool
+	wake chan struct{}
+
+	mu     sync.Mutex // guards the rest
+	queue  [][]byte
+	bytes  int
+	closed bool
+	ready  bool // a heartbeat came on this connection
+}
+
+// NewUplink makes an uplink of an open connection. Nothing is sent before Run.
+func NewUplink(conn wire.Conn) *Uplink {
+	return &Uplink{conn: conn, wake: make(chan struct{}, 1)}
+}
+
+// Identify says whose connection it is and what the worker announced. It is
+// called once, before the uplink is added to the registry.
+func (u *Uplink) Identify(hostID, instanceID, bootID string, caps []string) {
+	u.HostID, u.InstanceID, u.BootID = hostID, instanceID, bootID
+	u.caps = map[string]bool{}
+	for _, c := range caps {
+		u.caps[c] = true
+	}
+}
+
+// Identified says whether it is known whose connection it is.
+func (u *Uplink) Identified() bool { return u.HostID != "" }
+
+// Has says whether the worker announced a capability.
+func (u *Uplink) Has(capability string) bool { return u.caps[capability] }
+
+// Send queues a frame. It never waits; a queue that is full ends the
+// connection.
+func (u *Uplink) Send(f wire.Frame) error {
+	b, err := wire.Encode(f)
+	if err != nil {
+		return err
+	}
+	u.mu.Lock()
+	if u.closed {
+		u.mu.Unlock()
+		return ErrNotConnected
+	}
+	full := len(u.queue) >= uplinkQueueFrames || u.bytes+len(b) > uplinkQueueBytes
+	if full {
+		u.closed = true
+	} else {
+		u.queue = append(u.queue, b)
+		u.bytes += len(b)
+	}
+	u.mu.Unlock()
+	select {
+	case u.wake <- struct{}{}:
+	default:
+	}
+	if full {
+		return ErrNotConnected
+	}
+	return nil
+}
+
+// Run sends what is queued until ctx ends, the worker stops reading, or the
+// connection breaks. It closes the connection.
+func (u *Uplink) Run(ctx context.Context) error {
+	reason := "connection is over"
+	defer func() {
+		u.Close()
+		_ = u.conn.Close(reason)
+	}()
+	for {
+		select {
+		case <-u.wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		for {
+			b, more, open := u.next()
+			if !open {
+				reason = "worker does not read"
+				return errors.New(reason)
+			}
+			if !more {
+				break
+			}
+			if err := u.write(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (u *Uplink) write(ctx context.Context, b []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, uplinkWrite)
+	defer cancel()
+	return u.conn.Write(ctx, b)
+}
+
+func (u *Uplink) next() (b []byte, more, open bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		return nil, false, false
+	}
+	if len(u.queue) == 0 {
+		u.queue = nil
+		return nil, false, true
+	}
+	b = u.queue[0]
+	u.queue[0] = nil
+	u.queue = u.queue[1:]
+	u.bytes -= len(b)
+	return b, true, true
+}
+
+// Close stops taking frames; Run then ends.
+func (u *Uplink) Close() {
+	u.mu.Lock()
+	u.closed = true
+	u.mu.Unlock()
+	select {
+	case u.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Ready says whether a heartbeat came on this connection: new runs are pushed
+// only then.
+func (u *Uplink) Ready() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.ready
+}
+
+// MarkReady notes a heartbeat. It is true for the first one.
+func (u *Uplink) MarkReady() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	first := !u.ready
+	u.ready = true
+	return first
+}

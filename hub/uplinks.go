@@ -1,0 +1,144 @@
+package hub
+
+import "sync"
+
+// Uplinks knows which connection is a host's own: the newest one of the
+// instance that is pinned to it. A suspect instance may stay connected, but
+// nothing is sent to it.
+type Uplinks struct {
+	mu    sync.Mutex // guards the rest
+	hosts map[string]*hostLinks
+}
+
+type hostLinks struct {
+	pinned string    // instance id
+	links  []*Uplink // in the order they came
+	caps   map[string][]string
+	boots  map[string]bool // boots of the pinned instance that were replaced
+	boot   string          // its newest boot
+}
+
+// NewUplinks makes an empty registry.
+func NewUplinks() *Uplinks { return &Uplinks{hosts: map[string]*hostLinks{}} }
+
+func (u *Uplinks) host(id string) *hostLinks {
+	h := u.hosts[id]
+	if h == nil {
+		h = &hostLinks{caps: map[string][]string{}, boots: map[string]bool{}}
+		u.hosts[id] = h
+	}
+	return h
+}
+
+// Announce keeps what an instance announced when it registered.
+func (u *Uplinks) Announce(hostID, instanceID string, caps []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.host(hostID).caps[instanceID] = caps
+}
+
+// Announced is what an instance announced last; nil for a plain peer.
+func (u *Uplinks) Announced(hostID, instanceID string) []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.host(hostID).caps[instanceID]
+}
+
+// Pin says which instance the host's connection must be of.
+func (u *Uplinks) Pin(hostID, instanceID string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	h := u.host(hostID)
+	if h.pinned != instanceID {
+		h.pinned, h.boot, h.boots = instanceID, "", map[string]bool{}
+	}
+}
+
+// Add registers an identified connection. It is true when the connection shows
+// that two processes share one identity: a boot that was replaced came back.
+func (u *Uplinks) Add(l *Uplink) (clone bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	h := u.host(l.HostID)
+	if l.BootID != "" && (h.pinned == "" || l.InstanceID == h.pinned) {
+		if h.boots[l.BootID] {
+			clone = true
+		} else if h.boot != "" && h.boot != l.BootID {
+			h.boots[h.boot] = true
+		}
+		h.boot = l.BootID
+		delete(h.boots, l.BootID)
+	}
+	h.links = append(h.links, l)
+	return clone
+}
+
+// Remove forgets a connection.
+func (u *Uplinks) Remove(l *Uplink) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	h := u.host(l.HostID)
+	for i, x := range h.links {
+		if x == l {
+			h.links = append(h.links[:i:i], h.links[i+1:]...)
+			return
+		}
+	}
+}
+
+// Of is the host's own connection, if it has one.
+func (u *Uplinks) Of(hostID string) (*Uplink, bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	h := u.hosts[hostID]
+	if h == nil {
+		return nil, false
+	}
+	for i := len(h.links) - 1; i >= 0; i-- {
+		if l := h.links[i]; h.pinned == "" || l.InstanceID == h.pinned {
+			return l, true
+		}
+	}
+	return nil, false
+}
+
+// Ready is every host whose own connection has sent a heartbeat.
+func (u *Uplinks) Ready() map[string]bool {
+	u.mu.Lock()
+	ids := make([]string, 0, len(u.hosts))
+	for id := range u.hosts {
+		ids = append(ids, id)
+	}
+	u.mu.Unlock()
+	ready := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		if l, ok := u.Of(id); ok && l.Ready() {
+			ready[id] = true
+		}
+	}
+	return ready
+}
+
+// Count is the number of open connections.
+func (u *Uplinks) Count() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	n := 0
+	for _, h := range u.hosts {
+		n += len(h.links)
+	}
+	return n
+}
+
+// Forget drops what is known of a host that was deleted, and its connections.
+func (u *Uplinks) Forget(hostID string) {
+	u.mu.Lock()
+	h := u.hosts[hostID]
+	delete(u.hosts, hostID)
+	u.mu.Unlock()
+	if h != nil {
+		for _, l := range h.links {
+			l.Close()
+		}
+	}
+}
