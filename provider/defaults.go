@@ -1,0 +1,38 @@
+package provider
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// defaults is the catalog as it is shipped, with comments for its reader.
+//
+//go:embed providers.toml
+var defaults []byte
+
+// Defaults is the shipped catalog.
+func Defaults() *Catalog {
+	c, err := Parse("the shipped providers.toml", defaults)
+	if err != nil {
+		panic(err) // the tests parse it
+	}
+	return c
+}
+
+// EnsureFile writes the shipped catalog when nothing is at path yet, with the directories above it,
+// and tells whether it did. What is there is never touched.
+func EnsureFile(path string) (made bool, err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return false, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return false, fmt.Errorf("write the first provider catalog: %w", err)
+	}
+	made, err = create(path, defaults, 0o600)
+	if err != nil {
+		return false, fmt.Errorf("write the first provider catalog: %w", err)
+	}
+	return made, nil
+}

@@ -1,0 +1,250 @@
+package provider_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"svc"
+	"svc/provider"
+)
+
+// hookFile is the part of a hook config that the presets have in common.
+type hookFile struct {
+	Hooks map[string][]struct {
+		Matcher string
+		Hooks   []struct{ Type, Command string }
+	}
+}
+
+func TestThePresetsAreTheHeadlessAndTheInteractiveEntryOfEachTool(t *testing.T) {
+	t.Parallel()
+	if got, want := provider.PresetNames(), []string{"claude", "codex", "gemini", "goose", "opencode"}; !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	for _, name := range provider.PresetNames() {
+		entries, err := provider.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) != 2 || entries[0].ID != name || entries[1].ID != name+"-tui" {
+			t.Fatalf("%s: %+v", name, entries)
+		}
+		if entries[0].TUIType != provider.LineOriented {
+			t.Errorf("%s without a screen is %s", name, entries[0].TUIType)
+		}
+		for _, e := range entries {
+			path, err := e.RenderHooks(t.TempDir(), "http://127.0.0.1:1", svc.NewRunID())
+			if err != nil {
+				t.Fatal(err)
+			}
+			hooks := slices.Contains(e.CompletionSignals, provider.NativeHook)
+			if hooks != (path != "") {
+				t.Errorf("%s: hooks %v, hook config %q", e.ID, hooks, path)
+			}
+			if hooks && !json.Valid([]byte(read(t, path))) {
+				t.Errorf("%s: the hook config is not JSON", e.ID)
+			}
+		}
+	}
+	if _, err := provider.Preset("../claude"); svc.CodeOf(err) != svc.CodeNotFound || !strings.Contains(err.Error(), "claude, codex") {
+		t.Errorf("an unknown preset: %v", err)
+	}
+}
+
+// The commands that were seen to work with the real tools.
+func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
+	t.Parallel()
+	v := provider.Values{Prompt: "P", Model: "M", HooksConfig: "/h", Args: []string{"-x"}}
+	for id, want := range map[string][]string{
+		"claude":       {"-p", "--model", "M", "--settings", "/h", "--allowedTools", "Bash,Edit,Write", "-x", "--", "P"},
+		"claude-tui":   {"--model", "M", "--settings", "/h", "-x", "--", "P"},
+		"gemini":       {"--yolo", "--skip-trust", "--model", "M", "-x", "-p", "P"},
+		"gemini-tui":   {"--model", "M", "-x", "-i", "P"},
+		"opencode":     {"run", "--model", "M", "-x", "--", "P"},
+		"opencode-tui": {"--model", "M", "-x", "--prompt", "P"},
+		"goose":        {"run", "--model", "M", "-x", "-t", "P"},
+		"goose-tui":    {"run", "--model", "M", "-x", "-s", "-t", "P"},
+	} {
+		if got := presetEntry(t, id).Argv(v); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", id, got, want)
+		}
+	}
+}
+
+func presetEntry(t *testing.T, id string) provider.Entry {
+	t.Helper()
+	entries, err := provider.Preset(strings.TrimSuffix(id, "-tui"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasSuffix(id, "-tui") {
+		return entries[1]
+	}
+	return entries[0]
+}
+
+// tool puts a stand-in for another program into a new folder: it prints its arguments, each on a line.
+func tool(t *testing.T, name string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	text := "#!/bin/sh\nprintf '%s\\n' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestCodexGetsTheGatewayAsAModelProvider(t *testing.T) {
+	dir := tool(t, "codex") // not parallel: a process started meanwhile could keep the script open for writing
+	for id, start := range map[string][]string{"codex": {"exec", "--skip-git-repo-check", "-s", "workspace-write"}, "codex-tui": {"--no-daemon"}} {
+		e := presetEntry(t, id)
+		run := func(g provider.Gateway) []string {
+			env := e.Environ(provider.Session{Base: []string{"PATH=" + dir + ":/usr/bin:/bin"}, Gateway: g})
+			cmd := exec.CommandContext(t.Context(), "/bin/sh", e.Argv(provider.Values{Prompt: "two words", Model: "M"})...)
+			cmd.Env = env
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			return strings.Split(strings.TrimSpace(string(out)), "\n")
+		}
+		end := []string{"--model", "M", "--", "two words"}
+		if got, want := run(provider.Gateway{}), slices.Concat(start, end); !slices.Equal(got, want) {
+			t.Errorf("%s without a gateway: got %q, want %q", id, got, want)
+		}
+		gateway := []string{
+			"-c", "model_provider=svc", "-c", "model_providers.svc.name=svc", "-c", "model_providers.svc.wire_api=responses",
+			"-c", "model_providers.svc.env_key=SVC_GATEWAY_API_KEY", "-c", "model_providers.svc.base_url=http://g/v1",
+		}
+		if got, want := run(provider.Gateway{URL: "http://g", APIKey: "k"}), slices.Concat(start, gateway, end); !slices.Equal(got, want) {
+			t.Errorf("%s with a gateway: got %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestClaudeReportsCompletionOnlyWithoutBackgroundTasks(t *testing.T) {
+	dir := tool(t, "svc") // not parallel, as above
+	for _, id := range []string{"claude", "claude-tui"} {
+		path, err := presetEntry(t, id).RenderHooks(t.TempDir(), "http://127.0.0.1:1", svc.NewRunID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file hookFile
+		if err := json.Unmarshal([]byte(read(t, path)), &file); err != nil {
+			t.Fatal(err)
+		}
+		command := file.Hooks["Stop"][0].Hooks[0].Command
+		for input, want := range map[string]string{
+			`{"hook_event_name":"Stop"}`:                          "exec signal completed --result success",
+			`{"background_tasks":[],"x":[1]}`:                     "exec signal completed --result success",
+			`{"background_tasks": [ ]}`:                           "exec signal completed --result success",
+			`{"background_tasks":[{"id":"1","command":"sleep"}]}`: "",
+			`{"background_tasks": [ {"id":"1"} ]}`:                "",
+		} {
+			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", command)
+			cmd.Env, cmd.Stdin = []string{"PATH=" + dir + ":/usr/bin:/bin"}, strings.NewReader(input)
+			out, err := cmd.Output()
+			if got := strings.Join(strings.Fields(string(out)), " "); err != nil || got != want {
+				t.Errorf("%s: %s gave %q, %v, want %q", id, input, got, err, want)
+			}
+		}
+	}
+}
+
+func TestAPresetIsAddedBehindWhatIsThere(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "providers.toml")
+	mine := "# my own\n[providers.mine] # with a comment\nbin = 'tool'"
+	if err := os.WriteFile(path, []byte(mine), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := provider.Add(path, "claude")
+	if err != nil || !slices.Equal(ids, []string{"claude", "claude-tui"}) {
+		t.Fatalf("%v, %v", ids, err)
+	}
+	if !strings.HasPrefix(read(t, path), mine+"\n\n# Claude Code") {
+		t.Errorf("the file now begins %q", read(t, path)[:100])
+	}
+	c, err := provider.Load(path)
+	if err != nil || !slices.Equal(c.IDs(), []string{"mine", "claude", "claude-tui"}) {
+		t.Fatalf("%v", err)
+	}
+	if got, want := entry(t, c, "claude"), presetEntry(t, "claude"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestAddChangesNothingWhenItCannotAdd(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"the id is taken":             "[providers.goose-tui]\nbin = 'mine'\n",
+		"the file is broken":          "[providers.x]\nbinary = 'y'\n",
+		"the tables are written flat": "providers = { x = { bin = 'y' } }\n",
+	} {
+		path := filepath.Join(t.TempDir(), "providers.toml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ids, err := provider.Add(path, "goose"); err == nil || ids != nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, %v", name, ids, err)
+		}
+		if got := read(t, path); got != text {
+			t.Errorf("%s: the file is now %q", name, got)
+		}
+	}
+}
+
+func TestAddBeginsAMissingFileAndKeepsALink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link.toml")
+	if err := os.Symlink("real.toml", link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provider.Add(filepath.Join(dir, "real.toml"), "codex"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provider.Add(link, "gemini"); err != nil {
+		t.Fatal(err)
+	}
+	if target, err := os.Readlink(link); err != nil || target != "real.toml" {
+		t.Errorf("the link leads to %q, %v", target, err)
+	}
+	c, err := provider.Load(link)
+	if err != nil || !c.Has("provider_a") || !c.Has("codex") || !c.Has("gemini-tui") {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func TestPresetsThatAreAddedAtTheSameTimeAreAllThere(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "providers.toml")
+	var all sync.WaitGroup
+	for _, name := range provider.PresetNames() {
+		all.Go(func() {
+			if _, err := provider.Add(path, name); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	c, err := provider.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range provider.PresetNames() {
+		if !c.Has(name) || !c.Has(name+"-tui") {
+			t.Errorf("%s was lost", name)
+		}
+	}
+}

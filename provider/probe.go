@@ -1,0 +1,181 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unicode"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+)
+
+const (
+	// probeLimit is how long a tool may take to say that it is there.
+	probeLimit = 10 * time.Second
+	// probesAtOnce bounds the tools that are started side by side.
+	probesAtOnce = 4
+	// maxShown bounds, in characters, what is repeated of a tool's output.
+	maxShown = 200
+	// maxShownPath bounds, in characters, the PATH in a reason.
+	maxShownPath = 600
+)
+
+// Find is the executable of the entry, looked up in pathEnv, a list in the form of PATH. The error
+// says what was missing and where, and which command tells more.
+func (e Entry) Find(pathEnv string) (string, error) {
+	if filepath.IsAbs(e.Bin) {
+		if _, err := exec.LookPath(e.Bin); err != nil {
+			return "", fmt.Errorf("no executable %s; %s", e.Bin, e.hint())
+		}
+		return e.Bin, nil
+	}
+	for _, dir := range filepath.SplitList(pathEnv) {
+		if !filepath.IsAbs(dir) {
+			continue // what it means depends on where one stands
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, e.Bin)); err == nil {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("no executable %q in PATH (%s); %s", e.Bin, cut(pathEnv, maxShownPath), e.hint())
+}
+
+func (e Entry) hint() string {
+	return fmt.Sprintf("install it or set bin in [providers.%s], then run: svc provider doctor %s", e.ID, e.ID)
+}
+
+// Probe looks whether the entry's tool is installed: it finds bin in pathEnv and runs it with the
+// arguments of installed_detection, without a terminal and for 10 s at most. Exit code 0 is
+// available; anything else, a missing binary too, is a reason in the report and never an error.
+func Probe(ctx context.Context, e Entry, pathEnv string) svc.ProviderReport {
+	return probe(ctx, e, pathEnv, probeLimit)
+}
+
+// ProbeAll probes every entry of a catalog, a few at a time.
+func ProbeAll(ctx context.Context, c *Catalog, pathEnv string) map[string]svc.ProviderReport {
+	var (
+		mu      sync.Mutex // guards reports
+		reports = make(map[string]svc.ProviderReport, len(c.ids))
+		group   errgroup.Group
+	)
+	group.SetLimit(probesAtOnce)
+	for _, e := range c.Entries() {
+		group.Go(func() error {
+			report := Probe(ctx, e, pathEnv)
+			mu.Lock()
+			defer mu.Unlock()
+			reports[e.ID] = report
+			return nil
+		})
+	}
+	_ = group.Wait() // no probe returns an error
+	return reports
+}
+
+func probe(ctx context.Context, e Entry, pathEnv string, limit time.Duration) svc.ProviderReport {
+	bin, err := e.Find(pathEnv)
+	if err != nil {
+		return svc.ProviderReport{Reason: err.Error()}
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var out, errOut head
+	cmd := detached(limited, bin, e.InstalledDetection)
+	cmd.Env = probeEnv(pathEnv)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err = cmd.Run()
+	said := out.line()
+	if said == "" {
+		said = errOut.line()
+	}
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) && limited.Err() == nil {
+		return svc.ProviderReport{Available: true, Version: said}
+	}
+	command := strings.Join(append([]string{bin}, e.InstalledDetection...), " ")
+	return svc.ProviderReport{Reason: cut(command, maxShown) + " " + complaint(ctx, limited, err, limit, errOut.line()) + "; " + e.recheck()}
+}
+
+func (e Entry) recheck() string { return "run: svc provider doctor " + e.ID }
+
+// complaint says how the presence check ended badly.
+func complaint(ctx, limited context.Context, err error, limit time.Duration, said string) string {
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "was interrupted"
+	case limited.Err() != nil:
+		return fmt.Sprintf("did not answer within %s", limit)
+	case errors.As(err, &exit) && exit.Exited() && said != "":
+		return fmt.Sprintf("exited with code %d: %s", exit.ExitCode(), said)
+	case errors.As(err, &exit) && exit.Exited():
+		return fmt.Sprintf("exited with code %d", exit.ExitCode())
+	case errors.As(err, &exit):
+		return "ended by " + exit.String()
+	default:
+		return "could not be started: " + err.Error()
+	}
+}
+
+// detached prepares a process in a session of its own: it has no terminal to ask on, and when its
+// time is over everything that it started ends with it.
+func detached(ctx context.Context, bin string, args []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd.Dir = "/" // the worker's own directory may be gone
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // for children that keep the output open
+	return cmd
+}
+
+// probeEnv is the worker's environment without its secrets, with the PATH that was asked about.
+func probeEnv(pathEnv string) []string {
+	env := split(os.Environ())
+	for _, name := range perSession {
+		delete(env, name)
+	}
+	env["PATH"] = pathEnv
+	return join(env)
+}
+
+// head keeps the beginning of what is written to it and lets the rest go by.
+type head struct{ kept bytes.Buffer }
+
+func (h *head) Write(p []byte) (int, error) {
+	const most = 4096
+	h.kept.Write(p[:min(len(p), max(0, most-h.kept.Len()))])
+	return len(p), nil
+}
+
+// line is the first line that says something, fit to be shown.
+func (h *head) line() string {
+	for line := range strings.Lines(strings.ToValidUTF8(h.kept.String(), "")) {
+		line = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return -1
+			}
+			return r
+		}, line)
+		if line = strings.TrimSpace(line); line != "" {
+			return cut(line, maxShown)
+		}
+	}
+	return ""
+}
+
+// cut shortens a text to so many characters.
+func cut(s string, most int) string {
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,201 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// The watcher waits until a file was quiet for settleAfter, so that one edit is one reload, but never
+// longer than settleMost after its first change. Besides being told, it looks every pollEvery:
+// network file systems tell nothing.
+const (
+	settleAfter = 100 * time.Millisecond
+	settleMost  = 500 * time.Millisecond
+	pollEvery   = 15 * time.Second
+)
+
+// Options are what a Registry may be given; the zero value is fine.
+type Options struct {
+	// Logger gets every reload and every catalog that was refused; nil is slog's default.
+	Logger *slog.Logger
+	// OnError is told why a changed catalog was refused, once for each different reason. It is called
+	// by Run and must not block.
+	OnError func(error)
+}
+
+// Registry holds the catalog that is in force. While Run runs, it follows the file: a catalog that
+// is in order replaces the old one, any other is refused and the old one stays.
+type Registry struct {
+	path    string
+	log     *slog.Logger
+	onError func(error)
+	current atomic.Pointer[Catalog]
+
+	// Only Open and Run touch these.
+	seen    []byte // the content that current was read from
+	refused string // the last reason that was reported; empty while all is well
+	reloads int
+
+	mu   sync.Mutex // guards subs
+	subs map[chan *Catalog]bool
+}
+
+// Open reads the catalog, which must be in order: there is no older one to fall back to.
+func Open(path string, o Options) (*Registry, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("find provider catalog %s: %w", path, err)
+	}
+	r := &Registry{path: abs, log: o.Logger, onError: o.OnError, subs: map[chan *Catalog]bool{}}
+	if r.log == nil {
+		r.log = slog.Default()
+	}
+	data, err := readFile(abs)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Parse(abs, data)
+	if err != nil {
+		return nil, err
+	}
+	r.seen = data
+	r.current.Store(c)
+	return r, nil
+}
+
+// Current is the catalog in force. It never changes; ask again for a newer one.
+func (r *Registry) Current() *Catalog { return r.current.Load() }
+
+// Subscribe gives a channel that gets each new catalog. A reader that is slow misses those in between
+// and gets the newest. Cancel ends the subscription; the channel is never closed.
+func (r *Registry) Subscribe() (changes <-chan *Catalog, cancel func()) {
+	ch := make(chan *Catalog, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.subs[ch] = true
+	return ch, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.subs, ch)
+	}
+}
+
+// Run follows the file until ctx ends, and then returns nil. Without file notifications (the system
+// bounds their number) it looks at intervals, which the log says.
+func (r *Registry) Run(ctx context.Context) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		r.log.Warn("changes of the provider catalog are noticed late: no file notifications", "path", r.path, "every", pollEvery, "error", err)
+		watcher = &fsnotify.Watcher{} // its channels are nil and never ready
+	} else {
+		defer watcher.Close()
+	}
+	list := &watchList{watcher: watcher}
+	look := func() {
+		if watcher.Events != nil {
+			if err := list.arm(r.path); err != nil {
+				r.log.Debug("watch provider catalog", "path", r.path, "error", err)
+			}
+		}
+		r.reload()
+	}
+	r.follow(ctx, list, look)
+	return nil
+}
+
+func (r *Registry) follow(ctx context.Context, list *watchList, look func()) {
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	settled := time.NewTimer(0) // looks at once: the file may have changed since Open
+	defer settled.Stop()
+	var since time.Time // of the first change that was not looked at; zero: none
+	changed := func() {
+		if since.IsZero() {
+			since = time.Now()
+		}
+		settled.Reset(min(settleAfter, max(0, settleMost-time.Since(since))))
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-list.watcher.Events:
+			if list.concerns(e) {
+				changed()
+			}
+		case <-list.watcher.Errors:
+			changed() // events were lost
+		case <-settled.C:
+			since = time.Time{}
+			look()
+		case <-poll.C:
+			look()
+		}
+	}
+}
+
+// reload reads the file and puts it in force when it is new and in order.
+func (r *Registry) reload() {
+	r.reloads++
+	data, err := readFile(r.path)
+	if err == nil && len(bytes.TrimSpace(data)) == 0 && len(r.seen) > 0 {
+		err = errors.New("read provider catalog: " + r.path + " is empty") // someone is about to write it
+	}
+	if err == nil && bytes.Equal(data, r.seen) {
+		r.accepted("provider catalog is in order again")
+		return
+	}
+	var c *Catalog
+	if err == nil {
+		c, err = Parse(r.path, data)
+	}
+	if err != nil {
+		r.refuse(err)
+		return
+	}
+	r.seen, r.refused = data, ""
+	r.current.Store(c)
+	r.log.Info("provider catalog reloaded", "path", r.path, "providers", c.IDs())
+	r.publish(c)
+}
+
+// accepted ends a time of refusal.
+func (r *Registry) accepted(message string) {
+	if r.refused != "" {
+		r.log.Info(message, "path", r.path)
+	}
+	r.refused = ""
+}
+
+// refuse reports a reason once, however often the file is looked at.
+func (r *Registry) refuse(err error) {
+	if err.Error() == r.refused {
+		return
+	}
+	r.refused = err.Error()
+	r.log.Warn("provider catalog refused; the old one stays in force", "path", r.path, "error", err)
+	if r.onError != nil {
+		r.onError(err)
+	}
+}
+
+func (r *Registry) publish(c *Catalog) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ch := range r.subs {
+		select {
+		case <-ch: // what the reader has not fetched is out of date
+		default:
+		}
+		ch <- c
+	}
+}

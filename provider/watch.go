@@ -1,0 +1,101 @@
+package provider
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// maxLinks bounds the symbolic links that are followed, as the system does.
+const maxLinks = 40
+
+// spot is a name in a directory whose change can change which file a path leads to, or its content.
+type spot struct{ dir, name string }
+
+// trail lists the spots on the way to a file: every symbolic link on it and the file itself or, when
+// the way ends early, the first name that is missing. Directories are given without links, which is
+// how the watcher names them.
+func trail(path string) []spot {
+	var spots []spot
+	dir, rest := "/", steps(path)
+	for links := 0; len(rest) > 0 && links <= maxLinks; {
+		name := rest[0]
+		rest = rest[1:]
+		if name == ".." {
+			dir = filepath.Dir(dir)
+			continue
+		}
+		here := filepath.Join(dir, name)
+		info, err := os.Lstat(here)
+		switch {
+		case err != nil:
+			return append(spots, spot{dir, name})
+		case info.Mode()&os.ModeSymlink != 0:
+			links++
+			spots = append(spots, spot{dir, name})
+			target, err := os.Readlink(here)
+			if err != nil {
+				return spots
+			}
+			if filepath.IsAbs(target) {
+				dir = "/"
+			}
+			rest = append(steps(target), rest...)
+		case len(rest) == 0:
+			return append(spots, spot{dir, name})
+		default:
+			dir = here
+		}
+	}
+	return spots
+}
+
+// steps splits a path into names, without resolving "..": behind a link it leads elsewhere.
+func steps(path string) (names []string) {
+	for name := range strings.SplitSeq(path, "/") {
+		if name != "" && name != "." {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// watchList is what is watched for one file. Directories are watched rather than the file, because
+// editors replace files and links are moved.
+type watchList struct {
+	watcher *fsnotify.Watcher
+	dirs    map[string]bool
+	spots   map[spot]bool
+}
+
+// arm watches the way to the file as it is now. Adding a directory again is harmless and needed: a
+// new directory may stand where an old one was.
+func (w *watchList) arm(path string) error {
+	dirs, spots := map[string]bool{}, map[spot]bool{}
+	var failed error
+	for _, s := range trail(path) {
+		dirs[s.dir], spots[s] = true, true
+		if err := w.watcher.Add(s.dir); err != nil {
+			failed = err
+		}
+	}
+	for dir := range w.dirs {
+		if !dirs[dir] {
+			_ = w.watcher.Remove(dir) // it may be gone, and its watch with it
+		}
+	}
+	w.dirs, w.spots = dirs, spots
+	return failed
+}
+
+// concerns says whether an event is about the way to the file. The directories hold other files that
+// change all the time.
+func (w *watchList) concerns(e fsnotify.Event) bool {
+	if w.spots[spot{filepath.Dir(e.Name), filepath.Base(e.Name)}] {
+		return true
+	}
+	gone := e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)
+	return gone && w.dirs[e.Name]
+}
