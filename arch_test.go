@@ -41,7 +41,7 @@ var architecture = arch.Rules{
 		"tmux":     {Never: join(sql, http)},
 		"provider": {Imports: []string{".", "config"}, Never: join(sql, http)},
 		"rundir":   {Imports: []string{".", "wire"}, Never: join(sql, http)},
-		"worker":   {Imports: []string{".", "wire", "config", "provider", "rundir", "tmux"}, Never: sql},
+		"worker":   {Imports: []string{".", "wire", "config", "provider", "rundir", "tmux"}, TestImports: []string{"wrapper"}, Never: sql},
 		"wrapper":  {Imports: []string{".", "wire", "config", "provider", "rundir"}, Never: sql},
 
 		// Where all is wired together.

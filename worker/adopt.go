@@ -1,0 +1,203 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"svc/rundir"
+	"svc/tmux"
+)
+
+// adoptAll finds the attempts of an earlier worker and goes on with each where that one stopped.
+func (w *Worker) adoptAll(ctx context.Context) error {
+	attempts, err := w.dir.Attempts()
+	if err != nil {
+		return err
+	}
+	var found []*session
+	for _, a := range attempts { // by run, then by attempt
+		rec, err := a.ReadDispatch()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			w.clearStray(a)
+			continue
+		case err != nil:
+			w.log.Error("an attempt's record cannot be read; its session, if any, is left alone", "path", a.Path(), "error", err)
+			continue
+		}
+		w.mu.Lock()
+		s := newSession(w, a, w.newest(a.RunID))
+		w.sessions[key{a.RunID, a.Number}] = s
+		w.mu.Unlock()
+		s.rec = rec
+		close(s.accepted)
+		if rec.StopReason != "" {
+			s.order(rec.StopReason, false)
+		}
+		if s.before != nil {
+			s.before.order(fmt.Sprintf("superseded by attempt %d", a.Number), true)
+		}
+		found = append(found, s)
+	}
+	for _, s := range found {
+		w.tasks.Go(func() { s.lead(ctx) })
+	}
+	return nil
+}
+
+// clearStray removes a folder without a dispatch: a dispatch that was never acknowledged, or what a
+// late hook made of one that is over. Its signals are in the spool, not in the folder.
+func (w *Worker) clearStray(a rundir.Attempt) {
+	if err := a.Remove(); err != nil {
+		w.log.Warn("a folder without a dispatch stays", "error", err)
+	}
+}
+
+// resume goes on with an attempt that an earlier worker had started, or was about to. False means
+// that ctx ended first.
+func (s *session) resume(ctx, parts context.Context) (ended bool) {
+	s.makeRelay()
+	found, err := s.verify(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err == nil:
+		s.log.Info("session found again", "pid", found.Process.PID, "dead", found.Dead)
+		s.found(found, s.rec.Session.Socket)
+		s.restoreSize(found)
+		s.follow(parts)
+		return s.watch(ctx) && s.end(ctx)
+	case s.rec.State == rundir.StateSpawning && s.revokeLaunch():
+		// Nobody has read the launch file and nobody can any more: nothing was started.
+		s.log.Info("the session was never made; it is started now")
+		s.rec.State = rundir.StateAccepted
+		s.closeTerminal(ctx)
+		return s.begin(ctx, parts)
+	}
+	// No terminal. A wrapper that outlived it is waited for: it records the end.
+	s.followLog(parts)
+	s.awaitWrapper(ctx)
+	if ctx.Err() != nil {
+		return false
+	}
+	s.restoreEnding()
+	s.conclude(ctx, s.lastWord())
+	return ctx.Err() == nil
+}
+
+// verifyPause is the time between two questions to a tmux that does not answer.
+const verifyPause = 2 * time.Second
+
+// verify finds the session by its socket and checks that it is the one on record: session name,
+// server, wrapper. It asks until it knows: an error of tmux is no knowledge. The error is
+// tmux.ErrNoServer when there is no such session, or that of ctx.
+func (s *session) verify(ctx context.Context) (tmux.Session, error) {
+	record := s.rec.Session
+	server := s.tmux(record.Socket)
+	known := tmux.Process(record.Server)
+	for {
+		found, err := server.Inspect(ctx, known)
+		switch {
+		case err == nil && s.same(found):
+			if found.Dead {
+				found.Process = tmux.Process(record.Pane) // tmux tells no start of a dead one
+			}
+			return found, nil
+		case err == nil:
+			s.log.Warn("another session has this one's socket; it is left alone", "socket", record.Socket, "session_name", found.Name)
+			return tmux.Session{}, tmux.ErrNoServer
+		case errors.Is(err, tmux.ErrNoServer):
+			return tmux.Session{}, err
+		case errors.Is(err, tmux.ErrSocketLost):
+			err = server.RestoreSocket(ctx, known)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("the session cannot be asked; its state is unknown", "error", err, "retry_in", verifyPause)
+		}
+		select {
+		case <-ctx.Done():
+			return tmux.Session{}, ctx.Err()
+		case <-time.After(verifyPause):
+		}
+	}
+}
+
+// same says whether what was found is the session on record. A session that was being made when the
+// worker died has no processes on record: there its name on its own socket must do, and it must be
+// the wrapper of this attempt or one that has not come so far.
+func (s *session) same(found tmux.Session) bool {
+	if found.Name != s.rec.Run.SessionName && found.Name != sessionNameOf(s.a) {
+		return false
+	}
+	record := s.rec.Session
+	if record.Server.PID == 0 {
+		wrapper, err := s.a.ReadWrapper()
+		return err != nil || wrapper.Wrapper.PID == found.Process.PID
+	}
+	if tmux.Process(record.Server) != found.Server || record.Pane.PID != found.Process.PID {
+		return false
+	}
+	return found.Dead || record.Pane.Start == 0 || record.Pane.Start == found.Process.Start
+}
+
+// revokeLaunch takes the launch file away. True means that nobody had read it: whoever comes later
+// finds nothing to start.
+func (s *session) revokeLaunch() bool {
+	if _, err := s.a.ReadWrapper(); err == nil {
+		return false
+	}
+	return os.Remove(s.a.LaunchPath()) == nil
+}
+
+// closeTerminal ends a tmux that came up after its launch was revoked: its wrapper has nothing to do.
+func (s *session) closeTerminal(ctx context.Context) {
+	if err := s.tmux(s.rec.Session.Socket).Kill(ctx, tmux.Process{}); err != nil {
+		s.log.Warn("a terminal without a session stays", "error", err)
+	}
+}
+
+// awaitWrapper waits for a wrapper whose terminal is gone. It hangs up its provider, records the end
+// and leaves; one that does not is made to, like any session that shall end.
+func (s *session) awaitWrapper(ctx context.Context) {
+	wrapper := tmux.Process(s.rec.Session.Pane)
+	if record, err := s.a.ReadWrapper(); err == nil {
+		wrapper = tmux.Process(record.Wrapper)
+	}
+	if alive, err := wrapper.Alive(); err == nil && !alive {
+		return
+	}
+	s.log.Info("the session's terminal is gone, its wrapper lives; waiting for it", "pid", wrapper.PID)
+	s.setPlace(place{server: s.tmux(s.rec.Session.Socket), pane: s.rec.Session.PaneID, process: wrapper})
+	s.order("its terminal is gone", false)
+	s.watch(ctx)
+}
+
+// restoreEnding finds the log's length: recorded, or where the file ends now.
+func (s *session) restoreEnding() {
+	var e ending
+	if err := rundir.ReadRecord(s.a.File("end"), &e); err == nil {
+		s.logRelay().finish(e.LogEnd)
+	} else {
+		s.finishLog(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0))
+	}
+	var screen lastScreen
+	if err := rundir.ReadRecord(s.a.File("screen"), &screen); err == nil {
+		s.showFinal(screen.Text)
+	}
+}
+
+// recall goes on with an attempt that had ended and was not yet cleared away.
+func (s *session) recall(parts context.Context) {
+	if s.rec.Session != nil {
+		s.makeRelay()
+		s.restoreEnding()
+		s.followLog(parts)
+	}
+	if !s.spooled() {
+		s.endReported()
+	}
+}

@@ -1,0 +1,215 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"svc/tmux"
+	"svc/wire"
+)
+
+// frameGap keeps a relay at ten frames a second. The terminal is not read for this long after a
+// frame, and tmux merges meanwhile; what comes after a pause is sent at once.
+const frameGap = 100 * time.Millisecond
+
+// attach is one relay between a terminal at the orchestrator's side and a session.
+type attach struct {
+	id    string
+	s     *session
+	l     *link // it ends with its connection
+	input serial
+	ready chan struct{} // closed when term is there, or will never be
+	over  chan struct{} // closed when the relay has ended
+
+	mu   sync.Mutex // guards the fields below
+	term *tmux.Attachment
+	shut bool
+}
+
+func (w *Worker) attachOpen(l *link, f *wire.AttachOpen) {
+	s := w.session(f.RunID, f.Attempt)
+	if s == nil || !s.where().live {
+		l.out.push(laneControl, &wire.AttachClosed{AttachID: f.AttachID, Reason: "the session is not running"}, nil)
+		return
+	}
+	a := &attach{id: f.AttachID, s: s, l: l, ready: make(chan struct{}), over: make(chan struct{})}
+	a.input.tasks = &w.tasks
+	w.mu.Lock()
+	_, taken := w.attaches[a.id]
+	if !taken {
+		w.attaches[a.id] = a
+	}
+	w.mu.Unlock()
+	if taken {
+		w.log.Warn("a relay of this id is open already", "attach_id", f.AttachID)
+		return
+	}
+	s.sizing.do(func() { w.openAttach(w.ctx, a, f.Cols, f.Rows) })
+}
+
+// openAttach begins the relay. A session whose size the orchestrator remembers differently is given
+// that size: it belongs to the lease, which may have outlived a connection.
+func (w *Worker) openAttach(ctx context.Context, a *attach, cols, rows int) {
+	defer close(a.ready)
+	p := a.s.where()
+	if cols <= 0 || rows <= 0 {
+		cols, rows = tmux.DefaultCols, tmux.DefaultRows
+	}
+	term, err := p.server.Attach(ctx, p.pane, cols, rows)
+	if err != nil {
+		a.s.log.Warn("the session could not be attached", "error", err)
+		w.closeAttach(a, "the session could not be attached: "+err.Error())
+		return
+	}
+	a.mu.Lock()
+	a.term = term
+	shut := a.shut
+	a.mu.Unlock()
+	if shut {
+		_ = term.Close()
+		return
+	}
+	if now := a.s.size(); now.cols != cols || now.rows != rows {
+		w.resizeSession(ctx, a.s, cols, rows)
+	} else {
+		a.l.out.push(laneControl, &wire.AttachResized{AttachID: a.id, Rows: rows, Cols: cols}, nil)
+	}
+	w.tasks.Go(func() {
+		a.pump(term)
+		w.closeAttach(a, "the session's terminal has ended")
+	})
+}
+
+// pump relays output until the terminal ends. It reads on only when the last frame has left: a slow
+// connection gets fewer frames, not older ones.
+func (a *attach) pump(term *tmux.Attachment) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := term.Read(buf)
+		if n > 0 {
+			gap := time.NewTimer(frameGap)
+			left := make(chan struct{})
+			frame := &wire.AttachData{AttachID: a.id, Bytes: append([]byte(nil), buf[:n]...)}
+			a.l.out.push(laneAttach, frame, func() { close(left) })
+			for _, wait := range []func() bool{
+				func() bool { return await(left, a.over) },
+				func() bool { return await(gap.C, a.over) },
+			} {
+				if !wait() {
+					gap.Stop()
+					return
+				}
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// await waits for c; false means that over came first.
+func await[T any](c <-chan T, over <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	case <-over:
+		return false
+	}
+}
+
+func (w *Worker) attachByID(id string) *attach {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.attaches[id]
+}
+
+func (w *Worker) attachInput(f *wire.AttachInput) {
+	a := w.attachByID(f.AttachID)
+	if a == nil {
+		return // it has ended, and its other side was told
+	}
+	a.input.do(func() {
+		if !await(a.ready, a.over) {
+			return
+		}
+		a.mu.Lock()
+		term := a.term
+		a.mu.Unlock()
+		if term == nil {
+			return
+		}
+		if _, err := term.Write(f.Bytes); err != nil {
+			a.s.log.Debug("input did not reach the session", "error", err)
+		}
+	})
+}
+
+func (w *Worker) attachResize(f *wire.AttachResize) {
+	if a := w.attachByID(f.AttachID); a != nil {
+		a.s.sizing.do(func() { w.resizeSession(w.ctx, a.s, f.Cols, f.Rows) })
+	}
+}
+
+func (w *Worker) attachClose(f *wire.AttachClose) {
+	if a := w.attachByID(f.AttachID); a != nil {
+		w.closeAttach(a, "")
+	}
+}
+
+// closeAttach ends a relay. The reason, when there is one, is told to the other side. When it was the
+// session's last, the session gets the size back that it was started with.
+func (w *Worker) closeAttach(a *attach, reason string) {
+	a.mu.Lock()
+	term, shut := a.term, a.shut
+	a.shut = true
+	a.mu.Unlock()
+	if shut {
+		return
+	}
+	close(a.over)
+	w.mu.Lock()
+	delete(w.attaches, a.id)
+	last := true
+	for _, other := range w.attaches {
+		last = last && other.s != a.s
+	}
+	w.mu.Unlock()
+	if reason != "" {
+		a.l.out.push(laneControl, &wire.AttachClosed{AttachID: a.id, Reason: reason}, nil)
+	}
+	a.s.sizing.do(func() {
+		if term != nil {
+			_ = term.Close()
+		}
+		if last && w.ctx.Err() == nil {
+			w.resetSize(w.ctx, a.s)
+		}
+	})
+}
+
+// detachSession ends the relays of a session that has ended.
+func (w *Worker) detachSession(s *session, reason string) {
+	for _, a := range w.attachesWhere(func(a *attach) bool { return a.s == s }) {
+		w.closeAttach(a, reason)
+	}
+}
+
+// detachAll ends the relays of a connection that dropped.
+func (w *Worker) detachAll(l *link) {
+	for _, a := range w.attachesWhere(func(a *attach) bool { return a.l == l }) {
+		w.closeAttach(a, "")
+	}
+}
+
+func (w *Worker) attachesWhere(want func(*attach) bool) []*attach {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var found []*attach
+	for _, a := range w.attaches {
+		if want(a) {
+			found = append(found, a)
+		}
+	}
+	return found
+}

@@ -1,0 +1,108 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc"
+	"svc/rundir"
+)
+
+// deliver posts the signals of one run in order. The first that cannot be
+// delivered now stops it.
+func (p *spooler) deliver(ctx context.Context, entries []rundir.Entry) error {
+	for _, e := range entries {
+		if terminal(e) {
+			if err := p.awaitLog(ctx, e); err != nil {
+				return err
+			}
+		}
+		select {
+		case p.slot <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		err := p.deliverOne(ctx, e)
+		<-p.slot
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// terminal says whether a signal is the word about a session's end.
+func terminal(e rundir.Entry) bool {
+	return e.Frame.Source == svc.FromWrapper && (e.Kind() == svc.SignalFinished || e.Kind() == svc.SignalFailed)
+}
+
+func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
+	body, err := json.Marshal(e.Frame.Signal) // verbatim: attempt, seq and timestamp as emitted
+	if err != nil {
+		return fmt.Errorf("encode %s signal: %w", e.Kind(), err)
+	}
+	answer, err := p.w.post(ctx, "/api/internal/runs/"+e.RunID()+"/signals", body)
+	var no *refused
+	switch {
+	case err == nil:
+		p.w.log.Debug("signal delivered", "run_id", e.RunID(), "attempt", e.Attempt(), "kind", e.Kind(), "answer", string(answer))
+		err = p.w.dir.Done(e)
+	case errors.As(err, &no) && no.forGood():
+		p.w.log.Error("a signal was refused for good and set aside",
+			"run_id", e.RunID(), "attempt", e.Attempt(), "kind", e.Kind(), "error", err)
+		err = p.w.dir.Reject(e)
+	default:
+		return fmt.Errorf("deliver %s signal of attempt %d: %w", e.Kind(), e.Attempt(), err)
+	}
+	if err != nil {
+		return err
+	}
+	p.forget(e.Path)
+	if terminal(e) {
+		if s := p.w.session(e.RunID(), e.Attempt()); s != nil {
+			s.endReported()
+		}
+	}
+	return nil
+}
+
+// forGood says whether the same signal would be refused again: it is malformed,
+// its run is unknown, or its attempt was never given out. A refused token is
+// not: an operator mends it.
+func (r *refused) forGood() bool {
+	switch r.status {
+	case 400, 404, 409, 413, 422:
+		return r.code != "" // else it is the word of something in between, a proxy
+	}
+	return false
+}
+
+// gatePoll is how often a held report looks whether it may go.
+const gatePoll = 50 * time.Millisecond
+
+// awaitLog holds the word about the end back until the log before it has
+// arrived, so that whoever reads that a run has finished can read all of it.
+// Logs travel on the uplink, so it waits for one too; with one it waits for at
+// most LogHold altogether.
+func (p *spooler) awaitLog(ctx context.Context, e rundir.Entry) error {
+	tick := time.NewTicker(gatePoll)
+	defer tick.Stop()
+	for {
+		s := p.w.session(e.RunID(), e.Attempt())
+		if s == nil {
+			if p.w.uplink() != nil {
+				return nil
+			}
+		} else if s.mayReport(p.w.uplink() != nil, p.w.opts.LogHold) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}

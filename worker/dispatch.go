@@ -1,0 +1,176 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"svc"
+	"svc/rundir"
+	"svc/wire"
+)
+
+// dispatch takes a run. The acknowledgement goes out when the dispatch is safely on disk; a known
+// attempt is acknowledged again and nothing is started.
+func (w *Worker) dispatch(l *link, f *wire.RunDispatch) {
+	if want := svc.SessionName(f.RunID); f.SessionName != "" && f.SessionName != want {
+		w.ack(l, f, fmt.Sprintf("session_name is %q; the run's is %q", f.SessionName, want))
+		return
+	}
+	s, known, refusal := w.admit(f)
+	switch {
+	case refusal != "":
+		w.ack(l, f, refusal)
+	case s == nil:
+		w.ack(l, f, "") // over and done with
+	case known:
+		w.tasks.Go(func() {
+			select {
+			case <-s.accepted:
+				w.ack(l, f, s.refusal)
+			case <-w.ctx.Done():
+			}
+		})
+	default:
+		w.tasks.Go(func() {
+			s.accept(f)
+			w.ack(l, f, s.refusal)
+			if s.refusal != "" {
+				w.drop(s)
+				return
+			}
+			s.lead(w.ctx)
+		})
+	}
+}
+
+// admit finds the attempt's session or makes one. No session and no refusal means that the attempt
+// is known to be over.
+func (w *Worker) admit(f *wire.RunDispatch) (s *session, known bool, refusal string) {
+	over, err := w.readTombstone(f.RunID)
+	if err != nil {
+		return nil, false, err.Error()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.sessions[key{f.RunID, f.Attempt}]; s != nil {
+		return s, true, ""
+	}
+	newest := w.newest(f.RunID)
+	switch {
+	case newest != nil && newest.a.Number > f.Attempt:
+		return nil, false, fmt.Sprintf("attempt %d of this run is here", newest.a.Number)
+	case over > f.Attempt:
+		return nil, false, fmt.Sprintf("attempt %d of this run is over here", over)
+	case over == f.Attempt:
+		return nil, true, ""
+	case w.ctx.Err() != nil:
+		return nil, false, "the worker is shutting down"
+	}
+	s = newSession(w, w.dir.Attempt(f.RunID, f.Attempt), newest)
+	w.sessions[key{f.RunID, f.Attempt}] = s
+	return s, false, ""
+}
+
+// newest is the session of a run's highest attempt, or nil. The caller has the lock.
+func (w *Worker) newest(runID string) *session {
+	var newest *session
+	for k, s := range w.sessions {
+		if k.runID == runID && (newest == nil || newest.a.Number < k.attempt) {
+			newest = s
+		}
+	}
+	return newest
+}
+
+func (w *Worker) ack(l *link, f *wire.RunDispatch, refusal string) {
+	if refusal != "" {
+		w.log.Warn("dispatch refused", "run_id", f.RunID, "attempt", f.Attempt, "reason", refusal)
+	}
+	l.out.push(laneControl, &wire.RunDispatchAck{
+		RunID: f.RunID, Attempt: f.Attempt, Accepted: refusal == "", Reason: refusal,
+	}, nil)
+}
+
+// accept puts the dispatch on disk. When that is not possible nothing is kept, and the orchestrator
+// may give the attempt to another host.
+func (s *session) accept(f *wire.RunDispatch) {
+	defer close(s.accepted)
+	s.rec = rundir.Dispatch{Run: *f, ReceivedAt: svc.TimeOf(s.w.opts.Now()), State: rundir.StateAccepted}
+	err := s.a.Create()
+	if err == nil {
+		err = s.a.WriteDispatch(s.rec)
+	}
+	if err == nil {
+		s.log.Info("dispatch accepted", "provider", f.Provider)
+		return
+	}
+	s.refusal = "the dispatch could not be recorded: " + err.Error()
+	if err := s.a.Remove(); err != nil {
+		s.log.Error("a refused attempt's folder stays", "error", err)
+	}
+}
+
+// session is the session of an attempt, or nil.
+func (w *Worker) session(runID string, attempt int) *session {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sessions[key{runID, attempt}]
+}
+
+// drop forgets a session that is over.
+func (w *Worker) drop(s *session) {
+	w.mu.Lock()
+	delete(w.sessions, key{s.a.RunID, s.a.Number})
+	w.mu.Unlock()
+	s.closeOnce(&s.once.gone, s.gone)
+}
+
+// inventory lists every attempt that this worker holds: those with a live session, those about to
+// get one, and those whose end is not yet told. The last are in it because they are not over for the
+// orchestrator before it was told so.
+func (w *Worker) inventory() []wire.LiveRun {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := []wire.LiveRun{}
+	for k, s := range w.sessions {
+		if !s.isReported() {
+			held = append(held, wire.LiveRun{RunID: k.runID, Attempt: k.attempt})
+		}
+	}
+	return held
+}
+
+// tombstone says that a run's attempts up to one are over on this host. It is what is left of them
+// besides the log, and what makes a late repetition of a dispatch start nothing.
+type tombstone struct {
+	Attempt int `json:"attempt"`
+}
+
+func (w *Worker) tombstonePath(runID string) string {
+	return strings.TrimSuffix(w.dir.LogPath(runID), ".log") + ".done"
+}
+
+// readTombstone is the highest attempt that is over; 0 means none.
+func (w *Worker) readTombstone(runID string) (int, error) {
+	var t tombstone
+	err := rundir.ReadRecord(w.tombstonePath(runID), &t)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	return t.Attempt, err
+}
+
+// bury writes the tombstone of an attempt, unless there is one of a later.
+func (w *Worker) bury(runID string, attempt int) error {
+	over, err := w.readTombstone(runID)
+	if err == nil && over >= attempt {
+		return nil
+	}
+	if errors.Is(err, rundir.ErrCorrupt) {
+		_ = os.Remove(w.tombstonePath(runID))
+	}
+	return rundir.WriteRecord(w.tombstonePath(runID), tombstone{attempt})
+}

@@ -1,0 +1,223 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"svc"
+	"svc/rundir"
+	"svc/tmux"
+	"svc/wire"
+)
+
+// ending is what a worker notes of an ended session for the one after it.
+type ending struct {
+	LogEnd int64 `json:"log_end"` // the attempt's length in bytes
+}
+
+// lastScreen is the final screen, kept until it has left.
+type lastScreen struct {
+	Text string `json:"text"`
+}
+
+// closeLimit bounds the calls that take leave of a session.
+const closeLimit = 10 * time.Second
+
+// reasonLost is the end that nobody saw.
+const reasonLost = "session_lost"
+
+// end takes leave of a session whose wrapper has ended: it keeps the last screen, lets the log's
+// writer finish, closes the terminal and sees to it that the end is in the spool. False means that
+// ctx ended first.
+func (s *session) end(ctx context.Context) bool {
+	p := s.where()
+	s.setPlace(place{server: p.server, host: p.host, pane: p.pane, process: p.process})
+	s.w.detachSession(s, "the session has ended")
+	closing, cancel := context.WithTimeout(ctx, closeLimit)
+	defer cancel()
+	s.awaitPane(closing, p)
+	s.keepScreen(closing, p)
+	if err := tmux.WaitLog(closing, s.w.dir.LogPath(s.a.RunID)); err != nil && ctx.Err() == nil {
+		s.log.Warn("the log's writer could not be waited for", "error", err)
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	if err := p.server.Kill(closing, p.host); err != nil {
+		s.log.Error("the session's terminal stays", "error", err)
+	}
+	s.settleLog(ctx)
+	s.conclude(ctx, s.lastWord())
+	return ctx.Err() == nil
+}
+
+// awaitPane waits until tmux has read all that the wrapper's terminal still had: it marks the pane
+// dead then. A tmux that is gone has nothing to wait for.
+func (s *session) awaitPane(ctx context.Context, p place) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		found, err := p.server.Inspect(ctx, p.host)
+		if errors.Is(err, tmux.ErrNoServer) || err == nil && found.Dead {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			s.log.Warn("the terminal does not say that its program has ended", "error", err)
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// keepScreen writes the last screen down before its terminal goes.
+func (s *session) keepScreen(ctx context.Context, p place) {
+	screen, err := p.server.Capture(ctx, p.pane, tmux.CaptureOpts{Colors: s.colours()})
+	if err != nil {
+		if !errors.Is(err, tmux.ErrNoServer) {
+			s.log.Warn("the last screen could not be read", "error", err)
+		}
+		return
+	}
+	if err := rundir.WriteRecord(s.a.File("screen"), lastScreen{screen.Text}); err != nil {
+		s.log.Warn("the last screen is kept in memory only", "error", err)
+	}
+	s.showFinal(screen.Text)
+}
+
+// settleLog waits until the log has stopped growing: its writer may be a moment behind the terminal.
+func (s *session) settleLog(ctx context.Context) {
+	const quiet = 100 * time.Millisecond
+	path := s.w.dir.LogPath(s.a.RunID)
+	size := fileSize(path)
+	for range int(time.Second / quiet) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(quiet):
+		}
+		now := fileSize(path)
+		if now == size {
+			break
+		}
+		size = now
+	}
+	s.finishLog(max(size-s.rec.LogBase, 0))
+}
+
+func (s *session) finishLog(end int64) {
+	if err := rundir.WriteRecord(s.a.File("end"), ending{end}); err != nil {
+		s.log.Warn("the log's length could not be recorded", "error", err)
+	}
+	if r := s.logRelay(); r != nil {
+		r.finish(end)
+	}
+}
+
+// lastWord is the wrapper's, or that the session was lost when it left none.
+func (s *session) lastWord() svc.Signal {
+	exit, err := s.a.ReadExit()
+	if err == nil {
+		s.log.Info("session ended", "exit_code", exit.Code, "reason", exit.Reason)
+		return s.a.Signal(exit)
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		s.log.Error("the wrapper's record of the end cannot be read", "error", err)
+	}
+	s.log.Warn("session is gone without a word")
+	return svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: reasonLost}
+}
+
+// retrySpool is how often a full disk is tried again for the one signal that must not be lost.
+const retrySpool = 5 * time.Second
+
+// conclude sees to it that the word about the end is in the spool, once, and records that it is.
+func (s *session) conclude(ctx context.Context, word svc.Signal) {
+	word.RunID, word.Attempt, word.Source = s.a.RunID, s.a.Number, svc.FromWrapper
+	if word.Timestamp == 0 {
+		word.Timestamp = svc.TimeOf(s.w.opts.Now())
+	}
+	for !s.isReported() && !s.spooled() {
+		_, err := s.w.dir.Put(word)
+		if err == nil {
+			break
+		}
+		s.log.Error("the end could not be spooled", "error", err, "retry_in", retrySpool)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retrySpool):
+		}
+	}
+	s.rec.State = rundir.StateEnded
+	s.save()
+	s.w.spool.stir()
+}
+
+// spooled says whether a word about the end waits in the spool already.
+func (s *session) spooled() bool {
+	entries, _, err := s.w.dir.Pending()
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if e.RunID() == s.a.RunID && e.Attempt() == s.a.Number && terminal(e) {
+			return true
+		}
+	}
+	return false
+}
+
+// announceOrphan tells the orchestrator of a session that had to go because of another attempt.
+func (s *session) announceOrphan() {
+	s.mu.Lock()
+	superseded := s.superseded
+	s.mu.Unlock()
+	if superseded {
+		s.w.tellOrphan(wire.Orphan{
+			SessionName: svc.SessionName(s.a.RunID), RunID: s.a.RunID, Attempt: s.a.Number, Action: "stopped",
+		})
+	}
+}
+
+// giveUpLog is how long a reported end waits for an orchestrator to take the rest of the log while
+// it is connected. The log stays on this host in any case.
+const giveUpLog = 10 * time.Minute
+
+// awaitDelivery waits until the orchestrator has all there is: the end, the log, the last screen.
+func (s *session) awaitDelivery(ctx context.Context) {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	var connected time.Duration
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.resendFinal()
+		if s.w.uplink() != nil {
+			connected += 200 * time.Millisecond
+		}
+		r := s.logRelay()
+		caught := r == nil || r.caught()
+		if s.isReported() && (caught && s.finalLeft() || connected > giveUpLog) {
+			return
+		}
+	}
+}
+
+// clear removes the attempt's folder. What stays is the log and the tombstone.
+func (s *session) clear() {
+	if err := s.w.bury(s.a.RunID, s.a.Number); err != nil {
+		s.log.Error("the attempt's folder stays: its end could not be recorded", "error", err)
+		return
+	}
+	if err := s.a.Remove(); err != nil {
+		s.log.Error("the attempt's folder stays", "error", err)
+	}
+	s.w.drop(s)
+	s.log.Debug("attempt is cleared away")
+}

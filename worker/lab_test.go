@@ -1,0 +1,238 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/config"
+	"svc/rundir"
+	"svc/tmux"
+	"svc/wire"
+)
+
+const catalog = `
+[providers.shell]
+bin = "/bin/sh"
+argv_template = ["-c", "{prompt}"]
+installed_detection = ["-c", "echo shell 1"]
+
+[providers.absent]
+bin = "no-such-tool-anywhere"
+`
+
+// lab is a worker's host: a data directory, a catalog, an orchestrator, and a worker that can be
+// started and stopped.
+type lab struct {
+	t       *testing.T
+	o       *orchestrator
+	cfg     *config.Config
+	dir     rundir.Dir
+	runtime string
+	opts    Options
+	w       *Worker
+	cancel  context.CancelFunc
+	done    chan error
+	logs    *logBuffer
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	data := t.TempDir()
+	runtime, err := os.MkdirTemp("/tmp", "svcw") // short: sockets live there
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lab{t: t, o: newOrchestrator(t), runtime: runtime, dir: rundir.Dir(data), logs: &logBuffer{}}
+	l.cfg = &config.Config{DataDir: data, CatalogPath: filepath.Join(data, "providers.toml")}
+	l.cfg.Worker = config.Worker{
+		ServerURL: l.o.http.URL, HostName: "lab", Cwd: data, HeartbeatInterval: 200 * time.Millisecond,
+		StopGrace: [2]time.Duration{500 * time.Millisecond, 500 * time.Millisecond}, Reap: true, MaxLogBytes: 1 << 30,
+	}
+	if err := os.WriteFile(l.cfg.CatalogPath, []byte(catalog), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.opts = quick(Options{
+		Config: l.cfg, Token: testToken, RuntimeDir: runtime,
+		Logger: slog.New(slog.NewTextHandler(l.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	t.Cleanup(l.tearDown)
+	return l
+}
+
+// start runs a worker in this process and waits for its first heartbeat.
+func (l *lab) start() {
+	l.t.Helper()
+	w, err := New(l.opts)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.w, l.cancel, l.done = w, cancel, make(chan error, 1)
+	beats := l.o.count("heartbeat")
+	go func() { l.done <- w.Run(ctx) }()
+	l.wait("a heartbeat", func() bool { return l.o.count("heartbeat") > beats })
+}
+
+// stop ends the worker cleanly; its sessions live on.
+func (l *lab) stop() {
+	l.t.Helper()
+	if l.cancel == nil {
+		return
+	}
+	l.cancel()
+	l.cancel = nil
+	select {
+	case err := <-l.done:
+		if err != nil {
+			l.t.Errorf("Run: %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		l.t.Fatal("the worker does not end")
+	}
+}
+
+// dispatch gives a script to the worker as an attempt of a run.
+func (l *lab) dispatch(runID string, attempt int, script string) {
+	l.t.Helper()
+	l.o.send(&wire.RunDispatch{
+		RunID: runID, TaskID: svc.NewID(), Provider: "shell", SessionName: svc.SessionName(runID),
+		Attempt: attempt, Prompt: script, SignalToken: "run-token",
+	})
+}
+
+// begin dispatches a new run and waits until it has started.
+func (l *lab) begin(script string) (runID string) {
+	l.t.Helper()
+	runID = svc.NewRunID()
+	l.dispatch(runID, 1, script)
+	l.started(runID, 1)
+	return runID
+}
+
+func (l *lab) started(runID string, attempt int) {
+	l.t.Helper()
+	l.wait("started", func() bool { return len(l.o.signalsOf(runID, attempt, svc.SignalStarted)) > 0 })
+}
+
+// finished waits for the end of an attempt and answers it.
+func (l *lab) finished(runID string, attempt int) svc.Signal {
+	l.t.Helper()
+	l.wait("finished", func() bool { return len(l.o.signalsOf(runID, attempt, svc.SignalFinished)) > 0 })
+	return l.o.signalsOf(runID, attempt, svc.SignalFinished)[0]
+}
+
+// cleared waits until nothing of an attempt is left but its log and its tombstone.
+func (l *lab) cleared(runID string, attempt int) {
+	l.t.Helper()
+	l.wait("the attempt to be cleared away", func() bool { return !l.dir.Attempt(runID, attempt).Exists() })
+}
+
+// wait polls until the condition holds, and says what the worker logged when it does not.
+func (l *lab) wait(what string, ok func() bool) {
+	l.t.Helper()
+	deadline := time.After(25 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			l.t.Fatalf("waited in vain for %s\nhistory: %v\nworker:\n%s", what, l.o.history(), l.logs)
+		case <-tick.C:
+		}
+	}
+}
+
+// tearDown stops the worker, ends what its sessions left, and complains about what should be gone.
+func (l *lab) tearDown() {
+	l.stop()
+	sockets, _ := filepath.Glob(filepath.Join(l.runtime, "*"))
+	for _, socket := range sockets {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		if err := (tmux.Server{Socket: socket}).Kill(ctx, tmux.Process{}); err != nil {
+			l.t.Errorf("end session: %v", err)
+		}
+		cancel()
+	}
+	for _, pid := range l.processes() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	l.wait("every process to be gone", func() bool { return len(l.processes()) == 0 })
+	_ = os.RemoveAll(l.runtime)
+	if strings.Contains(l.logs.String(), testToken) {
+		l.t.Error("the worker's token is in its log")
+	}
+}
+
+// processes lists what runs on behalf of this lab: it has its data or its sockets in its environment
+// or arguments.
+func (l *lab) processes() (pids []int) {
+	marks := [][]byte{[]byte(string(l.dir)), []byte(l.runtime)}
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		pid, _ := strconv.Atoi(filepath.Base(entry))
+		environ, _ := os.ReadFile(filepath.Join(entry, "environ"))
+		cmdline, _ := os.ReadFile(filepath.Join(entry, "cmdline"))
+		for _, mark := range marks {
+			if pid != os.Getpid() && (bytes.Contains(environ, mark) || bytes.Contains(cmdline, mark)) {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids
+}
+
+// idle fails the test when something of the lab still runs.
+func (l *lab) idle() {
+	l.t.Helper()
+	l.wait("every process of the session to be gone", func() bool { return len(l.processes()) == 0 })
+}
+
+// alive tells whether a process runs.
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+// pidIn reads a pid that a script has written to a file.
+func (l *lab) pidIn(path string) int {
+	l.t.Helper()
+	var pid int
+	l.wait("a pid in "+path, func() bool {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return false
+		}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil
+	})
+	return pid
+}
+
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

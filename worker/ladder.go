@@ -1,0 +1,97 @@
+package worker
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"svc/tmux"
+)
+
+// ladder is how a session is ended: politely first. Its zero value is no ladder.
+type ladder struct {
+	step  step
+	timer *time.Timer
+}
+
+// step is what happens next.
+type step int
+
+const (
+	stepNone      step = iota
+	stepInterrupt      // Ctrl-C through the terminal, as a person would
+	stepTerminate      // SIGTERM to the provider's process group
+	stepKill           // SIGKILL to the group; the wrapper can then record the end
+	stepWrapper        // SIGKILL to a wrapper that did not leave
+	stepClose          // the terminal itself
+)
+
+// recordGrace is how long a wrapper may take to record the end of a provider that was killed.
+const recordGrace = 2 * time.Second
+
+// due fires when the next step's time has come; without a ladder never.
+func (l ladder) due() <-chan time.Time {
+	if l.timer == nil {
+		return nil
+	}
+	return l.timer.C
+}
+
+// next takes the step and sets the time of the one after.
+func (l ladder) next(ctx context.Context, s *session) ladder {
+	grace := s.w.opts.Config.Worker.StopGrace
+	p := s.where()
+	wait := recordGrace
+	switch l.step {
+	case stepInterrupt:
+		wait = grace[0]
+		if err := p.server.SendKeys(ctx, p.pane, tmux.CtrlC); err != nil {
+			s.log.Warn("Ctrl-C did not reach the session", "error", err)
+		}
+	case stepTerminate:
+		wait = grace[1]
+		s.signalProvider(syscall.SIGTERM)
+		s.signalProvider(syscall.SIGCONT) // a stopped one cannot act on it
+	case stepKill:
+		s.signalProvider(syscall.SIGKILL)
+	case stepWrapper:
+		signalProcess(p.process, syscall.SIGKILL)
+	case stepClose:
+		if err := p.server.Kill(ctx, p.host); err != nil {
+			s.log.Error("the session cannot be closed", "error", err)
+		}
+		return ladder{}
+	}
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	return ladder{step: l.step + 1, timer: time.NewTimer(wait)}
+}
+
+// signalProvider signals the provider's process group, or the wrapper when nothing is known of a
+// provider: it passes the signal on.
+func (s *session) signalProvider(sig syscall.Signal) {
+	record, err := s.a.ReadWrapper()
+	if err != nil || record.Child == nil {
+		if sig != syscall.SIGCONT {
+			s.log.Info("the wrapper is signalled", "signal", sig)
+			signalProcess(s.where().process, sig)
+		}
+		return
+	}
+	child := tmux.Process(*record.Child)
+	if alive, err := child.Alive(); err != nil || !alive {
+		return // its number may be another's by now; what it left behind is found by its environment
+	}
+	if sig != syscall.SIGCONT {
+		s.log.Info("the provider is signalled", "signal", sig, "pid", child.PID)
+	}
+	_ = syscall.Kill(-child.PID, sig) // it may have ended in between
+}
+
+// signalProcess signals this very process and no other that got its number.
+func signalProcess(p tmux.Process, sig syscall.Signal) {
+	if alive, err := p.Alive(); err == nil && alive {
+		_ = syscall.Kill(p.PID, sig)
+	}
+}

@@ -1,0 +1,118 @@
+package worker
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc"
+	"svc/wire"
+)
+
+func TestARunIsStartedRelayedAndReported(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := svc.NewRunID()
+	l.dispatch(run, 1, `echo "working in $PWD as $SVC_RUN_ID.$SVC_ATTEMPT"; test -z "$SVC_WORKER_TOKEN"; exit 3`)
+	end := l.finished(run, 1)
+	if end.ExitCode != 3 || end.Source != svc.FromWrapper {
+		t.Errorf("finished = %+v, want exit code 3 of the wrapper", end)
+	}
+	l.cleared(run, 1)
+	record, err := os.ReadFile(l.dir.LogPath(run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := l.o.log(run, 1); got != string(record) || !strings.Contains(got, "as "+run+".1") {
+		t.Errorf("relayed log %q, want the record %q", got, record)
+	}
+	if !strings.Contains(l.o.screen(run), "working in") {
+		t.Errorf("last screen %q", l.o.screen(run))
+	}
+	acks := framesOf[*wire.RunDispatchAck](l.o)
+	if len(acks) != 1 || !acks[0].Accepted || acks[0].Attempt != 1 {
+		t.Errorf("acks %+v, want one that accepts attempt 1", acks)
+	}
+	history := l.o.history()
+	if slices.Index(history, "signal finished") < slices.Index(history, "log_chunk") {
+		t.Errorf("finished overtook the log: %v", history)
+	}
+	l.idle()
+}
+
+func TestAKnownAttemptIsAcknowledgedAgainAndNotStartedTwice(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	script := `echo started >> ` + string(l.dir) + `/starts; read line`
+	run := svc.NewRunID()
+	l.dispatch(run, 1, script)
+	l.dispatch(run, 1, script)
+	l.started(run, 1)
+	l.dispatch(run, 1, script)
+	accepted := func(n int) func() bool {
+		return func() bool {
+			acks := framesOf[*wire.RunDispatchAck](l.o)
+			return len(acks) == n && !slices.ContainsFunc(acks, func(a *wire.RunDispatchAck) bool { return !a.Accepted })
+		}
+	}
+	l.wait("three acks", accepted(3))
+	l.o.send(&wire.Keys{RequestID: "1", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	l.finished(run, 1)
+	l.cleared(run, 1)
+	l.dispatch(run, 1, script) // late, when nothing but the tombstone is left
+	l.wait("the fourth ack", accepted(4))
+	starts, err := os.ReadFile(string(l.dir) + "/starts")
+	if err != nil || string(starts) != "started\n" {
+		t.Errorf("starts = %q, %v; want one", starts, err)
+	}
+	l.dispatch(run, 2, "exit 0")
+	l.finished(run, 2)
+	l.dispatch(run, 1, script)
+	l.wait("a refusal of the older attempt", func() bool {
+		acks := framesOf[*wire.RunDispatchAck](l.o)
+		last := acks[len(acks)-1]
+		return last.Attempt == 1 && !last.Accepted && last.Reason != ""
+	})
+}
+
+func TestAnAttemptThatCannotBeStartedFailsAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	for _, c := range []struct {
+		name, provider, cwd string
+		want                []string
+	}{
+		{"a missing binary", "absent", "", []string{"no-such-tool-anywhere", "svc provider doctor absent", "lab"}},
+		{"an unknown provider", "nobody", "", []string{`"nobody"`, "providers.toml"}},
+		{"a missing directory", "shell", "/no/such/place", []string{"/no/such/place", "does not exist"}},
+	} {
+		run := svc.NewRunID()
+		l.o.send(&wire.RunDispatch{RunID: run, TaskID: svc.NewID(), Provider: c.provider, Cwd: c.cwd, Attempt: 1, Prompt: "exit 0"})
+		l.wait(c.name+" to be reported", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFailed)) > 0 })
+		failed := l.o.signalsOf(run, 1, svc.SignalFailed)[0]
+		for _, part := range c.want {
+			if failed.Source != svc.FromWrapper || !strings.Contains(failed.Error, part) {
+				t.Errorf("%s: failed = %+v, want the wrapper's word with %q", c.name, failed, part)
+			}
+		}
+		l.cleared(run, 1)
+	}
+	l.idle()
+}
+
+func TestAWorkerWithoutTmuxFailsTheRun(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.opts.TmuxBin = "/no/such/tmux"
+	l.start()
+	run := svc.NewRunID()
+	l.dispatch(run, 1, "exit 0")
+	l.wait("failed", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFailed)) > 0 })
+	if failed := l.o.signalsOf(run, 1, svc.SignalFailed)[0]; !strings.Contains(failed.Error, "tmux is not installed") {
+		t.Errorf("error %q, want that tmux is missing", failed.Error)
+	}
+}

@@ -1,0 +1,160 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/wire"
+)
+
+// link is one open connection to the orchestrator.
+type link struct {
+	conn  wire.Conn
+	out   *outbox
+	caps  []string      // what both sides know
+	acked chan struct{} // holds one token after a heartbeat_ack
+}
+
+func newLink(conn wire.Conn, caps []string) *link {
+	return &link{conn: conn, out: newOutbox(), caps: caps, acked: make(chan struct{}, 1)}
+}
+
+// can says whether the peer knows a capability. Frames that need one are sent
+// only then.
+func (l *link) can(capability string) bool { return slices.Contains(l.caps, capability) }
+
+// errSilent is a connection that is open as far as the network tells, while the
+// orchestrator does not answer on it.
+var errSilent = errors.New("heartbeats are not answered")
+
+// minSilence keeps a short heartbeat interval from cutting a slow but healthy
+// connection.
+const minSilence = 10 * time.Second
+
+// keepConnected holds one connection after the other until ctx ends.
+func (w *Worker) keepConnected(ctx context.Context) {
+	wait := &backoff{random: w.opts.Random}
+	for ctx.Err() == nil {
+		lived, err := w.connection(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if lived {
+			wait.reset()
+		}
+		pause := wait.next()
+		if hint := whatToDo(err, w.opts.Config.Worker.HostName); hint != "" {
+			pause = max(pause, wait.slow())
+			w.log.Error("the orchestrator refuses this worker", "error", err, "what_to_do", hint, "retry_in", pause)
+		} else {
+			w.log.Warn("no uplink", "error", err, "retry_in", pause)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// connection registers, opens the uplink and serves it until it drops. lived
+// says whether it got as far as an answered heartbeat.
+func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
+	conn, registered, err := w.dial(ctx)
+	if err != nil {
+		return false, err
+	}
+	w.log.Info("uplink open", "host_id", registered.HostID, "status", registered.Status, "capabilities", registered.Capabilities)
+	l := newLink(conn, registered.Capabilities)
+	served, stop := context.WithCancel(ctx)
+	defer stop()
+	group, served := errgroup.WithContext(served)
+	group.Go(func() error { return l.out.write(served, conn) })
+	group.Go(func() error { return w.read(served, l) })
+	group.Go(func() error {
+		live, err := w.greet(served, l, registered.HostID)
+		lived = live
+		return err
+	})
+	w.setLink(l)
+	group.Go(func() error {
+		<-served.Done()
+		return conn.Close("going away")
+	})
+	err = group.Wait()
+	w.setLink(nil)
+	w.detachAll(l)
+	return lived, err
+}
+
+// greet replays the spool, then says what this worker holds, then keeps the
+// heart beating. The order is the contract: a new run is given to this worker
+// only after its first heartbeat, when everything older has been told.
+func (w *Worker) greet(ctx context.Context, l *link, hostID string) (lived bool, err error) {
+	if err := w.spool.replay(ctx); err != nil {
+		return false, fmt.Errorf("replay the spool: %w", err)
+	}
+	first := true
+	return l.beat(ctx, w.opts.Config.Worker.HeartbeatInterval, func() {
+		l.out.push(laneControl, w.heartbeat(l, hostID), nil)
+		if first {
+			w.reportProviders(l)
+			w.reportOrphans(l)
+			first = false
+		}
+	})
+}
+
+// beat sends a heartbeat at once and in intervals. It returns errSilent when no
+// answer came for two intervals, at least minSilence: TCP alone may take many
+// minutes to notice that the other side is gone.
+func (l *link) beat(ctx context.Context, interval time.Duration, send func()) (lived bool, err error) {
+	bound := max(2*interval, minSilence)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	silence := time.NewTimer(bound)
+	defer silence.Stop()
+	send()
+	for {
+		select {
+		case <-ctx.Done():
+			return lived, ctx.Err()
+		case <-tick.C:
+			send()
+		case <-l.acked:
+			lived = true
+			silence.Reset(bound)
+		case <-silence.C:
+			return lived, errSilent
+		}
+	}
+}
+
+func (w *Worker) heartbeat(l *link, hostID string) *wire.Heartbeat {
+	beat := &wire.Heartbeat{HostID: hostID, InstanceID: w.instanceID, Timestamp: svc.TimeOf(w.opts.Now())}
+	if l.can(wire.CapInventory) {
+		held := w.inventory()
+		beat.Runs = &held
+	}
+	return beat
+}
+
+// setLink makes l the connection that sessions send on; nil means that there is
+// none.
+func (w *Worker) setLink(l *link) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.link = l
+}
+
+// uplink is the open connection, or nil.
+func (w *Worker) uplink() *link {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.link
+}

@@ -1,0 +1,151 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"svc"
+	"svc/wire"
+)
+
+// How often a log is looked at: often while it grows, more seldom when it has
+// been quiet for a while.
+const (
+	tailBusy  = 100 * time.Millisecond
+	tailQuiet = 250 * time.Millisecond
+	quietFrom = 20 // looks without anything new
+	// tornLooks is how long the beginning of a character waits for its rest.
+	tornLooks = 10
+)
+
+// run follows the log until ctx ends.
+func (r *relay) run(ctx context.Context, uplink func() *link, warn func(error)) {
+	idle, torn := 0, 0
+	wait := time.NewTimer(0)
+	defer wait.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wait.C:
+		case <-r.wake:
+		}
+		idle++
+		for l := uplink(); l != nil && ctx.Err() == nil; {
+			n, err := r.step(l, torn >= tornLooks)
+			if errors.Is(err, errTorn) {
+				torn++
+				break
+			}
+			if err != nil {
+				warn(err)
+			}
+			if n == 0 || err != nil {
+				break
+			}
+			idle, torn = 0, 0
+		}
+		if idle < quietFrom {
+			wait.Reset(tailBusy)
+		} else {
+			wait.Reset(tailQuiet)
+		}
+	}
+}
+
+// errTorn says that all there is to send is the beginning of a character.
+var errTorn = errors.New("the rest of a character is still to come")
+
+// step sends one chunk if it may, and answers how many bytes it holds. force
+// sends torn characters too.
+func (r *relay) step(l *link, force bool) (int64, error) {
+	size := r.size()
+	offset, most := r.next(l, size)
+	if most <= 0 {
+		return 0, nil
+	}
+	raw, err := r.read(offset, most)
+	if err != nil {
+		return 0, err
+	}
+	final := r.final(offset + int64(len(raw)))
+	if !force && !final {
+		raw = wholeCharacters(raw)
+		if len(raw) == 0 {
+			return 0, errTorn
+		}
+	}
+	n := int64(len(raw))
+	if r.sending(l, offset, offset+n) {
+		l.out.push(laneLog, r.chunk(l, offset, raw), nil)
+	}
+	return n, nil
+}
+
+func (r *relay) read(offset, most int64) ([]byte, error) {
+	f, err := os.Open(r.path)
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	raw := make([]byte, most)
+	n, err := f.ReadAt(raw, r.base+offset)
+	if err != nil && (!errors.Is(err, io.EOF) || n == 0) {
+		return nil, fmt.Errorf("read log at %d: %w", r.base+offset, err)
+	}
+	return raw[:n], nil
+}
+
+// final says whether offset is the end of an ended attempt.
+func (r *relay) final(offset int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end >= 0 && offset >= r.end
+}
+
+func (r *relay) chunk(l *link, offset int64, raw []byte) *wire.LogChunk {
+	c := &wire.LogChunk{RunID: r.runID, Timestamp: svc.TimeOf(r.now()), Attempt: r.attempt, Bytes: len(raw)}
+	if l.can(wire.CapLogAck) {
+		c.Offset = &offset
+	}
+	if utf8.Valid(raw) {
+		c.Text = string(raw)
+		return c
+	}
+	c.Text, c.Data = replaceInvalid(raw), raw
+	return c
+}
+
+// replaceInvalid puts U+FFFD in the place of each byte that is not part of a
+// character.
+func replaceInvalid(raw []byte) string {
+	var b strings.Builder
+	for len(raw) > 0 {
+		c, n := utf8.DecodeRune(raw)
+		b.WriteRune(c) // utf8.RuneError is U+FFFD
+		raw = raw[n:]
+	}
+	return b.String()
+}
+
+// wholeCharacters leaves out a character at the end that has only begun. Bytes
+// that can never become one stay.
+func wholeCharacters(raw []byte) []byte {
+	for back := 1; back <= min(utf8.UTFMax-1, len(raw)); back++ {
+		at := len(raw) - back
+		if !utf8.RuneStart(raw[at]) {
+			continue
+		}
+		if !utf8.FullRune(raw[at:]) {
+			return raw[:at]
+		}
+		break
+	}
+	return raw
+}

@@ -1,0 +1,116 @@
+package worker
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/rundir"
+	"svc/tmux"
+	"svc/wire"
+)
+
+func sessionNameOf(a rundir.Attempt) string { return svc.SessionName(a.RunID) }
+
+// reconcile compares, slowly, what is on disk with what is known: the back-stop for whatever was
+// missed.
+func (w *Worker) reconcile(ctx context.Context) {
+	tick := time.NewTicker(w.opts.Reconcile)
+	defer tick.Stop()
+	for {
+		w.findStrangers(ctx)
+		w.clearStrays()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// findStrangers reports sessions in the sockets' folder that no record knows, once each, and leaves
+// them alone.
+func (w *Worker) findStrangers(ctx context.Context) {
+	entries, err := os.ReadDir(w.runtimeDir)
+	if err != nil {
+		w.log.Warn("the sockets cannot be listed", "error", err)
+		return
+	}
+	for _, e := range entries {
+		socket := filepath.Join(w.runtimeDir, e.Name())
+		if e.Type()&os.ModeSocket == 0 || w.knows(socket) {
+			continue
+		}
+		found, err := tmux.Server{Socket: socket, Bin: w.opts.TmuxBin}.Inspect(ctx, tmux.Process{})
+		if err != nil || !strings.HasPrefix(found.Name, "svc-") || w.knows(socket) {
+			continue // a leftover of a socket, or not to be asked: nothing is known of a session
+		}
+		w.mu.Lock()
+		w.strange[socket] = true
+		w.mu.Unlock()
+		w.log.Warn("a session that no record knows is left alone", "session_name", found.Name, "socket", socket)
+		w.tellOrphan(wire.Orphan{SessionName: found.Name, Action: "none"})
+	}
+}
+
+// knows says whether a socket is one of a session's, or a stranger's that was told already.
+func (w *Worker) knows(socket string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.strange[socket] {
+		return true
+	}
+	for _, s := range w.sessions {
+		if s.socket() == socket {
+			return true
+		}
+	}
+	return false
+}
+
+// clearStrays removes the folders that late hooks made of attempts that are over.
+func (w *Worker) clearStrays() {
+	attempts, err := w.dir.Attempts()
+	if err != nil {
+		w.log.Warn("the attempts cannot be listed", "error", err)
+		return
+	}
+	for _, a := range attempts {
+		if w.session(a.RunID, a.Number) != nil {
+			continue
+		}
+		over, err := w.readTombstone(a.RunID)
+		if err == nil && over >= a.Number {
+			w.clearStray(a)
+		}
+	}
+}
+
+// tellOrphan reports a session that should not be there, now or with the next connection.
+func (w *Worker) tellOrphan(o wire.Orphan) {
+	w.mu.Lock()
+	w.orphans = append(w.orphans, o)
+	l := w.link
+	w.mu.Unlock()
+	if l != nil {
+		w.reportOrphans(l)
+	}
+}
+
+// reportOrphans sends what was not yet told. A report that gets lost with its connection is lost: it
+// is for the journal, and nothing depends on it.
+func (w *Worker) reportOrphans(l *link) {
+	if !l.can(wire.CapOrphans) {
+		return
+	}
+	w.mu.Lock()
+	orphans := w.orphans
+	w.orphans = nil
+	w.mu.Unlock()
+	for _, o := range orphans {
+		l.out.push(laneControl, &o, nil)
+	}
+}

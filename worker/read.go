@@ -1,0 +1,71 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"svc/wire"
+)
+
+// maxMalformed frames in a row mean that the other side does not speak this
+// protocol.
+const maxMalformed = 10
+
+// read takes frames until the connection ends. Nothing here waits for a disk, a
+// program or a person: each frame is handed on, in order, to who answers it.
+func (w *Worker) read(ctx context.Context, l *link) error {
+	bad := 0
+	for {
+		body, err := l.conn.Read(ctx)
+		if err != nil {
+			return fmt.Errorf("read uplink: %w", err)
+		}
+		frame, err := wire.DecodeDown(body)
+		if err == nil {
+			bad = 0
+			w.take(l, frame)
+			continue
+		}
+		w.log.Warn("frame not understood", "error", err)
+		var wrong *wire.FrameError
+		if errors.As(err, &wrong) && wrong.Code == wire.CodeUnknownFrame {
+			continue // a newer orchestrator; what it needs it does not get from us
+		}
+		if bad++; bad >= maxMalformed {
+			return errors.New("too many malformed frames in a row")
+		}
+	}
+}
+
+func (w *Worker) take(l *link, frame wire.Frame) {
+	switch f := frame.(type) {
+	case *wire.HeartbeatAck:
+		select {
+		case l.acked <- struct{}{}:
+		default:
+		}
+	case *wire.RunDispatch:
+		w.dispatch(l, f)
+	case *wire.RunStop:
+		w.stopRun(l, f)
+	case *wire.Keys:
+		w.takeKeys(l, f)
+	case *wire.LogAck:
+		if s := w.session(f.RunID, f.Attempt); s != nil {
+			if r := s.logRelay(); r != nil {
+				r.ack(l, f.Offset)
+			}
+		}
+	case *wire.AttachOpen:
+		w.attachOpen(l, f)
+	case *wire.AttachInput:
+		w.attachInput(f)
+	case *wire.AttachResize:
+		w.attachResize(f)
+	case *wire.AttachClose:
+		w.attachClose(f)
+	case *wire.Error:
+		w.log.Warn("the orchestrator refused a frame", "code", f.Code, "message", f.Message)
+	}
+}

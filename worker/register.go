@@ -1,0 +1,144 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"svc"
+	"svc/wire"
+)
+
+// httpTimeout bounds one request to the orchestrator.
+const httpTimeout = 15 * time.Second
+
+// refused is an answer of the orchestrator that is not a success.
+type refused struct {
+	status int
+	code   svc.Code // empty when the body was no error envelope
+	text   string
+}
+
+func (r *refused) Error() string {
+	if r.code == "" {
+		return fmt.Sprintf("status %d: %s", r.status, r.text)
+	}
+	return fmt.Sprintf("status %d %s: %s", r.status, r.code, r.text)
+}
+
+// whatToDo is advice for the operator about a refusal that no retry can mend;
+// empty for every other error.
+func whatToDo(err error, hostName string) string {
+	var r *refused
+	if !errors.As(err, &r) {
+		return ""
+	}
+	switch r.status {
+	case http.StatusUnauthorized:
+		return "put the token that `svc host create` printed, or the orchestrator's worker token, into SVC_WORKER_TOKEN or the file worker_token"
+	case http.StatusNotFound:
+		if r.code == svc.CodeHostNotFound {
+			return fmt.Sprintf("create the host at the orchestrator: svc host create %s", hostName)
+		}
+		return "check [worker] server_url: there is no orchestrator at that address"
+	case http.StatusBadRequest:
+		return "the orchestrator does not understand this worker; install the same version on both sides"
+	}
+	return ""
+}
+
+// dialUplink registers and opens the uplink. It registers before each
+// connection, not only at the first: the orchestrator may have been upgraded
+// meanwhile, and what both sides know is agreed upon there.
+func (w *Worker) dialUplink(ctx context.Context) (wire.Conn, wire.Registered, error) {
+	var registered wire.Registered
+	body, err := json.Marshal(wire.Registration{
+		HostName: w.opts.Config.Worker.HostName, Platform: w.opts.Platform, InstanceID: w.instanceID,
+		Capabilities: wire.Capabilities, Version: w.opts.Version,
+	})
+	if err != nil {
+		return nil, registered, fmt.Errorf("encode registration: %w", err)
+	}
+	answer, err := w.post(ctx, "/api/internal/worker/register", body)
+	if err != nil {
+		return nil, registered, fmt.Errorf("register: %w", err)
+	}
+	if err := json.Unmarshal(answer, &registered); err != nil || !svc.IsID(registered.HostID) {
+		return nil, registered, fmt.Errorf("register: the answer is not an orchestrator's: %.200q", answer)
+	}
+	conn, err := w.openSocket(ctx, registered.HostID)
+	if err != nil {
+		return nil, registered, fmt.Errorf("open uplink: %w", err)
+	}
+	return conn, registered, nil
+}
+
+func (w *Worker) openSocket(ctx context.Context, hostID string) (wire.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, httpTimeout)
+	defer cancel()
+	header := http.Header{}
+	header.Set("Authorization", "Bearer "+string(w.opts.Token))
+	header.Set(wire.HeaderHostID, hostID)
+	header.Set(wire.HeaderInstanceID, w.instanceID)
+	header.Set(wire.HeaderBootID, w.bootID)
+	// "ws" follows "http": http becomes ws, https becomes wss.
+	url := "ws" + strings.TrimPrefix(w.server(), "http") + "/api/internal/worker/uplink"
+	c, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: w.http, HTTPHeader: header})
+	if err != nil {
+		if response != nil && response.StatusCode != http.StatusSwitchingProtocols && response.StatusCode >= 300 {
+			return nil, refusal(response)
+		}
+		return nil, err
+	}
+	return wire.WebSocket(c), nil
+}
+
+// post sends JSON with the worker's token and reads the answer. Anything but a
+// 2xx is a *refused.
+func (w *Worker) post(ctx context.Context, path string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, httpTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server()+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+string(w.opts.Token))
+	request.Header.Set("Content-Type", "application/json")
+	response, err := w.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return nil, refusal(response)
+	}
+	return io.ReadAll(io.LimitReader(response.Body, 1<<20))
+}
+
+func (w *Worker) server() string { return w.opts.Config.ServerURL() }
+
+func refusal(response *http.Response) error {
+	r := &refused{status: response.StatusCode, text: http.StatusText(response.StatusCode)}
+	body, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	if err != nil {
+		return r
+	}
+	var envelope struct {
+		Error struct {
+			Code    svc.Code `json:"code"`
+			Message string   `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &envelope) == nil && envelope.Error.Code != "" {
+		r.code, r.text = envelope.Error.Code, envelope.Error.Message
+	}
+	return r
+}

@@ -1,0 +1,170 @@
+package worker
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"svc/wire"
+)
+
+// The log's way to the orchestrator.
+const (
+	chunkMost  = 64 << 10        // raw bytes of a chunk
+	askMost    = 4 << 10         // of the first chunk of a connection, which asks where to go on
+	window     = 256 << 10       // unacknowledged bytes of a run
+	stallAfter = 5 * time.Second // without progress, what is unacknowledged is sent again
+)
+
+// relay sends the log of one attempt as a byte stream. The orchestrator keeps
+// the offset: it takes a chunk only where its own copy ends and answers with
+// that place, ahead or back, and the relay goes on from there. So no byte is
+// lost or repeated, whoever restarts. All offsets count from the attempt's
+// first byte, wherever the file has it.
+type relay struct {
+	runID   string
+	attempt int
+	path    string
+	base    int64 // where in the file the attempt begins
+	now     func() time.Time
+	wake    chan struct{} // holds one token when there may be something to do
+
+	mu    sync.Mutex // guards the fields below
+	link  *link      // the connection that they refer to
+	phase phase
+	sent  int64
+	acked int64
+	// rewound: the orchestrator sent the relay back. Answers that name the same
+	// place once more belong to chunks from before, until there is progress.
+	rewound bool
+	moved   time.Time // when the relay last got further
+	end     int64     // the attempt's length; -1 while it may still grow
+}
+
+// phase is how far a relay has come on a connection.
+type phase int
+
+const (
+	phaseAsk   phase = iota // nothing was sent yet
+	phaseAsked              // one small chunk is under way; its answer says where to go on
+	phaseOpen               // a window of chunks may be under way
+)
+
+// newRelay begins at acked, which is what an orchestrator without log_ack got
+// already; one with it knows better and says so.
+func newRelay(runID string, attempt int, path string, base, acked int64, now func() time.Time) *relay {
+	return &relay{
+		runID: runID, attempt: attempt, path: path, base: base, now: now,
+		acked: acked, wake: make(chan struct{}, 1), end: -1,
+	}
+}
+
+// size is how many bytes the attempt has written so far.
+func (r *relay) size() int64 {
+	r.mu.Lock()
+	end := r.end
+	r.mu.Unlock()
+	if end >= 0 {
+		return end
+	}
+	info, err := os.Stat(r.path)
+	if err != nil {
+		return 0 // not begun yet
+	}
+	return max(info.Size()-r.base, 0)
+}
+
+// finish says that the attempt's log has its final length.
+func (r *relay) finish(end int64) {
+	r.mu.Lock()
+	r.end = end
+	r.mu.Unlock()
+	r.stir()
+}
+
+// caught says whether the orchestrator has the whole log of an ended attempt.
+func (r *relay) caught() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end >= 0 && (r.end == 0 || r.acked >= r.end && r.confirmed())
+}
+
+// confirmed says whether acked is the word of an orchestrator and not a memory.
+func (r *relay) confirmed() bool {
+	return r.link != nil && (r.phase == phaseOpen || !r.link.can(wire.CapLogAck))
+}
+
+func (r *relay) stir() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// ack takes the place where the orchestrator's copy ends.
+func (r *relay) ack(l *link, offset int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l != r.link || offset < 0 {
+		return
+	}
+	switch {
+	case r.phase == phaseOpen && offset == r.acked && r.rewound:
+		return
+	case r.phase == phaseOpen && offset > r.acked && offset <= r.sent:
+		r.acked, r.rewound = offset, false
+	default: // the answer to the question; or a place that is ahead, or back
+		r.rewound = r.phase == phaseOpen && offset <= r.acked
+		r.acked, r.sent = offset, offset
+	}
+	r.phase, r.moved = phaseOpen, time.Now()
+	r.stir()
+}
+
+// next decides what may be sent on l: from where, and how many bytes at most.
+// None means that there is nothing to send now.
+func (r *relay) next(l *link, size int64) (offset, most int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	stalled := r.sent > r.acked && time.Since(r.moved) > stallAfter
+	if l != r.link || stalled {
+		// What was under way is asked for anew. Nothing is known for sure.
+		r.link, r.phase, r.sent, r.rewound, r.moved = l, phaseAsk, r.acked, false, time.Now()
+	}
+	if !l.can(wire.CapLogAck) {
+		return r.sent, max(min(size-r.sent, chunkMost), 0)
+	}
+	switch r.phase {
+	case phaseAsk:
+		if size > 0 && r.sent >= size {
+			r.sent, r.acked = size-1, size-1 // there must be a byte to ask with
+		}
+		most = min(size-r.sent, askMost)
+	case phaseAsked:
+		most = 0
+	case phaseOpen:
+		most = min(size-r.sent, chunkMost, r.acked+window-r.sent)
+	}
+	return r.sent, max(most, 0)
+}
+
+// sending notes that the bytes from one offset to the other are on their way.
+// False means that an answer moved the relay meanwhile: they must not go.
+func (r *relay) sending(l *link, from, to int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l != r.link || r.sent != from {
+		return false
+	}
+	if r.sent == r.acked {
+		r.moved = time.Now() // the clock of a stall starts with what is under way
+	}
+	r.sent = to
+	if r.phase == phaseAsk {
+		r.phase = phaseAsked
+	}
+	if !l.can(wire.CapLogAck) {
+		r.acked = to
+	}
+	return true
+}

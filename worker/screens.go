@@ -1,0 +1,130 @@
+package worker
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"svc"
+	"svc/tmux"
+	"svc/wire"
+)
+
+// screenState is what showScreens knows of the last screen it looked at.
+type screenState struct {
+	looked bool  // at least once
+	size   int64 // of the log when it last looked
+	text   string
+	sum    [sha256.Size]byte
+	on     *link // the connection that was given text
+}
+
+// showScreens sends the session's screen when it has changed. It looks only when the log has grown
+// since the last look: what is not written cannot be seen either. Sessions look at different
+// moments, so that many of them do not look all at once.
+func (s *session) showScreens(ctx context.Context) {
+	every := s.w.opts.Snapshots
+	phase := time.NewTimer(time.Duration(rand.Int64N(int64(every)))) //nolint:gosec // it spreads work, it keeps no secret
+	defer phase.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-phase.C:
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var seen screenState
+	for {
+		p := s.where()
+		if !p.live {
+			return // end shows the last one
+		}
+		if l := s.w.uplink(); l != nil {
+			s.showScreen(ctx, p, l, &seen)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screenState) {
+	size := s.logRelay().size()
+	if !seen.looked || size != seen.size || s.logFull(size) || s.resized() {
+		screen, err := p.server.Capture(ctx, p.pane, tmux.CaptureOpts{Colors: s.colours()})
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, tmux.ErrNoServer) {
+				s.log.Debug("the screen cannot be read", "error", err)
+			}
+			return
+		}
+		sum := sha256.Sum256([]byte(screen.Text))
+		if !seen.looked || sum != seen.sum {
+			seen.on = nil
+		}
+		seen.looked, seen.size, seen.text, seen.sum = true, size, screen.Text, sum
+	}
+	if seen.on != l && s.where().live {
+		seen.on = l
+		l.out.show(s.snapshot(seen.text), nil)
+	}
+}
+
+// logFull says that the log has reached its bound and no longer tells of changes.
+func (s *session) logFull(size int64) bool {
+	limit := s.w.opts.Config.Worker.MaxLogBytes
+	return limit > 0 && size+s.logRelay().base >= limit
+}
+
+func (s *session) snapshot(text string) *wire.Snapshot {
+	return &wire.Snapshot{
+		RunID: s.a.RunID, Capture: text, Timestamp: svc.TimeOf(s.w.opts.Now()), Attempt: s.a.Number,
+	}
+}
+
+// showFinal makes text the last screen and sends it.
+func (s *session) showFinal(text string) {
+	s.mu.Lock()
+	s.final, s.finalSent, s.finalOn = &text, false, nil
+	s.mu.Unlock()
+	s.resendFinal()
+}
+
+// resendFinal gives the last screen to the connection, unless it has left or is about to.
+func (s *session) resendFinal() {
+	l := s.w.uplink()
+	s.mu.Lock()
+	if s.final == nil || s.finalSent || l == nil || l == s.finalOn {
+		s.mu.Unlock()
+		return
+	}
+	text := *s.final
+	s.finalOn = l
+	s.mu.Unlock()
+	l.out.show(s.snapshot(text), func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.finalSent = true
+	})
+}
+
+// finalLeft says whether the last screen has left, or there is none.
+func (s *session) finalLeft() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.final == nil || s.finalSent
+}
+
+// resized says, once, that the size has changed since the last look: a program need not write
+// anything to look different then.
+func (s *session) resized() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.sizeChanged
+	s.sizeChanged = false
+	return was
+}

@@ -1,0 +1,240 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/provider"
+	"svc/rundir"
+	"svc/tmux"
+)
+
+// session is one attempt of a run on this host, from its dispatch to its clean-up. The goroutine in
+// lead owns it: it alone writes the attempt's records and starts, stops and ends things. Others
+// leave it a message (order, endReported) or look at what the lock guards.
+type session struct {
+	w      *Worker
+	a      rundir.Attempt
+	log    *slog.Logger
+	before *session // an older attempt that must be gone before this one begins; nil: none
+	typing serial   // keys reach the session in the order of their requests
+	sizing serial   // what concerns its size, and who sees it
+	parts  sync.WaitGroup
+
+	accepted chan struct{} // closed when the dispatch is on disk, or refused
+	refusal  string        // why it was refused; read after accepted. Empty: it was not
+	stop     chan struct{} // closed when the session shall end
+	gone     chan struct{} // closed when nothing of the session runs any more
+	reported chan struct{} // closed when the orchestrator was told the end
+
+	rec rundir.Dispatch // only lead and accept touch it
+
+	mu          sync.Mutex // guards the fields below
+	stopReason  string
+	superseded  bool // the reason is another attempt: an orphan, for the journal
+	place       place
+	relay       *relay
+	final       *string // the last screen; nil: there is none, or not yet
+	finalSent   bool    // it has left
+	finalOn     *link   // the connection it was last given to
+	sized       paneSize
+	sizeChanged bool // since the screen was last looked at
+	held        time.Duration
+	asked       time.Time // when mayReport was last asked
+	once        struct{ stop, gone, reported bool }
+}
+
+// place is where a live session is found.
+type place struct {
+	server  tmux.Server
+	host    tmux.Process // the tmux server's process
+	pane    string
+	process tmux.Process // the wrapper
+	live    bool         // false: not started yet, or over
+}
+
+func newSession(w *Worker, a rundir.Attempt, before *session) *session {
+	s := &session{
+		w: w, a: a, before: before, log: w.log.With("run_id", a.RunID, "attempt", a.Number),
+		accepted: make(chan struct{}), stop: make(chan struct{}), gone: make(chan struct{}), reported: make(chan struct{}),
+	}
+	s.typing.tasks, s.sizing.tasks = &w.tasks, &w.tasks
+	return s
+}
+
+// socket is where a new session of the run is made.
+func (s *session) socket() string { return filepath.Join(s.w.runtimeDir, s.a.RunID[:8]) }
+
+// tmux addresses the server behind a socket.
+func (s *session) tmux(socket string) tmux.Server {
+	return tmux.Server{Socket: socket, Bin: s.w.opts.TmuxBin}
+}
+
+// lead takes an accepted attempt to its end. It returns early when ctx ends: the session lives on
+// for the next worker.
+func (s *session) lead(ctx context.Context) {
+	parts, cancel := context.WithCancel(ctx)
+	defer s.parts.Wait()
+	defer cancel()
+	ended := false
+	switch s.rec.State {
+	case rundir.StateAccepted:
+		ended = s.begin(ctx, parts)
+	case rundir.StateSpawning, rundir.StateRunning:
+		ended = s.resume(ctx, parts)
+	case rundir.StateEnded:
+		s.recall(parts)
+		ended = true
+	}
+	if !ended {
+		return
+	}
+	s.reapLeftovers(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	s.announceOrphan()
+	s.closeOnce(&s.once.gone, s.gone)
+	s.awaitDelivery(ctx)
+	if ctx.Err() == nil {
+		s.clear()
+	}
+}
+
+// begin starts the session and watches it to its end. False means that ctx ended first.
+func (s *session) begin(ctx, parts context.Context) (ended bool) {
+	if s.before != nil {
+		s.before.order("superseded by attempt "+itoa(s.a.Number), true)
+		select {
+		case <-s.before.gone:
+		case <-ctx.Done():
+			return false
+		}
+		s.before = nil
+	}
+	if s.stopping() {
+		s.conclude(ctx, svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: "stopped before start"})
+		return true
+	}
+	if err := s.start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return false
+		}
+		s.log.Warn("the run could not be started", "error", err)
+		s.conclude(ctx, svc.Signal{Kind: svc.SignalFailed, Error: err.Error()})
+		return true
+	}
+	s.follow(parts)
+	return s.watch(ctx) && s.end(ctx)
+}
+
+// order asks the session to end. Only the first reason counts.
+func (s *session) order(reason string, superseded bool) {
+	s.mu.Lock()
+	if s.stopReason == "" {
+		s.stopReason, s.superseded = reason, superseded
+	}
+	s.mu.Unlock()
+	s.closeOnce(&s.once.stop, s.stop)
+}
+
+func (s *session) stopping() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// endReported notes that the orchestrator knows the end.
+func (s *session) endReported() { s.closeOnce(&s.once.reported, s.reported) }
+
+func (s *session) isReported() bool {
+	select {
+	case <-s.reported:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *session) closeOnce(done *bool, c chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !*done {
+		*done = true
+		close(c)
+	}
+}
+
+// where is the session's place; live is false when it has none now.
+func (s *session) where() place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.place
+}
+
+func (s *session) setPlace(p place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.place = p
+}
+
+// logRelay is the relay of the log, or nil while the session has none.
+func (s *session) logRelay() *relay {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.relay
+}
+
+// makeRelay gives the session its log, from the recorded base on.
+func (s *session) makeRelay() *relay {
+	r := newRelay(s.a.RunID, s.a.Number, s.w.dir.LogPath(s.a.RunID), s.rec.LogBase, s.rec.LogAcked, s.w.opts.Now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.relay = r
+	return r
+}
+
+// follow starts to relay the session's log and screen.
+func (s *session) follow(parts context.Context) {
+	s.followLog(parts)
+	s.parts.Go(func() { s.showScreens(parts) })
+}
+
+func (s *session) followLog(parts context.Context) {
+	r := s.logRelay()
+	s.parts.Go(func() {
+		r.run(parts, s.w.uplink, func(err error) { s.log.Warn("the log cannot be relayed", "error", err) })
+	})
+}
+
+// colours says whether snapshots keep colours. A provider that the catalog has lost is shown with
+// them: they can be left out later, not added.
+func (s *session) colours() bool {
+	entry, err := s.w.registry.Current().Entry(s.rec.Run.Provider)
+	return err != nil || entry.TUIType != provider.LineOriented
+}
+
+// mayReport says whether the word about the end may go out: the log and the last screen have, or
+// they had their time. It is asked again and again; only the time with an uplink counts.
+func (s *session) mayReport(connected bool, hold time.Duration) bool {
+	s.mu.Lock()
+	r, sent := s.relay, s.final == nil || s.finalSent
+	now := time.Now()
+	if connected {
+		s.held += min(now.Sub(s.asked), 2*gatePoll)
+	}
+	s.asked = now
+	held := s.held
+	s.mu.Unlock()
+	if !connected {
+		return false
+	}
+	return r == nil || r.caught() && sent || held >= hold
+}

@@ -1,0 +1,67 @@
+package worker
+
+import (
+	"context"
+
+	"svc/tmux"
+	"svc/wire"
+)
+
+// paneSize is the size of a session's terminal. Its zero value is the size at the start.
+type paneSize struct{ cols, rows int }
+
+// size is the session's size as this worker last set it.
+func (s *session) size() paneSize {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sized == (paneSize{}) {
+		return paneSize{tmux.DefaultCols, tmux.DefaultRows}
+	}
+	return s.sized
+}
+
+// resizeSession gives the session and every terminal that shows it a size, and tells it to all of
+// them. It runs in the session's sizing, one at a time.
+func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) {
+	p := s.where()
+	if !p.live {
+		return
+	}
+	if err := p.server.Resize(ctx, p.pane, cols, rows); err != nil {
+		s.log.Warn("the session keeps its size", "error", err)
+		return
+	}
+	s.mu.Lock()
+	s.sized, s.sizeChanged = paneSize{cols, rows}, true
+	s.mu.Unlock()
+	for _, a := range w.attachesWhere(func(a *attach) bool { return a.s == s }) {
+		a.mu.Lock()
+		term := a.term
+		a.mu.Unlock()
+		if term == nil {
+			continue // it is opened with the size that it was asked with
+		}
+		if err := term.Resize(cols, rows); err != nil {
+			s.log.Debug("a terminal keeps its size", "error", err)
+		}
+		a.l.out.push(laneControl, &wire.AttachResized{AttachID: a.id, Rows: rows, Cols: cols}, nil)
+	}
+}
+
+// resetSize gives the session the size back that it was started with, unless someone attached
+// meanwhile.
+func (w *Worker) resetSize(ctx context.Context, s *session) {
+	now := s.size()
+	alone := len(w.attachesWhere(func(a *attach) bool { return a.s == s })) == 0
+	if alone && now != (paneSize{tmux.DefaultCols, tmux.DefaultRows}) {
+		w.resizeSession(ctx, s, tmux.DefaultCols, tmux.DefaultRows)
+	}
+}
+
+// restoreSize takes back the size that someone attached to an earlier worker had asked for.
+func (s *session) restoreSize(found tmux.Session) {
+	s.mu.Lock()
+	s.sized = paneSize{found.Cols, found.Rows}
+	s.mu.Unlock()
+	s.sizing.do(func() { s.w.resetSize(s.w.ctx, s) })
+}

@@ -1,0 +1,270 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"svc"
+	"svc/rundir"
+)
+
+// How the spool is looked at and how hard delivery is tried.
+const (
+	spoolPoll    = time.Second     // besides the notification: a wake-up is never the truth
+	hookGrace    = 2 * time.Second // a hook delivers its own signal; the worker is the second
+	couriers     = 8               // runs whose signals are delivered at the same time
+	replayTries  = 3               // an orchestrator that answers with errors delays heartbeats no longer
+	retryFirst   = time.Second
+	retryMost    = 30 * time.Second
+	replayPause  = 500 * time.Millisecond
+	seenForgotAt = 10_000
+)
+
+// spooler is the only way out for signals. Wrappers, hooks and the worker put
+// them on disk; the spooler delivers them to the signal endpoint, those of a
+// run in order, runs independent of each other.
+//
+// A signal may travel as a frame of the uplink or through the signal endpoint:
+// same contract, same ingest guard. The spooler uses the endpoint alone, because
+// a frame has no answer. A signal that was written to a socket may be lost with
+// it, while a 200 says that the orchestrator has it for good, and only then the
+// file may go.
+type spooler struct {
+	w    *Worker
+	kick chan struct{}
+	slot chan struct{} // one token for each courier that posts
+
+	mu   sync.Mutex // guards the fields below
+	busy map[string]bool
+	idle chan struct{} // closed and replaced when a courier is through
+	// retry has the runs whose last delivery failed.
+	retry map[string]retry
+	seen  map[string]time.Time // since when a file is known, by path
+	// broken counts the deliveries that got no answer since the last replay.
+	broken   int
+	lastFail error
+}
+
+type retry struct {
+	at    time.Time
+	pause time.Duration
+}
+
+func newSpooler(w *Worker) *spooler {
+	return &spooler{
+		w: w, kick: make(chan struct{}, 1), slot: make(chan struct{}, couriers),
+		busy: map[string]bool{}, idle: make(chan struct{}), retry: map[string]retry{}, seen: map[string]time.Time{},
+	}
+}
+
+// stir makes the spooler look now.
+func (p *spooler) stir() {
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run delivers what comes until ctx ends.
+func (p *spooler) run(ctx context.Context) {
+	changes := p.watch(ctx)
+	tick := time.NewTicker(spoolPoll)
+	defer tick.Stop()
+	for {
+		p.pass(ctx, false)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-p.kick:
+		case <-changes:
+		}
+	}
+}
+
+// watch tells of new files. Without a watcher the poll does.
+func (p *spooler) watch(ctx context.Context) <-chan struct{} {
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		err = watcher.Add(p.w.dir.SpoolPath())
+	}
+	if err != nil {
+		p.w.log.Warn("the spool is polled: it cannot be watched", "error", err)
+		if watcher != nil {
+			_ = watcher.Close()
+		}
+		return nil
+	}
+	changes := make(chan struct{}, 1)
+	p.w.tasks.Go(func() {
+		defer func() { _ = watcher.Close() }()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case _, open := <-watcher.Events:
+				if !open {
+					return
+				}
+				select {
+				case changes <- struct{}{}:
+				default:
+				}
+			case <-watcher.Errors: // the poll finds what was missed
+			}
+		}
+	})
+	return changes
+}
+
+// replay delivers all that waits, whatever was tried before, and returns when
+// it is out. An orchestrator that cannot be reached is an error; one that
+// answers with errors is asked a few times, then the entries stay for later: a
+// signal that it cannot digest must not keep the host offline.
+func (p *spooler) replay(ctx context.Context) error {
+	for try := range replayTries {
+		p.mu.Lock()
+		clear(p.retry)
+		p.broken = 0
+		p.mu.Unlock()
+		left, err := p.settle(ctx)
+		if err != nil || left == 0 {
+			return err
+		}
+		if try == replayTries-1 {
+			p.w.log.Warn("signals stay in the spool: the orchestrator answers with errors", "signals", left)
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(replayPause):
+		}
+	}
+	return nil
+}
+
+// settle gives everything to couriers and waits until none is on the way.
+func (p *spooler) settle(ctx context.Context) (left int, err error) {
+	for {
+		waiting := p.pass(ctx, true)
+		p.mu.Lock()
+		onTheWay, idle, broken, fail, failed := len(p.busy), p.idle, p.broken, p.lastFail, len(p.retry)
+		p.mu.Unlock()
+		switch {
+		case broken > 0:
+			return waiting, fail
+		case onTheWay == 0 && (waiting == 0 || failed > 0):
+			return waiting, nil
+		case onTheWay == 0 && ctx.Err() == nil:
+			continue // they were through before we looked
+		}
+		select {
+		case <-ctx.Done():
+			return waiting, ctx.Err()
+		case <-idle:
+		case <-time.After(spoolPoll):
+		}
+	}
+}
+
+// pass looks at the spool once and sends a courier for each run that has none
+// and may be tried. It answers how many signals wait.
+func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
+	entries, bad, err := p.w.dir.Pending()
+	if err != nil {
+		p.w.log.Error("the spool cannot be read", "error", err)
+		return 0
+	}
+	for _, path := range bad {
+		p.w.log.Error("a damaged signal was set aside", "path", path)
+	}
+	now := time.Now()
+	for start := 0; start < len(entries); {
+		end := start
+		for end < len(entries) && entries[end].RunID() == entries[start].RunID() {
+			end++
+		}
+		p.send(ctx, p.due(entries[start:end], now, eager))
+		start = end
+	}
+	return len(entries)
+}
+
+// due cuts a run's signals at the first that its hook may still be delivering.
+func (p *spooler) due(entries []rundir.Entry, now time.Time, eager bool) []rundir.Entry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if again, failed := p.retry[entries[0].RunID()]; failed && now.Before(again.at) {
+		return nil
+	}
+	if len(p.seen) > seenForgotAt {
+		clear(p.seen)
+	}
+	for i, e := range entries {
+		since, known := p.seen[e.Path]
+		if !known {
+			since = now
+			p.seen[e.Path] = now
+		}
+		if !eager && e.Frame.Source == svc.FromHook && now.Sub(since) < hookGrace {
+			return entries[:i]
+		}
+	}
+	return entries
+}
+
+// send starts a courier unless the run has one.
+func (p *spooler) send(ctx context.Context, entries []rundir.Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	run := entries[0].RunID()
+	p.mu.Lock()
+	if p.busy[run] || ctx.Err() != nil {
+		p.mu.Unlock()
+		return
+	}
+	p.busy[run] = true
+	p.mu.Unlock()
+	p.w.tasks.Go(func() {
+		err := p.deliver(ctx, entries)
+		p.settled(run, err)
+		if err != nil && ctx.Err() == nil {
+			p.w.log.Log(ctx, slog.LevelWarn, "signals wait in the spool", "run_id", run, "error", err)
+		}
+	})
+}
+
+// settled notes how a courier fared.
+func (p *spooler) settled(run string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.busy, run)
+	close(p.idle)
+	p.idle = make(chan struct{})
+	if err == nil {
+		delete(p.retry, run)
+		p.stir()
+		return
+	}
+	pause := min(max(p.retry[run].pause*2, retryFirst), retryMost)
+	p.retry[run] = retry{at: time.Now().Add(pause), pause: pause}
+	var answered *refused
+	if !errors.As(err, &answered) {
+		p.broken++
+		p.lastFail = err
+	}
+}
+
+// forget drops what is known of a file that is gone.
+func (p *spooler) forget(path string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.seen, path)
+}

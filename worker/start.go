@@ -1,0 +1,181 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"svc"
+	"svc/provider"
+	"svc/rundir"
+	"svc/tmux"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// start makes the session. An error means that nothing runs, and is for a person: it names what was
+// missing and where.
+func (s *session) start(ctx context.Context) error {
+	launch, err := s.prepare()
+	if err != nil {
+		return s.spawnError(err)
+	}
+	logFile := s.w.dir.LogPath(s.a.RunID)
+	s.rec.LogBase = fileSize(logFile)
+	s.rec.State = rundir.StateSpawning
+	s.rec.Session = &rundir.Session{Socket: s.socket()}
+	// On disk before it is done: a worker that finds this record knows that a session may exist.
+	err = errors.Join(s.a.WriteLaunch(launch), s.a.WriteDispatch(s.rec))
+	if err != nil {
+		return s.spawnError(err)
+	}
+	server := s.tmux(s.socket())
+	made, err := server.Start(ctx, tmux.Spec{
+		Name:    svc.SessionName(s.a.RunID),
+		Argv:    append(append([]string{}, s.w.opts.WrapperArgv...), s.a.LaunchPath()),
+		Dir:     launch.Cwd,
+		LogFile: logFile,
+		Sink:    s.sinkArgv(logFile),
+	})
+	if err != nil {
+		_ = os.Remove(s.a.LaunchPath()) // it holds secrets and starts nothing any more
+		if errors.Is(err, tmux.ErrNotInstalled) {
+			return s.spawnError(fmt.Errorf("%w; install tmux 3.2 or newer", err))
+		}
+		return s.spawnError(err)
+	}
+	s.makeRelay()
+	s.found(made, s.socket())
+	return nil
+}
+
+// found records a live session and makes it known.
+func (s *session) found(made tmux.Session, socket string) {
+	s.rec.State = rundir.StateRunning
+	s.rec.Session = &rundir.Session{
+		Socket: socket, Server: rundir.Process(made.Server), PaneID: made.Pane, Pane: rundir.Process(made.Process),
+	}
+	s.save()
+	s.setPlace(place{
+		server: s.tmux(socket), host: made.Server, pane: made.Pane, process: made.Process, live: true,
+	})
+	s.log.Info("session runs", "session_name", made.Name, "socket", socket, "pid", made.Process.PID)
+}
+
+// save writes the attempt's record. On a full disk the run goes on with the older one, which a later
+// worker can still find the session by.
+func (s *session) save() {
+	if err := s.a.WriteDispatch(s.rec); err != nil {
+		s.log.Error("the attempt's record is not up to date", "error", err)
+	}
+}
+
+// spawnError names the provider and the host.
+func (s *session) spawnError(err error) error {
+	return fmt.Errorf("%s was not started on host %s: %w; `svc provider doctor %s` on that host tells more",
+		s.rec.Run.Provider, s.w.opts.Config.Worker.HostName, err, s.rec.Run.Provider)
+}
+
+// prepare writes the prompt and the hook config and describes what the wrapper shall run.
+func (s *session) prepare() (rundir.Launch, error) {
+	run := s.rec.Run
+	entry, err := s.w.registry.Current().Entry(run.Provider)
+	if err != nil {
+		return rundir.Launch{}, err
+	}
+	cwd, err := s.cwd()
+	if err != nil {
+		return rundir.Launch{}, err
+	}
+	launch := rundir.Launch{
+		RunID: run.RunID, TaskID: run.TaskID, Attempt: run.Attempt, Provider: run.Provider, Cwd: cwd,
+		APIURL: s.w.server(), SignalToken: run.SignalToken, DataDir: s.w.opts.Config.DataDir,
+	}
+	if run.Prompt != "" {
+		if err := s.a.WritePrompt(run.Prompt); err != nil {
+			return launch, err
+		}
+		launch.PromptFile = s.a.PromptPath()
+	}
+	hooks, err := entry.RenderHooks(s.a.HooksPath(), launch.APIURL, run.RunID)
+	if err != nil {
+		return launch, err
+	}
+	if hooks != "" {
+		launch.HooksDir = s.a.HooksPath()
+	}
+	gateway := provider.ResolveGateway(s.w.opts.Config.Gateway, s.w.variable)
+	launch.Env = entry.Environ(provider.Session{
+		Base: s.w.opts.Environ, Run: run.Env, Gateway: gateway, HooksConfig: hooks,
+		Vars: s.variables(launch), SelfDir: filepath.Dir(s.w.opts.WrapperArgv[0]),
+	})
+	bin, err := entry.Find(lookup(launch.Env, "PATH"))
+	if err != nil {
+		return launch, err
+	}
+	launch.Argv = append([]string{bin}, entry.Argv(provider.Values{
+		Args: run.Args, Prompt: run.Prompt, APIKey: gateway.APIKey, Model: run.Model, HooksConfig: hooks,
+	})...)
+	return launch, nil
+}
+
+// variables is what a session knows about itself.
+func (s *session) variables(l rundir.Launch) map[string]string {
+	vars := map[string]string{
+		"SVC_API_URL": l.APIURL, "SVC_RUN_ID": l.RunID, "SVC_TASK_ID": l.TaskID, "SVC_ATTEMPT": itoa(l.Attempt),
+		"SVC_DATA_DIR": l.DataDir,
+	}
+	if l.SignalToken != "" {
+		vars["SVC_SIGNAL_TOKEN"] = l.SignalToken
+	}
+	if l.PromptFile != "" {
+		vars["SVC_PROMPT_FILE"] = l.PromptFile
+	}
+	return vars
+}
+
+// variable looks into the environment of the sessions.
+func (w *Worker) variable(name string) (string, bool) {
+	value := lookup(w.opts.Environ, name)
+	return value, value != ""
+}
+
+// cwd is the run's working directory, else the worker's, else the home.
+func (s *session) cwd() (string, error) {
+	for _, dir := range []string{s.rec.Run.Cwd, s.w.opts.Config.Worker.Cwd} {
+		if dir == "" {
+			continue
+		}
+		if !filepath.IsAbs(dir) {
+			return "", fmt.Errorf("the working directory %q is not an absolute path", dir)
+		}
+		if !isDir(dir) {
+			return "", fmt.Errorf("the working directory %s does not exist", dir)
+		}
+		return dir, nil
+	}
+	if home := lookup(s.w.opts.Environ, "HOME"); isDir(home) {
+		return home, nil
+	}
+	return "", errors.New("there is no working directory: the run names none, [worker] cwd is not set and HOME does not exist")
+}
+
+func (s *session) sinkArgv(logFile string) []string {
+	if len(s.w.opts.SinkArgv) == 0 {
+		return nil
+	}
+	limit := strconv.FormatInt(s.w.opts.Config.Worker.MaxLogBytes, 10)
+	return append(append([]string{}, s.w.opts.SinkArgv...), "--max", limit, logFile)
+}
+
+// fileSize is 0 for a file that is not there yet.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,89 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"svc"
+	"svc/tmux"
+)
+
+// watch waits until the session's wrapper has ended, and leads the stop ladder when it is asked to.
+// The wrapper's process is the session: the kernel tells of its end at once, and a tmux that cannot
+// be asked is unknown, never dead. False means that ctx ended first.
+func (s *session) watch(ctx context.Context) (ended bool) {
+	p := s.where()
+	waiting, cancel := context.WithCancel(ctx)
+	died := make(chan struct{})
+	s.parts.Go(func() {
+		if p.process.Wait(waiting) == nil {
+			close(died)
+		}
+	})
+	defer cancel()
+	look := time.NewTicker(s.w.opts.Liveness)
+	defer look.Stop()
+	stop := s.stop
+	var climb ladder
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-died:
+			return true
+		case <-look.C:
+			s.checkTerminal(ctx)
+		case <-stop:
+			stop = nil
+			climb = s.beginLadder(ctx)
+		case <-climb.due():
+			climb = climb.next(ctx, s)
+		}
+	}
+}
+
+// checkTerminal looks after the terminal of a session whose wrapper lives.
+func (s *session) checkTerminal(ctx context.Context) {
+	p := s.where()
+	found, err := p.server.Inspect(ctx, p.host)
+	switch {
+	case err == nil && (found.Server != p.host || found.Process.PID != p.process.PID):
+		s.log.Warn("another tmux server has the session's socket", "socket", p.server.Socket)
+	case err == nil && !found.Piped && !found.Dead:
+		s.log.Warn("the log has stopped: its writer is gone, the run goes on")
+	case errors.Is(err, tmux.ErrSocketLost):
+		s.log.Warn("the session's socket was deleted; it is made anew")
+		if err := p.server.RestoreSocket(ctx, p.host); err != nil {
+			s.log.Warn("the session's socket stays away", "error", err)
+		}
+	case errors.Is(err, tmux.ErrNoServer):
+		// The wrapper hangs up its provider by itself; this is for one that cannot.
+		s.order("its terminal is gone", false)
+	case err != nil && ctx.Err() == nil:
+		s.log.Warn("the session cannot be asked; its state is unknown", "error", err)
+	}
+}
+
+// beginLadder remembers on disk that the session shall end, so that another worker goes on with it,
+// and takes the first step that is due.
+func (s *session) beginLadder(ctx context.Context) ladder {
+	s.mu.Lock()
+	reason := s.stopReason
+	s.mu.Unlock()
+	now := svc.TimeOf(s.w.opts.Now())
+	passed := time.Duration(0)
+	if s.rec.StopReason == "" {
+		s.rec.StopReason, s.rec.StopAt = reason, now
+		s.save()
+	} else {
+		passed = max(now.Sub(s.rec.StopAt), 0)
+	}
+	s.log.Info("session is asked to end", "reason", s.rec.StopReason)
+	grace := s.w.opts.Config.Worker.StopGrace
+	first := stepInterrupt
+	if passed >= grace[0] {
+		first = stepTerminate
+	}
+	return ladder{step: first}.next(ctx, s)
+}
