@@ -1,0 +1,178 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
+
+	"svc"
+	"svc/api"
+)
+
+// statuses is the one table from codes to HTTP statuses.
+var statuses = map[svc.Code]int{
+	svc.CodeValidation:        http.StatusBadRequest,
+	svc.CodeInvalidTaskKind:   http.StatusBadRequest,
+	svc.CodeUnknownProvider:   http.StatusBadRequest,
+	svc.CodeInvalidKeys:       http.StatusBadRequest,
+	svc.CodeMissingAttempt:    http.StatusBadRequest,
+	svc.CodeUnauthorized:      http.StatusUnauthorized,
+	svc.CodeForbiddenOrigin:   http.StatusForbidden,
+	svc.CodeNotFound:          http.StatusNotFound,
+	svc.CodeNoSnapshot:        http.StatusNotFound,
+	svc.CodeHostNotFound:      http.StatusNotFound,
+	svc.CodeMethodNotAllowed:  http.StatusMethodNotAllowed,
+	svc.CodeConflict:          http.StatusConflict,
+	svc.CodeProjectArchived:   http.StatusConflict,
+	svc.CodeHasChildren:       http.StatusConflict,
+	svc.CodeActiveRuns:        http.StatusConflict,
+	svc.CodeRunNotActive:      http.StatusConflict,
+	svc.CodeRunNotRunning:     http.StatusConflict,
+	svc.CodeLeaseHeld:         http.StatusConflict,
+	svc.CodeInvalidAttempt:    http.StatusConflict,
+	svc.CodeIdempotency:       http.StatusConflict,
+	svc.CodePrecondition:      http.StatusPreconditionFailed,
+	svc.CodeTooLarge:          http.StatusRequestEntityTooLarge,
+	svc.CodeUnsupportedMedia:  http.StatusUnsupportedMediaType,
+	svc.CodeInternal:          http.StatusInternalServerError,
+	svc.CodeUnavailable:       http.StatusServiceUnavailable,
+	svc.CodeHostNotConnected:  http.StatusServiceUnavailable,
+	svc.CodeCapabilityMissing: http.StatusServiceUnavailable,
+}
+
+// errorAnswer is the body of every answer that is not a success.
+type errorAnswer struct {
+	Problem api.ErrorBody `json:"error"`
+	status  int
+}
+
+// Error is the message.
+func (e *errorAnswer) Error() string { return e.Problem.Message }
+
+// GetStatus is the HTTP status, as huma asks for it.
+func (e *errorAnswer) GetStatus() int { return e.status }
+
+// answerOf is what the caller gets to see of an error. Anything that is not an
+// svc.Error is internal: its text goes to the log and never out.
+func answerOf(ctx context.Context, err error) *errorAnswer {
+	var known *svc.Error
+	switch {
+	case errors.As(err, &known):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		known = svc.Errorf(svc.CodeUnavailable, "the request was given up before it was done; try again")
+	default:
+		known = svc.Errorf(svc.CodeInternal, "something went wrong inside; the log has it under the request id")
+	}
+	status, ok := statuses[known.Code]
+	if !ok {
+		status = http.StatusInternalServerError
+	}
+	if status >= 500 {
+		noteError(ctx, err)
+	}
+	return &errorAnswer{status: status, Problem: api.ErrorBody{Code: known.Code, Message: known.Message, Details: known.Details}}
+}
+
+// writeError answers with an error outside of huma.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	a := answerOf(r.Context(), err)
+	body, encodeErr := json.Marshal(a)
+	if encodeErr != nil { // details that do not encode are our own mistake
+		noteError(r.Context(), fmt.Errorf("encode the details of %s: %w", a.Problem.Code, encodeErr))
+		a.Problem.Details = nil
+		body, _ = json.Marshal(a)
+	}
+	if a.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="svc"`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(a.status)
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// writeJSON answers outside of huma.
+func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		writeError(w, r, fmt.Errorf("encode the answer: %w", err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// ownErrors makes huma answer with our envelope. huma keeps these in package
+// variables, so they are set once for the process.
+var ownErrors = sync.OnceFunc(func() {
+	huma.ValidateStrictCasing = true
+	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
+		return answerOf(context.Background(), fromHuma(status, msg, errs))
+	}
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, msg string, errs ...error) huma.StatusError {
+		return answerOf(ctx.Context(), fromHuma(status, msg, errs))
+	}
+})
+
+// fromHuma turns what huma has to say into an error of ours: either what a
+// handler returned, or the list of what its validation found.
+func fromHuma(status int, msg string, errs []error) error {
+	var bad svc.Problems
+	for _, err := range errs {
+		var d huma.ErrorDetailer
+		if !errors.As(err, &d) {
+			return err
+		}
+		field, text := problemOf(d.ErrorDetail())
+		bad.Add(field, "%s", text)
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	if status >= 500 {
+		return errors.New(msg)
+	}
+	return svc.Invalid("body", "%s", msg)
+}
+
+// mismatchMark separates field and text of a mismatch: huma passes on only the
+// message of what a decoder returns.
+const mismatchMark = "\x00"
+
+// decodeBody is json.Unmarshal whose error names the field. The schema finds
+// most wrong types before; 1.0 for an integer is one that it does not.
+func decodeBody(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return errors.New(wrong.Field + mismatchMark + "expected " + wrong.Type.String())
+	}
+	return err
+}
+
+// problemOf names a field as its JSON path and says what is wrong with it.
+func problemOf(d *huma.ErrorDetail) (field, text string) {
+	if field, text, ok := strings.Cut(d.Message, mismatchMark); ok {
+		return field, text
+	}
+	where, rest, _ := strings.Cut(d.Location, ".")
+	field = rest
+	var missing string
+	if n, _ := fmt.Sscanf(d.Message, validation.MsgExpectedRequiredProperty, &missing); n == 1 {
+		return strings.TrimPrefix(field+"."+missing, "."), "is required"
+	}
+	if field == "" {
+		field = max(where, "body")
+	}
+	if d.Message == validation.MsgUnexpectedProperty {
+		return field, "is not a known field"
+	}
+	return field, d.Message
+}

@@ -1,0 +1,150 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"svc/api"
+)
+
+// exchange is one request and what is noted about its answer. It travels in
+// the request's context.
+type exchange struct {
+	http.ResponseWriter
+	id      string
+	route   string // the pattern that fitted; empty: none
+	lasting bool   // a stream or socket: its duration says nothing
+	status  int    // 0 until the header is written
+	bytes   int64
+	err     error // why it failed inside, for the log
+}
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// noteError keeps an internal error for the request's line in the log.
+func noteError(ctx context.Context, err error) {
+	if x := exchangeOf(ctx); x != nil && x.err == nil {
+		x.err = err
+	}
+}
+
+// WriteHeader notes the status.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		x.status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	n, err := x.ResponseWriter.Write(b)
+	x.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// exchange gives every request its id, its headers, its line in the log and its
+// place in the metrics, and turns a panic into a 500.
+func (s *Server) exchange(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		x := &exchange{ResponseWriter: w, id: requestID(r)}
+		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+		secure(w.Header(), r.URL.Path)
+		w.Header().Set(api.HeaderRequestID, x.id)
+		defer func() {
+			p := recover()
+			if p != nil && !isAbort(p) {
+				noteError(r.Context(), fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+				if x.status == 0 {
+					writeError(x, r, x.err)
+				}
+			}
+			s.finish(r, x, time.Since(begin))
+			if p != nil && (isAbort(p) || x.bytes > 0) {
+				panic(http.ErrAbortHandler) // the answer is cut short; the client must notice
+			}
+		}()
+		next.ServeHTTP(x, r)
+	})
+}
+
+func isAbort(p any) bool {
+	err, ok := p.(error)
+	return ok && errors.Is(err, http.ErrAbortHandler)
+}
+
+// finish writes the request's line. It holds the path alone: a query may hold a
+// token.
+func (s *Server) finish(r *http.Request, x *exchange, took time.Duration) {
+	s.metrics.request(r.Method, x, took)
+	level := slog.LevelInfo
+	switch {
+	case x.err != nil || x.status >= 500:
+		level = slog.LevelError
+	case x.route == "GET /healthz", x.route == "GET /readyz":
+		level = slog.LevelDebug
+	}
+	if !s.log.Enabled(r.Context(), level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", x.status),
+		slog.Int64("bytes", x.bytes), slog.Duration("took", took.Round(time.Microsecond)), slog.String("request_id", x.id),
+	}
+	if x.err != nil {
+		attrs = append(attrs, slog.String("error", x.err.Error()))
+	}
+	s.log.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
+}
+
+const maxRequestID = 64
+
+// requestID is the caller's id when it is harmless in a log, else a fresh one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get(api.HeaderRequestID)
+	if id != "" && len(id) <= maxRequestID && strings.IndexFunc(id, notInID) < 0 {
+		return id
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
+	return hex.EncodeToString(b[:])
+}
+
+func notInID(c rune) bool {
+	return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_' && c != '.'
+}
+
+// What an answer may make a browser do. The page overrides the policy with its
+// own.
+const apiPolicy = "default-src 'none'; frame-ancestors 'none'"
+
+// secure sets the headers that every answer carries.
+func secure(h http.Header, path string) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Content-Security-Policy", apiPolicy)
+	if strings.HasPrefix(path, "/api/") || path == "/metrics" || path == "/healthz" || path == "/readyz" {
+		h.Set("Cache-Control", "no-store")
+	}
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc"
+	"svc/api"
+)
+
+// HostPath names a host in a path.
+type HostPath struct {
+	ID string `path:"id" doc:"Id or name"`
+}
+
+func host(h svc.Host, err error) (*record[svc.Host], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &record[svc.Host]{Tagged: etag(h.Version), Body: h}, nil
+}
+
+// hostID is the id of a host that the path names by id or by name.
+func (s *Server) hostID(ctx context.Context, idOrName string) (string, error) {
+	if svc.IsID(idOrName) {
+		return idOrName, nil
+	}
+	h, err := s.Engine.Host(ctx, idOrName)
+	return h.ID, err
+}
+
+func (s *Server) hostVersion(id string) func(context.Context) (int64, error) {
+	return func(ctx context.Context) (int64, error) {
+		h, err := s.Engine.Host(ctx, id)
+		return h.Version, err
+	}
+}
+
+func (s *Server) hostRoutes() {
+	tags := []string{"Hosts"}
+	register(s, huma.Operation{
+		OperationID: "list-hosts", Method: http.MethodGet, Path: "/hosts", Tags: tags,
+		Summary: "List hosts, by name",
+	}, func(ctx context.Context, in *struct{ Paging }) (*list[svc.Host], error) {
+		return listed(s.Engine.Hosts(ctx, in.page()))
+	})
+
+	register(s, huma.Operation{
+		OperationID: "create-host", Method: http.MethodPost, Path: "/hosts", Tags: tags,
+		Summary: "Provision a host", DefaultStatus: http.StatusCreated,
+	}, func(ctx context.Context, in *struct {
+		Retryable
+		Body api.CreateHost
+	}) (*made[svc.Host], error) {
+		n, err := in.Body.New()
+		if err != nil {
+			return nil, err
+		}
+		h, err := s.Engine.CreateHost(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		return &made[svc.Host]{etag(h.Version), api.Prefix + "/hosts/" + h.ID, h}, nil
+	})
+
+	register(s, huma.Operation{
+		OperationID: "get-host", Method: http.MethodGet, Path: "/hosts/{id}", Tags: tags,
+		Summary: "Read a host",
+	}, func(ctx context.Context, in *HostPath) (*record[svc.Host], error) {
+		return host(s.Engine.Host(ctx, in.ID))
+	})
+
+	register(s, huma.Operation{
+		OperationID: "update-host", Method: http.MethodPatch, Path: "/hosts/{id}", Tags: tags,
+		Summary: "Change a host; absent fields stay",
+	}, func(ctx context.Context, in *struct {
+		HostPath
+		Matching
+		Body api.PatchHost
+	}) (*record[svc.Host], error) {
+		patch, err := in.Body.Patch()
+		if err != nil {
+			return nil, err
+		}
+		id, match, err := s.hostMatch(ctx, in.ID, in.Matching)
+		if err != nil {
+			return nil, err
+		}
+		return host(s.Engine.UpdateHost(ctx, id, patch, match))
+	})
+
+	register(s, huma.Operation{
+		OperationID: "delete-host", Method: http.MethodDelete, Path: "/hosts/{id}", Tags: tags,
+		Summary: "Delete a host that has no active runs", DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *struct {
+		HostPath
+		Matching
+	}) (*struct{}, error) {
+		id, match, err := s.hostMatch(ctx, in.ID, in.Matching)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.Engine.DeleteHost(ctx, id, match)
+	})
+	s.hostActions(tags)
+}
+
+// hostMatch is the id of a host and the version that a change of it expects.
+func (s *Server) hostMatch(ctx context.Context, idOrName string, in Matching) (string, *int64, error) {
+	id, err := s.hostID(ctx, idOrName)
+	if err != nil {
+		return "", nil, err
+	}
+	match, err := in.match(ctx, s.hostVersion(id))
+	return id, match, err
+}
+
+// hostInput is a request that names a host and nothing else.
+type hostInput struct {
+	HostPath
+	Retryable
+}
+
+func (s *Server) hostActions(tags []string) {
+	for _, action := range []struct {
+		name, summary string
+		do            func(context.Context, string) (svc.Host, error)
+	}{
+		{"enable", "Give a host new runs again", s.Engine.EnableHost},
+		{"disable", "Give a host no new runs; what runs on it goes on", s.Engine.DisableHost},
+		{"clear-suspect", "Accept the new identity of a suspect host", s.Engine.ClearSuspect},
+	} {
+		register(s, huma.Operation{
+			OperationID: action.name + "-host", Method: http.MethodPost, Path: "/hosts/{id}/" + action.name, Tags: tags,
+			Summary: action.summary,
+		}, func(ctx context.Context, in *hostInput) (*record[svc.Host], error) {
+			id, err := s.hostID(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			return host(action.do(ctx, id))
+		})
+	}
+
+	register(s, huma.Operation{
+		OperationID: "host-token", Method: http.MethodPost, Path: "/hosts/{id}/token", Tags: tags,
+		Summary:     "Get the token that lets a worker join as this host alone",
+		Description: "The token is derived, so every call gives the same one.",
+	}, func(ctx context.Context, in *hostInput) (*struct{ Body api.Token }, error) {
+		id, err := s.hostID(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		token, err := s.Engine.HostToken(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return &struct{ Body api.Token }{api.Token{Token: token}}, nil
+	})
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// lifecycle announces that an operation goes away. It is declared with the
+// operation, under the key lifecycleKey of its metadata.
+type lifecycle struct {
+	Deprecated time.Time // when it was deprecated; zero: it is not
+	Sunset     time.Time // when it stops answering; zero: not decided
+	Link       string    // where to read what to use instead; empty: nowhere
+}
+
+const lifecycleKey = "lifecycle"
+
+// going marks an operation as one that goes away.
+func going(op huma.Operation, l lifecycle) huma.Operation {
+	if op.Metadata == nil {
+		op.Metadata = map[string]any{}
+	}
+	op.Metadata[lifecycleKey] = l
+	op.Deprecated = true
+	return op
+}
+
+// announce sets the headers of RFC 9745 and RFC 8594.
+func announce(op *huma.Operation, h http.Header) {
+	l, ok := op.Metadata[lifecycleKey].(lifecycle)
+	if !ok {
+		return
+	}
+	if !l.Deprecated.IsZero() {
+		h.Set("Deprecation", "@"+strconv.FormatInt(l.Deprecated.Unix(), 10))
+	}
+	if !l.Sunset.IsZero() {
+		h.Set("Sunset", l.Sunset.UTC().Format(http.TimeFormat))
+	}
+	if l.Link != "" {
+		h.Add("Link", "<"+l.Link+`>; rel="deprecation"`)
+	}
+}

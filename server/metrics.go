@@ -1,0 +1,67 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// metrics is what the server tells about itself.
+type metrics struct {
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	streams   prometheus.Gauge
+}
+
+func newMetrics(r *prometheus.Registry) (*metrics, error) {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "svc_http_requests_total", Help: "Answered requests.",
+		}, []string{"route", "method", "code"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "svc_http_request_duration_seconds", Help: "How long requests took, streams and sockets aside.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"route", "method"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "svc_event_streams", Help: "Clients that follow the event stream.",
+		}),
+	}
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.streams} {
+		if err := r.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	process := []prometheus.Collector{
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	}
+	for _, c := range process { // the registry's owner may have added these
+		var already prometheus.AlreadyRegisteredError
+		if err := r.Register(c); err != nil && !errors.As(err, &already) {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// request counts an answered request. Labels come from our own routes and the
+// known methods alone, so that a caller cannot make new ones.
+func (m *metrics) request(method string, x *exchange, took time.Duration) {
+	route := x.route
+	if route == "" {
+		route = "none"
+	}
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodOptions:
+	default:
+		method = "other"
+	}
+	m.requests.WithLabelValues(route, method, strconv.Itoa(x.status)).Inc()
+	if !x.lasting {
+		m.durations.WithLabelValues(route, method).Observe(took.Seconds())
+	}
+}

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/api"
+)
+
+// liveRoutes mounts what Live serves. These answers stream or are no JSON, so
+// huma only describes them.
+func (s *Server) liveRoutes() {
+	tags := []string{"Runs"}
+	id := &huma.Param{Name: "id", In: "path", Required: true, Description: "Id of the run", Schema: &huma.Schema{Type: huma.TypeString}}
+	query := func(name, doc string, schema *huma.Schema) *huma.Param {
+		return &huma.Param{Name: name, In: "query", Description: doc, Schema: schema}
+	}
+	text := &huma.Schema{Type: huma.TypeString}
+	number := &huma.Schema{Type: huma.TypeInteger}
+
+	s.route(s.document(huma.Operation{
+		OperationID: "get-pane", Method: http.MethodGet, Path: "/runs/{id}/pane", Tags: tags,
+		Summary: "Read the latest screen of a run", Parameters: []*huma.Param{id},
+		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+			"application/json": {Schema: schemaOf[api.Pane](s)},
+		}}},
+	}), s.Live.Pane)
+
+	s.route(s.document(huma.Operation{
+		OperationID: "get-logs", Method: http.MethodGet, Path: "/runs/{id}/logs", Tags: tags,
+		Summary: "Stream the log of a run",
+		Parameters: []*huma.Param{
+			id,
+			query("follow", "Keep streaming until the session ends", &huma.Schema{Type: huma.TypeBoolean}),
+			query("tail", "The last lines only", number),
+			query("attempt", "One attempt only; absent: all, in order", number),
+			query("format", "raw: bytes as the terminal got them; text: without escape sequences", &huma.Schema{Type: huma.TypeString, Enum: []any{"raw", "text"}}),
+		},
+		Responses: map[string]*huma.Response{"200": {Description: "The log", Content: map[string]*huma.MediaType{
+			"text/plain; charset=utf-8": {Schema: text},
+		}}},
+	}), s.last(s.Live.Logs))
+
+	socket := func(name, path, summary, doc string, handler http.HandlerFunc) {
+		s.route(s.document(huma.Operation{
+			OperationID: name, Method: http.MethodGet, Path: path, Tags: tags, Summary: summary, Description: doc,
+			Parameters: []*huma.Param{id, query("token", "The user token, for browsers", text)},
+			Responses:  map[string]*huma.Response{"101": {Description: "The socket is open"}},
+		}), s.last(s.guardOrigin(handler)))
+	}
+	socket("watch-pane", "/runs/{id}/pane/ws", "Watch the screen of a run (WebSocket)",
+		"Frames `pane_snapshot` with seq, run_id, capture and timestamp: the whole screen, on every change.", s.Live.PaneWS)
+	socket("attach", "/runs/{id}/attach/ws", "Attach to the session of a run (WebSocket)",
+		"Down: lease_acquired, error, data, resize. Up: input, resize, release_lease. One client holds the lease; the others watch.", s.Live.AttachWS)
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc"
+	"svc/api"
+)
+
+// describe is the frame of the API's description. huma's own routes for
+// documents are off: ours carry the envelope and need no other server.
+func (s *Server) describe() huma.Config {
+	c := huma.DefaultConfig("svc", s.version())
+	c.CreateHooks = nil // no $schema links in answers
+	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: decodeBody}
+	c.Formats = map[string]huma.Format{"application/json": format, "json": format}
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
+	c.Info.Description = "Work orchestration: projects, work items and runs of AI command-line tools on many hosts. " +
+		"Errors are {\"error\": {code, message, details?}}. Lists are {\"items\": […], \"next_cursor\": … or null}."
+	c.Servers = []*huma.Server{{URL: api.Prefix}}
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "The user token"},
+	}
+	c.Security = []map[string][]string{{"token": {}}}
+	return c
+}
+
+func (s *Server) version() string {
+	if s.Version == "" {
+		return "unknown"
+	}
+	return s.Version
+}
+
+// document describes an operation that huma does not serve.
+func (s *Server) document(op huma.Operation) *huma.Operation {
+	op.Responses["default"] = &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{
+		"application/json": {Schema: schemaOf[errorAnswer](s)},
+	}}
+	s.api.OpenAPI().AddOperation(&op)
+	return &op
+}
+
+func schemaOf[T any](s *Server) *huma.Schema {
+	return s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+}
+
+// documentRoutes serves the description. It is open to everyone: a browser
+// cannot send a token when it opens a page, and the contract is no secret.
+func (s *Server) documentRoutes() {
+	complete(s.api.OpenAPI())
+	document, err := json.MarshalIndent(s.api.OpenAPI(), "", "  ")
+	if err != nil {
+		panic("server: the API's description does not encode: " + err.Error()) // a mistake in a route
+	}
+	s.mux.HandleFunc("GET "+api.Prefix+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(document)
+	})
+	page := renderReference(s.api.OpenAPI())
+	s.mux.HandleFunc("GET "+api.Prefix+"/docs", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", referencePolicy)
+		_, _ = w.Write(page)
+	})
+}
+
+// complete adds what huma cannot see in the types: that svc.Time is a
+// date-time, and that a nullable enum has null among its values.
+func complete(doc *huma.OpenAPI) {
+	registry := doc.Components.Schemas
+	for name, schema := range registry.Map() {
+		t := registry.TypeFromRef("#/components/schemas/" + name)
+		for _, f := range reflect.VisibleFields(t) {
+			field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			p := schema.Properties[field]
+			if p == nil {
+				continue
+			}
+			if f.Type == reflect.TypeFor[svc.Time]() || f.Type == reflect.TypeFor[*svc.Time]() {
+				p.Format = "date-time"
+			}
+			if f.Type == reflect.TypeFor[json.RawMessage]() {
+				p.Type = huma.TypeObject
+			}
+			if p.Nullable && len(p.Enum) > 0 {
+				p.Enum = append(p.Enum, nil)
+			}
+		}
+	}
+}

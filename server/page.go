@@ -1,0 +1,132 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+
+	"svc"
+)
+
+// pagePolicy is what the page may do. The terminal and the menus set styles of
+// their own, which is unreadable without 'unsafe-inline'; scripts come from
+// here alone.
+const pagePolicy = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"font-src 'self' data:; connect-src 'self'; worker-src 'self'; object-src 'none'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'"
+
+// asset is one file of the page, read once.
+type asset struct {
+	media   string
+	body    []byte
+	gzipped []byte // nil: not worth it
+	cache   string
+}
+
+// page serves the single-page app: its files, and index.html for every path
+// that a person navigates to.
+type page map[string]asset
+
+const index = "index.html"
+
+// newPage reads the files; nil gives a placeholder.
+func newPage(files fs.FS) (http.Handler, error) {
+	if files == nil {
+		return http.HandlerFunc(placeholder), nil
+	}
+	p := page{}
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		p[name], err = newAsset(name, body)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
+	}
+	if _, ok := p[index]; !ok {
+		return nil, fmt.Errorf("read the page: it has no %s", index)
+	}
+	return p, nil
+}
+
+func newAsset(name string, body []byte) (asset, error) {
+	a := asset{media: mime.TypeByExtension(path.Ext(name)), body: body, cache: "no-cache"}
+	if a.media == "" {
+		a.media = "application/octet-stream"
+	}
+	if strings.HasPrefix(name, "assets/") { // the build puts a hash into these names
+		a.cache = "public, max-age=31536000, immutable"
+	}
+	if strings.HasPrefix(a.media, "text/") || strings.Contains(a.media, "javascript") || strings.Contains(a.media, "json") || strings.Contains(a.media, "svg") {
+		var b bytes.Buffer
+		z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		if err != nil {
+			return a, err
+		}
+		if _, err := z.Write(body); err != nil {
+			return a, err
+		}
+		if err := z.Close(); err != nil {
+			return a, err
+		}
+		if b.Len() < len(body) {
+			a.gzipped = b.Bytes()
+		}
+	}
+	return a, nil
+}
+
+// ServeHTTP serves a file, or index.html to someone who navigates. A missing
+// file stays a 404: a page that gets HTML for a script breaks in odd ways.
+func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	a, ok := p[name]
+	if !ok {
+		if !navigates(r) || path.Ext(name) != "" {
+			writeError(w, r, svc.Errorf(svc.CodeNotFound, "nothing is at %.200s", r.URL.Path))
+			return
+		}
+		a = p[index]
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("Content-Type", a.media)
+	h.Set("Cache-Control", a.cache)
+	body := a.body
+	if a.gzipped != nil {
+		h.Add("Vary", "Accept-Encoding")
+		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			h.Set("Content-Encoding", "gzip")
+			body = a.gzipped
+		}
+	}
+	_, _ = w.Write(body)
+}
+
+// navigates says whether a person opens a page, as opposed to a page that loads
+// a part of itself.
+func navigates(r *http.Request) bool {
+	return r.URL.Path == "/" || strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// placeholder stands at / in a build without the page.
+func placeholder(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/" {
+		writeError(w, r, svc.Errorf(svc.CodeNotFound, "nothing is at %.200s", r.URL.Path))
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write([]byte("<!doctype html><html lang=\"en\"><title>svc</title><p>This build has no page. " +
+		"The API is at <a href=\"/api/v1/docs\">/api/v1</a>.</p></html>\n"))
+}

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"sort"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc"
+	"svc/api"
+)
+
+func (s *Server) providerRoutes() {
+	register(s, huma.Operation{
+		OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: []string{"Providers"},
+		Summary:     "List the providers and where each is available",
+		Description: "The orchestrator's catalog, then what only workers have. The list is one page.",
+	}, func(ctx context.Context, _ *struct{}) (*list[api.Provider], error) {
+		hosts, err := s.allHosts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return listed(svc.List[api.Provider]{Items: providers(s.Catalog(), hosts)}, nil)
+	})
+}
+
+// allHosts reads every page.
+func (s *Server) allHosts(ctx context.Context) ([]svc.Host, error) {
+	var all []svc.Host
+	page := svc.Page{Limit: svc.MaxLimit}
+	for {
+		l, err := s.Engine.Hosts(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l.Items...)
+		if l.NextCursor == nil {
+			return all, nil
+		}
+		page.Cursor = *l.NextCursor
+	}
+}
+
+// providers joins the catalog with what the workers reported.
+func providers(catalog []ProviderInfo, hosts []svc.Host) []api.Provider {
+	var out []api.Provider
+	place := map[string]int{}
+	add := func(facts ProviderInfo, known bool) {
+		if facts.CompletionSignals == nil {
+			facts.CompletionSignals = []string{}
+		}
+		place[facts.ID] = len(out)
+		out = append(out, api.Provider{ProviderFacts: facts, InCatalog: known, Hosts: map[string]api.ProviderOnHost{}})
+	}
+	for _, facts := range catalog {
+		add(facts, true)
+	}
+	for _, id := range onlyReported(place, hosts) {
+		add(ProviderInfo{ID: id, Name: id}, false)
+	}
+	for _, h := range hosts {
+		for id, r := range h.Providers {
+			out[place[id]].Hosts[h.ID] = api.ProviderOnHost{
+				HostName: h.Name, Available: r.Available, Version: r.Version, Reason: r.Reason,
+			}
+		}
+	}
+	return out
+}
+
+// onlyReported lists, in order, the ids that some worker has and the catalog
+// has not.
+func onlyReported(known map[string]int, hosts []svc.Host) []string {
+	seen := map[string]bool{}
+	for _, h := range hosts {
+		for id := range h.Providers {
+			if _, has := known[id]; !has {
+				seen[id] = true
+			}
+		}
+	}
+	ids := make([]string, 0, len(seen))
+	for id := range seen {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	return ids
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"net/url"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc"
+)
+
+// checkQuery refuses what no schema looks at: parameters that the operation
+// does not know, empty values, and one value given several times.
+func checkQuery(op *huma.Operation, u *url.URL) error {
+	if u.RawQuery == "" {
+		return nil
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return svc.Invalid("query", "is malformed")
+	}
+	var bad svc.Problems
+	for name, values := range query {
+		p := parameter(op, name)
+		switch {
+		case p == nil:
+			bad.Add(name, "is not a parameter of this request")
+		case len(values) > 1 && p.Schema.Type != huma.TypeArray:
+			bad.Add(name, "is given more than once")
+		case name == "cursor": // an empty one means the beginning
+		default:
+			for _, v := range values {
+				if v == "" {
+					bad.Add(name, "must not be empty")
+				}
+			}
+		}
+	}
+	return bad.Err()
+}
+
+func parameter(op *huma.Operation, name string) *huma.Param {
+	for _, p := range op.Parameters {
+		if p.In == "query" && p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// checkIDs wants the form of an id of each parameter that is given.
+func checkIDs(named ...string) error {
+	var bad svc.Problems
+	for i := 0; i < len(named); i += 2 {
+		if v := named[i+1]; v != "" && !svc.IsID(v) {
+			bad.Add(named[i], "is not an id")
+		}
+	}
+	return bad.Err()
+}
+
+// Paging is the part of a list request that all lists share. It is exported,
+// like the other parts of requests, because huma looks only into exported
+// fields.
+type Paging struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Records per page"`
+	Cursor string `query:"cursor" doc:"next_cursor of the page before; absent: the first page"`
+}
+
+func (p Paging) page() svc.Page { return svc.Page{Limit: p.Limit, Cursor: p.Cursor} }
+
+// manyOf turns a repeatable parameter into the noun's own type.
+func manyOf[T ~string](values []string) []T {
+	var out []T
+	for _, v := range values {
+		out = append(out, T(v))
+	}
+	return out
+}

@@ -1,0 +1,195 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"svc"
+	"svc/api"
+)
+
+// pagePattern fits every path that nothing else does.
+const pagePattern = "GET /{path...}"
+
+// routes makes every route of the server.
+func (s *Server) routes() {
+	ownErrors()
+	s.api = huma.NewAPI(s.describe(), adapter{s})
+	s.projectRoutes()
+	s.workItemRoutes()
+	s.runRoutes()
+	s.hostRoutes()
+	s.providerRoutes()
+	s.eventRoutes()
+	s.liveRoutes()
+	s.internalRoutes()
+	s.healthRoutes()
+	s.documentRoutes()
+	s.mux.Handle(pagePattern, s.page)
+}
+
+// serve is the way of a request through door and router. The router's own
+// refusals are plain text, so they are asked for first and put into the
+// envelope.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	inside, err := s.admit(r)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	r = inside
+	pattern, err := s.find(w, r)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	exchangeOf(r.Context()).route = pattern
+	s.mux.ServeHTTP(w, r)
+}
+
+// find is the pattern that fits a request.
+func (s *Server) find(w http.ResponseWriter, r *http.Request) (string, error) {
+	unknown := svc.Errorf(svc.CodeNotFound, "nothing is at %.200s", r.URL.Path)
+	if clean := path.Clean("/" + r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
+		return "", unknown // the router would redirect; nobody needs two spellings
+	}
+	handler, pattern := s.mux.Handler(r)
+	page := pattern == pagePattern
+	switch {
+	case page && under(r.URL.Path, "/api"):
+		// The page's pattern fits every path; the API's refusals must not look like it.
+		if allow := s.allowed(r); allow != "" {
+			w.Header().Set("Allow", allow)
+			return "", notAllowed(r, allow)
+		}
+		return "", unknown
+	case pattern != "":
+		return pattern, nil
+	}
+	probe := &refusalProbe{header: http.Header{}}
+	handler.ServeHTTP(probe, r)
+	if probe.status != http.StatusMethodNotAllowed {
+		return "", unknown
+	}
+	allow := s.allowed(r)
+	if allow == "" && under(r.URL.Path, "/api") {
+		return "", unknown
+	}
+	if allow == "" {
+		allow = probe.header.Get("Allow")
+	}
+	w.Header().Set("Allow", allow)
+	return "", notAllowed(r, allow)
+}
+
+func notAllowed(r *http.Request, allow string) error {
+	return svc.Errorf(svc.CodeMethodNotAllowed, "%.20s is not possible here; allowed: %s", r.Method, allow)
+}
+
+// allowed lists the methods that a path has, the page's aside; empty: the path
+// is unknown.
+func (s *Server) allowed(r *http.Request) string {
+	var methods []string
+	for _, m := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost} {
+		other := r.Clone(r.Context())
+		other.Method = m
+		if _, pattern := s.mux.Handler(other); pattern != "" && pattern != pagePattern {
+			methods = append(methods, m)
+		}
+	}
+	return strings.Join(methods, ", ")
+}
+
+// refusalProbe takes the router's answer without sending it.
+type refusalProbe struct {
+	header http.Header
+	status int
+}
+
+func (p *refusalProbe) Header() http.Header         { return p.header }
+func (p *refusalProbe) Write(b []byte) (int, error) { return len(b), nil }
+func (p *refusalProbe) WriteHeader(status int)      { p.status = status }
+
+// adapter lets huma register its operations with us.
+type adapter struct{ s *Server }
+
+// Handle registers an operation.
+func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
+	a.s.route(op, func(w http.ResponseWriter, r *http.Request) { next(humago.NewContext(op, r, w)) })
+}
+
+// ServeHTTP is part of the interface; huma itself does not call it.
+func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.s.mux.ServeHTTP(w, r) }
+
+// route registers a public operation with the checks that need no schema in
+// front of it.
+func (s *Server) route(op *huma.Operation, next http.HandlerFunc) {
+	s.mux.HandleFunc(op.Method+" "+api.Prefix+op.Path, func(w http.ResponseWriter, r *http.Request) {
+		announce(op, w.Header())
+		if err := checkQuery(op, r.URL); err != nil {
+			writeError(w, r, err)
+			return
+		}
+		if op.Method == http.MethodPost || op.Method == http.MethodPatch {
+			ctx, body, err := s.payload(op, w, r)
+			if err != nil {
+				writeError(w, r, err)
+				return
+			}
+			r = r.WithContext(ctx)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			r.Header.Set("Content-Type", "application/json") // in the one spelling that huma knows
+		}
+		next(w, r)
+	})
+}
+
+// payload reads a body and the key that makes a retry of it safe.
+func (s *Server) payload(op *huma.Operation, w http.ResponseWriter, r *http.Request) (context.Context, []byte, error) {
+	body, err := readBody(w, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if op.RequestBody == nil {
+		if err := checkEmpty(body); err != nil {
+			return nil, nil, err
+		}
+	} else if len(body) == 0 {
+		return nil, nil, svc.Invalid("body", "is required: a JSON object")
+	}
+	ctx, err := idempotent(r, body)
+	return ctx, body, err
+}
+
+// register adds an operation of the public API. Bodies are read and bounded
+// before huma sees them.
+func register[I, O any](s *Server, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
+	op.MaxBodyBytes = -1
+	op.BodyReadTimeout = -1
+	huma.Register(s.api, op, handler)
+}
+
+// last wraps a stream or socket: it has no time limit of its own, and ends when
+// the server does.
+func (s *Server) last(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !s.lasting.enter() {
+			writeError(w, r, svc.Errorf(svc.CodeUnavailable, "the orchestrator is shutting down; try again"))
+			return
+		}
+		defer s.lasting.leave()
+		exchangeOf(r.Context()).lasting = true
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(s.closing, cancel)()
+		unlimited(w)
+		next(w, r.WithContext(ctx))
+	}
+}

@@ -1,0 +1,128 @@
+// Package server is the orchestrator's HTTP: the public API under /api/v1, the
+// worker's doors under /api/internal, the event stream, the browser's sockets,
+// health, metrics and the page.
+//
+// A request passes, from the outside in: its request id, the access log and
+// the security headers (exchange.go); the door that fits its path (auth.go);
+// the router, whose refusals are in the error envelope like all others
+// (routes.go); checks of query and body that need no schema (query.go,
+// body.go); then the schema of its operation and the handler. Handlers turn
+// requests into calls of package engine and decide nothing themselves.
+package server
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc/api"
+	"svc/engine"
+)
+
+// ProviderInfo is one entry of the orchestrator's catalog.
+type ProviderInfo = api.ProviderFacts
+
+// Tokens open the two doors. Neither opens the other's.
+type Tokens struct {
+	User   string // the public API, metrics and the browser's sockets
+	Worker string // the worker's doors, as any host
+}
+
+// Options is everything a Server needs.
+type Options struct {
+	Engine *engine.Engine
+	Live   *Live // screens, logs and attach
+	Tokens Tokens
+
+	Logger   *slog.Logger         // nil: slog.Default()
+	Registry *prometheus.Registry // where metrics are gathered; nil: one of its own
+	Version  string               // of the product, for the API's description
+	Catalog  func() []ProviderInfo
+	SPA      fs.FS // the page's files; nil: a placeholder stands at /
+
+	// AllowedOrigins are origins besides the server's own that may open the
+	// browser's sockets, such as https://board.example.
+	AllowedOrigins []string
+
+	Listener net.Listener // nil: Addr is bound
+	Addr     string       // host:port
+	TLSCert  string       // PEM files; both empty: plain HTTP
+	TLSKey   string
+}
+
+// Server serves one orchestrator. Make it with New.
+type Server struct {
+	Options
+	log     *slog.Logger
+	metrics *metrics
+	mux     *http.ServeMux
+	api     huma.API
+	ops     map[string]*huma.Operation // by pattern
+	handler http.Handler
+	page    http.Handler
+
+	// closing ends when the server shuts down: streams and sockets end with it,
+	// while short requests are drained.
+	closing context.Context
+	close   context.CancelFunc
+	lasting gate // streams and sockets being served
+
+	mu    sync.Mutex // guards bound
+	bound net.Listener
+}
+
+// New makes a Server and all its routes. It listens only in Run.
+func New(o Options) (*Server, error) {
+	switch {
+	case o.Engine == nil:
+		return nil, errors.New("server: no engine")
+	case o.Tokens.User == "" || o.Tokens.Worker == "":
+		return nil, errors.New("server: a token is empty")
+	case o.Tokens.User == o.Tokens.Worker:
+		return nil, errors.New("server: the user token and the worker token are the same")
+	case (o.TLSCert == "") != (o.TLSKey == ""):
+		return nil, errors.New("server: TLS needs both a certificate and a key")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if o.Catalog == nil {
+		o.Catalog = func() []ProviderInfo { return nil }
+	}
+	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), ops: map[string]*huma.Operation{}}
+	s.closing, s.close = context.WithCancel(context.Background())
+	var err error
+	if s.metrics, err = newMetrics(o.Registry); err != nil {
+		return nil, err
+	}
+	if s.page, err = newPage(o.SPA); err != nil {
+		return nil, err
+	}
+	s.routes()
+	s.handler = s.exchange(http.HandlerFunc(s.serve))
+	return s, nil
+}
+
+// Handler is the whole server as a handler, for tests and other listeners.
+// Streams and sockets end when Run does, or with Close.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Close ends streams and sockets and waits for them. It is for a Server whose
+// Handler is served by someone else; Run does it by itself.
+func (s *Server) Close() {
+	s.close()
+	<-s.lasting.shut()
+}
+
+// OpenAPI is the description of the public API.
+func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }

@@ -1,0 +1,134 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc"
+	"svc/api"
+)
+
+// WorkItemPath names a work item in a path.
+type WorkItemPath struct {
+	ID string `path:"id" doc:"Id of the work item"`
+}
+
+// WorkItemQuery filters a list of work items.
+type WorkItemQuery struct {
+	ProjectID string   `query:"project_id" doc:"Items of this project"`
+	ParentID  string   `query:"parent_id" doc:"Children of this item; null: the roots"`
+	Under     string   `query:"under" doc:"Everything below this item, without it"`
+	Status    []string `query:"status,explode" enum:"todo,doing,done,cancelled" doc:"Repeatable"`
+	Kind      []string `query:"kind,explode" enum:"milestone,epic,task,subtask" doc:"Repeatable"`
+}
+
+func (f WorkItemQuery) filter() (svc.WorkItemFilter, error) {
+	out := svc.WorkItemFilter{
+		ProjectID: f.ProjectID,
+		Under:     f.Under,
+		Statuses:  manyOf[svc.ItemStatus](f.Status),
+		Kinds:     manyOf[svc.Kind](f.Kind),
+	}
+	parent := f.ParentID
+	switch parent {
+	case "":
+	case "null":
+		out.Parent, parent = &svc.ParentChange{}, ""
+	default:
+		out.Parent = &svc.ParentChange{ID: &parent}
+	}
+	return out, checkIDs("project_id", f.ProjectID, "parent_id", parent, "under", f.Under)
+}
+
+func workItem(w svc.WorkItem, err error) (*record[svc.WorkItem], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &record[svc.WorkItem]{Tagged: etag(w.Version), Body: w}, nil
+}
+
+func (s *Server) workItemVersion(id string) func(context.Context) (int64, error) {
+	return func(ctx context.Context) (int64, error) {
+		w, err := s.Engine.WorkItem(ctx, id)
+		return w.Version, err
+	}
+}
+
+func (s *Server) workItemRoutes() {
+	tags := []string{"Work items"}
+	register(s, huma.Operation{
+		OperationID: "list-work-items", Method: http.MethodGet, Path: "/work-items", Tags: tags,
+		Summary: "List work items, by position; filters combine",
+	}, func(ctx context.Context, in *struct {
+		WorkItemQuery
+		Paging
+	}) (*list[svc.WorkItem], error) {
+		f, err := in.filter()
+		if err != nil {
+			return nil, err
+		}
+		return listed(s.Engine.WorkItems(ctx, f, in.page()))
+	})
+
+	register(s, huma.Operation{
+		OperationID: "create-work-item", Method: http.MethodPost, Path: "/work-items", Tags: tags,
+		Summary: "Create a work item", DefaultStatus: http.StatusCreated,
+	}, func(ctx context.Context, in *struct {
+		Retryable
+		Body api.CreateWorkItem
+	}) (*made[svc.WorkItem], error) {
+		n, err := in.Body.New()
+		if err != nil {
+			return nil, err
+		}
+		w, err := s.Engine.CreateWorkItem(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		return &made[svc.WorkItem]{etag(w.Version), api.Prefix + "/work-items/" + w.ID, w}, nil
+	})
+
+	register(s, huma.Operation{
+		OperationID: "get-work-item", Method: http.MethodGet, Path: "/work-items/{id}", Tags: tags,
+		Summary: "Read a work item",
+	}, func(ctx context.Context, in *WorkItemPath) (*record[svc.WorkItem], error) {
+		return workItem(s.Engine.WorkItem(ctx, in.ID))
+	})
+
+	register(s, huma.Operation{
+		OperationID: "update-work-item", Method: http.MethodPatch, Path: "/work-items/{id}", Tags: tags,
+		Summary:     "Change, move or mark a work item; absent fields stay",
+		Description: "parent_id moves the item with everything below it. before and after place it directly beside another item. status done takes a confidence.",
+	}, func(ctx context.Context, in *struct {
+		WorkItemPath
+		Matching
+		Body api.PatchWorkItem
+	}) (*record[svc.WorkItem], error) {
+		patch, err := in.Body.Patch()
+		if err != nil {
+			return nil, err
+		}
+		match, err := in.match(ctx, s.workItemVersion(in.ID))
+		if err != nil {
+			return nil, err
+		}
+		return workItem(s.Engine.UpdateWorkItem(ctx, in.ID, patch, match))
+	})
+
+	register(s, huma.Operation{
+		OperationID: "delete-work-item", Method: http.MethodDelete, Path: "/work-items/{id}", Tags: tags,
+		Summary: "Delete a work item", DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *struct {
+		WorkItemPath
+		Matching
+		Recursive bool `query:"recursive" doc:"With everything below it; otherwise children are a 409 has_children"`
+	}) (*struct{}, error) {
+		match, err := in.match(ctx, s.workItemVersion(in.ID))
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.Engine.DeleteWorkItem(ctx, in.ID, in.Recursive, match)
+	})
+}
