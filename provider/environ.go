@@ -21,14 +21,18 @@ type Session struct {
 	Gateway Gateway
 	// HooksConfig is the path of the rendered hook config; empty when there is none.
 	HooksConfig string
+	// Dir is the working directory, for PWD: some tools believe it more than the system. Empty
+	// leaves PWD unset, never as the worker has it.
+	Dir string
 	// SelfDir is the directory of svc's own executable. It is put behind the PATH, so that hooks
 	// find svc; empty leaves the PATH alone.
 	SelfDir string
 }
 
-// perSession are variables that only svc sets. A worker that was itself started inside a session
-// must not hand its own down.
+// perSession are variables that a worker has for itself and must not hand down: those that svc sets
+// for each session, and where it stands.
 var perSession = []string{
+	"PWD", "OLDPWD",
 	"SVC_RUN_ID", "SVC_TASK_ID", "SVC_ATTEMPT", "SVC_SIGNAL_TOKEN", "SVC_PROMPT_FILE",
 	"SVC_GATEWAY_URL", "SVC_GATEWAY_URL_V1", "SVC_GATEWAY_API_KEY", "SVC_HOOKS_CONFIG",
 }
@@ -53,6 +57,7 @@ func (e Entry) Environ(s Session) []string {
 		"SVC_GATEWAY_API_KEY": string(s.Gateway.APIKey),
 		"SVC_HOOKS_CONFIG":    s.HooksConfig,
 		"PATH":                WithDir(env["PATH"], s.SelfDir),
+		"PWD":                 s.Dir,
 	})
 	bypassLoopback(env)
 	e.EnvMap.apply(env)

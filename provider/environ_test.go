@@ -189,3 +189,15 @@ func TestHooksFindSvcBehindThePath(t *testing.T) {
 		}
 	}
 }
+
+func TestASessionStandsInItsOwnDirectory(t *testing.T) {
+	t.Parallel()
+	s := provider.Session{Base: []string{"PWD=/worker", "OLDPWD=/before"}}
+	if env := environ(provider.Entry{}, s); len(env) != 0 {
+		t.Errorf("got %v", env)
+	}
+	s.Dir = "/work"
+	if env := environ(provider.Entry{}, s); len(env) != 1 || env["PWD"] != "/work" {
+		t.Errorf("got %v", env)
+	}
+}
