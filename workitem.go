@@ -92,7 +92,7 @@ type WorkItemPatch struct {
 	AutoMarkDone *bool
 	Parent       *ParentChange
 	Before       *string // stand directly before this item
-	After        *string // stand directly after this item
+	After        *string // stand directly after this item; with Before it must stand before that one
 }
 
 const maxTitle = 500
@@ -132,9 +132,6 @@ func (p WorkItemPatch) Validate() error {
 	}
 	if p.After != nil && !IsID(*p.After) {
 		bad.Add("after", "must be the id of a work item")
-	}
-	if p.Before != nil && p.After != nil {
-		bad.Add("after", "goes not together with before")
 	}
 	return bad.Err()
 }

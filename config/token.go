@@ -17,6 +17,7 @@ const (
 	userTokenFile   = "token"
 	workerTokenFile = "worker_token"
 	instanceIDFile  = "instance_id"
+	signingKeyFile  = "signing_key"
 )
 
 // Token is a bearer token and how it was come by. Printing it shows no secret.
@@ -77,6 +78,17 @@ func EnsureWorkerToken(dir string, env func(string) string) (Token, error) {
 	path := filepath.Join(dir, workerTokenFile)
 	word, warning, made, err := ensureSecret(path, NewToken)
 	return fromFile(path, word, warning, made, err, isBearer)
+}
+
+// EnsureSigningKey is the orchestrator's own secret, from which the tokens of runs and hosts are
+// made. It is drawn at the first start; a new one would make all of those worthless.
+func EnsureSigningKey(dir string) (key Secret, warning string, err error) {
+	path := filepath.Join(dir, signingKeyFile)
+	word, warning, _, err := ensureSecret(path, func() string { return NewToken() + NewToken() })
+	if err == nil && len(word) < 32 {
+		err = fmt.Errorf("%s holds no key; restore it from a backup, or remove it and join every host again", path)
+	}
+	return Secret(word), warning, err
 }
 
 // StoreWorkerToken writes the token that a worker was given into its data directory, in the

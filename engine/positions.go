@@ -16,8 +16,15 @@ func endPosition(ctx context.Context, tx *store.Tx, projectID string) (string, e
 	return svc.RankBetween(last, ""), nil
 }
 
-// reorder puts an item directly before or after another one of its project.
+// reorder puts an item directly before or after another one of its project. A
+// caller that names both neighbours says what it sees: when they stand the
+// other way round, it is refused.
 func reorder(ctx context.Context, tx *store.Tx, w *svc.WorkItem, patch svc.WorkItemPatch) error {
+	if patch.Before != nil && patch.After != nil {
+		if err := checkBetween(ctx, tx, *patch.After, *patch.Before); err != nil {
+			return err
+		}
+	}
 	field, target := "before", patch.Before
 	if target == nil {
 		field, target = "after", patch.After
@@ -73,4 +80,23 @@ func rankBeside(ctx context.Context, tx *store.Tx, w *svc.WorkItem, field, targe
 		return w.Position, err
 	}
 	return svc.RankBetween(other.Position, high), nil
+}
+
+func checkBetween(ctx context.Context, tx *store.Tx, after, before string) error {
+	low, err := tx.WorkItem(ctx, after)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return svc.Invalid("after", "there is no work item %s", after)
+	} else if err != nil {
+		return err
+	}
+	high, err := tx.WorkItem(ctx, before)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return svc.Invalid("before", "there is no work item %s", before)
+	} else if err != nil {
+		return err
+	}
+	if low.ProjectID != high.ProjectID || low.Position >= high.Position {
+		return svc.Invalid("after", "stands behind the item that before names")
+	}
+	return nil
 }

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/config"
+	"svc/engine"
+	"svc/hub"
+	"svc/provider"
+	"svc/server"
+	"svc/store"
+)
+
+// orchestrator is a whole orchestrator, opened and listening.
+type orchestrator struct {
+	cfg     *config.Config
+	log     *slog.Logger
+	store   *store.Store
+	hub     *hub.Hub
+	engine  *engine.Engine
+	server  *server.Server
+	catalog *provider.Registry
+	addr    net.Addr
+	user    config.Token
+	worker  config.Token
+}
+
+// openOrchestrator opens everything up to the listener. What it opened is
+// closed by run, or at once when it fails.
+func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *orchestrator, err error) {
+	o := &orchestrator{cfg: cfg, log: log}
+	defer func() {
+		if err != nil && o.store != nil {
+			err = errors.Join(err, o.store.Close())
+		}
+	}()
+	key, err := o.prepare(a)
+	if err != nil {
+		return nil, err
+	}
+	if o.store, err = store.Open(ctx, cfg.Server.Database, store.Options{Log: log}); err != nil {
+		return nil, err
+	}
+	o.hub = hub.New(cfg.RelayDir(), log)
+	o.engine, err = engine.New(ctx, engine.Config{
+		Store: o.store, Hub: o.hub, Log: log,
+		DispatchTimeout: cfg.Runs.DispatchTimeout, AckTimeout: cfg.Runs.AckTimeout, LostAfter: cfg.Runs.LostAfter,
+		OfflineAfter: cfg.Hosts.OfflineAfter, OutputInterval: cfg.Events.OutputInterval, AutoMarkDone: cfg.WorkItems.AutoMarkDone,
+		EventsDays: cfg.Retention.EventsDays, RelayDays: cfg.Retention.RelayDays, SigningKey: []byte(key),
+		KnownProvider: func(id string) bool { return o.catalog.Current().Has(id) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.server, err = server.New(server.Options{
+		Engine: o.engine, Live: &server.Live{Runs: o.engine, Panes: o.hub.Panes, Relay: o.hub.Relay, Attach: o.hub.Attach, Log: log},
+		Tokens: server.Tokens{User: string(o.user.Value), Worker: string(o.worker.Value)},
+		Logger: log, Version: Version(), Catalog: o.facts, AllowedOrigins: cfg.Server.AllowedOrigins,
+		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey,
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.addr, err = o.server.Listen(ctx)
+	return o, err
+}
+
+// prepare makes what the first start makes: the data dir, the tokens, the
+// signing key and the catalog.
+func (o *orchestrator) prepare(a *app) (key config.Secret, err error) {
+	dir := o.cfg.DataDir
+	var warnings []string
+	warn := func(w string) { warnings = append(warnings, w) }
+	w, err := config.EnsureDataDir(dir)
+	if err != nil {
+		return "", err
+	}
+	warn(w)
+	if o.user, err = config.EnsureUserToken(dir); err != nil {
+		return "", err
+	}
+	warn(o.user.Warning)
+	if o.worker, err = config.EnsureWorkerToken(dir, a.stdLookup); err != nil {
+		return "", err
+	}
+	warn(o.worker.Warning)
+	if key, w, err = config.EnsureSigningKey(dir); err != nil {
+		return "", err
+	}
+	warn(w)
+	if _, err := provider.EnsureFile(o.cfg.CatalogPath); err != nil {
+		return "", err
+	}
+	if o.catalog, err = provider.Open(o.cfg.CatalogPath, provider.Options{Logger: o.log}); err != nil {
+		return "", err
+	}
+	for _, w := range warnings {
+		if w != "" {
+			o.log.Warn(w)
+		}
+	}
+	return key, nil
+}
+
+// facts is what the API tells of the catalog.
+func (o *orchestrator) facts() []server.ProviderInfo {
+	var out []server.ProviderInfo
+	for _, e := range o.catalog.Current().Entries() {
+		signals := make([]string, len(e.CompletionSignals))
+		for i, s := range e.CompletionSignals {
+			signals[i] = string(s)
+		}
+		out = append(out, server.ProviderInfo{ID: e.ID, Name: e.Name, Bin: e.Bin, TUIType: string(e.TUIType),
+			CompletionSignals: signals, Optional: e.Optional})
+	}
+	return out
+}
+
+// run serves until ctx ends. The doors close first, then the engine stops, then
+// the database closes: nothing is asked of a part that is gone.
+func (o *orchestrator) run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, o.store.Close()) }()
+	inner, stopInner := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopInner()
+	g, inner := errgroup.WithContext(inner)
+	g.Go(func() error { return o.engine.Serve(inner) })
+	g.Go(func() error { return o.catalog.Run(inner) })
+	g.Go(func() error {
+		defer stopInner()
+		doors, stop := context.WithCancel(ctx)
+		defer stop()
+		context.AfterFunc(inner, stop) // a part that broke takes the doors down
+		return o.server.Run(doors)
+	})
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("orchestrator: %w", err)
+	}
+	return nil
+}
