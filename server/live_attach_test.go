@@ -1,0 +1,161 @@
+package server
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"svc"
+)
+
+func (s *liveStage) attach(run svc.Run) *client {
+	s.Helper()
+	c := s.dial("/runs/" + run.ID + "/attach/ws")
+	await(s.T, "an answer to the attach", func() bool { return len(c.of("lease_acquired"))+len(c.of("error")) > 0 })
+	return c
+}
+
+func typed(text string) string {
+	return `{"type":"input","bytes":"` + base64.StdEncoding.EncodeToString([]byte(text)) + `"}`
+}
+
+func TestAttachRelaysBothWaysAndKeepsTheLease(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	run := s.newRun(svc.RunRunning)
+	a := s.attach(run)
+	if f := a.of("lease_acquired")[0]; f["run_id"] != run.ID || f["attached_at"] == "" || len(f) != 3 {
+		t.Errorf("got %v", f)
+	}
+	b := s.attach(run)
+	if f := b.of("error")[0]; f["code"] != "lease_held" || f["message"] == "" || len(f) != 3 {
+		t.Errorf("got %v", f)
+	}
+	a.send(t, typed("ls\r"))
+	a.send(t, `{"type":"resize","rows":41,"cols":123}`)
+	b.send(t, typed("evil"))
+	await(t, "the input", func() bool { return s.link.got() == "input ls\r, resize 41x123" })
+	await(t, "the answer to the other's input", func() bool { return len(b.of("error")) == 2 })
+	s.emit("for all \x00\xff")
+	for _, c := range []*client{a, b} {
+		await(t, "the output", func() bool { return c.output() == "for all \x00\xff" })
+	}
+	_ = a.conn.CloseNow() // dropped, without a farewell
+	await(t, "the lease for the one who waited", func() bool { return len(b.of("lease_acquired")) == 1 })
+	await(t, "the end of the relay", func() bool { return len(s.link.relays()) == 1 })
+	b.send(t, `{"type":"release_lease"}`)
+	await(t, "the release", func() bool { _, held := s.live.Attach.Holder(run.ID); return !held })
+	_ = b.conn.Close(websocket.StatusNormalClosure, "")
+	await(t, "the end of all relays", func() bool { return len(s.link.relays()) == 0 })
+}
+
+func TestTheEndOfTheRunClosesTheSocketAfterItsOutput(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	run := s.newRun(svc.RunRunning)
+	a, b := s.attach(run), s.attach(run)
+	for i := range 5 {
+		s.emit(fmt.Sprintf("bye%d ", i))
+	}
+	s.ends(run)
+	for _, c := range []*client{a, b} {
+		code, reason := c.closed(t)
+		if code != websocket.StatusNormalClosure || reason != "the run has ended" || c.output() != "bye0 bye1 bye2 bye3 bye4 " {
+			t.Errorf("closed with %d %q after %q", code, reason, c.output())
+		}
+	}
+	if n := len(b.of("lease_acquired")); n != 0 {
+		t.Error("the one who waited got the lease of an ended run")
+	}
+}
+
+func TestARunThatEndsWhileAClientAttachesClosesItsSocket(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	run := s.newRun(svc.RunRunning)
+	for range 30 {
+		s.setRun(run)
+		over := make(chan struct{})
+		go func() { defer close(over); s.ends(run) }()
+		conn, res, err := websocket.Dial(t.Context(), s.server.URL+"/runs/"+run.ID+"/attach/ws", nil)
+		<-over
+		if err != nil {
+			if res == nil || res.StatusCode != 409 {
+				t.Fatalf("refused with %v: %v", res, err)
+			}
+			continue
+		}
+		c := &client{conn: conn, done: make(chan struct{})}
+		go c.read()
+		if code, reason := c.closed(t); code != websocket.StatusNormalClosure {
+			t.Fatalf("closed with %d %q", code, reason)
+		}
+		_ = conn.CloseNow()
+	}
+}
+
+func TestNonsenseWithoutEndClosesTheSocket(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	c := s.attach(s.newRun(svc.RunRunning))
+	for range 10 {
+		c.send(t, `{"type":"dance"}`)
+	}
+	if code, reason := c.closed(t); code != websocket.StatusPolicyViolation || reason != "too many malformed frames" {
+		t.Errorf("closed with %d %q", code, reason)
+	}
+}
+
+func TestAFrameThatIsTooLargeClosesTheSocket(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	c := s.attach(s.newRun(svc.RunRunning))
+	big := strings.Repeat("A", 1<<20)
+	c.send(t, typed(big))
+	await(t, "a paste of a megabyte", func() bool { return s.link.got() == "input "+big })
+	c.send(t, typed(big+big))
+	if code, _ := c.closed(t); code != websocket.StatusMessageTooBig {
+		t.Errorf("closed with %d", code)
+	}
+}
+
+func TestASocketThatIsNotReadHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	run := s.newRun(svc.RunRunning)
+	a := s.attach(run)
+	stuck := s.dialRaw("/runs/" + run.ID + "/attach/ws") // never read from
+	defer func() { _ = stuck.CloseNow() }()
+	await(t, "both relays", func() bool { return len(s.link.relays()) == 2 })
+	chunk, total := strings.Repeat("q", 100<<10), 0
+	for range 250 {
+		s.emit(chunk)
+		total += len(chunk)
+		want := total - 4<<20 // at the pace of the one that reads
+		await(t, "the output", func() bool { return len(a.output()) >= want })
+	}
+	await(t, "all output", func() bool { return len(a.output()) == total })
+	await(t, "the end of the one that does not read", func() bool { return len(s.link.relays()) == 1 })
+}
+
+func TestTheFirstOutputIsNotDelayed(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	c := s.attach(s.newRun(svc.RunRunning))
+	best := time.Hour
+	for i := range 5 {
+		begin := time.Now()
+		s.emit("x")
+		await(t, "the echo", func() bool { return len(c.output()) == i+1 })
+		best = min(best, time.Since(begin))
+		pause := time.NewTimer(110 * time.Millisecond)
+		<-pause.C
+	}
+	if best > 80*time.Millisecond {
+		t.Errorf("the fastest of five echoes took %v", best)
+	}
+}

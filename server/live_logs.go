@@ -1,0 +1,138 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/hub"
+)
+
+// Logs streams the log of a run. A log that is a single file and wanted raw and
+// whole also answers range requests.
+func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
+	run, err := l.Runs.Run(r.Context(), r.PathValue("id"))
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	q, follow, err := logQuery(r.URL.Query())
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if follow {
+		q.Follow = func() bool { return l.mayGrow(r.Context(), run.ID, q.Attempt) }
+	} else if q.Tail < 0 && !q.Text && l.wholeLog(w, r, run.ID, q.Attempt) {
+		return
+	}
+	reader, err := l.Relay.Open(r.Context(), run.ID, q)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	defer reader.Close()
+	if err := stream(w, reader, follow); err != nil {
+		if r.Context().Err() == nil {
+			noteError(r.Context(), err)
+		}
+		panic(http.ErrAbortHandler) // a log that was cut short must not look complete
+	}
+}
+
+// wholeLog serves a log that is one file and says whether it did.
+func (l *Live) wholeLog(w http.ResponseWriter, r *http.Request, runID string, attempt int) bool {
+	f, err := l.Relay.Whole(runID, attempt)
+	if err != nil {
+		writeError(w, r, err)
+		return true
+	}
+	if f == nil {
+		return false
+	}
+	defer f.Close()
+	// Without a time: a log that grows within a second must not count as unchanged.
+	http.ServeContent(w, r, "", time.Time{}, f)
+	return true
+}
+
+// stream copies the log; what a follower waits for goes out at once.
+func stream(w http.ResponseWriter, log io.Reader, follow bool) error {
+	control := http.NewResponseController(w)
+	flush := func() error {
+		if !follow {
+			return nil
+		}
+		return control.Flush()
+	}
+	w.WriteHeader(http.StatusOK)
+	if err := flush(); err != nil {
+		return err
+	}
+	b := make([]byte, 64<<10)
+	for {
+		n, err := log.Read(b)
+		if n > 0 {
+			if _, err := w.Write(b[:n]); err != nil {
+				return err
+			}
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// mayGrow says whether more output of the attempt (0: of any) may come. When
+// that cannot be known now, it may.
+func (l *Live) mayGrow(ctx context.Context, runID string, attempt int) bool {
+	run, err := l.Runs.Run(ctx, runID)
+	if err != nil {
+		return svc.CodeOf(err) != svc.CodeNotFound
+	}
+	if attempt != 0 && attempt != run.Attempt {
+		return false
+	}
+	return run.Status.Active() || run.SessionOpen()
+}
+
+// logQuery reads the parameters and names those that are wrong.
+func logQuery(v url.Values) (q hub.LogQuery, follow bool, err error) {
+	var bad svc.Problems
+	q.Tail = -1
+	if s := v.Get("follow"); s != "" {
+		if follow, err = strconv.ParseBool(s); err != nil {
+			bad.Add("follow", "must be true or false")
+		}
+	}
+	if s := v.Get("tail"); s != "" {
+		if q.Tail, err = strconv.Atoi(s); err != nil || q.Tail < 0 {
+			bad.Add("tail", "must be a number of lines")
+		}
+	}
+	if s := v.Get("attempt"); s != "" {
+		if q.Attempt, err = strconv.Atoi(s); err != nil || q.Attempt < 1 {
+			bad.Add("attempt", "must be the number of an attempt, from 1")
+		}
+	}
+	switch v.Get("format") {
+	case "", "raw":
+	case "text":
+		q.Text = true
+	default:
+		bad.Add("format", "must be raw or text")
+	}
+	return q, follow, bad.Err()
+}
