@@ -77,24 +77,13 @@ func TestARunThatEndsWhileAClientAttachesClosesItsSocket(t *testing.T) {
 	t.Parallel()
 	s := newLiveStage(t)
 	run := s.newRun(svc.RunRunning)
-	for range 30 {
-		s.setRun(run)
-		over := make(chan struct{})
-		go func() { defer close(over); s.ends(run) }()
-		conn, res, err := websocket.Dial(t.Context(), s.server.URL+"/runs/"+run.ID+"/attach/ws", nil)
-		<-over
-		if err != nil {
-			if res == nil || res.StatusCode != 409 {
-				t.Fatalf("refused with %v: %v", res, err)
-			}
-			continue
-		}
-		c := &client{conn: conn, done: make(chan struct{})}
-		go c.read()
-		if code, reason := c.closed(t); code != websocket.StatusNormalClosure {
-			t.Fatalf("closed with %d %q", code, reason)
-		}
-		_ = conn.CloseNow()
+	s.afterLook = func() { s.ends(run) } // seen running, over before the client has joined
+	c := s.dial("/runs/" + run.ID + "/attach/ws")
+	if code, reason := c.closed(t); code != websocket.StatusNormalClosure || reason != "the run has ended" {
+		t.Errorf("closed with %d %q", code, reason)
+	}
+	if _, held := s.live.Attach.Holder(run.ID); held {
+		t.Error("someone holds the lease of an ended run")
 	}
 }
 
@@ -136,9 +125,9 @@ func TestASocketThatIsNotReadHoldsUpNobody(t *testing.T) {
 		s.emit(chunk)
 		total += len(chunk)
 		want := total - 4<<20 // at the pace of the one that reads
-		await(t, "the output", func() bool { return len(a.output()) >= want })
+		await(t, "the output", func() bool { return a.received() >= want })
 	}
-	await(t, "all output", func() bool { return len(a.output()) == total })
+	await(t, "all output", func() bool { return a.received() == total })
 	await(t, "the end of the one that does not read", func() bool { return len(s.link.relays()) == 1 })
 }
 
@@ -150,7 +139,7 @@ func TestTheFirstOutputIsNotDelayed(t *testing.T) {
 	for i := range 5 {
 		begin := time.Now()
 		s.emit("x")
-		await(t, "the echo", func() bool { return len(c.output()) == i+1 })
+		await(t, "the echo", func() bool { return c.received() == i+1 })
 		best = min(best, time.Since(begin))
 		pause := time.NewTimer(110 * time.Millisecond)
 		<-pause.C

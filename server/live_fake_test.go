@@ -51,8 +51,9 @@ type liveStage struct {
 	host   string
 	close  context.CancelFunc // ends requests as a shutdown does
 
-	mu   sync.Mutex
-	runs map[string]svc.Run
+	mu        sync.Mutex
+	runs      map[string]svc.Run
+	afterLook func() // called once, after the next look at a run
 }
 
 func newLiveStage(t *testing.T) *liveStage {
@@ -103,8 +104,13 @@ func (s *liveStage) routes(ctx context.Context) http.Handler {
 // Run makes the stage a RunSource.
 func (s *liveStage) Run(_ context.Context, id string) (svc.Run, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	run, ok := s.runs[id]
+	then := s.afterLook
+	s.afterLook = nil
+	s.mu.Unlock()
+	if then != nil {
+		then()
+	}
 	if !ok {
 		return svc.Run{}, svc.NotFound("run", id)
 	}
@@ -234,6 +240,7 @@ type client struct {
 	mu     sync.Mutex
 	frames []map[string]any
 	raw    []string
+	data   []byte // of all data frames
 	done   chan struct{}
 	err    error
 }
@@ -272,6 +279,13 @@ func (c *client) read() {
 		var f map[string]any
 		_ = json.Unmarshal(b, &f)
 		c.frames, c.raw = append(c.frames, f), append(c.raw, string(b))
+		if text, ok := f["bytes"].(string); ok {
+			data, err := base64.StdEncoding.DecodeString(text)
+			if err != nil {
+				panic(err)
+			}
+			c.data = append(c.data, data...)
+		}
 		c.mu.Unlock()
 	}
 }
@@ -289,15 +303,16 @@ func (c *client) of(typ string) []map[string]any {
 }
 
 func (c *client) output() string {
-	var all []byte
-	for _, f := range c.of("data") {
-		b, err := base64.StdEncoding.DecodeString(f["bytes"].(string))
-		if err != nil {
-			panic(err)
-		}
-		all = append(all, b...)
-	}
-	return string(all)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.data)
+}
+
+// received is how much output came.
+func (c *client) received() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.data)
 }
 
 func (c *client) send(t *testing.T, frame string) {
