@@ -44,7 +44,7 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	if err != nil {
 		return nil, err
 	}
-	if o.store, err = store.Open(ctx, cfg.Server.Database, store.Options{Log: log}); err != nil {
+	if o.store, err = store.Open(ctx, cfg.Server.Database, store.Options{Log: log, Exclusive: true}); err != nil {
 		return nil, err
 	}
 	o.hub = hub.New(cfg.RelayDir(), log)

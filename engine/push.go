@@ -61,16 +61,16 @@ func (e *Engine) push(ctx context.Context, r svc.Run) {
 	if !ok || !link.Ready() {
 		return
 	}
+	e.pushes.add(r, e.Now())
 	project, err := e.Store.Project(ctx, r.ProjectID)
 	if err != nil {
-		e.Log.Error("a run cannot be pushed; its host is asked again later", "run_id", r.ID, "error", err)
+		e.Log.Error("a run cannot be pushed; trying again", "run_id", r.ID, "error", err)
 		return
 	}
 	cwd := r.Cwd
 	if cwd == "" {
 		cwd = project.Cwd
 	}
-	e.pushes.add(r, e.Now())
 	_ = link.Send(wire.RunDispatch{RunID: r.ID, TaskID: r.TaskID, Provider: r.Provider, SessionName: r.SessionName, Attempt: r.Attempt,
 		Cwd: cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.signalToken(r.ID), ProjectSlug: project.Slug})
 }

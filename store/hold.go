@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -37,4 +39,31 @@ func holdFile(path string) (release func() error, err error) {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
 	return f.Close, nil
+}
+
+// orchestratorLock is the advisory lock that stands for "an orchestrator serves
+// this database". The number is arbitrary and ours.
+const orchestratorLock = 7898_0001
+
+// holdPostgres claims a PostgreSQL database by a lock that the server gives up
+// with the connection.
+func holdPostgres(ctx context.Context, db *sql.DB) (release func() error, err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	var free bool
+	if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", orchestratorLock).Scan(&free); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("lock the database: %w", err)
+	}
+	if free {
+		return conn.Close, nil
+	}
+	defer func() { _ = conn.Close() }()
+	who := "unknown"
+	_ = conn.QueryRowContext(ctx, `SELECT 'backend ' || a.pid || ' from ' || coalesce(host(a.client_addr), 'a local socket') || ' since ' || a.backend_start
+		FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+		WHERE l.locktype = 'advisory' AND l.objid = $1 AND l.granted LIMIT 1`, orchestratorLock).Scan(&who)
+	return nil, svc.Errorf(svc.CodeConflict, "another orchestrator serves this database: %s", who)
 }

@@ -18,3 +18,11 @@ func (tx *Tx) TakeSignal(ctx context.Context, s svc.Signal) (bool, error) {
 	}
 	return n == 1, nil
 }
+
+// TakenSignals is every one-shot signal that was taken of a run, oldest first.
+func (r Reader) TakenSignals(ctx context.Context, runID string) ([]svc.Evidence, error) {
+	return collect(ctx, r.q, func(row scanner) (e svc.Evidence, err error) {
+		return e, row.Scan(&e.Attempt, &e.Kind, &e.Source, &e.Via, &e.SentAt, &e.ReceivedAt)
+	}, `SELECT attempt, kind, source, via, sent_at, received_at FROM processed_signals WHERE run_id = $1
+		ORDER BY received_at, attempt, kind`, runID)
+}

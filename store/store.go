@@ -33,6 +33,10 @@ type Options struct {
 	// MaxBatch bounds the units of one commit. 0: 256. 1 turns grouping off,
 	// which only the benchmark wants.
 	MaxBatch int
+	// Exclusive refuses a PostgreSQL database that another orchestrator serves:
+	// two would each take the other's hosts for dead. An SQLite file is always
+	// held by one.
+	Exclusive bool
 	// Log takes what nobody waits for. Nil: slog.Default().
 	Log *slog.Logger
 }
@@ -73,6 +77,11 @@ func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 	}()
 	if err := s.connect(dsn); err != nil {
 		return nil, err
+	}
+	if o.Exclusive && s.dialect == postgresDialect {
+		if s.release, err = holdPostgres(ctx, s.read); err != nil {
+			return nil, err
+		}
 	}
 	if err := migrate(ctx, s.write, s.dialect); err != nil {
 		return nil, err
@@ -123,13 +132,12 @@ func (s *Store) Close() error {
 	if s.writer != nil {
 		s.writer.close()
 	}
-	var errs []error
+	errs := []error{s.release()} // nothing writes any more
 	for _, db := range []*sql.DB{s.read, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
 	}
-	errs = append(errs, s.release())
 	return errors.Join(errs...)
 }
 
