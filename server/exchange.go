@@ -72,15 +72,15 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 		secure(w.Header(), r.URL.Path)
 		w.Header().Set(api.HeaderRequestID, x.id)
 		defer func() {
-			p := recover()
+			p, begun := recover(), x.status != 0
 			if p != nil && !isAbort(p) {
 				noteError(r.Context(), fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-				if x.status == 0 {
+				if !begun {
 					writeError(x, r, x.err)
 				}
 			}
 			s.finish(r, x, time.Since(begin))
-			if p != nil && (isAbort(p) || x.bytes > 0) {
+			if p != nil && (isAbort(p) || begun) {
 				panic(http.ErrAbortHandler) // the answer is cut short; the client must notice
 			}
 		}()

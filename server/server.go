@@ -83,6 +83,8 @@ func New(o Options) (*Server, error) {
 	switch {
 	case o.Engine == nil:
 		return nil, errors.New("server: no engine")
+	case o.Live == nil:
+		return nil, errors.New("server: no live")
 	case o.Tokens.User == "" || o.Tokens.Worker == "":
 		return nil, errors.New("server: a token is empty")
 	case o.Tokens.User == o.Tokens.Worker:

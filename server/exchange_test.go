@@ -1,0 +1,145 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc"
+)
+
+func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for _, path := range []string{"/api/v1/projects", "/api/v1/nothing", "/healthz", "/", "/metrics", "/nothing", "/api/v1/docs", "/api/v1/openapi.json"} {
+		h := g.call("GET", path, nil).Header
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("X-Request-Id") == "" ||
+			!strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") || !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: got %v", path, h)
+		}
+		if strings.HasPrefix(path, "/api") && h.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: Cache-Control %q", path, h.Get("Cache-Control"))
+		}
+	}
+}
+
+func TestARequestIDIsKeptWhenItIsHarmless(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for id, kept := range map[string]bool{
+		"abc-123_X.y": true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false, "a b": false, "a\tb": false, "é": false, `a"b`: false,
+	} {
+		got := g.call("GET", "/healthz", nil, with("X-Request-Id", id)).Header.Get("X-Request-Id")
+		if (got == id) != kept || got == "" {
+			t.Errorf("%q: got %q, kept should be %v", id, got, kept)
+		}
+	}
+}
+
+func TestTheLogHasThePathAndNeverTheQuery(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.call("GET", "/api/v1/runs/"+noID+"/pane/ws?token="+userToken, nil, with("X-Request-Id", "mine"))
+	eventually(t, "the request is in the log", func() bool { return strings.Contains(g.logs.String(), "request_id=mine") })
+	log := g.logs.String()
+	if !strings.Contains(log, "path=/api/v1/runs/"+noID+"/pane/ws ") || !strings.Contains(log, "status=404") {
+		t.Errorf("got %s", log)
+	}
+	if strings.Contains(log, "token=") || strings.Contains(log, userToken) {
+		t.Errorf("a token is in the log: %s", log)
+	}
+}
+
+// broken adds routes that go wrong.
+func (g *rig) broken() {
+	op := func(path string) huma.Operation {
+		return huma.Operation{OperationID: path, Method: http.MethodGet, Path: "/" + path}
+	}
+	register(g.Server, op("panics"), func(context.Context, *struct{}) (*struct{}, error) { panic("a secret of ours") })
+	register(g.Server, op("fails"), func(context.Context, *struct{}) (*struct{}, error) {
+		return nil, errors.New("a secret of ours")
+	})
+	register(g.Server, op("down"), func(context.Context, *struct{}) (*struct{}, error) {
+		return nil, svc.Errorf(svc.CodeUnavailable, "later").Because(errors.New("a secret of ours"))
+	})
+	register(g.Server, op("slow"), func(context.Context, *struct{}) (*struct{}, error) { return nil, context.DeadlineExceeded })
+	register(g.Server, going(op("old"), lifecycle{
+		Deprecated: time.Unix(1700000000, 0), Sunset: time.Date(2031, 1, 2, 3, 4, 5, 0, time.UTC), Link: "https://docs.example/old",
+	}), func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
+	g.mux.HandleFunc("GET /half", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("half an answer"))
+		_ = http.NewResponseController(w).Flush()
+		panic("in the middle")
+	})
+}
+
+func TestWhatGoesWrongInsideStaysInside(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.broken()
+	for path, want := range map[string]struct {
+		status int
+		code   string
+	}{"panics": {500, "internal"}, "fails": {500, "internal"}, "down": {503, "unavailable"}, "slow": {503, "unavailable"}} {
+		got := g.refuse(want.status, want.code, "GET", "/api/v1/"+path, nil, with("X-Request-Id", "id-of-"+path))
+		if strings.Contains(got.Body, "secret") {
+			t.Errorf("%s: got %s", path, got.Body)
+		}
+		eventually(t, "the cause is in the log", func() bool {
+			for line := range strings.SplitSeq(g.logs.String(), "\n") {
+				if strings.Contains(line, "request_id=id-of-"+path) && strings.Contains(line, "level=ERROR") && (path == "slow" || strings.Contains(line, "a secret of ours")) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	if res, err := http.Get(g.URL + "/half"); err == nil {
+		var b [100]byte
+		var readErr error
+		for readErr == nil {
+			_, readErr = res.Body.Read(b[:])
+		}
+		_ = res.Body.Close()
+		if readErr.Error() == "EOF" {
+			t.Error("an answer that was cut short looks whole")
+		}
+	}
+}
+
+func TestAnOperationThatGoesAwaySaysSo(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.broken()
+	h := g.want(http.StatusNoContent, "GET", "/api/v1/old", nil).Header
+	if h.Get("Deprecation") != "@1700000000" || h.Get("Sunset") != "Thu, 02 Jan 2031 03:04:05 GMT" || h.Get("Link") != `<https://docs.example/old>; rel="deprecation"` {
+		t.Errorf("got %v", h)
+	}
+	if h := g.want(http.StatusOK, "GET", "/api/v1/projects", nil).Header; h.Get("Deprecation") != "" || h.Get("Sunset") != "" {
+		t.Errorf("got %v", h)
+	}
+}
+
+func TestEveryCodeHasItsStatusAndAnUnknownOneIsInternal(t *testing.T) {
+	t.Parallel()
+	for code, want := range statuses {
+		if got := answerOf(t.Context(), svc.Errorf(code, "x")).status; got != want || got < 400 {
+			t.Errorf("%s: got %d", code, got)
+		}
+	}
+	if got := answerOf(t.Context(), svc.Errorf("made_up", "x")).status; got != http.StatusInternalServerError {
+		t.Errorf("got %d", got)
+	}
+	w := httptest.NewRecorder()
+	writeError(w, httptest.NewRequest("GET", "/", nil), svc.Errorf(svc.CodeConflict, "x").With("bad", make(chan int)))
+	if w.Code != http.StatusConflict || !json.Valid(w.Body.Bytes()) {
+		t.Errorf("details that do not encode: got %d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,140 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/api"
+)
+
+// follow opens the stream and gives its lines.
+func (g *rig) follow(ctx context.Context, query string, edits ...edit) (*http.Response, <-chan string) {
+	g.Helper()
+	req, err := http.NewRequestWithContext(ctx, "GET", g.URL+"/api/v1/events/stream"+query, nil)
+	if err != nil {
+		g.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+userToken)
+	for _, e := range edits {
+		e(req)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		g.Fatal(err)
+	}
+	lines := make(chan string, 1000)
+	go func() {
+		defer close(lines)
+		defer func() { _ = res.Body.Close() }()
+		for s := bufio.NewScanner(res.Body); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	return res, lines
+}
+
+// take reads lines up to the end of a message.
+func take(t *testing.T, lines <-chan string) []string {
+	t.Helper()
+	var out []string
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok || line == "" {
+				return out
+			}
+			out = append(out, line)
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no message; so far %q", out)
+		}
+	}
+}
+
+func TestTheStreamBeginsNowAndSendsWhatIsJournaled(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.task()
+	res, lines := g.follow(t.Context(), "")
+	h := res.Header
+	if res.StatusCode != http.StatusOK || h.Get("Content-Type") != "text/event-stream" || h.Get("X-Accel-Buffering") != "no" || h.Get("Cache-Control") != "no-store" {
+		t.Fatalf("got %d %v", res.StatusCode, h)
+	}
+	host := g.want(http.StatusCreated, "POST", "/api/v1/hosts", `{"name":"h"}`).JSON["id"].(string)
+	m := take(t, lines)
+	if len(m) != 3 || !strings.HasPrefix(m[0], "id: ") || m[1] != "event: host.created" || !strings.Contains(m[2], host) {
+		t.Errorf("got %q", m)
+	}
+	if got := g.want(http.StatusOK, "GET", "/metrics", nil).Body; !strings.Contains(got, "svc_event_streams 1") {
+		t.Error("the stream is not counted")
+	}
+}
+
+func TestTheStreamResumesBehindTheCursorWithItsFilter(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.task()
+	g.run()
+	for query, e := range map[string]edit{
+		"?topic=project.*&last_event_id=1":                       func(*http.Request) {},
+		"?topic=project.created":                                 with(api.HeaderLastEventID, "1"),
+		"?topic=nothing&topic=project.*&last_event_id=999999999": with(api.HeaderLastEventID, "1"),
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, lines := g.follow(ctx, query, e)
+		if m := take(t, lines); len(m) != 3 || m[1] != "event: project.created" || m[0] == "id: 1" {
+			t.Errorf("%s: got %q", query, m)
+		}
+		cancel()
+		for range lines { // until the goroutine has ended
+		}
+	}
+}
+
+func TestAHeadOfTheStreamEnds(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	if got := g.want(http.StatusOK, "HEAD", "/api/v1/events/stream", nil); got.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("got %v", got.Header)
+	}
+}
+
+func TestTheClientFollowsTheStream(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	g.task()
+	enough := fmt.Errorf("enough")
+	after := int64(0)
+	var got []string
+	err := g.client().Stream(ctx, api.StreamOptions{After: &after}, func(m api.Message) error {
+		if got = append(got, fmt.Sprint(m.Seq, " ", m.Topic)); len(got) == 2 {
+			return enough
+		}
+		return nil
+	})
+	if err != enough || strings.Join(got, ", ") != "1 project.created, 2 work_item.created" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestStreamsEndWhenTheServerDoes(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	_, lines := g.follow(t.Context(), "")
+	g.Close()
+	select {
+	case _, open := <-lines:
+		if open {
+			t.Error("a message came")
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the stream is still open")
+	}
+	g.refuse(http.StatusServiceUnavailable, "unavailable", "GET", "/api/v1/events/stream", nil)
+}
