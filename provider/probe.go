@@ -94,6 +94,9 @@ func probe(ctx context.Context, e Entry, pathEnv string, limit time.Duration) sv
 	cmd.Env = probeEnv(pathEnv)
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		_ = cmd.Cancel() // what it left running holds its output open
+	}
 	said := out.line()
 	if said == "" {
 		said = errOut.line()
