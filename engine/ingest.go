@@ -177,6 +177,7 @@ func (in *ingestion) afterwards(ctx context.Context) {
 func (e *Engine) attemptOver(_ context.Context, r svc.Run, reason string) {
 	e.runs.put(r)
 	if r.Status.Active() { // requeued: the ended attempt is the one before
+		e.Hub.Relay.Ended(r.ID)
 		e.Hub.Attach.RunEnded(r.ID, r.Attempt-1)
 		e.claims.up()
 		return

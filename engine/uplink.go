@@ -127,7 +127,9 @@ func (c *uplinkConn) gone() {
 	}
 	c.e.Hub.Uplinks.Remove(c.link)
 	c.e.keys.drop(c.link)
-	if _, has := c.e.Hub.Uplinks.Of(c.link.HostID); !has {
+	if _, has := c.e.Hub.Uplinks.Of(c.link.HostID); has {
+		c.e.Hub.Attach.HostBack(c.link.HostID) // another connection carries its terminals now
+	} else {
 		c.e.Hub.Attach.HostGone(c.link.HostID)
 	}
 }
