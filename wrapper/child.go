@@ -69,8 +69,8 @@ func (c *child) foreground() bool {
 	return err == nil && group == c.pid
 }
 
-// collect waits for the end. Suspended from the keyboard, the provider would wait for a shell that is
-// not there: it is given the terminal and continued.
+// collect waits for the end. A provider that suspends itself would wait for a shell that is not there:
+// it is given the terminal and continued.
 func (c *child) collect() syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus

@@ -7,8 +7,9 @@
 // The provider is a process group of its own in the foreground of the terminal, as a shell would
 // have it: Ctrl-C reaches the provider and not the wrapper, and a change of the window's size reaches
 // it from the kernel. What is sent to the wrapper itself (HUP, INT, QUIT, TERM) is passed on to that
-// group. There is no shell to return to, so a provider that is suspended from the keyboard is
-// continued at once; one that was stopped with SIGSTOP stays stopped until it is continued.
+// group. There is no shell to return to, so the terminal has no suspend key, and a provider that
+// suspends itself is continued at once; one that was stopped with SIGSTOP stays stopped until it is
+// continued.
 //
 // # Who delivers
 //

@@ -37,6 +37,9 @@ func (r *runner) start() (*child, *failure) {
 		return nil, r.cannot(exitNotFound, "%q was not found on %s (PATH %s)", r.launch.Argv[0], hostName(), lookup(env, "PATH"))
 	}
 	terminal := term.IsTerminal(0)
+	if terminal {
+		_ = noSuspendKey() // a convenience: it can still be continued by hand
+	}
 	pid, err := syscall.ForkExec(path, r.launch.Argv, &syscall.ProcAttr{
 		Dir: r.launch.Cwd, Env: env, Files: []uintptr{0, 1, 2},
 		Sys: &syscall.SysProcAttr{Setpgid: true, Foreground: terminal, Ctty: 0},

@@ -1,0 +1,34 @@
+package wrapper
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"svc/rundir"
+)
+
+// TestMain turns the test binary into "svc exec run" for the tests that need a real process on a real
+// terminal. Only the waits are shorter.
+func TestMain(m *testing.M) {
+	if os.Getenv("WRAPPER_TEST_RUN") != "" {
+		os.Exit(runWithLittlePatience(os.Args[1]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const testHangupStep = 300 * time.Millisecond
+
+func runWithLittlePatience(path string) int {
+	launch, err := rundir.TakeLaunch(path)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitCannotRun
+	}
+	r := newRunner(launch, IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()})
+	r.patience = patience{hangup: testHangupStep, worker: 200 * time.Millisecond}
+	return r.run()
+}
