@@ -1,0 +1,170 @@
+package wrapper
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"svc"
+	"svc/rundir"
+)
+
+// inSession is the environment that a hook finds.
+func inSession(t *testing.T, apiURL string) (IO, *strings.Builder, rundir.Attempt) {
+	t.Helper()
+	d, err := rundir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := d.Attempt(svc.NewRunID(), 3)
+	if err := a.Create(); err != nil {
+		t.Fatal(err)
+	}
+	stderr := &strings.Builder{}
+	env := sessionEnv(rundir.Launch{
+		RunID: a.RunID, Attempt: 3, APIURL: apiURL, SignalToken: "run-token", DataDir: string(d), PromptFile: a.PromptPath(),
+	}, nil)
+	return IO{Stdin: strings.NewReader(""), Stdout: &strings.Builder{}, Stderr: stderr, Env: env}, stderr, a
+}
+
+func TestAHooksCommandsArePostedAtOnce(t *testing.T) {
+	t.Parallel()
+	o := newOrchestrator(t)
+	std, stderr, a := inSession(t, o.URL)
+	for _, line := range []string{
+		"progress --message reading",
+		"progress --message half --percent 50",
+		"progress --message go? --needs-input",
+		"completed --result partial_success --reason half",
+		"failed --error broken",
+	} {
+		if code := Signal(strings.Fields(line), std); code != 0 {
+			t.Fatalf("%s: exit code %d: %s", line, code, stderr)
+		}
+	}
+	got := o.signals()
+	if len(got) != 5 || stderr.Len() != 0 || len(spooled(t, a.Dir)) != 0 {
+		t.Fatalf("posted %v, stderr %q, left %v", kinds(got), stderr, spooled(t, a.Dir))
+	}
+	for i, want := range []svc.Signal{
+		{Kind: "progress", Message: "reading"}, {Kind: "progress", Message: "half"},
+		{Kind: "progress", Message: "go?", NeedsInput: true},
+		{Kind: "completed", Result: "partial_success", Reason: "half"}, {Kind: "failed", Error: "broken"},
+	} {
+		g := got[i]
+		if g.Kind != want.Kind || g.Message != want.Message || g.NeedsInput != want.NeedsInput || g.Result != want.Result ||
+			g.Reason != want.Reason || g.Error != want.Error || g.Source != svc.FromHook || g.Attempt != 3 || g.RunID != a.RunID {
+			t.Errorf("posted %+v, want %+v", g, want)
+		}
+		if g.Kind == svc.SignalProgress && g.Seq != int64(i+1) {
+			t.Errorf("progress %d has seq %d", i, g.Seq)
+		}
+	}
+	if got[1].Percent == nil || *got[1].Percent != 50 || got[0].Percent != nil {
+		t.Errorf("percents %v, %v", got[0].Percent, got[1].Percent)
+	}
+}
+
+func TestWhatCannotBePostedIsKeptAndBreaksNoAgent(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int{"away": 0, "broken": 500, "a stranger": 401, "a proxy": 404} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOrchestrator(t)
+			o.refuseWith(status)
+			if status == 0 {
+				o.Close()
+			}
+			std, stderr, a := inSession(t, o.URL)
+			if code := Signal([]string{"progress", "--message", "x"}, std); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			if got := spooled(t, a.Dir); !slices.Equal(got, []string{"progress"}) {
+				t.Errorf("spool has %v", got)
+			}
+			if strings.Count(stderr.String(), "\n") != 1 || strings.Contains(stderr.String(), "run-token") {
+				t.Errorf("stderr %q", stderr)
+			}
+		})
+	}
+}
+
+func TestWhatTheOrchestratorRefusesForGoodIsSetAside(t *testing.T) {
+	t.Parallel()
+	o := newOrchestrator(t)
+	o.refuseWith(http.StatusConflict)
+	std, _, a := inSession(t, o.URL)
+	if code := Signal([]string{"progress", "--message", "x"}, std); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	bad, _ := filepath.Glob(filepath.Join(a.Dir.SpoolPath(), "bad", "*.progress"))
+	if got := spooled(t, a.Dir); len(got) != 0 || len(bad) != 1 {
+		t.Errorf("spool has %v, bad %v", got, bad)
+	}
+}
+
+func TestBadUsageIsToldAndReportsNothing(t *testing.T) {
+	t.Parallel()
+	o := newOrchestrator(t)
+	std, _, a := inSession(t, o.URL)
+	for _, line := range []string{
+		"", "finished", "started", "progress", "progress --message", "progress --message x --percent ten",
+		"progress --message x --percent 256", "progress --message x more", "completed", "completed --result maybe",
+		"completed --result partial_success", "failed", "failed --message x", "--from", "--from vi", "--unknown",
+	} {
+		if code := Signal(strings.Fields(line), std); code != exitUsage {
+			t.Errorf("%q: exit code %d", line, code)
+		}
+	}
+	std.Env = nil
+	if code := Signal([]string{"progress", "--message", "x"}, std); code != exitUsage {
+		t.Errorf("outside a session: exit code %d", code)
+	}
+	if got := append(kinds(o.signals()), spooled(t, a.Dir)...); len(got) != 0 {
+		t.Errorf("reported %v", got)
+	}
+}
+
+func TestProgressReportedAtOnceHasUniqueNumbers(t *testing.T) {
+	t.Parallel()
+	o := newOrchestrator(t)
+	std, _, _ := inSession(t, o.URL)
+	const many = 24
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			own := std
+			own.Stderr = &strings.Builder{}
+			Signal([]string{"progress", "--message", fmt.Sprint(i)}, own)
+		})
+	}
+	all.Wait()
+	var seqs []int64
+	for _, s := range o.signals() {
+		seqs = append(seqs, s.Seq)
+	}
+	slices.Sort(seqs)
+	if len(slices.Compact(seqs)) != many || seqs[0] != 1 || seqs[many-1] != many {
+		t.Errorf("seqs %v", seqs)
+	}
+}
+
+func TestAHookThatCannotEvenSpoolBreaksNoAgent(t *testing.T) {
+	t.Parallel()
+	std, stderr, a := inSession(t, "")
+	// a spool that takes nothing stands for any disk that does not
+	if err := os.RemoveAll(a.Dir.SpoolPath()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(a.Dir.SpoolPath(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := Signal([]string{"progress", "--message", "x"}, std); code != 0 || !strings.Contains(stderr.String(), "not reported") {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
