@@ -25,7 +25,7 @@ func Backup(ctx context.Context, dsn, to string) error {
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return svc.Errorf(svc.CodeConflict, "%s exists; name a new file", to)
 	}
-	db, err := openSQLite(file, true)
+	db, err := openSQLite(file, toCopy)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,6 @@ func Backup(ctx context.Context, dsn, to string) error {
 	temp := filepath.Join(filepath.Dir(to), "."+filepath.Base(to)+".partial")
 	_ = os.Remove(temp)
 	defer func() { _ = os.Remove(temp) }()
-	// query_only forbids writes to this database, not the copy.
 	if _, err := db.ExecContext(ctx, "VACUUM INTO $1", temp); err != nil {
 		return fmt.Errorf("copy the database: %w", err)
 	}

@@ -70,17 +70,29 @@ var postgresDialect = &dialect{
 	},
 }
 
-func openSQLite(file string, readOnly bool) (*sql.DB, error) {
+// sqliteUse is what a connection to an SQLite file is for.
+type sqliteUse int
+
+const (
+	toWrite sqliteUse = iota // the writer's; makes the file
+	toRead                   // can write nothing
+	toCopy                   // copies the file as it is; VACUUM INTO does not work under query_only
+)
+
+func openSQLite(file string, use sqliteUse) (*sql.DB, error) {
 	q := url.Values{}
 	q.Add("_pragma", "busy_timeout(5000)")
 	q.Add("_pragma", "foreign_keys(1)")
 	q.Add("_pragma", "cache_size(-32000)")
 	q.Add("_pragma", "temp_store(2)")
-	if readOnly {
-		q.Add("_pragma", "query_only(1)")
-	} else {
+	switch use {
+	case toWrite:
 		q.Add("_pragma", "journal_mode(WAL)")
 		q.Add("_pragma", "synchronous(FULL)")
+	case toRead:
+		q.Add("_pragma", "query_only(1)")
+	case toCopy:
+		q.Set("mode", "rw") // not c: a file that vanished is not made anew
 	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: file}).EscapedPath()+"?"+q.Encode())
 	if err != nil {

@@ -99,15 +99,17 @@ func (s *Store) connect(dsn string) error {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return fmt.Errorf("make the database's folder: %w", err)
 		}
-		if s.release, err = holdFile(file + ".lock"); err != nil {
+		release, err := holdFile(file + ".lock")
+		if err != nil {
 			return err
 		}
+		s.release = release
 		s.dialect = sqliteDialect
-		if s.write, err = openSQLite(file, false); err != nil {
+		if s.write, err = openSQLite(file, toWrite); err != nil {
 			return err
 		}
 		s.write.SetMaxOpenConns(1)
-		if s.read, err = openSQLite(file, true); err != nil {
+		if s.read, err = openSQLite(file, toRead); err != nil {
 			return err
 		}
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
