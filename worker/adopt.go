@@ -66,8 +66,8 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 	case ctx.Err() != nil:
 		return false
 	case err == nil:
-		s.log.Info("session found again", "pid", found.Process.PID, "dead", found.Dead)
 		s.found(found, s.rec.Session.Socket)
+		s.log.Info("session found again", "pid", found.Process.PID, "dead", found.Dead)
 		s.restoreSize(found)
 		s.follow(parts)
 		return s.watch(ctx) && s.end(ctx)
@@ -197,6 +197,9 @@ func (s *session) recall(parts context.Context) {
 		s.restoreEnding()
 		s.followLog(parts)
 	}
+	s.mu.Lock()
+	s.concluded = true
+	s.mu.Unlock()
 	if !s.spooled() {
 		s.endReported()
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"svc"
@@ -19,6 +21,9 @@ func (p *spooler) deliver(ctx context.Context, entries []rundir.Entry) error {
 			if err := p.awaitLog(ctx, e); err != nil {
 				return err
 			}
+		}
+		if _, err := os.Stat(e.Path); errors.Is(err, fs.ErrNotExist) {
+			continue // its hook was quicker, or the courier before this one
 		}
 		select {
 		case p.slot <- struct{}{}:

@@ -139,6 +139,9 @@ func (s *session) conclude(ctx context.Context, word svc.Signal) {
 	if word.Timestamp == 0 {
 		word.Timestamp = svc.TimeOf(s.w.opts.Now())
 	}
+	s.mu.Lock()
+	s.concluded = true
+	s.mu.Unlock()
 	for !s.isReported() && !s.spooled() {
 		_, err := s.w.dir.Put(word)
 		if err == nil {

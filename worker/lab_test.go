@@ -60,7 +60,7 @@ func newLab(t *testing.T) *lab {
 	l.cfg = &config.Config{DataDir: data, CatalogPath: filepath.Join(data, "providers.toml")}
 	l.cfg.Worker = config.Worker{
 		ServerURL: l.o.http.URL, HostName: "lab", Cwd: data, HeartbeatInterval: 200 * time.Millisecond,
-		StopGrace: [2]time.Duration{500 * time.Millisecond, 500 * time.Millisecond}, Reap: true, MaxLogBytes: 1 << 30,
+		StopGrace: [2]time.Duration{500 * time.Millisecond, 3 * time.Second}, Reap: true, MaxLogBytes: 1 << 30,
 	}
 	if err := os.WriteFile(l.cfg.CatalogPath, []byte(catalog), 0o600); err != nil {
 		t.Fatal(err)
@@ -202,8 +202,15 @@ func (l *lab) idle() {
 	l.wait("every process of the session to be gone", func() bool { return len(l.processes()) == 0 })
 }
 
-// alive tells whether a process runs.
-func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+// alive tells whether a process runs; one that has ended and was not collected does not.
+func alive(pid int) bool {
+	start, err := tmux.ProcessStart(pid)
+	if err != nil {
+		return false
+	}
+	alive, err := tmux.Process{PID: pid, Start: start}.Alive()
+	return err == nil && alive
+}
 
 // pidIn reads a pid that a script has written to a file.
 func (l *lab) pidIn(path string) int {
@@ -236,3 +243,11 @@ func (b *logBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.text.String()
 }
+
+func quietLogger(b *logBuffer) *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
+
+func configOf(heartbeat time.Duration) *config.Config {
+	return &config.Config{Worker: config.Worker{HostName: "lab", HeartbeatInterval: heartbeat}}
+}
+
+func secret(s string) config.Secret { return config.Secret(s) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +20,8 @@ type link struct {
 	out   *outbox
 	caps  []string      // what both sides know
 	acked chan struct{} // holds one token after a heartbeat_ack
+	// greeted: the first heartbeat is on its way, so that reports may follow it.
+	greeted atomic.Bool
 }
 
 func newLink(conn wire.Conn, caps []string) *link {
@@ -99,13 +102,11 @@ func (w *Worker) greet(ctx context.Context, l *link, hostID string) (lived bool,
 	if err := w.spool.replay(ctx); err != nil {
 		return false, fmt.Errorf("replay the spool: %w", err)
 	}
-	first := true
 	return l.beat(ctx, w.opts.Config.Worker.HeartbeatInterval, func() {
 		l.out.push(laneControl, w.heartbeat(l, hostID), nil)
-		if first {
+		if l.greeted.CompareAndSwap(false, true) {
 			w.reportProviders(l)
 			w.reportOrphans(l)
-			first = false
 		}
 	})
 }

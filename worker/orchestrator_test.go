@@ -35,11 +35,11 @@ type orchestrator struct {
 	conns   int
 	headers http.Header
 	// Faults.
-	down       bool                // every request is a 503, every uplink is refused
-	deaf       bool                // heartbeats are not answered
-	mute       bool                // log chunks are kept but not acknowledged
-	logStopped bool                // log chunks are not even kept
-	cutEvery   int                 // the connection is cut after so many log chunks
+	down       bool                 // every request is a 503, every uplink is refused
+	deaf       bool                 // heartbeats are not answered
+	mute       bool                 // log chunks are kept but not acknowledged
+	logStopped bool                 // log chunks are not even kept
+	cutEvery   int                  // the connection is cut after so many log chunks
 	answer     func(svc.Signal) int // status of a signal; nil: 200
 	chunks     int
 }

@@ -103,7 +103,7 @@ func (w *Worker) tellOrphan(o wire.Orphan) {
 // reportOrphans sends what was not yet told. A report that gets lost with its connection is lost: it
 // is for the journal, and nothing depends on it.
 func (w *Worker) reportOrphans(l *link) {
-	if !l.can(wire.CapOrphans) {
+	if !l.can(wire.CapOrphans) || !l.greeted.Load() {
 		return
 	}
 	w.mu.Lock()

@@ -49,12 +49,12 @@ func (w *Worker) followProviders(ctx context.Context) {
 }
 
 // reportProviders tells what is known of the catalog's tools. Before they were first looked for
-// there is nothing to tell; followProviders does it then.
+// there is nothing to tell; followProviders does it then. Before the first heartbeat it is not told.
 func (w *Worker) reportProviders(l *link) {
 	w.mu.Lock()
 	reports := w.reports
 	w.mu.Unlock()
-	if reports != nil && l.can(wire.CapProviders) {
+	if reports != nil && l.can(wire.CapProviders) && l.greeted.Load() {
 		l.out.push(laneControl, &wire.Providers{Providers: reports}, nil)
 	}
 }

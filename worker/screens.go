@@ -41,7 +41,7 @@ func (s *session) showScreens(ctx context.Context) {
 		if !p.live {
 			return // end shows the last one
 		}
-		if l := s.w.uplink(); l != nil {
+		if l := s.w.uplink(); l != nil && l.greeted.Load() {
 			s.showScreen(ctx, p, l, &seen)
 		}
 		select {

@@ -42,9 +42,10 @@ type session struct {
 	finalSent   bool    // it has left
 	finalOn     *link   // the connection it was last given to
 	sized       paneSize
-	sizeChanged bool // since the screen was last looked at
-	held        time.Duration
-	asked       time.Time // when mayReport was last asked
+	sizeChanged bool          // since the screen was last looked at
+	concluded   bool          // the session is over and the length of its log is known
+	held        time.Duration // how long the end has waited for its log with an uplink
+	asked       time.Time     // when mayReport was last asked
 	once        struct{ stop, gone, reported bool }
 }
 
@@ -225,7 +226,7 @@ func (s *session) colours() bool {
 // they had their time. It is asked again and again; only the time with an uplink counts.
 func (s *session) mayReport(connected bool, hold time.Duration) bool {
 	s.mu.Lock()
-	r, sent := s.relay, s.final == nil || s.finalSent
+	over, r, sent := s.concluded, s.relay, s.final == nil || s.finalSent
 	now := time.Now()
 	if connected {
 		s.held += min(now.Sub(s.asked), 2*gatePoll)
@@ -236,5 +237,5 @@ func (s *session) mayReport(connected bool, hold time.Duration) bool {
 	if !connected {
 		return false
 	}
-	return r == nil || r.caught() && sent || held >= hold
+	return over && (r == nil || r.caught() && sent) || held >= hold
 }

@@ -1,0 +1,187 @@
+package worker
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/tmux"
+	"svc/wire"
+)
+
+// drawn is what a relay has drawn so far.
+func (o *orchestrator) drawn(id string) string {
+	var all bytes.Buffer
+	for _, f := range framesOf[*wire.AttachData](o) {
+		if f.AttachID == id {
+			all.Write(f.Bytes)
+		}
+	}
+	return all.String()
+}
+
+func (o *orchestrator) sizes(id string) (sizes []paneSize) {
+	for _, f := range framesOf[*wire.AttachResized](o) {
+		if f.AttachID == id {
+			sizes = append(sizes, paneSize{f.Cols, f.Rows})
+		}
+	}
+	return sizes
+}
+
+// paneSizeOf asks tmux itself.
+func (l *lab) paneSizeOf(run string) paneSize {
+	l.t.Helper()
+	rec := l.record(run)
+	found, err := tmux.Server{Socket: rec.Session.Socket}.Inspect(l.t.Context(), tmux.Process{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return paneSize{found.Cols, found.Rows}
+}
+
+func TestAnAttachedTerminalTypesSeesAndResizes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`echo welcome; while read line; do echo "got $line"; done`)
+	l.wait("the screen", l.o.shows(run, "welcome"))
+	for _, id := range []string{"one", "two"} {
+		l.o.send(&wire.AttachOpen{AttachID: id, RunID: run, Attempt: 1, Rows: 50, Cols: 220})
+		l.wait("the whole screen for "+id, func() bool { return strings.Contains(l.o.drawn(id), "welcome") })
+	}
+	l.o.send(&wire.AttachInput{AttachID: "one", Bytes: []byte("hello;\r")})
+	for _, id := range []string{"one", "two"} {
+		l.wait("the echo at "+id, func() bool { return strings.Contains(l.o.drawn(id), "got hello;") })
+	}
+	l.o.send(&wire.AttachResize{AttachID: "one", Rows: 30, Cols: 100})
+	for _, id := range []string{"one", "two"} {
+		l.wait("the new size at "+id, func() bool { return slices.Contains(l.o.sizes(id), paneSize{100, 30}) })
+	}
+	if got := l.paneSizeOf(run); got != (paneSize{100, 30}) {
+		t.Errorf("pane is %v, want 100x30", got)
+	}
+	l.o.send(&wire.AttachClose{AttachID: "one"})
+	l.o.send(&wire.AttachInput{AttachID: "two", Bytes: []byte("again\r")})
+	l.wait("the echo at two", func() bool { return strings.Contains(l.o.drawn("two"), "got again") })
+	if got := l.paneSizeOf(run); got != (paneSize{100, 30}) {
+		t.Errorf("pane is %v while someone is attached, want 100x30", got)
+	}
+	l.o.send(&wire.AttachClose{AttachID: "two"})
+	l.wait("the size of the start", func() bool { return l.paneSizeOf(run) == paneSize{220, 50} })
+}
+
+func TestTheEndOfASessionClosesItsRelays(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`echo welcome; read line; exit 0`)
+	l.o.send(&wire.AttachOpen{AttachID: "a", RunID: run, Attempt: 1, Rows: 50, Cols: 220})
+	l.wait("the screen", func() bool { return strings.Contains(l.o.drawn("a"), "welcome") })
+	l.o.send(&wire.AttachInput{AttachID: "a", Bytes: []byte("\r")})
+	closed := func(id string) func() bool {
+		return func() bool {
+			return slices.ContainsFunc(framesOf[*wire.AttachClosed](l.o), func(f *wire.AttachClosed) bool {
+				return f.AttachID == id && f.Reason != ""
+			})
+		}
+	}
+	l.wait("attach_closed", closed("a"))
+	l.finished(run, 1)
+	l.o.send(&wire.AttachOpen{AttachID: "late", RunID: run, Attempt: 1, Rows: 50, Cols: 220})
+	l.wait("a late relay to be refused", closed("late"))
+	l.cleared(run, 1)
+	l.idle()
+}
+
+func TestAFloodReachesAnAttachedTerminalInAtMostTenFramesASecond(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line; i=0; while test $i -lt 20000; do i=$((i+1)); echo "line $i of a flood"; done; echo over; read line`)
+	l.o.send(&wire.AttachOpen{AttachID: "a", RunID: run, Attempt: 1, Rows: 50, Cols: 220})
+	l.wait("the relay", func() bool { return l.o.drawn("a") != "" })
+	frames := len(framesOf[*wire.AttachData](l.o))
+	began := time.Now()
+	l.o.send(&wire.AttachInput{AttachID: "a", Bytes: []byte("\r")})
+	l.wait("the end of the flood", func() bool { return strings.Contains(l.o.drawn("a"), "over") })
+	sent := len(framesOf[*wire.AttachData](l.o)) - frames
+	if most := int(time.Since(began)/frameGap) + 2; sent > most {
+		t.Errorf("%d frames in %s, want at most %d", sent, time.Since(began), most)
+	}
+}
+
+func TestADroppedUplinkEndsItsRelaysAndTheSessionGetsItsSizeBack(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line`)
+	l.o.send(&wire.AttachOpen{AttachID: "a", RunID: run, Attempt: 1, Rows: 20, Cols: 80})
+	l.wait("the size of the lease", func() bool { return l.paneSizeOf(run) == paneSize{80, 20} })
+	l.o.cut()
+	l.wait("the size of the start", func() bool { return l.paneSizeOf(run) == paneSize{220, 50} })
+}
+
+func TestKeysAreJudgedHere(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		keys []string
+		want string // what is typed; empty: refused
+	}{
+		{[]string{"yes", "Enter"}, "yes\r"},
+		{[]string{"Ctrl+C"}, "\x03"},
+		{[]string{"Z9"}, "Z9"},
+		{nil, ""},
+		{[]string{""}, ""},
+		{[]string{"rm -rf /"}, ""},
+		{[]string{"ok", "Escape!"}, ""},
+		{[]string{"ä"}, ""},
+		{[]string{"Ctrl+D"}, ""},
+		{[]string{"a;b"}, ""},
+		{[]string{"a\n"}, ""},
+	} {
+		typed, err := judgeKeys(c.keys)
+		if got := strings.Join(typed, ""); got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("judgeKeys(%q) = %q, %v; want %q", c.keys, got, err, c.want)
+		}
+	}
+}
+
+func TestKeysReachALiveSessionAndNoOther(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line; echo "read $line"; read more`)
+	result := func(id string) *wire.KeysResult {
+		l.t.Helper()
+		var found *wire.KeysResult
+		l.wait("result "+id, func() bool {
+			for _, f := range framesOf[*wire.KeysResult](l.o) {
+				if f.RequestID == id {
+					found = f
+				}
+			}
+			return found != nil
+		})
+		return found
+	}
+	for i, word := range []string{"a", "b", "c", "d"} { // in order, though each is a request
+		l.o.send(&wire.Keys{RequestID: itoa(i), RunID: run, Attempt: 1, Keys: []string{word}})
+	}
+	l.o.send(&wire.Keys{RequestID: "enter", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	if r := result("enter"); !r.OK {
+		t.Errorf("keys = %+v, want ok", r)
+	}
+	l.wait("what was typed", func() bool { return strings.Contains(l.o.log(run, 1), "read abcd") })
+	l.o.send(&wire.Keys{RequestID: "bad", RunID: run, Attempt: 1, Keys: []string{"rm -rf /"}})
+	if r := result("bad"); r.OK || !strings.Contains(r.Error, "rm -rf /") {
+		t.Errorf("keys = %+v, want a refusal that names the key", r)
+	}
+	l.o.send(&wire.Keys{RequestID: "other", RunID: svc.NewRunID(), Attempt: 1, Keys: []string{"a"}})
+	if r := result("other"); r.OK || r.Error == "" {
+		t.Errorf("keys = %+v, want a refusal", r)
+	}
+}

@@ -1,0 +1,200 @@
+package worker
+
+import (
+	"bytes"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"svc"
+	"svc/wire"
+)
+
+// keeper is an orchestrator's side of one log: it takes a chunk only where its copy ends.
+type keeper struct {
+	kept  []byte
+	under []func() // answers that have not been given yet
+}
+
+func (k *keeper) take(t *rapid.T, r *relay, l *link) {
+	for {
+		out, ok := l.out.next()
+		if !ok {
+			return
+		}
+		c := out.frame.(*wire.LogChunk)
+		if *c.Offset == int64(len(k.kept)) {
+			k.kept = append(k.kept, c.Raw()...)
+		}
+		if len(c.Data) > 0 && utf8.Valid(c.Data) {
+			t.Errorf("a chunk of valid text carries its bytes")
+		}
+		at := int64(len(k.kept))
+		k.under = append(k.under, func() { r.ack(l, at) })
+	}
+}
+
+// TestARelayNeitherLosesNorRepeatsAByte plays a growing log against a keeper whose answers come late,
+// whose connection drops and who may lose part of its copy.
+func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		path := filepath.Join(dir, "log")
+		noise := rand.New(rand.NewSource(rapid.Int64().Draw(t, "noise")))
+		base := int64(rapid.IntRange(0, 10).Draw(t, "base"))
+		written := make([]byte, base)
+		_ = os.WriteFile(path, written, 0o600)
+		r := newRelay(svc.NewRunID(), 1, path, base, 0, time.Now)
+		l := newLink(nil, wire.Capabilities)
+		k := &keeper{}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch rapid.SampledFrom([]string{"write", "write", "send", "send", "send", "answer", "answer", "drop", "forget"}).Draw(t, "step") {
+			case "write":
+				part := make([]byte, rapid.IntRange(1, 200_000).Draw(t, "bytes"))
+				if rapid.Bool().Draw(t, "text") {
+					part = []byte(strings.Repeat("é世🌍", len(part)/9+1))
+				} else {
+					noise.Read(part)
+				}
+				written = append(written, part...)
+				_ = os.WriteFile(path, written, 0o600)
+			case "send":
+				_, _ = r.step(l, true)
+				k.take(t, r, l)
+			case "answer":
+				if len(k.under) > 0 {
+					k.under[0]()
+					k.under = k.under[1:]
+				}
+			case "drop":
+				l, k.under = newLink(nil, wire.Capabilities), nil
+			case "forget": // a relay file that was lost, noticed by a new connection
+				k.kept = k.kept[:len(k.kept)/2]
+				l, k.under = newLink(nil, wire.Capabilities), nil
+			}
+		}
+		r.finish(int64(len(written)) - base)
+		for i := 0; i == 0 || !r.caught(); i++ { // at least one look at the connection as it is now
+			if i > 10_000 {
+				t.Fatalf("the relay does not come to its end: sent %d, acked %d, kept %d of %d", r.sent, r.acked, len(k.kept), len(written))
+			}
+			_, _ = r.step(l, true)
+			k.take(t, r, l)
+			for _, answer := range k.under {
+				answer()
+			}
+			k.under = nil
+		}
+		if !bytes.Equal(k.kept, written[base:]) {
+			t.Fatalf("kept %d bytes that differ from the %d written", len(k.kept), len(written)-int(base))
+		}
+	})
+}
+
+func TestChunksEndAtWholeCharacters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want string }{
+		{"abc", "abc"},
+		{"ab\xc3", "ab"},
+		{"ab\xc3\xa9", "ab\xc3\xa9"},
+		{"\xf0\x9f\x8c", ""},
+		{"a\xf0\x9f", "a"},
+		{"a\xff", "a\xff"},         // can never become a character
+		{"a\x80\x80", "a\x80\x80"}, // neither can this
+		{"", ""},
+	} {
+		if got := string(wholeCharacters([]byte(c.in))); got != c.want {
+			t.Errorf("wholeCharacters(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestInvalidBytesTravelBesideTheirReplacement(t *testing.T) {
+	t.Parallel()
+	r := newRelay(svc.NewRunID(), 1, "", 0, 0, time.Now)
+	c := r.chunk(newLink(nil, wire.Capabilities), 7, []byte("a\xffb"))
+	if c.Text != "a\uFFFDb" || string(c.Data) != "a\xffb" || c.Bytes != 3 || *c.Offset != 7 {
+		t.Errorf("chunk %+v", c)
+	}
+}
+
+func TestTheWindowBoundsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := newRelay(svc.NewRunID(), 1, path, 0, 0, time.Now)
+	l := newLink(nil, wire.Capabilities)
+	step := func() (sum int64) {
+		for {
+			n, err := r.step(l, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				return sum
+			}
+			sum += n
+		}
+	}
+	if got := step(); got != askMost {
+		t.Errorf("%d bytes before the first answer, want %d", got, askMost)
+	}
+	r.ack(l, askMost)
+	if got := step(); got != window {
+		t.Errorf("%d bytes under way, want %d", got, window)
+	}
+}
+
+func TestTheSinkAppendsSaysOnceThatItIsFullAndReadsOn(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte("old "), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := strings.NewReader(strings.Repeat("x", 200_000))
+	if err := Sink(in, path, 100_000); err != nil {
+		t.Fatal(err)
+	}
+	if in.Len() != 0 {
+		t.Errorf("%d bytes were not read", in.Len())
+	}
+	if err := Sink(strings.NewReader("another attempt"), path, 100_000); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "old " + strings.Repeat("x", 100_000-4) + fullNotice(100_000)
+	if string(got) != want {
+		t.Errorf("log has %d bytes and ends %q, want %d bytes", len(got), got[max(0, len(got)-120):], len(want))
+	}
+}
+
+func TestALogThatIsFullDoesNotStopTheRunOrItsScreen(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.cfg.Worker.MaxLogBytes = 2000
+	l.start()
+	run := l.begin(`i=0; while test $i -lt 500; do i=$((i+1)); echo "line $i"; done; read line; echo still here; read line; exit 9`)
+	l.wait("the flood", l.o.shows(run, "line 500"))
+	l.o.send(&wire.Keys{RequestID: "1", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	l.wait("the screen after the log's end", l.o.shows(run, "still here"))
+	l.o.send(&wire.Keys{RequestID: "2", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	if end := l.finished(run, 1); end.ExitCode != 9 {
+		t.Errorf("finished = %+v, want exit code 9", end)
+	}
+	l.cleared(run, 1)
+	if got := l.o.log(run, 1); strings.Count(got, "[svc: the log ends here") != 1 || strings.Contains(got, "still here") {
+		t.Errorf("log of %d bytes %q, want it to say once that it ended", len(got), got)
+	}
+}

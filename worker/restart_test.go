@@ -1,0 +1,298 @@
+package worker
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"svc"
+	"svc/rundir"
+	"svc/wire"
+)
+
+// spawnWorker runs a worker in a process of its own and waits for its first heartbeat.
+func (l *lab) spawnWorker() *exec.Cmd {
+	l.t.Helper()
+	spec, err := json.Marshal(processSpec{Config: *l.cfg, Token: testToken, RuntimeDir: l.runtime})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	file := filepath.Join(l.t.TempDir(), "spec")
+	if err := os.WriteFile(file, spec, 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "as-worker", file)
+	cmd.Stderr = l.logs
+	beats := l.o.count("heartbeat")
+	if err := cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	l.wait("a heartbeat of the process", func() bool { return l.o.count("heartbeat") > beats })
+	return cmd
+}
+
+func TestAKilledWorkerLeavesItsSessionsToTheNextOne(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	first := l.spawnWorker()
+	pidFile := string(l.dir) + "/pid"
+	run := l.begin(`echo $$ > ` + pidFile + `; echo before; read line; echo "after $line"; exit 5`)
+	pid := l.pidIn(pidFile)
+	if err := first.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	if !alive(pid) {
+		t.Fatal("the provider died with the worker")
+	}
+	l.start()
+	l.wait("the session in the inventory", func() bool {
+		beats := framesOf[*wire.Heartbeat](l.o)
+		last := beats[len(beats)-1]
+		return last.Runs != nil && slices.Contains(*last.Runs, wire.LiveRun{RunID: run, Attempt: 1})
+	})
+	l.foundAgain()
+	if !alive(pid) {
+		t.Fatal("re-adoption ended the provider")
+	}
+	l.o.send(&wire.Keys{RequestID: "k", RunID: run, Attempt: 1, Keys: []string{"yes", "Enter"}})
+	if end := l.finished(run, 1); end.ExitCode != 5 {
+		t.Errorf("finished = %+v, want exit code 5", end)
+	}
+	l.cleared(run, 1)
+	if got := l.o.log(run, 1); !strings.Contains(got, "before") || !strings.Contains(got, "after yes") {
+		t.Errorf("log %q, want what came before and after the restart", got)
+	}
+	if starts := l.o.signalsOf(run, 1, svc.SignalStarted); len(starts) != 1 {
+		t.Errorf("%d started signals, want 1", len(starts))
+	}
+	l.idle()
+}
+
+func TestARunThatEndsWhileNoWorkerLivesIsReportedByTheNext(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line; echo done; exit 4`)
+	l.record(run)
+	l.stop()
+	l.o.set(func(o *orchestrator) { o.down = true }) // the wrapper must not get through either
+	l.typeInto(run, "\r")
+	l.wait("the wrapper's record", func() bool {
+		_, err := l.dir.Attempt(run, 1).ReadExit()
+		return err == nil
+	})
+	l.o.set(func(o *orchestrator) { o.down = false })
+	l.start()
+	if end := l.finished(run, 1); end.ExitCode != 4 || end.Reason != "" {
+		t.Errorf("finished = %+v, want the wrapper's exit code 4", end)
+	}
+	l.cleared(run, 1)
+	if got := l.o.log(run, 1); !strings.Contains(got, "done") {
+		t.Errorf("log %q, want what was written without a worker", got)
+	}
+}
+
+// typeInto types into a session without a worker.
+func (l *lab) typeInto(run, keys string) {
+	l.t.Helper()
+	rec, err := l.dir.Attempt(run, 1).ReadDispatch()
+	if err != nil || rec.Session == nil {
+		l.t.Fatalf("no session on record: %v", err)
+	}
+	server := (&session{w: l.w}).tmux(rec.Session.Socket)
+	if err := server.SendKeys(l.t.Context(), rec.Session.PaneID, keys); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func TestAnAcceptedAttemptThatWasNeverStartedIsStartedByTheNextWorker(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	run := svc.NewRunID()
+	l.plant(run, rundir.Dispatch{State: rundir.StateAccepted}, `exit 6`)
+	l.start()
+	if end := l.finished(run, 1); end.ExitCode != 6 {
+		t.Errorf("finished = %+v, want exit code 6", end)
+	}
+	l.cleared(run, 1)
+}
+
+// plant puts the record of an earlier worker on disk.
+func (l *lab) plant(run string, rec rundir.Dispatch, script string) rundir.Attempt {
+	l.t.Helper()
+	if _, err := rundir.Open(string(l.dir)); err != nil {
+		l.t.Fatal(err)
+	}
+	rec.Run = wire.RunDispatch{
+		RunID: run, TaskID: svc.NewID(), Provider: "shell", SessionName: svc.SessionName(run), Attempt: 1, Prompt: script,
+	}
+	if rec.State != rundir.StateAccepted {
+		rec.Session = &rundir.Session{Socket: filepath.Join(l.runtime, run[:8])}
+	}
+	a := l.dir.Attempt(run, 1)
+	if err := a.Create(); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := a.WriteDispatch(rec); err != nil {
+		l.t.Fatal(err)
+	}
+	return a
+}
+
+func TestAnAttemptThatWasBeingStartedIsStartedOnlyWhenNobodyTookItsLaunch(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	taken, untaken := svc.NewRunID(), svc.NewRunID()
+	mark := string(l.dir) + "/started-"
+	l.plant(taken, rundir.Dispatch{State: rundir.StateSpawning}, `touch `+mark+`taken`)
+	if err := l.plant(untaken, rundir.Dispatch{State: rundir.StateSpawning}, `touch `+mark+`untaken`).
+		WriteLaunch(rundir.Launch{RunID: untaken, Attempt: 1}); err != nil {
+		t.Fatal(err)
+	}
+	l.start()
+	if end := l.finished(untaken, 1); end.ExitCode != 0 {
+		t.Errorf("untaken launch: finished = %+v, want it started and ended well", end)
+	}
+	if end := l.finished(taken, 1); end.ExitCode != -1 || end.Reason != reasonLost {
+		t.Errorf("taken launch: finished = %+v, want session_lost", end)
+	}
+	if _, err := os.Stat(mark + "taken"); err == nil {
+		t.Error("an attempt whose launch was taken was started a second time")
+	}
+}
+
+func TestASessionThatVanishesIsReportedAsLost(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`echo hello; while :; do read line; done`)
+	rec := l.record(run)
+	wrapper, err := l.dir.Attempt(run, 1).ReadWrapper()
+	if err != nil || wrapper.Child == nil {
+		t.Fatalf("wrapper record %+v, %v", wrapper, err)
+	}
+	for _, pid := range []int{rec.Session.Pane.PID, rec.Session.Server.PID, wrapper.Child.PID} {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if end := l.finished(run, 1); end.ExitCode != -1 || end.Reason != reasonLost {
+		t.Errorf("finished = %+v, want -1 and session_lost", end)
+	}
+	l.cleared(run, 1)
+	l.idle()
+}
+
+// record waits until the session is on record and reads it.
+func (l *lab) record(run string) rundir.Dispatch {
+	l.t.Helper()
+	var rec rundir.Dispatch
+	l.wait("the session's record", func() bool {
+		var err error
+		rec, err = l.dir.Attempt(run, 1).ReadDispatch()
+		return err == nil && rec.State == rundir.StateRunning
+	})
+	return rec
+}
+
+func TestATmuxThatDoesNotAnswerIsUnknownAndNotLost(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line; exit 7`)
+	server := l.record(run).Session.Server.PID
+	l.stop()
+	if err := syscall.Kill(server, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	resumed := false
+	defer func() {
+		if !resumed {
+			_ = syscall.Kill(server, syscall.SIGCONT)
+		}
+	}()
+	l.start() // its verification hangs on the stopped server
+	for range 5 {
+		beats := l.o.count("heartbeat")
+		l.wait("another heartbeat", func() bool { return l.o.count("heartbeat") > beats })
+	}
+	if ends := l.o.signalsOf(run, 1, svc.SignalFinished); len(ends) != 0 {
+		t.Fatalf("a session that cannot be asked was reported: %+v", ends)
+	}
+	resumed = true
+	if err := syscall.Kill(server, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	l.foundAgain()
+	l.o.send(&wire.Keys{RequestID: "k", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	if end := l.finished(run, 1); end.ExitCode != 7 {
+		t.Errorf("finished = %+v, want exit code 7", end)
+	}
+}
+
+func (l *lab) foundAgain() {
+	l.t.Helper()
+	l.wait("the session to be found again", func() bool { return strings.Contains(l.logs.String(), "session found again") })
+}
+
+func TestADeletedSocketIsRestored(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line; exit 8`)
+	socket := l.record(run).Session.Socket
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+	l.wait("the socket", func() bool { _, err := os.Stat(socket); return err == nil })
+	l.o.send(&wire.Keys{RequestID: "k", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	if end := l.finished(run, 1); end.ExitCode != 8 {
+		t.Errorf("finished = %+v, want exit code 8", end)
+	}
+}
+
+func TestOnlyOneWorkerRunsOnADataDirectory(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	second, err := New(l.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Run(t.Context()); err == nil || !strings.Contains(err.Error(), rundir.ErrWorkerRuns.Error()) {
+		t.Errorf("Run = %v, want ErrWorkerRuns", err)
+	}
+}
+
+func TestTheInstanceStaysAndTheBootIsNew(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	heads := func() (instance, boot string) {
+		l.o.mu.Lock()
+		defer l.o.mu.Unlock()
+		return l.o.headers.Get(wire.HeaderInstanceID), l.o.headers.Get(wire.HeaderBootID)
+	}
+	l.start()
+	instance, boot := heads()
+	l.stop()
+	l.start()
+	again, reboot := heads()
+	if instance == "" || instance != again {
+		t.Errorf("instance %q became %q", instance, again)
+	}
+	if boot == "" || boot == reboot {
+		t.Errorf("boot %q stayed %q", boot, reboot)
+	}
+	stored, err := os.ReadFile(string(l.dir) + "/instance_id")
+	if err != nil || string(bytes.TrimSpace(stored)) != instance {
+		t.Errorf("stored instance %q, %v; want %q", stored, err, instance)
+	}
+}

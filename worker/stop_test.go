@@ -1,0 +1,184 @@
+package worker
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+func (l *lab) stopRun(run string, attempt int) {
+	l.t.Helper()
+	l.o.send(&wire.RunStop{RunID: run, Attempt: attempt, Reason: "stopped"})
+}
+
+func TestTheStopLadderIsAsPoliteAsItMayBe(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, script string
+		code         int
+	}{
+		{"Ctrl-C ends a listener", `trap 'exit 21' INT; echo ready; while :; do sleep 0.05; done`, 21},
+		{"SIGTERM follows", `trap '' INT; trap 'exit 22' TERM; echo ready; while :; do sleep 0.05; done`, 22},
+		{"SIGKILL ends it", `trap '' INT TERM; echo ready; while :; do sleep 0.05; done`, 137},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.start()
+			run := l.begin(c.script)
+			l.wait("the trap", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
+			l.stopRun(run, 1)
+			if end := l.finished(run, 1); end.ExitCode != c.code {
+				t.Errorf("finished = %+v, want exit code %d\n%s", end, c.code, l.logs)
+			}
+			l.cleared(run, 1)
+			l.idle()
+		})
+	}
+}
+
+func TestAWrapperThatCannotRecordItsEndIsReportedAsLost(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	// A wrapper of another kind: it neither passes signals on nor records anything.
+	l.opts.WrapperArgv = []string{"/bin/sh", "-c", `trap '' INT TERM HUP; echo ready; while :; do sleep 0.05; done`, "sh"}
+	l.start()
+	run := svc.NewRunID()
+	l.dispatch(run, 1, "exit 0")
+	l.wait("the wrapper", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
+	l.stopRun(run, 1)
+	if end := l.finished(run, 1); end.ExitCode != -1 || end.Reason != reasonLost {
+		t.Errorf("finished = %+v, want -1 and session_lost", end)
+	}
+	l.cleared(run, 1)
+	l.idle()
+}
+
+func TestAStopOutlivesTheWorker(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.cfg.Worker.StopGrace = [2]time.Duration{time.Hour, 500 * time.Millisecond}
+	l.start()
+	run := l.begin(`trap '' INT; trap 'exit 23' TERM; echo ready; while :; do sleep 0.05; done`)
+	l.wait("the trap", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
+	l.stopRun(run, 1)
+	l.wait("the order on disk", func() bool {
+		rec, err := l.dir.Attempt(run, 1).ReadDispatch()
+		return err == nil && rec.StopReason == "stopped"
+	})
+	l.stop()
+	l.cfg.Worker.StopGrace[0] = time.Millisecond
+	l.start()
+	if end := l.finished(run, 1); end.ExitCode != 23 {
+		t.Errorf("finished = %+v, want the ladder to go on with SIGTERM: 23", end)
+	}
+}
+
+func TestAnAttemptThatIsStoppedBeforeItStartsNeverStarts(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	mark := string(l.dir) + "/started"
+	run := svc.NewRunID()
+	l.stopRun(run, 1) // the dispatch got lost with an earlier connection
+	if end := l.finished(run, 1); end.ExitCode != -1 || end.Reason != "stopped before start" {
+		t.Errorf("finished = %+v, want -1, stopped before start", end)
+	}
+	l.dispatch(run, 1, `touch `+mark)
+	l.wait("the ack", func() bool { return len(framesOf[*wire.RunDispatchAck](l.o)) == 1 })
+	older := l.begin(`trap '' INT; echo ready; while :; do sleep 0.05; done`)
+	l.dispatch(older, 2, `touch `+mark) // waits for the older attempt to leave
+	l.stopRun(older, 2)
+	if end := l.finished(older, 2); end.ExitCode != -1 || end.Reason != "stopped before start" {
+		t.Errorf("finished = %+v, want -1, stopped before start", end)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a stopped attempt was started")
+	}
+}
+
+func TestANewerAttemptEndsTheOlderFirst(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`trap '' INT; trap 'echo leaving; exit 24' TERM; echo first; while :; do sleep 0.05; done`)
+	l.wait("the trap", func() bool { return strings.Contains(l.o.log(run, 1), "first") })
+	l.dispatch(run, 2, `echo second; read line`)
+	l.started(run, 2)
+	if ends := l.o.signalsOf(run, 1, svc.SignalFinished); len(ends) != 1 || ends[0].ExitCode != 24 {
+		t.Errorf("before the newer attempt started, the older had ended as %+v; want 24", ends)
+	}
+	l.wait("the report of an orphan", func() bool {
+		return slices.ContainsFunc(framesOf[*wire.Orphan](l.o), func(o *wire.Orphan) bool {
+			return *o == wire.Orphan{SessionName: svc.SessionName(run), RunID: run, Attempt: 1, Action: "stopped"}
+		})
+	})
+	l.wait("the newer log", func() bool { return strings.Contains(l.o.log(run, 2), "second") })
+	if got := l.o.log(run, 2); strings.Contains(got, "first") {
+		t.Errorf("log of attempt 2 holds attempt 1: %q", got)
+	}
+	if got := l.o.log(run, 1); !strings.Contains(got, "leaving") || strings.Contains(got, "second") {
+		t.Errorf("log of attempt 1: %q", got)
+	}
+}
+
+func TestLeftoversAreEndedWithTheirSession(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	polite, stubborn, other := string(l.dir)+"/polite", string(l.dir)+"/stubborn", string(l.dir)+"/other"
+	run := l.begin(`setsid nohup sh -c 'echo $$ > ` + polite + `; exec sleep 600' >/dev/null 2>&1 &
+		setsid nohup sh -c 'trap "" TERM; echo $$ > ` + stubborn + `; while :; do sleep 0.05; done' >/dev/null 2>&1 &
+		SVC_ATTEMPT=9 setsid nohup sh -c 'echo $$ > ` + other + `; exec sleep 600' >/dev/null 2>&1 &
+		while ! test -s ` + polite + ` -a -s ` + stubborn + ` -a -s ` + other + `; do sleep 0.05; done; exit 0`)
+	pids := []int{l.pidIn(polite), l.pidIn(stubborn)}
+	another := l.pidIn(other)
+	l.finished(run, 1)
+	l.wait("the leftovers to be gone", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
+	if !alive(another) {
+		t.Error("a process of another attempt was ended")
+	}
+	if text := l.logs.String(); !strings.Contains(text, "outlived its session") {
+		t.Error("the leftovers are not named in the log")
+	}
+}
+
+func TestLeftoversStayWhenReapingIsOff(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.cfg.Worker.Reap = false
+	l.start()
+	file := string(l.dir) + "/pid"
+	run := l.begin(`setsid nohup sh -c 'echo $$ > ` + file + `; exec sleep 600' >/dev/null 2>&1 &
+		while ! test -s ` + file + `; do sleep 0.05; done; exit 0`)
+	pid := l.pidIn(file)
+	l.finished(run, 1)
+	l.cleared(run, 1)
+	if !alive(pid) {
+		t.Error("a leftover was ended though reap is off")
+	}
+}
+
+func TestAProviderThatKillsItsWrapperIsEndedAndReportedAsLost(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	file := string(l.dir) + "/pid"
+	run := l.begin(`trap '' HUP; echo $$ > ` + file + `; read line; kill -KILL $PPID; while :; do sleep 0.05; done`)
+	pid := l.pidIn(file)
+	l.record(run)
+	l.o.send(&wire.Keys{RequestID: "k", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	if end := l.finished(run, 1); end.ExitCode != -1 || end.Reason != reasonLost {
+		t.Errorf("finished = %+v, want -1 and session_lost", end)
+	}
+	l.cleared(run, 1)
+	if alive(pid) {
+		t.Error("the provider lives on without its session")
+	}
+	l.idle()
+}
