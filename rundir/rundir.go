@@ -9,6 +9,7 @@
 //	    launch                     what the wrapper shall start; removed when it was read
 //	    prompt                     the prompt as plain text
 //	    hooks/                     the provider's hook configuration
+//	    bin/                       first in the session's PATH: svc as the worker runs it
 //	    wrapper                    which processes the attempt consists of
 //	    counter                    numbers the attempt's signals
 //	    reserve.exit, .finished    disk space kept for the words about the end

@@ -1,7 +1,10 @@
 package wrapper
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -11,7 +14,10 @@ import (
 // sessionEnv is the provider's whole environment: what the launch file holds, without what belongs
 // to the terminals around, and with what the session is told about itself. The worker's own token
 // never enters it.
-func sessionEnv(l rundir.Launch, own []string) []string {
+//
+// binDir stands first in PATH: hooks call svc by its name, which need not be installed anywhere and
+// which other programs have too. Empty leaves PATH alone.
+func sessionEnv(l rundir.Launch, own []string, binDir string) []string {
 	set := []string{
 		"SVC_API_URL=" + l.APIURL,
 		"SVC_RUN_ID=" + l.RunID,
@@ -26,6 +32,9 @@ func sessionEnv(l rundir.Launch, own []string) []string {
 	// The pane knows best which terminal it is.
 	if term := lookup(own, "TERM"); term != "" {
 		set = append(set, "TERM="+term)
+	}
+	if binDir != "" {
+		set = append(set, "PATH="+strings.TrimRight(binDir+":"+lookup(l.Env, "PATH"), ":"))
 	}
 	replaced := map[string]bool{}
 	for _, name := range drop {
@@ -43,6 +52,23 @@ func sessionEnv(l rundir.Launch, own []string) []string {
 		}
 	}
 	return append(env, set...)
+}
+
+// linkSelf makes a folder in which svc is this very program. It is empty when that cannot be.
+func linkSelf(a rundir.Attempt) (binDir string) {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	binDir = a.File("bin")
+	if err := os.MkdirAll(binDir, 0o700); err != nil {
+		return ""
+	}
+	link := filepath.Join(binDir, "svc")
+	if err := os.Symlink(self, link); err != nil && !errors.Is(err, fs.ErrExist) {
+		return ""
+	}
+	return binDir
 }
 
 // adoptNetwork gives this process the launch file's way to the network, for its own posts. It must

@@ -17,6 +17,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("WRAPPER_TEST_RUN") != "" {
 		os.Exit(runWithLittlePatience(os.Args[1]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "exec" && os.Args[2] == "signal" { // found as svc, as hooks do
+		os.Exit(Signal(os.Args[3:], IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()}))
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -114,6 +114,21 @@ func TestTheProvidersEnvironmentIsTheLaunchFilesAndTheSessions(t *testing.T) {
 	}
 }
 
+func TestAHookFindsThisVeryProgramAsSvc(t *testing.T) {
+	t.Parallel()
+	o := newOrchestrator(t)
+	l := launchOf(t, t.TempDir(), o.URL, "svc exec signal progress --message hello && svc exec signal completed --result success")
+	c := start(t, l)
+	if got := c.exit(); got != 0 {
+		t.Errorf("exit code %d:\n%s", got, c.screen())
+	}
+	got := kinds(o.signals())
+	slices.Sort(got) // started is posted beside the provider
+	if want := []string{"completed", "finished", "progress", "started"}; !slices.Equal(got, want) {
+		t.Errorf("posted %v, want %v", got, want)
+	}
+}
+
 func TestWhatCannotBeStartedIsNamedWithTheWayToFindOut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

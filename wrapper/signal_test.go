@@ -28,7 +28,7 @@ func inSession(t *testing.T, apiURL string) (IO, *strings.Builder, rundir.Attemp
 	stderr := &strings.Builder{}
 	env := sessionEnv(rundir.Launch{
 		RunID: a.RunID, Attempt: 3, APIURL: apiURL, SignalToken: "run-token", DataDir: string(d), PromptFile: a.PromptPath(),
-	}, nil)
+	}, nil, "")
 	return IO{Stdin: strings.NewReader(""), Stdout: &strings.Builder{}, Stderr: stderr, Env: env}, stderr, a
 }
 

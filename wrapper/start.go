@@ -28,13 +28,14 @@ func (r *runner) start() (*child, *failure) {
 	if failure := r.checkCwd(); failure != nil {
 		return nil, failure
 	}
-	env := sessionEnv(r.launch, r.env)
+	env := sessionEnv(r.launch, r.env, linkSelf(r.attempt))
+	searchPath := lookup(r.launch.Env, "PATH")
 	path, err := findProgram(r.launch.Argv[0], r.launch.Cwd, lookup(env, "PATH"))
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, r.cannot(exitCannotRun, "%s is not executable on %s", path, hostName())
 	}
 	if err != nil {
-		return nil, r.cannot(exitNotFound, "%q was not found on %s (PATH %s)", r.launch.Argv[0], hostName(), lookup(env, "PATH"))
+		return nil, r.cannot(exitNotFound, "%q was not found on %s (PATH %s)", r.launch.Argv[0], hostName(), searchPath)
 	}
 	terminal := term.IsTerminal(0)
 	if terminal {
