@@ -12,13 +12,30 @@ import (
 // eventsPerInsert keeps a statement well below the engines' parameter limits.
 const eventsPerInsert = 100
 
+// encoded is an event of a unit as it is stored, but for its number.
+type encoded struct{ topic, payload string }
+
+// encodeDrafts is done with the unit, not with its group: what cannot be
+// encoded fails that unit alone.
+func encodeDrafts(drafts []svc.Draft) ([]encoded, error) {
+	out := make([]encoded, len(drafts))
+	for i, d := range drafts {
+		payload, err := json.Marshal(d.Payload)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", d.Topic, err)
+		}
+		out[i] = encoded{string(d.Topic), string(payload)}
+	}
+	return out, nil
+}
+
 // journal numbers the events of a group and writes them. The row that holds
 // the head is locked from here to the commit, so no other writer can commit a
 // lower number later.
 func (w *writer) journal(ctx context.Context, units []*unit) error {
 	n := 0
 	for _, u := range units {
-		n += len(u.drafts)
+		n += len(u.events)
 	}
 	if n == 0 {
 		return nil
@@ -31,13 +48,9 @@ func (w *writer) journal(ctx context.Context, units []*unit) error {
 	seq := head - int64(n)
 	args := make([]any, 0, 4*min(n, eventsPerInsert))
 	for _, u := range units {
-		for _, d := range u.drafts {
-			payload, err := json.Marshal(d.Payload)
-			if err != nil {
-				return fmt.Errorf("encode %s: %w", d.Topic, err)
-			}
+		for _, e := range u.events {
 			seq++
-			args = append(args, seq, string(d.Topic), string(payload), u.at)
+			args = append(args, seq, e.topic, e.payload, u.at)
 			if len(args) == 4*eventsPerInsert {
 				if err := w.insertEvents(ctx, args); err != nil {
 					return err

@@ -34,7 +34,7 @@ type writer struct {
 type unit struct {
 	ctx    context.Context
 	fn     func(*Tx) error
-	drafts []svc.Draft
+	events []encoded
 	at     svc.Time
 	err    error
 	done   chan struct{}
@@ -139,17 +139,17 @@ func (w *writer) transact(batch []*unit) (events bool, err error) {
 		w.disconnect()
 		return false, fmt.Errorf("begin: %w", err)
 	}
-	var drafts []*unit
+	var telling []*unit
 	for _, u := range batch {
 		if broken := w.runUnit(ctx, u); broken != nil {
 			w.disconnect() // ends the transaction with it
 			return false, broken
 		}
-		if u.err == nil && len(u.drafts) > 0 {
-			drafts = append(drafts, u)
+		if len(u.events) > 0 {
+			telling = append(telling, u)
 		}
 	}
-	if err := w.journal(ctx, drafts); err != nil {
+	if err := w.journal(ctx, telling); err != nil {
 		w.disconnect()
 		return false, err
 	}
@@ -157,7 +157,7 @@ func (w *writer) transact(batch []*unit) (events bool, err error) {
 		w.disconnect()
 		return false, fmt.Errorf("commit: %w", err)
 	}
-	return len(drafts) > 0, nil
+	return len(telling) > 0, nil
 }
 
 // runUnit runs one unit in its savepoint. Its own error stays with it; an
@@ -170,18 +170,39 @@ func (w *writer) runUnit(ctx context.Context, u *unit) (broken error) {
 		return fmt.Errorf("savepoint: %w", err)
 	}
 	u.at = w.now()
-	tx := &Tx{Reader: Reader{q: w.stmts, d: w.dialect}, Now: u.at}
-	u.err = tx.run(u.fn)
-	u.drafts = tx.drafts
-	if u.err != nil {
-		if _, err := w.stmts.ExecContext(ctx, "ROLLBACK TO SAVEPOINT unit"); err != nil {
+	tx := &Tx{Reader: Reader{q: patient{w.stmts}, d: w.dialect}, Now: u.at}
+	if u.err = tx.run(u.fn); u.err == nil {
+		u.events, u.err = encodeDrafts(tx.drafts)
+	}
+	if u.err == nil {
+		// It fails when a statement of the unit did and the unit went on.
+		if _, u.err = w.stmts.ExecContext(ctx, "RELEASE SAVEPOINT unit"); u.err == nil {
+			return nil
+		}
+	}
+	u.events = nil
+	for _, undo := range []string{"ROLLBACK TO SAVEPOINT unit", "RELEASE SAVEPOINT unit"} {
+		if _, err := w.stmts.ExecContext(ctx, undo); err != nil {
 			return fmt.Errorf("roll back a unit: %w", errors.Join(err, u.err))
 		}
 	}
-	if _, err := w.stmts.ExecContext(ctx, "RELEASE SAVEPOINT unit"); err != nil {
-		return fmt.Errorf("release a unit: %w", err)
-	}
 	return nil
+}
+
+// patient runs statements to their end: a caller that leaves in the middle of
+// one would take the connection along, and with it everyone's transaction.
+type patient struct{ q querier }
+
+func (p patient) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return p.q.QueryContext(context.WithoutCancel(ctx), query, args...)
+}
+
+func (p patient) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return p.q.QueryRowContext(context.WithoutCancel(ctx), query, args...)
+}
+
+func (p patient) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return p.q.ExecContext(context.WithoutCancel(ctx), query, args...)
 }
 
 func (w *writer) connect(ctx context.Context) error {
@@ -231,7 +252,7 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 }
 
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := tx.q.ExecContext(context.WithoutCancel(ctx), query, args...)
+	res, err := tx.q.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}
