@@ -1,5 +1,9 @@
 // Package cli is the command line: it reads flags and settings, wires the other
 // packages together and prints. It decides nothing else.
+//
+// Commands are noun and verb, one file for each noun. Standard output is the
+// answer, standard error everything else. On a terminal an answer is a table
+// with colours and ages; elsewhere it has neither, and nothing is cut short.
 package cli
 
 import (
@@ -10,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,33 +36,58 @@ func Version() string {
 }
 
 // app is one call of the command line: where it reads, writes and looks things
-// up. Tests give it their own.
+// up.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
 	env      []string
 	src      config.Sources
-	flags    map[string]config.Flag // settings given as flags
-	dataDir  string                 // --data-dir
-	cfgFile  string                 // --config
+	now      func() time.Time
+
+	// What flags say.
+	flags   map[string]config.Flag // settings given as flags
+	dataDir string                 // --data-dir
+	cfgFile string                 // --config
+	color   string                 // --color
+	output  string                 // -o
+	timeout time.Duration          // --timeout; 0: none
+	verbose bool                   // --verbose
+
+	// What was found out on the way, for messages.
+	loaded    *config.Config // the settings, once read
+	tokenFrom string         // where the token came from
 }
 
 // Main runs the command line and returns the exit code.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), src: config.OS(), flags: map[string]config.Flag{}}
-	return a.run(ctx, args)
+	return newApp().run(ctx, args)
+}
+
+func newApp() *app {
+	return &app{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), src: config.OS(), now: time.Now,
+		flags: map[string]config.Flag{},
+	}
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		return a.fail(err)
+		return a.fail(ctx, err)
 	}
-	return 0
+	return exitOK
 }
+
+// The groups of the help text.
+const (
+	groupServe = "serve"
+	groupWork  = "work"
+	groupFleet = "fleet"
+	groupMore  = "more"
+)
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -72,10 +102,28 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.err)
 	root.SetVersionTemplate("svc {{.Version}}\n")
 	f := root.PersistentFlags()
-	f.StringVar(&a.dataDir, "data-dir", "", "where svc keeps its files")
-	f.StringVar(&a.cfgFile, "config", "", "the config file (default <data dir>/config.toml)")
-	root.AddCommand(a.serveCommand(), a.execCommand(), a.backupCommand())
+	f.StringVar(&a.dataDir, "data-dir", "", "where svc keeps its `DIR` of files (SVC_DATA_DIR)")
+	f.StringVar(&a.cfgFile, "config", "", "the config `FILE` (SVC_CONFIG; default <data dir>/config.toml)")
+	f.Var(newChoice(&a.color, "auto", "auto", "always", "never"), "color", "colours: `WHEN` is auto, always or never (auto honours NO_COLOR)")
+	root.AddGroup(
+		&cobra.Group{ID: groupServe, Title: "Run the service:"},
+		&cobra.Group{ID: groupWork, Title: "Work with it:"},
+		&cobra.Group{ID: groupFleet, Title: "Look after it:"},
+		&cobra.Group{ID: groupMore, Title: "Besides:"},
+	)
+	a.addGroup(root, groupServe, a.upCommand(), a.serveCommand(), a.workerCommand())
+	a.addGroup(root, groupFleet, a.backupCommand())
+	root.AddCommand(a.execCommand(), exitCodesTopic())
+	root.SetHelpCommandGroupID(groupMore)
+	root.SetCompletionCommandGroupID(groupMore)
 	return root
+}
+
+func (a *app) addGroup(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, c := range commands {
+		c.GroupID = group
+	}
+	root.AddCommand(commands...)
 }
 
 // setting makes a flag of a setting. A flag that is given beats everything
@@ -91,12 +139,26 @@ func (a *app) setting(cmd *cobra.Command, flag, name, usage string) {
 func (a *app) config() (*config.Config, error) {
 	src := a.src
 	src.Flags, src.DataDir, src.ConfigFile = a.flags, a.dataDir, a.cfgFile
-	return config.Load(src)
+	cfg, err := config.Load(src)
+	a.loaded = cfg
+	return cfg, err
+}
+
+// server is the orchestrator's address for messages; empty before the settings
+// were read.
+func (a *app) server() string {
+	if a.loaded == nil {
+		return ""
+	}
+	return a.loaded.ServerURL()
 }
 
 // logger writes the service's own log: to stderr, one line of key=value each.
-func (a *app) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelInfo}))
+func (a *app) logger(level slog.Level) *slog.Logger {
+	if a.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 }
 
-func (a *app) stdLookup(name string) string { return a.src.Env(name) }
+func (a *app) getenv(name string) string { return a.src.Env(name) }

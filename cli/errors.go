@@ -1,33 +1,143 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"svc"
+	"svc/api"
+	"svc/config"
+	"svc/provider"
 )
 
-// exitCode says to a script how a command ended.
+// exitCode says to a script how a command ended, when everything that a person
+// wants to know was printed already.
 type exitCode int
 
 // Error is for the error interface only: an exit code says nothing to a person.
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// fail prints what went wrong and chooses the exit code.
-func (a *app) fail(err error) int {
+// problem is an error as it is printed: what happened, why, and what to do
+// next. Only what must be there; an empty line is left out.
+type problem struct {
+	what, why, next string
+	exit            int
+	err             error // what it was made of; nil: nothing
+}
+
+func (p *problem) Error() string {
+	if p.why == "" {
+		return p.what
+	}
+	return p.what + ": " + p.why
+}
+
+func (p *problem) Unwrap() error { return p.err }
+
+// usage is a problem of how the command was called.
+func usage(next, format string, args ...any) error {
+	return &problem{what: fmt.Sprintf(format, args...), next: next, exit: exitUsage}
+}
+
+// fail prints what went wrong and gives the exit code.
+func (a *app) fail(ctx context.Context, err error) int {
 	var code exitCode
 	if errors.As(err, &code) {
 		return int(code)
 	}
-	fmt.Fprintln(a.err, "svc:", err)
-	switch svc.CodeOf(err) {
-	case svc.CodeUnauthorized:
-		return 4
-	case svc.CodeNotFound:
-		return 6
-	case svc.CodeConflict:
-		return 9
-	default:
-		return 1
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return exitInterrupted
 	}
+	p := a.explain(err)
+	fmt.Fprintln(a.err, a.styles().bad.Render("svc:"), p.what)
+	for _, line := range []struct{ label, text string }{{"why: ", p.why}, {"next:", p.next}} {
+		if line.text != "" {
+			fmt.Fprintln(a.err, a.styles().dim.Render(line.label), line.text)
+		}
+	}
+	return p.exit
+}
+
+// explain finds the words and the exit code for an error.
+func (a *app) explain(err error) problem {
+	var known *problem
+	if errors.As(err, &known) {
+		return *known
+	}
+	p := problem{what: err.Error(), exit: exitFailed, err: err}
+	var settings config.Problems
+	var catalog provider.Problems
+	var refused *svc.Error
+	switch {
+	case errors.Is(err, api.ErrUnreachable):
+		p.what, p.why = "the orchestrator at "+a.server()+" cannot be reached", afterColon(err, api.ErrUnreachable)
+		p.next = "`svc up` starts one here; --server URL or SVC_API_URL names another"
+		p.exit = exitUnreachable
+	case errors.Is(err, context.DeadlineExceeded):
+		p.what = fmt.Sprintf("no answer within %s", a.timeout)
+		p.next, p.exit = "give it more time with --timeout, or look at `svc status`", exitUnreachable
+	case errors.As(err, &refused):
+		a.explainRefusal(refused, &p)
+	case errors.As(err, &settings):
+		p.what, p.why, p.exit = "the settings are not in order", err.Error(), exitUsage
+		p.next = "docs/config.md lists every setting"
+	case errors.As(err, &catalog):
+		p.what, p.why, p.exit = "the provider catalog is not in order", err.Error(), exitUsage
+		p.next = "mend the file; docs/providers.md lists every key"
+	case strings.HasPrefix(p.what, "unknown command"), strings.HasPrefix(p.what, "unknown flag"),
+		strings.HasPrefix(p.what, "unknown shorthand flag"):
+		p.next, p.exit = "`svc help` lists the commands, COMMAND --help its flags", exitUsage
+	case errors.Is(err, fs.ErrPermission):
+		p.next = "check who owns the file, or choose another place with --data-dir"
+	}
+	return p
+}
+
+// explainRefusal is for what the orchestrator, or a rule of the product, refused.
+func (a *app) explainRefusal(e *svc.Error, p *problem) {
+	p.what, p.exit = e.Message, exitOf(e.Code)
+	if e.Err != nil {
+		p.why = e.Err.Error()
+	}
+	switch e.Code {
+	case svc.CodeUnauthorized:
+		p.what = "the orchestrator at " + a.server() + " does not accept the token"
+		if a.tokenFrom != "" {
+			p.why = "it came from " + a.tokenFrom
+		}
+		p.next = "set SVC_TOKEN to the word in the orchestrator's token file"
+	case svc.CodeHostNotFound:
+		p.next = "an operator creates it with: svc host create NAME"
+	case svc.CodeHasChildren:
+		p.next = "--recursive deletes everything below it too"
+	case svc.CodeActiveRuns:
+		p.next = "`svc run list --active` shows them, `svc run stop RUN` ends one"
+	case svc.CodeUnknownProvider:
+		p.next = "`svc provider list` shows those that there are, `svc provider add PRESET` adds one"
+	case svc.CodeRunNotRunning, svc.CodeRunNotActive:
+		p.next = "`svc run show RUN` says how it ended, `svc run retry RUN` starts it again"
+	case svc.CodeHostNotConnected:
+		p.next = "`svc host list` shows when it was last seen"
+	case svc.CodeInvalidTaskKind:
+		p.next = "make a task below it: svc task add TITLE --parent ID"
+	case svc.CodeLeaseHeld:
+		p.next = "`svc attach RUN` lets you watch, and type once they leave"
+	case svc.CodeNoSnapshot:
+		p.next = "wait until it runs: svc run watch RUN"
+	}
+}
+
+// afterColon is the part of a wrapped error's text that follows its sentinel.
+func afterColon(err, sentinel error) string {
+	_, rest, ok := strings.Cut(err.Error(), sentinel.Error())
+	if !ok {
+		return err.Error()
+	}
+	if _, cause, ok := strings.Cut(rest, ": "); ok {
+		return cause
+	}
+	return strings.TrimSpace(rest)
 }

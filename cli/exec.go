@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"svc/worker"
 	"svc/wrapper"
 )
 
@@ -24,6 +25,24 @@ func (a *app) execCommand() *cobra.Command {
 	}
 	inside("run", "Start a provider and report on it", wrapper.Run)
 	inside("signal", "Report from a provider's hook", wrapper.Signal)
+	cmd.AddCommand(a.sinkCommand())
 	inside("demo", "A small scripted agent to try things with", wrapper.Demo)
+	return cmd
+}
+
+// sinkCommand writes the log of a session. It reads until the session ends,
+// whatever becomes of the worker, so it must not end with a signal to a person's
+// terminal.
+func (a *app) sinkCommand() *cobra.Command {
+	var limit int64
+	cmd := &cobra.Command{
+		Use:   "sink FILE",
+		Short: "Append standard input to a run's log",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return worker.Sink(a.in, args[0], limit)
+		},
+	}
+	cmd.Flags().Int64Var(&limit, "max", 0, "stop writing at this many `BYTES`; 0: never")
 	return cmd
 }

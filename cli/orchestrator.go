@@ -67,8 +67,10 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	if err != nil {
 		return nil, err
 	}
-	o.addr, err = o.server.Listen(ctx)
-	return o, err
+	if o.addr, err = o.server.Listen(ctx); err != nil {
+		return nil, listenProblem(ctx, cfg, err)
+	}
+	return o, nil
 }
 
 // prepare makes what the first start makes: the data dir, the tokens, the
@@ -86,7 +88,7 @@ func (o *orchestrator) prepare(a *app) (key config.Secret, err error) {
 		return "", err
 	}
 	warn(o.user.Warning)
-	if o.worker, err = config.EnsureWorkerToken(dir, a.stdLookup); err != nil {
+	if o.worker, err = config.EnsureWorkerToken(dir, a.getenv); err != nil {
 		return "", err
 	}
 	warn(o.worker.Warning)

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"log/slog"
+
 	"github.com/spf13/cobra"
 )
 
@@ -14,7 +16,7 @@ func (a *app) serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log := a.logger()
+			log := a.logger(slog.LevelInfo)
 			o, err := a.openOrchestrator(cmd.Context(), cfg, log)
 			if err != nil {
 				return err
@@ -26,8 +28,14 @@ func (a *app) serveCommand() *cobra.Command {
 			return o.run(cmd.Context())
 		},
 	}
-	a.setting(cmd, "bind", "server.bind", "address to listen on")
-	a.setting(cmd, "port", "server.port", "port to listen on; 0 picks a free one")
-	a.setting(cmd, "database", "server.database", "sqlite:<file> or postgres://…")
+	a.serverFlags(cmd)
 	return cmd
+}
+
+// serverFlags are the settings of an orchestrator that are flags too.
+func (a *app) serverFlags(cmd *cobra.Command) {
+	a.setting(cmd, "bind", "server.bind", "`ADDRESS` to listen on (SVC_BIND)")
+	a.setting(cmd, "port", "server.port", "`PORT` to listen on; 0 picks a free one (SVC_PORT)")
+	a.setting(cmd, "database", "server.database", "`DSN`: sqlite:<file> or postgres://… (SVC_DATABASE)")
+	cmd.Flags().BoolVarP(&a.verbose, "verbose", "v", false, "log more")
 }

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+)
+
+// The exit codes. They are a contract with scripts.
+const (
+	exitOK           = 0
+	exitFailed       = 1
+	exitUsage        = 2
+	exitUnauthorized = 4
+	exitNoSuccess    = 5
+	exitNotFound     = 6
+	exitUnreachable  = 7
+	exitPending      = 8
+	exitConflict     = 9
+	exitInterrupted  = 130
+)
+
+// exitCodes is what people are told about them.
+var exitCodes = []struct {
+	code  int
+	means string
+}{
+	{exitOK, "all went well"},
+	{exitFailed, "it failed; also: a provider that should be there is not (svc provider doctor)"},
+	{exitUsage, "the command was not understood: usage, a value that is refused, an ambiguous name"},
+	{exitUnauthorized, "the token is missing or not accepted"},
+	{exitNoSuccess, "the run that was waited for ended without success"},
+	{exitNotFound, "there is no such thing"},
+	{exitUnreachable, "the orchestrator, or the host it would have to ask, cannot be reached"},
+	{exitPending, "the run that was waited for had not ended at --timeout"},
+	{exitConflict, "the state of things does not allow it, such as stopping a run that has ended"},
+	{exitInterrupted, "interrupted with Ctrl-C"},
+}
+
+// exitOf is the exit code of a refusal.
+func exitOf(code svc.Code) int {
+	switch code {
+	case svc.CodeUnauthorized, svc.CodeForbiddenOrigin:
+		return exitUnauthorized
+	case svc.CodeNotFound, svc.CodeHostNotFound, svc.CodeNoSnapshot:
+		return exitNotFound
+	case svc.CodeConflict, svc.CodeProjectArchived, svc.CodeHasChildren, svc.CodeActiveRuns, svc.CodeRunNotActive,
+		svc.CodeRunNotRunning, svc.CodeLeaseHeld, svc.CodePrecondition, svc.CodeIdempotency, svc.CodeInvalidAttempt:
+		return exitConflict
+	case svc.CodeUnavailable, svc.CodeHostNotConnected:
+		return exitUnreachable
+	case svc.CodeValidation, svc.CodeInvalidTaskKind, svc.CodeUnknownProvider, svc.CodeInvalidKeys, svc.CodeTooLarge:
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+// exitCodesTopic is `svc help exit-codes`: a topic, not a command.
+func exitCodesTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("What the exit code of svc says to a script:\n\n")
+	for _, c := range exitCodes {
+		fmt.Fprintf(&b, "  %3d  %s\n", c.code, c.means)
+	}
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: strings.TrimRight(b.String(), "\n")}
+}

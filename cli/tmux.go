@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"svc/tmux"
+)
+
+// The oldest tmux that sessions can be kept in.
+const (
+	tmuxMajor = 3
+	tmuxMinor = 2
+)
+
+// checkTmux answers with the version of tmux, or with what to do without it.
+func checkTmux(ctx context.Context) (string, error) {
+	version, err := tmux.Server{}.Version(ctx)
+	if errors.Is(err, tmux.ErrNotInstalled) {
+		return "", &problem{what: "tmux is not installed", why: "every run lives in a tmux session on its host", next: installTmux(), exit: exitFailed, err: err}
+	}
+	if err != nil {
+		return "", err
+	}
+	if tmuxTooOld(version) {
+		return "", &problem{
+			what: fmt.Sprintf("tmux %s is too old", version), why: fmt.Sprintf("%d.%d or newer is needed", tmuxMajor, tmuxMinor),
+			next: installTmux(), exit: exitFailed,
+		}
+	}
+	return version, nil
+}
+
+// tmuxTooOld reads "3.3a", "next-3.5" and their like; what it cannot read is
+// taken as new enough.
+func tmuxTooOld(version string) bool {
+	_, number, found := strings.Cut(version, "-")
+	if !found {
+		number = version
+	}
+	major, rest, _ := strings.Cut(number, ".")
+	minor := strings.TrimRight(rest, "abcdefghijklmnopqrstuvwxyz")
+	m, err := strconv.Atoi(major)
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(minor)
+	if err != nil {
+		n = tmuxMinor
+	}
+	return m < tmuxMajor || m == tmuxMajor && n < tmuxMinor
+}
+
+// installers are the commands of the systems' package managers, by the names
+// that /etc/os-release knows them by.
+var installers = []struct{ systems, command string }{
+	{"debian ubuntu", "sudo apt-get install tmux"},
+	{"fedora rhel centos", "sudo dnf install tmux"},
+	{"arch", "sudo pacman -S tmux"},
+	{"alpine", "sudo apk add tmux"},
+	{"suse opensuse", "sudo zypper install tmux"},
+}
+
+// installTmux is the command that installs tmux here.
+func installTmux() string {
+	if runtime.GOOS == "darwin" {
+		return "brew install tmux"
+	}
+	release, _ := os.ReadFile("/etc/os-release") // absent: a system that is not known
+	for _, i := range installers {
+		for system := range strings.FieldsSeq(i.systems) {
+			if isSystem(string(release), system) {
+				return i.command
+			}
+		}
+	}
+	return "install tmux with the package manager of this system"
+}
+
+func isSystem(release, system string) bool {
+	for line := range strings.Lines(release) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if name != "ID" && name != "ID_LIKE" {
+			continue
+		}
+		for word := range strings.FieldsSeq(strings.Trim(value, `"`)) {
+			if word == system {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc/config"
+	"svc/provider"
+	"svc/rundir"
+	"svc/worker"
+)
+
+func (a *app) workerCommand() *cobra.Command {
+	var store bool
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run the worker of this host",
+		Long: "Run the worker of this host: it connects to the orchestrator, takes runs and keeps each in a session.\n" +
+			"Stopping it leaves the sessions alive; the next worker finds them again.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			return a.work(cmd.Context(), cfg, store)
+		},
+	}
+	a.setting(cmd, "server", "worker.server_url", "`URL` of the orchestrator (SVC_API_URL)")
+	a.setting(cmd, "host-name", "worker.host_name", "`NAME` under which an operator created this host")
+	cmd.Flags().BoolVar(&store, "store-token", false, "keep the token of SVC_WORKER_TOKEN in the data directory, for later starts")
+	cmd.Flags().BoolVarP(&a.verbose, "verbose", "v", false, "log more")
+	return cmd
+}
+
+// work runs a worker until ctx ends. What no patience can mend, it says before
+// it begins.
+func (a *app) work(ctx context.Context, cfg *config.Config, store bool) error {
+	if _, err := checkTmux(ctx); err != nil {
+		return err
+	}
+	if _, err := config.EnsureDataDir(cfg.DataDir); err != nil {
+		return err
+	}
+	token, err := config.WorkerToken(cfg.DataDir, a.getenv)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &problem{
+			what: "there is no worker token", why: "neither SVC_WORKER_TOKEN nor the file " + filepath.Join(cfg.DataDir, "worker_token") + " is there",
+			next: "an operator gets one with: svc host create " + cfg.Worker.HostName, exit: exitUnauthorized, err: err,
+		}
+	}
+	if err != nil {
+		return err
+	}
+	log := a.logger(slog.LevelInfo)
+	if token.Warning != "" {
+		log.Warn(token.Warning)
+	}
+	if err := a.knock(ctx, cfg, token); err != nil {
+		return err
+	}
+	if store {
+		if err := config.StoreWorkerToken(cfg.DataDir, string(token.Value)); err != nil {
+			return err
+		}
+	}
+	w, err := a.newWorker(cfg, token.Value, nil, log)
+	if err != nil {
+		return err
+	}
+	return workerProblem(cfg, w.Run(ctx))
+}
+
+// newWorker wires a worker to this program: its wrapper and its log's writer
+// are svc itself. A nil registry leaves the catalog to the worker.
+func (a *app) newWorker(cfg *config.Config, token config.Secret, registry *provider.Registry, log *slog.Logger) (*worker.Worker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return worker.New(worker.Options{
+		Config: cfg, Token: token, Version: Version(), Logger: log, Registry: registry,
+		WrapperArgv: []string{self, "exec", "run"}, SinkArgv: []string{self, "exec", "sink"},
+		Environ: a.environWithSelf(self),
+	})
+}
+
+// environWithSelf is the environment with the directory of svc behind the PATH,
+// so that the demo provider and hooks find it wherever it is installed.
+func (a *app) environWithSelf(self string) []string {
+	environ := make([]string, 0, len(a.env)+1)
+	for _, pair := range a.env {
+		if !strings.HasPrefix(pair, "PATH=") {
+			environ = append(environ, pair)
+		}
+	}
+	return append(environ, "PATH="+a.searchPath(self))
+}
+
+func (a *app) searchPath(self string) string {
+	return provider.WithDir(a.getenv("PATH"), filepath.Dir(self))
+}
+
+// workerProblem explains why a worker could not begin.
+func workerProblem(cfg *config.Config, err error) error {
+	if errors.Is(err, rundir.ErrWorkerRuns) {
+		return &problem{
+			what: "a worker runs on this data directory already", why: cfg.DataDir + " is in use",
+			next: "stop that one first (`svc up` has one built in), or choose another --data-dir", exit: exitConflict, err: err,
+		}
+	}
+	return err
+}
