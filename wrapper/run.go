@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/term"
+
 	"svc"
 	"svc/rundir"
 )
@@ -113,7 +115,33 @@ func (r *runner) end(exit rundir.Exit, started <-chan struct{}) int {
 	if !r.workerWithin(r.patience.worker) {
 		_ = r.poster.flush(context.Background(), r.attempt) // else it is in the spool
 	}
+	r.settle()
 	return exit.Code
+}
+
+// How long the terminal is held open behind the last output.
+const (
+	settleQuiet = 200 * time.Millisecond
+	settleMost  = 5 * time.Second
+)
+
+// settle keeps the terminal open until the log has stopped growing. The last bytes of a program may
+// still be on their way through the terminal when it exits, and tmux drops what it has not read when
+// the last holder closes it: without this the end of a flood is missing now and then.
+func (r *runner) settle() {
+	if !term.IsTerminal(1) {
+		return
+	}
+	path := r.attempt.Dir.LogPath(r.launch.RunID)
+	look := time.NewTicker(settleQuiet / 10)
+	defer look.Stop()
+	size, since, begun := int64(-1), time.Now(), time.Now()
+	for time.Since(since) < settleQuiet && time.Since(begun) < settleMost {
+		if info, err := os.Stat(path); err == nil && info.Size() != size {
+			size, since = info.Size(), time.Now()
+		}
+		<-look.C
+	}
 }
 
 // workerWithin waits for a worker, to whom delivering the end is left.
