@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"svc"
@@ -82,6 +83,8 @@ func TestACreateThatLosesItsAnswerIsSentAgainWithTheSameKey(t *testing.T) {
 	if err != nil || p.ID != "p1" {
 		t.Fatalf("got %+v, %v", p, err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] {
 		t.Errorf("got keys %q, want one key twice", keys)
 	}
@@ -89,14 +92,14 @@ func TestACreateThatLosesItsAnswerIsSentAgainWithTheSameKey(t *testing.T) {
 
 func TestAPatchIsNotSentTwice(t *testing.T) {
 	t.Parallel()
-	calls := 0
+	var calls atomic.Int32
 	c := serve(t, func(http.ResponseWriter, *http.Request) {
-		calls++
+		calls.Add(1)
 		panic(http.ErrAbortHandler)
 	})
 	_, err := c.UpdateProject(t.Context(), "x", api.PatchProject{Name: api.Some("y")})
-	if !errors.Is(err, api.ErrUnreachable) || calls != 1 {
-		t.Errorf("got %v after %d calls, want ErrUnreachable after one", err, calls)
+	if !errors.Is(err, api.ErrUnreachable) || calls.Load() != 1 {
+		t.Errorf("got %v after %d calls, want ErrUnreachable after one", err, calls.Load())
 	}
 }
 
@@ -158,6 +161,8 @@ func TestAStreamThatBreaksResumesBehindItsLastMessage(t *testing.T) {
 	if !errors.Is(err, enough) {
 		t.Fatalf("got %v, want the handler's own error", err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if fmt.Sprint(got) != "[41 42 43]" || strings.Join(cursors, " ") != "40 41 42" {
 		t.Errorf("got messages %v at cursors %v", got, cursors)
 	}

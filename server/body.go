@@ -17,27 +17,30 @@ import (
 )
 
 const (
-	bodyTimeout = 30 * time.Second // for the whole body
+	bodyTimeout = 30 * time.Second // for the whole body, as it is set in New
 	drainAtMost = 8 << 20          // of a body that is too large, so that the client reads our answer
 	maxDepth    = 64               // of nested objects and arrays
 )
 
 // readBody reads the body of a request as one JSON object, before any schema
 // looks at it. An empty body is nil.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTimeout)) // best effort: a recorder in a test has none
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	_ = rc.SetReadDeadline(time.Now().Add(s.bodyLimit)) // best effort: a recorder in a test has none
 	if r.ContentLength > api.MaxBody {
 		return nil, tooLarge(r)
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, api.MaxBody+1))
 	switch {
 	case err != nil:
-		return nil, readError(err)
+		return nil, s.readError(err)
 	case len(body) > api.MaxBody:
 		return nil, tooLarge(r)
-	case len(body) == 0:
+	}
+	// Only now: net/http reads the rest of a body that we gave up on, and must
+	// not wait for it either.
+	_ = rc.SetReadDeadline(time.Time{})
+	if len(body) == 0 {
 		return nil, nil
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
@@ -55,10 +58,10 @@ func tooLarge(r *http.Request) error {
 	return svc.Errorf(svc.CodeTooLarge, "the body is larger than %d bytes", api.MaxBody)
 }
 
-func readError(err error) error {
+func (s *Server) readError(err error) error {
 	var slow net.Error
 	if errors.As(err, &slow) && slow.Timeout() {
-		return svc.Invalid("body", "did not arrive within %s", bodyTimeout)
+		return svc.Invalid("body", "did not arrive within %s", s.bodyLimit)
 	}
 	return svc.Invalid("body", "could not be read to its end")
 }

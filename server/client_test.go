@@ -41,9 +41,9 @@ func TestTheClientDoesWhatAPersonDoes(t *testing.T) {
 	if roots != 2 {
 		t.Errorf("got %d roots", roots)
 	}
-	h, err := c.CreateHost(ctx, api.CreateHost{Name: "build-1", MaxRuns: api.Some(2)})
+	_, err = c.CreateHost(ctx, api.CreateHost{Name: "build-1", MaxRuns: api.Some(2)})
 	ok(err)
-	h, err = c.UpdateHost(ctx, "build-1", api.PatchHost{MaxRuns: api.Null[int]()})
+	h, err := c.UpdateHost(ctx, "build-1", api.PatchHost{MaxRuns: api.Null[int]()})
 	ok(err)
 	h, err = c.DisableHost(ctx, h.Name)
 	ok(err)

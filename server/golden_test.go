@@ -79,7 +79,7 @@ func TestAnswersLookAsTheyAlwaysDid(t *testing.T) {
 	golden(t, "providers.json", steady(t, g.want(http.StatusOK, "GET", "/api/v1/providers", nil)))
 	golden(t, "events.json", steady(t, g.want(http.StatusOK, "GET", "/api/v1/events?topic=run.*&topic=project.*", nil)))
 	golden(t, "list.json", steady(t, g.want(http.StatusOK, "GET", "/api/v1/runs?status=stopped", nil)))
-	golden(t, "validation_failed.json", steady(t, g.want(http.StatusBadRequest, "POST", "/api/v1/hosts", `{"nmae":"h","max_runs":-1}`)))
+	golden(t, "validation_failed.json", steady(t, g.want(http.StatusBadRequest, "POST", "/api/v1/hosts", `{"nam":"h","max_runs":-1}`)))
 	golden(t, "not_found.json", steady(t, g.want(http.StatusNotFound, "GET", "/api/v1/runs/"+noID, nil)))
 	golden(t, "missing_attempt.json", steady(t, g.want(http.StatusBadRequest, "POST", "/api/internal/runs/"+g.run()+"/signals",
 		`{"kind":"started","source":"wrapper","payload":{},"timestamp":"2030-01-02T03:04:05Z"}`, token(workerToken))))

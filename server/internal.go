@@ -19,8 +19,8 @@ func (s *Server) internalRoutes() {
 }
 
 // internalBody reads the body of a worker's request.
-func internalBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := readBody(w, r)
+func (s *Server) internalBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := s.readBody(w, r)
 	if err == nil && len(body) == 0 {
 		err = svc.Invalid("body", "is required: a JSON object")
 	}
@@ -37,7 +37,7 @@ func (s *Server) registerWorker(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) takeRegistration(w http.ResponseWriter, r *http.Request) (wire.Registered, error) {
-	body, err := internalBody(w, r)
+	body, err := s.internalBody(w, r)
 	if err != nil {
 		return wire.Registered{}, err
 	}
@@ -73,7 +73,7 @@ func (s *Server) signal(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) takeSignal(w http.ResponseWriter, r *http.Request) (svc.Outcome, error) {
-	body, err := internalBody(w, r)
+	body, err := s.internalBody(w, r)
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,5 +175,63 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		if _, err := New(o); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
+	}
+}
+
+func TestAStreamWhoseClientDoesNotReadIsCutOff(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.stall = 200 * time.Millisecond
+	project, _ := g.task()
+	long := strings.Repeat("x", 64<<10)
+	for range 150 { // a snapshot that no socket's buffers hold
+		g.want(http.StatusCreated, "POST", "/api/v1/work-items", map[string]any{"project_id": project, "kind": "task", "title": "x", "description": long})
+	}
+	addr, stop := g.start()
+	c, err := net.Dial("tcp", addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := c.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(c, "GET /api/v1/events/stream?last_event_id=999999999 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", userToken); err != nil {
+		t.Fatal(err)
+	}
+	streams := func(n int) bool {
+		return strings.Contains(g.call("GET", "/metrics", nil).Body, fmt.Sprintf("svc_event_streams %d\n", n))
+	}
+	eventually(t, "the stream is open", func() bool { return streams(1) })
+	eventually(t, "the client is cut off", func() bool { return streams(0) })
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestABodyThatDoesNotArriveIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.bodyLimit = 100 * time.Millisecond
+	addr, stop := g.start()
+	c, err := net.Dial("tcp", addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := fmt.Fprintf(c, "POST /api/v1/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", userToken); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusBadRequest {
+		t.Errorf("got %d", res.StatusCode)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
 	}
 }

@@ -62,7 +62,7 @@ func TestAnUnknownFieldIsNamed(t *testing.T) {
 	project, task := g.task()
 	host := g.want(http.StatusCreated, "POST", "/api/v1/hosts", map[string]any{"name": "h"}).JSON["id"]
 	for path, fields := range map[string][]string{
-		"/api/v1/projects/" + project:         {"id", "status", "created_at", "archived_at", "nmae"},
+		"/api/v1/projects/" + project:         {"id", "status", "created_at", "archived_at", "nam"},
 		"/api/v1/work-items/" + task:          {"path", "id", "position", "project_id", "status_source"},
 		fmt.Sprintf("/api/v1/hosts/%v", host): {"status", "last_seen_at", "instance_id", "instance_suspect", "active_runs"},
 	} {

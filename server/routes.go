@@ -153,7 +153,7 @@ func (s *Server) route(op *huma.Operation, next http.HandlerFunc) {
 
 // payload reads a body and the key that makes a retry of it safe.
 func (s *Server) payload(op *huma.Operation, w http.ResponseWriter, r *http.Request) (context.Context, []byte, error) {
-	body, err := readBody(w, r)
+	body, err := s.readBody(w, r)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,7 +65,6 @@ type Server struct {
 	metrics *metrics
 	mux     *http.ServeMux
 	api     huma.API
-	ops     map[string]*huma.Operation // by pattern
 	handler http.Handler
 	page    http.Handler
 
@@ -73,6 +73,9 @@ type Server struct {
 	closing context.Context
 	close   context.CancelFunc
 	lasting gate // streams and sockets being served
+
+	stall     time.Duration // how long one write to a stream may take
+	bodyLimit time.Duration // how long a body may take to arrive
 
 	mu    sync.Mutex // guards bound
 	bound net.Listener
@@ -101,7 +104,7 @@ func New(o Options) (*Server, error) {
 	if o.Catalog == nil {
 		o.Catalog = func() []ProviderInfo { return nil }
 	}
-	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), ops: map[string]*huma.Operation{}}
+	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout}
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error
 	if s.metrics, err = newMetrics(o.Registry); err != nil {

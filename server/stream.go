@@ -11,6 +11,9 @@ import (
 // slower is cut off; it resumes by its cursor.
 const writeLimit = 10 * time.Second
 
+// piece is how much of a large message is written at once, in bytes.
+const piece = 64 << 10
+
 // stream follows the journal for one client. The bytes come encoded from the
 // engine, the same for every client with the same filter; here they are only
 // passed on.
@@ -51,14 +54,24 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		if err != nil { // the client went, the server ends, or the client was too slow: in each case it resumes
 			return
 		}
-		_ = rc.SetWriteDeadline(time.Now().Add(writeLimit))
-		if _, err := w.Write(b); err != nil {
-			return
-		}
-		if rc.Flush() != nil {
+		if s.send(w, rc, b) != nil {
 			return
 		}
 	}
+}
+
+// send writes and flushes. A snapshot may be large and the line slow, so the
+// limit holds for each piece and not for the whole.
+func (s *Server) send(w http.ResponseWriter, rc *http.ResponseController, b []byte) error {
+	for len(b) > 0 {
+		_ = rc.SetWriteDeadline(time.Now().Add(s.stall)) // best effort: a recorder in a test has none
+		n, err := w.Write(b[:min(len(b), piece)])
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return rc.Flush()
 }
 
 // unlimited takes the time limits of short requests off a connection.

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"svc/api"
 )
 
-// follow opens the stream and gives its lines.
-func (g *rig) follow(ctx context.Context, query string, edits ...edit) (*http.Response, <-chan string) {
+// follow opens the stream and gives its header and its lines.
+func (g *rig) follow(ctx context.Context, query string, edits ...edit) (http.Header, <-chan string) {
 	g.Helper()
 	req, err := http.NewRequestWithContext(ctx, "GET", g.URL+"/api/v1/events/stream"+query, nil)
 	if err != nil {
@@ -23,9 +24,13 @@ func (g *rig) follow(ctx context.Context, query string, edits ...edit) (*http.Re
 	for _, e := range edits {
 		e(req)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the goroutine below closes it
 	if err != nil {
 		g.Fatal(err)
+	}
+	if res.StatusCode != http.StatusOK {
+		_ = res.Body.Close()
+		g.Fatalf("stream%s: got %s", query, res.Status)
 	}
 	lines := make(chan string, 1000)
 	go func() {
@@ -35,7 +40,7 @@ func (g *rig) follow(ctx context.Context, query string, edits ...edit) (*http.Re
 			lines <- s.Text()
 		}
 	}()
-	return res, lines
+	return res.Header, lines
 }
 
 // take reads lines up to the end of a message.
@@ -59,10 +64,9 @@ func TestTheStreamBeginsNowAndSendsWhatIsJournaled(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	g.task()
-	res, lines := g.follow(t.Context(), "")
-	h := res.Header
-	if res.StatusCode != http.StatusOK || h.Get("Content-Type") != "text/event-stream" || h.Get("X-Accel-Buffering") != "no" || h.Get("Cache-Control") != "no-store" {
-		t.Fatalf("got %d %v", res.StatusCode, h)
+	h, lines := g.follow(t.Context(), "")
+	if h.Get("Content-Type") != "text/event-stream" || h.Get("X-Accel-Buffering") != "no" || h.Get("Cache-Control") != "no-store" {
+		t.Fatalf("got %v", h)
 	}
 	host := g.want(http.StatusCreated, "POST", "/api/v1/hosts", `{"name":"h"}`).JSON["id"].(string)
 	m := take(t, lines)
@@ -109,7 +113,7 @@ func TestTheClientFollowsTheStream(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	g.task()
-	enough := fmt.Errorf("enough")
+	enough := errors.New("enough")
 	after := int64(0)
 	var got []string
 	err := g.client().Stream(ctx, api.StreamOptions{After: &after}, func(m api.Message) error {
@@ -118,7 +122,7 @@ func TestTheClientFollowsTheStream(t *testing.T) {
 		}
 		return nil
 	})
-	if err != enough || strings.Join(got, ", ") != "1 project.created, 2 work_item.created" {
+	if !errors.Is(err, enough) || strings.Join(got, ", ") != "1 project.created, 2 work_item.created" {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
