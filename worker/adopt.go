@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -36,10 +35,10 @@ func (w *Worker) adoptAll(ctx context.Context) error {
 		s.rec = rec
 		close(s.accepted)
 		if rec.StopReason != "" {
-			s.order(rec.StopReason, false)
+			s.order(rec.StopReason)
 		}
 		if s.before != nil {
-			s.before.order(fmt.Sprintf("superseded by attempt %d", a.Number), true)
+			s.before.order(supersededBy(a.Number))
 		}
 		found = append(found, s)
 	}
@@ -61,6 +60,7 @@ func (w *Worker) clearStray(a rundir.Attempt) {
 // that ctx ended first.
 func (s *session) resume(ctx, parts context.Context) (ended bool) {
 	s.makeRelay()
+	s.recallView()
 	found, err := s.verify(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -172,7 +172,7 @@ func (s *session) awaitWrapper(ctx context.Context) {
 	}
 	s.log.Info("the session's terminal is gone, its wrapper lives; waiting for it", "pid", wrapper.PID)
 	s.setPlace(place{server: s.tmux(s.rec.Session.Socket), pane: s.rec.Session.PaneID, process: wrapper})
-	s.order("its terminal is gone", false)
+	s.order("its terminal is gone")
 	s.watch(ctx)
 }
 

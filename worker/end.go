@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"svc"
@@ -74,7 +75,7 @@ func (s *session) awaitPane(ctx context.Context, p place) {
 
 // keepScreen writes the last screen down before its terminal goes.
 func (s *session) keepScreen(ctx context.Context, p place) {
-	screen, err := p.server.Capture(ctx, p.pane, tmux.CaptureOpts{Colors: s.colours()})
+	screen, err := s.capture(ctx, p)
 	if err != nil {
 		if !errors.Is(err, tmux.ErrNoServer) {
 			s.log.Warn("the last screen could not be read", "error", err)
@@ -175,10 +176,7 @@ func (s *session) spooled() bool {
 
 // announceOrphan tells the orchestrator of a session that had to go because of another attempt.
 func (s *session) announceOrphan() {
-	s.mu.Lock()
-	superseded := s.superseded
-	s.mu.Unlock()
-	if superseded {
+	if strings.HasPrefix(s.rec.StopReason, reasonSuperseded) {
 		s.w.tellOrphan(wire.Orphan{
 			SessionName: svc.SessionName(s.a.RunID), RunID: s.a.RunID, Attempt: s.a.Number, Action: "stopped",
 		})

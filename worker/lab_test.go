@@ -251,3 +251,5 @@ func configOf(heartbeat time.Duration) *config.Config {
 }
 
 func secret(s string) config.Secret { return config.Secret(s) }
+
+func nameless() *config.Config { return &config.Config{} }

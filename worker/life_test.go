@@ -116,3 +116,76 @@ func TestAWorkerWithoutTmuxFailsTheRun(t *testing.T) {
 		t.Errorf("error %q, want that tmux is missing", failed.Error)
 	}
 }
+
+func TestADispatchThatCannotBeRecordedIsRefused(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := svc.NewRunID()
+	if err := os.WriteFile(l.dir.Attempt(run, 1).Path(), nil, 0o600); err != nil { // in the folder's place
+		t.Fatal(err)
+	}
+	l.dispatch(run, 1, "exit 0")
+	l.wait("the refusal", func() bool {
+		acks := framesOf[*wire.RunDispatchAck](l.o)
+		return len(acks) == 1 && !acks[0].Accepted && strings.Contains(acks[0].Reason, "could not be recorded")
+	})
+	if len(l.o.signalsOf(run, 1, svc.SignalFailed)) != 0 {
+		t.Error("a refused dispatch was reported as failed: nothing was taken")
+	}
+	if err := os.RemoveAll(l.dir.Attempt(run, 1).Path()); err != nil {
+		t.Fatal(err)
+	}
+	l.dispatch(run, 1, "exit 0") // the same attempt may come again
+	l.finished(run, 1)
+}
+
+func TestTheSessionKnowsItselfAndNotTheWorkersSecrets(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.opts.Environ = append(os.Environ(), "SVC_WORKER_TOKEN=worker-secret", "SVC_TOKEN=user-secret", "TMUX=elsewhere")
+	l.start()
+	run := svc.NewRunID()
+	l.o.send(&wire.RunDispatch{
+		RunID: run, TaskID: "task-1", Provider: "shell", Attempt: 1, SignalToken: "run-token",
+		Prompt: `env; echo "prompt: $(head -c 3 $SVC_PROMPT_FILE)"`, Env: map[string]string{"OWN": "mine"},
+	})
+	l.finished(run, 1)
+	l.wait("the log", func() bool { return strings.Contains(l.o.log(run, 1), "prompt: env") })
+	log := l.o.log(run, 1)
+	for _, want := range []string{
+		"SVC_RUN_ID=" + run, "SVC_ATTEMPT=1", "SVC_TASK_ID=task-1", "SVC_SIGNAL_TOKEN=run-token", "SVC_API_URL=" + l.o.http.URL, "OWN=mine",
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the environment lacks %s", want)
+		}
+	}
+	for _, secret := range []string{"worker-secret", "user-secret", "TMUX=", testToken} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the environment has %s", secret)
+		}
+	}
+}
+
+func TestAScreenKeepsItsColoursUnlessTheToolIsLineOriented(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	full := catalog + `
+[providers.full]
+bin = "/bin/sh"
+argv_template = ["-c", "{prompt}"]
+tui_type = "full_screen"
+`
+	if err := os.WriteFile(l.cfg.CatalogPath, []byte(full), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.start()
+	for provider, coloured := range map[string]bool{"shell": false, "full": true} {
+		run := svc.NewRunID()
+		l.o.send(&wire.RunDispatch{RunID: run, TaskID: svc.NewID(), Provider: provider, Attempt: 1, Prompt: `printf '\033[31mred\033[0m\n'; read line`})
+		l.wait("the screen of "+provider, l.o.shows(run, "red"))
+		if got := strings.Contains(l.o.screen(run), "\x1b["); got != coloured {
+			t.Errorf("%s: colours %v, want %v: %q", provider, got, coloured, l.o.screen(run))
+		}
+	}
+}

@@ -77,6 +77,7 @@ func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 	served, stop := context.WithCancel(ctx)
 	defer stop()
 	group, served := errgroup.WithContext(served)
+	w.setLink(l)
 	group.Go(func() error { return l.out.write(served, conn) })
 	group.Go(func() error { return w.read(served, l) })
 	group.Go(func() error {
@@ -84,7 +85,6 @@ func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 		lived = live
 		return err
 	})
-	w.setLink(l)
 	group.Go(func() error {
 		<-served.Done()
 		return conn.Close("going away")

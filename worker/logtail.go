@@ -26,7 +26,7 @@ const (
 
 // run follows the log until ctx ends.
 func (r *relay) run(ctx context.Context, uplink func() *link, warn func(error)) {
-	idle, torn := 0, 0
+	idle, torn, complaint := 0, 0, ""
 	wait := time.NewTimer(0)
 	defer wait.Stop()
 	for {
@@ -43,7 +43,8 @@ func (r *relay) run(ctx context.Context, uplink func() *link, warn func(error)) 
 				torn++
 				break
 			}
-			if err != nil {
+			if err != nil && err.Error() != complaint {
+				complaint = err.Error()
 				warn(err)
 			}
 			if n == 0 || err != nil {
@@ -83,7 +84,7 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 	}
 	n := int64(len(raw))
 	if r.sending(l, offset, offset+n) {
-		l.out.push(laneLog, r.chunk(l, offset, raw), nil)
+		l.out.push(laneLog, r.chunk(l, offset, raw), func() { r.written(l) })
 	}
 	return n, nil
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"svc/provider"
@@ -60,7 +61,12 @@ func (w *Worker) reportProviders(l *link) {
 }
 
 // searchPath is the PATH of sessions.
-func (w *Worker) searchPath() string { return lookup(w.opts.Environ, "PATH") }
+func (w *Worker) searchPath() string {
+	return provider.WithDir(lookup(w.opts.Environ, "PATH"), w.selfDir())
+}
+
+// selfDir is where svc itself is: hooks find it there.
+func (w *Worker) selfDir() string { return filepath.Dir(w.opts.WrapperArgv[0]) }
 
 // lookup is the last value of a name in an environment.
 func lookup(environ []string, name string) string {

@@ -48,7 +48,7 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 	case *wire.RunDispatch:
 		w.dispatch(l, f)
 	case *wire.RunStop:
-		w.stopRun(l, f)
+		w.stopRun(f)
 	case *wire.Keys:
 		w.takeKeys(l, f)
 	case *wire.LogAck:

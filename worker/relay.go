@@ -38,6 +38,7 @@ type relay struct {
 	// place once more belong to chunks from before, until there is progress.
 	rewound bool
 	moved   time.Time // when the relay last got further
+	queued  int       // chunks that wait to be written: a slow connection is no stall
 	end     int64     // the attempt's length; -1 while it may still grow
 }
 
@@ -126,7 +127,10 @@ func (r *relay) ack(l *link, offset int64) {
 func (r *relay) next(l *link, size int64) (offset, most int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	stalled := r.sent > r.acked && time.Since(r.moved) > stallAfter
+	stalled := r.sent > r.acked && r.queued == 0 && time.Since(r.moved) > stallAfter
+	if l != r.link {
+		r.queued = 0
+	}
 	if l != r.link || stalled {
 		// What was under way is asked for anew. Nothing is known for sure.
 		r.link, r.phase, r.sent, r.rewound, r.moved = l, phaseAsk, r.acked, false, time.Now()
@@ -160,6 +164,7 @@ func (r *relay) sending(l *link, from, to int64) bool {
 		r.moved = time.Now() // the clock of a stall starts with what is under way
 	}
 	r.sent = to
+	r.queued++
 	if r.phase == phaseAsk {
 		r.phase = phaseAsked
 	}
@@ -167,4 +172,14 @@ func (r *relay) sending(l *link, from, to int64) bool {
 		r.acked = to
 	}
 	return true
+}
+
+// written notes that a chunk has left: from now on its answer may be waited for.
+func (r *relay) written(l *link) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l == r.link {
+		r.queued--
+		r.moved = time.Now()
+	}
 }

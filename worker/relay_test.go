@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -28,6 +29,7 @@ func (k *keeper) take(t *rapid.T, r *relay, l *link) {
 		if !ok {
 			return
 		}
+		out.sent()
 		c := out.frame.(*wire.LogChunk)
 		if *c.Offset == int64(len(k.kept)) {
 			k.kept = append(k.kept, c.Raw()...)
@@ -152,6 +154,43 @@ func TestTheWindowBoundsWhatIsUnderWay(t *testing.T) {
 	if got := step(); got != window {
 		t.Errorf("%d bytes under way, want %d", got, window)
 	}
+}
+
+func TestALostAnswerIsAskedForAgainButASlowConnectionIsNot(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte("some output"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRelay(svc.NewRunID(), 1, path, 0, 0, time.Now)
+		l := newLink(nil, wire.Capabilities)
+		step := func() int64 {
+			t.Helper()
+			n, err := r.step(l, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if n := step(); n != 11 {
+			t.Fatalf("first step sends %d bytes, want all 11", n)
+		}
+		time.Sleep(10 * stallAfter) // it waits in the outbox: the connection is slow
+		if n := step(); n != 0 {
+			t.Errorf("a chunk that has not left is sent a second time")
+		}
+		out, _ := l.out.next()
+		out.sent()
+		time.Sleep(stallAfter / 2)
+		if n := step(); n != 0 {
+			t.Errorf("a chunk is sent a second time before its answer could come")
+		}
+		time.Sleep(stallAfter)
+		if n := step(); n != 11 {
+			t.Errorf("%d bytes are sent after a stall, want 11", n)
+		}
+	})
 }
 
 func TestTheSinkAppendsSaysOnceThatItIsFullAndReadsOn(t *testing.T) {

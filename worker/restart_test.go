@@ -259,6 +259,72 @@ func TestADeletedSocketIsRestored(t *testing.T) {
 	}
 }
 
+func TestASessionWhoseAttemptIsSupersededIsEndedAndReported(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`trap 'exit 25' INT; echo ready; while :; do sleep 0.05; done`)
+	l.wait("the trap", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
+	l.stop()
+	l.start()
+	l.foundAgain()
+	// The orchestrator sees the attempt in the inventory and knows of a newer one elsewhere.
+	l.o.send(&wire.RunStop{RunID: run, Attempt: 1, Reason: "superseded"})
+	if end := l.finished(run, 1); end.ExitCode != 25 {
+		t.Errorf("finished = %+v, want exit code 25", end)
+	}
+	l.wait("the orphan", func() bool {
+		orphans := framesOf[*wire.Orphan](l.o)
+		return len(orphans) == 1 && orphans[0].RunID == run && orphans[0].Attempt == 1 && orphans[0].Action == "stopped"
+	})
+}
+
+func TestAWorkerThatComesBackWithTwoAttemptsEndsTheOlder(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`trap 'exit 26' INT; echo ready; while :; do sleep 0.05; done`)
+	l.wait("the trap", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
+	l.record(run)
+	l.stop()
+	rec, err := l.dir.Attempt(run, 1).ReadDispatch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.State, rec.Session, rec.Run.Attempt, rec.Run.Prompt = rundir.StateAccepted, nil, 2, `echo second; exit 27`
+	newer := l.dir.Attempt(run, 2)
+	if err := newer.Create(); err != nil {
+		t.Fatal(err)
+	}
+	if err := newer.WriteDispatch(rec); err != nil {
+		t.Fatal(err)
+	}
+	l.start()
+	if end := l.finished(run, 2); end.ExitCode != 27 {
+		t.Errorf("finished = %+v, want exit code 27", end)
+	}
+	if end := l.finished(run, 1); end.ExitCode != 26 {
+		t.Errorf("finished = %+v, want exit code 26", end)
+	}
+}
+
+func TestAPlainPeerDoesNotGetTheLogAgainFromTheNextWorker(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.o.set(func(o *orchestrator) { o.caps = nil })
+	l.start()
+	run := l.begin(`echo once; read line; echo later; read line`)
+	l.wait("the log", func() bool { return strings.Contains(l.o.log(run, 1), "once") })
+	l.record(run)
+	l.stop()
+	l.typeInto(run, "\r")
+	l.start()
+	l.wait("the rest of the log", func() bool { return strings.Contains(l.o.log(run, 1), "later") })
+	if got := l.o.log(run, 1); strings.Count(got, "once") != 1 {
+		t.Errorf("log %q, want its beginning once", got)
+	}
+}
+
 func TestOnlyOneWorkerRunsOnADataDirectory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

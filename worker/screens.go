@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"svc"
+	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
 )
@@ -55,7 +57,7 @@ func (s *session) showScreens(ctx context.Context) {
 func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screenState) {
 	size := s.logRelay().size()
 	if !seen.looked || size != seen.size || s.logFull(size) || s.resized() {
-		screen, err := p.server.Capture(ctx, p.pane, tmux.CaptureOpts{Colors: s.colours()})
+		screen, err := s.capture(ctx, p)
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, tmux.ErrNoServer) {
 				s.log.Debug("the screen cannot be read", "error", err)
@@ -72,6 +74,21 @@ func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screen
 		seen.on = l
 		l.out.show(s.snapshot(seen.text), nil)
 	}
+}
+
+// maxScreen bounds a snapshot in bytes, far below the largest frame. A screen that is larger with its
+// colours is shown without.
+const maxScreen = 512 << 10
+
+func (s *session) capture(ctx context.Context, p place) (tmux.Screen, error) {
+	screen, err := p.server.Capture(ctx, p.pane, tmux.CaptureOpts{Colors: !s.plain})
+	if err == nil && !s.plain && len(screen.Text) > maxScreen {
+		screen, err = p.server.Capture(ctx, p.pane, tmux.CaptureOpts{})
+	}
+	if err == nil && len(screen.Text) > maxScreen {
+		screen.Text = strings.ToValidUTF8(screen.Text[:maxScreen], "")
+	}
+	return screen, err
 }
 
 // logFull says that the log has reached its bound and no longer tells of changes.
@@ -127,4 +144,26 @@ func (s *session) resized() bool {
 	was := s.sizeChanged
 	s.sizeChanged = false
 	return was
+}
+
+// view is how a session is shown. It is the catalog's word when the session was started: runs keep
+// what they were started with.
+type view struct {
+	Plain bool `json:"plain"`
+}
+
+func (s *session) keepView(plain bool) {
+	s.plain = plain
+	if err := rundir.WriteRecord(s.a.File("view"), view{plain}); err != nil {
+		s.log.Warn("how the session is shown could not be recorded", "error", err)
+	}
+}
+
+// recallView is for a session of an earlier worker. Without a record it is shown with colours: they
+// can be left out later, not added.
+func (s *session) recallView() {
+	var v view
+	if err := rundir.ReadRecord(s.a.File("view"), &v); err == nil {
+		s.plain = v.Plain
+	}
 }

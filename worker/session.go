@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"svc"
-	"svc/provider"
 	"svc/rundir"
 	"svc/tmux"
 )
@@ -31,11 +30,12 @@ type session struct {
 	gone     chan struct{} // closed when nothing of the session runs any more
 	reported chan struct{} // closed when the orchestrator was told the end
 
-	rec rundir.Dispatch // only lead and accept touch it
+	rec   rundir.Dispatch // only lead and accept touch it
+	plain bool            // snapshots are without colours; set before the session is followed
+	told  string          // the last complaint about the terminal; only lead touches it
 
 	mu          sync.Mutex // guards the fields below
 	stopReason  string
-	superseded  bool // the reason is another attempt: an orphan, for the journal
 	place       place
 	relay       *relay
 	final       *string // the last screen; nil: there is none, or not yet
@@ -92,6 +92,7 @@ func (s *session) lead(ctx context.Context) {
 		ended = true
 	}
 	if !ended {
+		s.keepProgress()
 		return
 	}
 	s.reapLeftovers(ctx)
@@ -106,10 +107,26 @@ func (s *session) lead(ctx context.Context) {
 	}
 }
 
+// keepProgress notes how far the log has come, for the next worker. An orchestrator without log_ack
+// cannot tell it.
+func (s *session) keepProgress() {
+	r := s.logRelay()
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	acked := r.acked
+	r.mu.Unlock()
+	if acked != s.rec.LogAcked {
+		s.rec.LogAcked = acked
+		s.save()
+	}
+}
+
 // begin starts the session and watches it to its end. False means that ctx ended first.
 func (s *session) begin(ctx, parts context.Context) (ended bool) {
 	if s.before != nil {
-		s.before.order("superseded by attempt "+itoa(s.a.Number), true)
+		s.before.order(supersededBy(s.a.Number))
 		select {
 		case <-s.before.gone:
 		case <-ctx.Done():
@@ -133,14 +150,15 @@ func (s *session) begin(ctx, parts context.Context) (ended bool) {
 	return s.watch(ctx) && s.end(ctx)
 }
 
-// order asks the session to end. Only the first reason counts.
-func (s *session) order(reason string, superseded bool) {
+// order asks the session to end. Only the first reason counts; it answers whether this was it.
+func (s *session) order(reason string) (first bool) {
 	s.mu.Lock()
-	if s.stopReason == "" {
-		s.stopReason, s.superseded = reason, superseded
+	if first = s.stopReason == ""; first {
+		s.stopReason = reason
 	}
 	s.mu.Unlock()
 	s.closeOnce(&s.once.stop, s.stop)
+	return first
 }
 
 func (s *session) stopping() bool {
@@ -211,15 +229,8 @@ func (s *session) follow(parts context.Context) {
 func (s *session) followLog(parts context.Context) {
 	r := s.logRelay()
 	s.parts.Go(func() {
-		r.run(parts, s.w.uplink, func(err error) { s.log.Warn("the log cannot be relayed", "error", err) })
+		r.run(parts, s.w.uplink, func(err error) { s.log.Warn("the log cannot be relayed now", "error", err) })
 	})
-}
-
-// colours says whether snapshots keep colours. A provider that the catalog has lost is shown with
-// them: they can be left out later, not added.
-func (s *session) colours() bool {
-	entry, err := s.w.registry.Current().Entry(s.rec.Run.Provider)
-	return err != nil || entry.TUIType != provider.LineOriented
 }
 
 // mayReport says whether the word about the end may go out: the log and the last screen have, or

@@ -45,8 +45,9 @@ type spooler struct {
 	// retry has the runs whose last delivery failed.
 	retry map[string]retry
 	seen  map[string]time.Time // since when a file is known, by path
-	// broken counts the deliveries that got no answer since the last replay.
+	// broken counts the deliveries that began since the last replay and got no answer.
 	broken   int
+	epoch    int // counts the replays
 	lastFail error
 }
 
@@ -131,6 +132,7 @@ func (p *spooler) replay(ctx context.Context) error {
 		p.mu.Lock()
 		clear(p.retry)
 		p.broken = 0
+		p.epoch++
 		p.mu.Unlock()
 		left, err := p.settle(ctx)
 		if err != nil || left == 0 {
@@ -231,10 +233,11 @@ func (p *spooler) send(ctx context.Context, entries []rundir.Entry) {
 		return
 	}
 	p.busy[run] = true
+	epoch := p.epoch
 	p.mu.Unlock()
 	p.w.tasks.Go(func() {
 		err := p.deliver(ctx, entries)
-		p.settled(run, err)
+		p.settled(run, epoch, err)
 		if err != nil && ctx.Err() == nil {
 			p.w.log.Log(ctx, slog.LevelWarn, "signals wait in the spool", "run_id", run, "error", err)
 		}
@@ -242,7 +245,7 @@ func (p *spooler) send(ctx context.Context, entries []rundir.Entry) {
 }
 
 // settled notes how a courier fared.
-func (p *spooler) settled(run string, err error) {
+func (p *spooler) settled(run string, epoch int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.busy, run)
@@ -256,7 +259,7 @@ func (p *spooler) settled(run string, err error) {
 	pause := min(max(p.retry[run].pause*2, retryFirst), retryMost)
 	p.retry[run] = retry{at: time.Now().Add(pause), pause: pause}
 	var answered *refused
-	if !errors.As(err, &answered) {
+	if !errors.As(err, &answered) && epoch == p.epoch {
 		p.broken++
 		p.lastFail = err
 	}

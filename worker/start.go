@@ -90,6 +90,7 @@ func (s *session) prepare() (rundir.Launch, error) {
 	if err != nil {
 		return rundir.Launch{}, err
 	}
+	s.keepView(entry.TUIType == provider.LineOriented)
 	launch := rundir.Launch{
 		RunID: run.RunID, TaskID: run.TaskID, Attempt: run.Attempt, Provider: run.Provider, Cwd: cwd,
 		APIURL: s.w.server(), SignalToken: run.SignalToken, DataDir: s.w.opts.Config.DataDir,
@@ -110,7 +111,7 @@ func (s *session) prepare() (rundir.Launch, error) {
 	gateway := provider.ResolveGateway(s.w.opts.Config.Gateway, s.w.variable)
 	launch.Env = entry.Environ(provider.Session{
 		Base: s.w.opts.Environ, Run: run.Env, Gateway: gateway, HooksConfig: hooks,
-		Vars: s.variables(launch), SelfDir: filepath.Dir(s.w.opts.WrapperArgv[0]),
+		Vars: s.variables(launch), SelfDir: s.w.selfDir(),
 	})
 	bin, err := entry.Find(lookup(launch.Env, "PATH"))
 	if err != nil {

@@ -6,17 +6,21 @@ import (
 )
 
 // stopRun takes the order to end an attempt's session.
-func (w *Worker) stopRun(_ *link, f *wire.RunStop) {
-	w.log.Info("stop ordered", "run_id", f.RunID, "attempt", f.Attempt, "reason", f.Reason)
+func (w *Worker) stopRun(f *wire.RunStop) {
 	if s := w.session(f.RunID, f.Attempt); s != nil {
-		s.order(stopReason(f.Reason), f.Reason == reasonSuperseded)
+		if s.order(stopReason(f.Reason)) {
+			s.log.Info("stop ordered", "reason", f.Reason)
+		}
 		return
 	}
 	w.tasks.Go(func() { w.refuseStart(f.RunID, f.Attempt) })
 }
 
-// reasonSuperseded is the orchestrator's word for an attempt whose run has gone on without it.
+// reasonSuperseded begins the reason of a stop because the run has gone on without the attempt, in
+// the orchestrator's words and in ours.
 const reasonSuperseded = "superseded"
+
+func supersededBy(attempt int) string { return reasonSuperseded + " by attempt " + itoa(attempt) }
 
 // stopReason is never empty: on disk, an empty reason means that no stop was asked for.
 func stopReason(reason string) string {

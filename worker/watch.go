@@ -49,19 +49,29 @@ func (s *session) checkTerminal(ctx context.Context) {
 	found, err := p.server.Inspect(ctx, p.host)
 	switch {
 	case err == nil && (found.Server != p.host || found.Process.PID != p.process.PID):
-		s.log.Warn("another tmux server has the session's socket", "socket", p.server.Socket)
+		s.complain("another tmux server has the session's socket", "socket", p.server.Socket)
 	case err == nil && !found.Piped && !found.Dead:
-		s.log.Warn("the log has stopped: its writer is gone, the run goes on")
+		s.complain("the log has stopped: its writer is gone, the run goes on")
 	case errors.Is(err, tmux.ErrSocketLost):
-		s.log.Warn("the session's socket was deleted; it is made anew")
+		s.complain("the session's socket was deleted; it is made anew")
 		if err := p.server.RestoreSocket(ctx, p.host); err != nil {
 			s.log.Warn("the session's socket stays away", "error", err)
 		}
 	case errors.Is(err, tmux.ErrNoServer):
 		// The wrapper hangs up its provider by itself; this is for one that cannot.
-		s.order("its terminal is gone", false)
+		s.order("its terminal is gone")
 	case err != nil && ctx.Err() == nil:
-		s.log.Warn("the session cannot be asked; its state is unknown", "error", err)
+		s.complain("the session cannot be asked; its state is unknown", "error", err)
+	case err == nil:
+		s.told = ""
+	}
+}
+
+// complain warns about the terminal, once for as long as it is the same complaint.
+func (s *session) complain(message string, args ...any) {
+	if s.told != message {
+		s.told = message
+		s.log.Warn(message, args...)
 	}
 }
 

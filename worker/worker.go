@@ -39,7 +39,8 @@ import (
 // Options is what a worker is made of. Config and Token are needed; every zero value besides means
 // the default that its comment names.
 type Options struct {
-	// Config has the data directory, the way to the server, [worker], [gateway] and the catalog.
+	// Config has the data directory, the way to the server, [worker], [gateway] and the catalog, as
+	// they are when New is called.
 	Config *config.Config
 	// Token authenticates this worker. It is never logged and never enters a session.
 	Token config.Secret
@@ -114,7 +115,9 @@ func (o *Options) fill() error {
 	setDefault(&o.Reconcile, 30*time.Second)
 	setDefault(&o.Snapshots, time.Second)
 	setDefault(&o.LogHold, 10*time.Second)
-	setDefault(&o.Config.Worker.HeartbeatInterval, 30*time.Second)
+	own := *o.Config // the caller's stays as it is
+	setDefault(&own.Worker.HeartbeatInterval, 30*time.Second)
+	o.Config = &own
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
