@@ -29,10 +29,11 @@ func (t Time) String() string { return t.Std().Format(wireTime) }
 // MarshalText writes the form on the wire.
 func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads any ISO 8601 time in UTC, with or without fractions.
+// UnmarshalText reads any ISO 8601 time in UTC, with or without fractions, that
+// can be written again: an offset may lead out of the years of four digits.
 func (t *Time) UnmarshalText(b []byte) error {
 	v, err := time.Parse(time.RFC3339Nano, string(b))
-	if err != nil {
+	if err != nil || v.UTC().Year() < 0 || v.UTC().Year() > 9999 {
 		return fmt.Errorf("%q is not an RFC 3339 time", b)
 	}
 	*t = TimeOf(v)
