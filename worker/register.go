@@ -91,7 +91,7 @@ func (w *Worker) openSocket(ctx context.Context, hostID string) (wire.Conn, erro
 	header.Set(wire.HeaderBootID, w.bootID)
 	// "ws" follows "http": http becomes ws, https becomes wss.
 	url := "ws" + strings.TrimPrefix(w.server(), "http") + "/api/internal/worker/uplink"
-	c, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: w.http, HTTPHeader: header})
+	c, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: w.http, HTTPHeader: header}) //nolint:bodyclose // Dial hands it over closed or in memory
 	if err != nil {
 		if response != nil && response.StatusCode != http.StatusSwitchingProtocols && response.StatusCode >= 300 {
 			return nil, refusal(response)

@@ -51,7 +51,8 @@ func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 		path := filepath.Join(dir, "log")
 		noise := rand.New(rand.NewSource(rapid.Int64().Draw(t, "noise")))
 		base := int64(rapid.IntRange(0, 10).Draw(t, "base"))
-		written := make([]byte, base)
+		var written []byte
+		written = append(written, strings.Repeat("-", int(base))...)
 		_ = os.WriteFile(path, written, 0o600)
 		r := newRelay(svc.NewRunID(), 1, path, base, 0, time.Now)
 		l := newLink(nil, wire.Capabilities)

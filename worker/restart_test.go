@@ -169,6 +169,30 @@ func TestAnAttemptThatWasBeingStartedIsStartedOnlyWhenNobodyTookItsLaunch(t *tes
 	}
 }
 
+func TestASessionThatWasNotYetOnRecordIsFoundByItsSocket(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	file := string(l.dir) + "/pid"
+	run := l.begin(`echo $$ >> ` + file + `; read line; exit 10`)
+	pid := l.pidIn(file)
+	rec := l.record(run)
+	l.stop()
+	rec.State, rec.Session = rundir.StateSpawning, &rundir.Session{Socket: rec.Session.Socket} // as if killed in between
+	if err := l.dir.Attempt(run, 1).WriteDispatch(rec); err != nil {
+		t.Fatal(err)
+	}
+	l.start()
+	l.foundAgain()
+	l.o.send(&wire.Keys{RequestID: "k", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	if end := l.finished(run, 1); end.ExitCode != 10 {
+		t.Errorf("finished = %+v, want exit code 10", end)
+	}
+	if again := l.pidIn(file); again != pid {
+		t.Errorf("provider %d became %d", pid, again)
+	}
+}
+
 func TestASessionThatVanishesIsReportedAsLost(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

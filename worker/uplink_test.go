@@ -93,9 +93,9 @@ func TestTheLogArrivesByteForByteThroughCutsAndLostAcks(t *testing.T) {
 	l.o.set(func(o *orchestrator) { o.cutEvery = 4 })
 	l.start()
 	file := string(l.dir) + "/binary"
-	noise := make([]byte, 300_000)
-	for i := range noise {
-		noise[i] = byte(i * 7 % 251)
+	var noise []byte
+	for i := range 300_000 {
+		noise = append(noise, byte(i*7%251))
 	}
 	noise = append(noise, []byte(strings.Repeat("grüße, 世界 🌍\n", 5000))...)
 	if err := os.WriteFile(file, noise, 0o600); err != nil {

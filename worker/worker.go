@@ -125,7 +125,7 @@ func (o *Options) fill() error {
 		o.Now = time.Now
 	}
 	if o.Random == nil {
-		o.Random = rand.Float64 //nolint:gosec // it spreads retries, it keeps no secret
+		o.Random = rand.Float64
 	}
 	return nil
 }
