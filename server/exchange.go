@@ -24,6 +24,7 @@ type exchange struct {
 	lasting bool   // a stream or socket: its duration says nothing
 	status  int    // 0 until the header is written
 	bytes   int64
+	broken  bool  // the client no longer takes the answer
 	err     error // why it failed inside, for the log
 }
 
@@ -41,9 +42,13 @@ func noteError(ctx context.Context, err error) {
 	}
 }
 
-// WriteHeader notes the status.
+// WriteHeader notes the status. After the first one others are ignored: huma
+// sets one more when it finds that the client has gone.
 func (x *exchange) WriteHeader(status int) {
-	if x.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+	if x.status != 0 {
+		return
+	}
+	if status >= 200 || status == http.StatusSwitchingProtocols {
 		x.status = status
 	}
 	x.ResponseWriter.WriteHeader(status)
@@ -56,6 +61,7 @@ func (x *exchange) Write(b []byte) (int, error) {
 	}
 	n, err := x.ResponseWriter.Write(b)
 	x.bytes += int64(n)
+	x.broken = x.broken || err != nil
 	return n, err
 }
 
@@ -73,7 +79,7 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 		w.Header().Set(api.HeaderRequestID, x.id)
 		defer func() {
 			p, begun := recover(), x.status != 0
-			if p != nil && !isAbort(p) {
+			if p != nil && !isAbort(p) && !x.broken { // huma panics when an answer cannot be written
 				noteError(r.Context(), fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 				if !begun {
 					writeError(x, r, x.err)

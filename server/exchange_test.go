@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -141,5 +142,42 @@ func TestEveryCodeHasItsStatusAndAnUnknownOneIsInternal(t *testing.T) {
 	writeError(w, httptest.NewRequest("GET", "/", nil), svc.Errorf(svc.CodeConflict, "x").With("bad", make(chan int)))
 	if w.Code != http.StatusConflict || !json.Valid(w.Body.Bytes()) {
 		t.Errorf("details that do not encode: got %d %s", w.Code, w.Body)
+	}
+}
+
+// deaf is a client that takes no answer, with a context that has not noticed.
+type deaf struct{ http.ResponseWriter }
+
+func (deaf) Write([]byte) (int, error) { return 0, errors.New("write: broken pipe") }
+
+func TestAClientThatTakesNoAnswerIsNoErrorOfOurs(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/projects", nil)
+	token(userToken)(r)
+	with("X-Request-Id", "gone")(r)
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // a panic's value is compared as it is
+				t.Errorf("got panic %v, want the connection to be cut", p)
+			}
+		}()
+		g.Handler().ServeHTTP(deaf{httptest.NewRecorder()}, r)
+	}()
+	for line := range strings.SplitSeq(g.logs.String(), "\n") {
+		if strings.Contains(line, "request_id=gone") && strings.Contains(line, "level=INFO") {
+			return
+		}
+	}
+	t.Errorf("no plain line in the log: %s", g.logs)
+}
+
+func TestTokensAreNeverPrinted(t *testing.T) {
+	t.Parallel()
+	o := Tokens{User: userToken, Worker: workerToken}
+	for _, text := range []string{fmt.Sprint(o), fmt.Sprintf("%v %+v %#v %s", o, &o, o, o)} {
+		if strings.Contains(text, userToken) || strings.Contains(text, workerToken) {
+			t.Errorf("got %s", text)
+		}
 	}
 }

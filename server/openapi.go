@@ -71,11 +71,16 @@ func (s *Server) documentRoutes() {
 }
 
 // complete adds what huma cannot see in the types: that svc.Time is a
-// date-time, and that a nullable enum has null among its values.
+// date-time, that a nullable enum has null among its values, and that answers,
+// unlike requests, may get more fields.
 func complete(doc *huma.OpenAPI) {
-	registry := doc.Components.Schemas
+	registry, requests := doc.Components.Schemas, requestSchemas(doc)
 	for name, schema := range registry.Map() {
-		t := registry.TypeFromRef("#/components/schemas/" + name)
+		ref := "#/components/schemas/" + name
+		if !requests[ref] {
+			schema.AdditionalProperties = nil
+		}
+		t := registry.TypeFromRef(ref)
 		for _, f := range reflect.VisibleFields(t) {
 			field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			p := schema.Properties[field]
@@ -86,11 +91,24 @@ func complete(doc *huma.OpenAPI) {
 				p.Format = "date-time"
 			}
 			if f.Type == reflect.TypeFor[json.RawMessage]() {
-				p.Type = huma.TypeObject
+				p.Type, p.AdditionalProperties = huma.TypeObject, true
 			}
 			if p.Nullable && len(p.Enum) > 0 {
 				p.Enum = append(p.Enum, nil)
 			}
 		}
 	}
+}
+
+// requestSchemas are the schemas of bodies that are sent to us.
+func requestSchemas(doc *huma.OpenAPI) map[string]bool {
+	refs := map[string]bool{}
+	for _, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Post, item.Patch} {
+			if op != nil && op.RequestBody != nil {
+				refs[op.RequestBody.Content["application/json"].Schema.Ref] = true
+			}
+		}
+	}
+	return refs
 }

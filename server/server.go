@@ -36,6 +36,12 @@ type Tokens struct {
 	Worker string // the worker's doors, as any host
 }
 
+// String hides the tokens, wherever they might be printed.
+func (Tokens) String() string { return "[secret]" }
+
+// GoString hides them too.
+func (Tokens) GoString() string { return "[secret]" }
+
 // Options is everything a Server needs.
 type Options struct {
 	Engine *engine.Engine

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"svc"
+	"svc/wire"
+)
+
+// dispatched admits a run, lets a worker of a new host take it, and gives the
+// dispatch. The worker stays connected to the end of the test.
+func (g *rig) dispatched(hostName string) (hostID string, d wire.RunDispatch) {
+	g.Helper()
+	hostID = g.want(http.StatusCreated, "POST", "/api/v1/hosts", map[string]any{"name": hostName}).JSON["id"].(string)
+	instance := svc.NewID()
+	g.want(http.StatusOK, "POST", "/api/internal/worker/register", wire.Registration{
+		HostName: hostName, Platform: "linux", InstanceID: instance, Capabilities: wire.Capabilities,
+	}, token(workerToken))
+	//nolint:bodyclose // the answer to an upgrade that succeeds has no body to close
+	c, _, err := websocket.Dial(g.Context(), "ws"+strings.TrimPrefix(g.URL, "http")+"/api/internal/worker/uplink", &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + workerToken}, wire.HeaderHostID: {hostID}, wire.HeaderInstanceID: {instance}},
+	})
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.Cleanup(func() { _ = c.CloseNow() })
+	beat, err := wire.Encode(wire.Heartbeat{HostID: hostID, InstanceID: instance, Timestamp: 1, Runs: &[]wire.LiveRun{}})
+	if err != nil {
+		g.Fatal(err)
+	}
+	if err := c.Write(g.Context(), websocket.MessageText, beat); err != nil {
+		g.Fatal(err)
+	}
+	_, task := g.task()
+	g.want(http.StatusAccepted, "POST", "/api/v1/runs", map[string]any{"task_id": task, "provider": "provider_b", "host_id": hostID})
+	for {
+		_, b, err := c.Read(g.Context())
+		if err != nil {
+			g.Fatal(err)
+		}
+		f, err := wire.DecodeDown(b)
+		if err != nil {
+			g.Fatal(err)
+		}
+		if dispatch, ok := f.(*wire.RunDispatch); ok {
+			return hostID, *dispatch
+		}
+	}
+}
+
+func started(attempt int) any {
+	return wire.FromSignal(svc.Signal{Kind: svc.SignalStarted, Attempt: attempt, Source: svc.FromWrapper, Timestamp: 1})
+}
+
+func TestASignalTokenIsGoodForSignalsOfItsRunAlone(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	_, d := g.dispatched("one")
+	_, other := g.dispatched("two")
+	if d.SignalToken == "" || d.SignalToken == other.SignalToken {
+		t.Fatalf("got tokens %q and %q", d.SignalToken, other.SignalToken)
+	}
+	own := token(d.SignalToken)
+	got := g.want(http.StatusOK, "POST", "/api/internal/runs/"+d.RunID+"/signals", started(d.Attempt), own)
+	if got.JSON["outcome"] != "applied" {
+		t.Errorf("got %s", got.Body)
+	}
+	g.refuse(http.StatusUnauthorized, "unauthorized", "POST", "/api/internal/runs/"+other.RunID+"/signals", started(other.Attempt), own)
+	g.refuse(http.StatusUnauthorized, "unauthorized", "POST", "/api/internal/worker/register", "{}", own)
+	g.refuse(http.StatusUnauthorized, "unauthorized", "GET", "/api/internal/worker/uplink", nil, own)
+	g.refuse(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/runs/"+d.RunID, nil, own)
+}
+
+func TestAHostReportsOnlyOfTheRunsItWasGiven(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	mine, d := g.dispatched("mine")
+	theirs, _ := g.dispatched("theirs")
+	tokenOf := func(host string) edit {
+		return token(g.want(http.StatusOK, "POST", "/api/v1/hosts/"+host+"/token", nil).JSON["token"].(string))
+	}
+	path := "/api/internal/runs/" + d.RunID + "/signals"
+	g.refuse(http.StatusUnauthorized, "unauthorized", "POST", path, started(d.Attempt), tokenOf(theirs))
+	late := g.want(http.StatusOK, "POST", path, started(d.Attempt-1), tokenOf(theirs))
+	own := g.want(http.StatusOK, "POST", path, started(d.Attempt), tokenOf(mine))
+	if late.JSON["outcome"] != "dead_attempt" || own.JSON["outcome"] != "applied" {
+		t.Errorf("got %s and %s", late.Body, own.Body)
+	}
+	g.refuse(http.StatusNotFound, "not_found", "POST", "/api/internal/runs/"+noID+"/signals", started(1), tokenOf(mine))
+}
+
+func TestARegistrationIsReadStrictly(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	g.want(http.StatusCreated, "POST", "/api/v1/hosts", `{"name":"h"}`)
+	post := func(status int, code, body string) reply {
+		return g.refuse(status, code, "POST", "/api/internal/worker/register", body, token(workerToken))
+	}
+	for body, field := range map[string]string{
+		`{"platform":"linux","instance_id":"` + noID + `"}`:                              "host_name",
+		`{"host_name":"h","platform":"linux"}`:                                           "instance_id",
+		`{"host_name":"h","platform":"linux","instance_id":"me"}`:                        "instance_id",
+		`{"host_name":4,"platform":"linux","instance_id":"` + noID + `"}`:                "host_name",
+		`{"host_name":"h","platform":"linux","instance_id":"` + noID + `","colour":"x"}`: "colour",
+		`{`:  "body",
+		``:   "body",
+		`[]`: "body",
+	} {
+		if got := post(http.StatusBadRequest, "validation_failed", body); got.fields()[field] == nil {
+			t.Errorf("%s: got %s, want %s named", body, got.Body, field)
+		}
+	}
+	post(http.StatusNotFound, "host_not_found", `{"host_name":"stranger","platform":"linux","instance_id":"`+noID+`"}`)
+	g.refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "POST", "/api/internal/worker/register", `{}`, token(workerToken), with("Content-Type", "text/plain"))
+}
