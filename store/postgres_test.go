@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"database/sql"
+	"strings"
 	"testing"
 
+	"svc"
 	"svc/internal/pgtest"
 	"svc/store"
 	"svc/store/storetest"
@@ -35,4 +37,28 @@ func TestNewerPostgreSQLSchemaIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNewerRefused(t, db, dsn)
+}
+
+func TestSecondOrchestratorOfAPostgreSQLDatabaseIsToldWhoServesIt(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	first, err := store.Open(t.Context(), dsn, store.Options{Exclusive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Open(t.Context(), dsn, store.Options{Exclusive: true})
+	if svc.CodeOf(err) != svc.CodeConflict || !strings.Contains(err.Error(), "backend ") {
+		t.Fatalf("the second one was told: %v", err)
+	}
+	openStore(t, dsn) // who does not serve it may look
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := store.Open(t.Context(), dsn, store.Options{Exclusive: true})
+	if err != nil {
+		t.Fatalf("after the first one left: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -79,9 +79,11 @@ func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	if o.Exclusive && s.dialect == postgresDialect {
-		if s.release, err = holdPostgres(ctx, s.read); err != nil {
+		release, err := holdPostgres(ctx, s.read)
+		if err != nil {
 			return nil, err
 		}
+		s.release = release
 	}
 	if err := migrate(ctx, s.write, s.dialect); err != nil {
 		return nil, err
