@@ -70,13 +70,20 @@ func (d Dir) Put(s svc.Signal) (Entry, error) {
 
 // Pending lists what waits, the signals of an attempt in the order of their emission. What is
 // damaged is moved to spool/bad and reported by its new path in bad; it is never fatal.
-func (d Dir) Pending() (entries []Entry, bad []string, err error) {
+func (d Dir) Pending() (entries []Entry, bad []string, err error) { return d.pending("") }
+
+// Pending lists what waits of this attempt alone, like Dir.Pending, and reads no other's.
+func (a Attempt) Pending() (entries []Entry, bad []string, err error) {
+	return a.Dir.pending(fmt.Sprintf("%s.%d.", a.RunID, a.Number))
+}
+
+func (d Dir) pending(prefix string) (entries []Entry, bad []string, err error) {
 	files, err := os.ReadDir(d.spool())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, fmt.Errorf("list spool: %w", err)
 	}
 	for _, f := range files {
-		if f.IsDir() || strings.HasPrefix(f.Name(), tempPrefix) {
+		if f.IsDir() || strings.HasPrefix(f.Name(), tempPrefix) || !strings.HasPrefix(f.Name(), prefix) {
 			continue
 		}
 		e, err := readEntry(filepath.Join(d.spool(), f.Name()))

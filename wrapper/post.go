@@ -51,15 +51,15 @@ func (p *poster) deliver(ctx context.Context, e rundir.Entry) error {
 	}
 }
 
-// flush posts what waits of one attempt, in order, until a post fails for now.
-func (p *poster) flush(ctx context.Context, a rundir.Attempt) error {
-	entries, _, err := p.dir.Pending()
+// flush posts what waits of one attempt and passes, in order, until a post fails for now.
+func (p *poster) flush(ctx context.Context, a rundir.Attempt, pass func(rundir.Entry) bool) error {
+	entries, _, err := a.Pending()
 	if err != nil {
 		return err
 	}
 	var refused error
 	for _, e := range entries {
-		if e.RunID() != a.RunID || e.Attempt() != a.Number {
+		if !pass(e) {
 			continue
 		}
 		err := p.deliver(ctx, e)
@@ -69,6 +69,15 @@ func (p *poster) flush(ctx context.Context, a rundir.Attempt) error {
 		refused = errors.Join(refused, err)
 	}
 	return refused
+}
+
+// all lets every entry pass.
+func all(rundir.Entry) bool { return true }
+
+// notTheEnd keeps the word about the end for the worker, which holds it back until the log before it
+// has arrived.
+func notTheEnd(e rundir.Entry) bool {
+	return e.Frame.Source != svc.FromWrapper || e.Kind() == svc.SignalStarted
 }
 
 func (p *poster) post(ctx context.Context, e rundir.Entry) error {

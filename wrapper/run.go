@@ -113,7 +113,7 @@ func (r *runner) end(exit rundir.Exit, started <-chan struct{}) int {
 		<-started // bounded by the post's own limit
 	}
 	if !r.workerWithin(r.patience.worker) {
-		_ = r.poster.flush(context.Background(), r.attempt) // else it is in the spool
+		_ = r.poster.flush(context.Background(), r.attempt, all) // else it is in the spool
 	}
 	r.settle()
 	return exit.Code

@@ -150,16 +150,17 @@ func (s *session) stamp(sig svc.Signal) svc.Signal {
 // check finds what the orchestrator would refuse, while someone reads the answer.
 func (s *session) check(sig svc.Signal) error { return s.stamp(sig).Validate() }
 
-// report spools a signal and posts it. What goes wrong is one line on stderr.
+// report spools a signal and posts it, and before it whatever of the attempt could not be posted
+// earlier: a progress that comes after a later one is stale and dropped. What goes wrong is one line
+// on stderr.
 func (s *session) report(sig svc.Signal, stderr io.Writer) {
-	entry, err := s.attempt.Dir.Put(s.stamp(sig))
-	if err != nil {
+	if _, err := s.attempt.Dir.Put(s.stamp(sig)); err != nil {
 		fmt.Fprintf(stderr, "svc exec signal: not reported: %v\n", err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), postTimeout)
 	defer cancel()
-	switch err := s.poster.deliver(ctx, entry); {
+	switch err := s.poster.flush(ctx, s.attempt, notTheEnd); {
 	case errors.Is(err, errRefused):
 		fmt.Fprintf(stderr, "svc exec signal: %v\n", err)
 	case err != nil:
