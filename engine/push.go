@@ -125,14 +125,13 @@ func (e *Engine) endSession(hostID, runID string, attempt int, reason string) {
 
 // acked takes a worker's answer to a dispatch.
 func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatchAck) error {
-	e.pushes.answered(f.RunID, f.Attempt)
 	if !f.Accepted {
 		return e.refused(ctx, link.HostID, f)
 	}
+	var given bool
 	var over *svc.Run
-	err := e.Store.Write(ctx, func(tx *store.Tx) error {
-		given, err := tx.MarkAcked(ctx, f.RunID, f.Attempt, link.HostID)
-		if err != nil || given {
+	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if given, err = tx.MarkAcked(ctx, f.RunID, f.Attempt, link.HostID); err != nil || given {
 			return err
 		}
 		r, err := tx.Run(ctx, f.RunID)
@@ -144,6 +143,9 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 		}
 		return err
 	})
+	if err == nil && given { // anyone else's answer leaves the push unanswered
+		e.pushes.answered(f.RunID, f.Attempt)
+	}
 	if over != nil {
 		e.order(link, over.ID, over.Attempt, "run is "+string(over.Status))
 	}
@@ -154,6 +156,7 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 // attempt. A nack of a host that does not have it changes nothing.
 func (e *Engine) refused(ctx context.Context, hostID string, f *wire.RunDispatchAck) error {
 	var r svc.Run
+	taken := false
 	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if r, err = tx.LockRun(ctx, f.RunID); err != nil {
 			return err
@@ -173,12 +176,14 @@ func (e *Engine) refused(ctx context.Context, hostID string, f *wire.RunDispatch
 		payload := r.EventPayload()
 		payload["reason"], payload["refused_by"] = reason, hostID
 		tx.Emit(t.Topic, payload)
+		taken = true
 		return tx.UpdateRun(ctx, &r)
 	})
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return nil
 	}
-	if err == nil {
+	if err == nil && taken {
+		e.pushes.answered(f.RunID, f.Attempt)
 		e.runs.put(r)
 		e.claims.up()
 	}
