@@ -49,10 +49,12 @@ var architecture = arch.Rules{
 		"cmd/svc": {Imports: []string{"cli"}, Never: join(sql, http)},
 
 		// What only tests use.
-		"e2e":             {TestImports: append([]string{"cli", "store/storetest"}, product...)},
-		"store/storetest": {Imports: []string{".", "store", "internal/pgtest"}},
-		"internal/arch":   {},
-		"internal/pgtest": {},
+		"e2e":               {TestImports: append([]string{"cli", "store/storetest"}, product...)},
+		"store/storetest":   {Imports: []string{".", "store", "internal/pgtest"}},
+		"e2e/fault":         {TestImports: append([]string{"internal/proctest"}, product...)},
+		"internal/arch":     {},
+		"internal/pgtest":   {},
+		"internal/proctest": {Imports: []string{".", "api"}},
 	},
 	TestSupport: []string{".", "internal/pgtest"},
 }

@@ -1,0 +1,85 @@
+package fault
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/internal/pgtest"
+	"svc/internal/proctest"
+)
+
+func TestAnsweredWritesSurviveEveryCrashOfTheOrchestratorExactlyOnce(t *testing.T) {
+	t.Parallel()
+	crashLoop(t, proctest.ServeOptions{}, either(20, 200))
+}
+
+func TestAnsweredWritesSurviveEveryCrashOfTheOrchestratorExactlyOnceOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	crashLoop(t, proctest.ServeOptions{Database: pgtest.Start(t)}, either(6, 60))
+}
+
+// crashLoop kills the orchestrator again and again while writers write. A write that got no answer
+// is repeated with the same key until it gets one.
+func crashLoop(t *testing.T, options proctest.ServeOptions, rounds int) {
+	lab := proctest.NewLab(t)
+	o := proctest.NewOrchestrator(lab, options)
+	o.Start()
+	follower := o.Follow()
+	ledger := &ledger{}
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for i := range 6 {
+		w := &writer{client: o.Client(), ledger: ledger, name: fmt.Sprintf("w%d", i), random: rand.New(rand.NewPCG(uint64(i), 7))}
+		writers.Go(func() { w.work(ctx) })
+	}
+	for round := range rounds {
+		answered := ledger.len()
+		// A crash hits anywhere: right after the start, or in the middle of the load.
+		proctest.Eventually(t, proctest.Patience, "writes are answered again", func() bool { return ledger.len() > answered+rand.IntN(60) })
+		o.Kill()
+		o.Start()
+		if t.Failed() {
+			t.Fatalf("round %d", round)
+		}
+		ledger.check(t, o.Client(), follower)
+	}
+	stop()
+	writers.Wait()
+	ledger.check(t, o.Client(), follower)
+	ledger.checkNothingElse(t, follower)
+	checkJournal(t, o, follower)
+	if follower.Resumed < rounds {
+		t.Errorf("the stream was resumed %d times in %d rounds", follower.Resumed, rounds)
+	}
+	t.Logf("%d answered writes, %d events, %d crashes", ledger.len(), len(follower.Events()), rounds)
+}
+
+// checkJournal compares the journal as it is listed with what the stream told.
+func checkJournal(t *testing.T, o *proctest.Orchestrator, f *proctest.Follower) {
+	t.Helper()
+	var listed []svc.Event
+	for e, err := range o.Client().AllEvents(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, e)
+	}
+	f.Await(proctest.Patience, "the stream has the whole journal", func(events []proctest.Event) bool { return len(events) >= len(listed) })
+	events := f.Events()
+	for i, e := range listed { // newest first
+		want := int64(len(listed) - i)
+		if e.Seq != want {
+			t.Fatalf("the journal lists seq %d where %d belongs", e.Seq, want)
+		}
+		if told := events[want-1]; told.Topic != e.Topic {
+			t.Fatalf("seq %d is %s in the journal and was %s in the stream", want, e.Topic, told.Topic)
+		}
+	}
+}
+
+const retryPause = 5 * time.Millisecond

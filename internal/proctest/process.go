@@ -1,0 +1,118 @@
+package proctest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is one of the binary's long-lived commands. It may be started again after its end.
+type Process struct {
+	lab     *Lab
+	name    string
+	args    []string
+	env     []string
+	logPath string
+	cmd     *exec.Cmd // nil: not running
+	ended   chan error
+}
+
+func (l *Lab) process(name string, env []string, args ...string) *Process {
+	return &Process{lab: l, name: name, args: args, env: l.environ(env...), logPath: l.Path("log", name+".log")}
+}
+
+// start begins the process. What it says is appended to its log.
+func (p *Process) start() {
+	p.lab.TB.Helper()
+	if p.cmd != nil {
+		p.lab.TB.Fatalf("%s runs already", p.name)
+	}
+	file, err := os.OpenFile(p.logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		p.lab.TB.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	cmd := exec.Command(Binary(p.lab.TB), p.args...) //nolint:noctx // it is ended by Kill, Stop or the lab
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.env, p.lab.Dir, file, file
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C at the test's terminal is not theirs
+	if err := cmd.Start(); err != nil {
+		p.lab.TB.Fatalf("start %s: %v", p.name, err)
+	}
+	p.cmd, p.ended = cmd, make(chan error, 1)
+	go func(ended chan<- error) { ended <- cmd.Wait() }(p.ended)
+}
+
+// PID is the running process's id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Running says whether the process was started and has not been ended by Kill or Stop.
+func (p *Process) Running() bool { return p.cmd != nil }
+
+// Kill ends the process as a crash does, with SIGKILL, and waits until it is gone.
+func (p *Process) Kill() {
+	p.lab.TB.Helper()
+	p.end(syscall.SIGKILL)
+}
+
+// Stop asks the process to end, and ends the test when it does not, or not with exit code 0.
+func (p *Process) Stop() {
+	p.lab.TB.Helper()
+	if err := p.end(syscall.SIGTERM); err != nil {
+		p.lab.TB.Errorf("%s ended with %v", p.name, err)
+	}
+}
+
+// Signal sends a signal and returns at once.
+func (p *Process) Signal(sig syscall.Signal) {
+	p.lab.TB.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.lab.TB.Errorf("signal %s: %v", p.name, err)
+	}
+}
+
+func (p *Process) end(sig syscall.Signal) error {
+	p.lab.TB.Helper()
+	if p.cmd == nil {
+		p.lab.TB.Fatalf("%s does not run", p.name)
+	}
+	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.lab.TB.Fatalf("end %s: %v", p.name, err)
+	}
+	return p.Wait(Patience)
+}
+
+// Wait waits for the process to end; the error is that of its exit code.
+func (p *Process) Wait(limit time.Duration) error {
+	p.lab.TB.Helper()
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	select {
+	case err := <-p.ended:
+		p.cmd = nil
+		return err
+	case <-timeout.C:
+		p.lab.TB.Fatalf("%s does not end", p.name)
+		return nil
+	}
+}
+
+// Log is all that the process has said so far, over all its starts.
+func (p *Process) Log() string {
+	text, err := os.ReadFile(p.logPath)
+	if err != nil {
+		p.lab.TB.Fatal(err)
+	}
+	return string(text)
+}
+
+// tell shows the end of the log when the test failed.
+func (p *Process) tell() {
+	if p.lab.TB.Failed() || testing.Verbose() && os.Getenv("SVC_TEST_LOGS") != "" {
+		lines := strings.Split(p.Log(), "\n")
+		p.lab.TB.Logf("the end of the log of %s:\n%s", p.name, strings.Join(lines[max(0, len(lines)-60):], "\n"))
+	}
+}

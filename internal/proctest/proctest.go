@@ -1,0 +1,119 @@
+// Package proctest runs the real binary in real processes, so that tests can do to them what the
+// world does: kill them at any moment, take the network away, fill the disk.
+//
+// The binary is built once per test process; where the environment variable SVC_TEST_BINARY holds a
+// path, that one is tested instead. Every process a test starts, and every process those start, is
+// known by a mark of that test in its environment, or by a path of that test in its arguments. At the
+// end of the test whatever is left of them is ended, by its pid; so a session that outlived its
+// worker, as sessions do, does not outlive the test. Everything listens on loopback addresses and lives in temporary directories.
+//
+// A package that uses it says so in its TestMain, which removes the binary:
+//
+//	func TestMain(m *testing.M) { os.Exit(proctest.Main(m)) }
+package proctest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// BinaryEnv names the variable that points the tests at a binary instead of building one.
+const BinaryEnv = "SVC_TEST_BINARY"
+
+// LongEnv names the variable that turns on the long variants of tests.
+const LongEnv = "SVC_TEST_LONG"
+
+// Long says whether the long variants shall run.
+func Long() bool { return os.Getenv(LongEnv) != "" }
+
+// Patience bounds each wait for something that should happen soon. It is generous because a loaded
+// machine is slow, not broken.
+const Patience = 60 * time.Second
+
+// built is the binary of this test process.
+var built struct {
+	sync.Once
+	dir, path string
+	err       error
+}
+
+// Main runs the tests of m, removes the binary and returns the exit code for os.Exit.
+func Main(m interface{ Run() int }) int {
+	code := m.Run()
+	if built.dir != "" {
+		if err := os.RemoveAll(built.dir); err != nil {
+			fmt.Fprintln(os.Stderr, "proctest:", err)
+			code = max(code, 1)
+		}
+	}
+	return code
+}
+
+// Binary is the path of the binary under test. Its file is named svc, so that programs in a session
+// find it on their PATH by that name.
+func Binary(tb testing.TB) string {
+	tb.Helper()
+	built.Do(func() { built.path, built.err = build() })
+	if built.err != nil {
+		tb.Fatalf("proctest: %v", built.err)
+	}
+	return built.path
+}
+
+func build() (string, error) {
+	if given := os.Getenv(BinaryEnv); given != "" {
+		return filepath.Abs(given)
+	}
+	_, here, _, ok := runtime.Caller(0)
+	if !ok {
+		return "", fmt.Errorf("the source is not there to build from")
+	}
+	var err error
+	if built.dir, err = os.MkdirTemp("", "svc-proctest-"); err != nil {
+		return "", err
+	}
+	path := filepath.Join(built.dir, "svc")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	args := []string{"build", "-o", path}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/svc")...)
+	cmd.Dir = filepath.Join(filepath.Dir(here), "..", "..")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the binary: %w\n%s", err, said)
+	}
+	return path, nil
+}
+
+// Eventually waits until the condition holds, and ends the test when it does not within the limit.
+func Eventually(tb testing.TB, limit time.Duration, what string, holds func() bool) {
+	tb.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			tb.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}
+
+// Pause lets time pass: for tests in which the passing of time is what happens, such as an outage of
+// some seconds. It is no way to wait for something.
+func Pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
+}

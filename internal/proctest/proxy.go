@@ -1,0 +1,213 @@
+package proctest
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Proxy is a TCP proxy on a loopback port that behaves as bad networks do. Both directions of every
+// connection obey the same weather, which may change at any moment.
+type Proxy struct {
+	URL    string
+	target string
+	l      *Lab
+	accept net.Listener
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex // guards the rest
+	weather Weather
+	changed chan struct{} // closed and replaced when the weather changes
+	conns   map[*proxied]bool
+	Opened  []time.Time // when each connection was made, also those that were refused
+}
+
+// Weather is how the network behaves. The zero value is a good day.
+type Weather struct {
+	// Refuse closes new connections at once.
+	Refuse bool
+	// Stall holds bytes back until the weather changes: nothing is lost, nothing moves, no one is
+	// told.
+	Stall bool
+	// Swallow loses every byte without a word. A connection that lost one stays dead for good, as
+	// when a router forgot it: open for both ends, and silent.
+	Swallow bool
+	// SwallowUp loses the bytes towards the orchestrator alone.
+	SwallowUp bool
+	// Delay holds every piece back for this long.
+	Delay time.Duration
+	// Slice cuts what passes into pieces of so many bytes; 0: as it comes.
+	Slice int
+}
+
+// proxied is one connection through the proxy.
+type proxied struct {
+	near, far net.Conn
+	mu        sync.Mutex
+	dead      [2]bool // a direction that has lost bytes; 0 is towards the orchestrator
+}
+
+// NewProxy makes a proxy to the orchestrator.
+func NewProxy(o *Orchestrator) *Proxy {
+	l := o.lab
+	l.TB.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	p := &Proxy{
+		URL: "http://" + listener.Addr().String(), target: net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)),
+		l: l, accept: listener, changed: make(chan struct{}), conns: map[*proxied]bool{},
+	}
+	p.tasks.Go(p.serve)
+	l.TB.Cleanup(func() {
+		_ = listener.Close()
+		p.Set(Weather{Refuse: true})
+		p.Cut()
+		p.tasks.Wait()
+	})
+	return p
+}
+
+// Set changes the weather for all connections, open and new.
+func (p *Proxy) Set(w Weather) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.weather = w
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// Cut closes every open connection, as a reset does.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.close()
+	}
+}
+
+// OpenedSince counts the connections that were tried since a moment.
+func (p *Proxy) OpenedSince(t time.Time) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, at := range p.Opened {
+		if at.After(t) {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *Proxy) now() (Weather, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.weather, p.changed
+}
+
+func (p *Proxy) serve() {
+	for {
+		near, err := p.accept.Accept()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.Opened = append(p.Opened, time.Now())
+		refuse := p.weather.Refuse
+		p.mu.Unlock()
+		if refuse {
+			_ = near.Close()
+			continue
+		}
+		p.tasks.Go(func() { p.connect(near) })
+	}
+}
+
+// connect carries one connection to its end.
+func (p *Proxy) connect(near net.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	far, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.target)
+	if err != nil {
+		_ = near.Close() // the orchestrator is down
+		return
+	}
+	c := &proxied{near: near, far: far}
+	p.mu.Lock()
+	p.conns[c] = true
+	p.mu.Unlock()
+	var ways sync.WaitGroup
+	ways.Go(func() { p.carry(c, 0, near, far) })
+	ways.Go(func() { p.carry(c, 1, far, near) })
+	ways.Wait()
+	c.close()
+	p.mu.Lock()
+	delete(p.conns, c)
+	p.mu.Unlock()
+}
+
+// carry moves the bytes of one direction. The end of one ends the other too, but for a direction
+// that is dead: nobody learns anything through it.
+func (p *Proxy) carry(c *proxied, way int, from, to net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 && !p.pass(c, way, to, buf[:n]) {
+			return
+		}
+		if err == nil {
+			continue
+		}
+		if w, _ := p.now(); !c.lost(way) && !w.Swallow && !(w.SwallowUp && way == 0) {
+			c.close()
+		}
+		return
+	}
+}
+
+// pass hands a piece on as the weather wants it. False means that the connection is over.
+func (p *Proxy) pass(c *proxied, way int, to net.Conn, piece []byte) bool {
+	for len(piece) > 0 {
+		w, changed := p.now()
+		switch {
+		case w.Swallow || w.SwallowUp && way == 0 || c.lost(way):
+			c.lose(way)
+			return true
+		case w.Stall:
+			<-changed
+			continue
+		case w.Delay > 0:
+			Pause(w.Delay)
+		}
+		n := len(piece)
+		if w.Slice > 0 {
+			n = min(n, w.Slice)
+		}
+		if _, err := to.Write(piece[:n]); err != nil {
+			c.close()
+			return false
+		}
+		piece = piece[n:]
+	}
+	return true
+}
+
+func (c *proxied) close() {
+	_ = c.near.Close()
+	_ = c.far.Close()
+}
+
+func (c *proxied) lost(way int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dead[way]
+}
+
+func (c *proxied) lose(way int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dead[way] = true
+}
