@@ -34,6 +34,7 @@ type Host struct {
 	Labels            map[string]string         `json:"labels" nullable:"false"`
 	ActiveRuns        int                       `json:"active_runs" doc:"Runs with a session that may be alive"`
 	Providers         map[string]ProviderReport `json:"providers" nullable:"false" doc:"What the worker last reported"`
+	ProvidersAt       *Time                     `json:"providers_reported_at" doc:"When that was; null: never"`
 	WorkerVersion     string                    `json:"worker_version"`
 	CreatedAt         Time                      `json:"created_at"`
 	UpdatedAt         Time                      `json:"updated_at"`

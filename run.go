@@ -84,6 +84,7 @@ type Run struct {
 	ProgressPercent *int              `json:"progress_percent"`
 	NeedsInput      bool              `json:"needs_input" doc:"A hook said that the agent waits for a person"`
 	LastOutputAt    *Time             `json:"last_output_at"`
+	Hint            *string           `json:"hint" doc:"What looks odd about a run that looks healthy; null: nothing"`
 	PendingSince    Time              `json:"pending_since" doc:"When it last became pending"`
 	NextDispatchAt  *Time             `json:"next_dispatch_at" doc:"Not given to a host before; null: at once"`
 	StartedAt       *Time             `json:"started_at"`
@@ -204,7 +205,7 @@ func (r *Run) Requeue(now, nextDispatch Time) {
 	r.HostID, r.DispatchedAt, r.Acked, r.Matched, r.Refused = nil, nil, false, false, nil
 	r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason = nil, nil, nil, nil, nil
 	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput = 0, nil, nil, false
-	r.StartedAt, r.EndedAt, r.SessionEndedAt = nil, nil, nil
+	r.StartedAt, r.EndedAt, r.SessionEndedAt, r.Hint = nil, nil, nil, nil
 }
 
 // The back-off between attempts.
@@ -221,6 +222,20 @@ func RestartDelay(attempt int, jitter float64) time.Duration {
 		d = min(backoffFirst<<max(attempt-1, 0), backoffMost)
 	}
 	return d/2 + time.Duration(jitter*float64(d/2))
+}
+
+// silentStart is how long a started run may show no sign of life.
+const silentStart = 60 * time.Second
+
+// LookAt sets the hint: a tool that waits at a first-run dialog looks alive and
+// does nothing.
+func (r *Run) LookAt(now Time) {
+	r.Hint = nil
+	heard := r.LastOutputAt != nil || r.LastProgressSeq > 0 || r.Result != nil
+	if r.Status == RunRunning && !heard && r.StartedAt != nil && now.Sub(*r.StartedAt) >= silentStart {
+		hint := "no output since start; attach to look"
+		r.Hint = &hint
+	}
 }
 
 // EventPayload is the part of an event that every run.* topic carries.

@@ -67,6 +67,8 @@ type ProviderOnHost struct {
 	Available bool   `json:"available"`
 	Version   string `json:"version,omitempty"`
 	Reason    string `json:"reason,omitempty" doc:"Why it is not available"`
+
+	ReportedAt *svc.Time `json:"reported_at" doc:"When the worker last looked"`
 }
 
 // Provider is a provider and where it can be run.

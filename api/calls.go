@@ -69,6 +69,11 @@ func (c *Client) Run(ctx context.Context, id string) (svc.Run, error) {
 	return fetch[svc.Run](ctx, c, http.MethodGet, at("/runs/%s", id), nil)
 }
 
+// RunDetail reads a run with why it waits and what proves its states.
+func (c *Client) RunDetail(ctx context.Context, id string) (svc.RunDetail, error) {
+	return fetch[svc.RunDetail](ctx, c, http.MethodGet, at("/runs/%s", id), nil)
+}
+
 // StopRun stops a run. It is stopped at once; its session may take a while to end.
 func (c *Client) StopRun(ctx context.Context, id string) (svc.Run, error) {
 	return fetch[svc.Run](ctx, c, http.MethodPost, at("/runs/%s/stop", id), nil)

@@ -27,6 +27,7 @@ func (e *Engine) RunDetail(ctx context.Context, id string) (svc.RunDetail, error
 	if err != nil {
 		return d, err
 	}
+	d.LookAt(e.now())
 	if since, held := e.Hub.Attach.Holder(id); held {
 		d.Lease = &svc.Lease{AttachedAt: since}
 	}

@@ -270,6 +270,9 @@ func (s *Subscription) takeSnapshot(ctx context.Context) ([]byte, error) {
 	for i := range state.Hosts {
 		s.engine.hosts.overlay(&state.Hosts[i])
 	}
+	for i := range state.Runs {
+		state.Runs[i].LookAt(s.engine.now())
+	}
 	data, err := json.Marshal(state)
 	if err != nil {
 		return nil, fmt.Errorf("encode a snapshot: %w", err)

@@ -194,8 +194,10 @@ func (e *Engine) reported(ctx context.Context, hostID string, providers map[stri
 		providers = map[string]svc.ProviderReport{}
 	}
 	_, err := e.changeHost(ctx, hostID, func(tx *store.Tx, h *svc.Host) (bool, error) {
+		now := tx.Now
+		h.ProvidersAt = &now
 		if maps.Equal(h.Providers, providers) {
-			return false, nil
+			return true, nil
 		}
 		h.Providers = providers
 		p := h.EventPayload()

@@ -110,11 +110,19 @@ func (e *Engine) checkProvider(ctx context.Context, tx *store.Tx, id string) err
 }
 
 // Run reads a run.
-func (e *Engine) Run(ctx context.Context, id string) (svc.Run, error) { return e.Store.Run(ctx, id) }
+func (e *Engine) Run(ctx context.Context, id string) (svc.Run, error) {
+	r, err := e.Store.Run(ctx, id)
+	r.LookAt(e.now())
+	return r, err
+}
 
 // Runs is a page of runs, newest first.
 func (e *Engine) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
-	return e.Store.Runs(ctx, f, page)
+	list, err := e.Store.Runs(ctx, f, page)
+	for i := range list.Items {
+		list.Items[i].LookAt(e.now())
+	}
+	return list, err
 }
 
 // StopRun is the manual signal: the run is stopped when this returns, and its

@@ -62,7 +62,7 @@ func providers(catalog []ProviderInfo, hosts []svc.Host) []api.Provider {
 	for _, h := range hosts {
 		for id, r := range h.Providers {
 			out[place[id]].Hosts[h.ID] = api.ProviderOnHost{
-				HostName: h.Name, Available: r.Available, Version: r.Version, Reason: r.Reason,
+				HostName: h.Name, Available: r.Available, Version: r.Version, Reason: r.Reason, ReportedAt: h.ProvidersAt,
 			}
 		}
 	}

@@ -73,9 +73,13 @@ func (s *Server) runRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{id}", Tags: tags,
-		Summary: "Read a run",
-	}, func(ctx context.Context, in *RunPath) (*record[svc.Run], error) {
-		return run(s.Engine.Run(ctx, in.ID))
+		Summary: "Read a run, with why it waits and what proves its states",
+	}, func(ctx context.Context, in *RunPath) (*record[svc.RunDetail], error) {
+		d, err := s.Engine.RunDetail(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return &record[svc.RunDetail]{Tagged: etag(d.Version), Body: d}, nil
 	})
 
 	register(s, huma.Operation{

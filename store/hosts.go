@@ -9,7 +9,7 @@ import (
 )
 
 const hostColumns = `id, name, status, platform, last_seen_at, instance_id, instance_suspect, suspect_instance_id, max_runs, labels,
-	providers, worker_version, last_dispatch_at, offline_since, created_at, updated_at, version`
+	providers, providers_at, worker_version, last_dispatch_at, offline_since, created_at, updated_at, version`
 
 // hostQuery adds how many runs of the host may have a live session.
 const hostQuery = "SELECT " + hostColumns + `, (SELECT count(*) FROM runs WHERE runs.host_id = hosts.id
@@ -19,7 +19,7 @@ func scanHost(row scanner) (svc.Host, error) {
 	var h svc.Host
 	var labels, providers string
 	err := row.Scan(&h.ID, &h.Name, &h.Status, &h.Platform, &h.LastSeenAt, &h.InstanceID, &h.InstanceSuspect, &h.SuspectInstanceID,
-		&h.MaxRuns, &labels, &providers, &h.WorkerVersion, &h.LastDispatchAt, &h.OfflineSince, &h.CreatedAt, &h.UpdatedAt, &h.Version,
+		&h.MaxRuns, &labels, &providers, &h.ProvidersAt, &h.WorkerVersion, &h.LastDispatchAt, &h.OfflineSince, &h.CreatedAt, &h.UpdatedAt, &h.Version,
 		&h.ActiveRuns)
 	if err != nil {
 		return h, err
@@ -78,9 +78,9 @@ func (r Reader) AllHosts(ctx context.Context) ([]svc.Host, error) {
 
 // InsertHost adds a host.
 func (tx *Tx) InsertHost(ctx context.Context, h svc.Host) error {
-	_, err := tx.exec(ctx, "INSERT INTO hosts ("+hostColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)",
+	_, err := tx.exec(ctx, "INSERT INTO hosts ("+hostColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)",
 		h.ID, h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns,
-		toJSON(h.Labels), toJSON(h.Providers), h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.CreatedAt, h.UpdatedAt, h.Version)
+		toJSON(h.Labels), toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.CreatedAt, h.UpdatedAt, h.Version)
 	if err != nil {
 		return fmt.Errorf("insert host: %w", err)
 	}
@@ -91,11 +91,11 @@ func (tx *Tx) InsertHost(ctx context.Context, h svc.Host) error {
 func (tx *Tx) UpdateHost(ctx context.Context, h *svc.Host) error {
 	h.UpdatedAt = tx.Now
 	n, err := tx.exec(ctx, `UPDATE hosts SET name = $1, status = $2, platform = $3, last_seen_at = $4, instance_id = $5,
-		instance_suspect = $6, suspect_instance_id = $7, max_runs = $8, labels = $9, providers = $10, worker_version = $11,
-		last_dispatch_at = $12, offline_since = $13, updated_at = $14, version = version + 1
-		WHERE id = $15 AND version = $16 AND deleted_at IS NULL`,
+		instance_suspect = $6, suspect_instance_id = $7, max_runs = $8, labels = $9, providers = $10, providers_at = $11,
+		worker_version = $12, last_dispatch_at = $13, offline_since = $14, updated_at = $15, version = version + 1
+		WHERE id = $16 AND version = $17 AND deleted_at IS NULL`,
 		h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns, toJSON(h.Labels),
-		toJSON(h.Providers), h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.UpdatedAt, h.ID, h.Version)
+		toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.UpdatedAt, h.ID, h.Version)
 	return changed("host", h.ID, &h.Version, n, err)
 }
 

@@ -71,6 +71,7 @@ CREATE TABLE hosts (
     max_runs            BIGINT,
     labels              TEXT NOT NULL,
     providers           TEXT NOT NULL,
+    providers_at        BIGINT,
     worker_version      TEXT NOT NULL,
     last_dispatch_at    BIGINT,
     offline_since       BIGINT,
