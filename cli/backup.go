@@ -12,7 +12,7 @@ func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the running SQLite database to a file",
-		Args:  cobra.ExactArgs(1),
+		Args:  takes("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {

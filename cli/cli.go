@@ -8,6 +8,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -112,11 +113,16 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: groupMore, Title: "Besides:"},
 	)
 	a.addGroup(root, groupServe, a.upCommand(), a.serveCommand(), a.workerCommand())
-	a.addGroup(root, groupFleet, a.backupCommand())
+	a.addGroup(root, groupWork, a.statusCommand(), a.projectCommand(), a.taskCommand(), a.runCommand())
+	a.addGroup(root, groupFleet, a.hostCommand(), a.providerCommand(), a.eventsCommand(), a.backupCommand())
+	a.addGroup(root, groupMore, a.versionCommand())
 	root.AddCommand(a.execCommand(), exitCodesTopic())
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(fmt.Sprintf("`%s --help` lists its flags", cmd.CommandPath()), "%s", err)
+	})
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
-	return root
+	return group(root)
 }
 
 func (a *app) addGroup(root *cobra.Command, group string, commands ...*cobra.Command) {

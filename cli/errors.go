@@ -87,9 +87,6 @@ func (a *app) explain(err error) problem {
 	case errors.As(err, &catalog):
 		p.what, p.why, p.exit = "the provider catalog is not in order", err.Error(), exitUsage
 		p.next = "mend the file; docs/providers.md lists every key"
-	case strings.HasPrefix(p.what, "unknown command"), strings.HasPrefix(p.what, "unknown flag"),
-		strings.HasPrefix(p.what, "unknown shorthand flag"):
-		p.next, p.exit = "`svc help` lists the commands, COMMAND --help its flags", exitUsage
 	case errors.Is(err, fs.ErrPermission):
 		p.next = "check who owns the file, or choose another place with --data-dir"
 	}

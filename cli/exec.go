@@ -38,7 +38,7 @@ func (a *app) sinkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sink FILE",
 		Short: "Append standard input to a run's log",
-		Args:  cobra.ExactArgs(1),
+		Args:  takes("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return worker.Sink(a.in, args[0], limit)
 		},

@@ -23,7 +23,7 @@ func (a *app) upCommand() *cobra.Command {
 		Short: "Run an orchestrator and a local worker together",
 		Long: "Run an orchestrator and a worker for this machine in one process, on the embedded database.\n" +
 			"This is the quickest way to begin; Ctrl-C ends both and leaves running sessions alive.",
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.config()
 			if err != nil {

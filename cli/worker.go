@@ -24,7 +24,7 @@ func (a *app) workerCommand() *cobra.Command {
 		Short: "Run the worker of this host",
 		Long: "Run the worker of this host: it connects to the orchestrator, takes runs and keeps each in a session.\n" +
 			"Stopping it leaves the sessions alive; the next worker finds them again.",
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.config()
 			if err != nil {

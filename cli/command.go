@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc/api"
+	"svc/config"
+)
+
+// group is a command that only holds others.
+func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(commands...)
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		next := fmt.Sprintf("`%s --help` lists what there is", cmd.CommandPath())
+		if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+			next = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), like[0])
+		}
+		return usage(next, "there is no command `%s %s`", cmd.CommandPath(), args[0])
+	}
+	return cmd
+}
+
+// takes says which arguments a command has. A name that ends in … may be given
+// several times; one in brackets may be left out.
+func takes(names ...string) cobra.PositionalArgs {
+	least, most := 0, len(names)
+	for _, n := range names {
+		if !strings.HasPrefix(n, "[") {
+			least++
+		}
+		if strings.HasSuffix(n, "…") || strings.HasSuffix(n, "…]") {
+			most = 1 << 20
+		}
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		next := fmt.Sprintf("`%s --help` shows how it is used", cmd.CommandPath())
+		switch {
+		case len(args) < least:
+			return usage(next, "`%s` needs %s", cmd.CommandPath(), strings.Join(names[len(args):least], " and "))
+		case len(args) > most:
+			return usage(next, "`%s` does not know what to do with %q", cmd.CommandPath(), args[most])
+		}
+		return nil
+	}
+}
+
+// asking are the flags of a command that asks the orchestrator.
+func (a *app) asking(cmd *cobra.Command) *cobra.Command {
+	a.setting(cmd, "server", "worker.server_url", "`URL` of the orchestrator (SVC_API_URL)")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME`, such as 30s; 0: never")
+	return cmd
+}
+
+// answering are the flags of a command whose answer can be read by a program.
+func (a *app) answering(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().VarP(newChoice(&a.output, "table", "table", "json", "jsonl", "name"), "output", "o", "answer as `FORM`: table, json, jsonl or name")
+	json := cmd.Flags().VarPF(&jsonFlag{&a.output}, "json", "", "short for -o json")
+	json.NoOptDefVal = "true"
+	return cmd
+}
+
+// both are asking and answering.
+func (a *app) both(cmd *cobra.Command) *cobra.Command { return a.answering(a.asking(cmd)) }
+
+// jsonFlag is --json.
+type jsonFlag struct{ output *string }
+
+func (j *jsonFlag) String() string   { return "false" }
+func (j *jsonFlag) Type() string     { return "bool" }
+func (j *jsonFlag) IsBoolFlag() bool { return true }
+
+func (j *jsonFlag) Set(v string) error {
+	if v != "false" {
+		*j.output = "json"
+	}
+	return nil
+}
+
+// call is what a command does with the orchestrator.
+type call func(ctx context.Context, c *api.Client, args []string) error
+
+// calls makes a command's RunE of it: the settings are read and --timeout
+// counts from here.
+func (a *app) calls(do call) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		if a.timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, a.timeout)
+			defer cancel()
+		}
+		return do(ctx, c, args)
+	}
+}
+
+// client speaks to the orchestrator that flags, settings and environment name.
+func (a *app) client() (*api.Client, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	token, err := config.UserToken(cfg.DataDir, a.getenv)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &problem{
+			what: "there is no token for the orchestrator at " + cfg.ServerURL(), why: "SVC_TOKEN is not set, and " + cfg.DataDir + " has no token file",
+			next: "set SVC_TOKEN to the word in the orchestrator's token file; `svc up` starts an orchestrator here", exit: exitUnauthorized, err: err,
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.tokenFrom = token.From
+	return &api.Client{BaseURL: cfg.ServerURL(), Token: string(token.Value)}, nil
+}

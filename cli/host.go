@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+// hostWord is a host's state in one word, the worst that is true.
+func hostWord(h svc.Host) string {
+	if h.InstanceSuspect && h.Status != svc.HostOffline {
+		return "suspect"
+	}
+	return string(h.Status)
+}
+
+func hostTone(h svc.Host) tone {
+	switch hostWord(h) {
+	case "online":
+		return good
+	case "offline":
+		return bad
+	case "suspect":
+		return warn
+	default:
+		return dim
+	}
+}
+
+func availableOn(h svc.Host) []string {
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(h.Providers)) {
+		if h.Providers[id].Available {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (a *app) hostView() view[svc.Host] {
+	return view[svc.Host]{
+		name:  func(h svc.Host) string { return h.Name },
+		empty: "no hosts yet; `svc host create NAME` makes one",
+		columns: []column[svc.Host]{
+			{head: "HOST", cell: func(h svc.Host) string { return h.Name }},
+			{head: "STATUS", cell: hostWord, tone: hostTone},
+			{head: "RUNS", cell: func(h svc.Host) string {
+				if h.MaxRuns == nil {
+					return strconv.Itoa(h.ActiveRuns)
+				}
+				return fmt.Sprintf("%d of %d", h.ActiveRuns, *h.MaxRuns)
+			}},
+			{head: "SEEN", cell: func(h svc.Host) string { return a.when(h.LastSeenAt) }},
+			{head: "PLATFORM", cell: func(h svc.Host) string { return h.Platform }},
+			{head: "PROVIDERS", cell: func(h svc.Host) string { return strings.Join(availableOn(h), " ") }, flex: true},
+		},
+		fields: a.hostFields,
+	}
+}
+
+func (a *app) hostFields(h svc.Host) []field {
+	fields := []field{
+		{"host", h.Name}, {"id", h.ID}, {"status", hostWord(h)}, {"last seen", a.whenExactly(h.LastSeenAt)},
+		{"active runs", strconv.Itoa(h.ActiveRuns)}, {"max runs", "no limit"}, {"platform", h.Platform},
+		{"worker", h.WorkerVersion}, {"labels", joinPairs(h.Labels)}, {"instance", deref(h.InstanceID)},
+		{"suspect instance", deref(h.SuspectInstanceID)}, {"created", a.whenExactly(&h.CreatedAt)},
+	}
+	if h.MaxRuns != nil {
+		fields[5].text = strconv.Itoa(*h.MaxRuns)
+	}
+	for _, id := range slices.Sorted(maps.Keys(h.Providers)) {
+		r := h.Providers[id]
+		word := "✓ " + r.Version
+		if !r.Available {
+			word = "✕ " + r.Reason
+		}
+		fields = append(fields, field{"provider " + id, word})
+	}
+	return fields
+}
+
+func deref[T ~string](p *T) string {
+	if p == nil {
+		return ""
+	}
+	return string(*p)
+}
+
+func joinPairs(m map[string]string) string {
+	var words []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		words = append(words, k+"="+m[k])
+	}
+	return strings.Join(words, " ")
+}
+
+func (a *app) hostCommand() *cobra.Command {
+	return group(&cobra.Command{Use: "host", Short: "Machines that can be given runs"},
+		a.hostList(), a.hostShow(), a.hostCreate(),
+		a.hostAction("enable", "Give a host new runs again", "%s gets new runs again", (*api.Client).EnableHost),
+		a.hostAction("disable", "Give a host no new runs; what runs on it goes on", "%s gets no new runs; nothing was stopped", (*api.Client).DisableHost),
+		a.hostAction("clear-suspect", "Accept the new identity of a suspect host", "%s is trusted again", (*api.Client).ClearSuspect),
+		a.hostDelete())
+}
+
+func (a *app) hostList() *cobra.Command {
+	return a.both(&cobra.Command{Use: "list", Short: "List hosts, by name", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+		hosts, err := collect(c.AllHosts(ctx))
+		if err != nil {
+			return err
+		}
+		return printList(a, a.hostView(), hosts)
+	})})
+}
+
+func (a *app) hostShow() *cobra.Command {
+	return a.both(&cobra.Command{
+		Use: "show HOST", Short: "Show a host", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			h, err := a.host(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			return printOne(a, a.hostView(), h)
+		}),
+	})
+}
+
+// newHost is a host with what its worker needs to join.
+type newHost struct {
+	svc.Host
+	Token   string `json:"token"`
+	Command string `json:"command"` // to be pasted on the new host
+}
+
+func (a *app) hostCreate() *cobra.Command {
+	var maxRuns int
+	labels := pairs{}
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Make a host, and print the command that joins it", Args: takes("NAME"),
+		Long: "Make a host and print the one command to paste there. The token in it works for this host alone;\n" +
+			"called again for a host that exists, it prints the command again.",
+	}
+	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		body := api.CreateHost{Name: args[0]}
+		if cmd.Flags().Changed("max-runs") {
+			body.MaxRuns = api.Some(maxRuns)
+		}
+		if len(labels) > 0 {
+			body.Labels = api.Some(map[string]string(labels))
+		}
+		h, err := c.CreateHost(ctx, body)
+		if svc.CodeOf(err) == svc.CodeConflict && !body.MaxRuns.Set && !body.Labels.Set {
+			h, err = c.Host(ctx, args[0])
+		}
+		if err != nil {
+			return err
+		}
+		token, err := c.HostToken(ctx, h.ID)
+		if err != nil {
+			return err
+		}
+		made := newHost{Host: h, Token: token, Command: joinCommand(c.BaseURL, h.Name, token)}
+		v := view[newHost]{name: func(h newHost) string { return h.Name }}
+		if a.output == "table" {
+			a.noteJoin(c.BaseURL, h.Name)
+		}
+		return printDone(a, v, made, "%s", made.Command)
+	})
+	cmd.Flags().IntVar(&maxRuns, "max-runs", 0, "at most `N` runs at once (default: no limit)")
+	cmd.Flags().Var(labels, "label", "a label `NAME=VALUE`; may be repeated")
+	return a.both(cmd)
+}
+
+func joinCommand(server, name, token string) string {
+	return fmt.Sprintf("SVC_WORKER_TOKEN=%s svc worker --store-token --server %s --host-name %s", shellQuote(token), shellQuote(server), shellQuote(name))
+}
+
+func (a *app) noteJoin(server, name string) {
+	a.note("Paste this on %s, where svc and tmux are installed:", name)
+	if u, err := url.Parse(server); err == nil && (u.Hostname() == "127.0.0.1" || u.Hostname() == "localhost" || u.Hostname() == "::1") {
+		a.note("(replace %s by an address of this machine that %s can reach)", u.Hostname(), name)
+	}
+}
+
+func (a *app) hostAction(verb, short, done string, act func(*api.Client, context.Context, string) (svc.Host, error)) *cobra.Command {
+	return a.both(&cobra.Command{
+		Use: verb + " HOST", Short: short, Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			h, err := a.host(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if h, err = act(c, ctx, h.ID); err != nil {
+				return err
+			}
+			return printDone(a, a.hostView(), h, done, h.Name)
+		}),
+	})
+}
+
+func (a *app) hostDelete() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "delete HOST", Short: "Delete a host that has no active runs", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			h, err := a.host(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.confirm(yes, "Delete host %s? Its worker is turned away afterwards.", h.Name); err != nil {
+				return err
+			}
+			if err := c.DeleteHost(ctx, h.ID); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "deleted host %s\n", h.Name)
+			return nil
+		}),
+	}
+	addYes(cmd, &yes)
+	return a.asking(cmd)
+}

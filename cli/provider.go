@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+	"svc/provider"
+)
+
+func (a *app) providerView() view[api.Provider] {
+	return view[api.Provider]{
+		name:  func(p api.Provider) string { return p.ID },
+		empty: "no providers; `svc provider add PRESET` adds one to this machine's catalog",
+		columns: []column[api.Provider]{
+			{head: "PROVIDER", cell: func(p api.Provider) string { return p.ID }},
+			{head: "NAME", cell: func(p api.Provider) string { return p.Name }},
+			{head: "BINARY", cell: func(p api.Provider) string { return p.Bin }},
+			{head: "AVAILABLE ON", cell: func(p api.Provider) string { return strings.Join(hostsWith(p, true), " ") }, flex: true,
+				tone: func(api.Provider) tone { return good }},
+			{head: "NOT ON", cell: func(p api.Provider) string { return strings.Join(hostsWith(p, false), " ") }, flex: true,
+				tone: func(api.Provider) tone { return dim }},
+		},
+	}
+}
+
+func hostsWith(p api.Provider, available bool) []string {
+	var names []string
+	for _, h := range p.Hosts {
+		if h.Available == available {
+			names = append(names, h.HostName)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (a *app) providerCommand() *cobra.Command {
+	return group(&cobra.Command{Use: "provider", Short: "The agents' command-line tools"}, a.providerList(), a.providerDoctor(), a.providerAdd())
+}
+
+func (a *app) providerList() *cobra.Command {
+	return a.both(&cobra.Command{Use: "list", Short: "List providers, and the hosts that have them", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+		list, err := c.Providers(ctx)
+		if err != nil {
+			return err
+		}
+		return printList(a, a.providerView(), list)
+	})})
+}
+
+// finding is what the doctor found out about a provider.
+type finding struct {
+	Provider  string `json:"provider"`
+	Binary    string `json:"binary"`
+	Version   string `json:"version"`
+	Available bool   `json:"available"`
+	Optional  bool   `json:"optional"`
+	Reason    string `json:"reason"` // why it is not available
+}
+
+func (f finding) verdict() string {
+	switch {
+	case f.Available:
+		return "✓ available"
+	case f.Optional:
+		return "- absent (optional)"
+	default:
+		return "✕ unavailable"
+	}
+}
+
+func (f finding) tone() tone {
+	switch {
+	case f.Available:
+		return good
+	case f.Optional:
+		return dim
+	default:
+		return bad
+	}
+}
+
+func findingView() view[finding] {
+	return view[finding]{
+		name:  func(f finding) string { return f.Provider },
+		empty: "the catalog is empty; `svc provider add PRESET` adds to it",
+		columns: []column[finding]{
+			{head: "PROVIDER", cell: func(f finding) string { return f.Provider }},
+			{head: "BINARY", cell: func(f finding) string { return f.Binary }},
+			{head: "VERSION", cell: func(f finding) string { return f.Version }, flex: true},
+			{head: "VERDICT", cell: finding.verdict, tone: finding.tone},
+			{head: "WHAT TO DO", cell: finding.whatToDo, flex: true},
+		},
+	}
+}
+
+// whatToDo is the end of the reason; the PATH before it is the same for all.
+func (f finding) whatToDo() string {
+	if i := strings.LastIndex(f.Reason, "; "); i >= 0 {
+		return f.Reason[i+2:]
+	}
+	return f.Reason
+}
+
+func (a *app) providerDoctor() *cobra.Command {
+	return a.answering(&cobra.Command{
+		Use: "doctor [ID]", Short: "Look whether this machine has the providers' tools", Args: takes("[ID]"), ValidArgsFunction: a.completes(providerNames),
+		Long: "Look whether this machine has the tools of its provider catalog, as its worker would find them.\n" +
+			"The exit code is 0 when every provider that is not optional is there, 1 otherwise.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			findings, err := a.examine(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			if err := printList(a, findingView(), findings); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(findings, func(f finding) bool { return !f.Available && !f.Optional }) {
+				if a.output == "table" {
+					self, _ := os.Executable() // it was found just now
+					a.note("looked in PATH %s", a.searchPath(self))
+				}
+				return exitCode(exitFailed)
+			}
+			return nil
+		},
+	})
+}
+
+// examine probes the catalog of this machine, or one provider of it.
+func (a *app) examine(ctx context.Context, only []string) ([]finding, error) {
+	cfg, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	catalog := provider.Defaults()
+	if registry, err := provider.Open(cfg.CatalogPath, provider.Options{}); err == nil {
+		catalog = registry.Current()
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	path := a.searchPath(self)
+	reports := map[string]svc.ProviderReport{}
+	if len(only) > 0 {
+		entry, err := catalog.Entry(only[0])
+		if err != nil {
+			return nil, missing("provider", only[0])
+		}
+		reports[entry.ID] = provider.Probe(ctx, entry, path)
+	} else {
+		reports = provider.ProbeAll(ctx, catalog, path)
+	}
+	var findings []finding
+	for _, id := range slices.Sorted(maps.Keys(reports)) {
+		entry, err := catalog.Entry(id)
+		if err != nil {
+			return nil, err
+		}
+		r := reports[id]
+		findings = append(findings, finding{id, entry.Bin, r.Version, r.Available, entry.Optional, r.Reason})
+	}
+	return findings, ctx.Err()
+}
+
+func (a *app) providerAdd() *cobra.Command {
+	return &cobra.Command{
+		Use: "add PRESET", Short: "Add a well-known tool to this machine's catalog", Args: takes("PRESET"), ValidArgs: provider.PresetNames(),
+		Long: "Add a well-known tool to this machine's provider catalog. Presets: " + strings.Join(provider.PresetNames(), ", ") + ".\n" +
+			"A worker that runs here notices the change by itself.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			ids, err := provider.Add(cfg.CatalogPath, args[0])
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				fmt.Fprintln(a.out, id)
+			}
+			a.note("added to %s; `svc provider doctor %s` looks whether the tool is there", cfg.CatalogPath, ids[0])
+			return nil
+		},
+	}
+}

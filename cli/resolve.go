@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"svc"
+	"svc/api"
+)
+
+// A person names a record by its id, by a unique prefix of it, or by the name
+// that the noun has besides: a project's slug, a host's name, a run's session.
+
+// candidate is a record that a reference may mean.
+type candidate struct{ id, name, about string }
+
+func (a *app) project(ctx context.Context, c *api.Client, ref string) (svc.Project, error) {
+	p, err := c.Project(ctx, ref)
+	if svc.CodeOf(err) != svc.CodeNotFound || svc.IsID(ref) || ref == "" {
+		return p, orMissing(err, "project", ref)
+	}
+	return find(ref, "project", c.AllProjects(ctx), func(p svc.Project) candidate { return candidate{p.ID, p.Slug, p.Slug} })
+}
+
+func (a *app) host(ctx context.Context, c *api.Client, ref string) (svc.Host, error) {
+	h, err := c.Host(ctx, ref)
+	if svc.CodeOf(err) != svc.CodeNotFound || svc.IsID(ref) || ref == "" {
+		return h, orMissing(err, "host", ref)
+	}
+	return find(ref, "host", c.AllHosts(ctx), func(h svc.Host) candidate { return candidate{h.ID, h.Name, h.Name} })
+}
+
+func (a *app) task(ctx context.Context, c *api.Client, ref string) (svc.WorkItem, error) {
+	if svc.IsID(ref) {
+		w, err := c.WorkItem(ctx, ref)
+		return w, orMissing(err, "task", ref)
+	}
+	return find(ref, "task", c.AllWorkItems(ctx, svc.WorkItemFilter{}), func(w svc.WorkItem) candidate { return candidate{w.ID, "", w.Title} })
+}
+
+func (a *app) theRun(ctx context.Context, c *api.Client, ref string) (svc.Run, error) {
+	if svc.IsID(ref) {
+		r, err := c.Run(ctx, ref)
+		return r, orMissing(err, "run", ref)
+	}
+	return find(ref, "run", c.AllRuns(ctx, svc.RunFilter{}), func(r svc.Run) candidate {
+		return candidate{r.ID, r.SessionName, fmt.Sprintf("%s, %s", r.Provider, r.Status)}
+	})
+}
+
+// find looks through all records of a noun. A whole name wins over a prefix.
+func find[T any](ref, noun string, all iter.Seq2[T, error], of func(T) candidate) (T, error) {
+	var none T
+	if ref == "" {
+		return none, usage("`svc "+noun+" list` shows them", "the name of a %s is empty", noun)
+	}
+	var fits []T
+	for item, err := range all {
+		if err != nil {
+			return none, err
+		}
+		k := of(item)
+		if k.id == ref || k.name == ref {
+			return item, nil
+		}
+		if strings.HasPrefix(k.id, ref) || k.name != "" && strings.HasPrefix(k.name, ref) {
+			fits = append(fits, item)
+		}
+	}
+	switch len(fits) {
+	case 0:
+		return none, missing(noun, ref)
+	case 1:
+		return fits[0], nil
+	}
+	return none, ambiguous(noun, ref, fits, of)
+}
+
+// mostShown bounds the candidates that a message lists.
+const mostShown = 10
+
+func ambiguous[T any](noun, ref string, fits []T, of func(T) candidate) error {
+	lines := []string{"it may mean"}
+	for i, item := range fits {
+		if i == mostShown {
+			lines = append(lines, fmt.Sprintf("  and %d more", len(fits)-mostShown))
+			break
+		}
+		k := of(item)
+		lines = append(lines, fmt.Sprintf("  %s  %s", k.id, oneLine(k.about)))
+	}
+	return &problem{
+		what: fmt.Sprintf("%q fits %d %ss", ref, len(fits), noun), why: strings.Join(lines, "\n"),
+		next: "write more of the one that is meant", exit: exitUsage,
+	}
+}
+
+func missing(noun, ref string) error {
+	return &problem{what: fmt.Sprintf("there is no %s %q", noun, ref), next: fmt.Sprintf("`svc %s list` shows those that there are", noun), exit: exitNotFound}
+}
+
+// orMissing says it the same way when the orchestrator was asked directly.
+func orMissing(err error, noun, ref string) error {
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return missing(noun, ref)
+	}
+	return err
+}
+
+// collect reads a whole list.
+func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
+	var items []T
+	for item, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// first reads at most n of a list; 0 means all.
+func first[T any](all iter.Seq2[T, error], n int) ([]T, error) {
+	var items []T
+	for item, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		if items = append(items, item); len(items) == n {
+			break
+		}
+	}
+	return items, nil
+}
+
+// shortRun is the part of a run's id that its session is named after.
+func shortRun(id string) string { return id[:8] }
+
+// shortTask is long enough to tell tasks apart that were not made in the same
+// millisecond: their ids begin with the time.
+func shortTask(id string) string { return id[:13] }
+
+// short is an id as a table shows it: cut for a person, whole for a program.
+func (a *app) short(id string, cut func(string) string) string {
+	if a.human() && svc.IsID(id) {
+		return cut(id)
+	}
+	return id
+}

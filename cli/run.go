@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+// runWord is a run's state in one word: that it waits for a person, or is being
+// stopped, counts more than that it runs.
+func runWord(r svc.Run) string {
+	switch {
+	case r.NeedsInput && r.Status == svc.RunRunning:
+		return "needs you"
+	case r.Status == svc.RunStopped && r.SessionOpen():
+		return "stopping"
+	default:
+		return string(r.Status)
+	}
+}
+
+func runTone(r svc.Run) tone {
+	switch runWord(r) {
+	case "needs you", "stopping":
+		return warn
+	case "running":
+		return good
+	case "failed":
+		return bad
+	case "pending", "spawning":
+		return plain
+	default:
+		return dim
+	}
+}
+
+// runNote is what is worth saying about a run in a table.
+func runNote(r svc.Run) string {
+	switch {
+	case r.Status.Active() && r.ProgressMessage != nil:
+		if r.ProgressPercent != nil {
+			return fmt.Sprintf("%d%% %s", min(*r.ProgressPercent, 100), *r.ProgressMessage)
+		}
+		return *r.ProgressMessage
+	case r.Status.Active():
+		return ""
+	}
+	return ending(r)
+}
+
+func (a *app) runView(hosts map[string]string) view[svc.Run] {
+	return view[svc.Run]{
+		name:  func(r svc.Run) string { return r.ID },
+		empty: "no runs here; `svc run start TASK` starts one",
+		columns: []column[svc.Run]{
+			{head: "RUN", cell: func(r svc.Run) string { return a.short(r.ID, shortRun) }},
+			{head: "STATUS", cell: runWord, tone: runTone},
+			{head: "PROVIDER", cell: func(r svc.Run) string { return r.Provider }},
+			{head: "HOST", cell: func(r svc.Run) string { return hostName(hosts, r.HostID) }},
+			{head: "TRY", cell: func(r svc.Run) string { return strconv.Itoa(r.Attempt) }},
+			{head: "CREATED", cell: func(r svc.Run) string { return a.when(&r.CreatedAt) }},
+			{head: "OUTPUT", cell: func(r svc.Run) string { return a.when(r.LastOutputAt) }},
+			{head: "NOTE", cell: runNote, flex: true},
+		},
+		fields: func(r svc.Run) []field { return a.runFields(r, hosts) },
+	}
+}
+
+func hostName(hosts map[string]string, id *string) string {
+	if id == nil {
+		return ""
+	}
+	if name, ok := hosts[*id]; ok {
+		return name
+	}
+	return *id
+}
+
+func (a *app) runFields(r svc.Run, hosts map[string]string) []field {
+	needs, restarts := "", ""
+	if r.NeedsInput {
+		needs = "an answer: svc attach " + shortRun(r.ID)
+	}
+	if r.RestartPolicy != svc.RestartNever {
+		restarts = fmt.Sprintf("%s, at most %d times", r.RestartPolicy, r.MaxRestarts)
+	}
+	fields := []field{
+		{"run", r.ID}, {"status", runWord(r)}, {"needs", needs}, {"progress", progress(r)}, {"provider", r.Provider},
+		{"model", r.Model}, {"task", r.TaskID}, {"host", hostName(hosts, r.HostID)}, {"pinned to", hostName(hosts, r.PinnedHostID)},
+		{"session", r.SessionName}, {"attempt", strconv.Itoa(r.Attempt)}, {"restarts", restarts}, {"cwd", r.Cwd},
+		{"args", strings.Join(r.Args, " ")}, {"env", joinPairs(r.Env)}, {"created", a.whenExactly(&r.CreatedAt)},
+		{"started", a.whenExactly(r.StartedAt)}, {"last output", a.whenExactly(r.LastOutputAt)},
+		{"ended", a.whenExactly(r.EndedAt)}, {"prompt", r.Prompt},
+	}
+	if !r.Status.Active() {
+		fields = append(fields, field{"outcome", ending(r)})
+	}
+	return fields
+}
+
+func progress(r svc.Run) string {
+	if r.ProgressMessage == nil {
+		return ""
+	}
+	if r.ProgressPercent != nil {
+		return fmt.Sprintf("%d%% %s", min(*r.ProgressPercent, 100), *r.ProgressMessage)
+	}
+	return *r.ProgressMessage
+}
+
+// hostNamesByID are the names that tables show instead of ids.
+func hostNamesByID(ctx context.Context, c *api.Client) (map[string]string, error) {
+	byID := map[string]string{}
+	for h, err := range c.AllHosts(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		byID[h.ID] = h.Name
+	}
+	return byID, nil
+}
+
+func (a *app) runCommand() *cobra.Command {
+	return group(&cobra.Command{Use: "run", Short: "Agents at work: start, watch, stop"},
+		a.runList(), a.runStart(), a.runShow(), a.runWatch(), a.runLogs(), a.runScreen(), a.runKeys(), a.runStop(), a.runRetry())
+}
+
+func (a *app) runList() *cobra.Command {
+	var (
+		project, task, host string
+		statuses            []string
+		active              bool
+		limit               int
+	)
+	cmd := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+		filter, err := a.runFilter(ctx, c, project, task, host)
+		if err != nil {
+			return err
+		}
+		for _, s := range statuses {
+			filter.Statuses = append(filter.Statuses, svc.RunStatus(s))
+		}
+		if active {
+			filter.Statuses = []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}
+		}
+		runs, err := first(c.AllRuns(ctx, filter), limit)
+		if err != nil {
+			return err
+		}
+		return a.printRuns(ctx, c, runs)
+	})}
+	cmd.Flags().StringVarP(&project, "project", "p", "", "only of this `PROJECT`")
+	cmd.Flags().StringVar(&task, "task", "", "only of this `TASK`")
+	cmd.Flags().StringVar(&host, "host", "", "only on this `HOST`")
+	cmd.Flags().StringSliceVarP(&statuses, "status", "s", nil, "only with this `STATUS`: pending, spawning, running, exited, failed, stopped; may be repeated")
+	cmd.Flags().BoolVar(&active, "active", false, "only those that have not ended")
+	addLimit(cmd, &limit, svc.DefaultLimit)
+	a.completeFlag(cmd, "project", projectNames)
+	a.completeFlag(cmd, "task", taskNames)
+	a.completeFlag(cmd, "host", hostNames)
+	return a.both(cmd)
+}
+
+func (a *app) runFilter(ctx context.Context, c *api.Client, project, task, host string) (f svc.RunFilter, err error) {
+	if project != "" {
+		p, err := a.project(ctx, c, project)
+		if err != nil {
+			return f, err
+		}
+		f.ProjectID = p.ID
+	}
+	if task != "" {
+		w, err := a.task(ctx, c, task)
+		if err != nil {
+			return f, err
+		}
+		f.TaskID = w.ID
+	}
+	if host != "" {
+		h, err := a.host(ctx, c, host)
+		if err != nil {
+			return f, err
+		}
+		f.HostID = h.ID
+	}
+	return f, nil
+}
+
+// printRuns asks for the names of hosts only when someone will read them.
+func (a *app) printRuns(ctx context.Context, c *api.Client, runs []svc.Run) error {
+	var hosts map[string]string
+	if a.output == "table" && len(runs) > 0 {
+		var err error
+		if hosts, err = hostNamesByID(ctx, c); err != nil {
+			return err
+		}
+	}
+	return printList(a, a.runView(hosts), runs)
+}
+
+func (a *app) runShow() *cobra.Command {
+	return a.both(&cobra.Command{
+		Use: "show RUN", Short: "Show a run", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			r, err := a.theRun(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			hosts, err := hostNamesByID(ctx, c)
+			if err != nil {
+				return err
+			}
+			return printOne(a, a.runView(hosts), r)
+		}),
+	})
+}
+
+func (a *app) runStop() *cobra.Command {
+	return a.both(&cobra.Command{
+		Use: "stop RUN…", Short: "Stop runs", Args: takes("RUN…"), ValidArgsFunction: a.completes(runNames),
+		Long: "Stop runs. Each is stopped at once; its session is asked to end with Ctrl-C, then SIGTERM, then SIGKILL.",
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			for _, ref := range args {
+				r, err := a.theRun(ctx, c, ref)
+				if err != nil {
+					return err
+				}
+				if r, err = c.StopRun(ctx, r.ID); err != nil {
+					return err
+				}
+				if err := printDone(a, a.runView(nil), r, "stopped run %s", a.short(r.ID, shortRun)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	})
+}
+
+func (a *app) runKeys() *cobra.Command {
+	return a.asking(&cobra.Command{
+		Use: "keys RUN KEY…", Short: "Type into a run's session", Args: takes("RUN", "KEY…"), ValidArgsFunction: a.completes(runNames),
+		Long: "Type into a run's session. A KEY is a word of letters and digits, or Enter, or Ctrl+C.\n" +
+			"For anything else there is svc attach.",
+		Example: "  svc run keys 1a2b3c4d yes Enter",
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			r, err := a.theRun(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			return c.SendKeys(ctx, r.ID, args[1:])
+		}),
+	})
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+func (a *app) runWatch() *cobra.Command {
+	return a.both(&cobra.Command{
+		Use: "watch RUN", Short: "Wait for a run's end, and exit with it", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Long: "Follow a run's events until it has ended, and say how. The exit code is 0 after a success, 5 after any other\n" +
+			"end, and 8 when it had not ended at --timeout. Attempts that are begun again do not count as an end.",
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			r, err := a.theRun(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			return a.watch(ctx, c, r.ID)
+		}),
+	})
+}
+
+// watch waits for the end of a run, prints it and answers with its exit code.
+func (a *app) watch(ctx context.Context, c *api.Client, id string) error {
+	r, err := a.awaitEnd(ctx, c, id)
+	if errors.Is(err, context.DeadlineExceeded) && a.timeout > 0 {
+		return &problem{
+			what: fmt.Sprintf("run %s has not ended within %s", shortRun(id), a.timeout), why: "it is " + runWord(r),
+			next: "svc run watch " + shortRun(id) + " waits on", exit: exitPending, err: err,
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := printDone(a, a.runView(nil), r, "run %s %s", shortRun(r.ID), ending(r)); err != nil {
+		return err
+	}
+	if !succeeded(r) {
+		return exitCode(exitNoSuccess)
+	}
+	return nil
+}
+
+var errEnded = errors.New("the run has ended")
+
+// awaitEnd follows the events of a run. The place in the journal is noted
+// before the run is read, so that no end is missed in between.
+func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, error) {
+	head, err := c.Events(ctx, nil, svc.Page{Limit: 1})
+	if err != nil {
+		return svc.Run{}, err
+	}
+	var after int64
+	if len(head.Items) > 0 {
+		after = head.Items[0].Seq
+	}
+	r, err := c.Run(ctx, id)
+	if err != nil || !r.Status.Active() {
+		return r, err
+	}
+	wait := a.spin()
+	defer wait.stop()
+	wait.say(runLine(r))
+	err = c.Stream(ctx, api.StreamOptions{Topics: svc.Globs{"run.*"}, After: &after, Lost: func(err error) {
+		if err != nil {
+			wait.say("the orchestrator is away; waiting for it")
+		}
+	}}, func(m api.Message) error {
+		var about struct {
+			RunID string `json:"run_id"`
+		}
+		if m.Topic == svc.TopicRunOutput || m.Topic != api.TopicSnapshot && (json.Unmarshal(m.Data, &about) != nil || about.RunID != id) {
+			return nil
+		}
+		now, err := c.Run(ctx, id)
+		if err != nil {
+			if errors.Is(err, api.ErrUnreachable) {
+				return nil // the stream notices it too, and comes back
+			}
+			return err
+		}
+		r = now
+		wait.say(runLine(r))
+		if !r.Status.Active() {
+			return errEnded
+		}
+		return nil
+	})
+	if errors.Is(err, errEnded) {
+		return r, nil
+	}
+	return r, err
+}
+
+// runLine is a run in a line, while it is waited for.
+func runLine(r svc.Run) string {
+	line := "run " + shortRun(r.ID) + " " + runWord(r)
+	if p := progress(r); p != "" {
+		line += ": " + oneLine(p)
+	}
+	return line
+}
+
+// succeeded says whether a run ended well: its tool did, and no hook reported
+// that the work was turned down.
+func succeeded(r svc.Run) bool {
+	return r.Status == svc.RunExited && (r.Result == nil || *r.Result != svc.ResultUserRejected)
+}
+
+// ending is how a run ended, as the rest of a sentence about it.
+func ending(r svc.Run) string {
+	text := string(r.Status)
+	switch {
+	case r.Status == svc.RunFailed && r.FailureReason != nil:
+		text += ": " + reasonWords[*r.FailureReason]
+	case r.Status == svc.RunFailed && r.Error != nil:
+		text += ": " + *r.Error
+	case r.Status != svc.RunStopped && r.ExitCode != nil:
+		text += fmt.Sprintf(" with code %d", *r.ExitCode)
+	}
+	if r.Result != nil {
+		text += fmt.Sprintf(", result %s", *r.Result)
+		if r.ResultReason != nil && *r.ResultReason != "" {
+			text += ": " + *r.ResultReason
+		}
+	}
+	if r.StartedAt != nil && r.EndedAt != nil {
+		text += " after " + r.EndedAt.Sub(*r.StartedAt).Round(100*time.Millisecond).String()
+	}
+	return text
+}
+
+var reasonWords = map[svc.FailureReason]string{
+	svc.ReasonNoEligibleHost:  "no host was there to take it (no_eligible_host)",
+	svc.ReasonDispatchTimeout: "no host took it in time (dispatch_timeout)",
+	svc.ReasonHostLost:        "its host stayed away (host_lost)",
+}

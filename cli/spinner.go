@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// spinner shows on a terminal that something is being waited for. Elsewhere it
+// is silent.
+type spinner struct {
+	a    *app
+	done chan struct{}
+	gone sync.WaitGroup
+
+	mu   sync.Mutex // guards text
+	text string
+}
+
+func (a *app) spin() *spinner {
+	s := &spinner{a: a, done: make(chan struct{})}
+	if isTerminal(a.err) {
+		s.gone.Go(s.turn)
+	}
+	return s
+}
+
+func (s *spinner) turn() {
+	tick := time.NewTicker(120 * time.Millisecond)
+	defer tick.Stop()
+	frames, began := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"), time.Now()
+	for i := 0; ; i++ {
+		select {
+		case <-s.done:
+			fmt.Fprint(s.a.err, "\r\x1b[K")
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		line := fmt.Sprintf("%c %s · %s", frames[i%len(frames)], s.text, age(time.Since(began)))
+		s.mu.Unlock()
+		fmt.Fprintf(s.a.err, "\r\x1b[K%s", ansi.Truncate(line, max(20, width(s.a.err)-1), "…"))
+	}
+}
+
+// say changes what is shown.
+func (s *spinner) say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = text
+}
+
+// stop takes the line off the screen again. It may be called once.
+func (s *spinner) stop() {
+	close(s.done)
+	s.gone.Wait()
+}

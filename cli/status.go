@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+// status is everything on one screen.
+type status struct {
+	Server   string     `json:"server"`
+	Hosts    []svc.Host `json:"hosts"`
+	NeedsYou []svc.Run  `json:"needs_you"`
+	Active   []svc.Run  `json:"active"`
+	Failed   []svc.Run  `json:"failed"` // the latest ones
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	return a.both(&cobra.Command{
+		Use: "status", Short: "One screen: server, hosts, what needs you, what runs", Args: takes(),
+		RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+			s, err := a.look(ctx, c)
+			if err != nil {
+				return err
+			}
+			if a.output != "table" {
+				return printMachine(a, view[status]{name: func(s status) string { return s.Server }}, s)
+			}
+			a.printStatus(s)
+			return nil
+		}),
+	})
+}
+
+// latestFailed is how many runs that failed are worth a line.
+const latestFailed = 3
+
+func (a *app) look(ctx context.Context, c *api.Client) (status, error) {
+	s := status{Server: c.BaseURL, Hosts: []svc.Host{}, NeedsYou: []svc.Run{}, Active: []svc.Run{}}
+	hosts, err := collect(c.AllHosts(ctx))
+	if err != nil {
+		return s, err
+	}
+	s.Hosts = append(s.Hosts, hosts...)
+	for r, err := range c.AllRuns(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}}) {
+		if err != nil {
+			return s, err
+		}
+		if r.NeedsInput {
+			s.NeedsYou = append(s.NeedsYou, r)
+		} else {
+			s.Active = append(s.Active, r)
+		}
+	}
+	failed, err := c.Runs(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunFailed}}, svc.Page{Limit: latestFailed})
+	s.Failed = failed.Items
+	return s, err
+}
+
+func (a *app) printStatus(s status) {
+	st := a.stylesFor(a.out)
+	fmt.Fprintf(a.out, "%s %s\n", st.good.Render("✓"), s.Server)
+	counts, names := map[string]int{}, map[string]string{}
+	for _, h := range s.Hosts {
+		counts[hostWord(h)]++
+		names[h.ID] = h.Name
+	}
+	var words []string
+	for _, word := range []string{"offline", "suspect", "disabled", "registered", "online"} {
+		if counts[word] > 0 {
+			words = append(words, fmt.Sprintf("%d %s", counts[word], word))
+		}
+	}
+	if len(words) == 0 {
+		words = []string{"none yet; svc host create NAME"}
+	}
+	fmt.Fprintf(a.out, "  hosts: %s\n", strings.Join(words, ", "))
+	a.printPart("needs you", s.NeedsYou, names)
+	a.printPart("active", s.Active, names)
+	a.printPart("failed last", s.Failed, names)
+	if len(s.NeedsYou)+len(s.Active)+len(s.Failed) == 0 {
+		fmt.Fprintln(a.out, "  nothing runs")
+	}
+}
+
+func (a *app) printPart(title string, runs []svc.Run, hosts map[string]string) {
+	if len(runs) == 0 {
+		return
+	}
+	fmt.Fprintf(a.out, "\n%s (%d)\n", a.stylesFor(a.out).bold.Render(title), len(runs))
+	printTable(a, a.runView(hosts).columns, runs)
+}

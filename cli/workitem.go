@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+func itemTone(w svc.WorkItem) tone {
+	switch w.Status {
+	case svc.ItemDone:
+		return good
+	case svc.ItemDoing:
+		return warn
+	case svc.ItemCancelled:
+		return dim
+	default:
+		return plain
+	}
+}
+
+func (a *app) taskView() view[svc.WorkItem] {
+	return view[svc.WorkItem]{
+		name:  func(w svc.WorkItem) string { return w.ID },
+		empty: "no tasks here; `svc task add TITLE` makes one",
+		columns: []column[svc.WorkItem]{
+			{head: "TASK", cell: func(w svc.WorkItem) string { return a.short(w.ID, shortTask) }},
+			{head: "KIND", cell: func(w svc.WorkItem) string { return string(w.Kind) }},
+			{head: "STATUS", cell: func(w svc.WorkItem) string { return string(w.Status) }, tone: itemTone},
+			{head: "TITLE", cell: func(w svc.WorkItem) string { return w.Title }, flex: true},
+			{head: "UPDATED", cell: func(w svc.WorkItem) string { return a.when(&w.UpdatedAt) }},
+		},
+		fields: func(w svc.WorkItem) []field {
+			auto := ""
+			if w.AutoMarkDone {
+				auto = "when a run reports completion"
+			}
+			return []field{
+				{"task", w.ID}, {"title", w.Title}, {"kind", string(w.Kind)}, {"status", string(w.Status)},
+				{"set by", string(w.StatusSource)}, {"confidence", deref(w.Confidence)}, {"done by itself", auto},
+				{"project", w.ProjectID}, {"parent", deref(w.ParentID)}, {"created", a.whenExactly(&w.CreatedAt)},
+				{"updated", a.whenExactly(&w.UpdatedAt)}, {"about", w.Description},
+			}
+		},
+	}
+}
+
+func (a *app) taskCommand() *cobra.Command {
+	return group(&cobra.Command{Use: "task", Short: "Work items: milestones, epics, tasks and subtasks"},
+		a.taskList(), a.taskTree(), a.taskShow(), a.taskAdd(), a.taskUpdate(), a.taskMove(), a.taskReparent(),
+		a.taskDone(), a.taskDelete())
+}
+
+// taskFilter are the flags that narrow a list.
+type taskFilter struct {
+	project, under, parent string
+	roots                  bool
+	statuses, kinds        []string
+}
+
+func (f *taskFilter) add(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.project, "project", "p", "", "only of this `PROJECT`")
+	cmd.Flags().StringVar(&f.under, "under", "", "everything below this `TASK`")
+	cmd.Flags().StringVar(&f.parent, "parent", "", "directly below this `TASK`")
+	cmd.Flags().BoolVar(&f.roots, "roots", false, "only those without a parent")
+	cmd.Flags().StringSliceVarP(&f.statuses, "status", "s", nil, "only with this `STATUS`: todo, doing, done, cancelled; may be repeated")
+	cmd.Flags().StringSliceVarP(&f.kinds, "kind", "k", nil, "only of this `KIND`: milestone, epic, task, subtask; may be repeated")
+}
+
+// filter resolves the names in it.
+func (a *app) taskFilter(ctx context.Context, c *api.Client, f taskFilter) (svc.WorkItemFilter, error) {
+	var out svc.WorkItemFilter
+	if f.project != "" {
+		p, err := a.project(ctx, c, f.project)
+		if err != nil {
+			return out, err
+		}
+		out.ProjectID = p.ID
+	}
+	if f.under != "" {
+		w, err := a.task(ctx, c, f.under)
+		if err != nil {
+			return out, err
+		}
+		out.Under = w.ID
+	}
+	if f.parent != "" {
+		w, err := a.task(ctx, c, f.parent)
+		if err != nil {
+			return out, err
+		}
+		out.Parent = &svc.ParentChange{ID: &w.ID}
+	}
+	if f.roots {
+		out.Parent = &svc.ParentChange{}
+	}
+	for _, s := range f.statuses {
+		out.Statuses = append(out.Statuses, svc.ItemStatus(s))
+	}
+	for _, k := range f.kinds {
+		out.Kinds = append(out.Kinds, svc.Kind(k))
+	}
+	return out, nil
+}
+
+func (a *app) taskList() *cobra.Command {
+	var f taskFilter
+	var limit int
+	cmd := &cobra.Command{Use: "list", Short: "List work items, in the order of the board", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+		filter, err := a.taskFilter(ctx, c, f)
+		if err != nil {
+			return err
+		}
+		items, err := first(c.AllWorkItems(ctx, filter), limit)
+		if err != nil {
+			return err
+		}
+		return printList(a, a.taskView(), items)
+	})}
+	f.add(cmd)
+	addLimit(cmd, &limit, 0)
+	return a.both(cmd)
+}
+
+func addLimit(cmd *cobra.Command, limit *int, standard int) {
+	cmd.Flags().IntVarP(limit, "limit", "n", standard, "at most `N`; 0: all")
+}
+
+func (a *app) taskShow() *cobra.Command {
+	return a.both(&cobra.Command{
+		Use: "show TASK", Short: "Show a work item", Args: takes("TASK"), ValidArgsFunction: a.completes(taskNames),
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			w, err := a.task(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			return printOne(a, a.taskView(), w)
+		}),
+	})
+}
+
+// changeTask resolves a task, changes it and says so.
+func (a *app) changeTask(ctx context.Context, c *api.Client, ref string, patch api.PatchWorkItem, done string) error {
+	w, err := a.task(ctx, c, ref)
+	if err != nil {
+		return err
+	}
+	if w, err = c.UpdateWorkItem(ctx, w.ID, patch); err != nil {
+		return err
+	}
+	return printDone(a, a.taskView(), w, "%s %s %q", done, a.short(w.ID, shortTask), w.Title)
+}
+
+func (a *app) taskDone() *cobra.Command {
+	var confidence string
+	cmd := &cobra.Command{Use: "done TASK", Short: "Mark a work item done", Args: takes("TASK"), ValidArgsFunction: a.completes(taskNames)}
+	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		patch := api.PatchWorkItem{Status: api.Some(svc.ItemDone), Confidence: api.Some(svc.Confidence(confidence))}
+		return a.changeTask(ctx, c, args[0], patch, "done:")
+	})
+	cmd.Flags().Var(newChoice(&confidence, string(svc.Certain), string(svc.Certain), string(svc.Likely), string(svc.Unsure)), "confidence", "how `SURE` you are: certain, likely or unsure")
+	return a.both(cmd)
+}
+
+func (a *app) taskMove() *cobra.Command {
+	var before, after string
+	cmd := &cobra.Command{Use: "move TASK", Short: "Move a work item before or after another one", Args: takes("TASK"), ValidArgsFunction: a.completes(taskNames)}
+	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		if (before == "") == (after == "") {
+			return usage("svc task move TASK --before TASK", "say either --before or --after")
+		}
+		other, err := a.task(ctx, c, before+after)
+		if err != nil {
+			return err
+		}
+		patch := api.PatchWorkItem{Before: api.Some(other.ID)}
+		if after != "" {
+			patch = api.PatchWorkItem{After: api.Some(other.ID)}
+		}
+		return a.changeTask(ctx, c, args[0], patch, "moved")
+	})
+	cmd.Flags().StringVar(&before, "before", "", "stand directly before this `TASK`")
+	cmd.Flags().StringVar(&after, "after", "", "stand directly after this `TASK`")
+	return a.both(cmd)
+}
+
+func (a *app) taskReparent() *cobra.Command {
+	var root bool
+	cmd := &cobra.Command{Use: "reparent TASK [PARENT]", Short: "Put a work item, and all below it, under another one", Args: takes("TASK", "[PARENT]"), ValidArgsFunction: a.completes(taskNames)}
+	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		if root == (len(args) == 2) {
+			return usage("svc task reparent TASK PARENT", "say either the new parent or --root")
+		}
+		patch := api.PatchWorkItem{ParentID: api.Null[string]()}
+		if !root {
+			parent, err := a.task(ctx, c, args[1])
+			if err != nil {
+				return err
+			}
+			patch.ParentID = api.Some(parent.ID)
+		}
+		return a.changeTask(ctx, c, args[0], patch, "moved")
+	})
+	cmd.Flags().BoolVar(&root, "root", false, "to the project's root")
+	return a.both(cmd)
+}
+
+func (a *app) taskDelete() *cobra.Command {
+	var yes, recursive bool
+	cmd := &cobra.Command{Use: "delete TASK", Short: "Delete a work item", Args: takes("TASK"), ValidArgsFunction: a.completes(taskNames)}
+	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		w, err := a.task(ctx, c, args[0])
+		if err != nil {
+			return err
+		}
+		if err := a.confirm(yes, "Delete %s %q?", w.Kind, w.Title); err != nil {
+			return err
+		}
+		if err := c.DeleteWorkItem(ctx, w.ID, recursive); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "deleted %s %q\n", a.short(w.ID, shortTask), w.Title)
+		return nil
+	})
+	cmd.Flags().BoolVarP(&recursive, "recursive", "r", false, "and everything below it")
+	addYes(cmd, &yes)
+	return a.asking(cmd)
+}

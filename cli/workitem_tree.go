@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+func (a *app) taskTree() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use: "tree [PROJECT]", Short: "Show a project's work items as a tree", Args: takes("[PROJECT]"), ValidArgsFunction: a.completes(projectNames),
+		Long: "Show a project's work items as a tree, in the order of the board. Without -a, what is cancelled is left out.",
+	}
+	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		ref := ""
+		if len(args) == 1 {
+			ref = args[0]
+		}
+		p, err := a.onlyProject(ctx, c, ref)
+		if err != nil {
+			return err
+		}
+		items, err := collect(c.AllWorkItems(ctx, svc.WorkItemFilter{ProjectID: p.ID}))
+		if err != nil {
+			return err
+		}
+		if a.output != "table" {
+			return printList(a, a.taskView(), items)
+		}
+		if len(items) == 0 {
+			a.note("%s", a.taskView().empty)
+			return nil
+		}
+		a.printTree(p, items, all)
+		return nil
+	})
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "show cancelled ones too")
+	return a.both(cmd)
+}
+
+var itemMarks = map[svc.ItemStatus]string{svc.ItemTodo: "○", svc.ItemDoing: "◐", svc.ItemDone: "●", svc.ItemCancelled: "✕"}
+
+func (a *app) printTree(p svc.Project, items []svc.WorkItem, all bool) {
+	below := map[string][]svc.WorkItem{}
+	for _, w := range items {
+		if all || w.Status != svc.ItemCancelled {
+			below[deref(w.ParentID)] = append(below[deref(w.ParentID)], w)
+		}
+	}
+	st := a.stylesFor(a.out)
+	fmt.Fprintln(a.out, st.bold.Render(p.Slug))
+	var walk func(parent, indent string)
+	walk = func(parent, indent string) {
+		for i, w := range below[parent] {
+			branch, deeper := "├─ ", "│  "
+			if i == len(below[parent])-1 {
+				branch, deeper = "└─ ", "   "
+			}
+			mark := st.of(itemTone(w)).Render(itemMarks[w.Status] + " " + string(w.Status))
+			fmt.Fprintf(a.out, "%s%s%s  %s  %s\n", indent, branch, mark, oneLine(w.Title),
+				st.dim.Render(string(w.Kind)+" "+a.short(w.ID, shortTask)))
+			walk(w.ID, indent+deeper)
+		}
+	}
+	walk("", "")
+}
