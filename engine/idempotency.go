@@ -37,7 +37,7 @@ func once[T any](ctx context.Context, s *store.Store, fn func(*store.Tx) (T, err
 		if out, err = fn(tx); err != nil {
 			return err
 		}
-		return keepResult(ctx, tx, out)
+		return keepResult(ctx, tx, &out)
 	})
 	if err != nil {
 		var none T
@@ -58,10 +58,37 @@ func firstResult(ctx context.Context, tx *store.Tx, out any) (bool, error) {
 	if fingerprint != idem.fingerprint {
 		return false, svc.Errorf(svc.CodeIdempotency, "this Idempotency-Key was used for another request; use a new one")
 	}
-	if err := json.Unmarshal([]byte(result), out); err != nil {
+	kept := keptResult{Record: out}
+	if err := json.Unmarshal([]byte(result), &kept); err != nil {
 		return false, fmt.Errorf("read the kept result of an idempotency key: %w", err)
 	}
+	if v := versionIn(out); v != nil {
+		*v = kept.Version
+	}
 	return true, nil
+}
+
+// keptResult is a record as it was answered. Its version is no part of its
+// JSON, but of its ETag.
+type keptResult struct {
+	Record  any   `json:"record"`
+	Version int64 `json:"version,omitempty"`
+}
+
+// versionIn finds the version of a record; nil when it has none.
+func versionIn(record any) *int64 {
+	switch r := record.(type) {
+	case *svc.Project:
+		return &r.Version
+	case *svc.WorkItem:
+		return &r.Version
+	case *svc.Run:
+		return &r.Version
+	case *svc.Host:
+		return &r.Version
+	default:
+		return nil
+	}
 }
 
 func keepResult(ctx context.Context, tx *store.Tx, result any) error {
@@ -69,7 +96,11 @@ func keepResult(ctx context.Context, tx *store.Tx, result any) error {
 	if !asked {
 		return nil
 	}
-	kept, err := json.Marshal(result)
+	r := keptResult{Record: result}
+	if v := versionIn(result); v != nil {
+		r.Version = *v
+	}
+	kept, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("keep the result of an idempotency key: %w", err)
 	}
