@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// screen is the person's own terminal while it shows a session.
+type screen struct {
+	in, out *os.File
+	before  *term.State
+	once    sync.Once
+}
+
+const (
+	// enter saves the title, and goes to a clean screen beside the person's own.
+	enter = "\x1b[22;0t\x1b[?1049h\x1b[0m\x1b[2J\x1b[H"
+	// leave undoes whatever a session may have switched on: mouse, focus and paste
+	// reports, key modes, scroll region, character set, colours, hidden cursor.
+	leave = "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l" +
+		"\x1b[>4;0m\x1b[?1l\x1b>\x1b[?6l\x1b[?7h\x1b[r\x1b(B\x1b[0m\x1b[0 q\x1b[?1049l\x1b[?25h\x1b[23;0t"
+)
+
+// raw makes every key go through as it is.
+func (s *screen) raw() (err error) {
+	if s.before, err = term.MakeRaw(int(s.in.Fd())); err != nil {
+		return fmt.Errorf("prepare the terminal: %w", err)
+	}
+	s.write([]byte(enter))
+	return nil
+}
+
+// restore gives the terminal back as it was. It may be called more than once.
+func (s *screen) restore() {
+	s.once.Do(func() {
+		s.write([]byte(leave))
+		_ = term.Restore(int(s.in.Fd()), s.before) // a terminal that is gone needs nothing
+	})
+}
+
+// write draws. A terminal that cannot be written to is found out by reading.
+func (s *screen) write(b []byte) { _, _ = s.out.Write(b) }
+
+func (s *screen) size() (cols, rows int) {
+	cols, rows, err := term.GetSize(int(s.out.Fd()))
+	if err != nil || cols <= 0 || rows <= 0 {
+		return 80, 24
+	}
+	return cols, rows
+}
+
+// say shows a line at the bottom, until the session draws over it.
+func (s *screen) say(text string) {
+	_, rows := s.size()
+	s.write(fmt.Appendf(nil, "\a\x1b7\x1b[%d;1H\x1b[0m\x1b[7m %s \x1b[0m\x1b8", rows, oneLine(text)))
+}

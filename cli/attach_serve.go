@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"svc"
+	"svc/api"
+)
+
+const (
+	// prefixWait is how long the prefix key waits for its second key.
+	prefixWait = 500 * time.Millisecond
+	// socketPatience bounds one write, and the answer to a ping.
+	socketPatience = 10 * time.Second
+	// pingEvery finds out about a peer that is gone without a word.
+	pingEvery = 15 * time.Second
+	// letterboxEvery is how often a cut-out of the screen is fetched.
+	letterboxEvery = time.Second
+)
+
+// attachFrame is any frame of the attach socket; which fields count depends on
+// the type.
+type attachFrame struct {
+	Type    string   `json:"type"`
+	Bytes   []byte   `json:"bytes,omitempty"`
+	Rows    int      `json:"rows,omitempty"`
+	Cols    int      `json:"cols,omitempty"`
+	Code    svc.Code `json:"code,omitempty"`
+	Message string   `json:"message,omitempty"`
+}
+
+// attachment is one shared terminal. Everything below runs in the goroutine of
+// serve; the others only hand it what they read.
+type attachment struct {
+	c        *api.Client
+	run      svc.Run
+	hostName string
+	screen   *screen
+
+	holder     bool // this side may type
+	prefix     prefixKey
+	cols, rows int // of the session
+	boxed      bool
+	typed      chan []byte   // what the person types; made once, it outlives a connection
+	waiting    []attachFrame // read before serve began
+}
+
+// greet waits for the first word about the lease and tells the person, while
+// lines can still be printed.
+func (t *attachment) greet(ctx context.Context, conn *websocket.Conn, a *app) error {
+	t.cols, t.rows = 220, 50
+	for {
+		f, err := readFrame(ctx, conn)
+		if err != nil {
+			return err
+		}
+		t.waiting = append(t.waiting, f)
+		switch {
+		case f.Type == "lease_acquired":
+			a.note(`attached to %s on %s; detach: Ctrl-\ d`, t.run.SessionName, t.hostName)
+			return nil
+		case f.Type == "error" && f.Code == svc.CodeLeaseHeld:
+			a.note(`watching %s on %s: someone else is typing, and you may when they leave; detach: Ctrl-\ d`, t.run.SessionName, t.hostName)
+			return nil
+		}
+	}
+}
+
+func readFrame(ctx context.Context, conn *websocket.Conn) (f attachFrame, err error) {
+	_, b, err := conn.Read(ctx)
+	if websocket.CloseStatus(err) == websocket.StatusNormalClosure {
+		return f, errRunEnded
+	}
+	if websocket.CloseStatus(err) == websocket.StatusTryAgainLater {
+		return f, errReopen // this side was too slow for a moment
+	}
+	if err != nil {
+		return f, brokenSocket{err}
+	}
+	if err := json.Unmarshal(b, &f); err != nil {
+		return f, fmt.Errorf("read a frame of the attach socket: %w", err)
+	}
+	return f, nil
+}
+
+// serve relays both ways until something ends it, and returns what.
+func (t *attachment) serve(ctx context.Context, conn *websocket.Conn) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	frames, failed := t.readSocket(ctx, conn)
+	winch := make(chan os.Signal, 1)
+	signal.Notify(winch, syscall.SIGWINCH)
+	defer signal.Stop(winch)
+	if t.typed == nil {
+		t.typed = make(chan []byte)
+		go t.readKeys()
+	}
+	due := time.NewTimer(0)
+	defer due.Stop()
+	<-due.C
+	box := time.NewTicker(letterboxEvery)
+	defer box.Stop()
+	for _, f := range t.waiting {
+		if err := t.frame(ctx, conn, f); err != nil {
+			return err
+		}
+	}
+	t.waiting = nil
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err = <-failed:
+		case f := <-frames:
+			err = t.frame(ctx, conn, f)
+		case keys, ok := <-t.typed:
+			if !ok {
+				return errDetached // the terminal is gone
+			}
+			err = t.keys(ctx, conn, keys, due)
+		case <-due.C:
+			err = t.send(ctx, conn, t.prefix.expire())
+		case <-winch:
+			err = t.resized(ctx, conn)
+		case <-box.C:
+			t.letterbox(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readSocket hands over frames until the connection ends, and notices one that
+// has died without a word.
+func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-chan attachFrame, <-chan error) {
+	frames, failed := make(chan attachFrame), make(chan error, 2)
+	go func() {
+		for {
+			f, err := readFrame(ctx, conn)
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case frames <- f:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	go func() {
+		tick := time.NewTicker(pingEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			pinged, cancel := context.WithTimeout(ctx, socketPatience)
+			err := conn.Ping(pinged)
+			cancel()
+			if err != nil {
+				failed <- brokenSocket{err}
+				return
+			}
+		}
+	}()
+	return frames, failed
+}
+
+// readKeys reads the terminal for as long as the process lives: a read of a
+// terminal cannot be taken back.
+func (t *attachment) readKeys() {
+	defer close(t.typed)
+	buf := make([]byte, 4096)
+	for {
+		n, err := t.screen.in.Read(buf)
+		if n > 0 {
+			t.typed <- append([]byte(nil), buf[:n]...)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// keys takes what was typed: the prefix and d detach, all else is the agent's.
+func (t *attachment) keys(ctx context.Context, conn *websocket.Conn, typed []byte, due *time.Timer) error {
+	send, detach := t.prefix.feed(typed)
+	due.Stop()
+	if t.prefix.held {
+		due.Reset(prefixWait)
+	}
+	if err := t.send(ctx, conn, send); err != nil {
+		return err
+	}
+	if detach {
+		return errDetached
+	}
+	return nil
+}
+
+// send types into the session. Who only watches is told so with a bell.
+func (t *attachment) send(ctx context.Context, conn *websocket.Conn, b []byte) error {
+	switch {
+	case len(b) == 0:
+		return nil
+	case !t.holder:
+		t.screen.say("someone else is typing; you may when they leave")
+		return nil
+	}
+	return t.write(ctx, conn, attachFrame{Type: "input", Bytes: b})
+}
+
+func (t *attachment) write(ctx context.Context, conn *websocket.Conn, f attachFrame) error {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, socketPatience)
+	defer cancel()
+	if err := conn.Write(ctx, websocket.MessageText, b); err != nil {
+		return brokenSocket{err}
+	}
+	return nil
+}
