@@ -24,12 +24,19 @@ func scanRun(row scanner) (svc.Run, error) {
 	if err != nil {
 		return r, err
 	}
-	for column, into := range map[string]any{args: &r.Args, env: &r.Env} {
-		if err := json.Unmarshal([]byte(column), into); err != nil {
+	r.Args, r.Env = []string{}, map[string]string{}
+	for _, column := range []struct {
+		text, usual string // what most runs hold, and what the field holds already
+		into        any
+	}{{args, "[]", &r.Args}, {env, "{}", &r.Env}, {refused, "null", &r.Refused}} {
+		if column.text == column.usual {
+			continue
+		}
+		if err := json.Unmarshal([]byte(column.text), column.into); err != nil {
 			return r, fmt.Errorf("run %s holds broken JSON: %w", r.ID, err)
 		}
 	}
-	return r, json.Unmarshal([]byte(refused), &r.Refused)
+	return r, nil
 }
 
 // Run reads a run.
@@ -39,7 +46,11 @@ func (r Reader) Run(ctx context.Context, id string) (svc.Run, error) {
 
 // LockRun reads a run that this unit changes.
 func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
-	return one(ctx, tx.q, scanRun, "run", id, "SELECT "+runColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
+	r, err := one(ctx, tx.q, scanRun, "run", id, "SELECT "+runColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
+	if err == nil {
+		tx.noteRun(&r)
+	}
+	return r, err
 }
 
 // Runs is a page of runs, newest first.
@@ -113,21 +124,6 @@ func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 		return fmt.Errorf("insert run: %w", err)
 	}
 	return nil
-}
-
-// UpdateRun writes a run that was read in this unit. What was fixed at its
-// creation stays.
-func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
-	r.UpdatedAt = tx.Now
-	n, err := tx.exec(ctx, `UPDATE runs SET status = $1, attempt = $2, host_id = $3, failure_reason = $4, exit_code = $5, error = $6,
-		result = $7, result_reason = $8, last_progress_seq = $9, progress_message = $10, progress_percent = $11, needs_input = $12,
-		last_output_at = $13, pending_since = $14, next_dispatch_at = $15, started_at = $16, ended_at = $17, session_ended_at = $18,
-		matched = $19, refused = $20, acked = $21, dispatched_at = $22, updated_at = $23, version = version + 1
-		WHERE id = $24 AND version = $25`,
-		r.Status, r.Attempt, r.HostID, r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason, r.LastProgressSeq,
-		r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.LastOutputAt, r.PendingSince, r.NextDispatchAt, r.StartedAt, r.EndedAt,
-		r.SessionEndedAt, r.Matched, toJSON(r.Refused), r.Acked, r.DispatchedAt, r.UpdatedAt, r.ID, r.Version)
-	return changed("run", r.ID, &r.Version, n, err)
 }
 
 // Waiting is what the claimer must know of a pending run.

@@ -234,6 +234,7 @@ type Tx struct {
 	// Now is the unit's clock, fixed at its start.
 	Now    svc.Time
 	drafts []svc.Draft
+	runs   map[string]runRead // that this unit locked, by id
 }
 
 // Emit journals an event with this unit, if it commits.

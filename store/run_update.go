@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"svc"
+)
+
+// changingColumns are the columns of a run that change after its creation.
+var changingColumns = []string{"status", "attempt", "host_id", "failure_reason", "exit_code", "error", "result", "result_reason",
+	"last_progress_seq", "progress_message", "progress_percent", "needs_input", "last_output_at", "pending_since", "next_dispatch_at",
+	"started_at", "ended_at", "session_ended_at", "matched", "refused", "acked", "dispatched_at"}
+
+// changingValues are the values of those columns, in the same order, as plain
+// values that can be compared.
+func changingValues(r *svc.Run) []any {
+	return []any{r.Status, r.Attempt, plain(r.HostID), plain(r.FailureReason), plain(r.ExitCode), plain(r.Error), plain(r.Result),
+		plain(r.ResultReason), r.LastProgressSeq, plain(r.ProgressMessage), plain(r.ProgressPercent), r.NeedsInput, plain(r.LastOutputAt),
+		r.PendingSince, plain(r.NextDispatchAt), plain(r.StartedAt), plain(r.EndedAt), plain(r.SessionEndedAt), r.Matched,
+		toJSON(r.Refused), r.Acked, plain(r.DispatchedAt)}
+}
+
+func plain[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// runRead is a run as this unit read it.
+type runRead struct {
+	version int64
+	values  []any
+}
+
+func (tx *Tx) noteRun(r *svc.Run) {
+	if tx.runs == nil {
+		tx.runs = map[string]runRead{}
+	}
+	tx.runs[r.ID] = runRead{r.Version, changingValues(r)}
+}
+
+// UpdateRun writes a run that was read in this unit. What was fixed at its
+// creation stays. Of the rest only what changed is written: a column that is
+// named costs the upkeep of every index it is in, changed or not.
+func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
+	r.UpdatedAt = tx.Now
+	read, known := tx.runs[r.ID]
+	known = known && read.version == r.Version
+	args := make([]any, 0, len(changingColumns)+3)
+	var set strings.Builder
+	for i, v := range changingValues(r) {
+		if known && read.values[i] == v {
+			continue
+		}
+		args = append(args, v)
+		fmt.Fprintf(&set, "%s = $%d, ", changingColumns[i], len(args))
+	}
+	args = append(args, r.UpdatedAt, r.ID, r.Version)
+	n, err := tx.exec(ctx, fmt.Sprintf("UPDATE runs SET %supdated_at = $%d, version = version + 1 WHERE id = $%d AND version = $%d",
+		set.String(), len(args)-2, len(args)-1, len(args)), args...)
+	if err = changed("run", r.ID, &r.Version, n, err); err == nil {
+		tx.noteRun(r)
+	}
+	return err
+}
