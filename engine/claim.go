@@ -52,6 +52,7 @@ type placement struct {
 	tx      *store.Tx
 	ready   map[string]bool // hosts whose uplink may be given runs
 	hosts   []svc.Host
+	given   map[string]bool // hosts that were given a run in this pass
 	claimed []svc.Run
 	failed  []svc.Run
 	next    time.Duration // until something is due
@@ -66,7 +67,7 @@ func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration,
 		return false, p.next, err
 	}
 	err = e.Store.Write(ctx, func(tx *store.Tx) error {
-		p.tx, p.claimed, p.failed = tx, nil, nil
+		p.tx, p.claimed, p.failed, p.given = tx, nil, nil, map[string]bool{}
 		if p.hosts, err = tx.AllHosts(ctx); err != nil {
 			return err
 		}
@@ -78,14 +79,20 @@ func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration,
 				break
 			}
 		}
+		for id := range p.given {
+			if err := tx.DispatchedTo(ctx, id); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 	if err != nil {
 		return false, claimPoll, err
 	}
+	projects := map[string]svc.Project{}
 	for _, r := range p.claimed {
 		e.runs.put(r)
-		e.push(ctx, r)
+		e.push(ctx, r, projects)
 	}
 	for _, r := range p.failed {
 		e.attemptOver(ctx, r, "")
@@ -97,22 +104,25 @@ func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration,
 // its waiting.
 func (p *placement) place(ctx context.Context, w store.Waiting) error {
 	fitting := p.fitting(w)
-	if len(fitting) > 0 && !w.Matched {
-		w.Matched = true
-		if err := p.tx.MarkMatched(ctx, w.ID); err != nil {
-			return err
-		}
-	}
+	newly := len(fitting) > 0 && !w.Matched
+	w.Matched = w.Matched || newly
 	since := w.PendingSince
 	if w.NextDispatchAt != nil && *w.NextDispatchAt > since {
 		since = *w.NextDispatchAt // the wait that we imposed is not held against it
 	}
+	if since <= p.tx.Now {
+		if host := p.choose(w, fitting); host != nil {
+			return p.claim(ctx, w, host)
+		}
+	}
+	if newly { // a claim notes it in the same write
+		if err := p.tx.MarkMatched(ctx, w.ID); err != nil {
+			return err
+		}
+	}
 	if since > p.tx.Now {
 		p.within(since.Sub(p.tx.Now))
 		return nil
-	}
-	if host := p.choose(w, fitting); host != nil {
-		return p.claim(ctx, w, host)
 	}
 	deadline := since.Add(p.e.DispatchTimeout)
 	if deadline > p.tx.Now {
@@ -177,13 +187,11 @@ func (p *placement) claim(ctx context.Context, w store.Waiting, h *svc.Host) err
 		return nil
 	}
 	now, id := p.tx.Now, h.ID
-	r.Status, r.HostID, r.DispatchedAt, r.Acked, r.NextDispatchAt = t.To, &id, &now, false, nil
+	r.Status, r.HostID, r.DispatchedAt, r.Acked, r.NextDispatchAt, r.Matched = t.To, &id, &now, false, nil, true
 	if err := p.tx.UpdateRun(ctx, &r); err != nil {
 		return err
 	}
-	if err := p.tx.DispatchedTo(ctx, id); err != nil {
-		return err
-	}
+	p.given[id] = true
 	h.ActiveRuns++
 	h.LastDispatchAt = &now
 	payload := r.EventPayload()

@@ -55,17 +55,22 @@ func (b *pushBook) overdue(before time.Time) []svc.Run {
 }
 
 // push sends a claimed run down its host's own connection. When there is none,
-// it is sent when the host is back: the attempt is that host's for good.
-func (e *Engine) push(ctx context.Context, r svc.Run) {
+// it is sent when the host is back: the attempt is that host's for good. Many
+// runs are pushed with one map, so that each project is read once.
+func (e *Engine) push(ctx context.Context, r svc.Run, projects map[string]svc.Project) {
 	link, ok := e.Hub.Uplinks.Of(*r.HostID)
 	if !ok || !link.Ready() {
 		return
 	}
 	e.pushes.add(r, e.Now())
-	project, err := e.Store.Project(ctx, r.ProjectID)
-	if err != nil {
-		e.Log.Error("a run cannot be pushed; trying again", "run_id", r.ID, "error", err)
-		return
+	project, read := projects[r.ProjectID]
+	if !read {
+		var err error
+		if project, err = e.Store.Project(ctx, r.ProjectID); err != nil {
+			e.Log.Error("a run cannot be pushed; trying again", "run_id", r.ID, "error", err)
+			return
+		}
+		projects[r.ProjectID] = project
 	}
 	cwd := r.Cwd
 	if cwd == "" {
@@ -78,10 +83,11 @@ func (e *Engine) push(ctx context.Context, r svc.Run) {
 // repush sends again what was not answered in time, on the connection that the
 // host has now.
 func (e *Engine) repush(ctx context.Context) {
+	projects := map[string]svc.Project{}
 	for _, old := range e.pushes.overdue(e.Now().Add(-e.AckTimeout)) {
 		r, err := e.Store.Run(ctx, old.ID)
 		if err == nil && r.Status == svc.RunSpawning && !r.Acked && r.Attempt == old.Attempt {
-			e.push(ctx, r)
+			e.push(ctx, r, projects)
 		}
 	}
 }
@@ -97,10 +103,11 @@ func (e *Engine) hostReady(ctx context.Context, hostID string) {
 	if err != nil {
 		e.Log.Error("a host cannot be told what it missed", "host_id", hostID, "error", err)
 	}
+	projects := map[string]svc.Project{}
 	for _, r := range runs {
 		switch {
 		case r.Status == svc.RunSpawning && !r.Acked:
-			e.push(ctx, r)
+			e.push(ctx, r, projects)
 		case !r.Status.Active():
 			e.order(link, r.ID, r.Attempt, "run is "+string(r.Status))
 		}
