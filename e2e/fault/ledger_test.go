@@ -60,24 +60,17 @@ func (l *ledger) check(t *testing.T, c *api.Client, f *proctest.Follower) {
 	fresh = fresh[:len(fresh):len(fresh)]
 	l.checked = len(l.entries)
 	l.mu.Unlock()
-	have := map[entry]int{}
-	missing := ""
-	deadline := time.Now().Add(proctest.Patience)
-	proctest.Eventually(t, proctest.Patience+time.Second, "every answered write has its event", func() bool {
-		clear(have)
-		for _, e := range f.Events() {
+	f.Await(proctest.Patience, "every answered write has its event", func(events []proctest.Event) bool {
+		have := map[entry]int{}
+		for _, e := range events {
 			have[entry{e.Topic, subject(e)}]++
 		}
-		missing = ""
 		for e, n := range want {
 			if have[e] < n {
-				missing = fmt.Sprintf("%s of %s: %d answered, %d journaled", e.topic, e.id, n, have[e])
+				return false
 			}
 		}
-		if missing != "" && time.Now().After(deadline) {
-			t.Fatal(missing)
-		}
-		return missing == ""
+		return true
 	})
 	for _, e := range fresh {
 		if err := stillThere(t.Context(), c, e); err != nil {

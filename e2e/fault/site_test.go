@@ -73,12 +73,12 @@ func (s *site) run(script string, more ...func(*api.CreateRun)) svc.Run {
 
 func (s *site) startsFile() string { return filepath.Join(s.lab.Dir, "starts") }
 
-// noteStart is shell that appends who was started: run, attempt, process.
+// noteStart is shell that appends who was started: run, host, attempt, process.
 func (s *site) noteStart() string {
-	return fmt.Sprintf("echo $SVC_RUN_ID $SVC_ATTEMPT $$ >> %s\n", s.startsFile())
+	return fmt.Sprintf("echo $SVC_RUN_ID $(basename $SVC_DATA_DIR) $SVC_ATTEMPT $$ >> %s\n", s.startsFile())
 }
 
-// starts lists how often a run's provider was started, as "attempt pid".
+// starts lists how often a run's provider was started, as "host attempt pid".
 func (s *site) starts(runID string) []string {
 	s.t.Helper()
 	text, err := os.ReadFile(s.startsFile())

@@ -51,7 +51,7 @@ func TestATmuxServerThatIsKilledTakesOnlyItsOwnRun(t *testing.T) {
 	s.awaitEnd(other.ID)
 	s.wantOneLife(other.ID, 7)
 	s.wantSameLog(w, other.ID)
-	s.lab.WantProcesses(0, "sleep 300")
+	s.lab.WantProcesses(0, "^sleep 300$")
 }
 
 func TestASessionThatVanishesWithAllItsProcessesIsLost(t *testing.T) {

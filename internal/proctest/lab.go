@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -102,23 +103,18 @@ func (l *Lab) Processes() []Proc {
 	return found
 }
 
-// WantProcesses waits until exactly n live processes have the text in their command.
-func (l *Lab) WantProcesses(n int, text string) {
+// WantProcesses waits until exactly n live processes have a command that fits the pattern.
+func (l *Lab) WantProcesses(n int, pattern string) {
 	l.TB.Helper()
+	fits := regexp.MustCompile(pattern)
 	var have []Proc
-	deadline := time.Now().Add(Patience)
-	Eventually(l.TB, Patience+time.Second, fmt.Sprintf("%d processes of %q", n, text), func() bool {
-		have = have[:0]
-		for _, p := range l.Processes() {
-			if strings.Contains(p.Command, text) {
-				have = append(have, p)
-			}
-		}
-		if len(have) != n && time.Now().After(deadline) {
-			l.TB.Errorf("processes of %q: %v", text, have)
-		}
+	fulfilled := func() bool {
+		have = slices.DeleteFunc(l.Processes(), func(p Proc) bool { return !fits.MatchString(p.Command) })
 		return len(have) == n
-	})
+	}
+	if !within(Patience, fulfilled) {
+		l.TB.Fatalf("%d processes fit %q, want %d: %v", len(have), pattern, n, have)
+	}
 }
 
 // endAll kills what is left. More than one pass is needed, since what is killed may start something

@@ -97,6 +97,13 @@ func build() (string, error) {
 // Eventually waits until the condition holds, and ends the test when it does not within the limit.
 func Eventually(tb testing.TB, limit time.Duration, what string, holds func() bool) {
 	tb.Helper()
+	if !within(limit, holds) {
+		tb.Fatalf("not within %v: %s", limit, what)
+	}
+}
+
+// within says whether the condition comes to hold within the limit.
+func within(limit time.Duration, holds func() bool) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -105,9 +112,10 @@ func Eventually(tb testing.TB, limit time.Duration, what string, holds func() bo
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			tb.Fatalf("not within %v: %s", limit, what)
+			return false
 		}
 	}
+	return true
 }
 
 // Pause lets time pass: for tests in which the passing of time is what happens, such as an outage of
