@@ -103,8 +103,8 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 		found, err := server.Inspect(ctx, known)
 		switch {
 		case err == nil && s.same(found):
-			if found.Dead {
-				found.Process = tmux.Process(record.Pane) // tmux tells no start of a dead one
+			if found.Process.Start == 0 {
+				found.Process = tmux.Process(record.Pane) // it has ended, and nobody tells its start any more
 			}
 			return found, nil
 		case err == nil:
@@ -141,7 +141,7 @@ func (s *session) same(found tmux.Session) bool {
 	if tmux.Process(record.Server) != found.Server || record.Pane.PID != found.Process.PID {
 		return false
 	}
-	return found.Dead || record.Pane.Start == 0 || record.Pane.Start == found.Process.Start
+	return record.Pane.Start == 0 || found.Process.Start == 0 || record.Pane.Start == found.Process.Start
 }
 
 // revokeLaunch takes the launch file away. True means that nobody had read it: whoever comes later

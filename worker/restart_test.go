@@ -2,7 +2,9 @@ package worker
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,6 +123,28 @@ func TestAnAcceptedAttemptThatWasNeverStartedIsStartedByTheNextWorker(t *testing
 	l.start()
 	if end := l.finished(run, 1); end.ExitCode != 6 {
 		t.Errorf("finished = %+v, want exit code 6", end)
+	}
+	l.cleared(run, 1)
+}
+
+func TestAStartThatAShutdownInterruptsIsLeftToTheNextWorker(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	w, err := New(l.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := svc.NewRunID()
+	s := newSession(w, l.dir.Attempt(run, 1), nil)
+	s.accept(&wire.RunDispatch{RunID: run, TaskID: svc.NewID(), Provider: "shell", Attempt: 1, Prompt: "exit 12"})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.start(ended); !errors.Is(err, context.Canceled) {
+		t.Fatalf("start = %v, want that it was cancelled", err)
+	}
+	l.start()
+	if end := l.finished(run, 1); end.ExitCode != 12 {
+		t.Errorf("finished = %+v, want exit code 12", end)
 	}
 	l.cleared(run, 1)
 }

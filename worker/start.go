@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"svc"
 	"svc/provider"
@@ -32,24 +33,74 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return s.spawnError(err)
 	}
-	server := s.tmux(s.socket())
-	made, err := server.Start(ctx, tmux.Spec{
-		Name:    svc.SessionName(s.a.RunID),
-		Argv:    append(append([]string{}, s.w.opts.WrapperArgv...), s.a.LaunchPath()),
-		Dir:     launch.Cwd,
-		LogFile: logFile,
-		Sink:    s.sinkArgv(logFile),
-	})
+	made, err := s.spawn(ctx, launch)
+	if err != nil && ctx.Err() != nil {
+		s.postpone()
+		return err
+	}
 	if err != nil {
 		_ = os.Remove(s.a.LaunchPath()) // it holds secrets and starts nothing any more
 		if errors.Is(err, tmux.ErrNotInstalled) {
-			return s.spawnError(fmt.Errorf("%w; install tmux 3.2 or newer", err))
+			err = fmt.Errorf("%w; install tmux 3.2 or newer", err)
 		}
 		return s.spawnError(err)
 	}
 	s.makeRelay()
 	s.found(made, s.socket())
 	return nil
+}
+
+// postpone leaves a start that was interrupted to the next worker, unless a wrapper was quicker: then
+// that worker finds out what became of it.
+func (s *session) postpone() {
+	if s.revokeLaunch() {
+		s.rec.State, s.rec.Session = rundir.StateAccepted, nil
+		s.save()
+	}
+}
+
+// How often, and after which pause, a socket that is taken is tried again.
+const (
+	spawnTries = 10
+	spawnPause = 100 * time.Millisecond
+)
+
+// spawn makes the terminal session. The socket may be taken by what a killed worker had under way: a
+// tmux that comes up late. Whose wrapper takes the launch file runs the provider, and there is one
+// file: either that session is taken over, or it is an empty shell and goes.
+func (s *session) spawn(ctx context.Context, launch rundir.Launch) (tmux.Session, error) {
+	server := s.tmux(s.socket())
+	logFile := s.w.dir.LogPath(s.a.RunID)
+	for try := 1; ; try++ {
+		made, err := server.Start(ctx, tmux.Spec{
+			Name:    svc.SessionName(s.a.RunID),
+			Argv:    append(append([]string{}, s.w.opts.WrapperArgv...), s.a.LaunchPath()),
+			Dir:     launch.Cwd,
+			LogFile: logFile,
+			Sink:    s.sinkArgv(logFile),
+		})
+		if !errors.Is(err, tmux.ErrRunning) || try == spawnTries {
+			return made, err
+		}
+		found, inspectErr := server.Inspect(ctx, tmux.Process{})
+		switch {
+		case inspectErr != nil: // it is coming or going
+		case !s.same(found):
+			return tmux.Session{}, fmt.Errorf("%w, with session %q", err, found.Name)
+		case !s.revokeLaunch():
+			return found, nil
+		default:
+			s.closeTerminal(ctx)
+			if err := s.a.WriteLaunch(launch); err != nil {
+				return tmux.Session{}, err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return tmux.Session{}, ctx.Err()
+		case <-time.After(spawnPause):
+		}
+	}
 }
 
 // found records a live session and makes it known.
