@@ -129,7 +129,9 @@ func (e *Engine) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.
 // session is told to end.
 func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 	var output taken
+	replayed := true
 	r, err := once(ctx, e.Store, func(tx *store.Tx) (svc.Run, error) {
+		replayed = false
 		r, err := tx.LockRun(ctx, id)
 		if err != nil {
 			return r, err
@@ -151,6 +153,8 @@ func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 		output.giveBack(e.output)
 		return r, err
 	}
-	e.attemptOver(ctx, r, "stopped by a person")
+	if !replayed { // the first answer is old news: what it says of the session may be over
+		e.attemptOver(ctx, r, "stopped by a person")
+	}
 	return r, nil
 }
