@@ -310,6 +310,7 @@ func (w *worker) beat() {
 
 func (w *worker) ack(r svc.Run, accepted bool) {
 	w.s.t.Helper()
+	w.s.settle() // the dispatch comes first
 	w.send(wire.RunDispatchAck{RunID: r.ID, Attempt: r.Attempt, Accepted: accepted})
 	w.s.settle()
 }
@@ -444,3 +445,6 @@ func parseStream(b []byte) (out []streamed, err error) {
 var errEOF = io.EOF
 
 func ptr[T any](v T) *T { return &v }
+
+// inBubble is for tests that start more than one engine.
+func inBubble(t *testing.T, test func(t *testing.T)) { synctest.Test(t, test) }

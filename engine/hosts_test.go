@@ -1,0 +1,307 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+func (w *worker) want(status svc.HostStatus) svc.Host {
+	w.s.t.Helper()
+	w.s.settle()
+	h, err := w.s.Host(w.s.ctx, w.host.ID)
+	w.s.no(err)
+	if h.Status != status {
+		w.s.t.Errorf("%s is %s, want %s", w.host.Name, h.Status, status)
+	}
+	return h
+}
+
+func TestLivenessOfAHost(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		s.wantTopics(svc.TopicHostCreated)
+		w.register()
+		w.connect()
+		s.pass(20 * time.Minute)
+		if h := w.want(svc.HostRegistered); h.LastSeenAt != nil || h.Platform != "test" {
+			t.Errorf("a registration is no heartbeat: %+v", h)
+		}
+		s.wantTopics()
+		for range 5 {
+			w.beat()
+			s.pass(30 * time.Second)
+		}
+		s.wantTopics(svc.TopicWorkerRegistered)
+		if h := w.want(svc.HostOnline); s.now().Sub(*h.LastSeenAt) != 30*time.Second {
+			t.Errorf("last seen %v ago", s.now().Sub(*h.LastSeenAt))
+		}
+		s.pass(60 * time.Second) // 90 s after the last
+		w.want(svc.HostOnline)
+		s.pass(2 * time.Second)
+		w.want(svc.HostOffline) // though the uplink is open
+		s.pass(20 * time.Minute)
+		s.wantTopics(svc.TopicWorkerOffline)
+		w.beat()
+		w.want(svc.HostOnline)
+		s.wantTopics(svc.TopicWorkerRegistered)
+		w.drop()
+		s.pass(time.Minute)
+		w.want(svc.HostOnline) // a drop alone changes nothing
+		w.connect()
+		w.beat()
+		s.pass(time.Minute)
+		s.wantTopics()
+	})
+}
+
+func TestSilenceOfOurOwnIsNotHeldAgainstAHost(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inBubble(t, func(t *testing.T) {
+		s := start(t, dir)
+		w := s.online("h")
+		w.drop()
+		s.stop()
+		timer := time.NewTimer(time.Hour)
+		<-timer.C
+		s = start(t, dir)
+		w.s = s
+		s.pass(89 * time.Second)
+		w.want(svc.HostOnline)
+		s.pass(3 * time.Second)
+		w.want(svc.HostOffline)
+		s.wantTopics(svc.TopicWorkerOffline)
+	})
+}
+
+func TestDisabledIsSticky(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := w.started(s.run())
+		disable := func() { _, err := s.DisableHost(s.ctx, "h"); s.no(err) }
+		enable := func(want svc.HostStatus) {
+			t.Helper()
+			h, err := s.EnableHost(s.ctx, "h")
+			if err != nil || h.Status != want {
+				t.Errorf("enabled to %s (%v), want %s", h.Status, err, want)
+			}
+		}
+		disable()
+		disable()
+		s.wantTopics(svc.TopicHostUpdated)
+		waiting := s.run()
+		w.beat()
+		h := w.want(svc.HostDisabled)
+		if *h.LastSeenAt != s.now() {
+			t.Error("a heartbeat of a disabled host was not noted")
+		}
+		w.send(wire.Snapshot{RunID: r.ID, Capture: "screen", Timestamp: 1})
+		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(1)))
+		w.wantFrames() // nothing is stopped, nothing is given
+		s.wantStatus(waiting, svc.RunPending)
+		s.news()
+		enable(svc.HostOnline)
+		w.wantFrames("run_dispatch 1")
+		s.wantTopics(svc.TopicWorkerRegistered, svc.TopicRunSpawning)
+		enable(svc.HostOnline) // not disabled: nothing happens
+		s.wantTopics()
+
+		disable()
+		s.pass(2 * time.Minute)
+		w.want(svc.HostDisabled)
+		s.wantTopics(svc.TopicHostUpdated) // no worker.offline
+		enable(svc.HostOffline)
+		w.beat()
+		w.want(svc.HostOnline)
+		s.wantTopics(svc.TopicHostUpdated, svc.TopicWorkerRegistered)
+	})
+}
+
+func TestHostDisabledBeforeItCame(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		_, err := s.DisableHost(s.ctx, "h")
+		s.no(err)
+		w.register()
+		w.connect()
+		h, err := s.EnableHost(s.ctx, "h")
+		if err != nil || h.Status != svc.HostOffline {
+			t.Errorf("never seen, enabled to %s (%v)", h.Status, err)
+		}
+		_, err = s.DisableHost(s.ctx, "h")
+		s.no(err)
+		w.beat()
+		w.want(svc.HostDisabled)
+	})
+}
+
+func TestSuspectInstance(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		running := w.started(s.run())
+		clone := &worker{s: s, host: w.host, instance: svc.NewID()}
+		clone.connect()
+		s.pass(time.Second)
+		clone.beat()
+		h := w.want(svc.HostOnline)
+		if !h.InstanceSuspect || *h.InstanceID != w.instance || *h.SuspectInstanceID != clone.instance || *h.LastSeenAt != s.now() {
+			t.Errorf("a second instance within the window: %+v", h)
+		}
+		clone.beat()
+		w.beat()
+		s.wantTopics(svc.TopicWorkerSuspect) // once
+		waiting := s.run(on(w))
+		s.wantStatus(waiting, svc.RunPending)
+		w.wantFrames()
+		clone.wantFrames()
+		s.wantStatus(running, svc.RunRunning)
+		_, err := s.DisableHost(s.ctx, "h")
+		s.no(err)
+		h, err = s.EnableHost(s.ctx, "h")
+		if err != nil || !h.InstanceSuspect {
+			t.Errorf("disable and enable cleared the suspicion (%v)", err)
+		}
+		s.news()
+		h, err = s.ClearSuspect(s.ctx, "h")
+		if err != nil || h.InstanceSuspect || *h.InstanceID != clone.instance || h.SuspectInstanceID != nil {
+			t.Errorf("cleared to %+v (%v)", h, err)
+		}
+		clone.wantFrames("run_dispatch 1")
+		w.wantFrames()
+		s.wantTopics(svc.TopicHostUpdated, svc.TopicRunSpawning)
+		w.beat() // now the other one is the clone
+		s.wantTopics(svc.TopicWorkerSuspect)
+	})
+}
+
+func TestReinstalledInstance(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		w.drop()
+		s.pass(2 * time.Minute)
+		s.news()
+		fresh := &worker{s: s, host: w.host, instance: svc.NewID()}
+		fresh.connect()
+		fresh.beat()
+		if h := w.want(svc.HostOnline); h.InstanceSuspect || *h.InstanceID != fresh.instance {
+			t.Errorf("another instance past the window: %+v", h)
+		}
+		s.wantTopics(svc.TopicWorkerReinstalled, svc.TopicWorkerRegistered)
+		s.run()
+		fresh.wantFrames("run_dispatch 1")
+	})
+}
+
+func TestNewestUplinkOfAHostIsItsOwn(t *testing.T) {
+	bubble(t, func(s *site) {
+		old := s.online("h")
+		s.news()
+		fresh := &worker{s: s, host: old.host, instance: old.instance}
+		fresh.connect()
+		fresh.beat()
+		s.run()
+		fresh.wantFrames("run_dispatch 1")
+		old.wantFrames()
+		old.drop()
+		r := s.run()
+		fresh.wantFrames("run_dispatch 1")
+		s.wantStatus(r, svc.RunSpawning)
+		if h := fresh.want(svc.HostOnline); h.InstanceSuspect {
+			t.Error("the same instance is suspect")
+		}
+	})
+}
+
+func TestRegistration(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		s.news()
+		reg := wire.Registration{HostName: "h", InstanceID: w.instance, Platform: "linux/amd64", Version: "v1", Capabilities: []string{"keys", "unknown", "stop"}}
+		got, err := s.Register(s.ctx, reg, "")
+		if err != nil || got.HostID != w.host.ID || got.Status != svc.HostRegistered || len(got.Capabilities) != 2 || got.Capabilities[0] != "stop" {
+			t.Errorf("registered as %+v (%v)", got, err)
+		}
+		for what, c := range map[string]struct {
+			change func(*wire.Registration)
+			only   string
+			code   svc.Code
+		}{
+			"an unknown name":         {func(r *wire.Registration) { r.HostName = "x" }, "", svc.CodeHostNotFound},
+			"a token of another host": {func(*wire.Registration) {}, svc.NewID(), svc.CodeHostNotFound},
+			"no name":                 {func(r *wire.Registration) { r.HostName = "" }, "", svc.CodeValidation},
+			"no instance":             {func(r *wire.Registration) { r.InstanceID = "" }, "", svc.CodeValidation},
+			"a bad instance":          {func(r *wire.Registration) { r.InstanceID = "1" }, "", svc.CodeValidation},
+		} {
+			bad := reg
+			c.change(&bad)
+			_, err := s.Register(s.ctx, bad, c.only)
+			s.wantCode(what, err, c.code)
+		}
+		s.wantTopics()
+		w.connect()
+		w.beat()
+		s.settle()
+		if got, _ := s.Register(s.ctx, reg, w.host.ID); got.Status != svc.HostOnline {
+			t.Errorf("registered again as %s", got.Status)
+		}
+		if _, err := s.Host(s.ctx, "x"); svc.CodeOf(err) != svc.CodeNotFound {
+			t.Errorf("an unknown registration made a host (%v)", err)
+		}
+		_ = w.conn.Close("")
+		s.no(s.DeleteHost(s.ctx, "h", nil))
+		_, err = s.Register(s.ctx, reg, "")
+		s.wantCode("a deleted host", err, svc.CodeHostNotFound)
+	})
+}
+
+func TestBrokenFramesEndAConnectionOnlyInARow(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		broken := func(n int) {
+			for range n {
+				s.no(w.conn.Write(s.ctx, []byte("{")))
+			}
+		}
+		broken(9)
+		w.beat()
+		broken(9)
+		if got := len(w.take()); got != 18 {
+			t.Errorf("%d answers to 18 broken frames", got)
+		}
+		s.no(w.conn.Write(s.ctx, []byte(`{"type":"new_thing"}`)))
+		w.wantFrames("error unknown_frame")
+		w.beat()
+		broken(10)
+		<-w.ended
+		w.want(svc.HostOnline)
+	})
+}
+
+func TestTokensAreGoodForOneThingOnly(t *testing.T) {
+	bubble(t, func(s *site) {
+		a, b := s.newHost("a"), s.newHost("b")
+		ta, err := s.HostToken(s.ctx, "a")
+		s.no(err)
+		tb, err := s.HostToken(s.ctx, b.host.ID)
+		s.no(err)
+		if id, ok := s.HostOfToken(s.ctx, ta); !ok || id != a.host.ID || ta == tb {
+			t.Errorf("the token of a is good for %q (%v)", id, ok)
+		}
+		for _, bad := range []string{"", "svch_", ta[:len(ta)-1], ta + "0", tb[:37] + ta[37:], s.signalToken(a.host.ID)} {
+			if id, ok := s.HostOfToken(s.ctx, bad); ok {
+				t.Errorf("%q is good for %s", bad, id)
+			}
+		}
+		s.no(s.DeleteHost(s.ctx, "a", nil))
+		if _, ok := s.HostOfToken(s.ctx, ta); ok {
+			t.Error("the token of a deleted host is good")
+		}
+		x, y := svc.NewRunID(), svc.NewRunID()
+		if !s.SignalTokenOK(x, s.signalToken(x)) || s.SignalTokenOK(y, s.signalToken(x)) || s.SignalTokenOK(x, "") {
+			t.Error("signal tokens are good for the wrong runs")
+		}
+	})
+}
