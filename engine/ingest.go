@@ -49,7 +49,7 @@ func (in *ingestion) run(ctx context.Context) error {
 	in.verdict = r.Apply(in.signal, in.tx.Now)
 	in.before, in.moved = r, true
 	if in.verdict.Topic != "" {
-		in.journal(r)
+		in.journal(&r)
 	}
 	if in.signal.Kind == svc.SignalCompleted {
 		if err := in.markDone(ctx, r); err != nil {
@@ -96,7 +96,7 @@ func (in *ingestion) ended() bool {
 	return in.verdict.Topic == svc.TopicRunFinished || in.verdict.Topic == svc.TopicRunFailed
 }
 
-func (in *ingestion) journal(r svc.Run) {
+func (in *ingestion) journal(r *svc.Run) {
 	if in.ended() {
 		in.output = in.e.emitOutput(in.tx, r)
 	}

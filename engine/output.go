@@ -158,9 +158,12 @@ func (e *Engine) tellOutput(ctx context.Context, ids ...string) {
 }
 
 // emitOutput tells what is left of a run's output before an event that ends
-// something.
-func (e *Engine) emitOutput(tx *store.Tx, r svc.Run) taken {
+// something. The caller writes the run, and with it when it last wrote.
+func (e *Engine) emitOutput(tx *store.Tx, r *svc.Run) taken {
 	t := e.output.take(r.ID)
-	t.emit(tx, r)
+	t.emit(tx, *r)
+	if t.sums.bytes > 0 && value(r.LastOutputAt) < t.sums.last {
+		r.LastOutputAt = &t.sums.last
+	}
 	return t
 }

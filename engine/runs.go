@@ -143,7 +143,7 @@ func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 		if _, err := tx.TakeSignal(ctx, svc.Signal{RunID: r.ID, Attempt: r.Attempt, Kind: "stopped", Source: svc.FromUser, Via: "api", Timestamp: tx.Now}); err != nil {
 			return r, err
 		}
-		output = e.emitOutput(tx, r)
+		output = e.emitOutput(tx, &r)
 		payload := r.EventPayload()
 		payload["source"] = svc.FromUser
 		tx.Emit(verdict.Topic, payload)
