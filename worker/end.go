@@ -39,17 +39,19 @@ func (s *session) end(ctx context.Context) bool {
 	closing, cancel := context.WithTimeout(ctx, closeLimit)
 	defer cancel()
 	s.awaitPane(closing, p)
-	s.keepScreen(closing, p)
-	if err := tmux.WaitLog(closing, s.w.dir.LogPath(s.a.RunID)); err != nil && ctx.Err() == nil {
-		s.log.Warn("the log's writer could not be waited for", "error", err)
+	var writers []tmux.Process
+	if alive, err := p.host.Alive(); err == nil && alive {
+		writers = childrenOf(p.host.PID) // the wrapper, the only other one, has ended
 	}
+	s.drain(closing, p.host, writers)
+	s.keepScreen(closing, p)
 	if ctx.Err() != nil {
 		return false
 	}
-	if err := p.server.Kill(closing, p.host); err != nil {
+	if err := s.close(ctx, p, writers); err != nil {
 		s.log.Error("the session's terminal stays", "error", err)
 	}
-	s.settleLog(ctx)
+	s.finishLog(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0))
 	s.conclude(ctx, s.lastWord())
 	return ctx.Err() == nil
 }
@@ -88,24 +90,15 @@ func (s *session) keepScreen(ctx context.Context, p place) {
 	s.showFinal(screen.Text)
 }
 
-// settleLog waits until the log has stopped growing: its writer may be a moment behind the terminal.
-func (s *session) settleLog(ctx context.Context) {
-	const quiet = 100 * time.Millisecond
-	path := s.w.dir.LogPath(s.a.RunID)
-	size := fileSize(path)
-	for range int(time.Second / quiet) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(quiet):
-		}
-		now := fileSize(path)
-		if now == size {
-			break
-		}
-		size = now
+// close closes the terminal and waits for who wrote its log.
+func (s *session) close(ctx context.Context, p place, writers []tmux.Process) error {
+	ctx, cancel := context.WithTimeout(ctx, closeLimit)
+	defer cancel()
+	err := p.server.Kill(ctx, p.host)
+	if err == nil {
+		s.awaitWriters(ctx, writers)
 	}
-	s.finishLog(max(size-s.rec.LogBase, 0))
+	return err
 }
 
 func (s *session) finishLog(end int64) {

@@ -1,0 +1,52 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"svc/tmux"
+)
+
+// How it is decided that everything has been written.
+const (
+	drainPoll  = 20 * time.Millisecond
+	drainLooks = 5 // in a row at which nothing moved
+)
+
+// drain waits, for as long as the terminal lives, until the log has everything. tmux hands output to
+// the log's writer through a buffer of its own and does not tell when it is empty, and closing the
+// terminal loses what is still in it. But a process with something to do is runnable, however
+// starved it is: when tmux and the writer both sleep, and the file does not grow, nothing is under
+// way.
+func (s *session) drain(ctx context.Context, host tmux.Process, writers []tmux.Process) {
+	path := s.w.dir.LogPath(s.a.RunID)
+	tick := time.NewTicker(drainPoll)
+	defer tick.Stop()
+	size, still := fileSize(path), 0
+	for still < drainLooks {
+		select {
+		case <-ctx.Done():
+			s.log.Warn("the log's writer could not be waited for")
+			return
+		case <-tick.C:
+		}
+		now := fileSize(path)
+		if now == size && asleep(append(writers, host)) {
+			still++
+		} else {
+			still = 0
+		}
+		size = now
+	}
+}
+
+// awaitWriters waits, after the terminal was closed, until the log's writers have left. They write
+// what they have read, then their input ends.
+func (s *session) awaitWriters(ctx context.Context, writers []tmux.Process) {
+	for _, p := range writers {
+		if p.Wait(ctx) != nil {
+			s.log.Warn("the log's writer does not leave", "pid", p.PID)
+			return
+		}
+	}
+}
