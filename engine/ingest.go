@@ -10,17 +10,25 @@ import (
 // Ingest takes a signal: guard, status, journal, in one unit of work. Whatever
 // door it came through, it is applied at most once.
 func (e *Engine) Ingest(ctx context.Context, s svc.Signal) (svc.Outcome, error) {
+	return e.ingest(ctx, s)()
+}
+
+// ingest is Ingest in two steps: the signal has its place among all changes
+// when it returns, and what it gives waits until the signal is durable.
+func (e *Engine) ingest(ctx context.Context, s svc.Signal) (wait func() (svc.Outcome, error)) {
 	var in ingestion
-	err := e.Store.Write(ctx, func(tx *store.Tx) error {
+	done := e.Store.Queue(ctx, func(tx *store.Tx) error {
 		in = ingestion{e: e, tx: tx, signal: s}
 		return in.run(ctx)
 	})
-	if err != nil {
-		in.output.giveBack(e.output)
-		return "", err
+	return func() (svc.Outcome, error) {
+		if err := done(); err != nil {
+			in.output.giveBack(e.output)
+			return "", err
+		}
+		in.afterwards(ctx)
+		return in.verdict.Outcome, nil
 	}
-	in.afterwards(ctx)
-	return in.verdict.Outcome, nil
 }
 
 // ingestion is one signal on its way through the normative order.

@@ -130,14 +130,16 @@ func (e *Engine) endSession(hostID, runID string, attempt int, reason string) {
 	}
 }
 
-// acked takes a worker's answer to a dispatch.
-func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatchAck) error {
+// acked takes a worker's answer to a dispatch. What it gives waits until the
+// answer is durable.
+func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatchAck) (wait func() error) {
 	if !f.Accepted {
-		return e.refused(ctx, link.HostID, f)
+		err := e.refused(ctx, link.HostID, f)
+		return func() error { return err }
 	}
 	var given bool
 	var over *svc.Run
-	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+	done := e.Store.Queue(ctx, func(tx *store.Tx) (err error) {
 		if given, err = tx.MarkAcked(ctx, f.RunID, f.Attempt, link.HostID); err != nil || given {
 			return err
 		}
@@ -150,13 +152,16 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 		}
 		return err
 	})
-	if err == nil && given { // anyone else's answer leaves the push unanswered
-		e.pushes.answered(f.RunID, f.Attempt)
+	return func() error {
+		err := done()
+		if err == nil && given { // anyone else's answer leaves the push unanswered
+			e.pushes.answered(f.RunID, f.Attempt)
+		}
+		if err == nil && over != nil {
+			e.order(link, over.ID, over.Attempt, "run is "+string(over.Status))
+		}
+		return err
 	}
-	if over != nil {
-		e.order(link, over.ID, over.Attempt, "run is "+string(over.Status))
-	}
-	return err
 }
 
 // refused takes a nack: nothing was started, so another host may have the same

@@ -48,9 +48,11 @@ type uplinkConn struct {
 	link      *hub.Uplink
 	hello     Hello
 	malformed int // in a row
+	flight    flight
 }
 
 func (c *uplinkConn) read(ctx context.Context) error {
+	defer c.flight.landed()
 	if c.hello.HostID != "" {
 		if err := c.identify(ctx, c.hello.HostID, c.hello.InstanceID); err != nil {
 			c.complain(err)
@@ -66,6 +68,9 @@ func (c *uplinkConn) read(ctx context.Context) error {
 		if err == nil {
 			c.malformed = 0
 			err = c.handle(ctx, f)
+		}
+		if err != nil {
+			c.flight.landed() // complaints come in the order of the frames
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -136,15 +141,19 @@ func (c *uplinkConn) gone() {
 
 func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 	switch f := f.(type) {
-	case *wire.Heartbeat:
-		return c.heartbeat(ctx, f)
 	case *wire.SignalFrame:
 		return c.signal(ctx, f)
 	case *wire.RunDispatchAck:
 		if !c.link.Identified() {
 			return errNotIdentified
 		}
-		return c.e.acked(ctx, c.link, f)
+		c.inFlight(c.e.acked(ctx, c.link, f))
+		return nil
+	}
+	c.flight.landed() // what follows sees everything that was told before it
+	switch f := f.(type) {
+	case *wire.Heartbeat:
+		return c.heartbeat(ctx, f)
 	case *wire.Snapshot:
 		r, err := c.runOf(ctx, f.RunID, f.Attempt)
 		if err == nil && (f.Attempt == 0 || f.Attempt == r.Attempt) {
@@ -210,8 +219,12 @@ func (c *uplinkConn) signal(ctx context.Context, f *wire.SignalFrame) error {
 		return err
 	}
 	s.Via = "uplink"
-	_, err = c.e.Ingest(ctx, s)
-	return err
+	wait := c.e.ingest(ctx, s)
+	c.inFlight(func() error {
+		_, err := wait()
+		return err
+	})
+	return nil
 }
 
 // runOf is the run that a frame of this connection may speak about.

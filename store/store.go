@@ -149,8 +149,15 @@ func (s *Store) Close() error {
 // failed and left nothing. fn may be given up before it starts when ctx ends,
 // never after. It must not call Write, nor wait for anything but the database:
 // all other writers stand behind it.
-func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
-	return s.edge(s.writer.do(ctx, fn))
+func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error { return s.Queue(ctx, fn)() }
+
+// Queue is Write in two steps: it returns when the unit has its place in the
+// queue, and what it gives waits for the unit's end. Units of one caller are
+// run in the order in which it queued them, so a caller with many need not wait
+// for one commit each.
+func (s *Store) Queue(ctx context.Context, fn func(*Tx) error) (wait func() error) {
+	u := s.writer.queueUnit(ctx, fn)
+	return func() error { return s.edge(s.writer.wait(u)) }
 }
 
 // View runs fn on one consistent state of the database.

@@ -49,20 +49,33 @@ func newWriter(db *sql.DB, d *dialect, maxBatch int, now func() svc.Time, announ
 	return w
 }
 
-func (w *writer) do(ctx context.Context, fn func(*Tx) error) error {
+// queueUnit puts a unit behind those that are queued already. It waits only
+// while the queue is full.
+func (w *writer) queueUnit(ctx context.Context, fn func(*Tx) error) *unit {
 	u := &unit{ctx: ctx, fn: fn, done: make(chan struct{})}
 	select {
 	case <-w.closed:
-		return errClosed
+		return u.refused(errClosed)
 	default:
 	}
 	select {
 	case w.queue <- u:
+		return u
 	case <-w.closed:
-		return errClosed
+		return u.refused(errClosed)
 	case <-ctx.Done():
-		return ctx.Err()
+		return u.refused(ctx.Err())
 	}
+}
+
+func (u *unit) refused(err error) *unit {
+	u.err = err
+	close(u.done)
+	return u
+}
+
+// wait returns when the unit is durable or failed.
+func (w *writer) wait(u *unit) error {
 	select {
 	case <-u.done:
 		return u.err
