@@ -187,6 +187,7 @@ func (e *Engine) ClearSuspect(ctx context.Context, idOrName string) (svc.Host, e
 		return true, nil
 	})
 	if err == nil {
+		e.Hub.Uplinks.CloseForeign(h.ID)
 		e.hostReady(ctx, h.ID)
 	}
 	return h, err

@@ -76,6 +76,7 @@ func (e *Engine) push(ctx context.Context, r svc.Run, projects map[string]svc.Pr
 	if cwd == "" {
 		cwd = project.Cwd
 	}
+	e.Hub.Uplinks.Given(link, r.ID)
 	_ = link.Send(wire.RunDispatch{RunID: r.ID, TaskID: r.TaskID, Provider: r.Provider, SessionName: r.SessionName, Attempt: r.Attempt,
 		Cwd: cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.signalToken(r.ID), ProjectSlug: project.Slug})
 }

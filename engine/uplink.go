@@ -118,6 +118,10 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 		return err
 	}
 	c.link.Identify(hostID, instanceID, c.hello.BootID, c.e.Hub.Uplinks.Announced(hostID, instanceID))
+	if c.e.Hub.Uplinks.Contested(ctx, c.link) {
+		c.e.Hub.Uplinks.AddForeign(c.link)
+		return c.e.suspect(ctx, hostID, instanceID)
+	}
 	if c.e.Hub.Uplinks.Add(c.link) {
 		return c.e.suspect(ctx, hostID, instanceID)
 	}

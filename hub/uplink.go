@@ -26,6 +26,8 @@ type Uplink struct {
 	InstanceID string
 	BootID     string // empty: a peer that does not say
 
+	foreign bool // guarded by Uplinks: another process is the host's own
+
 	conn wire.Conn
 	caps map[string]bool
 	wake chan struct{}

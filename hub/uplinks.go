@@ -1,6 +1,9 @@
 package hub
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // Uplinks knows which connection is a host's own: the newest one of the
 // instance that is pinned to it. A suspect instance may stay connected, but
@@ -16,6 +19,9 @@ type hostLinks struct {
 	caps   map[string][]string
 	boots  map[string]bool // boots of the pinned instance that were replaced
 	boot   string          // its newest boot
+
+	bootSince time.Time         // when that first connected
+	given     map[string]string // the boot that each run was sent to, by run id
 }
 
 // NewUplinks makes an empty registry.
@@ -24,7 +30,7 @@ func NewUplinks() *Uplinks { return &Uplinks{hosts: map[string]*hostLinks{}} }
 func (u *Uplinks) host(id string) *hostLinks {
 	h := u.hosts[id]
 	if h == nil {
-		h = &hostLinks{caps: map[string][]string{}, boots: map[string]bool{}}
+		h = &hostLinks{caps: map[string][]string{}, boots: map[string]bool{}, given: map[string]string{}}
 		u.hosts[id] = h
 	}
 	return h
@@ -66,7 +72,9 @@ func (u *Uplinks) Add(l *Uplink) (clone bool) {
 		} else if h.boot != "" && h.boot != l.BootID {
 			h.boots[h.boot] = true
 		}
-		h.boot = l.BootID
+		if h.boot != l.BootID {
+			h.boot, h.bootSince = l.BootID, time.Now()
+		}
 		delete(h.boots, l.BootID)
 	}
 	h.links = append(h.links, l)
@@ -95,7 +103,7 @@ func (u *Uplinks) Of(hostID string) (*Uplink, bool) {
 		return nil, false
 	}
 	for i := len(h.links) - 1; i >= 0; i-- {
-		if l := h.links[i]; h.pinned == "" || l.InstanceID == h.pinned {
+		if l := h.links[i]; !l.foreign && (h.pinned == "" || l.InstanceID == h.pinned) {
 			return l, true
 		}
 	}

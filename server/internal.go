@@ -85,6 +85,9 @@ func (s *Server) takeSignal(w http.ResponseWriter, r *http.Request) (svc.Outcome
 	if err := s.mayReport(r, sig); err != nil {
 		return "", err
 	}
+	if err := s.Engine.Believes(r.Context(), sig, r.Header.Get(wire.HeaderBootID)); err != nil {
+		return "", err
+	}
 	return s.Engine.Ingest(r.Context(), sig)
 }
 

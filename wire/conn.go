@@ -35,6 +35,10 @@ func (s socket) Write(ctx context.Context, b []byte) error {
 	return s.c.Write(ctx, websocket.MessageText, b)
 }
 
+// Ping asks the other end whether it lives. Someone must read meanwhile, here
+// and there.
+func (s socket) Ping(ctx context.Context) error { return s.c.Ping(ctx) }
+
 func (s socket) Close(reason string) error {
 	if len(reason) > 120 { // a close frame has room for 125 bytes
 		reason = reason[:120]

@@ -112,6 +112,7 @@ func (w *Worker) post(ctx context.Context, path string, body []byte) ([]byte, er
 	}
 	request.Header.Set("Authorization", "Bearer "+string(w.opts.Token))
 	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set(wire.HeaderBootID, w.bootID)
 	response, err := w.http.Do(request)
 	if err != nil {
 		return nil, err
