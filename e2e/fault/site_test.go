@@ -186,4 +186,3 @@ func (s *site) messages(runID string) []string {
 	}
 	return found
 }
-

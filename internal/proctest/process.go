@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +15,7 @@ import (
 type Process struct {
 	lab     *Lab
 	name    string
+	within  []string // the program that starts it; none: it is started directly
 	args    []string
 	env     []string
 	logPath string
@@ -36,7 +38,8 @@ func (p *Process) start() {
 		p.lab.TB.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	cmd := exec.Command(Binary(p.lab.TB), p.args...) //nolint:noctx // it is ended by Kill, Stop or the lab
+	argv := append(append(slices.Clone(p.within), Binary(p.lab.TB)), p.args...)
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is ended by Kill, Stop or the lab
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.env, p.lab.Dir, file, file
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C at the test's terminal is not theirs
 	if err := cmd.Start(); err != nil {
@@ -45,6 +48,11 @@ func (p *Process) start() {
 	p.cmd, p.ended = cmd, make(chan error, 1)
 	go func(ended chan<- error) { ended <- cmd.Wait() }(p.ended)
 }
+
+// Within has the process started by another program, which gets the command behind its own arguments:
+// one that changes the world for it, such as unshare. It must end when the process does, and the
+// process with it.
+func (p *Process) Within(argv ...string) { p.within = argv }
 
 // PID is the running process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }

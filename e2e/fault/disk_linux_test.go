@@ -1,0 +1,114 @@
+package fault
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"svc"
+	"svc/internal/proctest"
+)
+
+// smallDisk mounts a small file system as a directory of the lab.
+func smallDisk(t *testing.T, lab *proctest.Lab, name, size string) string {
+	t.Helper()
+	dir := filepath.Join(lab.Dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("svc-test", dir, "tmpfs", 0, "mode=0700,size="+size); err != nil {
+		t.Skipf("no file system of its own can be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		// Whatever lives on the disk ends after this, with the lab.
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return dir
+}
+
+// fill writes until there is no room for one byte more, and returns the file to remove.
+func fill(t *testing.T, dir string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, "ballast")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	for size := 1 << 20; size > 0; {
+		if _, err = file.Write(bytes.Repeat([]byte("x"), size)); err != nil {
+			size /= 2
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("fill the disk: %v", err)
+	}
+	return path
+}
+
+func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, proctest.ServeOptions{Config: "[runs]\nack_timeout = \"1s\"\n"})
+	dir := smallDisk(t, s.lab, "host", "4m")
+	proxy := proctest.NewProxy(s.o)
+	w := s.worker(proctest.WorkerOptions{Server: proxy.URL, Dir: dir})
+	gate := func(name string) string {
+		return "until [ -e " + filepath.Join(s.lab.Dir, name) + " ]; do sleep 0.05; done\n"
+	}
+	open := func(name string) { s.lab.Write(filepath.Join(s.lab.Dir, name), "") }
+	report := func(message string) string {
+		return "svc exec signal progress --message " + message + " && touch " + s.lab.Dir + "/said-" + message + "\n"
+	}
+	said := func(message string) {
+		t.Helper()
+		proctest.Eventually(t, proctest.Patience, message+" was reported", func() bool {
+			_, err := os.Stat(filepath.Join(s.lab.Dir, "said-"+message))
+			return err == nil
+		})
+	}
+	r := s.run(gate("cut") + report("one") + report("two") + gate("full") + report("lost") + gate("end") + "exit 4")
+	s.follower.AwaitRun(r.ID, svc.TopicRunStarted)
+	proxy.Set(proctest.Weather{Refuse: true})
+	proxy.Cut()
+	open("cut")
+	said("two") // both are in the spool: accepted
+	ballast := fill(t, dir)
+	open("full")
+	said("lost") // it could not be kept, and the run goes on
+	open("end")
+	s.lab.WantProcesses(0, "exec run "+dir) // it could end as well
+	proxy.Set(proctest.Weather{})
+	// What was accepted is delivered although the disk is still full.
+	ended := s.follower.AwaitRun(r.ID, svc.TopicRunFinished, svc.TopicRunFailed)
+	if ended.Text("exit_code") != "4" {
+		t.Errorf("the end: %v", ended.Payload)
+	}
+	if got, want := s.messages(r.ID), []string{"one", "two"}; !slices.Equal(got, want) {
+		t.Errorf("progress in the journal: %q, want %q", got, want)
+	}
+	refused := s.run("true")
+	e := s.follower.AwaitRun(refused.ID, svc.TopicRunRequeued)
+	if !strings.Contains(e.Text("reason"), "no space left") {
+		t.Errorf("the host refused a run because of %q", e.Text("reason"))
+	}
+	if log := w.Log(); !strings.Contains(log, "no space left") {
+		t.Error("the worker's log does not tell of the full disk")
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	after := s.run("echo fine")
+	s.awaitEnd(after.ID)
+	s.wantOneLife(after.ID, 0)
+	s.wantSameLog(w, after.ID)
+	if text := string(s.relayed(r.ID)); !strings.Contains(text, "no space left") {
+		t.Errorf("the run's own terminal does not tell of the full disk: %q", text)
+	}
+}
