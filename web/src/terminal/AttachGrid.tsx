@@ -1,0 +1,68 @@
+import { useEffect, useRef, useState } from 'react';
+import type { Attachment } from './attach';
+import { DetachKeys } from './detach';
+import { frameOf, spawnCols, spawnRows } from './frame';
+import Grid from './Grid';
+import type { Fitting, GridHandle } from './gridProps';
+import { maySend } from './lease';
+import type { Palette } from './palette';
+
+/** AttachGrid is the shared terminal itself: output as it comes, and keys where the lease allows. */
+export default function AttachGrid({
+  attachment,
+  seed,
+  scale,
+  palette,
+  onDetach,
+  onFitting,
+}: {
+  attachment: Attachment;
+  /** The screen that is shown until the first output comes. */
+  seed: string;
+  scale: 'fit' | 'full';
+  palette: Palette;
+  onDetach(): void;
+  onFitting?(fitting: Fitting): void;
+}) {
+  const grid = useRef<GridHandle>(null);
+  const { lease, size } = attachment.store();
+  const detach = useRef(onDetach);
+  detach.current = onDetach;
+  const [first] = useState(seed);
+  const keys = useRef<DetachKeys | null>(null);
+
+  useEffect(() => {
+    grid.current?.write(frameOf(first));
+    grid.current?.focus();
+    const own = new DetachKeys(
+      (data) => attachment.type(data),
+      () => detach.current(),
+    );
+    keys.current = own;
+    const stop = attachment.onData((data) => grid.current?.write(data));
+    return () => {
+      own.drop();
+      stop();
+    };
+  }, [attachment, first]);
+
+  const typing = maySend(lease);
+  useEffect(() => {
+    if (typing) grid.current?.focus();
+  }, [typing]);
+
+  return (
+    <Grid
+      ref={grid}
+      cols={size?.cols ?? spawnCols}
+      rows={size?.rows ?? spawnRows}
+      scale={scale}
+      palette={palette}
+      typing
+      label="Terminal, attached. Control backslash, then d, detaches."
+      onType={(data) => keys.current?.type(data)}
+      onBinary={(data) => attachment.binary(data)}
+      onScale={onFitting}
+    />
+  );
+}

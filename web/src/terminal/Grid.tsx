@@ -1,0 +1,151 @@
+import '@xterm/xterm/css/xterm.css';
+import { Unicode11Addon } from '@xterm/addon-unicode11';
+import { type ITheme, Terminal } from '@xterm/xterm';
+import { useEffect, useImperativeHandle, useRef } from 'react';
+import { copyText } from '@/ui/Copy';
+import type { GridProps } from './gridProps';
+import type { Palette } from './palette';
+import { fontFor, plainSize, type Scale } from './scale';
+
+const themeOf = ({ background, foreground, colors }: Palette, typing: boolean): ITheme => {
+  const names = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
+  const named = Object.fromEntries(
+    colors.map((color, i) => {
+      const name = names[i % 8] as string;
+      return [i < 8 ? name : `bright${name.charAt(0).toUpperCase()}${name.slice(1)}`, color];
+    }),
+  );
+  return {
+    ...named,
+    background,
+    foreground,
+    cursor: typing ? foreground : background,
+    cursorAccent: background,
+    selectionBackground: '#7a7af055',
+  };
+};
+
+/** Grid is the terminal as a grid of cells of a fixed size, with its font scaled and never refitted. */
+export default function Grid({
+  cols,
+  rows,
+  scale,
+  palette,
+  typing,
+  label,
+  onType,
+  onBinary,
+  onScale,
+  ref,
+}: GridProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const host = useRef<HTMLDivElement>(null);
+  const terminal = useRef<Terminal | null>(null);
+  const handlers = useRef({ onType, onBinary, onScale });
+  handlers.current = { onType, onBinary, onScale };
+  const first = useRef({ cols, rows, palette, typing, label });
+
+  useEffect(() => {
+    if (!host.current) return;
+    const { cols, rows, palette, typing, label } = first.current;
+    const made = new Terminal({
+      cols,
+      rows,
+      scrollback: 0,
+      disableStdin: true,
+      convertEol: false,
+      minimumContrastRatio: 4.5,
+      allowProposedApi: true,
+      screenReaderMode: false,
+      cursorBlink: false,
+      cursorInactiveStyle: 'none',
+      fontFamily: '"JetBrains Mono", ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace',
+      fontSize: plainSize,
+      theme: themeOf(palette, typing),
+    });
+    made.loadAddon(new Unicode11Addon());
+    made.unicode.activeVersion = '11';
+    made.open(host.current);
+    made.textarea?.setAttribute('aria-label', label);
+    made.onData((data) => handlers.current.onType?.(data));
+    made.onBinary((data) => handlers.current.onBinary?.(data));
+    made.attachCustomKeyEventHandler((event) => {
+      // Copy and paste of terminals; Ctrl+C and Ctrl+V alone belong to the agent.
+      if (event.type !== 'keydown' || !event.ctrlKey || !event.shiftKey) return true;
+      if (event.code === 'KeyV') return false;
+      if (event.code === 'KeyC' && made.hasSelection()) {
+        event.preventDefault();
+        void copyText(made.getSelection());
+        return false;
+      }
+      return true;
+    });
+    terminal.current = made;
+    return () => {
+      terminal.current = null;
+      made.dispose();
+    };
+  }, []);
+
+  useEffect(() => {
+    const now = terminal.current;
+    if (!now) return;
+    now.options.disableStdin = !typing;
+    now.options.theme = themeOf(palette, typing);
+    now.options.cursorInactiveStyle = typing ? 'outline' : 'none';
+  }, [palette, typing]);
+
+  useEffect(() => {
+    const now = terminal.current;
+    if (now && (now.cols !== cols || now.rows !== rows)) now.resize(cols, rows);
+  }, [cols, rows]);
+
+  useEffect(() => {
+    const room = box.current;
+    if (!room) return;
+    const fit = (): void => {
+      const now = terminal.current;
+      const screen = now?.element?.querySelector<HTMLElement>('.xterm-screen');
+      if (!now || !screen || room.clientWidth === 0) return;
+      const size = now.options.fontSize ?? plainSize;
+      const cell: Scale = {
+        width: screen.offsetWidth / now.cols / size,
+        height: screen.offsetHeight / now.rows / size,
+      };
+      const font =
+        scale === 'fit'
+          ? fontFor({ width: room.clientWidth - 16, height: room.clientHeight - 16 }, { cols, rows }, cell)
+          : plainSize;
+      if (Math.abs(font - size) > 0.04) now.options.fontSize = font;
+      handlers.current.onScale?.({
+        font,
+        cols: Math.floor((room.clientWidth - 16) / (cell.width * plainSize)),
+        rows: Math.floor((room.clientHeight - 16) / (cell.height * plainSize)),
+      });
+    };
+    fit();
+    const observer = new ResizeObserver(fit);
+    observer.observe(room);
+    return () => observer.disconnect();
+  }, [scale, cols, rows]);
+
+  useImperativeHandle(
+    ref,
+    () => ({
+      write: (data) => terminal.current?.write(data),
+      focus: () => terminal.current?.focus(),
+    }),
+    [],
+  );
+
+  return (
+    <div
+      ref={box}
+      data-terminal
+      style={{ background: palette.background }}
+      className="h-full w-full overflow-auto"
+    >
+      <div ref={host} className="inline-block p-2" />
+    </div>
+  );
+}

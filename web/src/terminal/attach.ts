@@ -1,0 +1,110 @@
+import { create, type StoreApi, type UseBoundStore } from 'zustand';
+import { begin, type Lease, type LeaseEvent, maySend, type ServerFrame, step } from './lease';
+import { LiveSocket, socketUrl } from './socket';
+
+/** The largest piece of input in one frame, in bytes; a paste may be larger. */
+const piece = 64 * 1024;
+
+/** Size is a terminal's grid. */
+export interface Size {
+  rows: number;
+  cols: number;
+}
+
+/** AttachState is what a view of the attached terminal shows. */
+export interface AttachState {
+  lease: Lease;
+  /** The session's size, as the server last said; null: the size of a new session. */
+  size: Size | null;
+}
+
+/** Attachment is one client of a run's shared terminal, from attach to detach. */
+export class Attachment {
+  readonly store: UseBoundStore<StoreApi<AttachState>> = create<AttachState>(() => ({
+    lease: begin,
+    size: null,
+  }));
+  private readonly socket: LiveSocket;
+  private readonly listeners = new Set<(data: Uint8Array) => void>();
+
+  constructor(readonly runId: string) {
+    this.socket = new LiveSocket(() => socketUrl(runId, 'attach'), {
+      opened: () => this.happen({ type: 'opened' }),
+      message: (data) => this.hear(JSON.parse(data) as ServerFrame),
+      closed: (code, reason) => {
+        this.happen({ type: 'closed', code, reason });
+        return this.lease.phase !== 'ended';
+      },
+    });
+  }
+
+  get lease(): Lease {
+    return this.store.getState().lease;
+  }
+
+  /** onData hands output to a terminal; it returns how to stop that. */
+  onData(listener: (data: Uint8Array) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** type sends what a person typed, in order. Without the lease nothing is sent. */
+  type(text: string): void {
+    this.sendBytes(new TextEncoder().encode(text));
+  }
+
+  /** binary sends bytes that a terminal gave as characters 0 to 255, as some mouse reports are. */
+  binary(text: string): void {
+    this.sendBytes(Uint8Array.from(text, (char) => char.charCodeAt(0)));
+  }
+
+  private sendBytes(bytes: Uint8Array): void {
+    if (!maySend(this.lease)) return;
+    for (let at = 0; at < bytes.length; at += piece) {
+      this.socket.send(JSON.stringify({ type: 'input', bytes: toBase64(bytes.subarray(at, at + piece)) }));
+    }
+  }
+
+  /** resize changes the session's own size; only the lease's holder can. */
+  resize({ rows, cols }: Size): void {
+    if (this.lease.phase === 'holder') this.socket.send(JSON.stringify({ type: 'resize', rows, cols }));
+  }
+
+  /** release gives the keyboard away and goes on watching. */
+  release(): void {
+    if (this.socket.send(JSON.stringify({ type: 'release_lease' }))) this.happen({ type: 'released' });
+  }
+
+  /** close detaches. */
+  close(): void {
+    this.socket.close();
+    this.listeners.clear();
+  }
+
+  private hear(frame: ServerFrame): void {
+    if (frame.type === 'data') {
+      const data = fromBase64(frame.bytes);
+      for (const listener of this.listeners) listener(data);
+    }
+    if (frame.type === 'resize') this.store.setState({ size: { rows: frame.rows, cols: frame.cols } });
+    this.happen({ type: 'frame', frame });
+  }
+
+  private happen(event: LeaseEvent): void {
+    const lease = step(this.lease, event);
+    if (lease !== this.lease) this.store.setState({ lease });
+  }
+}
+
+/** toBase64 is bytes as the sockets carry them. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  for (let at = 0; at < bytes.length; at += 8192)
+    binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(binary);
+}
+
+/** fromBase64 is what toBase64 was made of. */
+export function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+}

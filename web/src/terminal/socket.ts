@@ -1,0 +1,82 @@
+import { prefix } from '@/api/client';
+import { token } from '@/api/token';
+import { backoff } from '@/live/stream';
+
+/** socketUrl is where a socket of a run lives. The token is in it, so it is never shown or kept. */
+export function socketUrl(runId: string, door: 'pane' | 'attach'): string {
+  const url = new URL(`${prefix}/runs/${encodeURIComponent(runId)}/${door}/ws`, location.href);
+  url.protocol = url.protocol.replace('http', 'ws');
+  url.searchParams.set('token', token() ?? '');
+  return url.href;
+}
+
+/** SocketEars hear what happens to a LiveSocket. */
+export interface SocketEars {
+  opened?(): void;
+  message(data: string): void;
+  /** The socket closed. Answering false ends it; otherwise it is opened again after a pause. */
+  closed(code: number, reason: string): boolean;
+}
+
+/** LiveSocket is a WebSocket that comes back: with growing pauses, and at once when the network does. */
+export class LiveSocket {
+  private socket: WebSocket | null = null;
+  private timer = 0;
+  private failures = 0;
+  private over = false;
+
+  constructor(
+    private readonly url: () => string,
+    private readonly ears: SocketEars,
+  ) {
+    window.addEventListener('online', this.wake);
+    document.addEventListener('visibilitychange', this.wake);
+    this.open();
+  }
+
+  /** send sends a text and says whether the socket was open for it. */
+  send(data: string): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(data);
+    return true;
+  }
+
+  /** close ends it for good. */
+  close(): void {
+    this.over = true;
+    window.clearTimeout(this.timer);
+    window.removeEventListener('online', this.wake);
+    document.removeEventListener('visibilitychange', this.wake);
+    this.socket?.close(1000);
+  }
+
+  /** wake ends a pause between two attempts. */
+  readonly wake = (): void => {
+    if (this.timer === 0 || document.visibilityState === 'hidden') return;
+    this.failures = 0;
+    this.open();
+  };
+
+  private open(): void {
+    window.clearTimeout(this.timer);
+    this.timer = 0;
+    const socket = new WebSocket(this.url());
+    this.socket = socket;
+    socket.onopen = () => {
+      if (this.over) return;
+      this.failures = 0;
+      this.ears.opened?.();
+    };
+    socket.onmessage = ({ data }) => {
+      if (!this.over) this.ears.message(String(data));
+    };
+    socket.onclose = ({ code, reason }) => {
+      if (this.over) return;
+      if (!this.ears.closed(code, reason)) {
+        this.close();
+        return;
+      }
+      this.timer = window.setTimeout(() => this.open(), backoff(this.failures++, Math.random()));
+    };
+  }
+}
