@@ -45,6 +45,9 @@ type spooler struct {
 	// retry has the runs whose last delivery failed.
 	retry map[string]retry
 	seen  map[string]time.Time // since when a file is known, by path
+	// outage says when the next delivery may be tried while none is answered and there is no uplink.
+	// Its pause is 0 when there is no outage. Each of many runs trying for itself would be a storm.
+	outage retry
 	// broken counts the deliveries that began since the last replay and got no answer.
 	broken   int
 	epoch    int // counts the replays
@@ -131,6 +134,7 @@ func (p *spooler) replay(ctx context.Context) error {
 	for try := range replayTries {
 		p.mu.Lock()
 		clear(p.retry)
+		p.outage = retry{}
 		p.broken = 0
 		p.epoch++
 		p.mu.Unlock()
@@ -192,10 +196,20 @@ func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
 		for end < len(entries) && entries[end].RunID() == entries[start].RunID() {
 			end++
 		}
-		p.send(ctx, p.due(entries[start:end], now, eager))
+		if eager || p.mayTry(now) {
+			p.send(ctx, p.due(entries[start:end], now, eager))
+		}
 		start = end
 	}
 	return len(entries)
+}
+
+// mayTry says whether a delivery may be tried: always, or in an outage one at a time, once in a while.
+func (p *spooler) mayTry(now time.Time) bool {
+	connected := p.w.uplink() != nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return connected || p.outage.pause == 0 || !now.Before(p.outage.at) && len(p.busy) == 0
 }
 
 // due cuts a run's signals at the first that its hook may still be delivering.
@@ -253,16 +267,29 @@ func (p *spooler) settled(run string, epoch int, err error) {
 	p.idle = make(chan struct{})
 	if err == nil {
 		delete(p.retry, run)
+		p.outage = retry{}
 		p.stir()
 		return
 	}
-	pause := min(max(p.retry[run].pause*2, retryFirst), retryMost)
-	p.retry[run] = retry{at: time.Now().Add(pause), pause: pause}
+	now := time.Now()
+	p.retry[run] = p.retry[run].later(now)
 	var answered *refused
-	if !errors.As(err, &answered) && epoch == p.epoch {
+	switch {
+	case errors.As(err, &answered):
+		p.outage = retry{}
+	case epoch == p.epoch:
 		p.broken++
 		p.lastFail = err
+		if !now.Before(p.outage.at) { // those that were under way together count once
+			p.outage = p.outage.later(now)
+		}
 	}
+}
+
+// later is the try after one more failure.
+func (r retry) later(now time.Time) retry {
+	pause := min(max(r.pause*2, retryFirst), retryMost)
+	return retry{at: now.Add(pause), pause: pause}
 }
 
 // forget drops what is known of a file that is gone.

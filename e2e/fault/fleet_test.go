@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,14 +72,16 @@ func TestEverythingThatEndedDuringAnOutageIsToldAfterItInOrderAndWithoutAStorm(t
 	}
 	s.o.Kill()
 	down := time.Now()
-	proctest.Pause(either(10*time.Second, 10*time.Minute))
+	proctest.Pause(either(8*time.Second, 10*time.Minute))
 	s.lab.WantProcesses(0, "exec run") // all have ended meanwhile
 	outage := time.Since(down)
-	// Twice a wait is drawn from at most 30 s on average 15 s apart; a storm has hundreds. Signals of
-	// hooks try once each.
-	tries := proxy.OpenedSince(down)
-	if most := 3*count + 20 + 2*int(outage/(10*time.Second)); tries > most {
+	// Each signal is tried once by its hook; besides, the worker alone tries, seldom and more seldom.
+	tries, complaints := proxy.OpenedSince(down), strings.Count(w.Log(), "signals wait in the spool")
+	if most := 3*count + 30 + int(outage/(5*time.Second)); tries > most {
 		t.Errorf("%d connections were tried in an outage of %v, more than %d", tries, outage, most)
+	}
+	if most := 10 + int(outage/(10*time.Second)); complaints > most {
+		t.Errorf("the worker complained %d times about signals that wait, more than %d", complaints, most)
 	}
 	s.o.Start()
 	back := time.Now()
