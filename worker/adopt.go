@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"time"
 
 	"svc/rundir"
@@ -59,9 +58,21 @@ func (w *Worker) clearStray(a rundir.Attempt) {
 // resume goes on with an attempt that an earlier worker had started, or was about to. False means
 // that ctx ended first.
 func (s *session) resume(ctx, parts context.Context) (ended bool) {
-	s.makeRelay()
 	s.recallView()
 	found, err := s.verify(ctx)
+	if s.rec.State == rundir.StateSpawning && ctx.Err() == nil {
+		if err == nil {
+			s.awaitClaim(ctx, claimLimit, found.Process.Alive)
+		}
+		if s.revoke() {
+			return s.startAgain(ctx, parts)
+		}
+		if err != nil { // the permit was taken: a terminal has come up since we looked, or has gone again
+			s.awaitClaim(ctx, lateLimit, func() (bool, error) { return true, nil })
+			found, err = s.verify(ctx)
+		}
+	}
+	s.makeRelay()
 	switch {
 	case ctx.Err() != nil:
 		return false
@@ -71,12 +82,6 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 		s.restoreSize(found)
 		s.follow(parts)
 		return s.watch(ctx) && s.end(ctx)
-	case s.rec.State == rundir.StateSpawning && s.revokeLaunch():
-		// Nobody has read the launch file and nobody can any more: nothing was started.
-		s.log.Info("the session was never made; it is started now")
-		s.rec.State = rundir.StateAccepted
-		s.closeTerminal(ctx)
-		return s.begin(ctx, parts)
 	}
 	// No terminal. A wrapper that outlived it is waited for: it records the end.
 	s.followLog(parts)
@@ -87,6 +92,16 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 	s.restoreEnding()
 	s.conclude(ctx, s.lastWord())
 	return ctx.Err() == nil
+}
+
+// startAgain starts an attempt whose permit nobody has used and nobody can use any more: nothing was
+// started.
+func (s *session) startAgain(ctx, parts context.Context) (ended bool) {
+	s.log.Info("the session was never made; it is started now")
+	s.closeTerminal(ctx)
+	s.rec.State, s.rec.Session = rundir.StateAccepted, nil
+	s.save()
+	return s.begin(ctx, parts)
 }
 
 // verifyPause is the time between two questions to a tmux that does not answer.
@@ -144,16 +159,7 @@ func (s *session) same(found tmux.Session) bool {
 	return record.Pane.Start == 0 || found.Process.Start == 0 || record.Pane.Start == found.Process.Start
 }
 
-// revokeLaunch takes the launch file away. True means that nobody had read it: whoever comes later
-// finds nothing to start.
-func (s *session) revokeLaunch() bool {
-	if _, err := s.a.ReadWrapper(); err == nil {
-		return false
-	}
-	return os.Remove(s.a.LaunchPath()) == nil
-}
-
-// closeTerminal ends a tmux that came up after its launch was revoked: its wrapper has nothing to do.
+// closeTerminal ends a tmux that came up after its permit was revoked: its wrapper has nothing to do.
 func (s *session) closeTerminal(ctx context.Context) {
 	if err := s.tmux(s.rec.Session.Socket).Kill(ctx, tmux.Process{}); err != nil {
 		s.log.Warn("a terminal without a session stays", "error", err)

@@ -24,22 +24,24 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return s.spawnError(err)
 	}
-	logFile := s.w.dir.LogPath(s.a.RunID)
-	s.rec.LogBase = fileSize(logFile)
-	s.rec.State = rundir.StateSpawning
-	s.rec.Session = &rundir.Session{Socket: s.socket()}
-	// On disk before it is done: a worker that finds this record knows that a session may exist.
-	err = errors.Join(s.a.WriteLaunch(launch), s.a.WriteDispatch(s.rec))
+	permit, err := s.grant(launch)
 	if err != nil {
 		return s.spawnError(err)
 	}
-	made, err := s.spawn(ctx, launch)
+	s.rec.LogBase = fileSize(s.w.dir.LogPath(s.a.RunID))
+	s.rec.State = rundir.StateSpawning
+	s.rec.Session = &rundir.Session{Socket: s.socket()}
+	// On disk before it is done: a worker that finds this record knows that a session may exist.
+	if err := s.a.WriteDispatch(s.rec); err != nil {
+		return s.spawnError(err)
+	}
+	made, err := s.spawn(ctx, permit, launch.Cwd)
 	if err != nil && ctx.Err() != nil {
 		s.postpone()
 		return err
 	}
 	if err != nil {
-		_ = os.Remove(s.a.LaunchPath()) // it holds secrets and starts nothing any more
+		_ = os.Remove(permit) // it holds secrets and starts nothing any more
 		if errors.Is(err, tmux.ErrNotInstalled) {
 			err = fmt.Errorf("%w; install tmux 3.2 or newer", err)
 		}
@@ -53,7 +55,7 @@ func (s *session) start(ctx context.Context) error {
 // postpone leaves a start that was interrupted to the next worker, unless a wrapper was quicker: then
 // that worker finds out what became of it.
 func (s *session) postpone() {
-	if s.revokeLaunch() {
+	if s.revoke() {
 		s.rec.State, s.rec.Session = rundir.StateAccepted, nil
 		s.save()
 	}
@@ -66,16 +68,15 @@ const (
 )
 
 // spawn makes the terminal session. The socket may be taken by what a killed worker had under way: a
-// tmux that comes up late. Whose wrapper takes the launch file runs the provider, and there is one
-// file: either that session is taken over, or it is an empty shell and goes.
-func (s *session) spawn(ctx context.Context, launch rundir.Launch) (tmux.Session, error) {
+// tmux that comes up late. Its permit was revoked, so it is an empty shell and goes.
+func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, error) {
 	server := s.tmux(s.socket())
 	logFile := s.w.dir.LogPath(s.a.RunID)
 	for try := 1; ; try++ {
 		made, err := server.Start(ctx, tmux.Spec{
 			Name:    svc.SessionName(s.a.RunID),
-			Argv:    append(append([]string{}, s.w.opts.WrapperArgv...), s.a.LaunchPath()),
-			Dir:     launch.Cwd,
+			Argv:    append(append([]string{}, s.w.opts.WrapperArgv...), permit),
+			Dir:     cwd,
 			LogFile: logFile,
 			Sink:    s.sinkArgv(logFile),
 		})
@@ -87,13 +88,8 @@ func (s *session) spawn(ctx context.Context, launch rundir.Launch) (tmux.Session
 		case inspectErr != nil: // it is coming or going
 		case !s.same(found):
 			return tmux.Session{}, fmt.Errorf("%w, with session %q", err, found.Name)
-		case !s.revokeLaunch():
-			return found, nil
 		default:
 			s.closeTerminal(ctx)
-			if err := s.a.WriteLaunch(launch); err != nil {
-				return tmux.Session{}, err
-			}
 		}
 		select {
 		case <-ctx.Done():
