@@ -15,6 +15,7 @@ import (
 	"svc/provider"
 	"svc/server"
 	"svc/store"
+	"svc/web"
 )
 
 // orchestrator is a whole orchestrator, opened and listening.
@@ -61,7 +62,7 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	o.server, err = server.New(server.Options{
 		Engine: o.engine, Live: &server.Live{Runs: o.engine, Panes: o.hub.Panes, Relay: o.hub.Relay, Attach: o.hub.Attach, Log: log},
 		Tokens: server.Tokens{User: string(o.user.Value), Worker: string(o.worker.Value)},
-		Logger: log, Version: Version(), Catalog: o.facts, AllowedOrigins: cfg.Server.AllowedOrigins,
+		Logger: log, Version: Version(), Catalog: o.facts, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
 		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey,
 	})
 	if err != nil {

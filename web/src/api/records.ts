@@ -1,0 +1,46 @@
+// The records under the names that the page uses, and the values of their fields.
+import type { CreateRun, Host, Project, Provider, Run, WorkItem } from './schema.gen';
+
+export type { Event, Host, Project, Provider, Run, WorkItem } from './schema.gen';
+
+/** Kind is the level of a work item. */
+export type Kind = WorkItem['kind'];
+/** ItemStatus is the column a work item stands in. */
+export type ItemStatus = WorkItem['status'];
+/** RunStatus is where a run is in its life. */
+export type RunStatus = Run['status'];
+/** HostStatus is what the orchestrator derived for a host. */
+export type HostStatus = Host['status'];
+/** RestartPolicy says when a run that ended begins again. */
+export type RestartPolicy = NonNullable<CreateRun['restart_policy']>;
+/** Confidence is how sure a person is who marks an item done. */
+export type Confidence = NonNullable<WorkItem['confidence']>;
+
+/** kinds from the widest to the narrowest. */
+export const kinds: readonly Kind[] = ['milestone', 'epic', 'task', 'subtask'];
+/** itemStatuses in the order of the board. */
+export const itemStatuses: readonly ItemStatus[] = ['todo', 'doing', 'done', 'cancelled'];
+/** activeStatuses are those of runs that have not ended. */
+export const activeStatuses: readonly RunStatus[] = ['pending', 'spawning', 'running'];
+
+/** isActive says whether a run has not ended. */
+export const isActive = (run: Run): boolean => activeStatuses.includes(run.status);
+/** isRunnable says whether runs can target an item. */
+export const isRunnable = (item: WorkItem): boolean => item.kind === 'task' || item.kind === 'subtask';
+/** isStopping says whether a run was stopped while its session may still be alive. */
+export const isStopping = (run: Run): boolean =>
+  run.status === 'stopped' && run.started_at !== null && run.session_ended_at === null;
+
+/** Snapshot is the whole state, which the stream sends when a cursor is too old to resume. */
+export interface Snapshot {
+  projects: Project[];
+  work_items: WorkItem[];
+  runs: Run[];
+  hosts: Host[];
+}
+
+/** availability of a provider over all hosts: how many have it, of how many that said something. */
+export function availability(provider: Provider): { available: number; known: number } {
+  const reports = Object.values(provider.hosts);
+  return { available: reports.filter((report) => report.available).length, known: reports.length };
+}

@@ -1,0 +1,137 @@
+import { Link } from '@tanstack/react-router';
+import { CircleHelp, Search } from 'lucide-react';
+import type { Project } from '@/api/records';
+import { ProjectSwitcher } from '@/components/ProjectSwitcher';
+import { cx } from '@/ui/cx';
+import { Kbd } from '@/ui/Kbd';
+import { tip } from '@/ui/Tooltip';
+import { ConnectionDot } from './Connection';
+import { type Destination, destinations, projectDestinations, settingsDestination } from './destinations';
+
+interface NavProps {
+  project: Project | null;
+  needsYou: number;
+  onSearch(): void;
+}
+
+const row =
+  'group relative flex h-8 items-center gap-2.5 rounded-md px-2 text-sm text-ink-2 transition-colors hover:bg-hover hover:text-ink data-[status=active]:bg-hover data-[status=active]:font-medium data-[status=active]:text-ink';
+
+/** Nav is the way to every page: 176 px with words, 56 px with icons where room is needed. */
+export function Nav({
+  project,
+  needsYou,
+  narrow,
+  onSearch,
+  onHelp,
+}: NavProps & { narrow: boolean; onHelp(): void }) {
+  const words = narrow ? 'hidden' : 'max-nav:hidden';
+  return (
+    <nav
+      aria-label="Main"
+      className={cx(
+        'hidden shrink-0 flex-col gap-4 border-r bg-sunken px-2.5 py-3 sm:flex',
+        narrow ? 'w-14' : 'w-14 nav:w-44',
+      )}
+    >
+      <div className="flex flex-col gap-2">
+        <ProjectSwitcher project={project} words={words} />
+        <button
+          type="button"
+          onClick={onSearch}
+          className={cx(row, 'bg-panel ring-1 ring-inset ring-line')}
+          aria-label="Search"
+        >
+          <Search className="size-4 shrink-0" />
+          <span className={cx('flex-1 text-left', words)}>Search</span>
+          <Kbd keys="Ctrl K" className={words} />
+        </button>
+      </div>
+      {project && <Places label="Project" places={projectDestinations(project.slug)} words={words} />}
+      {destinations.length > 0 && (
+        <Places label="Fleet" places={destinations} words={words} needsYou={needsYou} />
+      )}
+      <div className="mt-auto flex flex-col gap-0.5">
+        <Place place={settingsDestination} words={words} />
+        <button type="button" onClick={onHelp} className={row} aria-label="Keyboard shortcuts">
+          <CircleHelp className="size-4 shrink-0" />
+          <span className={cx('flex-1 text-left', words)}>Help</span>
+          <Kbd keys="?" className={words} />
+        </button>
+        <ConnectionDot words={words} />
+      </div>
+    </nav>
+  );
+}
+
+function Places({
+  label,
+  places,
+  words,
+  needsYou,
+}: {
+  label: string;
+  places: Destination[];
+  words: string;
+  needsYou?: number;
+}) {
+  return (
+    <div className="flex flex-col gap-0.5">
+      <div className={cx('px-2 pb-1 text-2xs font-medium text-ink-3', words)}>{label}</div>
+      {places.map((place) => (
+        <Place key={place.label} place={place} words={words} count={place.key === 'r' ? needsYou : 0} />
+      ))}
+    </div>
+  );
+}
+
+function Place({ place, words, count = 0 }: { place: Destination; words: string; count?: number }) {
+  return (
+    <Link
+      {...place.link}
+      {...tip(place.label, `g ${place.key}`, 'right')}
+      activeOptions={{ includeSearch: false }}
+      className={row}
+      aria-label={count > 0 ? `${place.label}, ${count} need you` : place.label}
+    >
+      <place.icon className="size-4 shrink-0" />
+      <span className={cx('flex-1', words)}>{place.label}</span>
+      {count > 0 && (
+        <span className="rounded-full px-1.5 text-2xs font-semibold tabular tone-warn">{count}</span>
+      )}
+    </Link>
+  );
+}
+
+/** BottomBar is the nav on phones. */
+export function BottomBar({ project, needsYou, onSearch }: NavProps) {
+  const places = [
+    ...(project ? projectDestinations(project.slug).slice(0, 2) : []),
+    ...destinations.slice(0, 2),
+    settingsDestination,
+  ];
+  const cell =
+    'relative flex flex-1 flex-col items-center gap-0.5 rounded-md py-1.5 text-2xs text-ink-2 data-[status=active]:text-accent';
+  return (
+    <nav
+      aria-label="Main"
+      className="flex border-t bg-sunken px-1 pb-[env(safe-area-inset-bottom)] sm:hidden"
+    >
+      {places.map((place) => (
+        <Link key={place.label} {...place.link} activeOptions={{ includeSearch: false }} className={cell}>
+          <place.icon className="size-5" />
+          {place.label}
+          {place.key === 'r' && needsYou > 0 && (
+            <span className="absolute top-0.5 left-1/2 ml-2 rounded-full bg-warn px-1 text-2xs font-semibold text-canvas">
+              {needsYou}
+            </span>
+          )}
+        </Link>
+      ))}
+      <button type="button" onClick={onSearch} className={cell}>
+        <Search className="size-5" />
+        Search
+      </button>
+    </nav>
+  );
+}

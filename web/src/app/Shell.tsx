@@ -1,0 +1,74 @@
+import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { useState } from 'react';
+import { openNewItem, useNewItem } from '@/components/newItem';
+import { useCurrentProject } from '@/components/project';
+import { useStartRunDialog } from '@/components/startRun';
+import { lazily } from '@/lib/lazily';
+import { useShortcuts } from '@/lib/shortcuts';
+import { ConnectionBanner } from './Connection';
+import { destinations, projectDestinations, settingsDestination } from './destinations';
+import { BottomBar, Nav } from './Nav';
+import { useNeedsYou } from './useNeedsYou';
+
+const Palette = lazily(async () => (await import('./Palette')).Palette);
+const Help = lazily(async () => (await import('./Help')).Help);
+const NewItemDialog = lazily(async () => (await import('@/components/NewItemDialog')).NewItemDialog);
+const StartRunDialog = lazily(async () => (await import('@/components/StartRunDialog')).StartRunDialog);
+
+/** Shell is what stands around every page: the nav, the palette, the help, the connection. */
+export function Shell() {
+  const [overlay, setOverlay] = useState<'palette' | 'help' | null>(null);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const project = useCurrentProject();
+  const navigate = useNavigate();
+  const needsYou = useNeedsYou();
+  const creating = useNewItem((state) => state.seed !== null);
+  const starting = useStartRunDialog((state) => state.seed !== null);
+  const narrow = /^\/runs\/./.test(path);
+  const places = [
+    ...(project ? projectDestinations(project.slug) : []),
+    ...destinations,
+    settingsDestination,
+  ];
+
+  useShortcuts(
+    Object.fromEntries(places.map((place) => [`g ${place.key}`, () => void navigate(place.link)])),
+  );
+  useShortcuts({ c: () => project && openNewItem({ project_id: project.id }) });
+  useShortcuts({ 'Shift+?': () => setOverlay('help'), '/': () => setOverlay('palette') });
+  useShortcuts(
+    { '$mod+k': () => setOverlay((open) => (open === 'palette' ? null : 'palette')) },
+    { everywhere: true },
+  );
+
+  return (
+    <div className="flex h-full">
+      <a
+        href="#main"
+        className="sr-only z-50 rounded-md bg-raised px-3 py-2 text-sm shadow-2 focus:not-sr-only focus:absolute focus:top-2 focus:left-2"
+      >
+        Skip to content
+      </a>
+      <Nav
+        narrow={narrow}
+        project={project}
+        needsYou={needsYou}
+        onSearch={() => setOverlay('palette')}
+        onHelp={() => setOverlay('help')}
+      />
+      <div className="flex min-w-0 flex-1 flex-col">
+        <ConnectionBanner />
+        <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
+          <Outlet />
+        </main>
+        <BottomBar project={project} needsYou={needsYou} onSearch={() => setOverlay('palette')} />
+      </div>
+      {creating && <NewItemDialog />}
+      {starting && <StartRunDialog />}
+      {overlay === 'palette' && (
+        <Palette project={project} places={places} onClose={() => setOverlay(null)} />
+      )}
+      {overlay === 'help' && <Help onClose={() => setOverlay(null)} />}
+    </div>
+  );
+}

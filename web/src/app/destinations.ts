@@ -1,0 +1,44 @@
+import { type LinkProps, linkOptions } from '@tanstack/react-router';
+import { Columns3, ListTree, type LucideIcon, Settings, SlidersHorizontal } from 'lucide-react';
+
+/** Destination is a page that the nav, the palette and a `g` shortcut lead to. */
+export interface Destination {
+  label: string;
+  icon: LucideIcon;
+  /** The key after g. */
+  key: string;
+  link: LinkProps;
+}
+
+/** projectDestinations are the pages of one project. */
+export const projectDestinations = (slug: string): Destination[] => [
+  {
+    label: 'Board',
+    icon: Columns3,
+    key: 'b',
+    link: linkOptions({ to: '/p/$slug/board', params: { slug }, search: {} }),
+  },
+  {
+    label: 'Tree',
+    icon: ListTree,
+    key: 't',
+    link: linkOptions({ to: '/p/$slug/tree', params: { slug }, search: {} }),
+  },
+  {
+    label: 'Project',
+    icon: SlidersHorizontal,
+    key: 'p',
+    link: linkOptions({ to: '/p/$slug/settings', params: { slug } }),
+  },
+];
+
+/** destinations are the pages beside the projects, in the order of the nav. */
+export const destinations: Destination[] = [];
+
+/** settingsDestination stands at the nav's foot. */
+export const settingsDestination: Destination = {
+  label: 'Settings',
+  icon: Settings,
+  key: 's',
+  link: linkOptions({ to: '/settings' }),
+};

@@ -1,0 +1,109 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { messageOf } from '@/api/error';
+import { token } from '@/api/token';
+import { NotFound } from '@/components/NotFound';
+import { ErrorState } from '@/ui/States';
+import { Shell } from './Shell';
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: () => <NotFound /> });
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  validateSearch: (search): { next?: string } => ({ next: text(search.next) }),
+  beforeLoad: ({ search }) => {
+    // Only a path of this very page: a link must not send anyone elsewhere after signing in.
+    if (token())
+      throw redirect({ href: search.next && /^\/(?![/\\])/.test(search.next) ? search.next : '/' });
+  },
+  component: lazyRouteComponent(() => import('@/pages/login/LoginPage'), 'LoginPage'),
+});
+
+/** shell is everything that wants a signed-in user. */
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  beforeLoad: ({ location }) => {
+    if (!token())
+      throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } });
+  },
+  component: Shell,
+});
+
+const home = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  component: lazyRouteComponent(() => import('@/pages/home/HomePage'), 'HomePage'),
+});
+
+/** ItemSearch is the work item whose sheet stands over a page. */
+interface ItemSearch {
+  item?: string;
+}
+const itemSearch = (search: Record<string, unknown>): ItemSearch => ({ item: text(search.item) });
+
+const board = createRoute({
+  getParentRoute: () => shell,
+  path: '/p/$slug/board',
+  validateSearch: itemSearch,
+  component: lazyRouteComponent(() => import('@/pages/board/BoardPage'), 'BoardPage'),
+});
+
+const tree = createRoute({
+  getParentRoute: () => shell,
+  path: '/p/$slug/tree',
+  validateSearch: itemSearch,
+  component: lazyRouteComponent(() => import('@/pages/tree/TreePage'), 'TreePage'),
+});
+
+const projectSettings = createRoute({
+  getParentRoute: () => shell,
+  path: '/p/$slug/settings',
+  component: lazyRouteComponent(() => import('@/pages/project/ProjectSettingsPage'), 'ProjectSettingsPage'),
+});
+
+const workItem = createRoute({
+  getParentRoute: () => shell,
+  path: '/t/$id',
+  component: lazyRouteComponent(() => import('@/pages/item/ItemPage'), 'ItemPage'),
+});
+
+const run = createRoute({
+  getParentRoute: () => shell,
+  path: '/runs/$runId',
+  component: lazyRouteComponent(() => import('@/pages/run/RunPage'), 'RunPage'),
+});
+
+const settings = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('@/pages/settings/SettingsPage'), 'SettingsPage'),
+});
+
+/** router knows every page. A new page is a route here and an entry in destinations.ts. */
+export const router = createRouter({
+  routeTree: root.addChildren([
+    login,
+    shell.addChildren([home, board, tree, projectSettings, workItem, run, settings]),
+  ]),
+  defaultPreload: 'intent',
+  defaultErrorComponent: ({ error, reset }) => (
+    <ErrorState title="This page broke" message={messageOf(error)} retry={reset} className="pt-[12vh]" />
+  ),
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,121 @@
+import { Ellipsis } from 'lucide-react';
+import { memo, type Ref } from 'react';
+import type { Host, Run, WorkItem } from '@/api/records';
+import type { Progress } from '@/data/board';
+import { lazily } from '@/lib/lazily';
+import { IconButton } from '@/ui/Button';
+import { cx } from '@/ui/cx';
+import { MenuButton } from '@/ui/MenuButton';
+import { RunPill } from './RunPill';
+import { ChildProgress, KindIcon, kindNames } from './status';
+import type { MoveItem } from './useItemMoves';
+
+const ItemMenu = lazily(async () => (await import('./ItemMenu')).ItemMenu);
+
+/** CardFacts is what a card shows beside its item. */
+export interface CardFacts {
+  parent?: WorkItem;
+  progress?: Progress;
+  run?: Run;
+  host?: Host;
+}
+
+/** ItemCard is a work item on the board. */
+export const ItemCard = memo(function ItemCard({
+  item,
+  facts,
+  move,
+  selected,
+  tabbable,
+  dragging,
+  menuOpen,
+  onMenu,
+  onOpen,
+  onDelete,
+  ref,
+}: {
+  item: WorkItem;
+  facts: CardFacts;
+  move: MoveItem;
+  selected: boolean;
+  tabbable: boolean;
+  dragging: boolean;
+  menuOpen: boolean;
+  onMenu(open: boolean): void;
+  onOpen(): void;
+  onDelete(): void;
+  ref?: Ref<HTMLElement>;
+}) {
+  const { parent, progress, run, host } = facts;
+  const needsYou = run?.needs_input ?? false;
+  return (
+    <article
+      ref={ref}
+      data-card={item.id}
+      className={cx(
+        'group relative rounded-lg bg-panel shadow-1 ring-1 transition-[box-shadow,opacity] dark:bg-raised',
+        selected ? 'ring-2 ring-accent' : needsYou ? 'ring-warn/70' : 'ring-line hover:ring-line-strong',
+        dragging && 'opacity-40',
+      )}
+    >
+      <button
+        type="button"
+        data-card-focus={item.id}
+        tabIndex={tabbable ? 0 : -1}
+        onClick={onOpen}
+        aria-label={`${kindNames[item.kind]}: ${item.title}`}
+        className="flex w-full cursor-pointer flex-col gap-2 rounded-lg p-3 text-left"
+      >
+        {parent && (
+          <span className="flex max-w-full items-center gap-1 pr-6 text-2xs text-ink-3">
+            <KindIcon kind={parent.kind} className="size-3" />
+            <span className="truncate">{parent.title}</span>
+          </span>
+        )}
+        <span className={cx('flex gap-2 text-sm leading-5', !parent && 'pr-6')}>
+          <KindIcon kind={item.kind} className="mt-[3px]" />
+          <span
+            className={cx(
+              'line-clamp-3 min-w-0 break-words',
+              item.status === 'cancelled' && 'text-ink-3 line-through',
+            )}
+          >
+            {item.title}
+          </span>
+        </span>
+        {(run || progress) && (
+          <span className="flex flex-wrap items-center gap-2">
+            {run && <RunPill run={run} host={host} />}
+            {progress && <ChildProgress {...progress} />}
+            {run && host && <span className="ml-auto truncate text-2xs text-ink-3">{host.name}</span>}
+          </span>
+        )}
+        {needsYou && run?.progress_message && (
+          <span className="line-clamp-2 border-l-2 border-warn pl-2 text-xs text-ink-2">
+            {run.progress_message}
+          </span>
+        )}
+      </button>
+      <div
+        className={cx(
+          'absolute top-1.5 right-1.5 transition-opacity',
+          !menuOpen &&
+            'opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100',
+        )}
+      >
+        <MenuButton
+          open={menuOpen}
+          onOpenChange={onMenu}
+          trigger={(props) => (
+            <IconButton {...props} label="Actions" size="sm" tabIndex={-1} className="size-6">
+              <Ellipsis className="size-4" />
+            </IconButton>
+          )}
+          menu={(place) => (
+            <ItemMenu {...place} item={item} move={move} onOpen={onOpen} onDelete={onDelete} />
+          )}
+        />
+      </div>
+    </article>
+  );
+});

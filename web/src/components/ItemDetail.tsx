@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import { ChevronRight, Ellipsis, Play } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { isCode, messageOf } from '@/api/error';
+import { isRunnable, type WorkItem } from '@/api/records';
+import { workItemQuery, workItemsQuery } from '@/data/queries';
+import { useShortcuts } from '@/lib/shortcuts';
+import { useTitle } from '@/lib/title';
+import { Button, IconButton } from '@/ui/Button';
+import { MenuButton } from '@/ui/MenuButton';
+import { RelativeTime } from '@/ui/RelativeTime';
+import { ErrorState, Loading, Skeleton } from '@/ui/States';
+import { DeleteItemDialog } from './DeleteItemDialog';
+import { ItemChildren } from './ItemChildren';
+import { ItemMenu } from './ItemMenu';
+import { ItemProperties } from './ItemProperties';
+import { ItemRuns } from './ItemRuns';
+import { ItemDescription, ItemTitle } from './ItemText';
+import { NotFound } from './NotFound';
+import { openStartRun } from './startRun';
+import { KindIcon } from './status';
+import type { MoveItem } from './useItemMoves';
+
+interface Props {
+  id: string;
+  move: MoveItem;
+  /** What stands beside the item's own menu. */
+  actions?: ReactNode;
+  onOpen(id: string): void;
+  onGone(): void;
+}
+
+/** ItemDetail is everything about a work item; it is the same in the sheet and on its own page. */
+export function ItemDetail(props: Props) {
+  const { data: item, error, refetch } = useQuery(workItemQuery(props.id));
+  if (item) return <Detail {...props} item={item} />;
+  if (isCode(error, 'not_found')) return <NotFound what="work item" />;
+  if (error)
+    return (
+      <ErrorState
+        title="The item could not be read"
+        message={messageOf(error)}
+        retry={() => void refetch()}
+      />
+    );
+  return (
+    <Loading label="Loading the work item" className="flex flex-col gap-4 p-6">
+      <Skeleton className="h-4 w-40" />
+      <Skeleton className="h-7 w-4/5" />
+      <Skeleton className="h-24" />
+      <Skeleton className="h-32" />
+    </Loading>
+  );
+}
+
+function Detail({ item, move, actions, onOpen, onGone }: Props & { item: WorkItem }) {
+  const [deleting, setDeleting] = useState(false);
+  useTitle(item.title);
+  useShortcuts({ r: () => isRunnable(item) && openStartRun(item) });
+  return (
+    <>
+      <header className="flex min-h-13 items-center gap-1 border-b pr-2.5 pl-5">
+        <Ancestors item={item} onOpen={onOpen} />
+        <span className="ml-auto flex items-center gap-0.5">
+          {isRunnable(item) && (
+            <Button
+              variant="primary"
+              size="sm"
+              icon={<Play className="size-3.5 fill-current" />}
+              onClick={() => openStartRun(item)}
+              className="mr-1"
+            >
+              Run
+            </Button>
+          )}
+          <MenuButton
+            trigger={(props) => (
+              <IconButton {...props} label="Actions">
+                <Ellipsis className="size-4" />
+              </IconButton>
+            )}
+            menu={(place) => (
+              <ItemMenu {...place} item={item} move={move} onDelete={() => setDeleting(true)} />
+            )}
+          />
+          {actions}
+        </span>
+      </header>
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        <div className="mx-auto flex max-w-3xl flex-col gap-6 px-5 py-5">
+          <ItemTitle item={item} />
+          <ItemProperties item={item} move={move} />
+          <ItemDescription item={item} />
+          {isRunnable(item) && <ItemRuns item={item} />}
+          <ItemChildren item={item} onOpen={onOpen} />
+          <p className="text-xs text-ink-3">
+            Created <RelativeTime at={item.created_at} />, changed <RelativeTime at={item.updated_at} />
+          </p>
+        </div>
+      </div>
+      {deleting && <DeleteItemDialog item={item} onClose={() => setDeleting(false)} onDeleted={onGone} />}
+    </>
+  );
+}
+
+function Ancestors({ item, onOpen }: { item: WorkItem; onOpen(id: string): void }) {
+  const { data: items = [] } = useQuery(workItemsQuery(item.project_id));
+  const ids = item.path.split('/').slice(0, -1);
+  const chain = ids.map((id) => items.find((other) => other.id === id)).filter((each) => each !== undefined);
+  return (
+    <nav aria-label="Parents" className="flex min-w-0 items-center gap-1 text-xs text-ink-3">
+      <KindIcon kind={item.kind} named className="size-4" />
+      {chain.map((parent) => (
+        <span key={parent.id} className="flex min-w-0 items-center gap-1">
+          <button
+            type="button"
+            onClick={() => onOpen(parent.id)}
+            className="truncate rounded hover:text-ink hover:underline"
+          >
+            {parent.title}
+          </button>
+          <ChevronRight className="size-3 shrink-0" />
+        </span>
+      ))}
+    </nav>
+  );
+}

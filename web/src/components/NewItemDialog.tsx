@@ -1,0 +1,108 @@
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { messageOf } from '@/api/error';
+import { type Kind, kinds } from '@/api/records';
+import { useCreateItem } from '@/data/actions';
+import { workItemsQuery } from '@/data/queries';
+import { Button } from '@/ui/Button';
+import { Field, Input, Select, Textarea } from '@/ui/Field';
+import { Dialog } from '@/ui/Overlay';
+import { toast } from '@/ui/toast';
+import { type Seed, useNewItem } from './newItem';
+import { kindNames } from './status';
+
+/** How many parents the form offers; with more, items are put under a parent in the tree. */
+const mostParents = 500;
+
+/** NewItemDialog makes a work item wherever openNewItem was called. */
+export function NewItemDialog() {
+  const seed = useNewItem((state) => state.seed);
+  const close = (): void => useNewItem.setState({ seed: null });
+  return (
+    <Dialog open={seed !== null} onClose={close} title="New work item">
+      {seed && <Form seed={seed} onClose={close} />}
+    </Dialog>
+  );
+}
+
+function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
+  const [title, setTitle] = useState('');
+  const [description, setDescription] = useState('');
+  const [kind, setKind] = useState<Kind>(seed.kind ?? 'task');
+  const [parent, setParent] = useState(seed.parent_id ?? '');
+  const create = useCreateItem();
+  const { data: items = [] } = useQuery(workItemsQuery(seed.project_id));
+  const rank = kinds.indexOf(kind);
+  const parents = items
+    .filter((item) => kinds.indexOf(item.kind) < rank || item.id === parent)
+    .slice(0, mostParents);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate(
+      { ...seed, kind, title: title.trim(), description, parent_id: parent || null },
+      {
+        onSuccess: (item) => {
+          onClose();
+          toast.success(`Created “${item.title}”`);
+        },
+      },
+    );
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <Field label="Title" error={create.error && messageOf(create.error)}>
+        {(ids) => (
+          <Input
+            {...ids}
+            value={title}
+            onChange={(event) => setTitle(event.target.value)}
+            maxLength={500}
+            required
+            placeholder="What should happen?"
+          />
+        )}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Kind">
+          {(ids) => (
+            <Select {...ids} value={kind} onChange={(event) => setKind(event.target.value as Kind)}>
+              {kinds.map((each) => (
+                <option key={each} value={each}>
+                  {kindNames[each]}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label="Under" optional>
+          {(ids) => (
+            <Select {...ids} value={parent} onChange={(event) => setParent(event.target.value)}>
+              <option value="">The project itself</option>
+              {parents.map((item) => (
+                <option key={item.id} value={item.id}>
+                  {item.title}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+      <Field label="Description" optional hint="Markdown. A run can take it as its prompt.">
+        {(ids) => (
+          <Textarea
+            {...ids}
+            value={description}
+            onChange={(event) => setDescription(event.target.value)}
+            maxLength={65536}
+          />
+        )}
+      </Field>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" variant="primary" busy={create.isPending} disabled={title.trim() === ''}>
+          Create
+        </Button>
+      </div>
+    </form>
+  );
+}

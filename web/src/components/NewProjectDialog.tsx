@@ -1,0 +1,77 @@
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { messageOf } from '@/api/error';
+import { useCreateProject } from '@/data/actions';
+import { Button } from '@/ui/Button';
+import { Field, Input } from '@/ui/Field';
+import { Dialog } from '@/ui/Overlay';
+
+/** NewProjectDialog makes a project and goes to its board. */
+export function NewProjectDialog({ open, onClose }: { open: boolean; onClose(): void }) {
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="New project"
+      description="A board, a tree of work, and the runs on it."
+    >
+      <Form onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function Form({ onClose }: { onClose(): void }) {
+  const [name, setName] = useState('');
+  const [cwd, setCwd] = useState('');
+  const create = useCreateProject();
+  const navigate = useNavigate();
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate(
+      { name: name.trim(), cwd: cwd.trim() },
+      {
+        onSuccess: (project) => {
+          onClose();
+          void navigate({ to: '/p/$slug/board', params: { slug: project.slug }, search: {} });
+        },
+      },
+    );
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <Field label="Name" error={create.error && messageOf(create.error)}>
+        {(ids) => (
+          <Input
+            {...ids}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            maxLength={200}
+            required
+            placeholder="Checkout rewrite"
+          />
+        )}
+      </Field>
+      <Field
+        label="Working directory"
+        optional
+        hint="Where runs begin on the host. Left empty, the worker decides."
+      >
+        {(ids) => (
+          <Input
+            {...ids}
+            value={cwd}
+            onChange={(event) => setCwd(event.target.value)}
+            className="font-mono text-xs"
+            placeholder="/srv/checkout"
+          />
+        )}
+      </Field>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" variant="primary" busy={create.isPending} disabled={name.trim() === ''}>
+          Create project
+        </Button>
+      </div>
+    </form>
+  );
+}

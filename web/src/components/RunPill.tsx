@@ -1,0 +1,46 @@
+import { CircleCheck, CircleX, Clock, Hand, Square } from 'lucide-react';
+import type { Host, Run } from '@/api/records';
+import { exact } from '@/lib/time';
+import { useNow } from '@/lib/useNow';
+import { StatusPill } from '@/ui/Badge';
+import { Spinner } from '@/ui/Spinner';
+import { tip } from '@/ui/Tooltip';
+import { type RunState, runState } from './runState';
+
+function StateIcon({ icon }: { icon: RunState['icon'] }) {
+  switch (icon) {
+    case 'clock':
+      return <Clock className="size-3" />;
+    case 'spinner':
+      return <Spinner className="size-3" />;
+    case 'pulse':
+      return <span className="size-1.5 animate-breathe rounded-full bg-current" />;
+    case 'hand':
+      return <Hand className="size-3" />;
+    case 'check':
+      return <CircleCheck className="size-3" />;
+    case 'cross':
+      return <CircleX className="size-3" />;
+    case 'square':
+      return <Square className="size-2.5 fill-current" />;
+  }
+}
+
+/** RunPill is a run's state in a word; hovering says which signal put it there, and when. */
+export function RunPill({ run, host, className }: { run: Run; host?: Host; className?: string }) {
+  const state = runState(run, host, useNow());
+  const because = `${state.because}${state.at ? ` ${exact(state.at)}` : ''}`;
+  return (
+    <StatusPill
+      {...tip(because)}
+      aria-description={because}
+      tone={state.tone}
+      icon={<StateIcon icon={state.icon} />}
+      stale={state.stale}
+      className={className}
+    >
+      {state.word}
+      {state.stale && <span className="sr-only">, not up to date</span>}
+    </StatusPill>
+  );
+}

@@ -1,0 +1,271 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { ChevronRight, Play } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { messageOf } from '@/api/error';
+import { availability, type Host, type Provider, type RestartPolicy } from '@/api/records';
+import { useStartRun } from '@/data/actions';
+import { hostsQuery, providersQuery } from '@/data/queries';
+import { splitArgs } from '@/lib/args';
+import { randomKey } from '@/lib/id';
+import { setPref, usePrefs } from '@/lib/prefs';
+import { Button } from '@/ui/Button';
+import { Command } from '@/ui/Copy';
+import { Field, Input, Select, Textarea } from '@/ui/Field';
+import { Dialog } from '@/ui/Overlay';
+import { toast } from '@/ui/toast';
+import { useStartRunDialog } from './startRun';
+
+const policies: { value: RestartPolicy; label: string }[] = [
+  { value: 'never', label: 'Never' },
+  { value: 'on_failure', label: 'When it failed' },
+  { value: 'always', label: 'Always' },
+];
+
+/** StartRunDialog starts a run wherever openStartRun was called. */
+export function StartRunDialog() {
+  const seed = useStartRunDialog((state) => state.seed);
+  const close = (): void => useStartRunDialog.setState({ seed: null });
+  return (
+    <Dialog
+      open={seed !== null}
+      onClose={close}
+      title={seed?.again ? 'Run again' : 'Start a run'}
+      description={seed && `On “${seed.item.title}”`}
+    >
+      {seed && <Form key={seed.item.id} onClose={close} />}
+    </Dialog>
+  );
+}
+
+function Form({ onClose }: { onClose(): void }) {
+  const seed = useStartRunDialog((state) => state.seed);
+  const again = seed?.again;
+  const last = usePrefs((prefs) => prefs.lastRun);
+  const { data: providers = [] } = useQuery(providersQuery);
+  const { data: hosts = [] } = useQuery(hostsQuery);
+  const [provider, setProvider] = useState(again?.provider ?? last?.provider ?? '');
+  const [host, setHost] = useState(again?.pinned_host_id ?? '');
+  const [model, setModel] = useState(again?.model ?? last?.model ?? '');
+  const [prompt, setPrompt] = useState(
+    again?.prompt ?? [seed?.item.title, seed?.item.description].filter(Boolean).join('\n\n'),
+  );
+  const [args, setArgs] = useState(
+    again?.args
+      .map((arg) => (/^[\w./:=-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`))
+      .join(' ') ?? '',
+  );
+  const [cwd, setCwd] = useState(again?.cwd ?? '');
+  const [policy, setPolicy] = useState<RestartPolicy>(again?.restart_policy ?? 'never');
+  const [restarts, setRestarts] = useState(String(again?.max_restarts || 3));
+  // One key per opened form: a second click on Start cannot start a second run.
+  const [key] = useState(randomKey);
+  const start = useStartRun();
+  const navigate = useNavigate();
+  if (!seed) return null;
+
+  const chosen = providers.find((each) => each.id === provider) ?? preferred(providers);
+  const parsed = splitArgs(args);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!chosen || parsed === null) return;
+    setPref('lastRun', { provider: chosen.id, model });
+    start.mutate(
+      {
+        key,
+        body: {
+          task_id: seed.item.id,
+          provider: chosen.id,
+          host_id: host || null,
+          prompt,
+          args: parsed,
+          model,
+          cwd,
+          restart_policy: policy,
+          ...(policy === 'never' ? {} : { max_restarts: Number(restarts) }),
+        },
+      },
+      {
+        onSuccess: (run) => {
+          onClose();
+          toast.success('The run is queued', {
+            description: 'A host takes it in a moment.',
+            action: {
+              label: 'Watch',
+              onClick: () => void navigate({ to: '/runs/$runId', params: { runId: run.id } }),
+            },
+          });
+        },
+      },
+    );
+  };
+
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Provider">
+          {(ids) => (
+            <Select
+              {...ids}
+              value={chosen?.id ?? ''}
+              onChange={(event) => setProvider(event.target.value)}
+              required
+            >
+              {providers.map((each) => (
+                <option key={each.id} value={each.id}>
+                  {each.name}
+                  {availability(each).available === 0 ? ' (on no host)' : ''}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label="Host">
+          {(ids) => (
+            <Select {...ids} value={host} onChange={(event) => setHost(event.target.value)}>
+              <option value="">Any that fits</option>
+              {hosts.map((each) => (
+                <option key={each.id} value={each.id}>
+                  {each.name}
+                  {each.status === 'online' ? '' : ` (${each.status})`}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+      {chosen && <Readiness provider={chosen} hosts={hosts} hostId={host} />}
+      <Field label="Prompt" optional>
+        {(ids) => (
+          <Textarea
+            {...ids}
+            value={prompt}
+            onChange={(event) => setPrompt(event.target.value)}
+            className="min-h-28 font-mono text-xs"
+          />
+        )}
+      </Field>
+      <details className="group rounded-lg ring-1 ring-line ring-inset">
+        <summary className="flex h-9 list-none items-center gap-1.5 px-3 text-sm text-ink-2 hover:text-ink">
+          <ChevronRight className="size-3.5 transition-transform group-open:rotate-90" />
+          Model, arguments, directory, restarts
+        </summary>
+        <div className="grid gap-4 border-t p-3 sm:grid-cols-2">
+          <Field label="Model" optional>
+            {(ids) => (
+              <Input
+                {...ids}
+                value={model}
+                onChange={(event) => setModel(event.target.value)}
+                placeholder="The tool's own"
+              />
+            )}
+          </Field>
+          <Field label="Arguments" optional error={parsed === null ? 'A quote is not closed.' : null}>
+            {(ids) => (
+              <Input
+                {...ids}
+                value={args}
+                onChange={(event) => setArgs(event.target.value)}
+                className="font-mono text-xs"
+                placeholder="--flag 'a value'"
+              />
+            )}
+          </Field>
+          <Field label="Working directory" optional>
+            {(ids) => (
+              <Input
+                {...ids}
+                value={cwd}
+                onChange={(event) => setCwd(event.target.value)}
+                className="font-mono text-xs"
+                placeholder="The project's"
+              />
+            )}
+          </Field>
+          <div className="grid grid-cols-[1fr_5rem] gap-2">
+            <Field label="Restart">
+              {(ids) => (
+                <Select
+                  {...ids}
+                  value={policy}
+                  onChange={(event) => setPolicy(event.target.value as RestartPolicy)}
+                >
+                  {policies.map((each) => (
+                    <option key={each.value} value={each.value}>
+                      {each.label}
+                    </option>
+                  ))}
+                </Select>
+              )}
+            </Field>
+            <Field label="At most">
+              {(ids) => (
+                <Input
+                  {...ids}
+                  type="number"
+                  min={0}
+                  max={1000}
+                  value={restarts}
+                  disabled={policy === 'never'}
+                  onChange={(event) => setRestarts(event.target.value)}
+                />
+              )}
+            </Field>
+          </div>
+        </div>
+      </details>
+      {start.error && (
+        <p role="alert" className="text-sm text-bad">
+          {messageOf(start.error)}
+        </p>
+      )}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          type="submit"
+          variant="primary"
+          icon={<Play className="size-3.5 fill-current" />}
+          busy={start.isPending}
+          disabled={!chosen || parsed === null}
+        >
+          Start
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** preferred is the first provider that some host has, else the first of all. */
+const preferred = (providers: Provider[]): Provider | undefined =>
+  providers.find((each) => availability(each).available > 0) ?? providers[0];
+
+/** Readiness says before the start what would fail after it, with the command that fixes it. */
+function Readiness({ provider, hosts, hostId }: { provider: Provider; hosts: Host[]; hostId: string }) {
+  const report = hostId ? provider.hosts[hostId] : undefined;
+  const online = hosts.filter((host) => host.status === 'online' && !host.instance_suspect);
+  const missing = hostId
+    ? report?.available === false
+    : online.length > 0 && !online.some((host) => provider.hosts[host.id]?.available);
+  if (!missing && online.length > 0) return null;
+  if (online.length === 0) {
+    return (
+      <p className="rounded-lg px-3 py-2 text-xs tone-warn">
+        No host is online. The run waits for one and fails when none comes in time.
+      </p>
+    );
+  }
+  return (
+    <div className="flex flex-col gap-2 rounded-lg px-3 py-2 text-xs tone-warn">
+      <span>
+        {hostId
+          ? `${report?.host_name} does not have ${provider.name}`
+          : `No online host has ${provider.name}`}
+        {report?.reason ? `: ${report.reason}` : ''}. The run would fail to start. On the host, this says why:
+      </span>
+      <span className="text-ink">
+        <Command line={`svc provider doctor ${provider.id}`} />
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,124 @@
+import { type Host, isActive, isStopping, type Run } from '@/api/records';
+import { span } from '@/lib/time';
+import type { Tone } from '@/ui/Badge';
+
+/** After how long without output a running run is called quiet, in ms. It is a hint and changes nothing. */
+export const quietAfter = 10 * 60_000;
+
+/** RunState is a run in one word, with what stands behind it. */
+export interface RunState {
+  word: string;
+  tone: Tone;
+  icon: 'clock' | 'spinner' | 'pulse' | 'hand' | 'check' | 'cross' | 'square';
+  /** The word is older than it may be: the host that would know better is away. */
+  stale: boolean;
+  /** Which signal put it there. */
+  because: string;
+  /** When it did; null: not known. */
+  at: string | null;
+}
+
+/** runState reads a run's state, worst first. The host is the run's own, when it has one and it is known. */
+export function runState(run: Run, host: Host | undefined, now: number): RunState {
+  const away = isActive(run) && host?.status === 'offline';
+  const base = { stale: away, at: run.updated_at };
+  const suffix = run.hint
+    ? ` ${run.hint}`
+    : away
+      ? ` ${host.name} is offline, so this is the last that is known.`
+      : '';
+  if (isActive(run) && run.needs_input) {
+    return {
+      ...base,
+      word: 'Needs you',
+      tone: 'warn',
+      icon: 'hand',
+      because: `The agent's hook asked for input.${suffix}`,
+    };
+  }
+  switch (run.status) {
+    case 'pending':
+      return {
+        ...base,
+        word: 'Queued',
+        tone: 'neutral',
+        icon: 'clock',
+        because: waits(run),
+        at: run.pending_since,
+      };
+    case 'spawning':
+      return {
+        ...base,
+        word: away ? 'Unknown' : 'Starting',
+        tone: 'info',
+        icon: 'spinner',
+        because: `A host took the run; its session has not reported yet.${suffix}`,
+      };
+    case 'running': {
+      const quiet = run.last_output_at ? now - Date.parse(run.last_output_at) : 0;
+      const word = quiet >= quietAfter ? `Quiet ${span(quiet)}` : 'Running';
+      return {
+        ...base,
+        word,
+        tone: 'info',
+        icon: 'pulse',
+        because: `The wrapper said that the session started.${suffix}`,
+        at: run.started_at,
+      };
+    }
+    case 'exited':
+      return {
+        ...base,
+        word: run.result === 'partial_success' ? 'Partly done' : 'Finished',
+        tone: 'ok',
+        icon: 'check',
+        because: 'The wrapper said that the tool exited with code 0.',
+        at: run.ended_at,
+      };
+    case 'failed':
+      return { ...base, word: 'Failed', tone: 'bad', icon: 'cross', because: failure(run), at: run.ended_at };
+    case 'stopped':
+      return isStopping(run)
+        ? {
+            ...base,
+            word: 'Stopping',
+            tone: 'neutral',
+            icon: 'spinner',
+            because: 'Someone stopped it; its session has not ended yet.',
+            at: run.ended_at,
+          }
+        : {
+            ...base,
+            word: 'Stopped',
+            tone: 'neutral',
+            icon: 'square',
+            because: 'Someone stopped it.',
+            at: run.ended_at,
+          };
+  }
+}
+
+function waits(run: Run): string {
+  if (run.next_dispatch_at) return `Attempt ${run.attempt} waits out its back-off before it begins.`;
+  return run.pinned_host_id ? 'It waits for the host it was pinned to.' : 'It waits for a host to take it.';
+}
+
+/** failure is why a run failed, in a sentence. */
+export function failure(run: Run): string {
+  if (run.failure_reason === 'no_eligible_host') return 'No host that fits came online in time.';
+  if (run.failure_reason === 'dispatch_timeout') return 'A host fitted, but none took the run in time.';
+  if (run.failure_reason === 'host_lost') return 'Its host went away and did not come back.';
+  if (run.error) return run.error;
+  if (run.exit_code === -1) return 'Its session vanished without a word.';
+  return `The wrapper said that the tool exited with code ${run.exit_code ?? 'unknown'}.`;
+}
+
+/** latestRuns is for each work item the run that matters most: an active one, else the newest. */
+export function latestRuns(runs: readonly Run[]): Map<string, Run> {
+  const latest = new Map<string, Run>();
+  for (const run of runs) {
+    const known = latest.get(run.task_id);
+    if (!known || (isActive(run) && !isActive(known))) latest.set(run.task_id, run);
+  }
+  return latest;
+}

@@ -1,0 +1,220 @@
+// What a person does to records. Each action writes the server's answer into the cache at once, so the
+// page does not wait for its own event.
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useCallback } from 'react';
+import { call } from '@/api/client';
+import type { Host, Project, WorkItem } from '@/api/records';
+import type {
+  CreateHost,
+  CreateProject,
+  CreateRun,
+  CreateWorkItem,
+  PatchHost,
+  PatchProject,
+  PatchWorkItem,
+} from '@/api/schema.gen';
+import { randomKey } from '@/lib/id';
+import { putRun, putWorkItem } from '@/live/cache';
+import { keys } from './keys';
+import { guess, type Move, patchOf, undoOf, withGuess, withoutGuess } from './moves';
+
+/** useMoveItem moves an item of a project. It answers the move that undoes it, or null when nothing changed. */
+export function useMoveItem(projectId: string): (id: string, move: Move) => Promise<Move | null> {
+  const client = useQueryClient();
+  return useCallback(
+    async (id, move) => {
+      const key = keys.workItems(projectId);
+      const items = client.getQueryData<WorkItem[]>(key) ?? [];
+      const made = guess(items, id, move);
+      if (!made) return null;
+      const undo = undoOf(items, made);
+      const show = (change: (items: WorkItem[]) => WorkItem[]): void => {
+        client.setQueryData<WorkItem[]>(key, (now) => now && change(now));
+        client.setQueryData<WorkItem>(keys.workItem(id), (now) => now && change([now])[0]);
+      };
+      show((now) => withGuess(now, made));
+      try {
+        putWorkItem(
+          client,
+          await call('PATCH /work-items/{id}', { path: { id }, body: patchOf(move, made) }),
+        );
+        // The server moved everything below the item too; only the item itself comes back.
+        if (made.set.parent_id !== undefined) await client.invalidateQueries({ queryKey: key });
+        return undo;
+      } catch (error) {
+        show((now) => withoutGuess(now, made));
+        throw error;
+      }
+    },
+    [client, projectId],
+  );
+}
+
+/** useUpdateItem changes fields of an item. */
+export function useUpdateItem() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, patch }: { id: string; patch: PatchWorkItem }) =>
+      call('PATCH /work-items/{id}', { path: { id }, body: patch }),
+    onSuccess: (item) => putWorkItem(client, item),
+  });
+}
+
+/** useCreateItem adds an item at the end of its project. */
+export function useCreateItem() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: CreateWorkItem) => call('POST /work-items', { body, idempotencyKey: randomKey() }),
+    onSuccess: (item) => putWorkItem(client, item),
+  });
+}
+
+/** useDeleteItem deletes an item, with recursive also everything below it. */
+export function useDeleteItem() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ item, recursive }: { item: WorkItem; recursive: boolean }) =>
+      call('DELETE /work-items/{id}', { path: { id: item.id }, query: recursive ? { recursive } : {} }),
+    onSuccess: (_, { item }) => {
+      client.setQueryData<WorkItem[]>(keys.workItems(item.project_id), (items) =>
+        items?.filter((other) => other.id !== item.id && !other.path.startsWith(`${item.path}/`)),
+      );
+      client.removeQueries({ queryKey: keys.workItem(item.id), exact: true });
+    },
+  });
+}
+
+/** useStartRun admits a run; it is placed on a host later. */
+export function useStartRun() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ body, key }: { body: CreateRun; key: string }) =>
+      call('POST /runs', { body, idempotencyKey: key }),
+    onSuccess: (run) => {
+      putRun(client, run);
+      void client.invalidateQueries({ queryKey: ['runs'] });
+    },
+  });
+}
+
+/** useStopRun stops a run. */
+export function useStopRun() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => call('POST /runs/{id}/stop', { path: { id } }),
+    onSuccess: (run) => putRun(client, run),
+  });
+}
+
+const byName = (a: Project, b: Project): number => a.name.localeCompare(b.name);
+
+/** useCreateProject adds a project. */
+export function useCreateProject() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (body: CreateProject) => call('POST /projects', { body, idempotencyKey: randomKey() }),
+    onSuccess: (project) => {
+      client.setQueryData<Project[]>(keys.projects, (projects = []) =>
+        [...projects.filter((other) => other.id !== project.id), project].sort(byName),
+      );
+    },
+  });
+}
+
+/** useUpdateProject changes fields of a project. */
+export function useUpdateProject() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, patch }: { id: string; patch: PatchProject }) =>
+      call('PATCH /projects/{id}', { path: { id }, body: patch }),
+    onSuccess: (project) => {
+      client.setQueryData<Project[]>(keys.projects, (projects) =>
+        projects?.map((other) => (other.id === project.id ? project : other)),
+      );
+    },
+  });
+}
+
+/** useArchiveProject puts a project away. Its runs go on and can still be watched. */
+export function useArchiveProject() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => call('DELETE /projects/{id}', { path: { id } }),
+    onSuccess: (project) => {
+      client.setQueryData<Project[]>(keys.projects, (projects) =>
+        projects?.filter((other) => other.id !== project.id),
+      );
+    },
+  });
+}
+
+/** checkToken says whether the server takes a token, by asking for something small. */
+export async function checkToken(candidate: string): Promise<void> {
+  await call('GET /projects', { query: { limit: 1 }, as: candidate });
+}
+
+/** useSendKeys types into a run's session without attaching. */
+export function useSendKeys() {
+  return useMutation({
+    mutationFn: ({ id, keys }: { id: string; keys: string[] }) =>
+      call('POST /runs/{id}/keys', { path: { id }, body: { keys }, idempotencyKey: randomKey() }),
+  });
+}
+
+/** putHost takes a host from the server as the truth. */
+function putHost(client: QueryClient, host: Host): void {
+  client.setQueryData<Host[]>(
+    keys.hosts,
+    (hosts) =>
+      hosts &&
+      [...hosts.filter((other) => other.id !== host.id), host].sort((a, b) => (a.name < b.name ? -1 : 1)),
+  );
+}
+
+/** useHostAction gives a host new runs again, gives it none, or accepts its new identity. */
+export function useHostAction() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, action }: { id: string; action: 'enable' | 'disable' | 'clear-suspect' }) =>
+      call(`POST /hosts/{id}/${action}`, { path: { id } }),
+    onSuccess: (host) => putHost(client, host),
+  });
+}
+
+/** useUpdateHost changes fields of a host. */
+export function useUpdateHost() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, patch }: { id: string; patch: PatchHost }) =>
+      call('PATCH /hosts/{id}', { path: { id }, body: patch }),
+    onSuccess: (host) => putHost(client, host),
+  });
+}
+
+/** useCreateHost makes a host and the token that lets a worker join as it. */
+export function useCreateHost() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async (body: CreateHost) => {
+      const host = await call('POST /hosts', { body, idempotencyKey: randomKey() });
+      putHost(client, host);
+      return { host, ...(await call('POST /hosts/{id}/token', { path: { id: host.id } })) };
+    },
+  });
+}
+
+/** useHostToken gets the token that lets a worker join as a host. */
+export function useHostToken() {
+  return useMutation({ mutationFn: (id: string) => call('POST /hosts/{id}/token', { path: { id } }) });
+}
+
+/** useDeleteHost deletes a host that has no active runs. */
+export function useDeleteHost() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => call('DELETE /hosts/{id}', { path: { id } }),
+    onSuccess: (_, id) => {
+      client.setQueryData<Host[]>(keys.hosts, (hosts) => hosts?.filter((other) => other.id !== id));
+    },
+  });
+}

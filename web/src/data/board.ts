@@ -1,0 +1,127 @@
+// How items stand on the board and in the tree: pure arrangements of a project's items.
+import { type ItemStatus, itemStatuses, type Kind, type WorkItem } from '@/api/records';
+
+/** Columns are the items of each status, by position. */
+export type Columns = Record<ItemStatus, WorkItem[]>;
+
+/** BoardFilter is what the board shows: some levels (empty: all) and titles with these words. */
+export interface BoardFilter {
+  levels: readonly Kind[];
+  words: string;
+}
+
+/** visible is the items that a filter lets through. */
+export function visible(items: readonly WorkItem[], { levels, words }: BoardFilter): WorkItem[] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  return items.filter(
+    (item) =>
+      (levels.length === 0 || levels.includes(item.kind)) &&
+      wanted.every((word) => item.title.toLowerCase().includes(word)),
+  );
+}
+
+/** columnsOf sorts items into the board's columns. */
+export function columnsOf(items: readonly WorkItem[]): Columns {
+  const columns: Columns = { todo: [], doing: [], done: [], cancelled: [] };
+  for (const item of items) columns[item.status].push(item);
+  return columns;
+}
+
+/** Progress is how many children an item has and how many are done; cancelled ones do not count. */
+export interface Progress {
+  done: number;
+  total: number;
+}
+
+/** progressOf is the progress of every item that has children. */
+export function progressOf(items: readonly WorkItem[]): Map<string, Progress> {
+  const progress = new Map<string, Progress>();
+  for (const { parent_id, status } of items) {
+    if (!parent_id || status === 'cancelled') continue;
+    const entry = progress.get(parent_id) ?? { done: 0, total: 0 };
+    progress.set(parent_id, { done: entry.done + Number(status === 'done'), total: entry.total + 1 });
+  }
+  return progress;
+}
+
+/** Lane is the items below one parent; null: those without one. */
+export interface Lane {
+  parent: WorkItem | null;
+  columns: Columns;
+  count: number;
+}
+
+/** lanesOf groups items by parent, in the order of the parents; items without one come last. */
+export function lanesOf(all: readonly WorkItem[], shown: readonly WorkItem[]): Lane[] {
+  const byId = new Map(all.map((item) => [item.id, item]));
+  const groups = new Map<string | null, WorkItem[]>();
+  for (const item of shown) {
+    const key = item.parent_id && byId.has(item.parent_id) ? item.parent_id : null;
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  const lane = (key: string | null): Lane | null => {
+    const group = groups.get(key);
+    return group
+      ? { parent: key ? (byId.get(key) ?? null) : null, columns: columnsOf(group), count: group.length }
+      : null;
+  };
+  const keys = [...all.filter((item) => groups.has(item.id)).map((item) => item.id), null];
+  return keys.map(lane).filter((each) => each !== null);
+}
+
+/** LaneRow is a line of the board with lanes: a lane's title, or one card of each column. */
+export type LaneRow = { type: 'title'; lane: Lane } | { type: 'cards'; lane: Lane; index: number };
+
+/** laneRows lays lanes out in lines, so that only the lines in sight need to exist. */
+export function laneRows(lanes: readonly Lane[], statuses: readonly ItemStatus[] = itemStatuses): LaneRow[] {
+  return lanes.flatMap((lane) => {
+    const height = Math.max(1, ...statuses.map((status) => lane.columns[status].length));
+    return [
+      { type: 'title', lane } satisfies LaneRow,
+      ...Array.from({ length: height }, (_, index) => ({ type: 'cards', lane, index }) satisfies LaneRow),
+    ];
+  });
+}
+
+/** TreeRow is one visible line of the tree. */
+export interface TreeRow {
+  item: WorkItem;
+  depth: number;
+  children: number;
+  open: boolean;
+}
+
+/** childrenOf groups items by parent; items whose parent is not there count as roots (null). */
+export function childrenOf(items: readonly WorkItem[]): Map<string | null, WorkItem[]> {
+  const ids = new Set(items.map((item) => item.id));
+  const children = new Map<string | null, WorkItem[]>();
+  for (const item of items) {
+    const key = item.parent_id && ids.has(item.parent_id) ? item.parent_id : null;
+    const list = children.get(key);
+    if (list) list.push(item);
+    else children.set(key, [item]);
+  }
+  return children;
+}
+
+/** treeRows is the tree as lines: what lies below a closed item is left out. */
+export function treeRows(items: readonly WorkItem[], closed: ReadonlySet<string>): TreeRow[] {
+  const children = childrenOf(items);
+  const rows: TreeRow[] = [];
+  const add = (parent: string | null, depth: number): void => {
+    for (const item of children.get(parent) ?? []) {
+      const count = children.get(item.id)?.length ?? 0;
+      const open = count > 0 && !closed.has(item.id);
+      rows.push({ item, depth, children: count, open });
+      if (open) add(item.id, depth + 1);
+    }
+  };
+  add(null, 0);
+  return rows;
+}
+
+/** isWithin says whether an item is another one or lies below it. */
+export const isWithin = (item: WorkItem, ancestor: WorkItem): boolean =>
+  item.id === ancestor.id || item.path.startsWith(`${ancestor.path}/`);

@@ -1,0 +1,110 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { all, call } from '@/api/client';
+import { activeStatuses, type Event, type Run } from '@/api/records';
+import { current } from '@/live/cache';
+import { streamReady } from '@/live/connection';
+import { type RunFilter, runTopics } from '@/live/patches';
+import { keys } from './keys';
+
+/** How many ended runs a list of runs begins with. */
+const endedRuns = 200;
+
+/** live reads what the event stream keeps up to date from then on. */
+async function live<T>(key: readonly unknown[], ask: () => Promise<T>): Promise<T> {
+  await streamReady;
+  return current(key, ask);
+}
+
+/** projectsQuery is every project that is not archived, by name. */
+export const projectsQuery = queryOptions({
+  queryKey: keys.projects,
+  queryFn: ({ signal }) =>
+    live(keys.projects, async () => {
+      const projects = await all('GET /projects', {}, signal);
+      return projects.filter((project) => project.status === 'active');
+    }),
+});
+
+/** workItemsQuery is every item of a project, by position. */
+export const workItemsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: keys.workItems(projectId),
+    queryFn: ({ signal }) =>
+      live(keys.workItems(projectId), () => all('GET /work-items', { project_id: projectId }, signal)),
+  });
+
+/** workItemQuery is one item with its description. */
+export const workItemQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.workItem(id),
+    queryFn: ({ signal }) =>
+      live(keys.workItem(id), () => call('GET /work-items/{id}', { path: { id }, signal })),
+  });
+
+/** runsQuery is every active run that fits and the newest ended ones, newest first. */
+export const runsQuery = (filter: RunFilter) =>
+  queryOptions({
+    queryKey: keys.runs(filter),
+    queryFn: ({ signal }) =>
+      live(keys.runs(filter), async () => {
+        const [active, newest] = await Promise.all([
+          all('GET /runs', { ...filter, status: [...activeStatuses] }, signal),
+          call('GET /runs', { query: { ...filter, limit: endedRuns }, signal }),
+        ]);
+        const byId = new Map<string, Run>([...active, ...newest.items].map((run) => [run.id, run]));
+        return [...byId.values()].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+      }),
+  });
+
+/** runQuery is one run. */
+export const runQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.run(id),
+    queryFn: ({ signal }) => live(keys.run(id), () => call('GET /runs/{id}', { path: { id }, signal })),
+  });
+
+/** hostsQuery is every host, by name. */
+export const hostsQuery = queryOptions({
+  queryKey: keys.hosts,
+  queryFn: ({ signal }) => live(keys.hosts, () => all('GET /hosts', {}, signal)),
+});
+
+/** providersQuery is the catalog with each host's availability. */
+export const providersQuery = queryOptions({
+  queryKey: keys.providers,
+  queryFn: ({ signal }) => live(keys.providers, async () => (await call('GET /providers', { signal })).items),
+});
+
+/** How many events one page of the journal has. */
+const eventPage = 200;
+/** How many pages of the journal are searched for the events of one run. */
+const mostEventPages = 25;
+
+/** journalQuery is the journal, newest first and page by page; topics are globs, none lets all through. */
+export const journalQuery = (topics: string[]) =>
+  infiniteQueryOptions({
+    queryKey: keys.events(topics),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /events', { query: { topic: topics, limit: eventPage, cursor: pageParam }, signal }),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+
+/** runEventsQuery is what the journal tells of one run, newest first, without how its output grew. */
+export const runEventsQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.runEvents(id),
+    queryFn: ({ signal }) =>
+      live(keys.runEvents(id), async () => {
+        const found: Event[] = [];
+        let cursor: string | undefined;
+        for (let pages = 0; pages < mostEventPages; pages++) {
+          const query = { topic: [...runTopics], limit: 500, cursor };
+          const page = await call('GET /events', { query, signal });
+          found.push(...page.items.filter((event) => event.payload.run_id === id));
+          cursor = page.next_cursor ?? undefined;
+          if (!cursor || found.at(-1)?.topic === 'run.created') break;
+        }
+        return found;
+      }),
+  });

@@ -1,0 +1,30 @@
+// @vitest-environment node
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+// Each folder may use those before it, and itself. ui knows nothing of svc; app knows everything.
+const layers = ['lib', 'api', 'live', 'data', 'ui', 'terminal', 'components', 'pages', 'app'];
+const exceptions = new Set([
+  'lib/prefs.ts → api', // the preferences name the kinds of work items
+  'live/cache.ts → data', // the cache's keys
+  'live/cache.test.ts → data',
+]);
+// What keeps the buttons and badges free of the service they are used in.
+const forbidden: Record<string, string[]> = { ui: ['api', 'live', 'data'] };
+
+it('imports go one way: ui ← components ← pages ← app', () => {
+  const root = new URL('./', import.meta.url);
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => /\.tsx?$/.test(name) && name.includes('/'),
+  );
+  expect(files.length).toBeGreaterThan(50);
+  const broken = files.flatMap((file) => {
+    const layer = file.split('/')[0] as string;
+    const source = readFileSync(new URL(file, root), 'utf8');
+    return [...source.matchAll(/(?:from|import\()\s*'@\/([a-z]+)\//g)]
+      .map((found) => found[1] as string)
+      .filter((used) => layers.indexOf(used) > layers.indexOf(layer) || forbidden[layer]?.includes(used))
+      .map((used) => `${file} → ${used}`);
+  });
+  expect(broken.filter((each) => !exceptions.has(each))).toEqual([]);
+});

@@ -1,0 +1,39 @@
+import { useEffect, useRef } from 'react';
+import { tinykeys } from 'tinykeys';
+
+/** isTyping says whether keys belong to what has the focus: a field, or a terminal. */
+export function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof Element &&
+    target.closest('input, textarea, select, [contenteditable="true"], [data-terminal], .xterm') !== null
+  );
+}
+
+/** Bindings are actions by key, in tinykeys' notation: "c", "g b", "$mod+k". */
+export type Bindings = Record<string, (event: KeyboardEvent) => void>;
+
+/**
+ * useShortcuts binds keys for as long as the component is mounted. They rest while someone types, while a
+ * dialog or a menu is open, and for keys that something nearer has already taken.
+ */
+export function useShortcuts(bindings: Bindings, { everywhere = false } = {}): void {
+  const latest = useRef(bindings);
+  latest.current = bindings;
+  const names = Object.keys(bindings).join(',');
+  useEffect(() => {
+    const guarded: Bindings = {};
+    for (const key of names.split(',')) {
+      guarded[key] = (event) => {
+        if (event.defaultPrevented) return;
+        if (
+          !everywhere &&
+          (isTyping(event.target) || document.querySelector('[role="dialog"][data-modal], [role="menu"]'))
+        )
+          return;
+        event.preventDefault();
+        latest.current[key]?.(event);
+      };
+    }
+    return tinykeys(window, guarded);
+  }, [names, everywhere]);
+}

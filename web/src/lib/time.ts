@@ -1,0 +1,30 @@
+const units: [Intl.RelativeTimeFormatUnit, number, string][] = [
+  ['day', 86_400_000, 'd'],
+  ['hour', 3_600_000, 'h'],
+  ['minute', 60_000, 'min'],
+  ['second', 1000, 's'],
+];
+
+/** span is a duration in its largest unit: 12 min. Under a second it is 0 s. */
+export function span(ms: number): string {
+  for (const [, size, name] of units) {
+    if (ms >= size) return `${Math.floor(ms / size)} ${name}`;
+  }
+  return '0 s';
+}
+
+/** ago is how long before now something was: 12 min ago, or "now" within ten seconds. */
+export function ago(at: string, now: number): string {
+  const ms = now - Date.parse(at);
+  if (Number.isNaN(ms)) return '';
+  if (ms > 30 * 86_400_000) return new Date(at).toLocaleDateString(undefined, { dateStyle: 'medium' });
+  return ms < 10_000 ? 'now' : `${span(ms)} ago`;
+}
+
+/** exact is the moment in the user's own time zone. */
+export function exact(at: string): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime())
+    ? ''
+    : date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+}

@@ -1,0 +1,22 @@
+import { useEffect } from 'react';
+
+let page = '';
+let waiting = 0;
+
+function show(): void {
+  document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${page ? `${page} · ` : ''}svc`;
+}
+
+/** useTitle names the page in the browser's tab. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    page = title;
+    show();
+  }, [title]);
+}
+
+/** setWaiting puts the number of runs that need someone in front of the title. */
+export function setWaiting(count: number): void {
+  waiting = count;
+  show();
+}

@@ -1,0 +1,173 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { call } from '@/api/client';
+import { isCode } from '@/api/error';
+import type { Event, Host, Project, Run, WorkItem } from '@/api/records';
+import { keys } from '@/data/keys';
+import {
+  type JournalPages,
+  patchHosts,
+  patchJournal,
+  patchProjects,
+  patchRun,
+  patchRunEvents,
+  patchRuns,
+  patchWorkItem,
+  patchWorkItems,
+  type RunFilter,
+} from './patches';
+import type { JournalEvent } from './protocol';
+import { recall } from './recent';
+
+/** How long records are gathered before those that an event told only in part are read. */
+const gather = 250;
+/** Above this many the lists are read anew instead of record by record. */
+const tooMany = 25;
+
+/** CachePatcher carries the journal's events into the query cache. */
+export class CachePatcher {
+  private readonly items = new Set<string>();
+  private readonly runs = new Set<string>();
+  private timer = 0;
+
+  constructor(private readonly client: QueryClient) {}
+
+  /** apply patches every cached record that the events speak of. */
+  apply(events: JournalEvent[]): void {
+    recall.note(events);
+    for (const query of this.client.getQueryCache().getAll()) {
+      const data = query.state.data;
+      if (data === undefined) continue;
+      const next = events.reduce<unknown>((current, event) => patch(query.queryKey, current, event), data);
+      if (next === null) this.client.removeQueries({ queryKey: query.queryKey, exact: true });
+      else if (next !== data) this.client.setQueryData(query.queryKey, next);
+    }
+    for (const event of events) this.followUp(event);
+  }
+
+  /** refreshAll reads what is shown anew, and keeps showing the old until it is there. */
+  refreshAll(): void {
+    void this.client.invalidateQueries({
+      predicate: (query) => query.state.fetchStatus === 'fetching' || query.state.dataUpdatedAt > 0,
+    });
+  }
+
+  /** followUp has read what an event's payload leaves out. */
+  private followUp({ topic, payload }: JournalEvent): void {
+    const domain = topic.split('.')[0];
+    if (topic === 'snapshot') {
+      void this.client.invalidateQueries({
+        predicate: ({ queryKey }) =>
+          ['providers', 'events', 'run', 'work-item'].includes(String(queryKey[0])),
+      });
+      return;
+    }
+    if (domain === 'project') void this.client.invalidateQueries({ queryKey: keys.projects });
+    if (domain === 'worker' || domain === 'host') {
+      void this.client.invalidateQueries({ queryKey: keys.hosts });
+      void this.client.invalidateQueries({ queryKey: keys.providers });
+    }
+    if (topic === 'work_item.created' || topic === 'work_item.updated')
+      this.items.add(payload.task_id as string);
+    if (domain === 'run' && topic !== 'run.output_appended' && !topic.startsWith('run.lease_')) {
+      this.runs.add(payload.run_id as string);
+    }
+    if ((this.items.size > 0 || this.runs.size > 0) && this.timer === 0) {
+      this.timer = window.setTimeout(() => this.readGathered(), gather);
+    }
+  }
+
+  private readGathered(): void {
+    this.timer = 0;
+    const items = [...this.items];
+    const runs = [...this.runs];
+    this.items.clear();
+    this.runs.clear();
+    if (items.length > tooMany) {
+      void this.client.invalidateQueries({ queryKey: ['work-items'] });
+      void this.client.invalidateQueries({ queryKey: ['work-item'] });
+    } else for (const id of items) void this.readItem(id);
+    if (runs.length > tooMany) {
+      void this.client.invalidateQueries({ queryKey: ['runs'] });
+      void this.client.invalidateQueries({ queryKey: ['run'] });
+    } else for (const id of runs) void this.readRun(id);
+  }
+
+  private async readItem(id: string): Promise<void> {
+    const item = await this.read(() => call('GET /work-items/{id}', { path: { id } }));
+    if (item) putWorkItem(this.client, item);
+  }
+
+  private async readRun(id: string): Promise<void> {
+    const run = await this.read(() => call('GET /runs/{id}', { path: { id } }));
+    if (run) putRun(this.client, run);
+  }
+
+  private async read<T>(ask: () => Promise<T>): Promise<T | null> {
+    try {
+      return await ask();
+    } catch (error) {
+      // Gone meanwhile: its own event removes it. Anything else: read it with the rest later.
+      if (!isCode(error, 'not_found')) this.refreshAll();
+      return null;
+    }
+  }
+}
+
+/** patch applies an event to what a query holds, by the query's key. Null: what it held is gone. */
+function patch(key: readonly unknown[], data: unknown, event: JournalEvent): unknown {
+  if (data === null) return null;
+  switch (key[0]) {
+    case 'projects':
+      return patchProjects(data as Project[], event);
+    case 'work-items':
+      return patchWorkItems(data as WorkItem[], key[1] as string, event);
+    case 'work-item':
+      return patchWorkItem(data as WorkItem, event);
+    case 'runs':
+      return patchRuns(data as Run[], key[1] as RunFilter, event);
+    case 'run':
+      return patchRun(data as Run, event);
+    case 'hosts':
+      return patchHosts(data as Host[], event);
+    case 'events':
+      return key[1] === 'run'
+        ? patchRunEvents(data as Event[], key[2] as string, event)
+        : patchJournal(data as JournalPages, key[1] as string[], event);
+    default:
+      return data;
+  }
+}
+
+/** current brings what a request answered up to the events that came while it was under way. */
+export async function current<T>(key: readonly unknown[], ask: () => Promise<T>): Promise<T> {
+  const mark = recall.mark();
+  const answer = await ask();
+  return recall.since(mark).reduce<T>((data, event) => (patch(key, data, event) ?? data) as T, answer);
+}
+
+/** putWorkItem takes an item from the server as the truth, wherever the cache holds it. */
+export function putWorkItem(client: QueryClient, item: WorkItem): void {
+  client.setQueryData(keys.workItem(item.id), item);
+  client.setQueryData<WorkItem[]>(
+    keys.workItems(item.project_id),
+    (items) => items && replaceItem(items, item),
+  );
+}
+
+function replaceItem(items: WorkItem[], item: WorkItem): WorkItem[] {
+  const rest = items.filter((other) => other.id !== item.id);
+  rest.push(item);
+  return rest.sort((a, b) => (a.position < b.position ? -1 : 1));
+}
+
+/** putRun takes a run from the server as the truth, wherever the cache holds it. */
+export function putRun(client: QueryClient, run: Run): void {
+  // A record without its detail takes its place in a detail that is known, and makes none.
+  client.setQueryData<Run>(keys.run(run.id), (known) =>
+    known ? { ...known, ...run } : 'evidence' in run ? run : undefined,
+  );
+  client.setQueriesData<Run[]>({ queryKey: ['runs'] }, (runs) => {
+    const index = runs?.findIndex((other) => other.id === run.id) ?? -1;
+    return runs && index >= 0 ? runs.with(index, run) : runs;
+  });
+}

@@ -1,0 +1,75 @@
+import { onTokenChange, setToken, token } from '@/api/token';
+import type { Notice, Order } from './protocol';
+import { EventStream } from './stream';
+
+/** How long a tab without a SharedWorker keeps its stream after it was hidden. */
+const hiddenGrace = 30_000;
+
+/** Link is the tab's end of the event stream. */
+interface Link {
+  send(order: Order): void;
+  /** Called when the tab is hidden or shown. */
+  visible(visible: boolean): void;
+}
+
+/** openLive joins the browser's event stream for as long as the page lives. */
+export function openLive(hear: (notice: Notice) => void): void {
+  const receive = (notice: Notice): void => {
+    if (notice.type === 'unauthorized') setToken(null);
+    hear(notice);
+  };
+  const link = sharedLink(receive) ?? ownLink(receive);
+  link.send({ type: 'token', token: token() });
+  onTokenChange(() => link.send({ type: 'token', token: token() }));
+
+  window.addEventListener('online', () => link.send({ type: 'wake' }));
+  document.addEventListener('visibilitychange', () => {
+    const visible = document.visibilityState === 'visible';
+    link.visible(visible);
+    if (visible) link.send({ type: 'wake' });
+  });
+  window.addEventListener('pagehide', () => link.send({ type: 'bye' }));
+  window.addEventListener('pageshow', (event) => {
+    if (!event.persisted) return;
+    link.send({ type: 'token', token: token() });
+    hear({ type: 'missed' });
+  });
+}
+
+function sharedLink(hear: (notice: Notice) => void): Link | null {
+  if (typeof SharedWorker === 'undefined') return null;
+  try {
+    const worker = new SharedWorker(new URL('./worker.ts', import.meta.url), {
+      type: 'module',
+      name: 'svc-events',
+    });
+    worker.port.onmessage = ({ data }: MessageEvent<Notice>) => hear(data);
+    return { send: (order) => worker.port.postMessage(order), visible: () => {} };
+  } catch {
+    return null;
+  }
+}
+
+function ownLink(hear: (notice: Notice) => void): Link {
+  const stream = new EventStream('/api/v1/events/stream', hear, {
+    fetch: (url, init) => fetch(url, init),
+    setTimeout: (action, ms) => window.setTimeout(action, ms),
+    clearTimeout: (timer) => window.clearTimeout(timer as number),
+    random: Math.random,
+  });
+  let timer = 0;
+  return {
+    send(order) {
+      if (order.type === 'token') {
+        stream.use(order.token);
+        stream.resume();
+      } else if (order.type === 'wake') stream.wake();
+      else stream.pause();
+    },
+    visible(visible) {
+      window.clearTimeout(timer);
+      if (visible) stream.resume();
+      else timer = window.setTimeout(() => stream.pause(), hiddenGrace);
+    },
+  };
+}

@@ -1,0 +1,309 @@
+// What an event does to the records in the cache. Pure functions: a list that an event does not touch
+// comes back as the same list, so that nothing is drawn again.
+import type { Event, Host, Project, Run, Snapshot, WorkItem } from '@/api/records';
+import { isActive } from '@/api/records';
+import type { JournalEvent } from './protocol';
+
+/** RunFilter is what a cached list of runs is about; empty: all runs. */
+export interface RunFilter {
+  project_id?: string;
+  task_id?: string;
+  host_id?: string;
+}
+
+/** byPosition orders work items as the server does. */
+export const byPosition = (a: WorkItem, b: WorkItem): number =>
+  a.position < b.position ? -1 : a.position > b.position ? 1 : 0;
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** patchWorkItems applies an event to the items of one project. */
+export function patchWorkItems(items: WorkItem[], projectId: string, event: JournalEvent): WorkItem[] {
+  const { topic, payload } = event;
+  if (topic === 'snapshot') {
+    return (payload as unknown as Snapshot).work_items
+      .filter((item) => item.project_id === projectId)
+      .sort(byPosition);
+  }
+  if (!topic.startsWith('work_item.') || payload.project_id !== projectId) return items;
+  const id = payload.task_id as string;
+  if (topic === 'work_item.deleted') {
+    return items.some((item) => item.id === id) ? items.filter((item) => item.id !== id) : items;
+  }
+  const known = items.find((item) => item.id === id);
+  if (!known && topic !== 'work_item.created') return items;
+  const next = { ...(known ?? newItem(id)), ...fieldsOf(payload) };
+  const moved = known && known.path !== next.path ? `${known.path}/` : null;
+  const follow = (item: WorkItem): WorkItem =>
+    moved && item.path.startsWith(moved)
+      ? { ...item, path: `${next.path}/${item.path.slice(moved.length)}` }
+      : item;
+  if (known && known.position === next.position)
+    return items.map((item) => (item === known ? next : follow(item)));
+  return insertByPosition(items.filter((item) => item !== known).map(follow), next);
+}
+
+/** patchWorkItem applies an event to one item. Null: it is gone. */
+export function patchWorkItem(item: WorkItem, event: JournalEvent): WorkItem | null {
+  if (event.topic === 'snapshot') {
+    return (event.payload as unknown as Snapshot).work_items.find((other) => other.id === item.id) ?? item;
+  }
+  if (!event.topic.startsWith('work_item.') || event.payload.task_id !== item.id) return item;
+  return event.topic === 'work_item.deleted' ? null : { ...item, ...fieldsOf(event.payload) };
+}
+
+/** insertByPosition puts an item where its position says. */
+export function insertByPosition(items: WorkItem[], item: WorkItem): WorkItem[] {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (byPosition(items[middle] as WorkItem, item) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return [...items.slice(0, low), item, ...items.slice(low)];
+}
+
+const itemFields = [
+  'project_id',
+  'parent_id',
+  'kind',
+  'title',
+  'status',
+  'status_source',
+  'confidence',
+  'path',
+  'position',
+] as const;
+
+function fieldsOf(payload: Record<string, unknown>): Partial<WorkItem> {
+  return Object.fromEntries(
+    itemFields.filter((name) => name in payload).map((name) => [name, payload[name]]),
+  );
+}
+
+/** newItem is an item of which only an event is known; the record itself is read soon after. */
+function newItem(id: string): WorkItem {
+  return {
+    id,
+    project_id: '',
+    parent_id: null,
+    kind: 'task',
+    title: '',
+    description: '',
+    status: 'todo',
+    status_source: 'manual',
+    confidence: null,
+    path: id,
+    position: '',
+    auto_mark_done: false,
+    created_at: '',
+    updated_at: '',
+  };
+}
+
+/** patchRun applies an event to one run. Events of older attempts change nothing. */
+export function patchRun(run: Run, event: JournalEvent): Run {
+  const { topic, payload } = event;
+  if (topic === 'snapshot')
+    return (payload as unknown as Snapshot).runs.find((other) => other.id === run.id) ?? run;
+  if (!topic.startsWith('run.') || payload.run_id !== run.id) return run;
+  const attempt = Number(payload.attempt);
+  if (topic.startsWith('run.lease_') && attempt === run.attempt && 'lease' in run) {
+    const lease = topic === 'run.lease_acquired' ? { attached_at: text(payload.timestamp) ?? '' } : null;
+    return { ...run, lease } as Run;
+  }
+  if (attempt < run.attempt || topic.startsWith('run.lease_') || topic === 'run.orphan_detected') return run;
+  const next: Run = { ...run, attempt };
+  if (topic === 'run.output_appended') {
+    return { ...next, last_output_at: text(payload.timestamp) ?? run.last_output_at };
+  }
+  next.status = (text(payload.status) as Run['status'] | undefined) ?? run.status;
+  next.host_id = text(payload.host_id) ?? (next.status === 'pending' ? null : run.host_id);
+  if (attempt > run.attempt) {
+    Object.assign(next, {
+      exit_code: null,
+      error: null,
+      failure_reason: null,
+      result: null,
+      result_reason: null,
+      needs_input: false,
+      progress_message: null,
+      progress_percent: null,
+      started_at: null,
+      ended_at: null,
+      session_ended_at: null,
+    } satisfies Partial<Run>);
+  }
+  if (payload.kind === 'progress') {
+    next.progress_message = text(payload.message) ?? null;
+    next.progress_percent = typeof payload.percent === 'number' ? payload.percent : null;
+  }
+  if (payload.kind === 'completed') next.result = (payload.result as Run['result']) ?? null;
+  if (typeof payload.needs_input === 'boolean') next.needs_input = payload.needs_input;
+  if (typeof payload.exit_code === 'number') next.exit_code = payload.exit_code;
+  if (typeof payload.error === 'string') next.error = payload.error;
+  if (typeof payload.failure_reason === 'string') next.failure_reason = payload.failure_reason;
+  if ('next_dispatch_at' in payload) next.next_dispatch_at = text(payload.next_dispatch_at) ?? null;
+  if (!isActive(next)) next.needs_input = false;
+  return next;
+}
+
+/** patchRuns applies an event to a list of runs, newest first. */
+export function patchRuns(runs: Run[], filter: RunFilter, event: JournalEvent): Run[] {
+  if (event.topic === 'snapshot') {
+    const { runs: all } = event.payload as unknown as Snapshot;
+    return all.filter((run) => fits(run, filter)).sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+  }
+  if (!event.topic.startsWith('run.')) return runs;
+  const index = runs.findIndex((run) => run.id === event.payload.run_id);
+  if (index >= 0) {
+    const before = runs[index] as Run;
+    const after = patchRun(before, event);
+    return after === before ? runs : runs.with(index, after);
+  }
+  if (event.topic !== 'run.created') return runs;
+  const run = newRun(event.payload);
+  return fits(run, filter) ? [run, ...runs] : runs;
+}
+
+function fits(run: Run, filter: RunFilter): boolean {
+  return (
+    (!filter.project_id || run.project_id === filter.project_id) &&
+    (!filter.task_id || run.task_id === filter.task_id) &&
+    (!filter.host_id || run.host_id === filter.host_id)
+  );
+}
+
+/** newRun is a run of which only its creation is known; the record itself is read soon after. */
+function newRun(payload: Record<string, unknown>): Run {
+  const now = new Date().toISOString();
+  return {
+    id: String(payload.run_id),
+    task_id: String(payload.task_id),
+    project_id: String(payload.project_id),
+    provider: String(payload.provider),
+    session_name: String(payload.session_name),
+    status: 'pending',
+    attempt: Number(payload.attempt),
+    host_id: null,
+    pinned_host_id: text(payload.pinned_host_id) ?? null,
+    prompt: '',
+    args: [],
+    model: '',
+    cwd: '',
+    env: {},
+    restart_policy: 'never',
+    max_restarts: 0,
+    failure_reason: null,
+    hint: null,
+    exit_code: null,
+    error: null,
+    result: null,
+    result_reason: null,
+    last_progress_seq: 0,
+    progress_message: null,
+    progress_percent: null,
+    needs_input: false,
+    last_output_at: null,
+    pending_since: now,
+    next_dispatch_at: null,
+    started_at: null,
+    ended_at: null,
+    session_ended_at: null,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+/** patchHosts applies an event to the list of hosts; a new host is read anew instead. */
+export function patchHosts(hosts: Host[], event: JournalEvent): Host[] {
+  const { topic, payload } = event;
+  if (topic === 'snapshot') return (payload as unknown as Snapshot).hosts;
+  if (!topic.startsWith('worker.') && !topic.startsWith('host.')) return hosts;
+  const index = hosts.findIndex((host) => host.id === payload.host_id);
+  const host = hosts[index];
+  if (!host) return hosts;
+  if (topic === 'host.deleted') return hosts.toSpliced(index, 1);
+  const status = (text(payload.status) as Host['status'] | undefined) ?? host.status;
+  const suspect = host.instance_suspect || topic === 'worker.instance_suspect';
+  return hosts.with(index, {
+    ...host,
+    name: text(payload.name) ?? host.name,
+    status,
+    instance_suspect: suspect,
+  });
+}
+
+/** patchProjects applies an event to the list of projects that are not archived. */
+export function patchProjects(projects: Project[], event: JournalEvent): Project[] {
+  const { topic, payload } = event;
+  if (topic === 'snapshot') return (payload as unknown as Snapshot).projects;
+  if (!topic.startsWith('project.')) return projects;
+  const index = projects.findIndex((project) => project.id === payload.project_id);
+  const project = projects[index];
+  if (!project) return projects;
+  if (topic === 'project.archived') return projects.toSpliced(index, 1);
+  const { name, slug } = payload as { name: string; slug: string };
+  return projects.with(index, { ...project, name, slug });
+}
+
+/** runTopics are the events of a run that a timeline shows: all but how its output grew. */
+export const runTopics: readonly string[] = [
+  'run.created',
+  'run.spawning',
+  'run.started',
+  'run.finished',
+  'run.failed',
+  'run.stopped',
+  'run.requeued',
+  'run.signal_received',
+  'run.lease_acquired',
+  'run.lease_released',
+  'run.orphan_detected',
+];
+
+/** patchRunEvents adds an event to the list of one run's, newest first. */
+export function patchRunEvents(events: Event[], runId: string, event: JournalEvent): Event[] {
+  if (event.payload.run_id !== runId || !runTopics.includes(event.topic)) return events;
+  return withEvent(events, event);
+}
+
+/** JournalPages is the journal as the cache holds it: pages, newest first. */
+export interface JournalPages {
+  pages: { items: Event[]; next_cursor: string | null }[];
+  pageParams: unknown[];
+}
+
+/** patchJournal adds an event to the first page of the journal, when its filter lets it through. */
+export function patchJournal(
+  journal: JournalPages,
+  topics: readonly string[],
+  event: JournalEvent,
+): JournalPages {
+  const [first, ...rest] = journal.pages;
+  if (!first || event.topic === 'snapshot' || !passes(event.topic, topics)) return journal;
+  const items = withEvent(first.items, event);
+  return items === first.items ? journal : { ...journal, pages: [{ ...first, items }, ...rest] };
+}
+
+/** passes says whether a topic fits one of these globs; none lets everything through. */
+export function passes(topic: string, globs: readonly string[]): boolean {
+  if (globs.length === 0) return true;
+  return globs.some((glob) => {
+    const parts = glob.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`).test(topic);
+  });
+}
+
+/** withEvent puts an event in front. The stream does not tell its time: it is that of its arrival. */
+function withEvent(events: Event[], { seq, topic, payload }: JournalEvent): Event[] {
+  if (events.some((other) => other.seq === seq)) return events;
+  const at = events.findIndex((other) => other.seq < seq);
+  return events.toSpliced(at < 0 ? events.length : at, 0, {
+    seq,
+    topic,
+    payload,
+    created_at: new Date().toISOString(),
+  });
+}

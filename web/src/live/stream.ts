@@ -1,0 +1,134 @@
+import type { JournalEvent, Notice, StreamState } from './protocol';
+import { SseParser } from './sse';
+
+/** Outside is what an EventStream needs of the world; tests bring their own. */
+export interface Outside {
+  fetch(url: string, init: RequestInit): Promise<Response>;
+  setTimeout(action: () => void, ms: number): unknown;
+  clearTimeout(timer: unknown): void;
+  /** 0 ≤ random < 1 */
+  random(): number;
+}
+
+const firstDelay = 500;
+const lastDelay = 15_000;
+
+/** backoff is how long to wait before the n-th attempt in a row, in ms, with jitter. */
+export function backoff(failures: number, random: number): number {
+  const top = Math.min(lastDelay, firstDelay * 2 ** Math.min(failures, 10));
+  return top / 2 + (top / 2) * random;
+}
+
+/**
+ * EventStream follows the journal for ever: it resumes behind the last event it saw, and connects again
+ * with growing pauses. Without a cursor the stream begins now, and the first state `open` is marked
+ * fresh: what was read before it may be out of date.
+ */
+export class EventStream {
+  state: StreamState = 'idle';
+  private token: string | null = null;
+  private cursor = '';
+  private failures = 0;
+  private timer: unknown;
+  private abort: AbortController | null = null;
+
+  constructor(
+    private readonly url: string,
+    private readonly tell: (notice: Notice) => void,
+    private readonly outside: Outside,
+  ) {}
+
+  /** use follows the journal as this user. The same token again changes nothing; null stops. */
+  use(token: string | null): void {
+    if (token === this.token) return;
+    this.close();
+    this.token = token;
+    this.cursor = '';
+    this.failures = 0;
+    if (token) void this.connect(token);
+  }
+
+  /** wake ends a pause between two attempts. */
+  wake(): void {
+    if (this.state !== 'waiting' || !this.token) return;
+    this.outside.clearTimeout(this.timer);
+    this.failures = 0;
+    void this.connect(this.token);
+  }
+
+  /** pause closes the connection and keeps the cursor; resume goes on behind it. */
+  pause(): void {
+    this.close();
+  }
+
+  /** resume connects again after a pause. */
+  resume(): void {
+    if (this.state === 'idle' && this.token) void this.connect(this.token);
+  }
+
+  private close(): void {
+    this.outside.clearTimeout(this.timer);
+    this.abort?.abort();
+    this.abort = null;
+    this.enter('idle', false);
+  }
+
+  private enter(state: StreamState, fresh: boolean): void {
+    if (this.state === state) return;
+    this.state = state;
+    this.tell({ type: 'state', state, fresh });
+  }
+
+  private async connect(token: string): Promise<void> {
+    const abort = new AbortController();
+    this.abort = abort;
+    this.enter('connecting', false);
+    try {
+      const headers: Record<string, string> = {
+        Accept: 'text/event-stream',
+        Authorization: `Bearer ${token}`,
+      };
+      if (this.cursor) headers['Last-Event-ID'] = this.cursor;
+      const response = await this.outside.fetch(this.url, {
+        headers,
+        signal: abort.signal,
+        cache: 'no-store',
+      });
+      if (abort.signal.aborted) return;
+      if (response.status === 401) {
+        this.token = null;
+        this.enter('idle', false);
+        this.tell({ type: 'unauthorized' });
+        return;
+      }
+      if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
+      this.failures = 0;
+      this.enter('open', this.cursor === '');
+      await this.read(response.body, abort.signal);
+    } catch {
+      // Whatever ended it, the stream is tried again below.
+    }
+    if (abort.signal.aborted) return;
+    this.enter('waiting', false);
+    this.timer = this.outside.setTimeout(
+      () => void this.connect(token),
+      backoff(this.failures++, this.outside.random()),
+    );
+  }
+
+  private async read(body: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<void> {
+    const parser = new SseParser();
+    const decoder = new TextDecoder();
+    const reader = body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || signal.aborted) return;
+      const events: JournalEvent[] = [];
+      for (const message of parser.push(decoder.decode(value, { stream: true }))) {
+        this.cursor = message.id || this.cursor;
+        events.push({ seq: Number(message.id), topic: message.event, payload: JSON.parse(message.data) });
+      }
+      if (events.length > 0) this.tell({ type: 'events', events });
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// The SharedWorker that holds this browser's one event stream. Plain HTTP gives six connections per
+// origin, so a stream per tab would keep the seventh tab from loading.
+import type { Notice, Order } from './protocol';
+import { EventStream } from './stream';
+
+interface SharedScope {
+  onconnect: (event: MessageEvent) => void;
+}
+
+const ports = new Set<MessagePort>();
+
+const stream = new EventStream(
+  '/api/v1/events/stream',
+  (notice) => {
+    for (const port of ports) port.postMessage(notice);
+  },
+  {
+    fetch: (url, init) => fetch(url, init),
+    setTimeout: (action, ms) => setTimeout(action, ms),
+    clearTimeout: (timer) => clearTimeout(timer as number),
+    random: Math.random,
+  },
+);
+
+(self as unknown as SharedScope).onconnect = (event) => {
+  const port = event.ports[0];
+  if (!port) return;
+  port.onmessage = ({ data }: MessageEvent<Order>) => {
+    switch (data.type) {
+      case 'token': {
+        ports.add(port);
+        const notice: Notice = { type: 'state', state: stream.state, fresh: false };
+        port.postMessage(notice);
+        stream.use(data.token);
+        break;
+      }
+      case 'wake':
+        stream.wake();
+        break;
+      case 'bye':
+        ports.delete(port);
+        break;
+    }
+  };
+};

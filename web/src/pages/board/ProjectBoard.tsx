@@ -1,0 +1,181 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Columns3, ListFilter } from 'lucide-react';
+import { useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { messageOf } from '@/api/error';
+import { type ItemStatus, itemStatuses, type Project, type WorkItem } from '@/api/records';
+import { openNewItem } from '@/components/newItem';
+import { latestRuns } from '@/components/runState';
+import { statusNames } from '@/components/status';
+import { useItemMoves } from '@/components/useItemMoves';
+import { columnsOf, lanesOf, progressOf, visible } from '@/data/board';
+import { hostsQuery, runsQuery, workItemsQuery } from '@/data/queries';
+import { useDnd } from '@/lib/dnd';
+import { lazily } from '@/lib/lazily';
+import { setPref, usePrefs } from '@/lib/prefs';
+import { Button } from '@/ui/Button';
+import { EmptyState, ErrorState } from '@/ui/States';
+import { BoardSkeleton } from './BoardPage';
+import { Column, Rail } from './Column';
+import { type Board, BoardContext } from './context';
+import { type DropTarget, dropMove } from './drop';
+import { Lanes } from './Lanes';
+import { Toolbar } from './Toolbar';
+import { useBoardKeys } from './useBoardKeys';
+
+const nothing: WorkItem[] = [];
+const ItemSheet = lazily(async () => (await import('@/components/ItemSheet')).ItemSheet);
+const DeleteItemDialog = lazily(async () => (await import('@/components/DeleteItemDialog')).DeleteItemDialog);
+
+/** ProjectBoard is the board of a project that is there. */
+export function ProjectBoard({ project }: { project: Project }) {
+  const { data: items = nothing, isPending, error, refetch } = useQuery(workItemsQuery(project.id));
+  const { data: runs } = useQuery({ ...runsQuery({ project_id: project.id }), select: latestRuns });
+  const { data: hosts } = useQuery(hostsQuery);
+  const { levels, lanes: withLanes, cancelledOpen } = usePrefs();
+  const { item: selected } = useSearch({ from: '/shell/p/$slug/board' });
+  const navigate = useNavigate({ from: '/p/$slug/board' });
+  const move = useItemMoves(project.id);
+  const [words, setWords] = useState('');
+  const [menu, setMenu] = useState<string | null>(null);
+  const [doomed, setDoomed] = useState<WorkItem | null>(null);
+  const scrollers = useMemo(() => new Map<string, (id: string) => void>(), []);
+
+  const query = useDeferredValue(words);
+  const shown = useMemo(() => visible(items, { levels, words: query }), [items, levels, query]);
+  const columns = useMemo(() => columnsOf(shown), [shown]);
+  const lanes = useMemo(() => (withLanes ? lanesOf(items, shown) : null), [withLanes, items, shown]);
+  const statuses = useMemo<ItemStatus[]>(
+    () => itemStatuses.filter((status) => status !== 'cancelled' || cancelledOpen),
+    [cancelledOpen],
+  );
+  const keys = useBoardKeys({ columns, statuses, move, scrollers, openMenu: setMenu });
+  const first = statuses.map((status) => columns[status][0]?.id).find(Boolean);
+  const active = keys.active && shown.some((item) => item.id === keys.active) ? keys.active : first;
+
+  const board = useMemo<Board>(
+    () => ({
+      byId: new Map(items.map((item) => [item.id, item])),
+      progress: progressOf(items),
+      runs: runs ?? new Map(),
+      hosts: new Map(hosts?.map((host) => [host.id, host])),
+      move,
+      selected,
+      active,
+      menu,
+      setMenu,
+      scrollers,
+      open: (id) => void navigate({ search: { item: id } }),
+      remove: setDoomed,
+      create: (status, parent) =>
+        openNewItem({ project_id: project.id, status, parent_id: parent?.id ?? null }),
+    }),
+    [items, runs, hosts, move, selected, active, menu, scrollers, navigate, project.id],
+  );
+
+  const dnd = useDnd();
+  useEffect(
+    () =>
+      dnd?.monitorForElements({
+        canMonitor: ({ source }) => source.data.type === 'item',
+        onDrop: ({ source, location }) => {
+          const data = location.current.dropTargets[0]?.data;
+          const item = items.find((other) => other.id === source.data.id);
+          if (!data || !item) return;
+          const status = data.status as ItemStatus;
+          const edge = dnd.extractClosestEdge(data);
+          const target: DropTarget = { status, parent_id: data.lane as string | null | undefined };
+          if (data.type === 'card')
+            target.card = { id: data.id as string, edge: edge === 'bottom' ? 'bottom' : 'top' };
+          const made = dropMove(items, item, target);
+          if (made)
+            void move(
+              item,
+              made,
+              `“${item.title}” ${item.status === status ? 'moved' : `is in ${statusNames[status]}`}`,
+            );
+        },
+      }),
+    [dnd, items, move],
+  );
+
+  if (isPending) return <BoardSkeleton title={project.name} />;
+  if (error && items.length === 0) {
+    return (
+      <ErrorState
+        title="The board could not be read"
+        message={messageOf(error)}
+        retry={() => void refetch()}
+        className="pt-[12vh]"
+      />
+    );
+  }
+  const create = (): void => openNewItem({ project_id: project.id });
+  return (
+    <BoardContext value={board}>
+      <Toolbar title={project.name} words={words} onWords={setWords} onCreate={create} />
+      {items.length === 0 ? (
+        <EmptyState
+          icon={<Columns3 className="size-5" />}
+          title="An empty board"
+          className="pt-[12vh]"
+          action={
+            <Button variant="primary" onClick={create}>
+              Add the first work item
+            </Button>
+          }
+        >
+          Work items are what agents run on. Begin with a task; milestones and epics can come later.
+        </EmptyState>
+      ) : shown.length === 0 ? (
+        <EmptyState
+          icon={<ListFilter className="size-5" />}
+          title="The filter hides everything"
+          className="pt-[12vh]"
+          action={
+            <Button
+              onClick={() => {
+                setWords('');
+                setPref('levels', []);
+              }}
+            >
+              Show all {items.length} items
+            </Button>
+          }
+        >
+          No item of this project fits what you filter by.
+        </EmptyState>
+      ) : (
+        // biome-ignore lint/a11y/noStaticElementInteractions: keys bubble up here from the cards, which are buttons
+        <div
+          onKeyDown={keys.onKeyDown}
+          onFocus={(event) => {
+            const id = (event.target as Element).closest<HTMLElement>('[data-card-focus]')?.dataset.cardFocus;
+            if (id) keys.setActive(id);
+          }}
+          className="flex min-h-0 flex-1 snap-x gap-4 overflow-x-auto px-4 pt-2 sm:px-5 max-sm:snap-mandatory"
+        >
+          {lanes ? (
+            <Lanes lanes={lanes} columns={columns} statuses={statuses} />
+          ) : (
+            statuses.map((status) => <Column key={status} status={status} items={columns[status]} />)
+          )}
+          {!cancelledOpen && (
+            <div className="flex pb-4">
+              <Rail count={columns.cancelled.length} />
+            </div>
+          )}
+        </div>
+      )}
+      {selected && (
+        <ItemSheet
+          id={selected}
+          move={move}
+          onClose={() => void navigate({ search: {} })}
+          onOpen={board.open}
+        />
+      )}
+      {doomed && <DeleteItemDialog item={doomed} onClose={() => setDoomed(null)} />}
+    </BoardContext>
+  );
+}

@@ -1,0 +1,78 @@
+import { ListFilter, Plus, Rows3, Search, X } from 'lucide-react';
+import { PageHeader } from '@/components/PageHeader';
+import { kindNames } from '@/components/status';
+import { lazily } from '@/lib/lazily';
+import { setPref, usePrefs } from '@/lib/prefs';
+import { Button, IconButton } from '@/ui/Button';
+import { cx } from '@/ui/cx';
+import { MenuButton } from '@/ui/MenuButton';
+
+const LevelMenu = lazily(async () => (await import('./LevelMenu')).LevelMenu);
+
+/** Toolbar is the board's head: what is shown, how, and a new item. */
+export function Toolbar({
+  title,
+  words,
+  onWords,
+  onCreate,
+}: {
+  title: string;
+  words: string;
+  onWords(words: string): void;
+  onCreate(): void;
+}) {
+  const levels = usePrefs((prefs) => prefs.levels);
+  const lanes = usePrefs((prefs) => prefs.lanes);
+  return (
+    <PageHeader title={title}>
+      <div className="relative">
+        <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-ink-3" />
+        <input
+          type="search"
+          aria-label="Filter by title"
+          placeholder="Filter…"
+          value={words}
+          onChange={(event) => onWords(event.target.value)}
+          onKeyDown={(event) => event.key === 'Escape' && onWords('')}
+          className="h-8 w-28 rounded-md bg-transparent pr-7 pl-8 text-sm ring-1 ring-line transition-[width] ring-inset focus:w-52 [&::-webkit-search-cancel-button]:hidden"
+        />
+        {words !== '' && (
+          <button
+            type="button"
+            aria-label="Clear the filter"
+            onClick={() => onWords('')}
+            className="absolute top-1.5 right-1.5 rounded p-0.5 text-ink-3 hover:text-ink"
+          >
+            <X className="size-4" />
+          </button>
+        )}
+      </div>
+      <MenuButton
+        trigger={(props) => (
+          <Button
+            {...props}
+            variant="ghost"
+            icon={<ListFilter className="size-4" />}
+            className={cx(levels.length > 0 && 'text-accent')}
+          >
+            <span className="max-sm:sr-only">
+              {levels.length === 0 ? 'All levels' : levels.map((kind) => kindNames[kind]).join(', ')}
+            </span>
+          </Button>
+        )}
+        menu={(place) => <LevelMenu {...place} />}
+      />
+      <IconButton
+        label={lanes ? 'Without lanes' : 'Lanes by parent'}
+        aria-pressed={lanes}
+        onClick={() => setPref('lanes', !lanes)}
+        className={cx(lanes && 'bg-hover text-accent')}
+      >
+        <Rows3 className="size-4" />
+      </IconButton>
+      <Button variant="primary" icon={<Plus className="size-4" />} onClick={onCreate}>
+        New
+      </Button>
+    </PageHeader>
+  );
+}

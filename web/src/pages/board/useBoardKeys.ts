@@ -1,0 +1,114 @@
+import { type KeyboardEvent, useCallback, useState } from 'react';
+import { type ItemStatus, isRunnable, itemStatuses, type WorkItem } from '@/api/records';
+import { openStartRun } from '@/components/startRun';
+import { statusNames } from '@/components/status';
+import type { MoveItem } from '@/components/useItemMoves';
+import type { Columns } from '@/data/board';
+import type { Move } from '@/data/moves';
+
+/** Place is where a card stands: its column and its place in it. */
+interface Place {
+  status: ItemStatus;
+  index: number;
+}
+
+/** placeOf finds a card on the board. */
+export function placeOf(columns: Columns, id: string): Place | null {
+  for (const status of itemStatuses) {
+    const index = columns[status].findIndex((item) => item.id === id);
+    if (index >= 0) return { status, index };
+  }
+  return null;
+}
+
+/** neighbour is the card that an arrow key leads to; empty columns are passed over. */
+export function neighbour(
+  columns: Columns,
+  statuses: readonly ItemStatus[],
+  from: Place,
+  key: string,
+): WorkItem | undefined {
+  if (key === 'ArrowUp') return columns[from.status][from.index - 1];
+  if (key === 'ArrowDown') return columns[from.status][from.index + 1];
+  const step = key === 'ArrowLeft' ? -1 : 1;
+  for (let i = statuses.indexOf(from.status) + step; i >= 0 && i < statuses.length; i += step) {
+    const column = columns[statuses[i] as ItemStatus];
+    if (column.length > 0) return column[Math.min(from.index, column.length - 1)];
+  }
+  return undefined;
+}
+
+/** shove is the move of Shift and an arrow key. Null: there is no way further. */
+export function shove(columns: Columns, from: Place, key: string): Move | null {
+  if (key === 'ArrowUp' || key === 'ArrowDown') {
+    const other = columns[from.status][from.index + (key === 'ArrowUp' ? -1 : 1)];
+    if (!other) return null;
+    return key === 'ArrowUp' ? { before: other.id } : { after: other.id };
+  }
+  const status = itemStatuses[itemStatuses.indexOf(from.status) + (key === 'ArrowLeft' ? -1 : 1)];
+  return status ? { status } : null;
+}
+
+/** useBoardKeys makes the board usable with the keyboard alone. */
+export function useBoardKeys({
+  columns,
+  statuses,
+  move,
+  scrollers,
+  openMenu,
+}: {
+  columns: Columns;
+  statuses: ItemStatus[];
+  move: MoveItem;
+  scrollers: Map<string, (id: string) => void>;
+  openMenu(id: string): void;
+}) {
+  const [active, setActive] = useState<string>();
+
+  const focusCard = useCallback(
+    (id: string, status: ItemStatus) => {
+      setActive(id);
+      (scrollers.get(status) ?? scrollers.get('lanes'))?.(id);
+      let tries = 20;
+      const attempt = (): void => {
+        const card = document.querySelector<HTMLElement>(`[data-card-focus="${id}"]`);
+        if (card) card.focus({ preventScroll: true });
+        else if (tries-- > 0) requestAnimationFrame(attempt);
+      };
+      requestAnimationFrame(attempt);
+    },
+    [scrollers],
+  );
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const id = (event.target as Element).closest<HTMLElement>('[data-card-focus]')?.dataset.cardFocus;
+    const from = id && placeOf(columns, id);
+    if (!id || !from || event.ctrlKey || event.metaKey || event.altKey) return;
+    const item = columns[from.status][from.index] as WorkItem;
+    const number = ['1', '2', '3', '4'].indexOf(event.key);
+    if (event.key.startsWith('Arrow')) {
+      event.preventDefault();
+      if (!event.shiftKey) {
+        const next = neighbour(columns, statuses, from, event.key);
+        if (next) focusCard(next.id, next.status);
+        return;
+      }
+      const made = shove(columns, from, event.key);
+      if (!made) return;
+      const status = made.status ?? item.status;
+      void move(item, made, `“${item.title}” ${made.status ? `is in ${statusNames[made.status]}` : 'moved'}`);
+      focusCard(id, status);
+    } else if (number >= 0) {
+      const status = itemStatuses[number] as ItemStatus;
+      void move(item, { status }, `“${item.title}” is in ${statusNames[status]}`);
+      focusCard(id, status);
+    } else if (event.key === 'm') {
+      event.preventDefault();
+      openMenu(id);
+    } else if (event.key === 'r' && isRunnable(item)) {
+      event.preventDefault();
+      openStartRun(item);
+    }
+  };
+  return { active, setActive, onKeyDown };
+}

@@ -1,0 +1,25 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { ItemDetail } from '@/components/ItemDetail';
+import { useItemMoves } from '@/components/useItemMoves';
+import { workItemQuery, workItemsQuery } from '@/data/queries';
+
+/** ItemPage is a work item on a page of its own, for links. */
+export function ItemPage() {
+  const { id } = useParams({ from: '/shell/t/$id' });
+  const { data: item } = useQuery(workItemQuery(id));
+  const projectId = item?.project_id ?? '';
+  // Moves are shown at once in the project's list, which must be there for that.
+  useQuery({ ...workItemsQuery(projectId), enabled: projectId !== '' });
+  const move = useItemMoves(projectId);
+  const navigate = useNavigate();
+  return (
+    <ItemDetail
+      key={id}
+      id={id}
+      move={move}
+      onOpen={(next) => void navigate({ to: '/t/$id', params: { id: next } })}
+      onGone={() => void navigate({ to: '/' })}
+    />
+  );
+}

@@ -1,0 +1,165 @@
+import { ChevronRight, Ellipsis } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import type { Host, Run } from '@/api/records';
+import { ItemMenu } from '@/components/ItemMenu';
+import { RunPill } from '@/components/RunPill';
+import { ChildProgress, KindIcon, StatusIcon } from '@/components/status';
+import type { MoveItem } from '@/components/useItemMoves';
+import type { Progress, TreeRow as Row } from '@/data/board';
+import { useDnd } from '@/lib/dnd';
+import { IconButton } from '@/ui/Button';
+import { cx } from '@/ui/cx';
+import { MenuButton } from '@/ui/MenuButton';
+import { type Spot, spotOf } from './indent';
+
+interface Props {
+  row: Row;
+  size: number;
+  place: number;
+  progress?: Progress;
+  run?: Run;
+  host?: Host;
+  move: MoveItem;
+  selected: boolean;
+  tabbable: boolean;
+  menuOpen: boolean;
+  onMenu(open: boolean): void;
+  onToggle(): void;
+  onOpen(): void;
+  onDelete(): void;
+}
+
+/** TreeRow is one line of the tree: it can be dragged, and others dropped on it or at its edges. */
+export function TreeRow({
+  row,
+  size,
+  place,
+  progress,
+  run,
+  host,
+  move,
+  selected,
+  tabbable,
+  menuOpen,
+  onMenu,
+  onToggle,
+  onOpen,
+  onDelete,
+}: Props) {
+  const { item, depth, children, open } = row;
+  const ref = useRef<HTMLDivElement>(null);
+  const [spot, setSpot] = useState<Spot | null>(null);
+  const [dragging, setDragging] = useState(false);
+  const { id } = item;
+  const dnd = useDnd();
+
+  useEffect(() => {
+    const element = ref.current;
+    if (!element || !dnd) return;
+    return dnd.combine(
+      dnd.draggable({
+        element,
+        getInitialData: () => ({ type: 'item', id }),
+        onDragStart: () => setDragging(true),
+        onDrop: () => setDragging(false),
+      }),
+      dnd.dropTargetForElements({
+        element,
+        canDrop: ({ source }) => source.data.type === 'item' && source.data.id !== id,
+        getData: ({ input }) => {
+          const { top, height } = element.getBoundingClientRect();
+          return { type: 'row', id, spot: spotOf(input.clientY, top, height) };
+        },
+        onDrag: ({ self }) => setSpot(self.data.spot as Spot),
+        onDragLeave: () => setSpot(null),
+        onDrop: () => setSpot(null),
+      }),
+    );
+  }, [dnd, id]);
+
+  return (
+    <div
+      ref={ref}
+      role="treeitem"
+      aria-level={depth + 1}
+      aria-setsize={size}
+      aria-posinset={place}
+      aria-expanded={children > 0 ? open : undefined}
+      aria-selected={selected}
+      aria-label={item.title}
+      tabIndex={tabbable ? 0 : -1}
+      data-row={id}
+      onClick={onOpen}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && event.target === event.currentTarget) onOpen();
+      }}
+      style={{ paddingLeft: `${0.5 + depth * 1.375}rem` }}
+      className={cx(
+        'group relative flex h-10 cursor-pointer items-center gap-2 rounded-md pr-1.5 text-sm -outline-offset-2 hover:bg-hover',
+        selected && 'bg-accent/10',
+        spot === 'inside' && 'bg-accent/10 ring-2 ring-accent ring-inset',
+        dragging && 'opacity-40',
+      )}
+    >
+      <button
+        type="button"
+        tabIndex={-1}
+        aria-label={open ? `Close ${item.title}` : `Open ${item.title}`}
+        onClick={(event) => {
+          event.stopPropagation();
+          onToggle();
+        }}
+        className={cx(
+          'flex size-6 shrink-0 items-center justify-center rounded text-ink-3 hover:text-ink',
+          children === 0 && 'invisible',
+        )}
+      >
+        <ChevronRight className={cx('size-4 transition-transform', open && 'rotate-90')} />
+      </button>
+      <KindIcon kind={item.kind} named className="size-4" />
+      <span
+        className={cx(
+          'min-w-0 flex-1 truncate',
+          item.kind === 'milestone' && 'font-medium',
+          item.status === 'cancelled' && 'text-ink-3 line-through',
+        )}
+      >
+        {item.title}
+      </span>
+      {run && <RunPill run={run} host={host} className="max-sm:hidden" />}
+      {progress && <ChildProgress {...progress} className="w-14" />}
+      <StatusIcon status={item.status} named />
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: it only keeps clicks on the menu from opening the row */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: keys go to the menu itself */}
+      <span
+        onClick={(event) => event.stopPropagation()}
+        className={cx(
+          !menuOpen &&
+            'opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100',
+        )}
+      >
+        <MenuButton
+          open={menuOpen}
+          onOpenChange={onMenu}
+          trigger={(props) => (
+            <IconButton {...props} label="Actions" size="sm" tabIndex={-1}>
+              <Ellipsis className="size-4" />
+            </IconButton>
+          )}
+          menu={(place) => (
+            <ItemMenu {...place} item={item} move={move} onOpen={onOpen} onDelete={onDelete} />
+          )}
+        />
+      </span>
+      {(spot === 'before' || spot === 'after') && (
+        <span
+          aria-hidden
+          className={cx(
+            'pointer-events-none absolute inset-x-2 h-0.5 rounded-full bg-accent',
+            spot === 'before' ? '-top-px' : '-bottom-px',
+          )}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+import type { WorkItem } from '@/api/records';
+import { childrenOf, isWithin } from '@/data/board';
+import type { Move } from '@/data/moves';
+
+/** siblingsOf is an item among those that share its parent, by position. */
+function siblingsOf(items: readonly WorkItem[], item: WorkItem): WorkItem[] {
+  const children = childrenOf(items);
+  for (const list of children.values()) if (list.some((other) => other.id === item.id)) return list;
+  return [];
+}
+
+/** indent puts an item under the sibling above it, as its last child. Null: there is none above. */
+export function indent(items: readonly WorkItem[], item: WorkItem): Move | null {
+  const siblings = siblingsOf(items, item);
+  const above = siblings[siblings.findIndex((other) => other.id === item.id) - 1];
+  if (!above) return null;
+  const last = (childrenOf(items).get(above.id) ?? []).at(-1);
+  return last ? { parent_id: above.id, after: last.id } : { parent_id: above.id };
+}
+
+/** outdent puts an item beside its parent, directly after it. Null: it is at the top already. */
+export function outdent(items: readonly WorkItem[], item: WorkItem): Move | null {
+  const parent = items.find((other) => other.id === item.parent_id);
+  return parent ? { parent_id: parent.parent_id, after: parent.id } : null;
+}
+
+/** nudge moves an item past its sibling above (-1) or below (1). Null: there is none. */
+export function nudge(items: readonly WorkItem[], item: WorkItem, step: -1 | 1): Move | null {
+  const siblings = siblingsOf(items, item);
+  const other = siblings[siblings.findIndex((each) => each.id === item.id) + step];
+  if (!other) return null;
+  return step < 0 ? { before: other.id } : { after: other.id };
+}
+
+/** Spot is where on a row something is dropped: its upper edge, its lower edge, or onto it. */
+export type Spot = 'before' | 'after' | 'inside';
+
+/** spotOf is the spot under a pointer: a quarter of the row's height at each edge, the rest is the row itself. */
+export function spotOf(y: number, top: number, height: number): Spot {
+  const part = (y - top) / height;
+  return part < 0.25 ? 'before' : part > 0.75 ? 'after' : 'inside';
+}
+
+/** dropOn is the move of a drop on another row. Null: it would put the item into itself. */
+export function dropOn(
+  items: readonly WorkItem[],
+  item: WorkItem,
+  target: WorkItem,
+  spot: Spot,
+): Move | null {
+  if (isWithin(target, item)) return null;
+  if (spot === 'inside') {
+    const last = (childrenOf(items).get(target.id) ?? []).filter((child) => child.id !== item.id).at(-1);
+    return last ? { parent_id: target.id, after: last.id } : { parent_id: target.id };
+  }
+  return { parent_id: target.parent_id, [spot]: target.id };
+}

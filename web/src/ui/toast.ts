@@ -1,0 +1,28 @@
+// Toasts are rare and never part of the first sight, so their code comes with the first of them.
+import { create } from 'zustand';
+
+/** ToastOptions is what a toast may have beside its text. */
+export interface ToastOptions {
+  /** A toast with the same id takes this one's place. */
+  id?: string;
+  description?: string;
+  action?: { label: string; onClick(): void };
+}
+
+/** useToaster says whether there was ever a toast, and with it whether the place for them is needed. */
+export const useToaster = create<{ needed: boolean }>(() => ({ needed: false }));
+
+async function show(
+  kind: 'message' | 'success' | 'error',
+  text: string,
+  options?: ToastOptions,
+): Promise<void> {
+  useToaster.setState({ needed: true });
+  const { toast: shown } = await import('sonner');
+  shown[kind](text, options);
+}
+
+/** toast tells something in passing. */
+export const toast = (text: string, options?: ToastOptions): void => void show('message', text, options);
+toast.success = (text: string, options?: ToastOptions): void => void show('success', text, options);
+toast.error = (text: string, options?: ToastOptions): void => void show('error', text, options);

@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url';
+import tailwindcss from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vitest/config';
+import { budget } from './budget.ts';
+
+// The orchestrator that the development server hands /api to.
+const orchestrator = process.env.SVC_API_URL ?? 'http://127.0.0.1:7898';
+
+export default defineConfig({
+  plugins: [react(), tailwindcss(), budget()],
+  resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
+  build: { target: 'es2022', sourcemap: false, chunkSizeWarningLimit: 1000 },
+  worker: { format: 'es' },
+  server: { proxy: { '/api': { target: orchestrator, ws: true } } },
+  test: { environment: 'happy-dom', include: ['src/**/*.test.{ts,tsx}'], restoreMocks: true },
+});
