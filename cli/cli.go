@@ -103,8 +103,8 @@ func (a *app) root() *cobra.Command {
 	root.SetErr(a.err)
 	root.SetVersionTemplate("svc {{.Version}}\n")
 	f := root.PersistentFlags()
-	f.StringVar(&a.dataDir, "data-dir", "", "where svc keeps its `DIR` of files (SVC_DATA_DIR)")
-	f.StringVar(&a.cfgFile, "config", "", "the config `FILE` (SVC_CONFIG; default <data dir>/config.toml)")
+	f.StringVar(&a.dataDir, "data-dir", "", "keep everything in this `DIR` (SVC_DATA_DIR)")
+	f.StringVar(&a.cfgFile, "config", "", "read settings from this `FILE` (SVC_CONFIG; default <data dir>/config.toml)")
 	f.Var(newChoice(&a.color, "auto", "auto", "always", "never"), "color", "colours: `WHEN` is auto, always or never (auto honours NO_COLOR)")
 	root.AddGroup(
 		&cobra.Group{ID: groupServe, Title: "Run the service:"},
@@ -122,8 +122,22 @@ func (a *app) root() *cobra.Command {
 	})
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Short = "Tell about a command or a topic"
+		case "completion":
+			c.Short = "Print the script that lets a shell complete names"
+		}
+	}
 	return group(root)
 }
+
+// The help text keeps the order in which commands are added: the first ones are
+// those that a newcomer needs first.
+func init() { cobra.EnableCommandSorting = false }
 
 func (a *app) addGroup(root *cobra.Command, group string, commands ...*cobra.Command) {
 	for _, c := range commands {

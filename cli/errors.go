@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"svc"
 	"svc/api"
@@ -87,8 +88,8 @@ func (a *app) explain(err error) problem {
 	case errors.As(err, &catalog):
 		p.what, p.why, p.exit = "the provider catalog is not in order", err.Error(), exitUsage
 		p.next = "mend the file; docs/providers.md lists every key"
-	case errors.Is(err, fs.ErrPermission):
-		p.next = "check who owns the file, or choose another place with --data-dir"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
+		p.next = "choose another place with --data-dir or SVC_DATA_DIR, or mend this one"
 	}
 	return p
 }

@@ -1,0 +1,225 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// desk is an orchestrator with a worker, and one run of a shell that a person
+// can attach to.
+type desk struct {
+	*testing.T
+	lab *lab
+	env []string
+	up  *process
+	run string
+}
+
+// echoing is a provider that says back what it reads and how large its terminal
+// is, and survives Ctrl-C by telling of it.
+const echoing = `
+[providers.echo]
+bin = "sh"
+argv_template = ["-c", "trap 'echo got-interrupt' INT; stty -echo; echo ready; while :; do if read -r line; then echo \"said:$line:$(stty size)\"; fi; done"]
+installed_detection = ["-c", "exit 0"]
+`
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	l := newLab(t.TempDir())
+	d := &desk{T: t, lab: l}
+	d.env = append([]string{"PATH=" + os.Getenv("PATH")}, l.vars()...)
+	t.Cleanup(l.close)
+	data := l.dir + "/data"
+	if err := l.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(data+"/providers.toml", []byte(echoing), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if d.up, err = l.start(d.env, "up", "--host-name", "desk"); err != nil {
+		t.Fatal(err)
+	}
+	d.env = append(d.env, "SVC_API_URL="+d.up.url)
+	d.run = d.svc("task", "add", "Talk", "--run", "--provider", "echo", "-o", "name")
+	if err := await(func() (bool, error) { return strings.Contains(d.svc("run", "logs", d.run), "ready"), nil }); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// svc calls a command that must succeed, and gives its answer.
+func (d *desk) svc(args ...string) string {
+	d.Helper()
+	cmd := exec.Command("svc", args...)
+	cmd.Env = d.env
+	out, err := cmd.Output()
+	if err != nil {
+		d.Fatalf("svc %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (d *desk) attach(cols, rows uint16) *terminal {
+	d.Helper()
+	t := atTerminal(d.T, d.env, cols, rows, "attach", d.run)
+	t.sees("detach: Ctrl-\\ d")
+	return t
+}
+
+func TestAttachTypesEchoesAndGivesTheTerminalBack(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	term := atTerminal(t, d.env, 100, 30, "attach", d.run)
+	before := term.modes()
+	term.sees("attached to svc-" + d.run[:8] + " on desk; detach: Ctrl-\\ d")
+	term.sees("ready")
+	if !term.isRaw() {
+		t.Error("the terminal is not in raw mode while attached")
+	}
+
+	term.types("hello\r")
+	term.sees("said:hello:30 100") // the session has this terminal's size
+
+	term.types("\x03")
+	term.sees("got-interrupt")
+
+	if err := pty.Setsize(term.tty, &pty.Winsize{Cols: 90, Rows: 20}); err != nil {
+		t.Fatal(err)
+	}
+	if err := await(func() (bool, error) {
+		term.types("size\r")
+		return strings.Contains(term.shown.String(), "said:size:20 90"), nil
+	}); err != nil {
+		t.Fatalf("the new size did not reach the session: %v\n%q", err, term.shown)
+	}
+
+	term.types("\x1cd")
+	if code := term.exits(); code != 0 {
+		t.Errorf("detaching ended with exit code %d, want 0", code)
+	}
+	term.sees("detached from svc-" + d.run[:8] + "; it goes on")
+	if after := term.modes(); after != before {
+		t.Errorf("the terminal's modes changed:\n before %+v\n after  %+v", before, after)
+	}
+	if shown := term.shown.String(); !strings.Contains(shown, "\x1b[?1049l") || !strings.Contains(shown, "\x1b[?25h") {
+		t.Errorf("screen and cursor were not given back: %q", shown)
+	}
+	if got := d.svc("run", "show", d.run); !strings.Contains(got, "running") {
+		t.Errorf("the run did not go on:\n%s", got)
+	}
+}
+
+func TestAttachLetsThePrefixThroughWhenNothingFollows(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	term := d.attach(100, 30)
+	term.sees("ready")
+	// The session's own terminal is in cooked mode: its line discipline takes the
+	// prefix as the quit key, which ends the shell. So it must arrive.
+	term.types("\x1c")
+	term.sees("on desk failed")
+	if code := term.exits(); code != 0 {
+		t.Errorf("the end of the run ended with exit code %d, want 0", code)
+	}
+}
+
+func TestAttachGivesTheTerminalBackWhenTheServerIsKilled(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	term := atTerminal(t, d.env, 100, 30, "attach", d.run)
+	before := term.modes()
+	term.sees("ready")
+	if err := d.up.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if code := term.exits(); code != 7 {
+		t.Errorf("exit code %d, want 7", code)
+	}
+	term.sees("the connection to the orchestrator")
+	term.sees("attaches again when it is back")
+	if after := term.modes(); after != before {
+		t.Errorf("the terminal's modes changed:\n before %+v\n after  %+v", before, after)
+	}
+}
+
+func TestAttachGivesTheTerminalBackOnSignals(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		term := atTerminal(t, d.env, 100, 30, "attach", d.run)
+		before := term.modes()
+		term.sees("ready")
+		if err := term.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		if code := term.exits(); code != 130 {
+			t.Errorf("%v: exit code %d, want 130", s, code)
+		}
+		if after := term.modes(); after != before {
+			t.Errorf("%v: the terminal's modes changed", s)
+		}
+	}
+}
+
+func TestAttachWatchesInALetterboxUntilTheLeaseIsFree(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	holder := d.attach(120, 40)
+	holder.sees("ready")
+	watcher := atTerminal(t, d.env, 60, 15, "attach", d.run)
+	watcher.sees("someone else is typing")
+	watcher.sees("60×15 of 120×40 · detach: Ctrl-\\ d")
+	watcher.types("nobody hears this\r")
+	holder.types("mine\r")
+	holder.sees("said:mine:40 120")
+	watcher.sees("said:mine:40 120")
+
+	holder.types("\x1cd")
+	holder.exits()
+	watcher.sees("it is yours to type now")
+	if err := await(func() (bool, error) {
+		watcher.types("now\r")
+		return strings.Contains(watcher.shown.String(), "said:now:15 60"), nil
+	}); err != nil {
+		t.Fatalf("the watcher could not type: %v\n%q", err, watcher.shown)
+	}
+	if strings.Contains(d.svc("run", "logs", d.run), "nobody hears this") {
+		t.Error("what the watcher typed reached the session")
+	}
+	watcher.types("\x1cd")
+	if code := watcher.exits(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
+func TestUpShowsTheSignInLinkOnATerminalOnly(t *testing.T) {
+	t.Parallel()
+	l := newLab(t.TempDir())
+	env := append([]string{"PATH=" + os.Getenv("PATH")}, l.vars()...)
+	t.Cleanup(l.close)
+	if err := l.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	term := atTerminal(t, env, 120, 40, "up", "--port", "0", "--host-name", "laptop")
+	term.sees(`worker "laptop" online`)
+	term.sees("next   ")
+	token, err := os.ReadFile(l.dir + "/data/token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	term.sees("/#token=" + strings.TrimSpace(string(token)))
+	term.types("\x03")
+	if code := term.exits(); code != 0 {
+		t.Errorf("Ctrl-C ended it with exit code %d, want 0", code)
+	}
+}

@@ -1,0 +1,211 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// patience bounds every wait of these tests. It is long because the machine may
+// be busy, and costs nothing when all is well.
+const patience = 30 * time.Second
+
+// await looks again and again until something is so.
+func await(is func() (bool, error)) error {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		ok, err := is()
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-deadline.C:
+			return errors.New("waited in vain")
+		case <-look.C:
+		}
+	}
+}
+
+// lab is a place with a data directory and a home of its own. Whatever was
+// started in it ends with it, sessions too.
+type lab struct {
+	dir     string
+	runtime string // of sockets, whose paths must be short
+	running []*process
+}
+
+func newLab(dir string) *lab { return &lab{dir: dir} }
+
+func (l *lab) prepare() error {
+	return os.MkdirAll(filepath.Join(l.dir, "home"), 0o700)
+}
+
+func (l *lab) vars() []string {
+	var err error
+	if l.runtime, err = os.MkdirTemp("/tmp", "svc-e2e"); err != nil {
+		panic(err)
+	}
+	return []string{
+		"HOME=" + filepath.Join(l.dir, "home"), "SVC_DATA_DIR=" + filepath.Join(l.dir, "data"), "XDG_RUNTIME_DIR=" + l.runtime,
+		"SVC_BIND=127.0.0.1", "LANG=C.UTF-8",
+	}
+}
+
+func (l *lab) close() {
+	for i := len(l.running) - 1; i >= 0; i-- {
+		_ = l.running[i].end(syscall.SIGINT)
+	}
+	sockets, _ := filepath.Glob(filepath.Join(l.runtime, "*", "*")) // the pattern is well formed
+	for _, socket := range sockets {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		_ = exec.CommandContext(ctx, "tmux", "-S", socket, "kill-server").Run() // it may have ended by itself
+		cancel()
+	}
+	_ = await(l.noneLeft) // what is left then fails the removal of the directory
+	_ = os.RemoveAll(l.runtime)
+}
+
+// noneLeft ends the wrappers of sessions, which would wait for a worker to come
+// back, and says whether all are gone. They are known by their launch file.
+func (l *lab) noneLeft() (bool, error) {
+	out, err := exec.Command("ps", "-axo", "pid=,args=").Output()
+	if err != nil {
+		return false, err
+	}
+	gone := true
+	for line := range strings.Lines(string(out)) {
+		pid, args, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !strings.Contains(args, " exec run "+l.dir) && !strings.Contains(args, " exec sink ") || !strings.Contains(args, l.dir) {
+			continue
+		}
+		gone = false
+		if n, err := strconv.Atoi(pid); err == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL) // it may have ended just now
+		}
+	}
+	return gone, nil
+}
+
+// process is a svc that runs beside the test.
+type process struct {
+	verb   string
+	cmd    *exec.Cmd
+	url    string // of an orchestrator
+	stdout *tail
+	stderr *tail
+	ended  chan struct{}
+	err    error // once ended
+}
+
+var (
+	listening = regexp.MustCompile(`listening.* address=(\S+)`)
+	screened  = regexp.MustCompile(`listening on (http://\S+)`)
+)
+
+// start runs svc VERB and waits until it is ready.
+func (l *lab) start(env []string, verb string, args ...string) (*process, error) {
+	flags := []string{verb}
+	if verb != "worker" && !strings.Contains(strings.Join(env, " "), "SVC_PORT=") {
+		flags = append(flags, "--port", "0")
+	}
+	return l.run(env, verb, exec.Command("svc", append(flags, args...)...))
+}
+
+// run is start with a command of its own.
+func (l *lab) run(env []string, verb string, cmd *exec.Cmd) (*process, error) {
+	p := &process{verb: verb, cmd: cmd, stdout: newTail(), stderr: newTail(), ended: make(chan struct{})}
+	p.cmd.Env, p.cmd.Dir = env, l.dir
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	l.running = append(l.running, p)
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	err := await(func() (bool, error) {
+		select {
+		case <-p.ended:
+			return false, fmt.Errorf("svc %s ended: %w\n%s", verb, p.err, p.stderr)
+		default:
+		}
+		return p.ready(), nil
+	})
+	if err != nil {
+		return p, fmt.Errorf("svc %s: %w\n%s%s", verb, err, p.stdout, p.stderr)
+	}
+	return p, nil
+}
+
+func (p *process) ready() bool {
+	switch p.verb {
+	case "serve":
+		if m := listening.FindStringSubmatch(p.stderr.String()); m != nil {
+			p.url = "http://" + m[1]
+		}
+		return p.url != ""
+	case "up":
+		if m := screened.FindStringSubmatch(p.stdout.String()); m != nil {
+			p.url = m[1]
+		}
+		return strings.Contains(p.stdout.String(), "next ")
+	default:
+		return strings.Contains(p.stderr.String(), "uplink open")
+	}
+}
+
+// end sends a signal and waits for the end.
+func (p *process) end(s os.Signal) error {
+	_ = p.cmd.Process.Signal(s) // it may have ended already
+	select {
+	case <-p.ended:
+		return p.err
+	case <-time.After(patience):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+		return fmt.Errorf("svc %s did not end\n%s", p.verb, p.stderr)
+	}
+}
+
+func (l *lab) interrupt(verb string) error {
+	for i, p := range l.running {
+		if p.verb == verb {
+			l.running = append(l.running[:i:i], l.running[i+1:]...)
+			return p.end(os.Interrupt)
+		}
+	}
+	return fmt.Errorf("no %s runs", verb)
+}
+
+// tail keeps what a process wrote.
+type tail struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func newTail() *tail { return &tail{} }
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(b)
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}

@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                filepath.Join("testdata", "script"),
+		UpdateScripts:      *update,
+		RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			lab := newLab(env.WorkDir)
+			env.Vars = append(env.Vars, lab.vars()...)
+			env.Values["lab"] = lab
+			env.Defer(lab.close)
+			return lab.prepare()
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serve": background("serve"), "up": background("up"), "worker": background("worker"),
+			"paste": paste, "interrupt": interrupt, "exits": exits, "let": let, "jsonkeys": jsonKeys, "until": until, "trim": trim,
+		},
+	})
+}
+
+// background starts a long-lived svc and waits until it is ready:
+//
+//	serve|up|worker [flags…]
+//
+// An orchestrator's address is in SVC_API_URL from then on, its output in the
+// file of the command's name and .out.
+func background(verb string) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg {
+			ts.Fatalf("unsupported: ! %s", verb)
+		}
+		lab := ts.Value("lab").(*lab)
+		p, err := lab.start(scriptEnv(ts), verb, args...)
+		ts.Check(err)
+		if p.url != "" {
+			ts.Setenv("SVC_API_URL", p.url)
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(verb+".out"), []byte(p.stdout.String()), 0o600))
+		ts.Check(os.WriteFile(ts.MkAbs(verb+".err"), []byte(p.stderr.String()), 0o600))
+	}
+}
+
+// paste runs the command that a file holds, a worker's, as a person would paste
+// it into a shell:
+//
+//	paste FILE
+func paste(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: paste FILE")
+	}
+	line := "exec env " + strings.TrimSpace(ts.ReadFile(args[0]))
+	_, err := ts.Value("lab").(*lab).run(scriptEnv(ts), "worker", exec.Command("sh", "-c", line))
+	ts.Check(err)
+}
+
+// scriptEnv is the environment of the script as it is now.
+func scriptEnv(ts *testscript.TestScript) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK", "SVC_DATA_DIR", "XDG_RUNTIME_DIR", "SVC_API_URL", "SVC_TOKEN",
+		"SVC_WORKER_TOKEN", "SVC_CONFIG", "SVC_PORT", "SVC_BIND", "NO_COLOR"} {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// interrupt ends what serve, up or worker started, as Ctrl-C does, and wants it
+// to end well.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: interrupt serve|up|worker")
+	}
+	ts.Check(ts.Value("lab").(*lab).interrupt(args[0]))
+}
+
+// exits runs a command and wants exactly this exit code:
+//
+//	exits CODE svc ARGS…
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got, err := runCode(ts, args[1:])
+	ts.Check(err)
+	if got != want {
+		ts.Fatalf("%s ended with exit code %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// runCode runs a command, shows what it printed to the script, and answers with
+// its exit code.
+func runCode(ts *testscript.TestScript, args []string) (int, error) {
+	err := ts.Exec(args[0], args[1:]...)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit):
+		return exit.ExitCode(), nil
+	default:
+		return 0, err
+	}
+}
+
+// let keeps what a command prints, without the space around it, in a variable:
+//
+//	let NAME svc ARGS…
+func let(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: let NAME COMMAND…")
+	}
+	ts.Check(ts.Exec(args[1], args[2:]...))
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+// trim shortens a variable to its first N characters:
+//
+//	trim NAME N
+func trim(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: trim NAME N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Setenv(args[0], ts.Getenv(args[0])[:n])
+}
+
+// until repeats a command until its output holds a text:
+//
+//	until TEXT svc ARGS…
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until TEXT COMMAND…")
+	}
+	ts.Check(await(func() (bool, error) {
+		_, err := runCode(ts, args[1:])
+		return strings.Contains(ts.ReadFile("stdout")+ts.ReadFile("stderr"), args[0]), err
+	}))
+}
+
+// jsonKeys prints the keys of the JSON on standard output of the last command,
+// one path on a line, so that a script can compare them.
+func jsonKeys(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: jsonkeys stdout|FILE")
+	}
+	paths := map[string]bool{}
+	d := json.NewDecoder(bytes.NewReader([]byte(ts.ReadFile(args[0]))))
+	for d.More() {
+		var v any
+		ts.Check(d.Decode(&v))
+		walkKeys(paths, "", v)
+	}
+	for _, p := range slices.Sorted(maps.Keys(paths)) {
+		fmt.Fprintln(ts.Stdout(), p)
+	}
+}
+
+func walkKeys(paths map[string]bool, at string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, child := range v {
+			paths[strings.TrimPrefix(at+"."+k, ".")] = true
+			walkKeys(paths, at+"."+k, child)
+		}
+	case []any:
+		for _, child := range v {
+			walkKeys(paths, at+"[]", child)
+		}
+	}
+}
