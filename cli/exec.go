@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"os"
+	"os/signal"
+	"syscall"
+
 	"github.com/spf13/cobra"
 
 	"svc/worker"
@@ -16,6 +20,7 @@ func (a *app) execCommand() *cobra.Command {
 			Short:              short,
 			DisableFlagParsing: true, // its arguments are the wrapper's own
 			RunE: func(_ *cobra.Command, args []string) error {
+				signal.Reset(os.Interrupt, syscall.SIGTERM) // Ctrl-C ends it, as it ends any program in a session
 				if code := run(args, wrapper.IO{Stdin: a.in, Stdout: a.out, Stderr: a.err, Env: a.env}); code != 0 {
 					return exitCode(code)
 				}
