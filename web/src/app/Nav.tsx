@@ -15,7 +15,7 @@ interface NavProps {
 }
 
 const row =
-  'group relative flex h-8 items-center gap-2.5 rounded-md px-2 text-sm text-ink-2 transition-colors hover:bg-hover hover:text-ink data-[status=active]:bg-hover data-[status=active]:font-medium data-[status=active]:text-ink';
+  'group relative flex h-8 items-center gap-2.5 rounded-md px-2 text-sm text-ink-2 transition-colors hover:bg-hover hover:text-ink data-[status=active]:bg-panel data-[status=active]:font-medium data-[status=active]:text-ink data-[status=active]:shadow-1 data-[status=active]:ring-1 data-[status=active]:ring-line dark:data-[status=active]:bg-hover';
 
 /** Nav is the way to every page: 176 px with words, 56 px with icons where room is needed. */
 export function Nav({

@@ -18,7 +18,7 @@ import { ItemRuns } from './ItemRuns';
 import { ItemDescription, ItemTitle } from './ItemText';
 import { NotFound } from './NotFound';
 import { openStartRun } from './startRun';
-import { KindIcon } from './status';
+import { KindIcon, kindNames } from './status';
 import type { MoveItem } from './useItemMoves';
 
 interface Props {
@@ -109,7 +109,6 @@ function Ancestors({ item, onOpen }: { item: WorkItem; onOpen(id: string): void 
   const chain = ids.map((id) => items.find((other) => other.id === id)).filter((each) => each !== undefined);
   return (
     <nav aria-label="Parents" className="flex min-w-0 items-center gap-1 text-xs text-ink-3">
-      <KindIcon kind={item.kind} named className="size-4" />
       {chain.map((parent) => (
         <span key={parent.id} className="flex min-w-0 items-center gap-1">
           <button
@@ -122,6 +121,10 @@ function Ancestors({ item, onOpen }: { item: WorkItem; onOpen(id: string): void 
           <ChevronRight className="size-3 shrink-0" />
         </span>
       ))}
+      <span className="flex shrink-0 items-center gap-1.5 text-ink-2">
+        <KindIcon kind={item.kind} />
+        {kindNames[item.kind]}
+      </span>
     </nav>
   );
 }

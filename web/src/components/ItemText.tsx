@@ -40,7 +40,7 @@ export function ItemTitle({ item }: { item: WorkItem }) {
           cancelled.current = event.key === 'Escape';
           event.currentTarget.blur();
         }}
-        className="-mx-2 field-sizing-content w-[calc(100%+1rem)] resize-none rounded-md bg-transparent px-2 py-1 hover:bg-hover/60 focus:bg-sunken"
+        className="-mx-2 block field-sizing-content w-[calc(100%+1rem)] resize-none rounded-md bg-transparent px-2 py-1 hover:bg-hover/60 focus:bg-sunken"
       />
     </h1>
   );
