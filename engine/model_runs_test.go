@@ -50,12 +50,17 @@ func TestRunsKeepTheirPromisesInAnyHistory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
+		short := func(c *Config) { // fewer ticks to sit through
+			c.DispatchTimeout, c.OfflineAfter, c.AckTimeout = 30*time.Second, 20*time.Second, 5*time.Second
+		}
+		s := start(t, dir, short)
+		task := s.task(s.project()).ID
 		n := 0
 		noDeadline := struct{ testing.TB }{t} // a bubble has none to ask for
 		rapid.Check(noDeadline, func(rt *rapid.T) {
 			n++
-			h := newHistory(t, fmt.Sprint(dir, "/", n))
-			defer h.close()
+			h := newHistory(s, task, n)
+			defer h.close(rt)
 			rt.Repeat(map[string]func(*rapid.T){
 				"admit":   h.admit,
 				"answer":  h.answer,
@@ -74,15 +79,12 @@ func TestRunsKeepTheirPromisesInAnyHistory(t *testing.T) {
 	})
 }
 
-func newHistory(t *testing.T, dir string) *runHistory {
-	short := func(c *Config) { // fewer ticks to sit through
-		c.DispatchTimeout, c.OfflineAfter, c.AckTimeout = 30*time.Second, 20*time.Second, 5*time.Second
-	}
-	h := &runHistory{s: start(t, dir, short), holder: map[dispatchKey]string{}, nacked: map[dispatchKey][]string{}, newest: map[string]int{},
+// newHistory begins with three hosts of its own, one of them connected.
+func newHistory(s *site, task string, n int) *runHistory {
+	h := &runHistory{s: s, task: task, holder: map[dispatchKey]string{}, nacked: map[dispatchKey][]string{}, newest: map[string]int{},
 		ends: map[string]end{}, topics: map[dispatchKey][]svc.Topic{}, last: map[string]end{}}
-	h.task = h.s.task(h.s.project()).ID
 	for _, name := range []string{"a", "b", "c"} {
-		w := h.s.newHost(name, func(n *svc.NewHost) {
+		w := s.newHost(fmt.Sprint(name, n), func(n *svc.NewHost) {
 			if name == "c" {
 				n.MaxRuns = ptr(1)
 			}
@@ -92,17 +94,32 @@ func newHistory(t *testing.T, dir string) *runHistory {
 	}
 	h.workers[0].connect()
 	h.workers[0].beat()
-	h.s.news()
+	s.news()
 	return h
 }
 
-func (h *runHistory) close() {
+// close leaves nothing to the next history: every run ends, every host goes.
+func (h *runHistory) close(t *rapid.T) {
+	for _, id := range h.runs {
+		r, err := h.s.Run(h.s.ctx, id)
+		if err == nil && r.Status.Active() {
+			r, err = h.s.StopRun(h.s.ctx, id)
+		}
+		if err == nil && r.SessionOpen() {
+			_, err = h.s.signal(r, svc.SignalFinished)
+		}
+		if err != nil {
+			t.Errorf("a history does not end: %v", err)
+		}
+	}
 	for _, w := range h.workers {
 		if w.conn != nil {
 			w.drop()
 		}
+		if err := h.s.DeleteHost(h.s.ctx, w.host.ID, nil); err != nil {
+			t.Errorf("a history does not end: %v", err)
+		}
 	}
-	h.s.stop()
 }
 
 func (h *runHistory) admit(t *rapid.T) {
