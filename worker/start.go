@@ -72,8 +72,9 @@ const (
 func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, error) {
 	server := s.tmux(s.socket())
 	logFile := s.w.dir.LogPath(s.a.RunID)
-	for try := 1; ; try++ {
-		made, err := server.Start(ctx, tmux.Spec{
+	for try := 1; ctx.Err() == nil; try++ {
+		// Not broken off by a shutdown: the provider may be at work already, and would be killed.
+		made, err := server.Start(context.WithoutCancel(ctx), tmux.Spec{
 			Name:    svc.SessionName(s.a.RunID),
 			Argv:    append(append([]string{}, s.w.opts.WrapperArgv...), permit),
 			Dir:     cwd,
@@ -93,10 +94,10 @@ func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, 
 		}
 		select {
 		case <-ctx.Done():
-			return tmux.Session{}, ctx.Err()
 		case <-time.After(spawnPause):
 		}
 	}
+	return tmux.Session{}, ctx.Err()
 }
 
 // found records a live session and makes it known.
