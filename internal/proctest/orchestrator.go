@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,11 +33,9 @@ tui_type = "line_oriented"
 // over its restarts.
 type Orchestrator struct {
 	*Process
-	Dir     string
-	Port    int
-	URL     string
-	Starts  int
-	started time.Time
+	Dir  string
+	Port int
+	URL  string
 }
 
 // ServeOptions is what an orchestrator may be given besides the defaults of a lab.
@@ -63,6 +62,18 @@ func NewOrchestrator(l *Lab, o ServeOptions) *Orchestrator {
 	l.Write(filepath.Join(dir, "config.toml"), config+o.Config)
 	l.Write(filepath.Join(dir, "providers.toml"), Catalog)
 	p := l.process("orchestrator", []string{"SVC_DATA_DIR=" + dir}, "serve")
+	l.TB.Cleanup(p.tell)
+	return &Orchestrator{Process: p, Dir: dir, Port: port, URL: fmt.Sprintf("http://127.0.0.1:%d", port)}
+}
+
+// NewUp prepares "svc up" as a newcomer calls it, in an empty home and without a config file; Start
+// starts it.
+func NewUp(l *Lab, flags ...string) *Orchestrator {
+	l.TB.Helper()
+	dir := l.Path("home")
+	port := FreePort(l)
+	args := append([]string{"up", "--bind", "127.0.0.1", "--port", strconv.Itoa(port)}, flags...)
+	p := l.process("up", []string{"SVC_DATA_DIR=" + dir}, args...)
 	l.TB.Cleanup(p.tell)
 	return &Orchestrator{Process: p, Dir: dir, Port: port, URL: fmt.Sprintf("http://127.0.0.1:%d", port)}
 }
@@ -101,8 +112,6 @@ func (o *Orchestrator) Start() {
 func (o *Orchestrator) Launch() {
 	o.lab.TB.Helper()
 	o.start()
-	o.Starts++
-	o.started = time.Now()
 }
 
 // AwaitReady waits until the orchestrator answers.
