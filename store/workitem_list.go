@@ -17,10 +17,14 @@ func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 	empty := svc.List[svc.WorkItem]{Items: []svc.WorkItem{}}
 	var w where
 	w.add("deleted_at IS NULL")
+	order := "position, id"
 	if f.Under != "" {
-		found, err := r.addUnder(ctx, &w, &f)
+		small, found, err := r.addUnder(ctx, &w, &f)
 		if err != nil || !found {
 			return empty, err
+		}
+		if small {
+			order = "position || '', id" // to be sorted: walking the order for a few ids reads everything
 		}
 	}
 	if f.ProjectID != "" {
@@ -46,8 +50,8 @@ func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 		if c.kind != "" {
 			q = q.and("kind = ?", c.kind)
 		}
-		return collect(ctx, r.q, scanItem, fmt.Sprintf("SELECT %s FROM work_items%s ORDER BY position, id LIMIT %d",
-			itemColumns, q.sql(), page.Limit+1), q.args...)
+		return collect(ctx, r.q, scanItem, fmt.Sprintf("SELECT %s FROM work_items%s ORDER BY %s LIMIT %d",
+			itemColumns, q.sql(), order, page.Limit+1), q.args...)
 	}, func(a, b svc.WorkItem) bool {
 		return a.Position < b.Position || a.Position == b.Position && a.ID < b.ID
 	})
@@ -59,31 +63,50 @@ func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 
 // addUnder narrows a list to a subtree: a small one by its ids, a large one by
 // its path while walking the project's order.
-func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (bool, error) {
+func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (small, found bool, err error) {
 	root, err := r.WorkItem(ctx, f.Under)
 	if svc.CodeOf(err) == svc.CodeNotFound {
-		return false, nil
+		return false, false, nil
 	} else if err != nil {
-		return false, err
+		return false, false, err
 	}
 	if f.ProjectID != "" && f.ProjectID != root.ProjectID {
-		return false, nil
+		return false, false, nil
 	}
-	var n int
-	err = r.q.QueryRowContext(ctx, below+fmt.Sprintf(" SELECT count(*) FROM (SELECT 1 FROM below LIMIT %d) AS c", smallSubtree+1), f.Under).Scan(&n)
+	small, err = r.smallBelow(ctx, f.Under)
 	if err != nil {
-		return false, fmt.Errorf("measure the subtree of %s: %w", f.Under, err)
+		return false, false, err
 	}
-	if n <= smallSubtree {
+	if small {
 		w.add(`id IN (WITH RECURSIVE below (id) AS (
 			SELECT id FROM work_items WHERE parent_id = ?
 			UNION ALL
 			SELECT c.id FROM work_items c JOIN below b ON c.parent_id = b.id) SELECT id FROM below)`, f.Under)
-		return true, nil
+		return true, true, nil
 	}
 	f.ProjectID = root.ProjectID // its order is the one to walk
 	w.add("substr(path, 1, ?) = ?", len(root.Path)+1, root.Path+"/")
-	return true, nil
+	return false, true, nil
+}
+
+// smallBelow says whether at most smallSubtree items are below an item. It looks
+// at no more than that: PostgreSQL stops a recursion when enough rows came, while
+// SQLite reads all children of a row at once unless each step is bounded.
+func (r Reader) smallBelow(ctx context.Context, id string) (bool, error) {
+	query := below + " SELECT count(*) FROM (SELECT 1 FROM below LIMIT $2) AS c"
+	if r.d == sqliteDialect {
+		query = `WITH RECURSIVE below (id) AS (
+			SELECT id FROM (SELECT id FROM work_items WHERE parent_id = $1 LIMIT $2)
+			UNION ALL
+			SELECT w.id FROM below b CROSS JOIN work_items w
+				WHERE w.id IN (SELECT c.id FROM work_items c WHERE c.parent_id = b.id LIMIT $2)
+			LIMIT $2) SELECT count(*) FROM below`
+	}
+	var n int
+	if err := r.q.QueryRowContext(ctx, query, id, smallSubtree+1).Scan(&n); err != nil {
+		return false, fmt.Errorf("measure the subtree of %s: %w", id, err)
+	}
+	return n <= smallSubtree, nil
 }
 
 type itemCombination struct {

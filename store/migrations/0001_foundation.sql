@@ -51,13 +51,16 @@ CREATE TABLE work_items (
     deleted_at     BIGINT
 );
 CREATE UNIQUE INDEX work_items_rank ON work_items (project_id, position);
-CREATE INDEX work_items_by_parent ON work_items (parent_id, position) WHERE deleted_at IS NULL;
+-- Not partial: subtrees are walked with their deleted rows.
+CREATE INDEX work_items_by_parent ON work_items (parent_id, position);
 CREATE INDEX work_items_by_project_parent ON work_items (project_id, parent_id, position) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_project_status ON work_items (project_id, status, position) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_project_kind ON work_items (project_id, kind, position) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_project_status_kind ON work_items (project_id, status, kind, position) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_position ON work_items (position, id) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_status ON work_items (status, position, id) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_kind ON work_items (kind, position, id) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_status_kind ON work_items (status, kind, position, id) WHERE deleted_at IS NULL;
 
 CREATE TABLE hosts (
     id                  TEXT PRIMARY KEY,
@@ -127,6 +130,7 @@ CREATE INDEX runs_by_age ON runs (created_at, id);
 CREATE INDEX runs_by_status ON runs (status, created_at, id);
 CREATE INDEX runs_by_project ON runs (project_id, created_at, id);
 CREATE INDEX runs_by_project_status ON runs (project_id, status, created_at, id);
+CREATE INDEX runs_by_project_host ON runs (project_id, host_id, created_at, id);
 CREATE INDEX runs_by_task ON runs (task_id, created_at, id);
 CREATE INDEX runs_by_host ON runs (host_id, created_at, id);
 CREATE INDEX runs_by_host_status ON runs (host_id, status, created_at, id);
