@@ -1,5 +1,15 @@
 import { type LinkProps, linkOptions } from '@tanstack/react-router';
-import { Columns3, ListTree, type LucideIcon, Settings, SlidersHorizontal } from 'lucide-react';
+import {
+  Activity,
+  Columns3,
+  ListTree,
+  type LucideIcon,
+  Plug,
+  Server,
+  Settings,
+  SlidersHorizontal,
+  SquareTerminal,
+} from 'lucide-react';
 
 /** Destination is a page that the nav, the palette and a `g` shortcut lead to. */
 export interface Destination {
@@ -33,7 +43,12 @@ export const projectDestinations = (slug: string): Destination[] => [
 ];
 
 /** destinations are the pages beside the projects, in the order of the nav. */
-export const destinations: Destination[] = [];
+export const destinations: Destination[] = [
+  { label: 'Runs', icon: SquareTerminal, key: 'r', link: linkOptions({ to: '/runs', search: {} }) },
+  { label: 'Hosts', icon: Server, key: 'h', link: linkOptions({ to: '/hosts' }) },
+  { label: 'Activity', icon: Activity, key: 'a', link: linkOptions({ to: '/activity', search: {} }) },
+  { label: 'Providers', icon: Plug, key: 'v', link: linkOptions({ to: '/providers' }) },
+];
 
 /** settingsDestination stands at the nav's foot. */
 export const settingsDestination: Destination = {

@@ -78,10 +78,59 @@ const workItem = createRoute({
   component: lazyRouteComponent(() => import('@/pages/item/ItemPage'), 'ItemPage'),
 });
 
+/** RunsSearch is what the list of runs is filtered by. */
+export interface RunsSearch {
+  status?: string;
+  project?: string;
+  host?: string;
+  provider?: string;
+}
+
+const runs = createRoute({
+  getParentRoute: () => shell,
+  path: '/runs',
+  validateSearch: (search): RunsSearch => ({
+    status: text(search.status),
+    project: text(search.project),
+    host: text(search.host),
+    provider: text(search.provider),
+  }),
+  component: lazyRouteComponent(() => import('@/pages/runs/RunsPage'), 'RunsPage'),
+});
+
 const run = createRoute({
   getParentRoute: () => shell,
   path: '/runs/$runId',
+  validateSearch: (search): { tab?: string } => ({ tab: text(search.tab) }),
   component: lazyRouteComponent(() => import('@/pages/run/RunPage'), 'RunPage'),
+});
+
+const hosts = createRoute({
+  getParentRoute: () => shell,
+  path: '/hosts',
+  component: lazyRouteComponent(() => import('@/pages/hosts/HostsPage'), 'HostsPage'),
+});
+
+const host = createRoute({
+  getParentRoute: () => shell,
+  path: '/hosts/$hostId',
+  component: lazyRouteComponent(() => import('@/pages/host/HostPage'), 'HostPage'),
+});
+
+const activity = createRoute({
+  getParentRoute: () => shell,
+  path: '/activity',
+  validateSearch: (search): { about?: string; project?: string } => ({
+    about: text(search.about),
+    project: text(search.project),
+  }),
+  component: lazyRouteComponent(() => import('@/pages/activity/ActivityPage'), 'ActivityPage'),
+});
+
+const providers = createRoute({
+  getParentRoute: () => shell,
+  path: '/providers',
+  component: lazyRouteComponent(() => import('@/pages/providers/ProvidersPage'), 'ProvidersPage'),
 });
 
 const settings = createRoute({
@@ -94,7 +143,20 @@ const settings = createRoute({
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
-    shell.addChildren([home, board, tree, projectSettings, workItem, run, settings]),
+    shell.addChildren([
+      home,
+      board,
+      tree,
+      projectSettings,
+      workItem,
+      runs,
+      run,
+      hosts,
+      host,
+      activity,
+      providers,
+      settings,
+    ]),
   ]),
   defaultPreload: 'intent',
   defaultErrorComponent: ({ error, reset }) => (

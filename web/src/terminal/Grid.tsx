@@ -103,7 +103,7 @@ export default function Grid({
   useEffect(() => {
     const room = box.current;
     if (!room) return;
-    const fit = (): void => {
+    const scaleFont = (): void => {
       const now = terminal.current;
       const screen = now?.element?.querySelector<HTMLElement>('.xterm-screen');
       if (!now || !screen || room.clientWidth === 0) return;
@@ -123,8 +123,8 @@ export default function Grid({
         rows: Math.floor((room.clientHeight - 16) / (cell.height * plainSize)),
       });
     };
-    fit();
-    const observer = new ResizeObserver(fit);
+    scaleFont();
+    const observer = new ResizeObserver(scaleFont);
     observer.observe(room);
     return () => observer.disconnect();
   }, [scale, cols, rows]);

@@ -9,38 +9,38 @@ const acquired = frame({ type: 'lease_acquired', run_id: 'r', attached_at: '2026
 const held = frame({ type: 'error', code: 'lease_held', message: 'someone else is typing' });
 const away = frame({ type: 'error', code: 'host_not_connected', message: 'the host is not connected' });
 const data = frame({ type: 'data', bytes: '' });
-const after = (...events: LeaseEvent[]): Lease => events.reduce(step, begin);
+const through = (...events: LeaseEvent[]): Lease => events.reduce(step, begin);
 
 describe('the lease', () => {
   it('belongs to the first client', () => {
-    const lease = after({ type: 'opened' }, acquired);
+    const lease = through({ type: 'opened' }, acquired);
     expect(lease).toMatchObject({ phase: 'holder', since: '2026-01-01T00:00:00.000Z' });
     expect(maySend(lease)).toBe(true);
   });
 
   it('held by someone else lets this client watch, and comes when they leave', () => {
-    const watching = after({ type: 'opened' }, held, data);
+    const watching = through({ type: 'opened' }, held, data);
     expect(watching.phase).toBe('watching');
     expect(maySend(watching)).toBe(false);
     expect(step(watching, acquired).phase).toBe('holder');
   });
 
   it('released is free, and the next key may take it', () => {
-    const free = after({ type: 'opened' }, acquired, { type: 'released' });
+    const free = through({ type: 'opened' }, acquired, { type: 'released' });
     expect(free).toMatchObject({ phase: 'free', since: null });
     expect(maySend(free)).toBe(true);
     expect(step(free, held).phase).toBe('watching');
-    expect(after({ type: 'opened' }, held, { type: 'released' }).phase).toBe('watching');
+    expect(through({ type: 'opened' }, held, { type: 'released' }).phase).toBe('watching');
   });
 
   it('stays through the loss of the host, which is told until output flows again', () => {
-    const lost = after({ type: 'opened' }, acquired, away);
+    const lost = through({ type: 'opened' }, acquired, away);
     expect(lost).toMatchObject({ phase: 'holder', notice: 'the host is not connected' });
     expect(step(lost, data)).toMatchObject({ phase: 'holder', notice: null });
   });
 
   it('is lost with its socket and asked for again by the next', () => {
-    const lost = after({ type: 'opened' }, acquired, { type: 'closed', code: 1006, reason: '' });
+    const lost = through({ type: 'opened' }, acquired, { type: 'closed', code: 1006, reason: '' });
     expect(lost).toMatchObject({ phase: 'lost', since: null, failures: 1 });
     expect(maySend(lost)).toBe(false);
     expect([{ type: 'opened' } as const, held].reduce(step, lost)).toMatchObject({
@@ -51,7 +51,7 @@ describe('the lease', () => {
   });
 
   it('ends with the run, and nothing begins it again', () => {
-    const ended = after({ type: 'opened' }, acquired, {
+    const ended = through({ type: 'opened' }, acquired, {
       type: 'closed',
       code: 1000,
       reason: 'the run has ended',
@@ -62,7 +62,7 @@ describe('the lease', () => {
   });
 
   it('is not redrawn by output', () => {
-    const lease = after({ type: 'opened' }, acquired);
+    const lease = through({ type: 'opened' }, acquired);
     expect(step(lease, data)).toBe(lease);
   });
 });

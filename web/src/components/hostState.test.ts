@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { Host } from '@/api/records';
+import { hostState, hostWord, worstFirst } from './hostState';
+
+const now = Date.parse('2026-01-01T12:00:00Z');
+const host = (changes: Partial<Host>): Host => ({
+  id: 'h',
+  name: 'build-1',
+  status: 'online',
+  platform: 'linux/amd64',
+  last_seen_at: '2026-01-01T11:59:50Z',
+  instance_id: null,
+  instance_suspect: false,
+  suspect_instance_id: null,
+  max_runs: null,
+  labels: {},
+  active_runs: 0,
+  providers: {},
+  providers_reported_at: null,
+  worker_version: '',
+  created_at: '',
+  updated_at: '',
+  ...changes,
+});
+
+describe('hostWord', () => {
+  it.each([
+    [{ status: 'offline', instance_suspect: true }, 'offline'],
+    [{ status: 'online', instance_suspect: true }, 'suspect'],
+    [{ status: 'disabled', instance_suspect: true }, 'suspect'],
+    [{ status: 'disabled' }, 'disabled'],
+    [{ status: 'registered', last_seen_at: null }, 'never seen'],
+    [{ status: 'online' }, 'online'],
+  ] as [Partial<Host>, string][])('of %o is %s', (changes, word) => {
+    expect(hostWord(host(changes))).toBe(word);
+  });
+
+  it('puts the worst first, then by name', () => {
+    const hosts = [
+      host({ name: 'b' }),
+      host({ name: 'a' }),
+      host({ status: 'disabled' }),
+      host({ status: 'offline' }),
+    ];
+    expect(hosts.sort(worstFirst).map((each) => `${hostWord(each)} ${each.name}`)).toEqual([
+      'offline build-1',
+      'disabled build-1',
+      'online a',
+      'online b',
+    ]);
+  });
+});
+
+describe('hostState', () => {
+  it('calls what it knows old after two missed heartbeats', () => {
+    expect(hostState(host({}), now).stale).toBe(false);
+    expect(hostState(host({}), now + 60_000)).toMatchObject({ word: 'online', stale: true });
+  });
+
+  it('never calls a host old that was never there', () => {
+    expect(hostState(host({ status: 'registered', last_seen_at: null }), now).stale).toBe(false);
+  });
+});

@@ -1,0 +1,74 @@
+import type { Host } from '@/api/records';
+import { span } from '@/lib/time';
+import type { Tone } from '@/ui/Badge';
+
+/** After how long without a heartbeat what is known of a host is called old, in ms: two beats of 30 s. */
+export const staleAfter = 60_000;
+
+/** HostWord is a host in one word, the worst that is true. */
+export type HostWord = 'offline' | 'suspect' | 'disabled' | 'never seen' | 'online';
+
+/** HostState is the word with what stands behind it. */
+export interface HostState {
+  word: HostWord;
+  tone: Tone;
+  /** What the word means for new runs, in a sentence. */
+  because: string;
+  /** The last heartbeat is older than it may be. */
+  stale: boolean;
+}
+
+/** hostWord computes the word: offline, then suspect, then disabled, then online. */
+export function hostWord(host: Host): HostWord {
+  if (host.status === 'offline') return 'offline';
+  if (host.instance_suspect) return 'suspect';
+  if (host.status === 'disabled') return 'disabled';
+  return host.status === 'registered' ? 'never seen' : 'online';
+}
+
+/** hostState reads a host at a moment. */
+export function hostState(host: Host, now: number): HostState {
+  const silence = host.last_seen_at ? now - Date.parse(host.last_seen_at) : null;
+  const stale = silence !== null && silence > staleAfter;
+  const word = hostWord(host);
+  switch (word) {
+    case 'offline':
+      return {
+        word,
+        tone: 'bad',
+        stale,
+        because: `No heartbeat${silence === null ? '' : ` for ${span(silence)}`}. It gets no new runs until it is back.`,
+      };
+    case 'suspect':
+      return {
+        word,
+        tone: 'warn',
+        stale,
+        because: 'Two workers say that they are this host. It gets no new runs until someone decides.',
+      };
+    case 'disabled':
+      return {
+        word,
+        tone: 'neutral',
+        stale,
+        because: 'Someone disabled it. It gets no new runs; what runs goes on.',
+      };
+    case 'never seen':
+      return { word, tone: 'neutral', stale: false, because: 'No worker has joined as this host yet.' };
+    case 'online':
+      return {
+        word,
+        tone: 'ok',
+        stale,
+        because: stale
+          ? `Its last heartbeat is ${span(silence ?? 0)} old.`
+          : 'Its worker is there and takes runs.',
+      };
+  }
+}
+
+const order: HostWord[] = ['offline', 'suspect', 'disabled', 'never seen', 'online'];
+
+/** worstFirst orders hosts by their word, then by name. */
+export const worstFirst = (a: Host, b: Host): number =>
+  order.indexOf(hostWord(a)) - order.indexOf(hostWord(b)) || a.name.localeCompare(b.name);

@@ -1,0 +1,16 @@
+import { useSyncExternalStore } from 'react';
+
+/** useMedia says whether a media query fits now. */
+export function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const media = matchMedia(query);
+      media.addEventListener('change', listener);
+      return () => media.removeEventListener('change', listener);
+    },
+    () => matchMedia(query).matches,
+  );
+}
+
+/** phone is a screen on which the nav is a bar at the bottom. */
+export const phone = '(max-width: 639px)';

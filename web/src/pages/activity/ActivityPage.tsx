@@ -1,0 +1,155 @@
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Activity, Hand, ListFilter } from 'lucide-react';
+import { useEffect, useMemo, useRef } from 'react';
+import { messageOf } from '@/api/error';
+import type { Event } from '@/api/records';
+import { FilterMenu } from '@/components/FilterMenu';
+import { PageHeader } from '@/components/PageHeader';
+import { hostsQuery, journalQuery, projectsQuery, runsQuery } from '@/data/queries';
+import { useItemTitles } from '@/data/useItemTitles';
+import { useTitle } from '@/lib/title';
+import { useConnection } from '@/live/connection';
+import { Button } from '@/ui/Button';
+import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
+import { EventList } from './EventList';
+import { NeedsYou } from './NeedsYou';
+
+const quietTopics = [
+  'run.created',
+  'run.sp*',
+  'run.st*',
+  'run.f*',
+  'run.re*',
+  'run.si*',
+  'run.l*',
+  'run.orphan*',
+];
+
+/** abouts are the choices of what the journal is narrowed to, with the topics behind them. */
+const abouts: { value: string; label: string; topics: string[] }[] = [
+  { value: 'runs', label: 'Runs', topics: quietTopics },
+  { value: 'ends', label: 'Ends and failures', topics: ['run.finished', 'run.failed', 'run.stopped'] },
+  { value: 'work', label: 'Work items', topics: ['work_item.*'] },
+  { value: 'projects', label: 'Projects', topics: ['project.*'] },
+  { value: 'hosts', label: 'Hosts', topics: ['worker.*', 'host.*'] },
+  { value: 'output', label: 'Output', topics: ['run.output_appended'] },
+];
+const everything = [...quietTopics, 'work_item.*', 'project.*', 'worker.*', 'host.*'];
+const nothing: Event[] = [];
+
+/** ActivityPage is the journal as it grows, with what needs someone on top. */
+export function ActivityPage() {
+  useTitle('Activity');
+  const { about, project: slug } = useSearch({ from: '/shell/activity' });
+  const navigate = useNavigate({ from: '/activity' });
+  const topics = abouts.find((each) => each.value === about)?.topics ?? everything;
+  const journal = useInfiniteQuery(journalQuery(topics));
+  useExactTimes(topics);
+  const { data: projects = [] } = useQuery(projectsQuery);
+  const { data: hosts = [] } = useQuery(hostsQuery);
+  const { data: runs = [] } = useQuery(runsQuery({}));
+  const project = projects.find((each) => each.slug === slug);
+  const all = useMemo(() => journal.data?.pages.flatMap((page) => page.items) ?? nothing, [journal.data]);
+  const events = useMemo(
+    () => (project ? all.filter((event) => event.payload.project_id === project.id) : all),
+    [all, project],
+  );
+  const projectIds = useMemo(
+    () => [...new Set(all.map((event) => String(event.payload.project_id ?? '')))],
+    [all],
+  );
+  const titles = useItemTitles(projectIds.filter((id) => projects.some((each) => each.id === id)));
+  const set = (change: { about?: string; project?: string }): void =>
+    void navigate({ search: { about, project: slug, ...change }, replace: true });
+  const waiting = runs.filter((run) => run.needs_input && (!project || run.project_id === project.id));
+
+  return (
+    <>
+      <PageHeader title="Activity">
+        <FilterMenu
+          label="About"
+          value={about}
+          onChange={(value) => set({ about: value })}
+          options={abouts}
+        />
+        <FilterMenu
+          label="Project"
+          value={slug}
+          onChange={(value) => set({ project: value })}
+          options={projects.map((each) => ({ value: each.slug, label: each.name }))}
+        />
+      </PageHeader>
+      {waiting.length > 0 && (
+        <section aria-label="Needs you" className="border-b bg-warn/6 px-4 py-3 sm:px-5">
+          <h2 className="mb-2 flex items-center gap-1.5 text-xs font-semibold text-warn">
+            <Hand className="size-3.5" /> Needs you
+          </h2>
+          <NeedsYou runs={waiting} hosts={hosts} titles={titles} />
+        </section>
+      )}
+      {journal.isPending ? (
+        <Loading label="Loading the journal" className="flex flex-col gap-2 p-5">
+          {['a', 'b', 'c', 'd', 'e'].map((key) => (
+            <Skeleton key={key} className="h-10" />
+          ))}
+        </Loading>
+      ) : journal.error && all.length === 0 ? (
+        <ErrorState
+          title="The journal could not be read"
+          message={messageOf(journal.error)}
+          retry={() => void journal.refetch()}
+          className="pt-[12vh]"
+        />
+      ) : events.length === 0 && !journal.hasNextPage ? (
+        about || slug ? (
+          <EmptyState
+            icon={<ListFilter className="size-5" />}
+            title="Nothing in the journal fits"
+            className="pt-[12vh]"
+            action={
+              <Button onClick={() => void navigate({ search: {}, replace: true })}>Show everything</Button>
+            }
+          >
+            The filter hides the rest.
+          </EmptyState>
+        ) : (
+          <EmptyState
+            icon={<Activity className="size-5" />}
+            title="Nothing has happened yet"
+            className="pt-[12vh]"
+          >
+            Every change of projects, work items, runs and hosts is written down here.
+          </EmptyState>
+        )
+      ) : (
+        <EventList
+          events={events}
+          hosts={hosts}
+          projects={projects}
+          titles={titles}
+          more={journal.hasNextPage}
+          loading={journal.isFetchingNextPage}
+          onMore={() => void journal.fetchNextPage()}
+        />
+      )}
+    </>
+  );
+}
+
+/**
+ * useExactTimes reads the journal anew when the stream comes back: events that it catches up with arrive
+ * without their time, and would look as if they had just happened.
+ */
+function useExactTimes(topics: string[]): void {
+  const client = useQueryClient();
+  const state = useConnection((connection) => connection.state);
+  const lost = useRef(false);
+  useEffect(() => {
+    if (state !== 'open') lost.current = true;
+    else if (lost.current) {
+      lost.current = false;
+      void client.invalidateQueries({ queryKey: journalQuery(topics).queryKey });
+    }
+  }, [client, state, topics]);
+}

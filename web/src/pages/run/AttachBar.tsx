@@ -1,0 +1,106 @@
+import { Maximize2, Minimize2, Unplug } from 'lucide-react';
+import type { Attachment } from '@/terminal/attach';
+import { spawnCols, spawnRows } from '@/terminal/frame';
+import type { Fitting } from '@/terminal/gridProps';
+import type { Lease } from '@/terminal/lease';
+import { Button } from '@/ui/Button';
+import { cx } from '@/ui/cx';
+import { Kbd } from '@/ui/Kbd';
+import { Segmented } from '@/ui/Segmented';
+import { Spinner } from '@/ui/Spinner';
+import { tip } from '@/ui/Tooltip';
+import { modes, type PaneMode } from './PaneBar';
+
+/** wordsOf says who may type now. */
+function wordsOf(lease: Lease): { title: string; about: string } {
+  switch (lease.phase) {
+    case 'connecting':
+      return { title: 'Attaching', about: 'Opening the terminal.' };
+    case 'holder':
+      return { title: 'You are typing', about: 'Every key goes to the agent.' };
+    case 'watching':
+      return {
+        title: 'Someone else is typing',
+        about: 'You see everything. The keyboard is yours when they leave.',
+      };
+    case 'free':
+      return { title: 'Nobody is typing', about: 'The next key you press takes the keyboard.' };
+    case 'lost':
+      return { title: 'Connection lost', about: 'Reconnecting. What you type now is not sent.' };
+    case 'ended':
+      return { title: 'Detached', about: lease.why ?? '' };
+  }
+}
+
+/** AttachBar stands over the attached terminal: who types, and always the way out. */
+export function AttachBar({
+  attachment,
+  mode,
+  onMode,
+  fitting,
+  onDetach,
+}: {
+  attachment: Attachment;
+  mode: PaneMode;
+  onMode(mode: PaneMode): void;
+  fitting: Fitting | null;
+  onDetach(): void;
+}) {
+  const { lease, size } = attachment.store();
+  const { title, about } = wordsOf(lease);
+  const resized = size !== null && (size.cols !== spawnCols || size.rows !== spawnRows);
+  const holder = lease.phase === 'holder';
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-bad/40 bg-bad/8 px-3 py-1.5">
+      <div role="status" className="flex min-w-0 items-center gap-2 text-xs">
+        {lease.phase === 'connecting' || lease.phase === 'lost' ? (
+          <Spinner className="text-bad" />
+        ) : (
+          <span aria-hidden className={cx('size-2 rounded-full', holder ? 'bg-bad' : 'bg-warn')} />
+        )}
+        <span className="font-semibold">{title}</span>
+        <span className={cx('truncate max-sm:hidden', lease.notice ? 'text-warn' : 'text-ink-2')}>
+          {lease.notice ?? about}
+        </span>
+      </div>
+      <div className="ml-auto flex flex-wrap items-center gap-1.5">
+        <Segmented label="How to show the screen" value={mode} onChange={onMode} options={modes} />
+        {holder && mode !== 'reader' && fitting && (
+          <Button
+            size="sm"
+            variant="ghost"
+            icon={resized ? <Minimize2 className="size-3.5" /> : <Maximize2 className="size-3.5" />}
+            onClick={() =>
+              attachment.resize(
+                resized
+                  ? { rows: spawnRows, cols: spawnCols }
+                  : { rows: Math.max(10, fitting.rows), cols: Math.max(40, fitting.cols) },
+              )
+            }
+            {...tip(
+              resized
+                ? `Back to ${spawnCols}×${spawnRows}`
+                : `Make the session ${fitting.cols}×${fitting.rows}, the size of this window. It goes back when you leave.`,
+            )}
+          >
+            {size ? `${size.cols}×${size.rows}` : `${spawnCols}×${spawnRows}`}
+          </Button>
+        )}
+        {holder && (
+          <Button
+            size="sm"
+            variant="ghost"
+            onClick={() => attachment.release()}
+            {...tip('Let someone else type, and go on watching')}
+          >
+            Release
+          </Button>
+        )}
+        <Button size="sm" variant="danger" icon={<Unplug className="size-3.5" />} onClick={onDetach}>
+          Detach
+        </Button>
+        <Kbd keys="Ctrl+\ d" className="max-sm:hidden" />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+import { lazy, Suspense, useEffect, useState } from 'react';
+import type { Host, WorkItem } from '@/api/records';
+import type { RunDetail } from '@/api/schema.gen';
+import { useShortcuts } from '@/lib/shortcuts';
+import { phone, useMedia } from '@/lib/useMedia';
+import { Attachment } from '@/terminal/attach';
+import type { Fitting } from '@/terminal/gridProps';
+import { Reader } from '@/terminal/Reader';
+import { usePalette } from '@/terminal/usePalette';
+import { usePane } from '@/terminal/usePane';
+import { cx } from '@/ui/cx';
+import { Skeleton } from '@/ui/States';
+import { toast } from '@/ui/toast';
+import { AttachBar } from './AttachBar';
+import { Banners } from './Banners';
+import { KeyBar } from './KeyBar';
+import { NoScreen } from './NoScreen';
+import { PaneBar, type PaneMode } from './PaneBar';
+
+const WatchGrid = lazy(() => import('@/terminal/WatchGrid'));
+const AttachGrid = lazy(() => import('@/terminal/AttachGrid'));
+
+/** Live is the run's terminal: watched, or shared by whoever attaches. */
+export function Live({ run, host, item }: { run: RunDetail; host?: Host; item?: WorkItem }) {
+  const small = useMedia(phone);
+  const [chosen, setChosen] = useState<PaneMode | null>(null);
+  const mode = chosen ?? (small ? 'reader' : 'fit');
+  const palette = usePalette();
+  const state = usePane(run.id);
+  const { attachment, attach, detach } = useAttachment(run);
+  const [fitting, setFitting] = useState<Fitting | null>(null);
+  const capture = state.pane?.capture ?? '';
+  useShortcuts({ a: () => run.status === 'running' && !attachment && attach() });
+
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <Banners run={run} host={host} item={item} attached={attachment !== null} onAttach={attach} />
+      <div
+        className={cx(
+          'flex min-h-0 flex-1 flex-col',
+          attachment && 'm-1.5 overflow-hidden rounded-lg ring-2 ring-bad',
+        )}
+      >
+        {attachment ? (
+          <AttachBar
+            attachment={attachment}
+            mode={mode}
+            onMode={setChosen}
+            fitting={fitting}
+            onDetach={detach}
+          />
+        ) : (
+          <PaneBar run={run} host={host} state={state} mode={mode} onMode={setChosen} onAttach={attach} />
+        )}
+        <div
+          className={cx(
+            'min-h-0 flex-1 overflow-auto transition-opacity',
+            state.lostAt !== null && !attachment && 'opacity-60',
+          )}
+        >
+          {!state.pane && !attachment ? (
+            <NoScreen run={run} live={state.live} />
+          ) : mode === 'reader' ? (
+            <Reader capture={capture} palette={palette} />
+          ) : (
+            <Suspense fallback={<Skeleton className="h-full rounded-none" />}>
+              {attachment ? (
+                <AttachGrid
+                  attachment={attachment}
+                  seed={capture}
+                  scale={mode === 'fit' ? 'fit' : 'full'}
+                  palette={palette}
+                  onDetach={detach}
+                  onFitting={setFitting}
+                />
+              ) : (
+                <WatchGrid capture={capture} scale={mode === 'fit' ? 'fit' : 'full'} palette={palette} />
+              )}
+            </Suspense>
+          )}
+        </div>
+        {(attachment ? mode === 'reader' : small) && run.status === 'running' && (
+          <KeyBar run={run} attachment={attachment} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** useAttachment holds this page's place at the shared terminal. */
+function useAttachment(run: RunDetail) {
+  const [attachment, setAttachment] = useState<Attachment | null>(null);
+  const over = run.status !== 'running';
+  useEffect(() => {
+    if (!attachment) return;
+    const stop = attachment.store.subscribe(({ lease }) => {
+      if (lease.phase !== 'ended') return;
+      setAttachment(null);
+      toast(`Detached: ${lease.why}`);
+    });
+    return () => {
+      stop();
+      attachment.close();
+    };
+  }, [attachment]);
+  useEffect(() => {
+    if (over) setAttachment(null);
+  }, [over]);
+  return {
+    attachment,
+    attach: () => setAttachment((now) => now ?? new Attachment(run.id)),
+    detach: () => setAttachment(null),
+  };
+}

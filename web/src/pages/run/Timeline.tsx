@@ -1,0 +1,99 @@
+import { useQuery } from '@tanstack/react-query';
+import { History } from 'lucide-react';
+import { messageOf } from '@/api/error';
+import type { Event } from '@/api/records';
+import type { RunDetail } from '@/api/schema.gen';
+import { EventIcon } from '@/components/EventIcon';
+import { eventText } from '@/components/eventText';
+import { runEventsQuery } from '@/data/queries';
+import { exact, span } from '@/lib/time';
+import { Badge } from '@/ui/Badge';
+import { RelativeTime } from '@/ui/RelativeTime';
+import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
+
+/** Timeline is what the journal tells of the run, newest first, each with who said it and when. */
+export function Timeline({ run }: { run: RunDetail }) {
+  const { data: events, error, refetch } = useQuery(runEventsQuery(run.id));
+  if (error && !events) {
+    return (
+      <ErrorState
+        title="The journal could not be read"
+        message={messageOf(error)}
+        retry={() => void refetch()}
+      />
+    );
+  }
+  if (!events) {
+    return (
+      <Loading label="Loading the timeline" className="flex flex-col gap-3 p-5">
+        <Skeleton className="h-10" />
+        <Skeleton className="h-10" />
+        <Skeleton className="h-10" />
+      </Loading>
+    );
+  }
+  if (events.length === 0) {
+    return (
+      <EmptyState
+        icon={<History className="size-5" />}
+        title="The journal has forgotten this run"
+        className="pt-[10vh]"
+      >
+        Events are kept for a limited time. What the run did stands under Details, and its output under Log.
+      </EmptyState>
+    );
+  }
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto">
+      <ol aria-label="Events of this run, newest first" className="mx-auto max-w-3xl px-4 py-5 sm:px-6">
+        {events.map((event, i) => (
+          <Row
+            key={event.seq}
+            event={event}
+            next={events[i + 1]}
+            last={i === events.length - 1}
+            several={run.attempt > 1}
+          />
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Row({
+  event,
+  next,
+  last,
+  several,
+}: {
+  event: Event;
+  next?: Event;
+  last: boolean;
+  several: boolean;
+}) {
+  const text = eventText(event);
+  const gap = next ? Date.parse(event.created_at) - Date.parse(next.created_at) : 0;
+  return (
+    <li className="relative flex gap-3 pb-4">
+      {!last && <span aria-hidden className="absolute top-7 bottom-1 left-3 w-px bg-line" />}
+      <EventIcon text={text} />
+      <div className="min-w-0 flex-1 pt-0.5">
+        <div className="flex flex-wrap items-baseline gap-x-2">
+          <span className="text-sm font-medium break-words">{text.title}</span>
+          {several && <Badge>attempt {String(event.payload.attempt)}</Badge>}
+          <span className="ml-auto shrink-0 text-xs text-ink-3 tabular">
+            <RelativeTime at={event.created_at} />
+          </span>
+        </div>
+        <div className="flex flex-wrap gap-x-1.5 text-xs text-ink-3">
+          {text.detail && <span className="break-words text-ink-2">{text.detail}</span>}
+          {text.detail && <span aria-hidden>·</span>}
+          <span>by the {text.source.replace('someone, by hand', 'user')}</span>
+          <span aria-hidden>·</span>
+          <time dateTime={event.created_at}>{exact(event.created_at)}</time>
+          {gap >= 1000 && <span>· {span(gap)} later</span>}
+        </div>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,64 @@
+import { Link } from '@tanstack/react-router';
+import type { Waiting } from '@/api/schema.gen';
+import { exact, span } from '@/lib/time';
+import { useNow } from '@/lib/useNow';
+import { cx } from '@/ui/cx';
+import { tip } from '@/ui/Tooltip';
+
+type Why = Waiting['hosts'][number]['why'];
+
+const reasons: Record<Why, string> = {
+  other_host_pinned: 'the run is pinned to another host',
+  never_seen: 'no worker has joined as it yet',
+  offline: 'offline',
+  disabled: 'disabled: it gets no new runs',
+  suspect: 'suspect: two workers claim to be it',
+  not_connected: 'its worker is not connected now',
+  full: 'full: as many runs as it may have',
+  refused: 'it refused this attempt',
+  provider_missing: 'it does not have the provider',
+  about_to_take_it: 'about to take it',
+};
+
+/** WaitingHosts is why a pending run does not run: every host with its reason, and when the wait ends. */
+export function WaitingHosts({ waiting }: { waiting: Waiting }) {
+  const now = useNow();
+  const left = Date.parse(waiting.times_out_at) - now;
+  const backoff = waiting.not_before ? Date.parse(waiting.not_before) - now : 0;
+  return (
+    <div className="flex flex-col gap-1.5">
+      <p>
+        {backoff > 0 && `It begins again in ${span(backoff)} at the earliest. `}
+        {left > 0 ? (
+          <span {...tip(exact(waiting.times_out_at))}>If no host takes it, it fails in {span(left)}.</span>
+        ) : (
+          'Its time is over; it fails any moment.'
+        )}
+      </p>
+      {waiting.hosts.length === 0 ? (
+        <p>
+          There is no host at all.{' '}
+          <Link to="/hosts" className="text-accent hover:underline">
+            Add one
+          </Link>
+          .
+        </p>
+      ) : (
+        <ul className="flex flex-col gap-0.5">
+          {waiting.hosts.map((host) => (
+            <li key={host.host_id} className="flex gap-2">
+              <Link
+                to="/hosts/$hostId"
+                params={{ hostId: host.host_id }}
+                className="min-w-20 font-medium text-ink hover:underline"
+              >
+                {host.name}
+              </Link>
+              <span className={cx(host.why === 'about_to_take_it' && 'text-ok')}>{reasons[host.why]}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,166 @@
+import { urlOf } from '@/api/client';
+import { ApiError } from '@/api/error';
+import { token } from '@/api/token';
+import { backoff } from '@/live/stream';
+import { type Line, LineSplitter } from '@/terminal/lines';
+
+/** How many lines are held; older ones are let go, and the download has them all. */
+export const mostLines = 200_000;
+/** A log of more bytes is read from its last lines only. */
+const large = 64 * 1024 * 1024;
+/** How often at most the page hears of new lines, in ms. */
+const every = 100;
+
+/** LogState is what a viewer sees of a log. */
+export interface LogState {
+  lines: readonly Line[];
+  /** The number of the first line held, from 1; null: the log was too large to count. */
+  first: number | null;
+  /** Changes with every addition, since lines is one growing list. */
+  version: number;
+  phase: 'loading' | 'open' | 'ended' | 'waiting';
+  error: ApiError | null;
+}
+
+/**
+ * LogStore streams a run's log for as long as it is open. A stream that breaks is taken up behind the last
+ * byte that came, so no line is lost or repeated.
+ */
+export class LogStore {
+  private state: LogState = { lines: [], first: 1, version: 0, phase: 'loading', error: null };
+  private lines: Line[] = [];
+  private dropped = 0;
+  private received = 0;
+  private tail = false;
+  private failures = 0;
+  private timer = 0;
+  private retry = 0;
+  private open: Line | null = null;
+  private splitter = new LineSplitter();
+  private readonly abort = new AbortController();
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private readonly runId: string) {
+    void this.begin();
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly get = (): LogState => this.state;
+
+  /** close ends the stream. */
+  close(): void {
+    this.abort.abort();
+    window.clearTimeout(this.timer);
+    window.clearTimeout(this.retry);
+    this.listeners.clear();
+  }
+
+  private async begin(): Promise<void> {
+    try {
+      const head = await this.ask('HEAD', {});
+      this.tail = Number(head.headers.get('Content-Length') ?? 0) > large;
+      await this.read();
+      this.phase('ended');
+    } catch (error) {
+      if (this.abort.signal.aborted) return;
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500) {
+        this.state = { ...this.state, phase: 'ended', error };
+        this.tell();
+        return;
+      }
+      this.phase('waiting');
+      this.retry = window.setTimeout(() => void this.begin(), backoff(this.failures++, Math.random()));
+    }
+  }
+
+  private ask(method: string, query: { follow?: boolean; tail?: number }): Promise<Response> {
+    const url = urlOf('/runs/{id}/logs', { id: this.runId }, query);
+    return request(url, method, this.abort.signal);
+  }
+
+  private async read(): Promise<void> {
+    const response = await this.ask('GET', this.tail ? { follow: true, tail: mostLines } : { follow: true });
+    if (!response.body) return;
+    let skip = this.tail ? 0 : this.received;
+    if (this.tail) this.restart();
+    this.failures = 0;
+    this.phase('open');
+    const reader = response.body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const fresh = value.subarray(Math.min(skip, value.length));
+      skip = Math.max(0, skip - value.length);
+      if (fresh.length === 0) continue;
+      this.received += fresh.length;
+      this.add(this.splitter.push(fresh));
+    }
+    this.add(this.splitter.end());
+  }
+
+  private restart(): void {
+    this.lines = [];
+    this.dropped = 0;
+    this.received = 0;
+    this.splitter = new LineSplitter();
+  }
+
+  private add(lines: Line[]): void {
+    for (const line of lines) this.lines.push(line);
+    const over = this.lines.length - mostLines;
+    // Letting go is dear for a list, so it is done for many lines at once.
+    if (over > mostLines / 10) {
+      this.lines = this.lines.slice(over);
+      this.dropped += over;
+    }
+    this.open = this.splitter.open();
+    if (this.timer === 0) this.timer = window.setTimeout(() => this.show(), every);
+  }
+
+  private show(): void {
+    this.timer = 0;
+    const lines = this.open ? [...this.lines, this.open] : this.lines;
+    this.state = {
+      ...this.state,
+      lines,
+      first: this.tail ? null : this.dropped + 1,
+      version: this.state.version + 1,
+    };
+    this.tell();
+  }
+
+  private phase(phase: LogState['phase']): void {
+    window.clearTimeout(this.timer);
+    this.state = { ...this.state, phase, error: null };
+    this.show();
+  }
+
+  private tell(): void {
+    for (const listener of this.listeners) listener();
+  }
+}
+
+async function request(url: string, method: string, signal?: AbortSignal): Promise<Response> {
+  const response = await fetch(url, {
+    method,
+    headers: { Authorization: `Bearer ${token()}` },
+    signal,
+    cache: 'no-store',
+  });
+  if (!response.ok) throw new ApiError(response.status, 'internal', `the server answered ${response.status}`);
+  return response;
+}
+
+/** downloadLog saves the whole log, as the terminal got it. */
+export async function downloadLog(runId: string, name: string): Promise<void> {
+  const response = await request(urlOf('/runs/{id}/logs', { id: runId }), 'GET');
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = `${name}.log`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

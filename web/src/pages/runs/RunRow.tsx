@@ -1,0 +1,73 @@
+import { Link } from '@tanstack/react-router';
+import { memo } from 'react';
+import { type Host, isActive, type Run } from '@/api/records';
+import { HostName } from '@/components/HostPill';
+import { RunPill } from '@/components/RunPill';
+import { failure } from '@/components/runState';
+import { span } from '@/lib/time';
+import { useNow } from '@/lib/useNow';
+import { cx } from '@/ui/cx';
+import { RelativeTime } from '@/ui/RelativeTime';
+
+/** RunRow is one run of the list: what it is about, where it runs, and how fresh that is. */
+export const RunRow = memo(function RunRow({ run, host, title }: { run: Run; host?: Host; title?: string }) {
+  const words = run.status === 'failed' ? failure(run) : (run.hint ?? run.progress_message);
+  return (
+    <Link
+      to="/runs/$runId"
+      params={{ runId: run.id }}
+      className={cx(
+        'grid min-h-14 grid-cols-[1fr_auto] items-center gap-x-4 gap-y-1 border-b px-4 py-2 hover:bg-hover sm:grid-cols-[7.5rem_1fr_9rem_7rem] sm:px-5',
+        run.needs_input && isActive(run) && 'bg-warn/6',
+      )}
+    >
+      <span className="max-sm:order-2">
+        <RunPill run={run} host={host} />
+      </span>
+      <span className="flex min-w-0 flex-col max-sm:order-1">
+        <span className="truncate text-sm font-medium">{title ?? run.session_name}</span>
+        <span className="flex min-w-0 gap-2 text-xs text-ink-3">
+          <span className="shrink-0">{run.provider}</span>
+          {run.attempt > 1 && <span className="shrink-0">attempt {run.attempt}</span>}
+          {words && (
+            <span className={cx('truncate', run.needs_input ? 'text-warn' : 'text-ink-2')}>{words}</span>
+          )}
+        </span>
+      </span>
+      <span className="min-w-0 text-xs text-ink-2 max-sm:order-3">
+        {host ? (
+          <HostName host={host} />
+        ) : (
+          <span className="text-ink-3">{isActive(run) ? 'no host yet' : ''}</span>
+        )}
+      </span>
+      <span className="text-right text-xs text-ink-3 tabular max-sm:order-4">
+        <Ages run={run} />
+      </span>
+    </Link>
+  );
+});
+
+/** Ages is how long an active run has been going and its last output, or when and how long an ended one ran. */
+function Ages({ run }: { run: Run }) {
+  const now = useNow();
+  if (run.status === 'running' && run.started_at) {
+    return (
+      <span className="flex flex-col">
+        <span className="text-ink-2">{span(Math.max(0, now - Date.parse(run.started_at)))}</span>
+        {run.last_output_at && (
+          <span className="max-sm:hidden">
+            output <RelativeTime at={run.last_output_at} />
+          </span>
+        )}
+      </span>
+    );
+  }
+  const took = run.ended_at && run.started_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : null;
+  return (
+    <span className="flex flex-col">
+      <RelativeTime at={run.ended_at ?? run.pending_since} className="text-ink-2" />
+      {took !== null && <span className="max-sm:hidden">took {span(took)}</span>}
+    </span>
+  );
+}
