@@ -41,7 +41,7 @@ func (a *app) knock(ctx context.Context, cfg *config.Config, token config.Token)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil //nolint:nilerr // the worker tries again by itself, and logs it
+		return nil // the worker tries again by itself, and logs it
 	}
 	defer func() { _ = res.Body.Close() }()
 	answer, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // an empty one says nothing, as below

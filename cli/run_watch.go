@@ -74,17 +74,11 @@ func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, 
 			wait.say("the orchestrator is away; waiting for it")
 		}
 	}}, func(m api.Message) error {
-		var about struct {
-			RunID string `json:"run_id"`
-		}
-		if m.Topic == svc.TopicRunOutput || m.Topic != api.TopicSnapshot && (json.Unmarshal(m.Data, &about) != nil || about.RunID != id) {
+		if !concerns(m, id) {
 			return nil
 		}
-		now, err := c.Run(ctx, id)
+		now, err := readRun(ctx, c, id)
 		if err != nil {
-			if errors.Is(err, api.ErrUnreachable) {
-				return nil // the stream notices it too, and comes back
-			}
 			return err
 		}
 		r = now
@@ -98,6 +92,36 @@ func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, 
 		return r, nil
 	}
 	return r, err
+}
+
+// concerns says whether a message may tell the end of a run. After a snapshot
+// anything may have happened.
+func concerns(m api.Message, id string) bool {
+	if m.Topic == api.TopicSnapshot {
+		return true
+	}
+	var about struct {
+		RunID string `json:"run_id"`
+	}
+	return m.Topic != svc.TopicRunOutput && json.Unmarshal(m.Data, &about) == nil && about.RunID == id
+}
+
+// readRun reads a run and waits for an orchestrator that is away: the event that
+// made someone ask does not come again.
+func readRun(ctx context.Context, c *api.Client, id string) (svc.Run, error) {
+	again := time.NewTicker(500 * time.Millisecond)
+	defer again.Stop()
+	for {
+		r, err := c.Run(ctx, id)
+		if !errors.Is(err, api.ErrUnreachable) {
+			return r, err
+		}
+		select {
+		case <-ctx.Done():
+			return r, ctx.Err()
+		case <-again.C:
+		}
+	}
 }
 
 // runLine is a run in a line, while it is waited for.

@@ -114,8 +114,9 @@ func (a *app) localWorker(ctx context.Context, first *start, log *slog.Logger) (
 	} else if err != nil {
 		return nil, err
 	}
-	if first.tmux, first.noWorker = checkTmux(ctx); first.noWorker != nil {
-		return nil, nil
+	first.tmux, first.noWorker = checkTmux(ctx)
+	if first.noWorker != nil {
+		return nil, nil //nolint:nilerr // the screen tells it, and the rest goes on
 	}
 	return a.newWorker(&cfg, o.worker.Value, o.catalog, log)
 }
