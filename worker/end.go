@@ -197,7 +197,7 @@ func (s *session) awaitDelivery(ctx context.Context) {
 		}
 		r := s.logRelay()
 		caught := r == nil || r.caught()
-		if s.isReported() && (caught && s.finalLeft() || connected > giveUpLog) {
+		if s.isReported() && (caught && s.finalTaken() || connected > giveUpLog) {
 			return
 		}
 	}

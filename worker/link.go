@@ -22,6 +22,9 @@ type link struct {
 	acked chan struct{} // holds one token after a heartbeat_ack
 	// greeted: the first heartbeat is on its way, so that reports may follow it.
 	greeted atomic.Bool
+	// beats counts the heartbeats that were queued, answered those that were answered. Answers come
+	// in order.
+	beats, answered atomic.Int64
 }
 
 func newLink(conn wire.Conn, caps []string) *link {
@@ -103,6 +106,7 @@ func (w *Worker) greet(ctx context.Context, l *link, hostID string) (lived bool,
 		return false, fmt.Errorf("replay the spool: %w", err)
 	}
 	return l.beat(ctx, w.opts.Config.Worker.HeartbeatInterval, func() {
+		l.beats.Add(1)
 		l.out.push(laneControl, w.heartbeat(l, hostID), nil)
 		if l.greeted.CompareAndSwap(false, true) {
 			w.reportProviders(l)

@@ -41,6 +41,7 @@ func (w *Worker) read(ctx context.Context, l *link) error {
 func (w *Worker) take(l *link, frame wire.Frame) {
 	switch f := frame.(type) {
 	case *wire.HeartbeatAck:
+		l.answered.Add(1)
 		select {
 		case l.acked <- struct{}{}:
 		default:

@@ -117,6 +117,25 @@ func (l *lab) typeInto(run, keys string) {
 	}
 }
 
+func TestALastScreenThatMayBeLostIsSentAgain(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line; echo farewell`)
+	l.o.set(func(o *orchestrator) { o.deaf = true }) // nothing says that it takes what is sent
+	l.o.send(&wire.Keys{RequestID: "1", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	l.finished(run, 1)
+	l.wait("the last screen", l.o.shows(run, "farewell"))
+	before := len(framesOf[*wire.Snapshot](l.o))
+	l.o.set(func(o *orchestrator) { o.deaf = false })
+	l.o.cut()
+	l.wait("the last screen once more", func() bool { return len(framesOf[*wire.Snapshot](l.o)) > before })
+	l.cleared(run, 1)
+	if got := framesOf[*wire.Snapshot](l.o); len(got) != before+1 || !strings.Contains(got[before].Capture, "farewell") {
+		t.Errorf("%d snapshots followed, want one of the last screen", len(got)-before)
+	}
+}
+
 func TestAnAcceptedAttemptThatWasNeverStartedIsStartedByTheNextWorker(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -38,9 +38,7 @@ type session struct {
 	stopReason  string
 	place       place
 	relay       *relay
-	final       *string // the last screen; nil: there is none, or not yet
-	finalSent   bool    // it has left
-	finalOn     *link   // the connection it was last given to
+	final       *finalScreen // nil: there is none, or not yet
 	sized       paneSize
 	sizeChanged bool          // since the screen was last looked at
 	concluded   bool          // the session is over and the length of its log is known
@@ -237,7 +235,7 @@ func (s *session) followLog(parts context.Context) {
 // they had their time. It is asked again and again; only the time with an uplink counts.
 func (s *session) mayReport(connected bool, hold time.Duration) bool {
 	s.mu.Lock()
-	over, r, sent := s.concluded, s.relay, s.final == nil || s.finalSent
+	over, r, sent := s.concluded, s.relay, s.final == nil || s.final.sent
 	now := time.Now()
 	if connected {
 		s.held += min(now.Sub(s.asked), 2*gatePoll)
