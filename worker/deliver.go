@@ -17,10 +17,8 @@ import (
 // delivered now stops it.
 func (p *spooler) deliver(ctx context.Context, entries []rundir.Entry) error {
 	for _, e := range entries {
-		if terminal(e) {
-			if err := p.awaitLog(ctx, e); err != nil {
-				return err
-			}
+		if err := p.awaitTurn(ctx, e); err != nil {
+			return err
 		}
 		if _, err := os.Stat(e.Path); errors.Is(err, fs.ErrNotExist) {
 			continue // its hook was quicker, or the courier before this one
@@ -87,6 +85,43 @@ func (r *refused) forGood() bool {
 
 // gatePoll is how often a held report looks whether it may go.
 const gatePoll = 50 * time.Millisecond
+
+// awaitTurn holds the words about the beginning and the end back until they are true for whoever
+// reads them.
+func (p *spooler) awaitTurn(ctx context.Context, e rundir.Entry) error {
+	switch {
+	case terminal(e):
+		return p.awaitLog(ctx, e)
+	case e.Kind() == svc.SignalStarted:
+		return p.awaitSession(ctx, e)
+	}
+	return nil
+}
+
+// sessionHold is how long the word about the beginning waits at most.
+const sessionHold = 3 * time.Second
+
+// awaitSession holds the word about the beginning back until the session can be reached: the wrapper
+// is at work before tmux has told of the session, and whoever reads that a run is running may type
+// into it.
+func (p *spooler) awaitSession(ctx context.Context, e rundir.Entry) error {
+	limit := time.NewTimer(sessionHold)
+	defer limit.Stop()
+	tick := time.NewTicker(gatePoll)
+	defer tick.Stop()
+	for {
+		if s := p.w.session(e.RunID(), e.Attempt()); s == nil || s.where().process.PID != 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-limit.C: // a session that has ended, or whose terminal is gone
+			return nil
+		case <-tick.C:
+		}
+	}
+}
 
 // awaitLog holds the word about the end back until the log before it has
 // arrived, so that whoever reads that a run has finished can read all of it.

@@ -12,12 +12,7 @@ import (
 func TestAShutdownInTheMiddleOfAStartLeavesTheSessionAlive(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	slow := filepath.Join(t.TempDir(), "tmux")
-	script := "#!/bin/sh\ntmux \"$@\"; code=$?\ncase \"$*\" in *new-session*) sleep 1;; esac\nexit $code\n"
-	if err := os.WriteFile(slow, []byte(script), 0o700); err != nil { //nolint:gosec // it is a program
-		t.Fatal(err)
-	}
-	l.opts.TmuxBin = slow
+	l.opts.TmuxBin = slowTmux(t)
 	l.start()
 	run, mark := svc.NewRunID(), filepath.Join(string(l.dir), "begun")
 	l.dispatch(run, 1, "touch "+mark+"; read line; exit 8")
@@ -35,5 +30,31 @@ func TestAShutdownInTheMiddleOfAStartLeavesTheSessionAlive(t *testing.T) {
 	if end := l.finished(run, 1); end.ExitCode != 8 {
 		t.Errorf("finished = %+v, want exit code 8", end)
 	}
+	l.cleared(run, 1)
+}
+
+// slowTmux is a tmux that takes a second to tell of a session that it has made.
+func slowTmux(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tmux")
+	script := "#!/bin/sh\ntmux \"$@\"; code=$?\ncase \"$*\" in *new-session*) sleep 1;; esac\nexit $code\n"
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil { //nolint:gosec // it is a program
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Who reads that a run is running may type into it, or attach, at once.
+func TestAStartIsToldWhenTheSessionCanBeReached(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.opts.TmuxBin = slowTmux(t)
+	l.start()
+	run := l.begin("read line; exit 0")
+	if !l.w.session(run, 1).where().live {
+		t.Error("the start was told of a session that cannot be reached")
+	}
+	l.typeInto(run, "\r")
+	l.finished(run, 1)
 	l.cleared(run, 1)
 }

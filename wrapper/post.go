@@ -74,11 +74,9 @@ func (p *poster) flush(ctx context.Context, a rundir.Attempt, pass func(rundir.E
 // all lets every entry pass.
 func all(rundir.Entry) bool { return true }
 
-// notTheEnd keeps the word about the end for the worker, which holds it back until the log before it
-// has arrived.
-func notTheEnd(e rundir.Entry) bool {
-	return e.Frame.Source != svc.FromWrapper || e.Kind() == svc.SignalStarted
-}
+// fromHooks leaves the words about the beginning and the end to the worker, which holds them back
+// until they are true for whoever reads them.
+func fromHooks(e rundir.Entry) bool { return e.Frame.Source == svc.FromHook }
 
 func (p *poster) post(ctx context.Context, e rundir.Entry) error {
 	if p.token == "" || p.apiURL == "" {

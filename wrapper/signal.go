@@ -160,7 +160,7 @@ func (s *session) report(sig svc.Signal, stderr io.Writer) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), postTimeout)
 	defer cancel()
-	switch err := s.poster.flush(ctx, s.attempt, notTheEnd); {
+	switch err := s.poster.flush(ctx, s.attempt, fromHooks); {
 	case errors.Is(err, errRefused):
 		fmt.Fprintf(stderr, "svc exec signal: %v\n", err)
 	case err != nil:
