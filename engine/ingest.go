@@ -184,6 +184,7 @@ func (in *ingestion) afterwards(ctx context.Context) {
 // run may already be the next attempt.
 func (e *Engine) attemptOver(_ context.Context, r svc.Run, reason string) {
 	e.runs.put(r)
+	e.pushes.answered(r.ID, r.Attempt)
 	if r.Status.Active() { // requeued: the ended attempt is the one before
 		e.Hub.Relay.Ended(r.ID)
 		e.Hub.Attach.RunEnded(r.ID, r.Attempt-1)

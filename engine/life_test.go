@@ -379,3 +379,25 @@ func TestPlainWorkerIsSentOnlyWhatTheInterfaceShows(t *testing.T) {
 		s.wantCode("keys", s.SendKeys(s.ctx, s.run(on(w)).ID, []string{"Enter"}), svc.CodeRunNotRunning)
 	})
 }
+
+// A claim and the worker's first heartbeat may find the same run at once.
+func TestDispatchIsPushedOncePerConnection(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := s.get(s.run())
+		s.hostReady(s.ctx, w.host.ID)
+		s.push(s.ctx, r, map[string]svc.Project{})
+		w.wantFrames("run_dispatch 1")
+		w.ack(r, true)
+		s.push(s.ctx, r, map[string]svc.Project{}) // as the claim knew it
+		w.wantFrames()
+		unanswered := s.get(s.run())
+		w.wantFrames("run_dispatch 1")
+		w.drop()
+		w.connect()
+		w.beat()
+		w.wantFrames("run_dispatch 1") // the other one was confirmed
+		w.ack(unanswered, false)
+		s.wantStatus(unanswered, svc.RunPending)
+	})
+}

@@ -12,23 +12,42 @@ import (
 	"svc/wire"
 )
 
-// pushBook knows which dispatches were pushed and not yet answered.
+// pushBook knows which dispatches were pushed and what became of them, until
+// the run itself tells.
 type pushBook struct {
 	mu      sync.Mutex // guards waiting
 	waiting map[string]pushed
 }
 
 type pushed struct {
-	run svc.Run
-	at  time.Time
+	run       svc.Run
+	link      *hub.Uplink
+	at        time.Time
+	confirmed bool
 }
 
 func newPushBook() *pushBook { return &pushBook{waiting: map[string]pushed{}} }
 
-func (b *pushBook) add(r svc.Run, at time.Time) {
+// add notes a push. It is false when that attempt went down that connection
+// already: a claim and the host's first heartbeat may both find it.
+func (b *pushBook) add(r svc.Run, link *hub.Uplink, at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waiting[r.ID] = pushed{r, at}
+	if p, has := b.waiting[r.ID]; has && p.run.Attempt == r.Attempt && p.link == link {
+		return false
+	}
+	b.waiting[r.ID] = pushed{run: r, link: link, at: at}
+	return true
+}
+
+// confirmed notes that the host has the attempt: it is not pushed again.
+func (b *pushBook) confirmed(runID string, attempt int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p, has := b.waiting[runID]; has && p.run.Attempt == attempt {
+		p.confirmed = true
+		b.waiting[runID] = p
+	}
 }
 
 // answered forgets a push of that attempt or an older one.
@@ -46,7 +65,7 @@ func (b *pushBook) overdue(before time.Time) []svc.Run {
 	defer b.mu.Unlock()
 	var out []svc.Run
 	for id, p := range b.waiting {
-		if p.at.Before(before) {
+		if !p.confirmed && p.at.Before(before) {
 			out = append(out, p.run)
 			delete(b.waiting, id)
 		}
@@ -62,12 +81,16 @@ func (e *Engine) push(ctx context.Context, r svc.Run, projects map[string]svc.Pr
 	if !ok || !link.Ready() {
 		return
 	}
-	e.pushes.add(r, e.Now())
+	if !e.pushes.add(r, link, e.Now()) {
+		return
+	}
 	project, read := projects[r.ProjectID]
 	if !read {
 		var err error
 		if project, err = e.Store.Project(ctx, r.ProjectID); err != nil {
-			e.Log.Error("a run cannot be pushed; trying again", "run_id", r.ID, "error", err)
+			if ctx.Err() == nil {
+				e.Log.Error("a run cannot be pushed; trying again", "run_id", r.ID, "error", err)
+			}
 			return
 		}
 		projects[r.ProjectID] = project
@@ -101,7 +124,7 @@ func (e *Engine) hostReady(ctx context.Context, hostID string) {
 		return
 	}
 	runs, err := e.Store.OpenRuns(ctx, hostID)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		e.Log.Error("a host cannot be told what it missed", "host_id", hostID, "error", err)
 	}
 	projects := map[string]svc.Project{}
@@ -156,7 +179,7 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 	return func() error {
 		err := done()
 		if err == nil && given { // anyone else's answer leaves the push unanswered
-			e.pushes.answered(f.RunID, f.Attempt)
+			e.pushes.confirmed(f.RunID, f.Attempt)
 		}
 		if err == nil && over != nil {
 			e.order(link, over.ID, over.Attempt, "run is "+string(over.Status))
