@@ -230,8 +230,9 @@ type worker struct {
 	conn     wire.Conn
 	ended    chan error // what ServeUplink returned
 
-	mu  sync.Mutex
-	got []wire.Frame
+	mu   sync.Mutex // guards the rest
+	got  []wire.Frame
+	when []time.Time // each came
 }
 
 // newHost makes a host whose worker has every capability but is not connected.
@@ -281,7 +282,9 @@ func (w *worker) connect() {
 				return
 			}
 			w.mu.Lock()
-			w.got = append(w.got, f)
+			if f.Type() != "heartbeat_ack" {
+				w.got, w.when = append(w.got, f), append(w.when, time.Now())
+			}
 			w.mu.Unlock()
 		}
 	}()
@@ -318,12 +321,18 @@ func (w *worker) ack(r svc.Run, accepted bool) {
 // take gives the frames that came since it was last asked, but for answers to
 // heartbeats.
 func (w *worker) take() []wire.Frame {
+	frames, _ := w.takeTimed()
+	return frames
+}
+
+// takeTimed says of each frame when it came.
+func (w *worker) takeTimed() (frames []wire.Frame, when []time.Time) {
 	w.s.settle()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	got := slices.DeleteFunc(w.got, func(f wire.Frame) bool { return f.Type() == "heartbeat_ack" })
-	w.got = nil
-	return got
+	frames, when = w.got, w.when
+	w.got, w.when = nil, nil
+	return frames, when
 }
 
 // wantFrames checks what came since it was last asked: types, each with the

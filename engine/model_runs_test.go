@@ -260,12 +260,22 @@ func (h *runHistory) observe(t *rapid.T) []svc.Event {
 		}
 		h.last[run] = end{k.attempt, svc.RunStatus(status)}
 	}
+	type arrival struct {
+		at time.Time
+		dispatch
+	}
+	var came []arrival
 	for _, w := range h.workers {
-		for _, f := range w.take() {
+		frames, times := w.takeTimed()
+		for i, f := range frames {
 			if d, ok := f.(*wire.RunDispatch); ok {
-				h.dispatched(t, dispatchKey{d.RunID, d.Attempt}, w)
+				came = append(came, arrival{times[i], dispatch{dispatchKey{d.RunID, d.Attempt}, w}})
 			}
 		}
+	}
+	slices.SortStableFunc(came, func(a, b arrival) int { return a.at.Compare(b.at) })
+	for _, d := range came {
+		h.dispatched(t, d.dispatchKey, d.to)
 	}
 	return events
 }
