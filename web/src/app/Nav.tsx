@@ -25,7 +25,7 @@ export function Nav({
   onSearch,
   onHelp,
 }: NavProps & { narrow: boolean; onHelp(): void }) {
-  const words = narrow ? 'hidden' : 'max-nav:hidden';
+  const words = narrow ? 'sr-only' : 'max-nav:sr-only';
   return (
     <nav
       aria-label="Main"
@@ -36,12 +36,7 @@ export function Nav({
     >
       <div className="flex flex-col gap-2">
         <ProjectSwitcher project={project} words={words} />
-        <button
-          type="button"
-          onClick={onSearch}
-          className={cx(row, 'bg-panel ring-1 ring-inset ring-line')}
-          aria-label="Search"
-        >
+        <button type="button" onClick={onSearch} className={cx(row, 'bg-panel ring-1 ring-inset ring-line')}>
           <Search className="size-4 shrink-0" />
           <span className={cx('flex-1 text-left', words)}>Search</span>
           <Kbd keys="Ctrl K" className={words} />
@@ -53,7 +48,7 @@ export function Nav({
       )}
       <div className="mt-auto flex flex-col gap-0.5">
         <Place place={settingsDestination} words={words} />
-        <button type="button" onClick={onHelp} className={row} aria-label="Keyboard shortcuts">
+        <button type="button" onClick={onHelp} className={row}>
           <CircleHelp className="size-4 shrink-0" />
           <span className={cx('flex-1 text-left', words)}>Help</span>
           <Kbd keys="?" className={words} />
@@ -97,7 +92,10 @@ function Place({ place, words, count = 0 }: { place: Destination; words: string;
       <place.icon className="size-4 shrink-0" />
       <span className={cx('flex-1', words)}>{place.label}</span>
       {count > 0 && (
-        <span className="rounded-full px-1.5 text-2xs font-semibold tabular tone-warn">{count}</span>
+        <span className="rounded-full px-1.5 text-2xs font-semibold tabular tone-warn">
+          {count}
+          <span className="sr-only"> need you</span>
+        </span>
       )}
     </Link>
   );

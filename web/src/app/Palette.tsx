@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { FolderKanban, LogOut, Moon, Plus, Sun } from 'lucide-react';
 import { Dialog } from 'radix-ui';
-import { type ReactNode, useDeferredValue, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Project, WorkItem } from '@/api/records';
 import { setToken } from '@/api/token';
 import { openNewItem } from '@/components/newItem';
@@ -33,7 +33,7 @@ export function Palette({
   onClose(): void;
 }) {
   const [query, setQuery] = useState('');
-  const search = useDeferredValue(query.trim());
+  const search = query.trim();
   const navigate = useNavigate();
   const theme = usePrefs((prefs) => prefs.theme);
   const { data: projects = [] } = useQuery(projectsQuery);

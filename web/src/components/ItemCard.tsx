@@ -7,7 +7,7 @@ import { IconButton } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { MenuButton } from '@/ui/MenuButton';
 import { RunPill } from './RunPill';
-import { ChildProgress, KindIcon, kindNames } from './status';
+import { ChildProgress, KindIcon } from './status';
 import type { MoveItem } from './useItemMoves';
 
 const ItemMenu = lazily(async () => (await import('./ItemMenu')).ItemMenu);
@@ -63,7 +63,6 @@ export const ItemCard = memo(function ItemCard({
         data-card-focus={item.id}
         tabIndex={tabbable ? 0 : -1}
         onClick={onOpen}
-        aria-label={`${kindNames[item.kind]}: ${item.title}`}
         className="flex w-full cursor-pointer flex-col gap-2 rounded-lg p-3 text-left"
       >
         {parent && (
@@ -73,7 +72,7 @@ export const ItemCard = memo(function ItemCard({
           </span>
         )}
         <span className={cx('flex gap-2 text-sm leading-5', !parent && 'pr-6')}>
-          <KindIcon kind={item.kind} className="mt-[3px]" />
+          <KindIcon kind={item.kind} named className="mt-[3px]" />
           <span
             className={cx(
               'line-clamp-3 min-w-0 break-words',

@@ -5,9 +5,19 @@ import { type Block, type Inline, type ListItem, parseMarkdown } from '@/lib/mar
 
 /** Markdown shows a text that anyone may have written, agents too. It makes React nodes and never HTML. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  const tree = useMemo(() => parseMarkdown(text), [text]);
+  const tree = useMemo(() => withOutline(parseMarkdown(text)), [text]);
   return <div className="flex flex-col gap-3 text-sm leading-relaxed break-words">{blocks(tree)}</div>;
 });
+
+/** withOutline numbers the headings that a text really has from one on, so that no level is left out. */
+function withOutline(tree: Block[]): Block[] {
+  const levels = [
+    ...new Set(tree.flatMap((block) => (block.type === 'heading' ? [block.level] : []))),
+  ].sort();
+  return tree.map((block) =>
+    block.type === 'heading' ? { ...block, level: levels.indexOf(block.level) + 1 } : block,
+  );
+}
 
 const blocks = (list: Block[]): ReactNode =>
   list.map((block, i) => <Fragment key={i}>{blockOf(block)}</Fragment>);
@@ -17,7 +27,7 @@ const inlines = (list: Inline[]): ReactNode =>
 function blockOf(block: Block): ReactNode {
   switch (block.type) {
     case 'heading': {
-      const Tag = `h${Math.min(block.level + 2, 6)}` as 'h3';
+      const Tag = `h${Math.min(block.level + 1, 6)}` as 'h2';
       const size = block.level === 1 ? 'text-lg' : block.level === 2 ? 'text-base' : 'text-sm';
       return <Tag className={`${size} mt-1 font-semibold tracking-tight`}>{inlines(block.children)}</Tag>;
     }

@@ -19,7 +19,7 @@ export function ProjectSwitcher({ project, words }: { project: Project | null; w
           <button
             type="button"
             {...props}
-            aria-label={project ? `Project ${project.name}, switch` : 'Choose a project'}
+            aria-description="Switch project"
             className="flex h-9 items-center gap-2 rounded-md px-2 text-left hover:bg-hover data-[state=open]:bg-hover"
           >
             <ProjectMark name={project?.name ?? 'svc'} />

@@ -6,7 +6,7 @@ const apple = typeof navigator !== 'undefined' && /Mac|iPhone|iPad/.test(navigat
 export function Kbd({ keys, className }: { keys: string; className?: string }) {
   const shown = apple ? keys.replace('Ctrl', '⌘') : keys;
   return (
-    <span className={cx('inline-flex gap-1', className)}>
+    <span aria-hidden className={cx('inline-flex gap-1', className)}>
       {shown.split(' ').map((key) => (
         <kbd
           key={key}

@@ -1,6 +1,7 @@
 import { Check, ChevronRight } from 'lucide-react';
 import { DropdownMenu as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
+import { createPortal } from 'react-dom';
 import { cx } from './cx';
 import { Kbd } from './Kbd';
 import type { MenuPlace } from './MenuButton';
@@ -21,14 +22,18 @@ export function Menu({
   const { left, top, width, height } = anchor.getBoundingClientRect();
   return (
     <Radix.Root open modal={false} onOpenChange={(open) => !open && onClose()}>
-      <Radix.Trigger asChild>
-        <span
-          aria-hidden
-          tabIndex={-1}
-          className="pointer-events-none fixed"
-          style={{ left, top, width, height }}
-        />
-      </Radix.Trigger>
+      {/* Outside the page's own tree: inside something transformed, fixed would not mean the window. */}
+      {createPortal(
+        <Radix.Trigger asChild>
+          <span
+            aria-hidden
+            tabIndex={-1}
+            className="pointer-events-none fixed"
+            style={{ left, top, width, height }}
+          />
+        </Radix.Trigger>,
+        document.body,
+      )}
       <Radix.Portal>
         <Radix.Content
           aria-label={label}

@@ -27,6 +27,15 @@ export function Dialog({
         <Radix.Content
           aria-describedby={undefined}
           data-modal
+          onOpenAutoFocus={(event) => {
+            // What is to be filled in comes first; the close button only where there is nothing.
+            const field = (event.currentTarget as HTMLElement).querySelector<HTMLElement>(
+              'input, select, textarea',
+            );
+            if (!field) return;
+            event.preventDefault();
+            field.focus();
+          }}
           className={cx(
             'fixed inset-x-3 top-[12vh] z-40 mx-auto flex max-h-[76vh] animate-in flex-col overflow-hidden rounded-xl bg-panel shadow-3 ring-1 ring-line-strong outline-none',
             wide ? 'max-w-2xl' : 'max-w-lg',

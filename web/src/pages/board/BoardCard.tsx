@@ -33,6 +33,7 @@ export function BoardCard({ item, lane }: { item: WorkItem; lane?: string | null
             { type: 'card', id, status, lane },
             { element, input, allowedEdges: ['top', 'bottom'] },
           ),
+        onDragEnter: ({ self }) => setEdge(dnd.extractClosestEdge(self.data) as 'top' | 'bottom' | null),
         onDrag: ({ self }) => setEdge(dnd.extractClosestEdge(self.data) as 'top' | 'bottom' | null),
         onDragLeave: () => setEdge(null),
         onDrop: () => setEdge(null),

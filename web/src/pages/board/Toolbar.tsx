@@ -53,7 +53,7 @@ export function Toolbar({
             {...props}
             variant="ghost"
             icon={<ListFilter className="size-4" />}
-            className={cx(levels.length > 0 && 'text-accent')}
+            className={cx(levels.length > 0 && 'text-accent!')}
           >
             <span className="max-sm:sr-only">
               {levels.length === 0 ? 'All levels' : levels.map((kind) => kindNames[kind]).join(', ')}
@@ -66,7 +66,7 @@ export function Toolbar({
         label={lanes ? 'Without lanes' : 'Lanes by parent'}
         aria-pressed={lanes}
         onClick={() => setPref('lanes', !lanes)}
-        className={cx(lanes && 'bg-hover text-accent')}
+        className={cx(lanes && 'bg-hover text-accent!')}
       >
         <Rows3 className="size-4" />
       </IconButton>

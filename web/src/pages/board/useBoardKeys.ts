@@ -5,6 +5,7 @@ import { statusNames } from '@/components/status';
 import type { MoveItem } from '@/components/useItemMoves';
 import type { Columns } from '@/data/board';
 import type { Move } from '@/data/moves';
+import { focusSoon } from '@/lib/focus';
 
 /** Place is where a card stands: its column and its place in it. */
 interface Place {
@@ -69,13 +70,7 @@ export function useBoardKeys({
     (id: string, status: ItemStatus) => {
       setActive(id);
       (scrollers.get(status) ?? scrollers.get('lanes'))?.(id);
-      let tries = 20;
-      const attempt = (): void => {
-        const card = document.querySelector<HTMLElement>(`[data-card-focus="${id}"]`);
-        if (card) card.focus({ preventScroll: true });
-        else if (tries-- > 0) requestAnimationFrame(attempt);
-      };
-      requestAnimationFrame(attempt);
+      focusSoon(`[data-card-focus="${id}"]`);
     },
     [scrollers],
   );

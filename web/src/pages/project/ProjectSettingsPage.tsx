@@ -152,7 +152,7 @@ function Archive({ project }: { project: Project }) {
           An archived project takes no changes and no new runs. Runs that are under way go on, and everything
           can still be read.
         </p>
-        <Button onClick={() => setAsking(true)} className="text-bad">
+        <Button onClick={() => setAsking(true)} className="text-bad!">
           Archive…
         </Button>
       </div>

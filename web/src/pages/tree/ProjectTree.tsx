@@ -15,6 +15,7 @@ import { childrenOf, progressOf, treeRows } from '@/data/board';
 import type { Move } from '@/data/moves';
 import { hostsQuery, runsQuery, workItemsQuery } from '@/data/queries';
 import { useDnd } from '@/lib/dnd';
+import { focusSoon } from '@/lib/focus';
 import { lazily } from '@/lib/lazily';
 import { Button, IconButton } from '@/ui/Button';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
@@ -220,13 +221,4 @@ function said(items: readonly WorkItem[], item: WorkItem, move: Move): string {
   return parent ? `“${item.title}” is under “${parent.title}”` : `“${item.title}” is at the top level`;
 }
 
-/** focusRow focuses a row as soon as it is drawn. */
-function focusRow(id: string): void {
-  let tries = 20;
-  const attempt = (): void => {
-    const row = document.querySelector<HTMLElement>(`[data-row="${id}"]`);
-    if (row) row.focus({ preventScroll: true });
-    else if (tries-- > 0) requestAnimationFrame(attempt);
-  };
-  requestAnimationFrame(attempt);
-}
+const focusRow = (id: string): void => focusSoon(`[data-row="${id}"]`);

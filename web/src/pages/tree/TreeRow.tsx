@@ -70,6 +70,7 @@ export function TreeRow({
           const { top, height } = element.getBoundingClientRect();
           return { type: 'row', id, spot: spotOf(input.clientY, top, height) };
         },
+        onDragEnter: ({ self }) => setSpot(self.data.spot as Spot),
         onDrag: ({ self }) => setSpot(self.data.spot as Spot),
         onDragLeave: () => setSpot(null),
         onDrop: () => setSpot(null),
@@ -86,7 +87,6 @@ export function TreeRow({
       aria-posinset={place}
       aria-expanded={children > 0 ? open : undefined}
       aria-selected={selected}
-      aria-label={item.title}
       tabIndex={tabbable ? 0 : -1}
       data-row={id}
       onClick={onOpen}
@@ -104,7 +104,7 @@ export function TreeRow({
       <button
         type="button"
         tabIndex={-1}
-        aria-label={open ? `Close ${item.title}` : `Open ${item.title}`}
+        aria-hidden
         onClick={(event) => {
           event.stopPropagation();
           onToggle();
@@ -127,7 +127,7 @@ export function TreeRow({
         {item.title}
       </span>
       {run && <RunPill run={run} host={host} className="max-sm:hidden" />}
-      {progress && <ChildProgress {...progress} className="w-14" />}
+      <span className="flex w-12 shrink-0">{progress && <ChildProgress {...progress} />}</span>
       <StatusIcon status={item.status} named />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: it only keeps clicks on the menu from opening the row */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: keys go to the menu itself */}
