@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -143,8 +144,9 @@ func (t *attachment) serve(ctx context.Context, conn *websocket.Conn) error {
 // readSocket hands over frames until the connection ends, and notices one that
 // has died without a word.
 func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-chan attachFrame, <-chan error) {
-	frames, failed := make(chan attachFrame), make(chan error, 2)
+	frames, failed := make(chan attachFrame), make(chan error, 2) // room for both goroutines
 	go func() {
+		defer caught(failed)
 		for {
 			f, err := readFrame(ctx, conn)
 			if err != nil {
@@ -159,6 +161,7 @@ func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-ch
 		}
 	}()
 	go func() {
+		defer caught(failed)
 		tick := time.NewTicker(pingEvery)
 		defer tick.Stop()
 		for {
@@ -177,6 +180,14 @@ func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-ch
 		}
 	}()
 	return frames, failed
+}
+
+// caught hands a panic over to serve, which leaves the terminal in order before
+// the program ends.
+func caught(failed chan<- error) {
+	if v := recover(); v != nil {
+		failed <- fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+	}
 }
 
 // readKeys reads the terminal for as long as the process lives: a read of a

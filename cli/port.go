@@ -23,15 +23,19 @@ func listenProblem(ctx context.Context, cfg *config.Config, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		p := &problem{what: "port " + strconv.Itoa(cfg.Server.Port) + " is taken", exit: exitConflict, err: err}
-		p.why, p.next = "another program listens on "+addr, "stop it, or choose another port with --port"
-		if who := portHolder(cfg.Server.Port); who != "" {
+		who, ours := portHolder(cfg.Server.Port), isOrchestrator(ctx, cfg.Server.Port)
+		p.next = "stop it, or choose another port with --port"
+		switch {
+		case ours && who != "":
+			p.why = who + ", an orchestrator that runs already"
+		case ours:
+			p.why = "an orchestrator runs there already"
+		case who != "":
 			p.why = who + " listens on it"
+		default:
+			p.why = "another program listens on " + addr
 		}
-		if isOrchestrator(ctx, cfg.Server.Port) {
-			p.why = strings.TrimSuffix(p.why, " listens on it") + ", an orchestrator that runs already"
-			if !strings.HasPrefix(p.why, "process ") {
-				p.why = "an orchestrator runs there already"
-			}
+		if ours {
 			p.next = "`svc status` shows it; --port and --data-dir start another one beside it"
 		}
 		return p

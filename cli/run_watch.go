@@ -69,24 +69,30 @@ func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, 
 	wait := a.spin()
 	defer wait.stop()
 	wait.say(runLine(r))
-	err = c.Stream(ctx, api.StreamOptions{Topics: svc.Globs{"run.*"}, After: &after, Lost: func(err error) {
+	if !isTerminal(a.err) {
+		a.note("waiting for run %s, which is %s", shortRun(r.ID), runWord(r))
+	}
+	options := api.StreamOptions{Topics: svc.Globs{"run.*"}, After: &after, Lost: func(err error) {
 		if err != nil {
 			wait.say("the orchestrator is away; waiting for it")
 		}
-	}}, func(m api.Message) error {
-		if !concerns(m, id) {
+	}}
+	err = patiently(ctx, func() error {
+		return c.Stream(ctx, options, func(m api.Message) error {
+			if !concerns(m, id) {
+				return nil
+			}
+			now, err := readRun(ctx, c, id)
+			if err != nil {
+				return err
+			}
+			r = now
+			wait.say(runLine(r))
+			if !r.Status.Active() {
+				return errEnded
+			}
 			return nil
-		}
-		now, err := readRun(ctx, c, id)
-		if err != nil {
-			return err
-		}
-		r = now
-		wait.say(runLine(r))
-		if !r.Status.Active() {
-			return errEnded
-		}
-		return nil
+		})
 	})
 	if errors.Is(err, errEnded) {
 		return r, nil
@@ -106,19 +112,29 @@ func concerns(m api.Message, id string) bool {
 	return m.Topic != svc.TopicRunOutput && json.Unmarshal(m.Data, &about) == nil && about.RunID == id
 }
 
-// readRun reads a run and waits for an orchestrator that is away: the event that
-// made someone ask does not come again.
-func readRun(ctx context.Context, c *api.Client, id string) (svc.Run, error) {
+// readRun reads a run. The event that made someone ask does not come again, so
+// it waits for an orchestrator that is away.
+func readRun(ctx context.Context, c *api.Client, id string) (r svc.Run, err error) {
+	err = patiently(ctx, func() error {
+		r, err = c.Run(ctx, id)
+		return err
+	})
+	return r, err
+}
+
+// patiently tries again while the orchestrator cannot be reached: it was there
+// before, and is worth waiting for.
+func patiently(ctx context.Context, try func() error) error {
 	again := time.NewTicker(500 * time.Millisecond)
 	defer again.Stop()
 	for {
-		r, err := c.Run(ctx, id)
+		err := try()
 		if !errors.Is(err, api.ErrUnreachable) {
-			return r, err
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return r, ctx.Err()
+			return ctx.Err()
 		case <-again.C:
 		}
 	}
