@@ -7,6 +7,7 @@
 package fault
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -14,7 +15,13 @@ import (
 	"svc/internal/proctest"
 )
 
-func TestMain(m *testing.M) { os.Exit(proctest.Main(withPostgres{m})) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // they wait more than they compute
+		panic(err)
+	}
+	os.Exit(proctest.Main(withPostgres{m}))
+}
 
 // withPostgres stops the PostgreSQL server of the tests, if one was started, before the binary goes.
 type withPostgres struct{ m *testing.M }

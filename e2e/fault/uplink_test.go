@@ -43,13 +43,15 @@ func TestSignalsAndLogsSurviveABadNetwork(t *testing.T) {
 				t.Errorf("progress in the journal: %q", got)
 			}
 			s.wantSameLog(w, r.ID)
-			w.AwaitStatus(svc.HostOnline)
-			offline := len(s.follower.Of(w.HostID, svc.TopicWorkerOffline))
-			online := len(s.follower.Of(w.HostID, svc.TopicWorkerRegistered))
 			times := 0
 			if c.away {
 				times = 1
 			}
+			s.follower.Await(proctest.Patience, "the host is back", func([]proctest.Event) bool {
+				return len(s.follower.Of(w.HostID, svc.TopicWorkerRegistered)) > times
+			})
+			offline := len(s.follower.Of(w.HostID, svc.TopicWorkerOffline))
+			online := len(s.follower.Of(w.HostID, svc.TopicWorkerRegistered))
 			if offline != times || online != times+1 {
 				t.Errorf("the host went offline %d times and came online %d times", offline, online)
 			}
