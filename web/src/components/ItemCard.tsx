@@ -1,5 +1,5 @@
 import { Ellipsis } from 'lucide-react';
-import { memo, type Ref } from 'react';
+import type { Ref } from 'react';
 import type { Host, Run, WorkItem } from '@/api/records';
 import type { Progress } from '@/data/board';
 import { lazily } from '@/lib/lazily';
@@ -21,7 +21,7 @@ export interface CardFacts {
 }
 
 /** ItemCard is a work item on the board. */
-export const ItemCard = memo(function ItemCard({
+export function ItemCard({
   item,
   facts,
   move,
@@ -117,4 +117,4 @@ export const ItemCard = memo(function ItemCard({
       </div>
     </article>
   );
-});
+}

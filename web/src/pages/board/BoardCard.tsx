@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react';
+import { memo, useEffect, useRef, useState } from 'react';
 import type { WorkItem } from '@/api/records';
 import { ItemCard } from '@/components/ItemCard';
 import { useDnd } from '@/lib/dnd';
@@ -6,7 +6,7 @@ import { cx } from '@/ui/cx';
 import { useBoard } from './context';
 
 /** BoardCard is a card that can be dragged, and beside which others can be dropped. */
-export function BoardCard({ item, lane }: { item: WorkItem; lane?: string | null }) {
+export const BoardCard = memo(function BoardCard({ item, lane }: { item: WorkItem; lane?: string | null }) {
   const board = useBoard();
   const ref = useRef<HTMLElement>(null);
   const [dragging, setDragging] = useState(false);
@@ -73,4 +73,4 @@ export function BoardCard({ item, lane }: { item: WorkItem; lane?: string | null
       )}
     </div>
   );
-}
+});
