@@ -89,9 +89,17 @@ type session struct {
 	holder     *Attachment
 	since      svc.Time      // when the holder got the lease
 	waiting    []*Attachment // everyone else, the longest waiting first
-	rows, cols int
-	told       bool // the worker said this size
-	resized    bool // by a holder, away from the size at the start
+	rows, cols int           // what the holder asked for last, else the size at the start
+	resized    bool          // by a holder, away from the size at the start
+	shown      struct {      // what the worker said last; zero: nothing yet
+		rows, cols int
+	}
+
+	// sizing keeps the sizes that the worker is sent in the order in which they
+	// were asked for: a relay that is opened with the size before, behind a
+	// resize, would undo it. It is taken after an Attachment's order and before
+	// Attachments.mu.
+	sizing sync.Mutex
 }
 
 // NewAttachments makes an empty one. Run must be running for leases and input
@@ -164,8 +172,8 @@ func (h *Attachments) Join(t Target) (*Attachment, error) {
 		s.waiting = append(s.waiting, a)
 		a.pushControl(leaseHeld)
 	}
-	if s.told {
-		a.pushSize(s.rows, s.cols)
+	if s.shown.rows > 0 {
+		a.pushSize(s.shown.rows, s.shown.cols)
 	}
 	h.mu.Unlock()
 	a.open()
@@ -258,11 +266,12 @@ func (h *Attachments) relay(hostID, attachID string) *Attachment {
 	return a
 }
 
-// resized tells all clients of a session its size, each only once.
+// resized tells all clients of a session its size, each only once. What the
+// holder asked for may be newer.
 func (h *Attachments) resized(s *session, rows, cols int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s.rows, s.cols, s.told = rows, cols, true
+	s.shown.rows, s.shown.cols = rows, cols
 	for a := range h.all {
 		if a.session == s {
 			a.pushSize(rows, cols)

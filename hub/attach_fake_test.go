@@ -29,9 +29,13 @@ type fakeLink struct {
 	frames []wire.Frame
 	caps   []string
 	broken bool
+	onSend func(wire.Frame) // called before a frame is taken; nil: nothing is
 }
 
 func (l *fakeLink) Send(f wire.Frame) error {
+	if l.onSend != nil {
+		l.onSend(f)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.broken {

@@ -31,12 +31,14 @@ func (a *Attachment) open() {
 		a.pushControl(errorOf(svc.CodeOf(err), err.Error()))
 		return
 	}
+	s := a.session
+	s.sizing.Lock()
+	defer s.sizing.Unlock()
 	id := svc.NewID()
 	old, rows, cols := a.hub.adopt(a, id)
 	if old != "" {
 		_ = link.Send(wire.AttachClose{AttachID: old}) // it may be gone already
 	}
-	s := a.session
 	if err := link.Send(wire.AttachOpen{AttachID: id, RunID: s.RunID, Attempt: s.Attempt, Rows: rows, Cols: cols}); err != nil {
 		a.hub.adopt(a, "")
 		a.pushControl(hostAway)
@@ -44,7 +46,7 @@ func (a *Attachment) open() {
 }
 
 // adopt makes id the client's relay ("" for none) and returns the one before
-// and the session's size.
+// and the session's size as it was asked for.
 func (h *Attachments) adopt(a *Attachment, id string) (old string, rows, cols int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,9 +157,10 @@ func (a *Attachment) input(b []byte) {
 // resize sets the session's size. While there is no relay it is remembered and
 // goes with the next one.
 func (a *Attachment) resize(rows, cols int) {
-	h := a.hub
+	h, s := a.hub, a.session
+	s.sizing.Lock()
+	defer s.sizing.Unlock()
 	h.mu.Lock()
-	s := a.session
 	s.rows, s.cols, s.resized = rows, cols, rows != SpawnRows || cols != SpawnCols
 	h.mu.Unlock()
 	a.send(func(id string) wire.Frame { return wire.AttachResize{AttachID: id, Rows: rows, Cols: cols} })

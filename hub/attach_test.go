@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,6 +109,53 @@ func TestSizesAreToldToEveryoneOnce(t *testing.T) {
 		s.join("c", runA)
 		if got := s.said(); got != "c:lease_held c:resize 40x100" {
 			t.Errorf("one who comes later is told %q", got)
+		}
+	})
+}
+
+func TestAnAnswerAboutAnOlderSizeDoesNotBringItBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.join("a", runA)
+		id := s.link().opened()[0]
+		s.sends("a", `{"type":"resize","rows":30,"cols":100}`)
+		s.sends("a", `{"type":"resize","rows":31,"cols":101}`)
+		s.hub.FromWorker(hostA, &wire.AttachResized{AttachID: id, Rows: 30, Cols: 100}) // the answer to the first
+		s.link().take()
+		s.join("b", runA)
+		if got := s.link().take(); !slices.Equal(got, []string{"open 11/1 31x101"}) {
+			t.Errorf("a client who comes has the worker do %q, want the size that the holder asked for last", got)
+		}
+	})
+}
+
+func TestAClientWhoComesWhileTheHolderResizesDoesNotUndoIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.join("a", runA)
+		s.join("b", runA)
+		s.link().take()
+		link := s.link()
+		var handled atomic.Bool
+		link.onSend = func(f wire.Frame) { // b's relay is replaced; in the middle of that a resizes
+			if _, is := f.(wire.AttachClose); is {
+				link.onSend = nil
+				go func() {
+					_ = s.people["a"].a.Handle([]byte(resize))
+					handled.Store(true)
+				}()
+				for i := 0; i < 10_000 && !handled.Load(); i++ {
+					runtime.Gosched() // it gets its chance, and may have to wait for us
+				}
+			}
+		}
+		s.people["b"].a.open()
+		synctest.Wait()
+		got := link.take()
+		if at, last := slices.Index(got, "resize 41x123"), slices.Index(got, "open 11/1 50x220"); at < last {
+			t.Errorf("the worker was told %q: the old size after the new one", got)
 		}
 	})
 }
