@@ -21,6 +21,9 @@ type dialect struct {
 	begin             string // begins a unit group on the writer's connection
 	forUpdate         string // appended to a SELECT of a row that will be changed
 	snapshotIsolation sql.IsolationLevel
+	below             string // WITH below: everything under the item $1
+	fewBelow          string // ids under the item $1, at most $2 of them, without reading many more
+	among             string // condition that id is in a JSON list
 	unique            func(error) bool
 	unavailable       func(error) bool
 }
@@ -29,6 +32,18 @@ var sqliteDialect = &dialect{
 	name:              "sqlite3",
 	begin:             "BEGIN IMMEDIATE",
 	snapshotIsolation: sql.LevelDefault, // a WAL reader sees one state by nature
+	below: `WITH RECURSIVE below (id) AS (
+		SELECT id FROM work_items WHERE parent_id = $1
+		UNION ALL
+		SELECT w.id FROM below b CROSS JOIN work_items w WHERE w.parent_id = b.id)`,
+	// A step of a recursion reads all children of a row at once, so each is bounded.
+	fewBelow: `WITH RECURSIVE below (id) AS (
+		SELECT id FROM (SELECT id FROM work_items WHERE parent_id = $1 LIMIT $2)
+		UNION ALL
+		SELECT w.id FROM below b CROSS JOIN work_items w
+			WHERE w.id IN (SELECT c.id FROM work_items c WHERE c.parent_id = b.id LIMIT $2)
+		LIMIT $2) SELECT id FROM below`,
+	among: "id IN (SELECT value FROM json_each(?))",
 	unique: func(err error) bool {
 		var e *sqlite.Error
 		return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
@@ -46,11 +61,22 @@ var sqliteDialect = &dialect{
 	},
 }
 
+const postgresBelow = `WITH RECURSIVE below (id) AS (
+		SELECT id FROM work_items WHERE parent_id = $1
+		UNION ALL
+		SELECT c.id FROM below b CROSS JOIN LATERAL (SELECT id FROM work_items WHERE parent_id = b.id OFFSET 0) c)`
+
 var postgresDialect = &dialect{
 	name:              "postgres",
 	begin:             "BEGIN",
 	forUpdate:         " FOR UPDATE",
 	snapshotIsolation: sql.LevelRepeatableRead,
+	// A plain join is planned as if each level were large, and then reads the
+	// whole table for each; this one asks for the children of each row. It stops
+	// by itself when nobody wants more rows.
+	below:    postgresBelow,
+	fewBelow: postgresBelow + " SELECT id FROM below LIMIT $2",
+	among:    "id = ANY(ARRAY(SELECT json_array_elements_text(?::json)))",
 	unique: func(err error) bool {
 		var e *pgconn.PgError
 		return errors.As(err, &e) && e.Code == "23505"

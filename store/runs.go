@@ -56,14 +56,17 @@ func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
 // Runs is a page of runs, newest first.
 func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
 	var w where
+	host, project := "host_id = ?", "project_id = ?"
 	if f.TaskID != "" {
 		w.add("task_id = ?", f.TaskID)
+		// A task has few runs: its index is the one to walk, never a host's or a project's.
+		host, project = "host_id || '' = ?", "project_id || '' = ?"
 	}
 	if f.HostID != "" {
-		w.add("host_id = ?", f.HostID)
+		w.add(host, f.HostID)
 	}
 	if f.ProjectID != "" {
-		w.add("project_id = ?", f.ProjectID)
+		w.add(project, f.ProjectID)
 	}
 	if page.Cursor != "" {
 		var at svc.Time

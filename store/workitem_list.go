@@ -73,40 +73,38 @@ func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (
 	if f.ProjectID != "" && f.ProjectID != root.ProjectID {
 		return false, false, nil
 	}
-	small, err = r.smallBelow(ctx, f.Under)
+	few, err := r.fewBelow(ctx, f.Under)
 	if err != nil {
 		return false, false, err
 	}
-	if small {
-		w.add(`id IN (WITH RECURSIVE below (id) AS (
-			SELECT id FROM work_items WHERE parent_id = ?
-			UNION ALL
-			SELECT c.id FROM work_items c JOIN below b ON c.parent_id = b.id) SELECT id FROM below)`, f.Under)
+	if few != nil {
+		w.add(r.d.among, toJSON(few))
 		return true, true, nil
 	}
-	f.ProjectID = root.ProjectID // its order is the one to walk
-	w.add("substr(path, 1, ?) = ?", len(root.Path)+1, root.Path+"/")
+	f.ProjectID = root.ProjectID                                 // its order is the one to walk
+	w.add("path > ? AND path < ?", root.Path+"/", root.Path+"0") // "0" follows "/"
 	return false, true, nil
 }
 
-// smallBelow says whether at most smallSubtree items are below an item. It looks
-// at no more than that: PostgreSQL stops a recursion when enough rows came, while
-// SQLite reads all children of a row at once unless each step is bounded.
-func (r Reader) smallBelow(ctx context.Context, id string) (bool, error) {
-	query := below + " SELECT count(*) FROM (SELECT 1 FROM below LIMIT $2) AS c"
-	if r.d == sqliteDialect {
-		query = `WITH RECURSIVE below (id) AS (
-			SELECT id FROM (SELECT id FROM work_items WHERE parent_id = $1 LIMIT $2)
-			UNION ALL
-			SELECT w.id FROM below b CROSS JOIN work_items w
-				WHERE w.id IN (SELECT c.id FROM work_items c WHERE c.parent_id = b.id LIMIT $2)
-			LIMIT $2) SELECT count(*) FROM below`
+// fewBelow is the ids of everything below an item, deleted rows included; nil
+// when they are more than smallSubtree. It looks at hardly more than that.
+func (r Reader) fewBelow(ctx context.Context, id string) ([]string, error) {
+	var children int // are quickly counted, and often enough
+	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM work_items WHERE parent_id = $1 LIMIT $2) AS c", id, smallSubtree+1).Scan(&children)
+	if err != nil {
+		return nil, fmt.Errorf("count the children of %s: %w", id, err)
 	}
-	var n int
-	if err := r.q.QueryRowContext(ctx, query, id, smallSubtree+1).Scan(&n); err != nil {
-		return false, fmt.Errorf("measure the subtree of %s: %w", id, err)
+	if children > smallSubtree {
+		return nil, nil
 	}
-	return n <= smallSubtree, nil
+	ids, err := collect(ctx, r.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) }, r.d.fewBelow, id, smallSubtree+1)
+	if err != nil {
+		return nil, fmt.Errorf("read the subtree of %s: %w", id, err)
+	}
+	if len(ids) > smallSubtree {
+		return nil, nil
+	}
+	return ids, nil
 }
 
 type itemCombination struct {

@@ -46,17 +46,11 @@ func (tx *Tx) UpdateWorkItem(ctx context.Context, w *svc.WorkItem) error {
 	return changed("work item", w.ID, &w.Version, n, err)
 }
 
-// below is everything under the item $1, deleted rows included: they keep
-// true paths for the audit.
-const below = `WITH RECURSIVE below (id) AS (
-		SELECT id FROM work_items WHERE parent_id = $1
-		UNION ALL
-		SELECT w.id FROM work_items w JOIN below b ON w.parent_id = b.id)`
-
 // MoveSubtree rewrites the paths of everything below an item whose own path
 // changes from one to the other, in one statement however large the subtree.
+// Deleted rows move along: they keep true paths for the audit.
 func (tx *Tx) MoveSubtree(ctx context.Context, id, from, to string) error {
-	_, err := tx.exec(ctx, below+` UPDATE work_items SET path = $2 || substr(path, $3), updated_at = $4, version = version + 1
+	_, err := tx.exec(ctx, tx.d.below+` UPDATE work_items SET path = $2 || substr(path, $3), updated_at = $4, version = version + 1
 		WHERE id IN (SELECT id FROM below)`, id, to, len(from)+1, tx.Now)
 	if err != nil {
 		return fmt.Errorf("rewrite the paths below %s: %w", id, err)
@@ -75,7 +69,7 @@ func (r Reader) HasChildren(ctx context.Context, id string) (bool, error) {
 // there is none.
 func (r Reader) ActiveRunBelow(ctx context.Context, id string) (string, error) {
 	ids, err := collect(ctx, r.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) },
-		below+` SELECT id FROM runs WHERE status IN ('pending', 'spawning', 'running')
+		r.d.below+` SELECT id FROM runs WHERE status IN ('pending', 'spawning', 'running')
 		AND (task_id = $1 OR task_id IN (SELECT id FROM below)) LIMIT 1`, id)
 	if err != nil || len(ids) == 0 {
 		return "", err
@@ -87,11 +81,11 @@ func (r Reader) ActiveRunBelow(ctx context.Context, id string) (string, error) {
 // the ids that went, the item first, then by position.
 func (tx *Tx) DeleteSubtree(ctx context.Context, id string) ([]string, error) {
 	ids, err := collect(ctx, tx.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) },
-		below+` SELECT id FROM work_items WHERE deleted_at IS NULL AND id IN (SELECT id FROM below) ORDER BY position`, id)
+		tx.d.below+` SELECT id FROM work_items WHERE deleted_at IS NULL AND id IN (SELECT id FROM below) ORDER BY position`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read the subtree of %s: %w", id, err)
 	}
-	_, err = tx.exec(ctx, below+` UPDATE work_items SET deleted_at = $2, version = version + 1
+	_, err = tx.exec(ctx, tx.d.below+` UPDATE work_items SET deleted_at = $2, version = version + 1
 		WHERE deleted_at IS NULL AND (id = $1 OR id IN (SELECT id FROM below))`, id, tx.Now)
 	if err != nil {
 		return nil, fmt.Errorf("delete the subtree of %s: %w", id, err)

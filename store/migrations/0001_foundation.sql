@@ -130,10 +130,10 @@ CREATE INDEX runs_by_age ON runs (created_at, id);
 CREATE INDEX runs_by_status ON runs (status, created_at, id);
 CREATE INDEX runs_by_project ON runs (project_id, created_at, id);
 CREATE INDEX runs_by_project_status ON runs (project_id, status, created_at, id);
-CREATE INDEX runs_by_project_host ON runs (project_id, host_id, created_at, id);
+CREATE INDEX runs_by_project_host ON runs (project_id, host_id, created_at, id) WHERE host_id IS NOT NULL;
 CREATE INDEX runs_by_task ON runs (task_id, created_at, id);
-CREATE INDEX runs_by_host ON runs (host_id, created_at, id);
-CREATE INDEX runs_by_host_status ON runs (host_id, status, created_at, id);
+CREATE INDEX runs_by_host ON runs (host_id, created_at, id) WHERE host_id IS NOT NULL;
+CREATE INDEX runs_by_host_status ON runs (host_id, status, created_at, id) WHERE host_id IS NOT NULL;
 CREATE INDEX runs_pending ON runs (pending_since, id) WHERE status = 'pending';
 CREATE INDEX runs_open ON runs (host_id) WHERE host_id IS NOT NULL AND session_ended_at IS NULL;
 
