@@ -1,5 +1,7 @@
 package engine
 
+import "context"
+
 // mostInFlight bounds the changes of one connection that wait for their commit.
 const mostInFlight = 256
 
@@ -43,9 +45,9 @@ func (f *flight) landed() {
 }
 
 // inFlight waits for a change beside the reading of further frames.
-func (c *uplinkConn) inFlight(wait func() error) {
+func (c *uplinkConn) inFlight(ctx context.Context, wait func() error) {
 	c.flight.takeOff(func() {
-		if err := wait(); err != nil {
+		if err := wait(); err != nil && ctx.Err() == nil {
 			c.complain(err)
 		}
 	})

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"svc"
 	"svc/hub"
 	"svc/wire"
@@ -30,13 +28,19 @@ var errMalformed = errors.New("too many malformed frames")
 // ServeUplink serves a worker's connection until it ends.
 func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) error {
 	c := &uplinkConn{e: e, conn: conn, link: hub.NewUplink(conn), hello: hello}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return c.link.Run(ctx) })
-	g.Go(func() error {
-		defer c.link.Close()
-		return c.read(ctx)
-	})
-	err := g.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sent := make(chan error, 1)
+	go func() {
+		defer cancel()
+		sent <- c.link.Run(ctx)
+	}()
+	err := c.read(ctx) // by the caller's goroutine: thousands of connections are idle, and each stack counts
+	c.link.Close()
+	cancel()
+	if sendErr := <-sent; err == nil || errors.Is(err, context.Canceled) {
+		err = sendErr
+	}
 	c.gone()
 	return err
 }
@@ -151,7 +155,7 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		if !c.link.Identified() {
 			return errNotIdentified
 		}
-		c.inFlight(c.e.acked(ctx, c.link, f))
+		c.inFlight(ctx, c.e.acked(ctx, c.link, f))
 		return nil
 	}
 	c.flight.landed() // what follows sees everything that was told before it
@@ -224,7 +228,7 @@ func (c *uplinkConn) signal(ctx context.Context, f *wire.SignalFrame) error {
 	}
 	s.Via = "uplink"
 	wait := c.e.ingest(ctx, s)
-	c.inFlight(func() error {
+	c.inFlight(ctx, func() error {
 		_, err := wait()
 		return err
 	})

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
+	"runtime/debug"
+	"strings"
 
 	"github.com/coder/websocket"
 
@@ -15,7 +18,7 @@ import (
 func (s *Server) internalRoutes() {
 	s.mux.HandleFunc("POST "+internalRoot+"/worker/register", s.registerWorker)
 	s.mux.HandleFunc("POST "+internalRoot+"/runs/{id}/signals", s.signal)
-	s.mux.HandleFunc("GET "+internalRoot+"/worker/uplink", s.last(s.uplink))
+	s.mux.HandleFunc("GET "+internalRoot+"/worker/uplink", s.uplink)
 }
 
 // internalBody reads the body of a worker's request.
@@ -110,26 +113,45 @@ func (s *Server) mayReport(r *http.Request, sig svc.Signal) error {
 }
 
 // uplink upgrades a worker's connection and hands it to the engine until it
-// ends.
+// ends. It does not wait for that: of a request that is over nothing is kept,
+// neither a stack nor its headers, and an orchestrator has thousands of uplinks.
 func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 	if err := upgradable(r); err != nil {
 		writeError(w, r, err)
 		return
 	}
+	if !s.lasting.enter() {
+		writeError(w, r, svc.Errorf(svc.CodeUnavailable, "the orchestrator is shutting down; try again"))
+		return
+	}
+	exchangeOf(r.Context()).lasting = true
+	unlimited(w)
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // workers are no browsers: the token alone decides
 	})
 	if err != nil {
+		s.lasting.leave()
 		return // Accept has answered
 	}
-	defer func() { _ = conn.CloseNow() }()
-	err = s.Engine.ServeUplink(r.Context(), wire.WebSocket(conn), engine.Hello{
-		HostID:     r.Header.Get(wire.HeaderHostID),
-		InstanceID: r.Header.Get(wire.HeaderInstanceID),
-		BootID:     r.Header.Get(wire.HeaderBootID),
-		OnlyHost:   callerOf(r.Context()).host,
+	go s.serveUplink(conn, engine.Hello{
+		HostID:     strings.Clone(r.Header.Get(wire.HeaderHostID)),
+		InstanceID: strings.Clone(r.Header.Get(wire.HeaderInstanceID)),
+		BootID:     strings.Clone(r.Header.Get(wire.HeaderBootID)),
+		OnlyHost:   strings.Clone(callerOf(r.Context()).host),
 	})
-	if err != nil && r.Context().Err() == nil {
-		s.log.DebugContext(r.Context(), "uplink ended", "host_id", r.Header.Get(wire.HeaderHostID), "error", err)
+}
+
+// serveUplink serves a connection until it or the server ends.
+func (s *Server) serveUplink(conn *websocket.Conn, hello engine.Hello) {
+	defer s.lasting.leave()
+	defer func() {
+		_ = conn.CloseNow()
+		if p := recover(); p != nil { // ends this connection alone, as it would a request
+			s.log.Error("uplink ended", "host_id", hello.HostID, "error", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	err := s.Engine.ServeUplink(s.closing, wire.WebSocket(conn), hello)
+	if err != nil && s.closing.Err() == nil {
+		s.log.Debug("uplink ended", "host_id", hello.HostID, "error", err)
 	}
 }
