@@ -52,6 +52,7 @@ var architecture = arch.Rules{
 		"e2e":               {TestImports: append([]string{"cli", "store/storetest"}, product...)},
 		"store/storetest":   {Imports: []string{".", "store", "internal/pgtest"}},
 		"e2e/fault":         {TestImports: append([]string{"internal/proctest"}, product...)},
+		"e2e/live":          {TestImports: append([]string{"internal/proctest"}, product...)},
 		"internal/arch":     {},
 		"internal/pgtest":   {},
 		"internal/proctest": {Imports: []string{".", "api"}},

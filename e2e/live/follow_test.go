@@ -1,0 +1,123 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/proctest"
+)
+
+// followed is what a follower of a log has been given, and its end.
+type followed struct {
+	text []byte
+	err  error
+}
+
+// follow follows a log in the background.
+func (s *site) follow(runID string) <-chan followed {
+	s.t.Helper()
+	body, err := s.client.Logs(s.t.Context(), runID, api.LogOptions{Follow: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	done := make(chan followed, 1)
+	go func() {
+		text, err := io.ReadAll(body)
+		_ = body.Close()
+		done <- followed{text, err}
+	}()
+	return done
+}
+
+func (s *site) ended(done <-chan followed) followed {
+	s.t.Helper()
+	select {
+	case f := <-done:
+		return f
+	case <-time.After(proctest.Patience):
+		s.t.Fatal("the follower does not come to its end")
+		return followed{}
+	}
+}
+
+func TestAFollowedLogGoesOnOverAttemptsAndEndsWithTheLast(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, proctest.WorkerOptions{})
+	id := s.run("seq 1 5000; echo attempt $SVC_ATTEMPT; [ $SVC_ATTEMPT = 2 ]",
+		func(b *api.CreateRun) { b.RestartPolicy = api.Some(svc.RestartOnFailure) })
+	f := s.ended(s.follow(id))
+	var once strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&once, "%d\r\n", i+1)
+	}
+	want := once.String() + "attempt 1\r\n" + once.String() + "attempt 2\r\n"
+	if f.err != nil || string(f.text) != want {
+		t.Errorf("the follower got %d bytes, want %d, and the end %v", len(f.text), len(want), f.err)
+	}
+	s.wantLog(id, []byte(want))
+}
+
+func TestAFollowedLogSurvivesAnAwayHostAndAStalledReaderHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, proctest.WorkerOptions{})
+	gate := s.lab.Path("gate")
+	id := s.run(program("write", "long lines", gate) + "; :")
+	// This one does not read: its connection is full soon.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stalled, err := s.client.Logs(ctx, id, api.LogOptions{Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stalled.Close() }()
+	follower := s.follow(id)
+	s.uplink.Set(proctest.Weather{Refuse: true}) // the host is away, and its program goes on
+	s.uplink.Cut()
+	s.open(gate)
+	proctest.Pause(either(time.Second, 20*time.Second))
+	select {
+	case f := <-follower:
+		t.Fatalf("the follower ended while the host was away, after %d bytes: %v", len(f.text), f.err)
+	default:
+	}
+	if got := s.relayed(id); !bytes.HasPrefix(scenes["long lines"].terminal(), got) {
+		t.Error("what is served while the host is away is not the beginning of the log")
+	}
+	s.uplink.Set(proctest.Weather{})
+	want := scenes["long lines"].terminal()
+	if f := s.ended(follower); f.err != nil || !bytes.Equal(f.text, want) {
+		t.Errorf("the follower got %d bytes, want %d, and the end %v", len(f.text), len(want), f.err)
+	}
+	s.awaitEnd(id)
+	s.wantLog(id, want)
+	if text, err := io.ReadAll(stalled); err != nil || !bytes.Equal(text, want) {
+		t.Errorf("the stalled reader got %d bytes in the end, want %d: %v", len(text), len(want), err)
+	}
+}
+
+func TestAFollowedLogThatTheOrchestratorsDeathCutsDoesNotLookComplete(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, proctest.WorkerOptions{})
+	gate := s.lab.Path("gate")
+	id := s.run(program("lines", "50ms", gate))
+	follower := s.follow(id)
+	s.awaitLog(id, "line 5\r\n")
+	s.o.Kill()
+	if f := s.ended(follower); f.err == nil {
+		t.Error("the log looks complete")
+	}
+	s.o.Start()
+	follower = s.follow(id)
+	s.open(gate)
+	s.awaitEnd(id)
+	if f := s.ended(follower); f.err != nil || !bytes.Equal(f.text, s.relayed(id)) {
+		t.Errorf("the next follower got %d bytes and the end %v", len(f.text), f.err)
+	}
+}
