@@ -4,6 +4,8 @@ import { LiveSocket, socketUrl } from './socket';
 
 /** The largest piece of input in one frame, in bytes; a paste may be larger. */
 const piece = 64 * 1024;
+/** How much output is kept for a view that comes later, in bytes. */
+const mostKept = 1024 * 1024;
 
 /** Size is a terminal's grid. */
 export interface Size {
@@ -26,10 +28,17 @@ export class Attachment {
   }));
   private readonly socket: LiveSocket;
   private readonly listeners = new Set<(data: Uint8Array) => void>();
+  private kept: Uint8Array[] = [];
+  private keptBytes = 0;
 
   constructor(readonly runId: string) {
     this.socket = new LiveSocket(() => socketUrl(runId, 'attach'), {
-      opened: () => this.happen({ type: 'opened' }),
+      opened: () => {
+        // Each connection begins with the whole screen, redrawn.
+        this.kept = [];
+        this.keptBytes = 0;
+        this.happen({ type: 'opened' });
+      },
       message: (data) => this.hear(JSON.parse(data) as ServerFrame),
       closed: (code, reason) => {
         this.happen({ type: 'closed', code, reason });
@@ -42,8 +51,12 @@ export class Attachment {
     return this.store.getState().lease;
   }
 
-  /** onData hands output to a terminal; it returns how to stop that. */
+  /**
+   * onData hands output to a terminal, beginning with what came before it was there; it returns how to
+   * stop that.
+   */
   onData(listener: (data: Uint8Array) => void): () => void {
+    for (const data of this.kept) listener(data);
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
@@ -84,10 +97,17 @@ export class Attachment {
   private hear(frame: ServerFrame): void {
     if (frame.type === 'data') {
       const data = fromBase64(frame.bytes);
+      this.keep(data);
       for (const listener of this.listeners) listener(data);
     }
     if (frame.type === 'resize') this.store.setState({ size: { rows: frame.rows, cols: frame.cols } });
     this.happen({ type: 'frame', frame });
+  }
+
+  private keep(data: Uint8Array): void {
+    this.kept.push(data);
+    this.keptBytes += data.length;
+    while (this.keptBytes > mostKept) this.keptBytes -= this.kept.shift()?.length ?? 0;
   }
 
   private happen(event: LeaseEvent): void {

@@ -12,6 +12,7 @@ import { useTitle } from '@/lib/title';
 import { useConnection } from '@/live/connection';
 import { Button } from '@/ui/Button';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
+import { collapse } from './collapse';
 import { EventList } from './EventList';
 import { NeedsYou } from './NeedsYou';
 
@@ -55,6 +56,7 @@ export function ActivityPage() {
     () => (project ? all.filter((event) => event.payload.project_id === project.id) : all),
     [all, project],
   );
+  const entries = useMemo(() => collapse(events), [events]);
   const projectIds = useMemo(
     () => [...new Set(all.map((event) => String(event.payload.project_id ?? '')))],
     [all],
@@ -124,7 +126,7 @@ export function ActivityPage() {
         )
       ) : (
         <EventList
-          events={events}
+          entries={entries}
           hosts={hosts}
           projects={projects}
           titles={titles}

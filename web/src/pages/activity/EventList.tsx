@@ -6,10 +6,11 @@ import { EventIcon } from '@/components/EventIcon';
 import { eventText } from '@/components/eventText';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { Spinner } from '@/ui/Spinner';
+import type { Entry } from './collapse';
 
 /** EventList is events of the journal, of which only those in sight exist; near its end it asks for more. */
 export function EventList({
-  events,
+  entries,
   hosts,
   projects,
   titles,
@@ -17,7 +18,7 @@ export function EventList({
   loading,
   onMore,
 }: {
-  events: Event[];
+  entries: Entry[];
   hosts: Host[];
   projects: Project[];
   titles: Map<string, string>;
@@ -31,14 +32,14 @@ export function EventList({
     [hosts, projects],
   );
   const rows = useVirtualizer({
-    count: events.length + (more ? 1 : 0),
+    count: entries.length + (more ? 1 : 0),
     getScrollElement: () => scroller.current,
-    getItemKey: (index) => events[index]?.seq ?? 'more',
+    getItemKey: (index) => entries[index]?.event.seq ?? 'more',
     estimateSize: () => 49,
     overscan: 8,
   });
   const items = rows.getVirtualItems();
-  const near = more && (items.at(-1)?.index ?? 0) >= events.length - 10;
+  const near = more && (items.at(-1)?.index ?? 0) >= entries.length - 10;
   useEffect(() => {
     if (near && !loading) onMore();
   }, [near, loading, onMore]);
@@ -46,7 +47,7 @@ export function EventList({
     <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
       <ol aria-label="Events, newest first" className="relative" style={{ height: rows.getTotalSize() }}>
         {items.map(({ index, key, start }) => {
-          const event = events[index];
+          const entry = entries[index];
           return (
             <li
               key={key}
@@ -55,12 +56,13 @@ export function EventList({
               className="absolute inset-x-0 top-0"
               style={{ transform: `translateY(${start}px)` }}
             >
-              {event ? (
+              {entry ? (
                 <Row
-                  event={event}
-                  title={titles.get(String(event.payload.task_id))}
-                  host={names.get(String(event.payload.host_id))}
-                  project={names.get(String(event.payload.project_id))}
+                  event={entry.event}
+                  earlier={entry.earlier}
+                  title={titles.get(String(entry.event.payload.task_id))}
+                  host={names.get(String(entry.event.payload.host_id))}
+                  project={names.get(String(entry.event.payload.project_id))}
                 />
               ) : (
                 <div className="flex h-12 items-center justify-center">
@@ -77,11 +79,13 @@ export function EventList({
 
 const Row = memo(function Row({
   event,
+  earlier,
   title,
   host,
   project,
 }: {
   event: Event;
+  earlier: number;
   title?: string;
   host?: string;
   project?: string;
@@ -93,12 +97,14 @@ const Row = memo(function Row({
       <EventIcon text={text} />
       <span className="flex min-w-0 flex-1 flex-col">
         <span className="flex min-w-0 items-baseline gap-2">
-          <span className="shrink-0 text-sm font-medium max-sm:shrink max-sm:truncate">{text.title}</span>
+          <span className="max-w-[75%] shrink-0 truncate text-sm font-medium">{text.title}</span>
           {about && <span className="truncate text-sm text-ink-2">{about}</span>}
         </span>
         <span className="flex min-w-0 gap-1.5 text-xs text-ink-3">
           {text.detail && <span className="truncate text-ink-2">{text.detail}</span>}
-          <span className="truncate">{[project, host, text.source].filter(Boolean).join(' · ')}</span>
+          <span className="truncate">
+            {[project, host, text.source, earlier > 0 && `${earlier} earlier`].filter(Boolean).join(' · ')}
+          </span>
         </span>
       </span>
       <span className="shrink-0 text-right text-xs text-ink-3 tabular">

@@ -14,7 +14,7 @@ export function NeedsYou({
   titles: Map<string, string>;
 }) {
   return (
-    <ul className="flex max-h-56 flex-col gap-1.5 overflow-y-auto">
+    <ul className="-m-px flex max-h-56 flex-col gap-1.5 overflow-y-auto p-px">
       {runs.map((run) => {
         const host = hosts.find((other) => other.id === run.host_id);
         return (

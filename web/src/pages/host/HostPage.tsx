@@ -8,6 +8,7 @@ import { HostPill } from '@/components/HostPill';
 import { hostState } from '@/components/hostState';
 import { Load } from '@/components/Load';
 import { NotFound } from '@/components/NotFound';
+import { Reason } from '@/components/Reason';
 import { Section } from '@/components/Section';
 import { hostsQuery, runsQuery } from '@/data/queries';
 import { useItemTitles } from '@/data/useItemTitles';
@@ -165,9 +166,10 @@ function Providers({ host }: { host: Host }) {
             <Badge tone={report.available ? 'ok' : 'neutral'}>
               {report.available ? 'available' : 'missing'}
             </Badge>
-            <span className="min-w-0 flex-1 text-xs break-words text-ink-2">
-              {report.version || report.reason}
-            </span>
+            <Reason
+              text={report.version || report.reason || ''}
+              className="min-w-0 flex-1 text-xs text-ink-2"
+            />
           </li>
         ))}
         {reports.length === 0 && <li className="py-2 text-sm text-ink-3">Nothing reported.</li>}

@@ -5,7 +5,9 @@ import { messageOf } from '@/api/error';
 import { availability, type Host, type Provider } from '@/api/records';
 import type { ProviderOnHost } from '@/api/schema.gen';
 import { HostName } from '@/components/HostPill';
+import { worstFirst } from '@/components/hostState';
 import { PageHeader } from '@/components/PageHeader';
+import { Reason } from '@/components/Reason';
 import { hostsQuery, providersQuery } from '@/data/queries';
 import { useTitle } from '@/lib/title';
 import { Badge } from '@/ui/Badge';
@@ -19,7 +21,9 @@ import { type Fix, fixesOf } from './fixes';
 export function ProvidersPage() {
   useTitle('Providers');
   const { data: providers, error, refetch } = useQuery(providersQuery);
-  const { data: hosts = [] } = useQuery(hostsQuery);
+  const { data: all = [] } = useQuery(hostsQuery);
+  // Hosts that can tell something come first; on a phone only the first is in sight.
+  const hosts = [...all].sort((a, b) => worstFirst(b, a));
   return (
     <>
       <PageHeader
@@ -141,7 +145,7 @@ function Cell({ report, optional, seen }: { report?: ProviderOnHost; optional: b
   }
   const Icon = report.available ? Check : X;
   return (
-    <span className="flex max-w-64 flex-col gap-0.5">
+    <span className="flex max-w-80 flex-col gap-0.5">
       <span
         className={cx(
           'flex items-center gap-1.5 text-xs font-medium',
@@ -151,7 +155,7 @@ function Cell({ report, optional, seen }: { report?: ProviderOnHost; optional: b
         <Icon aria-hidden className="size-3.5" /> {report.available ? 'Available' : 'Not available'}
       </span>
       {(report.version || report.reason) && (
-        <span className="text-xs break-words text-ink-2">{report.version || report.reason}</span>
+        <Reason text={report.version || report.reason || ''} className="text-xs text-ink-2" />
       )}
       {report.reported_at && (
         <span className="text-2xs text-ink-3">

@@ -24,7 +24,10 @@ function wordsOf(lease: Lease): { title: string; about: string } {
         about: 'You see everything. The keyboard is yours when they leave.',
       };
     case 'free':
-      return { title: 'Nobody is typing', about: 'The next key you press takes the keyboard.' };
+      return {
+        title: 'Keyboard released',
+        about: 'The next key you press takes it back, unless someone else has it.',
+      };
     case 'lost':
       return { title: 'Connection lost', about: 'Reconnecting. What you type now is not sent.' };
     case 'ended':

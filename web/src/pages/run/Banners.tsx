@@ -1,20 +1,10 @@
 import { Link } from '@tanstack/react-router';
-import {
-  CircleCheck,
-  CircleX,
-  Hand,
-  Hourglass,
-  Info,
-  Keyboard,
-  RotateCw,
-  ScrollText,
-  Square,
-} from 'lucide-react';
+import { CircleCheck, CircleX, Hand, Hourglass, Info, Keyboard, ScrollText, Square } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { type Host, isActive, type WorkItem } from '@/api/records';
+import { type Host, isActive } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
+import { Reason } from '@/components/Reason';
 import { failure, quietAfter } from '@/components/runState';
-import { openStartRun } from '@/components/startRun';
 import { span } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { type Tone, tones } from '@/ui/Badge';
@@ -27,13 +17,11 @@ import { WaitingHosts } from './WaitingHosts';
 export function Banners({
   run,
   host,
-  item,
   attached,
   onAttach,
 }: {
   run: RunDetail;
   host?: Host;
-  item?: WorkItem;
   attached: boolean;
   onAttach(): void;
 }) {
@@ -45,7 +33,7 @@ export function Banners({
       </Banner>
     );
   }
-  if (!isActive(run)) return <Ended run={run} host={host} item={item} />;
+  if (!isActive(run)) return <Ended run={run} host={host} />;
   if (run.needs_input) {
     return (
       <Banner
@@ -81,7 +69,7 @@ export function Banners({
   return null;
 }
 
-function Ended({ run, host, item }: { run: RunDetail; host?: Host; item?: WorkItem }) {
+function Ended({ run, host }: { run: RunDetail; host?: Host }) {
   const failed = run.status === 'failed';
   const stopped = run.status === 'stopped';
   const missing = failed && run.error !== null && run.started_at === null;
@@ -107,31 +95,17 @@ function Ended({ run, host, item }: { run: RunDetail; host?: Host; item?: WorkIt
               : 'It finished'
       }
       action={
-        <>
-          <Link
-            to="/runs/$runId"
-            params={{ runId: run.id }}
-            search={{ tab: 'log' }}
-            className="inline-flex h-7 items-center gap-1.5 rounded-md px-2.5 text-xs font-medium text-ink-2 hover:bg-hover hover:text-ink"
-          >
-            <ScrollText className="size-3.5" /> Log
-          </Link>
-          {item && (
-            <Button
-              size="sm"
-              icon={<RotateCw className="size-3.5" />}
-              onClick={() => openStartRun(item, run)}
-            >
-              Run again
-            </Button>
-          )}
-        </>
+        <Link
+          to="/runs/$runId"
+          params={{ runId: run.id }}
+          search={{ tab: 'log' }}
+          className="inline-flex h-7 items-center gap-1.5 rounded-md px-2.5 text-xs font-medium text-ink-2 hover:bg-hover hover:text-ink"
+        >
+          <ScrollText className="size-3.5" /> Log
+        </Link>
       }
     >
-      <p>
-        {failed ? failure(run) : run.exit_code === null ? null : `Exit code ${run.exit_code}.`}
-        {run.result_reason && ` ${run.result_reason}`}
-      </p>
+      <Reason text={[failed ? failure(run) : exitWords(run), run.result_reason].filter(Boolean).join(' ')} />
       {missing && (
         <div className="mt-1.5 flex max-w-lg flex-col gap-1 text-ink">
           <span className="text-ink-2">{host ? `On ${host.name}, this` : 'This'} says what is missing:</span>
@@ -140,6 +114,10 @@ function Ended({ run, host, item }: { run: RunDetail; host?: Host; item?: WorkIt
       )}
     </Banner>
   );
+}
+
+function exitWords(run: RunDetail): string {
+  return run.exit_code === null ? '' : `Exit code ${run.exit_code}.`;
 }
 
 /** Banner is a strip over the terminal. */

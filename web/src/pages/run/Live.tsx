@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
-import type { Host, WorkItem } from '@/api/records';
+import type { Host } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
 import { useShortcuts } from '@/lib/shortcuts';
 import { phone, useMedia } from '@/lib/useMedia';
@@ -21,7 +21,7 @@ const WatchGrid = lazy(() => import('@/terminal/WatchGrid'));
 const AttachGrid = lazy(() => import('@/terminal/AttachGrid'));
 
 /** Live is the run's terminal: watched, or shared by whoever attaches. */
-export function Live({ run, host, item }: { run: RunDetail; host?: Host; item?: WorkItem }) {
+export function Live({ run, host }: { run: RunDetail; host?: Host }) {
   const small = useMedia(phone);
   const [chosen, setChosen] = useState<PaneMode | null>(null);
   const mode = chosen ?? (small ? 'reader' : 'fit');
@@ -34,7 +34,7 @@ export function Live({ run, host, item }: { run: RunDetail; host?: Host; item?: 
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <Banners run={run} host={host} item={item} attached={attachment !== null} onAttach={attach} />
+      <Banners run={run} host={host} attached={attachment !== null} onAttach={attach} />
       <div
         className={cx(
           'flex min-h-0 flex-1 flex-col',
@@ -49,7 +49,7 @@ export function Live({ run, host, item }: { run: RunDetail; host?: Host; item?: 
             fitting={fitting}
             onDetach={detach}
           />
-        ) : (
+        ) : state.pane === null ? null : (
           <PaneBar run={run} host={host} state={state} mode={mode} onMode={setChosen} onAttach={attach} />
         )}
         <div
@@ -108,7 +108,7 @@ function useAttachment(run: RunDetail) {
   }, [over]);
   return {
     attachment,
-    attach: () => setAttachment((now) => now ?? new Attachment(run.id)),
+    attach: () => attachment ?? setAttachment(new Attachment(run.id)),
     detach: () => setAttachment(null),
   };
 }

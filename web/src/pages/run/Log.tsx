@@ -63,6 +63,8 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 8,
+    paddingStart: 6,
+    paddingEnd: 10,
   });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: every addition moves the end

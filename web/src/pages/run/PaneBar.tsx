@@ -55,7 +55,6 @@ export function PaneBar({
           <QuickKeys run={run} />
           <Button
             size="sm"
-            variant={run.needs_input ? 'primary' : 'secondary'}
             icon={<Keyboard className="size-3.5" />}
             onClick={onAttach}
             {...tip('Type into the agent’s own terminal', 'a')}

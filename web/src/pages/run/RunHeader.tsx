@@ -114,14 +114,17 @@ function StatusLine({ run, host }: { run: RunDetail; host?: Host }) {
           </Link>
         </Fact>
       )}
-      {took === null ? (
+      {isActive(run) ? (
         <Fact name={run.status === 'pending' ? 'Queued' : 'Since'}>
           {span(Math.max(0, now - Date.parse(began)))}
         </Fact>
       ) : (
-        <Fact name="Took">{span(took)}</Fact>
+        <Fact name="Ended">
+          <RelativeTime at={run.ended_at ?? run.updated_at} />
+          {took !== null && <span className="text-ink-3">after {span(took)}</span>}
+        </Fact>
       )}
-      {run.last_output_at && (
+      {isActive(run) && run.last_output_at && (
         <Fact name="Last output">
           <RelativeTime at={run.last_output_at} />
         </Fact>

@@ -53,7 +53,7 @@ function OneRun({ run }: { run: RunDetail }) {
       ) : tab === 'details' ? (
         <Details run={run} host={host} item={item} />
       ) : (
-        <Live run={run} host={host} item={item} />
+        <Live run={run} host={host} />
       )}
     </>
   );

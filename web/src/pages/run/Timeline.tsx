@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
 import { History } from 'lucide-react';
+import { useRef } from 'react';
 import { messageOf } from '@/api/error';
 import type { Event } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
@@ -43,39 +45,54 @@ export function Timeline({ run }: { run: RunDetail }) {
       </EmptyState>
     );
   }
+  return <Story events={events} several={run.attempt > 1} />;
+}
+
+function Story({ events, several }: { events: Event[]; several: boolean }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: events.length,
+    getScrollElement: () => scroller.current,
+    getItemKey: (index) => events[index]?.seq ?? index,
+    estimateSize: () => 55,
+    overscan: 8,
+    paddingStart: 20,
+    paddingEnd: 20,
+  });
   return (
-    <div className="min-h-0 flex-1 overflow-y-auto">
-      <ol aria-label="Events of this run, newest first" className="mx-auto max-w-3xl px-4 py-5 sm:px-6">
-        {events.map((event, i) => (
-          <Row
-            key={event.seq}
-            event={event}
-            next={events[i + 1]}
-            last={i === events.length - 1}
-            several={run.attempt > 1}
-          />
-        ))}
+    <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
+      <ol
+        aria-label="Events of this run, newest first"
+        className="relative mx-auto max-w-3xl"
+        style={{ height: rows.getTotalSize() }}
+      >
+        {rows.getVirtualItems().map(({ index, key, start }) => {
+          const event = events[index];
+          return (
+            event && (
+              <li
+                key={key}
+                ref={rows.measureElement}
+                data-index={index}
+                className="absolute inset-x-4 top-0 flex gap-3 pb-4 sm:inset-x-6"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <Row event={event} next={events[index + 1]} several={several} />
+              </li>
+            )
+          );
+        })}
       </ol>
     </div>
   );
 }
 
-function Row({
-  event,
-  next,
-  last,
-  several,
-}: {
-  event: Event;
-  next?: Event;
-  last: boolean;
-  several: boolean;
-}) {
+function Row({ event, next, several }: { event: Event; next?: Event; several: boolean }) {
   const text = eventText(event);
   const gap = next ? Date.parse(event.created_at) - Date.parse(next.created_at) : 0;
   return (
-    <li className="relative flex gap-3 pb-4">
-      {!last && <span aria-hidden className="absolute top-7 bottom-1 left-3 w-px bg-line" />}
+    <>
+      {next && <span aria-hidden className="absolute top-7 bottom-1 left-3 w-px bg-line" />}
       <EventIcon text={text} />
       <div className="min-w-0 flex-1 pt-0.5">
         <div className="flex flex-wrap items-baseline gap-x-2">
@@ -94,6 +111,6 @@ function Row({
           {gap >= 1000 && <span>· {span(gap)} later</span>}
         </div>
       </div>
-    </li>
+    </>
   );
 }

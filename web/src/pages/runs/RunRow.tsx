@@ -11,7 +11,11 @@ import { RelativeTime } from '@/ui/RelativeTime';
 
 /** RunRow is one run of the list: what it is about, where it runs, and how fresh that is. */
 export const RunRow = memo(function RunRow({ run, host, title }: { run: Run; host?: Host; title?: string }) {
-  const words = run.status === 'failed' ? failure(run) : (run.hint ?? run.progress_message);
+  const words =
+    run.status === 'failed'
+      ? failure(run)
+      : ((isActive(run) ? (run.hint ?? run.progress_message) : run.result_reason) ??
+        run.prompt.split('\n')[0]);
   return (
     <Link
       to="/runs/$runId"
