@@ -34,9 +34,9 @@ func smallDisk(t *testing.T, lab *proctest.Lab, name, size string) string {
 }
 
 // fill writes until there is no room for one byte more, and returns the file to remove.
-func fill(t *testing.T, dir string) (path string) {
+func fill(t *testing.T, dir, name string) (path string) {
 	t.Helper()
-	path = filepath.Join(dir, "ballast")
+	path = filepath.Join(dir, name)
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 	proxy.Cut()
 	open("cut")
 	said("two") // both are in the spool: accepted
-	ballast := fill(t, dir)
+	ballast := fill(t, dir, "ballast")
 	open("full")
 	said("lost") // it could not be kept, and the run goes on
 	open("end")
@@ -93,6 +93,11 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 	if got, want := s.messages(r.ID), []string{"one", "two"}; !slices.Equal(got, want) {
 		t.Errorf("progress in the journal: %q, want %q", got, want)
 	}
+	proctest.Eventually(t, proctest.Patience, "the attempt is cleared away", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "runs", r.ID+".1"))
+		return os.IsNotExist(err)
+	})
+	more := fill(t, dir, "more ballast") // in the place of what the attempt had
 	refused := s.run("true")
 	e := s.follower.AwaitRun(refused.ID, svc.TopicRunRequeued)
 	if !strings.Contains(e.Text("reason"), "no space left") {
@@ -101,8 +106,10 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 	if log := w.Log(); !strings.Contains(log, "no space left") {
 		t.Error("the worker's log does not tell of the full disk")
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
+	for _, path := range []string{ballast, more} {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 	after := s.run("echo fine")
 	s.awaitEnd(after.ID)
