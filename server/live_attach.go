@@ -18,16 +18,21 @@ func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
+	// It joins before it is told that its socket is open: whoever comes after it
+	// is behind it in the line.
+	a, joinErr := l.Attach.Join(target)
+	if joinErr == nil {
+		defer a.Leave()
+	}
 	s := accept(w, r)
 	if s == nil {
 		return
 	}
-	s.conn.SetReadLimit(maxClientFrame)
-	a, err := l.Attach.Join(target)
-	if err != nil {
-		s.close(err)
+	if joinErr != nil {
+		s.close(joinErr)
 		return
 	}
+	s.conn.SetReadLimit(maxClientFrame)
 	// The run may have ended between the look and the join; whoever ends it now
 	// finds this client.
 	if now, err := l.Runs.Run(r.Context(), target.RunID); err == nil && targetOf(now) != target {

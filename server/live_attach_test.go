@@ -53,6 +53,18 @@ func TestAttachRelaysBothWaysAndKeepsTheLease(t *testing.T) {
 	await(t, "the end of all relays", func() bool { return len(s.link.relays()) == 0 })
 }
 
+func TestWhoseSocketIsOpenHasItsPlaceInTheLine(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	for range 50 {
+		run := s.newRun(svc.RunRunning)
+		s.dial("/runs/" + run.ID + "/attach/ws")
+		if _, held := s.live.Attach.Holder(run.ID); !held {
+			t.Fatal("the socket of the first client is open, and the next one would get the lease")
+		}
+	}
+}
+
 func TestTheEndOfTheRunClosesTheSocketAfterItsOutput(t *testing.T) {
 	t.Parallel()
 	s := newLiveStage(t)
