@@ -1,26 +1,45 @@
 import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import type { Run } from '@/api/records';
 import { runsQuery } from '@/data/queries';
 import { usePrefs } from '@/lib/prefs';
 import { setWaiting } from '@/lib/title';
+import { type Notice, noticesOf, statesOf } from './notices';
 
-const waiting = (runs: Run[]): Run[] => runs.filter((run) => run.needs_input);
-
-/** useNeedsYou counts the runs that wait for someone, puts the count into the tab's title and may notify. */
+/**
+ * useNeedsYou counts the runs that wait for someone and puts the count into the tab's title. To someone who
+ * looks elsewhere it may tell what is new: a question, a failure.
+ */
 export function useNeedsYou(): number {
-  const { data: runs = [] } = useQuery({ ...runsQuery({}), select: waiting });
+  const { data: runs } = useQuery(runsQuery({}));
   const notify = usePrefs((prefs) => prefs.notify);
-  const told = useRef<Set<string> | null>(null);
+  const navigate = useNavigate();
+  const known = useRef<Map<string, string> | null>(null);
+  const count = runs?.filter((run) => run.needs_input).length ?? 0;
+  useEffect(() => setWaiting(count), [count]);
   useEffect(() => {
-    setWaiting(runs.length);
-    const known = told.current;
-    told.current = new Set(runs.map((run) => run.id));
-    if (!known || !notify || !document.hidden || typeof Notification === 'undefined') return;
-    for (const run of runs) {
-      if (known.has(run.id)) continue;
-      new Notification('A run needs you', { body: run.progress_message ?? run.session_name, tag: run.id });
+    if (!runs) return;
+    const before = known.current;
+    known.current = statesOf(runs);
+    if (!before || !notify || !document.hidden) return;
+    for (const notice of noticesOf(before, runs)) {
+      show(notice, () => void navigate({ to: '/runs/$runId', params: { runId: notice.runId }, search: {} }));
     }
-  }, [runs, notify]);
-  return runs.length;
+  }, [runs, notify, navigate]);
+  return count;
+}
+
+function show({ runId, title, body }: Notice, open: () => void): void {
+  if (typeof Notification === 'undefined' || Notification.permission !== 'granted') return;
+  try {
+    // One for each run: what it says last replaces what it said before, also from another tab.
+    const notification = new Notification(title, { body, tag: runId });
+    notification.onclick = () => {
+      window.focus();
+      open();
+      notification.close();
+    };
+  } catch {
+    // Some phones know notifications only from service workers. The title's count remains.
+  }
 }

@@ -127,10 +127,16 @@ export function parseLine(line: string, style: Style = plain): Segment[] {
   return out;
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what they look for
+const simpleSequences = /\x1b\[[\d;:]*[A-Za-z]|\r+$/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: likewise
+const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
+
 /** textOf is the visible text of a line, for searching. */
 export function textOf(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-  if (!/[\x00-\x08\x0b-\x1f\x7f-\x9f]/.test(line)) return line;
+  if (!controls.test(line)) return line;
+  const text = line.replace(simpleSequences, '');
+  if (!controls.test(text)) return text;
   return parseLine(line)
     .map((segment) => segment.text)
     .join('');

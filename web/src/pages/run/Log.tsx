@@ -21,7 +21,7 @@ import { Button } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { toast } from '@/ui/toast';
-import { findLines } from './find';
+import { Finder } from './find';
 import { LogBar } from './LogBar';
 import { LogRow } from './LogRow';
 import { downloadLog, LogStore } from './logStore';
@@ -53,9 +53,10 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
   const [seen, setSeen] = useState(0);
   const search = useRef<HTMLInputElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
+  const [finder] = useState(() => new Finder());
   const query = useDeferredValue(find.trim().toLowerCase());
   // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for the growing list
-  const hits = useMemo(() => findLines(lines, query), [lines, query, version]);
+  const hits = useMemo(() => finder.find(lines, first, query), [finder, lines, first, query, version]);
   const { anchor, setAnchor } = useAnchor(run.id);
   const target = anchor === null || first === null ? -1 : anchor - first;
   const rows = useVirtualizer({
@@ -67,12 +68,14 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     paddingEnd: 10,
   });
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: every addition moves the end
+  const height = rows.getTotalSize();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every addition and every measured line moves the end
   useLayoutEffect(() => {
-    if (!following || lines.length === 0) return;
-    rows.scrollToIndex(lines.length - 1, { align: 'end' });
+    const element = scroller.current;
+    if (!following || !element) return;
+    element.scrollTop = element.scrollHeight;
     setSeen(lines.length);
-  }, [following, version, wrap]);
+  }, [following, version, wrap, height]);
 
   const arrived = target >= 0 && target < lines.length;
   useEffect(() => {
@@ -156,7 +159,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
           }
           className="min-h-0 flex-1 overflow-auto font-mono text-xs leading-5 [tab-size:8]"
         >
-          <div style={{ height: rows.getTotalSize() }} className={cx('min-w-full', !wrap && 'w-max')}>
+          <div style={{ height }} className={cx('min-w-full', !wrap && 'w-max')}>
             <div style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
               {items.map(({ index, key }) => {
                 const line = lines[index];
