@@ -87,12 +87,18 @@ function Place({ place, words, count = 0 }: { place: Destination; words: string;
       {...tip(place.label, `g ${place.key}`, 'right')}
       activeOptions={{ includeSearch: false }}
       className={row}
-      aria-label={count > 0 ? `${place.label}, ${count} need you` : place.label}
     >
       <place.icon className="size-4 shrink-0" />
       <span className={cx('flex-1', words)}>{place.label}</span>
       {count > 0 && (
-        <span className="rounded-full px-1.5 text-2xs font-semibold tabular tone-warn">
+        <span
+          className={cx(
+            'rounded-full px-1.5 text-2xs font-semibold tabular tone-warn',
+            words.startsWith('max')
+              ? 'max-nav:absolute max-nav:-top-1 max-nav:-right-1'
+              : 'absolute -top-1 -right-1',
+          )}
+        >
           {count}
           <span className="sr-only"> need you</span>
         </span>

@@ -143,7 +143,7 @@ export function Rail({ count }: { count: number }) {
     <button
       ref={ref}
       type="button"
-      aria-label={`Show ${count} cancelled items`}
+      aria-description="Shows the cancelled items as a column"
       onClick={() => setPref('cancelledOpen', true)}
       className={cx(
         'flex w-9 shrink-0 flex-col items-center gap-3 rounded-lg py-2.5 text-xs text-ink-3 ring-1 ring-line transition-colors ring-inset hover:bg-hover hover:text-ink',
