@@ -114,7 +114,7 @@ func (a *app) root() *cobra.Command {
 	)
 	a.addGroup(root, groupServe, a.upCommand(), a.serveCommand(), a.workerCommand())
 	a.addGroup(root, groupWork, a.statusCommand(), a.projectCommand(), a.taskCommand(), a.runCommand(), a.attachCommand())
-	a.addGroup(root, groupFleet, a.hostCommand(), a.providerCommand(), a.eventsCommand(), a.backupCommand())
+	a.addGroup(root, groupFleet, a.hostCommand(), a.providerCommand(), a.eventsCommand(), a.doctorCommand(), a.backupCommand())
 	a.addGroup(root, groupMore, a.versionCommand())
 	root.AddCommand(a.execCommand(), exitCodesTopic())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -48,6 +48,8 @@ func runNote(r svc.Run) string {
 			return fmt.Sprintf("%d%% %s", min(*r.ProgressPercent, 100), *r.ProgressMessage)
 		}
 		return *r.ProgressMessage
+	case r.Status.Active() && r.Hint != nil:
+		return *r.Hint
 	case r.Status.Active():
 		return ""
 	}
@@ -91,7 +93,7 @@ func (a *app) runFields(r svc.Run, hosts map[string]string) []field {
 		restarts = fmt.Sprintf("%s, at most %d times", r.RestartPolicy, r.MaxRestarts)
 	}
 	fields := []field{
-		{"run", r.ID}, {"status", runWord(r)}, {"needs", needs}, {"progress", progress(r)}, {"provider", r.Provider},
+		{"run", r.ID}, {"status", runWord(r)}, {"needs", needs}, {"looks odd", text(r.Hint)}, {"progress", progress(r)}, {"provider", r.Provider},
 		{"model", r.Model}, {"task", r.TaskID}, {"host", hostName(hosts, r.HostID)}, {"pinned to", hostName(hosts, r.PinnedHostID)},
 		{"session", r.SessionName}, {"attempt", strconv.Itoa(r.Attempt)}, {"restarts", restarts}, {"cwd", r.Cwd},
 		{"args", strings.Join(r.Args, " ")}, {"env", joinPairs(r.Env)}, {"created", a.whenExactly(&r.CreatedAt)},
@@ -102,6 +104,13 @@ func (a *app) runFields(r svc.Run, hosts map[string]string) []field {
 		fields = append(fields, field{"outcome", ending(r)})
 	}
 	return fields
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 func progress(r svc.Run) string {
@@ -202,23 +211,6 @@ func (a *app) printRuns(ctx context.Context, c *api.Client, runs []svc.Run) erro
 		}
 	}
 	return printList(a, a.runView(hosts), runs)
-}
-
-func (a *app) runShow() *cobra.Command {
-	return a.both(&cobra.Command{
-		Use: "show RUN", Short: "Show a run", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
-			r, err := a.theRun(ctx, c, args[0])
-			if err != nil {
-				return err
-			}
-			hosts, err := hostNamesByID(ctx, c)
-			if err != nil {
-				return err
-			}
-			return printOne(a, a.runView(hosts), r)
-		}),
-	})
 }
 
 func (a *app) runStop() *cobra.Command {

@@ -29,6 +29,7 @@ func (a *app) serveCommand() *cobra.Command {
 		},
 	}
 	a.serverFlags(cmd)
+	cmd.AddCommand(a.serveInstall())
 	return cmd
 }
 

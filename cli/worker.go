@@ -37,6 +37,7 @@ func (a *app) workerCommand() *cobra.Command {
 	a.setting(cmd, "host-name", "worker.host_name", "`NAME` under which an operator created this host")
 	cmd.Flags().BoolVar(&store, "store-token", false, "keep the token of SVC_WORKER_TOKEN in the data directory, for later starts")
 	cmd.Flags().BoolVarP(&a.verbose, "verbose", "v", false, "log more")
+	cmd.AddCommand(a.workerInstall())
 	return cmd
 }
 

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"svc"
+	"svc/api"
+	"svc/config"
+	"svc/provider"
+)
+
+// checkup is one thing that the doctor looked at.
+type checkup struct {
+	Check   string `json:"check"`
+	Verdict string `json:"verdict"` // ok, warning or broken
+	Found   string `json:"found"`
+	Fix     string `json:"fix"` // empty when there is nothing to do
+}
+
+const (
+	fine    = "ok"
+	warning = "warning"
+	broken  = "broken"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Look for what is wrong here and at the orchestrator, and say what to fix", Args: takes(),
+		Long: "Look for what is wrong on this machine and at the orchestrator, and say what to fix. It changes nothing.\n" +
+			"It exits with 1 when something is broken; warnings do not count.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			found := append(a.checkHere(cmd.Context(), cfg), a.checkOrchestrator(cmd.Context(), cfg)...)
+			if err := printList(a, checkupView(), found); err != nil {
+				return err
+			}
+			for _, c := range found {
+				if c.Verdict == broken {
+					return exitCode(exitFailed)
+				}
+			}
+			return nil
+		},
+	}
+	return a.both(cmd)
+}
+
+func checkupView() view[checkup] {
+	return view[checkup]{
+		name: func(c checkup) string { return c.Check },
+		columns: []column[checkup]{
+			{head: "CHECK", cell: func(c checkup) string { return c.Check }},
+			{head: "VERDICT", cell: func(c checkup) string { return c.Verdict }, tone: func(c checkup) tone {
+				return map[string]tone{fine: good, warning: warn, broken: bad}[c.Verdict]
+			}},
+			{head: "FOUND", cell: func(c checkup) string { return c.Found }, flex: true},
+			{head: "TO FIX", cell: func(c checkup) string { return c.Fix }, flex: true},
+		},
+	}
+}
+
+// checkHere looks at this machine.
+func (a *app) checkHere(ctx context.Context, cfg *config.Config) []checkup {
+	out := []checkup{checkDataDir(cfg.DataDir), checkSpace(cfg.DataDir)}
+	if version, err := checkTmux(ctx); err != nil {
+		p := a.explain(err)
+		out = append(out, checkup{"tmux", warning, p.what + "; a worker needs it", p.next})
+	} else {
+		out = append(out, checkup{"tmux", fine, version, ""})
+	}
+	return append(out, a.checkProviders(ctx, cfg)...)
+}
+
+func checkDataDir(dir string) checkup {
+	info, err := os.Stat(dir)
+	switch {
+	case os.IsNotExist(err):
+		return checkup{"data dir", fine, dir + " does not exist yet; the first start makes it", ""}
+	case err != nil:
+		return checkup{"data dir", broken, err.Error(), "make it readable for this account"}
+	case !info.IsDir():
+		return checkup{"data dir", broken, dir + " is not a directory", "remove it, or choose another with --data-dir"}
+	case unix.Access(dir, unix.W_OK) != nil:
+		return checkup{"data dir", broken, dir + " cannot be written", "chown it to this account, or choose another with --data-dir"}
+	case info.Mode().Perm()&0o077 != 0:
+		return checkup{"data dir", warning, fmt.Sprintf("%s is open to others (mode %04o)", dir, info.Mode().Perm()), "chmod 700 " + dir}
+	}
+	return checkup{"data dir", fine, dir, ""}
+}
+
+// Free space below which runs are at risk, and below which they fail.
+const (
+	lowSpace = 2 << 30
+	noSpace  = 100 << 20
+)
+
+func checkSpace(dir string) checkup {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(existing(dir), &fs); err != nil {
+		return checkup{"disk space", warning, err.Error(), ""}
+	}
+	free := int64(fs.Bavail) * int64(fs.Bsize) //nolint:gosec,unconvert // the fields' types differ between systems
+	found := fmt.Sprintf("%.1f GiB free", float64(free)/(1<<30))
+	fix := "make room; old logs are in " + dir + "/runs and " + dir + "/relay"
+	switch {
+	case free < noSpace:
+		return checkup{"disk space", broken, found, fix}
+	case free < lowSpace:
+		return checkup{"disk space", warning, found, fix}
+	}
+	return checkup{"disk space", fine, found, ""}
+}
+
+// existing is the nearest ancestor that is there.
+func existing(dir string) string {
+	for dir != "/" && dir != "." {
+		if _, err := os.Stat(dir); err == nil {
+			return dir
+		}
+		dir = dir[:max(strings.LastIndexByte(dir, '/'), 1)]
+	}
+	return "/"
+}
+
+func (a *app) checkProviders(ctx context.Context, cfg *config.Config) []checkup {
+	catalog := provider.Defaults()
+	if _, err := os.Stat(cfg.CatalogPath); err == nil {
+		if catalog, err = provider.Load(cfg.CatalogPath); err != nil {
+			return []checkup{{"provider catalog", broken, err.Error(), "correct the file"}}
+		}
+	}
+	path := a.getenv("PATH")
+	if self, err := os.Executable(); err == nil {
+		path = provider.WithDir(path, filepath.Dir(self)) // a worker finds svc itself there too
+	}
+	reports := provider.ProbeAll(ctx, catalog, path)
+	available, missing := []string{}, []string{}
+	for _, id := range catalog.IDs() {
+		if reports[id].Available {
+			available = append(available, id)
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	if len(available) == 0 {
+		return []checkup{{"providers", warning, "none is installed: " + strings.Join(missing, ", "), "svc provider doctor says what each needs"}}
+	}
+	return []checkup{{"providers", fine, strings.Join(available, ", "), ""}}
+}
+
+// checkOrchestrator asks the orchestrator, as far as it answers.
+func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []checkup {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	url := cfg.ServerURL()
+	ready, date, err := readiness(ctx, url)
+	if err != nil {
+		return []checkup{{"orchestrator", broken, url + " does not answer: " + err.Error(), "start it with svc serve or svc up, or name it with --server"}}
+	}
+	out := []checkup{{"orchestrator", fine, url, ""}}
+	if !ready {
+		out = append(out, checkup{"database", broken, "the orchestrator cannot reach it", "look at the orchestrator's log"})
+	} else {
+		out = append(out, checkup{"database", fine, "answers", ""})
+	}
+	out = append(out, checkClock(date, a.now()))
+	client, err := a.client()
+	if err != nil {
+		return append(out, checkup{"token", warning, err.Error(), "set SVC_TOKEN, to let the doctor look at the hosts too"})
+	}
+	return append(out, a.checkHosts(ctx, client)...)
+}
+
+func readiness(ctx context.Context, url string) (ready bool, date time.Time, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/readyz", nil)
+	if err != nil {
+		return false, date, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false, date, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	date, _ = http.ParseTime(res.Header.Get("Date"))
+	return res.StatusCode == http.StatusOK, date, nil
+}
+
+// skewLimit is what makes times on the screen confusing. Nothing else depends
+// on clocks.
+const skewLimit = 5 * time.Second
+
+func checkClock(theirs, ours time.Time) checkup {
+	if theirs.IsZero() {
+		return checkup{"clock", warning, "the orchestrator does not tell its time", ""}
+	}
+	skew := ours.Sub(theirs).Round(time.Second)
+	if skew.Abs() > skewLimit {
+		return checkup{"clock", warning, fmt.Sprintf("this machine is %s off the orchestrator's", skew), "set up NTP; ages on the screen are wrong until then"}
+	}
+	return checkup{"clock", fine, "agrees with the orchestrator's", ""}
+}
+
+func (a *app) checkHosts(ctx context.Context, c *api.Client) []checkup {
+	var out []checkup
+	for h, err := range c.AllHosts(ctx) {
+		if err != nil {
+			p := a.explain(err)
+			return append(out, checkup{"hosts", broken, p.Error(), p.next})
+		}
+		out = append(out, checkHost(h))
+	}
+	if len(out) == 0 {
+		return []checkup{{"hosts", warning, "there are none", "svc host create NAME"}}
+	}
+	return out
+}
+
+func checkHost(h svc.Host) checkup {
+	name := "host " + h.Name
+	switch {
+	case h.InstanceSuspect:
+		return checkup{name, broken, "two workers claim to be it", "end one, then svc host clear-suspect " + h.Name}
+	case h.Status == svc.HostDisabled:
+		return checkup{name, warning, "disabled", "svc host enable " + h.Name}
+	case h.Status != svc.HostOnline:
+		return checkup{name, warning, string(h.Status), "look at the machine and its worker"}
+	case h.WorkerVersion != Version():
+		return checkup{name, warning, "its worker is svc " + h.WorkerVersion + ", this is " + Version(), "upgrade the older one"}
+	}
+	return checkup{name, fine, fmt.Sprintf("online, %d runs", h.ActiveRuns), ""}
+}

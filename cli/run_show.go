@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+func (a *app) runShow() *cobra.Command {
+	return a.both(&cobra.Command{
+		Use: "show RUN", Short: "Show a run, why it waits and what proves its status", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			r, err := a.theRun(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			d, err := c.RunDetail(ctx, r.ID)
+			if err != nil {
+				return err
+			}
+			hosts, err := hostNamesByID(ctx, c)
+			if err != nil {
+				return err
+			}
+			return printOne(a, a.runDetailView(hosts), d)
+		}),
+	})
+}
+
+func (a *app) runDetailView(hosts map[string]string) view[svc.RunDetail] {
+	return view[svc.RunDetail]{
+		name: func(d svc.RunDetail) string { return d.ID },
+		fields: func(d svc.RunDetail) []field {
+			fields := a.runFields(d.Run, hosts)
+			if d.Lease != nil {
+				fields = append(fields, field{"keyboard", "held since " + a.whenExactly(&d.Lease.AttachedAt)})
+			}
+			return append(fields, field{"waits", a.waiting(d.Waiting)}, field{"evidence", a.evidence(d.Evidence)})
+		},
+	}
+}
+
+// waiting says why a pending run is not running: a line for each host.
+func (a *app) waiting(w *svc.Waiting) string {
+	if w == nil {
+		return ""
+	}
+	lines := []string{"fails at " + w.TimesOutAt.String() + " unless a host takes it"}
+	if w.NotBefore != nil {
+		lines = append(lines, "not before "+w.NotBefore.String()+": it is restarted after a pause")
+	}
+	if len(w.Hosts) == 0 {
+		lines = append(lines, "there is no host; make one with: svc host create NAME")
+	}
+	for _, h := range w.Hosts {
+		lines = append(lines, h.Name+": "+whyNot(h.Why))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// whyNot spells out why a host does not take a run, and what would change it.
+func whyNot(why string) string {
+	switch why {
+	case "other_host_pinned":
+		return "the run asks for another host"
+	case "never_seen":
+		return "its worker was never seen; start it there"
+	case "offline":
+		return "offline; look at the machine and its worker"
+	case "disabled":
+		return "disabled; svc host enable lets it take runs again"
+	case "suspect":
+		return "suspect: two workers claim to be it; end one, then svc host clear-suspect"
+	case "not_connected":
+		return "its worker is not connected right now"
+	case "refused":
+		return "its worker refused this attempt"
+	case "full":
+		return "full: it has as many runs as it may"
+	case "provider_missing":
+		return "it does not have the provider, and another host does"
+	default:
+		return "it is about to take the run"
+	}
+}
+
+// evidence lists the signals that made the run what it is.
+func (a *app) evidence(signals []svc.Evidence) string {
+	lines := make([]string, len(signals))
+	for i, e := range signals {
+		lines[i] = fmt.Sprintf("attempt %d: %s from %s by %s, received %s", e.Attempt, e.Kind, e.Source, e.Via, a.whenExactly(&e.ReceivedAt))
+	}
+	return strings.Join(lines, "\n")
+}
