@@ -43,7 +43,10 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
 export function Command({ line }: { line: string }) {
   return (
     <div className="flex items-center gap-2 rounded-md bg-sunken py-1 pr-1 pl-3 ring-1 ring-inset ring-line">
-      <code className="min-w-0 flex-1 overflow-x-auto whitespace-nowrap font-mono text-xs">{line}</code>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
+      <code tabIndex={0} className="min-w-0 flex-1 overflow-x-auto whitespace-nowrap font-mono text-xs">
+        {line}
+      </code>
       <CopyButton text={line} label="Copy command" />
     </div>
   );

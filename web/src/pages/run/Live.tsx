@@ -54,14 +54,21 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
         )}
         <div
           className={cx(
-            'min-h-0 flex-1 overflow-auto transition-opacity',
+            'min-h-0 flex-1 overflow-hidden transition-opacity',
             state.lostAt !== null && !attachment && 'opacity-60',
           )}
         >
           {!state.pane && !attachment ? (
             <NoScreen run={run} live={state.live} />
           ) : mode === 'reader' ? (
-            <Reader capture={capture} palette={palette} />
+            <section
+              aria-label="Screen, as text"
+              // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
+              tabIndex={0}
+              className="h-full overflow-auto"
+            >
+              <Reader capture={capture} palette={palette} />
+            </section>
           ) : (
             <Suspense fallback={<Skeleton className="h-full rounded-none" />}>
               {attachment ? (
