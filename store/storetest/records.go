@@ -186,7 +186,13 @@ func softDeletes(t *testing.T, w *world) {
 	if last, err := w.LastPosition(w.ctx, p.ID); err != nil || last != item.Position {
 		t.Errorf("the last position is %q (%v), want the deleted item's %q: ranks are never given twice", last, err, item.Position)
 	}
-	w.item(p, nil)
+	next := w.item(p, nil)
+	if low, err := w.PositionBefore(w.ctx, p.ID, next.Position); err != nil || low != item.Position {
+		t.Errorf("before the next item stands %q (%v), want the deleted item's %q", low, err, item.Position)
+	}
+	if high, err := w.PositionAfter(w.ctx, p.ID, item.Position[:1]); err != nil || high != item.Position {
+		t.Errorf("the first position is %q (%v), want the deleted item's %q", high, err, item.Position)
+	}
 }
 
 func textOrder(t *testing.T, w *world) {

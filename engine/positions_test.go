@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"svc"
+)
+
+// Moving into the same gap again and again makes ranks long; then the whole
+// project gets short ones, and nobody sees anything but the order.
+func TestManyMovesIntoOneGapKeepTheOrder(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		var order []string
+		for range 4 {
+			order = append(order, s.task(p).ID)
+		}
+		spread := false
+		for i := range 500 {
+			last := order[3]
+			var patch svc.WorkItemPatch
+			if i%2 == 0 { // to the second place, from either side of the gap
+				patch.After = &order[0]
+			} else {
+				patch.Before = &order[1]
+			}
+			s.news()
+			w, err := s.UpdateWorkItem(s.ctx, last, patch, nil)
+			s.no(err)
+			s.wantTopics(svc.TopicItemUpdated)
+			if len(w.Position) > svc.MaxRank {
+				t.Fatalf("move %d gave the rank %q", i, w.Position)
+			}
+			order = []string{order[0], last, order[1], order[2]}
+			if i > 100 && len(w.Position) < 10 {
+				spread = true
+			}
+			list, err := s.WorkItems(s.ctx, svc.WorkItemFilter{ProjectID: p.ID}, svc.Page{Limit: 10})
+			s.no(err)
+			var got []string
+			for _, item := range list.Items {
+				got = append(got, item.ID)
+			}
+			if !slices.Equal(got, order) {
+				t.Fatalf("after move %d the order is %v, want %v", i, got, order)
+			}
+		}
+		if !spread {
+			t.Error("the ranks were never spread anew; the test no longer reaches what it is about")
+		}
+	})
+}
+
+func TestNamedNeighboursMustStandInTheirOrder(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		a, b, c := s.task(p), s.task(p), s.task(p)
+		other := s.task(s.project())
+		for what, patch := range map[string]svc.WorkItemPatch{
+			"the wrong way round": {After: &b.ID, Before: &a.ID},
+			"another project":     {After: &other.ID, Before: &b.ID},
+			"an unknown one":      {After: ptr(svc.NewID()), Before: &b.ID},
+		} {
+			_, err := s.UpdateWorkItem(s.ctx, c.ID, patch, nil)
+			s.wantCode(what, err, svc.CodeValidation)
+		}
+		got := s.patch(c, svc.WorkItemPatch{After: &a.ID, Before: &b.ID})
+		if got.Position <= a.Position || got.Position >= b.Position {
+			t.Errorf("between %q and %q: %q", a.Position, b.Position, got.Position)
+		}
+	})
+}
