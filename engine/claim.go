@@ -10,8 +10,13 @@ import (
 )
 
 const (
-	claimPoll  = time.Second // wake-ups may be lost; timers need no other clock
-	claimBatch = 200         // claims of one transaction
+	claimPoll = time.Second // wake-ups may be lost; timers need no other clock
+	// claimUnit is the claims of one unit of work, and claimUnits how many are
+	// queued before the waiting runs are read anew. SQLite walks all that a unit
+	// changed, page by page, at the end of each statement that may fail halfway,
+	// so a large unit costs by the square of its size.
+	claimUnit  = 25
+	claimUnits = 40
 )
 
 // claimLoop places pending runs: at once when something changed, and slowly by
@@ -46,58 +51,86 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 	}
 }
 
-// placement is one pass over the pending runs, in one transaction.
+// claimPass is one pass over the pending runs. It is several units of work that
+// are queued at once; rest and next belong to the unit that is being run.
+type claimPass struct {
+	ready map[string]bool // hosts whose uplink may be given runs
+	rest  []store.Waiting // runs that no unit has come to
+	next  time.Duration   // until something is due
+}
+
+// placement is one unit of work of a pass.
 type placement struct {
 	e       *Engine
+	pass    *claimPass
 	tx      *store.Tx
-	ready   map[string]bool // hosts whose uplink may be given runs
 	hosts   []svc.Host
-	given   map[string]bool // hosts that were given a run in this pass
+	given   map[string]bool // hosts that were given a run in this unit
 	claimed []svc.Run
 	failed  []svc.Run
-	next    time.Duration // until something is due
 }
 
 // claimPass places what it can. It says whether to go on at once, and after
 // how long something is due.
 func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration, err error) {
-	p := placement{e: e, ready: e.Hub.Uplinks.Ready(), next: time.Minute}
-	waiting, err := e.Store.WaitingRuns(ctx)
-	if err != nil || len(waiting) == 0 {
-		return false, p.next, err
+	pass := &claimPass{ready: e.Hub.Uplinks.Ready(), next: time.Minute}
+	if pass.rest, err = e.Store.WaitingRuns(ctx); err != nil {
+		return false, claimPoll, err
 	}
-	err = e.Store.Write(ctx, func(tx *store.Tx) error {
-		p.tx, p.claimed, p.failed, p.given = tx, nil, nil, map[string]bool{}
-		if p.hosts, err = tx.AllHosts(ctx); err != nil {
-			return err
+	units := make([]*placement, min(claimUnits, (len(pass.rest)+claimUnit-1)/claimUnit))
+	waits := make([]func() error, len(units))
+	for i := range units {
+		units[i] = &placement{e: e, pass: pass, given: map[string]bool{}}
+		waits[i] = e.Store.Queue(ctx, func(tx *store.Tx) error { return units[i].run(ctx, tx) })
+	}
+	placed := 0
+	for i, p := range units {
+		if unitErr := waits[i](); unitErr != nil {
+			err = unitErr
+			continue
 		}
-		for _, w := range waiting {
-			if err := p.place(ctx, w); err != nil {
-				return err
-			}
-			if again = len(p.claimed)+len(p.failed) >= claimBatch; again {
-				break
-			}
-		}
-		for id := range p.given {
-			if err := tx.DispatchedTo(ctx, id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+		placed += len(p.claimed) + len(p.failed)
+		p.follow(ctx)
+	}
 	if err != nil {
 		return false, claimPoll, err
 	}
+	return placed > 0 && len(pass.rest) > 0, pass.next, nil
+}
+
+// run places runs until it has changed enough for one unit.
+func (p *placement) run(ctx context.Context, tx *store.Tx) (err error) {
+	if len(p.pass.rest) == 0 {
+		return nil
+	}
+	p.tx = tx
+	if p.hosts, err = tx.AllHosts(ctx); err != nil {
+		return err
+	}
+	for len(p.pass.rest) > 0 && len(p.claimed)+len(p.failed) < claimUnit {
+		if err := p.place(ctx, p.pass.rest[0]); err != nil {
+			return err
+		}
+		p.pass.rest = p.pass.rest[1:]
+	}
+	for id := range p.given {
+		if err := tx.DispatchedTo(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow does what follows from a unit once it is durable.
+func (p *placement) follow(ctx context.Context) {
 	projects := map[string]svc.Project{}
 	for _, r := range p.claimed {
-		e.runs.put(r)
-		e.push(ctx, r, projects)
+		p.e.runs.put(r)
+		p.e.push(ctx, r, projects)
 	}
 	for _, r := range p.failed {
-		e.attemptOver(ctx, r, "")
+		p.e.attemptOver(ctx, r, "")
 	}
-	return again, p.next, nil
 }
 
 // place decides about one pending run: give it to a host, let it wait, or end
@@ -133,7 +166,7 @@ func (p *placement) place(ctx context.Context, w store.Waiting) error {
 }
 
 func (p *placement) within(d time.Duration) {
-	p.next = max(min(p.next, d), 5*time.Millisecond)
+	p.pass.next = max(min(p.pass.next, d), 5*time.Millisecond)
 }
 
 // fitting is every host that the run may go to, busy or not.
@@ -158,7 +191,7 @@ func (p *placement) choose(w store.Waiting, fitting []*svc.Host) *svc.Host {
 	var best *svc.Host
 	for _, h := range fitting {
 		full := h.MaxRuns != nil && h.ActiveRuns >= *h.MaxRuns
-		if full || !p.ready[h.ID] || slices.Contains(w.Refused, h.ID) || someoneHas && !has(h) {
+		if full || !p.pass.ready[h.ID] || slices.Contains(w.Refused, h.ID) || someoneHas && !has(h) {
 			continue
 		}
 		if best == nil || lessBusy(h, best) {
