@@ -3,7 +3,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help up build web test test-long lint bench fuzz clean
+.PHONY: help up build web test test-long lint bench fuzz release clean
 
 # Without git (a source archive) or without a commit the version is "unknown".
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -41,6 +41,9 @@ bench: web ## Run the benchmarks, with their peers (BENCH=regexp)
 fuzz: web ## Run each fuzz target for FUZZTIME (default 5m)
 	@scripts/install-test-deps
 	@scripts/fuzz '$(FUZZTIME)'
+
+release: web ## Build reproducible static archives for linux and darwin, amd64 and arm64, into dist/
+	@scripts/release '$(VERSION)'
 
 clean: ## Remove what was built; keeps installed tools
 	rm -rf bin dist .cache/web
