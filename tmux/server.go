@@ -114,7 +114,7 @@ func (s Server) exec(ctx context.Context, c call) ([]byte, error) {
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it has ended well; only its output was kept open
 		return stdout.Bytes(), nil
 	case ctx.Err() != nil:
 		return stdout.Bytes(), fmt.Errorf("run %s: %w", s.bin(), ctx.Err())

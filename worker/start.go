@@ -65,12 +65,15 @@ func (s *session) postpone() {
 const (
 	spawnTries = 10
 	spawnPause = 100 * time.Millisecond
+	// spawnLimit is generous: giving up ends a provider that may be at work already.
+	spawnLimit = time.Minute
 )
 
 // spawn makes the terminal session. The socket may be taken by what a killed worker had under way: a
 // tmux that comes up late. Its permit was revoked, so it is an empty shell and goes.
 func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, error) {
 	server := s.tmux(s.socket())
+	server.Timeout = spawnLimit
 	logFile := s.w.dir.LogPath(s.a.RunID)
 	for try := 1; ctx.Err() == nil; try++ {
 		// Not broken off by a shutdown: the provider may be at work already, and would be killed.
