@@ -45,6 +45,25 @@ func holdFile(path string) (release func() error, err error) {
 // this database". The number is arbitrary and ours.
 const orchestratorLock = 7898_0001
 
+// holdPatience is how long a claim waits for the one before it: the server
+// takes a moment to notice that an orchestrator was killed.
+const holdPatience = 5 * time.Second
+
+// lockPostgres tries until it has the lock or the patience is over.
+func lockPostgres(ctx context.Context, conn *sql.Conn) (free bool, err error) {
+	for deadline := time.Now().Add(holdPatience); ; {
+		err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", orchestratorLock).Scan(&free)
+		if err != nil || free || time.Now().After(deadline) {
+			return free, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
 // holdPostgres claims a PostgreSQL database by a lock that the server gives up
 // with the connection.
 func holdPostgres(ctx context.Context, db *sql.DB) (release func() error, err error) {
@@ -52,8 +71,8 @@ func holdPostgres(ctx context.Context, db *sql.DB) (release func() error, err er
 	if err != nil {
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
-	var free bool
-	if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", orchestratorLock).Scan(&free); err != nil {
+	free, err := lockPostgres(ctx, conn)
+	if err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("lock the database: %w", err)
 	}

@@ -1,0 +1,31 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"svc/internal/pgtest"
+	"svc/store"
+)
+
+// A server takes a moment to notice that an orchestrator was killed; its successor waits that long.
+func TestAnOrchestratorWaitsForTheOneBeforeItToGo(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	first, err := store.Open(t.Context(), dsn, store.Options{Exclusive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error, 1)
+	time.AfterFunc(500*time.Millisecond, func() { gone <- first.Close() })
+	second, err := store.Open(t.Context(), dsn, store.Options{Exclusive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-gone; err != nil {
+		t.Error(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+}
