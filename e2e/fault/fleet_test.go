@@ -80,7 +80,7 @@ func TestEverythingThatEndedDuringAnOutageIsToldAfterItInOrderAndWithoutAStorm(t
 	if most := 3*count + 30 + int(outage/(5*time.Second)); tries > most {
 		t.Errorf("%d connections were tried in an outage of %v, more than %d", tries, outage, most)
 	}
-	if most := 10 + int(outage/(10*time.Second)); complaints > most {
+	if most := 10 + count/2 + int(outage/(10*time.Second)); complaints > most {
 		t.Errorf("the worker complained %d times about signals that wait, more than %d", complaints, most)
 	}
 	s.o.Start()

@@ -28,7 +28,7 @@ func TestSignalsAndLogsSurviveABadNetwork(t *testing.T) {
 			s := newSite(t, proctest.ServeOptions{OfflineAfter: "3s"})
 			proxy := proctest.NewProxy(s.o)
 			w := s.worker(proctest.WorkerOptions{Server: proxy.URL})
-			script, want := steps(either(12, 150), "0.5")
+			script, want := steps(either(12, 60), "0.5")
 			r := s.run(script + "exit 6")
 			s.follower.AwaitRun(r.ID, svc.TopicRunStarted)
 			proxy.Set(c.weather)
