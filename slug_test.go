@@ -19,7 +19,7 @@ func TestSlugTransliterates(t *testing.T) {
 		"  a  ":                   "a",
 		"Über Größe":              "uber-grosse",
 		"Crème brûlée":            "creme-brulee",
-		"Łódź Øre Þing Æther":     "lodz-ore-thing-aether",
+		"Łódź Øre Þing Æon":       "lodz-ore-thing-aeon",
 		"Проект":                  "proekt",
 		"Щёлк й Й":                "shchyolk-y-y",
 		"Αθήνα":                   "athina",

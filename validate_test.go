@@ -1,6 +1,7 @@
 package svc_test
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -123,7 +124,7 @@ func TestValidationNamesTheField(t *testing.T) {
 			continue
 		}
 		var e *svc.Error
-		if e, _ = err.(*svc.Error); e == nil || e.Code != svc.CodeValidation {
+		if !errors.As(err, &e) || e.Code != svc.CodeValidation {
 			t.Errorf("%s: %v, want an error about %s", name, err, c.fields)
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -29,10 +28,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type site struct {
 	t *testing.T
 	*Engine
-	ctx    context.Context
-	stop   func() // ends Serve and waits for it
-	events []svc.Event
-	seen   int64
+	ctx  context.Context
+	stop func() // ends Serve and waits for it
+	seen int64
 }
 
 // bubble runs a test with a served engine in a bubble of its own.
@@ -450,8 +448,6 @@ func parseStream(b []byte) (out []streamed, err error) {
 	}
 	return out, nil
 }
-
-var errEOF = io.EOF
 
 func ptr[T any](v T) *T { return &v }
 

@@ -22,7 +22,6 @@ type runHistory struct {
 	task    string
 	workers []*worker
 	runs    []string
-	seq     int64
 
 	sent   []dispatch                  // every dispatch that reached a worker
 	holder map[dispatchKey]string      // the host that was last sent it

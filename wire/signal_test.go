@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -82,7 +83,7 @@ func TestMalformedSignalsNameTheField(t *testing.T) {
 	} {
 		_, err := ParseSignal(runID, []byte(text))
 		var e *svc.Error
-		if e, _ = err.(*svc.Error); e == nil || e.Code != svc.CodeValidation {
+		if !errors.As(err, &e) || e.Code != svc.CodeValidation {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
