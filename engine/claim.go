@@ -57,6 +57,9 @@ type claimPass struct {
 	ready map[string]bool // hosts whose uplink may be given runs
 	rest  []store.Waiting // runs that no unit has come to
 	next  time.Duration   // until something is due
+
+	hosts  []svc.Host // as the unit with that serial left them
+	serial int64
 }
 
 // placement is one unit of work of a pass.
@@ -64,7 +67,6 @@ type placement struct {
 	e       *Engine
 	pass    *claimPass
 	tx      *store.Tx
-	hosts   []svc.Host
 	given   map[string]bool // hosts that were given a run in this unit
 	claimed []svc.Run
 	failed  []svc.Run
@@ -104,9 +106,17 @@ func (p *placement) run(ctx context.Context, tx *store.Tx) (err error) {
 		return nil
 	}
 	p.tx = tx
-	if p.hosts, err = tx.AllHosts(ctx); err != nil {
-		return err
+	if p.pass.hosts == nil || p.pass.serial+1 != tx.Serial {
+		if p.pass.hosts, err = tx.AllHosts(ctx); err != nil {
+			return err
+		}
 	}
+	p.pass.serial = tx.Serial
+	defer func() {
+		if err != nil {
+			p.pass.hosts = nil // what it did is undone
+		}
+	}()
 	for len(p.pass.rest) > 0 && len(p.claimed)+len(p.failed) < claimUnit {
 		if err := p.place(ctx, p.pass.rest[0]); err != nil {
 			return err
@@ -172,8 +182,8 @@ func (p *placement) within(d time.Duration) {
 // fitting is every host that the run may go to, busy or not.
 func (p *placement) fitting(w store.Waiting) []*svc.Host {
 	var out []*svc.Host
-	for i := range p.hosts {
-		h := &p.hosts[i]
+	for i := range p.pass.hosts {
+		h := &p.pass.hosts[i]
 		if h.Dispatchable() && (w.PinnedHostID == nil || *w.PinnedHostID == h.ID) {
 			out = append(out, h)
 		}

@@ -27,8 +27,9 @@ type writer struct {
 	done   chan struct{}
 
 	// of the goroutine alone
-	conn  *sql.Conn
-	stmts *statements
+	conn   *sql.Conn
+	stmts  *statements
+	serial int64 // of the newest unit
 }
 
 type unit struct {
@@ -183,7 +184,8 @@ func (w *writer) runUnit(ctx context.Context, u *unit) (broken error) {
 		return fmt.Errorf("savepoint: %w", err)
 	}
 	u.at = w.now()
-	tx := &Tx{Reader: Reader{q: patient{w.stmts}, d: w.dialect}, Now: u.at}
+	w.serial++
+	tx := &Tx{Reader: Reader{q: patient{w.stmts}, d: w.dialect}, Now: u.at, Serial: w.serial}
 	if u.err = tx.run(u.fn); u.err == nil {
 		u.events, u.err = encodeDrafts(tx.drafts)
 	}
@@ -245,7 +247,10 @@ func (w *writer) disconnect() {
 type Tx struct {
 	Reader
 	// Now is the unit's clock, fixed at its start.
-	Now    svc.Time
+	Now svc.Time
+	// Serial counts the units of this process. Between two that follow each
+	// other nothing of it changed the database.
+	Serial int64
 	drafts []svc.Draft
 	runs   map[string]runRead // that this unit locked, by id
 }
