@@ -1,4 +1,5 @@
 import { Maximize2, Minimize2, Unplug } from 'lucide-react';
+import { messageOf } from '@/api/error';
 import type { Attachment } from '@/terminal/attach';
 import { spawnCols, spawnRows } from '@/terminal/frame';
 import type { Fitting } from '@/terminal/gridProps';
@@ -63,7 +64,7 @@ export function AttachBar({
         )}
         <span className="font-semibold">{title}</span>
         <span className={cx('truncate max-sm:hidden', lease.notice ? 'text-warn' : 'text-ink-2')}>
-          {lease.notice ?? about}
+          {lease.notice ? messageOf(new Error(lease.notice)) : about}
         </span>
       </div>
       <div className="ml-auto flex flex-wrap items-center gap-1.5">
@@ -93,6 +94,7 @@ export function AttachBar({
           <Button
             size="sm"
             variant="ghost"
+            className="max-sm:hidden"
             onClick={() => attachment.release()}
             {...tip('Let someone else type, and go on watching')}
           >

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { type Host, isActive, type Run } from '@/api/records';
 import { HostName } from '@/components/HostPill';
+import { headOf } from '@/components/Reason';
 import { RunPill } from '@/components/RunPill';
 import { failure } from '@/components/runState';
 import { span } from '@/lib/time';
@@ -13,7 +14,7 @@ import { RelativeTime } from '@/ui/RelativeTime';
 export const RunRow = memo(function RunRow({ run, host, title }: { run: Run; host?: Host; title?: string }) {
   const words =
     run.status === 'failed'
-      ? failure(run)
+      ? headOf(failure(run))
       : ((isActive(run) ? (run.hint ?? run.progress_message) : run.result_reason) ??
         run.prompt.split('\n')[0]);
   return (
