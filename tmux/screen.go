@@ -10,7 +10,13 @@ import (
 // drops every other sequence, and trims blanks that cannot be seen.
 func cleanCapture(raw string, colors bool) string {
 	c := cleaner{colors: colors}
+	c.out.Grow(len(raw) / 2)
 	for raw != "" {
+		if n := plainLength(raw); n > 0 && !c.drawing {
+			c.text(raw[:n])
+			raw = raw[n:]
+			continue
+		}
 		char, size := utf8.DecodeRuneInString(raw)
 		switch char {
 		case 0x1b:
@@ -37,13 +43,37 @@ type cleaner struct {
 	colors  bool
 	drawing bool // the alternate character set is on
 	style   style
-	blanks  strings.Builder // blanks and sequences that wait for a visible character
+	blanks  []byte // blanks and sequences that wait for a visible character
+}
+
+// plainLength is how many bytes from the start are neither control characters nor the beginning of a
+// sequence. A screen is mostly that, and many screens are looked at each second.
+func plainLength(raw string) int {
+	for i := range len(raw) {
+		if raw[i] < 0x20 || raw[i] == 0x7f {
+			return i
+		}
+	}
+	return len(raw)
+}
+
+// text writes characters as they are; print says what becomes of blanks at their end.
+func (c *cleaner) text(chars string) {
+	end := len(chars)
+	if !c.colors || !c.style.showsBlanks() {
+		end = len(strings.TrimRight(chars, " "))
+	}
+	if end > 0 {
+		c.flush()
+		c.out.WriteString(chars[:end])
+	}
+	c.blanks = append(c.blanks, chars[end:]...)
 }
 
 // print writes a character. A blank that cannot be seen waits until something follows it.
 func (c *cleaner) print(char rune, text string) {
 	if char == ' ' && !(c.colors && c.style.showsBlanks()) {
-		c.blanks.WriteByte(' ')
+		c.blanks = append(c.blanks, ' ')
 		return
 	}
 	if c.drawing && char < utf8.RuneSelf {
@@ -58,15 +88,18 @@ func (c *cleaner) print(char rune, text string) {
 }
 
 func (c *cleaner) flush() {
-	c.out.WriteString(c.blanks.String())
-	c.blanks.Reset()
+	c.out.Write(c.blanks)
+	c.blanks = c.blanks[:0]
 }
 
 // endRow drops the blanks that wait, but not a change of attributes among them.
 func (c *cleaner) endRow() {
-	waiting := strings.ReplaceAll(c.blanks.String(), " ", "")
-	c.blanks.Reset()
-	c.out.WriteString(waiting)
+	for _, b := range c.blanks {
+		if b != ' ' {
+			c.out.WriteByte(b)
+		}
+	}
+	c.blanks = c.blanks[:0]
 	c.out.WriteByte('\n')
 }
 
@@ -110,6 +143,6 @@ func stringSequence(raw string) int {
 func (c *cleaner) sgr(sequence string) {
 	c.style = c.style.after(sequence[2 : len(sequence)-1])
 	if c.colors {
-		c.blanks.WriteString(sequence)
+		c.blanks = append(c.blanks, sequence...)
 	}
 }

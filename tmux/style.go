@@ -50,8 +50,11 @@ func offCode(code int) int {
 	case code >= 40 && code <= 48, code >= 100 && code <= 107:
 		return 49
 	}
-	return map[int]int{1: 22, 2: 22, 3: 23, 4: 24, 21: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 53: 55, 58: 59}[code]
+	return offCodes[code]
 }
+
+// offCodes has the codes that are no colours; 0 for one of no interest.
+var offCodes = map[int]int{1: 22, 2: 22, 3: 23, 4: 24, 21: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 53: 55, 58: 59}
 
 // colourArguments answers how many codes after 38, 48 or 58 belong to it.
 func colourArguments(code int, rest []string) int {
