@@ -53,6 +53,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
   const [seen, setSeen] = useState(0);
   const search = useRef<HTMLInputElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
+  const end = useRef(0);
   const [finder] = useState(() => new Finder());
   const query = useDeferredValue(find.trim().toLowerCase());
   // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for the growing list
@@ -73,7 +74,10 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!following || !element) return;
+    // Above where it was put last: someone scrolled away, and the word of it is under way.
+    if (element.scrollTop < end.current - nearEnd) return;
     element.scrollTop = element.scrollHeight;
+    end.current = element.scrollTop;
     setSeen(lines.length);
   }, [following, version, wrap, height]);
 
@@ -97,7 +101,9 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     if (!element) return;
     const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < nearEnd;
     if (atEnd !== following) setFollowing(atEnd);
-    if (atEnd) setSeen(lines.length);
+    if (!atEnd) return;
+    end.current = element.scrollTop;
+    setSeen(lines.length);
   };
   const download = (): void => {
     downloadLog(run.id, run.session_name).catch((cause) =>
@@ -191,7 +197,10 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
           variant="primary"
           className="absolute bottom-4 left-1/2 -translate-x-1/2 rounded-full shadow-2"
           icon={<ArrowDown className="size-3.5" />}
-          onClick={() => setFollowing(true)}
+          onClick={() => {
+            end.current = 0;
+            setFollowing(true);
+          }}
         >
           {fresh.toLocaleString()} new
         </Button>
