@@ -36,7 +36,7 @@ lint: web ## Install golangci-lint when missing and run it
 	GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint .cache/bin/golangci-lint run ./...
 
 bench: web ## Run the benchmarks, with their peers (BENCH=regexp)
-	cd bench && go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	cd bench && go run . '$(BENCH)'
 
 fuzz: web ## Run each fuzz target for FUZZTIME (default 5m)
 	@scripts/install-test-deps

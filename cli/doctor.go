@@ -111,7 +111,7 @@ func checkSpace(dir string) checkup {
 	if err := unix.Statfs(existing(dir), &fs); err != nil {
 		return checkup{"disk space", warning, err.Error(), ""}
 	}
-	free := int64(fs.Bavail) * int64(fs.Bsize) //nolint:gosec,unconvert // the fields' types differ between systems
+	free := int64(fs.Bavail) * int64(fs.Bsize) //nolint:unconvert // the fields' types differ between systems
 	found := fmt.Sprintf("%.1f GiB free", float64(free)/(1<<30))
 	fix := "make room; old logs are in " + dir + "/runs and " + dir + "/relay"
 	switch {

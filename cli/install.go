@@ -158,9 +158,9 @@ func writeUnit(path, text string) error {
 		}
 		return &problem{what: path + " exists and is different", why: "someone may have edited it", next: "remove it, or compare with: svc … install --print", exit: exitConflict}
 	}
-	err := os.MkdirAll(filepath.Dir(path), 0o755) //nolint:gosec // systemd's own folders are readable by all
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
-		err = os.WriteFile(path, []byte(text), 0o644) //nolint:gosec // a unit holds no secret
+		err = os.WriteFile(path, []byte(text), 0o644)
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return &problem{what: "the unit cannot be written", why: err.Error(), next: "use sudo, or leave out --system", exit: exitFailed, err: err}

@@ -119,8 +119,8 @@ func TestAnAnswerAboutAnOlderSizeDoesNotBringItBack(t *testing.T) {
 		s := newStage(t)
 		s.join("a", runA)
 		id := s.link().opened()[0]
-		s.sends("a", `{"type":"resize","rows":30,"cols":100}`)
-		s.sends("a", `{"type":"resize","rows":31,"cols":101}`)
+		_ = s.sends("a", `{"type":"resize","rows":30,"cols":100}`)
+		_ = s.sends("a", `{"type":"resize","rows":31,"cols":101}`)
 		s.hub.FromWorker(hostA, &wire.AttachResized{AttachID: id, Rows: 30, Cols: 100}) // the answer to the first
 		s.link().take()
 		s.join("b", runA)

@@ -147,7 +147,6 @@ func TestMetricsArePrometheusText(t *testing.T) {
 func TestTheUplinkOpensWithTheWorkersToken(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	//nolint:bodyclose // the answer to an upgrade that succeeds has no body to close
 	c, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(g.URL, "http")+"/api/internal/worker/uplink", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Authorization": {"Bearer " + workerToken}},
 	})

@@ -158,7 +158,7 @@ func TestAClientThatTakesNoAnswerIsNoErrorOfOurs(t *testing.T) {
 	with("X-Request-Id", "gone")(r)
 	func() {
 		defer func() {
-			if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // a panic's value is compared as it is
+			if p := recover(); p != http.ErrAbortHandler {
 				t.Errorf("got panic %v, want the connection to be cut", p)
 			}
 		}()

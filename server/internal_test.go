@@ -20,7 +20,6 @@ func (g *rig) dispatched(hostName string) (hostID string, d wire.RunDispatch) {
 	g.want(http.StatusOK, "POST", "/api/internal/worker/register", wire.Registration{
 		HostName: hostName, Platform: "linux", InstanceID: instance, Capabilities: wire.Capabilities,
 	}, token(workerToken))
-	//nolint:bodyclose // the answer to an upgrade that succeeds has no body to close
 	c, _, err := websocket.Dial(g.Context(), "ws"+strings.TrimPrefix(g.URL, "http")+"/api/internal/worker/uplink", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Authorization": {"Bearer " + workerToken}, wire.HeaderHostID: {hostID}, wire.HeaderInstanceID: {instance}},
 	})

@@ -24,7 +24,7 @@ func (g *rig) follow(ctx context.Context, query string, edits ...edit) (http.Hea
 	for _, e := range edits {
 		e(req)
 	}
-	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the goroutine below closes it
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		g.Fatal(err)
 	}

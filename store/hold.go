@@ -31,7 +31,7 @@ func holdFile(path string) (release func() error, err error) {
 	}
 	host, _ := os.Hostname()
 	line := fmt.Sprintf("pid %d on %s since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
-	if err := f.Truncate(0); err == nil {
+	if err = f.Truncate(0); err == nil {
 		_, err = f.WriteAt([]byte(line), 0)
 	}
 	if err != nil {

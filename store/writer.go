@@ -178,7 +178,7 @@ func (w *writer) transact(batch []*unit) (events bool, err error) {
 // error of the savepoint itself breaks the group.
 func (w *writer) runUnit(ctx context.Context, u *unit) (broken error) {
 	if u.err = u.ctx.Err(); u.err != nil {
-		return nil
+		return nil //nolint:nilerr // the unit's own error is no error of the group
 	}
 	if _, err := w.stmts.ExecContext(ctx, "SAVEPOINT unit"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)

@@ -45,6 +45,7 @@ func (s Server) Attach(ctx context.Context, pane string, cols, rows int) (*Attac
 	defer func() { _ = slave.Close() }()
 
 	args := append(s.flags(), "-T", "RGB")
+	//nolint:noctx // the attachment outlives this call and is ended by Close
 	cmd := exec.Command(s.bin(), append(args, commandList([][]string{{"attach-session", "-E", "-t", pane}})...)...)
 	cmd.Env = baseEnv()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave

@@ -11,7 +11,7 @@ import (
 func TestACallThatSucceededIsNotUndoneByWhoKeepsItsOutputOpen(t *testing.T) {
 	t.Parallel()
 	bin := filepath.Join(t.TempDir(), "tmux")
-	if err := os.WriteFile(bin, []byte("#!/bin/sh\nsleep 2 &\nexec tmux \"$@\"\n"), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(bin, []byte("#!/bin/sh\nsleep 2 &\nexec tmux \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if version, err := (Server{Bin: bin}).Version(t.Context()); err != nil || version == "" {

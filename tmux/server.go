@@ -85,7 +85,7 @@ func (s Server) send(ctx context.Context, c call, commands ...[]string) ([]byte,
 		return out, err
 	}
 	if _, cause := s.find(); errors.Is(cause, ErrNoServer) || errors.Is(cause, ErrSocketLost) {
-		return out, fmt.Errorf("%w (%v)", cause, err)
+		return out, fmt.Errorf("%w (%w)", cause, err)
 	}
 	return out, err
 }
@@ -119,7 +119,7 @@ func (s Server) exec(ctx context.Context, c call) ([]byte, error) {
 	case ctx.Err() != nil:
 		return stdout.Bytes(), fmt.Errorf("run %s: %w", s.bin(), ctx.Err())
 	case cmd.Process == nil && missingBinary(err, s.bin()):
-		return nil, fmt.Errorf("%w (%v)", ErrNotInstalled, err)
+		return nil, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
 	case stderr.Len() > 0:
 		return stdout.Bytes(), fmt.Errorf("%s: %w", strings.TrimSpace(stderr.String()), err)
 	}

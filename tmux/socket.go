@@ -36,7 +36,7 @@ func (s Server) look() (Process, error) {
 	if err := s.checkSocket(); err != nil {
 		return Process{}, err
 	}
-	conn, err := net.DialTimeout("unix", s.Socket, time.Second)
+	conn, err := net.DialTimeout("unix", s.Socket, time.Second) //nolint:noctx // a local socket answers or refuses at once
 	if err == nil {
 		defer func() { _ = conn.Close() }()
 		pid, err := peerPID(conn.(*net.UnixConn))

@@ -53,11 +53,11 @@ type LogChunk struct {
 }
 
 // Raw is the chunk's bytes as the terminal got them.
-func (c LogChunk) Raw() []byte {
-	if len(c.Data) > 0 {
-		return c.Data
+func (f LogChunk) Raw() []byte {
+	if len(f.Data) > 0 {
+		return f.Data
 	}
-	return []byte(c.Text)
+	return []byte(f.Text)
 }
 
 // KeysResult answers Keys.

@@ -52,7 +52,7 @@ func newLab(t *testing.T) *lab {
 		t.Skip("tmux is not installed")
 	}
 	data := t.TempDir()
-	runtime, err := os.MkdirTemp("/tmp", "svcw") //nolint:usetesting // short: sockets live there
+	runtime, err := os.MkdirTemp("/tmp", "svcw")
 	if err != nil {
 		t.Fatal(err)
 	}

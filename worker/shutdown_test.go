@@ -38,7 +38,7 @@ func slowTmux(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tmux")
 	script := "#!/bin/sh\ntmux \"$@\"; code=$?\ncase \"$*\" in *new-session*) sleep 1;; esac\nexit $code\n"
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return path

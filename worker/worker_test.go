@@ -43,7 +43,7 @@ func TestTheFolderForSocketsIsPrivate(t *testing.T) {
 }
 
 func TestEachDataDirectoryHasItsOwnShortFolderForSockets(t *testing.T) {
-	base, err := os.MkdirTemp("/tmp", "svcw") //nolint:usetesting // a long one is not used
+	base, err := os.MkdirTemp("/tmp", "svcw")
 	if err != nil {
 		t.Fatal(err)
 	}

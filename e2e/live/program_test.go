@@ -116,7 +116,7 @@ func copyProgram(args []string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(args[1], args[2:]...) //nolint:noctx // it ends with its terminal
+	cmd := exec.Command(args[1], args[2:]...)
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 220})
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func (p *Process) Running() bool { return p.cmd != nil }
 // Kill ends the process as a crash does, with SIGKILL, and waits until it is gone.
 func (p *Process) Kill() {
 	p.lab.TB.Helper()
-	p.end(syscall.SIGKILL)
+	_ = p.end(syscall.SIGKILL)
 }
 
 // Stop asks the process to end, and ends the test when it does not, or not with exit code 0.
