@@ -116,12 +116,12 @@ func (s *Store) connect(dsn string) error {
 		}
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
 		s.dialect = postgresDialect
-		if s.write, err = sql.Open("pgx", dsn); err != nil {
-			return fmt.Errorf("open PostgreSQL: %w", err)
+		if s.write, err = openPostgres(dsn); err != nil {
+			return err
 		}
 		s.write.SetMaxOpenConns(2)
-		if s.read, err = sql.Open("pgx", dsn); err != nil {
-			return fmt.Errorf("open PostgreSQL: %w", err)
+		if s.read, err = openPostgres(dsn); err != nil {
+			return err
 		}
 	default:
 		return svc.Errorf(svc.CodeValidation, "database must be sqlite:<file> or postgres://…")
