@@ -106,19 +106,20 @@ func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	if err != nil {
-		return Session{}, fmt.Errorf("tmux made no session: it answered %q", out)
-	}
 	// Read before Inspect: a program that ends at once loses its start time as soon as tmux
-	// collects it.
+	// collects it. Without an answer, which tmux 3.3a loses when many sessions start at once, Inspect
+	// must do: the program may be at work already.
+	pid, answerErr := strconv.Atoi(strings.TrimSpace(string(out)))
 	program := Process{PID: pid}
-	if start, err := ProcessStart(pid); err == nil {
+	if start, err := ProcessStart(pid); answerErr == nil && err == nil {
 		program.Start = start
 	}
 	session, err := s.Inspect(ctx, Process{})
 	if err != nil {
-		return Session{}, err
+		return Session{}, fmt.Errorf("tmux made no session, it answered %q: %w", out, err)
+	}
+	if answerErr != nil {
+		pid, program = session.Process.PID, session.Process
 	}
 	if session.Name != spec.Name || session.Process.PID != pid {
 		return Session{}, fmt.Errorf("tmux made session %q with pid %d, want %q with pid %d",
