@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/wire"
+)
+
+const (
+	burnRuns    = 4000
+	burnTurns   = 3
+	burnWorkers = 64
+	burnCallers = 1000 // as many as River inserts at once
+)
+
+// burnDown times no-op runs from the first admission to the last end in the
+// journal, beside River doing as many no-op jobs on the same disk with the same
+// SQLite settings, in turns.
+func burnDown(ctx context.Context, r *report) error {
+	var ours, theirs []float64
+	for range burnTurns {
+		c0 := cpuTime()
+		a, err := burnRunsOnce(ctx)
+		if err != nil {
+			return err
+		}
+		c1 := cpuTime()
+		b, err := burnRiverOnce(ctx, burnRuns)
+		if err != nil {
+			return fmt.Errorf("river: %w", err)
+		}
+		ours, theirs = append(ours, burnRuns/a.Seconds()), append(theirs, burnRuns/b.Seconds())
+		c2 := cpuTime()
+		r.note("svc %s/s with %s ms CPU each, River %s/s with %s ms", figure(burnRuns/a.Seconds()), figure(ms(c1-c0)/burnRuns),
+			figure(burnRuns/b.Seconds()), figure(ms(c2-c1)/burnRuns))
+	}
+	r.info("svc no-op runs/s, four durable events each", "%s", figure(median(ours)))
+	r.info("River no-op jobs/s, WAL, synchronous=FULL", "%s", figure(median(theirs)))
+	r.atLeast("svc to River", median(ours)/median(theirs), 1, "×")
+	return nil
+}
+
+// burnRunsOnce is how long it takes from the first admission until the journal
+// has the end of every run.
+func burnRunsOnce(ctx context.Context) (took time.Duration, err error) {
+	dir, remove, err := tempDir()
+	if err != nil {
+		return 0, err
+	}
+	defer remove()
+	g, err := newRig(ctx, dir, "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, g.close()) }()
+	task, err := g.task(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := g.provision(ctx, burnWorkers); err != nil {
+		return 0, err
+	}
+	c, err := startChild(ctx, "noop-workers")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	var up struct{ Workers int }
+	if err := c.order(noopOrder{URL: g.url, Workers: burnWorkers}, &up); err != nil {
+		return 0, err
+	}
+	head, _, err := g.store.JournalEnds(ctx)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	var group errgroup.Group
+	group.Go(func() error {
+		return parallel(burnCallers, burnRuns, func(int) error {
+			_, err := g.engine.CreateRun(ctx, svc.NewRun{TaskID: task.ID, Provider: "provider_a"})
+			return err
+		})
+	})
+	group.Go(func() error { return g.untilFinished(ctx, head, burnRuns) })
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	return time.Since(began), g.checkBurned(ctx, head)
+}
+
+// untilFinished follows the journal's tail until it has that many ends behind
+// seq.
+func (g *rig) untilFinished(ctx context.Context, seq int64, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	tail, err := g.engine.Subscribe(ctx, &seq, svc.Globs{string(svc.TopicRunFinished)})
+	if err != nil {
+		return err
+	}
+	for n > 0 {
+		messages, err := tail.Next(ctx)
+		if err != nil {
+			return fmt.Errorf("%d runs have not ended: %w", n, err)
+		}
+		n -= bytes.Count(messages, []byte("\n\n"))
+	}
+	return nil
+}
+
+// checkBurned makes sure that every run went all the way.
+func (g *rig) checkBurned(ctx context.Context, seq int64) error {
+	seen := map[svc.Topic]int{}
+	for {
+		events, err := g.store.EventsAfter(ctx, seq, 1000)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			seen[e.Topic]++
+			seq = e.Seq
+		}
+	}
+	for _, t := range []svc.Topic{svc.TopicRunCreated, svc.TopicRunSpawning, svc.TopicRunStarted, svc.TopicRunFinished} {
+		if seen[t] != burnRuns {
+			return fmt.Errorf("the journal has %d of %s, want %d", seen[t], t, burnRuns)
+		}
+	}
+	return nil
+}
+
+// noopOrder asks for workers that end every run at once.
+type noopOrder struct {
+	URL     string
+	Workers int
+}
+
+// noopWorkers is the child with the workers.
+func noopWorkers(ctx context.Context, p pipe) error {
+	var o noopOrder
+	if err := p.ask(&o); err != nil {
+		return err
+	}
+	workers := make([]*fakeWorker, o.Workers)
+	err := parallel(16, o.Workers, func(i int) error {
+		workers[i] = newFakeWorker(o.URL, fmt.Sprintf("host-%d", i), http.DefaultClient)
+		if err := workers[i].connect(ctx); err != nil {
+			return err
+		}
+		return workers[i].ready(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	for _, w := range workers {
+		go w.endEach(ctx, func(*wire.RunDispatch) {})
+	}
+	if err := p.tell(struct{ Workers int }{o.Workers}); err != nil {
+		return err
+	}
+	return p.ask(&o) // until the parent is done
+}
+
+// cpuTime is what this process and the children that ended have used.
+func cpuTime() time.Duration {
+	var sum time.Duration
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if syscall.Getrusage(who, &u) == nil {
+			sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
+	}
+	return sum
+}

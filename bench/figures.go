@@ -1,0 +1,34 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// figure writes a number with as many digits as mean something.
+func figure(v float64) string {
+	switch {
+	case v >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+}
+
+// percentile is the value below which that share lies; list is sorted in place.
+func percentile[T cmp.Ordered](list []T, share float64) T {
+	var none T
+	if len(list) == 0 {
+		return none
+	}
+	slices.Sort(list)
+	return list[min(int(share*float64(len(list))), len(list)-1)]
+}
+
+func median[T cmp.Ordered](list []T) T { return percentile(list, 0.5) }
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"svc"
+	"svc/engine"
+	"svc/hub"
+	"svc/server"
+	"svc/store"
+)
+
+const (
+	userToken   = "bench-user-0123456789abcdef0123456789"
+	workerToken = "bench-worker-0123456789abcdef01234567"
+	signingKey  = "bench-signing-0123456789abcdef0123456"
+)
+
+// rig is a whole orchestrator, wired as the product wires it and listening on
+// loopback.
+type rig struct {
+	store  *store.Store
+	hub    *hub.Hub
+	engine *engine.Engine
+	url    string
+	stop   context.CancelFunc
+	ended  chan error
+}
+
+// newRig starts an orchestrator on the SQLite database in dir. addr may be
+// 127.0.0.1:0.
+func newRig(ctx context.Context, dir, addr string) (_ *rig, err error) {
+	log := slog.Default()
+	g := &rig{ended: make(chan error, 2)}
+	if g.store, err = store.Open(ctx, "sqlite:"+filepath.Join(dir, "svc.db"), store.Options{Log: log}); err != nil {
+		return nil, err
+	}
+	g.hub = hub.New(filepath.Join(dir, "relay"), log)
+	g.engine, err = engine.New(ctx, engine.Config{
+		Store: g.store, Hub: g.hub, Log: log,
+		DispatchTimeout: 5 * time.Minute, AckTimeout: 15 * time.Second, OfflineAfter: 90 * time.Second,
+		OutputInterval: 5 * time.Second, EventsDays: 30, RelayDays: 30, SigningKey: []byte(signingKey),
+	})
+	if err != nil {
+		return nil, errors.Join(err, g.store.Close())
+	}
+	s, err := server.New(server.Options{
+		Engine: g.engine, Logger: log, Version: "bench", Addr: addr,
+		Live:   &server.Live{Runs: g.engine, Panes: g.hub.Panes, Relay: g.hub.Relay, Attach: g.hub.Attach, Log: log},
+		Tokens: server.Tokens{User: userToken, Worker: workerToken},
+	})
+	if err != nil {
+		return nil, errors.Join(err, g.store.Close())
+	}
+	bound, err := s.Listen(ctx)
+	if err != nil {
+		return nil, errors.Join(err, g.store.Close())
+	}
+	g.url = "http://" + bound.String()
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	inner, stopInner := context.WithCancel(context.WithoutCancel(ctx))
+	g.stop = stop
+	go func() { g.ended <- g.engine.Serve(inner) }()
+	go func() {
+		defer stopInner() // the doors close first
+		g.ended <- s.Run(serving)
+	}()
+	return g, nil
+}
+
+// close ends the orchestrator and waits for it.
+func (g *rig) close() error {
+	g.stop()
+	return errors.Join(<-g.ended, <-g.ended, g.store.Close())
+}
+
+// task makes a project with a task to run.
+func (g *rig) task(ctx context.Context) (svc.WorkItem, error) {
+	p, err := g.engine.CreateProject(ctx, svc.NewProject{Name: "Bench"})
+	if err != nil {
+		return svc.WorkItem{}, err
+	}
+	return g.engine.CreateWorkItem(ctx, svc.NewWorkItem{ProjectID: p.ID, Kind: svc.KindTask, Title: "Nothing to do"})
+}
+
+// provision makes hosts; their names are host-0, host-1 and so on.
+func (g *rig) provision(ctx context.Context, n int) error {
+	return parallel(64, n, func(i int) error {
+		_, err := g.engine.CreateHost(ctx, svc.NewHost{Name: fmt.Sprintf("host-%d", i)})
+		return err
+	})
+}
+
+// tempDir is a directory on the disk that is measured: the one of the system's
+// temporary files, or of TMPDIR.
+func tempDir() (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp("", "svc-bench-")
+	return dir, func() { _ = os.RemoveAll(dir) }, err
+}
+
+// journal writes events of about the size that most have, plus the padding.
+func (g *rig) journal(ctx context.Context, n int, padding string) error {
+	const unit = 1000
+	for at := 0; at < n; at += unit {
+		err := g.store.Write(ctx, func(tx *store.Tx) error {
+			for i := at; i < min(at+unit, n); i++ {
+				tx.Emit(svc.TopicRunStarted, map[string]any{"run_id": svc.NewRunID(), "attempt": 1, "task_id": svc.NewID(),
+					"project_id": svc.NewID(), "status": svc.RunRunning, "host_id": svc.NewID(), "title": padding})
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

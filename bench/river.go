@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+	_ "modernc.org/sqlite" // the driver "sqlite", the same as the product's
+)
+
+type noopArgs struct{}
+
+// Kind names the job.
+func (noopArgs) Kind() string { return "noop" }
+
+type noopWorker struct{ river.WorkerDefaults[noopArgs] }
+
+// Work does nothing.
+func (noopWorker) Work(context.Context, *river.Job[noopArgs]) error { return nil }
+
+// burnRiverOnce is how long River takes from the first insert until it has told
+// of the completion of every job. Its settings are those of its own benchmark:
+// jobs are inserted in bulk, and as many as there are may be worked at once.
+// River leaves SQLite's settings to its user; one connection is what it asks
+// for on SQLite.
+func burnRiverOnce(ctx context.Context, n int) (took time.Duration, err error) {
+	dir, remove, err := tempDir()
+	if err != nil {
+		return 0, err
+	}
+	defer remove()
+	db, err := openRiver(ctx, filepath.Join(dir, "river.db"))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	workers := river.NewWorkers()
+	river.AddWorker(workers, noopWorker{})
+	client, err := river.NewClient(riversqlite.New(db), &river.Config{
+		FetchCooldown: time.Millisecond, FetchPollInterval: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 2000}}, Workers: workers,
+	})
+	if err != nil {
+		return 0, err
+	}
+	done, cancel := client.SubscribeConfig(&river.SubscribeConfig{Kinds: []river.EventKind{river.EventKindJobCompleted}, ChanSize: n})
+	defer cancel()
+	if err := client.Start(ctx); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, client.Stop(context.WithoutCancel(ctx))) }()
+	began := time.Now()
+	inserted := make(chan error, 1)
+	go func() { inserted <- insertJobs(ctx, client, n) }()
+	deadline := time.After(2 * time.Minute)
+	for left := n; left > 0; left-- {
+		select {
+		case <-done:
+		case <-deadline:
+			return 0, fmt.Errorf("%d jobs were not completed in time", left)
+		}
+	}
+	took = time.Since(began)
+	return took, <-inserted
+}
+
+func openRiver(ctx context.Context, file string) (*sql.DB, error) {
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32000)", "temp_store(2)"}}
+	db, err := sql.Open("sqlite", "file:"+file+"?"+q.Encode())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	migrator, err := rivermigrate.New(riversqlite.New(db), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+func insertJobs(ctx context.Context, client *river.Client[*sql.Tx], n int) error {
+	const batch = 1000 // InsertManyFast of this version panics where no listener is, as on SQLite
+	for at := 0; at < n; at += batch {
+		jobs := make([]river.InsertManyParams, min(batch, n-at))
+		for i := range jobs {
+			jobs[i] = river.InsertManyParams{Args: noopArgs{}}
+		}
+		if _, err := client.InsertMany(ctx, jobs); err != nil {
+			return fmt.Errorf("insert jobs: %w", err)
+		}
+	}
+	return nil
+}

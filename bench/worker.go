@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"svc"
+	"svc/wire"
+)
+
+// fakeWorker speaks the worker's protocol on a real uplink and runs nothing.
+type fakeWorker struct {
+	url      string // of the orchestrator
+	host     string // its name
+	instance string
+	boot     string
+	http     *http.Client
+	conn     wire.Conn
+	hostID   string
+}
+
+func newFakeWorker(url, host string, client *http.Client) *fakeWorker {
+	return &fakeWorker{url: url, host: host, instance: svc.NewID(), boot: svc.NewID(), http: client}
+}
+
+// connect registers, opens the uplink and sends the first heartbeat, which
+// makes the worker one that is given runs.
+func (w *fakeWorker) connect(ctx context.Context) error {
+	if err := w.register(ctx); err != nil {
+		return fmt.Errorf("register: %w", err)
+	}
+	header := http.Header{"Authorization": {"Bearer " + workerToken}, wire.HeaderHostID: {w.hostID},
+		wire.HeaderInstanceID: {w.instance}, wire.HeaderBootID: {w.boot}}
+	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(w.url, "http")+"/api/internal/worker/uplink",
+		&websocket.DialOptions{HTTPHeader: header, HTTPClient: w.http})
+	if err != nil {
+		return fmt.Errorf("open uplink: %w", err)
+	}
+	w.conn = wire.WebSocket(c)
+	return w.beat(ctx)
+}
+
+func (w *fakeWorker) register(ctx context.Context) error {
+	body, err := json.Marshal(wire.Registration{HostName: w.host, Platform: "bench", InstanceID: w.instance,
+		Capabilities: wire.Capabilities, Version: "bench"})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/internal/worker/register", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+workerToken)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := w.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d: %.200s %w", res.StatusCode, answer, err)
+	}
+	var registered wire.Registered
+	if err := json.Unmarshal(answer, &registered); err != nil {
+		return err
+	}
+	w.hostID = registered.HostID
+	return nil
+}
+
+func (w *fakeWorker) send(ctx context.Context, f wire.Frame) error {
+	b, err := wire.Encode(f)
+	if err != nil {
+		return err
+	}
+	return w.conn.Write(ctx, b)
+}
+
+func (w *fakeWorker) beat(ctx context.Context) error {
+	none := []wire.LiveRun{}
+	return w.send(ctx, wire.Heartbeat{HostID: w.hostID, InstanceID: w.instance, Timestamp: svc.TimeOf(time.Now()), Runs: &none})
+}
+
+// read waits for the next frame.
+func (w *fakeWorker) read(ctx context.Context) (wire.Frame, error) {
+	b, err := w.conn.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return wire.DecodeDown(b)
+}
+
+// ready waits for the answer to the first heartbeat.
+func (w *fakeWorker) ready(ctx context.Context) error {
+	for {
+		f, err := w.read(ctx)
+		if err != nil {
+			return err
+		}
+		if _, ok := f.(*wire.HeartbeatAck); ok {
+			return nil
+		}
+	}
+}
