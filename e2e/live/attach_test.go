@@ -112,14 +112,16 @@ func TestALostUplinkIsToldAndTheTerminalComesBackDrawnAnew(t *testing.T) {
 		other.awaitData(before[other], "[said back after "+name+"]")
 	}
 	s.awaitLog(id, "back after the worker")
+	s.awaitLog(id, "back after the network")
 	if log := s.relayed(id); bytes.Contains(log, []byte("lost")) {
 		t.Errorf("what was typed during the outage was typed later: %q", log)
 	}
-	if sizes := s.sizes(id); sizes[len(sizes)-1] != "[changed 100x30]" {
-		t.Errorf("the holder's size did not come back: %v", sizes)
-	}
-	holder.leave()
+	proctest.Eventually(t, proctest.Patience, "the holder's size comes back", func() bool {
+		sizes := s.sizes(id)
+		return sizes[len(sizes)-1] == "[changed 100x30]"
+	})
 	since := other.here()
+	holder.leave()
 	other.awaitLease(since)
 	s.awaitLog(id, "[changed 220x50]")
 	other.typeIn("end\r")
