@@ -22,7 +22,11 @@ func (s Server) Kill(ctx context.Context, known Process) error {
 		return s.removeSocket()
 	}
 	if err != nil && !errors.Is(err, ErrSocketLost) {
-		return fmt.Errorf("kill tmux server: %w", err)
+		alive, unknown := known.Alive()
+		if known.PID == 0 || unknown != nil || !alive {
+			return fmt.Errorf("kill tmux server: %w", err)
+		}
+		server = known // it takes no connection, but there it is
 	}
 	// SIGTERM is what kill-server does, and needs no answer from a server that is wedged.
 	if err := server.signal(syscall.SIGTERM); err != nil {

@@ -1,9 +1,12 @@
 package tmux
 
 import (
+	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // On a busy machine the server may keep a client's output open for a while after the client has done
@@ -19,8 +22,8 @@ func TestACallThatSucceededIsNotUndoneByWhoKeepsItsOutputOpen(t *testing.T) {
 	}
 }
 
-// Seen with tmux 3.3a when many sessions start at once: the session is there, its program is at work,
-// and what new-session was to print never comes.
+// The session is there, its program is at work, and what new-session was to print never comes: many
+// that start at once do that to tmux.
 func TestASessionIsMadeThoughTmuxDoesNotPrintIt(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -35,5 +38,27 @@ func TestASessionIsMadeThoughTmuxDoesNotPrintIt(t *testing.T) {
 	}
 	if alive, err := made.Process.Alive(); err != nil || !alive || made.Process.Start == 0 {
 		t.Errorf("process %+v: alive %v, %v", made.Process, alive, err)
+	}
+}
+
+func TestAServerThatTakesNoConnectionIsKilledByItsProcess(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	made := start(t, s, Spec{Argv: []string{"sleep", "600"}})
+	if err := made.Server.signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for { // until its queue is full
+		conn, err := net.DialTimeout("unix", s.Socket, 300*time.Millisecond)
+		if err != nil {
+			break
+		}
+		defer func() { _ = conn.Close() }()
+	}
+	if err := s.Kill(t.Context(), made.Server); err != nil {
+		t.Fatal(err)
+	}
+	if alive, err := made.Server.Alive(); err != nil || alive {
+		t.Errorf("the server lives: %v, %v", alive, err)
 	}
 }

@@ -32,6 +32,10 @@ var (
 // MaxSocketPath is the longest socket path in bytes: 107 on Linux, 103 on macOS.
 const MaxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
+// outputDelay is how long the output of a call may stay open after its end. The server holds it too,
+// and on a busy machine it is the server that writes it, seconds later.
+const outputDelay = 5 * time.Second
+
 // DefaultTimeout bounds each call of tmux when Server.Timeout is zero.
 const DefaultTimeout = 10 * time.Second
 
@@ -111,10 +115,10 @@ func (s Server) exec(ctx context.Context, c call) ([]byte, error) {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = outputDelay
 	err := cmd.Run()
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it has ended well; only its output was kept open
+	case err == nil:
 		return stdout.Bytes(), nil
 	case ctx.Err() != nil:
 		return stdout.Bytes(), fmt.Errorf("run %s: %w", s.bin(), ctx.Err())

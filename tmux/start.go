@@ -103,18 +103,17 @@ func (s Server) clearSocket() error {
 // open files new-session reports success without a session.
 func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 	out, err := s.send(ctx, call{dir: spec.Dir, env: spec.Env}, startCommands(spec)...)
-	if err != nil {
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // that one has ended well, only its answer is lost
 		return Session{}, err
 	}
 	// Read before Inspect: a program that ends at once loses its start time as soon as tmux
-	// collects it. Without an answer, which tmux 3.3a loses when many sessions start at once, Inspect
-	// must do: the program may be at work already.
+	// collects it. Without an answer Inspect must do: the program may be at work already.
 	pid, answerErr := strconv.Atoi(strings.TrimSpace(string(out)))
 	program := Process{PID: pid}
 	if start, err := ProcessStart(pid); answerErr == nil && err == nil {
 		program.Start = start
 	}
-	session, err := s.Inspect(ctx, Process{})
+	session, err := s.inspectNew(ctx)
 	if err != nil {
 		return Session{}, fmt.Errorf("tmux made no session, it answered %q: %w", out, err)
 	}
@@ -134,6 +133,28 @@ func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 	}
 	session.Process = program
 	return session, nil
+}
+
+// inspectNew asks for the new session until there is an answer: what is not known must not be
+// undone.
+func (s Server) inspectNew(ctx context.Context) (Session, error) {
+	timeout := s.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for {
+		session, err := s.Inspect(ctx, Process{})
+		if err == nil || errors.Is(err, ErrNoServer) {
+			return session, err
+		}
+		select {
+		case <-ctx.Done():
+			return session, err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // unsetAndRun runs its arguments without the variables of insideTmux. It makes two or more
