@@ -10,7 +10,7 @@ import (
 
 // smallSubtree is the size up to which a subtree is read whole and sorted;
 // above it the project's order is walked and filtered.
-const smallSubtree = 2000
+const smallSubtree = 1000
 
 // WorkItems is a page of items by position.
 func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
