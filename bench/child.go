@@ -26,6 +26,16 @@ var childRoles = map[string]func(ctx context.Context, p pipe) error{
 	"noop-workers": noopWorkers,
 	"orchestrator": orchestrator,
 	"fleet":        fleetWorkers,
+
+	// Of the live targets. All but the first are programs of sessions, which
+	// speak to their terminals and not to the parent.
+	"live-worker":    liveWorker,
+	"live-wrapper":   liveWrapper,
+	"live-sink":      liveSink,
+	"live-installed": liveInstalled,
+	"live-printer":   livePrinter,
+	"live-flood":     liveFlood,
+	"live-echo":      liveEcho,
 }
 
 // pipe is a child's end of its conversation with the parent.
