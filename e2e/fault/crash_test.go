@@ -27,6 +27,8 @@ func TestAnsweredWritesSurviveEveryCrashOfTheOrchestratorExactlyOnceOnPostgreSQL
 // is repeated with the same key until it gets one.
 func crashLoop(t *testing.T, options proctest.ServeOptions, rounds int) {
 	lab := proctest.NewLab(t)
+	// No host will come: the runs must wait however slow the machine is, or their timeouts would be events too.
+	options.Config = "[runs]\ndispatch_timeout = \"2h\"\n"
 	o := proctest.NewOrchestrator(lab, options)
 	o.Start()
 	follower := o.Follow()
