@@ -14,6 +14,7 @@ import (
 // most one in each interval with the sums since.
 type outputMeter struct {
 	interval time.Duration
+	news     *wake      // something should be told at once
 	mu       sync.Mutex // guards runs
 	runs     map[string]*outputSums
 }
@@ -23,17 +24,19 @@ type outputSums struct {
 	lines, bytes int64
 	last         svc.Time // of the newest chunk
 	told         svc.Time // of the newest event
+	atOnce       bool     // it does not wait for the interval
 }
 
 // quietGap is the silence after which a chunk is told at once.
 const quietGap = time.Second
 
 func newOutputMeter(interval time.Duration) *outputMeter {
-	return &outputMeter{interval: interval, runs: map[string]*outputSums{}}
+	return &outputMeter{interval: interval, news: newWake(), runs: map[string]*outputSums{}}
 }
 
-// add counts a chunk. It is true when it should be told now.
-func (m *outputMeter) add(runID string, attempt int, lines, bytes int, now svc.Time) bool {
+// add counts a chunk. It costs the connection that brings it no write: the
+// loop tells of it.
+func (m *outputMeter) add(runID string, attempt int, lines, bytes int, now svc.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.runs[runID]
@@ -45,7 +48,10 @@ func (m *outputMeter) add(runID string, attempt int, lines, bytes int, now svc.T
 	s.attempt, s.last = attempt, now
 	s.lines += int64(lines)
 	s.bytes += int64(bytes)
-	return quiet || now.Sub(s.told) >= m.interval
+	if quiet || now.Sub(s.told) >= m.interval {
+		s.atOnce = true
+		m.news.up()
+	}
 }
 
 // taken is what a unit of work tells of a run's output.
@@ -63,7 +69,7 @@ func (m *outputMeter) take(runID string) taken {
 		return taken{}
 	}
 	t := taken{runID, *s}
-	s.lines, s.bytes, s.told = 0, 0, s.last
+	s.lines, s.bytes, s.told, s.atOnce = 0, 0, s.last, false
 	return t
 }
 
@@ -99,7 +105,7 @@ func (m *outputMeter) due(now svc.Time) []string {
 	var ids []string
 	for id, s := range m.runs {
 		switch {
-		case s.bytes > 0 && now.Sub(s.told) >= m.interval:
+		case s.bytes > 0 && (s.atOnce || now.Sub(s.told) >= m.interval):
 			ids = append(ids, id)
 		case s.bytes == 0 && now.Sub(s.last) > m.interval+time.Hour:
 			delete(m.runs, id)
@@ -115,6 +121,8 @@ func (e *Engine) outputLoop(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
+			e.tellOutput(ctx, e.output.due(e.now())...)
+		case <-e.output.news.c:
 			e.tellOutput(ctx, e.output.due(e.now())...)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

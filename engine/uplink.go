@@ -157,6 +157,12 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		}
 		c.inFlight(ctx, c.e.acked(ctx, c.link, f))
 		return nil
+	case *wire.AttachData, *wire.AttachResized, *wire.AttachClosed:
+		// A key's echo waits for nobody's commit.
+		if c.link.Identified() {
+			c.e.Hub.Attach.FromWorker(c.link.HostID, f)
+		}
+		return nil
 	}
 	c.flight.landed() // what follows sees everything that was told before it
 	switch f := f.(type) {
@@ -175,11 +181,6 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		return c.logChunk(ctx, f)
 	case *wire.KeysResult:
 		c.e.keys.answer(c.link, f)
-		return nil
-	case *wire.AttachData, *wire.AttachResized, *wire.AttachClosed:
-		if c.link.Identified() {
-			c.e.Hub.Attach.FromWorker(c.link.HostID, f)
-		}
 		return nil
 	case *wire.Providers:
 		if !c.link.Identified() {
@@ -267,8 +268,8 @@ func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
 	if f.Offset != nil && c.link.Has(wire.CapLogAck) {
 		_ = c.link.Send(wire.LogAck{RunID: f.RunID, Attempt: attempt, Offset: kept.Offset})
 	}
-	if kept.Bytes > 0 && c.e.output.add(f.RunID, attempt, kept.Lines, kept.Bytes, c.e.now()) {
-		c.e.tellOutput(ctx, f.RunID)
+	if kept.Bytes > 0 {
+		c.e.output.add(f.RunID, attempt, kept.Lines, kept.Bytes, c.e.now())
 	}
 	return nil
 }
