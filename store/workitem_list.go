@@ -62,7 +62,8 @@ func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 }
 
 // addUnder narrows a list to a subtree: a small one by its ids, a large one by
-// its path while walking the project's order.
+// the index of its level or, deeper or with more filters, by its path while
+// walking the project's order.
 func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (small, found bool, err error) {
 	root, err := r.WorkItem(ctx, f.Under)
 	if svc.CodeOf(err) == svc.CodeNotFound {
@@ -81,10 +82,22 @@ func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (
 		w.add(r.d.among, toJSON(few))
 		return true, true, nil
 	}
+	if level := (len(root.Path) + 1) / idWidth; level <= indexedLevels && len(f.Statuses) == 0 && len(f.Kinds) == 0 {
+		f.ProjectID = "" // follows from the item, and would lead to another index
+		w.add(fmt.Sprintf("substr(path, %d, 36) = ? AND length(path) > %d", (level-1)*idWidth+1, level*idWidth-1), root.ID)
+		return false, true, nil
+	}
 	f.ProjectID = root.ProjectID                                 // its order is the one to walk
 	w.add("path > ? AND path < ?", root.Path+"/", root.Path+"0") // "0" follows "/"
 	return false, true, nil
 }
+
+// An id and the slash behind it, in a path; and how many levels of the tree
+// have an index of everything below them, in order.
+const (
+	idWidth       = 37
+	indexedLevels = 3
+)
 
 // fewBelow is the ids of everything below an item, deleted rows included; nil
 // when they are more than smallSubtree. It looks at hardly more than that.

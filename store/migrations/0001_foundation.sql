@@ -57,6 +57,10 @@ CREATE INDEX work_items_by_project_parent ON work_items (project_id, parent_id, 
 CREATE INDEX work_items_by_project_status ON work_items (project_id, status, position) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_project_kind ON work_items (project_id, kind, position) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_project_status_kind ON work_items (project_id, status, kind, position) WHERE deleted_at IS NULL;
+-- Everything below an item of the first three levels, in order: see addUnder.
+CREATE INDEX work_items_below_1 ON work_items (substr(path, 1, 36), position, id) WHERE deleted_at IS NULL AND length(path) > 36;
+CREATE INDEX work_items_below_2 ON work_items (substr(path, 38, 36), position, id) WHERE deleted_at IS NULL AND length(path) > 73;
+CREATE INDEX work_items_below_3 ON work_items (substr(path, 75, 36), position, id) WHERE deleted_at IS NULL AND length(path) > 110;
 CREATE INDEX work_items_by_position ON work_items (position, id) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_status ON work_items (status, position, id) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_kind ON work_items (kind, position, id) WHERE deleted_at IS NULL;
