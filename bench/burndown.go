@@ -19,7 +19,7 @@ const (
 	burnRuns    = 4000
 	burnTurns   = 3
 	burnWorkers = 64
-	burnCallers = 1000 // as many as River inserts at once
+	burnCallers = 64
 )
 
 // burnDown times no-op runs from the first admission to the last end in the
