@@ -29,7 +29,7 @@ func TestASessionIsMadeThoughTmuxDoesNotPrintIt(t *testing.T) {
 	s := newServer(t)
 	s.Bin = filepath.Join(t.TempDir(), "tmux")
 	script := "#!/bin/sh\ncase \"$*\" in *new-session*) exec tmux \"$@\" >/dev/null;; esac\nexec tmux \"$@\"\n"
-	if err := os.WriteFile(s.Bin, []byte(script), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(s.Bin, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	made, err := s.Start(t.Context(), Spec{Name: "svc-0badcafe", Argv: []string{"sleep", "600"}, Dir: t.TempDir()})
