@@ -12,11 +12,11 @@ import (
 const (
 	claimPoll = time.Second // wake-ups may be lost; timers need no other clock
 	// claimUnit is the claims of one unit of work, and claimUnits how many are
-	// queued before the waiting runs are read anew. SQLite walks all that a unit
-	// changed, page by page, at the end of each statement that may fail halfway,
-	// so a large unit costs by the square of its size.
-	claimUnit  = 25
-	claimUnits = 40
+	// queued before the waiting runs are read anew. Other writers stand behind a
+	// unit, so it is small; each notes the hosts it gave runs to once, so it is
+	// not too small.
+	claimUnit  = 100
+	claimUnits = 10
 )
 
 // claimLoop places pending runs: at once when something changed, and slowly by

@@ -13,7 +13,7 @@ func (e *Engine) CreateHost(ctx context.Context, n svc.NewHost) (svc.Host, error
 		return svc.Host{}, err
 	}
 	made := false
-	h, err := once(ctx, e.Store, func(tx *store.Tx) (svc.Host, error) {
+	h, err := once(ctx, e.Store.Write, func(tx *store.Tx) (svc.Host, error) {
 		if err := hostNameFree(ctx, tx, n.Name); err != nil {
 			return svc.Host{}, err
 		}
@@ -69,7 +69,7 @@ func (e *Engine) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], 
 // whether there is anything to write.
 func (e *Engine) changeHost(ctx context.Context, idOrName string, change func(*store.Tx, *svc.Host) (bool, error)) (svc.Host, error) {
 	replayed := true
-	h, err := once(ctx, e.Store, func(tx *store.Tx) (svc.Host, error) {
+	h, err := once(ctx, e.Store.Write, func(tx *store.Tx) (svc.Host, error) {
 		replayed = false
 		h, err := tx.LockHost(ctx, idOrName)
 		if err != nil {

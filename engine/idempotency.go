@@ -24,12 +24,15 @@ func WithIdempotency(ctx context.Context, key, fingerprint string) context.Conte
 	return context.WithValue(ctx, idempotencyKey{}, idempotency{key, fingerprint})
 }
 
+// writeFunc is [store.Store.Write] or its repeatable sister.
+type writeFunc func(context.Context, func(*store.Tx) error) error
+
 // once runs fn as a unit of work, or answers what it answered before. The
 // result is kept in the same commit as the change, so a crash between the two
 // cannot make a second one.
-func once[T any](ctx context.Context, s *store.Store, fn func(*store.Tx) (T, error)) (T, error) {
+func once[T any](ctx context.Context, write writeFunc, fn func(*store.Tx) (T, error)) (T, error) {
 	var out T
-	err := s.Write(ctx, func(tx *store.Tx) error {
+	err := write(ctx, func(tx *store.Tx) error {
 		replayed, err := firstResult(ctx, tx, &out)
 		if err != nil || replayed {
 			return err

@@ -17,7 +17,8 @@ func (e *Engine) Ingest(ctx context.Context, s svc.Signal) (svc.Outcome, error) 
 // when it returns, and what it gives waits until the signal is durable.
 func (e *Engine) ingest(ctx context.Context, s svc.Signal) (wait func() (svc.Outcome, error)) {
 	var in ingestion
-	done := e.Store.Queue(ctx, func(tx *store.Tx) error {
+	done := e.Store.QueueRepeatable(ctx, func(tx *store.Tx) error {
+		in.output.giveBack(e.output)
 		in = ingestion{e: e, tx: tx, signal: s}
 		return in.run(ctx)
 	})

@@ -13,7 +13,7 @@ func (e *Engine) CreateProject(ctx context.Context, n svc.NewProject) (svc.Proje
 	if err := n.Validate(); err != nil {
 		return svc.Project{}, err
 	}
-	return once(ctx, e.Store, func(tx *store.Tx) (svc.Project, error) {
+	return once(ctx, e.Store.Write, func(tx *store.Tx) (svc.Project, error) {
 		slug, err := freeSlug(ctx, tx, n)
 		if err != nil {
 			return svc.Project{}, err

@@ -163,7 +163,8 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 	}
 	var given bool
 	var over *svc.Run
-	done := e.Store.Queue(ctx, func(tx *store.Tx) (err error) {
+	done := e.Store.QueueRepeatable(ctx, func(tx *store.Tx) (err error) {
+		over = nil
 		if given, err = tx.MarkAcked(ctx, f.RunID, f.Attempt, link.HostID); err != nil || given {
 			return err
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"svc"
@@ -17,7 +18,7 @@ func (e *Engine) CreateRun(ctx context.Context, n svc.NewRun) (svc.Run, error) {
 	if err := n.Validate(); err != nil {
 		return svc.Run{}, err
 	}
-	r, err := once(ctx, e.Store, func(tx *store.Tx) (svc.Run, error) { return e.admit(ctx, tx, n) })
+	r, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Run, error) { return e.admit(ctx, tx, n) })
 	if err == nil {
 		e.claims.up()
 	}
@@ -25,7 +26,7 @@ func (e *Engine) CreateRun(ctx context.Context, n svc.NewRun) (svc.Run, error) {
 }
 
 func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run, error) {
-	task, err := tx.WorkItem(ctx, n.TaskID)
+	task, err := tx.LockRunTarget(ctx, n.TaskID)
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return svc.Run{}, svc.Invalid("task_id", "there is no work item %s", n.TaskID)
 	} else if err != nil {
@@ -35,7 +36,7 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 		return svc.Run{}, svc.Errorf(svc.CodeInvalidTaskKind, "task_id: a %s cannot be run; only a task or a subtask can", task.Kind).
 			With("fields", map[string]any{"task_id": "must be a task or a subtask"})
 	}
-	if _, err := lockOpenProject(ctx, tx, task.ProjectID); err != nil {
+	if err := task.Project.CheckOpen(); err != nil {
 		return svc.Run{}, err
 	}
 	if err := e.checkProvider(ctx, tx, n.Provider); err != nil {
@@ -48,11 +49,7 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 			return svc.Run{}, err
 		}
 	}
-	id, err := freeRunID(ctx, tx)
-	if err != nil {
-		return svc.Run{}, err
-	}
-	r := svc.Run{ID: id, TaskID: task.ID, ProjectID: task.ProjectID, Provider: n.Provider, SessionName: svc.SessionName(id),
+	r := svc.Run{TaskID: n.TaskID, ProjectID: task.Project.ID, Provider: n.Provider,
 		Status: svc.RunPending, Attempt: 1, PinnedHostID: n.HostID, Prompt: n.Prompt, Args: orEmpty(n.Args), Model: n.Model, Cwd: n.Cwd,
 		Env: n.Env, RestartPolicy: n.RestartPolicy, MaxRestarts: svc.DefaultMaxRestarts, PendingSince: tx.Now, CreatedAt: tx.Now,
 		UpdatedAt: tx.Now, Version: 1, TaskManualMarks: task.ManualMarks}
@@ -63,7 +60,7 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 		r.RestartPolicy = svc.RestartNever
 	}
 	assign(&r.MaxRestarts, n.MaxRestarts)
-	if err := tx.InsertRun(ctx, r); err != nil {
+	if err := insertRun(ctx, tx, &r); err != nil {
 		return r, err
 	}
 	payload := r.EventPayload()
@@ -79,13 +76,13 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// freeRunID draws until the session name is free.
-func freeRunID(ctx context.Context, tx *store.Tx) (string, error) {
+// insertRun draws ids until the session name is free.
+func insertRun(ctx context.Context, tx *store.Tx, r *svc.Run) error {
 	for {
-		id := svc.NewRunID()
-		taken, err := tx.SessionTaken(ctx, svc.SessionName(id))
-		if err != nil || !taken {
-			return id, err
+		r.ID = svc.NewRunID()
+		r.SessionName = svc.SessionName(r.ID)
+		if err := tx.InsertRun(ctx, *r); !errors.Is(err, store.ErrSessionTaken) {
+			return err
 		}
 	}
 }
@@ -130,7 +127,7 @@ func (e *Engine) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.
 func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 	var output taken
 	replayed := true
-	r, err := once(ctx, e.Store, func(tx *store.Tx) (svc.Run, error) {
+	r, err := once(ctx, e.Store.Write, func(tx *store.Tx) (svc.Run, error) {
 		replayed = false
 		r, err := tx.LockRun(ctx, id)
 		if err != nil {

@@ -12,7 +12,7 @@ func (e *Engine) CreateWorkItem(ctx context.Context, n svc.NewWorkItem) (svc.Wor
 	if err := n.Validate(); err != nil {
 		return svc.WorkItem{}, err
 	}
-	return once(ctx, e.Store, func(tx *store.Tx) (svc.WorkItem, error) {
+	return once(ctx, e.Store.Write, func(tx *store.Tx) (svc.WorkItem, error) {
 		project, err := lockOpenProject(ctx, tx, n.ProjectID)
 		if svc.CodeOf(err) == svc.CodeNotFound {
 			err = svc.Invalid("project_id", "there is no project %s", n.ProjectID)

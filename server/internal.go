@@ -58,6 +58,9 @@ func (s *Server) takeRegistration(w http.ResponseWriter, r *http.Request) (wire.
 	if err := bad.Err(); err != nil {
 		return wire.Registered{}, err
 	}
+	if err := s.registrations.pass(r.Context()); err != nil {
+		return wire.Registered{}, err
+	}
 	return s.Engine.Register(r.Context(), reg, callerOf(r.Context()).host)
 }
 
@@ -117,6 +120,10 @@ func (s *Server) mayReport(r *http.Request, sig svc.Signal) error {
 // neither a stack nor its headers, and an orchestrator has thousands of uplinks.
 func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 	if err := upgradable(r); err != nil {
+		writeError(w, r, err)
+		return
+	}
+	if err := s.uplinks.pass(r.Context()); err != nil {
 		writeError(w, r, err)
 		return
 	}

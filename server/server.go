@@ -80,6 +80,8 @@ type Server struct {
 	close   context.CancelFunc
 	lasting gate // streams and sockets being served
 
+	registrations, uplinks arrivals
+
 	stall     time.Duration // how long one write to a stream may take
 	bodyLimit time.Duration // how long a body may take to arrive
 
@@ -110,7 +112,8 @@ func New(o Options) (*Server, error) {
 	if o.Catalog == nil {
 		o.Catalog = func() []ProviderInfo { return nil }
 	}
-	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout}
+	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout,
+		registrations: newArrivals(), uplinks: newArrivals()}
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error
 	if s.metrics, err = newMetrics(o.Registry); err != nil {

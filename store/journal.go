@@ -115,9 +115,13 @@ func (r Reader) Events(ctx context.Context, globs svc.Globs, page svc.Page) (svc
 	} else {
 		// A query per topic, merged: each is a short walk of its index, however
 		// rare or common the topic is.
-		found, err = merged(topics, page.Limit+1, func(t svc.Topic) ([]svc.Event, error) {
+		found, err = merged(topics, page.Limit+1, func(t svc.Topic, last *svc.Event) ([]svc.Event, error) {
+			var after int64
+			if last != nil {
+				after = last.Seq
+			}
 			return collect(ctx, r.q, scanEvent, "SELECT "+eventColumns+
-				" FROM events WHERE topic = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3", string(t), before, page.Limit+1)
+				" FROM events WHERE topic = $1 AND seq < $2 AND seq > $3 ORDER BY seq DESC LIMIT $4", string(t), before, after, page.Limit+1)
 		}, func(a, b svc.Event) bool { return a.Seq > b.Seq })
 	}
 	if err != nil {

@@ -53,18 +53,25 @@ func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error
 	return out, rows.Err()
 }
 
-// merged runs one ordered, limited query per key and merges the answers.
-func merged[K, T any](keys []K, limit int, query func(K) ([]T, error), before func(a, b T) bool) ([]T, error) {
+// merged runs one ordered, limited query per key and merges the answers. A
+// query is given the last record that would be on the page so far, if it is
+// full: what comes behind that one need not be read.
+func merged[K, T any](keys []K, limit int, query func(key K, last *T) ([]T, error), before func(a, b T) bool) ([]T, error) {
 	all := []T{}
 	for _, k := range keys {
-		part, err := query(k)
+		var last *T
+		if len(all) == limit {
+			last = &all[limit-1]
+		}
+		part, err := query(k, last)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, part...)
+		sort.SliceStable(all, func(i, j int) bool { return before(all[i], all[j]) })
+		all = all[:min(limit, len(all))]
 	}
-	sort.SliceStable(all, func(i, j int) bool { return before(all[i], all[j]) })
-	return all[:min(limit, len(all))], nil
+	return all, nil
 }
 
 // paged cuts a list that was read with one row more than the page has.

@@ -29,30 +29,18 @@ func plain[T any](p *T) any {
 	return *p
 }
 
-// runRead is a run as this unit read it.
-type runRead struct {
-	version int64
-	values  []any
-}
-
-func (tx *Tx) noteRun(r *svc.Run) {
-	if tx.runs == nil {
-		tx.runs = map[string]runRead{}
-	}
-	tx.runs[r.ID] = runRead{r.Version, changingValues(r)}
-}
-
 // UpdateRun writes a run that was read in this unit. What was fixed at its
 // creation stays. Of the rest only what changed is written: a column that is
 // named costs the upkeep of every index it is in, changed or not.
 func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
 	r.UpdatedAt = tx.Now
 	read, known := tx.runs[r.ID]
-	known = known && read.version == r.Version
+	known = known && read.Version == r.Version
+	was := changingValues(&read)
 	args := make([]any, 0, len(changingColumns)+3)
 	var set strings.Builder
 	for i, v := range changingValues(r) {
-		if known && read.values[i] == v {
+		if known && was[i] == v {
 			continue
 		}
 		args = append(args, v)
@@ -62,7 +50,7 @@ func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
 	n, err := tx.exec(ctx, fmt.Sprintf("UPDATE runs SET %supdated_at = $%d, version = version + 1 WHERE id = $%d AND version = $%d",
 		set.String(), len(args)-2, len(args)-1, len(args)), args...)
 	if err = changed("run", r.ID, &r.Version, n, err); err == nil {
-		tx.noteRun(r)
+		tx.noteRun(*r)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"svc"
@@ -46,9 +47,13 @@ func (r Reader) Run(ctx context.Context, id string) (svc.Run, error) {
 
 // LockRun reads a run that this unit changes.
 func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
+	if r, ok := tx.known(id); ok {
+		tx.noteRun(r)
+		return r, nil
+	}
 	r, err := one(ctx, tx.q, scanRun, "run", id, "SELECT "+runColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
 	if err == nil {
-		tx.noteRun(&r)
+		tx.noteRun(r)
 	}
 	return r, err
 }
@@ -59,8 +64,11 @@ func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.L
 	host, project := "host_id = ?", "project_id = ?"
 	if f.TaskID != "" {
 		w.add("task_id = ?", f.TaskID)
-		// A task has few runs: its index is the one to walk, never a host's or a project's.
-		host, project = "host_id || '' = ?", "project_id || '' = ?"
+		// A task has few runs: its indexes are the ones to walk, never a host's or a project's.
+		project = "project_id || '' = ?"
+		if len(f.Statuses) > 0 {
+			host = "host_id || '' = ?"
+		}
 	}
 	if f.HostID != "" {
 		w.add(host, f.HostID)
@@ -86,7 +94,13 @@ func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.L
 		found, err = query(w)
 	} else {
 		found, err = merged(distinct(f.Statuses), page.Limit+1,
-			func(s svc.RunStatus) ([]svc.Run, error) { return query(w.and("status = ?", s)) },
+			func(s svc.RunStatus, last *svc.Run) ([]svc.Run, error) {
+				w := w.and("status = ?", s)
+				if last != nil {
+					w.add("(created_at, id) > (?, ?)", last.CreatedAt, last.ID)
+				}
+				return query(w)
+			},
 			func(a, b svc.Run) bool { return a.CreatedAt > b.CreatedAt || a.CreatedAt == b.CreatedAt && a.ID > b.ID })
 	}
 	if err != nil {
@@ -107,17 +121,36 @@ func distinct[T comparable](list []T) []T {
 	return out
 }
 
-// SessionTaken says whether any run has the session name.
-func (r Reader) SessionTaken(ctx context.Context, name string) (bool, error) {
-	var n int
-	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM runs WHERE session_name = $1", name).Scan(&n)
-	return n > 0, err
+// RunTarget is what admission must know of a run's work item.
+type RunTarget struct {
+	Kind        svc.Kind
+	ManualMarks int64
+	Project     svc.Project // its id, slug and status alone
 }
 
-// InsertRun adds a run.
+// LockRunTarget reads where a run shall belong, and locks the project.
+func (tx *Tx) LockRunTarget(ctx context.Context, taskID string) (RunTarget, error) {
+	// Not a join: SQLite would plan that anew each time, because of the partial indexes.
+	t, err := one(ctx, tx.q, func(row scanner) (t RunTarget, err error) {
+		return t, row.Scan(&t.Kind, &t.ManualMarks, &t.Project.ID)
+	}, "work item", taskID, "SELECT kind, manual_marks, project_id FROM work_items WHERE id = $1 AND deleted_at IS NULL", taskID)
+	if err != nil {
+		return t, err
+	}
+	t.Project, err = one(ctx, tx.q, func(row scanner) (p svc.Project, err error) {
+		return p, row.Scan(&p.ID, &p.Slug, &p.Status)
+	}, "project", t.Project.ID, "SELECT id, slug, status FROM projects WHERE id = $1"+tx.d.forUpdate, t.Project.ID)
+	return t, err
+}
+
+// ErrSessionTaken means that another run has the session name.
+var ErrSessionTaken = errors.New("the session name is taken")
+
+// InsertRun adds a run. The unit can go on after an [ErrSessionTaken].
 func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
-	_, err := tx.exec(ctx, "INSERT INTO runs ("+runColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
-		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39)`,
+	n, err := tx.exec(ctx, "INSERT INTO runs ("+runColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
+		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39)
+		ON CONFLICT (session_name) DO NOTHING`,
 		r.ID, r.TaskID, r.ProjectID, r.Provider, r.SessionName, r.Status, r.Attempt, r.HostID, r.PinnedHostID, r.Prompt, toJSON(r.Args),
 		r.Model, r.Cwd, toJSON(r.Env), r.RestartPolicy, r.MaxRestarts, r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason,
 		r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.LastOutputAt, r.PendingSince, r.NextDispatchAt,
@@ -126,6 +159,10 @@ func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	if err != nil {
 		return fmt.Errorf("insert run: %w", err)
 	}
+	if n == 0 {
+		return fmt.Errorf("insert run: %w", ErrSessionTaken)
+	}
+	tx.noteRun(r)
 	return nil
 }
 
@@ -155,7 +192,10 @@ func (r Reader) WaitingRuns(ctx context.Context) ([]Waiting, error) {
 // MarkMatched notes that a host fitted a pending run. It is no change of the
 // record.
 func (tx *Tx) MarkMatched(ctx context.Context, id string) error {
-	_, err := tx.exec(ctx, "UPDATE runs SET matched = TRUE WHERE id = $1 AND status = 'pending'", id)
+	n, err := tx.exec(ctx, "UPDATE runs SET matched = TRUE WHERE id = $1 AND status = 'pending'", id)
+	if n == 1 {
+		tx.amend(id, func(r *svc.Run) { r.Matched = true })
+	}
 	return err
 }
 
@@ -163,13 +203,19 @@ func (tx *Tx) MarkMatched(ctx context.Context, id string) error {
 // when that host was not given that attempt, or the attempt is past spawning.
 func (tx *Tx) MarkAcked(ctx context.Context, id string, attempt int, hostID string) (bool, error) {
 	n, err := tx.exec(ctx, "UPDATE runs SET acked = TRUE WHERE id = $1 AND attempt = $2 AND host_id = $3 AND status = 'spawning'", id, attempt, hostID)
+	if n == 1 {
+		tx.amend(id, func(r *svc.Run) { r.Acked = true })
+	}
 	return n == 1, err
 }
 
 // MarkOutput notes when a run last wrote something. It is no change of the
 // record.
 func (tx *Tx) MarkOutput(ctx context.Context, id string, at svc.Time) error {
-	_, err := tx.exec(ctx, "UPDATE runs SET last_output_at = $1 WHERE id = $2 AND (last_output_at IS NULL OR last_output_at < $1)", at, id)
+	n, err := tx.exec(ctx, "UPDATE runs SET last_output_at = $1 WHERE id = $2 AND (last_output_at IS NULL OR last_output_at < $1)", at, id)
+	if n == 1 {
+		tx.amend(id, func(r *svc.Run) { r.LastOutputAt = &at })
+	}
 	return err
 }
 

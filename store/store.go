@@ -156,7 +156,20 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error { return s.
 // run in the order in which it queued them, so a caller with many need not wait
 // for one commit each.
 func (s *Store) Queue(ctx context.Context, fn func(*Tx) error) (wait func() error) {
-	u := s.writer.queueUnit(ctx, fn)
+	u := s.writer.queueUnit(ctx, fn, false)
+	return func() error { return s.edge(s.writer.wait(u)) }
+}
+
+// WriteRepeatable is Write for a fn that may be run more than once, of which
+// only the last time counts. Several such units share a savepoint, the dearest
+// part of a small one.
+func (s *Store) WriteRepeatable(ctx context.Context, fn func(*Tx) error) error {
+	return s.QueueRepeatable(ctx, fn)()
+}
+
+// QueueRepeatable is WriteRepeatable in the two steps of Queue.
+func (s *Store) QueueRepeatable(ctx context.Context, fn func(*Tx) error) (wait func() error) {
+	u := s.writer.queueUnit(ctx, fn, true)
 	return func() error { return s.edge(s.writer.wait(u)) }
 }
 

@@ -42,13 +42,16 @@ func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 		}
 		w.add("(position, id) > (?, ?)", position, id)
 	}
-	found, err := merged(itemCombinations(f), page.Limit+1, func(c itemCombination) ([]svc.WorkItem, error) {
+	found, err := merged(itemCombinations(f), page.Limit+1, func(c itemCombination, last *svc.WorkItem) ([]svc.WorkItem, error) {
 		q := w
 		if c.status != "" {
 			q = q.and("status = ?", c.status)
 		}
 		if c.kind != "" {
 			q = q.and("kind = ?", c.kind)
+		}
+		if last != nil {
+			q = q.and("(position, id) < (?, ?)", last.Position, last.ID)
 		}
 		return collect(ctx, r.q, scanItem, fmt.Sprintf("SELECT %s FROM work_items%s ORDER BY %s LIMIT %d",
 			itemColumns, q.sql(), order, page.Limit+1), q.args...)
@@ -61,9 +64,9 @@ func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 	return paged(found, page.Limit, func(w svc.WorkItem) string { return cursor("work_items", w.Position, w.ID) }), nil
 }
 
-// addUnder narrows a list to a subtree: a small one by its ids, a large one by
-// the index of its level or, deeper or with more filters, by its path while
-// walking the project's order.
+// addUnder narrows a list to a subtree: by the index of its level, or deeper a
+// small one by its ids and a large one by its path while walking the project's
+// order.
 func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (small, found bool, err error) {
 	root, err := r.WorkItem(ctx, f.Under)
 	if svc.CodeOf(err) == svc.CodeNotFound {
@@ -74,6 +77,11 @@ func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (
 	if f.ProjectID != "" && f.ProjectID != root.ProjectID {
 		return false, false, nil
 	}
+	if level := (len(root.Path) + 1) / idWidth; level <= indexedLevels {
+		f.ProjectID = "" // follows from the item, and would lead to another index
+		w.add(fmt.Sprintf("substr(path, %d, 36) = ? AND length(path) > %d", (level-1)*idWidth+1, level*idWidth-1), root.ID)
+		return false, true, nil
+	}
 	few, err := r.fewBelow(ctx, f.Under)
 	if err != nil {
 		return false, false, err
@@ -81,11 +89,6 @@ func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (
 	if few != nil {
 		w.add(r.d.among, toJSON(few))
 		return true, true, nil
-	}
-	if level := (len(root.Path) + 1) / idWidth; level <= indexedLevels && len(f.Statuses) == 0 && len(f.Kinds) == 0 {
-		f.ProjectID = "" // follows from the item, and would lead to another index
-		w.add(fmt.Sprintf("substr(path, %d, 36) = ? AND length(path) > %d", (level-1)*idWidth+1, level*idWidth-1), root.ID)
-		return false, true, nil
 	}
 	f.ProjectID = root.ProjectID                                 // its order is the one to walk
 	w.add("path > ? AND path < ?", root.Path+"/", root.Path+"0") // "0" follows "/"

@@ -11,6 +11,9 @@ import (
 	"svc"
 )
 
+// mostTogether bounds the units that share a savepoint.
+const mostTogether = 64
+
 // writer runs units of work one after the other on one connection and commits
 // them in groups. Whoever arrives while a group is being committed is in the
 // next one, so groups grow by themselves as the load does.
@@ -30,6 +33,7 @@ type writer struct {
 	conn   *sql.Conn
 	stmts  *statements
 	serial int64 // of the newest unit
+	rows   *runRows
 }
 
 type unit struct {
@@ -39,12 +43,14 @@ type unit struct {
 	at     svc.Time
 	err    error
 	done   chan struct{}
+
+	repeatable bool // fn may be run again
 }
 
 var errClosed = svc.Errorf(svc.CodeUnavailable, "the orchestrator is shutting down")
 
 func newWriter(db *sql.DB, d *dialect, maxBatch int, now func() svc.Time, announce func()) *writer {
-	w := &writer{db: db, dialect: d, maxBatch: maxBatch, now: now, announce: announce,
+	w := &writer{db: db, dialect: d, maxBatch: maxBatch, now: now, announce: announce, rows: newRunRows(d),
 		queue: make(chan *unit, 4*maxBatch), closed: make(chan struct{}), done: make(chan struct{})}
 	go w.run()
 	return w
@@ -52,8 +58,8 @@ func newWriter(db *sql.DB, d *dialect, maxBatch int, now func() svc.Time, announ
 
 // queueUnit puts a unit behind those that are queued already. It waits only
 // while the queue is full.
-func (w *writer) queueUnit(ctx context.Context, fn func(*Tx) error) *unit {
-	u := &unit{ctx: ctx, fn: fn, done: make(chan struct{})}
+func (w *writer) queueUnit(ctx context.Context, fn func(*Tx) error, repeatable bool) *unit {
+	u := &unit{ctx: ctx, fn: fn, repeatable: repeatable, done: make(chan struct{})}
 	select {
 	case <-w.closed:
 		return u.refused(errClosed)
@@ -154,11 +160,15 @@ func (w *writer) transact(batch []*unit) (events bool, err error) {
 		return false, fmt.Errorf("begin: %w", err)
 	}
 	var telling []*unit
-	for _, u := range batch {
-		if broken := w.runUnit(ctx, u); broken != nil {
+	for rest := batch; len(rest) > 0; {
+		n := together(rest)
+		if broken := w.runUnits(ctx, rest[:n]); broken != nil {
 			w.disconnect() // ends the transaction with it
 			return false, broken
 		}
+		rest = rest[n:]
+	}
+	for _, u := range batch {
 		if len(u.events) > 0 {
 			telling = append(telling, u)
 		}
@@ -174,34 +184,71 @@ func (w *writer) transact(batch []*unit) (events bool, err error) {
 	return len(telling) > 0, nil
 }
 
-// runUnit runs one unit in its savepoint. Its own error stays with it; an
-// error of the savepoint itself breaks the group.
-func (w *writer) runUnit(ctx context.Context, u *unit) (broken error) {
-	if u.err = u.ctx.Err(); u.err != nil {
-		return nil //nolint:nilerr // the unit's own error is no error of the group
+// together is how many units from the start share a savepoint.
+func together(batch []*unit) int {
+	n := 1
+	for batch[0].repeatable && n < min(len(batch), mostTogether) && batch[n].repeatable {
+		n++
 	}
+	return n
+}
+
+// runUnits runs units in one savepoint. The error of a single unit stays with
+// it. When one of several fails after it changed something, all are undone, and
+// each is run again by itself. An error of the savepoint breaks the group.
+func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
 	if _, err := w.stmts.ExecContext(ctx, "SAVEPOINT unit"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
+	whole := true
+	for i := 0; i < len(units) && whole; i++ {
+		whole = w.runUnit(units[i])
+	}
+	if whole {
+		// It fails when a statement of a unit did and the unit went on.
+		_, err := w.stmts.ExecContext(ctx, "RELEASE SAVEPOINT unit")
+		if err == nil {
+			return nil
+		}
+		units[0].err = err
+	}
+	w.rows.clear()
+	for _, undo := range []string{"ROLLBACK TO SAVEPOINT unit", "RELEASE SAVEPOINT unit"} {
+		if _, err := w.stmts.ExecContext(ctx, undo); err != nil {
+			return fmt.Errorf("roll back a unit: %w", errors.Join(err, units[0].err))
+		}
+	}
+	if len(units) == 1 {
+		units[0].events = nil
+		return nil
+	}
+	for _, u := range units {
+		if broken := w.runUnits(ctx, []*unit{u}); broken != nil {
+			return broken
+		}
+	}
+	return nil
+}
+
+// runUnit is false when the unit failed and may have changed something.
+func (w *writer) runUnit(u *unit) (whole bool) {
+	u.events = nil
+	if u.err = u.ctx.Err(); u.err != nil {
+		return true
+	}
 	u.at = w.now()
 	w.serial++
-	tx := &Tx{Reader: Reader{q: patient{w.stmts}, d: w.dialect}, Now: u.at, Serial: w.serial}
+	tx := &Tx{Reader: Reader{q: patient{w.stmts}, d: w.dialect}, Now: u.at, Serial: w.serial, rows: w.rows}
 	if u.err = tx.run(u.fn); u.err == nil {
 		u.events, u.err = encodeDrafts(tx.drafts)
 	}
 	if u.err == nil {
-		// It fails when a statement of the unit did and the unit went on.
-		if _, u.err = w.stmts.ExecContext(ctx, "RELEASE SAVEPOINT unit"); u.err == nil {
-			return nil
-		}
+		w.rows.keep(tx.runs)
+		return true
 	}
 	u.events = nil
-	for _, undo := range []string{"ROLLBACK TO SAVEPOINT unit", "RELEASE SAVEPOINT unit"} {
-		if _, err := w.stmts.ExecContext(ctx, undo); err != nil {
-			return fmt.Errorf("roll back a unit: %w", errors.Join(err, u.err))
-		}
-	}
-	return nil
+	var decided *svc.Error // by the unit; anything else may be a statement's
+	return !tx.wrote && errors.As(u.err, &decided)
 }
 
 // patient runs statements to their end: a caller that leaves in the middle of
@@ -234,6 +281,7 @@ func (w *writer) connect(ctx context.Context) error {
 
 // disconnect drops the connection, and with it any open transaction.
 func (w *writer) disconnect() {
+	w.rows.clear()
 	if w.conn == nil {
 		return
 	}
@@ -252,7 +300,9 @@ type Tx struct {
 	// other nothing of it changed the database.
 	Serial int64
 	drafts []svc.Draft
-	runs   map[string]runRead // that this unit locked, by id
+	wrote  bool
+	rows   *runRows
+	runs   map[string]svc.Run // that this unit locked or wrote, by id
 }
 
 // Emit journals an event with this unit, if it commits.
@@ -271,6 +321,7 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 }
 
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	tx.wrote = true
 	res, err := tx.q.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err

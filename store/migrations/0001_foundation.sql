@@ -50,17 +50,26 @@ CREATE TABLE work_items (
     version        BIGINT NOT NULL,
     deleted_at     BIGINT
 );
+-- The id ends the indexes below, though a position is unique: only then SQLite takes them for lists in order.
 CREATE UNIQUE INDEX work_items_rank ON work_items (project_id, position);
 -- Not partial: subtrees are walked with their deleted rows.
-CREATE INDEX work_items_by_parent ON work_items (parent_id, position);
-CREATE INDEX work_items_by_project_parent ON work_items (project_id, parent_id, position) WHERE deleted_at IS NULL;
-CREATE INDEX work_items_by_project_status ON work_items (project_id, status, position) WHERE deleted_at IS NULL;
-CREATE INDEX work_items_by_project_kind ON work_items (project_id, kind, position) WHERE deleted_at IS NULL;
-CREATE INDEX work_items_by_project_status_kind ON work_items (project_id, status, kind, position) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_parent ON work_items (parent_id, position, id);
+CREATE INDEX work_items_by_parent_status ON work_items (parent_id, status, position, id) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_parent_kind ON work_items (parent_id, kind, position, id) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_project_parent ON work_items (project_id, parent_id, position, id) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_project_status ON work_items (project_id, status, position, id) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_project_kind ON work_items (project_id, kind, position, id) WHERE deleted_at IS NULL;
+CREATE INDEX work_items_by_project_status_kind ON work_items (project_id, status, kind, position, id) WHERE deleted_at IS NULL;
 -- Everything below an item of the first three levels, in order: see addUnder.
 CREATE INDEX work_items_below_1 ON work_items (substr(path, 1, 36), position, id) WHERE deleted_at IS NULL AND length(path) > 36;
+CREATE INDEX work_items_below_1_status ON work_items (substr(path, 1, 36), status, position, id) WHERE deleted_at IS NULL AND length(path) > 36;
+CREATE INDEX work_items_below_1_kind ON work_items (substr(path, 1, 36), kind, position, id) WHERE deleted_at IS NULL AND length(path) > 36;
 CREATE INDEX work_items_below_2 ON work_items (substr(path, 38, 36), position, id) WHERE deleted_at IS NULL AND length(path) > 73;
+CREATE INDEX work_items_below_2_status ON work_items (substr(path, 38, 36), status, position, id) WHERE deleted_at IS NULL AND length(path) > 73;
+CREATE INDEX work_items_below_2_kind ON work_items (substr(path, 38, 36), kind, position, id) WHERE deleted_at IS NULL AND length(path) > 73;
 CREATE INDEX work_items_below_3 ON work_items (substr(path, 75, 36), position, id) WHERE deleted_at IS NULL AND length(path) > 110;
+CREATE INDEX work_items_below_3_status ON work_items (substr(path, 75, 36), status, position, id) WHERE deleted_at IS NULL AND length(path) > 110;
+CREATE INDEX work_items_below_3_kind ON work_items (substr(path, 75, 36), kind, position, id) WHERE deleted_at IS NULL AND length(path) > 110;
 CREATE INDEX work_items_by_position ON work_items (position, id) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_status ON work_items (status, position, id) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_kind ON work_items (kind, position, id) WHERE deleted_at IS NULL;
@@ -97,7 +106,7 @@ CREATE TABLE runs (
     session_name      TEXT NOT NULL UNIQUE,
     status            TEXT NOT NULL,
     attempt           BIGINT NOT NULL,
-    host_id           TEXT REFERENCES hosts (id),
+    host_id           TEXT, -- of a host; REFERENCES would have SQLite keep an undo log for each claim, and hosts are never removed
     pinned_host_id    TEXT REFERENCES hosts (id),
     prompt            TEXT NOT NULL,
     args              TEXT NOT NULL,
@@ -136,6 +145,8 @@ CREATE INDEX runs_by_project ON runs (project_id, created_at, id);
 CREATE INDEX runs_by_project_status ON runs (project_id, status, created_at, id);
 CREATE INDEX runs_by_project_host ON runs (project_id, host_id, created_at, id) WHERE host_id IS NOT NULL;
 CREATE INDEX runs_by_task ON runs (task_id, created_at, id);
+CREATE INDEX runs_by_task_status ON runs (task_id, status, created_at, id);
+CREATE INDEX runs_by_task_host ON runs (task_id, host_id, created_at, id) WHERE host_id IS NOT NULL;
 CREATE INDEX runs_by_host ON runs (host_id, created_at, id) WHERE host_id IS NOT NULL;
 CREATE INDEX runs_by_host_status ON runs (host_id, status, created_at, id) WHERE host_id IS NOT NULL;
 CREATE INDEX runs_pending ON runs (pending_since, id) WHERE status = 'pending';

@@ -114,9 +114,17 @@ func fits(f svc.WorkItemFilter, i svc.WorkItem) bool {
 
 // largeSubtree is above the size from which subtrees are found by their path.
 func largeSubtree(t *testing.T, w *world) {
-	p := w.project("p")
+	for _, level := range []int{1, 3, 5} { // only the first levels have an index of their own
+		listLargeSubtree(t, w, w.project(fmt.Sprintf("level %d", level)), level)
+	}
+}
+
+func listLargeSubtree(t *testing.T, w *world, p svc.Project, level int) {
 	w.item(p, nil) // a neighbour
 	root := w.item(p, nil)
+	for range level - 1 {
+		root = w.item(p, &root)
+	}
 	inner := w.item(p, &root)
 	items := []svc.WorkItem{inner}
 	w.write(func(tx *store.Tx) error {
@@ -148,7 +156,7 @@ func largeSubtree(t *testing.T, w *world) {
 	} {
 		want := kept(items, func(i svc.WorkItem) bool { return fits(f, i) }, itemID)
 		if got := ids(w, 400, w.items(f), itemID); !slices.Equal(got, want) {
-			t.Errorf("filter %+v gives %d items, want %d, or another order", f, len(got), len(want))
+			t.Errorf("filter %+v at level %d gives %d items, want %d, or another order", f, level, len(got), len(want))
 		}
 	}
 }

@@ -25,6 +25,8 @@ func Run(t *testing.T, open Open) {
 		{"a unit is all or nothing", unitIsAtomic},
 		{"a unit sees its own writes, readers do not before the commit", readYourWrites},
 		{"a failing, panicking or cancelled unit touches no other", badUnitsTouchNoOther},
+		{"repeatable units are run again only beside one that failed after a change", repeatedUnits},
+		{"a locked run is as the last commit left it, whatever failed since", lockedRunIsCommitted},
 		{"a caller is answered after the commit", answeredAfterCommit},
 		{"a context that ends while queued leaves nothing", cancelledWhileQueued},
 		{"closing finishes or refuses each queued unit, and tells which", closeWhileQueued},

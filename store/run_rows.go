@@ -1,0 +1,94 @@
+package store
+
+import "svc"
+
+const (
+	mostRunRows    = 4096     // kept; past it any one goes
+	largestRunRow  = 16 << 10 // bytes of what a caller chose; a larger run is read again
+	runRowOverhead = 64       // of an argument or a variable
+)
+
+// runRows is the runs that the writer last read or wrote, as they are in the
+// database. Nobody else writes to an SQLite file, so a run that moves through
+// its states in quick succession need not be read for each. It belongs to the
+// writer's goroutine. Nil keeps nothing: on PostgreSQL a row is read where it
+// is locked.
+type runRows struct{ rows map[string]svc.Run }
+
+func newRunRows(d *dialect) *runRows {
+	if d.forUpdate != "" {
+		return nil
+	}
+	return &runRows{rows: map[string]svc.Run{}}
+}
+
+func (c *runRows) get(id string) (svc.Run, bool) {
+	if c == nil {
+		return svc.Run{}, false
+	}
+	r, ok := c.rows[id]
+	return r, ok
+}
+
+// keep takes what a unit read and wrote. A run whose session has ended hardly
+// changes any more.
+func (c *runRows) keep(runs map[string]svc.Run) {
+	if c == nil {
+		return
+	}
+	for id, r := range runs {
+		if !r.Status.Active() && r.SessionEndedAt != nil || chosenBytes(&r) > largestRunRow {
+			delete(c.rows, id)
+			continue
+		}
+		if _, has := c.rows[id]; !has && len(c.rows) >= mostRunRows {
+			for other := range c.rows {
+				delete(c.rows, other)
+				break
+			}
+		}
+		c.rows[id] = r
+	}
+}
+
+// clear forgets everything: a group of units was undone.
+func (c *runRows) clear() {
+	if c != nil {
+		clear(c.rows)
+	}
+}
+
+func chosenBytes(r *svc.Run) int {
+	n := len(r.Prompt)
+	for _, a := range r.Args {
+		n += len(a) + runRowOverhead
+	}
+	for k, v := range r.Env {
+		n += len(k) + len(v) + runRowOverhead
+	}
+	return n
+}
+
+// known is a run that this unit need not read.
+func (tx *Tx) known(id string) (svc.Run, bool) {
+	if r, ok := tx.runs[id]; ok {
+		return r, true
+	}
+	return tx.rows.get(id)
+}
+
+// noteRun notes a run as it is in the database from here on.
+func (tx *Tx) noteRun(r svc.Run) {
+	if tx.runs == nil {
+		tx.runs = map[string]svc.Run{}
+	}
+	tx.runs[r.ID] = r
+}
+
+// amend notes a small change of a run that was written past UpdateRun.
+func (tx *Tx) amend(id string, change func(*svc.Run)) {
+	if r, ok := tx.known(id); ok {
+		change(&r)
+		tx.noteRun(r)
+	}
+}
