@@ -2,24 +2,28 @@ package engine
 
 import "context"
 
-// mostInFlight bounds the changes of one connection that wait for their commit.
-const mostInFlight = 256
+// The bounds of what one connection may have in flight.
+const (
+	mostChanges = 256 // that wait for their commit
+	mostChunks  = 16  // of logs that wait for their file
+)
 
-// flight is the changes of one connection that have their place in the queue
-// and are not durable yet. A worker that tells of many things in a row, such as
-// one that is back after a while, is so taken at the speed of commits in
-// groups. What follows from the changes happens in their order. It belongs to
-// the connection's reader.
+// flight is the frames of one connection that were read and are not done yet.
+// A worker that tells of many things in a row, such as one that is back after a
+// while, is so taken at the speed of commits in groups; and a disk that is slow
+// to take logs keeps nobody's keys waiting. They are done in their order. It
+// belongs to the connection's reader.
 type flight struct {
-	slots chan struct{} // made by the first change: most connections are idle
-	last  chan struct{} // closed when the newest change has landed; nil: none is in flight
+	most  int
+	slots chan struct{} // made by the first frame: most connections are idle
+	last  chan struct{} // closed when the newest one has landed; nil: none is in flight
 }
 
 // takeOff lets land run beside the reading of further frames, after those
 // before it. It waits while too many are in flight.
 func (f *flight) takeOff(land func()) {
 	if f.slots == nil {
-		f.slots = make(chan struct{}, mostInFlight)
+		f.slots = make(chan struct{}, f.most)
 	}
 	f.slots <- struct{}{}
 	before, landed := f.last, make(chan struct{})
@@ -46,7 +50,7 @@ func (f *flight) landed() {
 
 // inFlight waits for a change beside the reading of further frames.
 func (c *uplinkConn) inFlight(ctx context.Context, wait func() error) {
-	c.flight.takeOff(func() {
+	c.changes.takeOff(func() {
 		if err := wait(); err != nil && ctx.Err() == nil {
 			c.complain(err)
 		}

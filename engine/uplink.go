@@ -27,7 +27,8 @@ var errMalformed = errors.New("too many malformed frames")
 
 // ServeUplink serves a worker's connection until it ends.
 func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) error {
-	c := &uplinkConn{e: e, conn: conn, link: hub.NewUplink(conn), hello: hello}
+	c := &uplinkConn{e: e, conn: conn, link: hub.NewUplink(conn), hello: hello,
+		changes: flight{most: mostChanges}, chunks: flight{most: mostChunks}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sent := make(chan error, 1)
@@ -51,12 +52,19 @@ type uplinkConn struct {
 	conn      wire.Conn
 	link      *hub.Uplink
 	hello     Hello
-	malformed int // in a row
-	flight    flight
+	malformed int    // in a row
+	changes   flight // of the database
+	chunks    flight // of logs
+}
+
+// landed waits until everything that was told so far is done.
+func (c *uplinkConn) landed() {
+	c.chunks.landed()
+	c.changes.landed()
 }
 
 func (c *uplinkConn) read(ctx context.Context) error {
-	defer c.flight.landed()
+	defer c.landed()
 	if c.hello.HostID != "" {
 		if err := c.identify(ctx, c.hello.HostID, c.hello.InstanceID); err != nil {
 			c.complain(err)
@@ -74,7 +82,7 @@ func (c *uplinkConn) read(ctx context.Context) error {
 			err = c.handle(ctx, f)
 		}
 		if err != nil {
-			c.flight.landed() // complaints come in the order of the frames
+			c.landed() // complaints come in the order of the frames
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -149,7 +157,15 @@ func (c *uplinkConn) gone() {
 
 func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 	switch f := f.(type) {
+	case *wire.LogChunk:
+		c.chunks.takeOff(func() {
+			if err := c.logChunk(ctx, f); err != nil && ctx.Err() == nil {
+				c.complain(err)
+			}
+		})
+		return nil
 	case *wire.SignalFrame:
+		c.chunks.landed() // an end never overtakes the output before it
 		return c.signal(ctx, f)
 	case *wire.RunDispatchAck:
 		if !c.link.Identified() {
@@ -158,13 +174,13 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		c.inFlight(ctx, c.e.acked(ctx, c.link, f))
 		return nil
 	case *wire.AttachData, *wire.AttachResized, *wire.AttachClosed:
-		// A key's echo waits for nobody's commit.
+		// A key's echo waits for nobody's commit, nor for a disk.
 		if c.link.Identified() {
 			c.e.Hub.Attach.FromWorker(c.link.HostID, f)
 		}
 		return nil
 	}
-	c.flight.landed() // what follows sees everything that was told before it
+	c.landed() // what follows sees everything that was told before it
 	switch f := f.(type) {
 	case *wire.Heartbeat:
 		return c.heartbeat(ctx, f)
@@ -177,8 +193,6 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 			}
 		}
 		return err
-	case *wire.LogChunk:
-		return c.logChunk(ctx, f)
 	case *wire.KeysResult:
 		c.e.keys.answer(c.link, f)
 		return nil

@@ -8,6 +8,7 @@ import (
 
 const (
 	frameEvery  = 100 * time.Millisecond // at most ten data frames in a second
+	echoFrames  = 2                      // data frames that each input frees from that: a key's echo may come in two parts
 	maxData     = 1 << 20                // bytes of output in one data frame
 	maxUnread   = 8 << 20                // bytes a client may be behind while it does not read
 	maxUnsent   = 4 * maxUnread          // and at all, however fast it reads
@@ -36,6 +37,7 @@ type Attachment struct {
 	unsent     int        // bytes in both
 	writing    bool       // Next gave a frame and was not called again
 	nextData   time.Time  // no data frame before
+	echo       int        // data frames that may go before nextData all the same
 	rows, cols int        // the size the client was told; 0: none
 	end        error      // why it ends, after the data
 	isCut      bool
@@ -47,7 +49,8 @@ type Attachment struct {
 
 // Next is the next frame for the client. Lease, error and resize frames come
 // first; output is merged so that there are at most ten data frames a second,
-// the first after an idle 100 ms at once, and no byte is lost or out of order.
+// the first after an idle 100 ms at once and the echo of the client's own input
+// too, and no byte is lost or out of order.
 // It ends with the reason for which the socket is to be closed.
 func (a *Attachment) Next(ctx context.Context) ([]byte, error) {
 	a.mu.Lock()
@@ -84,7 +87,10 @@ func (a *Attachment) ready(now time.Time) (frame []byte, wait time.Duration, err
 		a.unsent -= len(frame)
 		a.writing = true
 		return frame, 0, nil
-	case len(a.data) > 0 && !now.Before(a.nextData):
+	case len(a.data) > 0 && (a.echo > 0 || !now.Before(a.nextData)):
+		if now.Before(a.nextData) {
+			a.echo--
+		}
 		a.nextData = now.Add(frameEvery)
 		a.writing = true
 		return dataFrame(a.take()), 0, nil
@@ -143,6 +149,13 @@ func (a *Attachment) Why() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.end
+}
+
+// typed lets the echo of an input go out at once.
+func (a *Attachment) typed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.echo = echoFrames
 }
 
 // End lets the client have what it was sent, then ends it for this reason. The

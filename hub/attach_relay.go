@@ -143,6 +143,7 @@ func (a *Attachment) Handle(b []byte) error {
 }
 
 func (a *Attachment) input(b []byte) {
+	a.typed()
 	if !a.send(func(id string) wire.Frame { return wire.AttachInput{AttachID: id, Bytes: b} }) {
 		a.pushControl(notTyped)
 		return

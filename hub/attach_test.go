@@ -65,6 +65,38 @@ func TestTheFirstOutputAfterAPauseGoesOutAtOnce(t *testing.T) {
 	})
 }
 
+func TestTheEchoOfAKeyIsNotDelayedByWhatWasDrawnBefore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		p := s.join("a", runA)
+		looker := s.join("b", runA)
+		ids := s.link().opened()
+		s.emit(ids, "drawn just before")
+		synctest.Wait()
+		time.Sleep(frameEvery / 10)
+		if err := s.sends("a", input("x")); err != nil {
+			t.Fatal(err)
+		}
+		typed := time.Now()
+		for part := range 4 { // an echo may come in parts; a flood is merged all the same
+			s.emit(ids, "x")
+			synctest.Wait()
+			if _, frames := p.output(); len(frames) != 1+min(part+1, echoFrames) || !frames[len(frames)-1].at.Equal(typed) {
+				t.Errorf("part %d: %d frames, the last at %v after the key", part, len(frames), frames[len(frames)-1].at.Sub(typed))
+			}
+		}
+		if _, frames := looker.output(); len(frames) != 1 {
+			t.Errorf("one who did not type got %d frames, want 1", len(frames))
+		}
+		time.Sleep(frameEvery)
+		synctest.Wait()
+		if got, _ := p.output(); got != "drawn just beforexxxx" {
+			t.Errorf("the output is %q", got)
+		}
+	})
+}
+
 func TestEveryClientHasItsOwnRelayAndSeesTheOutput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -128,26 +128,43 @@ func DecodeUp(b []byte) (Frame, error) { return decode(b, upFrames) }
 // *FrameError.
 func DecodeDown(b []byte) (Frame, error) { return decode(b, downFrames) }
 
+// leadingType is the type of a frame that begins with it, as ours do: a large
+// one need not be read twice to learn it.
+func leadingType(b []byte, known map[string]func() Frame) (string, func() Frame) {
+	rest, ok := bytes.CutPrefix(b, []byte(`{"type":"`))
+	if !ok {
+		return "", nil
+	}
+	name, _, ok := bytes.Cut(rest[:min(len(rest), 64)], []byte(`"`))
+	if !ok {
+		return "", nil
+	}
+	return string(name), known[string(name)]
+}
+
 func decode(b []byte, known map[string]func() Frame) (Frame, error) {
 	if !utf8.Valid(b) {
 		return nil, malformed("frame is not valid UTF-8")
 	}
-	var head struct {
-		Type *string `json:"type"`
-	}
-	if err := json.Unmarshal(b, &head); err != nil {
-		return nil, malformed("frame is not a JSON object: %v", err)
-	}
-	if head.Type == nil || *head.Type == "" {
-		return nil, malformed("frame has no type")
-	}
-	make, ok := known[*head.Type]
-	if !ok {
-		return nil, &FrameError{Code: CodeUnknownFrame, Message: fmt.Sprintf("unknown frame type %.60q", *head.Type)}
+	name, make := leadingType(b, known)
+	if make == nil {
+		var head struct {
+			Type *string `json:"type"`
+		}
+		if err := json.Unmarshal(b, &head); err != nil {
+			return nil, malformed("frame is not a JSON object: %v", err)
+		}
+		if head.Type == nil || *head.Type == "" {
+			return nil, malformed("frame has no type")
+		}
+		name = *head.Type
+		if make = known[name]; make == nil {
+			return nil, &FrameError{Code: CodeUnknownFrame, Message: fmt.Sprintf("unknown frame type %.60q", name)}
+		}
 	}
 	f := make()
-	if err := json.NewDecoder(bytes.NewReader(b)).Decode(f); err != nil {
-		return nil, malformed("%s: %v", *head.Type, err)
+	if err := json.Unmarshal(b, f); err != nil {
+		return nil, malformed("%s: %v", name, err)
 	}
 	if err := f.check(); err != nil {
 		return nil, err

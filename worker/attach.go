@@ -9,9 +9,14 @@ import (
 	"svc/wire"
 )
 
-// frameGap keeps a relay at ten frames a second. The terminal is not read for this long after a
-// frame, and tmux merges meanwhile; what comes after a pause is sent at once.
-const frameGap = 100 * time.Millisecond
+const (
+	// frameGap keeps a relay at ten frames a second. The terminal is not read for this long after a
+	// frame, and tmux merges meanwhile; what comes after a pause is sent at once.
+	frameGap = 100 * time.Millisecond
+	// echoFrames is how many frames an input frees from the gap: a key's echo is not delayed by
+	// what was drawn just before it, and it may come in two parts.
+	echoFrames = 2
+)
 
 // attach is one relay between a terminal at the orchestrator's side and a session.
 type attach struct {
@@ -21,6 +26,7 @@ type attach struct {
 	input serial
 	ready chan struct{} // closed when term is there, or will never be
 	over  chan struct{} // closed when the relay has ended
+	typed chan struct{} // holds a token for each frame that need not wait for its gap
 
 	mu   sync.Mutex // guards the fields below
 	term *tmux.Attachment
@@ -33,12 +39,14 @@ func (w *Worker) attachOpen(l *link, f *wire.AttachOpen) {
 		l.out.push(laneControl, &wire.AttachClosed{AttachID: f.AttachID, Reason: "the session is not running"}, nil)
 		return
 	}
-	a := &attach{id: f.AttachID, s: s, l: l, ready: make(chan struct{}), over: make(chan struct{})}
+	a := &attach{id: f.AttachID, s: s, l: l, ready: make(chan struct{}), over: make(chan struct{}),
+		typed: make(chan struct{}, echoFrames)}
 	a.input.tasks = &w.tasks
 	w.mu.Lock()
 	_, taken := w.attaches[a.id]
 	if !taken {
 		w.attaches[a.id] = a
+		l.attached.Add(1)
 	}
 	w.mu.Unlock()
 	if taken {
@@ -92,20 +100,27 @@ func (a *attach) pump(term *tmux.Attachment) {
 			left := make(chan struct{})
 			frame := &wire.AttachData{AttachID: a.id, Bytes: append([]byte(nil), buf[:n]...)}
 			a.l.out.push(laneAttach, frame, func() { close(left) })
-			for _, wait := range []func() bool{
-				func() bool { return await(left, a.over) },
-				func() bool { return await(gap.C, a.over) },
-			} {
-				if !wait() {
-					gap.Stop()
-					return
-				}
+			goOn := await(left, a.over) && a.rest(gap)
+			gap.Stop()
+			if !goOn {
+				return
 			}
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// rest waits until the next frame may go; false means that the relay is over.
+func (a *attach) rest(gap *time.Timer) bool {
+	select {
+	case <-gap.C:
+	case <-a.typed:
+	case <-a.over:
+		return false
+	}
+	return true
 }
 
 // await waits for c; false means that over came first.
@@ -142,6 +157,12 @@ func (w *Worker) attachInput(f *wire.AttachInput) {
 		if _, err := term.Write(f.Bytes); err != nil {
 			a.s.log.Debug("input did not reach the session", "error", err)
 		}
+		for range echoFrames {
+			select {
+			case a.typed <- struct{}{}:
+			default:
+			}
+		}
 	})
 }
 
@@ -168,6 +189,7 @@ func (w *Worker) closeAttach(a *attach, reason string) {
 		return
 	}
 	close(a.over)
+	a.l.attached.Add(-1)
 	w.mu.Lock()
 	delete(w.attaches, a.id)
 	last := true

@@ -25,6 +25,7 @@ type link struct {
 	// beats counts the heartbeats that were queued, answered those that were answered. Answers come
 	// in order.
 	beats, answered atomic.Int64
+	attached        atomic.Int32 // terminals that are relayed
 }
 
 func newLink(conn wire.Conn, caps []string) *link {

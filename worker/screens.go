@@ -27,18 +27,17 @@ type screenState struct {
 // since the last look: what is not written cannot be seen either. Sessions look at different
 // moments, so that many of them do not look all at once.
 func (s *session) showScreens(ctx context.Context) {
-	every := s.w.opts.Snapshots
-	phase := time.NewTimer(time.Duration(rand.Int64N(int64(every)))) //nolint:gosec // it spreads work, it keeps no secret
-	defer phase.Stop()
-	select {
-	case <-ctx.Done():
-		return
-	case <-phase.C:
-	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+	slot := rand.IntN(screenSlots) //nolint:gosec // it spreads work, it keeps no secret
+	turn := time.NewTimer(s.w.untilLook(slot))
+	defer turn.Stop()
 	var seen screenState
 	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-turn.C:
+		}
+		turn.Reset(s.w.untilLook(slot))
 		p := s.where()
 		if !p.live {
 			return // end shows the last one
@@ -46,12 +45,19 @@ func (s *session) showScreens(ctx context.Context) {
 		if l := s.w.uplink(); l != nil && l.greeted.Load() {
 			s.showScreen(ctx, p, l, &seen)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 	}
+}
+
+// screenSlots is the moments of a second at which sessions look at their screens. To wake the
+// process costs more than the look of an idle session, so those of one slot look together.
+const screenSlots = 16
+
+// untilLook is the time until the next moment of a slot.
+func (w *Worker) untilLook(slot int) time.Duration {
+	every := w.opts.Snapshots
+	at := every * time.Duration(slot) / screenSlots
+	since := time.Since(w.born) - at
+	return every - (since%every+every)%every
 }
 
 func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screenState) {

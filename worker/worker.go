@@ -145,6 +145,7 @@ type Worker struct {
 	dir        rundir.Dir
 	instanceID string // of the data directory, kept for ever
 	bootID     string // of this process
+	born       time.Time
 	registry   *provider.Registry
 	runtimeDir string
 	spool      *spooler
@@ -174,7 +175,7 @@ func New(opts Options) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{
-		opts: opts, log: opts.Logger, http: opts.HTTP, bootID: svc.NewID(), registry: opts.Registry,
+		opts: opts, log: opts.Logger, http: opts.HTTP, bootID: svc.NewID(), born: time.Now(), registry: opts.Registry,
 		sessions: map[key]*session{}, attaches: map[string]*attach{}, strange: map[string]bool{},
 	}
 	w.dial = w.dialUplink
