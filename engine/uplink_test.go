@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+// raw opens an uplink that says who it is, and gives every frame that comes
+// down, answers to heartbeats too.
+func (w *worker) raw(hello Hello) (send func(wire.Frame), next func() wire.Frame) {
+	here, there := wire.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- w.s.ServeUplink(w.s.ctx, there, hello) }()
+	w.s.t.Cleanup(func() { _ = here.Close(""); <-ended })
+	send = func(f wire.Frame) {
+		w.s.t.Helper()
+		b, err := wire.Encode(f)
+		w.s.no(err)
+		w.s.no(here.Write(w.s.ctx, b))
+	}
+	next = func() wire.Frame {
+		w.s.t.Helper()
+		ctx, cancel := context.WithTimeout(w.s.ctx, time.Second)
+		defer cancel()
+		b, err := here.Read(ctx)
+		if err != nil {
+			return nil // nothing came
+		}
+		f, err := wire.DecodeDown(b)
+		w.s.no(err)
+		return f
+	}
+	return send, next
+}
+
+func TestAHeartbeatIsAnsweredWithTheTime(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		send, next := w.raw(Hello{})
+		for _, runs := range []*[]wire.LiveRun{nil, {}, {{RunID: svc.NewRunID(), Attempt: 1}}} { // with an inventory or without
+			s.pass(time.Second)
+			send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1, Runs: runs})
+			if ack, ok := next().(*wire.HeartbeatAck); !ok || ack.Timestamp != s.now() {
+				t.Errorf("a heartbeat was answered with %+v", ack)
+			}
+		}
+		if f := next(); f != nil {
+			t.Errorf("then came %+v", f)
+		}
+	})
+}
+
+func TestAWorkerThatNamesItselfGetsNewRunsAfterItsFirstHeartbeatToo(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		w.register(wire.Capabilities...)
+		r := s.run()
+		send, next := w.raw(Hello{HostID: w.host.ID, InstanceID: w.instance})
+		beat := wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1}
+		if f := next(); f != nil {
+			t.Errorf("before any heartbeat came %+v", f)
+		}
+		send(beat)
+		var d *wire.RunDispatch
+		for f := next(); f != nil; f = next() {
+			if got, ok := f.(*wire.RunDispatch); ok {
+				d = got
+			}
+		}
+		if d == nil || d.RunID != r.ID {
+			t.Errorf("after the heartbeat came %+v", d)
+		}
+		// It is online now; a connection that replaces this one has to say so itself.
+		_, again := w.raw(Hello{HostID: w.host.ID, InstanceID: w.instance})
+		s.settle()
+		s.run()
+		if f := again(); f != nil {
+			t.Errorf("before the first heartbeat of the new connection came %+v", f)
+		}
+	})
+}
+
+func TestFramesAboutARunThatDoesNotExistHarmNothing(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		s.news()
+		none := svc.Run{ID: svc.NewRunID(), Attempt: 1}
+		w.send(wire.Snapshot{RunID: none.ID, Capture: "x", Timestamp: 1})
+		w.wantFrames("error not_found")
+		w.log(none, "x", 0)
+		w.wantFrames("error not_found")
+		w.ack(none, true)
+		w.ack(none, false)
+		w.wantFrames()
+		r := s.run()
+		w.wantFrames("run_dispatch 1") // the connection goes on
+		s.wantTopics(svc.TopicProjectCreated, svc.TopicItemCreated, svc.TopicRunCreated, svc.TopicRunSpawning)
+		w.started(r)
+	})
+}
+
+func TestAnOrphanIsJournaled(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := w.started(s.run())
+		w.send(wire.Orphan{SessionName: r.SessionName, RunID: r.ID, Attempt: 1, Action: "stopped"})
+		e := s.wantTopics(svc.TopicRunOrphan)[0]
+		for f, want := range map[string]any{"run_id": r.ID, "attempt": 1.0, "task_id": r.TaskID, "project_id": r.ProjectID,
+			"host_id": w.host.ID, "session_name": r.SessionName, "action": "stopped"} {
+			if got := field(e, f); got != want {
+				t.Errorf("run.orphan_detected has %s %v, want %v", f, got, want)
+			}
+		}
+		w.send(wire.Orphan{SessionName: "svc-00000000", Action: "none"})
+		if e := s.wantTopics(svc.TopicRunOrphan)[0]; field(e, "session_name") != "svc-00000000" || field(e, "action") != "none" {
+			t.Errorf("journaled %s", e.Payload)
+		}
+		w.send(wire.Orphan{SessionName: r.SessionName, Action: "eaten"})
+		w.wantFrames("error malformed_frame")
+		s.wantTopics()
+		s.wantStatus(r, svc.RunRunning)
+	})
+}
+
+func TestSessionsThatShouldBeOverAreToldToEndWhenTheWorkerListsThem(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		w.keepBeating()
+		live, old, stopped := w.started(s.run()), w.started(s.run(policy(svc.RestartAlways))), w.started(s.run())
+		s.want(svc.Applied)(s.signal(old, svc.SignalFinished))
+		_, err := s.StopRun(s.ctx, stopped.ID)
+		s.no(err)
+		stop := w.wantFrames("run_stop 1")[0].(*wire.RunStop)
+		if stop.RunID != stopped.ID || stop.Reason == "" {
+			t.Errorf("told %+v", stop)
+		}
+		s.news()
+		held := []wire.LiveRun{{RunID: live.ID, Attempt: 1}, {RunID: old.ID, Attempt: 1}, {RunID: stopped.ID, Attempt: 1}, {RunID: svc.NewRunID(), Attempt: 1}}
+		w.send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1, Runs: &held})
+		told := map[string]bool{}
+		for _, f := range w.wantFrames("run_stop 1", "run_stop 1") {
+			told[f.(*wire.RunStop).RunID] = true
+		}
+		if !told[old.ID] || !told[stopped.ID] {
+			t.Errorf("told to end %v, want the superseded and the stopped one", told)
+		}
+		s.wantTopics()
+	})
+}
+
+func TestScreensAreReadByPeopleOnly(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		item := s.task(s.project(), func(n *svc.NewWorkItem) { n.AutoMarkDone = ptr(true) })
+		r := w.started(s.run(func(n *svc.NewRun) { n.TaskID = item.ID }))
+		other := w.started(s.run())
+		for _, text := range []string{"All done. exit code 0", "Continue? [y/n]", "ERROR: failed", "", "svc-signal completed success"} {
+			w.send(wire.Snapshot{RunID: r.ID, Capture: text, Timestamp: 1})
+			s.settle()
+			if got, ok, err := s.Hub.Panes.Latest(r.ID); err != nil || !ok || got.Capture != text {
+				t.Errorf("the screen is %+v (%v)", got, err)
+			}
+		}
+		w.send(wire.Snapshot{RunID: other.ID, Capture: "another", Timestamp: 1})
+		s.settle()
+		if got, _, err := s.Hub.Panes.Latest(r.ID); err != nil || got.Capture != "svc-signal completed success" {
+			t.Errorf("another run's screen changed this one: %+v (%v)", got, err)
+		}
+		s.pass(time.Hour)
+		if got := s.wantStatus(r, svc.RunRunning); got.NeedsInput || got.Result != nil || got.Version != r.Version {
+			t.Errorf("screens changed the run: %+v", got)
+		}
+		if got, _ := s.WorkItem(s.ctx, item.ID); got.Version != 1 {
+			t.Errorf("screens moved the item: %+v", got)
+		}
+		s.wantTopics(svc.TopicWorkerOffline) // nothing but the silence was told
+	})
+}
+
+func TestOutputAndScreensAreInNoFileOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inBubble(t, func(t *testing.T) {
+		s := start(t, dir)
+		w := s.online("h")
+		r := w.started(s.run(func(n *svc.NewRun) { n.Prompt = "a prompt is in the database" }))
+		look := func(when string) {
+			t.Helper()
+			files, err := filepath.Glob(filepath.Join(dir, "svc.db*"))
+			s.no(err)
+			var all strings.Builder
+			for _, f := range files {
+				b, err := os.ReadFile(f)
+				s.no(err)
+				all.Write(b)
+			}
+			if !strings.Contains(all.String(), "a prompt is in the database") {
+				t.Fatalf("%s: what must be in the database is not found in %v; the test looks in the wrong place", when, files)
+			}
+			if strings.Contains(all.String(), "unmistakable") {
+				t.Errorf("%s: output is in the database", when)
+			}
+		}
+		w.log(r, "unmistakable output\n", 0)
+		w.send(wire.Snapshot{RunID: r.ID, Capture: "unmistakable screen", Timestamp: 1})
+		s.settle()
+		look("while it runs")
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
+		s.pass(10 * time.Second)
+		look("after its end")
+		s.stop()
+		look("after a stop")
+		s = start(t, dir)
+		s.settle()
+		look("after a restart")
+		if got, ok, err := s.Hub.Panes.Latest(r.ID); err != nil || !ok || got.Capture != "unmistakable screen" {
+			t.Errorf("the last screen is %+v (%v)", got, err)
+		}
+	})
+}
