@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Api } from './api.ts';
+
+/** binary is the svc under test, as `make build` leaves it. */
+export const binary = resolve(process.env.SVC_BIN ?? join(import.meta.dirname, '../../../bin/svc'));
+
+// sh runs the prompt as a shell script: an agent that does what a journey says. absent is on no host.
+const catalog = `
+[providers.sh]
+name = "Shell"
+bin = "/bin/sh"
+argv_template = ["-c", "{prompt}"]
+tui_type = "full_screen"
+installed_detection = ["-c", "true"]
+
+[providers.demo]
+name = "Demo agent"
+bin = "svc"
+argv_template = ["exec", "demo", "{args}", "--", "{prompt}"]
+tui_type = "line_oriented"
+
+[providers.absent]
+name = "Absent agent"
+bin = "svc-e2e-absent"
+argv_template = ["{prompt}"]
+tui_type = "line_oriented"
+installed_detection = ["--version"]
+`;
+
+const patience = 20_000;
+
+/** ServerOptions is what a server may have besides the defaults of a journey. */
+export interface ServerOptions {
+  hostName?: string;
+  catalog?: string;
+}
+
+/** Server is `svc up` with a data directory and a port of its own, which both outlive its restarts. */
+export class Server {
+  readonly dir = mkdtempSync(join(tmpdir(), 'svc-page-'));
+  readonly api: Api;
+  private process: ChildProcess | null = null;
+  private said = '';
+
+  private constructor(
+    readonly port: number,
+    private readonly hostName: string,
+  ) {
+    this.api = new Api(this.url, () => this.token);
+  }
+
+  /** start makes a server and waits until its worker takes runs. */
+  static async start(options: ServerOptions = {}): Promise<Server> {
+    if (!existsSync(binary)) throw new Error(`${binary} is missing: "make build" makes it`);
+    const server = new Server(await freePort(), options.hostName ?? 'build-1');
+    mkdirSync(join(server.dir, 'work'));
+    const config = `[worker]\nstop_grace = ["300ms", "2s"]\ncwd = "${join(server.dir, 'work')}"\n`;
+    writeFileSync(join(server.dir, 'config.toml'), config);
+    writeFileSync(join(server.dir, 'providers.toml'), options.catalog ?? catalog);
+    await server.launch();
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get token(): string {
+    return readFileSync(join(this.dir, 'token'), 'utf8').trim();
+  }
+
+  /** link is the address of a page that signs in on the way, on another name of this machine if one is given. */
+  link(path = '/', host = '127.0.0.1'): string {
+    return `http://${host}:${this.port}${path}#token=${this.token}`;
+  }
+
+  /** launch starts the process, the first time or again. */
+  async launch(): Promise<void> {
+    const child = spawn(
+      binary,
+      ['up', '--bind', '127.0.0.1', '--port', String(this.port), '--host-name', this.hostName],
+      {
+        // The demo agent is found as svc on the worker's PATH.
+        env: {
+          ...process.env,
+          PATH: `${dirname(binary)}:${process.env.PATH}`,
+          SVC_DATA_DIR: this.dir,
+          HOME: this.dir,
+          TERM: 'xterm-256color',
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    const keep = (text: Buffer): void => {
+      this.said = (this.said + text).slice(-10_000);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    this.process = child;
+    await until('the host is online', async () => {
+      if (child.exitCode !== null) throw new Error(`svc ended with ${child.exitCode}:\n${this.said}`);
+      const hosts = await this.api.hosts().catch(() => []);
+      const host = hosts.find((each) => each.name === this.hostName);
+      return host?.status === 'online' && Object.keys(host.providers).length > 0;
+    });
+  }
+
+  /** kill ends the process without a warning. Sessions go on, as they would on a crash. */
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.process;
+    this.process = null;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  }
+
+  /** close stops every run by the product's own means, then ends the process and removes its files. */
+  async close(): Promise<void> {
+    if (this.process) {
+      await this.api.stopAll();
+      await until('every session has ended', async () => (await this.api.liveSessions()).length === 0);
+    }
+    await this.kill('SIGTERM');
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** until polls for something that is not on a page, and fails loudly when it does not come. */
+export async function until(what: string, reached: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + patience;
+  while (!(await reached())) {
+    if (Date.now() > deadline) throw new Error(`not within ${patience / 1000} s: ${what}`);
+    await pause(50);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const address = listener.address();
+  listener.close();
+  await once(listener, 'close');
+  if (typeof address !== 'object' || address === null) throw new Error('no port');
+  return address.port;
+}

@@ -1,0 +1,94 @@
+import { type BrowserContext, test as base, expect, type Page } from '@playwright/test';
+import type { Project, Run, WorkItem } from '../../src/api/records.ts';
+import { Server, until } from './server.ts';
+
+export { expect, Server, until };
+
+/** watch fails the test when a page of the context breaks a policy, throws, or complains on its console. */
+export function watch(context: BrowserContext): () => void {
+  const complaints: string[] = [];
+  context.on('weberror', (error) => complaints.push(`uncaught: ${error.error().message}`));
+  context.on('console', (message) => {
+    // The browser itself notes each refused request and socket; what the page makes of them is tested.
+    if (/^Failed to load resource|^WebSocket connection to/.test(message.text())) return;
+    if (message.type() === 'error' || message.type() === 'warning')
+      complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  const ready = context.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) => {
+      // biome-ignore lint/suspicious/noConsole: the listener above hears it
+      console.error(`policy: ${event.violatedDirective} refused ${event.blockedURI}`);
+    });
+  });
+  return () => {
+    void ready;
+    expect(complaints, 'what the browser complained about').toEqual([]);
+  };
+}
+
+/** Lab is a project of the test's own and short ways to what journeys need. */
+export class Lab {
+  constructor(
+    readonly server: Server,
+    readonly project: Project,
+  ) {}
+
+  get board(): string {
+    return this.server.link(`/p/${this.project.slug}/board`);
+  }
+
+  get tree(): string {
+    return this.server.link(`/p/${this.project.slug}/tree`);
+  }
+
+  add(title: string, fields: Record<string, unknown> = {}): Promise<WorkItem> {
+    return this.server.api.add(this.project, title, fields);
+  }
+
+  /** run starts a shell script as an agent and waits until it runs. */
+  async run(script: string, title = 'A task'): Promise<Run> {
+    const task = await this.add(title);
+    const run = await this.server.api.start(task, script);
+    await this.reaches(run, 'running');
+    return run;
+  }
+
+  reaches(run: Run, status: Run['status']): Promise<void> {
+    return until(`the run is ${status}`, async () => (await this.server.api.run(run.id)).status === status);
+  }
+
+  /** title is unlike that of any project before, so that tests share a server without meeting. */
+  static async of(server: Server, title: string): Promise<Lab> {
+    const name = `${title.slice(0, 60)} ${Date.now().toString(36)}`;
+    return new Lab(server, await server.api.project(name));
+  }
+}
+
+/** test has a server for each worker, a project for each test, and a browser that may not complain. */
+export const test = base.extend<{ lab: Lab }, { server: Server }>({
+  server: [
+    // biome-ignore lint/correctness/noEmptyPattern: the runner reads what a fixture needs from its first argument
+    async ({}, use) => {
+      const server = await Server.start();
+      await use(server);
+      await server.close();
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+  lab: async ({ server }, use, info) => {
+    await use(await Lab.of(server, info.title));
+    await server.api.stopAll();
+  },
+  context: async ({ context }, use) => {
+    const check = watch(context);
+    await use(context);
+    check();
+  },
+});
+
+/** card is a work item on the board. */
+export const card = (page: Page, title: string) => page.getByRole('article').filter({ hasText: title });
+
+/** column is a column of the board. */
+export const column = (page: Page, name: string) =>
+  page.getByRole('region', { name: new RegExp(`^${name},`) });

@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { defineConfig } from '@playwright/test';
+
+// The browser is the system's: nothing is downloaded.
+const browsers = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+export default defineConfig({
+  testDir: 'e2e',
+  outputDir: 'test-results',
+  // Two cores carry two browsers beside their servers; more only wait for each other.
+  workers: 2,
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  reporter: [['list']],
+  forbidOnly: true,
+  use: {
+    browserName: 'chromium',
+    viewport: { width: 1280, height: 800 },
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    trace: 'off',
+    actionTimeout: 15_000,
+    navigationTimeout: 20_000,
+    screenshot: 'only-on-failure',
+    launchOptions: {
+      executablePath: process.env.CHROMIUM ?? browsers.find((path) => existsSync(path)),
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        // A name that is not the loopback's own, so that its origin is not a secure context.
+        '--host-resolver-rules=MAP svc.test 127.0.0.1',
+      ],
+    },
+  },
+  projects: [
+    { name: 'journeys', testMatch: '*.spec.ts' },
+    // A measurement shares the machine with nothing else.
+    { name: 'bench', testMatch: 'bench/*.ts', fullyParallel: false, workers: 1 },
+    { name: 'screenshots', testMatch: 'screenshots/*.shots.ts', workers: 1 },
+  ],
+});
