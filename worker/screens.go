@@ -48,9 +48,16 @@ func (s *session) showScreens(ctx context.Context) {
 	}
 }
 
-// screenSlots is the moments of a second at which sessions look at their screens. To wake the
-// process costs more than the look of an idle session, so those of one slot look together.
-const screenSlots = 16
+const (
+	// screenSlots is the moments of a second at which sessions look at their screens. A look by itself
+	// costs twice as much as one that follows another, while the processor still has the program at
+	// hand, so those of one slot look after each other.
+	screenSlots = 4
+	// mostLooks is how many of them look at once, as long as each gets its turn within lookPatience:
+	// a session whose tmux does not answer holds up no other.
+	mostLooks    = 2
+	lookPatience = 100 * time.Millisecond
+)
 
 // untilLook is the time until the next moment of a slot.
 func (w *Worker) untilLook(slot int) time.Duration {
@@ -63,7 +70,7 @@ func (w *Worker) untilLook(slot int) time.Duration {
 func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screenState) {
 	size := s.logRelay().size()
 	if !seen.looked || size != seen.size || s.logFull(size) || s.resized() {
-		screen, err := s.capture(ctx, p)
+		screen, err := s.look(ctx, p)
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, tmux.ErrNoServer) {
 				s.log.Debug("the screen cannot be read", "error", err)
@@ -80,6 +87,20 @@ func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screen
 		seen.on = l
 		l.out.show(s.snapshot(seen.text), nil)
 	}
+}
+
+// look captures the screen when it is this session's turn.
+func (s *session) look(ctx context.Context, p place) (tmux.Screen, error) {
+	patience := time.NewTimer(lookPatience)
+	defer patience.Stop()
+	select {
+	case s.w.looks <- struct{}{}:
+		defer func() { <-s.w.looks }()
+	case <-patience.C:
+	case <-ctx.Done():
+		return tmux.Screen{}, ctx.Err()
+	}
+	return s.capture(ctx, p)
 }
 
 // maxScreen bounds a snapshot in bytes, far below the largest frame. A screen that is larger with its

@@ -146,6 +146,7 @@ type Worker struct {
 	instanceID string // of the data directory, kept for ever
 	bootID     string // of this process
 	born       time.Time
+	looks      chan struct{} // holds a token for each session that looks at its screen
 	registry   *provider.Registry
 	runtimeDir string
 	spool      *spooler
@@ -176,6 +177,7 @@ func New(opts Options) (*Worker, error) {
 	}
 	w := &Worker{
 		opts: opts, log: opts.Logger, http: opts.HTTP, bootID: svc.NewID(), born: time.Now(), registry: opts.Registry,
+		looks:    make(chan struct{}, mostLooks),
 		sessions: map[key]*session{}, attaches: map[string]*attach{}, strange: map[string]bool{},
 	}
 	w.dial = w.dialUplink
