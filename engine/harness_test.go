@@ -122,8 +122,22 @@ func (s *site) news() []svc.Event {
 			s.t.Fatalf("seq %d follows %d", e.Seq, s.seen)
 		}
 		s.seen = e.Seq
+		s.checkRunEvent(e)
 	}
 	return events
+}
+
+// checkRunEvent checks what every event of a run promises: which run and which
+// incarnation of it. A session that no record knows has neither.
+func (s *site) checkRunEvent(e svc.Event) {
+	s.t.Helper()
+	if !strings.HasPrefix(string(e.Topic), "run.") || e.Topic == svc.TopicRunOrphan && field(e, "run_id") == nil {
+		return
+	}
+	id, _ := field(e, "run_id").(string)
+	if attempt, _ := field(e, "attempt").(float64); !svc.IsID(id) || attempt < 1 {
+		s.t.Errorf("%s does not say which run and attempt: %s", e.Topic, e.Payload)
+	}
 }
 
 // wantTopics checks the topics of what was journaled since it was last asked.

@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+func TestTheSecondEndOfAnAttemptIsOnlyRecorded(t *testing.T) {
+	failed := func(sig *svc.Signal) { sig.Source, sig.Error = svc.FromHook, "out of ideas" }
+	for name, c := range map[string]struct {
+		first, second svc.SignalKind
+		status        svc.RunStatus
+		topic         svc.Topic
+	}{
+		"finished after failed": {svc.SignalFailed, svc.SignalFinished, svc.RunFailed, svc.TopicRunFailed},
+		"failed after finished": {svc.SignalFinished, svc.SignalFailed, svc.RunExited, svc.TopicRunFinished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(s *site) {
+				w := s.online("h")
+				r := w.started(s.run())
+				change := map[svc.SignalKind]func(*svc.Signal){svc.SignalFailed: failed, svc.SignalFinished: code(0)}
+				s.want(svc.Applied)(s.signal(r, c.first, change[c.first]))
+				s.wantTopics(c.topic)
+				between := s.wantStatus(r, c.status)
+				if ended := c.first == svc.SignalFinished; (between.SessionEndedAt != nil) != ended || (between.ExitCode != nil) != ended {
+					t.Errorf("after %s: %+v", c.first, between)
+				}
+				if c.first == svc.SignalFailed && (between.Error == nil || *between.Error != "out of ideas") {
+					t.Errorf("the error is %v", between.Error)
+				}
+				s.want(svc.Superseded)(s.signal(r, c.second, change[c.second]))
+				s.wantTopics()
+				got := s.wantStatus(r, c.status)
+				if got.ExitCode == nil || *got.ExitCode != 0 || got.SessionEndedAt == nil {
+					t.Errorf("after both: %+v", got)
+				}
+				if h, err := s.Host(s.ctx, "h"); err != nil || h.ActiveRuns != 0 {
+					t.Errorf("%d active runs (%v)", h.ActiveRuns, err)
+				}
+			})
+		})
+	}
+}
+
+func TestStopAndFinishedAtOnceEndConsistently(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		for i := range 10 {
+			r := w.started(s.run())
+			var stopped error
+			var wg sync.WaitGroup
+			wg.Go(func() { _, stopped = s.StopRun(s.ctx, r.ID) })
+			wg.Go(func() { s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(i%2))) })
+			wg.Wait()
+			var topics []svc.Topic
+			for _, e := range s.news() {
+				topics = append(topics, e.Topic)
+			}
+			want, status := []svc.Topic{svc.TopicRunStopped, svc.TopicRunFinished}, svc.RunStopped
+			if stopped != nil { // the exit was first
+				s.wantCode("a stop that came too late", stopped, svc.CodeRunNotActive)
+				want, status = want[1:], []svc.RunStatus{svc.RunExited, svc.RunFailed}[i%2]
+			}
+			if !slices.Equal(topics, want) {
+				t.Errorf("round %d journaled %v, want %v", i, topics, want)
+			}
+			if got := s.wantStatus(r, status); got.SessionEndedAt == nil || *got.ExitCode != i%2 {
+				t.Errorf("round %d ended as %+v", i, got)
+			}
+		}
+	})
+}
+
+func TestARunThatIsOverCannotBeStopped(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		for status, end := range map[svc.RunStatus]func(*svc.Signal){svc.RunExited: code(0), svc.RunFailed: code(1)} {
+			r := w.started(s.run())
+			s.want(svc.Applied)(s.signal(r, svc.SignalFinished, end))
+			s.wantStatus(r, status)
+			s.news()
+			_, err := s.StopRun(s.ctx, r.ID)
+			s.wantCode("a stop of a run that is "+string(status), err, svc.CodeRunNotActive)
+			s.wantTopics()
+			s.wantStatus(r, status)
+			w.wantFrames()
+		}
+	})
+}
+
+func TestAStoppedRunIsActiveUntilItsSessionEnds(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := w.started(s.run())
+		active := func(want int) {
+			t.Helper()
+			if h, err := s.Host(s.ctx, "h"); err != nil || h.ActiveRuns != want {
+				t.Errorf("%d active runs (%v), want %d", h.ActiveRuns, err, want)
+			}
+		}
+		active(1)
+		s.pass(time.Second)
+		got, err := s.StopRun(s.ctx, r.ID)
+		if err != nil || got.Status != svc.RunStopped || got.EndedAt == nil || got.SessionEndedAt != nil {
+			t.Errorf("stopped as %+v (%v)", got, err)
+		}
+		active(1)
+		s.wantCode("a delete of its host", s.DeleteHost(s.ctx, "h", nil), svc.CodeActiveRuns)
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(130)))
+		active(0)
+		s.wantTopics(svc.TopicRunStopped, svc.TopicRunFinished)
+		s.wantCode("a delete of its host", s.DeleteHost(s.ctx, "h", nil), "")
+	})
+}
+
+func TestWhatASignalSaysIsKept(t *testing.T) {
+	for result, reason := range map[svc.Result]string{svc.ResultSuccess: "", svc.ResultPartialSuccess: "half", svc.ResultUserRejected: ""} {
+		t.Run(string(result), func(t *testing.T) {
+			bubble(t, func(s *site) {
+				w := s.online("h")
+				r := w.started(s.run())
+				for _, percent := range []int{0, 255} {
+					s.want(svc.Applied)(s.signal(r, svc.SignalProgress, byHook, seq(int64(percent+1)), func(sig *svc.Signal) { sig.Percent = &percent }))
+					if got := s.get(r); *got.ProgressPercent != percent {
+						t.Errorf("percent %d is kept as %d", percent, *got.ProgressPercent)
+					}
+				}
+				e := s.wantTopics(svc.TopicRunSignal, svc.TopicRunSignal)[1]
+				if field(e, "kind") != "progress" || field(e, "percent") != 255.0 || field(e, "message") != "m256" {
+					t.Errorf("journaled %s", e.Payload)
+				}
+				s.want(svc.StaleSeq)(s.signal(r, svc.SignalProgress, byHook, seq(7), func(sig *svc.Signal) { sig.Percent = ptr(7) }))
+				s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
+				s.want(svc.Applied)(s.signal(r, svc.SignalCompleted, byHook, func(sig *svc.Signal) { sig.Result, sig.Reason = result, reason }))
+				got := s.wantStatus(r, svc.RunExited)
+				if *got.Result != result || value(got.ResultReason) != reason || *got.ProgressPercent != 255 || *got.ProgressMessage != "m256" {
+					t.Errorf("kept %+v", got)
+				}
+				// The record is run, attempt and kind: what else a repetition says is not heard.
+				s.want(svc.Duplicate)(s.signal(r, svc.SignalFinished, code(9)))
+				s.want(svc.Duplicate)(s.signal(r, svc.SignalCompleted, func(sig *svc.Signal) { sig.Result, sig.Reason = svc.ResultPartialSuccess, "other" }))
+				if again := s.get(r); *again.ExitCode != 0 || *again.Result != result || again.Version != got.Version {
+					t.Errorf("a repetition changed the run: %+v", again)
+				}
+				s.wantTopics(svc.TopicRunFinished, svc.TopicRunSignal)
+			})
+		})
+	}
+}
+
+func TestTheSameProgressPostedAtOnceIsAppliedOnce(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := w.started(s.run())
+		outcomes := make(chan svc.Outcome, 50)
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				got, err := s.signal(r, svc.SignalProgress, byHook, seq(1<<53+1))
+				if err != nil {
+					t.Error(err)
+				}
+				outcomes <- got
+			})
+		}
+		wg.Wait()
+		close(outcomes)
+		count := map[svc.Outcome]int{}
+		for o := range outcomes {
+			count[o]++
+		}
+		if count[svc.Applied] != 1 || count[svc.StaleSeq] != 49 {
+			t.Errorf("outcomes %v", count)
+		}
+		s.wantTopics(svc.TopicRunSignal)
+	})
+}
+
+func TestTheWorkingDirectoryIsTheRunsThenTheProjects(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		nowhere, err := s.CreateProject(s.ctx, svc.NewProject{Name: "nowhere"})
+		s.no(err)
+		somewhere := s.task(s.project()).ID
+		for _, c := range []struct{ task, cwd, want string }{
+			{somewhere, "/run", "/run"}, {somewhere, "", "/project"}, {s.task(nowhere).ID, "/run", "/run"}, {s.task(nowhere).ID, "", ""},
+		} {
+			s.run(func(n *svc.NewRun) { n.TaskID, n.Cwd = c.task, c.cwd })
+			if d := w.wantFrames("run_dispatch 1")[0].(*wire.RunDispatch); d.Cwd != c.want {
+				t.Errorf("a run of %q goes to %q, want %q", c.cwd, d.Cwd, c.want)
+			}
+		}
+	})
+}
+
+func TestRunsMadeAtOnceHaveSessionNamesOfTheirOwn(t *testing.T) {
+	bubble(t, func(s *site) {
+		task := s.task(s.project()).ID
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		names := map[string]bool{}
+		for range 300 {
+			wg.Go(func() {
+				r, err := s.CreateRun(s.ctx, svc.NewRun{TaskID: task, Provider: "provider_a"})
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil || r.SessionName != "svc-"+r.ID[:8] || r.ID[14] != '4' {
+					t.Errorf("made %s of %s (%v)", r.SessionName, r.ID, err)
+				}
+				names[r.SessionName] = true
+			})
+		}
+		wg.Wait()
+		if len(names) != 300 {
+			t.Errorf("300 runs have %d names", len(names))
+		}
+	})
+}
+
+func TestADisabledHostsScreensAndLogsStillCount(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := w.started(s.run())
+		_, err := s.DisableHost(s.ctx, "h")
+		s.no(err)
+		s.news()
+		w.send(wire.Snapshot{RunID: r.ID, Capture: "screen", Timestamp: 1})
+		w.log(r, "line\n", 0)
+		if got, ok, err := s.Hub.Panes.Latest(r.ID); err != nil || !ok || got.Capture != "screen" {
+			t.Errorf("the screen is %+v (%v)", got, err)
+		}
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
+		s.wantTopics(svc.TopicRunOutput, svc.TopicRunFinished)
+		s.wantStatus(r, svc.RunExited)
+	})
+}

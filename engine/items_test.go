@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"svc"
+)
+
+var (
+	kinds        = []svc.Kind{svc.KindMilestone, svc.KindEpic, svc.KindTask, svc.KindSubtask}
+	itemStatuses = []svc.ItemStatus{svc.ItemTodo, svc.ItemDoing, svc.ItemDone, svc.ItemCancelled}
+)
+
+func under(parent svc.WorkItem) func(*svc.NewWorkItem) {
+	return func(n *svc.NewWorkItem) { n.ParentID = &parent.ID }
+}
+
+func TestAnyKindStandsUnderAnyKind(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		for _, above := range kinds {
+			root := s.task(p, func(n *svc.NewWorkItem) { n.Kind = above })
+			if root.Kind != above || root.Path != root.ID || root.ParentID != nil || root.Status != svc.ItemTodo || root.AutoMarkDone {
+				t.Errorf("made %+v", root)
+			}
+			for _, below := range kinds {
+				s.news()
+				child := s.task(p, under(root), func(n *svc.NewWorkItem) { n.Kind = below })
+				if child.Path != root.ID+"/"+child.ID || *child.ParentID != root.ID {
+					t.Errorf("a %s under a %s: %+v", below, above, child)
+				}
+				if e := s.wantTopics(svc.TopicItemCreated)[0]; field(e, "task_id") != child.ID || field(e, "project_id") != p.ID {
+					t.Errorf("journaled %s", e.Payload)
+				}
+			}
+		}
+	})
+}
+
+func TestWhatIsGivenAtCreationIsKept(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		for _, status := range itemStatuses {
+			made := s.task(p, func(n *svc.NewWorkItem) {
+				n.Description, n.Status, n.AutoMarkDone = "in **detail**", status, ptr(true)
+			})
+			got, err := s.WorkItem(s.ctx, made.ID)
+			if err != nil || got.Description != "in **detail**" || got.Status != status || !got.AutoMarkDone {
+				t.Errorf("kept %+v (%v)", got, err)
+			}
+		}
+		if got := s.task(p); !got.AutoMarkDone {
+			t.Error("the configured default does not hold")
+		}
+		if got := s.task(p, func(n *svc.NewWorkItem) { n.AutoMarkDone = ptr(false) }); got.AutoMarkDone {
+			t.Error("the default beats what was said")
+		}
+	}, func(c *Config) { c.AutoMarkDone = true })
+}
+
+func TestAnyStatusFollowsAnyStatusAndIsToldOnce(t *testing.T) {
+	bubble(t, func(s *site) {
+		item := s.task(s.project())
+		for _, from := range itemStatuses {
+			for _, to := range itemStatuses {
+				s.patch(item, svc.WorkItemPatch{Status: &from})
+				s.news()
+				got := s.patch(item, svc.WorkItemPatch{Status: &to})
+				if got.Status != to || got.StatusSource != svc.SourceByHand || (got.Confidence != nil) != (to == svc.ItemDone) {
+					t.Errorf("from %s to %s: %+v", from, to, got)
+				}
+				if from == to {
+					s.wantTopics()
+				} else if e := s.wantTopics(svc.TopicItemStatus)[0]; field(e, "status") != string(to) || field(e, "old_status") != string(from) || field(e, "task_id") != item.ID {
+					t.Errorf("journaled %s", e.Payload)
+				}
+			}
+		}
+		for _, c := range []svc.Confidence{svc.Certain, svc.Likely, svc.Unsure} {
+			if got := s.patch(item, svc.WorkItemPatch{Status: ptr(svc.ItemDone), Confidence: &c}); *got.Confidence != c {
+				t.Errorf("marked done %s: %s", c, *got.Confidence)
+			}
+		}
+	})
+}
+
+func TestAPatchLeavesTheRestAlone(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		parent := s.task(p)
+		item := s.task(p, under(parent), func(n *svc.NewWorkItem) { n.Description, n.AutoMarkDone = "d", ptr(true) })
+		s.news()
+		got := s.patch(item, svc.WorkItemPatch{Title: ptr("new"), Kind: ptr(svc.KindEpic)})
+		s.wantTopics(svc.TopicItemUpdated)
+		want := item
+		want.Title, want.Kind, want.Version, want.UpdatedAt = "new", svc.KindEpic, got.Version, got.UpdatedAt
+		want.ParentID, got.ParentID = nil, nil // pointers are not compared; the path tells
+		if got != want || got.Path != parent.ID+"/"+item.ID {
+			t.Errorf("became %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestAMovedSubtreeIsFoundWhereItIs(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		from, to, neighbour := s.task(p), s.task(p), s.task(p)
+		top := s.task(p, under(from))
+		chain := []svc.WorkItem{top}
+		for range 40 { // depth is not limited
+			chain = append(chain, s.task(p, under(chain[len(chain)-1])))
+		}
+		s.news()
+		below := func(root svc.WorkItem, want int) {
+			t.Helper()
+			list, err := s.WorkItems(s.ctx, svc.WorkItemFilter{ProjectID: p.ID, Under: root.ID}, svc.Page{Limit: 500})
+			if err != nil || len(list.Items) != want {
+				t.Errorf("%d items are below (%v), want %d", len(list.Items), err, want)
+			}
+		}
+		paths := func(above string) {
+			t.Helper()
+			for _, item := range chain {
+				above += item.ID
+				if got, err := s.WorkItem(s.ctx, item.ID); err != nil || got.Path != above {
+					t.Fatalf("path %s (%v), want %s", got.Path, err, above)
+				}
+				above += "/"
+			}
+		}
+		paths(from.ID + "/")
+		s.patch(top, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &to.ID}})
+		e := s.wantTopics(svc.TopicItemReparented)[0]
+		if field(e, "task_id") != top.ID {
+			t.Errorf("journaled %s", e.Payload)
+		}
+		paths(to.ID + "/")
+		below(from, 0)
+		below(to, 41)
+		s.patch(top, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &to.ID}}) // where it is
+		s.wantTopics()
+		paths(to.ID + "/")
+		for what, id := range map[string]string{"itself": top.ID, "its child": chain[1].ID, "its deepest": chain[40].ID} {
+			_, err := s.UpdateWorkItem(s.ctx, top.ID, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &id}}, nil)
+			s.wantCode("under "+what, err, svc.CodeValidation)
+		}
+		paths(to.ID + "/")
+		s.patch(chain[2], svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &top.ID}}) // up to its grandparent
+		if got, err := s.WorkItem(s.ctx, chain[3].ID); err != nil || got.Path != strings.Join([]string{to.ID, top.ID, chain[2].ID, chain[3].ID}, "/") {
+			t.Errorf("path %s (%v)", got.Path, err)
+		}
+		s.patch(chain[2], svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &chain[1].ID}})
+		s.patch(top, svc.WorkItemPatch{Parent: &svc.ParentChange{}})
+		paths("")
+		if got, err := s.WorkItem(s.ctx, neighbour.ID); err != nil || got.Version != 1 {
+			t.Errorf("a neighbour changed: %+v (%v)", got, err)
+		}
+	})
+}
+
+// wantTruePaths checks every path of a project against the parents.
+func (s *site) wantTruePaths(p svc.Project) {
+	s.t.Helper()
+	list, err := s.WorkItems(s.ctx, svc.WorkItemFilter{ProjectID: p.ID}, svc.Page{Limit: 500})
+	s.no(err)
+	items := map[string]svc.WorkItem{}
+	for _, i := range list.Items {
+		items[i.ID] = i
+	}
+	for _, i := range list.Items {
+		path, depth := i.ID, 0
+		for up := i.ParentID; up != nil; up = items[*up].ParentID {
+			path = *up + "/" + path
+			if depth++; depth > len(items) {
+				s.t.Fatal("the tree has a cycle")
+			}
+		}
+		if i.Path != path {
+			s.t.Errorf("path %s, the parents say %s", i.Path, path)
+		}
+	}
+}
+
+func TestMovesAtOnceLeaveATree(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		for range 10 {
+			a, b := s.task(p), s.task(p)
+			var wg sync.WaitGroup
+			errs := make([]error, 2)
+			move := func(i int, item, to svc.WorkItem) {
+				wg.Go(func() {
+					_, errs[i] = s.UpdateWorkItem(s.ctx, item.ID, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &to.ID}}, nil)
+				})
+			}
+			move(0, a, b)
+			move(1, b, a)
+			wg.Wait()
+			if (errs[0] == nil) == (errs[1] == nil) {
+				t.Errorf("two moves that make a cycle: %v and %v", errs[0], errs[1])
+			}
+		}
+		s.wantTruePaths(p)
+	})
+}
+
+func TestMovesInsideAndAboveASubtreeAtOnceKeepThePathsTrue(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		left, right := s.task(p), s.task(p)
+		top := s.task(p, under(left))
+		var inner []svc.WorkItem
+		for range 6 {
+			inner = append(inner, s.task(p, under(top)))
+		}
+		var wg sync.WaitGroup
+		for i := range 12 {
+			wg.Go(func() { // the whole subtree goes to and fro
+				s.patch(top, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: ptr([]string{left.ID, right.ID}[i%2])}})
+			})
+			wg.Go(func() { // while its items change places; some moves would make a cycle
+				item, to := inner[i%6], inner[(i*5+1)%6]
+				_, err := s.UpdateWorkItem(s.ctx, item.ID, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &to.ID}}, nil)
+				if err != nil && svc.CodeOf(err) != svc.CodeValidation {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		s.wantTruePaths(p)
+	})
+}
