@@ -89,7 +89,18 @@ func (e *Engine) checkHosts(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, id := range e.hosts.silent(since, svc.HostOffline, svc.HostDisabled) {
+	silent := e.hosts.silent(since, svc.HostOffline, svc.HostDisabled)
+	if len(silent) == 0 {
+		return nil
+	}
+	busy, err := e.Store.BusyHosts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range silent {
+		if !busy[id] {
+			continue
+		}
 		if err := e.giveUp(ctx, id); err != nil {
 			return err
 		}
