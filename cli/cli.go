@@ -53,6 +53,7 @@ type app struct {
 	output  string                 // -o
 	timeout time.Duration          // --timeout; 0: none
 	verbose bool                   // --verbose
+	repeat  bool                   // --watch
 
 	// What was found out on the way, for messages.
 	loaded    *config.Config // the settings, once read
@@ -132,6 +133,7 @@ func (a *app) root() *cobra.Command {
 			c.Short = "Print the script that lets a shell complete names"
 		}
 	}
+	completeChoices(root)
 	return group(root)
 }
 

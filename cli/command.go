@@ -13,11 +13,15 @@ import (
 	"svc/config"
 )
 
+// isGroup is the annotation of a command that does nothing itself.
+const isGroup = "group"
+
 // group is a command that only holds others.
 func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(commands...)
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.DisableFlagsInUseLine = true
+	cmd.Annotations = map[string]string{isGroup: "yes"}
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -104,6 +108,9 @@ func (a *app) calls(do call) func(*cobra.Command, []string) error {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, a.timeout)
 			defer cancel()
+		}
+		if a.repeat {
+			return a.repeatedly(ctx, c, func(ctx context.Context) error { return do(ctx, c, args) })
 		}
 		return do(ctx, c, args)
 	}

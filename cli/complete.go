@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"svc"
 	"svc/api"
@@ -16,10 +19,17 @@ const completionWithin = 2 * time.Second
 // names finds what may stand for an argument.
 type names func(context.Context, *api.Client) []string
 
-// completes offers live names for every argument. Without an orchestrator there
-// are none, and no message either.
-func (a *app) completes(find names) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+// completes offers live names for the first argument. Without an orchestrator
+// there are none, and no message either.
+func (a *app) completes(find names) cobra.CompletionFunc { return a.completesUpTo(1, find) }
+
+// completesUpTo is for commands that take more than one such name. Those that
+// stand there already are not offered again.
+func (a *app) completesUpTo(most int, find names) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(given) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
 		c, err := a.client()
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -30,7 +40,45 @@ func (a *app) completes(find names) cobra.CompletionFunc {
 		}
 		ctx, cancel := context.WithTimeout(parent, completionWithin)
 		defer cancel()
-		return find(ctx, c), cobra.ShellCompDirectiveNoFileComp
+		offered := slices.DeleteFunc(find(ctx, c), func(line string) bool {
+			name, _, _ := strings.Cut(line, "\t")
+			return slices.Contains(given, name)
+		})
+		return offered, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeFlag offers live names for a flag's value.
+func (a *app) completeFlag(cmd *cobra.Command, flag string, find names) {
+	register(cmd, flag, func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return a.completes(find)(cmd, nil, typed)
+	})
+}
+
+// completeWords offers the words that a flag knows.
+func completeWords[T ~string](cmd *cobra.Command, flag string, words []T) {
+	offered := make([]string, len(words))
+	for i, w := range words {
+		offered[i] = string(w)
+	}
+	register(cmd, flag, cobra.FixedCompletions(offered, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeChoices does it for every choice of a command and of those below it.
+func completeChoices(cmd *cobra.Command) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if c, ok := f.Value.(*choice); ok {
+			completeWords(cmd, f.Name, c.words)
+		}
+	})
+	for _, c := range cmd.Commands() {
+		completeChoices(c)
+	}
+}
+
+func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // a flag that is not there, or twice
 	}
 }
 

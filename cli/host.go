@@ -113,7 +113,7 @@ func (a *app) hostCommand() *cobra.Command {
 }
 
 func (a *app) hostList() *cobra.Command {
-	return a.both(&cobra.Command{Use: "list", Short: "List hosts, by name", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+	return a.reading(&cobra.Command{Use: "list", Short: "List hosts, by name", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
 		hosts, err := collect(c.AllHosts(ctx))
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ func (a *app) hostList() *cobra.Command {
 }
 
 func (a *app) hostShow() *cobra.Command {
-	return a.both(&cobra.Command{
+	return a.reading(&cobra.Command{
 		Use: "show HOST", Short: "Show a host", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			h, err := a.host(ctx, c, args[0])

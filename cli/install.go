@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,12 +64,20 @@ func quoteUnit(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word) + `"`
 }
 
-// file is where systemd looks for the unit.
-func (u unit) file(home string) string {
+// file is where systemd looks for the unit. configHome is the user's.
+func (u unit) file(configHome string) string {
 	if u.system {
 		return "/etc/systemd/system/" + u.name + ".service"
 	}
-	return filepath.Join(home, ".config", "systemd", "user", u.name+".service")
+	return filepath.Join(configHome, "systemd", "user", u.name+".service")
+}
+
+// configHome is where a user's settings are, by the rules that systemd follows.
+func (a *app) configHome(me *user.User) string {
+	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(cmp.Or(a.getenv("HOME"), me.HomeDir), ".config")
 }
 
 // installFlags are those of both install commands.
@@ -142,7 +151,7 @@ func (a *app) install(ctx context.Context, f installFlags, u unit) error {
 		fmt.Fprint(a.out, u.text())
 		return nil
 	}
-	path := u.file(me.HomeDir)
+	path := u.file(a.configHome(me))
 	if err := writeUnit(path, u.text()); err != nil {
 		return err
 	}

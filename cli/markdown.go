@@ -50,14 +50,14 @@ func eachCommand(parent *cobra.Command, visit func(*cobra.Command)) {
 func writeIndex(b *strings.Builder, root *cobra.Command) {
 	b.WriteString("| command | |\n|---|---|\n")
 	eachCommand(root, func(c *cobra.Command) {
-		if !c.HasAvailableSubCommands() || c.Name() == "completion" {
+		if c.Annotations[isGroup] == "" {
 			fmt.Fprintf(b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)
 		}
 	})
 }
 
 func writeCommand(b *strings.Builder, c *cobra.Command) {
-	if c.HasAvailableSubCommands() && c.Name() != "completion" {
+	if c.Annotations[isGroup] != "" {
 		return
 	}
 	use := c.UseLine()

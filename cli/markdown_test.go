@@ -42,9 +42,12 @@ func TestEveryCommandKeepsToTheHouseRules(t *testing.T) {
 		if c.Args == nil {
 			t.Errorf("%s does not say which arguments it takes", path)
 		}
-		reads := c.Name() == "list" || c.Name() == "show" || c.Name() == "status" || c.Name() == "events"
+		reads := c.Name() == "list" || c.Name() == "show" || c.Name() == "tree" || c.Name() == "status" || c.Name() == "events"
 		if reads && (c.Flag("output") == nil || c.Flag("json") == nil) {
 			t.Errorf("%s reads, but has no -o and --json", path)
+		}
+		if reads && c.Name() != "events" && c.Flag("watch") == nil {
+			t.Errorf("%s reads, but has no --watch", path)
 		}
 		if c.Flag("server") != nil && c.Flag("timeout") == nil && c.Name() != "worker" && path != "svc worker install" {
 			t.Errorf("%s asks the orchestrator, but has no --timeout", path)

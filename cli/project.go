@@ -55,11 +55,11 @@ func (a *app) projectList() *cobra.Command {
 		return printList(a, a.projectView(), shown)
 	})}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "show archived ones too")
-	return a.both(cmd)
+	return a.reading(cmd)
 }
 
 func (a *app) projectShow() *cobra.Command {
-	return a.both(&cobra.Command{
+	return a.reading(&cobra.Command{
 		Use: "show PROJECT", Short: "Show a project", Args: takes("PROJECT"), ValidArgsFunction: a.completes(projectNames),
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			p, err := a.project(ctx, c, args[0])

@@ -48,7 +48,7 @@ func (a *app) providerCommand() *cobra.Command {
 }
 
 func (a *app) providerList() *cobra.Command {
-	return a.both(&cobra.Command{Use: "list", Short: "List providers, and the hosts that have them", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+	return a.reading(&cobra.Command{Use: "list", Short: "List providers, and the hosts that have them", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
 		list, err := c.Providers(ctx)
 		if err != nil {
 			return err

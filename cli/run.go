@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -173,7 +174,8 @@ func (a *app) runList() *cobra.Command {
 	a.completeFlag(cmd, "project", projectNames)
 	a.completeFlag(cmd, "task", taskNames)
 	a.completeFlag(cmd, "host", hostNames)
-	return a.both(cmd)
+	completeWords(cmd, "status", svc.RunStatuses)
+	return a.reading(cmd)
 }
 
 func (a *app) runFilter(ctx context.Context, c *api.Client, project, task, host string) (f svc.RunFilter, err error) {
@@ -215,7 +217,7 @@ func (a *app) printRuns(ctx context.Context, c *api.Client, runs []svc.Run) erro
 
 func (a *app) runStop() *cobra.Command {
 	return a.both(&cobra.Command{
-		Use: "stop RUN…", Short: "Stop runs", Args: takes("RUN…"), ValidArgsFunction: a.completes(runNames),
+		Use: "stop RUN…", Short: "Stop runs", Args: takes("RUN…"), ValidArgsFunction: a.completesUpTo(math.MaxInt, runNames),
 		Long: "Stop runs. Each is stopped at once; its session is asked to end with Ctrl-C, then SIGTERM, then SIGKILL.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			for _, ref := range args {

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) runShow() *cobra.Command {
-	return a.both(&cobra.Command{
+	return a.reading(&cobra.Command{
 		Use: "show RUN", Short: "Show a run, why it waits and what proves its status", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			r, err := a.theRun(ctx, c, args[0])

@@ -54,13 +54,9 @@ var errEnded = errors.New("the run has ended")
 // awaitEnd follows the events of a run. The place in the journal is noted
 // before the run is read, so that no end is missed in between.
 func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, error) {
-	head, err := c.Events(ctx, nil, svc.Page{Limit: 1})
+	after, err := head(ctx, c)
 	if err != nil {
 		return svc.Run{}, err
-	}
-	var after int64
-	if len(head.Items) > 0 {
-		after = head.Items[0].Seq
 	}
 	r, err := c.Run(ctx, id)
 	if err != nil || !r.Status.Active() {

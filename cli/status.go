@@ -21,7 +21,7 @@ type status struct {
 }
 
 func (a *app) statusCommand() *cobra.Command {
-	return a.both(&cobra.Command{
+	return a.reading(&cobra.Command{
 		Use: "status", Short: "One screen: server, hosts, what needs you, what runs", Args: takes(),
 		RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
 			s, err := a.look(ctx, c)

@@ -23,6 +23,12 @@ func itemTone(w svc.WorkItem) tone {
 	}
 }
 
+// The words that flags about work items take.
+var (
+	itemStatuses = []svc.ItemStatus{svc.ItemTodo, svc.ItemDoing, svc.ItemDone, svc.ItemCancelled}
+	itemKinds    = []svc.Kind{svc.KindMilestone, svc.KindEpic, svc.KindTask, svc.KindSubtask}
+)
+
 func (a *app) taskView() view[svc.WorkItem] {
 	return view[svc.WorkItem]{
 		name:  func(w svc.WorkItem) string { return w.ID },
@@ -123,7 +129,12 @@ func (a *app) taskList() *cobra.Command {
 	})}
 	f.add(cmd)
 	addLimit(cmd, &limit, 0)
-	return a.both(cmd)
+	a.completeFlag(cmd, "project", projectNames)
+	a.completeFlag(cmd, "under", taskNames)
+	a.completeFlag(cmd, "parent", taskNames)
+	completeWords(cmd, "status", itemStatuses)
+	completeWords(cmd, "kind", itemKinds)
+	return a.reading(cmd)
 }
 
 func addLimit(cmd *cobra.Command, limit *int, standard int) {
@@ -131,7 +142,7 @@ func addLimit(cmd *cobra.Command, limit *int, standard int) {
 }
 
 func (a *app) taskShow() *cobra.Command {
-	return a.both(&cobra.Command{
+	return a.reading(&cobra.Command{
 		Use: "show TASK", Short: "Show a work item", Args: takes("TASK"), ValidArgsFunction: a.completes(taskNames),
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := a.task(ctx, c, args[0])
@@ -185,12 +196,14 @@ func (a *app) taskMove() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&before, "before", "", "stand directly before this `TASK`")
 	cmd.Flags().StringVar(&after, "after", "", "stand directly after this `TASK`")
+	a.completeFlag(cmd, "before", taskNames)
+	a.completeFlag(cmd, "after", taskNames)
 	return a.both(cmd)
 }
 
 func (a *app) taskReparent() *cobra.Command {
 	var root bool
-	cmd := &cobra.Command{Use: "reparent TASK [PARENT]", Short: "Put a work item, and all below it, under another one", Args: takes("TASK", "[PARENT]"), ValidArgsFunction: a.completes(taskNames)}
+	cmd := &cobra.Command{Use: "reparent TASK [PARENT]", Short: "Put a work item, and all below it, under another one", Args: takes("TASK", "[PARENT]"), ValidArgsFunction: a.completesUpTo(2, taskNames)}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		if root == (len(args) == 2) {
 			return usage("svc task reparent TASK PARENT", "say either the new parent or --root")

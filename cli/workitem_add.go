@@ -46,6 +46,8 @@ func (a *app) taskAdd() *cobra.Command {
 	rf.add(cmd)
 	a.completeFlag(cmd, "project", projectNames)
 	a.completeFlag(cmd, "parent", taskNames)
+	a.completeFlag(cmd, "provider", providerNames)
+	a.completeFlag(cmd, "host", hostNames)
 	return a.both(cmd)
 }
 
@@ -64,12 +66,6 @@ func (a *app) placeTask(ctx context.Context, c *api.Client, body *api.CreateWork
 	p, err := a.pickProject(ctx, c, project)
 	body.ProjectID = p.ID
 	return err
-}
-
-func (a *app) completeFlag(cmd *cobra.Command, flag string, find names) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, a.completes(find)); err != nil {
-		panic(err) // a flag of this command that is not there
-	}
 }
 
 func (a *app) taskUpdate() *cobra.Command {

@@ -40,7 +40,7 @@ func (a *app) taskTree() *cobra.Command {
 		return nil
 	})
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "show cancelled ones too")
-	return a.both(cmd)
+	return a.reading(cmd)
 }
 
 var itemMarks = map[svc.ItemStatus]string{svc.ItemTodo: "○", svc.ItemDoing: "◐", svc.ItemDone: "●", svc.ItemCancelled: "✕"}

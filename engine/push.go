@@ -81,7 +81,7 @@ func (e *Engine) push(ctx context.Context, r svc.Run, projects map[string]svc.Pr
 	if !ok || !link.Ready() {
 		return
 	}
-	if now, known := e.runs.get(r.ID); known && (now.Attempt != r.Attempt || now.Status != r.Status) {
+	if now, known := e.runs.get(r.ID); known && now.Version > r.Version && (now.Attempt != r.Attempt || now.Status != r.Status) {
 		return // it went on since it was read
 	}
 	if !e.pushes.add(r, link, e.Now()) {

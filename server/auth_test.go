@@ -71,11 +71,43 @@ func TestTheTokenInTheQueryIsForSocketsAlone(t *testing.T) {
 func TestAForeignPageMayNotOpenSockets(t *testing.T) {
 	t.Parallel()
 	g := newRig(t, func(o *Options) { o.AllowedOrigins = []string{"https://board.example"} })
-	path := "/api/v1/runs/" + noID + "/pane/ws"
-	g.refuse(http.StatusForbidden, "forbidden_origin", "GET", path, nil, with("Origin", "https://evil.example"))
-	g.refuse(http.StatusForbidden, "forbidden_origin", "GET", path, nil, with("Origin", "null"))
-	g.refuse(http.StatusNotFound, "not_found", "GET", path, nil, with("Origin", g.URL))
-	g.refuse(http.StatusNotFound, "not_found", "GET", path, nil, with("Origin", "https://board.example"))
+	for _, socket := range []string{"pane", "attach"} {
+		path := "/api/v1/runs/" + noID + "/" + socket + "/ws"
+		g.refuse(http.StatusForbidden, "forbidden_origin", "GET", path, nil, with("Origin", "https://evil.example"))
+		g.refuse(http.StatusForbidden, "forbidden_origin", "GET", path, nil, with("Origin", "null"))
+		g.refuse(http.StatusNotFound, "not_found", "GET", path, nil, with("Origin", g.URL))
+		g.refuse(http.StatusNotFound, "not_found", "GET", path, nil, with("Origin", "https://board.example"))
+	}
+}
+
+func TestASocketIsOpenedByTheTokenInTheQueryOrTheHeader(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	path := "/api/v1/runs/" + g.run()
+	upgrade := func(r *http.Request) {
+		for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="} {
+			r.Header.Set(name, value)
+		}
+	}
+	g.refuse(http.StatusConflict, "run_not_running", "GET", path+"/attach/ws?token="+userToken, nil, noToken, upgrade) // about the run
+	g.refuse(http.StatusConflict, "run_not_running", "GET", path+"/attach/ws", nil, upgrade)
+	g.refuse(http.StatusUnauthorized, "unauthorized", "GET", path+"/attach/ws?token="+userToken[1:], nil, noToken, upgrade)
+	for query, header := range map[string]http.Header{"?token=" + userToken: nil, "": {"Authorization": {"Bearer " + userToken}}} {
+		c, _, err := websocket.Dial(t.Context(), g.URL+path+"/pane/ws"+query, &websocket.DialOptions{HTTPHeader: header})
+		if err != nil {
+			t.Fatalf("%q: %v", query, err)
+		}
+		_ = c.CloseNow()
+	}
+}
+
+func TestWhoMayAndWhoMayNotAreToldApartEachTime(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	for range 5 { // nothing is remembered of the one before
+		g.want(http.StatusOK, "GET", "/api/v1/projects", nil)
+		g.refuse(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/projects", nil, noToken)
+	}
 }
 
 func TestTheWorkersDoorsWantTheWorkersToken(t *testing.T) {

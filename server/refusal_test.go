@@ -48,8 +48,12 @@ func TestABodyThatIsNoSingleObjectIsRefused(t *testing.T) {
 func TestAnUnknownFieldIsNamed(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
+	readOnly := map[string][]string{
+		"/api/v1/projects": {"status", "archived_at"}, "/api/v1/work-items": {"path", "position", "status_source", "confidence"},
+		"/api/v1/runs": {"status", "attempt", "session_name", "pinned_host_id", "exit_code"}, "/api/v1/hosts": {"status", "instance_id", "last_seen_at"},
+	}
 	for path, body := range g.creates() {
-		for _, field := range []string{"colour", "id", "created_at", "Name", "$schema"} {
+		for _, field := range append(readOnly[path], "colour", "id", "created_at", "Name", "$schema") {
 			body[field] = "x"
 			got := g.refuse(http.StatusBadRequest, "validation_failed", "POST", path, body)
 			if got.fields()[field] == nil {
@@ -79,6 +83,7 @@ func TestAWrongValueIsNamed(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	project, task := g.task()
+	journaled := len(g.topics())
 	for _, c := range []struct{ path, body, field string }{
 		{"projects", `{"name":7}`, "name"}, {"projects", `{"name":null}`, "name"}, {"projects", `{}`, "name"}, {"projects", `{"name":""}`, "name"},
 		{"projects", `{"name":"x","slug":""}`, "slug"}, {"projects", `{"name":"x","slug":"A b"}`, "slug"}, {"projects", `{"name":"x","slug":null}`, "slug"},
@@ -107,14 +112,50 @@ func TestAWrongValueIsNamed(t *testing.T) {
 			t.Errorf("%s %s: got %s, want %s named", c.path, c.body, got.Body, c.field)
 		}
 	}
-	for body, field := range map[string]string{
-		`{"status":null}`: "status", `{"status":"open"}`: "status", `{"title":null}`: "title", `{"parent_id":5}`: "parent_id", `{"parent_id":"nope"}`: "parent_id",
-		`{"confidence":"likely"}`: "confidence", `{"status":"done","confidence":"maybe"}`: "confidence", `{"before":null}`: "before",
-	} {
-		got := g.refuse(http.StatusBadRequest, "validation_failed", "PATCH", "/api/v1/work-items/"+task, body)
-		if got.fields()[field] == nil {
-			t.Errorf("%s: got %s, want %s named", body, got.Body, field)
+	for list, rows := range map[string]int{"projects": 1, "work-items": 1, "runs": 0, "hosts": 0, "events": journaled} {
+		if got := len(g.walk("/api/v1/" + list)); got != rows {
+			t.Errorf("after the refusals there are %d %s, want %d", got, list, rows)
 		}
+	}
+}
+
+func TestAWrongValueOfAPatchIsNamedAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	project, task := g.task()
+	host := g.want(http.StatusCreated, "POST", "/api/v1/hosts", `{"name":"h"}`).JSON["id"].(string)
+	long := func(n int) string { return strings.Repeat("é", n) }
+	journaled := len(g.topics())
+	for path, patches := range map[string]map[string]string{
+		"/api/v1/work-items/" + task: {
+			`{"status":null}`: "status", `{"status":"open"}`: "status", `{"title":null}`: "title", `{"title":""}`: "title", `{"title":"` + long(501) + `"}`: "title",
+			`{"kind":"story"}`: "kind", `{"kind":null}`: "kind", `{"parent_id":5}`: "parent_id", `{"parent_id":"nope"}`: "parent_id", `{"parent_id":"` + noID + `"}`: "parent_id",
+			`{"confidence":"likely"}`: "confidence", `{"status":"doing","confidence":"likely"}`: "confidence", `{"status":"done","confidence":"maybe"}`: "confidence",
+			`{"before":null}`: "before", `{"auto_mark_done":1}`: "auto_mark_done", `{"description":7}`: "description", `{`: "body", `[]`: "body",
+		},
+		"/api/v1/projects/" + project: {
+			`{"name":null}`: "name", `{"name":""}`: "name", `{"name":7}`: "name", `{"name":"` + long(201) + `"}`: "name", `{"slug":"A b"}`: "slug", `{"slug":null}`: "slug",
+			`{"slug":"` + strings.Repeat("a", 65) + `"}`: "slug", `{"description":{}}`: "description", `{`: "body", `null`: "body",
+		},
+		"/api/v1/hosts/" + host: {
+			`{"name":""}`: "name", `{"name":null}`: "name", `{"max_runs":"many"}`: "max_runs", `{"max_runs":-1}`: "max_runs", `{"labels":[]}`: "labels", `{"labels":{"a":1}}`: "labels.a", `{"x`: "body",
+		},
+	} {
+		before := g.want(http.StatusOK, "GET", path, nil).Body
+		for body, field := range patches {
+			got := g.refuse(http.StatusBadRequest, "validation_failed", "PATCH", path, body)
+			if got.fields()[field] == nil {
+				t.Errorf("%s %.60s: got %s, want %s named", path, body, got.Body, field)
+			}
+		}
+		if after := g.want(http.StatusOK, "GET", path, nil).Body; after != before {
+			t.Errorf("%s became %s", before, after)
+		}
+		g.refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "PATCH", path, `{}`, with("Content-Type", "text/plain"))
+		g.refuse(http.StatusRequestEntityTooLarge, "body_too_large", "PATCH", path, `{"name":"`+strings.Repeat("p", api.MaxBody)+`"}`)
+	}
+	if n := len(g.topics()); n != journaled {
+		t.Errorf("refused patches journaled %d events", n-journaled)
 	}
 }
 
@@ -128,6 +169,9 @@ func TestABodyOverTheLimitIsRefusedAndOneAtTheLimitIsNot(t *testing.T) {
 	}
 	g.want(http.StatusAccepted, "POST", "/api/v1/runs", fill(api.MaxBody))
 	g.refuse(http.StatusRequestEntityTooLarge, "body_too_large", "POST", "/api/v1/runs", fill(api.MaxBody+1))
+	for path := range g.creates() {
+		g.refuse(http.StatusRequestEntityTooLarge, "body_too_large", "POST", path, fill(api.MaxBody+1))
+	}
 	chunked := func(r *http.Request) { r.ContentLength = -1 }
 	g.refuse(http.StatusRequestEntityTooLarge, "body_too_large", "POST", "/api/v1/runs", fill(api.MaxBody+1), chunked)
 	g.refuse(http.StatusRequestEntityTooLarge, "body_too_large", "POST", "/api/v1/runs", fill(3*api.MaxBody))
@@ -138,8 +182,10 @@ func TestABodyOverTheLimitIsRefusedAndOneAtTheLimitIsNot(t *testing.T) {
 func TestTheContentTypeMustBeJSON(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "application/xml", "application/json-patch+json", "", "application/jsonx", "json"} {
-		g.refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "POST", "/api/v1/projects", `{"name":"x"}`, with("Content-Type", media))
+	for path, body := range g.creates() {
+		for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "application/xml", "application/json-patch+json", "", "application/jsonx", "json"} {
+			g.refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "POST", path, body, with("Content-Type", media))
+		}
 	}
 	for i, media := range []string{"application/json; charset=utf-8", "application/json;charset=UTF-8", "APPLICATION/JSON"} {
 		g.want(http.StatusCreated, "POST", "/api/v1/projects", fmt.Sprintf(`{"name":"x%d"}`, i), with("Content-Type", media))
@@ -170,6 +216,7 @@ func TestUnknownPathsAndMethodsAnswerInTheEnvelope(t *testing.T) {
 	g.refuse(http.StatusNotFound, "not_found", "POST", "/api/v1/nothing", "{}")
 	for request, allow := range map[string]string{
 		"PUT /api/v1/projects": "GET, HEAD, POST", "DELETE /api/v1/runs": "GET, HEAD, POST", "PUT /api/v1/projects/x": "DELETE, GET, HEAD, PATCH",
+		"PATCH /api/v1/work-items": "GET, HEAD, POST", "PUT /api/v1/hosts": "GET, HEAD, POST", "DELETE /api/v1/runs/x": "GET, HEAD", "PUT /api/v1/runs/x/keys": "POST",
 		"POST /api/v1/events": "GET, HEAD", "DELETE /api/v1/events/stream": "GET, HEAD", "GET /api/v1/runs/x/stop": "POST", "HEAD /api/v1/runs/x/stop": "POST",
 		"GET /api/v1/hosts/x/enable": "POST", "POST /api/v1/providers": "GET, HEAD", "DELETE /api/v1/runs/x/pane": "GET, HEAD", "POST /healthz": "GET, HEAD", "OPTIONS /api/v1/projects": "GET, HEAD, POST",
 	} {

@@ -11,7 +11,12 @@ export class Api {
   ) {}
 
   async call<T>(method: string, path: string, body?: Fields): Promise<T> {
-    const answer = await fetch(`${this.url}/api/v1${path}`, {
+    const text = await this.text(method, `/api/v1${path}`, body);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
+  private async text(method: string, path: string, body?: Fields): Promise<string> {
+    const answer = await fetch(this.url + path, {
       method,
       headers: { Authorization: `Bearer ${this.token()}`, 'Content-Type': 'application/json' },
       body: body && JSON.stringify(body),
@@ -19,7 +24,7 @@ export class Api {
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    return (text === '' ? undefined : JSON.parse(text)) as T;
+    return text;
   }
 
   private async list<T>(path: string): Promise<T[]> {
@@ -32,6 +37,8 @@ export class Api {
   items = (projectId: string): Promise<WorkItem[]> =>
     this.list(`/work-items?limit=500&project_id=${projectId}`);
   item = (id: string): Promise<WorkItem> => this.call('GET', `/work-items/${id}`);
+
+  log = (runId: string): Promise<string> => this.text('GET', `/api/v1/runs/${runId}/logs`);
 
   project = (name: string, fields: Fields = {}): Promise<Project> =>
     this.call('POST', '/projects', { name, ...fields });

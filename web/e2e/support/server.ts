@@ -111,6 +111,11 @@ export class Server {
     });
   }
 
+  /** write puts a file into the directory that runs begin in. */
+  write(name: string, text: string): void {
+    writeFileSync(join(this.dir, 'work', name), text);
+  }
+
   /** kill ends the process without a warning. Sessions go on, as they would on a crash. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.process;
