@@ -182,6 +182,40 @@ func TestTheSameProgressPostedAtOnceIsAppliedOnce(t *testing.T) {
 	})
 }
 
+// Otherwise a restart would leave two incarnations alive.
+func TestAHooksFailedEndsItsSessionAlsoWhenTheRunIsRestarted(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		w.keepBeating()
+		r := w.started(s.run(policy(svc.RestartOnFailure)))
+		s.want(svc.Applied)(s.signal(r, svc.SignalFailed, byHook))
+		s.wantStatus(r, svc.RunPending)
+		stop := w.wantFrames("run_stop 1")[0].(*wire.RunStop)
+		if stop.RunID != r.ID || stop.Reason == "" {
+			t.Errorf("told %+v", stop)
+		}
+		s.pass(5 * time.Second)
+		w.wantFrames("run_dispatch 2")
+	})
+}
+
+func TestANamedHostIsWhatWasAskedForAndNotYetWhatItGot(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		_, err := s.DisableHost(s.ctx, "h")
+		s.no(err)
+		r := s.run(on(w))
+		if *r.PinnedHostID != w.host.ID || r.HostID != nil || r.Status != svc.RunPending {
+			t.Errorf("admitted %+v", r)
+		}
+		_, err = s.EnableHost(s.ctx, "h")
+		s.no(err)
+		if got := s.wantStatus(r, svc.RunSpawning); *got.HostID != w.host.ID || *got.PinnedHostID != w.host.ID {
+			t.Errorf("claimed as %+v", got)
+		}
+	})
+}
+
 func TestTheWorkingDirectoryIsTheRunsThenTheProjects(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")

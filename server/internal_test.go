@@ -15,6 +15,13 @@ import (
 // dispatch. The worker stays connected to the end of the test.
 func (g *rig) dispatched(hostName string) (hostID string, d wire.RunDispatch) {
 	g.Helper()
+	hostID, d, _ = g.working(hostName)
+	return hostID, d
+}
+
+// working is dispatched with the worker's end of the uplink.
+func (g *rig) working(hostName string) (hostID string, d wire.RunDispatch, c *websocket.Conn) {
+	g.Helper()
 	hostID = g.want(http.StatusCreated, "POST", "/api/v1/hosts", map[string]any{"name": hostName}).JSON["id"].(string)
 	instance := svc.NewID()
 	g.want(http.StatusOK, "POST", "/api/internal/worker/register", wire.Registration{
@@ -46,7 +53,7 @@ func (g *rig) dispatched(hostName string) (hostID string, d wire.RunDispatch) {
 			g.Fatal(err)
 		}
 		if dispatch, ok := f.(*wire.RunDispatch); ok {
-			return hostID, *dispatch
+			return hostID, *dispatch, c
 		}
 	}
 }
@@ -60,8 +67,10 @@ func TestASignalTokenIsGoodForSignalsOfItsRunAlone(t *testing.T) {
 	g := newRig(t)
 	_, d := g.dispatched("one")
 	_, other := g.dispatched("two")
-	if d.SignalToken == "" || d.SignalToken == other.SignalToken {
-		t.Fatalf("got tokens %q and %q", d.SignalToken, other.SignalToken)
+	for _, taken := range []string{"", other.SignalToken, workerToken, userToken} {
+		if d.SignalToken == taken {
+			t.Fatalf("got tokens %q and %q", d.SignalToken, other.SignalToken)
+		}
 	}
 	own := token(d.SignalToken)
 	got := g.want(http.StatusOK, "POST", "/api/internal/runs/"+d.RunID+"/signals", started(d.Attempt), own)
