@@ -131,6 +131,8 @@ func (a *app) root() *cobra.Command {
 			c.Short = "Tell about a command or a topic"
 		case "completion":
 			c.Short = "Print the script that lets a shell complete names"
+			group(c)
+			c.Annotations = nil // it is one command in the manual
 		}
 	}
 	completeChoices(root)

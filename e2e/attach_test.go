@@ -80,7 +80,7 @@ func TestAttachTypesEchoesAndGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	term := atTerminal(t, d.env, 100, 30, "attach", d.run)
-	before := term.modes()
+	before := term.fresh
 	term.sees("attached to svc-" + d.run[:8] + " on desk; detach: Ctrl-\\ d")
 	term.sees("ready")
 	if !term.isRaw() {
@@ -137,7 +137,7 @@ func TestAttachGivesTheTerminalBackWhenTheServerIsKilled(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	term := atTerminal(t, d.env, 100, 30, "attach", d.run)
-	before := term.modes()
+	before := term.fresh
 	term.sees("ready")
 	if err := d.up.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestAttachGivesTheTerminalBackOnSignals(t *testing.T) {
 	d := newDesk(t)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
 		term := atTerminal(t, d.env, 100, 30, "attach", d.run)
-		before := term.modes()
+		before := term.fresh
 		term.sees("ready")
 		if err := term.cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)

@@ -20,6 +20,7 @@ type terminal struct {
 	cmd   *exec.Cmd
 	shown *tail
 	ended chan struct{}
+	fresh unix.Termios // the terminal's settings before svc was called
 }
 
 // atTerminal runs svc on a terminal of its own.
@@ -35,6 +36,7 @@ func atTerminal(t *testing.T, env []string, cols, rows uint16, args ...string) *
 	term := &terminal{T: t, tty: tty, line: line, cmd: exec.Command("svc", args...), shown: newTail(), ended: make(chan struct{})}
 	term.cmd.Env = append(env, "TERM=xterm-256color")
 	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = line, line, line
+	term.fresh = term.modes()
 	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := term.cmd.Start(); err != nil {
 		t.Fatal(err)

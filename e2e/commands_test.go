@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var indexed = regexp.MustCompile("(?m)^\\| \\[`svc ([a-z -]+)`\\]")
+
+// Every command of the manual has a script of its name, in which it does its
+// work and in which it is refused with an exit code.
+func TestEveryCommandHasAScriptWithItsErrors(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile(filepath.Join("..", "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := indexed.FindAllStringSubmatch(string(manual), -1)
+	if len(commands) < 40 {
+		t.Fatalf("the manual lists %d commands; is it read rightly?", len(commands))
+	}
+	for _, c := range commands {
+		file := strings.NewReplacer(" ", "_", "-", "_").Replace(c[1]) + ".txtar"
+		script, err := os.ReadFile(filepath.Join("testdata", "script", file))
+		if err != nil {
+			t.Errorf("svc %s has no script: %v", c[1], err)
+			continue
+		}
+		if !regexp.MustCompile(`(?m)^(let \w+ |until \S+ |exits 0 |)(svc |)`+c[1]+`\b`).Match(script) && c[1] != "attach" {
+			t.Errorf("%s never calls svc %s to see it work", file, c[1])
+		}
+		if !regexp.MustCompile(`(?m)^exits [1-9]\d* \S*svc ` + c[1] + `\b`).Match(script) {
+			t.Errorf("%s never sees svc %s fail", file, c[1])
+		}
+	}
+}
