@@ -180,14 +180,14 @@ func (p *process) end(s os.Signal) error {
 	}
 }
 
-func (l *lab) interrupt(verb string) error {
+func (l *lab) interrupt(verb string) (*process, error) {
 	for i, p := range l.running {
 		if p.verb == verb {
 			l.running = append(l.running[:i:i], l.running[i+1:]...)
-			return p.end(os.Interrupt)
+			return p, p.end(os.Interrupt)
 		}
 	}
-	return fmt.Errorf("no %s runs", verb)
+	return nil, fmt.Errorf("no %s runs", verb)
 }
 
 // tail keeps what a process wrote.

@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 //	serve|up|worker [flags…]
 //
 // An orchestrator's address is in SVC_API_URL from then on, its output in the
-// file of the command's name and .out.
+// files of the command's name and .out and .err.
 func background(verb string) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg {
@@ -56,9 +56,14 @@ func background(verb string) func(*testscript.TestScript, bool, []string) {
 		if p.url != "" {
 			ts.Setenv("SVC_API_URL", p.url)
 		}
-		ts.Check(os.WriteFile(ts.MkAbs(verb+".out"), []byte(p.stdout.String()), 0o600))
-		ts.Check(os.WriteFile(ts.MkAbs(verb+".err"), []byte(p.stderr.String()), 0o600))
+		keepOutput(ts, p)
 	}
+}
+
+// keepOutput writes what a process has printed so far to where scripts look.
+func keepOutput(ts *testscript.TestScript, p *process) {
+	ts.Check(os.WriteFile(ts.MkAbs(p.verb+".out"), []byte(p.stdout.String()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(p.verb+".err"), []byte(p.stderr.String()), 0o600))
 }
 
 // paste runs the command that a file holds, a worker's, as a person would paste
@@ -87,12 +92,14 @@ func scriptEnv(ts *testscript.TestScript) []string {
 }
 
 // interrupt ends what serve, up or worker started, as Ctrl-C does, and wants it
-// to end well.
+// to end well. Its output files then have all that it printed.
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: interrupt serve|up|worker")
 	}
-	ts.Check(ts.Value("lab").(*lab).interrupt(args[0]))
+	p, err := ts.Value("lab").(*lab).interrupt(args[0])
+	ts.Check(err)
+	keepOutput(ts, p)
 }
 
 // exits runs a command and wants exactly this exit code:

@@ -130,10 +130,23 @@ func TestAnOperationThatGoesAwaySaysSo(t *testing.T) {
 
 func TestEveryCodeHasItsStatusAndAnUnknownOneIsInternal(t *testing.T) {
 	t.Parallel()
-	for code, want := range statuses {
-		if got := answerOf(t.Context(), svc.Errorf(code, "x")).status; got != want || got < 400 {
-			t.Errorf("%s: got %d", code, got)
+	codes := 0
+	for want, list := range map[int]string{
+		400: "validation_failed invalid_task_kind unknown_provider invalid_keys missing_attempt",
+		401: "unauthorized", 403: "forbidden_origin", 404: "not_found no_snapshot host_not_found", 405: "method_not_allowed",
+		409: "conflict project_archived has_children active_runs run_not_active run_not_running lease_held invalid_attempt idempotency_key_reused",
+		412: "precondition_failed", 413: "body_too_large", 415: "unsupported_media_type", 500: "internal",
+		503: "unavailable host_not_connected capability_missing",
+	} {
+		for code := range strings.FieldsSeq(list) {
+			codes++
+			if got := answerOf(t.Context(), svc.Errorf(svc.Code(code), "x")).status; got != want {
+				t.Errorf("%s: got %d, want %d", code, got, want)
+			}
 		}
+	}
+	if codes != len(statuses) {
+		t.Errorf("%d codes have a status, %d are looked at", len(statuses), codes)
 	}
 	if got := answerOf(t.Context(), svc.Errorf("made_up", "x")).status; got != http.StatusInternalServerError {
 		t.Errorf("got %d", got)
