@@ -148,7 +148,8 @@ func (a *app) hostCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make a host, and print the command that joins it", Args: takes("NAME"),
 		Long: "Make a host and print the one command to paste there. The token in it works for this host alone;\n" +
-			"called again for a host that exists, it prints the command again.",
+			"called again for a host that exists, it prints the command again. The address in it is the one that svc was told\n" +
+			"with --server, or else an address of this machine at which the orchestrator answers.",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		body := api.CreateHost{Name: args[0]}
@@ -169,10 +170,11 @@ func (a *app) hostCreate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		made := newHost{Host: h, Token: token, Command: joinCommand(c.BaseURL, h.Name, token)}
+		server := outwardURL(ctx, c.BaseURL)
+		made := newHost{Host: h, Token: token, Command: joinCommand(server, h.Name, token)}
 		v := view[newHost]{name: func(h newHost) string { return h.Name }}
 		if a.output == "table" {
-			a.noteJoin(c.BaseURL, h.Name)
+			a.noteJoin(server, h.Name)
 		}
 		return printDone(a, v, made, "%s", made.Command)
 	})
@@ -186,8 +188,8 @@ func joinCommand(server, name, token string) string {
 }
 
 func (a *app) noteJoin(server, name string) {
-	a.note("Paste this on %s, where svc and tmux are installed:", name)
-	if u, err := url.Parse(server); err == nil && (u.Hostname() == "127.0.0.1" || u.Hostname() == "localhost" || u.Hostname() == "::1") {
+	a.note("Paste this on %s, where svc and tmux are installed; `svc worker install` there keeps it running:", name)
+	if u, err := url.Parse(server); err == nil && isLoopback(u.Hostname()) {
 		a.note("(replace %s by an address of this machine that %s can reach)", u.Hostname(), name)
 	}
 }

@@ -1,0 +1,209 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// machine is a machine of its own as far as the network and the files go: a
+// network namespace, a home and a PATH. Nothing in its environment is about
+// svc, so everything is as it comes.
+type machine struct {
+	*testing.T
+	lab  *lab
+	name string // of its network namespace
+	home string
+	bin  string
+}
+
+// machines are two of them on one wire.
+func machines(t *testing.T) (first, second *machine) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("a second machine is a network namespace, which needs root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("a second machine is a network namespace, which needs ip (package iproute2)")
+	}
+	id := rand.Uint32N(1 << 16)
+	if out, err := exec.Command("ip", "netns", "add", fmt.Sprintf("svc-%04x-probe", id)).CombinedOutput(); err != nil {
+		t.Skipf("this system does not let us make network namespaces: %s", out)
+	}
+	run(t, "ip", "netns", "delete", fmt.Sprintf("svc-%04x-probe", id))
+	first, second = newMachine(t, id, "a"), newMachine(t, id, "b")
+	run(t, "ip", "link", "add", "wire", "netns", first.name, "type", "veth", "peer", "name", "wire", "netns", second.name)
+	for i, m := range []*machine{first, second} {
+		m.ip("address", "add", fmt.Sprintf("198.18.%d.%d/24", id%256, i+1), "dev", "wire")
+		m.ip("link", "set", "wire", "up")
+		m.ip("link", "set", "lo", "up")
+	}
+	return first, second
+}
+
+func newMachine(t *testing.T, id uint32, which string) *machine {
+	t.Helper()
+	m := &machine{T: t, lab: newLab(t.TempDir()), name: fmt.Sprintf("svc-%04x-%s", id, which)}
+	m.lab.vars()
+	m.home, m.bin = filepath.Join(m.lab.dir, "home"), filepath.Join(m.lab.dir, "bin")
+	for _, dir := range []string{m.home, m.bin} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, "ip", "netns", "add", m.name)
+	t.Cleanup(func() {
+		m.lab.close()
+		run(t, "ip", "netns", "delete", m.name)
+	})
+	return m
+}
+
+func run(t *testing.T, name string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // a clean-up outlives the test's context
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
+		t.Errorf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+// ip sets up the machine's network.
+func (m *machine) ip(args ...string) {
+	m.Helper()
+	run(m.T, "ip", append([]string{"-netns", m.name}, args...)...)
+}
+
+// env is what a person has who just logged in.
+func (m *machine) env() []string {
+	return []string{"HOME=" + m.home, "PATH=" + m.bin + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "XDG_RUNTIME_DIR=" + m.lab.runtime}
+}
+
+// shell is a line that a person types there.
+func (m *machine) shell(line string) *exec.Cmd {
+	cmd := exec.Command("ip", "netns", "exec", m.name, "sh", "-c", line)
+	cmd.Env, cmd.Dir = m.env(), m.home
+	return cmd
+}
+
+// types runs a line to its end, which must be a good one, and answers with what
+// it printed as its answer.
+func (m *machine) types(line string) string {
+	m.Helper()
+	cmd := m.shell(line)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		m.Fatalf("%s: %v\n%s%s", line, err, out, stderr.String())
+	}
+	return string(out)
+}
+
+// leaves runs a line that goes on until the test ends.
+func (m *machine) leaves(verb, line string) *process {
+	m.Helper()
+	p, err := m.lab.run(m.env(), verb, m.shell("exec env "+line))
+	if err != nil {
+		m.Fatal(err)
+	}
+	return p
+}
+
+// brings copies svc to the machine.
+func (m *machine) brings(program string) {
+	m.Helper()
+	from, err := os.Open(program)
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer func() { _ = from.Close() }()
+	to, err := os.OpenFile(filepath.Join(m.bin, "svc"), os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		m.Fatal(err)
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		m.Fatal(err)
+	}
+	if err := to.Close(); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// readmeSteps are the lines of a section's code block, without their comments.
+func readmeSteps(t *testing.T, section string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "\n## "+section+"\n")
+	_, block, fenced := strings.Cut(rest, "\n```\n")
+	block, _, closed := strings.Cut(block, "\n```")
+	if !found || !fenced || !closed {
+		t.Fatalf("README.md has no section %q with commands", section)
+	}
+	var steps []string
+	for line := range strings.Lines(block) {
+		line, _, _ = strings.Cut(line, "  #")
+		steps = append(steps, strings.TrimSpace(line))
+	}
+	return steps
+}
+
+var joinAddress = regexp.MustCompile(`--server http://198\.18\.\d+\.1:7898 `)
+
+// The steps are read from the README, so a step that is not there is missing
+// here too.
+func TestASecondMachineJoinsAndWorksByTheREADMEAlone(t *testing.T) {
+	t.Parallel()
+	first, second := machines(t)
+	program, err := exec.LookPath("svc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.brings(program)
+	first.leaves("up", "svc up --demo")
+
+	var join, done string
+	for _, step := range readmeSteps(t, "Add a second machine") {
+		switch {
+		case strings.HasPrefix(step, "scp bin/svc "):
+			second.brings(program)
+		case strings.HasPrefix(step, "sudo apt-get install -y tmux"):
+			second.types("tmux -V")
+		case strings.HasPrefix(step, "SVC_WORKER_TOKEN=…"):
+			if !joinAddress.MatchString(join) {
+				t.Errorf("the command to paste does not lead to the first machine: %s", join)
+			}
+			second.leaves("worker", strings.TrimSpace(join))
+		case strings.HasPrefix(step, "svc host create "):
+			join = first.types(step)
+		case strings.HasPrefix(step, "svc "):
+			done = first.types(step)
+		default:
+			t.Fatalf("the README has a step that this test does not know: %s", step)
+		}
+	}
+	if !strings.Contains(done, "exited with code 0, result success") {
+		t.Errorf("the last step printed %q", done)
+	}
+	if got := first.types("svc run list --host build-2"); !strings.Contains(got, "exited") {
+		t.Errorf("the second machine has no run that ended well:\n%s", got)
+	}
+	if logs, _ := filepath.Glob(filepath.Join(second.home, ".local/share/svc/runs/*.log")); len(logs) != 1 {
+		t.Errorf("the second machine has the logs %v, want one", logs)
+	}
+	if err := second.lab.running[0].end(syscall.SIGINT); err != nil {
+		t.Errorf("the worker did not end well: %v", err)
+	}
+}
