@@ -55,7 +55,7 @@ const (
 	screenSlots = 4
 	// mostLooks is how many of them look at once, as long as each gets its turn within lookPatience:
 	// a session whose tmux does not answer holds up no other.
-	mostLooks    = 2
+	mostLooks    = 1
 	lookPatience = 100 * time.Millisecond
 )
 
