@@ -126,12 +126,15 @@ export class Server {
     await ended;
   }
 
+  /** stopRuns stops every run and waits for the end of its session. */
+  async stopRuns(): Promise<void> {
+    await this.api.stopAll();
+    await until('every session has ended', async () => (await this.api.liveSessions()).length === 0);
+  }
+
   /** close stops every run by the product's own means, then ends the process and removes its files. */
   async close(): Promise<void> {
-    if (this.process) {
-      await this.api.stopAll();
-      await until('every session has ended', async () => (await this.api.liveSessions()).length === 0);
-    }
+    if (this.process) await this.stopRuns();
     await this.kill('SIGTERM');
     rmSync(this.dir, { recursive: true, force: true });
   }

@@ -26,6 +26,8 @@ export function watch(context: BrowserContext): () => void {
   };
 }
 
+let labs = 0;
+
 /** Lab is a project of the test's own and short ways to what journeys need. */
 export class Lab {
   constructor(
@@ -57,10 +59,9 @@ export class Lab {
     return until(`the run is ${status}`, async () => (await this.server.api.run(run.id)).status === status);
   }
 
-  /** title is unlike that of any project before, so that tests share a server without meeting. */
-  static async of(server: Server, title: string): Promise<Lab> {
-    const name = `${title.slice(0, 60)} ${Date.now().toString(36)}`;
-    return new Lab(server, await server.api.project(name));
+  /** of makes a project that nobody else uses, so that tests share a server without meeting. */
+  static async of(server: Server): Promise<Lab> {
+    return new Lab(server, await server.api.project(`Lab ${++labs}`));
   }
 }
 
@@ -75,9 +76,9 @@ export const test = base.extend<{ lab: Lab }, { server: Server }>({
     },
     { scope: 'worker', timeout: 60_000 },
   ],
-  lab: async ({ server }, use, info) => {
-    await use(await Lab.of(server, info.title));
-    await server.api.stopAll();
+  lab: async ({ server }, use) => {
+    await use(await Lab.of(server));
+    await server.stopRuns();
   },
   context: async ({ context }, use) => {
     const check = watch(context);
@@ -85,6 +86,16 @@ export const test = base.extend<{ lab: Lab }, { server: Server }>({
     check();
   },
 });
+
+/** screen is the terminal's text. */
+export const screen = (page: Page) => page.locator('.xterm-rows');
+
+/** attach takes the keyboard of the run that the page shows, and waits until keys go there. */
+export async function attach(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Attach' }).click();
+  await expect(page.getByText('You are typing')).toBeVisible();
+  await expect(page.getByRole('textbox', { name: 'Terminal, attached' })).toBeFocused();
+}
 
 /** card is a work item on the board. */
 export const card = (page: Page, title: string) => page.getByRole('article').filter({ hasText: title });

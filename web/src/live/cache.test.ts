@@ -1,9 +1,9 @@
 import { QueryClient } from '@tanstack/react-query';
 import { describe, expect, it } from 'vitest';
-import type { WorkItem } from '@/api/records';
+import type { Run, WorkItem } from '@/api/records';
 import { keys } from '@/data/keys';
-import { CachePatcher, current } from './cache';
-import { item } from './fixtures';
+import { CachePatcher, current, putRun } from './cache';
+import { item, run } from './fixtures';
 
 const moved = {
   seq: 5,
@@ -39,5 +39,27 @@ describe('the cache', () => {
       return [item('a')];
     });
     expect(answer[0]?.status).toBe('done');
+  });
+
+  it('puts a run into the list of the host that took it, and takes it out of another’s', () => {
+    const client = new QueryClient();
+    const ids = (host_id: string) =>
+      client.getQueryData<Run[]>(keys.runs({ host_id }))?.map((each) => each.id);
+    const placed = run('b', { host_id: 'h', status: 'spawning', created_at: '2026-01-02T00:00:00.000Z' });
+    client.setQueryData(keys.runs({ host_id: 'h' }), [
+      run('c', { host_id: 'h', created_at: '2026-01-03T00:00:00.000Z' }),
+      run('a', { host_id: 'h', created_at: '2026-01-01T00:00:00.000Z' }),
+    ]);
+    client.setQueryData(keys.runs({ host_id: 'other' }), [{ ...placed, host_id: 'other' }]);
+    putRun(client, placed);
+    expect(ids('h')).toEqual(['c', 'b', 'a']);
+    expect(ids('other')).toEqual([]);
+  });
+
+  it('leaves ended runs that a list does not hold out of it', () => {
+    const client = new QueryClient();
+    client.setQueryData(keys.runs({}), []);
+    putRun(client, run('old', { status: 'exited' }));
+    expect(client.getQueryData(keys.runs({}))).toEqual([]);
   });
 });

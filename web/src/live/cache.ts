@@ -14,6 +14,7 @@ import {
   patchWorkItem,
   patchWorkItems,
   type RunFilter,
+  withRun,
 } from './patches';
 import type { JournalEvent } from './protocol';
 import { recall } from './recent';
@@ -166,8 +167,7 @@ export function putRun(client: QueryClient, run: Run): void {
   client.setQueryData<Run>(keys.run(run.id), (known) =>
     known ? { ...known, ...run } : 'evidence' in run ? run : undefined,
   );
-  client.setQueriesData<Run[]>({ queryKey: ['runs'] }, (runs) => {
-    const index = runs?.findIndex((other) => other.id === run.id) ?? -1;
-    return runs && index >= 0 ? runs.with(index, run) : runs;
-  });
+  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: ['runs'] })) {
+    client.setQueryData<Run[]>(queryKey, (runs) => runs && withRun(runs, queryKey[1] as RunFilter, run));
+  }
 }

@@ -167,6 +167,19 @@ export function patchRuns(runs: Run[], filter: RunFilter, event: JournalEvent): 
   return fits(run, filter) ? [run, ...runs] : runs;
 }
 
+/**
+ * withRun is a list of runs with a run as the server has it now. An active one enters the lists that it has
+ * come to fit, such as its host's, and any leaves those that it no longer fits.
+ */
+export function withRun(runs: Run[], filter: RunFilter, run: Run): Run[] {
+  const index = runs.findIndex((other) => other.id === run.id);
+  if (!fits(run, filter)) return index >= 0 ? runs.toSpliced(index, 1) : runs;
+  if (index >= 0) return runs.with(index, run);
+  if (!isActive(run)) return runs;
+  const older = runs.findIndex((other) => other.created_at < run.created_at);
+  return runs.toSpliced(older >= 0 ? older : runs.length, 0, run);
+}
+
 function fits(run: Run, filter: RunFilter): boolean {
   return (
     (!filter.project_id || run.project_id === filter.project_id) &&

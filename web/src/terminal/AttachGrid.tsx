@@ -46,10 +46,11 @@ export default function AttachGrid({
     };
   }, [attachment, first]);
 
-  const typing = maySend(lease);
+  const { phase } = lease;
   useEffect(() => {
-    if (typing) grid.current?.focus();
-  }, [typing]);
+    // Also from holder to free: the button that released the keyboard had the focus and is gone.
+    if (maySend({ phase })) grid.current?.focus();
+  }, [phase]);
 
   return (
     <Grid

@@ -81,4 +81,4 @@ function heard(lease: Lease, frame: ServerFrame): Lease {
 }
 
 /** maySend says whether input is worth sending: as the holder, or to become it. */
-export const maySend = (lease: Lease): boolean => lease.phase === 'holder' || lease.phase === 'free';
+export const maySend = ({ phase }: Pick<Lease, 'phase'>): boolean => phase === 'holder' || phase === 'free';

@@ -18,7 +18,8 @@ import { NoScreen } from './NoScreen';
 import { PaneBar, type PaneMode } from './PaneBar';
 
 const WatchGrid = lazy(() => import('@/terminal/WatchGrid'));
-const AttachGrid = lazy(() => import('@/terminal/AttachGrid'));
+const importAttachGrid = () => import('@/terminal/AttachGrid');
+const AttachGrid = lazy(importAttachGrid);
 
 /** Live is the run's terminal: watched, or shared by whoever attaches. */
 export function Live({ run, host }: { run: RunDetail; host?: Host }) {
@@ -30,7 +31,12 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
   const { attachment, attach, detach } = useAttachment(run);
   const [fitting, setFitting] = useState<Fitting | null>(null);
   const capture = state.pane?.capture ?? '';
-  useShortcuts({ a: () => run.status === 'running' && !attachment && attach() });
+  const running = run.status === 'running';
+  useEffect(() => {
+    // Who presses Attach begins to type at once, so the code for it is there before.
+    if (running) void importAttachGrid();
+  }, [running]);
+  useShortcuts({ a: () => running && !attachment && attach() });
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -70,7 +76,7 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
               <Reader capture={capture} palette={palette} />
             </section>
           ) : (
-            <Suspense fallback={<Skeleton className="h-full rounded-none" />}>
+            <Suspense fallback={<GridPlace typing={attachment !== null} />}>
               {attachment ? (
                 <AttachGrid
                   attachment={attachment}
@@ -86,10 +92,27 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
             </Suspense>
           )}
         </div>
-        {(attachment ? mode === 'reader' : small) && run.status === 'running' && (
-          <KeyBar run={run} attachment={attachment} />
-        )}
+        {(attachment ? mode === 'reader' : small) && running && <KeyBar run={run} attachment={attachment} />}
       </div>
+    </div>
+  );
+}
+
+/**
+ * GridPlace holds the terminal's place while its code is read. Someone who attached is typing already: it
+ * takes the focus, so that their keys are not taken for the page's own.
+ */
+function GridPlace({ typing }: { typing: boolean }) {
+  return (
+    <div
+      data-terminal
+      tabIndex={-1}
+      ref={(element) => {
+        if (typing) element?.focus();
+      }}
+      className="h-full outline-none"
+    >
+      <Skeleton className="h-full rounded-none" />
     </div>
   );
 }

@@ -1,0 +1,131 @@
+import { attach, expect, screen, test, watch } from './support/test.ts';
+
+/** An agent that repeats each line it is given. */
+const echo = 'printf "ready\\n"; while read -r line; do printf "heard <%s>\\n" "$line"; done';
+
+test('start, watch, attach, type, detach and stop', async ({ page, lab }) => {
+  await lab.add('Talk to it');
+  await page.goto(lab.board);
+  await page
+    .getByRole('article')
+    .getByRole('button', { name: /Talk to it/ })
+    .click();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Start a run' });
+  await dialog.getByLabel('Provider').selectOption('Shell');
+  await dialog.getByLabel('Prompt').fill(echo);
+  await dialog.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('button', { name: 'Watch' }).click();
+
+  await expect(screen(page)).toContainText('ready');
+  await expect(page.getByText(/^Live, changed/)).toBeVisible();
+  await attach(page);
+  await page.keyboard.type('hello agent');
+  await page.keyboard.press('Enter');
+  await expect(screen(page)).toContainText('heard <hello agent>');
+
+  // Keys of the page belong to the agent now; the way out is the one exception.
+  await page.keyboard.type('?gbc');
+  await page.keyboard.press('Enter');
+  await expect(screen(page)).toContainText('heard <?gbc>');
+  await page.keyboard.press('Control+Backslash');
+  await page.keyboard.press('d');
+  await expect(page.getByRole('button', { name: 'Attach' })).toBeVisible();
+  await expect(screen(page)).toContainText('heard <hello agent>');
+
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByRole('button', { name: 'Stop the run' }).click();
+  await expect(page.getByRole('heading', { name: 'Someone stopped it' })).toBeVisible();
+  await expect(screen(page)).toContainText('heard <hello agent>');
+  await page.getByRole('link', { name: 'Timeline' }).click();
+  await expect(page.getByText('Stopped').first()).toBeVisible();
+});
+
+test('a second browser waits for the keyboard and gets it on release', async ({ browser, page, lab }) => {
+  const run = await lab.run(echo);
+  await page.goto(lab.server.link(`/runs/${run.id}`));
+  await attach(page);
+
+  const context = await browser.newContext();
+  const check = watch(context);
+  try {
+    const other = await context.newPage();
+    await other.goto(lab.server.link(`/runs/${run.id}`));
+    await expect(other.getByText('Someone is typing')).toBeVisible();
+    await other.getByRole('button', { name: 'Attach' }).click();
+    await expect(other.getByText('Someone else is typing')).toBeVisible();
+    await other.keyboard.type('refused');
+    await page.keyboard.type('from the first');
+    await page.keyboard.press('Enter');
+    await expect(screen(other)).toContainText('heard <from the first>');
+
+    await page.getByRole('button', { name: 'Release' }).click();
+    await expect(other.getByText('You are typing')).toBeVisible();
+    await other.keyboard.type('from the second');
+    await other.keyboard.press('Enter');
+    await expect(screen(page)).toContainText('heard <from the second>');
+
+    // The holder leaves without a word; the keyboard comes back.
+    await other.close();
+    await expect(page.getByText('You are typing')).toBeVisible();
+    await page.keyboard.type('mine again');
+    await page.keyboard.press('Enter');
+    await expect(screen(page)).toContainText('heard <mine again>');
+    check();
+  } finally {
+    await context.close();
+  }
+});
+
+test('after a release the next key takes the keyboard back', async ({ page, lab }) => {
+  const run = await lab.run(echo);
+  await page.goto(lab.server.link(`/runs/${run.id}`));
+  await attach(page);
+  await page.getByRole('button', { name: 'Release' }).click();
+  await expect(page.getByText('Keyboard released')).toBeVisible();
+  await page.keyboard.type('again');
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('You are typing')).toBeVisible();
+  await expect(screen(page)).toContainText('heard <again>');
+});
+
+test('a run that waits for someone is said everywhere, and answered where it is seen', async ({
+  page,
+  lab,
+}) => {
+  const run = await lab.run(
+    'svc exec signal progress --message "Which colour?" --needs-input; read -r line; printf "chose <%s>\\n" "$line"; sleep 60',
+    'Paint the shed',
+  );
+  await page.goto(lab.board);
+  await expect(page.getByRole('article').getByText('Which colour?')).toBeVisible();
+  await expect(page).toHaveTitle(/^\(1\)/);
+  await page.goto(lab.server.link('/activity'));
+  await expect(page.getByRole('region', { name: 'Needs you' }).getByText('Which colour?')).toBeVisible();
+  await page.getByRole('region', { name: 'Needs you' }).getByRole('link').click();
+  await expect(page.getByRole('heading', { name: 'The agent waits for you' })).toBeVisible();
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await expect(page.getByRole('textbox', { name: 'Terminal, attached' })).toBeFocused();
+  await expect(page.getByText('You are typing')).toBeVisible();
+  await page.keyboard.type('green');
+  await page.keyboard.press('Enter');
+  await expect(screen(page)).toContainText('chose <green>');
+  expect((await lab.server.api.run(run.id)).status).toBe('running');
+});
+
+test('a provider that is on no host says before and after the start how to fix it', async ({ page, lab }) => {
+  await lab.add('Cannot begin');
+  await page.goto(lab.board);
+  await page
+    .getByRole('article')
+    .getByRole('button', { name: /Cannot begin/ })
+    .focus();
+  await page.keyboard.press('r');
+  const dialog = page.getByRole('dialog', { name: 'Start a run' });
+  await dialog.getByLabel('Provider').selectOption('Absent agent (on no host)');
+  await expect(dialog.getByText('svc provider doctor absent')).toBeVisible();
+  await dialog.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('button', { name: 'Watch' }).click();
+  await expect(page.getByRole('heading', { name: 'It failed' })).toBeVisible();
+  await expect(page.getByRole('code').filter({ hasText: 'svc provider doctor absent' })).toBeVisible();
+});
