@@ -189,6 +189,10 @@ func refusal(res *http.Response) error {
 	}
 	code := svc.CodeInternal
 	switch res.StatusCode {
+	case http.StatusBadRequest:
+		if res.Request.URL.Scheme == "http" && bytes.Contains(body, []byte("HTTPS")) { // so says Go's server, and nginx
+			return svc.Errorf(svc.CodeUnavailable, "%s speaks TLS: its address begins with https://, not http://", res.Request.URL.Host)
+		}
 	case http.StatusUnauthorized:
 		code = svc.CodeUnauthorized
 	case http.StatusNotFound:

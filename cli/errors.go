@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"strings"
 	"syscall"
 
@@ -72,7 +74,14 @@ func (a *app) explain(err error) problem {
 	var settings config.Problems
 	var catalog provider.Problems
 	var refused *svc.Error
+	var untrusted *tls.CertificateVerificationError
 	switch {
+	case errors.As(err, &untrusted):
+		p.what, p.why, p.exit = "the certificate of the orchestrator at "+a.server()+" is not trusted here", untrusted.Err.Error(), exitUnreachable
+		p.next = "install its CA on this machine or name the CA's file in SSL_CERT_FILE, and use a name that is in the certificate"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		p.what, p.why, p.exit = "the orchestrator at "+a.server()+" does not speak TLS", "it answered in plain HTTP", exitUnreachable
+		p.next = "say http:// instead of https:// with --server or SVC_API_URL"
 	case errors.Is(err, api.ErrUnreachable):
 		p.what, p.why = "the orchestrator at "+a.server()+" cannot be reached", afterColon(err, api.ErrUnreachable)
 		p.next = "`svc up` starts one here; --server URL or SVC_API_URL names another"

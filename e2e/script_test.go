@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": background("serve"), "up": background("up"), "worker": background("worker"),
 			"paste": paste, "interrupt": interrupt, "exits": exits, "let": let, "jsonkeys": jsonKeys, "until": until, "trim": trim,
+			"certificate": certificate,
 		},
 	})
 }
@@ -83,7 +84,8 @@ func paste(ts *testscript.TestScript, neg bool, args []string) {
 func scriptEnv(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK", "SVC_DATA_DIR", "XDG_RUNTIME_DIR", "SVC_API_URL", "SVC_TOKEN",
-		"SVC_WORKER_TOKEN", "SVC_CONFIG", "SVC_PORT", "SVC_BIND", "NO_COLOR"} {
+		"SVC_WORKER_TOKEN", "SVC_CONFIG", "SVC_PORT", "SVC_BIND", "NO_COLOR",
+		"SSL_CERT_FILE"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

@@ -1,0 +1,225 @@
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// proxies make the whole configuration of a proxy of the snippet in the
+// operator's manual: with our addresses and files, and where the program may
+// write.
+var proxies = map[string]func(snippet string, p proxied) (config string, args []string){
+	"nginx": func(snippet string, p proxied) (string, []string) {
+		snippet = strings.NewReplacer("listen 443 ", "listen "+p.listen+" ", "127.0.0.1:7898", p.upstream,
+			"/etc/ssl/svc.example.crt", p.dir+"/cert.pem", "/etc/ssl/svc.example.key", p.dir+"/key.pem", "svc.example", "127.0.0.1").Replace(snippet)
+		var temp strings.Builder
+		for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+			fmt.Fprintf(&temp, "%s_temp_path %s/%s;\n", kind, p.dir, kind)
+		}
+		return fmt.Sprintf("daemon off; error_log stderr; pid %s/nginx.pid; events {}\nhttp {\naccess_log off;\n%s%s}\n", p.dir, &temp, snippet),
+			[]string{"-p", p.dir, "-e", "stderr", "-c"}
+	},
+	"caddy": func(snippet string, p proxied) (string, []string) {
+		site := fmt.Sprintf("https://%s {\n    bind 127.0.0.1\n    tls %s/cert.pem %s/key.pem\n", p.listen, p.dir, p.dir)
+		snippet = strings.NewReplacer("svc.example {\n", site, "127.0.0.1:7898", p.upstream).Replace(snippet)
+		return "{\n    admin off\n    auto_https disable_redirects\n    storage file_system " + p.dir + "\n}\n" + snippet,
+			[]string{"run", "--adapter", "caddyfile", "--config"}
+	},
+}
+
+// proxied is where a proxy listens, what it leads to, and where its files are.
+type proxied struct{ dir, listen, upstream string }
+
+// snippet is a code block of a language in the operator's manual.
+func snippet(t *testing.T, language string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "\n```"+language+"\n")
+	block, _, closed := strings.Cut(rest, "```\n")
+	if !found || !closed {
+		t.Fatalf("docs/operations.md has no snippet for %s", language)
+	}
+	return block
+}
+
+func TestTheProxiesOfTheManualCarryEverything(t *testing.T) {
+	t.Parallel()
+	for name := range proxies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			program, err := exec.LookPath(name)
+			if err != nil {
+				t.Skipf("%s is not installed, so the manual's snippet for it is not tried", name)
+			}
+			carries(t, behind(t, name, program))
+		})
+	}
+}
+
+// site is an orchestrator behind a proxy.
+type site struct {
+	*desk
+	origin string // of the proxy
+	ca     string
+}
+
+// behind starts an orchestrator, and a proxy before it. From then on everybody
+// speaks to the proxy.
+func behind(t *testing.T, name, program string) site {
+	t.Helper()
+	l := newLab(t.TempDir())
+	d := &desk{T: t, lab: l, env: append([]string{"PATH=" + os.Getenv("PATH")}, l.vars()...)}
+	t.Cleanup(l.close)
+	if err := l.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeCertificate(l.dir); err != nil {
+		t.Fatal(err)
+	}
+	serve, err := l.start(d.env, "serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := freeAddress(t)
+	config, args := proxies[name](snippet(t, name), proxied{l.dir, listen, strings.TrimPrefix(serve.url, "http://")})
+	file := filepath.Join(l.dir, "proxy.conf")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := site{desk: d, origin: "https://" + listen, ca: filepath.Join(l.dir, "ca.pem")}
+	s.startProxy(exec.Command(program, append(args, file)...))
+	d.env = append(d.env, "SVC_API_URL="+s.origin, "SSL_CERT_FILE="+s.ca)
+	return s
+}
+
+// startProxy waits until it lets a request through.
+func (s site) startProxy(cmd *exec.Cmd) {
+	s.Helper()
+	said := newTail()
+	cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = said, said, s.env, s.lab.dir
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // it is ended by a signal
+		close(ended)
+	}()
+	s.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+	})
+	err := await(func() (bool, error) {
+		select {
+		case <-ended:
+			return false, fmt.Errorf("the proxy ended:\n%s", said)
+		default:
+		}
+		res, err := s.client().Get(s.origin + "/healthz")
+		if err != nil {
+			return false, nil
+		}
+		_ = res.Body.Close()
+		return res.StatusCode == http.StatusOK, nil
+	})
+	if err != nil {
+		s.Fatalf("the proxy is not ready: %v\n%s", err, said)
+	}
+}
+
+// client trusts our CA.
+func (s site) client() *http.Client {
+	s.Helper()
+	text, err := os.ReadFile(s.ca)
+	if err != nil {
+		s.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(text)
+	return &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// carries goes through everything that a proxy can get wrong.
+func carries(t *testing.T, s site) {
+	t.Helper()
+	// A worker joins through it.
+	join := s.svc("host", "create", "far")
+	if !strings.Contains(join, " --server "+s.origin+" ") {
+		t.Errorf("the command to join is %q", join)
+	}
+	far := append(s.env[:len(s.env):len(s.env)], "SVC_DATA_DIR="+s.lab.dir+"/far")
+	if _, err := s.lab.run(far, "worker", exec.Command("sh", "-c", "exec env "+join)); err != nil {
+		t.Fatal(err)
+	}
+
+	// Events come while the stream is open.
+	events := atTerminal(t, s.env, 200, 50, "events", "-f", "--since", "0")
+	s.svc("project", "create", "Unbuffered")
+	events.sees("name=Unbuffered")
+
+	// So does a log, while the agent waits for an answer.
+	run := s.svc("task", "add", "Ask", "--run", "--provider", "demo", "--arg", "--delay", "--arg", "10ms", "--arg", "--ask", "-o", "name")
+	log := atTerminal(t, s.env, 200, 50, "run", "logs", "-f", run)
+	log.sees("May I go on")
+
+	// A page's socket is upgraded: the proxy tells whose host it is.
+	token, err := os.ReadFile(s.lab.dir + "/data/token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	address := s.origin + "/api/v1/runs/" + run + "/pane/ws?token=" + url.QueryEscape(strings.TrimSpace(string(token)))
+	client := s.client()
+	client.Timeout = 0 // a socket has no end of its own
+	pane, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"Origin": {s.origin}}}) //nolint:bodyclose // a socket's response has no body to close
+	if err != nil {
+		t.Fatalf("the page's socket: %v", err)
+	}
+	defer func() { _ = pane.CloseNow() }()
+	pane.SetReadLimit(1 << 20)
+	if _, text, err := pane.Read(ctx); err != nil || !strings.Contains(string(text), "pane_snapshot") {
+		t.Errorf("the page's socket says %q, %v", text, err)
+	}
+
+	// A person takes over the terminal and answers.
+	desk := atTerminal(t, s.env, 200, 50, "attach", run)
+	desk.sees("May I go on")
+	desk.types("\r")
+	desk.sees("Thank you")
+	log.sees("Thank you")
+	if out := s.svc("run", "watch", run); !strings.Contains(out, "exited with code 0") {
+		t.Errorf("the run %s", out)
+	}
+}
