@@ -239,5 +239,9 @@ func checkHost(h svc.Host) checkup {
 	case h.WorkerVersion != Version():
 		return checkup{name, warning, "its worker is svc " + h.WorkerVersion + ", this is " + Version(), "upgrade the older one"}
 	}
-	return checkup{name, fine, fmt.Sprintf("online, %d runs", h.ActiveRuns), ""}
+	runs := "runs"
+	if h.ActiveRuns == 1 {
+		runs = "run"
+	}
+	return checkup{name, fine, fmt.Sprintf("online, %d %s", h.ActiveRuns, runs), ""}
 }
