@@ -3,17 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"svc"
-	"svc/api"
 	"svc/config"
 	"svc/provider"
 )
@@ -158,90 +154,4 @@ func (a *app) checkProviders(ctx context.Context, cfg *config.Config) []checkup 
 		return []checkup{{"providers", warning, "none is installed: " + strings.Join(missing, ", "), "svc provider doctor says what each needs"}}
 	}
 	return []checkup{{"providers", fine, strings.Join(available, ", "), ""}}
-}
-
-// checkOrchestrator asks the orchestrator, as far as it answers.
-func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []checkup {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	url := cfg.ServerURL()
-	ready, date, err := readiness(ctx, url)
-	if err != nil {
-		return []checkup{{"orchestrator", broken, url + " does not answer: " + err.Error(), "start it with svc serve or svc up, or name it with --server"}}
-	}
-	out := []checkup{{"orchestrator", fine, url, ""}}
-	if !ready {
-		out = append(out, checkup{"database", broken, "the orchestrator cannot reach it", "look at the orchestrator's log"})
-	} else {
-		out = append(out, checkup{"database", fine, "answers", ""})
-	}
-	out = append(out, checkClock(date, a.now()))
-	client, err := a.client()
-	if err != nil {
-		return append(out, checkup{"token", warning, err.Error(), "set SVC_TOKEN, to let the doctor look at the hosts too"})
-	}
-	return append(out, a.checkHosts(ctx, client)...)
-}
-
-func readiness(ctx context.Context, url string) (ready bool, date time.Time, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/readyz", nil)
-	if err != nil {
-		return false, date, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false, date, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	date, _ = http.ParseTime(res.Header.Get("Date"))
-	return res.StatusCode == http.StatusOK, date, nil
-}
-
-// skewLimit is what makes times on the screen confusing. Nothing else depends
-// on clocks.
-const skewLimit = 5 * time.Second
-
-func checkClock(theirs, ours time.Time) checkup {
-	if theirs.IsZero() {
-		return checkup{"clock", warning, "the orchestrator does not tell its time", ""}
-	}
-	skew := ours.Sub(theirs).Round(time.Second)
-	if skew.Abs() > skewLimit {
-		return checkup{"clock", warning, fmt.Sprintf("this machine is %s off the orchestrator's", skew), "set up NTP; ages on the screen are wrong until then"}
-	}
-	return checkup{"clock", fine, "agrees with the orchestrator's", ""}
-}
-
-func (a *app) checkHosts(ctx context.Context, c *api.Client) []checkup {
-	var out []checkup
-	for h, err := range c.AllHosts(ctx) {
-		if err != nil {
-			p := a.explain(err)
-			return append(out, checkup{"hosts", broken, p.Error(), p.next})
-		}
-		out = append(out, checkHost(h))
-	}
-	if len(out) == 0 {
-		return []checkup{{"hosts", warning, "there are none", "svc host create NAME"}}
-	}
-	return out
-}
-
-func checkHost(h svc.Host) checkup {
-	name := "host " + h.Name
-	switch {
-	case h.InstanceSuspect:
-		return checkup{name, broken, "two workers claim to be it", "end one, then svc host clear-suspect " + h.Name}
-	case h.Status == svc.HostDisabled:
-		return checkup{name, warning, "disabled", "svc host enable " + h.Name}
-	case h.Status != svc.HostOnline:
-		return checkup{name, warning, string(h.Status), "look at the machine and its worker"}
-	case h.WorkerVersion != Version():
-		return checkup{name, warning, "its worker is svc " + h.WorkerVersion + ", this is " + Version(), "upgrade the older one"}
-	}
-	runs := "runs"
-	if h.ActiveRuns == 1 {
-		runs = "run"
-	}
-	return checkup{name, fine, fmt.Sprintf("online, %d %s", h.ActiveRuns, runs), ""}
 }

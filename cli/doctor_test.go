@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -36,6 +39,25 @@ func TestTheDoctorNoticesAWrongClock(t *testing.T) {
 		if got := checkClock(now, now.Add(skew)); got.Verdict != want {
 			t.Errorf("%s off: %+v, want %s", skew, got, want)
 		}
+	}
+}
+
+func TestTheDoctorComparesVersions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ body, want string }{
+		"the same":     {fmt.Sprintf(`{"info":{"version":%q}}`, Version()), fine},
+		"another":      {`{"info":{"version":"0.0.1"}}`, warning},
+		"none":         {`{}`, warning},
+		"not our kind": {`hello`, warning},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.body) }))
+			defer server.Close()
+			if got := checkVersion(t.Context(), server.URL); got.Verdict != c.want {
+				t.Errorf("%+v, want %s", got, c.want)
+			}
+		})
 	}
 }
 

@@ -136,16 +136,22 @@ func (s site) startProxy(cmd *exec.Cmd) {
 			return false, fmt.Errorf("the proxy ended:\n%s", said)
 		default:
 		}
-		res, err := s.client().Get(s.origin + "/healthz")
-		if err != nil {
-			return false, nil
-		}
-		_ = res.Body.Close()
-		return res.StatusCode == http.StatusOK, nil
+		return s.lets("/healthz"), nil
 	})
 	if err != nil {
 		s.Fatalf("the proxy is not ready: %v\n%s", err, said)
 	}
+}
+
+// lets says whether the proxy lets a request through.
+func (s site) lets(path string) bool {
+	s.Helper()
+	res, err := s.client().Get(s.origin + path)
+	if err != nil {
+		return false
+	}
+	_ = res.Body.Close()
+	return res.StatusCode == http.StatusOK
 }
 
 // client trusts our CA.
@@ -203,7 +209,7 @@ func carries(t *testing.T, s site) {
 	address := s.origin + "/api/v1/runs/" + run + "/pane/ws?token=" + url.QueryEscape(strings.TrimSpace(string(token)))
 	client := s.client()
 	client.Timeout = 0 // a socket has no end of its own
-	pane, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"Origin": {s.origin}}}) //nolint:bodyclose // a socket's response has no body to close
+	pane, _, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: client, HTTPHeader: http.Header{"Origin": {s.origin}}})
 	if err != nil {
 		t.Fatalf("the page's socket: %v", err)
 	}
