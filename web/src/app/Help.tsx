@@ -68,6 +68,7 @@ export function Help({ onClose }: { onClose(): void }) {
       title="Keyboard shortcuts"
       description="They rest while you type and while you are attached."
       wide
+      text
     >
       <div className="grid gap-x-10 gap-y-6 sm:grid-cols-2">
         {groups.map(([title, rows]) => (

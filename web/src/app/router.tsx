@@ -15,7 +15,14 @@ import { Shell } from './Shell';
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: () => <NotFound /> });
+const root = createRootRoute({
+  component: Outlet,
+  notFoundComponent: () => (
+    <main className="h-full">
+      <NotFound />
+    </main>
+  ),
+});
 
 const login = createRoute({
   getParentRoute: () => root,
@@ -160,7 +167,7 @@ export const router = createRouter({
   ]),
   defaultPreload: 'intent',
   defaultErrorComponent: ({ error, reset }) => (
-    <ErrorState title="This page broke" message={messageOf(error)} retry={reset} className="pt-[12vh]" />
+    <ErrorState page title="This page broke" message={messageOf(error)} retry={reset} className="pt-[12vh]" />
   ),
 });
 

@@ -8,6 +8,7 @@ export function NotFound({ what = 'page' }: { what?: string }) {
   useTitle('Not found');
   return (
     <EmptyState
+      page
       icon={<Compass className="size-5" />}
       title={`There is no such ${what}`}
       className="pt-[16vh]"

@@ -11,6 +11,9 @@ const surface =
 const row =
   'flex h-8 cursor-default select-none items-center gap-2.5 rounded-md px-2 text-sm outline-none data-[highlighted]:bg-hover data-[disabled]:opacity-45';
 
+/** Menus stand in the page's main part, where people who go by landmarks find them. */
+const place = (): HTMLElement => document.getElementById('main') ?? document.body;
+
 /** Menu is a list of things to do beside the button that opened it. It stands inside a MenuButton. */
 export function Menu({
   anchor,
@@ -34,7 +37,7 @@ export function Menu({
         </Radix.Trigger>,
         document.body,
       )}
-      <Radix.Portal>
+      <Radix.Portal container={place()}>
         <Radix.Content
           aria-label={label}
           aria-labelledby={undefined}
@@ -142,7 +145,7 @@ export function SubMenu({ icon, title, children }: { icon?: ReactNode; title: st
         <span className="flex-1">{title}</span>
         <ChevronRight className="size-3.5 text-ink-3" />
       </Radix.SubTrigger>
-      <Radix.Portal>
+      <Radix.Portal container={place()}>
         <Radix.SubContent sideOffset={4} collisionPadding={8} className={surface}>
           {children}
         </Radix.SubContent>

@@ -12,6 +12,7 @@ export function Dialog({
   description,
   children,
   wide,
+  text,
 }: {
   open: boolean;
   onClose(): void;
@@ -19,6 +20,8 @@ export function Dialog({
   description?: ReactNode;
   children: ReactNode;
   wide?: boolean;
+  /** Whether there is only text inside, so that the keyboard needs the text itself to scroll it. */
+  text?: boolean;
 }) {
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
@@ -52,7 +55,9 @@ export function Dialog({
               </IconButton>
             </Radix.Close>
           </header>
-          <div className="overflow-y-auto px-5 pt-3 pb-5">{children}</div>
+          <div tabIndex={text ? 0 : undefined} className="overflow-y-auto px-5 pt-3 pb-5">
+            {children}
+          </div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

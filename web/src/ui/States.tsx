@@ -32,13 +32,17 @@ export function EmptyState({
   children,
   action,
   className,
+  page,
 }: {
   icon?: ReactNode;
   title: string;
   children?: ReactNode;
   action?: ReactNode;
   className?: string;
+  /** Whether it is the whole page, so that its title is the page's own. */
+  page?: boolean;
 }) {
+  const Title = page ? 'h1' : 'h2';
   return (
     <div className={cx('mx-auto flex max-w-md flex-col items-center px-6 py-14 text-center', className)}>
       {icon && (
@@ -46,7 +50,7 @@ export function EmptyState({
           {icon}
         </div>
       )}
-      <h2 className="text-lg font-semibold tracking-tight">{title}</h2>
+      <Title className="text-lg font-semibold tracking-tight">{title}</Title>
       {children && <div className="mt-1 text-sm text-pretty text-ink-2">{children}</div>}
       {action && <div className="mt-5 flex gap-2">{action}</div>}
     </div>
@@ -59,17 +63,20 @@ export function ErrorState({
   message,
   retry,
   className,
+  page,
 }: {
   title: string;
   message: string;
   retry?(): void;
   className?: string;
+  page?: boolean;
 }) {
   return (
     <div role="alert" className={className}>
       <EmptyState
         icon={<TriangleAlert className="size-5 text-bad" />}
         title={title}
+        page={page}
         action={
           retry && (
             <Button icon={<RotateCw className="size-3.5" />} onClick={retry}>

@@ -17,6 +17,7 @@ export function BoardPage() {
   if (error)
     return (
       <ErrorState
+        page
         title="The project could not be read"
         message={messageOf(error)}
         retry={() => void refetch()}

@@ -103,6 +103,7 @@ export function ProjectBoard({ project }: { project: Project }) {
   if (error && items.length === 0) {
     return (
       <ErrorState
+        page
         title="The board could not be read"
         message={messageOf(error)}
         retry={() => void refetch()}

@@ -14,6 +14,7 @@ export function HomePage() {
     if (error)
       return (
         <ErrorState
+          page
           title="svc could not be asked"
           message={messageOf(error)}
           retry={() => void refetch()}

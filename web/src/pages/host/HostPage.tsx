@@ -36,6 +36,7 @@ export function HostPage() {
   if (error)
     return (
       <ErrorState
+        page
         title="The host could not be read"
         message={messageOf(error)}
         retry={() => void refetch()}

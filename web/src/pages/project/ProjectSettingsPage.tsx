@@ -41,6 +41,7 @@ export function ProjectSettingsPage() {
   if (error)
     return (
       <ErrorState
+        page
         title="The project could not be read"
         message={messageOf(error)}
         retry={() => void refetch()}

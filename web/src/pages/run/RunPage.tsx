@@ -21,6 +21,7 @@ export function RunPage() {
   if (error) {
     return (
       <ErrorState
+        page
         title="The run could not be read"
         message={messageOf(error)}
         retry={() => void refetch()}

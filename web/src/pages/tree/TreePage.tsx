@@ -21,6 +21,7 @@ export function TreePage() {
   if (error)
     return (
       <ErrorState
+        page
         title="The project could not be read"
         message={messageOf(error)}
         retry={() => void refetch()}

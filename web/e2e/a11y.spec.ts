@@ -1,0 +1,150 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from '@playwright/test';
+import type { AxeResults, RunOptions } from 'axe-core';
+import { expect, type Lab, test } from './support/test.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** clean fails with what axe finds on the page as it is now, in both themes. */
+async function clean(page: Page, what: string): Promise<void> {
+  // The policy allows no inline script, so axe comes in beside it, as a debugger's code does.
+  await page.evaluate(axe);
+  expect.soft(await found(page, 'dark', {}), `${what}, dark`).toEqual([]);
+  // A theme changes nothing but colours.
+  const colours: RunOptions = { runOnly: ['color-contrast'] };
+  expect.soft(await found(page, 'light', colours), `${what}, light`).toEqual([]);
+}
+
+async function found(page: Page, theme: 'dark' | 'light', options: RunOptions): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+  await expect(page.locator('html')).toHaveAttribute('data-theme', theme);
+  const results = await page.evaluate(async (given) => {
+    // Colours that are still fading are not those that people read.
+    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+    await Promise.all(document.getAnimations().map((each) => each.finished.catch(() => {})));
+    const { axe } = window as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } };
+    return axe.run({ ...given, resultTypes: ['violations'] });
+  }, options);
+  return results.violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join('\n')}`,
+  );
+}
+
+/** go opens a page and waits until it is read. */
+async function go(page: Page, lab: Lab, path: string): Promise<void> {
+  await page.goto(lab.server.link(path));
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await expect(page.getByRole('status', { name: /^Loading/ })).toHaveCount(0);
+}
+
+test.describe('axe finds nothing, in both themes', () => {
+  test('on the way in and where work is planned', async ({ page, lab }) => {
+    const { slug } = lab.project;
+    await page.goto(`${lab.server.url}/login`);
+    await expect(page.getByRole('heading', { name: 'Sign in to svc' })).toBeVisible();
+    await clean(page, 'sign in');
+    await go(page, lab, `/p/${slug}/board`);
+    await clean(page, 'empty board');
+    await go(page, lab, `/p/${slug}/tree`);
+    await clean(page, 'empty tree');
+
+    const epic = await lab.add('Payments', {
+      kind: 'epic',
+      description: '## Why\n\n- [x] one\n- [ ] two `code`\n',
+    });
+    await lab.add('Refunds', { parent_id: epic.id });
+    const doing = await lab.add('Invoices', { parent_id: epic.id, status: 'doing' });
+    await lab.add('Receipts', { status: 'done' });
+    await lab.add('Cheques', { status: 'cancelled' });
+    await go(page, lab, `/p/${slug}/tree`);
+    await clean(page, 'tree');
+    await go(page, lab, `/p/${slug}/settings`);
+    await clean(page, 'project settings');
+    await go(page, lab, `/t/${epic.id}`);
+    await clean(page, 'item page');
+    await go(page, lab, `/p/${slug}/board`);
+    await page.getByRole('button', { name: /Cancelled/ }).click();
+    await page.getByRole('button', { name: 'Lanes by parent' }).click();
+    await clean(page, 'board with lanes');
+    await page.getByRole('button', { name: 'Without lanes' }).click();
+    await clean(page, 'board');
+    await page.keyboard.press('Shift+?');
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'help');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await expect(page.getByRole('combobox')).toBeVisible();
+    await clean(page, 'palette');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'new item');
+    await page.keyboard.press('Escape');
+    const card = page.getByRole('article').filter({ hasText: doing.title });
+    await card.hover();
+    await card.getByRole('button', { name: 'Actions' }).click();
+    await expect(page.getByRole('menu')).toBeVisible();
+    await clean(page, 'card menu');
+  });
+
+  test('where runs are watched', async ({ page, lab }) => {
+    const { server, project } = lab;
+    const task = await lab.add('Refunds', { description: 'With a [link](https://example.com).' });
+    const colours = [0, 1, 2, 3, 4, 5, 6, 7]
+      .map((i) => `\\033[3${i}mcolour ${i}\\033[0m \\033[9${i}mbright\\033[0m \\033[4${i}mback\\033[0m\\n`)
+      .join('');
+    const run = await server.api.start(
+      task,
+      `printf '${colours}'; svc exec signal progress --message "Which one?" --needs-input; read -r line`,
+    );
+    await lab.reaches(run, 'running');
+    const failed = await server.api.start(await lab.add('Breaks'), 'echo no; exit 3');
+    await lab.reaches(failed, 'failed');
+
+    await go(page, lab, `/p/${project.slug}/board?item=${task.id}`);
+    await expect(page.getByRole('dialog', { name: 'Work item' })).toBeVisible();
+    await clean(page, 'item sheet over a board with runs');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('Model, arguments, directory, restarts').click();
+    await clean(page, 'start a run');
+    await go(page, lab, '/runs');
+    await clean(page, 'runs');
+    await go(page, lab, `/runs/${failed.id}`);
+    await expect(page.getByRole('heading', { name: 'It failed' })).toBeVisible();
+    await clean(page, 'failed run');
+    for (const tab of ['timeline', 'log', 'details']) {
+      await go(page, lab, `/runs/${run.id}?tab=${tab}`);
+      await clean(page, tab);
+    }
+    await go(page, lab, `/runs/${run.id}`);
+    await expect(page.locator('.xterm-rows')).toContainText('colour 7');
+    await clean(page, 'live');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'stop dialog');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Attach' }).click();
+    await expect(page.getByText('You are typing')).toBeVisible();
+    await clean(page, 'attached');
+    await page.getByRole('radio', { name: 'Reader' }).click();
+    await clean(page, 'reader');
+  });
+
+  test('where the fleet is kept', async ({ page, lab }) => {
+    await go(page, lab, '/hosts');
+    await clean(page, 'hosts');
+    await page.getByRole('button', { name: 'Add a host' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'add a host');
+    await go(page, lab, '/hosts/build-1');
+    await clean(page, 'host');
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'disable dialog');
+    for (const path of ['/activity', '/providers', '/settings', '/runs/none', '/nowhere']) {
+      await go(page, lab, path);
+      await clean(page, path);
+    }
+  });
+});
