@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -19,22 +20,36 @@ const (
 )
 
 // arrivals is a door that workers pass at a bounded pace.
-type arrivals struct{ limit *rate.Limiter }
+type arrivals struct {
+	limit *rate.Limiter
+	line  sync.Mutex // a turn that is too late is given back before the next is taken
+}
 
-func newArrivals() arrivals {
-	return arrivals{rate.NewLimiter(arrivalsPerSecond, arrivalsAtOnce)}
+func newArrivals() *arrivals {
+	return &arrivals{limit: rate.NewLimiter(arrivalsPerSecond, arrivalsAtOnce)}
+}
+
+// queue takes the next turn, unless it is too far away.
+func (a *arrivals) queue() (*rate.Reservation, error) {
+	a.line.Lock()
+	defer a.line.Unlock()
+	turn := a.limit.Reserve()
+	if turn.Delay() > longestArrival {
+		turn.Cancel() // whole only while it is the last: a later turn would keep the line as long as it was
+		return nil, svc.Errorf(svc.CodeUnavailable, "too many workers come back at once; try again")
+	}
+	return turn, nil
 }
 
 // pass waits for the caller's turn.
-func (a arrivals) pass(ctx context.Context) error {
-	turn := a.limit.Reserve()
+func (a *arrivals) pass(ctx context.Context) error {
+	turn, err := a.queue()
+	if err != nil {
+		return err
+	}
 	wait := turn.Delay()
 	if wait == 0 {
 		return nil
-	}
-	if wait > longestArrival {
-		turn.Cancel()
-		return svc.Errorf(svc.CodeUnavailable, "too many workers come back at once; try again")
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -80,7 +80,7 @@ type Server struct {
 	close   context.CancelFunc
 	lasting gate // streams and sockets being served
 
-	registrations, uplinks arrivals
+	registrations, uplinks *arrivals
 
 	stall     time.Duration // how long one write to a stream may take
 	bodyLimit time.Duration // how long a body may take to arrive
