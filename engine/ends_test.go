@@ -26,7 +26,10 @@ func TestTheSecondEndOfAnAttemptIsOnlyRecorded(t *testing.T) {
 				r := w.started(s.run())
 				change := map[svc.SignalKind]func(*svc.Signal){svc.SignalFailed: failed, svc.SignalFinished: code(0)}
 				s.want(svc.Applied)(s.signal(r, c.first, change[c.first]))
-				s.wantTopics(c.topic)
+				e := s.wantTopics(c.topic)[0]
+				if want := map[svc.SignalKind][2]any{svc.SignalFailed: {"out of ideas", nil}, svc.SignalFinished: {nil, 0.0}}[c.first]; field(e, "error") != want[0] || field(e, "exit_code") != want[1] {
+					t.Errorf("journaled %s", e.Payload)
+				}
 				between := s.wantStatus(r, c.status)
 				if ended := c.first == svc.SignalFinished; (between.SessionEndedAt != nil) != ended || (between.ExitCode != nil) != ended {
 					t.Errorf("after %s: %+v", c.first, between)
