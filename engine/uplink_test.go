@@ -173,7 +173,7 @@ func TestScreensAreReadByPeopleOnly(t *testing.T) {
 		if got, _, err := s.Hub.Panes.Latest(r.ID); err != nil || got.Capture != "svc-signal completed success" {
 			t.Errorf("another run's screen changed this one: %+v (%v)", got, err)
 		}
-		s.pass(11 * time.Minute)
+		s.pass(2 * time.Minute)
 		if got := s.wantStatus(r, svc.RunRunning); got.NeedsInput || got.Result != nil || got.Version != r.Version {
 			t.Errorf("screens changed the run: %+v", got)
 		}
