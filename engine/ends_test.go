@@ -115,7 +115,8 @@ func TestAStoppedRunIsActiveUntilItsSessionEnds(t *testing.T) {
 		}
 		active(1)
 		s.wantCode("a delete of its host", s.DeleteHost(s.ctx, "h", nil), svc.CodeActiveRuns)
-		s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(130)))
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(0))) // an agent that minds Ctrl-C ends well
+		s.wantStatus(r, svc.RunStopped)
 		active(0)
 		s.wantTopics(svc.TopicRunStopped, svc.TopicRunFinished)
 		s.wantCode("a delete of its host", s.DeleteHost(s.ctx, "h", nil), "")

@@ -55,8 +55,18 @@ func (u *Uplinks) Pin(hostID, instanceID string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	h := u.host(hostID)
-	if h.pinned != instanceID {
-		h.pinned, h.boot, h.boots = instanceID, "", map[string]bool{}
+	if h.pinned == instanceID {
+		return
+	}
+	before := h.boot
+	h.pinned, h.boot, h.boots = instanceID, "", map[string]bool{}
+	for _, l := range h.links { // its process came before its first heartbeat
+		if l.InstanceID == instanceID && !l.foreign {
+			h.boot = l.BootID
+		}
+	}
+	if h.boot != before {
+		h.bootSince = time.Now()
 	}
 }
 

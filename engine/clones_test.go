@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"testing"
+
+	"svc"
+	"svc/wire"
+)
+
+// boot connects a worker process of a host and gives its end.
+func (w *worker) boot(id string) *worker {
+	w.s.t.Helper()
+	c := &worker{s: w.s, host: w.host, instance: w.instance}
+	send, next := c.raw(Hello{HostID: w.host.ID, InstanceID: w.instance, BootID: id})
+	send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1})
+	if _, ok := next().(*wire.HeartbeatAck); !ok {
+		w.s.t.Errorf("boot %s: the heartbeat was not answered", id)
+	}
+	return c
+}
+
+func TestAReplacedBootThatComesBackMakesItsHostSuspect(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		w.register(wire.Capabilities...)
+		w.boot("first")
+		w.boot("second") // a restart of the worker
+		w.boot("second") // and a reconnection
+		if h := w.want(svc.HostOnline); h.InstanceSuspect {
+			t.Error("a restart is suspect")
+		}
+		s.news()
+		w.boot("first") // two processes are alive
+		if h := w.want(svc.HostOnline); !h.InstanceSuspect || *h.InstanceID != w.instance {
+			t.Errorf("two processes of one instance: %+v", h)
+		}
+		s.wantTopics(svc.TopicWorkerSuspect)
+		s.wantStatus(s.run(on(w)), svc.RunPending)
+	})
+}
+
+func TestALostSessionIsBelievedOfTheProcessThatKnows(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		w.register(wire.Capabilities...)
+		w.boot("first")
+		r := s.get(s.run())
+		s.want(svc.Applied)(s.signal(r, svc.SignalStarted))
+		believed := func(what, boot string, want svc.Code, change ...func(*svc.Signal)) {
+			t.Helper()
+			sig := svc.Signal{RunID: r.ID, Kind: svc.SignalFinished, Attempt: 1, Source: svc.FromWrapper, ExitCode: -1, Reason: "session_lost", Timestamp: 1}
+			for _, c := range change {
+				c(&sig)
+			}
+			s.wantCode(what, s.Believes(s.ctx, sig, boot), want)
+		}
+		believed("the process that was given the run", "first", "")
+		believed("a peer that does not say", "", "")
+		believed("a process that is not connected", "copy", svc.CodeUnavailable)
+		believed("an exit that a wrapper reported", "copy", "", func(sig *svc.Signal) { sig.Reason = "" })
+		believed("a dead attempt", "copy", "", func(sig *svc.Signal) { sig.Attempt = 0 })
+		w.boot("second")
+		believed("a process that just came", "second", svc.CodeUnavailable)
+		believed("the one that it replaced", "first", svc.CodeUnavailable)
+		s.pass(settledAfter)
+		believed("the host's only process for a while", "second", "")
+		s.wantStatus(r, svc.RunRunning)
+	})
+}
