@@ -106,6 +106,33 @@ func TestFramesAboutARunThatDoesNotExistHarmNothing(t *testing.T) {
 	})
 }
 
+func TestAnAnswerOfAHostThatWasNotGivenTheRunCountsForNothing(t *testing.T) {
+	bubble(t, func(s *site) {
+		w, stranger := s.online("h"), s.online("stranger")
+		r := s.run(on(w))
+		w.wantFrames("run_dispatch 1")
+		s.news()
+		before := s.get(r)
+		for _, accepted := range []bool{false, true} {
+			stranger.ack(r, accepted)
+		}
+		other := r
+		other.Attempt = 7
+		w.ack(other, false) // nor does one about another attempt
+		if got := s.wantStatus(r, svc.RunSpawning); got.Version != before.Version || got.Acked {
+			t.Errorf("the run became %+v", got)
+		}
+		s.wantTopics()
+		w.wantFrames()
+		w.ack(r, true)
+		w.ack(r, false) // it said yes before
+		if got := s.wantStatus(r, svc.RunSpawning); !got.Acked {
+			t.Errorf("after its own host's answer: %+v", got)
+		}
+		s.wantTopics()
+	})
+}
+
 func TestAnOrphanIsJournaled(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
