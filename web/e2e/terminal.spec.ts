@@ -93,6 +93,13 @@ test('a run that waits for someone is said everywhere, and answered where it is 
   page,
   lab,
 }) => {
+  const typed: string[] = [];
+  page.on('websocket', (socket) =>
+    socket.on('framesent', ({ payload }) => {
+      const frame = JSON.parse(String(payload)) as { type: string; bytes: string };
+      if (frame.type === 'input') typed.push(Buffer.from(frame.bytes, 'base64').toString());
+    }),
+  );
   const run = await lab.run(
     'svc exec signal progress --message "Which colour?" --needs-input; read -r line; printf "chose <%s>\\n" "$line"; sleep 60',
     'Paint the shed',
@@ -110,6 +117,8 @@ test('a run that waits for someone is said everywhere, and answered where it is 
   await page.keyboard.type('green');
   await page.keyboard.press('Enter');
   await expect(screen(page)).toContainText('chose <green>');
+  // Not a byte of the terminal's own: it would count as an answer before anyone has typed one.
+  expect(typed.join('')).toBe('green\r');
   expect((await lab.server.api.run(run.id)).status).toBe('running');
 });
 

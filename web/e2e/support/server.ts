@@ -1,10 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Host } from '../../src/api/records.ts';
 import { Api } from './api.ts';
 
 /** binary is the svc under test, as `make build` leaves it. */
@@ -46,6 +55,7 @@ export class Server {
   readonly dir = mkdtempSync(join(tmpdir(), 'svc-page-'));
   readonly api: Api;
   private process: ChildProcess | null = null;
+  private readonly workers: ChildProcess[] = [];
   private said = '';
 
   private constructor(
@@ -82,31 +92,45 @@ export class Server {
 
   /** launch starts the process, the first time or again. */
   async launch(): Promise<void> {
-    const child = spawn(
-      binary,
-      ['up', '--bind', '127.0.0.1', '--port', String(this.port), '--host-name', this.hostName],
-      {
-        // The demo agent is found as svc on the worker's PATH.
-        env: {
-          ...process.env,
-          PATH: `${dirname(binary)}:${process.env.PATH}`,
-          SVC_DATA_DIR: this.dir,
-          HOME: this.dir,
-          TERM: 'xterm-256color',
-        },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    );
+    const { port, hostName } = this;
+    const args = ['up', '--bind', '127.0.0.1', '--port', String(port), '--host-name', hostName];
+    this.process = this.spawn(args, { SVC_DATA_DIR: this.dir });
+    await this.online(hostName, this.process);
+  }
+
+  /** join makes a further host and starts its worker, with a data directory of its own. */
+  async join(name: string, fields: Record<string, unknown> = {}): Promise<void> {
+    const host = await this.api.call<Host>('POST', '/hosts', { name, ...fields });
+    const { token } = await this.api.call<{ token: string }>('POST', `/hosts/${host.id}/token`);
+    const dir = join(this.dir, 'hosts', name);
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    for (const file of ['config.toml', 'providers.toml']) copyFileSync(join(this.dir, file), join(dir, file));
+    const args = ['worker', '--server', this.url, '--host-name', name];
+    const child = this.spawn(args, { SVC_DATA_DIR: dir, SVC_WORKER_TOKEN: token });
+    this.workers.push(child);
+    await this.online(name, child);
+  }
+
+  private spawn(args: string[], env: NodeJS.ProcessEnv): ChildProcess {
+    // The demo agent is found as svc on the worker's PATH.
+    const path = `${dirname(binary)}:${process.env.PATH}`;
+    const child = spawn(binary, args, {
+      env: { ...process.env, PATH: path, HOME: this.dir, TERM: 'xterm-256color', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const keep = (text: Buffer): void => {
       this.said = (this.said + text).slice(-10_000);
     };
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
-    this.process = child;
-    await until('the host is online', async () => {
+    return child;
+  }
+
+  private online(name: string, child: ChildProcess): Promise<void> {
+    return until(`${name} is online`, async () => {
       if (child.exitCode !== null) throw new Error(`svc ended with ${child.exitCode}:\n${this.said}`);
       const hosts = await this.api.hosts().catch(() => []);
-      const host = hosts.find((each) => each.name === this.hostName);
+      const host = hosts.find((each) => each.name === name);
       return host?.status === 'online' && Object.keys(host.providers).length > 0;
     });
   }
@@ -120,10 +144,7 @@ export class Server {
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.process;
     this.process = null;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill(signal);
-    await ended;
+    if (child) await end(child, signal);
   }
 
   /** stopRuns stops every run and waits for the end of its session. */
@@ -135,9 +156,17 @@ export class Server {
   /** close stops every run by the product's own means, then ends the process and removes its files. */
   async close(): Promise<void> {
     if (this.process) await this.stopRuns();
+    for (const worker of this.workers.splice(0)) await end(worker, 'SIGTERM');
     await this.kill('SIGTERM');
     rmSync(this.dir, { recursive: true, force: true });
   }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill(signal);
+  await ended;
 }
 
 /** until polls for something that is not on a page, and fails loudly when it does not come. */

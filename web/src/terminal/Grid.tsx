@@ -25,6 +25,29 @@ const themeOf = ({ background, foreground, colors }: Palette, typing: boolean): 
   };
 };
 
+/** Questions that a program can put to a terminal: what it is, where its cursor stands, how it is set. */
+const questions = [
+  { final: 'c' },
+  { prefix: '>', final: 'c' },
+  { prefix: '=', final: 'c' },
+  { prefix: '>', final: 'q' },
+  { final: 'n' },
+  { prefix: '?', final: 'n' },
+  { intermediates: '$', final: 'p' },
+  { prefix: '?', intermediates: '$', final: 'p' },
+];
+const colourQuestions = [4, 10, 11, 12];
+
+/**
+ * neverReply keeps a terminal from answering the session by itself. tmux needs no answer from a viewer, and
+ * each would count as something that a person typed: a run that waits would look answered.
+ */
+function neverReply({ parser }: Terminal): void {
+  for (const id of questions) parser.registerCsiHandler(id, () => true);
+  parser.registerDcsHandler({ intermediates: '$', final: 'q' }, () => true);
+  for (const id of colourQuestions) parser.registerOscHandler(id, (data) => data.includes('?'));
+}
+
 /** Grid is the terminal as a grid of cells of a fixed size, with its font scaled and never refitted. */
 export default function Grid({
   cols,
@@ -65,6 +88,7 @@ export default function Grid({
     });
     made.loadAddon(new Unicode11Addon());
     made.unicode.activeVersion = '11';
+    neverReply(made);
     made.open(host.current);
     made.textarea?.setAttribute('aria-label', label);
     made.onData((data) => handlers.current.onType?.(data));
