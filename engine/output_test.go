@@ -122,3 +122,48 @@ func TestOutputIsToldWhenTheEngineStops(t *testing.T) {
 		}
 	})
 }
+
+func TestTheLastOutputIsToldBeforeTheEnd(t *testing.T) {
+	const chunks = 200
+	for name, end := range map[string]func(*site, *worker, svc.Run){
+		"finished behind it on the uplink": func(s *site, w *worker, r svc.Run) {
+			w.send(wire.SignalFrame{RunID: r.ID, Signal: wire.FromSignal(svc.Signal{Kind: svc.SignalFinished, Attempt: 1, Source: svc.FromWrapper, Timestamp: 1})})
+		},
+		"a hook's failed": func(s *site, _ *worker, r svc.Run) {
+			s.settle()
+			s.want(svc.Applied)(s.signal(r, svc.SignalFailed, byHook))
+		},
+		"a stop": func(s *site, _ *worker, r svc.Run) {
+			s.settle()
+			_, err := s.StopRun(s.ctx, r.ID)
+			s.no(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(s *site) {
+				w := s.online("h")
+				r := w.started(s.run())
+				for range chunks {
+					w.send(wire.LogChunk{RunID: r.ID, Text: "x\n", Timestamp: 1})
+				}
+				end(s, w, r)
+				events := s.news()
+				s.pass(10 * time.Second)
+				if late := s.news(); len(late) != 0 {
+					t.Errorf("after the end came %s %s", late[0].Topic, late[0].Payload)
+				}
+				lines := 0.0
+				for i, e := range events {
+					if n, ok := field(e, "line_count").(float64); ok {
+						lines += n
+					} else if i != len(events)-1 {
+						t.Errorf("%s is not the last of %d events", e.Topic, len(events))
+					}
+				}
+				if lines != chunks {
+					t.Errorf("%v lines were told before the end, want %d", lines, chunks)
+				}
+			})
+		})
+	}
+}
