@@ -143,9 +143,10 @@ func TestTheLastOutputIsToldBeforeTheEnd(t *testing.T) {
 			bubble(t, func(s *site) {
 				w := s.online("h")
 				r := w.started(s.run())
-				for range chunks {
+				for range chunks - 1 {
 					w.send(wire.LogChunk{RunID: r.ID, Text: "x\n", Timestamp: 1})
 				}
+				w.send(wire.LogChunk{RunID: r.ID, Text: strings.Repeat("x", 8<<20) + "\n", Timestamp: 1}) // takes its time on the way to the disk
 				end(s, w, r)
 				events := s.news()
 				s.pass(10 * time.Second)

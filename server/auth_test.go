@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -65,6 +66,20 @@ func TestTheTokenInTheQueryIsForSocketsAlone(t *testing.T) {
 	}
 	if strings.Contains(g.logs.String(), userToken) || strings.Contains(g.logs.String(), workerToken) {
 		t.Error("a token is in the log")
+	}
+}
+
+// What is not there cannot be logged by anything further in.
+func TestTheTokenOfASocketEndsAtTheDoor(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/runs/"+noID+"/pane/ws?a=b&token="+userToken, nil)
+	inside, err := g.admit(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inside.URL.RawQuery != "a=b" || strings.Contains(inside.RequestURI, "token") {
+		t.Errorf("inside it is %s, %s", inside.URL, inside.RequestURI)
 	}
 }
 
