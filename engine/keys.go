@@ -16,9 +16,9 @@ const keysTimeout = 8 * time.Second
 
 // keyBook matches a worker's answers with the requests that wait for them.
 type keyBook struct {
-	mu      sync.Mutex // guards waiting
+	mu      sync.Mutex // guards the rest
 	waiting map[string]keyRequest
-	typing  sync.Mutex // one keyed request at a time: a retry waits for the first
+	typing  map[string]chan struct{} // by idempotency key; closed when that request is done
 }
 
 type keyRequest struct {
@@ -26,7 +26,35 @@ type keyRequest struct {
 	answer chan *wire.KeysResult // of size one; nil: the uplink is gone
 }
 
-func newKeyBook() *keyBook { return &keyBook{waiting: map[string]keyRequest{}} }
+func newKeyBook() *keyBook {
+	return &keyBook{waiting: map[string]keyRequest{}, typing: map[string]chan struct{}{}}
+}
+
+// turn waits for the request under the same idempotency key that is not done
+// yet: a retry must find its result. Others wait for nobody.
+func (b *keyBook) turn(ctx context.Context, key string) (done func(), err error) {
+	for {
+		b.mu.Lock()
+		before, busy := b.typing[key]
+		if !busy {
+			mine := make(chan struct{})
+			b.typing[key] = mine
+			b.mu.Unlock()
+			return func() {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				delete(b.typing, key)
+				close(mine)
+			}, nil
+		}
+		b.mu.Unlock()
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
 
 func (b *keyBook) ask(id string, link *hub.Uplink) keyRequest {
 	b.mu.Lock()
@@ -65,14 +93,18 @@ func (b *keyBook) drop(link *hub.Uplink) {
 
 // SendKeys types into a run's session. The worker judges the keys.
 func (e *Engine) SendKeys(ctx context.Context, runID string, keys []string) error {
-	if _, asked := ctx.Value(idempotencyKey{}).(idempotency); !asked {
+	asked, repeatable := ctx.Value(idempotencyKey{}).(idempotency)
+	if !repeatable {
 		return e.sendKeys(ctx, runID, keys)
 	}
 	// Typing is no row, so the key is kept in a unit of its own, after it.
-	e.keys.typing.Lock()
-	defer e.keys.typing.Unlock()
+	leave, err := e.keys.turn(ctx, asked.key)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	var done, typed bool
-	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+	err = e.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		typed, err = firstResult(ctx, tx, &done)
 		return err
 	})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -149,6 +150,49 @@ func TestEachRequestForKeysGetsItsOwnAnswer(t *testing.T) {
 			w.send(wire.KeysResult{RequestID: f.RequestID, OK: i%2 == 1}) // a second answer counts for nothing
 		}
 		wg.Wait()
+	})
+}
+
+func TestRepeatedKeysAreTypedOnceAndWaitForNobodyElse(t *testing.T) {
+	bubble(t, func(s *site) {
+		silent, w := s.online("silent"), s.online("h")
+		stuck, r := silent.started(s.run(on(silent))), w.started(s.run(on(w)))
+		send := func(r svc.Run, key string) (answer func() error) {
+			answered := make(chan error, 1)
+			go func() { answered <- s.SendKeys(WithIdempotency(s.ctx, key, "f"), r.ID, []string{"Enter"}) }()
+			s.settle()
+			return func() error { return <-answered }
+		}
+		unanswered := send(stuck, "one")
+		began := time.Now()
+		first, again := send(r, "two"), send(r, "two")
+		frames := w.keysFrames()
+		if len(frames) != 1 {
+			t.Fatalf("%d requests reached the worker, want one for both", len(frames))
+		}
+		w.send(wire.KeysResult{RequestID: frames[0].RequestID, OK: true})
+		for _, answer := range []func() error{first, again, send(r, "two")} {
+			s.wantCode("repeated keys", answer(), "")
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("they waited %v for another host's worker", took)
+		}
+		if n := len(w.keysFrames()); n != 0 {
+			t.Errorf("they were typed %d times more", n)
+		}
+		s.wantCode("a worker that is silent", unanswered(), svc.CodeUnavailable)
+		ctx, cancel := context.WithCancel(WithIdempotency(s.ctx, "three", "f"))
+		waiting, left := send(r, "three"), make(chan error, 1)
+		go func() { left <- s.SendKeys(ctx, r.ID, []string{"Enter"}) }()
+		s.settle()
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("one that left was told %v", err)
+		}
+		for _, f := range w.keysFrames() {
+			w.send(wire.KeysResult{RequestID: f.RequestID})
+		}
+		s.wantCode("refused keys", waiting(), svc.CodeInvalidKeys)
 	})
 }
 
