@@ -160,6 +160,48 @@ func TestAMovedSubtreeIsFoundWhereItIs(t *testing.T) {
 	})
 }
 
+func TestADeletedSubtreeIsGoneAsAWholeAndNeverWithWorkInIt(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		top := s.task(p)
+		child := s.task(p, under(top))
+		leaf, beside := s.task(p, under(child)), s.task(p)
+		r := s.run(func(n *svc.NewRun) { n.TaskID = leaf.ID })
+		s.news()
+		for _, item := range []svc.WorkItem{top, leaf} {
+			s.wantCode("with an active run", s.DeleteWorkItem(s.ctx, item.ID, true, nil), svc.CodeActiveRuns)
+		}
+		s.wantTopics()
+		_, err := s.StopRun(s.ctx, r.ID)
+		s.no(err)
+		s.wantCode("with children", s.DeleteWorkItem(s.ctx, top.ID, false, nil), svc.CodeHasChildren)
+		s.wantTopics(svc.TopicRunStopped)
+		s.no(s.DeleteWorkItem(s.ctx, top.ID, true, nil))
+		gone := map[any]bool{}
+		for _, e := range s.wantTopics(svc.TopicItemDeleted, svc.TopicItemDeleted, svc.TopicItemDeleted) {
+			gone[field(e, "task_id")] = true
+		}
+		for _, item := range []svc.WorkItem{top, child, leaf} {
+			_, err := s.WorkItem(s.ctx, item.ID)
+			s.wantCode("a deleted item", err, svc.CodeNotFound)
+			s.wantCode("a second delete", s.DeleteWorkItem(s.ctx, item.ID, true, nil), svc.CodeNotFound)
+			_, err = s.CreateRun(s.ctx, svc.NewRun{TaskID: item.ID, Provider: "provider_a"})
+			s.wantCode("a run on a deleted item", err, svc.CodeValidation)
+			_, err = s.CreateWorkItem(s.ctx, svc.NewWorkItem{ProjectID: p.ID, ParentID: &item.ID, Kind: svc.KindTask, Title: "t"})
+			s.wantCode("a child of a deleted item", err, svc.CodeValidation)
+			if !gone[item.ID] {
+				t.Errorf("the end of %s was not told", item.ID)
+			}
+		}
+		list, err := s.WorkItems(s.ctx, svc.WorkItemFilter{ProjectID: p.ID}, svc.Page{Limit: 10})
+		if err != nil || len(list.Items) != 1 || list.Items[0].ID != beside.ID {
+			t.Errorf("left are %+v (%v)", list.Items, err)
+		}
+		s.wantStatus(r, svc.RunStopped) // what happened stays auditable
+		s.wantTopics()
+	})
+}
+
 // wantTruePaths checks every path of a project against the parents.
 func (s *site) wantTruePaths(p svc.Project) {
 	s.t.Helper()
