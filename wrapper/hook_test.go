@@ -33,6 +33,8 @@ func TestAToolsOwnWordsBecomeSignals(t *testing.T) {
 		{"opencode", `{"type":"session.error","properties":{}}`, "failed opencode reported an error without a message"},
 		{"opencode", `{"type":"session.error","properties":{"error":{"name":"MessageAbortedError"}}}`, ""},
 		{"opencode", `{"type":"permission.asked","properties":{"title":"rm -rf"}}`, "asks rm -rf"},
+		{"opencode", `{"type":"permission.asked","properties":{"permission":"edit","patterns":["a.go","b.go"]}}`, "asks opencode asks for a permission: edit a.go, b.go"},
+		{"opencode", `{"type":"permission.asked","properties":{"permission":"bash"}}`, "asks opencode asks for a permission to run a command"},
 		{"claude", ``, ""}, {"claude", `[]`, ""}, {"codex", `{"type":7}`, ""}, {"gemini", "\xff", ""}, {"opencode", `"x"`, ""},
 	} {
 		o := newOrchestrator(t)

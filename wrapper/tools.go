@@ -81,10 +81,7 @@ func fromCodex(s *session, input []byte) (*svc.Signal, string) {
 		}
 		return completed(), ""
 	case e.Event == "PermissionRequest":
-		question := e.ToolInput.Description
-		if command := commandLine(e.ToolInput.Command); command != "" {
-			question = strings.TrimSpace(question + "\ncodex wants to run: " + command)
-		}
+		question := wantsToRun(e.ToolInput.Description, "codex", commandLine(e.ToolInput.Command))
 		return asks(question, "codex asks for a permission to use "+e.Tool), ""
 	default:
 		return nil, unknown("codex", e.Type+e.Event)
@@ -116,6 +113,14 @@ func (s *session) isConversation(thread string, inputs []string) bool {
 	return true
 }
 
+// wantsToRun adds to a tool's question the command that it is about, when there is one.
+func wantsToRun(question, tool, command string) string {
+	if command == "" {
+		return question
+	}
+	return strings.TrimSpace(question + "\n" + tool + " wants to run: " + command)
+}
+
 func commandLine(command any) string {
 	switch command := command.(type) {
 	case string:
@@ -137,6 +142,9 @@ func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 		Event   string `json:"hook_event_name"`
 		Type    string `json:"notification_type"`
 		Message string `json:"message"`
+		Details struct {
+			Command string `json:"command"`
+		} `json:"details"`
 	}
 	if err := json.Unmarshal(input, &e); err != nil {
 		return nil, notJSON("gemini", err)
@@ -145,7 +153,7 @@ func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 	case "AfterAgent":
 		return completed(), ""
 	case "Notification":
-		return asks(e.Message, "gemini asks for a permission"), ""
+		return asks(wantsToRun(e.Message, "gemini", e.Details.Command), "gemini asks for a permission"), ""
 	default:
 		return nil, unknown("gemini", e.Event)
 	}
@@ -157,8 +165,10 @@ func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 	var e struct {
 		Type       string `json:"type"`
 		Properties struct {
-			Title string `json:"title"`
-			Error struct {
+			Title      string   `json:"title"` // of older versions
+			Permission string   `json:"permission"`
+			Patterns   []string `json:"patterns"`
+			Error      struct {
 				Name string `json:"name"`
 				Data struct {
 					Message string `json:"message"`
@@ -183,7 +193,11 @@ func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 		}
 		return &svc.Signal{Kind: svc.SignalFailed, Error: tidy(text)}, ""
 	case "permission.asked", "permission.updated":
-		return asks(e.Properties.Title, "opencode asks for a permission"), ""
+		p := e.Properties
+		if p.Permission == "bash" {
+			return asks(wantsToRun(p.Title, "opencode", strings.Join(p.Patterns, "; ")), "opencode asks for a permission to run a command"), ""
+		}
+		return asks(p.Title, strings.TrimSpace("opencode asks for a permission: "+p.Permission+" "+strings.Join(p.Patterns, ", "))), ""
 	default:
 		return nil, unknown("opencode", e.Type)
 	}
