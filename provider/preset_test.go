@@ -61,14 +61,12 @@ func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
 	t.Parallel()
 	v := provider.Values{Prompt: "P", Model: "M", HooksConfig: "/h", Args: []string{"-x"}}
 	for id, want := range map[string][]string{
-		"claude":       {"-p", "--model", "M", "--settings", "/h", "--allowedTools", "Bash,Edit,Write", "-x", "--", "P"},
-		"claude-tui":   {"--model", "M", "--settings", "/h", "-x", "--", "P"},
-		"gemini":       {"--yolo", "--skip-trust", "--model", "M", "-x", "-p", "P"},
-		"gemini-tui":   {"--model", "M", "-x", "-i", "P"},
-		"opencode":     {"run", "--model", "M", "-x", "--", "P"},
-		"opencode-tui": {"--model", "M", "-x", "--prompt", "P"},
-		"goose":        {"run", "--model", "M", "-x", "-t", "P"},
-		"goose-tui":    {"run", "--model", "M", "-x", "-s", "-t", "P"},
+		"claude":     {"-p", "--model", "M", "--settings", "/h", "--allowedTools", "Bash,Edit,Write", "-x", "--", "P"},
+		"claude-tui": {"--model", "M", "--settings", "/h", "-x", "--", "P"},
+		"gemini":     {"--yolo", "--skip-trust", "--model", "M", "-x", "-p", "P"},
+		"gemini-tui": {"--model", "M", "-x", "-i", "P"},
+		"goose":      {"run", "--model", "M", "-x", "-t", "P"},
+		"goose-tui":  {"run", "--model", "M", "-x", "-s", "-t", "P"},
 	} {
 		if got := presetEntry(t, id).Argv(v); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", id, got, want)
@@ -103,6 +101,9 @@ func TestCodexGetsTheGatewayAsAModelProvider(t *testing.T) {
 	dir := tool(t, "codex") // not parallel: a process started meanwhile could keep the script open for writing
 	for id, start := range map[string][]string{"codex": {"exec", "--skip-git-repo-check", "-s", "workspace-write"}, "codex-tui": {"--no-daemon"}} {
 		start = append(start, "-c", `notify=["svc","exec","signal","--from","codex"]`)
+		if id == "codex-tui" { // its review is left to the person: nothing among the arguments trusts it
+			start = append(start, "-c", `hooks.PermissionRequest=[{hooks=[{type="command",command="svc exec signal --from codex"}]}]`)
+		}
 		e := presetEntry(t, id)
 		run := func(g provider.Gateway) []string {
 			env := e.Environ(provider.Session{Base: []string{"PATH=" + dir + ":/usr/bin:/bin"}, Gateway: g})
@@ -125,6 +126,64 @@ func TestCodexGetsTheGatewayAsAModelProvider(t *testing.T) {
 		if got, want := run(provider.Gateway{URL: "http://g", APIKey: "k"}), slices.Concat(start, gateway, end); !slices.Equal(got, want) {
 			t.Errorf("%s with a gateway: got %q, want %q", id, got, want)
 		}
+	}
+}
+
+// opencode gets plugin and gateway as one configuration, and its prompt as standard input: it would put
+// an argument with spaces into quotes.
+func TestOpencodeGetsItsPluginAndTheGatewayAsConfiguration(t *testing.T) {
+	dir := tool(t, "opencode") // not parallel: see above
+	script := "#!/bin/sh\nprintf '%s\\n' \"$OPENCODE_CONFIG_CONTENT\" \"$*\"\n[ -t 0 ] || cat\n"
+	if err := os.WriteFile(filepath.Join(dir, "opencode"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	prompt := filepath.Join(dir, "prompt")
+	if err := os.WriteFile(prompt, []byte("two \"words\""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(id, model string, more ...string) (config map[string]any, arguments, input string) {
+		t.Helper()
+		e := presetEntry(t, id)
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", e.Argv(provider.Values{Prompt: "P Q", Model: model, Args: []string{"-x"}})...)
+		base := append([]string{"PATH=" + dir + ":/usr/bin:/bin"}, more...)
+		cmd.Env = e.Environ(provider.Session{Base: base, HooksConfig: "/h/svc.js", Vars: map[string]string{"SVC_PROMPT_FILE": prompt}})
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		lines := strings.SplitN(string(out), "\n-", 2)
+		if id == "opencode" {
+			lines = strings.SplitN(string(out), "\nrun ", 2)
+			lines[1] = "run " + lines[1]
+		} else {
+			lines[1] = "-" + lines[1]
+		}
+		if err := json.Unmarshal([]byte(lines[0]), &config); err != nil {
+			t.Fatalf("%s: %v in %s", id, err, lines[0])
+		}
+		arguments, input, _ = strings.Cut(lines[1], "\n")
+		return config, arguments, input
+	}
+	plugin := []any{"{env:SVC_HOOKS_CONFIG}"}
+
+	config, arguments, input := run("opencode", "svc/vendor/m-1")
+	if arguments != "run --model svc/vendor/m-1 -x" || input != `two "words"` || !reflect.DeepEqual(config["plugin"], plugin) {
+		t.Errorf("%v, %q, %q", config, arguments, input)
+	}
+	gateway, _ := config["provider"].(map[string]any)["svc"].(map[string]any)
+	if want := map[string]any{"vendor/m-1": map[string]any{}}; !reflect.DeepEqual(gateway["models"], want) {
+		t.Errorf("models %v, want %v", gateway["models"], want)
+	}
+	want := map[string]any{"baseURL": "{env:SVC_GATEWAY_URL_V1}", "apiKey": "{env:SVC_GATEWAY_API_KEY}"}
+	if !reflect.DeepEqual(gateway["options"], want) {
+		t.Errorf("options %v, want %v", gateway["options"], want)
+	}
+
+	if config, arguments, _ := run("opencode-tui", "mine/m"); arguments != "--model mine/m -x --prompt P Q" || len(config) != 1 {
+		t.Errorf("a model of the user's own: %v, %q", config, arguments)
+	}
+	if config, _, _ := run("opencode", "svc/m", `OPENCODE_CONFIG_CONTENT={"theme":"x"}`); !reflect.DeepEqual(config, map[string]any{"theme": "x"}) {
+		t.Errorf("the user's own configuration became %v", config)
 	}
 }
 
