@@ -3,7 +3,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help up build web test test-long lint bench fuzz release clean
+.PHONY: help up build web test test-long test-agents lint bench fuzz release clean
 
 # Without git (a source archive) or without a commit the version is "unknown".
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -11,7 +11,7 @@ FUZZTIME ?= 5m
 BENCH    ?= .
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: build ## Build, then run orchestrator, local worker and demo on the embedded database
 	@scripts/install-test-deps tmux
@@ -30,6 +30,9 @@ test: web ## Install what the tests need, then check format, vet, lint and run e
 test-long: web ## Run the Go tests with the long ones (soak, crash loops, large fleets)
 	@scripts/install-test-deps
 	SVC_TEST_LONG=1 go test -race -timeout 60m ./...
+
+test-agents: web ## Run the real agent tools, fetched from npm, through svc (UPDATE=1: results into docs/providers.md)
+	@scripts/test-agents $(if $(UPDATE),-update)
 
 lint: web ## Install golangci-lint when missing and run it
 	@scripts/install-lint

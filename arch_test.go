@@ -51,6 +51,7 @@ var architecture = arch.Rules{
 		// What only tests use.
 		"e2e":               {TestImports: append([]string{"cli", "store/storetest"}, product...)},
 		"store/storetest":   {Imports: []string{".", "store", "internal/pgtest"}},
+		"e2e/agents":        {TestImports: append([]string{"internal/proctest"}, product...)},
 		"e2e/fault":         {TestImports: append([]string{"internal/proctest"}, product...)},
 		"e2e/live":          {TestImports: append([]string{"internal/proctest"}, product...)},
 		"internal/arch":     {},

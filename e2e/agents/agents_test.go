@@ -1,0 +1,115 @@
+package agents
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// agent is what the tests must know of a tool besides its preset.
+type agent struct {
+	pin      pin
+	protocol string // the one in which it asks the gateway
+	model    string
+	args     map[string][]string // more arguments of a run, by provider
+	hook     bool                // its end is reported by a hook
+	failure  string              // how the table has a run whose model API failed
+	composes bool                // it composes letters and their accents (NFC) in what it is told
+	asks     bool                // a hook says when it waits for a person
+	why      string              // without asks: why not
+	answer   []string            // the keys with which a person says yes
+	home     func(*site)         // what a person did once in this home
+	once     string              // that, in words
+}
+
+var known = map[string]agent{
+	"claude": {
+		protocol: "messages", model: "claude-sonnet-4-5", hook: true, asks: true, answer: []string{"Enter"},
+		failure: "`failed`, exit code 1", home: claudeHome,
+		once: "its first-run dialogs were answered",
+	},
+	"codex": {
+		protocol: "responses", model: "gpt-5", hook: true, asks: true, answer: []string{"y"},
+		failure: "`failed`, exit code 1", home: codexHome,
+		once: "the folder was trusted and the hook reviewed",
+	},
+	"gemini": {
+		protocol: "gemini", model: "gemini-2.5-pro", hook: true, asks: true, answer: []string{"Enter"},
+		failure: "`failed`, exit code 1", home: geminiHome,
+		once: "the folder was trusted",
+	},
+	"goose": {
+		protocol: "chat", model: "stand-in", failure: "`exited`, exit code 0", why: "no hooks", composes: true,
+	},
+	"opencode": {
+		protocol: "chat", model: "svc/stand-in", hook: true, asks: true, answer: []string{"Enter"},
+		failure: "`failed`, hook `failed` (APIError: the gateway refuses, as the prompt wants it)", home: opencodeHome,
+		once: "its configuration says that it must ask",
+	},
+}
+
+// claudeHome is a home in which the first-run dialogs of the interactive claude were answered.
+func claudeHome(s *site) {
+	s.lab.Write(s.lab.Path(".claude.json"), encoded(object{
+		"hasCompletedOnboarding": true, "theme": "dark",
+		"projects": object{s.work: object{"hasTrustDialogAccepted": true}},
+	}))
+}
+
+// codexHome is the home of a person who trusts the folder and has reviewed the preset's hook: codex
+// notes the hook's place and hash. A preset must not bring that note along, so this is only here.
+func codexHome(s *site) {
+	s.lab.Write(s.lab.Path(".codex", "config.toml"), fmt.Sprintf(`[projects.%q]
+trust_level = "trusted"
+
+[hooks.state."/<session-flags>/config.toml:permission_request:0:0"]
+trusted_hash = "sha256:fd599551b132783ac2f922f0726fd3b11b1a1c2c22520119c8d21b89fb225c5a"
+`, s.work))
+}
+
+// geminiHome trusts the folder.
+func geminiHome(s *site) {
+	s.lab.Write(s.lab.Path(".gemini", "trustedFolders.json"), encoded(object{s.work: "TRUST_FOLDER"}))
+}
+
+// opencodeHome asks before some commands, and has a note that its plugin package is installed: without
+// that note opencode tries to fetch it at every start, for more than a minute.
+func opencodeHome(s *site) {
+	s.lab.Write(s.lab.Path(".config", "opencode", "opencode.json"), encoded(object{"permission": object{"bash": object{"*": "allow", "*approved*": "ask"}}}))
+	s.lab.Write(s.lab.Path(".config", "opencode", "package-lock.json"), encoded(object{
+		"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": s.agent.pin.release}}},
+	}))
+	s.lab.Write(s.lab.Path(".config", "opencode", "node_modules", ".keep"), "")
+}
+
+// Not parallel: each tool changes the PATH, and the machine has other work.
+func TestRealAgents(t *testing.T) {
+	if os.Getenv(toolsEnv) == "" {
+		t.Skip(toolsEnv + " is not set: make test-agents installs the real tools and runs this")
+	}
+	if err := onlyLoopback(); err != nil {
+		t.Fatal(err)
+	}
+	seen := results{}
+	for _, p := range pins(t) {
+		a, ok := known[p.tool]
+		if !ok {
+			t.Fatalf("testdata/tools.txt has %s, of which the tests know nothing", p.tool)
+		}
+		a.pin = p
+		t.Run(p.tool, func(t *testing.T) {
+			s := newSite(t, a)
+			for _, c := range cases {
+				t.Run(c.name, func(t *testing.T) {
+					s.t = t
+					seen.keep(p.tool, c.name, "**not as expected**")
+					if got := c.run(s); !t.Failed() {
+						seen.keep(p.tool, c.name, got)
+					}
+				})
+				s.t = t
+			}
+		})
+	}
+	report(t, seen)
+}

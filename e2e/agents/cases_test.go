@@ -1,0 +1,178 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/internal/proctest"
+)
+
+// cases are what each tool goes through; each tells what was seen, for the table.
+var cases = []struct {
+	name string
+	run  func(*site) string
+}{
+	{"success", success},
+	{"model API failure", failure},
+	{"stopped in the middle", stopped},
+	{"needs you", needsYou},
+	{"odd prompt", oddPrompt},
+}
+
+// success: the tool runs one command of the model's and ends.
+func success(s *site) string {
+	proof := filepath.Join(s.work, "success.txt")
+	id := s.start(s.agent.pin.tool, "Please do it. {{run: echo done > "+proof+"}}")
+	r := s.ended(id)
+	if r.Status != svc.RunExited || r.ExitCode == nil || *r.ExitCode != 0 {
+		s.t.Errorf("the run is %s; its log:\n%s", show(r), s.log(id))
+	}
+	if got := r.Result != nil && *r.Result == svc.ResultSuccess; got != s.agent.hook {
+		s.t.Errorf("completed by its hook: %v, want %v; its log:\n%s", got, s.agent.hook, s.log(id))
+	}
+	if _, err := os.Stat(proof); err != nil {
+		s.t.Errorf("the model's command was not run: %v; the log:\n%s", err, s.log(id))
+	}
+	s.wantAsked()
+	return show(r)
+}
+
+// wantAsked: the preset led the tool to the gateway, with its key and the run's model.
+func (s *site) wantAsked() {
+	s.t.Helper()
+	model := s.agent.model[strings.LastIndex(s.agent.model, "/")+1:]
+	asked := s.gateway.questions(func(q question) bool {
+		return q.protocol == s.agent.protocol && q.key == gatewayKey && q.model == model
+	})
+	if len(asked) == 0 {
+		s.t.Errorf("no question came as %s with the gateway's key and model %s", s.agent.protocol, model)
+	}
+}
+
+// failure: the model API refuses.
+func failure(s *site) string {
+	id := s.start(s.agent.pin.tool, "Please fail. {{fail: 400}}")
+	r := s.ended(id)
+	if got := show(r); got != s.agent.failure {
+		s.t.Errorf("the run is %s, want %s; its log:\n%s", got, s.agent.failure, s.log(id))
+	}
+	return show(r)
+}
+
+// stopped: a person stops the run while the model thinks. Nothing of it stays alive.
+func stopped(s *site) string {
+	prompt := "Please think. {{wait: 10m}}"
+	id := s.start(s.agent.pin.tool, prompt)
+	if err := s.gateway.await(limit, holding(prompt)); err != nil {
+		s.t.Fatalf("%v; the log:\n%s", err, s.log(id))
+	}
+	begin := time.Now()
+	s.svc("run", "stop", id)
+	r := s.ended(id)
+	took := time.Since(begin)
+	if r.Status != svc.RunStopped || r.Result != nil {
+		s.t.Errorf("the run is %s", show(r))
+	}
+	s.wantNoneLeft(id)
+	return fmt.Sprintf("%s, after %s", show(r), roughly(took))
+}
+
+// roughly tells a time by the step of the stop ladder that it fell into.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 5*time.Second:
+		return "Ctrl-C"
+	case d < 15*time.Second:
+		return "SIGTERM"
+	default:
+		return "SIGKILL"
+	}
+}
+
+// wantNoneLeft waits until no process has the run in its environment.
+func (s *site) wantNoneLeft(id string) {
+	s.t.Helper()
+	var left []proctest.Proc
+	proctest.Eventually(s.t, limit, "nothing of the run is alive", func() bool {
+		left = slices.DeleteFunc(s.lab.Processes(), func(p proctest.Proc) bool {
+			environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
+			return err != nil || !strings.Contains(string(environ), "SVC_RUN_ID="+id)
+		})
+		return len(left) == 0
+	})
+}
+
+// needsYou: the interactive tool asks before it runs a command, a person sees that and says yes.
+func needsYou(s *site) string {
+	if !s.agent.asks {
+		return "cannot be known: " + s.agent.why
+	}
+	proof := filepath.Join(s.lab.Dir, "approved.txt")
+	begin := time.Now()
+	id := s.start(s.agent.pin.tool+"-tui", "Please do it outside the sandbox. {{run: echo yes > "+proof+"}}")
+	r := s.awaitRun(id, "it needs a person", func(r svc.Run) bool { return r.NeedsInput })
+	asked := time.Since(begin)
+	if r.ProgressMessage == nil || *r.ProgressMessage == "" {
+		s.t.Error("the question is empty")
+	}
+	if _, err := os.Stat(proof); !errors.Is(err, fs.ErrNotExist) {
+		s.t.Errorf("the command ran before anyone said yes: %v", err)
+	}
+	next := time.Now()
+	r = s.awaitRun(id, "its hook reports the end", func(r svc.Run) bool {
+		if r.Result != nil || !r.Status.Active() {
+			return true
+		}
+		// A hook may come before its dialog takes keys: a person would press them again.
+		if now := time.Now(); now.After(next) {
+			s.svc(slices.Concat([]string{"run", "keys", id}, s.agent.answer)...)
+			next = now.Add(10 * time.Second)
+		}
+		return false
+	})
+	if r.NeedsInput || r.Status != svc.RunRunning || *r.Result != svc.ResultSuccess {
+		s.t.Errorf("after the answer the run is %s, needs input: %v; its log:\n%s", show(r), r.NeedsInput, s.log(id))
+	}
+	if _, err := os.Stat(proof); err != nil {
+		s.t.Errorf("the command that was allowed did not run: %v", err)
+	}
+	s.svc("run", "stop", id)
+	s.ended(id)
+	s.wantNoneLeft(id)
+	return fmt.Sprintf("shown %d s after the start, answered with keys, then hook `completed`; before, by hand: %s", int(asked.Seconds()), s.agent.once)
+}
+
+// oddPrompt: what shells, tmux and templates would take for their own arrives as it was written.
+func oddPrompt(s *site) string {
+	trap := filepath.Join(s.work, "trap")
+	prompt := "First line: \"double\" 'single' \\ back\\\\slash;\n" +
+		"\n\tthen; #{session_name} #(touch " + trap + ") $(touch " + trap + ") `touch " + trap + "` ${HOME} $HOME %s %% && || | > & * ? ~\n" +
+		"--flag {prompt} {args} {model} <tag a=\"b\"> <!-- x --> \\n \\x41 !! ^C\n" +
+		"ünïcödé 漢字 العربية e\u0301 👩‍👩‍👧 \u200b\u00a0 last line."
+	id := s.start(s.agent.pin.tool, prompt)
+	r := s.ended(id)
+	if r.Status != svc.RunExited {
+		s.t.Errorf("the run is %s; its log:\n%s", show(r), s.log(id))
+	}
+	if _, err := os.Stat(trap); !errors.Is(err, fs.ErrNotExist) {
+		s.t.Errorf("a part of the prompt was run: %v", err)
+	}
+	want, told := prompt, "byte for byte"
+	if s.agent.composes {
+		want, told = strings.ReplaceAll(prompt, "e\u0301", "\u00e9"), "byte for byte, but for accents that the tool composes (NFC)"
+	}
+	if len(s.gateway.questions(holding(want))) == 0 {
+		for _, q := range s.gateway.questions(holding("First line")) {
+			s.t.Errorf("the prompt arrived as %q, want %q", q.user, want)
+		}
+		s.t.Errorf("the prompt did not arrive as it was; the log:\n%s", s.log(id))
+	}
+	return told
+}
