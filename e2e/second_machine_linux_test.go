@@ -85,7 +85,7 @@ func (m *machine) ip(args ...string) {
 
 // env is what a person has who just logged in.
 func (m *machine) env() []string {
-	return []string{"HOME=" + m.home, "PATH=" + m.bin + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "XDG_RUNTIME_DIR=" + m.lab.runtime}
+	return []string{"HOME=" + m.home, "PATH=" + m.bin + ":/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "XDG_RUNTIME_DIR=" + m.lab.runtime, noSleep}
 }
 
 // shell is a line that a person types there.
