@@ -99,7 +99,7 @@ func (r *Registry) Run(ctx context.Context) error {
 	} else {
 		defer watcher.Close()
 	}
-	list := &watchList{watcher: watcher}
+	list := &watchList{watcher: watcher, way: trail}
 	look := func() {
 		if watcher.Events != nil {
 			if err := list.arm(r.path); err != nil {

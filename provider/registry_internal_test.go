@@ -156,6 +156,33 @@ func linkToElsewhere(t *testing.T, dir, path string) {
 	must(t, os.Symlink(filepath.Join(dir, "elsewhere", "real.toml"), path))
 }
 
+func TestALinkThatMovesWhileItsWatchIsSetUpIsFollowed(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	path := filepath.Join(dir, "providers.toml")
+	write(t, path, one("a"))
+	linkToElsewhere(t, dir, path)
+	watcher, err := fsnotify.NewWatcher()
+	must(t, err)
+	defer func() { _ = watcher.Close() }()
+	moved := false
+	list := &watchList{watcher: watcher, way: func(path string) []spot {
+		way := trail(path)
+		if !moved {
+			moved = true
+			write(t, filepath.Join(dir, "other.toml"), one("b"))
+			must(t, os.Remove(path))
+			must(t, os.Symlink("other.toml", path))
+		}
+		return way
+	}}
+	must(t, list.arm(path))
+	if got := watcher.WatchList(); !list.spots[spot{dir, "other.toml"}] || !slices.Equal(got, []string{dir}) {
+		t.Errorf("watched are %v in %v", list.spots, got)
+	}
+}
+
 func TestAChangeBetweenOpenAndRunIsNotMissed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.toml")
@@ -260,7 +287,7 @@ func TestOnlyEventsOnTheWayToTheFileCount(t *testing.T) {
 	watcher, err := fsnotify.NewWatcher()
 	must(t, err)
 	defer watcher.Close()
-	list := &watchList{watcher: watcher}
+	list := &watchList{watcher: watcher, way: trail}
 	must(t, list.arm(filepath.Join(dir, "link", "p.toml")))
 	tests := []struct {
 		name string

@@ -3,6 +3,7 @@ package provider
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fsnotify/fsnotify"
@@ -66,22 +67,39 @@ func steps(path string) (names []string) {
 // editors replace files and links are moved.
 type watchList struct {
 	watcher *fsnotify.Watcher
+	way     func(path string) []spot // trail, but for tests
 	dirs    map[string]bool
 	spots   map[spot]bool
 }
+
+// rearm bounds the looks at a way that changes while its watches are set up. When it does not come to
+// rest, the events of the last change lead to the next look.
+const rearm = 5
 
 // arm watches the way to the file as it is now. Adding a directory again is harmless and needed: a
 // new directory may stand where an old one was.
 func (w *watchList) arm(path string) error {
 	dirs, spots := map[string]bool{}, map[spot]bool{}
 	var failed error
-	for _, s := range trail(path) {
-		dirs[s.dir], spots[s] = true, true
-		if err := w.watcher.Add(s.dir); err != nil {
-			failed = err
+	way := w.way(path)
+	for range rearm {
+		failed = nil
+		clear(dirs)
+		clear(spots)
+		for _, s := range way {
+			dirs[s.dir], spots[s] = true, true
+			if err := w.watcher.Add(s.dir); err != nil {
+				failed = err
+			}
 		}
+		// A link that was moved before its directory was watched made no event.
+		again := w.way(path)
+		if slices.Equal(again, way) {
+			break
+		}
+		way = again
 	}
-	for dir := range w.dirs {
+	for _, dir := range w.watcher.WatchList() {
 		if !dirs[dir] {
 			_ = w.watcher.Remove(dir) // it may be gone, and its watch with it
 		}
