@@ -23,7 +23,7 @@ const patience = 30 * time.Second
 func await(is func() (bool, error)) error {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	look := time.NewTicker(50 * time.Millisecond)
+	look := time.NewTicker(100 * time.Millisecond) // each look may be a program that starts
 	defer look.Stop()
 	for {
 		ok, err := is()
