@@ -39,6 +39,22 @@ func TestAReplacedBootThatComesBackMakesItsHostSuspect(t *testing.T) {
 	})
 }
 
+func TestOrdersGoToThePinnedInstance(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		stopped, failed := w.started(s.run()), w.started(s.run())
+		clone := &worker{s: s, host: w.host, instance: svc.NewID()}
+		clone.register(wire.Capabilities...)
+		clone.connect()
+		clone.beat()
+		_, err := s.StopRun(s.ctx, stopped.ID)
+		s.no(err)
+		s.want(svc.Applied)(s.signal(failed, svc.SignalFailed, byHook))
+		w.wantFrames("run_stop 1", "run_stop 1")
+		clone.wantFrames()
+	})
+}
+
 func TestALostSessionIsBelievedOfTheProcessThatKnows(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.newHost("h")

@@ -220,6 +220,31 @@ func TestANamedHostIsWhatWasAskedForAndNotYetWhatItGot(t *testing.T) {
 	})
 }
 
+func TestAmongEquallyBusyHostsTheLongestIdleIsNext(t *testing.T) {
+	bubble(t, func(s *site) {
+		hosts := []*worker{s.online("a"), s.online("b"), s.online("c")}
+		for _, w := range hosts {
+			w.keepBeating()
+		}
+		var order []string
+		for range 9 {
+			r := s.get(s.run())
+			for _, w := range hosts {
+				if *r.HostID == w.host.ID {
+					order = append(order, w.host.Name)
+				}
+			}
+			s.want(svc.Applied)(s.signal(r, svc.SignalFailed)) // nobody is busy any more
+			s.pass(time.Second)
+		}
+		for i, name := range order {
+			if i >= 3 && name != order[i-3] || i == 2 && (name == order[0] || name == order[1]) {
+				t.Fatalf("the runs went to %v, want each in turn", order)
+			}
+		}
+	})
+}
+
 func TestTheWorkingDirectoryIsTheRunsThenTheProjects(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")

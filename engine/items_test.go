@@ -92,13 +92,25 @@ func TestAPatchLeavesTheRestAlone(t *testing.T) {
 		parent := s.task(p)
 		item := s.task(p, under(parent), func(n *svc.NewWorkItem) { n.Description, n.AutoMarkDone = "d", ptr(true) })
 		s.news()
-		got := s.patch(item, svc.WorkItemPatch{Title: ptr("new"), Kind: ptr(svc.KindEpic)})
-		s.wantTopics(svc.TopicItemUpdated)
 		want := item
-		want.Title, want.Kind, want.Version, want.UpdatedAt = "new", svc.KindEpic, got.Version, got.UpdatedAt
-		want.ParentID, got.ParentID = nil, nil // pointers are not compared; the path tells
-		if got != want || got.Path != parent.ID+"/"+item.ID {
-			t.Errorf("became %+v, want %+v", got, want)
+		for _, c := range []struct {
+			patch  svc.WorkItemPatch
+			change func(*svc.WorkItem)
+		}{
+			{svc.WorkItemPatch{Title: ptr("new")}, func(w *svc.WorkItem) { w.Title = "new" }},
+			{svc.WorkItemPatch{Kind: ptr(svc.KindEpic)}, func(w *svc.WorkItem) { w.Kind = svc.KindEpic }},
+			{svc.WorkItemPatch{Description: ptr("")}, func(w *svc.WorkItem) { w.Description = "" }},
+			{svc.WorkItemPatch{AutoMarkDone: ptr(false)}, func(w *svc.WorkItem) { w.AutoMarkDone = false }},
+		} {
+			s.patch(item, c.patch)
+			s.wantTopics(svc.TopicItemUpdated)
+			got, err := s.WorkItem(s.ctx, item.ID)
+			s.no(err)
+			c.change(&want)
+			want.Version, want.UpdatedAt, want.ParentID = got.Version, got.UpdatedAt, got.ParentID // the path tells the parent
+			if got != want {
+				t.Errorf("became %+v, want %+v", got, want)
+			}
 		}
 	})
 }
@@ -142,10 +154,14 @@ func TestAMovedSubtreeIsFoundWhereItIs(t *testing.T) {
 		s.patch(top, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &to.ID}}) // where it is
 		s.wantTopics()
 		paths(to.ID + "/")
-		for what, id := range map[string]string{"itself": top.ID, "its child": chain[1].ID, "its deepest": chain[40].ID} {
+		foreign := s.task(s.project())
+		for what, id := range map[string]string{"itself": top.ID, "its child": chain[1].ID, "its deepest": chain[40].ID,
+			"an item of another project": foreign.ID, "nothing": svc.NewID()} {
 			_, err := s.UpdateWorkItem(s.ctx, top.ID, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &id}}, nil)
 			s.wantCode("under "+what, err, svc.CodeValidation)
 		}
+		_, err := s.CreateWorkItem(s.ctx, svc.NewWorkItem{ProjectID: p.ID, ParentID: &foreign.ID, Kind: svc.KindTask, Title: "t"})
+		s.wantCode("made under an item of another project", err, svc.CodeValidation)
 		paths(to.ID + "/")
 		s.patch(chain[2], svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &top.ID}}) // up to its grandparent
 		if got, err := s.WorkItem(s.ctx, chain[3].ID); err != nil || got.Path != strings.Join([]string{to.ID, top.ID, chain[2].ID, chain[3].ID}, "/") {

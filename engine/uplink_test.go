@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/hub"
 	"svc/wire"
 )
 
@@ -84,6 +85,36 @@ func TestAWorkerThatNamesItselfGetsNewRunsAfterItsFirstHeartbeatToo(t *testing.T
 		if f := again(); f != nil {
 			t.Errorf("before the first heartbeat of the new connection came %+v", f)
 		}
+	})
+}
+
+func TestAConnectionSpeaksForOneHost(t *testing.T) {
+	bubble(t, func(s *site) {
+		w, other := s.online("h"), s.newHost("other")
+		beat := func(w *worker) wire.Heartbeat {
+			return wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1}
+		}
+		s.news()
+		w.send(beat(other))
+		w.wantFrames("error identity_changed")
+		send, next := other.raw(Hello{OnlyHost: w.host.ID})
+		send(beat(other))
+		if f, ok := next().(*wire.Error); !ok || f.Code != "host_not_found" {
+			t.Errorf("a heartbeat under a token of another host was answered with %+v", f)
+		}
+		other.raw(Hello{OnlyHost: w.host.ID, HostID: other.host.ID, InstanceID: other.instance})
+		s.settle()
+		if _, ok := s.Hub.Uplinks.Of(other.host.ID); ok {
+			t.Error("a token of another host opened this host's uplink")
+		}
+		send, next = other.raw(Hello{OnlyHost: other.host.ID})
+		other.want(svc.HostRegistered)
+		s.wantTopics()
+		send(beat(other))
+		if f, ok := next().(*wire.HeartbeatAck); !ok {
+			t.Errorf("with its own token: answered %+v", f)
+		}
+		other.want(svc.HostOnline)
 	})
 }
 
@@ -242,12 +273,17 @@ func TestOutputAndScreensAreInNoFileOfTheDatabase(t *testing.T) {
 		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
 		s.pass(10 * time.Second)
 		look("after its end")
+		w.send(wire.Snapshot{RunID: r.ID, Capture: "unmistakable last screen", Timestamp: 2}) // it may come behind the end
+		s.settle()
+		if got, ok, err := hub.NewPanes(filepath.Join(dir, "relay"), s.Log).Latest(r.ID); err != nil || !ok || got.Capture != "unmistakable last screen" {
+			t.Errorf("a server that is killed now would show %+v (%v)", got, err)
+		}
 		s.stop()
 		look("after a stop")
 		s = start(t, dir)
 		s.settle()
 		look("after a restart")
-		if got, ok, err := s.Hub.Panes.Latest(r.ID); err != nil || !ok || got.Capture != "unmistakable screen" {
+		if got, ok, err := s.Hub.Panes.Latest(r.ID); err != nil || !ok || got.Capture != "unmistakable last screen" {
 			t.Errorf("the last screen is %+v (%v)", got, err)
 		}
 	})
