@@ -25,7 +25,7 @@ func TestLivenessOfAHost(t *testing.T) {
 		s.wantTopics(svc.TopicHostCreated)
 		w.register()
 		w.connect()
-		s.pass(20 * time.Minute)
+		s.pass(6 * time.Minute)
 		if h := w.want(svc.HostRegistered); h.LastSeenAt != nil || h.Platform != "test" {
 			t.Errorf("a registration is no heartbeat: %+v", h)
 		}
@@ -42,7 +42,7 @@ func TestLivenessOfAHost(t *testing.T) {
 		w.want(svc.HostOnline)
 		s.pass(2 * time.Second)
 		w.want(svc.HostOffline) // though the uplink is open
-		s.pass(20 * time.Minute)
+		s.pass(6 * time.Minute)
 		s.wantTopics(svc.TopicWorkerOffline)
 		w.beat()
 		w.want(svc.HostOnline)

@@ -25,7 +25,7 @@ func TestLifeOfARun(t *testing.T) {
 			t.Errorf("dispatched %+v", d)
 		}
 		w.ack(r, true)
-		s.pass(20 * time.Minute) // an acknowledged run is neither pushed again nor failed
+		s.pass(6 * time.Minute) // an acknowledged run is neither pushed again nor failed
 		w.wantFrames()
 		s.wantStatus(r, svc.RunSpawning)
 		s.news()

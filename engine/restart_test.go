@@ -111,7 +111,7 @@ func TestMaxRestartsBoundsTheAttempts(t *testing.T) {
 			}
 			s.want(svc.Applied)(s.signal(got, svc.SignalFailed))
 		}
-		s.pass(20 * time.Minute)
+		s.pass(6 * time.Minute)
 		if got := s.wantStatus(r, svc.RunFailed); got.Attempt != 3 {
 			t.Errorf("ended at attempt %d", got.Attempt)
 		}
@@ -132,7 +132,7 @@ func TestStopDuringTheBackOffIsFinal(t *testing.T) {
 		if err != nil || got.Status != svc.RunStopped || got.Attempt != 2 || got.NextDispatchAt != nil {
 			t.Errorf("stopped as %+v (%v)", got, err)
 		}
-		s.pass(20 * time.Minute)
+		s.pass(6 * time.Minute)
 		s.wantTopics(svc.TopicRunStopped)
 		w.wantFrames()
 	})
