@@ -1,63 +1,58 @@
-import { attach, column, expect, Lab, Server, screen, test } from './support/test.ts';
+import { attach, column, expect, Lab, screen, test } from './support/test.ts';
 
-test('the server is killed and comes back while the page is open: nothing is lost', async ({ page }) => {
-  const server = await Server.start();
-  try {
-    const lab = await Lab.of(server);
-    await lab.add('Planned before');
-    const script =
-      'i=0; while [ ! -e enough ]; do i=$((i+1)); echo "line $i"; sleep 0.2; done; echo "the end"';
-    const run = await lab.run(script, 'Goes on alone');
-    const logPage = await page.context().newPage();
-    await logPage.goto(server.link(`/runs/${run.id}?tab=log`));
-    await expect(logPage.getByRole('log')).toContainText('line 5');
-    await page.goto(lab.board);
-    await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
+test('the server is killed and comes back while the page is open: nothing is lost', async ({
+  page,
+  fresh: server,
+}) => {
+  const lab = await Lab.of(server);
+  await lab.add('Planned before');
+  const script = 'i=0; while [ ! -e enough ]; do i=$((i+1)); echo "line $i"; sleep 0.2; done; echo "the end"';
+  const run = await lab.run(script, 'Goes on alone');
+  const logPage = await page.context().newPage();
+  await logPage.goto(server.link(`/runs/${run.id}?tab=log`));
+  await expect(logPage.getByRole('log')).toContainText('line 5');
+  await page.goto(lab.board);
+  await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
 
-    await server.kill();
-    await expect(page.getByRole('status', { name: 'Connection: Connecting' })).toBeVisible();
-    await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
-    await expect(page.getByText(/^No connection for/)).toBeVisible();
-    await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
+  await server.kill();
+  await expect(page.getByRole('status', { name: 'Connection: Connecting' })).toBeVisible();
+  await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
+  await expect(page.getByText(/^No connection for/)).toBeVisible();
+  await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
 
-    await server.launch();
-    await lab.add('Planned after');
-    await expect(page.getByRole('status', { name: 'Connection: Live' })).toBeVisible({ timeout: 30_000 });
-    await expect(column(page, 'To do').getByText('Planned after')).toBeVisible();
-    await expect(page.getByText(/^No connection for/)).toBeHidden();
+  await server.launch();
+  await lab.add('Planned after');
+  await expect(page.getByRole('status', { name: 'Connection: Live' })).toBeVisible({ timeout: 30_000 });
+  await expect(column(page, 'To do').getByText('Planned after')).toBeVisible();
+  await expect(page.getByText(/^No connection for/)).toBeHidden();
 
-    // The agent went on meanwhile, and its log has every line once.
-    server.write('enough', '');
-    await expect(logPage.getByText('Complete')).toBeVisible({ timeout: 30_000 });
-    await expect(logPage.getByRole('log')).toContainText('the end');
-    const lines = (await server.api.log(run.id)).split(/\r?\n/).filter((line) => line.startsWith('line '));
-    expect(lines).toEqual(lines.map((_, i) => `line ${i + 1}`));
-    await expect(logPage.getByText(new RegExp(`^${lines.length + 1} lines`))).toBeVisible();
-  } finally {
-    await server.close();
-  }
+  // The agent went on meanwhile, and its log has every line once.
+  server.write('enough', '');
+  await expect(logPage.getByText('Complete')).toBeVisible({ timeout: 30_000 });
+  await expect(logPage.getByRole('log')).toContainText('the end');
+  const lines = (await server.api.log(run.id)).split(/\r?\n/).filter((line) => line.startsWith('line '));
+  expect(lines).toEqual(lines.map((_, i) => `line ${i + 1}`));
+  await expect(logPage.getByText(new RegExp(`^${lines.length + 1} lines`))).toBeVisible();
 });
 
-test('an attached terminal survives the server, and keys reach the agent again', async ({ page }) => {
-  const server = await Server.start();
-  try {
-    const lab = await Lab.of(server);
-    const run = await lab.run('while read -r line; do printf "heard <%s>\\n" "$line"; done');
-    await page.goto(server.link(`/runs/${run.id}`));
-    await attach(page);
-    await page.keyboard.type('before');
-    await page.keyboard.press('Enter');
-    await expect(screen(page)).toContainText('heard <before>');
-    await server.kill();
-    await expect(page.getByText('Connection lost')).toBeVisible();
-    await expect(screen(page)).toContainText('heard <before>');
-    await server.launch();
-    await expect(page.getByText('You are typing')).toBeVisible({ timeout: 30_000 });
-    await page.keyboard.type('after');
-    await page.keyboard.press('Enter');
-    await expect(screen(page)).toContainText('heard <after>');
-    await expect(screen(page)).toContainText('heard <before>');
-  } finally {
-    await server.close();
-  }
+test('an attached terminal survives the server, and keys reach the agent again', async ({
+  page,
+  fresh: server,
+}) => {
+  const lab = await Lab.of(server);
+  const run = await lab.run('while read -r line; do printf "heard <%s>\\n" "$line"; done');
+  await page.goto(server.link(`/runs/${run.id}`));
+  await attach(page);
+  await page.keyboard.type('before');
+  await page.keyboard.press('Enter');
+  await expect(screen(page)).toContainText('heard <before>');
+  await server.kill();
+  await expect(page.getByText('Connection lost')).toBeVisible();
+  await expect(screen(page)).toContainText('heard <before>');
+  await server.launch();
+  await expect(page.getByText('You are typing')).toBeVisible({ timeout: 30_000 });
+  await page.keyboard.type('after');
+  await page.keyboard.press('Enter');
+  await expect(screen(page)).toContainText('heard <after>');
+  await expect(screen(page)).toContainText('heard <before>');
 });

@@ -1,4 +1,4 @@
-import { expect, Server, test } from './support/test.ts';
+import { expect, test } from './support/test.ts';
 
 test.describe('signing in', () => {
   test('the printed link signs in, and its token leaves the address bar', async ({ page, lab }) => {
@@ -32,39 +32,34 @@ test.describe('signing in', () => {
   });
 });
 
-test('from the welcome page to the end of a first run', async ({ page }) => {
-  const fresh = await Server.start();
-  try {
-    await page.goto(fresh.link());
-    await expect(page.getByRole('heading', { name: 'Welcome to svc' })).toBeVisible();
-    await expect(page.getByText('build-1 online')).toBeVisible();
-    await expect(page.getByText('Shell, Demo agent ready')).toBeVisible();
+test('from the welcome page to the end of a first run', async ({ page, fresh }) => {
+  await page.goto(fresh.link());
+  await expect(page.getByRole('heading', { name: 'Welcome to svc' })).toBeVisible();
+  await expect(page.getByText('build-1 online')).toBeVisible();
+  await expect(page.getByText('Shell, Demo agent ready')).toBeVisible();
 
-    await page.getByRole('button', { name: 'New project' }).click();
-    await page.getByRole('dialog').getByLabel('Name').fill('First steps');
-    await page.getByRole('button', { name: 'Create project' }).click();
-    await expect(page.getByRole('heading', { name: 'An empty board' })).toBeVisible();
+  await page.getByRole('button', { name: 'New project' }).click();
+  await page.getByRole('dialog').getByLabel('Name').fill('First steps');
+  await page.getByRole('button', { name: 'Create project' }).click();
+  await expect(page.getByRole('heading', { name: 'An empty board' })).toBeVisible();
 
-    await page.getByRole('button', { name: 'Add the first work item' }).click();
-    await page.getByRole('dialog').getByLabel('Title').fill('Say hello');
-    await page.getByRole('button', { name: 'Create', exact: true }).click();
-    const card = page.getByRole('article').filter({ hasText: 'Say hello' });
-    await card.getByRole('button', { name: /Say hello/ }).focus();
-    await page.keyboard.press('r');
+  await page.getByRole('button', { name: 'Add the first work item' }).click();
+  await page.getByRole('dialog').getByLabel('Title').fill('Say hello');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  const card = page.getByRole('article').filter({ hasText: 'Say hello' });
+  await card.getByRole('button', { name: /Say hello/ }).focus();
+  await page.keyboard.press('r');
 
-    const dialog = page.getByRole('dialog', { name: 'Start a run' });
-    await dialog.getByLabel('Provider').selectOption('Demo agent');
-    await dialog.getByText('Model, arguments, directory, restarts').click();
-    await dialog.getByLabel('Arguments').fill('--delay 100ms --lines 3');
-    await dialog.getByRole('button', { name: 'Start' }).click();
-    await page.getByRole('button', { name: 'Watch' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Start a run' });
+  await dialog.getByLabel('Provider').selectOption('Demo agent');
+  await dialog.getByText('Model, arguments, directory, restarts').click();
+  await dialog.getByLabel('Arguments').fill('--delay 100ms --lines 3');
+  await dialog.getByRole('button', { name: 'Start' }).click();
+  await page.getByRole('button', { name: 'Watch' }).click();
 
-    await expect(page.getByRole('heading', { name: 'It finished' })).toBeVisible();
-    await expect(page.getByText('Last screen')).toBeVisible();
-    await expect(page.locator('.xterm-rows')).toContainText('Done.');
-    await page.getByRole('link', { name: 'Log' }).first().click();
-    await expect(page.getByRole('log')).toContainText('I am the demo agent of svc');
-  } finally {
-    await fresh.close();
-  }
+  await expect(page.getByRole('heading', { name: 'It finished' })).toBeVisible();
+  await expect(page.getByText('Last screen')).toBeVisible();
+  await expect(page.locator('.xterm-rows')).toContainText('Done.');
+  await page.getByRole('link', { name: 'Log' }).first().click();
+  await expect(page.getByRole('log')).toContainText('I am the demo agent of svc');
 });

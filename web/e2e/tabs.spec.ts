@@ -1,27 +1,22 @@
-import { column, expect, Lab, Server, test } from './support/test.ts';
+import { column, expect, Lab, test } from './support/test.ts';
 
-test('ten tabs load, stay live and share one event stream', async ({ context }) => {
-  const server = await Server.start();
-  try {
-    const lab = await Lab.of(server);
-    await lab.add('Seen ten times');
-    const pages = [];
-    for (let i = 0; i < 10; i++) {
-      const page = await context.newPage();
-      await page.goto(lab.board);
-      await expect(column(page, 'To do').getByText('Seen ten times')).toBeVisible();
-      pages.push(page);
-    }
-    expect(await server.api.streams()).toBe(1);
-    await lab.add('News for all', { status: 'doing' });
-    for (const page of pages) await expect(column(page, 'Doing').getByText('News for all')).toBeVisible();
-    // The tab that opened the stream may go; the others keep it.
-    await pages[0]?.close();
-    await lab.add('Later news', { status: 'doing' });
-    for (const page of pages.slice(1))
-      await expect(column(page, 'Doing').getByText('Later news')).toBeVisible();
-    expect(await server.api.streams()).toBe(1);
-  } finally {
-    await server.close();
+test('ten tabs load, stay live and share one event stream', async ({ context, fresh: server }) => {
+  const lab = await Lab.of(server);
+  await lab.add('Seen ten times');
+  const pages = [];
+  for (let i = 0; i < 10; i++) {
+    const page = await context.newPage();
+    await page.goto(lab.board);
+    await expect(column(page, 'To do').getByText('Seen ten times')).toBeVisible();
+    pages.push(page);
   }
+  expect(await server.api.streams()).toBe(1);
+  await lab.add('News for all', { status: 'doing' });
+  for (const page of pages) await expect(column(page, 'Doing').getByText('News for all')).toBeVisible();
+  // The tab that opened the stream may go; the others keep it.
+  await pages[0]?.close();
+  await lab.add('Later news', { status: 'doing' });
+  for (const page of pages.slice(1))
+    await expect(column(page, 'Doing').getByText('Later news')).toBeVisible();
+  expect(await server.api.streams()).toBe(1);
 });

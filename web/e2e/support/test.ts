@@ -66,7 +66,7 @@ export class Lab {
 }
 
 /** test has a server for each worker, a project for each test, and a browser that may not complain. */
-export const test = base.extend<{ lab: Lab }, { server: Server }>({
+export const test = base.extend<{ lab: Lab; fresh: Server }, { server: Server }>({
   server: [
     // biome-ignore lint/correctness/noEmptyPattern: the runner reads what a fixture needs from its first argument
     async ({}, use) => {
@@ -76,6 +76,13 @@ export const test = base.extend<{ lab: Lab }, { server: Server }>({
     },
     { scope: 'worker', timeout: 60_000 },
   ],
+  // A server of the test's own, for tests that kill it or want it empty.
+  // biome-ignore lint/correctness/noEmptyPattern: as above
+  fresh: async ({}, use) => {
+    const server = await Server.start();
+    await use(server);
+    await server.close();
+  },
   lab: async ({ server }, use) => {
     await use(await Lab.of(server));
     await server.stopRuns();

@@ -34,7 +34,7 @@ export function ItemChildren({ item, onOpen }: { item: WorkItem; onOpen(id: stri
         </Button>
       </div>
       {children.length > 0 && (
-        <ul className="overflow-hidden rounded-xl ring-1 ring-line ring-inset">
+        <ul className="overflow-hidden rounded-xl bg-panel ring-1 ring-line ring-inset">
           {children.map((child) => (
             <li key={child.id} className="border-b last:border-0">
               <button

@@ -37,7 +37,7 @@ export function ItemRuns({ item }: { item: WorkItem }) {
         </div>
       )}
       {runs && runs.length > 0 && (
-        <ul className="overflow-hidden rounded-xl ring-1 ring-line ring-inset">
+        <ul className="overflow-hidden rounded-xl bg-panel ring-1 ring-line ring-inset">
           {runs.map((run) => {
             const host = hosts.find((other) => other.id === run.host_id);
             const why = run.status === 'failed' ? failure(run) : run.progress_message;

@@ -102,7 +102,7 @@ const Row = memo(function Row({
         </span>
         <span className="flex min-w-0 gap-1.5 text-xs text-ink-3">
           {text.detail && <span className="truncate text-ink-2">{text.detail}</span>}
-          <span className="truncate">
+          <span className="shrink-[100] truncate">
             {[project, host, text.source, earlier > 0 && `${earlier} earlier`].filter(Boolean).join(' · ')}
           </span>
         </span>

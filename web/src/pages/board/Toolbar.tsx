@@ -25,7 +25,7 @@ export function Toolbar({
   const lanes = usePrefs((prefs) => prefs.lanes);
   return (
     <PageHeader title={title}>
-      <div className="relative">
+      <div className="relative max-sm:flex-1">
         <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-ink-3" />
         <input
           type="search"
@@ -34,7 +34,7 @@ export function Toolbar({
           value={words}
           onChange={(event) => onWords(event.target.value)}
           onKeyDown={(event) => event.key === 'Escape' && onWords('')}
-          className="h-8 w-28 rounded-md bg-transparent pr-7 pl-8 text-sm ring-1 ring-line transition-[width] ring-inset focus:w-52 [&::-webkit-search-cancel-button]:hidden"
+          className="h-8 w-28 max-sm:w-full rounded-md bg-transparent pr-7 pl-8 text-sm ring-1 ring-line transition-[width] ring-inset sm:focus:w-52 [&::-webkit-search-cancel-button]:hidden"
         />
         {words !== '' && (
           <button

@@ -95,7 +95,7 @@ function HostRow({ host }: { host: Host }) {
       params={{ hostId: host.id }}
       className="grid min-h-15 grid-cols-[1fr_auto] items-center gap-x-5 gap-y-1.5 border-b px-4 py-2.5 hover:bg-hover sm:grid-cols-[7rem_minmax(8rem,14rem)_8rem_1fr_7rem] sm:px-5"
     >
-      <span className="max-sm:order-2">
+      <span className="max-sm:order-2 max-sm:justify-self-end">
         <HostPill host={host} />
       </span>
       <span className="flex min-w-0 flex-col max-sm:order-1">

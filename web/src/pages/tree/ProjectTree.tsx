@@ -167,7 +167,7 @@ export function ProjectTree({ project }: { project: Project }) {
             role="tree"
             aria-label={`Work items of ${project.name}`}
             onKeyDown={onKeyDown}
-            className="relative"
+            className="relative [--indent:1.375rem] max-sm:[--indent:0.75rem]"
             style={{ height: lines.getTotalSize() }}
           >
             {lines.getVirtualItems().map((line) => {

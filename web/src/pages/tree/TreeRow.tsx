@@ -93,7 +93,7 @@ export function TreeRow({
       onKeyDown={(event) => {
         if (event.key === 'Enter' && event.target === event.currentTarget) onOpen();
       }}
-      style={{ paddingLeft: `${0.5 + depth * 1.375}rem` }}
+      style={{ paddingLeft: `calc(0.5rem + ${depth} * var(--indent))` }}
       className={cx(
         'group relative flex h-10 cursor-pointer items-center gap-2 rounded-md pr-1.5 text-sm -outline-offset-2 hover:bg-hover',
         selected && 'bg-accent/10',
@@ -127,7 +127,7 @@ export function TreeRow({
         {item.title}
       </span>
       {run && <RunPill run={run} host={host} className="max-sm:hidden" />}
-      <span className="flex w-12 shrink-0">{progress && <ChildProgress {...progress} />}</span>
+      <span className="flex shrink-0 sm:w-12">{progress && <ChildProgress {...progress} />}</span>
       <StatusIcon status={item.status} named />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: it only keeps clicks on the menu from opening the row */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: keys go to the menu itself */}
