@@ -3,7 +3,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help up build web test test-long test-agents lint bench fuzz release clean
+.PHONY: help up build web test test-long test-agents lint bench fuzz screenshots release clean
 
 # Without git (a source archive) or without a commit the version is "unknown".
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -44,6 +44,10 @@ bench: web ## Run the benchmarks, with their peers (BENCH=regexp)
 fuzz: web ## Run each fuzz target for FUZZTIME (default 5m)
 	@scripts/install-test-deps
 	@scripts/fuzz '$(FUZZTIME)'
+
+screenshots: build ## Make docs/screenshots anew: every page in both themes
+	@scripts/install-test-deps
+	@scripts/screenshots
 
 release: web ## Build reproducible static archives for linux and darwin, amd64 and arm64, into dist/
 	@scripts/release '$(VERSION)'

@@ -86,7 +86,6 @@ export async function makeDemo(server: Server): Promise<Demo> {
   server.write('session.txt', session);
   const shop = await api.project('Checkout rewrite', {
     description: 'One checkout for web and app, exact to the cent.',
-    cwd: `${server.dir}/work`,
   });
   await api.project('Design system');
   await api.project('Support tooling');
