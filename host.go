@@ -36,6 +36,7 @@ type Host struct {
 	Providers         map[string]ProviderReport `json:"providers" nullable:"false" doc:"What the worker last reported"`
 	ProvidersAt       *Time                     `json:"providers_reported_at" doc:"When that was; null: never"`
 	WorkerVersion     string                    `json:"worker_version"`
+	ClockAheadMS      *int64                    `json:"clock_ahead_ms,omitempty" doc:"By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: by less than a second either way, or no heartbeat since the orchestrator began. Nothing is decided by it"`
 	CreatedAt         Time                      `json:"created_at"`
 	UpdatedAt         Time                      `json:"updated_at"`
 	Version           int64                     `json:"-"`

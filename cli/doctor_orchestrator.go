@@ -107,6 +107,10 @@ func (a *app) checkHosts(ctx context.Context, c *api.Client) []checkup {
 	return out
 }
 
+func clockAhead(h svc.Host) time.Duration {
+	return (time.Duration(*h.ClockAheadMS) * time.Millisecond).Round(time.Second)
+}
+
 func checkHost(h svc.Host) checkup {
 	name := "host " + h.Name
 	switch {
@@ -116,6 +120,8 @@ func checkHost(h svc.Host) checkup {
 		return checkup{name, warning, "disabled", "svc host enable " + h.Name}
 	case h.Status != svc.HostOnline:
 		return checkup{name, warning, string(h.Status), "look at the machine and its worker"}
+	case h.ClockAheadMS != nil && clockAhead(h).Abs() > skewLimit:
+		return checkup{name, warning, fmt.Sprintf("its clock is %s off the orchestrator's", clockAhead(h)), "set up NTP on it; ages of what it reports are wrong until then"}
 	case h.WorkerVersion != Version():
 		return checkup{name, warning, "its worker is svc " + h.WorkerVersion + ", this is " + Version(), "upgrade the older one"}
 	}

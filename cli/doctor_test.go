@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,16 @@ func TestTheDoctorNoticesAWrongClock(t *testing.T) {
 	for skew, want := range map[time.Duration]string{0: fine, 2 * time.Second: fine, time.Hour: warning, -time.Hour: warning} {
 		if got := checkClock(now, now.Add(skew)); got.Verdict != want {
 			t.Errorf("%s off: %+v, want %s", skew, got, want)
+		}
+	}
+}
+
+func TestTheDoctorNoticesTheWrongClockOfAHost(t *testing.T) {
+	t.Parallel()
+	for ahead, want := range map[int64]string{2000: fine, 3_600_000: warning, -3_600_000: warning} {
+		h := svc.Host{Name: "h", Status: svc.HostOnline, WorkerVersion: Version(), ClockAheadMS: &ahead}
+		if got := checkHost(h); got.Verdict != want || want == warning && (got.Fix == "" || !strings.Contains(got.Found, "1h0m0s")) {
+			t.Errorf("%d ms ahead: %+v, want %s", ahead, got, want)
 		}
 	}
 }

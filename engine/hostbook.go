@@ -17,10 +17,14 @@ type hostBook struct {
 	dirty map[string]svc.Time
 }
 
+// clockTolerance is what a clock may be off, in milliseconds, before it is told.
+const clockTolerance = 1000
+
 type hostEntry struct {
 	status   svc.HostStatus
 	instance string
 	seen     *svc.Time
+	ahead    int64 // milliseconds that its clock is ahead of ours
 }
 
 func newHostBook(ctx context.Context, s *store.Store) (*hostBook, error) {
@@ -80,7 +84,18 @@ func (b *hostBook) written(h svc.Host) {
 	if old := b.hosts[h.ID]; old.seen != nil && (e.seen == nil || *old.seen > *e.seen) {
 		e.seen = old.seen
 	}
+	e.ahead = b.hosts[h.ID].ahead
 	b.hosts[h.ID] = e
+}
+
+// clock notes what a heartbeat tells of a host's clock.
+func (b *hostBook) clock(hostID string, theirs, ours svc.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e, known := b.hosts[hostID]; known {
+		e.ahead = int64(theirs) - int64(ours)
+		b.hosts[hostID] = e
+	}
 }
 
 func (b *hostBook) forget(hostID string) {
@@ -94,7 +109,11 @@ func (b *hostBook) forget(hostID string) {
 func (b *hostBook) overlay(h *svc.Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e := b.hosts[h.ID]; e.seen != nil && (h.LastSeenAt == nil || *e.seen > *h.LastSeenAt) {
+	e := b.hosts[h.ID]
+	if e.ahead <= -clockTolerance || e.ahead >= clockTolerance {
+		h.ClockAheadMS = &e.ahead
+	}
+	if e.seen != nil && (h.LastSeenAt == nil || *e.seen > *h.LastSeenAt) {
 		seen := *e.seen
 		h.LastSeenAt = &seen
 	}

@@ -57,6 +57,18 @@ func TestLivenessOfAHost(t *testing.T) {
 	})
 }
 
+func TestAHostsClockIsToldWhenItIsOff(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		for _, c := range []struct{ ahead, told int64 }{{0, 0}, {999, 0}, {-1000, -1000}, {3_600_000, 3_600_000}, {-3_600_000, -3_600_000}, {5, 0}} {
+			w.send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: s.now() + svc.Time(c.ahead)})
+			if h := w.want(svc.HostOnline); value(h.ClockAheadMS) != c.told {
+				t.Errorf("%d ms ahead is told as %d", c.ahead, value(h.ClockAheadMS))
+			}
+		}
+	})
+}
+
 func TestSilenceOfOurOwnIsNotHeldAgainstAHost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -224,6 +224,7 @@ func (c *uplinkConn) heartbeat(ctx context.Context, f *wire.Heartbeat) error {
 	if err := c.e.beat(ctx, f.HostID, f.InstanceID); err != nil {
 		return err
 	}
+	c.e.hosts.clock(f.HostID, f.Timestamp, c.e.now())
 	if f.Runs != nil {
 		c.e.inventory(ctx, c.link, *f.Runs)
 	}

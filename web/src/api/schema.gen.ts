@@ -89,6 +89,8 @@ export interface Evidence {
 export interface Host {
   /** Runs with a session that may be alive */
   active_runs: number;
+  /** By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: by less than a second either way, or no heartbeat since the orchestrator began. Nothing is decided by it */
+  clock_ahead_ms?: number;
   created_at: string;
   /** UUID */
   id: string;
