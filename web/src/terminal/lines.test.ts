@@ -28,6 +28,18 @@ describe('LineSplitter', () => {
     expect(lines[2]?.style).toEqual({ fg: 1 });
   });
 
+  it('knows a line that ends its own styles from one that only looks like it', () => {
+    const styleBehind = (line: string): unknown => {
+      const splitter = new LineSplitter();
+      splitter.push(bytes(`\x1b[31mred\n${line}\n`));
+      return splitter.push(bytes('next\n'))[0]?.style;
+    };
+    expect(styleBehind('\x1b[1mbold\x1b[0m plain')).toEqual({});
+    expect(styleBehind('\x1b[m')).toEqual({});
+    expect(styleBehind('[0m is text')).toEqual({ fg: 1 });
+    expect(styleBehind('\x1b[0m\x1b[32mgreen')).toEqual({ fg: 2 });
+  });
+
   it('shows the line that has not ended yet', () => {
     const splitter = new LineSplitter();
     splitter.push(bytes('done\nhalf'));

@@ -10,6 +10,16 @@ export interface Line {
 /** The longest line in characters; a longer one goes on in the next. */
 export const longestLine = 1 << 20;
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what it looks for
+const onlyStyles = /^[^\x1b\x80-\x9f]*(?:\x1b\[[\d;:]*m[^\x1b\x80-\x9f]*)*$/;
+
+/** endsPlain says, quicker than a parser, that a line has no sequences but styles and ends without one. */
+function endsPlain(text: string): boolean {
+  const last = text.lastIndexOf('\x1b');
+  const reset = text.startsWith('[0m', last + 1) || text.startsWith('[m', last + 1);
+  return last >= 0 && reset && onlyStyles.test(text);
+}
+
 /** LineSplitter turns chunks of bytes, cut anywhere, into lines. */
 export class LineSplitter {
   private readonly decoder = new TextDecoder();
@@ -63,7 +73,8 @@ export class LineSplitter {
 
   private line(text: string): Line {
     const style = this.parser.style;
-    if (text.includes('\x1b') || text.includes('\x9b')) {
+    if (endsPlain(text)) this.parser.style = plain;
+    else if (text.includes('\x1b') || text.includes('\x9b')) {
       this.parser.push(text);
       this.parser.push('\n'); // a sequence does not go on behind the end of its line
     }

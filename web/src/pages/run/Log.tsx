@@ -24,7 +24,7 @@ import { toast } from '@/ui/toast';
 import { Finder } from './find';
 import { LogBar } from './LogBar';
 import { LogRow } from './LogRow';
-import { downloadLog, LogStore } from './logStore';
+import { downloadLog, type LogStore, leaveLog, openLog } from './logStore';
 
 const rowHeight = 20;
 /** How far from the end, in px, still counts as the end. */
@@ -34,9 +34,9 @@ const nearEnd = 24;
 export function Log({ run }: { run: RunDetail }) {
   const [store, setStore] = useState<LogStore | null>(null);
   useEffect(() => {
-    const made = new LogStore(run.id);
+    const made = openLog(run.id);
     setStore(made);
-    return () => made.close();
+    return () => leaveLog(run.id, made);
   }, [run.id]);
   return store ? <Viewer run={run} store={store} /> : null;
 }

@@ -18,6 +18,15 @@ describe('Finder', () => {
     expect(finder.find(lines('hit', 'hahit', 'no', 'hit'), 1, 'hit')).toEqual([0, 1, 3]);
   });
 
+  it('narrows what it found when the text grows, and widens when it shrinks', () => {
+    const finder = new Finder();
+    const log = lines('one', 'once', 'two', 'o');
+    expect(finder.find(log, 1, 'o')).toEqual([0, 1, 2, 3]);
+    expect(finder.find(log, 1, 'on')).toEqual([0, 1]);
+    expect(finder.find([...log, ...lines('onward')], 1, 'onc')).toEqual([1]);
+    expect(finder.find([...log, ...lines('onward')], 1, 'on')).toEqual([0, 1, 4]);
+  });
+
   it('begins anew for another text and when old lines were let go', () => {
     const finder = new Finder();
     finder.find(lines('a', 'b', 'a'), 1, 'a');

@@ -1,35 +1,50 @@
 import { textOf } from '@/terminal/ansi';
 import type { Line } from '@/terminal/lines';
 
-/** Finder searches a log that grows: each line is looked at once for each text. */
+/** Finder searches a log that grows: each line is made plain once, and looked at once for each text. */
 export class Finder {
   private text = '';
   private first: number | null = null;
   private seen = 0;
   private found: number[] = [];
+  private readonly plain = new WeakMap<Line, string>();
 
   /** find is the places of the lines that contain a text in lower case; first is the number of the first line. */
   find(lines: readonly Line[], first: number | null, text: string): number[] {
-    if (text !== this.text || first !== this.first || lines.length < this.seen) {
+    if (first !== this.first || lines.length < this.seen) this.restart(first);
+    if (text !== this.text) {
+      // A line with a longer text has the shorter one too, so only those are looked at again.
+      const narrower = this.text !== '' && text.includes(this.text);
+      if (narrower) this.found = this.found.filter((i) => this.has(lines, i, text));
+      else this.restart(first);
       this.text = text;
-      this.first = first;
-      this.seen = 0;
-      this.found = [];
     }
     if (text === '') return this.found;
     const fresh: number[] = [];
     // The last line may still grow, so it is looked at again.
     if (this.found.at(-1) === this.seen) this.found = this.found.slice(0, -1);
     for (let i = this.seen; i < lines.length; i++) {
-      if (
-        textOf((lines[i] as Line).text)
-          .toLowerCase()
-          .includes(text)
-      )
-        fresh.push(i);
+      if (this.has(lines, i, text)) fresh.push(i);
     }
     this.seen = Math.max(0, lines.length - 1);
     if (fresh.length > 0) this.found = [...this.found, ...fresh];
     return this.found;
+  }
+
+  private restart(first: number | null): void {
+    this.first = first;
+    this.text = '';
+    this.seen = 0;
+    this.found = [];
+  }
+
+  private has(lines: readonly Line[], index: number, text: string): boolean {
+    const line = lines[index] as Line;
+    let plain = this.plain.get(line);
+    if (plain === undefined) {
+      plain = textOf(line.text).toLowerCase();
+      this.plain.set(line, plain);
+    }
+    return plain.includes(text);
   }
 }

@@ -10,6 +10,39 @@ export const mostLines = 200_000;
 const large = 64 * 1024 * 1024;
 /** How often at most the page hears of new lines, in ms. */
 const every = 100;
+/** How long a large log is worked through before the page gets its turn, in ms. */
+const longestWork = 20;
+/** How long a log that nobody looks at is kept, in ms: who looks at another tab comes back soon. */
+const linger = 30_000;
+
+const opened = new Map<string, { store: LogStore; viewers: number; timer: number }>();
+
+/** openLog is the log of a run for a viewer, as the last one left it if that is not long ago. */
+export function openLog(runId: string): LogStore {
+  const known = opened.get(runId);
+  if (known && !known.store.get().error) {
+    window.clearTimeout(known.timer);
+    known.viewers++;
+    return known.store;
+  }
+  const store = new LogStore(runId);
+  opened.set(runId, { store, viewers: 1, timer: 0 });
+  return store;
+}
+
+/** leaveLog says that a viewer is gone. */
+export function leaveLog(runId: string, store: LogStore): void {
+  const known = opened.get(runId);
+  if (known?.store !== store) {
+    store.close();
+    return;
+  }
+  if (--known.viewers > 0) return;
+  known.timer = window.setTimeout(() => {
+    opened.delete(runId);
+    store.close();
+  }, linger);
+}
 
 /** LogState is what a viewer sees of a log. */
 export interface LogState {
@@ -62,8 +95,9 @@ export class LogStore {
   private async begin(): Promise<void> {
     try {
       const head = await this.ask('HEAD', {});
-      this.tail = Number(head.headers.get('Content-Length') ?? 0) > large;
-      await this.read();
+      const length = Number(head.headers.get('Content-Length') ?? 0);
+      this.tail = length > large;
+      await this.read(length === 0);
       this.phase('ended');
     } catch (error) {
       if (this.abort.signal.aborted) return;
@@ -82,14 +116,16 @@ export class LogStore {
     return request(url, method, this.abort.signal);
   }
 
-  private async read(): Promise<void> {
+  private async read(empty: boolean): Promise<void> {
     const response = await this.ask('GET', this.tail ? { follow: true, tail: mostLines } : { follow: true });
     if (!response.body) return;
     let skip = this.tail ? 0 : this.received;
     if (this.tail) this.restart();
     this.failures = 0;
-    this.phase('open');
+    // A log that has lines is open with the first of them: until then there is nothing to say of it.
+    if (empty || this.lines.length > 0) this.phase('open');
     const reader = response.body.getReader();
+    let rested = performance.now();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
@@ -98,6 +134,10 @@ export class LogStore {
       if (fresh.length === 0) continue;
       this.received += fresh.length;
       this.add(this.splitter.push(fresh));
+      if (this.state.phase !== 'open') this.phase('open');
+      if (performance.now() - rested < longestWork) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      rested = performance.now();
     }
     this.add(this.splitter.end());
   }
