@@ -72,7 +72,7 @@ export function Column({ status, items }: { status: ItemStatus; items: WorkItem[
     getItemKey: (index) => items[index]?.id ?? index,
     estimateSize: () => 84,
     gap: 8,
-    overscan: 6,
+    overscan: 3,
     paddingStart: 2,
     paddingEnd: 12,
   });

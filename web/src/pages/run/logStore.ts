@@ -12,6 +12,8 @@ const large = 64 * 1024 * 1024;
 const every = 100;
 /** How long a large log is worked through before the page gets its turn, in ms. */
 const longestWork = 20;
+/** How long the page gets to draw a log's first lines, in ms. */
+const firstDrawn = 60;
 /** How long a log that nobody looks at is kept, in ms: who looks at another tab comes back soon. */
 const linger = 30_000;
 
@@ -94,10 +96,14 @@ export class LogStore {
 
   private async begin(): Promise<void> {
     try {
-      const head = await this.ask('HEAD', {});
+      // Asked for together: nearly every log is small enough to be read whole.
+      const [head, whole] = await Promise.all([this.ask('HEAD', {}), this.ask('GET', { follow: true })]);
       const length = Number(head.headers.get('Content-Length') ?? 0);
       this.tail = length > large;
-      await this.read(length === 0);
+      if (this.tail) {
+        await whole.body?.cancel();
+        await this.read(await this.ask('GET', { follow: true, tail: mostLines }), false);
+      } else await this.read(whole, length === 0);
       this.phase('ended');
     } catch (error) {
       if (this.abort.signal.aborted) return;
@@ -116,8 +122,7 @@ export class LogStore {
     return request(url, method, this.abort.signal);
   }
 
-  private async read(empty: boolean): Promise<void> {
-    const response = await this.ask('GET', this.tail ? { follow: true, tail: mostLines } : { follow: true });
+  private async read(response: Response, empty: boolean): Promise<void> {
     if (!response.body) return;
     let skip = this.tail ? 0 : this.received;
     if (this.tail) this.restart();
@@ -134,9 +139,11 @@ export class LogStore {
       if (fresh.length === 0) continue;
       this.received += fresh.length;
       this.add(this.splitter.push(fresh));
-      if (this.state.phase !== 'open') this.phase('open');
-      if (performance.now() - rested < longestWork) continue;
-      await new Promise((resolve) => setTimeout(resolve));
+      const begins = this.state.phase !== 'open';
+      if (begins) this.phase('open');
+      else if (performance.now() - rested < longestWork) continue;
+      // The first lines are drawn before the rest of them is worked through.
+      await new Promise((resolve) => setTimeout(resolve, begins ? firstDrawn : 0));
       rested = performance.now();
     }
     this.add(this.splitter.end());
