@@ -36,10 +36,15 @@ func machines(t *testing.T) (first, second *machine) {
 		t.Skip("a second machine is a network namespace, which needs ip (package iproute2)")
 	}
 	id := rand.Uint32N(1 << 16)
-	if out, err := exec.Command("ip", "netns", "add", fmt.Sprintf("svc-%04x-probe", id)).CombinedOutput(); err != nil {
+	probe := fmt.Sprintf("svc-%04x-probe", id)
+	if out, err := exec.Command("ip", "netns", "add", probe).CombinedOutput(); err != nil {
 		t.Skipf("this system does not let us make network namespaces: %s", out)
 	}
-	run(t, "ip", "netns", "delete", fmt.Sprintf("svc-%04x-probe", id))
+	out, err := exec.Command("ip", "-netns", probe, "link", "set", "lo", "up").CombinedOutput()
+	run(t, "ip", "netns", "delete", probe)
+	if err != nil { // as in a chroot, whose root is no mount
+		t.Skipf("this system does not let us enter network namespaces: %s", out)
+	}
 	first, second = newMachine(t, id, "a"), newMachine(t, id, "b")
 	run(t, "ip", "link", "add", "wire", "netns", first.name, "type", "veth", "peer", "name", "wire", "netns", second.name)
 	for i, m := range []*machine{first, second} {
