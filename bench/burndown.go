@@ -52,12 +52,7 @@ func burnDown(ctx context.Context, r *report) error {
 // burnRunsOnce is how long it takes from the first admission until the journal
 // has the end of every run.
 func burnRunsOnce(ctx context.Context) (took time.Duration, err error) {
-	dir, remove, err := tempDir()
-	if err != nil {
-		return 0, err
-	}
-	defer remove()
-	g, err := newRig(ctx, dir, "127.0.0.1:0")
+	g, err := newOwnRig(ctx)
 	if err != nil {
 		return 0, err
 	}

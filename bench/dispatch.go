@@ -22,12 +22,7 @@ const (
 // dispatch measures how long a run takes from the request that admits it to the
 // frame that gives it to a worker.
 func dispatch(ctx context.Context, r *report) (err error) {
-	dir, remove, err := tempDir()
-	if err != nil {
-		return err
-	}
-	defer remove()
-	g, err := newRig(ctx, dir, "127.0.0.1:0")
+	g, err := newOwnRig(ctx)
 	if err != nil {
 		return err
 	}

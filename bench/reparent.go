@@ -22,12 +22,7 @@ const (
 // reparent times the move of a large subtree, beside a plain UPDATE of as many
 // rows on the same database, in turns.
 func reparent(ctx context.Context, r *report) (err error) {
-	dir, remove, err := tempDir()
-	if err != nil {
-		return err
-	}
-	defer remove()
-	g, err := newRig(ctx, dir, "127.0.0.1:0")
+	g, err := newOwnRig(ctx)
 	if err != nil {
 		return err
 	}
@@ -36,7 +31,7 @@ func reparent(ctx context.Context, r *report) (err error) {
 	if err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "svc.db")+"?"+url.Values{"_pragma": {"busy_timeout(5000)", "synchronous(FULL)", "cache_size(-32000)"}}.Encode())
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(g.dir, "svc.db")+"?"+url.Values{"_pragma": {"busy_timeout(5000)", "synchronous(FULL)", "cache_size(-32000)"}}.Encode())
 	if err != nil {
 		return err
 	}

@@ -18,12 +18,7 @@ const (
 
 // replay times one client that reads the whole journal over HTTP.
 func replay(ctx context.Context, r *report) (err error) {
-	dir, remove, err := tempDir()
-	if err != nil {
-		return err
-	}
-	defer remove()
-	g, err := newRig(ctx, dir, "127.0.0.1:0")
+	g, err := newOwnRig(ctx)
 	if err != nil {
 		return err
 	}

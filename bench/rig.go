@@ -31,6 +31,24 @@ type rig struct {
 	url    string
 	stop   context.CancelFunc
 	ended  chan error
+
+	dir    string // of its own; empty: someone else's
+	remove func()
+}
+
+// newOwnRig starts an orchestrator in a folder of its own, which goes with it.
+func newOwnRig(ctx context.Context) (*rig, error) {
+	dir, remove, err := tempDir()
+	if err != nil {
+		return nil, err
+	}
+	g, err := newRig(ctx, dir, "127.0.0.1:0")
+	if err != nil {
+		remove()
+		return nil, err
+	}
+	g.dir, g.remove = dir, remove
+	return g, nil
 }
 
 // newRig starts an orchestrator on the SQLite database in dir. addr may be
@@ -77,7 +95,11 @@ func newRig(ctx context.Context, dir, addr string) (_ *rig, err error) {
 // close ends the orchestrator and waits for it.
 func (g *rig) close() error {
 	g.stop()
-	return errors.Join(<-g.ended, <-g.ended, g.store.Close())
+	err := errors.Join(<-g.ended, <-g.ended, g.store.Close())
+	if g.remove != nil {
+		g.remove()
+	}
+	return err
 }
 
 // task makes a project with a task to run.

@@ -22,12 +22,7 @@ const (
 // stream measures the delivery of live events to many readers over HTTP, with
 // and without readers that do not read, in turns.
 func stream(ctx context.Context, r *report) (err error) {
-	dir, remove, err := tempDir()
-	if err != nil {
-		return err
-	}
-	defer remove()
-	g, err := newRig(ctx, dir, "127.0.0.1:0")
+	g, err := newOwnRig(ctx)
 	if err != nil {
 		return err
 	}
