@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 // Conn carries frames in both directions. Read and Write may be called from
 // different goroutines, each from one at a time.
 type Conn interface {
+	// Read returns the next frame. It is good until the next Read: decoding copies what it keeps.
 	Read(ctx context.Context) ([]byte, error)
 	Write(ctx context.Context, frame []byte) error
 	// Close ends the connection and says why. It may be called more than once.
@@ -21,25 +23,39 @@ type Conn interface {
 // WebSocket makes a Conn of an open socket.
 func WebSocket(c *websocket.Conn) Conn {
 	c.SetReadLimit(MaxFrame)
-	return socket{c}
+	return &socket{c: c}
 }
 
-type socket struct{ c *websocket.Conn }
-
-func (s socket) Read(ctx context.Context) ([]byte, error) {
-	_, b, err := s.c.Read(ctx)
-	return b, err
+type socket struct {
+	c  *websocket.Conn
+	in bytes.Buffer // the frame that was read last
 }
 
-func (s socket) Write(ctx context.Context, b []byte) error {
+// keptBuffer bounds what a quiet connection holds on to after a large frame.
+const keptBuffer = 64 << 10
+
+func (s *socket) Read(ctx context.Context) ([]byte, error) {
+	if s.in.Cap() > keptBuffer {
+		s.in = bytes.Buffer{}
+	}
+	s.in.Reset()
+	_, r, err := s.c.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.in.ReadFrom(r)
+	return s.in.Bytes(), err
+}
+
+func (s *socket) Write(ctx context.Context, b []byte) error {
 	return s.c.Write(ctx, websocket.MessageText, b)
 }
 
 // Ping asks the other end whether it lives. Someone must read meanwhile, here
 // and there.
-func (s socket) Ping(ctx context.Context) error { return s.c.Ping(ctx) }
+func (s *socket) Ping(ctx context.Context) error { return s.c.Ping(ctx) }
 
-func (s socket) Close(reason string) error {
+func (s *socket) Close(reason string) error {
 	if len(reason) > 120 { // a close frame has room for 125 bytes
 		reason = reason[:120]
 	}

@@ -144,6 +144,7 @@ func (w *Worker) attachInput(f *wire.AttachInput) {
 	if a == nil {
 		return // it has ended, and its other side was told
 	}
+	a.l.out.giveWay()
 	a.input.do(func() {
 		if !await(a.ready, a.over) {
 			return

@@ -36,6 +36,18 @@ func newLink(conn wire.Conn, caps []string) *link {
 // only then.
 func (l *link) can(capability string) bool { return slices.Contains(l.caps, capability) }
 
+// window is how many bytes of a run's log may be under way.
+func (l *link) window() int64 {
+	switch {
+	case l.out.typing():
+		return windowTyping
+	case l.attached.Load() > 0:
+		return windowAttached
+	default:
+		return window
+	}
+}
+
 // errSilent is a connection that is open as far as the network tells, while the
 // orchestrator does not answer on it.
 var errSilent = errors.New("heartbeats are not answered")

@@ -25,6 +25,14 @@ const (
 	lanes
 )
 
+// Logs give way to keys, so that neither side is busy with them while an echo is on its way.
+const (
+	keyLead  = 20 * time.Millisecond  // for how long after a key
+	mostHeld = 100 * time.Millisecond // and at most in a row, however fast someone types
+	heldPart = 5                      // logs that were held have the way for this part of the time
+	typingOn = 2 * time.Second        // after a key, more of them are likely
+)
+
 // outbox is what one connection still has to write. It dies with the
 // connection: whatever must survive one is asked for again by the peer, kept in
 // the spool, or kept by who sent it until sent was called.
@@ -36,6 +44,8 @@ type outbox struct {
 	// screens has the newest snapshot of each run; order is who waits longest.
 	screens map[string]outgoing
 	order   []string
+	// logsHeld is when logs began to give way, logsFrom when they go on.
+	logsHeld, logsFrom time.Time
 }
 
 // outgoing is a frame and who wants to know that it was written. sent may be
@@ -75,13 +85,38 @@ func (o *outbox) stir() {
 	}
 }
 
-// next takes the frame that should leave first.
-func (o *outbox) next() (outgoing, bool) {
+// giveWay holds logs back for a moment: a key has come.
+func (o *outbox) giveWay() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	switch since := now.Sub(o.logsFrom); {
+	case since < 0:
+		if most := o.logsHeld.Add(mostHeld); now.Add(keyLead).Before(most) {
+			o.logsFrom = now.Add(keyLead)
+		} else {
+			o.logsFrom = most
+		}
+	case since >= o.logsFrom.Sub(o.logsHeld)/heldPart:
+		o.logsHeld, o.logsFrom = now, now.Add(keyLead)
+	}
+}
+
+// typing says whether a key has come of late.
+func (o *outbox) typing() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Since(o.logsFrom) < typingOn
+}
+
+// next takes the frame that should leave first. Without one, held is how long
+// logs give way; 0 means that nothing waits.
+func (o *outbox) next() (out outgoing, held time.Duration, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for l := laneControl; l < laneLog; l++ {
 		if out, ok := o.pop(l); ok {
-			return out, true
+			return out, 0, true
 		}
 	}
 	if len(o.order) > 0 {
@@ -89,9 +124,13 @@ func (o *outbox) next() (outgoing, bool) {
 		out := o.screens[run]
 		o.order = o.order[1:]
 		delete(o.screens, run)
-		return out, true
+		return out, 0, true
 	}
-	return o.pop(laneLog)
+	if held = time.Until(o.logsFrom); held > 0 && len(o.queues[laneLog]) > 0 {
+		return outgoing{}, held, false
+	}
+	out, ok = o.pop(laneLog)
+	return out, 0, ok
 }
 
 func (o *outbox) pop(l lane) (outgoing, bool) {
@@ -108,12 +147,10 @@ func (o *outbox) pop(l lane) (outgoing, bool) {
 // write sends frames until ctx ends or a write does not succeed in time.
 func (o *outbox) write(ctx context.Context, conn wire.Conn) error {
 	for {
-		out, ok := o.next()
+		out, held, ok := o.next()
 		if !ok {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-o.wake:
+			if err := o.rest(ctx, held); err != nil {
+				return err
 			}
 			continue
 		}
@@ -124,6 +161,24 @@ func (o *outbox) write(ctx context.Context, conn wire.Conn) error {
 			out.sent()
 		}
 	}
+}
+
+// rest waits until there may be something to write, no longer than held when
+// that is not 0.
+func (o *outbox) rest(ctx context.Context, held time.Duration) error {
+	var over <-chan time.Time
+	if held > 0 {
+		timer := time.NewTimer(held)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-o.wake:
+	case <-over:
+	}
+	return nil
 }
 
 func writeFrame(ctx context.Context, conn wire.Conn, frame wire.Frame) error {

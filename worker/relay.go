@@ -12,9 +12,13 @@ import (
 const (
 	chunkMost  = 64 << 10        // raw bytes of a chunk
 	askMost    = 4 << 10         // of the first chunk of a connection, which asks where to go on
-	window     = 256 << 10       // unacknowledged bytes of a run
-	besideKeys = 4               // how much less both are while someone is attached: keys stand behind what is under way
 	stallAfter = 5 * time.Second // without progress, what is unacknowledged is sent again
+
+	// Unacknowledged bytes of a run. Keys stand behind what is under way, so there is less of it
+	// while someone is attached, and least while they type.
+	window         = 256 << 10
+	windowAttached = 64 << 10
+	windowTyping   = 16 << 10
 )
 
 // relay sends the log of one attempt as a byte stream. The orchestrator keeps
@@ -136,12 +140,8 @@ func (r *relay) next(l *link, size int64) (offset, most int64) {
 		// What was under way is asked for anew. Nothing is known for sure.
 		r.link, r.phase, r.sent, r.rewound, r.moved = l, phaseAsk, r.acked, false, time.Now()
 	}
-	chunk, window := int64(chunkMost), int64(window)
-	if l.attached.Load() > 0 {
-		chunk, window = chunk/besideKeys, window/besideKeys
-	}
 	if !l.can(wire.CapLogAck) {
-		return r.sent, max(min(size-r.sent, chunk), 0)
+		return r.sent, max(min(size-r.sent, chunkMost), 0)
 	}
 	switch r.phase {
 	case phaseAsk:
@@ -152,7 +152,7 @@ func (r *relay) next(l *link, size int64) (offset, most int64) {
 	case phaseAsked:
 		most = 0
 	case phaseOpen:
-		most = min(size-r.sent, chunk, r.acked+window-r.sent)
+		most = min(size-r.sent, chunkMost, r.acked+l.window()-r.sent)
 	}
 	return r.sent, max(most, 0)
 }

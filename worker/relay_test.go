@@ -25,7 +25,7 @@ type keeper struct {
 
 func (k *keeper) take(t *rapid.T, r *relay, l *link) {
 	for {
-		out, ok := l.out.next()
+		out, _, ok := l.out.next()
 		if !ok {
 			return
 		}
@@ -181,7 +181,7 @@ func TestALostAnswerIsAskedForAgainButASlowConnectionIsNot(t *testing.T) {
 		if n := step(); n != 0 {
 			t.Errorf("a chunk that has not left is sent a second time")
 		}
-		out, _ := l.out.next()
+		out, _, _ := l.out.next()
 		out.sent()
 		time.Sleep(stallAfter / 2)
 		if n := step(); n != 0 {

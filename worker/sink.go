@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 )
 
 // Sink appends what it reads to the file at path until its input ends: it is
@@ -21,6 +22,10 @@ func Sink(r io.Reader, path string, limit int64) error {
 	return errors.Join(err, f.Close())
 }
 
+// gulp is how long the sink lets a log gather before it reads on: a program that
+// writes fast costs one look for many of its lines, not one for each.
+const gulp = 2 * time.Millisecond
+
 func sink(r io.Reader, f *os.File, limit int64) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -28,8 +33,8 @@ func sink(r io.Reader, f *os.File, limit int64) error {
 	}
 	size := info.Size()
 	full := limit > 0 && size >= limit // an attempt before this one has said it
-	buf := make([]byte, 64<<10)
-	for {
+	buf := make([]byte, 256<<10)
+	for ; ; time.Sleep(gulp) {
 		n, readErr := r.Read(buf)
 		// An interrupted or failed write must not stop the reading: a pipe that
 		// nobody empties would stop the program in the session.
