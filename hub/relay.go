@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"bytes"
 	"container/list"
 	"errors"
 	"fmt"
@@ -65,7 +64,7 @@ func NewRelay(dir string, log *slog.Logger) *Relay {
 // refused, and the answer says where to go on. Without an offset (a plain peer)
 // it is appended. An error means that the disk refused; what was written before
 // it counts in the answer.
-func (r *Relay) Append(runID string, attempt int, offset *int64, data []byte) (Appended, error) {
+func (r *Relay) Append(runID string, attempt int, offset *int64, data string) (Appended, error) {
 	if err := r.dir.check(runID); err != nil {
 		return Appended{}, err
 	}
@@ -84,7 +83,7 @@ func (r *Relay) Append(runID string, attempt int, offset *int64, data []byte) (A
 	return got, nil
 }
 
-func (l *runLog) append(dir relayDir, attempt int, offset *int64, data []byte) (Appended, error) {
+func (l *runLog) append(dir relayDir, attempt int, offset *int64, data string) (Appended, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if err := l.open(dir, attempt); err != nil {
@@ -98,8 +97,8 @@ func (l *runLog) append(dir relayDir, attempt int, offset *int64, data []byte) (
 	if len(data) == 0 || offset != nil && *offset != size {
 		return Appended{Offset: size}, nil
 	}
-	n, err := l.file.Write(data)
-	return Appended{Offset: size + int64(n), Bytes: n, Lines: bytes.Count(data[:n], []byte("\n"))}, err
+	n, err := l.file.WriteString(data)
+	return Appended{Offset: size + int64(n), Bytes: n, Lines: strings.Count(data[:n], "\n")}, err
 }
 
 // open makes file the attempt's. One is enough: attempts follow each other.

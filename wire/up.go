@@ -53,11 +53,11 @@ type LogChunk struct {
 }
 
 // Raw is the chunk's bytes as the terminal got them.
-func (f LogChunk) Raw() []byte {
+func (f LogChunk) Raw() string {
 	if len(f.Data) > 0 {
-		return f.Data
+		return string(f.Data)
 	}
-	return []byte(f.Text)
+	return f.Text
 }
 
 // KeysResult answers Keys.

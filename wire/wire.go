@@ -105,20 +105,30 @@ func malformed(format string, args ...any) error {
 	return &FrameError{Code: CodeMalformed, Message: fmt.Sprintf(format, args...)}
 }
 
-// Encode writes a frame with its type.
+// Encode is a frame with its type.
 func Encode(f Frame) ([]byte, error) {
-	body, err := json.Marshal(f)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s frame: %w", f.Type(), err)
+	var b bytes.Buffer
+	err := EncodeTo(&b, f)
+	return b.Bytes(), err
+}
+
+// EncodeTo writes a frame with its type to an empty buffer, which who sends
+// many of them uses again.
+func EncodeTo(buf *bytes.Buffer, f Frame) error {
+	buf.WriteString(`{"type":"` + f.Type() + `"`)
+	body := buf.Len()
+	if err := json.NewEncoder(buf).Encode(f); err != nil {
+		return fmt.Errorf("encode %s frame: %w", f.Type(), err)
 	}
-	out := make([]byte, 0, len(body)+len(f.Type())+12)
-	out = append(out, `{"type":"`...)
-	out = append(out, f.Type()...)
-	out = append(out, '"')
-	if len(body) > 2 {
-		out = append(out, ',')
+	buf.Truncate(buf.Len() - 1) // the encoder ends a line
+	switch b := buf.Bytes()[body:]; {
+	case len(b) > 2:
+		b[0] = ',' // the type's object goes on with the frame's fields
+	default:
+		buf.Truncate(body)
+		buf.WriteByte('}')
 	}
-	return append(out, body[1:]...), nil
+	return nil
 }
 
 // DecodeUp reads a frame that a worker sent. Its error is a *FrameError.

@@ -267,7 +267,7 @@ func TestRegistrationContract(t *testing.T) {
 func TestRawOfALogChunk(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]LogChunk{"text": {Text: "text"}, "\xff": {Text: "\ufffd", Data: []byte{0xff}}, "": {}} {
-		if got := string(c.Raw()); got != want {
+		if got := c.Raw(); got != want {
 			t.Errorf("raw is %q, want %q", got, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -146,6 +147,7 @@ func (o *outbox) pop(l lane) (outgoing, bool) {
 
 // write sends frames until ctx ends or a write does not succeed in time.
 func (o *outbox) write(ctx context.Context, conn wire.Conn) error {
+	var buf bytes.Buffer
 	for {
 		out, held, ok := o.next()
 		if !ok {
@@ -154,7 +156,7 @@ func (o *outbox) write(ctx context.Context, conn wire.Conn) error {
 			}
 			continue
 		}
-		if err := writeFrame(ctx, conn, out.frame); err != nil {
+		if err := writeFrame(ctx, conn, &buf, out.frame); err != nil {
 			return err
 		}
 		if out.sent != nil {
@@ -181,14 +183,14 @@ func (o *outbox) rest(ctx context.Context, held time.Duration) error {
 	return nil
 }
 
-func writeFrame(ctx context.Context, conn wire.Conn, frame wire.Frame) error {
-	body, err := wire.Encode(frame)
-	if err != nil {
+func writeFrame(ctx context.Context, conn wire.Conn, buf *bytes.Buffer, frame wire.Frame) error {
+	buf.Reset()
+	if err := wire.EncodeTo(buf, frame); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	if err := conn.Write(ctx, body); err != nil {
+	if err := conn.Write(ctx, buf.Bytes()); err != nil {
 		return fmt.Errorf("write %s frame: %w", frame.Type(), err)
 	}
 	return nil
