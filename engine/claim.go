@@ -136,7 +136,7 @@ func (p *placement) follow(ctx context.Context) {
 	projects := map[string]svc.Project{}
 	for _, r := range p.claimed {
 		p.e.runs.put(r)
-		p.e.push(ctx, r, projects)
+		p.e.push(ctx, r, false, projects)
 	}
 	for _, r := range p.failed {
 		p.e.attemptOver(ctx, r, "")

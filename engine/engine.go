@@ -78,11 +78,8 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 		return nil, err
 	}
 	var err error
-	if e.hosts, err = newHostBook(ctx, c.Store); err != nil {
+	if e.hosts, err = newHostBook(ctx, c.Store, e.Hub.Uplinks.Pin); err != nil {
 		return nil, err
-	}
-	for host, instance := range e.hosts.pinned() {
-		e.Hub.Uplinks.Pin(host, instance)
 	}
 	e.Hub.OnLease, e.Hub.OnInput = e.leaseChanged, e.touched
 	return e, nil

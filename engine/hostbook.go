@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"svc"
@@ -12,6 +13,8 @@ import (
 // they go to the database in batches. It also knows enough of each host to see
 // whether a heartbeat changes anything.
 type hostBook struct {
+	pin func(hostID, instance string) // told which instance is a host's own
+
 	mu    sync.Mutex // guards the rest
 	hosts map[string]hostEntry
 	dirty map[string]svc.Time
@@ -21,26 +24,27 @@ type hostBook struct {
 const clockTolerance = 1000
 
 type hostEntry struct {
+	version  int64
 	status   svc.HostStatus
 	instance string
 	seen     *svc.Time
 	ahead    int64 // milliseconds that its clock is ahead of ours
 }
 
-func newHostBook(ctx context.Context, s *store.Store) (*hostBook, error) {
+func newHostBook(ctx context.Context, s *store.Store, pin func(hostID, instance string)) (*hostBook, error) {
 	all, err := s.AllHosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &hostBook{hosts: map[string]hostEntry{}, dirty: map[string]svc.Time{}}
+	b := &hostBook{pin: pin, hosts: map[string]hostEntry{}, dirty: map[string]svc.Time{}}
 	for _, h := range all {
-		b.hosts[h.ID] = entryOf(h)
+		b.written(h)
 	}
 	return b, nil
 }
 
 func entryOf(h svc.Host) hostEntry {
-	e := hostEntry{status: h.Status, seen: h.LastSeenAt}
+	e := hostEntry{version: h.Version, status: h.Status, seen: h.LastSeenAt}
 	if h.InstanceID != nil {
 		e.instance = *h.InstanceID
 	}
@@ -63,29 +67,23 @@ func (b *hostBook) quiet(hostID, instance string, now svc.Time) bool {
 	return true
 }
 
-// pinned is the pinned instance of every host that has one.
-func (b *hostBook) pinned() map[string]string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	out := map[string]string{}
-	for id, e := range b.hosts {
-		if e.instance != "" {
-			out[id] = e.instance
-		}
-	}
-	return out
-}
-
-// written notes a host as it was committed.
+// written notes a host as it was committed. Two that changed it tell of it in
+// any order: an older version never replaces a newer one.
 func (b *hostBook) written(h svc.Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := entryOf(h)
-	if old := b.hosts[h.ID]; old.seen != nil && (e.seen == nil || *old.seen > *e.seen) {
+	e, old := entryOf(h), b.hosts[h.ID]
+	if old.version > e.version {
+		return
+	}
+	if old.seen != nil && (e.seen == nil || *old.seen > *e.seen) {
 		e.seen = old.seen
 	}
-	e.ahead = b.hosts[h.ID].ahead
+	e.ahead = old.ahead
 	b.hosts[h.ID] = e
+	if e.instance != "" {
+		b.pin(h.ID, e.instance)
+	}
 }
 
 // clock notes what a heartbeat tells of a host's clock.
@@ -98,10 +96,12 @@ func (b *hostBook) clock(hostID string, theirs, ours svc.Time) {
 	}
 }
 
+// forget drops a deleted host. A change from before that is told later does not
+// bring it back.
 func (b *hostBook) forget(hostID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.hosts, hostID)
+	b.hosts[hostID] = hostEntry{version: math.MaxInt64}
 	delete(b.dirty, hostID)
 }
 

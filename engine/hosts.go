@@ -86,9 +86,6 @@ func (e *Engine) changeHost(ctx context.Context, idOrName string, change func(*s
 		return h, err
 	}
 	e.hosts.written(h)
-	if h.InstanceID != nil {
-		e.Hub.Uplinks.Pin(h.ID, *h.InstanceID)
-	}
 	e.claims.up()
 	return h, nil
 }

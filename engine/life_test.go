@@ -380,16 +380,69 @@ func TestPlainWorkerIsSentOnlyWhatTheInterfaceShows(t *testing.T) {
 	})
 }
 
+// Whoever read a run before it was refused must not send it to that host any more: another one may
+// have it by then.
+func TestARefusedDispatchIsNotSentToThatHostAgain(t *testing.T) {
+	bubble(t, func(s *site) {
+		a := s.online("a")
+		r := s.get(s.run())
+		stale := s.get(r)
+		a.wantFrames("run_dispatch 1")
+		link, _ := s.Hub.Uplinks.Of(a.host.ID)
+		for range 2 { // while it is being written down, as one that could not be, and for good
+			if !s.pushes.refuse(r.ID, 1, link) {
+				t.Error("the refusal of the push that is waited for does not count")
+			}
+			s.push(s.ctx, stale, true, map[string]svc.Project{})
+			a.wantFrames()
+			s.pushes.restore(r.ID, 1, link)
+			s.push(s.ctx, stale, true, map[string]svc.Project{})
+			a.wantFrames("run_dispatch 1")
+		}
+		a.ack(r, false)
+		s.push(s.ctx, stale, true, map[string]svc.Project{})
+		a.wantFrames()
+		b := s.online("b")
+		b.wantFrames("run_dispatch 1")
+		s.push(s.ctx, stale, true, map[string]svc.Project{})
+		a.wantFrames()
+	})
+}
+
+// An answer that took long comes after the same attempt went down a newer connection.
+func TestARefusalOfAnOlderConnectionDoesNotCount(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := s.get(s.run())
+		w.wantFrames("run_dispatch 1")
+		older := w.conn
+		w.connect()
+		w.beat()
+		w.wantFrames("run_dispatch 1")
+		newer := w.conn
+		w.conn = older
+		w.ack(r, false)
+		if got := s.get(r); got.Status != svc.RunSpawning || value(got.HostID) != w.host.ID {
+			t.Errorf("the run is %s on %v, want that it waits for the newer answer", got.Status, got.HostID)
+		}
+		w.conn = newer
+		w.ack(r, false)
+		if got := s.get(r); got.Status != svc.RunPending {
+			t.Errorf("the run is %s after the refusal, want pending", got.Status)
+		}
+	})
+}
+
 // A claim and the worker's first heartbeat may find the same run at once.
 func TestDispatchIsPushedOncePerConnection(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
 		r := s.get(s.run())
 		s.hostReady(s.ctx, w.host.ID)
-		s.push(s.ctx, r, map[string]svc.Project{})
+		s.push(s.ctx, r, false, map[string]svc.Project{})
 		w.wantFrames("run_dispatch 1")
 		w.ack(r, true)
-		s.push(s.ctx, r, map[string]svc.Project{}) // as the claim knew it
+		s.push(s.ctx, r, false, map[string]svc.Project{}) // as the claim knew it
 		w.wantFrames()
 		unanswered := s.get(s.run())
 		w.wantFrames("run_dispatch 1")

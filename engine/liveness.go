@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"time"
 
@@ -84,28 +85,24 @@ func (e *Engine) checkHosts(ctx context.Context) error {
 	if since < e.readyAt {
 		return nil
 	}
+	var errs []error // of one host, which keeps nobody from looking at the others
 	for _, id := range e.hosts.silent(since, svc.HostOnline) {
-		if err := e.hostOffline(ctx, id); err != nil {
-			return err
-		}
+		errs = append(errs, e.hostOffline(ctx, id))
 	}
 	silent := e.hosts.silent(since, svc.HostOffline, svc.HostDisabled)
 	if len(silent) == 0 {
-		return nil
+		return errors.Join(errs...)
 	}
 	busy, err := e.Store.BusyHosts(ctx)
 	if err != nil {
-		return err
+		return errors.Join(append(errs, err)...)
 	}
 	for _, id := range silent {
-		if !busy[id] {
-			continue
-		}
-		if err := e.giveUp(ctx, id); err != nil {
-			return err
+		if busy[id] {
+			errs = append(errs, e.giveUp(ctx, id))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (e *Engine) hostOffline(ctx context.Context, hostID string) error {

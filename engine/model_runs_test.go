@@ -356,12 +356,12 @@ func (h *runHistory) settleDown(t *rapid.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Status != svc.RunPending {
-			continue
+		if d.Status != svc.RunPending || d.Waiting.NotBefore != nil && *d.Waiting.NotBefore > h.s.now() {
+			continue // of those that wait, a new attempt may have begun just now
 		}
 		for _, why := range d.Waiting.Hosts {
 			if why.Why == "about_to_take_it" {
-				t.Fatalf("a run is pending although %s would take it", why.Name)
+				t.Fatalf("a run is pending although %s would take it: %+v", why.Name, d)
 			}
 		}
 	}

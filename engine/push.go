@@ -24,20 +24,54 @@ type pushed struct {
 	link      *hub.Uplink
 	at        time.Time
 	confirmed bool
+	refused   bool
 }
 
 func newPushBook() *pushBook { return &pushBook{waiting: map[string]pushed{}} }
 
-// add notes a push. It is false when that attempt went down that connection
-// already: a claim and the host's first heartbeat may both find it.
-func (b *pushBook) add(r svc.Run, link *hub.Uplink, at time.Time) bool {
+// push sends an attempt and notes it. It does nothing when that attempt went
+// down that connection already, as a claim and the host's first heartbeat may
+// both find it, unless it is to go again; nor when the host has refused it
+// since it was read. send says whether it was sent; it must not wait.
+func (b *pushBook) push(r svc.Run, link *hub.Uplink, at time.Time, again bool, send func() bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p, has := b.waiting[r.ID]; has && p.run.Attempt == r.Attempt && p.link == link {
+	p, has := b.waiting[r.ID]
+	if has && p.run.Attempt == r.Attempt && p.link.HostID == link.HostID && (p.refused || p.link == link && !again) {
+		return
+	}
+	if send() {
+		b.waiting[r.ID] = pushed{run: r, link: link, at: at}
+	}
+}
+
+// refuse takes a refusal before it is written down: from here on the host is
+// not sent that attempt. It is false for the answer to an older push, when the
+// attempt went down another connection of the host since: the answer to that
+// one counts.
+func (b *pushBook) refuse(runID string, attempt int, link *hub.Uplink) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p, has := b.waiting[runID]
+	if !has || p.run.Attempt != attempt || p.link.HostID != link.HostID {
+		return true // of before this process began, or not the host's to refuse
+	}
+	if p.link != link {
 		return false
 	}
-	b.waiting[r.ID] = pushed{run: r, link: link, at: at}
+	p.refused = true
+	b.waiting[runID] = p
 	return true
+}
+
+// restore undoes a refusal that could not be written down.
+func (b *pushBook) restore(runID string, attempt int, link *hub.Uplink) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p, has := b.waiting[runID]; has && p.run.Attempt == attempt && p.link == link {
+		p.refused = false
+		b.waiting[runID] = p
+	}
 }
 
 // confirmed notes that the host has the attempt: it is not pushed again.
@@ -59,15 +93,17 @@ func (b *pushBook) answered(runID string, attempt int) {
 	}
 }
 
-// overdue takes out what was pushed before a time.
-func (b *pushBook) overdue(before time.Time) []svc.Run {
+// overdue is what was pushed before a time and not answered. It is asked for
+// again only when as much time has passed from now on.
+func (b *pushBook) overdue(before, now time.Time) []svc.Run {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []svc.Run
 	for id, p := range b.waiting {
-		if !p.confirmed && p.at.Before(before) {
+		if !p.confirmed && !p.refused && p.at.Before(before) {
 			out = append(out, p.run)
-			delete(b.waiting, id)
+			p.at = now
+			b.waiting[id] = p
 		}
 	}
 	return out
@@ -75,16 +111,11 @@ func (b *pushBook) overdue(before time.Time) []svc.Run {
 
 // push sends a claimed run down its host's own connection. When there is none,
 // it is sent when the host is back: the attempt is that host's for good. Many
-// runs are pushed with one map, so that each project is read once.
-func (e *Engine) push(ctx context.Context, r svc.Run, projects map[string]svc.Project) {
+// runs are pushed with one map, so that each project is read once. again says
+// that the host did not answer the first time.
+func (e *Engine) push(ctx context.Context, r svc.Run, again bool, projects map[string]svc.Project) {
 	link, ok := e.Hub.Uplinks.Of(*r.HostID)
 	if !ok || !link.Ready() {
-		return
-	}
-	if now, known := e.runs.get(r.ID); known && now.Version > r.Version && (now.Attempt != r.Attempt || now.Status != r.Status) {
-		return // it went on since it was read
-	}
-	if !e.pushes.add(r, link, e.Now()) {
 		return
 	}
 	project, read := projects[r.ProjectID]
@@ -94,6 +125,7 @@ func (e *Engine) push(ctx context.Context, r svc.Run, projects map[string]svc.Pr
 			if ctx.Err() == nil {
 				e.Log.Error("a run cannot be pushed; trying again", "run_id", r.ID, "error", err)
 			}
+			e.pushes.push(r, link, e.Now(), again, func() bool { return true }) // it will be overdue
 			return
 		}
 		projects[r.ProjectID] = project
@@ -102,19 +134,37 @@ func (e *Engine) push(ctx context.Context, r svc.Run, projects map[string]svc.Pr
 	if cwd == "" {
 		cwd = project.Cwd
 	}
-	e.Hub.Uplinks.Given(link, r.ID)
-	_ = link.Send(wire.RunDispatch{RunID: r.ID, TaskID: r.TaskID, Provider: r.Provider, SessionName: r.SessionName, Attempt: r.Attempt,
-		Cwd: cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.signalToken(r.ID), ProjectSlug: project.Slug})
+	dispatch := wire.RunDispatch{RunID: r.ID, TaskID: r.TaskID, Provider: r.Provider, SessionName: r.SessionName, Attempt: r.Attempt,
+		Cwd: cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.signalToken(r.ID), ProjectSlug: project.Slug}
+	e.pushes.push(r, link, e.Now(), again, func() bool {
+		if e.wentOn(r) {
+			return false
+		}
+		e.Hub.Uplinks.Given(link, r.ID)
+		_ = link.Send(dispatch)
+		return true
+	})
+}
+
+// wentOn says whether a claimed run is known to be elsewhere since it was read.
+func (e *Engine) wentOn(r svc.Run) bool {
+	now, known := e.runs.get(r.ID)
+	return known && now.Version > r.Version && (now.Attempt != r.Attempt || now.Status != r.Status || value(now.HostID) != value(r.HostID))
 }
 
 // repush sends again what was not answered in time, on the connection that the
 // host has now.
 func (e *Engine) repush(ctx context.Context) {
 	projects := map[string]svc.Project{}
-	for _, old := range e.pushes.overdue(e.Now().Add(-e.AckTimeout)) {
-		r, err := e.Store.Run(ctx, old.ID)
-		if err == nil && r.Status == svc.RunSpawning && !r.Acked && r.Attempt == old.Attempt {
-			e.push(ctx, r, projects)
+	now := e.Now()
+	for _, old := range e.pushes.overdue(now.Add(-e.AckTimeout), now) {
+		switch r, err := e.Store.Run(ctx, old.ID); {
+		case err != nil:
+			continue
+		case r.Status == svc.RunSpawning && !r.Acked && r.Attempt == old.Attempt:
+			e.push(ctx, r, true, projects)
+		default:
+			e.pushes.answered(old.ID, old.Attempt)
 		}
 	}
 }
@@ -134,7 +184,7 @@ func (e *Engine) hostReady(ctx context.Context, hostID string) {
 	for _, r := range runs {
 		switch {
 		case r.Status == svc.RunSpawning && !r.Acked:
-			e.push(ctx, r, projects)
+			e.push(ctx, r, false, projects)
 		case !r.Status.Active():
 			e.order(link, r.ID, r.Attempt, "run is "+string(r.Status))
 		}
@@ -161,7 +211,7 @@ func (e *Engine) endSession(hostID, runID string, attempt int, reason string) {
 // answer is durable.
 func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatchAck) (wait func() error) {
 	if !f.Accepted {
-		err := e.refused(ctx, link.HostID, f)
+		err := e.refused(ctx, link, f)
 		return func() error { return err }
 	}
 	var given bool
@@ -194,9 +244,12 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 
 // refused takes a nack: nothing was started, so another host may have the same
 // attempt. A nack of a host that does not have it changes nothing.
-func (e *Engine) refused(ctx context.Context, hostID string, f *wire.RunDispatchAck) error {
+func (e *Engine) refused(ctx context.Context, link *hub.Uplink, f *wire.RunDispatchAck) error {
+	if !e.pushes.refuse(f.RunID, f.Attempt, link) {
+		return nil
+	}
 	var r svc.Run
-	taken := false
+	taken, hostID := false, link.HostID
 	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if r, err = tx.LockRun(ctx, f.RunID); err != nil {
 			return err
@@ -219,11 +272,13 @@ func (e *Engine) refused(ctx context.Context, hostID string, f *wire.RunDispatch
 		taken = true
 		return tx.UpdateRun(ctx, &r)
 	})
+	if err != nil || !taken {
+		e.pushes.restore(f.RunID, f.Attempt, link)
+	}
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return nil
 	}
 	if err == nil && taken {
-		e.pushes.answered(f.RunID, f.Attempt)
 		e.runs.put(r)
 		e.claims.up()
 	}

@@ -148,6 +148,9 @@ func (a *Attachment) input(b []byte) {
 		a.pushControl(notTyped)
 		return
 	}
+	if onlyReports(b) {
+		return // a terminal's word answers nobody's question
+	}
 	h := a.hub
 	h.mu.Lock()
 	h.typed[a.session.RunID] = struct{}{}

@@ -19,6 +19,10 @@ func (w *Worker) dispatch(l *link, f *wire.RunDispatch) {
 		w.ack(l, f, fmt.Sprintf("session_name is %q; the run's is %q", f.SessionName, want))
 		return
 	}
+	if before := l.refusal(key{f.RunID, f.Attempt}); before != "" {
+		w.ack(l, f, before)
+		return
+	}
 	s, known, refusal := w.admit(f)
 	switch {
 	case refusal != "":
@@ -38,7 +42,7 @@ func (w *Worker) dispatch(l *link, f *wire.RunDispatch) {
 			s.accept(f)
 			w.ack(l, f, s.refusal)
 			if s.refusal != "" {
-				w.drop(s)
+				w.drop(s) // after it is remembered as refused
 				return
 			}
 			s.lead(w.ctx)
@@ -87,6 +91,7 @@ func (w *Worker) newest(runID string) *session {
 
 func (w *Worker) ack(l *link, f *wire.RunDispatch, refusal string) {
 	if refusal != "" {
+		l.refuse(key{f.RunID, f.Attempt}, refusal)
 		w.log.Warn("dispatch refused", "run_id", f.RunID, "attempt", f.Attempt, "reason", refusal)
 	}
 	l.out.push(laneControl, &wire.RunDispatchAck{

@@ -136,7 +136,19 @@ func TestADispatchThatCannotBeRecordedIsRefused(t *testing.T) {
 	if err := os.RemoveAll(l.dir.Attempt(run, 1).Path()); err != nil {
 		t.Fatal(err)
 	}
-	l.dispatch(run, 1, "exit 0") // the same attempt may come again
+	// It was sent once more before the refusal was read: another host may have it by now.
+	l.dispatch(run, 1, "exit 0")
+	l.wait("the same answer", func() bool {
+		acks := framesOf[*wire.RunDispatchAck](l.o)
+		return len(acks) == 2 && !acks[1].Accepted && acks[1].Reason == acks[0].Reason
+	})
+	// On another connection it is what the orchestrator wants now: the refusal was lost with the first.
+	l.o.cut()
+	l.wait("the next connection", func() (open bool) {
+		l.o.set(func(o *orchestrator) { open = o.conn != nil })
+		return open
+	})
+	l.dispatch(run, 1, "exit 0")
 	l.finished(run, 1)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,15 +27,33 @@ type link struct {
 	// in order.
 	beats, answered atomic.Int64
 	attached        atomic.Int32 // terminals that are relayed
+
+	mu      sync.Mutex // guards what follows
+	refused map[key]string
 }
 
 func newLink(conn wire.Conn, caps []string) *link {
-	return &link{conn: conn, out: newOutbox(), caps: caps, acked: make(chan struct{}, 1)}
+	return &link{conn: conn, out: newOutbox(), caps: caps, acked: make(chan struct{}, 1), refused: map[key]string{}}
 }
 
 // can says whether the peer knows a capability. Frames that need one are sent
 // only then.
 func (l *link) can(capability string) bool { return slices.Contains(l.caps, capability) }
+
+// refuse remembers why a dispatch was refused on this connection.
+func (l *link) refuse(k key, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused[k] = why
+}
+
+// refusal is why an attempt was refused on this connection; empty: it was not. The orchestrator may
+// have sent it again before it read the refusal, and may have given it to another host since.
+func (l *link) refusal(k key) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused[k]
+}
 
 // window is how many bytes of a run's log may be under way.
 func (l *link) window() int64 {
