@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"svc"
 	"svc/hub"
@@ -22,6 +23,9 @@ type Hello struct {
 // mostMalformed ends a connection that sends so many broken frames in a row.
 const mostMalformed = 10
 
+// lastWord is how long a peer whose connection ends may take to read why.
+const lastWord = time.Second
+
 // errMalformed ends a connection whose peer does not speak the protocol.
 var errMalformed = errors.New("too many malformed frames")
 
@@ -37,11 +41,12 @@ func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) e
 		sent <- c.link.Run(ctx)
 	}()
 	err := c.read(ctx) // by the caller's goroutine: thousands of connections are idle, and each stack counts
-	c.link.Close()
-	cancel()
+	c.link.Finish()
+	last := time.AfterFunc(lastWord, cancel)
 	if sendErr := <-sent; err == nil || errors.Is(err, context.Canceled) {
 		err = sendErr
 	}
+	last.Stop()
 	c.gone()
 	return err
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -184,6 +185,33 @@ func TestAnOrphanIsJournaled(t *testing.T) {
 		w.wantFrames("error malformed_frame")
 		s.wantTopics()
 		s.wantStatus(r, svc.RunRunning)
+	})
+}
+
+func TestAConnectionThatIsEndedIsToldWhyFirst(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		want := []string{}
+		for range mostMalformed {
+			s.no(w.conn.Write(s.ctx, []byte("no frame")))
+			want = append(want, "error malformed_frame")
+		}
+		if err := <-w.ended; !errors.Is(err, errMalformed) {
+			t.Errorf("the connection ended with %v", err)
+		}
+		w.wantFrames(want...)
+		w.conn = nil
+		deaf := s.newHost("deaf")
+		deaf.register()
+		deaf.connect()
+		deaf.beat()
+		s.settle()
+		link, _ := s.Hub.Uplinks.Of(deaf.host.ID)
+		link.Finish()
+		if err := link.Send(wire.RunStop{RunID: svc.NewRunID(), Attempt: 1}); err == nil {
+			t.Error("a connection that is about to end takes frames")
+		}
+		deaf.drop()
 	})
 }
 

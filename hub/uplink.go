@@ -36,6 +36,7 @@ type Uplink struct {
 	queue  [][]byte
 	bytes  int
 	closed bool
+	ending bool // nothing is added; what is queued is still sent
 	ready  bool // a heartbeat came on this connection
 }
 
@@ -68,7 +69,7 @@ func (u *Uplink) Send(f wire.Frame) error {
 		return err
 	}
 	u.mu.Lock()
-	if u.closed {
+	if u.closed || u.ending {
 		u.mu.Unlock()
 		return ErrNotConnected
 	}
@@ -80,10 +81,7 @@ func (u *Uplink) Send(f wire.Frame) error {
 		u.bytes += len(b)
 	}
 	u.mu.Unlock()
-	select {
-	case u.wake <- struct{}{}:
-	default:
-	}
+	u.stir()
 	if full {
 		return ErrNotConnected
 	}
@@ -93,7 +91,7 @@ func (u *Uplink) Send(f wire.Frame) error {
 // Run sends what is queued until ctx ends, the worker stops reading, or the
 // connection breaks. It closes the connection.
 func (u *Uplink) Run(ctx context.Context) error {
-	reason := "connection is over"
+	reason := errOver.Error()
 	defer func() {
 		u.Close()
 		_ = u.conn.Close(reason)
@@ -105,10 +103,10 @@ func (u *Uplink) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		for {
-			b, more, open := u.next()
-			if !open {
-				reason = "worker does not read"
-				return errors.New(reason)
+			b, more, err := u.next()
+			if err != nil {
+				reason = err.Error()
+				return err
 			}
 			if !more {
 				break
@@ -126,28 +124,50 @@ func (u *Uplink) write(ctx context.Context, b []byte) error {
 	return u.conn.Write(ctx, b)
 }
 
-func (u *Uplink) next() (b []byte, more, open bool) {
+// Why Run ends by itself.
+var (
+	errNotRead = errors.New("worker does not read")
+	errOver    = errors.New("connection is over")
+)
+
+func (u *Uplink) next() (b []byte, more bool, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.closed {
-		return nil, false, false
+		return nil, false, errNotRead
 	}
 	if len(u.queue) == 0 {
 		u.queue = nil
-		return nil, false, true
+		if u.ending {
+			return nil, false, errOver
+		}
+		return nil, false, nil
 	}
 	b = u.queue[0]
 	u.queue[0] = nil
 	u.queue = u.queue[1:]
 	u.bytes -= len(b)
-	return b, true, true
+	return b, true, nil
 }
 
-// Close stops taking frames; Run then ends.
+// Close stops taking frames and drops those that wait; Run then ends.
 func (u *Uplink) Close() {
 	u.mu.Lock()
 	u.closed = true
 	u.mu.Unlock()
+	u.stir()
+}
+
+// Finish stops taking frames; Run ends when it has sent those that wait, such
+// as the word that says why.
+func (u *Uplink) Finish() {
+	u.mu.Lock()
+	u.ending = true
+	u.mu.Unlock()
+	u.stir()
+}
+
+func (u *Uplink) stir() {
 	select {
 	case u.wake <- struct{}{}:
 	default:
