@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	echoTurns = 3
-	echoKeys  = 200                    // of each kind in a turn
+	echoTurns = 10                     // short ones: whatever else the machine does falls on silence and flood alike
+	echoKeys  = 60                     // of each kind in a turn
 	echoPause = 120 * time.Millisecond // longer than the pause between two frames
 	echoChars = "qwyzopQWYZ"           // none of which ends an escape sequence
 )

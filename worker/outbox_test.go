@@ -44,20 +44,18 @@ func (c *wireTap) all() []sentFrame {
 	return slices.Clone(c.sent)
 }
 
-// tapped runs an outbox in a bubble.
-func tapped(t *testing.T, do func(*outbox, *wireTap)) {
+// tapped is an outbox of the bubble that writes until the test ends.
+func tapped(t *testing.T) (*outbox, *wireTap) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		t.Helper()
-		o, tap := newOutbox(), &wireTap{began: time.Now()}
-		ctx, stop := context.WithCancel(t.Context())
-		over := make(chan error)
-		go func() { over <- o.write(ctx, tap) }()
-		do(o, tap)
-		synctest.Wait()
+	o, tap := newOutbox(), &wireTap{began: time.Now()}
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error)
+	go func() { over <- o.write(ctx, tap) }()
+	t.Cleanup(func() {
 		stop()
 		<-over
 	})
+	return o, tap
 }
 
 func chunk() *wire.LogChunk {
@@ -66,7 +64,8 @@ func chunk() *wire.LogChunk {
 
 func TestLogsGiveWayToAKeyAndThenGoOn(t *testing.T) {
 	t.Parallel()
-	tapped(t, func(o *outbox, tap *wireTap) {
+	synctest.Test(t, func(t *testing.T) {
+		o, tap := tapped(t)
 		o.giveWay()
 		o.push(laneLog, chunk(), nil)
 		time.Sleep(keyLead / 2)
@@ -85,7 +84,8 @@ func TestLogsGiveWayToAKeyAndThenGoOn(t *testing.T) {
 
 func TestLogsAreNotHeldForeverByOneWhoTypesWithoutAPause(t *testing.T) {
 	t.Parallel()
-	tapped(t, func(o *outbox, tap *wireTap) {
+	synctest.Test(t, func(t *testing.T) {
+		o, tap := tapped(t)
 		const typing = 10 * time.Second
 		for time.Since(tap.began) < typing {
 			o.giveWay()
@@ -110,7 +110,8 @@ func TestLogsAreNotHeldForeverByOneWhoTypesWithoutAPause(t *testing.T) {
 
 func TestASlowTypistHoldsLogsForEachKey(t *testing.T) {
 	t.Parallel()
-	tapped(t, func(o *outbox, tap *wireTap) {
+	synctest.Test(t, func(t *testing.T) {
+		o, tap := tapped(t)
 		for range 10 {
 			o.giveWay()
 			o.push(laneLog, chunk(), nil)
