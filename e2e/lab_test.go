@@ -91,7 +91,7 @@ func (l *lab) noneLeft() (bool, error) {
 	gone := true
 	for line := range strings.Lines(string(out)) {
 		pid, args, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if !strings.Contains(args, " exec run "+l.dir) && !strings.Contains(args, " exec sink ") || !strings.Contains(args, l.dir) {
+		if !strings.Contains(args, " exec run "+l.dir+"/") && !strings.Contains(args, " exec sink ") || !strings.Contains(args, l.dir+"/") {
 			continue
 		}
 		gone = false
