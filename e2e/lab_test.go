@@ -91,7 +91,8 @@ func (l *lab) noneLeft() (bool, error) {
 	gone := true
 	for line := range strings.Lines(string(out)) {
 		pid, args, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if !strings.Contains(args, " exec run "+l.dir+"/") && !strings.Contains(args, " exec sink ") || !strings.Contains(args, l.dir+"/") {
+		inSession := strings.Contains(args, " exec run ") || strings.Contains(args, " exec sink ")
+		if !inSession || !strings.Contains(args, l.dir+"/") { // another's folder may begin with the same letters
 			continue
 		}
 		gone = false

@@ -81,7 +81,7 @@ func (u *Uplink) Send(f wire.Frame) error {
 		u.bytes += len(b)
 	}
 	u.mu.Unlock()
-	u.stir()
+	poke(u.wake)
 	if full {
 		return ErrNotConnected
 	}
@@ -155,7 +155,7 @@ func (u *Uplink) Close() {
 	u.mu.Lock()
 	u.closed = true
 	u.mu.Unlock()
-	u.stir()
+	poke(u.wake)
 }
 
 // Finish stops taking frames; Run ends when it has sent those that wait, such
@@ -164,14 +164,7 @@ func (u *Uplink) Finish() {
 	u.mu.Lock()
 	u.ending = true
 	u.mu.Unlock()
-	u.stir()
-}
-
-func (u *Uplink) stir() {
-	select {
-	case u.wake <- struct{}{}:
-	default:
-	}
+	poke(u.wake)
 }
 
 // Ready says whether a heartbeat came on this connection: new runs are pushed

@@ -121,13 +121,12 @@ func EncodeTo(buf *bytes.Buffer, f Frame) error {
 		return fmt.Errorf("encode %s frame: %w", f.Type(), err)
 	}
 	buf.Truncate(buf.Len() - 1) // the encoder ends a line
-	switch b := buf.Bytes()[body:]; {
-	case len(b) > 2:
-		b[0] = ',' // the type's object goes on with the frame's fields
-	default:
-		buf.Truncate(body)
-		buf.WriteByte('}')
+	if fields := buf.Bytes()[body:]; len(fields) > len("{}") {
+		fields[0] = ',' // the object that the type began goes on with them
+		return nil
 	}
+	buf.Truncate(body)
+	buf.WriteByte('}')
 	return nil
 }
 

@@ -63,7 +63,7 @@ func (l *link) window() int64 {
 	case l.attached.Load() > 0:
 		return windowAttached
 	default:
-		return window
+		return windowAlone
 	}
 }
 

@@ -93,11 +93,7 @@ func (o *outbox) giveWay() {
 	now := time.Now()
 	switch since := now.Sub(o.logsFrom); {
 	case since < 0:
-		if most := o.logsHeld.Add(mostHeld); now.Add(keyLead).Before(most) {
-			o.logsFrom = now.Add(keyLead)
-		} else {
-			o.logsFrom = most
-		}
+		o.logsFrom = now.Add(min(keyLead, mostHeld-now.Sub(o.logsHeld)))
 	case since >= o.logsFrom.Sub(o.logsHeld)/heldPart:
 		o.logsHeld, o.logsFrom = now, now.Add(keyLead)
 	}

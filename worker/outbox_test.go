@@ -138,7 +138,7 @@ func TestLessOfALogIsUnderWayWhileSomeoneTypes(t *testing.T) {
 				t.Errorf("%s: %d bytes may be under way, want %d", when, got, bytes)
 			}
 		}
-		want("alone", window)
+		want("alone", windowAlone)
 		l.attached.Add(1)
 		want("while someone watches", windowAttached)
 		l.out.giveWay()
@@ -148,6 +148,6 @@ func TestLessOfALogIsUnderWayWhileSomeoneTypes(t *testing.T) {
 		time.Sleep(keyLead)
 		want("after the last key", windowAttached)
 		l.attached.Add(-1)
-		want("alone again", window)
+		want("alone again", windowAlone)
 	})
 }

@@ -16,7 +16,7 @@ const (
 
 	// Unacknowledged bytes of a run. Keys stand behind what is under way, so there is less of it
 	// while someone is attached, and least while they type.
-	window         = 256 << 10
+	windowAlone    = 256 << 10
 	windowAttached = 64 << 10
 	windowTyping   = 16 << 10
 )

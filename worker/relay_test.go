@@ -152,8 +152,8 @@ func TestTheWindowBoundsWhatIsUnderWay(t *testing.T) {
 		t.Errorf("%d bytes before the first answer, want %d", got, askMost)
 	}
 	r.ack(l, askMost)
-	if got := step(); got != window {
-		t.Errorf("%d bytes under way, want %d", got, window)
+	if got := step(); got != windowAlone {
+		t.Errorf("%d bytes under way, want %d", got, windowAlone)
 	}
 }
 
