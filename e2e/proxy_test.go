@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"svc/internal/proctest"
 )
 
 // proxies make the whole configuration of a proxy of the snippet in the
@@ -168,12 +169,7 @@ func (s site) client() *http.Client {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", proctest.FreePort(t))
 }
 
 // carries goes through everything that a proxy can get wrong.

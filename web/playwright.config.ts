@@ -15,8 +15,9 @@ export default defineConfig({
   outputDir: 'test-results',
   // Two cores carry two browsers beside their servers; more only wait for each other.
   workers: 2,
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
+  // Limits are there to end what hangs, not to measure: a busy machine takes five times as long as a quiet one.
+  timeout: 240_000,
+  expect: { timeout: 30_000 },
   reporter: [['list']],
   forbidOnly: true,
   use: {
@@ -25,8 +26,8 @@ export default defineConfig({
     locale: 'en-GB',
     timezoneId: 'UTC',
     trace: 'off',
-    actionTimeout: 15_000,
-    navigationTimeout: 20_000,
+    actionTimeout: 30_000,
+    navigationTimeout: 60_000,
     screenshot: 'only-on-failure',
     launchOptions: {
       executablePath: process.env.CHROMIUM ?? browsers.find((path) => existsSync(path)),

@@ -51,7 +51,7 @@ type ServeOptions struct {
 func NewOrchestrator(l *Lab, o ServeOptions) *Orchestrator {
 	l.TB.Helper()
 	dir := l.Path("orchestrator")
-	port := FreePort(l)
+	port := FreePort(l.TB)
 	config := fmt.Sprintf("[server]\nbind = \"127.0.0.1\"\nport = %d\n", port)
 	if o.Database != "" {
 		config += fmt.Sprintf("database = %q\n", o.Database)
@@ -71,7 +71,7 @@ func NewOrchestrator(l *Lab, o ServeOptions) *Orchestrator {
 func NewUp(l *Lab, flags ...string) *Orchestrator {
 	l.TB.Helper()
 	dir := l.Path("home")
-	port := FreePort(l)
+	port := FreePort(l.TB)
 	args := append([]string{"up", "--bind", "127.0.0.1", "--port", strconv.Itoa(port)}, flags...)
 	p := l.process("up", []string{"SVC_DATA_DIR=" + dir}, args...)
 	l.TB.Cleanup(p.tell)
@@ -88,17 +88,6 @@ func (l *Lab) Write(path, text string) {
 	if err != nil {
 		l.TB.Fatal(err)
 	}
-}
-
-// FreePort is a loopback port that nobody listens on now.
-func FreePort(l *Lab) int {
-	l.TB.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
-	if err != nil {
-		l.TB.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // Start starts the orchestrator and waits until it is ready.

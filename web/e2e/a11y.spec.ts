@@ -39,7 +39,7 @@ async function go(page: Page, lab: Lab, path: string): Promise<void> {
 }
 
 test.describe('axe finds nothing, in both themes', () => {
-  test('on the way in and where work is planned', async ({ page, lab }) => {
+  test('on the way in and where there is nothing yet', async ({ page, lab }) => {
     const { slug } = lab.project;
     await page.goto(`${lab.server.url}/login`);
     await expect(page.getByRole('heading', { name: 'Sign in to svc' })).toBeVisible();
@@ -48,7 +48,10 @@ test.describe('axe finds nothing, in both themes', () => {
     await clean(page, 'empty board');
     await go(page, lab, `/p/${slug}/tree`);
     await clean(page, 'empty tree');
+  });
 
+  test('where work is planned', async ({ page, lab }) => {
+    const { slug } = lab.project;
     const epic = await lab.add('Payments', {
       kind: 'epic',
       description: '## Why\n\n- [x] one\n- [ ] two `code`\n',

@@ -22,13 +22,13 @@ test('the server is killed and comes back while the page is open: nothing is los
 
   await server.launch();
   await lab.add('Planned after');
-  await expect(page.getByRole('status', { name: 'Connection: Live' })).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole('status', { name: 'Connection: Live' })).toBeVisible({ timeout: 60_000 });
   await expect(column(page, 'To do').getByText('Planned after')).toBeVisible();
   await expect(page.getByText(/^No connection for/)).toBeHidden();
 
   // The agent went on meanwhile, and its log has every line once.
   server.write('enough', '');
-  await expect(logPage.getByText('Complete')).toBeVisible({ timeout: 30_000 });
+  await expect(logPage.getByText('Complete')).toBeVisible({ timeout: 60_000 });
   await expect(logPage.getByRole('log')).toContainText('the end');
   const lines = (await server.api.log(run.id)).split(/\r?\n/).filter((line) => line.startsWith('line '));
   expect(lines).toEqual(lines.map((_, i) => `line ${i + 1}`));
@@ -50,7 +50,7 @@ test('an attached terminal survives the server, and keys reach the agent again',
   await expect(page.getByText('Connection lost')).toBeVisible();
   await expect(screen(page)).toContainText('heard <before>');
   await server.launch();
-  await expect(page.getByText('You are typing')).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText('You are typing')).toBeVisible({ timeout: 60_000 });
   await page.keyboard.type('after');
   await page.keyboard.press('Enter');
   await expect(screen(page)).toContainText('heard <after>');

@@ -20,7 +20,7 @@ export class Api {
       method,
       headers: { Authorization: `Bearer ${this.token()}`, 'Content-Type': 'application/json' },
       body: body && JSON.stringify(body),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(30_000),
     });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);

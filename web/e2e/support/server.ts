@@ -42,7 +42,7 @@ tui_type = "line_oriented"
 installed_detection = ["--version"]
 `;
 
-const patience = 20_000;
+const patience = 60_000;
 
 /** ServerOptions is what a server may have besides the defaults of a journey. */
 export interface ServerOptions {
@@ -178,12 +178,24 @@ export async function until(what: string, reached: () => Promise<boolean>): Prom
   }
 }
 
+/**
+ * freePort is a port that nobody listens on and that no outgoing connection will take while the server is
+ * down: the system takes those from 32768 and up.
+ */
 async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const address = listener.address();
-  listener.close();
-  await once(listener, 'close');
-  if (typeof address !== 'object' || address === null) throw new Error('no port');
-  return address.port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 22_768);
+    const listener = createServer().listen(port, '127.0.0.1');
+    const free = await once(listener, 'listening').then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EADDRINUSE') throw error;
+        return false;
+      },
+    );
+    if (!free) continue;
+    listener.close();
+    await once(listener, 'close');
+    return port;
+  }
 }

@@ -74,7 +74,7 @@ export const test = base.extend<{ lab: Lab; fresh: Server }, { server: Server }>
       await use(server);
       await server.close();
     },
-    { scope: 'worker', timeout: 60_000 },
+    { scope: 'worker', timeout: 120_000 },
   ],
   // A server of the test's own, for tests that kill it or want it empty.
   // biome-ignore lint/correctness/noEmptyPattern: as above
