@@ -373,7 +373,7 @@ func TestPlainWorkerIsSentOnlyWhatTheInterfaceShows(t *testing.T) {
 		w.started(r)
 		_, err := s.StopRun(s.ctx, r.ID)
 		s.no(err)
-		w.send(wire.LogChunk{RunID: r.ID, Text: "out\n", Timestamp: 1})
+		w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText("out\n"), Timestamp: 1})
 		w.send(wire.Snapshot{RunID: svc.NewRunID(), Capture: "x"})
 		w.wantFrames("error not_found")
 		s.wantCode("keys", s.SendKeys(s.ctx, s.run(on(w)).ID, []string{"Enter"}), svc.CodeRunNotRunning)

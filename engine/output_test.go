@@ -11,7 +11,7 @@ import (
 
 func (w *worker) log(r svc.Run, text string, offset int64) {
 	w.s.t.Helper()
-	w.send(wire.LogChunk{RunID: r.ID, Text: text, Timestamp: 1, Attempt: r.Attempt, Offset: &offset, Bytes: len(text)})
+	w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText(text), Timestamp: 1, Attempt: r.Attempt, Offset: &offset, Bytes: len(text)})
 	w.s.settle()
 }
 
@@ -91,7 +91,7 @@ func TestLogChunksAreKeptOnceAtTheirOffsets(t *testing.T) {
 		acks(3) // behind a gap
 		w.log(r, "def", 3)
 		acks(6)
-		w.send(wire.LogChunk{RunID: r.ID, Text: "!", Timestamp: 1})
+		w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText("!"), Timestamp: 1})
 		w.wantFrames() // a plain chunk is appended and not acknowledged
 		future := r
 		future.Attempt = 2
@@ -144,9 +144,9 @@ func TestTheLastOutputIsToldBeforeTheEnd(t *testing.T) {
 				w := s.online("h")
 				r := w.started(s.run())
 				for range chunks - 1 {
-					w.send(wire.LogChunk{RunID: r.ID, Text: "x\n", Timestamp: 1})
+					w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText("x\n"), Timestamp: 1})
 				}
-				w.send(wire.LogChunk{RunID: r.ID, Text: strings.Repeat("x", 8<<20) + "\n", Timestamp: 1}) // takes its time on the way to the disk
+				w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText(strings.Repeat("x", 8<<20) + "\n"), Timestamp: 1}) // takes its time on the way to the disk
 				end(s, w, r)
 				events := s.news()
 				s.pass(10 * time.Second)

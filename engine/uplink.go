@@ -164,6 +164,7 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 	switch f := f.(type) {
 	case *wire.LogChunk:
 		c.chunks.takeOff(func() {
+			defer f.Release()
 			if err := c.logChunk(ctx, f); err != nil && ctx.Err() == nil {
 				c.complain(err)
 			}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"container/list"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func NewRelay(dir string, log *slog.Logger) *Relay {
 // refused, and the answer says where to go on. Without an offset (a plain peer)
 // it is appended. An error means that the disk refused; what was written before
 // it counts in the answer.
-func (r *Relay) Append(runID string, attempt int, offset *int64, data string) (Appended, error) {
+func (r *Relay) Append(runID string, attempt int, offset *int64, data []byte) (Appended, error) {
 	if err := r.dir.check(runID); err != nil {
 		return Appended{}, err
 	}
@@ -83,7 +84,7 @@ func (r *Relay) Append(runID string, attempt int, offset *int64, data string) (A
 	return got, nil
 }
 
-func (l *runLog) append(dir relayDir, attempt int, offset *int64, data string) (Appended, error) {
+func (l *runLog) append(dir relayDir, attempt int, offset *int64, data []byte) (Appended, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if err := l.open(dir, attempt); err != nil {
@@ -97,8 +98,8 @@ func (l *runLog) append(dir relayDir, attempt int, offset *int64, data string) (
 	if len(data) == 0 || offset != nil && *offset != size {
 		return Appended{Offset: size}, nil
 	}
-	n, err := l.file.WriteString(data)
-	return Appended{Offset: size + int64(n), Bytes: n, Lines: strings.Count(data[:n], "\n")}, err
+	n, err := l.file.Write(data)
+	return Appended{Offset: size + int64(n), Bytes: n, Lines: bytes.Count(data[:n], []byte("\n"))}, err
 }
 
 // open makes file the attempt's. One is enough: attempts follow each other.

@@ -40,7 +40,7 @@ func TestLogAndScreenComeBackAsTheWorkerSentThem(t *testing.T) {
 	var log strings.Builder
 	for i := range 64 { // two megabytes, in two ways
 		text := fmt.Sprintf("chunk %d \x1b[32m%s\x1b[0m\rover é\n", i, strings.Repeat("w", 32<<10))
-		chunk := wire.LogChunk{RunID: d.RunID, Text: text, Timestamp: 1}
+		chunk := wire.LogChunk{RunID: d.RunID, Text: wire.LogText(text), Timestamp: 1}
 		if offset := int64(log.Len()); i%2 == 0 {
 			chunk.Attempt, chunk.Offset, chunk.Bytes = 1, &offset, len(text)
 		}

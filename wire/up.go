@@ -44,7 +44,7 @@ type SignalFrame struct {
 // appended; with it, it is taken only at the offset the orchestrator is at.
 type LogChunk struct {
 	RunID     string   `json:"run_id"`
-	Text      string   `json:"text"`
+	Text      LogText  `json:"text"`
 	Timestamp svc.Time `json:"timestamp"`
 	Attempt   int      `json:"attempt,omitempty"` // absent: the current one
 	Offset    *int64   `json:"offset,omitempty"`
@@ -53,9 +53,9 @@ type LogChunk struct {
 }
 
 // Raw is the chunk's bytes as the terminal got them.
-func (f LogChunk) Raw() string {
+func (f LogChunk) Raw() []byte {
 	if len(f.Data) > 0 {
-		return string(f.Data)
+		return f.Data
 	}
 	return f.Text
 }

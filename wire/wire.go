@@ -172,8 +172,10 @@ func decode(b []byte, known map[string]func() Frame) (Frame, error) {
 		}
 	}
 	f := make()
-	if err := json.Unmarshal(b, f); err != nil {
-		return nil, malformed("%s: %v", name, err)
+	if chunk, ok := f.(*LogChunk); !ok || !chunk.take(b) {
+		if err := json.Unmarshal(b, f); err != nil {
+			return nil, malformed("%s: %v", name, err)
+		}
 	}
 	if err := f.check(); err != nil {
 		return nil, err

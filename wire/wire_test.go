@@ -46,9 +46,9 @@ var upGolden = map[string]Frame{
 	"signal_completed":      signalFrame(svc.Signal{Kind: svc.SignalCompleted, Source: svc.FromHook, Result: svc.ResultPartialSuccess, Reason: "tests fail"}),
 	"signal_failed":         signalFrame(svc.Signal{Kind: svc.SignalFailed, Source: svc.FromHook, Error: "no key"}),
 	"signal_progress":       signalFrame(svc.Signal{Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1<<53 + 1, Message: "which?", Percent: ptr(0), NeedsInput: true}),
-	"log_chunk_plain":       LogChunk{RunID: runID, Text: "line\n", Timestamp: at},
-	"log_chunk":             LogChunk{RunID: runID, Text: "line\n", Timestamp: at, Attempt: 2, Offset: ptr(int64(0)), Bytes: 5},
-	"log_chunk_bytes":       LogChunk{RunID: runID, Text: "\ufffd", Timestamp: at, Attempt: 2, Offset: ptr(int64(5)), Bytes: 1, Data: []byte{0xff}},
+	"log_chunk_plain":       LogChunk{RunID: runID, Text: LogText("line\n"), Timestamp: at},
+	"log_chunk":             LogChunk{RunID: runID, Text: LogText("line\n"), Timestamp: at, Attempt: 2, Offset: ptr(int64(0)), Bytes: 5},
+	"log_chunk_bytes":       LogChunk{RunID: runID, Text: LogText("\ufffd"), Timestamp: at, Attempt: 2, Offset: ptr(int64(5)), Bytes: 1, Data: []byte{0xff}},
 	"keys_result":           KeysResult{RequestID: "r1", OK: true},
 	"keys_result_refused":   KeysResult{RequestID: "r1", Error: "only letters"},
 	"attach_data":           AttachData{AttachID: "a1", Bytes: []byte{0, 0xff, '\n'}},
@@ -266,8 +266,8 @@ func TestRegistrationContract(t *testing.T) {
 
 func TestRawOfALogChunk(t *testing.T) {
 	t.Parallel()
-	for want, c := range map[string]LogChunk{"text": {Text: "text"}, "\xff": {Text: "\ufffd", Data: []byte{0xff}}, "": {}} {
-		if got := c.Raw(); got != want {
+	for want, c := range map[string]LogChunk{"text": {Text: LogText("text")}, "\xff": {Text: LogText("\ufffd"), Data: []byte{0xff}}, "": {}} {
+		if got := string(c.Raw()); got != want {
 			t.Errorf("raw is %q, want %q", got, want)
 		}
 	}

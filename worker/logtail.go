@@ -84,7 +84,11 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 	}
 	n := int64(len(raw))
 	if r.sending(l, offset, offset+n) {
-		l.out.push(laneLog, r.chunk(l, offset, raw), func() { r.written(l) })
+		chunk := r.chunk(l, offset, raw)
+		l.out.push(laneLog, chunk, func() {
+			chunk.Release()
+			r.written(l)
+		})
 	}
 	return n, nil
 }
@@ -95,7 +99,7 @@ func (r *relay) read(offset, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	raw := make([]byte, most)
+	raw := wire.NewLogText(int(most))
 	n, err := f.ReadAt(raw, r.base+offset)
 	if err != nil && (!errors.Is(err, io.EOF) || n == 0) {
 		return nil, fmt.Errorf("read log at %d: %w", r.base+offset, err)
@@ -116,10 +120,10 @@ func (r *relay) chunk(l *link, offset int64, raw []byte) *wire.LogChunk {
 		c.Offset = &offset
 	}
 	if utf8.Valid(raw) {
-		c.Text = string(raw)
+		c.Text = raw
 		return c
 	}
-	c.Text, c.Data = replaceInvalid(raw), raw
+	c.Text, c.Data = wire.LogText(replaceInvalid(raw)), raw
 	return c
 }
 

@@ -59,7 +59,7 @@ func tapped(t *testing.T) (*outbox, *wireTap) {
 }
 
 func chunk() *wire.LogChunk {
-	return &wire.LogChunk{RunID: "0b0e6c0a-7f1c-4f5e-9d55-0d5f1a3f7a10", Text: "x", Attempt: 1}
+	return &wire.LogChunk{RunID: "0b0e6c0a-7f1c-4f5e-9d55-0d5f1a3f7a10", Text: wire.LogText("x"), Attempt: 1}
 }
 
 func TestLogsGiveWayToAKeyAndThenGoOn(t *testing.T) {
