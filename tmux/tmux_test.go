@@ -129,11 +129,11 @@ func awaitScreen(t *testing.T, server Server, pane, want string) {
 	t.Helper()
 	eventually(t, "the screen shows "+want, func() (bool, string) {
 		screen := capture(t, server, pane, CaptureOpts{})
-		return strings.Contains(screen.Text, want), strings.TrimSpace(screen.Text)
+		return strings.Contains(screen, want), strings.TrimSpace(screen)
 	})
 }
 
-func capture(t *testing.T, server Server, pane string, opts CaptureOpts) Screen {
+func capture(t *testing.T, server Server, pane string, opts CaptureOpts) string {
 	t.Helper()
 	screen, err := server.Capture(t.Context(), pane, opts)
 	if err != nil {

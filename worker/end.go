@@ -84,10 +84,10 @@ func (s *session) keepScreen(ctx context.Context, p place) {
 		}
 		return
 	}
-	if err := rundir.WriteRecord(s.a.File("screen"), lastScreen{screen.Text}); err != nil {
+	if err := rundir.WriteRecord(s.a.File("screen"), lastScreen{screen}); err != nil {
 		s.log.Warn("the last screen is kept in memory only", "error", err)
 	}
-	s.showFinal(screen.Text)
+	s.showFinal(screen)
 }
 
 // close closes the terminal and waits for who wrote its log.

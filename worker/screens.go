@@ -52,7 +52,7 @@ const (
 	// screenSlots is the moments of a second at which sessions look at their screens. A look by itself
 	// costs twice as much as one that follows another, while the processor still has the program at
 	// hand, so those of one slot look after each other.
-	screenSlots = 4
+	screenSlots = 2
 	// mostLooks is how many of them look at once, as long as each gets its turn within lookPatience:
 	// a session whose tmux does not answer holds up no other.
 	mostLooks    = 1
@@ -77,11 +77,11 @@ func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screen
 			}
 			return
 		}
-		sum := sha256.Sum256([]byte(screen.Text))
+		sum := sha256.Sum256([]byte(screen))
 		if !seen.looked || sum != seen.sum {
 			seen.on = nil
 		}
-		seen.looked, seen.size, seen.text, seen.sum = true, size, screen.Text, sum
+		seen.looked, seen.size, seen.text, seen.sum = true, size, screen, sum
 	}
 	if seen.on != l && s.where().live {
 		seen.on = l
@@ -90,7 +90,7 @@ func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screen
 }
 
 // look captures the screen when it is this session's turn.
-func (s *session) look(ctx context.Context, p place) (tmux.Screen, error) {
+func (s *session) look(ctx context.Context, p place) (string, error) {
 	patience := time.NewTimer(lookPatience)
 	defer patience.Stop()
 	select {
@@ -98,7 +98,7 @@ func (s *session) look(ctx context.Context, p place) (tmux.Screen, error) {
 		defer func() { <-s.w.looks }()
 	case <-patience.C:
 	case <-ctx.Done():
-		return tmux.Screen{}, ctx.Err()
+		return "", ctx.Err()
 	}
 	return s.capture(ctx, p)
 }
@@ -107,13 +107,13 @@ func (s *session) look(ctx context.Context, p place) (tmux.Screen, error) {
 // colours is shown without.
 const maxScreen = 512 << 10
 
-func (s *session) capture(ctx context.Context, p place) (tmux.Screen, error) {
+func (s *session) capture(ctx context.Context, p place) (string, error) {
 	screen, err := p.server.Capture(ctx, p.pane, tmux.CaptureOpts{Colors: !s.plain})
-	if err == nil && !s.plain && len(screen.Text) > maxScreen {
+	if err == nil && !s.plain && len(screen) > maxScreen {
 		screen, err = p.server.Capture(ctx, p.pane, tmux.CaptureOpts{})
 	}
-	if err == nil && len(screen.Text) > maxScreen {
-		screen.Text = strings.ToValidUTF8(screen.Text[:maxScreen], "")
+	if err == nil && len(screen) > maxScreen {
+		screen = strings.ToValidUTF8(screen[:maxScreen], "")
 	}
 	return screen, err
 }
