@@ -22,7 +22,11 @@ func (s Server) Capture(ctx context.Context, pane string, opts CaptureOpts) (str
 		return "", fmt.Errorf("capture: %w", err)
 	}
 	// Always with escapes: without them, line drawing comes as the letters that encode it.
-	out, err := s.run(ctx, []string{"capture-pane", "-p", "-e", "-N", "-t", pane})
+	command := []string{"capture-pane", "-p", "-e", "-t", pane}
+	if opts.Colors {
+		command = append(command, "-N") // blanks at the end of a row may have a background
+	}
+	out, err := s.send(ctx, call{mixed: true}, command)
 	if err != nil {
 		return "", fmt.Errorf("capture pane: %w", err)
 	}

@@ -71,6 +71,9 @@ type call struct {
 	stdin []byte
 	dir   string
 	env   []string
+	// mixed: tmux complains where it prints, which saves a pipe and who waits at it. It is for a command
+	// that is called often and that prints only when it succeeds.
+	mixed bool
 }
 
 // run gives the commands to the server in one list, which the server executes without anything in
@@ -115,6 +118,9 @@ func (s Server) exec(ctx context.Context, c call) ([]byte, error) {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if c.mixed {
+		cmd.Stderr = &stdout
+	}
 	cmd.WaitDelay = outputDelay
 	err := cmd.Run()
 	switch {
@@ -124,6 +130,8 @@ func (s Server) exec(ctx context.Context, c call) ([]byte, error) {
 		return stdout.Bytes(), fmt.Errorf("run %s: %w", s.bin(), ctx.Err())
 	case cmd.Process == nil && missingBinary(err, s.bin()):
 		return nil, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
+	case c.mixed && stdout.Len() > 0:
+		return nil, fmt.Errorf("%s: %w", strings.TrimSpace(stdout.String()), err)
 	case stderr.Len() > 0:
 		return stdout.Bytes(), fmt.Errorf("%s: %w", strings.TrimSpace(stderr.String()), err)
 	}

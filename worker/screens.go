@@ -27,8 +27,8 @@ type screenState struct {
 // since the last look: what is not written cannot be seen either. Sessions look at different
 // moments, so that many of them do not look all at once.
 func (s *session) showScreens(ctx context.Context) {
-	slot := rand.IntN(screenSlots) //nolint:gosec // it spreads work, it keeps no secret
-	turn := time.NewTimer(s.w.untilLook(slot))
+	place := rand.Float64() //nolint:gosec // it spreads work, it keeps no secret
+	turn := time.NewTimer(s.w.untilLook(place))
 	defer turn.Stop()
 	var seen screenState
 	for {
@@ -37,7 +37,7 @@ func (s *session) showScreens(ctx context.Context) {
 			return
 		case <-turn.C:
 		}
-		turn.Reset(s.w.untilLook(slot))
+		turn.Reset(s.w.untilLook(place))
 		p := s.where()
 		if !p.live {
 			return // end shows the last one
@@ -49,20 +49,17 @@ func (s *session) showScreens(ctx context.Context) {
 }
 
 const (
-	// screenSlots is the moments of a second at which sessions look at their screens. A look by itself
-	// costs twice as much as one that follows another, while the processor still has the program at
-	// hand, so those of one slot look after each other.
-	screenSlots = 2
-	// mostLooks is how many of them look at once, as long as each gets its turn within lookPatience:
+	// mostLooks is how many sessions look at once, as long as each gets its turn within lookPatience:
 	// a session whose tmux does not answer holds up no other.
 	mostLooks    = 1
 	lookPatience = 100 * time.Millisecond
 )
 
-// untilLook is the time until the next moment of a slot.
-func (w *Worker) untilLook(slot int) time.Duration {
+// untilLook is the time until the next moment of a session's place among all.
+func (w *Worker) untilLook(place float64) time.Duration {
 	every := w.opts.Snapshots
-	at := every * time.Duration(slot) / screenSlots
+	moments := w.lookPace.moments()
+	at := every * time.Duration(place*float64(moments)) / time.Duration(moments)
 	since := time.Since(w.born) - at
 	return every - (since%every+every)%every
 }
@@ -100,6 +97,7 @@ func (s *session) look(ctx context.Context, p place) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+	s.w.lookPace.count(int64(time.Since(s.w.born) / s.w.opts.Snapshots))
 	return s.capture(ctx, p)
 }
 

@@ -147,6 +147,7 @@ type Worker struct {
 	bootID     string // of this process
 	born       time.Time
 	looks      chan struct{} // holds a token for each session that looks at its screen
+	lookPace   lookPace
 	registry   *provider.Registry
 	runtimeDir string
 	spool      *spooler
