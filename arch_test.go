@@ -49,7 +49,7 @@ var architecture = arch.Rules{
 		"cmd/svc": {Imports: []string{"cli"}, Never: join(sql, http)},
 
 		// What only tests use.
-		"e2e":               {TestImports: append([]string{"cli", "store/storetest"}, product...)},
+		"e2e":               {TestImports: append([]string{"cli", "internal/proctest", "store/storetest"}, product...)},
 		"store/storetest":   {Imports: []string{".", "store", "internal/pgtest"}},
 		"e2e/agents":        {TestImports: append([]string{"internal/proctest"}, product...)},
 		"e2e/fault":         {TestImports: append([]string{"internal/proctest"}, product...)},
