@@ -27,8 +27,8 @@ type screenState struct {
 // since the last look: what is not written cannot be seen either. Sessions look at different
 // moments, so that many of them do not look all at once.
 func (s *session) showScreens(ctx context.Context) {
-	place := rand.Float64() //nolint:gosec // it spreads work, it keeps no secret
-	turn := time.NewTimer(s.w.untilLook(place))
+	spot := rand.Float64() //nolint:gosec // it spreads work, it keeps no secret
+	turn := time.NewTimer(s.w.untilLook(spot))
 	defer turn.Stop()
 	var seen screenState
 	for {
@@ -37,7 +37,7 @@ func (s *session) showScreens(ctx context.Context) {
 			return
 		case <-turn.C:
 		}
-		turn.Reset(s.w.untilLook(place))
+		turn.Reset(s.w.untilLook(spot))
 		p := s.where()
 		if !p.live {
 			return // end shows the last one
@@ -55,11 +55,11 @@ const (
 	lookPatience = 100 * time.Millisecond
 )
 
-// untilLook is the time until the next moment of a session's place among all.
-func (w *Worker) untilLook(place float64) time.Duration {
+// untilLook is the time until the next moment at which a session looks; its spot among all is from 0 to 1.
+func (w *Worker) untilLook(spot float64) time.Duration {
 	every := w.opts.Snapshots
 	moments := w.lookPace.moments()
-	at := every * time.Duration(place*float64(moments)) / time.Duration(moments)
+	at := every * time.Duration(spot*float64(moments)) / time.Duration(moments)
 	since := time.Since(w.born) - at
 	return every - (since%every+every)%every
 }
