@@ -26,11 +26,7 @@ func (a Attempt) Create() error {
 	if err := a.reserve(); err != nil {
 		return diskError("reserve disk space for the end", err)
 	}
-	counter, err := a.openCounter()
-	if err != nil {
-		return err
-	}
-	if err := counter.close(); err != nil {
+	if err := a.makeCounter(0); err != nil && !errors.Is(err, os.ErrExist) {
 		return diskError("create counter", err)
 	}
 	return diskErrorOrNil("create attempt folder", syncDir(a.Dir.runs()))

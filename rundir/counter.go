@@ -5,88 +5,147 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"svc"
 )
 
-// counter numbers the signals of an attempt. Many processes report at once (hooks are short-lived
-// processes), so the file is locked while it is open. It keeps its width: writing the next number
-// needs no new disk space.
-type counter struct {
-	file *os.File
-	last int64
-	// unlocked: the lock was not to be had. Numbers then come from the clock and are not written.
-	unlocked bool
-}
+// The counter numbers the signals of an attempt, which many short-lived processes report at once. Its
+// file begins with a base of fixed width, and every number that is taken adds one byte to it: the
+// number is the base plus the bytes behind it. The kernel appends one write after the other, so each
+// process gets a number of its own, larger than all before it, without a lock and without a clock. A
+// process that is killed or stopped anywhere leaves a gap at most.
+const counterWidth = 20 // of the base, in decimal digits
 
-const counterWidth = 20
+// counterByte is what one number adds.
+var counterByte = []byte{'.'}
 
-// lockPatience is how long a process waits for the others. One that holds the lock and was stopped
-// by job control must not hold back the word about the end.
-const lockPatience = 5 * time.Second
-
-// openCounter waits for the lock and reads the last number. A damaged counter goes on from the clock
-// in microseconds, which is beyond every number that was counted and still exact as a JSON number.
-func (a Attempt) openCounter() (*counter, error) {
-	f, err := os.OpenFile(a.File("counter"), os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, os.ErrNotExist) { // a late report of an attempt that was cleared away
-		if err := os.MkdirAll(a.Path(), 0o700); err != nil {
-			return nil, diskError("open counter", err)
-		}
-		f, err = os.OpenFile(a.File("counter"), os.O_RDWR|os.O_CREATE, 0o600)
-	}
+// takeNumber takes the next number. The error is ErrNoSpace when the disk is full.
+func (a Attempt) takeNumber() (int64, error) {
+	f, base, err := a.openCounter()
 	if err != nil {
-		return nil, diskError("open counter", err)
+		return 0, err
 	}
-	switch err := lockWithin(f, lockPatience); {
-	case errors.Is(err, unix.EWOULDBLOCK):
-		return &counter{file: f, last: time.Now().UnixMicro(), unlocked: true}, nil
-	case err != nil:
-		return nil, errors.Join(fmt.Errorf("lock counter: %w", err), f.Close())
-	}
-	text, err := io.ReadAll(io.LimitReader(f, counterWidth+1))
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read counter: %w", err), f.Close())
-	}
-	c := &counter{file: f}
-	switch n, err := strconv.ParseInt(string(text), 10, 64); {
-	case len(text) == 0:
-		err := c.write(0)
-		if err != nil {
-			return nil, errors.Join(diskError("begin counter", err), f.Close())
-		}
-	case err != nil || len(text) != counterWidth || n < 0:
-		c.last = time.Now().UnixMicro()
-	default:
-		c.last = n
-	}
-	return c, nil
-}
-
-// next takes a number. It need not be synced: after a power cut the session is gone too.
-func (c *counter) next() (int64, error) {
-	if c.unlocked {
-		return c.last, nil
-	}
-	if err := c.write(c.last + 1); err != nil {
+	defer f.Close()
+	if _, err := f.Write(counterByte); err != nil {
 		return 0, diskError("count signal", err)
 	}
-	c.last++
-	return c.last, nil
+	// Where this write ended: others may have appended since.
+	end, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, fmt.Errorf("count signal: %w", err)
+	}
+	return base + end - counterWidth, nil
 }
 
-func (c *counter) write(n int64) error {
-	_, err := c.file.WriteAt(fmt.Appendf(nil, "%0*d", counterWidth, n), 0)
+// lastNumber is a number behind all that were taken, for the report of an end on a full disk. It may
+// be taken by another signal too: a report of an end needs its place, not a number of its own.
+func (a Attempt) lastNumber() int64 {
+	f, base, err := a.openCounter()
+	if err != nil {
+		return a.beyondAll()
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return a.beyondAll()
+	}
+	return base + info.Size() - counterWidth + 1
+}
+
+// openCounter opens the counter for appending and reads its base. One that is missing is made, and
+// one that is damaged is replaced; both go on beyond every number that may have been taken.
+func (a Attempt) openCounter() (f *os.File, base int64, err error) {
+	for range 10 { // another process may replace it at the same time
+		f, err = os.OpenFile(a.File("counter"), os.O_RDWR|os.O_APPEND, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			err = a.makeCounter(a.beyondAll())
+			if err == nil || errors.Is(err, os.ErrExist) {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, 0, diskError("open counter", err)
+		}
+		head := make([]byte, counterWidth)
+		if _, err = f.ReadAt(head, 0); err == nil {
+			base, err = strconv.ParseInt(string(head), 10, 64)
+		}
+		if err == nil && base >= 0 {
+			return f, base, nil
+		}
+		damaged, statErr := f.Stat()
+		_ = f.Close()
+		now, err := os.Stat(a.File("counter"))
+		if statErr == nil && err == nil && os.SameFile(damaged, now) { // else it was replaced meanwhile
+			_ = os.Remove(a.File("counter"))
+		}
+	}
+	return nil, 0, errors.New("open counter: it is damaged and cannot be replaced")
+}
+
+// makeCounter makes the file in one step; os.ErrExist says that there is one.
+func (a Attempt) makeCounter(base int64) error {
+	// The folder of an attempt that was cleared away is made again by a late report.
+	if err := os.MkdirAll(a.Path(), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(a.Path(), tempPrefix)
 	if err != nil {
 		return err
 	}
-	return c.file.Truncate(counterWidth)
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = fmt.Fprintf(f, "%0*d", counterWidth, base)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Link(f.Name(), a.File("counter"))
 }
 
-// close gives the lock back.
-func (c *counter) close() error { return c.file.Close() }
+// beyondAll is a base for a counter that was lost: the clock in microseconds, which no count reaches
+// and which is still exact as a JSON number; and what waits in the spool, should the clock have gone
+// back since.
+func (a Attempt) beyondAll() int64 {
+	base := time.Now().UnixMicro()
+	files, _ := os.ReadDir(a.Dir.spool()) // else the clock must do
+	for _, f := range files {
+		rest, ours := strings.CutPrefix(f.Name(), a.spoolPrefix())
+		digits, _, _ := strings.Cut(rest, ".")
+		if n, err := strconv.ParseInt(digits, 10, 64); ours && err == nil {
+			base = max(base, n)
+		}
+	}
+	return base
+}
+
+// orderPatience is how long a signal waits for one that is being written. The holder does no more
+// than write a small file, unless it was stopped in the middle.
+const orderPatience = 2 * time.Second
+
+// holdOrder makes the signals of an attempt appear in the order of their numbers, as long as nobody
+// takes too long: a process that was stopped must not hold back the others, whose numbers are right
+// without it. The lock is on the attempt's folder; release gives it back.
+func (a Attempt) holdOrder() (release func()) {
+	f, err := os.Open(a.Path())
+	if err != nil {
+		return func() {}
+	}
+	_ = lockWithin(f, orderPatience)
+	return func() { _ = f.Close() }
+}
+
+// spoolPrefix begins the names of the attempt's files in the spool.
+func (a Attempt) spoolPrefix() string { return fmt.Sprintf("%s.%d.", a.RunID, a.Number) }
+
+// spoolName is the path of a signal in the spool.
+func (a Attempt) spoolName(number int64, kind svc.SignalKind) string {
+	return filepath.Join(a.Dir.spool(), fmt.Sprintf("%s%020d.%s", a.spoolPrefix(), number, kind))
+}
 
 // lockWithin tries until the time is over; the error is then EWOULDBLOCK.
 func lockWithin(f *os.File, patience time.Duration) error {

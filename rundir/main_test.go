@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 
@@ -27,8 +26,9 @@ func TestMain(m *testing.M) {
 const putsPerProcess = 25
 
 func putMany(dir, runID string) int {
-	for range putsPerProcess {
-		if _, err := rundir.Dir(dir).Put(progress(runID, "from "+strconv.Itoa(os.Getpid()))); err != nil {
+	for i := range putsPerProcess {
+		message := fmt.Sprintf("from %d %d", os.Getpid(), i+1)
+		if _, err := rundir.Dir(dir).Put(progress(runID, message)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -32,40 +32,75 @@ func (e Entry) Kind() svc.SignalKind { return e.Frame.Kind }
 
 // Put writes a signal into the spool and returns when it is safe there. A progress signal without
 // Seq gets its number here, unique and growing within its attempt whichever process reports.
-// Signals become visible in the order of their numbers. The words about the end are written on a
-// full disk too; others are then refused with ErrNoSpace.
+// Signals become visible in the order of their numbers, before they are synced: a torn one, after a
+// power cut, is found damaged. The reports of an end are written on a full disk too; others are then
+// refused with ErrNoSpace.
 func (d Dir) Put(s svc.Signal) (Entry, error) {
 	if !svc.IsID(s.RunID) || s.Attempt < 1 {
 		return Entry{}, fmt.Errorf("spool signal: run %q, attempt %d is no attempt", s.RunID, s.Attempt)
 	}
+	doing := fmt.Sprintf("spool %s signal", s.Kind)
+	if err := os.MkdirAll(d.spool(), 0o700); err != nil {
+		return Entry{}, diskError(doing, err)
+	}
 	a := d.Attempt(s.RunID, s.Attempt)
-	c, err := a.openCounter()
-	if err != nil {
-		return Entry{}, fmt.Errorf("spool %s signal: %w", s.Kind, err)
-	}
-	defer func() { _ = c.close() }()
-	n, err := c.next()
-	if err != nil {
-		return Entry{}, fmt.Errorf("spool %s signal: %w", s.Kind, err)
-	}
-	if s.Kind == svc.SignalProgress && s.Seq == 0 {
-		s.Seq = n
-	}
-	e := Entry{Number: n, Frame: wire.SignalFrame{RunID: s.RunID, Signal: wire.FromSignal(s)}}
-	e.Path = filepath.Join(d.spool(), fmt.Sprintf("%s.%d.%020d.%s", s.RunID, s.Attempt, n, s.Kind))
-	data, err := encodeRecord(e.Frame)
-	if err == nil {
-		err = os.MkdirAll(d.spool(), 0o700)
-	}
-	if err != nil {
-		return Entry{}, diskError(fmt.Sprintf("spool %s signal", s.Kind), err)
-	}
+	release := a.holdOrder()
+	defer release()
 	if s.Source == svc.FromWrapper && (s.Kind == svc.SignalFinished || s.Kind == svc.SignalFailed) {
-		err = a.replaceFrom(reserveFinished, e.Path, data)
-	} else {
-		err = replace(d.spool(), e.Path, data)
+		n, err := a.takeNumber()
+		if err != nil {
+			n = a.lastNumber()
+		}
+		e, data, err := a.entry(s, n)
+		if err == nil {
+			release() // it is synced before it is visible, and is the last one in any case
+			err = a.replaceFrom(reserveFinished, e.Path, data)
+		}
+		return e, diskErrorOrNil(doing, err)
 	}
-	return e, diskErrorOrNil(fmt.Sprintf("spool %s signal", s.Kind), err)
+	n, err := a.takeNumber()
+	if err != nil {
+		return Entry{}, diskErrorOrNil(doing, err)
+	}
+	e, data, err := a.entry(s, n)
+	if err != nil {
+		return Entry{}, diskErrorOrNil(doing, err)
+	}
+	f, err := show(d.spool(), e.Path, data)
+	release()
+	if err == nil {
+		err = errors.Join(f.Sync(), f.Close(), syncDir(d.spool()))
+	}
+	return e, diskErrorOrNil(doing, err)
+}
+
+// entry is a signal under its number, and its record.
+func (a Attempt) entry(s svc.Signal, number int64) (Entry, []byte, error) {
+	if s.Kind == svc.SignalProgress && s.Seq == 0 {
+		s.Seq = number
+	}
+	e := Entry{
+		Path: a.spoolName(number, s.Kind), Number: number,
+		Frame: wire.SignalFrame{RunID: s.RunID, Signal: wire.FromSignal(s)},
+	}
+	data, err := encodeRecord(e.Frame)
+	return e, data, err
+}
+
+// show makes a complete file visible in one step, not yet synced, and answers it open.
+func show(dir, path string, data []byte) (*os.File, error) {
+	f, err := os.CreateTemp(dir, tempPrefix)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return f, nil
 }
 
 // Pending lists what waits, the signals of an attempt in the order of their emission. What is
@@ -74,7 +109,7 @@ func (d Dir) Pending() (entries []Entry, bad []string, err error) { return d.pen
 
 // Pending lists what waits of this attempt alone, like Dir.Pending, and reads no other's.
 func (a Attempt) Pending() (entries []Entry, bad []string, err error) {
-	return a.Dir.pending(fmt.Sprintf("%s.%d.", a.RunID, a.Number))
+	return a.Dir.pending(a.spoolPrefix())
 }
 
 func (d Dir) pending(prefix string) (entries []Entry, bad []string, err error) {

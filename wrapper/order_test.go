@@ -1,7 +1,10 @@
 package wrapper
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +35,65 @@ func TestAHookReportsWhatStillWaitsBeforeItsOwn(t *testing.T) {
 	}
 	if want := []string{"one", "two", "three"}; !slices.Equal(got, want) {
 		t.Errorf("posted %q, want %q", got, want)
+	}
+	if left := spooled(t, a.Dir); len(left) != 0 {
+		t.Errorf("left in the spool: %v", left)
+	}
+}
+
+// TestProgressOfManyHooksAtOnceIsNeverStale has many hook processes report at once. The orchestrator
+// drops a progress whose number is not larger than the last one it took.
+func TestProgressOfManyHooksAtOnceIsNeverStale(t *testing.T) {
+	t.Parallel()
+	o := newOrchestrator(t)
+	std, _, a := inSession(t, o.URL)
+	hook := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"exec", "signal"}, args...)...)
+		cmd.Env = append(os.Environ(), std.Env...)
+		return cmd
+	}
+	var want []string
+	for round := range 3 {
+		var running []*exec.Cmd
+		for i := range 6 {
+			want = append(want, fmt.Sprintf("%d of round %d", i, round))
+			cmd := hook("progress", "--message", want[len(want)-1])
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			running = append(running, cmd)
+		}
+		killed := hook("progress", "--message", "killed")
+		if err := killed.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_ = killed.Process.Kill()
+		_ = killed.Wait()
+		for _, cmd := range running {
+			if err := cmd.Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want = append(want, "needs you")
+	if err := hook("progress", "--needs-input", "--message", "needs you").Run(); err != nil {
+		t.Fatal(err)
+	}
+	var applied []string
+	last := int64(0)
+	for _, s := range o.signals() {
+		if s.Seq > last && s.Message != "killed" {
+			applied = append(applied, s.Message)
+		}
+		last = max(last, s.Seq)
+	}
+	if got := applied[len(applied)-1]; got != "needs you" {
+		t.Errorf("the last progress is %q", got)
+	}
+	slices.Sort(applied)
+	slices.Sort(want)
+	if !slices.Equal(applied, want) {
+		t.Errorf("applied %q\nwant    %q", applied, want)
 	}
 	if left := spooled(t, a.Dir); len(left) != 0 {
 		t.Errorf("left in the spool: %v", left)
