@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 
 	"svc"
 	"svc/store"
@@ -90,7 +91,8 @@ func (e *Engine) changeHost(ctx context.Context, idOrName string, change func(*s
 	return h, nil
 }
 
-// UpdateHost changes what the patch names.
+// UpdateHost changes what the patch names. What is as it was is no change: no
+// event, and the version stays.
 func (e *Engine) UpdateHost(ctx context.Context, idOrName string, patch svc.HostPatch, match Match) (svc.Host, error) {
 	return e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		if err := firstErr(patch.Validate, func() error { return checkMatch(match, h.Version) }); err != nil {
@@ -101,6 +103,7 @@ func (e *Engine) UpdateHost(ctx context.Context, idOrName string, patch svc.Host
 				return false, err
 			}
 		}
+		before := *h
 		assign(&h.Name, patch.Name)
 		assign(&h.Labels, patch.Labels)
 		if h.Labels == nil {
@@ -109,10 +112,15 @@ func (e *Engine) UpdateHost(ctx context.Context, idOrName string, patch svc.Host
 		if patch.MaxRuns != nil {
 			h.MaxRuns = patch.MaxRuns.Max
 		}
+		if h.Name == before.Name && maps.Equal(h.Labels, before.Labels) && sameLimit(h.MaxRuns, before.MaxRuns) {
+			return false, nil
+		}
 		tx.Emit(svc.TopicHostUpdated, h.EventPayload())
 		return true, nil
 	})
 }
+
+func sameLimit(a, b *int) bool { return (a == nil) == (b == nil) && value(a) == value(b) }
 
 // DeleteHost takes a host out of service for good. One with active runs stays.
 func (e *Engine) DeleteHost(ctx context.Context, idOrName string, match Match) error {

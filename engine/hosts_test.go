@@ -132,6 +132,32 @@ func TestDisabledIsSticky(t *testing.T) {
 	})
 }
 
+func TestAPatchThatChangesNothingIsNoChange(t *testing.T) {
+	bubble(t, func(s *site) {
+		two := 2
+		h := s.newHost("h", func(n *svc.NewHost) { n.MaxRuns, n.Labels = &two, map[string]string{"gpu": "yes"} }).host
+		s.news()
+		same, labels := "h", map[string]string{"gpu": "yes"}
+		for what, patch := range map[string]svc.HostPatch{
+			"no field":        {},
+			"the same name":   {Name: &same},
+			"the same labels": {Labels: &labels},
+			"the same limit":  {MaxRuns: &svc.MaxRunsChange{Max: &two}},
+		} {
+			got, err := s.UpdateHost(s.ctx, "h", patch, nil)
+			if err != nil || got.Version != h.Version || got.UpdatedAt != h.UpdatedAt {
+				t.Errorf("%s moved the version from %d to %d (%v)", what, h.Version, got.Version, err)
+			}
+		}
+		s.wantTopics()
+		got, err := s.UpdateHost(s.ctx, "h", svc.HostPatch{MaxRuns: &svc.MaxRunsChange{}}, nil)
+		if err != nil || got.Version != h.Version+1 || got.MaxRuns != nil {
+			t.Errorf("lifting the limit: %+v (%v)", got, err)
+		}
+		s.wantTopics(svc.TopicHostUpdated)
+	})
+}
+
 func TestHostDisabledBeforeItCame(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.newHost("h")
