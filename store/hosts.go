@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"svc"
 )
@@ -108,11 +111,28 @@ func (tx *Tx) DeleteHost(ctx context.Context, id string) error {
 	return nil
 }
 
-// SeenHosts writes the last heartbeats of many hosts. It is no change of the
-// records: their versions stay.
+// seenRows is how many hosts one statement writes, smallest first. The sizes
+// are few, so that few texts are prepared: a batch is filled up with its last
+// host.
+var seenRows = []int{1, 8, 64, 512}
+
+// SeenHosts writes the last heartbeats of many hosts, with one statement for
+// many rows. It is no change of the records: their versions stay. An older time
+// never replaces a newer one, unless that lies in the future: then our clock
+// was set back since it was written.
 func (tx *Tx) SeenHosts(ctx context.Context, seen map[string]svc.Time) error {
-	for id, at := range seen {
-		_, err := tx.exec(ctx, "UPDATE hosts SET last_seen_at = $1 WHERE id = $2 AND (last_seen_at IS NULL OR last_seen_at < $1)", at, id)
+	ids := slices.Collect(maps.Keys(seen))
+	for chunk := range slices.Chunk(ids, seenRows[len(seenRows)-1]) {
+		n := seenRows[slices.IndexFunc(seenRows, func(n int) bool { return n >= len(chunk) })]
+		args := []any{tx.Now}
+		rows := make([]string, n)
+		for i := range rows {
+			id := chunk[min(i, len(chunk)-1)]
+			args = append(args, id, seen[id])
+			rows[i] = fmt.Sprintf("(CAST($%d AS TEXT), CAST($%d AS BIGINT))", len(args)-1, len(args))
+		}
+		_, err := tx.exec(ctx, `UPDATE hosts SET last_seen_at = beats.column2 FROM (VALUES `+strings.Join(rows, ", ")+`) AS beats
+			WHERE hosts.id = beats.column1 AND (last_seen_at IS NULL OR last_seen_at < beats.column2 OR last_seen_at > $1)`, args...)
 		if err != nil {
 			return fmt.Errorf("write heartbeats: %w", err)
 		}

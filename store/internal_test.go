@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"database/sql"
 	"encoding/base64"
 	"path/filepath"
 	"strings"
@@ -110,4 +112,39 @@ func checkRefusal(t *testing.T, err error) {
 	if err != nil && svc.CodeOf(err) != svc.CodeValidation {
 		t.Errorf("a cursor was refused with %v", err)
 	}
+}
+
+func TestHeartbeatsOfManyHostsTakeFewStatements(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for hosts, want := range map[int]int{0: 0, 1: 1, 9: 1, 512: 1, 1000: 2} {
+		seen := map[string]svc.Time{}
+		for range hosts {
+			seen[svc.NewID()] = 1
+		}
+		counted := &countingQuerier{}
+		err := s.Write(t.Context(), func(tx *Tx) error {
+			counted.querier = tx.q
+			tx.q = counted
+			return tx.SeenHosts(t.Context(), seen)
+		})
+		if err != nil || counted.execs != want {
+			t.Errorf("%d hosts took %d statements, want %d (%v)", hosts, counted.execs, want, err)
+		}
+	}
+}
+
+// countingQuerier counts the statements that change something.
+type countingQuerier struct {
+	querier
+	execs int
+}
+
+func (c *countingQuerier) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	c.execs++
+	return c.querier.ExecContext(ctx, query, args...)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"svc"
 	"svc/store"
@@ -312,4 +313,40 @@ func notesKeepVersions(t *testing.T, w *world) {
 	if gotPending.Version != 1 || gotGiven.Version != 1 || gotHost.Version != 1 {
 		t.Errorf("versions %d, %d and %d, want 1 each", gotPending.Version, gotGiven.Version, gotHost.Version)
 	}
+}
+
+func heartbeatsInBatches(t *testing.T, w *world) {
+	hosts := make([]svc.Host, 600) // more than one statement takes
+	seen := map[string]svc.Time{}
+	for i := range hosts {
+		hosts[i] = w.host(fmt.Sprintf("h%04d", i))
+		seen[hosts[i].ID] = svc.Time(100 + i)
+	}
+	w.write(func(tx *store.Tx) error { return tx.SeenHosts(w.ctx, seen) })
+	all, err := w.AllHosts(w.ctx)
+	w.no(err)
+	for i, h := range all {
+		if h.LastSeenAt == nil || *h.LastSeenAt != svc.Time(100+i) || h.Version != 1 {
+			t.Fatalf("%s was seen at %v, version %d", h.Name, h.LastSeenAt, h.Version)
+		}
+	}
+	id := hosts[0].ID
+	step := func(at svc.Time, want func(now svc.Time) svc.Time) {
+		t.Helper()
+		var now svc.Time
+		w.write(func(tx *store.Tx) error {
+			now = tx.Now
+			return tx.SeenHosts(w.ctx, map[string]svc.Time{id: at})
+		})
+		h, err := w.Host(w.ctx, id)
+		w.no(err)
+		if *h.LastSeenAt != want(now) {
+			t.Errorf("a heartbeat at %v left %v, want %v", at, *h.LastSeenAt, want(now))
+		}
+	}
+	is := func(at svc.Time) func(svc.Time) svc.Time { return func(svc.Time) svc.Time { return at } }
+	step(50, is(100)) // late in a batch
+	future := svc.TimeOf(time.Now().Add(time.Hour))
+	step(future, is(future))
+	step(future-1000, is(future-1000)) // the clock was set back
 }
