@@ -14,6 +14,7 @@ import (
 	"svc"
 	"svc/api"
 	"svc/provider"
+	"svc/rundir"
 )
 
 func (a *app) providerView() view[api.Provider] {
@@ -115,11 +116,15 @@ func (a *app) providerDoctor() *cobra.Command {
 	return a.answering(&cobra.Command{
 		Use: "doctor [ID]", Short: "Look whether this machine has the providers' tools", Args: takes("[ID]"), ValidArgsFunction: a.completes(providerNames),
 		Long: "Look whether this machine has the tools of its provider catalog, as its worker would find them.\n" +
+			"A worker that runs here looks again too and tells the orchestrator.\n" +
 			"The exit code is 0 when every provider that is not optional is there, 1 otherwise.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			findings, err := a.examine(cmd.Context(), args)
 			if err != nil {
 				return err
+			}
+			if err := a.askWorkerToProbe(); err != nil {
+				a.note("the worker of this machine was not asked to look again: %v", err)
 			}
 			if err := printList(a, findingView(), findings); err != nil {
 				return err
@@ -173,6 +178,19 @@ func (a *app) examine(ctx context.Context, only []string) ([]finding, error) {
 		findings = append(findings, finding{id, entry.Bin, r.Version, r.Available, entry.Optional, r.Reason})
 	}
 	return findings, ctx.Err()
+}
+
+// askWorkerToProbe makes a worker that runs on this data directory look for its tools again.
+func (a *app) askWorkerToProbe() error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	dir := rundir.Dir(cfg.DataDir)
+	if !dir.WorkerAlive() {
+		return nil
+	}
+	return dir.AskProbe()
 }
 
 func (a *app) providerAdd() *cobra.Command {

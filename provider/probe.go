@@ -63,13 +63,18 @@ func Probe(ctx context.Context, e Entry, pathEnv string) svc.ProviderReport {
 
 // ProbeAll probes every entry of a catalog, a few at a time.
 func ProbeAll(ctx context.Context, c *Catalog, pathEnv string) map[string]svc.ProviderReport {
+	return ProbeEntries(ctx, c.Entries(), pathEnv)
+}
+
+// ProbeEntries probes some entries, a few at a time.
+func ProbeEntries(ctx context.Context, entries []Entry, pathEnv string) map[string]svc.ProviderReport {
 	var (
 		mu      sync.Mutex // guards reports
-		reports = make(map[string]svc.ProviderReport, len(c.ids))
+		reports = make(map[string]svc.ProviderReport, len(entries))
 		group   errgroup.Group
 	)
 	group.SetLimit(probesAtOnce)
-	for _, e := range c.Entries() {
+	for _, e := range entries {
 		group.Go(func() error {
 			report := Probe(ctx, e, pathEnv)
 			mu.Lock()

@@ -46,6 +46,18 @@ func (a Attempt) Remove() error {
 	return nil
 }
 
+// SetAside moves the folder to <data dir>/quarantine, for a person to look at, and answers where it is.
+func (a Attempt) SetAside() (to string, err error) {
+	to = filepath.Join(string(a.Dir), "quarantine", filepath.Base(a.Path()))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return "", diskError("set attempt folder aside", err)
+	}
+	if err := os.Rename(a.Path(), to); err != nil {
+		return "", fmt.Errorf("set attempt folder aside: %w", err)
+	}
+	return to, nil
+}
+
 // Path is the folder.
 func (a Attempt) Path() string {
 	return filepath.Join(a.Dir.runs(), a.RunID+"."+strconv.Itoa(a.Number))

@@ -24,7 +24,7 @@ func (w *Worker) adoptAll(ctx context.Context) error {
 			w.clearStray(a)
 			continue
 		case err != nil:
-			w.log.Error("an attempt's record cannot be read; its session, if any, is left alone", "path", a.Path(), "error", err)
+			w.quarantine(a, err)
 			continue
 		}
 		w.mu.Lock()

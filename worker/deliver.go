@@ -11,6 +11,7 @@ import (
 
 	"svc"
 	"svc/rundir"
+	"svc/wire"
 )
 
 // deliver posts the signals of one run in order. The first that cannot be
@@ -72,16 +73,9 @@ func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
 	return nil
 }
 
-// forGood says whether the same signal would be refused again: it is malformed,
-// its run is unknown, or its attempt was never given out. A refused token is
-// not: an operator mends it.
-func (r *refused) forGood() bool {
-	switch r.status {
-	case 400, 404, 409, 413, 422:
-		return r.code != "" // else it is the word of something in between, a proxy
-	}
-	return false
-}
+// forGood says whether the same signal would be refused again. Only the
+// orchestrator's own word does: an answer without its envelope has no code.
+func (r *refused) forGood() bool { return r.status < 500 && wire.Refusal{Code: r.code}.ForGood() }
 
 // gatePoll is how often a held report looks whether it may go.
 const gatePoll = 50 * time.Millisecond

@@ -70,6 +70,8 @@ func (w *Worker) admit(f *wire.RunDispatch) (s *session, known bool, refusal str
 		return nil, false, fmt.Sprintf("attempt %d of this run is over here", over)
 	case over == f.Attempt:
 		return nil, true, ""
+	case w.isDamaged(key{f.RunID, f.Attempt}):
+		return nil, true, "" // it may run: a second start is worse than no answer
 	case w.ctx.Err() != nil:
 		return nil, false, "the worker is shutting down"
 	}
@@ -144,6 +146,9 @@ func (w *Worker) inventory() []wire.LiveRun {
 		if !s.isReported() {
 			held = append(held, wire.LiveRun{RunID: k.runID, Attempt: k.attempt})
 		}
+	}
+	for k := range w.damaged {
+		held = append(held, wire.LiveRun{RunID: k.runID, Attempt: k.attempt})
 	}
 	return held
 }

@@ -77,6 +77,9 @@ func quick(o Options) Options {
 	o.Liveness = 300 * time.Millisecond
 	o.Reconcile = 300 * time.Millisecond
 	o.Snapshots = 100 * time.Millisecond
+	if o.ProbeAgain == 0 {
+		o.ProbeAgain = 100 * time.Millisecond
+	}
 	if o.LogHold == 0 {
 		o.LogHold = 3 * time.Second
 	}

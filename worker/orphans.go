@@ -22,6 +22,7 @@ func (w *Worker) reconcile(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		w.findStrangers(ctx)
+		w.settleDamaged(ctx)
 		w.clearStrays()
 		select {
 		case <-ctx.Done():
@@ -68,6 +69,11 @@ func (w *Worker) knows(socket string) bool {
 			return true
 		}
 	}
+	for k := range w.damaged {
+		if w.socketOf(k.runID) == socket {
+			return true
+		}
+	}
 	return false
 }
 
@@ -79,7 +85,7 @@ func (w *Worker) clearStrays() {
 		return
 	}
 	for _, a := range attempts {
-		if w.session(a.RunID, a.Number) != nil {
+		if w.session(a.RunID, a.Number) != nil || w.hasDamaged(a) {
 			continue
 		}
 		over, err := w.readTombstone(a.RunID)

@@ -2,9 +2,12 @@ package worker
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"svc"
 	"svc/provider"
 	"svc/wire"
 )
@@ -23,29 +26,87 @@ func (w *Worker) openRegistry() error {
 	return err
 }
 
-// followProviders looks which tools are installed, now and after each change of the catalog, and
-// tells the orchestrator.
+// Tools that were not found are looked for again: someone may have installed one, or the machine was
+// too busy for an answer in time.
+const (
+	probeAgainMost = 10 * time.Minute
+	probeAskedPoll = time.Second // how often it is looked whether someone asked for it
+)
+
+// followProviders looks which tools are installed and tells the orchestrator: now, after each change of
+// the catalog, on request, and with back-off for those that were not there.
 func (w *Worker) followProviders(ctx context.Context) {
 	changes, cancel := w.registry.Subscribe()
 	defer cancel()
+	asked := time.NewTicker(probeAskedPoll)
+	defer asked.Stop()
 	catalog := w.registry.Current()
+	entries, pause := catalog.Entries(), w.opts.ProbeAgain
 	for {
-		reports := provider.ProbeAll(ctx, catalog, w.searchPath())
+		reports := provider.ProbeEntries(ctx, entries, w.searchPath())
 		if ctx.Err() != nil {
 			return
 		}
-		w.mu.Lock()
-		w.reports = reports
-		l := w.link
-		w.mu.Unlock()
-		if l != nil {
-			w.reportProviders(l)
+		entries = w.keepReports(catalog, reports)
+		again := time.NewTimer(pause)
+		for wait := true; wait; {
+			select {
+			case <-ctx.Done():
+				again.Stop()
+				return
+			case catalog = <-changes:
+				entries, pause, wait = catalog.Entries(), w.opts.ProbeAgain, false
+			case <-w.probe:
+				entries, pause, wait = catalog.Entries(), w.opts.ProbeAgain, false
+			case <-asked.C:
+				if w.dir.TakeProbeRequest() {
+					entries, pause, wait = catalog.Entries(), w.opts.ProbeAgain, false
+				}
+			case <-again.C:
+				pause = min(2*pause, probeAgainMost)
+				wait = len(entries) == 0
+			}
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case catalog = <-changes:
+		again.Stop()
+	}
+}
+
+// keepReports notes what was found, tells it when something changed, and answers the entries that are
+// not available.
+func (w *Worker) keepReports(catalog *provider.Catalog, found map[string]svc.ProviderReport) (missing []provider.Entry) {
+	w.mu.Lock()
+	now := map[string]svc.ProviderReport{}
+	for _, e := range catalog.Entries() {
+		report, looked := found[e.ID]
+		if !looked {
+			report = w.reports[e.ID]
 		}
+		now[e.ID] = report
+		if !report.Available {
+			missing = append(missing, e)
+		}
+	}
+	changed := w.reports == nil || !maps.Equal(w.reports, now)
+	w.reports = now
+	l := w.link
+	w.mu.Unlock()
+	if l != nil && changed {
+		w.reportProviders(l)
+	}
+	return missing
+}
+
+// compareReport looks for all tools again when a start has shown that the report is not true any more.
+func (w *Worker) compareReport(id string, found bool) {
+	w.mu.Lock()
+	report, known := w.reports[id]
+	w.mu.Unlock()
+	if !known || report.Available == found {
+		return
+	}
+	select {
+	case w.probe <- struct{}{}:
+	default:
 	}
 }
 

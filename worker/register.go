@@ -132,14 +132,8 @@ func refusal(response *http.Response) error {
 	if err != nil {
 		return r
 	}
-	var envelope struct {
-		Error struct {
-			Code    svc.Code `json:"code"`
-			Message string   `json:"message"`
-		} `json:"error"`
-	}
-	if json.Unmarshal(body, &envelope) == nil && envelope.Error.Code != "" {
-		r.code, r.text = envelope.Error.Code, envelope.Error.Message
+	if said, ours := wire.RefusalOf(body); ours {
+		r.code, r.text = said.Code, said.Message
 	}
 	return r
 }

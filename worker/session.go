@@ -66,7 +66,10 @@ func newSession(w *Worker, a rundir.Attempt, before *session) *session {
 }
 
 // socket is where a new session of the run is made.
-func (s *session) socket() string { return filepath.Join(s.w.runtimeDir, s.a.RunID[:8]) }
+func (s *session) socket() string { return s.w.socketOf(s.a.RunID) }
+
+// socketOf is where the sessions of a run are.
+func (w *Worker) socketOf(runID string) string { return filepath.Join(w.runtimeDir, runID[:8]) }
 
 // tmux addresses the server behind a socket.
 func (s *session) tmux(socket string) tmux.Server {

@@ -164,7 +164,8 @@ func (s *session) prepare() (rundir.Launch, error) {
 		Base: s.w.opts.Environ, Run: run.Env, Gateway: gateway, HooksConfig: hooks,
 		Vars: s.variables(launch), SelfDir: s.w.selfDir(),
 	})
-	bin, err := entry.Find(lookup(launch.Env, "PATH"))
+	bin, err := entry.Find(lookup(launch.Env, "PATH")) // now, whatever was reported
+	s.w.compareReport(run.Provider, err == nil)
 	if err != nil {
 		return launch, err
 	}

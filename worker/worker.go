@@ -78,6 +78,9 @@ type Options struct {
 	Reconcile time.Duration
 	// Snapshots is the time between two looks at a screen. Default: 1 s.
 	Snapshots time.Duration
+	// ProbeAgain is the time until a tool that was not found is looked for again; it doubles each time.
+	// Default: 15 s.
+	ProbeAgain time.Duration
 	// LogHold is how long the report of an end waits for the log before it. Default: 10 s.
 	LogHold time.Duration
 
@@ -115,6 +118,7 @@ func (o *Options) fill() error {
 	setDefault(&o.Reconcile, 30*time.Second)
 	setDefault(&o.Snapshots, time.Second)
 	setDefault(&o.LogHold, 10*time.Second)
+	setDefault(&o.ProbeAgain, 15*time.Second)
 	own := *o.Config // the caller's stays as it is
 	setDefault(&own.Worker.HeartbeatInterval, 30*time.Second)
 	o.Config = &own
@@ -149,6 +153,7 @@ type Worker struct {
 	looks      chan struct{} // holds a token for each session that looks at its screen
 	lookPace   lookPace
 	registry   *provider.Registry
+	probe      chan struct{} // holds a token when the tools shall be looked for
 	runtimeDir string
 	spool      *spooler
 	dial       func(context.Context) (wire.Conn, wire.Registered, error)
@@ -158,6 +163,7 @@ type Worker struct {
 	mu       sync.Mutex // guards the fields below
 	link     *link      // nil: not connected
 	sessions map[key]*session
+	damaged  map[key]rundir.Attempt // attempts whose record cannot be read
 	attaches map[string]*attach
 	reports  map[string]svc.ProviderReport // nil until they were first looked for
 	orphans  []wire.Orphan                 // not yet told
@@ -178,8 +184,8 @@ func New(opts Options) (*Worker, error) {
 	}
 	w := &Worker{
 		opts: opts, log: opts.Logger, http: opts.HTTP, bootID: svc.NewID(), born: time.Now(), registry: opts.Registry,
-		looks:    make(chan struct{}, mostLooks),
-		sessions: map[key]*session{}, attaches: map[string]*attach{}, strange: map[string]bool{},
+		looks: make(chan struct{}, mostLooks), probe: make(chan struct{}, 1),
+		sessions: map[key]*session{}, damaged: map[key]rundir.Attempt{}, attaches: map[string]*attach{}, strange: map[string]bool{},
 	}
 	w.dial = w.dialUplink
 	w.spool = newSpooler(w)

@@ -33,6 +33,7 @@ import (
 // The exit codes of the wrapper itself, as shells have them.
 const (
 	exitUsage      = 2
+	exitHook       = 1   // of "svc exec signal": some tools take 2 as an order to block their agent
 	exitCannotRun  = 126 // found, but it cannot be executed
 	exitNotFound   = 127 // not there
 	exitSignalBase = 128

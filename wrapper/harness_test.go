@@ -26,9 +26,10 @@ import (
 // orchestrator takes signals as the real one does, and remembers them.
 type orchestrator struct {
 	*httptest.Server
-	mu     sync.Mutex // guards got and answer
+	mu     sync.Mutex // guards the rest
 	got    []svc.Signal
-	answer int // status; 0: 200
+	answer int    // status; 0: 200
+	body   string // of an answer that is not 200
 }
 
 func newOrchestrator(t *testing.T) *orchestrator {
@@ -56,6 +57,7 @@ func (o *orchestrator) take(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"error":{"code":"validation_failed","message":"`+err.Error()+`"}}`)
 	case o.answer != 0:
 		w.WriteHeader(o.answer)
+		_, _ = io.WriteString(w, o.body)
 	default:
 		o.got = append(o.got, s)
 		_, _ = io.WriteString(w, `{"outcome":"applied"}`)
@@ -68,10 +70,13 @@ func (o *orchestrator) signals() []svc.Signal {
 	return slices.Clone(o.got)
 }
 
-func (o *orchestrator) refuseWith(status int) {
+// refuseWith answers with a status and no word of the orchestrator's own, as a proxy does.
+func (o *orchestrator) refuseWith(status int) { o.answerWith(status, "") }
+
+func (o *orchestrator) answerWith(status int, body string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.answer = status
+	o.answer, o.body = status, body
 }
 
 func kinds(signals []svc.Signal) (kinds []string) {

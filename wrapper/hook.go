@@ -66,8 +66,14 @@ func hookInput(rest []string, stdin io.Reader) ([]byte, error) {
 	}
 	read := make(chan result, 1) // the reader may outlive the wait; the process ends right after
 	go func() {
-		data, err := io.ReadAll(io.LimitReader(stdin, maxHookInput))
-		read <- result{data, err}
+		var r result
+		defer func() {
+			if cause := recover(); cause != nil { // it would end the process with 2
+				r.err = fmt.Errorf("read standard input: %v", cause)
+			}
+			read <- r
+		}()
+		r.data, r.err = io.ReadAll(io.LimitReader(stdin, maxHookInput))
 	}()
 	select {
 	case r := <-read:

@@ -13,6 +13,7 @@ import (
 
 	"svc"
 	"svc/rundir"
+	"svc/wire"
 )
 
 // postTimeout bounds one attempt to deliver. A hook must not keep its agent waiting.
@@ -99,26 +100,16 @@ func (p *poster) post(ctx context.Context, e rundir.Entry) error {
 	}
 	defer res.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(res.Body, 4096))
-	switch res.StatusCode {
-	case http.StatusOK:
+	if res.StatusCode == http.StatusOK {
 		return nil
-	case http.StatusBadRequest, http.StatusConflict:
-		return fmt.Errorf("post %s signal: %w: %s", e.Kind(), errRefused, reason(res, text))
-	default: // also 404: a proxy says so too, and only the worker knows the orchestrator's own word
-		return fmt.Errorf("post %s signal: %s", e.Kind(), reason(res, text))
 	}
-}
-
-// reason is what the orchestrator answered, in one line.
-func reason(res *http.Response, body []byte) string {
-	var envelope struct {
-		Error struct {
-			Code    svc.Code `json:"code"`
-			Message string   `json:"message"`
-		} `json:"error"`
+	said, ours := wire.RefusalOf(text)
+	switch {
+	case ours && res.StatusCode < 500 && said.ForGood():
+		return fmt.Errorf("post %s signal: %w: %s (%s)", e.Kind(), errRefused, said.Message, said.Code)
+	case ours:
+		return fmt.Errorf("post %s signal: %s (%s)", e.Kind(), said.Message, said.Code)
+	default: // a proxy answered: nothing is known of the signal
+		return fmt.Errorf("post %s signal: the answer was %s", e.Kind(), res.Status)
 	}
-	if json.Unmarshal(body, &envelope) == nil && envelope.Error.Code != "" {
-		return fmt.Sprintf("%s (%s)", envelope.Error.Message, envelope.Error.Code)
-	}
-	return "the answer was " + res.Status
 }

@@ -23,8 +23,15 @@ const signalUsage = `usage: svc exec signal progress --message TEXT [--percent N
 // Signal is "svc exec signal", the hook's ready-made caller. It writes to the spool first, then posts;
 // what could not be posted is replayed by the worker. It is silent on standard output, which some
 // tools read as an answer, and returns 0 even if the signal could only be spooled or not even that: a
-// hook must never break the agent. Bad usage is 2.
-func Signal(args []string, std IO) int {
+// hook must never break the agent. Bad usage is 1, and so is a panic, which would end a Go program
+// with 2: claude blocks its agent then.
+func Signal(args []string, std IO) (code int) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			fmt.Fprintf(std.Stderr, "svc exec signal: nothing reported: %v\n", cause)
+			code = exitHook
+		}
+	}()
 	s, err := parseSignal(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(std.Stderr, signalUsage)
@@ -32,7 +39,7 @@ func Signal(args []string, std IO) int {
 	}
 	if err != nil {
 		fmt.Fprintf(std.Stderr, "svc exec signal: %v\n%s", err, signalUsage)
-		return exitUsage
+		return exitHook
 	}
 	if s.from != "" {
 		return signalFromHook(s, std)
@@ -40,11 +47,11 @@ func Signal(args []string, std IO) int {
 	sess, err := sessionOf(std)
 	if err != nil {
 		fmt.Fprintf(std.Stderr, "svc exec signal: %v\n", err)
-		return exitUsage
+		return exitHook
 	}
 	if err := sess.check(s.signal); err != nil {
 		fmt.Fprintf(std.Stderr, "svc exec signal: %v\n%s", err, signalUsage)
-		return exitUsage
+		return exitHook
 	}
 	sess.report(s.signal, std.Stderr)
 	return 0

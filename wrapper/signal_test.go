@@ -2,6 +2,7 @@ package wrapper
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -72,7 +73,7 @@ func TestAHooksCommandsArePostedAtOnce(t *testing.T) {
 
 func TestWhatCannotBePostedIsKeptAndBreaksNoAgent(t *testing.T) {
 	t.Parallel()
-	for name, status := range map[string]int{"away": 0, "broken": 500, "a stranger": 401, "a proxy": 404} {
+	for name, status := range map[string]int{"away": 0, "broken": 500, "a stranger": 401, "a proxy": 404, "a captive portal": 400, "a gateway": 409} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := newOrchestrator(t)
@@ -97,7 +98,7 @@ func TestWhatCannotBePostedIsKeptAndBreaksNoAgent(t *testing.T) {
 func TestWhatTheOrchestratorRefusesForGoodIsSetAside(t *testing.T) {
 	t.Parallel()
 	o := newOrchestrator(t)
-	o.refuseWith(http.StatusConflict)
+	o.answerWith(http.StatusConflict, `{"error":{"code":"invalid_attempt","message":"it was never given out"}}`)
 	std, _, a := inSession(t, o.URL)
 	if code := Signal([]string{"progress", "--message", "x"}, std); code != 0 {
 		t.Errorf("exit code %d", code)
@@ -117,17 +118,44 @@ func TestBadUsageIsToldAndReportsNothing(t *testing.T) {
 		"progress --message x --percent 256", "progress --message x more", "completed", "completed --result maybe",
 		"completed --result partial_success", "failed", "failed --message x", "--from", "--from vi", "--unknown",
 	} {
-		if code := Signal(strings.Fields(line), std); code != exitUsage {
+		if code := Signal(strings.Fields(line), std); code != exitHook {
 			t.Errorf("%q: exit code %d", line, code)
 		}
 	}
 	std.Env = nil
-	if code := Signal([]string{"progress", "--message", "x"}, std); code != exitUsage {
+	if code := Signal([]string{"progress", "--message", "x"}, std); code != exitHook {
 		t.Errorf("outside a session: exit code %d", code)
 	}
 	if got := append(kinds(o.signals()), spooled(t, a.Dir)...); len(got) != 0 {
 		t.Errorf("reported %v", got)
 	}
+}
+
+func TestAHookThatPanicsDoesNotBlockItsAgent(t *testing.T) {
+	t.Parallel()
+	o := newOrchestrator(t)
+	std, stderr, _ := inSession(t, o.URL)
+	std.Stdin = panics{}
+	if code := Signal([]string{"--from", "claude"}, std); code != 0 || !strings.Contains(stderr.String(), "a broken reader") {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+	std.Stderr = &panicsFirst{next: stderr}
+	if code := Signal([]string{"no such kind"}, std); code != exitHook || !strings.Contains(stderr.String(), "a broken writer") {
+		t.Errorf("exit code %d, stderr %q; want %d and the cause", code, stderr, exitHook)
+	}
+}
+
+type panics struct{}
+
+func (panics) Read([]byte) (int, error) { panic("a broken reader") }
+
+type panicsFirst struct{ next io.Writer }
+
+func (w *panicsFirst) Write(p []byte) (int, error) {
+	if !strings.Contains(string(p), "nothing reported") {
+		panic("a broken writer")
+	}
+	return w.next.Write(p)
 }
 
 func TestProgressReportedAtOnceHasUniqueNumbers(t *testing.T) {

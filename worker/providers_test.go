@@ -1,0 +1,76 @@
+package worker
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+// withLateTool is a lab whose catalog names a tool that is not installed yet.
+func withLateTool(t *testing.T) (l *lab, install func()) {
+	t.Helper()
+	l = newLab(t)
+	bin := filepath.Join(string(l.dir), "late-tool")
+	text := catalog + "\n[providers.late]\nbin = \"" + bin + "\"\nargv_template = [\"-c\", \"{prompt}\"]\n"
+	if err := os.WriteFile(l.cfg.CatalogPath, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return l, func() {
+		if err := os.Symlink("/bin/true", bin); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (l *lab) reported(id string) svc.ProviderReport {
+	all := framesOf[*wire.Providers](l.o)
+	if len(all) == 0 {
+		return svc.ProviderReport{Reason: "not reported yet"}
+	}
+	return all[len(all)-1].Providers[id]
+}
+
+func TestAToolThatWasNotThereIsLookedForAgain(t *testing.T) {
+	t.Parallel()
+	l, install := withLateTool(t)
+	l.start()
+	l.wait("the first report", func() bool { return l.o.count("providers") > 0 })
+	if l.reported("late").Available {
+		t.Fatal("a tool that is not there is available")
+	}
+	install()
+	l.wait("the tool to be available", func() bool { return l.reported("late").Available })
+	if !l.reported("shell").Available {
+		t.Error("the second look lost what the first one found")
+	}
+}
+
+func TestToolsAreLookedForAgainOnRequest(t *testing.T) {
+	t.Parallel()
+	l, install := withLateTool(t)
+	l.opts.ProbeAgain = time.Hour
+	l.start()
+	l.wait("the first report", func() bool { return l.o.count("providers") > 0 })
+	install()
+	if err := l.dir.AskProbe(); err != nil {
+		t.Fatal(err)
+	}
+	l.wait("the tool to be available", func() bool { return l.reported("late").Available })
+}
+
+func TestAStartThatContradictsTheReportMakesItTrueAgain(t *testing.T) {
+	t.Parallel()
+	l, install := withLateTool(t)
+	l.opts.ProbeAgain = time.Hour
+	l.start()
+	l.wait("the first report", func() bool { return l.o.count("providers") > 0 })
+	install()
+	run := svc.NewRunID()
+	l.o.send(&wire.RunDispatch{RunID: run, TaskID: svc.NewID(), Provider: "late", SessionName: svc.SessionName(run), Attempt: 1, SignalToken: "run-token"})
+	l.finished(run, 1)
+	l.wait("the tool to be available", func() bool { return l.reported("late").Available })
+}

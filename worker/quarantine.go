@@ -1,0 +1,99 @@
+package worker
+
+import (
+	"context"
+	"errors"
+
+	"svc"
+	"svc/rundir"
+	"svc/tmux"
+	"svc/wire"
+)
+
+// A damaged attempt is one whose dispatch cannot be read: what it runs and where its log begins is not
+// known any more, but its session may be at work. It is left alone, kept in the inventory, reported
+// once, and its wrapper reports its end. When it is over its folder is set aside for a person.
+
+// quarantine takes a damaged attempt out of what this worker leads.
+func (w *Worker) quarantine(a rundir.Attempt, cause error) {
+	w.log.Error("an attempt's record cannot be read; its session, if any, is left alone",
+		"run_id", a.RunID, "attempt", a.Number, "path", a.Path(), "error", cause)
+	w.mu.Lock()
+	w.damaged[key{a.RunID, a.Number}] = a
+	w.mu.Unlock()
+	w.tellOrphan(wire.Orphan{SessionName: svc.SessionName(a.RunID), RunID: a.RunID, Attempt: a.Number, Action: "none"})
+}
+
+// isDamaged says whether an attempt is in quarantine. The caller has the lock.
+func (w *Worker) isDamaged(k key) bool {
+	_, damaged := w.damaged[k]
+	return damaged
+}
+
+func (w *Worker) hasDamaged(a rundir.Attempt) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.isDamaged(key{a.RunID, a.Number})
+}
+
+// settleDamaged looks which damaged attempts are over.
+func (w *Worker) settleDamaged(ctx context.Context) {
+	w.mu.Lock()
+	all := make([]rundir.Attempt, 0, len(w.damaged))
+	for _, a := range w.damaged {
+		all = append(all, a)
+	}
+	w.mu.Unlock()
+	for _, a := range all {
+		if w.damagedOver(ctx, a) {
+			w.releaseDamaged(ctx, a)
+		}
+	}
+}
+
+// damagedOver says whether nothing of the attempt runs. What cannot be found out counts as no.
+func (w *Worker) damagedOver(ctx context.Context, a rundir.Attempt) bool {
+	if record, err := a.ReadWrapper(); err == nil {
+		alive, err := tmux.Process(record.Wrapper).Alive()
+		return err == nil && !alive
+	}
+	found, err := tmux.Server{Socket: w.socketOf(a.RunID), Bin: w.opts.TmuxBin}.Inspect(ctx, tmux.Process{})
+	return errors.Is(err, tmux.ErrNoServer) || err == nil && found.Dead
+}
+
+// releaseDamaged sees to it that the end is told, and sets the folder aside.
+func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
+	log := w.log.With("run_id", a.RunID, "attempt", a.Number)
+	w.mu.Lock()
+	newer := w.newest(a.RunID)
+	w.mu.Unlock()
+	if newer == nil { // else that one has the socket now
+		if err := (tmux.Server{Socket: w.socketOf(a.RunID), Bin: w.opts.TmuxBin}).Kill(ctx, tmux.Process{}); err != nil {
+			log.Warn("the terminal of a damaged attempt stays", "error", err)
+			return
+		}
+	}
+	word := svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: reasonLost, Timestamp: svc.TimeOf(w.opts.Now())}
+	if exit, err := a.ReadExit(); err == nil {
+		word = a.Signal(exit)
+	}
+	word.RunID, word.Attempt, word.Source = a.RunID, a.Number, svc.FromWrapper
+	if _, err := w.dir.Put(word); err != nil { // a second one of the same words is a duplicate
+		log.Error("the end of a damaged attempt could not be spooled", "error", err)
+		return
+	}
+	if err := w.bury(a.RunID, a.Number); err != nil {
+		log.Error("the end of a damaged attempt could not be recorded", "error", err)
+		return
+	}
+	to, err := a.SetAside()
+	if err != nil {
+		log.Error("the folder of a damaged attempt stays", "error", err)
+		return
+	}
+	log.Warn("a damaged attempt is over; its folder was set aside", "path", to)
+	w.mu.Lock()
+	delete(w.damaged, key{a.RunID, a.Number})
+	w.mu.Unlock()
+	w.spool.stir()
+}
