@@ -18,6 +18,9 @@ import (
 // delivered now stops it.
 func (p *spooler) deliver(ctx context.Context, entries []rundir.Entry) error {
 	for _, e := range entries {
+		if err := p.deliverOverdue(ctx, key{e.RunID(), e.Attempt()}); err != nil {
+			return err
+		}
 		if err := p.awaitTurn(ctx, e); err != nil {
 			return err
 		}
@@ -36,11 +39,6 @@ func (p *spooler) deliver(ctx context.Context, entries []rundir.Entry) error {
 		}
 	}
 	return nil
-}
-
-// terminal says whether a signal is the word about a session's end.
-func terminal(e rundir.Entry) bool {
-	return e.Frame.Source == svc.FromWrapper && (e.Kind() == svc.SignalFinished || e.Kind() == svc.SignalFailed)
 }
 
 func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
@@ -124,19 +122,15 @@ func (p *spooler) awaitSession(ctx context.Context, e rundir.Entry) error {
 func (p *spooler) awaitLog(ctx context.Context, e rundir.Entry) error {
 	tick := time.NewTicker(gatePoll)
 	defer tick.Stop()
-	for {
+	defer p.gate(e.RunID(), false)
+	for !p.mayTell(e) {
 		s := p.w.session(e.RunID(), e.Attempt())
-		if s == nil {
-			if p.w.uplink() != nil {
-				return nil
-			}
-		} else if s.mayReport(p.w.uplink() != nil, p.w.opts.LogHold) {
-			return nil
-		}
+		p.gate(e.RunID(), s != nil && !s.isConcluded())
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 		}
 	}
+	return nil
 }

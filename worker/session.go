@@ -234,6 +234,13 @@ func (s *session) followLog(parts context.Context) {
 	})
 }
 
+// isConcluded says whether the session is over and nothing of it is left.
+func (s *session) isConcluded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.concluded
+}
+
 // mayReport says whether the word about the end may go out: the log and the last screen have, or
 // they had their time. It is asked again and again; only the time with an uplink counts.
 func (s *session) mayReport(connected bool, hold time.Duration) bool {

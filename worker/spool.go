@@ -45,6 +45,8 @@ type spooler struct {
 	// retry has the runs whose last delivery failed.
 	retry map[string]retry
 	seen  map[string]time.Time // since when a file is known, by path
+	ends  map[key]*pendingEnd  // the ends that wait
+	gated map[string]bool      // runs whose delivery waits for their session, not for the orchestrator
 	// outage says when the next delivery may be tried while none is answered and there is no uplink.
 	// Its pause is 0 when there is no outage. Each of many runs trying for itself would be a storm.
 	outage retry
@@ -63,6 +65,7 @@ func newSpooler(w *Worker) *spooler {
 	return &spooler{
 		w: w, kick: make(chan struct{}, 1), slot: make(chan struct{}, couriers),
 		busy: map[string]bool{}, idle: make(chan struct{}), retry: map[string]retry{}, seen: map[string]time.Time{},
+		ends: map[key]*pendingEnd{}, gated: map[string]bool{},
 	}
 }
 
@@ -160,7 +163,7 @@ func (p *spooler) settle(ctx context.Context) (left int, err error) {
 	for {
 		waiting := p.pass(ctx, true)
 		p.mu.Lock()
-		onTheWay, idle, broken, fail, failed := len(p.busy), p.idle, p.broken, p.lastFail, len(p.retry)
+		onTheWay, idle, broken, fail, failed := len(p.busy)-len(p.gated), p.idle, p.broken, p.lastFail, len(p.retry)
 		p.mu.Unlock()
 		switch {
 		case broken > 0:
@@ -180,7 +183,7 @@ func (p *spooler) settle(ctx context.Context) (left int, err error) {
 }
 
 // pass looks at the spool once and sends a courier for each run that has none
-// and may be tried. It answers how many signals wait.
+// and may be tried. It answers how many signals wait for the orchestrator.
 func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
 	entries, bad, err := p.w.dir.Pending()
 	if err != nil {
@@ -191,6 +194,7 @@ func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
 		p.w.log.Error("a damaged signal was set aside", "path", path)
 	}
 	now := time.Now()
+	p.noteEnds(entries, now)
 	for start := 0; start < len(entries); {
 		end := start
 		for end < len(entries) && entries[end].RunID() == entries[start].RunID() {
@@ -199,9 +203,12 @@ func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
 		if eager || p.mayTry(now) {
 			p.send(ctx, p.due(entries[start:end], now, eager))
 		}
+		if !p.isGated(entries[start].RunID()) {
+			waiting += end - start
+		}
 		start = end
 	}
-	return len(entries)
+	return waiting
 }
 
 // mayTry says whether a delivery may be tried: always, or in an outage one at a time, once in a while.
@@ -212,27 +219,32 @@ func (p *spooler) mayTry(now time.Time) bool {
 	return connected || p.outage.pause == 0 || !now.Before(p.outage.at) && len(p.busy) == 0
 }
 
-// due cuts a run's signals at the first that its hook may still be delivering.
+// due cuts a run's signals at the first that its hook may still be delivering. What comes before an
+// end is delivered at once: its hook is gone or as good as gone, and what both deliver counts once.
 func (p *spooler) due(entries []rundir.Entry, now time.Time, eager bool) []rundir.Entry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if again, failed := p.retry[entries[0].RunID()]; failed && now.Before(again.at) {
+	again, failed := p.retry[entries[0].RunID()]
+	if failed && now.Before(again.at) && !p.firstTryOfOverdue(entries) {
 		return nil
 	}
 	if len(p.seen) > seenForgotAt {
 		clear(p.seen)
 	}
-	for i, e := range entries {
+	cut := len(entries)
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := entries[i]
 		since, known := p.seen[e.Path]
 		if !known {
 			since = now
 			p.seen[e.Path] = now
 		}
-		if !eager && e.Frame.Source == svc.FromHook && now.Sub(since) < hookGrace {
-			return entries[:i]
+		ended := p.ends[key{e.RunID(), e.Attempt()}] != nil
+		if !eager && !ended && e.Frame.Source == svc.FromHook && now.Sub(since) < hookGrace {
+			cut = i
 		}
 	}
-	return entries
+	return entries[:cut]
 }
 
 // send starts a courier unless the run has one.

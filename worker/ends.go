@@ -1,0 +1,122 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/rundir"
+)
+
+// pendingEnd is the report of an end that waits in the spool. It goes out behind all that its attempt
+// reported before, but waits no longer for it than LogHold altogether: a signal that the orchestrator
+// takes slowly or cannot digest must not keep an ended run running.
+type pendingEnd struct {
+	entry rundir.Entry
+	held  time.Duration // how long it has waited with an uplink
+	asked time.Time     // when held was last counted
+	tried bool          // it went out before others, and was not taken
+}
+
+// noteEnds keeps count of the ends that wait. Time without an uplink does not count.
+func (p *spooler) noteEnds(entries []rundir.Entry, now time.Time) {
+	connected := p.w.uplink() != nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiting := map[key]*pendingEnd{}
+	for _, e := range entries {
+		if !terminal(e) {
+			continue
+		}
+		k := key{e.RunID(), e.Attempt()}
+		end := p.ends[k]
+		if end == nil {
+			end = &pendingEnd{entry: e, asked: now}
+		}
+		if connected {
+			end.held += min(now.Sub(end.asked), 2*spoolPoll)
+		}
+		end.asked = now
+		waiting[k] = end
+	}
+	p.ends = waiting
+}
+
+// overdueEnd is the end of an attempt that has waited long enough for what is before it, or nil.
+func (p *spooler) overdueEnd(k key) *pendingEnd {
+	p.mu.Lock()
+	end := p.ends[k]
+	overdue := end != nil && end.held >= p.w.opts.LogHold
+	p.mu.Unlock()
+	if !overdue || !p.mayTell(end.entry) {
+		return nil
+	}
+	return end
+}
+
+// firstTryOfOverdue says whether the delay after a failure is not for these: an end among them is
+// overdue and may be taken where those before it were not. The caller has the lock.
+func (p *spooler) firstTryOfOverdue(entries []rundir.Entry) bool {
+	for _, e := range entries {
+		end := p.ends[key{e.RunID(), e.Attempt()}]
+		if end != nil && end.held >= p.w.opts.LogHold && !end.tried {
+			return true
+		}
+	}
+	return false
+}
+
+// deliverOverdue delivers the end of an attempt before what was reported earlier, if it is overdue.
+func (p *spooler) deliverOverdue(ctx context.Context, k key) error {
+	end := p.overdueEnd(k)
+	if end == nil {
+		return nil
+	}
+	p.w.log.Warn("an end is reported before earlier signals, which the orchestrator has not taken in time",
+		"run_id", k.runID, "attempt", k.attempt)
+	err := p.deliverOne(ctx, end.entry)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	end.tried = true
+	if err == nil {
+		delete(p.ends, k)
+	}
+	return err
+}
+
+// mayTell says whether the report of an end would be true for whoever reads it.
+func (p *spooler) mayTell(e rundir.Entry) bool {
+	connected := p.w.uplink() != nil
+	s := p.w.session(e.RunID(), e.Attempt())
+	if s == nil {
+		return connected
+	}
+	return s.mayReport(connected, p.w.opts.LogHold)
+}
+
+// gate notes whether a run's delivery waits for its own session.
+func (p *spooler) gate(run string, closed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if closed == p.gated[run] {
+		return
+	}
+	if closed {
+		p.gated[run] = true
+	} else {
+		delete(p.gated, run)
+	}
+	close(p.idle) // whoever waits for all deliveries looks again
+	p.idle = make(chan struct{})
+}
+
+func (p *spooler) isGated(run string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.gated[run]
+}
+
+// terminal says whether a signal is the report of a session's end.
+func terminal(e rundir.Entry) bool {
+	return e.Frame.Source == svc.FromWrapper && (e.Kind() == svc.SignalFinished || e.Kind() == svc.SignalFailed)
+}
