@@ -100,6 +100,10 @@ type Run struct {
 	Refused         []string `json:"-"` // hosts that said no to this attempt
 	Acked           bool     `json:"-"` // the host confirmed this attempt
 	DispatchedAt    *Time    `json:"-"` // the claim of this attempt
+	// OutputBytes and OutputLines are how far the journal has told of this attempt's relayed log, from
+	// its first byte. OutputBytes is negative when that was not kept.
+	OutputBytes int64 `json:"-"`
+	OutputLines int64 `json:"-"`
 }
 
 // NewRun is what a caller gives to make one.
@@ -206,6 +210,7 @@ func (r *Run) Requeue(now, nextDispatch Time) {
 	r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason = nil, nil, nil, nil, nil
 	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput = 0, nil, nil, false
 	r.StartedAt, r.EndedAt, r.SessionEndedAt, r.Hint = nil, nil, nil, nil
+	r.OutputBytes, r.OutputLines = 0, 0
 }
 
 // The back-off between attempts.

@@ -81,6 +81,9 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if e.hosts, err = newHostBook(ctx, c.Store, e.Hub.Uplinks.Pin); err != nil {
 		return nil, err
 	}
+	if err := e.recoverOutput(ctx); err != nil {
+		return nil, err
+	}
 	e.Hub.OnLease, e.Hub.OnInput = e.leaseChanged, e.touched
 	return e, nil
 }

@@ -17,14 +17,15 @@ func (e *Engine) Ingest(ctx context.Context, s svc.Signal) (svc.Outcome, error) 
 // when it returns, and what it gives waits until the signal is durable.
 func (e *Engine) ingest(ctx context.Context, s svc.Signal) (wait func() (svc.Outcome, error)) {
 	var in ingestion
+	if s.Kind == svc.SignalFinished || s.Kind == svc.SignalFailed {
+		e.prepareEnd(ctx, s.RunID)
+	}
 	done := e.Store.QueueRepeatable(ctx, func(tx *store.Tx) error {
-		in.output.giveBack(e.output)
 		in = ingestion{e: e, tx: tx, signal: s}
 		return in.run(ctx)
 	})
 	return func() (svc.Outcome, error) {
 		if err := done(); err != nil {
-			in.output.giveBack(e.output)
 			return "", err
 		}
 		in.afterwards(ctx)
@@ -40,7 +41,7 @@ type ingestion struct {
 	before  svc.Run // the attempt that the signal is about, as it is left
 	after   svc.Run // the run as it is committed; the next attempt if requeued
 	verdict svc.Verdict
-	output  taken
+	wrote   bool // the attempt was under way before the signal
 	moved   bool // the row changed
 }
 
@@ -55,6 +56,7 @@ func (in *ingestion) run(ctx context.Context) error {
 		in.verdict.Outcome = outcome
 		return err
 	}
+	in.wrote = writes(r)
 	in.verdict = r.Apply(in.signal, in.tx.Now)
 	in.before, in.moved = r, true
 	if in.verdict.Topic != "" {
@@ -106,8 +108,8 @@ func (in *ingestion) ended() bool {
 }
 
 func (in *ingestion) journal(r *svc.Run) {
-	if in.ended() {
-		in.output = in.e.emitOutput(in.tx, r)
+	if in.ended() && in.wrote {
+		in.e.emitOutput(in.tx, r)
 	}
 	p := r.EventPayload()
 	p["kind"], p["source"] = in.signal.Kind, in.signal.Source
@@ -175,6 +177,9 @@ func (in *ingestion) afterwards(ctx context.Context) {
 	if r.SessionEndedAt != nil {
 		in.e.sessionOver(r)
 	}
+	if in.ended() {
+		in.e.output.over(r.ID, r.Attempt)
+	}
 	if in.ended() || r.SessionEndedAt != nil {
 		in.e.claims.up()
 	}
@@ -187,11 +192,13 @@ func (e *Engine) attemptOver(_ context.Context, r svc.Run, reason string) {
 	e.runs.put(r)
 	e.pushes.answered(r.ID, r.Attempt)
 	if r.Status.Active() { // requeued: the ended attempt is the one before
+		e.output.over(r.ID, r.Attempt-1)
 		e.Hub.Relay.Ended(r.ID)
 		e.Hub.Attach.RunEnded(r.ID, r.Attempt-1)
 		e.claims.up()
 		return
 	}
+	e.output.over(r.ID, r.Attempt)
 	if r.SessionEndedAt != nil {
 		e.sessionOver(r)
 	} else if r.HostID != nil {

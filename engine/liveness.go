@@ -153,6 +153,7 @@ func (e *Engine) awaySince(h svc.Host) svc.Time {
 func (e *Engine) giveUpRun(ctx context.Context, id string, attempt int, lost bool) error {
 	var r svc.Run
 	changed := false
+	e.prepareEnd(ctx, id)
 	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if r, err = tx.LockRun(ctx, id); err != nil || r.Attempt != attempt {
 			return err
@@ -167,6 +168,7 @@ func (e *Engine) giveUpRun(ctx context.Context, id string, attempt int, lost boo
 			return nil
 		}
 		changed = true
+		e.emitOutput(tx, &r)
 		return e.journalEnd(ctx, tx, &r, verdict, map[string]any{"failure_reason": svc.ReasonHostLost})
 	})
 	if err == nil && changed {

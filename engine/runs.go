@@ -125,7 +125,7 @@ func (e *Engine) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.
 // StopRun is the manual signal: the run is stopped when this returns, and its
 // session is told to end.
 func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
-	var output taken
+	e.prepareEnd(ctx, id)
 	replayed := true
 	r, err := once(ctx, e.Store.Write, func(tx *store.Tx) (svc.Run, error) {
 		replayed = false
@@ -133,6 +133,7 @@ func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 		if err != nil {
 			return r, err
 		}
+		wrote := writes(r)
 		verdict, err := r.Stop(tx.Now)
 		if err != nil {
 			return r, err
@@ -140,14 +141,15 @@ func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 		if _, err := tx.TakeSignal(ctx, svc.Signal{RunID: r.ID, Attempt: r.Attempt, Kind: "stopped", Source: svc.FromUser, Via: "api", Timestamp: tx.Now}); err != nil {
 			return r, err
 		}
-		output = e.emitOutput(tx, &r)
+		if wrote {
+			e.emitOutput(tx, &r)
+		}
 		payload := r.EventPayload()
 		payload["source"] = svc.FromUser
 		tx.Emit(verdict.Topic, payload)
 		return r, tx.UpdateRun(ctx, &r)
 	})
 	if err != nil {
-		output.giveBack(e.output)
 		return r, err
 	}
 	if !replayed { // the first answer is old news: what it says of the session may be over

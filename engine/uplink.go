@@ -286,11 +286,13 @@ func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
 	if err != nil {
 		return err
 	}
+	if kept.Bytes > 0 { // before the answer: an end that follows it must find the bytes counted
+		if err := c.e.countOutput(r, attempt, kept); err != nil {
+			c.e.Log.Error("the relayed log of a run cannot be read; its output is journaled later", "run_id", r.ID, "error", err)
+		}
+	}
 	if f.Offset != nil && c.link.Has(wire.CapLogAck) {
 		_ = c.link.Send(wire.LogAck{RunID: f.RunID, Attempt: attempt, Offset: kept.Offset})
-	}
-	if kept.Bytes > 0 {
-		c.e.output.add(f.RunID, attempt, kept.Lines, kept.Bytes, c.e.now())
 	}
 	return nil
 }

@@ -291,9 +291,10 @@ func notesKeepVersions(t *testing.T, w *world) {
 		if ok, err := tx.MarkAcked(w.ctx, given.ID, 1, h.ID); !ok || err != nil {
 			t.Errorf("the host's own ack did not count (%v)", err)
 		}
+		at := svc.Time(50)
 		for _, err := range []error{
 			tx.MarkMatched(w.ctx, pending.ID), tx.MarkMatched(w.ctx, given.ID),
-			tx.MarkOutput(w.ctx, given.ID, 50), tx.MarkOutput(w.ctx, given.ID, 40),
+			tx.MarkOutput(w.ctx, given.ID, 11, 2, &at),
 			tx.SeenHosts(w.ctx, map[string]svc.Time{h.ID: 70}), tx.SeenHosts(w.ctx, map[string]svc.Time{h.ID: 60}),
 			tx.DispatchedTo(w.ctx, h.ID),
 		} {
@@ -306,6 +307,14 @@ func notesKeepVersions(t *testing.T, w *world) {
 	gotHost, _ := w.Host(w.ctx, h.ID)
 	if !gotPending.Matched || gotGiven.Matched || !gotGiven.Acked || *gotGiven.LastOutputAt != 50 {
 		t.Errorf("pending matched %v, given matched %v acked %v output %v", gotPending.Matched, gotGiven.Matched, gotGiven.Acked, gotGiven.LastOutputAt)
+	}
+	if gotGiven.OutputBytes != 11 || gotGiven.OutputLines != 2 || gotPending.OutputBytes != 0 {
+		t.Errorf("told of %d bytes and %d lines, and of %d of the pending run", gotGiven.OutputBytes, gotGiven.OutputLines, gotPending.OutputBytes)
+	}
+	open, err := w.OutputRuns(w.ctx)
+	w.no(err)
+	if len(open) != 1 || open[0].ID != given.ID || open[0].OutputBytes != 11 || open[0].TaskID != given.TaskID || *open[0].HostID != h.ID {
+		t.Errorf("runs with output: %+v", open)
 	}
 	if *gotHost.LastSeenAt != 70 || gotHost.LastDispatchAt == nil || gotHost.ActiveRuns != 1 {
 		t.Errorf("host %+v: want seen at 70, dispatched, one active run", gotHost)

@@ -94,8 +94,9 @@ func lockedRunIsCommitted(t *testing.T, w *world) {
 		}
 	}
 	w.write(func(tx *store.Tx) error { _, err := tx.MarkAcked(w.ctx, run.ID, 1, h.ID); return err })
-	w.write(func(tx *store.Tx) error { return tx.MarkOutput(w.ctx, run.ID, 50) })
-	if r := lock(); !r.Acked || r.LastOutputAt == nil || *r.LastOutputAt != 50 {
+	at := svc.Time(50)
+	w.write(func(tx *store.Tx) error { return tx.MarkOutput(w.ctx, run.ID, 11, 2, &at) })
+	if r := lock(); !r.Acked || r.LastOutputAt == nil || *r.LastOutputAt != 50 || r.OutputBytes != 11 || r.OutputLines != 2 {
 		t.Errorf("after an ack and output the run is %+v", r)
 	}
 	var wg sync.WaitGroup

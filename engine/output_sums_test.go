@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/hub"
+	"svc/store"
+	"svc/wire"
+)
+
+// outputSums adds up what the journal tells of an attempt's output, and checks that nothing of the attempt
+// follows the event that ends it.
+func (s *site) outputSums(r svc.Run) (bytes, lines int64) {
+	s.t.Helper()
+	s.settle()
+	events, err := s.Store.EventsAfter(s.ctx, 0, 1<<20)
+	s.no(err)
+	over := svc.Topic("")
+	for _, e := range events {
+		if field(e, "run_id") != r.ID || field(e, "attempt") != float64(r.Attempt) {
+			continue
+		}
+		switch e.Topic {
+		case svc.TopicRunFinished, svc.TopicRunFailed, svc.TopicRunStopped:
+			over = e.Topic
+		case svc.TopicRunOutput:
+			if over != "" {
+				s.t.Errorf("output of attempt %d follows its %s: %s", r.Attempt, over, e.Payload)
+			}
+			n, _ := field(e, "byte_count").(float64)
+			bytes += int64(n)
+			n, _ = field(e, "line_count").(float64)
+			lines += int64(n)
+		}
+	}
+	return bytes, lines
+}
+
+func (s *site) wantOutput(r svc.Run, log string) {
+	s.t.Helper()
+	bytes, lines := s.outputSums(r)
+	if bytes != int64(len(log)) || lines != int64(strings.Count(log, "\n")) {
+		s.t.Errorf("the journal has %d bytes and %d lines, the log %d and %d", bytes, lines, len(log), strings.Count(log, "\n"))
+	}
+}
+
+func TestOutputThatWasRelayedBeforeACrashIsToldOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inBubble(t, func(t *testing.T) {
+		s := start(t, dir)
+		w := s.online("h")
+		r, quiet := w.started(s.run()), w.started(s.run())
+		w.log(r, "one\n", 0)
+		w.log(r, "two\n", 4)
+		w.log(quiet, "a\n", 0)
+		s.stop()
+		// What a process that dies leaves behind: the bytes are relayed, nobody has told of them.
+		relay := hub.NewRelay(filepath.Join(dir, "relay"), slog.Default())
+		for offset, id := range map[int64]string{8: r.ID, 2: quiet.ID} {
+			if _, err := relay.Append(id, 1, &offset, []byte("three\n")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		relay.Close()
+		s = start(t, dir)
+		w.s = s
+		w.connect()
+		w.beat()
+		s.pass(10 * time.Second)
+		s.wantOutput(quiet, "a\nthree\n") // though it writes nothing more
+		w.log(r, "four", 14)
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
+		s.wantOutput(r, "one\ntwo\nthree\nfour")
+	})
+}
+
+func TestTheEndTellsOfOutputThatThisProcessHasNotSeen(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := w.started(s.run())
+		offset := int64(0)
+		if _, err := s.Hub.Relay.Append(r.ID, 1, &offset, []byte("one\ntwo\n")); err != nil {
+			t.Fatal(err)
+		}
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
+		s.wantOutput(r, "one\ntwo\n")
+	})
+}
+
+func TestAUnitThatFailsCountsNothing(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := w.started(s.run())
+		w.log(r, "one\n", 0)
+		gone, cancel := context.WithCancel(s.ctx)
+		cancel()
+		log := "one\n"
+		for range 5 {
+			w.log(r, "more\n", int64(len(log)))
+			log += "more\n"
+			s.tellOutput(gone, []attemptKey{{r.ID, 1}}) // the database is away
+			s.pass(time.Second)
+			s.tellOutput(s.ctx, []attemptKey{{r.ID, 1}})
+			s.tellOutput(s.ctx, []attemptKey{{r.ID, 1}})
+			s.wantOutput(r, log)
+		}
+		w.log(r, "the last", int64(len(log)))
+		// An end whose unit is rolled back, then the same end again.
+		err := s.Store.Write(s.ctx, func(tx *store.Tx) error {
+			locked, err := tx.LockRun(s.ctx, r.ID)
+			if err != nil {
+				return err
+			}
+			s.emitOutput(tx, &locked)
+			if err := tx.UpdateRun(s.ctx, &locked); err != nil {
+				return err
+			}
+			return context.DeadlineExceeded
+		})
+		if err == nil {
+			t.Fatal("the unit was meant to fail")
+		}
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
+		s.wantOutput(r, log+"the last")
+	}, func(c *Config) { c.Log = slog.New(slog.DiscardHandler) })
+}
+
+func TestNothingOfAnAttemptFollowsItsEnd(t *testing.T) {
+	for name, end := range map[string]func(*site, svc.Run){
+		"finished and requeued": func(s *site, r svc.Run) { s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(1))) },
+		"a hook's failed":       func(s *site, r svc.Run) { s.want(svc.Applied)(s.signal(r, svc.SignalFailed, byHook)) },
+		"a stop": func(s *site, r svc.Run) {
+			_, err := s.StopRun(s.ctx, r.ID)
+			s.no(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(s *site) {
+				w := s.online("h")
+				w.keepBeating()
+				r := w.started(s.run(policy(svc.RestartOnFailure)))
+				w.log(r, "before\n", 0)
+				end(s, r)
+				w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText("late\n"), Timestamp: 1, Attempt: 1, Offset: ptr(int64(7)), Bytes: 5})
+				s.pass(20 * time.Second)
+				_, _ = s.signal(r, svc.SignalFinished, code(1)) // of a session that was stopped
+				s.wantOutput(r, "before\n")
+				log, err := s.Hub.Relay.Length(r.ID, 1, hub.LogLength{})
+				s.no(err)
+				if log.Bytes != 12 {
+					t.Errorf("the log has %d bytes, want all 12: it is relayed as ever", log.Bytes)
+				}
+			})
+		})
+	}
+}
+
+func TestALogThatIsRelayedAgainIsNotToldAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inBubble(t, func(t *testing.T) {
+		s := start(t, dir)
+		w := s.online("h")
+		r := w.started(s.run())
+		w.log(r, "one\ntwo\n", 0)
+		s.wantOutput(r, "one\ntwo\n")
+		s.stop()
+		if err := os.RemoveAll(filepath.Join(dir, "relay")); err != nil {
+			t.Fatal(err)
+		}
+		s = start(t, dir)
+		w.s = s
+		w.connect()
+		w.beat()
+		w.log(r, "one\n", 0)
+		w.log(r, "two\nthree\n", 4)
+		s.pass(10 * time.Second)
+		s.wantOutput(r, "one\ntwo\nthree\n")
+	})
+}

@@ -1,0 +1,64 @@
+package hub
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// LogLength is how long a log is, from its first byte.
+type LogLength struct {
+	Bytes int64
+	Lines int64 // line ends
+}
+
+// Length is how long an attempt's log is now. known is a length it had before:
+// what follows it is read, and nothing else, unless the log is shorter than
+// that. A log that does not exist is empty.
+func (r *Relay) Length(runID string, attempt int, known LogLength) (LogLength, error) {
+	if err := r.dir.check(runID); err != nil {
+		return LogLength{}, err
+	}
+	f, err := os.Open(r.dir.log(runID, attempt))
+	if errors.Is(err, fs.ErrNotExist) {
+		return LogLength{}, nil
+	}
+	if err != nil {
+		return LogLength{}, fmt.Errorf("measure log of run %s, attempt %d: %w", runID, attempt, err)
+	}
+	defer func() { _ = f.Close() }() // only read from
+	length, err := countOn(f, known)
+	if err != nil {
+		return LogLength{}, fmt.Errorf("measure log of run %s, attempt %d: %w", runID, attempt, err)
+	}
+	return length, nil
+}
+
+func countOn(f *os.File, known LogLength) (LogLength, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return LogLength{}, err
+	}
+	if known.Bytes > info.Size() { // a part was lost; it comes again
+		known = LogLength{}
+	}
+	if known.Bytes == info.Size() {
+		return known, nil
+	}
+	rest := io.NewSectionReader(f, known.Bytes, info.Size()-known.Bytes)
+	block := make([]byte, tailBlock)
+	for {
+		n, err := rest.Read(block)
+		known.Bytes += int64(n)
+		known.Lines += int64(bytes.Count(block[:n], []byte("\n")))
+		if errors.Is(err, io.EOF) {
+			return known, nil
+		}
+		if err != nil {
+			return LogLength{}, err
+		}
+	}
+}
