@@ -93,7 +93,7 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 	var body []byte
 	if r.body != nil {
 		var err error
-		if body, err = json.Marshal(r.body); err != nil {
+		if body, err = svc.JSON(r.body); err != nil {
 			return nil, fmt.Errorf("encode the body of %s %s: %w", r.method, r.path, err)
 		}
 	}

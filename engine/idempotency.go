@@ -103,7 +103,7 @@ func keepResult(ctx context.Context, tx *store.Tx, result any) error {
 	if v := versionIn(result); v != nil {
 		r.Version = *v
 	}
-	kept, err := json.Marshal(r)
+	kept, err := svc.JSON(r)
 	if err != nil {
 		return fmt.Errorf("keep the result of an idempotency key: %w", err)
 	}

@@ -136,6 +136,10 @@ func (e *Engine) push(ctx context.Context, r svc.Run, again bool, projects map[s
 	}
 	dispatch := wire.RunDispatch{RunID: r.ID, TaskID: r.TaskID, Provider: r.Provider, SessionName: r.SessionName, Attempt: r.Attempt,
 		Cwd: cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.signalToken(r.ID), ProjectSlug: project.Slug}
+	if field, size, err := oversize(dispatch, wire.MaxFrame); err == nil && field != "" {
+		e.unsendable(ctx, r, field, size)
+		return
+	}
 	e.pushes.push(r, link, e.Now(), again, func() bool {
 		if e.wentOn(r) {
 			return false

@@ -18,6 +18,9 @@ func (e *Engine) CreateRun(ctx context.Context, n svc.NewRun) (svc.Run, error) {
 	if err := n.Validate(); err != nil {
 		return svc.Run{}, err
 	}
+	if err := checkSendable(n); err != nil {
+		return svc.Run{}, err
+	}
 	r, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Run, error) { return e.admit(ctx, tx, n) })
 	if err == nil {
 		e.claims.up()

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -17,8 +18,11 @@ const (
 	uplinkWrite       = 15 * time.Second
 )
 
-// ErrNotConnected says that no uplink carries the frame.
-var ErrNotConnected = errors.New("host is not connected")
+// Why a frame was not queued.
+var (
+	ErrNotConnected = errors.New("host is not connected")
+	ErrTooLarge     = fmt.Errorf("a frame may have %d bytes at most", wire.MaxFrame)
+)
 
 // Uplink is one worker's connection.
 type Uplink struct {
@@ -62,11 +66,15 @@ func (u *Uplink) Identified() bool { return u.HostID != "" }
 func (u *Uplink) Has(capability string) bool { return u.caps[capability] }
 
 // Send queues a frame. It never waits; a queue that is full ends the
-// connection.
+// connection. A frame that the worker would close the connection over is not
+// queued at all.
 func (u *Uplink) Send(f wire.Frame) error {
 	b, err := wire.Encode(f)
 	if err != nil {
 		return err
+	}
+	if len(b) > wire.MaxFrame {
+		return fmt.Errorf("send %s frame of %d bytes: %w", f.Type(), len(b), ErrTooLarge)
 	}
 	u.mu.Lock()
 	if u.closed || u.ending {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"svc"
 )
 
 // ErrCorrupt says that a record is there but is not what was written: torn, cut or changed.
@@ -63,7 +65,7 @@ func ReadRecord(path string, v any) error {
 }
 
 func encodeRecord(v any) ([]byte, error) {
-	body, err := json.Marshal(v)
+	body, err := svc.JSON(v)
 	if err != nil {
 		return nil, err
 	}

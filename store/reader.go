@@ -149,7 +149,7 @@ func (w where) sql() string {
 
 // toJSON writes a column that holds JSON; nil becomes the empty value.
 func toJSON(v any) string {
-	b, err := json.Marshal(v)
+	b, err := svc.JSON(v)
 	if err != nil {
 		panic("svc/store: plain values did not encode: " + err.Error())
 	}

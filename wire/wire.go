@@ -117,7 +117,9 @@ func Encode(f Frame) ([]byte, error) {
 func EncodeTo(buf *bytes.Buffer, f Frame) error {
 	buf.WriteString(`{"type":"` + f.Type() + `"`)
 	body := buf.Len()
-	if err := json.NewEncoder(buf).Encode(f); err != nil {
+	e := json.NewEncoder(buf)
+	e.SetEscapeHTML(false) // a page is no reader of this, and a < would take six bytes
+	if err := e.Encode(f); err != nil {
 		return fmt.Errorf("encode %s frame: %w", f.Type(), err)
 	}
 	buf.Truncate(buf.Len() - 1) // the encoder ends a line

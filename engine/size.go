@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"svc"
+	"svc/wire"
+)
+
+const (
+	// serverFields bounds what the server adds to a caller's own fields in a dispatch, encoded: ids,
+	// the token, the project's slug and working directory. A test holds the largest against it.
+	serverFields = 64 << 10
+	// maxDispatch bounds a caller's own fields in a dispatch, encoded.
+	maxDispatch = wire.MaxFrame - serverFields
+	// mostEscaped is the most bytes that one byte of text takes in JSON: \u0001.
+	mostEscaped = 6
+)
+
+// ownFields is the part of a dispatch that the caller of a run gives.
+func ownFields(n svc.NewRun) wire.RunDispatch {
+	return wire.RunDispatch{Provider: n.Provider, Cwd: n.Cwd, Prompt: n.Prompt, Args: n.Args, Model: n.Model, Env: n.Env}
+}
+
+// checkSendable refuses a run that no frame could carry to a host.
+func checkSendable(n svc.NewRun) error {
+	field, size, err := oversize(ownFields(n), maxDispatch)
+	if err != nil || field == "" {
+		return err
+	}
+	return svc.Invalid(field, "makes the run too large to be sent to a host: prompt, args and env take %d bytes as JSON; at most %d are allowed", size, maxDispatch)
+}
+
+// oversize measures a dispatch. When it is larger than the limit, it names the largest field.
+func oversize(f wire.RunDispatch, limit int) (field string, size int, err error) {
+	sizes := map[string]int{"prompt": len(f.Prompt), "args": 0, "env": 0}
+	for _, a := range f.Args {
+		sizes["args"] += len(a) + 1
+	}
+	for k, v := range f.Env {
+		sizes["env"] += len(k) + len(v) + 1
+	}
+	text := sizes["prompt"] + sizes["args"] + sizes["env"]
+	if mostEscaped*text+serverFields < limit {
+		return "", 0, nil // it need not be encoded to know that it fits
+	}
+	b, err := wire.Encode(f)
+	if err != nil || len(b) <= limit {
+		return "", len(b), err
+	}
+	field = "prompt"
+	for name, n := range sizes {
+		if n > sizes[field] {
+			field = name
+		}
+	}
+	return field, len(b), nil
+}
+
+// unsendable ends an attempt that no frame can carry: a run of before its size was checked. Pushed
+// again and again, it would cut its host off each time.
+func (e *Engine) unsendable(ctx context.Context, r svc.Run, field string, size int) {
+	why := fmt.Sprintf("the run cannot be sent to a host: it takes %d bytes, of which most are %s; at most %d are allowed", size, field, wire.MaxFrame)
+	_, err := e.Ingest(ctx, svc.Signal{RunID: r.ID, Attempt: r.Attempt, Kind: svc.SignalFailed, Source: svc.FromWrapper, Via: "orchestrator",
+		Error: why, Timestamp: e.now()})
+	if err != nil && ctx.Err() == nil {
+		e.Log.Error("a run that cannot be sent cannot be ended; trying again", "run_id", r.ID, "error", err)
+	}
+}
