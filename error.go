@@ -39,6 +39,7 @@ const (
 	CodeMissingAttempt    Code = "missing_attempt"
 	CodeInvalidAttempt    Code = "invalid_attempt"
 	CodeIdempotency       Code = "idempotency_key_reused"
+	CodeOutcomeUnknown    Code = "outcome_unknown"
 )
 
 // Error is the one error type that a user may see. Anything else is internal

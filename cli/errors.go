@@ -128,6 +128,8 @@ func (a *app) explainRefusal(e *svc.Error, p *problem) {
 		p.next = "`svc run show RUN` says how it ended, `svc run retry RUN` starts it again"
 	case svc.CodeHostNotConnected:
 		p.next = "`svc host list` shows when it was last seen"
+	case svc.CodeOutcomeUnknown:
+		p.next = "`svc run screen RUN` shows what the session looks like now"
 	case svc.CodeInvalidTaskKind:
 		p.next = "make a task below it: svc task add TITLE --parent ID"
 	case svc.CodeLeaseHeld:

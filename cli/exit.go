@@ -50,7 +50,7 @@ func exitOf(code svc.Code) int {
 	case svc.CodeConflict, svc.CodeProjectArchived, svc.CodeHasChildren, svc.CodeActiveRuns, svc.CodeRunNotActive,
 		svc.CodeRunNotRunning, svc.CodeLeaseHeld, svc.CodePrecondition, svc.CodeIdempotency, svc.CodeInvalidAttempt:
 		return exitConflict
-	case svc.CodeUnavailable, svc.CodeHostNotConnected:
+	case svc.CodeUnavailable, svc.CodeHostNotConnected, svc.CodeOutcomeUnknown:
 		return exitUnreachable
 	case svc.CodeValidation, svc.CodeInvalidTaskKind, svc.CodeUnknownProvider, svc.CodeInvalidKeys, svc.CodeTooLarge:
 		return exitUsage

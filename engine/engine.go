@@ -97,6 +97,7 @@ func (e *Engine) Serve(ctx context.Context) error {
 	g.Go(func() error { return e.livenessLoop(ctx) })
 	g.Go(func() error { return e.outputLoop(ctx) })
 	g.Go(func() error { return e.retentionLoop(ctx) })
+	g.Go(func() error { return e.keys.run(ctx) })
 	g.Go(func() error { return e.Hub.Run(ctx) })
 	return g.Wait()
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -49,21 +50,27 @@ func once[T any](ctx context.Context, write writeFunc, fn func(*store.Tx) (T, er
 	return out, nil
 }
 
+// firstResult is what the key of the request answered before: a record, or the
+// refusal that it got. A request that someone began and did not finish is
+// answered with outcome_unknown.
 func firstResult(ctx context.Context, tx *store.Tx, out any) (bool, error) {
 	idem, asked := ctx.Value(idempotencyKey{}).(idempotency)
 	if !asked {
 		return false, nil
 	}
-	fingerprint, result, found, err := tx.FirstResult(ctx, idem.key, tx.Now.Add(-keyLife))
+	first, found, err := keptKey(ctx, tx, idem)
 	if err != nil || !found {
 		return false, err
 	}
-	if fingerprint != idem.fingerprint {
-		return false, svc.Errorf(svc.CodeIdempotency, "this Idempotency-Key was used for another request; use a new one")
+	if first.Owner != "" {
+		return false, errOutcomeUnknown
 	}
 	kept := keptResult{Record: out}
-	if err := json.Unmarshal([]byte(result), &kept); err != nil {
+	if err := json.Unmarshal([]byte(first.Result), &kept); err != nil {
 		return false, fmt.Errorf("read the kept result of an idempotency key: %w", err)
+	}
+	if kept.Refusal != nil {
+		return true, &svc.Error{Code: kept.Refusal.Code, Message: kept.Refusal.Message, Details: kept.Refusal.Details}
 	}
 	if v := versionIn(out); v != nil {
 		*v = kept.Version
@@ -71,11 +78,45 @@ func firstResult(ctx context.Context, tx *store.Tx, out any) (bool, error) {
 	return true, nil
 }
 
-// keptResult is a record as it was answered. Its version is no part of its
-// JSON, but of its ETag.
+// keptKey is what is known of a key. One that was used for another request is
+// refused.
+func keptKey(ctx context.Context, tx *store.Tx, idem idempotency) (store.KeptKey, bool, error) {
+	first, found, err := tx.Kept(ctx, idem.key, tx.Now.Add(-keyLife))
+	if err == nil && found && first.Fingerprint != idem.fingerprint {
+		err = errKeyReused
+	}
+	return first, found, err
+}
+
+var (
+	errKeyReused      = svc.Errorf(svc.CodeIdempotency, "this Idempotency-Key was used for another request; use a new one")
+	errOutcomeUnknown = svc.Errorf(svc.CodeOutcomeUnknown, "nobody can know whether this was done: the answer was lost; look at the screen before you try again with another Idempotency-Key")
+)
+
+// keptResult is a record as it was answered, or a refusal. The record's version
+// is no part of its JSON, but of its ETag.
 type keptResult struct {
-	Record  any   `json:"record"`
-	Version int64 `json:"version,omitempty"`
+	Record  any          `json:"record"`
+	Version int64        `json:"version,omitempty"`
+	Refusal *keptRefusal `json:"refusal,omitempty"` // absent: it was done
+}
+
+type keptRefusal struct {
+	Code    svc.Code       `json:"code"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details,omitempty"`
+}
+
+// refusalOf is an error as it is kept; nil for none.
+func refusalOf(err error) *keptRefusal {
+	var known *svc.Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &known):
+		known = errOutcomeUnknown
+	}
+	return &keptRefusal{Code: known.Code, Message: known.Message, Details: known.Details}
 }
 
 // versionIn finds the version of a record; nil when it has none.
@@ -95,13 +136,17 @@ func versionIn(record any) *int64 {
 }
 
 func keepResult(ctx context.Context, tx *store.Tx, result any) error {
-	idem, asked := ctx.Value(idempotencyKey{}).(idempotency)
-	if !asked {
-		return nil
-	}
 	r := keptResult{Record: result}
 	if v := versionIn(result); v != nil {
 		r.Version = *v
+	}
+	return keep(ctx, tx, r)
+}
+
+func keep(ctx context.Context, tx *store.Tx, r keptResult) error {
+	idem, asked := ctx.Value(idempotencyKey{}).(idempotency)
+	if !asked {
+		return nil
 	}
 	kept, err := svc.JSON(r)
 	if err != nil {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"svc"
@@ -11,167 +10,172 @@ import (
 	"svc/wire"
 )
 
-// keysTimeout bounds the wait for a worker's answer.
-const keysTimeout = 8 * time.Second
-
-// keyBook matches a worker's answers with the requests that wait for them.
-type keyBook struct {
-	mu      sync.Mutex // guards the rest
-	waiting map[string]keyRequest
-	typing  map[string]chan struct{} // by idempotency key; closed when that request is done
-}
-
-type keyRequest struct {
-	link   *hub.Uplink
-	answer chan *wire.KeysResult // of size one; nil: the uplink is gone
-}
-
-func newKeyBook() *keyBook {
-	return &keyBook{waiting: map[string]keyRequest{}, typing: map[string]chan struct{}{}}
-}
-
-// turn waits for the request under the same idempotency key that is not done
-// yet: a retry must find its result. Others wait for nobody.
-func (b *keyBook) turn(ctx context.Context, key string) (done func(), err error) {
-	for {
-		b.mu.Lock()
-		before, busy := b.typing[key]
-		if !busy {
-			mine := make(chan struct{})
-			b.typing[key] = mine
-			b.mu.Unlock()
-			return func() {
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				delete(b.typing, key)
-				close(mine)
-			}, nil
-		}
-		b.mu.Unlock()
-		select {
-		case <-before:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-func (b *keyBook) ask(id string, link *hub.Uplink) keyRequest {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r := keyRequest{link: link, answer: make(chan *wire.KeysResult, 1)}
-	b.waiting[id] = r
-	return r
-}
-
-func (b *keyBook) forget(id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.waiting, id)
-}
-
-func (b *keyBook) answer(link *hub.Uplink, f *wire.KeysResult) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if r, ok := b.waiting[f.RequestID]; ok && r.link == link {
-		delete(b.waiting, f.RequestID)
-		r.answer <- f
-	}
-}
-
-// drop tells everyone who waits for a connection that is gone.
-func (b *keyBook) drop(link *hub.Uplink) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for id, r := range b.waiting {
-		if r.link == link {
-			delete(b.waiting, id)
-			r.answer <- nil
-		}
-	}
-}
+const (
+	keysTimeout = 8 * time.Second // how long a caller waits for what becomes of keys
+	keysGiveUp  = time.Minute     // how long a worker may take to answer before nobody expects it any more
+	keysRetry   = time.Second     // between tries to write down what became of keys
+)
 
 // SendKeys types into a run's session. The worker judges the keys.
+//
+// Keys that were sent cannot be taken back, so they are typed whether or not
+// their caller waits to the end. Under an idempotency key the intent is durable
+// before the frame leaves, and what becomes of it is written down: the same
+// request again types nothing, it waits for that and answers the same. Where
+// nobody can know, that is the answer.
 func (e *Engine) SendKeys(ctx context.Context, runID string, keys []string) error {
-	asked, repeatable := ctx.Value(idempotencyKey{}).(idempotency)
-	if !repeatable {
-		return e.sendKeys(ctx, runID, keys)
-	}
-	// Typing is no row, so the key is kept in a unit of its own, after it.
-	leave, err := e.keys.turn(ctx, asked.key)
+	t, err := e.typing(ctx, runID, keys)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	var done, typed bool
-	err = e.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		typed, err = firstResult(ctx, tx, &done)
-		return err
-	})
-	if err != nil || typed {
-		return err
+	timeout := time.NewTimer(keysTimeout)
+	defer timeout.Stop()
+	select {
+	case <-t.done:
+		return t.err
+	case <-timeout.C:
+		return svc.Errorf(svc.CodeOutcomeUnknown, "the host has not answered so far; look at the screen, or ask again with the same Idempotency-Key")
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	if err := e.sendKeys(ctx, runID, keys); err != nil {
-		return err
-	}
-	return e.Store.Write(ctx, func(tx *store.Tx) error { return keepResult(ctx, tx, true) })
 }
 
-func (e *Engine) sendKeys(ctx context.Context, runID string, keys []string) error {
+// typing begins to type, or joins the request under the same idempotency key
+// that is under way.
+func (e *Engine) typing(ctx context.Context, runID string, keys []string) (*typing, error) {
+	idem, repeatable := ctx.Value(idempotencyKey{}).(idempotency)
+	t, first, err := e.keys.begin(idem, repeatable)
+	if err != nil || !first {
+		return t, err
+	}
+	work := e.keys.ctx
+	if repeatable {
+		work = WithIdempotency(work, idem.key, idem.fingerprint)
+	}
+	go func() {
+		defer e.keys.end(idem, repeatable)
+		if repeatable {
+			e.typeOnce(work, idem, t, runID, keys)
+			return
+		}
+		_, err := e.typeKeys(work, runID, keys)
+		t.settle(err)
+	}()
+	return t, nil
+}
+
+// typeOnce types under a reserved key and keeps what becomes of it.
+func (e *Engine) typeOnce(ctx context.Context, idem idempotency, t *typing, runID string, keys []string) {
+	replayed, err := e.reserve(ctx, idem)
+	if err != nil || replayed {
+		t.settle(err)
+		return
+	}
+	sent, err := e.typeKeys(ctx, runID, keys)
+	for {
+		kept := e.keepOutcome(ctx, idem, sent, err)
+		t.settle(err) // who waits need not wait for a database that is away
+		if kept == nil || ctx.Err() != nil {
+			return // at a shutdown the key stays reserved, which is true
+		}
+		e.Log.Error("what became of keys cannot be written down; trying again", "run_id", runID, "error", kept)
+		select {
+		case <-time.After(keysRetry):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// reserve notes the intent. replayed says that the key was used before: the
+// error is what it answered then.
+func (e *Engine) reserve(ctx context.Context, idem idempotency) (replayed bool, err error) {
+	err = e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		first, found, err := keptKey(ctx, tx, idem)
+		// A reservation of this process that is not under way was never used: its commit was not confirmed.
+		if err == nil && (!found || first.Owner == e.keys.owner) {
+			return tx.ReserveKey(ctx, idem.key, idem.fingerprint, e.keys.owner)
+		}
+		if err == nil {
+			var done bool
+			replayed, err = firstResult(ctx, tx, &done)
+		}
+		return err
+	})
+	return replayed, err
+}
+
+// keepOutcome writes down what became of the keys. Keys that never left may be
+// tried again under the same idempotency key.
+func (e *Engine) keepOutcome(ctx context.Context, idem idempotency, sent bool, outcome error) error {
+	return e.Store.Write(ctx, func(tx *store.Tx) error {
+		if !sent {
+			return tx.ReleaseKey(ctx, idem.key, e.keys.owner)
+		}
+		r := keptResult{Record: true}
+		if known := refusalOf(outcome); known != nil {
+			r = keptResult{Refusal: known}
+		}
+		return keep(ctx, tx, r)
+	})
+}
+
+// typeKeys checks that the run can be typed into, and has its worker do it.
+func (e *Engine) typeKeys(ctx context.Context, runID string, keys []string) (sent bool, err error) {
 	r, err := e.Store.Run(ctx, runID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(keys) == 0 {
-		return svc.Invalid("keys", "must have at least one element")
+		return false, svc.Invalid("keys", "must have at least one element")
 	}
 	if r.Status != svc.RunRunning {
-		return svc.Errorf(svc.CodeRunNotRunning, "the run is %s; keys can be sent only to a running one", r.Status).With("status", r.Status)
+		return false, svc.Errorf(svc.CodeRunNotRunning, "the run is %s; keys can be sent only to a running one", r.Status).With("status", r.Status)
 	}
 	if _, held := e.Hub.Attach.Holder(runID); held {
-		return svc.Errorf(svc.CodeLeaseHeld, "someone is attached to this run; ask them to detach first")
+		return false, svc.Errorf(svc.CodeLeaseHeld, "someone is attached to this run; ask them to detach first")
 	}
 	link, ok := e.Hub.Uplinks.Of(*r.HostID)
 	if !ok {
-		return svc.Errorf(svc.CodeHostNotConnected, "the run's host is not connected; try again when it is back")
+		return false, svc.Errorf(svc.CodeHostNotConnected, "the run's host is not connected; try again when it is back")
 	}
 	if !link.Has(wire.CapKeys) {
-		return svc.Errorf(svc.CodeCapabilityMissing, "the worker on the run's host cannot take keys; update it")
+		return false, svc.Errorf(svc.CodeCapabilityMissing, "the worker on the run's host cannot take keys; update it")
 	}
-	if err := e.askWorker(ctx, link, r, keys); err != nil {
-		return err
+	if sent, err = e.askWorker(ctx, link, r, keys); err == nil {
+		e.touched(runID)
 	}
-	e.touched(runID)
-	return nil
+	return sent, err
 }
 
-func (e *Engine) askWorker(ctx context.Context, link *hub.Uplink, r svc.Run, keys []string) error {
+// askWorker sends the keys and waits for the worker's answer. What is sent and
+// not answered has an outcome that nobody knows.
+func (e *Engine) askWorker(ctx context.Context, link *hub.Uplink, r svc.Run, keys []string) (sent bool, err error) {
 	id := svc.NewID()
 	request := e.keys.ask(id, link)
 	defer e.keys.forget(id)
-	gone := svc.Errorf(svc.CodeHostNotConnected, "the host went away before it answered; look at the screen before you try again")
-	if link.Send(wire.Keys{RequestID: id, RunID: r.ID, Attempt: r.Attempt, Keys: keys}) != nil {
-		return gone
+	if err := link.Send(wire.Keys{RequestID: id, RunID: r.ID, Attempt: r.Attempt, Keys: keys}); err != nil {
+		return false, svc.Errorf(svc.CodeHostNotConnected, "the run's host went away; try again when it is back").Because(err)
 	}
-	timeout := time.NewTimer(keysTimeout)
+	timeout := time.NewTimer(keysGiveUp)
 	defer timeout.Stop()
 	select {
 	case answer := <-request.answer:
 		switch {
 		case answer == nil:
-			return gone
+			return true, errOutcomeUnknown
 		case !answer.OK:
 			reason := answer.Error
 			if reason == "" {
 				reason = "the worker refused the keys"
 			}
-			return svc.Errorf(svc.CodeInvalidKeys, "%s", reason).With("fields", map[string]any{"keys": reason})
+			return true, svc.Errorf(svc.CodeInvalidKeys, "%s", reason).With("fields", map[string]any{"keys": reason})
 		}
-		return nil
+		return true, nil
 	case <-timeout.C:
-		return svc.Errorf(svc.CodeUnavailable, "the host did not answer in time; look at the screen before you try again")
+		return true, errOutcomeUnknown
 	case <-ctx.Done():
-		return ctx.Err()
+		return true, errOutcomeUnknown
 	}
 }
 

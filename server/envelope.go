@@ -45,6 +45,7 @@ var statuses = map[svc.Code]int{
 	svc.CodeUnavailable:       http.StatusServiceUnavailable,
 	svc.CodeHostNotConnected:  http.StatusServiceUnavailable,
 	svc.CodeCapabilityMissing: http.StatusServiceUnavailable,
+	svc.CodeOutcomeUnknown:    http.StatusServiceUnavailable,
 }
 
 // errorAnswer is the body of every answer that is not a success.

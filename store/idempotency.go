@@ -9,26 +9,51 @@ import (
 	"svc"
 )
 
-// FirstResult is what an idempotency key answered first; found is false when
-// the key is new or too old.
-func (r Reader) FirstResult(ctx context.Context, key string, notBefore svc.Time) (fingerprint, result string, found bool, err error) {
-	err = r.q.QueryRowContext(ctx, "SELECT fingerprint, result FROM idempotency WHERE key = $1 AND created_at >= $2", key, notBefore).
-		Scan(&fingerprint, &result)
+// KeptKey is what is known of an idempotency key.
+type KeptKey struct {
+	Fingerprint string // of the request
+	Result      string // what it answered; empty while it is reserved
+	Owner       string // who works on it; empty: its result is known
+}
+
+// Kept is what a key answered first, or that it is reserved; found is false
+// when the key is new or too old.
+func (r Reader) Kept(ctx context.Context, key string, notBefore svc.Time) (k KeptKey, found bool, err error) {
+	err = r.q.QueryRowContext(ctx, "SELECT fingerprint, result, owner FROM idempotency WHERE key = $1 AND created_at >= $2", key, notBefore).
+		Scan(&k.Fingerprint, &k.Result, &k.Owner)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return "", "", false, nil
+		return KeptKey{}, false, nil
 	case err != nil:
-		return "", "", false, fmt.Errorf("look up an idempotency key: %w", err)
+		return KeptKey{}, false, fmt.Errorf("look up an idempotency key: %w", err)
 	}
-	return fingerprint, result, true, nil
+	return k, true, nil
+}
+
+// ReserveKey notes that the owner begins a request whose result is kept later,
+// in a unit of its own: for what is not undone by a rollback.
+func (tx *Tx) ReserveKey(ctx context.Context, key, fingerprint, owner string) error {
+	return tx.keepKey(ctx, key, KeptKey{Fingerprint: fingerprint, Owner: owner})
 }
 
 // KeepResult remembers what a key answered.
 func (tx *Tx) KeepResult(ctx context.Context, key, fingerprint, result string) error {
-	_, err := tx.exec(ctx, `INSERT INTO idempotency (key, fingerprint, result, created_at) VALUES ($1,$2,$3,$4)
-		ON CONFLICT (key) DO UPDATE SET fingerprint = $2, result = $3, created_at = $4`, key, fingerprint, result, tx.Now)
+	return tx.keepKey(ctx, key, KeptKey{Fingerprint: fingerprint, Result: result})
+}
+
+func (tx *Tx) keepKey(ctx context.Context, key string, k KeptKey) error {
+	_, err := tx.exec(ctx, `INSERT INTO idempotency (key, fingerprint, result, owner, created_at) VALUES ($1,$2,$3,$4,$5)
+		ON CONFLICT (key) DO UPDATE SET fingerprint = $2, result = $3, owner = $4, created_at = $5`, key, k.Fingerprint, k.Result, k.Owner, tx.Now)
 	if err != nil {
 		return fmt.Errorf("keep an idempotency key: %w", err)
+	}
+	return nil
+}
+
+// ReleaseKey forgets the owner's reservation: nothing was done under it.
+func (tx *Tx) ReleaseKey(ctx context.Context, key, owner string) error {
+	if _, err := tx.exec(ctx, "DELETE FROM idempotency WHERE key = $1 AND owner = $2", key, owner); err != nil {
+		return fmt.Errorf("release an idempotency key: %w", err)
 	}
 	return nil
 }

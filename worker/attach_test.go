@@ -171,11 +171,23 @@ func TestKeysReachALiveSessionAndNoOther(t *testing.T) {
 	for i, word := range []string{"a", "b", "c", "d"} { // in order, though each is a request
 		l.o.send(&wire.Keys{RequestID: itoa(i), RunID: run, Attempt: 1, Keys: []string{word}})
 	}
+	for range 3 { // the same request again types nothing
+		l.o.send(&wire.Keys{RequestID: "3", RunID: run, Attempt: 1, Keys: []string{"d"}})
+	}
 	l.o.send(&wire.Keys{RequestID: "enter", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
 	if r := result("enter"); !r.OK {
 		t.Errorf("keys = %+v, want ok", r)
 	}
-	l.wait("what was typed", func() bool { return strings.Contains(l.o.log(run, 1), "read abcd") })
+	l.wait("what was typed", func() bool { return strings.Contains(l.o.log(run, 1), "read abcd\r\n") })
+	l.wait("an answer to each request", func() bool {
+		n := 0
+		for _, f := range framesOf[*wire.KeysResult](l.o) {
+			if f.RequestID == "3" && f.OK {
+				n++
+			}
+		}
+		return n == 4
+	})
 	l.o.send(&wire.Keys{RequestID: "bad", RunID: run, Attempt: 1, Keys: []string{"rm -rf /"}})
 	if r := result("bad"); r.OK || !strings.Contains(r.Error, "rm -rf /") {
 		t.Errorf("keys = %+v, want a refusal that names the key", r)

@@ -43,8 +43,11 @@ func alphanumeric(s string) bool {
 }
 
 // takeKeys answers a request to type into a session. Requests for one session
-// are answered in their order.
+// are answered in their order, and a request that comes again types nothing.
 func (w *Worker) takeKeys(l *link, f *wire.Keys) {
+	if !w.keys.begin(f.RequestID, l) {
+		return
+	}
 	if _, err := judgeKeys(f.Keys); err != nil {
 		w.keysResult(l, f, err)
 		return
@@ -62,7 +65,7 @@ func (w *Worker) keysResult(l *link, f *wire.Keys, err error) {
 	if err != nil {
 		result.Error = err.Error()
 	}
-	l.out.push(laneControl, result, nil)
+	w.keys.end(result, l)
 }
 
 func (s *session) typeKeys(ctx context.Context, keys []string) error {

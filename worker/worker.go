@@ -152,6 +152,7 @@ type Worker struct {
 	born       time.Time
 	looks      chan struct{} // holds a token for each session that looks at its screen
 	lookPace   lookPace
+	keys       keysOnce
 	registry   *provider.Registry
 	probe      chan struct{} // holds a token when the tools shall be looked for
 	runtimeDir string

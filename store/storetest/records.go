@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"sort"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -216,20 +217,31 @@ func idempotencyKeys(t *testing.T, w *world) {
 	w.write(func(tx *store.Tx) error { kept = tx.Now; return tx.KeepResult(w.ctx, "k", "f", "r") })
 	check := func(key string, notBefore svc.Time, want string) {
 		t.Helper()
-		f, r, found, err := w.FirstResult(w.ctx, key, notBefore)
-		if got := fmt.Sprint(f, " ", r, " ", found); err != nil || got != want {
+		k, found, err := w.Kept(w.ctx, key, notBefore)
+		if got := strings.TrimSpace(fmt.Sprint(k.Fingerprint, " ", k.Result, " ", k.Owner, " ", found)); err != nil || got != want {
 			t.Errorf("key %q: %q (%v), want %q", key, got, err, want)
 		}
 	}
-	check("k", kept, "f r true")
-	check("k", kept+1, "  false") // too old
-	check("other", kept, "  false")
+	check("k", kept, "f r  true")
+	check("k", kept+1, "false") // too old
+	check("other", kept, "false")
 	w.write(func(tx *store.Tx) error { return tx.KeepResult(w.ctx, "k", "f2", "r2") })
-	check("k", kept, "f2 r2 true")
+	check("k", kept, "f2 r2  true")
+	w.write(func(tx *store.Tx) error { return tx.ReserveKey(w.ctx, "k2", "f3", "me") })
+	check("k2", kept, "f3  me true")
+	w.write(func(tx *store.Tx) error { return tx.ReleaseKey(w.ctx, "k2", "another") })
+	check("k2", kept, "f3  me true")
+	w.write(func(tx *store.Tx) error { return tx.KeepResult(w.ctx, "k2", "f3", "r3") })
+	check("k2", kept, "f3 r3  true")
+	w.write(func(tx *store.Tx) error { return tx.ReleaseKey(w.ctx, "k2", "me") }) // it is no reservation any more
+	check("k2", kept, "f3 r3  true")
+	w.write(func(tx *store.Tx) error { return tx.ReserveKey(w.ctx, "k2", "f4", "me") })
+	w.write(func(tx *store.Tx) error { return tx.ReleaseKey(w.ctx, "k2", "me") })
+	check("k2", 0, "false")
 	w.write(func(tx *store.Tx) error { return tx.ForgetResults(w.ctx, kept) })
-	check("k", kept, "f2 r2 true")
+	check("k", kept, "f2 r2  true")
 	w.write(func(tx *store.Tx) error { return tx.ForgetResults(w.ctx, tx.Now+1) })
-	check("k", 0, "  false")
+	check("k", 0, "false")
 }
 
 func signalsOnce(t *testing.T, w *world) {
