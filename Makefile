@@ -3,11 +3,12 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help up build web test test-long test-agents lint bench fuzz screenshots release clean
+.PHONY: help up build web test test-long test-agents soak lint bench fuzz screenshots release clean
 
 # Without git (a source archive) or without a commit the version is "unknown".
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 FUZZTIME ?= 5m
+MINUTES  ?= 20
 BENCH    ?= .
 
 help: ## List the targets
@@ -33,6 +34,11 @@ test-long: web ## Run the Go tests with the long ones (soak, crash loops, large 
 
 test-agents: web ## Run the real agent tools, fetched from npm, through svc (UPDATE=1: results into docs/providers.md)
 	@scripts/test-agents $(if $(UPDATE),-update)
+
+soak: web ## Break everything at random for MINUTES on each database, then judge (DATABASE=sqlite|postgres, SEED=n)
+	@scripts/install-test-deps
+	SVC_SOAK_MINUTES='$(MINUTES)' SVC_SOAK_DATABASE='$(DATABASE)' SVC_SOAK_SEED='$(SEED)' \
+		go test -count=1 -v -timeout 0 -run '^TestSoak$$' ./e2e/soak
 
 lint: web ## Install golangci-lint when missing and run it
 	@scripts/install-lint

@@ -54,6 +54,7 @@ var architecture = arch.Rules{
 		"e2e/agents":        {TestImports: append([]string{"internal/proctest"}, product...)},
 		"e2e/fault":         {TestImports: append([]string{"internal/proctest"}, product...)},
 		"e2e/live":          {TestImports: append([]string{"internal/proctest"}, product...)},
+		"e2e/soak":          {TestImports: append([]string{"internal/proctest"}, product...)},
 		"internal/arch":     {},
 		"internal/pgtest":   {},
 		"internal/proctest": {Imports: []string{".", "api"}},

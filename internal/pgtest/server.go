@@ -85,7 +85,7 @@ func startIn(dir, bin string, account *syscall.Credential) (*server, error) {
 	if err := initialize(filepath.Join(bin, "initdb"), data, account); err != nil {
 		return nil, err
 	}
-	s, err := launch(filepath.Join(bin, "postgres"), dir, data, account)
+	s, err := launch(keeper, []string{dir}, filepath.Join(bin, "postgres"), dir, data, account)
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +110,17 @@ func initialize(initdb, data string, account *syscall.Credential) error {
 	return nil
 }
 
-func launch(postgres, dir, data string, account *syscall.Credential) (*server, error) {
+// launch starts the server below a keeper, a shell script that gets the server's command behind its own
+// arguments.
+func launch(keeper string, own []string, postgres, dir, data string, account *syscall.Credential) (*server, error) {
 	watched, hold, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = watched.Close() }()
 
-	args := []string{"-c", keeper, "keeper", dir, postgres, "-D", data, "-k", dir}
+	args := append([]string{"-c", keeper, "keeper"}, own...)
+	args = append(args, postgres, "-D", data, "-k", dir)
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}

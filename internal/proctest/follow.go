@@ -39,6 +39,7 @@ func (e Event) Text(member string) string {
 // every restart of the orchestrator. It holds the stream to its promise: each seq once, no gap.
 type Follower struct {
 	o      *Orchestrator
+	url    string
 	token  string
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -53,8 +54,14 @@ type Follower struct {
 // Follow begins to follow. The orchestrator must have been started once.
 func (o *Orchestrator) Follow() *Follower {
 	o.lab.TB.Helper()
+	return o.FollowBy(o.URL)
+}
+
+// FollowBy follows by another way to the orchestrator, such as a proxy's.
+func (o *Orchestrator) FollowBy(url string) *Follower {
+	o.lab.TB.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	f := &Follower{o: o, token: o.Token(), cancel: cancel, done: make(chan struct{}), news: make(chan struct{})}
+	f := &Follower{o: o, url: url, token: o.Token(), cancel: cancel, done: make(chan struct{}), news: make(chan struct{})}
 	go f.run(ctx)
 	o.lab.TB.Cleanup(f.Close)
 	return f
@@ -87,7 +94,7 @@ func (f *Follower) run(ctx context.Context) {
 
 // stream reads one connection to its end, from the cursor on.
 func (f *Follower) stream(ctx context.Context, client *http.Client) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.o.URL+"/api/v1/events/stream", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url+"/api/v1/events/stream", nil)
 	if err != nil {
 		return
 	}

@@ -97,12 +97,6 @@ func (o *Orchestrator) Start() {
 	o.AwaitReady()
 }
 
-// Launch starts the orchestrator and does not wait.
-func (o *Orchestrator) Launch() {
-	o.lab.TB.Helper()
-	o.start()
-}
-
 // AwaitReady waits until the orchestrator answers.
 func (o *Orchestrator) AwaitReady() {
 	o.lab.TB.Helper()

@@ -23,12 +23,15 @@ type Process struct {
 	ended   chan error
 }
 
+// Setenv gives the process one more variable, from its next start on.
+func (p *Process) Setenv(name, value string) { p.env = append(p.env, name+"="+value) }
+
 func (l *Lab) process(name string, env []string, args ...string) *Process {
 	return &Process{lab: l, name: name, args: args, env: l.environ(env...), logPath: l.Path("log", name+".log")}
 }
 
-// start begins the process. What it says is appended to its log.
-func (p *Process) start() {
+// Launch starts the process and does not wait. What it says is appended to its log.
+func (p *Process) Launch() {
 	p.lab.TB.Helper()
 	if p.cmd != nil {
 		p.lab.TB.Fatalf("%s runs already", p.name)
@@ -105,6 +108,20 @@ func (p *Process) Wait(limit time.Duration) error {
 	case <-timeout.C:
 		p.lab.TB.Fatalf("%s does not end", p.name)
 		return nil
+	}
+}
+
+// Ended says whether the process has ended by itself, and how; it may then be started again.
+func (p *Process) Ended() (err error, ended bool) {
+	if p.cmd == nil {
+		return nil, false
+	}
+	select {
+	case err = <-p.ended:
+		p.cmd = nil
+		return err, true
+	default:
+		return nil, false
 	}
 }
 

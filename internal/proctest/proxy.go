@@ -22,6 +22,7 @@ type Proxy struct {
 	changed chan struct{} // closed and replaced when the weather changes
 	conns   map[*proxied]bool
 	Opened  []time.Time // when each connection was made, also those that were refused
+	carried []time.Time // when bytes were handed to the orchestrator
 }
 
 // Weather is how the network behaves. The zero value is a good day.
@@ -100,6 +101,13 @@ func (p *Proxy) OpenedSince(t time.Time) int {
 		}
 	}
 	return n
+}
+
+// Carried is each moment at which bytes were handed to the orchestrator.
+func (p *Proxy) Carried() []time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.carried[:len(p.carried):len(p.carried)]
 }
 
 func (p *Proxy) now() (Weather, <-chan struct{}) {
@@ -189,6 +197,11 @@ func (p *Proxy) pass(c *proxied, way int, to net.Conn, piece []byte) bool {
 		if _, err := to.Write(piece[:n]); err != nil {
 			c.close()
 			return false
+		}
+		if way == 0 {
+			p.mu.Lock()
+			p.carried = append(p.carried, time.Now())
+			p.mu.Unlock()
 		}
 		piece = piece[n:]
 	}

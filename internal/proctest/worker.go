@@ -85,14 +85,8 @@ func fill(field *string, fallback string) {
 // Start starts the worker and waits until its host is online.
 func (w *Worker) Start() {
 	w.lab.TB.Helper()
-	w.start()
+	w.Launch()
 	w.AwaitStatus(svc.HostOnline)
-}
-
-// Launch starts the worker and does not wait.
-func (w *Worker) Launch() {
-	w.lab.TB.Helper()
-	w.start()
 }
 
 // AwaitStatus waits until the orchestrator shows the host with a status.

@@ -1,0 +1,237 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/proctest"
+)
+
+// write is a change that was acknowledged to a client.
+type write struct {
+	What writeKind
+	ID   string // of the item or run
+	Mark string // the title of an item, the key in a run's prompt, the text that was typed
+}
+
+type writeKind string
+
+const (
+	wroteItem   writeKind = "created item"
+	wroteTitle  writeKind = "renamed item"
+	wroteDelete writeKind = "deleted item"
+	wroteRun    writeKind = "created run"
+	wroteStop   writeKind = "stopped run"
+	wroteKeys   writeKind = "typed at run"
+)
+
+// client does one thing after the other, repeats each with its key until it is answered, and enters it
+// into the ledger then.
+type client struct {
+	s      *site
+	api    *api.Client
+	name   string
+	random *rand.Rand
+	count  int
+	items  []string // of this client alone: nobody else changes them
+	runs   []launched
+}
+
+type launched struct {
+	id    string
+	agent agent
+	at    time.Time
+}
+
+// maxOpen bounds the runs of one client that are under way.
+const maxOpen = 5
+
+func (s *site) newClient(name string, seed uint64) *client {
+	return &client{s: s, api: s.o.Client(), name: name, random: rand.New(rand.NewPCG(seed, uint64(len(name))))}
+}
+
+// work goes on until the context ends; what was begun then is still brought to its answer.
+func (c *client) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		c.count++
+		switch n := c.random.IntN(10); {
+		case len(c.items) == 0 || n == 0:
+			c.newItem()
+		case n < 3:
+			c.rename()
+		case n == 3 && len(c.items) > 5:
+			c.deleteItem()
+		case n < 8 && c.open() < maxOpen:
+			c.newRun()
+		default:
+			c.stopOne()
+		}
+		proctest.Pause(time.Duration(100+c.random.IntN(700)) * time.Millisecond)
+	}
+}
+
+// settle stops what would not end by itself.
+func (c *client) settle() {
+	for _, r := range c.runs {
+		if r.agent.endless || r.agent.asks {
+			c.stop(r.id)
+		}
+	}
+}
+
+// open counts the client's runs that have not ended.
+func (c *client) open() int {
+	ended := c.s.ended()
+	kept := c.runs[:0]
+	for _, r := range c.runs {
+		if !ended[r.id] {
+			kept = append(kept, r)
+		}
+	}
+	c.runs = kept
+	return len(kept)
+}
+
+// key is of the present action.
+func (c *client) key() string { return fmt.Sprintf("%s-%d", c.name, c.count) }
+
+// answered repeats a request until it is answered. With its key it cannot happen twice.
+func (c *client) answered(key string, request func(context.Context) error) error {
+	ctx := api.WithIdempotencyKey(context.Background(), key)
+	for {
+		try, cancel := context.WithTimeout(ctx, 4*time.Second)
+		err := request(try)
+		cancel()
+		var refused *svc.Error
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &refused) && refused.Code == svc.CodeInternal:
+			c.s.complain("%s: %v", key, err)
+		case errors.As(err, &refused) && refused.Code != svc.CodeUnavailable:
+			return err
+		}
+		c.s.count("requests repeated")
+		proctest.Pause(50 * time.Millisecond)
+	}
+}
+
+// complain keeps an answer that no client should ever get.
+func (s *site) complain(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = append(s.answers, fmt.Sprintf(format, args...))
+}
+
+func (c *client) enter(what writeKind, id, mark string) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.s.ledger = append(c.s.ledger, write{what, id, mark})
+}
+
+func (c *client) newItem() {
+	title := "item " + c.key()
+	var item svc.WorkItem
+	err := c.answered(c.key(), func(ctx context.Context) (err error) {
+		item, err = c.api.CreateWorkItem(ctx, api.CreateWorkItem{ProjectID: c.s.project, Kind: svc.KindTask, Title: title})
+		return err
+	})
+	if err != nil {
+		c.s.complain("create item %s: %v", c.key(), err)
+		return
+	}
+	c.enter(wroteItem, item.ID, title)
+	c.items = append(c.items, item.ID)
+}
+
+func (c *client) rename() {
+	id, title := c.items[c.random.IntN(len(c.items))], "renamed "+c.key()
+	err := c.answered(c.key(), func(ctx context.Context) error {
+		_, err := c.api.UpdateWorkItem(ctx, id, api.PatchWorkItem{Title: api.Some(title)})
+		return err
+	})
+	if err != nil {
+		c.s.complain("rename item %s: %v", c.key(), err)
+		return
+	}
+	c.enter(wroteTitle, id, title)
+}
+
+// deleteItem has no key that would count: a second delete finds nothing.
+func (c *client) deleteItem() {
+	at := 1 + c.random.IntN(len(c.items)-1) // the first one has the runs
+	id := c.items[at]
+	err := c.answered(c.key(), func(ctx context.Context) error { return c.api.DeleteWorkItem(ctx, id, false) })
+	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+		c.s.complain("delete item %s: %v", c.key(), err)
+		return
+	}
+	c.items = append(c.items[:at], c.items[at+1:]...)
+	c.enter(wroteDelete, id, "")
+}
+
+func (c *client) newRun() {
+	a := newAgent(c.random, c.s.truth, c.s.lab.Dir+"/litter")
+	request := a.run(c.items[0], c.key())
+	if c.random.IntN(4) == 0 {
+		request.HostID = api.Some(c.s.anyHost(c.random).HostID)
+	}
+	var r svc.Run
+	err := c.answered(c.key(), func(ctx context.Context) (err error) {
+		r, err = c.api.CreateRun(ctx, request)
+		return err
+	})
+	if err != nil {
+		c.s.complain("create run %s: %v", c.key(), err)
+		return
+	}
+	c.enter(wroteRun, r.ID, c.key())
+	c.s.count("runs: " + a.name)
+	c.runs = append(c.runs, launched{r.ID, a, time.Now()})
+	if a.asks {
+		key := c.key()
+		c.s.answering.Go(func() { c.s.answer(r.ID, key) }) // it ends with the run, which settle ends at the latest
+	}
+}
+
+// stopOne stops an endless run that has had its time, and now and then one that has not.
+func (c *client) stopOne() {
+	for i, r := range c.runs {
+		old := time.Since(r.at) > time.Duration(2+c.random.IntN(6))*time.Second
+		if r.agent.endless && old || c.random.IntN(25) == 0 {
+			c.runs = append(c.runs[:i], c.runs[i+1:]...)
+			c.stop(r.id)
+			return
+		}
+	}
+}
+
+func (c *client) stop(id string) {
+	c.count++
+	err := c.answered(c.key(), func(ctx context.Context) error {
+		_, err := c.api.StopRun(ctx, id)
+		return err
+	})
+	switch {
+	case err == nil:
+		c.enter(wroteStop, id, "")
+	case svc.CodeOf(err) != svc.CodeRunNotActive:
+		c.s.complain("stop run %s: %v", id, err)
+	}
+}
+
+// readLog reads the relayed log of one attempt, or says why not.
+func readLog(ctx context.Context, c *api.Client, a attempt) ([]byte, error) {
+	body, err := c.Logs(ctx, a.Run, api.LogOptions{Attempt: &a.Number})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	return io.ReadAll(body)
+}

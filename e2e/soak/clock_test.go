@@ -1,0 +1,125 @@
+package soak
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/proctest"
+)
+
+// clockEnv names the file from which a process of a soak reads by how many seconds its clock is wrong.
+const clockEnv = "SVC_SOAK_CLOCK"
+
+// wrongClock is added to the standard library's time package. A static program takes the time from the
+// kernel without a call that could be intercepted, and the machine's own clock is not ours to move; so
+// the binary of a soak is built with a time.Now whose wall clock can be moved from outside. The
+// monotonic clock goes on undisturbed, as it does when a real clock jumps.
+const wrongClock = `package time
+
+import (
+	"sync/atomic"
+	"syscall"
+)
+
+var soakNext, soakSeconds atomic.Int64
+
+// soakOffset reads the offset at most every 50 ms.
+func soakOffset(mono int64) int64 {
+	if mono < soakNext.Load() {
+		return soakSeconds.Load()
+	}
+	soakNext.Store(mono + 50e6)
+	path, ok := syscall.Getenv("` + clockEnv + `")
+	if !ok {
+		return 0
+	}
+	fd, err := open(path)
+	if err != nil {
+		return 0
+	}
+	var text [24]byte
+	n, _ := read(fd, text[:])
+	closefd(fd)
+	var seconds, sign int64 = 0, 1
+	for i := 0; i < n; i++ {
+		switch c := text[i]; {
+		case c == '-':
+			sign = -1
+		case c >= '0' && c <= '9':
+			seconds = 10*seconds + int64(c-'0')
+		}
+	}
+	soakSeconds.Store(sign * seconds)
+	return sign * seconds
+}
+`
+
+// useWrongClock has the labs use a binary whose clock can be moved. False: the environment names another.
+func useWrongClock(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(proctest.BinaryEnv) != "" {
+		return false
+	}
+	// The folder is the same each time, so that what was compiled with it is found in the build cache.
+	dir, err := filepath.Abs(filepath.Join("..", "..", ".cache", "soak"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	library := filepath.Join(strings.TrimSpace(string(out)), "src", "time")
+	text, err := os.ReadFile(filepath.Join(library, "time.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const original = "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n"
+	if !strings.Contains(string(text), original) {
+		t.Fatalf("time.Now of this Go version is another; the soak's clock must be changed with it")
+	}
+	changed := strings.Replace(string(text), original, original+"\tsec += soakOffset(mono)\n", 1)
+	overlay := map[string]map[string]string{"Replace": {
+		filepath.Join(library, "time.go"):      filepath.Join(dir, "time.go"),
+		filepath.Join(library, "soakclock.go"): filepath.Join(dir, "soakclock.go"),
+	}}
+	description, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"time.go": changed, "soakclock.go": wrongClock, "overlay.json": string(description)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	binary := filepath.Join(dir, "svc")
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, "svc/cmd/svc")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build with a clock that can be moved: %v\n%s", err, said)
+	}
+	t.Setenv(proctest.BinaryEnv, binary)
+	return true
+}
+
+// rightTimes replaces the times of a journal, which were written by a clock that was moved, by the right
+// ones.
+func rightTimes(journal []event, jumps []jump) {
+	now := 0 // the jump that an event came after
+	for i := range journal {
+		for j := now; j < len(jumps); j++ {
+			right := journal[i].At.Add(-jumps[j].offset)
+			if !right.Before(jumps[j].at.Add(-time.Second)) && (j+1 == len(jumps) || right.Before(jumps[j+1].at.Add(time.Second))) {
+				journal[i].At, now = right, j
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package soak
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"svc/internal/proctest"
+)
+
+// fault is something that breaks for a while.
+type fault struct {
+	name        string
+	target      string // two faults never meet in one target
+	least, most time.Duration
+	begin       func() // nil: nothing breaks
+	end         func()
+}
+
+// schedule breaks things at random until the time is over, and then lets everything be well again.
+type schedule struct {
+	s      *site
+	random *rand.Rand
+	pace   time.Duration // the mean time between two faults
+	open   []openFault
+}
+
+type openFault struct {
+	fault
+	until time.Time
+}
+
+// run is the only one that starts and ends processes, so it needs no lock for them.
+func (c *schedule) run(duration time.Duration) {
+	over := time.Now().Add(duration)
+	next := time.Now().Add(c.pace)
+	for time.Now().Before(over) {
+		if time.Now().After(next) {
+			c.begin(over)
+			next = time.Now().Add(c.pace/4 + time.Duration(c.random.Int64N(int64(c.pace)*3/2)))
+		}
+		c.endDue(time.Now())
+		if !c.busy("database") { // an orchestrator may end when it cannot open its database
+			c.s.supervise()
+		}
+		proctest.Pause(20 * time.Millisecond)
+	}
+	c.endDue(over.Add(time.Hour))
+}
+
+func (c *schedule) busy(target string) bool {
+	return slices.ContainsFunc(c.open, func(o openFault) bool { return o.target == target })
+}
+
+func (c *schedule) begin(over time.Time) {
+	f := c.draw()
+	length := f.least + time.Duration(c.random.Int64N(int64(max(f.most-f.least, 0))+1))
+	until := time.Now().Add(length)
+	if f.begin == nil || c.busy(f.target) || until.After(over) {
+		return
+	}
+	c.s.count("fault: " + f.name)
+	f.begin()
+	c.open = append(c.open, openFault{f, until})
+}
+
+func (c *schedule) endDue(now time.Time) {
+	slices.SortFunc(c.open, func(a, b openFault) int { return cmp.Compare(a.until.UnixNano(), b.until.UnixNano()) })
+	for len(c.open) > 0 && !c.open[0].until.After(now) {
+		o := c.open[0]
+		c.open = c.open[1:]
+		if o.end != nil {
+			o.end()
+		}
+	}
+}
+
+// draw picks what breaks next, each as often as its weight says.
+func (c *schedule) draw() fault {
+	s, r := c.s, c.random
+	h := s.anyHost(r)
+	choices := []struct {
+		weight int
+		fault  func() fault
+	}{
+		{6, func() fault { return s.killed("orchestrator", "orchestrator", s.o.Process, 2*time.Second) }},
+		{4, func() fault { return s.frozen("orchestrator", "orchestrator", s.o.Process) }},
+		{6, func() fault { return s.killed("worker", h.Name, h.Process, 3*time.Second) }},
+		{4, func() fault { return s.frozen("worker", h.Name, h.Process) }},
+		{10, func() fault { return cut(h.proxy, h.Name+" link", r) }},
+		{2, func() fault { return cutReader(s.aside, r) }},
+		{3, func() fault { return s.killSession(r) }},
+		{3, func() fault { return s.freezeSession(r) }},
+		{3, func() fault { return s.fillDisk(h.Name, h.Dir) }},
+		{2, func() fault { return s.fillDisk("orchestrator", s.o.Dir) }},
+		{6, func() fault { return s.breakDatabase(r) }},
+		{3, func() fault { return s.moveClock(r) }},
+		{1, func() fault { return s.outlast() }},
+	}
+	total := 0
+	for _, choice := range choices {
+		total += choice.weight
+	}
+	at := r.IntN(total)
+	for _, choice := range choices {
+		if at -= choice.weight; at < 0 {
+			return choice.fault()
+		}
+	}
+	return fault{}
+}
+
+func (s *site) killed(what, target string, p *proctest.Process, most time.Duration) fault {
+	if !p.Running() {
+		return fault{} // it ended by itself and is about to be started again
+	}
+	return fault{name: what + " killed", target: target, most: most, begin: p.Kill, end: p.Launch}
+}
+
+func (s *site) frozen(what, target string, p *proctest.Process) fault {
+	if !p.Running() {
+		return fault{}
+	}
+	return fault{
+		name: what + " frozen", target: target, most: 9 * time.Second,
+		begin: func() { p.Signal(syscall.SIGSTOP) },
+		end:   func() { p.Signal(syscall.SIGCONT) },
+	}
+}
+
+// outlast keeps the orchestrator down for longer than a run may wait for a host.
+func (s *site) outlast() fault {
+	f := s.killed("orchestrator", "orchestrator", s.o.Process, dispatchTimeout+5*time.Second)
+	f.name, f.least = "orchestrator down for longer than the dispatch timeout", dispatchTimeout+time.Second
+	return f
+}
+
+// cut breaks a connection in one of the ways in which networks break.
+func cut(p *proctest.Proxy, target string, r *rand.Rand) fault {
+	f := fault{target: target, most: 10 * time.Second, end: func() { p.Set(proctest.Weather{}) }}
+	weather := func(name string, w proctest.Weather) fault {
+		f.name, f.begin = name, func() { p.Set(w) }
+		return f
+	}
+	switch r.IntN(6) {
+	case 0:
+		f.name, f.most, f.begin = "link reset", 0, p.Cut
+		return f
+	case 1:
+		f.name, f.begin = "link refused", func() { p.Set(proctest.Weather{Refuse: true}); p.Cut() }
+		return f
+	case 2:
+		return weather("link stalled", proctest.Weather{Stall: true})
+	case 3:
+		return weather("link silent", proctest.Weather{Swallow: true})
+	case 4:
+		return weather("link silent upwards", proctest.Weather{SwallowUp: true})
+	default:
+		return weather("link slow", proctest.Weather{Delay: 150 * time.Millisecond})
+	}
+}
+
+// cutReader breaks the connection of a reader of the event stream. The stream has no heartbeat that would
+// tell the reader of a silent connection, so each ends with a reset.
+func cutReader(p *proctest.Proxy, r *rand.Rand) fault {
+	f := cut(p, "reader", r)
+	f.name = "reader's " + f.name
+	end := f.end
+	f.end = func() { end(); p.Cut() }
+	return f
+}

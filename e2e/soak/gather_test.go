@@ -1,0 +1,170 @@
+package soak
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/internal/proctest"
+)
+
+// settleLimit ends the wait for something that does not come to its end. What is late is then judged.
+const settleLimit = 2 * time.Minute
+
+// settle waits until every run has ended and nothing of it is left, or until that takes too long.
+func (s *site) settle() {
+	c := s.o.Client()
+	s.waitFor(settleLimit, func() bool {
+		for r, err := range c.AllRuns(context.Background(), svc.RunFilter{}) {
+			if err != nil || r.Status.Active() || r.SessionEndedAt == nil && r.StartedAt != nil {
+				return false
+			}
+		}
+		return true
+	})
+	s.waitFor(settleLimit/2, func() bool { return len(s.leftovers()) == 0 })
+	s.waitFor(settleLimit/4, func() bool {
+		head, err := c.Events(context.Background(), nil, svc.Page{Limit: 1})
+		if err != nil || len(head.Items) == 0 {
+			return false
+		}
+		for _, f := range s.readers {
+			if len(f.Events()) != int(head.Items[0].Seq) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// waitFor waits until a condition holds; unlike in other tests it is not an end when it does not.
+func (s *site) waitFor(limit time.Duration, holds func() bool) {
+	deadline := time.Now().Add(limit)
+	for !holds() && time.Now().Before(deadline) {
+		proctest.Pause(100 * time.Millisecond)
+	}
+}
+
+// leftovers lists what should be gone from the hosts when no run is under way.
+func (s *site) leftovers() []string {
+	var left []string
+	running := map[int]bool{s.o.PID(): true}
+	for _, h := range s.hosts {
+		running[h.PID()] = true
+	}
+	for _, p := range s.lab.Processes() {
+		if !running[p.PID] {
+			left = append(left, "process "+p.Command)
+		}
+	}
+	left = append(left, s.files(filepath.Join(s.lab.Dir, "rt"), regexp.MustCompile(`/svc-[0-9a-f]+/.`))...)
+	for _, h := range s.hosts {
+		left = append(left, s.files(h.Dir, regexp.MustCompile(`/spool/[^/]*[0-9].*|\.tmp-|/runs/.*[0-9a-f-]{36}\.[0-9]+$`))...)
+	}
+	slices.Sort(left)
+	return left
+}
+
+// files lists the paths below a directory that fit.
+func (s *site) files(dir string, fits *regexp.Regexp) []string {
+	var found []string
+	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && fits.MatchString(path) {
+			found = append(found, "file "+strings.TrimPrefix(path, s.lab.Dir+"/"))
+		}
+		return nil // what vanishes meanwhile is not left
+	})
+	return found
+}
+
+// gather collects the evidence when everything has settled.
+func (s *site) gather() *evidence {
+	s.t.Helper()
+	v := &evidence{
+		Readers: map[string][]event{}, Runs: map[string]svc.Run{}, Hosts: map[string]string{}, Relayed: map[attempt][]byte{},
+		AtEnd: s.atEnd, Screens: map[string]string{}, Answers: s.answers, Ledger: s.ledger, Truth: readTruth(s.t, s.truth),
+		HostLogs: map[hostLog][]byte{}, Kills: s.kills, Full: s.full, Carried: map[string][]time.Time{},
+		Left: s.leftovers(), OfflineAfter: offlineAfter,
+	}
+	for name, f := range s.readers {
+		for _, e := range f.Events() {
+			v.Readers[name] = append(v.Readers[name], event{Seq: e.Seq, Topic: e.Topic, Payload: e.Payload})
+		}
+	}
+	for _, h := range s.hosts {
+		v.Hosts[h.HostID] = h.Name
+		v.Carried[h.Name] = h.proxy.Carried()
+		s.gatherHostLogs(v, h)
+	}
+	s.gatherRecords(v)
+	return v
+}
+
+var logName = regexp.MustCompile(`^([0-9a-f-]{36})\.log$`)
+
+func (s *site) gatherHostLogs(v *evidence, h *host) {
+	err := filepath.WalkDir(h.Dir, func(path string, _ fs.DirEntry, err error) error {
+		match := logName.FindStringSubmatch(filepath.Base(path))
+		if err != nil || match == nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		v.HostLogs[hostLog{h.Name, match[1]}] = text
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *site) gatherRecords(v *evidence) {
+	ctx, c := s.t.Context(), s.o.Client()
+	for e, err := range c.AllEvents(ctx, nil) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		var payload map[string]any
+		if err := json.Unmarshal(e.Payload, &payload); err != nil {
+			s.t.Fatal(err)
+		}
+		v.Journal = append(v.Journal, event{e.Seq, e.Topic, payload, e.CreatedAt.Std()})
+	}
+	slices.Reverse(v.Journal)
+	rightTimes(v.Journal, s.jumps)
+	for item, err := range c.AllWorkItems(ctx, svc.WorkItemFilter{ProjectID: s.project}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		v.Items = append(v.Items, item)
+	}
+	for listed, err := range c.AllRuns(ctx, svc.RunFilter{}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r, err := c.Run(ctx, listed.ID)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		v.Runs[r.ID] = r
+		for n := 1; n <= r.Attempt; n++ {
+			a := attempt{r.ID, n}
+			if v.Relayed[a], err = readLog(ctx, c, a); err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+				s.t.Errorf("read the log of %s: %v", a, err)
+			}
+		}
+		pane, err := c.Pane(ctx, r.ID)
+		switch {
+		case err == nil:
+			v.Screens[r.ID] = pane.Capture
+		case svc.CodeOf(err) != svc.CodeNoSnapshot:
+			s.t.Errorf("read the screen of %s: %v", r.ID, err)
+		}
+	}
+}

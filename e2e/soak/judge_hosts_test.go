@@ -1,0 +1,104 @@
+package soak
+
+import (
+	"strconv"
+	"time"
+
+	"svc"
+)
+
+func itoa(n int) string     { return strconv.Itoa(n) }
+func quote(b []byte) string { return strconv.Quote(string(b)) }
+
+// keysOnce compares what was typed with what the agents read.
+func keysOnce(f *file, complain complaint) {
+	read := map[string]map[string]int{}
+	for a, t := range f.Truth {
+		if read[a.Run] == nil {
+			read[a.Run] = map[string]int{}
+		}
+		for _, text := range t.Keys {
+			if read[a.Run][text]++; read[a.Run][text] == 2 {
+				complain("%s read %q more than once: %q", a, text, t.Keys)
+			}
+		}
+	}
+	for _, w := range f.Ledger {
+		a := attempt{w.ID, f.Runs[w.ID].Attempt}
+		undisturbed := f.Truth[a].Exit != nil && f.Kills[a] == "" && !f.stopped(a)
+		if w.What == wroteKeys && undisturbed && read[w.ID][w.Mark] != 1 {
+			complain("%s: %q was acknowledged as typed, its agent read %q", a, w.Mark, f.Truth[a].Keys)
+		}
+	}
+}
+
+// reportsArrive compares what the agents' reports were accepted with the journal.
+func reportsArrive(f *file, complain complaint) {
+	for a, t := range f.Truth {
+		var got, asked []string
+		for _, e := range f.told(a, svc.TopicRunSignal) {
+			switch {
+			case e.text("kind") != string(svc.SignalProgress):
+			case e.Payload["needs_input"] == true:
+				asked = append(asked, e.text("message"))
+			default:
+				got = append(got, e.text("message"))
+			}
+		}
+		undisturbed := t.Exit != nil && f.Kills[a] == "" && !f.stopped(a) && !f.diskWasFull(a)
+		if undisturbed && !isPart(t.Progress, got) || twice(got) {
+			complain("%s reported %q, the journal has %q", a, t.Progress, got)
+		}
+		if undisturbed && !isPart(t.Asked, asked) || twice(asked) {
+			complain("%s asked %q, the journal has %q", a, t.Asked, asked)
+		}
+	}
+}
+
+// isPart says whether all of part is in whole, in its order.
+func isPart(part, whole []string) bool {
+	for _, s := range whole {
+		if len(part) > 0 && part[0] == s {
+			part = part[1:]
+		}
+	}
+	return len(part) == 0
+}
+
+func twice(list []string) bool {
+	seen := map[string]bool{}
+	for _, s := range list {
+		if seen[s] {
+			return true
+		}
+		seen[s] = true
+	}
+	return false
+}
+
+// connectedIsOnline holds each worker.offline against the bytes that came from the host.
+func connectedIsOnline(f *file, complain complaint) {
+	const slack = time.Second // between the proxy's clock and the event's
+	for _, e := range f.Journal {
+		if e.Topic != svc.TopicWorkerOffline {
+			continue
+		}
+		name := f.Hosts[e.text("host_id")]
+		var last time.Time
+		for _, at := range f.Carried[name] {
+			if at.Before(e.At) {
+				last = at
+			}
+		}
+		if silence := e.At.Sub(last); silence < f.OfflineAfter-slack {
+			complain("%s is told to be offline at %s, %v after bytes of it came: %v", name, e.At.Format(time.StampMilli), silence, e)
+		}
+	}
+}
+
+// nothingLeft tells what should be gone.
+func nothingLeft(f *file, complain complaint) {
+	for _, what := range f.Left {
+		complain("%s", what)
+	}
+}

@@ -1,0 +1,114 @@
+package soak
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// outputSums compares what the journal counted with the log.
+func outputSums(f *file, complain complaint) {
+	for a, text := range f.Relayed {
+		sum := 0
+		for _, e := range f.told(a, svc.TopicRunOutput) {
+			sum += e.number("byte_count")
+		}
+		ended := len(f.told(a, svc.TopicRunFinished)) > 0
+		if sum > len(text) || ended && sum < len(text) { // after run.failed nothing is counted any more
+			complain("%s: the journal counts %d bytes, the log has %d: %v", a, sum, len(text), f.told(a, svc.TopicRunOutput))
+		}
+	}
+}
+
+// sameLogs compares each host's file with what was relayed of the attempts that the host had.
+func sameLogs(f *file, complain complaint) {
+	var attempts []attempt
+	for a := range f.Relayed {
+		attempts = append(attempts, a)
+	}
+	slices.SortFunc(attempts, func(a, b attempt) int { return a.Number - b.Number })
+	relayed := map[hostLog][]byte{}
+	for _, a := range attempts {
+		if len(f.Relayed[a]) > 0 {
+			at := hostLog{f.host(a), a.Run}
+			relayed[at] = append(relayed[at], f.Relayed[a]...)
+		}
+	}
+	for at, text := range f.HostLogs {
+		if !bytes.Equal(text, relayed[at]) {
+			complain("run %s: %s has %d bytes of log, the orchestrator %d; %s", at.Run, at.Host, len(text), len(relayed[at]), difference(text, relayed[at]))
+		}
+	}
+	for at, text := range relayed {
+		if _, ok := f.HostLogs[at]; !ok {
+			complain("run %s: the orchestrator has %d bytes of log, %s has no file", at.Run, len(text), at.Host)
+		}
+	}
+}
+
+// trueLogs compares the log with what the agent printed.
+func trueLogs(f *file, complain complaint) {
+	for a, t := range f.Truth {
+		if f.Kills[a] != "" || f.diskWasFull(a) {
+			continue // its terminal, or its log, was taken away
+		}
+		text, want := string(f.Relayed[a]), printed(a, t.Lines)
+		if f.stopped(a) {
+			text = strings.ReplaceAll(text, "^C", "") // the stop's own key
+		}
+		if t.Exit != nil && !f.stopped(a) {
+			if text != want {
+				complain("%s printed %d bytes, its log has %d; %s", a, len(want), len(text), difference([]byte(want), []byte(text)))
+			}
+			continue
+		}
+		most := printed(a, t.Lines+5000) // what it printed last may not be noted
+		if !strings.HasPrefix(text, want) || !strings.HasPrefix(most, text) {
+			complain("%s printed at least %d bytes, its log has %d; %s", a, len(want), len(text), difference([]byte(want), []byte(text)))
+		}
+	}
+}
+
+// difference tells where two texts part.
+func difference(want, got []byte) string {
+	at := 0
+	for at < min(len(want), len(got)) && want[at] == got[at] {
+		at++
+	}
+	excerpt := func(b []byte) []byte { return b[min(at, len(b)):min(at+120, len(b))] }
+	return "from byte " + itoa(at) + " on " + quote(excerpt(want)) + " and " + quote(excerpt(got))
+}
+
+// completeAtEnd compares the log as it was when run.finished came with what it is now.
+func completeAtEnd(f *file, complain complaint) {
+	for a, then := range f.AtEnd {
+		if now := f.Relayed[a]; !bytes.Equal(then, now) {
+			complain("%s had %d of %d bytes of log when run.finished was seen", a, len(then), len(now))
+		}
+	}
+}
+
+// lastScreens looks for the agent's last line on the screen of every ended run.
+func lastScreens(f *file, complain complaint) {
+	for id, r := range f.Runs {
+		a := attempt{id, r.Attempt}
+		t, started := f.Truth[a]
+		if !started || t.Lines == 0 || f.Kills[a] != "" || f.diskWasFull(a) || len(f.told(a, svc.TopicRunFinished)) == 0 {
+			continue
+		}
+		screen, ok := f.Screens[id]
+		switch {
+		case !ok:
+			complain("%s (%s) has no screen", a, r.Status)
+		case !strings.Contains(screen, line(a, t.Lines)):
+			complain("%s (%s): its last line was %q, its screen ends with %q", a, r.Status, line(a, t.Lines), lastPart(screen))
+		}
+	}
+}
+
+func lastPart(screen string) string {
+	screen = strings.TrimRight(screen, "\n ")
+	return screen[max(0, len(screen)-150):]
+}

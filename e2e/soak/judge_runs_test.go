@@ -1,0 +1,157 @@
+package soak
+
+import (
+	"slices"
+	"strconv"
+
+	"svc"
+)
+
+// startedOnce holds the agents' own notes against the journal.
+func startedOnce(f *file, complain complaint) {
+	for a, t := range f.Truth {
+		if len(t.Starts) > 1 {
+			complain("%s was started %d times: on %v", a, len(t.Starts), t.Starts)
+		}
+		if len(t.Starts) > 0 && t.Starts[0] != f.host(a) {
+			complain("%s was started on %v, it was given to %q: %v", a, t.Starts, f.host(a), f.told(a, svc.TopicRunSpawning))
+		}
+	}
+}
+
+// oneEnd finds attempts that ended twice, or in two ways.
+func oneEnd(f *file, complain complaint) {
+	for a := range f.events {
+		if ends := f.told(a, svc.TopicRunFinished, svc.TopicRunFailed); len(ends) > 1 {
+			complain("%s has %d ends: %v", a, len(ends), ends)
+		}
+	}
+}
+
+// nothingAfterTheEnd finds what the journal tells of an attempt behind its end.
+func nothingAfterTheEnd(f *file, complain complaint) {
+	of := []svc.Topic{svc.TopicRunSpawning, svc.TopicRunStarted, svc.TopicRunSignal, svc.TopicRunOutput, svc.TopicRunStopped}
+	for a, events := range f.events {
+		ended := slices.IndexFunc(events, func(e event) bool {
+			return e.Topic == svc.TopicRunFinished || e.Topic == svc.TopicRunFailed
+		})
+		for i, e := range events {
+			if ended >= 0 && i > ended && contains(of, e.Topic) {
+				complain("%s ended with %v, and then: %v", a, events[ended], e)
+			}
+		}
+	}
+}
+
+// bySignal is the exit codes of an agent that a signal ended.
+var bySignal = []int{129, 130, 137, 143}
+
+// trueEnds compares each end with what the agent noted and with what was done to it.
+func trueEnds(f *file, complain complaint) {
+	for a := range f.events {
+		for _, e := range f.told(a, svc.TopicRunFinished) {
+			trueExit(f, a, e, complain)
+		}
+		for _, e := range f.told(a, svc.TopicRunFailed) {
+			if e.text("failure_reason") == "" && !f.Truth[a].Failed && !f.diskWasFull(a) {
+				complain("%s failed although nothing was wrong: %v", a, e)
+			}
+		}
+	}
+	for id, r := range f.Runs {
+		trueStatus(f, attempt{id, r.Attempt}, r, complain)
+	}
+}
+
+// trueExit judges one run.finished.
+func trueExit(f *file, a attempt, e event, complain complaint) {
+	t, started := f.Truth[a]
+	code, killed, stopped := e.number("exit_code"), f.Kills[a] != "", f.stopped(a)
+	switch {
+	case e.text("reason") == "session_lost" && !killed:
+		complain("%s is said to be lost, nobody killed its session; its agent exited with %s: %v", a, exitText(t.Exit), e)
+	case killed:
+		// Whatever the wrapper could still record.
+	case t.Exit != nil && code == *t.Exit:
+		// It is so.
+	case stopped && contains(bySignal, code):
+		// The stop ended it.
+	case stopped && t.Exit == nil && !started:
+		// Nothing had been started.
+	case t.Exit != nil:
+		complain("%s exited with %d, told is %d: %v", a, *t.Exit, code, e)
+	case started:
+		complain("%s is told to have exited with %d, its agent did not come to its end: %v", a, code, e)
+	default:
+		complain("%s is told to have exited with %d, its agent was never started: %v", a, code, e)
+	}
+}
+
+// exitText is an exit code that may not be there.
+func exitText(code *int) string {
+	if code == nil {
+		return "nothing that it could note"
+	}
+	return strconv.Itoa(*code)
+}
+
+// trueStatus compares the record with the end in the journal.
+func trueStatus(f *file, a attempt, r svc.Run, complain complaint) {
+	ends := f.told(a, svc.TopicRunFinished, svc.TopicRunFailed)
+	var want svc.RunStatus
+	switch {
+	case f.stopped(a):
+		want = svc.RunStopped
+	case len(ends) == 0:
+		return // allEnded tells
+	case ends[0].Topic == svc.TopicRunFailed || ends[0].number("exit_code") != 0:
+		want = svc.RunFailed
+	default:
+		want = svc.RunExited
+	}
+	if r.Status != want {
+		complain("%s is %s, by the journal it is %s: %v", a, r.Status, want, ends)
+	}
+	if len(ends) > 0 && ends[0].Topic == svc.TopicRunFinished && (r.ExitCode == nil || *r.ExitCode != ends[0].number("exit_code")) {
+		complain("%s has another exit code than %v", a, ends[0])
+	}
+}
+
+// waitingIsNotFailing finds runs that were given up although hosts were there, or only no orchestrator.
+func waitingIsNotFailing(f *file, complain complaint) {
+	for a := range f.events {
+		for _, e := range f.told(a, svc.TopicRunFailed) {
+			reason := e.text("failure_reason")
+			if reason == "" || refusedByAll(f, a) {
+				continue
+			}
+			complain("%s was given up (%s): %v", a, reason, f.events[a])
+		}
+	}
+}
+
+// refusedByAll says whether no host was left for an attempt: a host that refuses is not asked again.
+func refusedByAll(f *file, a attempt) bool {
+	refused := map[string]bool{}
+	for _, e := range f.told(a, svc.TopicRunSpawning) {
+		refused[e.text("host_id")] = true
+	}
+	return len(refused) == len(f.Hosts) || len(refused) == 1 && f.Runs[a.Run].PinnedHostID != nil
+}
+
+// allEnded finds what is still under way although nothing is broken any more.
+func allEnded(f *file, complain complaint) {
+	for id, r := range f.Runs {
+		a := attempt{id, r.Attempt}
+		if r.Status.Active() {
+			complain("%s is still %s: %v", a, r.Status, f.events[a])
+		} else if r.SessionEndedAt == nil && len(f.told(a, svc.TopicRunStarted)) > 0 {
+			complain("%s is %s and its session has not ended: %v", a, r.Status, f.events[a])
+		}
+	}
+	for a := range f.Truth {
+		if a.Number == f.Runs[a.Run].Attempt && len(f.told(a, svc.TopicRunFinished, svc.TopicRunFailed)) == 0 {
+			complain("%s was started and has no end in the journal: %v", a, f.events[a])
+		}
+	}
+}

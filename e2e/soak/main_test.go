@@ -1,0 +1,62 @@
+// Package soak runs the whole system under load while everything around it breaks, and then judges it.
+//
+// A real orchestrator, real workers, tmux and shell agents are killed, frozen, cut off and starved of
+// disk at random, while clients create, change, stop and answer. Each agent writes down, outside of
+// svc, what it really did. When the faults are over and everything has settled, the judge compares the
+// journal, the records, the logs and the screens with what was acknowledged to the clients and with what
+// happened on the hosts. Each difference is a violation and fails the test.
+//
+// The short form runs with the other tests. "make soak MINUTES=20 [DATABASE=sqlite|postgres] [SEED=n]"
+// runs the long one. The seed decides which faults come in which order; what they meet is up to the
+// moment.
+package soak
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"svc/internal/pgtest"
+	"svc/internal/proctest"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(proctest.Main(withPostgres{m}))
+}
+
+// withPostgres stops the PostgreSQL server of the tests, if one was started, before the binary goes.
+type withPostgres struct{ m *testing.M }
+
+func (w withPostgres) Run() int { return pgtest.Main(w.m) }
+
+// settings is how long and on what a soak runs.
+type settings struct {
+	long     bool
+	duration time.Duration // of the faults; settling comes on top
+	database string        // empty: both
+	seed     uint64
+}
+
+func readSettings(t *testing.T) settings {
+	t.Helper()
+	s := settings{duration: 25 * time.Second, database: os.Getenv("SVC_SOAK_DATABASE"), seed: rand.Uint64N(1_000_000)}
+	if text := os.Getenv("SVC_SOAK_MINUTES"); text != "" {
+		minutes, err := strconv.ParseFloat(text, 64)
+		if err != nil || minutes <= 0 {
+			t.Fatalf("SVC_SOAK_MINUTES is %q, want a number of minutes", text)
+		}
+		s.long, s.duration = true, time.Duration(minutes*float64(time.Minute))
+	}
+	if text := os.Getenv("SVC_SOAK_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("SVC_SOAK_SEED is %q, want a number", text)
+		}
+		s.seed = seed
+	}
+	return s
+}

@@ -1,0 +1,185 @@
+package soak
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/pgtest"
+	"svc/internal/proctest"
+)
+
+const (
+	workers      = 3
+	offlineAfter = 6 * time.Second
+	// A run that waits this long without a host fails. No host is away for so long; the orchestrator is.
+	dispatchTimeout = time.Minute
+)
+
+// site is the whole system under test and what is known about it.
+type site struct {
+	t       *testing.T
+	lab     *proctest.Lab
+	o       *proctest.Orchestrator
+	cluster *pgtest.Cluster // nil: SQLite
+	hosts   []*host
+	readers map[string]*proctest.Follower
+	reader  *proctest.Follower // the one without a proxy
+	aside   *proctest.Proxy    // the way of the other
+	project string
+	disks   bool // every host and the orchestrator has a small disk of its own
+	truth   string
+	clock   string // the file by which the orchestrator's clock is moved; empty: it is not
+	jumps   []jump // of that clock; the first is its being right
+
+	answering sync.WaitGroup // who waits for a question
+
+	mu      sync.Mutex // guards the rest
+	ledger  []write
+	answers []string
+	kills   map[attempt]string
+	full    []outage
+	atEnd   map[attempt][]byte
+	figures map[string]int
+}
+
+// host is a worker behind a proxy.
+type host struct {
+	*proctest.Worker
+	proxy *proctest.Proxy
+}
+
+func newSite(t *testing.T, database string, clock bool) *site {
+	t.Helper()
+	s := &site{
+		t: t, lab: proctest.NewLab(t), kills: map[attempt]string{}, atEnd: map[attempt][]byte{}, figures: map[string]int{},
+		readers: map[string]*proctest.Follower{},
+	}
+	s.truth = s.folder("truth")
+	options := proctest.ServeOptions{
+		OfflineAfter: offlineAfter.String(),
+		Config: fmt.Sprintf("[runs]\ndispatch_timeout = %q\nack_timeout = \"5s\"\n[events]\noutput_interval = \"1s\"\n",
+			dispatchTimeout),
+	}
+	if database == "postgres" {
+		s.cluster = pgtest.NewCluster(t)
+		options.Database = s.cluster.DSN
+	}
+	s.disks = s.smallDisk("orchestrator")
+	for i := range workers {
+		s.disks = s.disks && s.smallDisk(hostName(i))
+	}
+	s.o = proctest.NewOrchestrator(s.lab, options)
+	if clock {
+		s.clock = s.lab.Path("clock")
+		s.o.Setenv(clockEnv, s.clock)
+		s.setClock(0)
+	}
+	s.o.Start()
+	s.aside = proctest.NewProxy(s.o)
+	s.reader = s.o.Follow()
+	s.readers["direct"], s.readers["through a bad network"] = s.reader, s.o.FollowBy(s.aside.URL)
+	for i := range workers {
+		s.hosts = append(s.hosts, s.newHost(hostName(i)))
+	}
+	project, err := s.o.Client().CreateProject(t.Context(), api.CreateProject{Name: "Soak", Cwd: api.Some(s.lab.Dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.project = project.ID
+	return s
+}
+
+func hostName(i int) string { return fmt.Sprintf("h%d", i+1) }
+
+// newHost starts a worker whose sh is told the host's name.
+func (s *site) newHost(name string) *host {
+	s.t.Helper()
+	h := &host{proxy: proctest.NewProxy(s.o)}
+	h.Worker = proctest.NewWorker(s.o, proctest.WorkerOptions{Name: name, Server: h.proxy.URL})
+	s.lab.Write(filepath.Join(h.Dir, "providers.toml"), strings.Replace(proctest.Catalog,
+		`["-c", "{prompt}"]`, fmt.Sprintf(`["-c", "{prompt}", %q]`, name), 1))
+	h.Start()
+	return h
+}
+
+// folder makes a folder of the lab.
+func (s *site) folder(name string) string {
+	s.t.Helper()
+	dir := s.lab.Path(name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	return dir
+}
+
+// smallDisk gives a folder of the lab a file system of its own, if this user may.
+func (s *site) smallDisk(name string) bool {
+	s.t.Helper()
+	dir := s.folder(name)
+	if err := syscall.Mount("svc-soak", dir, "tmpfs", 0, "mode=0700,size=512m"); err != nil {
+		s.t.Logf("without full disks: no file system can be mounted here: %v", err)
+		return false
+	}
+	s.t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			s.t.Errorf("unmount %s: %v", dir, err)
+		}
+	})
+	return true
+}
+
+// count adds one to a figure of the report.
+func (s *site) count(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.figures[what]++
+}
+
+// supervise starts again what has ended without a fault, as a service manager does.
+func (s *site) supervise() {
+	if err, ended := s.o.Ended(); ended {
+		s.t.Logf("the orchestrator ended by itself: %v", err)
+		s.count("ended by itself: orchestrator")
+		s.o.Launch()
+	}
+	for _, h := range s.hosts {
+		if err, ended := h.Ended(); ended {
+			s.t.Logf("the worker of %s ended by itself: %v", h.Name, err)
+			s.count("ended by itself: worker")
+			h.Launch()
+		}
+	}
+}
+
+// anyHost draws a host.
+func (s *site) anyHost(random *rand.Rand) *host { return s.hosts[random.IntN(len(s.hosts))] }
+
+// active lists the runs that the first reader knows to be neither ended nor stopped.
+func (s *site) ended() map[string]bool {
+	ended := map[string]bool{}
+	for _, e := range s.reader.Events() {
+		switch e.Topic {
+		case svc.TopicRunFinished, svc.TopicRunFailed, svc.TopicRunStopped:
+			ended[e.Text("run_id")] = true
+		case svc.TopicRunRequeued:
+			delete(ended, e.Text("run_id"))
+		}
+	}
+	return ended
+}
+
+// remove deletes a file that may be gone.
+func (s *site) remove(path string) {
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		s.t.Errorf("remove %s: %v", path, err)
+	}
+}

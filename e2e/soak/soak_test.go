@@ -1,0 +1,107 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/internal/proctest"
+)
+
+// TestSoak is not parallel: two at a time would be more than two cores carry.
+func TestSoak(t *testing.T) { //nolint:paralleltest // see above
+	set := readSettings(t)
+	for _, database := range []string{"sqlite", "postgres"} {
+		if set.database != "" && set.database != database {
+			continue
+		}
+		t.Run(database, func(t *testing.T) { soak(t, set, database) })
+	}
+}
+
+func soak(t *testing.T, set settings, database string) {
+	t.Logf("seed %d (SVC_SOAK_SEED), %v of faults on %s", set.seed, set.duration, database)
+	s := newSite(t, database, set.long && useWrongClock(t))
+	began := time.Now()
+	ctx, stop := context.WithCancel(t.Context())
+	var watching, working sync.WaitGroup
+	watching.Go(func() { s.watch(ctx) })
+	wctx, stopWork := context.WithCancel(ctx)
+	var clients []*client
+	for i := range 2 {
+		c := s.newClient(fmt.Sprintf("c%d", i+1), set.seed+uint64(i))
+		clients = append(clients, c)
+		working.Go(func() { c.work(wctx) })
+	}
+	faults := &schedule{s: s, random: rand.New(rand.NewPCG(set.seed, 1)), pace: 1500 * time.Millisecond}
+	faults.run(set.duration)
+	stopWork()
+	s.recover()
+	working.Wait()
+	for _, c := range clients {
+		c.settle()
+	}
+	s.settle()
+	s.answering.Wait()
+	stop()
+	watching.Wait()
+	v := s.gather()
+	t.Logf("settled after %v", time.Since(began).Round(time.Second))
+	for _, f := range judge(v) {
+		t.Errorf("VIOLATION %s", f)
+	}
+	s.report(v)
+	s.keep()
+}
+
+// keep copies what the processes said, and the agents' notes, to where SVC_SOAK_KEEP says, for a look
+// at a violation.
+func (s *site) keep() {
+	dir := os.Getenv("SVC_SOAK_KEEP")
+	if dir == "" || !s.t.Failed() {
+		return
+	}
+	for _, name := range []string{"log", "truth"} {
+		if err := os.CopyFS(filepath.Join(dir, path.Base(s.t.Name()), name), os.DirFS(filepath.Join(s.lab.Dir, name))); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+// recover waits until the orchestrator is ready again.
+func (s *site) recover() {
+	s.t.Helper()
+	if s.cluster != nil {
+		proctest.Eventually(s.t, proctest.Patience, "the database answers", func() bool { return s.cluster.Answers(s.t.Context()) })
+	}
+	s.supervise()
+	s.o.AwaitReady()
+}
+
+// report prints the figures of a soak.
+func (s *site) report(v *evidence) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d runs, %d attempts that started, %d events, %d acknowledged writes\n", len(v.Runs), len(v.Truth), len(v.Journal), len(v.Ledger))
+	var names []string
+	faults := 0
+	for name, n := range s.figures {
+		names = append(names, name)
+		if strings.HasPrefix(name, "fault: ") {
+			faults += n
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		fmt.Fprintf(&b, "%6d  %s\n", s.figures[name], name)
+	}
+	fmt.Fprintf(&b, "%6d  faults", faults)
+	s.t.Log(b.String())
+}

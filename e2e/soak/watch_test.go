@@ -1,0 +1,113 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/proctest"
+)
+
+// watch reads the log of each attempt as soon as its run.finished was seen: it must be complete by then.
+func (s *site) watch(ctx context.Context) {
+	c, next := s.o.Client(), 0
+	for ctx.Err() == nil {
+		events := s.reader.Events()
+		for ; next < len(events) && ctx.Err() == nil; next++ {
+			e := events[next]
+			if e.Topic != svc.TopicRunFinished {
+				continue
+			}
+			a := event{Payload: e.Payload}.attempt()
+			if text, ok := s.readLogSoon(ctx, c, a); ok {
+				s.mu.Lock()
+				s.atEnd[a] = text
+				s.mu.Unlock()
+			}
+		}
+		proctest.Pause(20 * time.Millisecond)
+	}
+}
+
+// readLogSoon repeats the request while the orchestrator does not answer.
+func (s *site) readLogSoon(ctx context.Context, c *api.Client, a attempt) ([]byte, bool) {
+	for ctx.Err() == nil {
+		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		text, err := readLog(try, c, a)
+		cancel()
+		if err == nil {
+			return text, true
+		}
+		proctest.Pause(20 * time.Millisecond)
+	}
+	return nil, false
+}
+
+// answer waits until a run asks, types a text of its own at it, and then the text that ends it. A request
+// without an answer is repeated under the same key.
+func (s *site) answer(runID, mark string) {
+	c := s.o.Client()
+	for {
+		ended, asks := false, false
+		for _, e := range s.reader.Of(runID) {
+			switch e.Topic {
+			case svc.TopicRunFinished, svc.TopicRunFailed, svc.TopicRunStopped:
+				ended = true
+			case svc.TopicRunSignal:
+				asks = asks || e.Payload["needs_input"] == true
+			}
+		}
+		if ended {
+			return
+		}
+		if asks {
+			break
+		}
+		proctest.Pause(100 * time.Millisecond)
+	}
+	text := keyText(mark)
+	if s.sendKeys(c, runID, mark+"-keys", text) {
+		s.mu.Lock()
+		s.ledger = append(s.ledger, write{wroteKeys, runID, text})
+		s.mu.Unlock()
+	}
+	s.sendKeys(c, runID, mark+"-end", "end")
+}
+
+// keyText is what is typed: letters and digits only.
+func keyText(mark string) string {
+	text := []byte("typed")
+	for _, b := range []byte(mark) {
+		if b != '-' {
+			text = append(text, b)
+		} else {
+			text = append(text, 'x')
+		}
+	}
+	return string(text)
+}
+
+// sendKeys says whether it was acknowledged that the keys were typed.
+func (s *site) sendKeys(c *api.Client, runID, key, text string) bool {
+	ctx := api.WithIdempotencyKey(context.Background(), key)
+	for range 40 {
+		try, cancel := context.WithTimeout(ctx, 2*time.Second)
+		err := c.SendKeys(try, runID, []string{text, "Enter"})
+		cancel()
+		var refused *svc.Error
+		switch {
+		case err == nil:
+			return true
+		case errors.As(err, &refused) && refused.Code == "outcome_unknown":
+			return false
+		case errors.As(err, &refused) && refused.Code == svc.CodeInternal:
+			s.complain("keys %s: %v", key, err)
+		case errors.As(err, &refused) && refused.Code != svc.CodeUnavailable && refused.Code != svc.CodeHostNotConnected:
+			return false
+		}
+		proctest.Pause(200 * time.Millisecond)
+	}
+	return false
+}
