@@ -20,6 +20,17 @@ type ProviderReport struct {
 	Reason    string `json:"reason,omitempty" doc:"Why it is not available"`
 }
 
+// RefusalCoolingDown is the code of a host that failed to start runs for reasons of its own and waits
+// before it tries again.
+const RefusalCoolingDown = "cooling_down"
+
+// HostRefusal is why a host takes no new runs now.
+type HostRefusal struct {
+	Code    string `json:"code" doc:"cooling_down: it could not start runs and tries again by itself"`
+	Message string `json:"message" doc:"For people"`
+	Until   Time   `json:"until" doc:"When the host looks again"`
+}
+
 // Host is a machine that can be given runs.
 type Host struct {
 	ID                string                    `json:"id" doc:"UUID"`
@@ -37,6 +48,7 @@ type Host struct {
 	ProvidersAt       *Time                     `json:"providers_reported_at" doc:"When that was; null: never"`
 	WorkerVersion     string                    `json:"worker_version"`
 	ClockAheadMS      *int64                    `json:"clock_ahead_ms,omitempty" doc:"By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: by less than a second either way, or no heartbeat since the orchestrator began. Nothing is decided by it"`
+	Refusing          *HostRefusal              `json:"refusing,omitempty" doc:"Why the host takes no new runs now, by its last heartbeat; absent: it does"`
 	CreatedAt         Time                      `json:"created_at"`
 	UpdatedAt         Time                      `json:"updated_at"`
 	Version           int64                     `json:"-"`

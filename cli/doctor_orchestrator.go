@@ -120,6 +120,8 @@ func checkHost(h svc.Host) checkup {
 		return checkup{name, warning, "disabled", "svc host enable " + h.Name}
 	case h.Status != svc.HostOnline:
 		return checkup{name, warning, string(h.Status), "look at the machine and its worker"}
+	case h.Refusing != nil:
+		return checkup{name, broken, "it cannot start runs and takes none for now: " + h.Refusing.Message, "fix that on the machine; it tries again by itself"}
 	case h.ClockAheadMS != nil && clockAhead(h).Abs() > skewLimit:
 		return checkup{name, warning, fmt.Sprintf("its clock is %s off the orchestrator's", clockAhead(h)), "set up NTP on it; ages of what it reports are wrong until then"}
 	case h.WorkerVersion != Version():

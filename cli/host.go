@@ -20,6 +20,9 @@ func hostWord(h svc.Host) string {
 	if h.InstanceSuspect && h.Status != svc.HostOffline {
 		return "suspect"
 	}
+	if h.Refusing != nil && h.Status == svc.HostOnline {
+		return "cooling down"
+	}
 	return string(h.Status)
 }
 
@@ -29,7 +32,7 @@ func hostTone(h svc.Host) tone {
 		return good
 	case "offline":
 		return bad
-	case "suspect":
+	case "suspect", "cooling down":
 		return warn
 	default:
 		return dim
@@ -76,6 +79,9 @@ func (a *app) hostFields(h svc.Host) []field {
 	}
 	if h.MaxRuns != nil {
 		fields[5].text = strconv.Itoa(*h.MaxRuns)
+	}
+	if h.Refusing != nil {
+		fields = append(fields, field{"takes no runs", h.Refusing.Message + "; it looks again " + a.whenExactly(&h.Refusing.Until)})
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.Providers)) {
 		r := h.Providers[id]

@@ -76,6 +76,8 @@ func whyNot(why string) string {
 		return "disabled; svc host enable lets it take runs again"
 	case "suspect":
 		return "suspect: two workers claim to be it; end one, then svc host clear-suspect"
+	case "cooling_down":
+		return "it cannot start runs and takes none for now; svc host show says why"
 	case "not_connected":
 		return "its worker is not connected right now"
 	case "refused":

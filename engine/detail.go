@@ -49,6 +49,7 @@ func (e *Engine) waiting(r svc.Run, hosts []svc.Host) *svc.Waiting {
 		return h.Dispatchable() && h.Providers[r.Provider].Available && (r.PinnedHostID == nil || *r.PinnedHostID == h.ID)
 	})
 	for _, h := range hosts {
+		e.hosts.overlay(&h)
 		w.Hosts = append(w.Hosts, svc.HostWithheld{HostID: h.ID, Name: h.Name, Why: withheld(r, h, ready[h.ID], someoneHas)})
 	}
 	return w
@@ -68,6 +69,8 @@ func withheld(r svc.Run, h svc.Host, ready, someoneHas bool) string {
 		return "disabled"
 	case h.InstanceSuspect:
 		return "suspect"
+	case h.Refusing != nil:
+		return h.Refusing.Code
 	case !ready:
 		return "not_connected"
 	case slices.Contains(r.Refused, h.ID):

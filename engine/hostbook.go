@@ -29,6 +29,7 @@ type hostEntry struct {
 	instance string
 	seen     *svc.Time
 	ahead    int64 // milliseconds that its clock is ahead of ours
+	refusing *svc.HostRefusal
 }
 
 func newHostBook(ctx context.Context, s *store.Store, pin func(hostID, instance string)) (*hostBook, error) {
@@ -79,7 +80,7 @@ func (b *hostBook) written(h svc.Host) {
 	if old.seen != nil && (e.seen == nil || *old.seen > *e.seen) {
 		e.seen = old.seen
 	}
-	e.ahead = old.ahead
+	e.ahead, e.refusing = old.ahead, old.refusing
 	b.hosts[h.ID] = e
 	if e.instance != "" {
 		b.pin(h.ID, e.instance)
@@ -96,6 +97,20 @@ func (b *hostBook) clock(hostID string, theirs, ours svc.Time) {
 	}
 }
 
+// refuses notes whether a heartbeat takes new runs. It answers whether that changed.
+func (b *hostBook) refuses(hostID string, why *svc.HostRefusal) (changed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e, known := b.hosts[hostID]
+	if !known {
+		return false
+	}
+	changed = (e.refusing == nil) != (why == nil)
+	e.refusing = why
+	b.hosts[hostID] = e
+	return changed
+}
+
 // forget drops a deleted host. A change from before that is told later does not
 // bring it back.
 func (b *hostBook) forget(hostID string) {
@@ -110,6 +125,7 @@ func (b *hostBook) overlay(h *svc.Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.hosts[h.ID]
+	h.Refusing = e.refusing
 	if e.ahead <= -clockTolerance || e.ahead >= clockTolerance {
 		h.ClockAheadMS = &e.ahead
 	}

@@ -69,6 +69,29 @@ func TestAHostsClockIsToldWhenItIsOff(t *testing.T) {
 	})
 }
 
+func TestAHostThatCoolsDownIsGivenNoRunsAndSaysWhy(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		why := &svc.HostRefusal{Code: svc.RefusalCoolingDown, Message: "no folder for sockets", Until: s.now() + 30_000}
+		w.send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: s.now(), Refusing: why})
+		if h := w.want(svc.HostOnline); h.Refusing == nil || h.Refusing.Message != why.Message {
+			t.Errorf("refusing %+v, want %+v", h.Refusing, why)
+		}
+		r := s.run()
+		s.pass(2 * time.Second)
+		s.wantStatus(r, svc.RunPending)
+		d, err := s.RunDetail(s.ctx, r.ID)
+		if err != nil || len(d.Waiting.Hosts) != 1 || d.Waiting.Hosts[0].Why != "cooling_down" {
+			t.Errorf("waiting %+v, %v", d.Waiting, err)
+		}
+		w.beat()
+		s.wantStatus(r, svc.RunSpawning)
+		if h := w.want(svc.HostOnline); h.Refusing != nil {
+			t.Errorf("refusing %+v, want nothing", h.Refusing)
+		}
+	})
+}
+
 func TestSilenceOfOurOwnIsNotHeldAgainstAHost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -231,6 +231,10 @@ func (c *uplinkConn) heartbeat(ctx context.Context, f *wire.Heartbeat) error {
 		return err
 	}
 	c.e.hosts.clock(f.HostID, f.Timestamp, c.e.now())
+	c.link.Refuses(f.Refusing != nil)
+	if c.e.hosts.refuses(f.HostID, f.Refusing) && f.Refusing == nil {
+		c.e.claims.up()
+	}
 	if f.Runs != nil {
 		c.e.inventory(ctx, c.link, *f.Runs)
 	}

@@ -42,6 +42,8 @@ type Uplink struct {
 	closed bool
 	ending bool // nothing is added; what is queued is still sent
 	ready  bool // a heartbeat came on this connection
+	// refusing: the last heartbeat said that the host takes no new runs.
+	refusing bool
 }
 
 // NewUplink makes an uplink of an open connection. Nothing is sent before Run.
@@ -181,6 +183,20 @@ func (u *Uplink) Ready() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.ready
+}
+
+// Refuses notes what a heartbeat said about new runs.
+func (u *Uplink) Refuses(refusing bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.refusing = refusing
+}
+
+// takesRuns says whether new runs may be given to the worker.
+func (u *Uplink) takesRuns() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.ready && !u.refusing
 }
 
 // MarkReady notes a heartbeat. It is true for the first one.

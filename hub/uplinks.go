@@ -120,7 +120,7 @@ func (u *Uplinks) Of(hostID string) (*Uplink, bool) {
 	return nil, false
 }
 
-// Ready is every host whose own connection has sent a heartbeat.
+// Ready is every host whose own connection has sent a heartbeat that does not refuse new runs.
 func (u *Uplinks) Ready() map[string]bool {
 	u.mu.Lock()
 	ids := make([]string, 0, len(u.hosts))
@@ -130,7 +130,7 @@ func (u *Uplinks) Ready() map[string]bool {
 	u.mu.Unlock()
 	ready := make(map[string]bool, len(ids))
 	for _, id := range ids {
-		if l, ok := u.Of(id); ok && l.Ready() {
+		if l, ok := u.Of(id); ok && l.takesRuns() {
 			ready[id] = true
 		}
 	}

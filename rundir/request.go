@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -10,6 +11,17 @@ func (d Dir) probeRequest() string { return filepath.Join(string(d), "probe") }
 // AskProbe asks the worker of this data directory to look for the providers' tools again.
 func (d Dir) AskProbe() error {
 	return diskErrorOrNil("ask for a probe", os.WriteFile(d.probeRequest(), nil, 0o600))
+}
+
+// ProbePath is for a record that is written only to see whether records can be written.
+func (d Dir) ProbePath() string { return filepath.Join(d.runs(), "probe") }
+
+// RemoveRecord removes what WriteRecord wrote.
+func RemoveRecord(path string) error {
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove record: %w", err)
+	}
+	return nil
 }
 
 // TakeProbeRequest says whether someone asked since it was last called.

@@ -10,6 +10,8 @@ type Heartbeat struct {
 	InstanceID string     `json:"instance_id"`
 	Timestamp  svc.Time   `json:"timestamp"`
 	Runs       *[]LiveRun `json:"runs,omitempty"` // every live session (capability inventory); absent: not said
+	// Refusing is why the host takes no new runs now; absent: it does.
+	Refusing *svc.HostRefusal `json:"refusing,omitempty"`
 }
 
 // LiveRun is one session that a worker holds.

@@ -12,6 +12,7 @@
 //	2026-11  heartbeat, run_dispatch and its ack, snapshot, signal, log_chunk,
 //	         error; capabilities stop, keys, attach, log_ack, providers,
 //	         orphans, inventory.
+//	2026-11  heartbeat gains refusing.
 package wire
 
 import (

@@ -36,6 +36,7 @@ func signalFrame(s svc.Signal) SignalFrame {
 var upGolden = map[string]Frame{
 	"heartbeat":             Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at},
 	"heartbeat_inventory":   Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at, Runs: &[]LiveRun{{runID, 2}}},
+	"heartbeat_refusing":    Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at, Refusing: &svc.HostRefusal{Code: svc.RefusalCoolingDown, Message: "no folder for sockets", Until: at}},
 	"heartbeat_no_sessions": Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at, Runs: &[]LiveRun{}},
 	"run_dispatch_ack":      RunDispatchAck{RunID: runID, Attempt: 2, Accepted: true},
 	"run_dispatch_nack":     RunDispatchAck{RunID: runID, Attempt: 2, Reason: "no room"},

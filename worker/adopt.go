@@ -32,7 +32,7 @@ func (w *Worker) adoptAll(ctx context.Context) error {
 		w.sessions[key{a.RunID, a.Number}] = s
 		w.mu.Unlock()
 		s.rec = rec
-		close(s.accepted)
+		s.answer("") // it was, or is when it is sent again
 		if rec.StopReason != "" {
 			s.order(rec.StopReason)
 		}
@@ -128,7 +128,7 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 		case errors.Is(err, tmux.ErrNoServer):
 			return tmux.Session{}, err
 		case errors.Is(err, tmux.ErrSocketLost):
-			err = server.RestoreSocket(ctx, known)
+			err = s.restoreSocket(ctx, place{server: server, host: known})
 		}
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("the session cannot be asked; its state is unknown", "error", err, "retry_in", verifyPause)

@@ -64,7 +64,11 @@ func (w *Worker) openAttach(ctx context.Context, a *attach, cols, rows int) {
 	if cols <= 0 || rows <= 0 {
 		cols, rows = tmux.DefaultCols, tmux.DefaultRows
 	}
-	term, err := p.server.Attach(ctx, p.pane, cols, rows)
+	var term *tmux.Attachment
+	err := a.s.reach(ctx, p, func() (err error) {
+		term, err = p.server.Attach(ctx, p.pane, cols, rows)
+		return err
+	})
 	if err != nil {
 		a.s.log.Warn("the session could not be attached", "error", err)
 		w.closeAttach(a, "the session could not be attached: "+err.Error())

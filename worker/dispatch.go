@@ -6,14 +6,16 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"svc"
 	"svc/rundir"
 	"svc/wire"
 )
 
-// dispatch takes a run. The acknowledgement goes out when the dispatch is safely on disk; a known
-// attempt is acknowledged again and nothing is started.
+// dispatch takes a run. The acknowledgement goes out when the dispatch is safely on disk and the session
+// was started, or takes long to start; a host that cannot start it refuses it. A known attempt is
+// acknowledged again and nothing is started.
 func (w *Worker) dispatch(l *link, f *wire.RunDispatch) {
 	if want := svc.SessionName(f.RunID); f.SessionName != "" && f.SessionName != want {
 		w.ack(l, f, fmt.Sprintf("session_name is %q; the run's is %q", f.SessionName, want))
@@ -21,6 +23,10 @@ func (w *Worker) dispatch(l *link, f *wire.RunDispatch) {
 	}
 	if before := l.refusal(key{f.RunID, f.Attempt}); before != "" {
 		w.ack(l, f, before)
+		return
+	}
+	if why := w.refusing(); why != "" && w.session(f.RunID, f.Attempt) == nil {
+		w.ack(l, f, why)
 		return
 	}
 	s, known, refusal := w.admit(f)
@@ -38,16 +44,78 @@ func (w *Worker) dispatch(l *link, f *wire.RunDispatch) {
 			}
 		})
 	default:
+		s.onAnswer = func(refusal string) { w.ack(l, f, refusal) }
 		w.tasks.Go(func() {
-			s.accept(f)
-			w.ack(l, f, s.refusal)
-			if s.refusal != "" {
-				w.drop(s) // after it is remembered as refused
-				return
+			if s.accept(f) {
+				w.tasks.Go(s.answerInTime)
+				s.lead(w.ctx)
 			}
-			s.lead(w.ctx)
 		})
 	}
+}
+
+// answerPatience is how long the answer to a dispatch waits for the start. It is well below the time
+// after which an orchestrator sends the dispatch again.
+const answerPatience = 3 * time.Second
+
+// answerInTime accepts a dispatch whose start takes long. What is accepted is not refused any more.
+func (s *session) answerInTime() {
+	patience := time.NewTimer(answerPatience)
+	defer patience.Stop()
+	select {
+	case <-s.accepted:
+	case <-s.w.ctx.Done():
+	case <-patience.C:
+		s.answer("")
+	}
+}
+
+// answer answers the dispatch, unless that was done before.
+func (s *session) answer(refusal string) {
+	if s.takeAnswer() {
+		s.giveAnswer(refusal)
+	}
+}
+
+// takeAnswer reserves the answer for the caller, who has to give it. False: it is given already, or
+// another's to give.
+func (s *session) takeAnswer() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.once.answer
+	s.once.answer = true
+	return !taken
+}
+
+func (s *session) giveAnswer(refusal string) {
+	s.refusal = refusal
+	if s.onAnswer != nil {
+		s.onAnswer(refusal)
+	}
+	close(s.accepted)
+}
+
+// withdraw refuses a dispatch that this host could not start for reasons of its own, so that another
+// host may take it. The attempt's folder goes first: once the refusal is out, no later worker may find
+// something to start. False means that the run has to fail: the fault is the run's, or the dispatch was
+// accepted already.
+func (s *session) withdraw(cause error) bool {
+	var fault *hostFault
+	if !errors.As(cause, &fault) {
+		return false
+	}
+	s.w.hostFailed(fault)
+	if !s.takeAnswer() {
+		return false
+	}
+	if err := s.a.Remove(); err != nil {
+		s.log.Error("the folder of an attempt that was not started stays", "error", err)
+		s.giveAnswer("")
+		return false
+	}
+	s.giveAnswer(cause.Error())
+	s.w.drop(s) // after it is remembered as refused
+	return true
 }
 
 // admit finds the attempt's session or makes one. No session and no refusal means that the attempt
@@ -103,21 +171,24 @@ func (w *Worker) ack(l *link, f *wire.RunDispatch, refusal string) {
 
 // accept puts the dispatch on disk. When that is not possible nothing is kept, and the orchestrator
 // may give the attempt to another host.
-func (s *session) accept(f *wire.RunDispatch) {
-	defer close(s.accepted)
+func (s *session) accept(f *wire.RunDispatch) bool {
 	s.rec = rundir.Dispatch{Run: *f, ReceivedAt: svc.TimeOf(s.w.opts.Now()), State: rundir.StateAccepted}
 	err := s.a.Create()
 	if err == nil {
 		err = s.a.WriteDispatch(s.rec)
 	}
 	if err == nil {
-		s.log.Info("dispatch accepted", "provider", f.Provider)
-		return
+		s.log.Info("dispatch recorded", "provider", f.Provider)
+		return true
 	}
-	s.refusal = "the dispatch could not be recorded: " + err.Error()
 	if err := s.a.Remove(); err != nil {
 		s.log.Error("a refused attempt's folder stays", "error", err)
 	}
+	fault := &hostFault{fmt.Errorf("the dispatch could not be recorded: %w", err)}
+	s.w.hostFailed(fault)
+	s.answer(fault.Error())
+	s.w.drop(s) // after it is remembered as refused
+	return false
 }
 
 // session is the session of an attempt, or nil.

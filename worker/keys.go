@@ -77,7 +77,7 @@ func (s *session) typeKeys(ctx context.Context, keys []string) error {
 	if !p.live {
 		return errors.New("the session is not running")
 	}
-	err = p.server.SendKeys(ctx, p.pane, typed...)
+	err = s.reach(ctx, p, func() error { return p.server.SendKeys(ctx, p.pane, typed...) })
 	if errors.Is(err, tmux.ErrPaneDead) || errors.Is(err, tmux.ErrNoServer) {
 		return errors.New("the session has ended")
 	}

@@ -45,7 +45,8 @@ func (l ladder) next(ctx context.Context, s *session) ladder {
 	switch l.step {
 	case stepInterrupt:
 		wait = grace[0]
-		if err := p.server.SendKeys(ctx, p.pane, tmux.CtrlC); err != nil {
+		err := s.reach(ctx, p, func() error { return p.server.SendKeys(ctx, p.pane, tmux.CtrlC) })
+		if err != nil {
 			s.log.Warn("Ctrl-C did not reach the session", "error", err)
 		}
 	case stepTerminate:

@@ -104,16 +104,18 @@ func TestAnAttemptThatCannotBeStartedFailsAndSaysWhy(t *testing.T) {
 	l.idle()
 }
 
-func TestAWorkerWithoutTmuxFailsTheRun(t *testing.T) {
+func TestAWorkerWithoutTmuxLeavesTheRunToAnotherHost(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.opts.TmuxBin = "/no/such/tmux"
 	l.start()
 	run := svc.NewRunID()
 	l.dispatch(run, 1, "exit 0")
-	l.wait("failed", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFailed)) > 0 })
-	if failed := l.o.signalsOf(run, 1, svc.SignalFailed)[0]; !strings.Contains(failed.Error, "tmux is not installed") {
-		t.Errorf("error %q, want that tmux is missing", failed.Error)
+	if ack := l.answered(run); ack.Accepted || !strings.Contains(ack.Reason, "tmux is not installed") {
+		t.Errorf("answer %+v, want a refusal that says that tmux is missing", ack)
+	}
+	if l.dir.Attempt(run, 1).Exists() || len(l.o.signalsOf(run, 1, svc.SignalFailed)) > 0 {
+		t.Error("the host kept a run that it refused")
 	}
 }
 

@@ -17,10 +17,11 @@ import (
 
 // link is one open connection to the orchestrator.
 type link struct {
-	conn  wire.Conn
-	out   *outbox
-	caps  []string      // what both sides know
-	acked chan struct{} // holds one token after a heartbeat_ack
+	conn    wire.Conn
+	out     *outbox
+	caps    []string      // what both sides know
+	acked   chan struct{} // holds one token after a heartbeat_ack
+	beatNow func()        // sends a heartbeat besides those of the interval; use it when greeted
 	// greeted: the first heartbeat is on its way, so that reports may follow it.
 	greeted atomic.Bool
 	// beats counts the heartbeats that were queued, answered those that were answered. Answers come
@@ -137,9 +138,12 @@ func (w *Worker) greet(ctx context.Context, l *link, hostID string) (lived bool,
 	if err := w.spool.replay(ctx); err != nil {
 		return false, fmt.Errorf("replay the spool: %w", err)
 	}
-	return l.beat(ctx, w.opts.Config.Worker.HeartbeatInterval, func() {
+	l.beatNow = func() {
 		l.beats.Add(1)
 		l.out.push(laneControl, w.heartbeat(l, hostID), nil)
+	}
+	return l.beat(ctx, w.opts.Config.Worker.HeartbeatInterval, func() {
+		l.beatNow()
 		if l.greeted.CompareAndSwap(false, true) {
 			w.reportProviders(l)
 			w.reportOrphans(l)
@@ -173,7 +177,7 @@ func (l *link) beat(ctx context.Context, interval time.Duration, send func()) (l
 }
 
 func (w *Worker) heartbeat(l *link, hostID string) *wire.Heartbeat {
-	beat := &wire.Heartbeat{HostID: hostID, InstanceID: w.instanceID, Timestamp: svc.TimeOf(w.opts.Now())}
+	beat := &wire.Heartbeat{HostID: hostID, InstanceID: w.instanceID, Timestamp: svc.TimeOf(w.opts.Now()), Refusing: w.told()}
 	if l.can(wire.CapInventory) {
 		held := w.inventory()
 		beat.Runs = &held

@@ -35,13 +35,18 @@ func (w *Worker) reconcile(ctx context.Context) {
 // findStrangers reports sessions in the sockets' folder that no record knows, once each, and leaves
 // them alone.
 func (w *Worker) findStrangers(ctx context.Context) {
-	entries, err := os.ReadDir(w.runtimeDir)
+	if err := w.ensureSockets(); err != nil {
+		w.log.Warn("there is no folder for sockets", "error", err)
+		return
+	}
+	dir := filepath.Dir(w.socketOf("00000000"))
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		w.log.Warn("the sockets cannot be listed", "error", err)
 		return
 	}
 	for _, e := range entries {
-		socket := filepath.Join(w.runtimeDir, e.Name())
+		socket := filepath.Join(dir, e.Name())
 		if e.Type()&os.ModeSocket == 0 || w.knows(socket) {
 			continue
 		}
@@ -64,13 +69,14 @@ func (w *Worker) knows(socket string) bool {
 	if w.strange[socket] {
 		return true
 	}
-	for _, s := range w.sessions {
-		if s.socket() == socket {
+	name := filepath.Base(socket)
+	for k := range w.sessions {
+		if k.runID[:8] == name {
 			return true
 		}
 	}
 	for k := range w.damaged {
-		if w.socketOf(k.runID) == socket {
+		if k.runID[:8] == name {
 			return true
 		}
 	}

@@ -106,7 +106,11 @@ func (s *session) look(ctx context.Context, p place) (string, error) {
 const maxScreen = 512 << 10
 
 func (s *session) capture(ctx context.Context, p place) (string, error) {
-	screen, err := p.server.Capture(ctx, p.pane, tmux.CaptureOpts{Colors: !s.plain})
+	var screen string
+	err := s.reach(ctx, p, func() (err error) {
+		screen, err = p.server.Capture(ctx, p.pane, tmux.CaptureOpts{Colors: !s.plain})
+		return err
+	})
 	if err == nil && !s.plain && len(screen) > maxScreen {
 		screen, err = p.server.Capture(ctx, p.pane, tmux.CaptureOpts{})
 	}

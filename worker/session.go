@@ -2,8 +2,8 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -24,15 +24,16 @@ type session struct {
 	sizing serial   // what concerns its size, and who sees it
 	parts  sync.WaitGroup
 
-	accepted chan struct{} // closed when the dispatch is on disk, or refused
-	refusal  string        // why it was refused; read after accepted. Empty: it was not
-	stop     chan struct{} // closed when the session shall end
-	gone     chan struct{} // closed when nothing of the session runs any more
-	reported chan struct{} // closed when the orchestrator was told the end
+	onAnswer func(refusal string) // sends the answer to the dispatch; nil: it was given long ago
+	accepted chan struct{}        // closed when the dispatch was answered
+	refusal  string               // why it was refused; read after accepted. Empty: it was not
+	stop     chan struct{}        // closed when the session shall end
+	gone     chan struct{}        // closed when nothing of the session runs any more
+	reported chan struct{}        // closed when the orchestrator was told the end
 
 	rec   rundir.Dispatch // only lead and accept touch it
 	plain bool            // snapshots are without colours; set before the session is followed
-	told  string          // the last complaint about the terminal; only lead touches it
+	told  string          // the last complaint about the terminal; only tendTerminal touches it
 
 	mu          sync.Mutex // guards the fields below
 	stopReason  string
@@ -44,7 +45,7 @@ type session struct {
 	concluded   bool          // the session is over and the length of its log is known
 	held        time.Duration // how long the end has waited for its log with an uplink
 	asked       time.Time     // when mayReport was last asked
-	once        struct{ stop, gone, reported bool }
+	once        struct{ stop, gone, reported, answer bool }
 }
 
 // place is where a live session is found.
@@ -67,9 +68,6 @@ func newSession(w *Worker, a rundir.Attempt, before *session) *session {
 
 // socket is where a new session of the run is made.
 func (s *session) socket() string { return s.w.socketOf(s.a.RunID) }
-
-// socketOf is where the sessions of a run are.
-func (w *Worker) socketOf(runID string) string { return filepath.Join(w.runtimeDir, runID[:8]) }
 
 // tmux addresses the server behind a socket.
 func (s *session) tmux(socket string) tmux.Server {
@@ -136,17 +134,27 @@ func (s *session) begin(ctx, parts context.Context) (ended bool) {
 		s.before = nil
 	}
 	if s.stopping() {
+		s.answer("")
 		s.conclude(ctx, svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: "stopped before start"})
 		return true
 	}
-	if err := s.start(ctx); err != nil {
-		if ctx.Err() != nil {
+	err := s.start(ctx)
+	if errors.Is(err, errTaken) && ctx.Err() == nil {
+		s.log.Warn("a start is looked after", "error", err)
+		s.answer("")
+		return s.resume(ctx, parts)
+	}
+	if err != nil {
+		if ctx.Err() != nil || s.withdraw(err) {
 			return false
 		}
+		s.answer("")
 		s.log.Warn("the run could not be started", "error", err)
 		s.conclude(ctx, svc.Signal{Kind: svc.SignalFailed, Error: err.Error()})
 		return true
 	}
+	s.w.hostWorks()
+	s.answer("")
 	s.follow(parts)
 	return s.watch(ctx) && s.end(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"svc"
@@ -20,20 +21,24 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // start makes the session. An error means that nothing runs, and is for a person: it names what was
 // missing and where.
 func (s *session) start(ctx context.Context) error {
+	if err := s.w.ensureSockets(); err != nil {
+		return s.spawnError(&hostFault{err})
+	}
 	launch, err := s.prepare()
 	if err != nil {
 		return s.spawnError(err)
 	}
 	permit, err := s.grant(launch)
 	if err != nil {
-		return s.spawnError(err)
+		return s.spawnError(&hostFault{err})
 	}
 	s.rec.LogBase = fileSize(s.w.dir.LogPath(s.a.RunID))
 	s.rec.State = rundir.StateSpawning
 	s.rec.Session = &rundir.Session{Socket: s.socket()}
 	// On disk before it is done: a worker that finds this record knows that a session may exist.
 	if err := s.a.WriteDispatch(s.rec); err != nil {
-		return s.spawnError(err)
+		_ = os.Remove(permit)
+		return s.spawnError(&hostFault{err})
 	}
 	made, err := s.spawn(ctx, permit, launch.Cwd)
 	if err != nil && ctx.Err() != nil {
@@ -41,16 +46,29 @@ func (s *session) start(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		_ = os.Remove(permit) // it holds secrets and starts nothing any more
+		if !s.revoke() {
+			return fmt.Errorf("%w: %w", errTaken, err)
+		}
 		if errors.Is(err, tmux.ErrNotInstalled) {
 			err = fmt.Errorf("%w; install tmux 3.2 or newer", err)
 		}
-		return s.spawnError(err)
+		return s.spawnError(&hostFault{err})
 	}
 	s.makeRelay()
 	s.found(made, s.socket())
 	return nil
 }
+
+// errTaken says that the terminal could not be seen, but its wrapper has taken the permit: the provider
+// may be at work.
+var errTaken = errors.New("the session was started and cannot be seen")
+
+// hostFault is a start that failed for a reason that is this host's own, before any wrapper took the
+// permit: nothing runs, and another host may do better.
+type hostFault struct{ cause error }
+
+func (f *hostFault) Error() string { return f.cause.Error() }
+func (f *hostFault) Unwrap() error { return f.cause }
 
 // postpone leaves a start that was interrupted to the next worker, unless a wrapper was quicker: then
 // that worker finds out what became of it.
@@ -148,11 +166,14 @@ func (s *session) prepare() (rundir.Launch, error) {
 	}
 	if run.Prompt != "" {
 		if err := s.a.WritePrompt(run.Prompt); err != nil {
-			return launch, err
+			return launch, &hostFault{err}
 		}
 		launch.PromptFile = s.a.PromptPath()
 	}
 	hooks, err := entry.RenderHooks(s.a.HooksPath(), launch.APIURL, run.RunID)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return launch, &hostFault{err}
+	}
 	if err != nil {
 		return launch, err
 	}

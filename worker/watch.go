@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"svc"
@@ -21,9 +22,8 @@ func (s *session) watch(ctx context.Context) (ended bool) {
 			close(died)
 		}
 	})
+	s.parts.Go(func() { s.tendTerminal(waiting) })
 	defer cancel()
-	look := time.NewTicker(s.w.opts.Liveness)
-	defer look.Stop()
 	stop := s.stop
 	var climb ladder
 	for {
@@ -32,13 +32,26 @@ func (s *session) watch(ctx context.Context) (ended bool) {
 			return false
 		case <-died:
 			return true
-		case <-look.C:
-			s.checkTerminal(ctx)
 		case <-stop:
 			stop = nil
 			climb = s.beginLadder(ctx)
 		case <-climb.due():
 			climb = climb.next(ctx, s)
+		}
+	}
+}
+
+// tendTerminal looks after the terminal until ctx ends. It is not part of watch: a tmux that answers
+// slowly must not hold up the end or the stop of its session.
+func (s *session) tendTerminal(ctx context.Context) {
+	look := time.NewTicker(s.w.opts.Liveness)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			s.checkTerminal(ctx)
 		}
 	}
 }
@@ -53,9 +66,9 @@ func (s *session) checkTerminal(ctx context.Context) {
 	case err == nil && !found.Piped && !found.Dead:
 		s.complain("the log has stopped: its writer is gone, the run goes on")
 	case errors.Is(err, tmux.ErrSocketLost):
-		s.complain("the session's socket was deleted; it is made anew")
-		if err := p.server.RestoreSocket(ctx, p.host); err != nil {
-			s.log.Warn("the session's socket stays away", "error", err)
+		s.complain("the session's socket was deleted; it is made again")
+		if err := s.restoreSocket(ctx, p); err != nil {
+			s.complain("the session's socket cannot be made again", "error", err)
 		}
 	case errors.Is(err, tmux.ErrNoServer):
 		// The wrapper hangs up its provider by itself; this is for one that cannot.
@@ -65,6 +78,31 @@ func (s *session) checkTerminal(ctx context.Context) {
 	case err == nil:
 		s.told = ""
 	}
+}
+
+// restoreSocket makes a session's tmux create its deleted socket again, and its folder before.
+func (s *session) restoreSocket(ctx context.Context, p place) error {
+	if err := ensurePrivate(filepath.Dir(p.server.Socket)); err != nil {
+		return err
+	}
+	return p.server.RestoreSocket(ctx, p.host)
+}
+
+// reach calls the session's tmux. When its socket was deleted it is made again first.
+func (s *session) reach(ctx context.Context, p place, call func() error) error {
+	err := call()
+	lost := errors.Is(err, tmux.ErrSocketLost)
+	if errors.Is(err, tmux.ErrNoServer) { // without the kernel's table of sockets it looks like this
+		alive, unknown := p.host.Alive()
+		lost = unknown == nil && alive
+	}
+	if !lost {
+		return err
+	}
+	if restoreErr := s.restoreSocket(ctx, p); restoreErr != nil {
+		return errors.Join(err, restoreErr)
+	}
+	return call()
 }
 
 // complain warns about the terminal, once for as long as it is the same complaint.

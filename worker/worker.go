@@ -81,6 +81,9 @@ type Options struct {
 	// ProbeAgain is the time until a tool that was not found is looked for again; it doubles each time.
 	// Default: 15 s.
 	ProbeAgain time.Duration
+	// Cooldown is how long this host takes no runs after it could not start some for reasons of its own;
+	// it doubles with each probe that fails. Default: 30 s.
+	Cooldown time.Duration
 	// LogHold is how long the report of an end waits for the log before it. Default: 10 s.
 	LogHold time.Duration
 
@@ -119,6 +122,7 @@ func (o *Options) fill() error {
 	setDefault(&o.Snapshots, time.Second)
 	setDefault(&o.LogHold, 10*time.Second)
 	setDefault(&o.ProbeAgain, 15*time.Second)
+	setDefault(&o.Cooldown, 30*time.Second)
 	own := *o.Config // the caller's stays as it is
 	setDefault(&own.Worker.HeartbeatInterval, 30*time.Second)
 	o.Config = &own
@@ -143,32 +147,34 @@ func setDefault[T comparable](v *T, fallback T) {
 
 // Worker is one running daemon. Make it with New, run it once.
 type Worker struct {
-	opts       Options
-	log        *slog.Logger
-	http       *http.Client
-	dir        rundir.Dir
-	instanceID string // of the data directory, kept for ever
-	bootID     string // of this process
-	born       time.Time
-	looks      chan struct{} // holds a token for each session that looks at its screen
-	lookPace   lookPace
-	keys       keysOnce
-	registry   *provider.Registry
-	probe      chan struct{} // holds a token when the tools shall be looked for
-	runtimeDir string
-	spool      *spooler
-	dial       func(context.Context) (wire.Conn, wire.Registered, error)
-	tasks      sync.WaitGroup // everything that Run waits for
-	ctx        context.Context
+	opts        Options
+	log         *slog.Logger
+	http        *http.Client
+	dir         rundir.Dir
+	instanceID  string // of the data directory, kept for ever
+	bootID      string // of this process
+	born        time.Time
+	looks       chan struct{} // holds a token for each session that looks at its screen
+	lookPace    lookPace
+	keys        keysOnce
+	registry    *provider.Registry
+	probe       chan struct{} // holds a token when the tools shall be looked for
+	runtimeDirs []string      // where the folder of sockets may be
+	spool       *spooler
+	dial        func(context.Context) (wire.Conn, wire.Registered, error)
+	tasks       sync.WaitGroup // everything that Run waits for
+	ctx         context.Context
 
-	mu       sync.Mutex // guards the fields below
-	link     *link      // nil: not connected
-	sessions map[key]*session
-	damaged  map[key]rundir.Attempt // attempts whose record cannot be read
-	attaches map[string]*attach
-	reports  map[string]svc.ProviderReport // nil until they were first looked for
-	orphans  []wire.Orphan                 // not yet told
-	strange  map[string]bool               // sockets of unknown sessions that were told
+	mu         sync.Mutex // guards the fields below
+	runtimeDir string     // the folder of sockets
+	trouble    trouble    // why this host takes no runs
+	link       *link      // nil: not connected
+	sessions   map[key]*session
+	damaged    map[key]rundir.Attempt // attempts whose record cannot be read
+	attaches   map[string]*attach
+	reports    map[string]svc.ProviderReport // nil until they were first looked for
+	orphans    []wire.Orphan                 // not yet told
+	strange    map[string]bool               // sockets of unknown sessions that were told
 }
 
 // key names an attempt.
@@ -202,7 +208,8 @@ func New(opts Options) (*Worker, error) {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
 	w.warn(warning)
-	if w.runtimeDir, err = ensureRuntimeDir(opts.RuntimeDir, opts.Config.DataDir); err != nil {
+	w.runtimeDirs = runtimeDirs(opts.RuntimeDir, opts.Config.DataDir)
+	if err := w.ensureSockets(); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
 	if w.registry == nil {

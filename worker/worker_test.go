@@ -14,7 +14,7 @@ func TestTheFolderForSocketsIsPrivate(t *testing.T) {
 	if err := os.Mkdir(open, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ensureRuntimeDir(open, base); err != nil {
+	if _, err := ensureRuntimeDir([]string{open}); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(open); err != nil || info.Mode().Perm() != 0o700 {
@@ -24,7 +24,7 @@ func TestTheFolderForSocketsIsPrivate(t *testing.T) {
 	if err := os.Symlink(open, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ensureRuntimeDir(link, base); err == nil {
+	if _, err := ensureRuntimeDir([]string{link}); err == nil {
 		t.Error("a link to a folder was taken: it may lead to another user's")
 	}
 	if os.Getuid() != 0 {
@@ -37,7 +37,7 @@ func TestTheFolderForSocketsIsPrivate(t *testing.T) {
 	if err := os.Chown(foreign, 65534, 65534); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ensureRuntimeDir(foreign, base); err == nil {
+	if _, err := ensureRuntimeDir([]string{foreign}); err == nil {
 		t.Error("another user's folder was taken")
 	}
 }
@@ -49,11 +49,11 @@ func TestEachDataDirectoryHasItsOwnShortFolderForSockets(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
 	t.Setenv("XDG_RUNTIME_DIR", base) // so not parallel
-	one, err := ensureRuntimeDir("", "/data/one")
+	one, err := ensureRuntimeDir(runtimeDirs("", "/data/one"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := ensureRuntimeDir("", "/data/two")
+	two, err := ensureRuntimeDir(runtimeDirs("", "/data/two"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,16 +110,27 @@ export interface Host {
   providers: Record<string, ProviderReport>;
   /** When that was; null: never */
   providers_reported_at: string | null;
+  /** Why the host takes no new runs now, by its last heartbeat; absent: it does */
+  refusing?: HostRefusal;
   status: "registered" | "online" | "offline" | "disabled";
   suspect_instance_id: string | null;
   updated_at: string;
   worker_version: string;
 }
 
+export interface HostRefusal {
+  /** cooling_down: it could not start runs and tries again by itself */
+  code: string;
+  /** For people */
+  message: string;
+  /** When the host looks again */
+  until: string;
+}
+
 export interface HostWithheld {
   host_id: string;
   name: string;
-  why: "other_host_pinned" | "never_seen" | "offline" | "disabled" | "suspect" | "not_connected" | "full" | "refused" | "provider_missing" | "about_to_take_it";
+  why: "other_host_pinned" | "never_seen" | "offline" | "disabled" | "suspect" | "cooling_down" | "not_connected" | "full" | "refused" | "provider_missing" | "about_to_take_it";
 }
 
 export interface Lease {

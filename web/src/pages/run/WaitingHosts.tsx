@@ -13,6 +13,7 @@ const reasons: Record<Why, string> = {
   offline: 'offline',
   disabled: 'disabled: it gets no new runs',
   suspect: 'suspect: two workers claim to be it',
+  cooling_down: 'it cannot start runs and takes none for now',
   not_connected: 'its worker is not connected now',
   full: 'full: as many runs as it may have',
   refused: 'it refused this attempt',

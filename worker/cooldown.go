@@ -1,0 +1,130 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"svc"
+	"svc/rundir"
+	"svc/tmux"
+)
+
+// A host that cannot start runs for reasons of its own looks idle, and an idle host is given the next
+// run. So after a few such failures in a row it takes no runs for a while and says so with its
+// heartbeats. Then it tries by itself whether a session can be started, and goes on when one can.
+
+const (
+	faultsAllowed = 2 // in a row, before the host cools down
+	cooldownMost  = 10 * time.Minute
+)
+
+// trouble is why a host takes no runs. Its zero value is none.
+type trouble struct {
+	faults int // in a row
+	cause  string
+	until  time.Time // zero: runs are taken
+}
+
+// hostFailed notes that a run could not be started here through no fault of its own.
+func (w *Worker) hostFailed(fault *hostFault) {
+	w.mu.Lock()
+	w.trouble.faults++
+	w.trouble.cause = fault.Error()
+	begins := w.trouble.faults >= faultsAllowed && w.trouble.until.IsZero()
+	if begins {
+		w.trouble.until = w.opts.Now().Add(w.opts.Cooldown)
+	}
+	w.mu.Unlock()
+	if begins {
+		w.log.Error("this host cannot start runs and takes none for now", "error", fault, "retry_in", w.opts.Cooldown)
+		w.tellTrouble()
+		w.tasks.Go(func() { w.coolDown(w.ctx) })
+	}
+}
+
+// hostWorks notes that a session was started.
+func (w *Worker) hostWorks() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trouble.faults = 0
+}
+
+// refusing is why runs are refused now; empty: they are taken.
+func (w *Worker) refusing() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.trouble.until.IsZero() {
+		return ""
+	}
+	return "the host takes no runs for now: " + w.trouble.cause
+}
+
+// told is what heartbeats say of it; nil: nothing.
+func (w *Worker) told() *svc.HostRefusal {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.trouble.until.IsZero() {
+		return nil
+	}
+	return &svc.HostRefusal{Code: svc.RefusalCoolingDown, Message: w.trouble.cause, Until: svc.TimeOf(w.trouble.until)}
+}
+
+// tellTrouble sends a heartbeat at once.
+func (w *Worker) tellTrouble() {
+	if l := w.uplink(); l != nil && l.greeted.Load() {
+		l.beatNow()
+	}
+}
+
+// coolDown waits, tries to start a session, and waits longer as long as that fails.
+func (w *Worker) coolDown(ctx context.Context) {
+	for pause := w.opts.Cooldown; ; pause = min(2*pause, cooldownMost) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		err := w.tryHost(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		w.mu.Lock()
+		if err == nil {
+			w.trouble = trouble{}
+		} else {
+			w.trouble.cause = err.Error()
+			w.trouble.until = w.opts.Now().Add(min(2*pause, cooldownMost))
+		}
+		w.mu.Unlock()
+		w.tellTrouble()
+		if err == nil {
+			w.log.Info("this host can start runs again")
+			return
+		}
+		w.log.Warn("this host still cannot start runs", "error", err, "retry_in", min(2*pause, cooldownMost))
+	}
+}
+
+// tryHost does what a start needs of the host: records on disk, a folder for sockets, a tmux session.
+func (w *Worker) tryHost(ctx context.Context) error {
+	record := w.dir.ProbePath()
+	if err := rundir.WriteRecord(record, w.bootID); err != nil {
+		return err
+	}
+	if err := rundir.RemoveRecord(record); err != nil {
+		return err
+	}
+	if err := w.ensureSockets(); err != nil {
+		return err
+	}
+	server := tmux.Server{Socket: w.socketOf("probe000"), Bin: w.opts.TmuxBin}
+	_, err := server.Start(ctx, tmux.Spec{Name: "probe", Argv: []string{"/bin/sh", "-c", ":"}, Dir: "/"})
+	if err != nil {
+		return err
+	}
+	if err := server.Kill(ctx, tmux.Process{}); err != nil {
+		return fmt.Errorf("end the probe: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package worker
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+// answered waits for the answer to the dispatch of a run's first attempt.
+func (l *lab) answered(runID string) (answer wire.RunDispatchAck) {
+	l.t.Helper()
+	l.wait("the answer to the dispatch", func() bool {
+		for _, ack := range framesOf[*wire.RunDispatchAck](l.o) {
+			if ack.RunID == runID {
+				answer = *ack
+				return true
+			}
+		}
+		return false
+	})
+	return answer
+}
+
+// loseSockets removes the folder of the sockets with all that is in it.
+func (l *lab) loseSockets() {
+	l.t.Helper()
+	if err := os.RemoveAll(l.runtime); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func TestNewRunsStartAfterTheFolderOfTheSocketsWasRemoved(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.opts.Reconcile = time.Hour
+	l.start()
+	l.loseSockets()
+	run := l.begin("exit 4")
+	if end := l.finished(run, 1); end.ExitCode != 4 {
+		t.Errorf("finished = %+v", end)
+	}
+}
+
+func TestKeysScreensAndStopsWorkAfterTheFolderOfTheSocketsWasRemoved(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.opts.Liveness = time.Hour // nobody else restores the socket
+	l.opts.Reconcile = time.Hour
+	l.cfg.Worker.StopGrace = [2]time.Duration{time.Minute, time.Minute} // Ctrl-C has to do
+	l.start()
+	run := l.begin(`trap 'exit 7' INT; echo ready; read line; echo "got $line"; while :; do sleep 0.1; done`)
+	l.wait("the screen", l.o.shows(run, "ready"))
+	l.loseSockets()
+	l.o.send(&wire.Keys{RequestID: "k", RunID: run, Attempt: 1, Keys: []string{"hello", "Enter"}})
+	l.wait("the answer to the keys", func() bool { return len(framesOf[*wire.KeysResult](l.o)) > 0 })
+	if r := framesOf[*wire.KeysResult](l.o)[0]; !r.OK {
+		t.Fatalf("keys = %+v", r)
+	}
+	l.wait("the echo", l.o.shows(run, "got hello"))
+	l.loseSockets()
+	l.o.send(&wire.RunStop{RunID: run, Attempt: 1, Reason: "enough"})
+	if end := l.finished(run, 1); end.ExitCode != 7 {
+		t.Errorf("finished = %+v, want the end by Ctrl-C", end)
+	}
+	l.idle()
+}
+
+func TestAHostThatCannotStartRunsRefusesThemCoolsDownAndComesBack(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	inside := filepath.Join(l.runtime, "sockets")
+	l.opts.RuntimeDir = inside
+	l.opts.Cooldown = 200 * time.Millisecond
+	l.start()
+	block := func() { // a file in the place of the folder
+		if err := os.RemoveAll(inside); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(inside, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	block()
+	last := func() *svc.HostRefusal {
+		beats := framesOf[*wire.Heartbeat](l.o)
+		return beats[len(beats)-1].Refusing
+	}
+	for range faultsAllowed {
+		run := svc.NewRunID()
+		l.dispatch(run, 1, "exit 0")
+		if ack := l.answered(run); ack.Accepted || !strings.Contains(ack.Reason, inside) {
+			t.Errorf("answer %+v, want a refusal that names the folder", ack)
+		}
+		if l.dir.Attempt(run, 1).Exists() {
+			t.Error("a later worker would start what was refused")
+		}
+	}
+	l.wait("the heartbeat that says so", func() bool { return last() != nil })
+	if why := last(); why.Code != svc.RefusalCoolingDown || !strings.Contains(why.Message, inside) || why.Until == 0 {
+		t.Errorf("refusing %+v", why)
+	}
+	run := svc.NewRunID()
+	l.dispatch(run, 1, "exit 0")
+	if ack := l.answered(run); ack.Accepted {
+		t.Error("a run was taken while the host cools down")
+	}
+	if err := os.Remove(inside); err != nil {
+		t.Fatal(err)
+	}
+	l.wait("the host to be back", func() bool { return last() == nil })
+	l.finished(l.begin("exit 0"), 1)
+	if n := len(l.o.signalsOf(run, 1, svc.SignalFailed)); n != 0 {
+		t.Errorf("%d failed signals of a run that was refused", n)
+	}
+}
+
+func TestARunThatAsksForWhatIsNotThereFailsAndCoolsNobodyDown(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	for range faultsAllowed + 1 {
+		run := svc.NewRunID()
+		l.o.send(&wire.RunDispatch{RunID: run, TaskID: svc.NewID(), Provider: "shell", SessionName: svc.SessionName(run), Attempt: 1,
+			Cwd: "/no/such/folder", SignalToken: "run-token"})
+		if ack := l.answered(run); !ack.Accepted {
+			t.Errorf("answer %+v, want it to be taken", ack)
+		}
+		l.wait("failed", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFailed)) > 0 })
+	}
+	if why := l.w.refusing(); why != "" {
+		t.Errorf("the host refuses: %s", why)
+	}
+}
