@@ -10,7 +10,8 @@ type RunDetail struct {
 
 // Lease tells that someone may type into the run's terminal.
 type Lease struct {
-	AttachedAt Time `json:"attached_at"`
+	AttachedAt Time   `json:"attached_at"`
+	Holder     string `json:"holder" doc:"The name of the token that the holder uses"`
 }
 
 // Waiting explains a pending run.
@@ -33,6 +34,7 @@ type Evidence struct {
 	Kind       SignalKind   `json:"kind" doc:"The signal; stopped for a stop by hand"`
 	Source     SignalSource `json:"source" enum:"wrapper,provider-hook,manual"`
 	Via        string       `json:"via" doc:"The door it came through: http, uplink or api"`
+	By         *string      `json:"by" doc:"Who asked for it; null: no person did"`
 	SentAt     Time         `json:"sent_at" doc:"By the sender's clock"`
 	ReceivedAt Time         `json:"received_at" doc:"By ours"`
 }

@@ -14,6 +14,7 @@ type Code string
 const (
 	CodeValidation        Code = "validation_failed"
 	CodeUnauthorized      Code = "unauthorized"
+	CodeForbidden         Code = "forbidden"
 	CodeForbiddenOrigin   Code = "forbidden_origin"
 	CodeNotFound          Code = "not_found"
 	CodeConflict          Code = "conflict"
@@ -32,6 +33,7 @@ const (
 	CodeRunNotRunning     Code = "run_not_running"
 	CodeNoSnapshot        Code = "no_snapshot"
 	CodeLeaseHeld         Code = "lease_held"
+	CodeLeaseTaken        Code = "lease_taken"
 	CodeInvalidKeys       Code = "invalid_keys"
 	CodeHostNotConnected  Code = "host_not_connected"
 	CodeCapabilityMissing Code = "capability_missing"

@@ -42,6 +42,10 @@ const (
 	TopicHostCreated Topic = "host.created"
 	TopicHostUpdated Topic = "host.updated"
 	TopicHostDeleted Topic = "host.deleted"
+	TopicHostRotated Topic = "host.token_rotated"
+
+	TopicTokenCreated Topic = "token.created"
+	TopicTokenRevoked Topic = "token.revoked"
 )
 
 // Topics lists every topic.
@@ -51,7 +55,8 @@ var Topics = []Topic{
 	TopicRunCreated, TopicRunSpawning, TopicRunStarted, TopicRunFinished, TopicRunFailed, TopicRunStopped,
 	TopicRunRequeued, TopicRunSignal, TopicRunOutput, TopicRunLeaseAcquired, TopicRunLeaseReleased, TopicRunOrphan,
 	TopicWorkerRegistered, TopicWorkerOffline, TopicWorkerSuspect, TopicWorkerReinstalled, TopicWorkerProviders,
-	TopicHostCreated, TopicHostUpdated, TopicHostDeleted,
+	TopicHostCreated, TopicHostUpdated, TopicHostDeleted, TopicHostRotated,
+	TopicTokenCreated, TopicTokenRevoked,
 }
 
 // Event is one line of the journal.

@@ -90,6 +90,7 @@ type Run struct {
 	StartedAt       *Time             `json:"started_at"`
 	EndedAt         *Time             `json:"ended_at"`
 	SessionEndedAt  *Time             `json:"session_ended_at" doc:"Null while the session may still be alive"`
+	CreatedBy       *string           `json:"created_by" doc:"The name of the token that made it; null: made before names were kept"`
 	CreatedAt       Time              `json:"created_at"`
 	UpdatedAt       Time              `json:"updated_at"`
 	Version         int64             `json:"-"`

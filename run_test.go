@@ -191,7 +191,7 @@ func TestRequeueForgetsTheAttempt(t *testing.T) {
 	t.Parallel()
 	kept := map[string]bool{}
 	for _, f := range []string{"ID", "TaskID", "ProjectID", "Provider", "SessionName", "PinnedHostID", "Prompt", "Args", "Model", "Cwd", "Env",
-		"RestartPolicy", "MaxRestarts", "LastOutputAt", "CreatedAt", "UpdatedAt", "Version", "TaskManualMarks"} {
+		"RestartPolicy", "MaxRestarts", "LastOutputAt", "CreatedBy", "CreatedAt", "UpdatedAt", "Version", "TaskManualMarks"} {
 		kept[f] = true
 	}
 	var full svc.Run

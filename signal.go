@@ -34,17 +34,18 @@ type Signal struct {
 	Seq     int64 // progress only
 	Source  SignalSource
 
-	ExitCode   int    // finished
-	Reason     string // finished and completed; may be empty
-	Result     Result // completed
-	Error      string // failed
-	Message    string // progress
-	Percent    *int   // progress; nil: not said
-	NeedsInput bool   // progress
-	PID        *int   // started; nil: not said
-	Timestamp  Time   // the sender's clock: kept as evidence, never compared
-	NoAttempt  bool   // the sender named none; Attempt is then meaningless
-	Via        string // which door it came through, as evidence
+	ExitCode   int     // finished
+	Reason     string  // finished and completed; may be empty
+	Result     Result  // completed
+	Error      string  // failed
+	Message    string  // progress
+	Percent    *int    // progress; nil: not said
+	NeedsInput bool    // progress
+	PID        *int    // started; nil: not said
+	Timestamp  Time    // the sender's clock: kept as evidence, never compared
+	NoAttempt  bool    // the sender named none; Attempt is then meaningless
+	Via        string  // which endpoint it came through, as evidence
+	By         *string // who asked for it; nil: no person did
 }
 
 // Outcome is what became of a signal. Every outcome means "delivered".

@@ -23,6 +23,7 @@ const (
 	HeaderIdempotencyKey = "Idempotency-Key"
 	HeaderLastEventID    = "Last-Event-ID"
 	HeaderRequestID      = "X-Request-Id"
+	HeaderRequest        = "Svc-Request" // with a session's cookie: that our own page sent it
 )
 
 // ErrorBody is what every refusal says.

@@ -63,15 +63,15 @@ func newRig(ctx context.Context, dir, addr string) (_ *rig, err error) {
 	g.engine, err = engine.New(ctx, engine.Config{
 		Store: g.store, Hub: g.hub, Log: log,
 		DispatchTimeout: 5 * time.Minute, AckTimeout: 15 * time.Second, OfflineAfter: 90 * time.Second,
-		OutputInterval: 5 * time.Second, EventsDays: 30, RelayDays: 30, SigningKey: []byte(signingKey),
+		OutputInterval: 5 * time.Second, EventsDays: 30, RelayDays: 30, SigningKey: []byte(signingKey), OwnerTokenHash: svc.SecretHash(userToken),
 	})
 	if err != nil {
 		return nil, errors.Join(err, g.store.Close())
 	}
 	s, err := server.New(server.Options{
 		Engine: g.engine, Logger: log, Version: "bench", Addr: addr,
-		Live:   &server.Live{Runs: g.engine, Panes: g.hub.Panes, Relay: g.hub.Relay, Attach: g.hub.Attach, Log: log},
-		Tokens: server.Tokens{User: userToken, Worker: workerToken},
+		Live:        &server.Live{Runs: g.engine, Panes: g.hub.Panes, Relay: g.hub.Relay, Attach: g.hub.Attach, Log: log},
+		WorkerToken: workerToken,
 	})
 	if err != nil {
 		return nil, errors.Join(err, g.store.Close())

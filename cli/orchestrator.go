@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"svc"
 	"svc/config"
 	"svc/engine"
 	"svc/hub"
@@ -49,11 +50,12 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 		return nil, err
 	}
 	o.hub = hub.New(cfg.RelayDir(), log)
+	o.hub.LeaseIdle = cfg.Server.LeaseIdle
 	o.engine, err = engine.New(ctx, engine.Config{
 		Store: o.store, Hub: o.hub, Log: log,
 		DispatchTimeout: cfg.Runs.DispatchTimeout, AckTimeout: cfg.Runs.AckTimeout, LostAfter: cfg.Runs.LostAfter,
 		OfflineAfter: cfg.Hosts.OfflineAfter, OutputInterval: cfg.Events.OutputInterval, AutoMarkDone: cfg.WorkItems.AutoMarkDone,
-		EventsDays: cfg.Retention.EventsDays, RelayDays: cfg.Retention.RelayDays, SigningKey: []byte(key),
+		EventsDays: cfg.Retention.EventsDays, RelayDays: cfg.Retention.RelayDays, SigningKey: []byte(key), OwnerTokenHash: svc.SecretHash(string(o.user.Value)),
 		KnownProvider: func(id string) bool { return o.catalog.Current().Has(id) },
 	})
 	if err != nil {
@@ -61,8 +63,8 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	}
 	o.server, err = server.New(server.Options{
 		Engine: o.engine, Live: &server.Live{Runs: o.engine, Panes: o.hub.Panes, Relay: o.hub.Relay, Attach: o.hub.Attach, Log: log},
-		Tokens: server.Tokens{User: string(o.user.Value), Worker: string(o.worker.Value)},
-		Logger: log, Version: Version(), Catalog: o.facts, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
+		WorkerToken: server.WorkerToken(o.worker.Value),
+		Logger:      log, Version: Version(), Catalog: o.facts, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
 		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey,
 	})
 	if err != nil {

@@ -31,6 +31,8 @@ func (c *Config) check(setting string) error {
 		return checkOrigins(c.Server.AllowedOrigins)
 	case "server.database":
 		return checkDatabase(c.Server.Database)
+	case "server.lease_idle":
+		return within(int64(c.Server.LeaseIdle), 0, 1<<63-1, "is negative")
 	case "runs.lost_after":
 		return within(int64(c.Runs.LostAfter), 0, 1<<63-1, "is negative")
 	case "runs.dispatch_timeout":

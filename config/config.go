@@ -48,6 +48,8 @@ type Server struct {
 	TLSKey         string   `toml:"tls_key" kind:"path" shown:"no TLS" doc:"PEM file with the certificate's private key. Needs tls_cert."`
 	AllowedOrigins []string `toml:"allowed_origins" shown:"only the server's own host" doc:"Other origins whose pages may open the browser sockets, each as scheme://host or scheme://host:port."`
 	Database       string   `toml:"database" env:"SVC_DATABASE" kind:"secret" default:"sqlite:<data dir>/svc.db" doc:"sqlite:PATH for the embedded database, postgres://… for PostgreSQL."`
+
+	LeaseIdle time.Duration `toml:"lease_idle" default:"10m" doc:"A holder of a run's keyboard who sends nothing for this long loses it to the first who waits. 0: never."`
 }
 
 // Runs is the section [runs].

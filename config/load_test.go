@@ -57,7 +57,7 @@ func TestDefaultsHoldWhenNothingIsSet(t *testing.T) {
 	equal(t, "data dir", c.DataDir, src.DataDir)
 	equal(t, "file", c.File, "")
 	equal(t, "catalog_path", c.CatalogPath, filepath.Join(src.DataDir, "providers.toml"))
-	equal(t, "server", c.Server, config.Server{Bind: "0.0.0.0", Port: 7898, Database: "sqlite:" + filepath.Join(src.DataDir, "svc.db")})
+	equal(t, "server", c.Server, config.Server{Bind: "0.0.0.0", Port: 7898, Database: "sqlite:" + filepath.Join(src.DataDir, "svc.db"), LeaseIdle: 10 * time.Minute})
 	equal(t, "runs", c.Runs, config.Runs{DispatchTimeout: 5 * time.Minute, AckTimeout: 15 * time.Second})
 	equal(t, "hosts", c.Hosts, config.Hosts{OfflineAfter: 90 * time.Second})
 	equal(t, "work_items", c.WorkItems, config.WorkItems{})
@@ -82,6 +82,7 @@ tls_cert = "/c.pem"
 tls_key = "/k.pem"
 allowed_origins = ["https://A.example:443", "http://b.example:8080"]
 database = "postgres://u:p@db/svc"
+lease_idle = "3m"
 [runs]
 dispatch_timeout = "1m"
 lost_after = "1h"
@@ -110,7 +111,7 @@ max_log_bytes = 5
 	equal(t, "catalog_path", c.CatalogPath, "/etc/svc/catalog.toml")
 	equal(t, "server", c.Server, config.Server{
 		Bind: "::1", Port: 0, TLSCert: "/c.pem", TLSKey: "/k.pem",
-		AllowedOrigins: []string{"https://a.example", "http://b.example:8080"}, Database: "postgres://u:p@db/svc",
+		AllowedOrigins: []string{"https://a.example", "http://b.example:8080"}, Database: "postgres://u:p@db/svc", LeaseIdle: 3 * time.Minute,
 	})
 	equal(t, "runs", c.Runs, config.Runs{DispatchTimeout: time.Minute, LostAfter: time.Hour, AckTimeout: 2 * time.Second})
 	equal(t, "hosts", c.Hosts, config.Hosts{OfflineAfter: 3 * time.Second})

@@ -28,8 +28,8 @@ func (e *Engine) RunDetail(ctx context.Context, id string) (svc.RunDetail, error
 		return d, err
 	}
 	d.LookAt(e.now())
-	if since, held := e.Hub.Attach.Holder(id); held {
-		d.Lease = &svc.Lease{AttachedAt: since}
+	if lease, held := e.Hub.Attach.Holder(id); held {
+		d.Lease = &lease
 	}
 	if d.Status == svc.RunPending {
 		d.Waiting = e.waiting(d.Run, hosts)

@@ -40,6 +40,9 @@ type Config struct {
 	// SigningKey makes the tokens of runs and hosts. It must stay the same over
 	// restarts.
 	SigningKey []byte
+	// OwnerTokenHash is svc.SecretHash of the token in the data dir: the admin
+	// named svc.OwnerName.
+	OwnerTokenHash string
 	// KnownProvider says whether the orchestrator's own catalog has an id. Nil:
 	// it has none beyond the four of the interface.
 	KnownProvider func(id string) bool
@@ -50,14 +53,16 @@ type Config struct {
 // Engine decides. Make one with New and keep Serve running.
 type Engine struct {
 	Config
-	feed    *feed
-	hosts   *hostBook
-	claims  *wake // a run may be placeable
-	pushes  *pushBook
-	output  *outputMeter
-	runs    *runBook
-	keys    *keyBook
-	readyAt svc.Time // silence before this is ours, not the hosts'
+	feed   *feed
+	hosts  *hostBook
+	claims *wake // a run may be placeable
+	pushes *pushBook
+	output *outputMeter
+	runs   *runBook
+	keys   *keyBook
+
+	tokenUses tokenUses
+	readyAt   svc.Time // silence before this is ours, not the hosts'
 }
 
 // New makes an engine. It reads what it must know before anything is asked.
@@ -71,7 +76,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if len(c.SigningKey) < 16 {
 		return nil, errors.New("engine: the signing key is too short")
 	}
-	e := &Engine{Config: c, claims: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook()}
+	e := &Engine{Config: c, claims: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), tokenUses: tokenUses{written: map[string]svc.Time{}}}
 	e.readyAt = e.now()
 	e.feed = newFeed(c.Store, c.Log)
 	if err := e.feed.start(ctx); err != nil {

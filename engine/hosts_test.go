@@ -348,16 +348,16 @@ func TestTokensAreGoodForOneThingOnly(t *testing.T) {
 		s.no(err)
 		tb, err := s.HostToken(s.ctx, b.host.ID)
 		s.no(err)
-		if id, ok := s.HostOfToken(s.ctx, ta); !ok || id != a.host.ID || ta == tb {
-			t.Errorf("the token of a is good for %q (%v)", id, ok)
+		if id, err := s.HostOfToken(s.ctx, ta); err != nil || id != a.host.ID || ta == tb {
+			t.Errorf("the token of a is good for %q (%v)", id, err)
 		}
 		for _, bad := range []string{"", "svch_", ta[:len(ta)-1], ta + "0", tb[:37] + ta[37:], s.signalToken(a.host.ID)} {
-			if id, ok := s.HostOfToken(s.ctx, bad); ok {
+			if id, err := s.HostOfToken(s.ctx, bad); svc.CodeOf(err) != svc.CodeUnauthorized {
 				t.Errorf("%q is good for %s", bad, id)
 			}
 		}
 		s.no(s.DeleteHost(s.ctx, "a", nil))
-		if _, ok := s.HostOfToken(s.ctx, ta); ok {
+		if _, err := s.HostOfToken(s.ctx, ta); err == nil {
 			t.Error("the token of a deleted host is good")
 		}
 		x, y := svc.NewRunID(), svc.NewRunID()

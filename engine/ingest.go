@@ -217,8 +217,8 @@ func (e *Engine) sessionOver(r svc.Run) {
 }
 
 // touched notes that someone typed into a run: whatever it asked is answered.
-func (e *Engine) touched(runID string) {
-	ctx := context.Background()
+func (e *Engine) touched(runID, by string) {
+	ctx := svc.WithCaller(context.Background(), svc.Caller{Name: by})
 	if r, err := e.live(ctx, runID); err != nil || !r.NeedsInput {
 		return
 	}

@@ -143,7 +143,7 @@ func (e *Engine) typeKeys(ctx context.Context, runID string, keys []string) (sen
 		return false, svc.Errorf(svc.CodeCapabilityMissing, "the worker on the run's host cannot take keys; update it")
 	}
 	if sent, err = e.askWorker(ctx, link, r, keys); err == nil {
-		e.touched(runID)
+		e.touched(runID, svc.CallerName(ctx))
 	}
 	return sent, err
 }
@@ -181,7 +181,7 @@ func (e *Engine) askWorker(ctx context.Context, link *hub.Uplink, r svc.Run, key
 
 // leaseChanged journals who holds a run's keyboard.
 func (e *Engine) leaseChanged(l hub.LeaseEvent) {
-	ctx := context.Background()
+	ctx := svc.WithCaller(context.Background(), svc.Caller{Name: l.By})
 	topic := svc.TopicRunLeaseReleased
 	if l.Acquired {
 		topic = svc.TopicRunLeaseAcquired
@@ -192,7 +192,7 @@ func (e *Engine) leaseChanged(l hub.LeaseEvent) {
 			return err
 		}
 		p := r.EventPayload()
-		p["attempt"], p["timestamp"] = l.Attempt, l.At
+		p["attempt"], p["timestamp"], p["holder"] = l.Attempt, l.At, l.Holder
 		tx.Emit(topic, p)
 		return nil
 	})

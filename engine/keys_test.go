@@ -37,7 +37,7 @@ func (s *site) sendKeys(r svc.Run, keys ...string) (answer func() error) {
 // attach joins a run's terminal as a client that reads nothing.
 func (s *site) attach(w *worker, r svc.Run) *hub.Attachment {
 	s.t.Helper()
-	a, err := s.Hub.Attach.Join(hub.Target{RunID: r.ID, Attempt: r.Attempt, HostID: w.host.ID})
+	a, err := s.Hub.Attach.Join(hub.Target{RunID: r.ID, Attempt: r.Attempt, HostID: w.host.ID}, hub.Person{Name: "ann"})
 	s.no(err)
 	s.t.Cleanup(a.Leave)
 	s.settle()

@@ -54,7 +54,7 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 	}
 	r := svc.Run{TaskID: n.TaskID, ProjectID: task.Project.ID, Provider: n.Provider,
 		Status: svc.RunPending, Attempt: 1, PinnedHostID: n.HostID, Prompt: n.Prompt, Args: orEmpty(n.Args), Model: n.Model, Cwd: n.Cwd,
-		Env: n.Env, RestartPolicy: n.RestartPolicy, MaxRestarts: svc.DefaultMaxRestarts, PendingSince: tx.Now, CreatedAt: tx.Now,
+		Env: n.Env, RestartPolicy: n.RestartPolicy, MaxRestarts: svc.DefaultMaxRestarts, PendingSince: tx.Now, CreatedBy: by(ctx), CreatedAt: tx.Now,
 		UpdatedAt: tx.Now, Version: 1, TaskManualMarks: task.ManualMarks}
 	if r.Env == nil {
 		r.Env = map[string]string{}
@@ -141,7 +141,7 @@ func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 		if err != nil {
 			return r, err
 		}
-		if _, err := tx.TakeSignal(ctx, svc.Signal{RunID: r.ID, Attempt: r.Attempt, Kind: "stopped", Source: svc.FromUser, Via: "api", Timestamp: tx.Now}); err != nil {
+		if _, err := tx.TakeSignal(ctx, svc.Signal{RunID: r.ID, Attempt: r.Attempt, Kind: "stopped", Source: svc.FromUser, Via: "api", By: by(ctx), Timestamp: tx.Now}); err != nil {
 			return r, err
 		}
 		if wrote {

@@ -139,10 +139,10 @@ func TestNeedsInput(t *testing.T) {
 			t.Error("a screen or a stale progress cleared it")
 		}
 		s.news()
-		s.touched(r.ID)
+		s.touched(r.ID, "ann")
 		clear("input")
 		s.wantTopics(svc.TopicRunSignal)
-		s.touched(r.ID)
+		s.touched(r.ID, "ann")
 		s.wantTopics()
 		ask(4)
 		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))

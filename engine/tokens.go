@@ -6,9 +6,12 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"strconv"
 	"strings"
+	"time"
 
 	"svc"
+	"svc/store"
 )
 
 // Tokens of runs and hosts are made from the signing key, so none is stored
@@ -18,11 +21,19 @@ const (
 	hostTokenPrefix   = "svch_"
 )
 
+// rotationGrace is how long a host's former token works after a rotation, so
+// that the worker can be given the new one without a pause.
+const rotationGrace = 10 * time.Minute
+
 func (e *Engine) sign(what, id string) string {
 	mac := hmac.New(sha256.New, e.SigningKey)
 	mac.Write([]byte(what + "\x00" + id))
 	return hex.EncodeToString(mac.Sum(nil)[:20])
 }
+
+// Fingerprint tells this installation from others that a browser may know at
+// the same host name. It is no secret.
+func (e *Engine) Fingerprint() string { return e.sign("fingerprint", "")[:8] }
 
 // signalToken is good for signals of one run and for nothing else.
 func (e *Engine) signalToken(runID string) string { return signalTokenPrefix + e.sign("run", runID) }
@@ -39,24 +50,80 @@ func (e *Engine) HostToken(ctx context.Context, idOrName string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	return e.hostToken(h.ID), nil
+	generation, err := e.Store.HostTokenGeneration(ctx, h.ID)
+	if err != nil {
+		return "", err
+	}
+	return e.hostToken(h.ID, generation), nil
 }
 
-func (e *Engine) hostToken(hostID string) string {
-	return hostTokenPrefix + strings.ReplaceAll(hostID, "-", "") + "_" + e.sign("host", hostID)
+// RotateHostToken makes a new token for a host. The former one works for some
+// more minutes, then never again.
+func (e *Engine) RotateHostToken(ctx context.Context, idOrName string) (string, error) {
+	type rotation struct { // what is kept for a retry: not the token
+		HostID     string `json:"host_id"`
+		Generation int64  `json:"generation"`
+	}
+	done, err := once(ctx, e.Store.Write, func(tx *store.Tx) (rotation, error) {
+		h, err := tx.LockHost(ctx, idOrName)
+		if err != nil {
+			return rotation{}, err
+		}
+		generation, err := tx.HostTokenGeneration(ctx, h.ID)
+		if err != nil {
+			return rotation{}, err
+		}
+		generation++
+		tx.Emit(svc.TopicHostRotated, h.EventPayload())
+		return rotation{h.ID, generation}, tx.AddHostToken(ctx, h.ID, generation)
+	})
+	if err != nil {
+		return "", err
+	}
+	return e.hostToken(done.HostID, done.Generation), nil
 }
 
-// HostOfToken is the host that a token is good for, if it is one of ours and
-// the host still exists.
-func (e *Engine) HostOfToken(ctx context.Context, token string) (string, bool) {
+// hostToken is a generation of a host's token. The first carries no number.
+func (e *Engine) hostToken(hostID string, generation int64) string {
+	name := hostTokenPrefix + strings.ReplaceAll(hostID, "-", "") + "_"
+	if generation == 0 {
+		return name + e.sign("host", hostID)
+	}
+	number := strconv.FormatInt(generation, 10)
+	return name + number + "_" + e.sign("host", hostID+"\x00"+number)
+}
+
+// HostOfToken is the host that a token is good for: one of ours, that no
+// rotation replaced for longer than the grace, of a host that still exists.
+func (e *Engine) HostOfToken(ctx context.Context, token string) (hostID string, err error) {
 	rest, ok := strings.CutPrefix(token, hostTokenPrefix)
-	if !ok || len(rest) < 33 {
-		return "", false
+	if !ok || len(rest) < 34 {
+		return "", errBadToken
 	}
 	id := rest[:8] + "-" + rest[8:12] + "-" + rest[12:16] + "-" + rest[16:20] + "-" + rest[20:32]
-	if !svc.IsID(id) || subtle.ConstantTimeCompare([]byte(e.hostToken(id)), []byte(token)) != 1 {
-		return "", false
+	var generation int64
+	if number, _, numbered := strings.Cut(rest[33:], "_"); numbered {
+		generation, _ = strconv.ParseInt(number, 10, 64) // what is no number gives no token of ours
 	}
-	_, err := e.Store.Host(ctx, id)
-	return id, err == nil
+	if !svc.IsID(id) || subtle.ConstantTimeCompare([]byte(e.hostToken(id, generation)), []byte(token)) != 1 {
+		return "", errBadToken
+	}
+	if _, err := e.Store.Host(ctx, id); svc.CodeOf(err) == svc.CodeNotFound {
+		return "", errBadToken
+	} else if err != nil {
+		return "", err
+	}
+	made, replaced, err := e.Store.HostToken(ctx, id, generation)
+	switch {
+	case err != nil:
+		return "", err
+	case generation > 0 && made == nil:
+		return "", errBadToken
+	case replaced == nil:
+		return id, nil
+	}
+	if e.now() >= replaced.Add(rotationGrace) {
+		return "", errBadToken
+	}
+	return id, nil
 }

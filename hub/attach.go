@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"svc"
 	"svc/wire"
@@ -26,10 +27,13 @@ type AttachConfig struct {
 	// OnLease is told of each change of a lease, in order, by Run alone and
 	// without a lock.
 	OnLease func(LeaseEvent)
-	// OnInput is told, likewise, that someone typed into a run. Input that comes
-	// before it was told is told once.
-	OnInput func(runID string)
-	Log     *slog.Logger
+	// OnInput is told, likewise, that someone typed into a run, and who. Input that
+	// comes before it was told is told once.
+	OnInput func(runID, by string)
+	// LeaseIdle is how long a holder may send nothing before it loses the lease to
+	// whoever waits; 0: for ever.
+	LeaseIdle func() time.Duration
+	Log       *slog.Logger
 }
 
 // LeaseEvent is a change of a run's lease.
@@ -37,7 +41,15 @@ type LeaseEvent struct {
 	RunID    string
 	Attempt  int
 	Acquired bool     // false: released
+	Holder   string   // the name of who got or lost it
+	By       string   // who caused it: the holder, or who took it over
 	At       svc.Time // when it changed
+}
+
+// Person is who attaches.
+type Person struct {
+	Name    string
+	Watches bool // sees everything, and never holds the lease
 }
 
 // Target is the session that a client attaches to.
@@ -79,8 +91,8 @@ type Attachments struct {
 	all    map[*Attachment]struct{}
 	closed bool // no one may join any more
 	leases []LeaseEvent
-	typed  map[string]struct{}
-	wake   chan struct{} // for Run, of size one
+	typed  map[string]string // by run: who typed last
+	wake   chan struct{}     // for Run, of size one
 }
 
 // session is one attempt of a run that clients are attached to.
@@ -88,7 +100,9 @@ type session struct {
 	Target
 	holder     *Attachment
 	since      svc.Time      // when the holder got the lease
-	waiting    []*Attachment // everyone else, the longest waiting first
+	active     time.Time     // when the holder last sent something
+	waiting    []*Attachment // everyone else who may type, the longest waiting first
+	clients    int           // everyone
 	rows, cols int           // what the holder asked for last, else the size at the start
 	resized    bool          // by a holder, away from the size at the start
 	shown      struct {      // what the worker said last; zero: nothing yet
@@ -107,7 +121,7 @@ type session struct {
 func NewAttachments(cfg AttachConfig) *Attachments {
 	return &Attachments{
 		cfg: cfg, runs: map[string]*session{}, relays: map[string]*Attachment{}, all: map[*Attachment]struct{}{},
-		typed: map[string]struct{}{}, wake: make(chan struct{}, 1),
+		typed: map[string]string{}, wake: make(chan struct{}, 1),
 	}
 }
 
@@ -129,24 +143,24 @@ func (h *Attachments) link(hostID string) (Link, error) {
 	return link, nil
 }
 
-// Holder tells since when someone holds the lease of a run; false when it is
+// Holder tells who holds the lease of a run, and since when; false when it is
 // free.
-func (h *Attachments) Holder(runID string) (since svc.Time, held bool) {
+func (h *Attachments) Holder(runID string) (lease svc.Lease, held bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.runs[runID]
 	if s == nil || s.holder == nil {
-		return 0, false
+		return svc.Lease{}, false
 	}
-	return s.since, true
+	return svc.Lease{AttachedAt: s.since, Holder: s.holder.who.Name}, true
 }
 
-// Join adds a client to a run. The first gets the lease, others are told that
-// it is held. The caller pumps Next to the client and the client's frames to
+// Join adds a client to a run. The first who may type gets the lease, others are
+// told that it is held. The caller pumps Next to the client and the client's frames to
 // Handle, and must call Leave. A run may end before Join: look at it once more
 // afterwards, and call End if it did.
-func (h *Attachments) Join(t Target) (*Attachment, error) {
-	a := &Attachment{hub: h, wake: make(chan struct{}, 1), cut: make(chan struct{})}
+func (h *Attachments) Join(t Target, who Person) (*Attachment, error) {
+	a := &Attachment{hub: h, who: who, wake: make(chan struct{}, 1), cut: make(chan struct{})}
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
@@ -166,9 +180,12 @@ func (h *Attachments) Join(t Target) (*Attachment, error) {
 	}
 	a.session = s
 	h.all[a] = struct{}{}
-	if s.holder == nil {
+	s.clients++
+	switch {
+	case who.Watches:
+	case s.holder == nil:
 		h.grant(s, a)
-	} else {
+	default:
 		s.waiting = append(s.waiting, a)
 		a.pushControl(leaseHeld)
 	}
@@ -194,7 +211,7 @@ func (h *Attachments) RunEnded(runID string, attempt int) {
 // detach ends everyone in a session and takes it out of the books.
 func (h *Attachments) detach(s *session, why error) {
 	if s.holder != nil {
-		h.freed(s)
+		h.freed(s, s.holder.who.Name)
 	}
 	s.waiting = nil
 	if h.runs[s.RunID] == s {

@@ -19,6 +19,7 @@ const (
 // another one Handle.
 type Attachment struct {
 	hub     *Attachments
+	who     Person
 	session *session // never changes; its content is guarded by Attachments.mu
 	wake    chan struct{}
 	cut     chan struct{}

@@ -83,14 +83,15 @@ func (l *fakeLink) opened() []string {
 
 // stage is a running Attachments with its surroundings, inside a bubble.
 type stage struct {
-	t      *testing.T
-	hub    *Attachments
-	mu     sync.Mutex
-	links  map[string]*fakeLink
-	leases []string
-	typed  []string
-	people map[string]*person
-	names  []string
+	t       *testing.T
+	hub     *Attachments
+	mu      sync.Mutex
+	links   map[string]*fakeLink
+	leases  []string
+	typed   []string
+	holders []string // +name or -name, and by whom
+	people  map[string]*person
+	names   []string
 }
 
 func newStage(t *testing.T) *stage {
@@ -108,16 +109,19 @@ func newStage(t *testing.T) *stage {
 			defer s.mu.Unlock()
 			if e.Acquired {
 				s.leases = append(s.leases, fmt.Sprintf("acquired/%d", e.Attempt))
+				s.holders = append(s.holders, "+"+e.Holder+" by "+e.By)
 			} else {
 				s.leases = append(s.leases, fmt.Sprintf("released/%d", e.Attempt))
+				s.holders = append(s.holders, "-"+e.Holder+" by "+e.By)
 			}
 		},
-		OnInput: func(runID string) {
+		OnInput: func(runID, _ string) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.typed = append(s.typed, runID)
 		},
-		Log: quiet(),
+		LeaseIdle: func() time.Duration { return leaseIdle },
+		Log:       quiet(),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -166,9 +170,15 @@ type shown struct {
 	bytes []byte
 }
 
+// ann is someone who may type; a name that begins with viewer may not.
+var ann = Person{Name: "ann"}
+
+// leaseIdle is the stage's [AttachConfig.LeaseIdle].
+const leaseIdle = 10 * time.Minute
+
 func (s *stage) join(name, runID string) *person {
 	s.t.Helper()
-	a, err := s.hub.Join(Target{RunID: runID, Attempt: 1, HostID: hostA})
+	a, err := s.hub.Join(Target{RunID: runID, Attempt: 1, HostID: hostA}, Person{Name: name, Watches: strings.HasPrefix(name, "viewer")})
 	if err != nil {
 		s.t.Fatal(err)
 	}

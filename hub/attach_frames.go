@@ -17,6 +17,12 @@ type errorFrame struct {
 	Message string   `json:"message"`
 }
 
+// takenFrame tells a former holder who has the lease now.
+type takenFrame struct {
+	errorFrame
+	By string `json:"by"`
+}
+
 type leaseFrame struct {
 	Type       string   `json:"type"`
 	RunID      string   `json:"run_id"`
@@ -43,12 +49,20 @@ func leaseAcquired(runID string, at svc.Time) []byte {
 	return frame(leaseFrame{"lease_acquired", runID, at})
 }
 
+func leaseTaken(by string) []byte {
+	return frame(takenFrame{errorFrame{"error", svc.CodeLeaseTaken, by + " has taken over the keyboard; you see the output and may take it back"}, by})
+}
+
+// takeLease is the frame with which a client takes the lease from its holder.
+const takeLease = "take_lease"
+
 // codeMalformed is the error frame's code for a frame that makes no sense.
 const codeMalformed svc.Code = "malformed_frame"
 
 var (
 	leaseHeld = errorOf(svc.CodeLeaseHeld, "someone else is typing; you see the output and may type when they leave or release the lease")
 	hostAway  = errorOf(svc.CodeHostNotConnected, "the run's host is not connected; the terminal comes back when it is")
+	mayNot    = errorOf(svc.CodeForbidden, "your token may watch but not type; an operator's may")
 	notTyped  = errorOf(svc.CodeHostNotConnected, "what you typed did not reach the run: its terminal is not connected")
 )
 
@@ -92,7 +106,7 @@ func parseClient(b []byte) (clientFrame, error) {
 		if !goodSize(f.Rows, f.Cols) {
 			return f, fmt.Errorf("resize needs rows and cols from 1 to %d", maxSide)
 		}
-	case "release_lease":
+	case "release_lease", takeLease:
 	default:
 		return f, fmt.Errorf("unknown frame type %.60q", f.Type)
 	}

@@ -3,10 +3,12 @@ package hub
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // A story is a list of steps: who does what, and then what everyone is told,
@@ -103,6 +105,43 @@ var stories = map[string][]step{
 		{"a sends not JSON", "a:malformed_frame", "", ""},
 		{"a types still", "", "", "input still"},
 	},
+	"whoever takes the lease has it at once, and the former holder watches on": {
+		{"a joins", "a:lease_acquired", "acquired/1", "open 11/1 50x220"},
+		{"a resizes", "", "", "resize 41x123"},
+		{"b joins", "b:lease_held", "", "open 11/1 41x123"},
+		{"b takes", "a:lease_taken b:lease_acquired", "released/1 acquired/1", ""},
+		{"a types x", "a:lease_held", "", ""},
+		{"b types y", "", "", "input y"},
+		{"b takes", "", "", ""},
+		{"a takes", "a:lease_acquired b:lease_taken", "released/1 acquired/1", ""},
+		{"a leaves", "b:lease_acquired", "released/1 acquired/1", "resize 50x220, close"},
+	},
+	"taking a free lease acquires it": {
+		{"a joins", "a:lease_acquired", "acquired/1", "open 11/1 50x220"},
+		{"a releases", "", "released/1", ""},
+		{"a takes", "a:lease_acquired", "acquired/1", ""},
+	},
+	"a viewer watches, and never gets the lease": {
+		{"viewer1 joins", "", "", "open 11/1 50x220"},
+		{"viewer1 types x", "viewer1:forbidden", "", ""},
+		{"viewer1 resizes", "viewer1:forbidden", "", ""},
+		{"viewer1 takes", "viewer1:forbidden", "", ""},
+		{"a joins", "a:lease_acquired", "acquired/1", "open 11/1 50x220"},
+		{"viewer1 takes", "viewer1:forbidden", "", ""},
+		{"a leaves", "", "released/1", "close"},
+		{"b joins", "b:lease_acquired", "acquired/1", "open 11/1 50x220"},
+		{"run ends", "", "released/1", "close, close"},
+	},
+	"a holder that sends nothing for too long loses it to the first who waits": {
+		{"a joins", "a:lease_acquired", "acquired/1", "open 11/1 50x220"},
+		{"9 minutes pass", "", "", ""},
+		{"9 minutes pass", "", "", ""}, // nobody waits
+		{"a types x", "", "", "input x"},
+		{"b joins", "b:lease_held", "", "open 11/1 50x220"},
+		{"c joins", "c:lease_held", "", "open 11/1 50x220"},
+		{"9 minutes pass", "", "", ""},
+		{"2 minutes pass", "a:lease_taken b:lease_acquired", "released/1 acquired/1", ""},
+	},
 	"the end of the run ends the lease, and no one gets it": {
 		{"a joins", "a:lease_acquired", "acquired/1", "open 11/1 50x220"},
 		{"b joins", "b:lease_held", "", "open 11/1 50x220"},
@@ -146,6 +185,15 @@ func (s *stage) act(do string) {
 		s.leaves(who)
 	case what == "resizes":
 		err = s.sends(who, resize)
+	case what == "minutes pass":
+		minutes, err := strconv.Atoi(who)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		<-time.After(time.Duration(minutes) * time.Minute) // of the bubble
+		synctest.Wait()
+	case what == "takes":
+		err = s.sends(who, `{"type":"take_lease"}`)
 	case what == "releases":
 		err = s.sends(who, release)
 	case strings.HasPrefix(what, "types "):
@@ -168,8 +216,8 @@ func TestTheHolderIsVisibleFromTheGrantToTheRelease(t *testing.T) {
 			t.Error("held by no one")
 		}
 		s.join("a", runA)
-		if since, held := s.hub.Holder(runA); !held || since == 0 {
-			t.Errorf("Holder = %v, %v", since, held)
+		if lease, held := s.hub.Holder(runA); !held || lease.AttachedAt == 0 || lease.Holder != "a" {
+			t.Errorf("Holder = %v, %v", lease, held)
 		}
 		if _, held := s.hub.Holder(runB); held {
 			t.Error("another run's lease is held")
@@ -191,6 +239,22 @@ func TestTheHolderIsVisibleFromTheGrantToTheRelease(t *testing.T) {
 	})
 }
 
+func TestLeasesAreToldWithNames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		for _, do := range []string{"ann joins", "bob joins", "bob takes", "bob leaves", "ann leaves"} {
+			s.act(do)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		want := []string{"+ann by ann", "-ann by bob", "+bob by bob", "-bob by bob", "+ann by ann", "-ann by ann"}
+		if !slices.Equal(s.holders, want) {
+			t.Errorf("told %q, want %q", s.holders, want)
+		}
+	})
+}
+
 func TestManyWhoComeAtOnceGiveOneHolder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,7 +263,7 @@ func TestManyWhoComeAtOnceGiveOneHolder(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range joined {
 			wg.Go(func() {
-				joined[i], _ = s.hub.Join(Target{RunID: runA, Attempt: 1, HostID: hostA})
+				joined[i], _ = s.hub.Join(Target{RunID: runA, Attempt: 1, HostID: hostA}, ann)
 			})
 		}
 		wg.Wait()

@@ -109,10 +109,10 @@ func (a *Attachment) relay() string {
 // Handle takes one frame of the client. It returns an error only when the
 // client is to be ended for it.
 func (a *Attachment) Handle(b []byte) error {
-	if !a.hub.mayAct(a) {
+	f, err := parseClient(b)
+	if !a.hub.mayAct(a, err == nil && f.Type == takeLease) {
 		return nil
 	}
-	f, err := parseClient(b)
 	if err != nil {
 		a.mistakes++
 		if a.mistakes >= maxMistakes {
@@ -133,6 +133,8 @@ func (a *Attachment) Handle(b []byte) error {
 		if a.hub.acquire(a) {
 			a.resize(f.Rows, f.Cols)
 		}
+	case takeLease:
+		a.hub.take(a)
 	case "release_lease":
 		if holder, resized := a.hub.holds(a); holder {
 			a.resetSize(resized)
@@ -153,7 +155,7 @@ func (a *Attachment) input(b []byte) {
 	}
 	h := a.hub
 	h.mu.Lock()
-	h.typed[a.session.RunID] = struct{}{}
+	h.typed[a.session.RunID] = a.who.Name
 	h.poke()
 	h.mu.Unlock()
 }
@@ -209,7 +211,8 @@ func (a *Attachment) Leave() {
 	s := a.session
 	h.handOver(s, a, false)
 	delete(h.all, a)
-	if s.holder == nil && len(s.waiting) == 0 && h.runs[s.RunID] == s {
+	s.clients--
+	if s.clients == 0 && h.runs[s.RunID] == s {
 		delete(h.runs, s.RunID)
 	}
 	h.poke()

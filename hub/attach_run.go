@@ -8,13 +8,20 @@ import (
 // shutdownGrace is how long clients get to take their last output.
 const shutdownGrace = 2 * time.Second
 
+// idleCheck is how often holders that send nothing are looked for.
+const idleCheck = time.Second
+
 // Run tells leases and input until ctx ends; then it closes every socket,
 // tells what is left and returns when all clients have left.
 func (h *Attachments) Run(ctx context.Context) error {
+	idle := time.NewTicker(idleCheck)
+	defer idle.Stop()
 	for ctx.Err() == nil {
 		h.tell()
 		select {
 		case <-h.wake:
+		case <-idle.C:
+			h.passIdle()
 		case <-ctx.Done():
 		}
 	}
@@ -42,13 +49,13 @@ func (h *Attachments) Run(ctx context.Context) error {
 func (h *Attachments) tell() {
 	h.mu.Lock()
 	leases, typed := h.leases, h.typed
-	h.leases, h.typed = nil, map[string]struct{}{}
+	h.leases, h.typed = nil, map[string]string{}
 	h.mu.Unlock()
 	for _, e := range leases {
 		h.cfg.OnLease(e)
 	}
-	for runID := range typed {
-		h.cfg.OnInput(runID)
+	for runID, by := range typed {
+		h.cfg.OnInput(runID, by)
 	}
 }
 

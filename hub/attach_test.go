@@ -216,7 +216,7 @@ func TestAnEndedAttemptDoesNotEndTheNextOne(t *testing.T) {
 		s := newStage(t)
 		old := s.join("old", runA)
 		target := Target{RunID: runA, Attempt: 2, HostID: hostA}
-		a, err := s.hub.Join(target)
+		a, err := s.hub.Join(target, ann)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestAnEndedAttemptDoesNotEndTheNextOne(t *testing.T) {
 		if _, held := s.hub.Holder(runA); !held || a.Why() != nil {
 			t.Errorf("held %v, ended for %v", held, a.Why())
 		}
-		if _, err := s.hub.Join(Target{RunID: runA, Attempt: 1, HostID: hostA}); err != ErrRunEnded {
+		if _, err := s.hub.Join(Target{RunID: runA, Attempt: 1, HostID: hostA}, ann); err != ErrRunEnded {
 			t.Errorf("joining the old attempt: %v", err)
 		}
 	})
@@ -241,7 +241,7 @@ func TestAClientThatDoesNotReadIsCutOffAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		reads := s.join("reads", runA)
-		stuck, err := s.hub.Join(Target{RunID: runA, Attempt: 1, HostID: hostA})
+		stuck, err := s.hub.Join(Target{RunID: runA, Attempt: 1, HostID: hostA}, ann)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -450,19 +450,20 @@ func TestShutdownEndsEveryoneAndTellsTheLeases(t *testing.T) {
 		var journal []bool
 		link := &fakeLink{caps: []string{wire.CapAttach}}
 		h := NewAttachments(AttachConfig{
-			Link:    func(string) (Link, bool) { return link, true },
-			OnLease: func(e LeaseEvent) { journal = append(journal, e.Acquired) },
-			OnInput: func(string) {},
-			Log:     quiet(),
+			Link:      func(string) (Link, bool) { return link, true },
+			OnLease:   func(e LeaseEvent) { journal = append(journal, e.Acquired) },
+			OnInput:   func(string, string) {},
+			LeaseIdle: func() time.Duration { return 0 },
+			Log:       quiet(),
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		over := make(chan struct{})
 		go func() { defer close(over); _ = h.Run(ctx) }()
-		reads, err := h.Join(Target{RunID: runA, Attempt: 1, HostID: hostA})
+		reads, err := h.Join(Target{RunID: runA, Attempt: 1, HostID: hostA}, ann)
 		if err != nil {
 			t.Fatal(err)
 		}
-		stuck, err := h.Join(Target{RunID: runA, Attempt: 1, HostID: hostA})
+		stuck, err := h.Join(Target{RunID: runA, Attempt: 1, HostID: hostA}, ann)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -475,7 +476,7 @@ func TestShutdownEndsEveryoneAndTellsTheLeases(t *testing.T) {
 		if p.ended() != ErrShutdown || stuck.Why() != ErrShutdown || fmt.Sprint(journal) != "[true false]" {
 			t.Errorf("ended with %v and %v, journal %v", p.ended(), stuck.Why(), journal)
 		}
-		if _, err := h.Join(Target{RunID: runA, Attempt: 1, HostID: hostA}); !errors.Is(err, ErrShutdown) {
+		if _, err := h.Join(Target{RunID: runA, Attempt: 1, HostID: hostA}, ann); !errors.Is(err, ErrShutdown) {
 			t.Errorf("joining afterwards: %v", err)
 		}
 	})

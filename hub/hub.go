@@ -7,6 +7,7 @@ package hub
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -21,7 +22,11 @@ type Hub struct {
 	// OnLease and OnInput are told of changed leases and of input. They are set
 	// before Run; nil: nobody wants to know.
 	OnLease func(LeaseEvent)
-	OnInput func(runID string)
+	OnInput func(runID, by string)
+
+	// LeaseIdle is how long a holder of a keyboard may send nothing before someone
+	// who waits gets it; 0: for ever. It is set before Run.
+	LeaseIdle time.Duration
 }
 
 // New makes a hub that keeps logs and last screens under dir.
@@ -37,12 +42,13 @@ func New(dir string, log *slog.Logger) *Hub {
 				h.OnLease(e)
 			}
 		},
-		OnInput: func(runID string) {
+		OnInput: func(runID, by string) {
 			if h.OnInput != nil {
-				h.OnInput(runID)
+				h.OnInput(runID, by)
 			}
 		},
-		Log: log,
+		LeaseIdle: func() time.Duration { return h.LeaseIdle },
+		Log:       log,
 	})
 	return h
 }

@@ -12,39 +12,41 @@ import (
 	"svc/api"
 )
 
-// A door is what a path asks of a caller.
-type door int
+// authScope is what a path asks of a caller.
+type authScope int
 
 const (
-	doorOpen     door = iota // anyone
-	doorUser                 // the user token
-	doorSocket               // the user token, also in the query: a browser cannot set headers on a socket
-	doorWorker               // the worker token or a host's own
-	doorSignal               // those, or the run's signal token
+	scopeOpen    authScope = iota // anyone
+	scopeUser                     // an access token, or a browser's session
+	scopeSocket                   // those; the token also in the query: a browser cannot set headers on a socket
+	scopeWorker                   // the worker token or a host's own
+	scopeSignal                   // those, or the run's signal token
 	internalRoot = "/api/internal"
 )
 
-// doorOf decides by the path alone, so that authentication comes before
+// scopeOf decides by method and path alone, so that authentication comes before
 // everything else: an unknown path or id looks the same from outside as a
 // known one.
-func doorOf(path string) door {
+func scopeOf(method, path string) authScope {
 	switch {
 	case path == api.Prefix+"/openapi.json", path == api.Prefix+"/docs":
-		return doorOpen
+		return scopeOpen
+	case path == sessionPath && method == http.MethodPost:
+		return scopeOpen // the token is in its body
 	case under(path, api.Prefix):
 		if strings.HasPrefix(path, api.Prefix+"/runs/") && (strings.HasSuffix(path, "/pane/ws") || strings.HasSuffix(path, "/attach/ws")) {
-			return doorSocket
+			return scopeSocket
 		}
-		return doorUser
+		return scopeUser
 	case path == "/metrics":
-		return doorUser
+		return scopeUser
 	case under(path, internalRoot):
 		if _, ok := signalRun(path); ok {
-			return doorSignal
+			return scopeSignal
 		}
-		return doorWorker
+		return scopeWorker
 	default:
-		return doorOpen
+		return scopeOpen
 	}
 }
 
@@ -62,61 +64,76 @@ func signalRun(path string) (id string, ok bool) {
 	return id, ok && !strings.Contains(id, "/")
 }
 
-// caller is who knocked at a worker's door.
-type caller struct {
+// workerAuth is what an authenticated worker, wrapper or hook may speak for.
+type workerAuth struct {
 	host string // the token is good for this host alone; empty: for any
 	run  string // the token is good for signals of this run alone; empty: no signal token
 }
 
-type callerKey struct{}
+type workerAuthKey struct{}
 
-// callerOf is who passed the worker's door.
-func callerOf(ctx context.Context) caller {
-	c, _ := ctx.Value(callerKey{}).(caller)
+func workerAuthOf(ctx context.Context) workerAuth {
+	c, _ := ctx.Value(workerAuthKey{}).(workerAuth)
 	return c
 }
 
-// admit checks the token that the path's door wants. The request it gives back
-// holds no token in its URL.
-func (s *Server) admit(r *http.Request) (*http.Request, error) {
-	d := doorOf(r.URL.Path)
+// errNoToken is the answer to everyone who may not come in, whatever the reason.
+var errNoToken = svc.Errorf(svc.CodeUnauthorized, "the token is missing or not the right one for this")
+
+// authenticate checks the token that the path wants. The request it gives back
+// holds no token in its URL, and the caller in its context.
+func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	scope := scopeOf(r.Method, r.URL.Path)
 	token, given := bearer(r)
-	switch d {
-	case doorOpen:
+	switch scope {
+	case scopeOpen:
 		return r, nil
-	case doorSocket:
+	case scopeSocket:
 		if !given {
 			token = r.URL.Query().Get("token")
+			given = token != ""
 		}
 		r = withoutToken(r)
 		fallthrough
-	case doorUser:
-		if same(token, s.Tokens.User) {
-			return r, nil
+	case scopeUser:
+		c, err := s.userCaller(w, r, token, given)
+		if err != nil {
+			return nil, err
 		}
-	case doorWorker, doorSignal:
-		if who, ok := s.workerCaller(r, token); ok {
-			return r.WithContext(context.WithValue(r.Context(), callerKey{}, who)), nil
+		return r.WithContext(svc.WithCaller(r.Context(), c)), nil
+	default:
+		who, err := s.workerCaller(r, token)
+		if err != nil {
+			return nil, err
 		}
+		return r.WithContext(context.WithValue(r.Context(), workerAuthKey{}, who)), nil
 	}
-	return nil, svc.Errorf(svc.CodeUnauthorized, "the token is missing or not the right one for this")
 }
 
-func (s *Server) workerCaller(r *http.Request, token string) (caller, bool) {
-	if token == "" {
-		return caller{}, false
+// userCaller is who sent a request to the public API: by a bearer token, else
+// by the cookie of a browser's session.
+func (s *Server) userCaller(w http.ResponseWriter, r *http.Request, token string, given bool) (svc.Caller, error) {
+	if given {
+		if token == "" {
+			return svc.Caller{}, errNoToken
+		}
+		return s.Engine.Authenticate(r.Context(), token)
 	}
-	if same(token, s.Tokens.Worker) {
-		return caller{}, true
+	return s.sessionCaller(w, r)
+}
+
+func (s *Server) workerCaller(r *http.Request, token string) (workerAuth, error) {
+	switch {
+	case token == "":
+		return workerAuth{}, errNoToken
+	case same(token, string(s.WorkerToken)):
+		return workerAuth{}, nil
 	}
 	if id, ok := signalRun(r.URL.Path); ok && s.Engine.SignalTokenOK(id, token) {
-		return caller{run: id}, true
+		return workerAuth{run: id}, nil
 	}
-	if same(token, s.Tokens.User) { // spares the lookup
-		return caller{}, false
-	}
-	host, ok := s.Engine.HostOfToken(r.Context(), token)
-	return caller{host: host}, ok && host != ""
+	host, err := s.Engine.HostOfToken(r.Context(), token)
+	return workerAuth{host: host}, err
 }
 
 // bearer is the token of the Authorization header; given is false without the

@@ -24,6 +24,7 @@ var statuses = map[svc.Code]int{
 	svc.CodeInvalidKeys:       http.StatusBadRequest,
 	svc.CodeMissingAttempt:    http.StatusBadRequest,
 	svc.CodeUnauthorized:      http.StatusUnauthorized,
+	svc.CodeForbidden:         http.StatusForbidden,
 	svc.CodeForbiddenOrigin:   http.StatusForbidden,
 	svc.CodeNotFound:          http.StatusNotFound,
 	svc.CodeNoSnapshot:        http.StatusNotFound,

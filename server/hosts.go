@@ -47,10 +47,10 @@ func (s *Server) hostRoutes() {
 		return listed(s.Engine.Hosts(ctx, in.page()))
 	})
 
-	register(s, huma.Operation{
+	register(s, needs(svc.RoleAdmin, huma.Operation{
 		OperationID: "create-host", Method: http.MethodPost, Path: "/hosts", Tags: tags,
 		Summary: "Provision a host", DefaultStatus: http.StatusCreated,
-	}, func(ctx context.Context, in *struct {
+	}), func(ctx context.Context, in *struct {
 		Retryable
 		Body api.CreateHost
 	}) (*made[svc.Host], error) {
@@ -91,10 +91,10 @@ func (s *Server) hostRoutes() {
 		return host(s.Engine.UpdateHost(ctx, id, patch, match))
 	})
 
-	register(s, huma.Operation{
+	register(s, needs(svc.RoleAdmin, huma.Operation{
 		OperationID: "delete-host", Method: http.MethodDelete, Path: "/hosts/{id}", Tags: tags,
 		Summary: "Delete a host that has no active runs", DefaultStatus: http.StatusNoContent,
-	}, func(ctx context.Context, in *struct {
+	}), func(ctx context.Context, in *struct {
 		HostPath
 		Matching
 	}) (*struct{}, error) {
@@ -144,19 +144,28 @@ func (s *Server) hostActions(tags []string) {
 		})
 	}
 
-	register(s, huma.Operation{
-		OperationID: "host-token", Method: http.MethodPost, Path: "/hosts/{id}/token", Tags: tags,
-		Summary:     "Get the token that lets a worker join as this host alone",
-		Description: "The token is derived, so every call gives the same one.",
-	}, func(ctx context.Context, in *hostInput) (*struct{ Body api.Token }, error) {
-		id, err := s.hostID(ctx, in.ID)
-		if err != nil {
-			return nil, err
-		}
-		token, err := s.Engine.HostToken(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		return &struct{ Body api.Token }{api.Token{Token: token}}, nil
-	})
+	for _, op := range []struct {
+		name, path, summary, doc string
+		token                    func(context.Context, string) (string, error)
+	}{
+		{"host-token", "token", "Get the token that lets a worker join as this host alone",
+			"The token is derived, so every call gives the same one until it is rotated.", s.Engine.HostToken},
+		{"rotate-host-token", "rotate-token", "Make a new token for this host",
+			"The former token works for 10 more minutes, then never again.", s.Engine.RotateHostToken},
+	} {
+		register(s, needs(svc.RoleAdmin, huma.Operation{
+			OperationID: op.name, Method: http.MethodPost, Path: "/hosts/{id}/" + op.path, Tags: tags,
+			Summary: op.summary, Description: op.doc,
+		}), func(ctx context.Context, in *hostInput) (*struct{ Body api.Token }, error) {
+			id, err := s.hostID(ctx, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			token, err := op.token(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return &struct{ Body api.Token }{api.Token{Token: token}}, nil
+		})
+	}
 }

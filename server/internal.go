@@ -61,7 +61,7 @@ func (s *Server) takeRegistration(w http.ResponseWriter, r *http.Request) (wire.
 	if err := s.registrations.pass(r.Context()); err != nil {
 		return wire.Registered{}, err
 	}
-	return s.Engine.Register(r.Context(), reg, callerOf(r.Context()).host)
+	return s.Engine.Register(r.Context(), reg, workerAuthOf(r.Context()).host)
 }
 
 // outcome is the answer to a signal that was delivered.
@@ -101,7 +101,7 @@ func (s *Server) takeSignal(w http.ResponseWriter, r *http.Request) (svc.Outcome
 // signal of a superseded attempt passes: it may be a late one of its own, and
 // it changes nothing.
 func (s *Server) mayReport(r *http.Request, sig svc.Signal) error {
-	host := callerOf(r.Context()).host
+	host := workerAuthOf(r.Context()).host
 	if host == "" {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 		HostID:     strings.Clone(r.Header.Get(wire.HeaderHostID)),
 		InstanceID: strings.Clone(r.Header.Get(wire.HeaderInstanceID)),
 		BootID:     strings.Clone(r.Header.Get(wire.HeaderBootID)),
-		OnlyHost:   strings.Clone(callerOf(r.Context()).host),
+		OnlyHost:   strings.Clone(workerAuthOf(r.Context()).host),
 	})
 }
 

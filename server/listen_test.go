@@ -165,9 +165,9 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	for name, change := range map[string]func(*Options){
-		"no engine": func(o *Options) { o.Engine = nil }, "no user token": func(o *Options) { o.Tokens.User = "" },
-		"no worker token": func(o *Options) { o.Tokens.Worker = "" }, "one token for both": func(o *Options) { o.Tokens.Worker = o.Tokens.User },
-		"half of TLS": func(o *Options) { o.TLSCert = "x" }, "no live": func(o *Options) { o.Live = nil },
+		"no engine": func(o *Options) { o.Engine = nil }, "no worker token": func(o *Options) { o.WorkerToken = "" },
+		"one token for both": func(o *Options) { o.WorkerToken = userToken },
+		"half of TLS":        func(o *Options) { o.TLSCert = "x" }, "no live": func(o *Options) { o.Live = nil },
 	} {
 		o := g.Options
 		o.Registry = nil

@@ -20,7 +20,7 @@ func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 	}
 	// It joins before it is told that its socket is open: whoever comes after it
 	// is behind it in the line.
-	a, joinErr := l.Attach.Join(target)
+	a, joinErr := l.Attach.Join(target, personOf(r))
 	if joinErr == nil {
 		defer a.Leave()
 	}
@@ -42,6 +42,12 @@ func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 	a.Leave() // the lease goes on before the closing handshake, which may take a while
 	s.close(err)
 	l.Log.Debug("attach socket ended", "run_id", target.RunID, "reason", err)
+}
+
+// personOf is who attaches. Whoever may not operate watches.
+func personOf(r *http.Request) hub.Person {
+	c, _ := svc.CallerOf(r.Context())
+	return hub.Person{Name: c.Name, Watches: !c.Role.Includes(svc.RoleOperator)}
 }
 
 // attachable finds what the request wants to attach to, or why it cannot.

@@ -63,10 +63,11 @@ func newLiveStage(t *testing.T) *liveStage {
 	dir := t.TempDir()
 	s.live = &Live{Runs: s, Panes: hub.NewPanes(dir, log), Relay: hub.NewRelay(dir, log), Log: log}
 	s.live.Attach = hub.NewAttachments(hub.AttachConfig{
-		Link:    func(hostID string) (hub.Link, bool) { return s.link, hostID == s.host && !s.link.isGone() },
-		OnLease: func(hub.LeaseEvent) {},
-		OnInput: func(string) {},
-		Log:     log,
+		Link:      func(hostID string) (hub.Link, bool) { return s.link, hostID == s.host && !s.link.isGone() },
+		OnLease:   func(hub.LeaseEvent) {},
+		OnInput:   func(string, string) {},
+		LeaseIdle: func() time.Duration { return 0 },
+		Log:       log,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	s.close = cancel
@@ -88,7 +89,7 @@ func (s *liveStage) routes(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mount := func(path string, h http.HandlerFunc) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-			rctx, cancel := context.WithCancel(r.Context())
+			rctx, cancel := context.WithCancel(svc.WithCaller(r.Context(), svc.Caller{Name: "ann", Role: svc.RoleOperator}))
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
 			h(w, r.WithContext(rctx))

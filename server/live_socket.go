@@ -163,6 +163,8 @@ func closeCode(why error) (websocket.StatusCode, string) {
 		return websocket.StatusNormalClosure, hub.ErrRunEnded.Error()
 	case errors.Is(why, hub.ErrShutdown), errors.Is(why, context.Canceled):
 		return websocket.StatusGoingAway, hub.ErrShutdown.Error()
+	case errors.Is(why, errTokenEnded):
+		return websocket.StatusPolicyViolation, errTokenEnded.Error()
 	case errors.Is(why, hub.ErrSlow):
 		return websocket.StatusTryAgainLater, hub.ErrSlow.Error()
 	case errors.Is(why, hub.ErrMalformed):

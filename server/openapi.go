@@ -24,9 +24,10 @@ func (s *Server) describe() huma.Config {
 		"Errors are {\"error\": {code, message, details?}}. Lists are {\"items\": […], \"next_cursor\": … or null}."
 	c.Servers = []*huma.Server{{URL: api.Prefix}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "The user token"},
+		"token":   {Type: "http", Scheme: "bearer", Description: "An access token"},
+		"session": {Type: "apiKey", In: "cookie", Name: s.cookieName(), Description: "A browser that signed in with POST /session; requests other than GET also carry " + api.HeaderRequest + ": 1"},
 	}
-	c.Security = []map[string][]string{{"token": {}}}
+	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	return c
 }
 
@@ -74,6 +75,7 @@ func (s *Server) documentRoutes() {
 // date-time, that a nullable enum has null among its values, and that answers,
 // unlike requests, may get more fields.
 func complete(doc *huma.OpenAPI) {
+	tellRoles(doc)
 	registry, requests := doc.Components.Schemas, requestSchemas(doc)
 	for name, schema := range registry.Map() {
 		ref := "#/components/schemas/" + name
@@ -104,8 +106,8 @@ func complete(doc *huma.OpenAPI) {
 func requestSchemas(doc *huma.OpenAPI) map[string]bool {
 	refs := map[string]bool{}
 	for _, item := range doc.Paths {
-		for _, op := range []*huma.Operation{item.Post, item.Patch} {
-			if op != nil && op.RequestBody != nil {
+		for _, op := range operations(item) {
+			if op.RequestBody != nil {
 				refs[op.RequestBody.Content["application/json"].Schema.Ref] = true
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"svc"
 	"svc/api"
 	"svc/engine"
 	"svc/hub"
@@ -49,16 +50,16 @@ func newRig(t testing.TB, changes ...func(*Options)) *rig {
 		Store: db, Hub: live, Log: log,
 		DispatchTimeout: 5 * time.Minute, AckTimeout: 15 * time.Second, OfflineAfter: 90 * time.Second,
 		OutputInterval: 5 * time.Second, EventsDays: 30, RelayDays: 30,
-		SigningKey: []byte("a key for tests that is long enough"),
+		SigningKey: []byte("a key for tests that is long enough"), OwnerTokenHash: svc.SecretHash(userToken),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := Options{
 		Engine: eng, Logger: log, Version: "test",
-		Live:    &Live{Runs: eng, Panes: live.Panes, Relay: live.Relay, Attach: live.Attach, Log: log},
-		Tokens:  Tokens{User: userToken, Worker: workerToken},
-		Catalog: func() []ProviderInfo { return []ProviderInfo{{ID: "provider_a", Name: "Provider A", Bin: "agent-a"}} },
+		Live:        &Live{Runs: eng, Panes: live.Panes, Relay: live.Relay, Attach: live.Attach, Log: log},
+		WorkerToken: workerToken,
+		Catalog:     func() []ProviderInfo { return []ProviderInfo{{ID: "provider_a", Name: "Provider A", Bin: "agent-a"}} },
 	}
 	for _, change := range changes {
 		change(&o)
@@ -103,11 +104,16 @@ func (r reply) code() string {
 	return code
 }
 
-// fields are the fields that the envelope's details name.
-func (r reply) fields() map[string]any {
+// details are the details of the error envelope.
+func (r reply) details() map[string]any {
 	e, _ := r.JSON["error"].(map[string]any)
 	d, _ := e["details"].(map[string]any)
-	f, _ := d["fields"].(map[string]any)
+	return d
+}
+
+// fields are the fields that the envelope's details name.
+func (r reply) fields() map[string]any {
+	f, _ := r.details()["fields"].(map[string]any)
 	return f
 }
 

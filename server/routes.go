@@ -28,6 +28,7 @@ func (s *Server) routes() {
 	s.hostRoutes()
 	s.providerRoutes()
 	s.eventRoutes()
+	s.accessRoutes()
 	s.liveRoutes()
 	s.internalRoutes()
 	s.healthRoutes()
@@ -35,16 +36,16 @@ func (s *Server) routes() {
 	s.mux.Handle(pagePattern, s.page)
 }
 
-// serve is the way of a request through door and router. The router's own
+// serve is the way of a request through authentication and router. The router's own
 // refusals are plain text, so they are asked for first and put into the
 // envelope.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	inside, err := s.admit(r)
+	authenticated, err := s.authenticate(w, r)
 	if err != nil {
 		writeError(w, r, err)
 		return
 	}
-	r = inside
+	r = authenticated
 	pattern, err := s.find(w, r)
 	if err != nil {
 		writeError(w, r, err)
@@ -133,6 +134,10 @@ func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.s.mux.Ser
 func (s *Server) route(op *huma.Operation, next http.HandlerFunc) {
 	s.mux.HandleFunc(op.Method+" "+api.Prefix+op.Path, func(w http.ResponseWriter, r *http.Request) {
 		announce(op, w.Header())
+		if err := checkRole(op, r); err != nil {
+			writeError(w, r, err)
+			return
+		}
 		if err := checkQuery(op, r.URL); err != nil {
 			writeError(w, r, err)
 			return
@@ -186,9 +191,10 @@ func (s *Server) last(next http.HandlerFunc) http.HandlerFunc {
 		}
 		defer s.lasting.leave()
 		exchangeOf(r.Context()).lasting = true
-		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
-		defer context.AfterFunc(s.closing, cancel)()
+		ctx, cancel := context.WithCancelCause(r.Context())
+		defer cancel(nil)
+		defer context.AfterFunc(s.closing, func() { cancel(nil) })()
+		s.endWithToken(ctx, cancel)
 		unlimited(w)
 		next(w, r.WithContext(ctx))
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"svc"
 	"svc/api"
 	"svc/engine"
 )
@@ -30,23 +31,21 @@ import (
 // ProviderInfo is one entry of the orchestrator's catalog.
 type ProviderInfo = api.ProviderFacts
 
-// Tokens open the two doors. Neither opens the other's.
-type Tokens struct {
-	User   string // the public API, metrics and the browser's sockets
-	Worker string // the worker's doors, as any host
-}
+// WorkerToken is the secret with which a worker may join as any host.
+type WorkerToken string
 
-// String hides the tokens, wherever they might be printed.
-func (Tokens) String() string { return "[secret]" }
+// String hides the token, wherever it might be printed.
+func (WorkerToken) String() string { return "[secret]" }
 
-// GoString hides them too.
-func (Tokens) GoString() string { return "[secret]" }
+// GoString hides it too.
+func (WorkerToken) GoString() string { return "[secret]" }
 
 // Options is everything a Server needs.
 type Options struct {
 	Engine *engine.Engine
 	Live   *Live // screens, logs and attach
-	Tokens Tokens
+
+	WorkerToken WorkerToken
 
 	Logger   *slog.Logger         // nil: slog.Default()
 	Registry *prometheus.Registry // where metrics are gathered; nil: one of its own
@@ -84,6 +83,7 @@ type Server struct {
 
 	stall     time.Duration // how long one write to a stream may take
 	bodyLimit time.Duration // how long a body may take to arrive
+	recheck   time.Duration // how often the token of an open stream or socket is checked
 
 	mu    sync.Mutex // guards bound
 	bound net.Listener
@@ -96,9 +96,9 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("server: no engine")
 	case o.Live == nil:
 		return nil, errors.New("server: no live")
-	case o.Tokens.User == "" || o.Tokens.Worker == "":
+	case o.WorkerToken == "" || o.Engine.OwnerTokenHash == "":
 		return nil, errors.New("server: a token is empty")
-	case o.Tokens.User == o.Tokens.Worker:
+	case svc.SecretHash(string(o.WorkerToken)) == o.Engine.OwnerTokenHash:
 		return nil, errors.New("server: the user token and the worker token are the same")
 	case (o.TLSCert == "") != (o.TLSKey == ""):
 		return nil, errors.New("server: TLS needs both a certificate and a key")
@@ -114,6 +114,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout,
 		registrations: newArrivals(), uplinks: newArrivals()}
+	s.recheck = tokenRecheck
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error
 	if s.metrics, err = newMetrics(o.Registry); err != nil {

@@ -16,10 +16,14 @@ const eventsPerInsert = 100
 type encoded struct{ topic, payload string }
 
 // encodeDrafts is done with the unit, not with its group: what cannot be
-// encoded fails that unit alone.
-func encodeDrafts(drafts []svc.Draft) ([]encoded, error) {
+// encoded fails that unit alone. Here, and nowhere else, an event learns the
+// name of the person whose request caused it; empty: none did.
+func encodeDrafts(drafts []svc.Draft, by string) ([]encoded, error) {
 	out := make([]encoded, len(drafts))
 	for i, d := range drafts {
+		if by != "" {
+			d.Payload["by"] = by
+		}
 		payload, err := json.Marshal(d.Payload)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", d.Topic, err)

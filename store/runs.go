@@ -12,7 +12,7 @@ import (
 const runColumns = `id, task_id, project_id, provider, session_name, status, attempt, host_id, pinned_host_id, prompt, args, model, cwd,
 	env, restart_policy, max_restarts, failure_reason, exit_code, error, result, result_reason, last_progress_seq, progress_message,
 	progress_percent, needs_input, last_output_at, pending_since, next_dispatch_at, started_at, ended_at, session_ended_at,
-	task_manual_marks, matched, refused, acked, dispatched_at, created_at, updated_at, version, output_bytes, output_lines`
+	task_manual_marks, matched, refused, acked, dispatched_at, created_by, created_at, updated_at, version, output_bytes, output_lines`
 
 func scanRun(row scanner) (svc.Run, error) {
 	var r svc.Run
@@ -21,7 +21,7 @@ func scanRun(row scanner) (svc.Run, error) {
 		&r.Prompt, &args, &r.Model, &r.Cwd, &env, &r.RestartPolicy, &r.MaxRestarts, &r.FailureReason, &r.ExitCode, &r.Error, &r.Result,
 		&r.ResultReason, &r.LastProgressSeq, &r.ProgressMessage, &r.ProgressPercent, &r.NeedsInput, &r.LastOutputAt, &r.PendingSince,
 		&r.NextDispatchAt, &r.StartedAt, &r.EndedAt, &r.SessionEndedAt, &r.TaskManualMarks, &r.Matched, &refused, &r.Acked,
-		&r.DispatchedAt, &r.CreatedAt, &r.UpdatedAt, &r.Version, &r.OutputBytes, &r.OutputLines)
+		&r.DispatchedAt, &r.CreatedBy, &r.CreatedAt, &r.UpdatedAt, &r.Version, &r.OutputBytes, &r.OutputLines)
 	if err != nil {
 		return r, err
 	}
@@ -149,12 +149,12 @@ var ErrSessionTaken = errors.New("the session name is taken")
 // InsertRun adds a run. The unit can go on after an [ErrSessionTaken].
 func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	n, err := tx.exec(ctx, "INSERT INTO runs ("+runColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
-		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41)
+		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42)
 		ON CONFLICT (session_name) DO NOTHING`,
 		r.ID, r.TaskID, r.ProjectID, r.Provider, r.SessionName, r.Status, r.Attempt, r.HostID, r.PinnedHostID, r.Prompt, toJSON(r.Args),
 		r.Model, r.Cwd, toJSON(r.Env), r.RestartPolicy, r.MaxRestarts, r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason,
 		r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.LastOutputAt, r.PendingSince, r.NextDispatchAt,
-		r.StartedAt, r.EndedAt, r.SessionEndedAt, r.TaskManualMarks, r.Matched, toJSON(r.Refused), r.Acked, r.DispatchedAt, r.CreatedAt,
+		r.StartedAt, r.EndedAt, r.SessionEndedAt, r.TaskManualMarks, r.Matched, toJSON(r.Refused), r.Acked, r.DispatchedAt, r.CreatedBy, r.CreatedAt,
 		r.UpdatedAt, r.Version, r.OutputBytes, r.OutputLines)
 	if err != nil {
 		return fmt.Errorf("insert run: %w", err)

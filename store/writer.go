@@ -240,7 +240,7 @@ func (w *writer) runUnit(u *unit) (whole bool) {
 	w.serial++
 	tx := &Tx{Reader: Reader{q: patient{w.stmts}, d: w.dialect}, Now: u.at, Serial: w.serial, rows: w.rows}
 	if u.err = tx.run(u.fn); u.err == nil {
-		u.events, u.err = encodeDrafts(tx.drafts)
+		u.events, u.err = encodeDrafts(tx.drafts, svc.CallerName(u.ctx))
 	}
 	if u.err == nil {
 		w.rows.keep(tx.runs)

@@ -1,0 +1,130 @@
+package svc
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// Role is what the holder of an access token may do. Each role may do all that
+// the one before it may.
+type Role string
+
+// The roles.
+const (
+	RoleViewer   Role = "viewer"   // reads and watches
+	RoleOperator Role = "operator" // also plans, runs and stops
+	RoleAdmin    Role = "admin"    // also makes and removes tokens and hosts
+)
+
+// Roles lists every role, from the least to the most.
+var Roles = []Role{RoleViewer, RoleOperator, RoleAdmin}
+
+// Includes says whether a holder of this role may do what needs the other.
+func (r Role) Includes(needed Role) bool { return r.rank() >= needed.rank() }
+
+func (r Role) rank() int {
+	for i, known := range Roles {
+		if r == known {
+			return i + 1
+		}
+	}
+	return 0 // no role: nothing
+}
+
+// OwnerName is the name of the token in the data dir's file. No other token may
+// have it.
+const OwnerName = "owner"
+
+// AccessToken is a named key to the public API. Its secret is shown once and
+// kept as a hash.
+type AccessToken struct {
+	ID         string `json:"id" doc:"UUID"`
+	Name       string `json:"name" doc:"Unique among the tokens that work"`
+	Role       Role   `json:"role" enum:"viewer,operator,admin"`
+	CreatedAt  Time   `json:"created_at"`
+	CreatedBy  string `json:"created_by" doc:"The name of the token that made it"`
+	LastUsedAt *Time  `json:"last_used_at" doc:"May lag by a minute; null: never"`
+	ExpiresAt  *Time  `json:"expires_at" doc:"Null: never"`
+	RevokedAt  *Time  `json:"revoked_at" doc:"Null: not revoked"`
+
+	SecretHash string `json:"-"`
+}
+
+// Works says whether the token is good at a time.
+func (t AccessToken) Works(now Time) bool {
+	return t.RevokedAt == nil && (t.ExpiresAt == nil || *t.ExpiresAt > now)
+}
+
+// EventPayload is what every event of a token carries: never the secret.
+func (t AccessToken) EventPayload() map[string]any {
+	return map[string]any{"token_id": t.ID, "name": t.Name, "role": t.Role, "expires_at": t.ExpiresAt}
+}
+
+// NewAccessToken is what a caller gives to make one.
+type NewAccessToken struct {
+	Name      string
+	Role      Role
+	ExpiresAt *Time
+}
+
+const maxTokenName = 64
+
+// Validate names every field that is wrong.
+func (n NewAccessToken) Validate(now Time) error {
+	var bad Problems
+	bad.line("name", n.Name, 1, maxTokenName)
+	if strings.EqualFold(n.Name, OwnerName) {
+		bad.Add("name", "%q is the name of the token in the data dir; choose another", OwnerName)
+	}
+	oneOf(&bad, "role", n.Role, Roles...)
+	if n.ExpiresAt != nil && *n.ExpiresAt <= now {
+		bad.Add("expires_at", "is in the past")
+	}
+	return bad.Err()
+}
+
+// SecretHash is how a secret of 128 random bits is stored and looked up.
+func SecretHash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// Session is a browser that signed in with a token. It ends with the token.
+type Session struct {
+	SecretHash string // of the cookie's value
+	TokenHash  string // of the token that opened it
+	CreatedAt  Time
+	ExpiresAt  Time
+}
+
+// Caller is who sent a request to the public API.
+type Caller struct {
+	Name      string
+	Role      Role
+	ExpiresAt *Time  // of the token; nil: never
+	TokenHash string // SecretHash of the token
+	Session   string // SecretHash of the browser's session; empty: a bearer token was sent
+}
+
+type callerKey struct{}
+
+// WithCaller puts the authenticated caller into a request's context. Events
+// that the request causes carry its name.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerOf is the authenticated caller of a request; false for what no person
+// asked for.
+func CallerOf(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(Caller)
+	return c, ok
+}
+
+// CallerName is the name of the authenticated caller; empty: no person asked.
+func CallerName(ctx context.Context) string {
+	c, _ := CallerOf(ctx)
+	return c.Name
+}

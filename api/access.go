@@ -1,0 +1,71 @@
+package api
+
+import (
+	"context"
+	"iter"
+	"net/http"
+
+	"svc"
+)
+
+// CreateToken is the body of POST /tokens.
+type CreateToken struct {
+	Name      string    `json:"name" doc:"1 to 64 characters, unique among the tokens that work"`
+	Role      svc.Role  `json:"role" enum:"viewer,operator,admin"`
+	ExpiresAt *svc.Time `json:"expires_at,omitempty" format:"date-time" doc:"Absent or null: never"`
+}
+
+// New is the noun's form of the request.
+func (b CreateToken) New() svc.NewAccessToken {
+	return svc.NewAccessToken{Name: b.Name, Role: b.Role, ExpiresAt: b.ExpiresAt}
+}
+
+// NewToken is the answer of POST /tokens.
+type NewToken struct {
+	svc.AccessToken
+	Token string `json:"token,omitempty" doc:"The secret: 32 hex characters, shown once; absent in the answer to a repeated request"`
+}
+
+// OpenSession is the body of POST /session.
+type OpenSession struct {
+	Token string `json:"token" doc:"An access token"`
+}
+
+// Me is the answer of GET /me.
+type Me struct {
+	Name      string    `json:"name" doc:"Of the caller's token"`
+	Role      svc.Role  `json:"role" enum:"viewer,operator,admin"`
+	ExpiresAt *svc.Time `json:"expires_at" doc:"Null: never"`
+}
+
+// Me tells who the client's token belongs to.
+func (c *Client) Me(ctx context.Context) (Me, error) {
+	return fetch[Me](ctx, c, http.MethodGet, "/me", nil)
+}
+
+// CreateToken makes an access token. Its secret is in the answer alone.
+func (c *Client) CreateToken(ctx context.Context, b CreateToken) (NewToken, error) {
+	return fetch[NewToken](ctx, c, http.MethodPost, "/tokens", b)
+}
+
+// Tokens is one page of access tokens, newest first.
+func (c *Client) Tokens(ctx context.Context, p svc.Page) (svc.List[svc.AccessToken], error) {
+	return page[svc.AccessToken](ctx, c, "/tokens", nil, p)
+}
+
+// AllTokens walks every access token, newest first.
+func (c *Client) AllTokens(ctx context.Context) iter.Seq2[svc.AccessToken, error] {
+	return walk(ctx, c.Tokens)
+}
+
+// RevokeToken ends an access token.
+func (c *Client) RevokeToken(ctx context.Context, id string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: at("/tokens/%s", id)}, nil)
+}
+
+// RotateHostToken makes a new token for a host; the former one works for some
+// minutes more.
+func (c *Client) RotateHostToken(ctx context.Context, idOrName string) (string, error) {
+	t, err := fetch[Token](ctx, c, http.MethodPost, at("/hosts/%s/rotate-token", idOrName), nil)
+	return t.Token, err
+}
