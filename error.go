@@ -92,6 +92,61 @@ func NotFound(noun, id string) *Error {
 	return Errorf(CodeNotFound, "no %s %q", noun, id)
 }
 
+// Cause says in a word why something is unavailable. It is details.cause of the
+// refusal.
+type Cause string
+
+// The causes.
+const (
+	CauseDiskFull            Cause = "disk_full"
+	CauseDiskError           Cause = "disk_error"
+	CauseDatabaseUnreachable Cause = "database_unreachable"
+	CauseDatabaseBusy        Cause = "database_busy"
+	CauseDatabaseReadOnly    Cause = "database_read_only"
+	CauseDatabaseRefused     Cause = "database_refused"
+	CauseLostLock            Cause = "lost_lock"
+	CauseShuttingDown        Cause = "shutting_down"
+)
+
+// Words is the cause as a sentence for a person.
+func (c Cause) Words() string {
+	switch c {
+	case CauseDiskFull:
+		return "the disk of the database is full"
+	case CauseDiskError:
+		return "the disk of the database reports errors"
+	case CauseDatabaseUnreachable:
+		return "the orchestrator cannot reach its database"
+	case CauseDatabaseBusy:
+		return "the database is busy"
+	case CauseDatabaseReadOnly:
+		return "the database takes no writes"
+	case CauseDatabaseRefused:
+		return "the database refuses the orchestrator"
+	case CauseLostLock:
+		return "another orchestrator has taken over this database"
+	case CauseShuttingDown:
+		return "the orchestrator is shutting down"
+	default:
+		return string(c)
+	}
+}
+
+// Unavailable says that something cannot be done now, and why.
+func Unavailable(c Cause) *Error {
+	return Errorf(CodeUnavailable, "%s; try again", c.Words()).With("cause", string(c))
+}
+
+// CauseOf is the cause that an unavailable carries, "" when there is none.
+func CauseOf(err error) Cause {
+	var e *Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	c, _ := e.Details["cause"].(string)
+	return Cause(c)
+}
+
 // CodeOf is the code of the first Error in the chain, CodeInternal for any
 // other error and "" for nil.
 func CodeOf(err error) Code {

@@ -30,6 +30,19 @@ type Client struct {
 // is down, or the connection broke.
 var ErrUnreachable = errors.New("the orchestrator cannot be reached")
 
+// ServerError is a refusal whose cause is on the orchestrator's side: its log has
+// more under the request id.
+type ServerError struct {
+	RequestID string
+	Err       *svc.Error
+}
+
+// Error is the refusal's message.
+func (e *ServerError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the refusal.
+func (e *ServerError) Unwrap() error { return e.Err }
+
 // patience bounds the wait for the headers of an answer.
 const patience = time.Minute
 
@@ -185,7 +198,11 @@ func refusal(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxBody))
 	var e Envelope
 	if json.Unmarshal(body, &e) == nil && e.Error.Code != "" {
-		return &svc.Error{Code: e.Error.Code, Message: e.Error.Message, Details: e.Error.Details}
+		err := &svc.Error{Code: e.Error.Code, Message: e.Error.Message, Details: e.Error.Details}
+		if id := res.Header.Get(HeaderRequestID); id != "" && res.StatusCode >= http.StatusInternalServerError {
+			return &ServerError{RequestID: id, Err: err}
+		}
+		return err
 	}
 	code := svc.CodeInternal
 	switch res.StatusCode {

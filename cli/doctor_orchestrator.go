@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -17,15 +19,16 @@ func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []check
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	url := cfg.ServerURL()
-	ready, date, err := readiness(ctx, url)
+	trouble, date, err := readiness(ctx, url)
 	if err != nil {
 		return []checkup{{"orchestrator", broken, url + " does not answer: " + err.Error(), "start it with svc serve or svc up, or name it with --server"}}
 	}
 	out := []checkup{{"orchestrator", fine, url, ""}}
-	if !ready {
-		out = append(out, checkup{"database", broken, "the orchestrator cannot reach it", "look at the orchestrator's log"})
+	if trouble != nil {
+		p := a.explain(trouble)
+		out = append(out, checkup{"database", broken, p.what, cmp.Or(p.next, "look at the orchestrator's log")})
 	} else {
-		out = append(out, checkup{"database", fine, "answers", ""})
+		out = append(out, checkup{"database", fine, "takes writes", ""})
 	}
 	out = append(out, checkVersion(ctx, url), checkClock(date, a.now()))
 	client, err := a.client()
@@ -35,14 +38,22 @@ func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []check
 	return append(out, a.checkHosts(ctx, client)...)
 }
 
-func readiness(ctx context.Context, url string) (ready bool, date time.Time, err error) {
+// readiness asks whether the orchestrator can write; trouble is why it cannot.
+func readiness(ctx context.Context, url string) (trouble error, date time.Time, err error) {
 	res, err := ask(ctx, url+"/readyz")
 	if err != nil {
-		return false, date, err
+		return nil, date, err
 	}
 	defer func() { _ = res.Body.Close() }()
 	date, _ = http.ParseTime(res.Header.Get("Date"))
-	return res.StatusCode == http.StatusOK, date, nil
+	if res.StatusCode == http.StatusOK {
+		return nil, date, nil
+	}
+	var e api.Envelope
+	if json.NewDecoder(res.Body).Decode(&e) != nil || e.Error.Code == "" {
+		return errors.New("the orchestrator answers " + res.Status), date, nil
+	}
+	return &svc.Error{Code: e.Error.Code, Message: e.Error.Message, Details: e.Error.Details}, date, nil
 }
 
 // checkVersion compares the orchestrator's version with ours. It stands in the

@@ -56,7 +56,12 @@ func (a *app) fail(ctx context.Context, err error) int {
 	}
 	p := a.explain(err)
 	fmt.Fprintln(a.err, a.styles().bad.Render("svc:"), p.what)
-	for _, line := range []struct{ label, text string }{{"why: ", p.why}, {"next:", p.next}} {
+	lines := []struct{ label, text string }{{"why: ", p.why}, {"next:", p.next}}
+	var server *api.ServerError
+	if errors.As(err, &server) {
+		lines = append(lines, struct{ label, text string }{"log: ", "the orchestrator's has more under request_id " + server.RequestID})
+	}
+	for _, line := range lines {
 		if line.text != "" {
 			fmt.Fprintln(a.err, a.styles().dim.Render(line.label), line.text)
 		}
@@ -103,11 +108,25 @@ func (a *app) explain(err error) problem {
 	return p
 }
 
+// causeHints is what to do about what makes the orchestrator unavailable.
+var causeHints = map[svc.Cause]string{
+	svc.CauseDiskFull:            "free space on the disk of the database; nothing is lost, and workers keep what they report",
+	svc.CauseDiskError:           "look at the disk of the database and at the orchestrator's log",
+	svc.CauseDatabaseUnreachable: "look at the database server and the network to it; running agents are not affected",
+	svc.CauseDatabaseBusy:        "try again in a moment",
+	svc.CauseDatabaseReadOnly:    "let the database take writes: its file, its disk or its server is set to read only",
+	svc.CauseDatabaseRefused:     "look at server.database in the orchestrator's settings",
+	svc.CauseLostLock:            "use the orchestrator that has taken over",
+}
+
 // explainRefusal is for what the orchestrator, or a rule of the product, refused.
 func (a *app) explainRefusal(e *svc.Error, p *problem) {
 	p.what, p.exit = e.Message, exitOf(e.Code)
 	if e.Err != nil {
 		p.why = e.Err.Error()
+	}
+	if hint := causeHints[svc.CauseOf(e)]; hint != "" {
+		p.next = hint
 	}
 	switch e.Code {
 	case svc.CodeUnauthorized:

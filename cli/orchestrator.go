@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -134,8 +135,19 @@ func (o *orchestrator) run(ctx context.Context) (err error) {
 	inner, stopInner := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopInner()
 	g, inner := errgroup.WithContext(inner)
+	ended := make(chan struct{})
+	defer close(ended)
+	defer context.AfterFunc(ctx, func() { o.boundShutdown(ended) })()
 	g.Go(func() error { return o.engine.Serve(inner) })
 	g.Go(func() error { return o.catalog.Run(inner) })
+	g.Go(func() error { // two orchestrators must not decide side by side
+		select {
+		case <-o.store.Lost():
+			return o.store.LostError()
+		case <-inner.Done():
+			return nil
+		}
+	})
 	g.Go(func() error {
 		defer stopInner()
 		doors, stop := context.WithCancel(ctx)
@@ -147,4 +159,17 @@ func (o *orchestrator) run(ctx context.Context) (err error) {
 		return fmt.Errorf("orchestrator: %w", err)
 	}
 	return nil
+}
+
+// shutdownLimit is how long a shutdown waits for a database that does not
+// answer: requests in flight are drained, and the engine writes what it knows.
+const shutdownLimit = 8 * time.Second
+
+func (o *orchestrator) boundShutdown(ended <-chan struct{}) {
+	select {
+	case <-ended:
+	case <-time.After(shutdownLimit):
+		o.log.Warn("the database does not answer; the shutdown goes on without it")
+		o.store.Abort()
+	}
 }

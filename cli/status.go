@@ -14,6 +14,7 @@ import (
 // status is everything on one screen.
 type status struct {
 	Server   string     `json:"server"`
+	Trouble  string     `json:"trouble,omitempty"` // why nothing can be changed; empty: all can
 	Hosts    []svc.Host `json:"hosts"`
 	NeedsYou []svc.Run  `json:"needs_you"`
 	Active   []svc.Run  `json:"active"`
@@ -47,6 +48,9 @@ func (a *app) look(ctx context.Context, c *api.Client) (status, error) {
 		return s, err
 	}
 	s.Hosts = append(s.Hosts, hosts...)
+	if trouble, _, err := readiness(ctx, c.BaseURL); err == nil && trouble != nil {
+		s.Trouble = a.explain(trouble).what
+	}
 	for r, err := range c.AllRuns(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}}) {
 		if err != nil {
 			return s, err
@@ -64,7 +68,11 @@ func (a *app) look(ctx context.Context, c *api.Client) (status, error) {
 
 func (a *app) printStatus(s status) {
 	st := a.stylesFor(a.out)
-	fmt.Fprintf(a.out, "%s %s\n", st.good.Render("✓"), s.Server)
+	if s.Trouble == "" {
+		fmt.Fprintf(a.out, "%s %s\n", st.good.Render("✓"), s.Server)
+	} else {
+		fmt.Fprintf(a.out, "%s %s: %s\n", st.bad.Render("✗"), s.Server, s.Trouble)
+	}
 	counts, names := map[string]int{}, map[string]string{}
 	for _, h := range s.Hosts {
 		counts[hostWord(h)]++

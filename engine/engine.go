@@ -108,7 +108,7 @@ func (e *Engine) Serve(ctx context.Context) error {
 }
 
 // Ready says whether the engine can answer.
-func (e *Engine) Ready(ctx context.Context) error { return e.Store.Ping(ctx) }
+func (e *Engine) Ready(ctx context.Context) error { return e.Store.Ready(ctx) }
 
 func (e *Engine) now() svc.Time { return svc.TimeOf(e.Now()) }
 

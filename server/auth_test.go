@@ -167,7 +167,10 @@ func TestHealthWantsNoToken(t *testing.T) {
 	}
 	g.want(http.StatusOK, "HEAD", "/healthz", nil, noToken)
 	g.Close()
-	g.refuse(http.StatusServiceUnavailable, "unavailable", "GET", "/readyz", nil, noToken)
+	r := g.refuse(http.StatusServiceUnavailable, "unavailable", "GET", "/readyz", nil, noToken)
+	if !strings.Contains(r.Body, `"cause":"shutting_down"`) || r.Header.Get("Retry-After") == "" {
+		t.Errorf("not ready: %s %v", r.Body, r.Header)
+	}
 }
 
 func TestMetricsArePrometheusText(t *testing.T) {

@@ -49,6 +49,11 @@ var statuses = map[svc.Code]int{
 	svc.CodeOutcomeUnknown:    http.StatusServiceUnavailable,
 }
 
+// retryAfter is when a caller may try again what is unavailable, in seconds.
+const retryAfter = "1"
+
+var shuttingDown = svc.Unavailable(svc.CauseShuttingDown)
+
 // errorAnswer is the body of every answer that is not a success.
 type errorAnswer struct {
 	Problem api.ErrorBody `json:"error"`
@@ -78,6 +83,9 @@ func answerOf(ctx context.Context, err error) *errorAnswer {
 	}
 	if status >= 500 {
 		noteError(ctx, err)
+	}
+	if x := exchangeOf(ctx); x != nil && known.Code == svc.CodeUnavailable {
+		x.Header().Set("Retry-After", retryAfter)
 	}
 	return &errorAnswer{status: status, Problem: api.ErrorBody{Code: known.Code, Message: known.Message, Details: known.Details}}
 }

@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// readyTimeout is how long the database may take to prove itself.
+// readyTimeout is how long an answer may take; the store's own limit is shorter.
 const readyTimeout = 5 * time.Second
 
 type health struct {
@@ -25,7 +25,7 @@ func (s *Server) healthRoutes() {
 		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 		defer cancel()
 		if err := s.ready(ctx); err != nil {
-			writeError(w, r, svc.Errorf(svc.CodeUnavailable, "not ready").Because(err))
+			writeError(w, r, notReady(err))
 			return
 		}
 		writeJSON(w, r, http.StatusOK, health{"ready"})
@@ -35,11 +35,21 @@ func (s *Server) healthRoutes() {
 	}))
 }
 
-// ready says whether requests can be served: the database answers, and the
+// ready says whether requests can be served: the database takes writes, and the
 // server is not on its way out.
 func (s *Server) ready(ctx context.Context) error {
-	if err := s.closing.Err(); err != nil {
-		return err
+	if s.closing.Err() != nil {
+		return shuttingDown
 	}
 	return s.Engine.Ready(ctx)
+}
+
+// notReady is the answer of whoever asks: anything else than a known cause
+// stays inside.
+func notReady(err error) error {
+	cause := svc.CauseOf(err)
+	if cause == "" {
+		return svc.Errorf(svc.CodeUnavailable, "not ready").Because(err)
+	}
+	return svc.Errorf(svc.CodeUnavailable, "not ready: %s", cause.Words()).With("cause", string(cause)).Because(err)
 }

@@ -128,7 +128,7 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.lasting.enter() {
-		writeError(w, r, svc.Errorf(svc.CodeUnavailable, "the orchestrator is shutting down; try again"))
+		writeError(w, r, shuttingDown)
 		return
 	}
 	exchangeOf(r.Context()).lasting = true

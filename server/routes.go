@@ -186,7 +186,7 @@ func register[I, O any](s *Server, op huma.Operation, handler func(context.Conte
 func (s *Server) last(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.lasting.enter() {
-			writeError(w, r, svc.Errorf(svc.CodeUnavailable, "the orchestrator is shutting down; try again"))
+			writeError(w, r, shuttingDown)
 			return
 		}
 		defer s.lasting.leave()

@@ -6,14 +6,16 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
+	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"svc"
 )
 
 // dialect is what truly differs between the engines.
@@ -26,7 +28,9 @@ type dialect struct {
 	fewBelow          string // ids under the item $1, at most $2 of them, without reading many more
 	among             string // condition that id is in a JSON list
 	unique            func(error) bool
-	unavailable       func(error) bool
+	cause             func(error) svc.Cause // why the database cannot do it now; "": it is something else
+	silent            svc.Cause             // what a silence means
+	statementLimit    time.Duration         // of one statement; 0: it ends by itself
 }
 
 var sqliteDialect = &dialect{
@@ -49,17 +53,29 @@ var sqliteDialect = &dialect{
 		var e *sqlite.Error
 		return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 	},
-	unavailable: func(err error) bool {
-		var e *sqlite.Error
-		if !errors.As(err, &e) {
-			return errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn)
+	cause:  sqliteCause,
+	silent: svc.CauseDatabaseBusy,
+}
+
+func sqliteCause(err error) svc.Cause {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) {
+			return svc.CauseDatabaseBusy
 		}
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
-			return true
-		}
-		return false
-	},
+		return ""
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_FULL:
+		return svc.CauseDiskFull
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
+		return svc.CauseDiskError
+	case sqlite3.SQLITE_READONLY:
+		return svc.CauseDatabaseReadOnly
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return svc.CauseDatabaseBusy
+	}
+	return ""
 }
 
 const postgresBelow = `WITH RECURSIVE below (id) AS (
@@ -82,19 +98,46 @@ var postgresDialect = &dialect{
 		var e *pgconn.PgError
 		return errors.As(err, &e) && e.Code == "23505"
 	},
-	unavailable: func(err error) bool {
-		var e *pgconn.PgError
-		if errors.As(err, &e) {
-			switch e.Code[:2] {
-			case "08", "53", "57", "40": // connection, resources, shutdown, serialisation
-				return true
-			}
-			return false
-		}
-		var op net.Error
+	cause:          postgresCause,
+	silent:         svc.CauseDatabaseUnreachable,
+	statementLimit: 10 * time.Second,
+}
+
+func postgresCause(err error) svc.Cause {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		var network net.Error
 		var connect *pgconn.ConnectError
-		return errors.As(err, &op) || errors.As(err, &connect) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
-	},
+		switch {
+		case errors.As(err, &network), errors.As(err, &connect), pgconn.Timeout(err), pgconn.SafeToRetry(err),
+			errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, net.ErrClosed),
+			errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+			errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // ours: the caller's were seen to before
+			return svc.CauseDatabaseUnreachable
+		}
+		return ""
+	}
+	switch e.Code {
+	case "53100": // disk_full
+		return svc.CauseDiskFull
+	case "58030": // io_error
+		return svc.CauseDiskError
+	case "25006": // read_only_sql_transaction
+		return svc.CauseDatabaseReadOnly
+	case "25P03", "57P01", "57P02", "57P03", "57P05": // the server ended the session, or is starting or stopping
+		return svc.CauseDatabaseUnreachable
+	case "3D000": // invalid_catalog_name
+		return svc.CauseDatabaseRefused
+	}
+	switch e.Code[:2] {
+	case "08": // connection
+		return svc.CauseDatabaseUnreachable
+	case "28": // authorization
+		return svc.CauseDatabaseRefused
+	case "40", "53", "55", "57": // serialisation and deadlocks, resources, locks, cancelled statements
+		return svc.CauseDatabaseBusy
+	}
+	return ""
 }
 
 // sqliteUse is what a connection to an SQLite file is for.
@@ -126,20 +169,6 @@ func openSQLite(file string, use sqliteUse) (*sql.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", file, err)
 	}
 	return db, nil
-}
-
-// openPostgres opens a pool whose connections compile no queries: ours take a
-// millisecond, and where the planner overrates one, as it does each recursion,
-// compiling it took a hundred.
-func openPostgres(dsn string) (*sql.DB, error) {
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return nil, fmt.Errorf("open PostgreSQL: %w", err)
-	}
-	return stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "SET jit = off")
-		return err
-	})), nil
 }
 
 // querier is what a pool, a connection and a transaction have in common.

@@ -41,48 +41,20 @@ func holdFile(path string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// orchestratorLock is the advisory lock that stands for "an orchestrator serves
-// this database". The number is arbitrary and ours.
-const orchestratorLock = 7898_0001
+// sessionLock is the advisory lock that orchestrators held before there were
+// leases. One that still runs must not have its schema changed.
+const sessionLock = 7898_0001
 
-// holdPatience is how long a claim waits for the one before it: the server
-// takes a moment to notice that an orchestrator was killed.
-const holdPatience = 5 * time.Second
-
-// lockPostgres tries until it has the lock or the patience is over.
-func lockPostgres(ctx context.Context, conn *sql.Conn) (free bool, err error) {
-	for deadline := time.Now().Add(holdPatience); ; {
-		err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", orchestratorLock).Scan(&free)
-		if err != nil || free || time.Now().After(deadline) {
-			return free, err
-		}
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
+func refuseSessionLock(ctx context.Context, db *sql.DB) error {
+	var who string
+	err := db.QueryRowContext(ctx, `SELECT 'backend ' || a.pid || ' from ' || coalesce(host(a.client_addr), 'a local socket') || ' since ' || a.backend_start
+		FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+		WHERE l.locktype = 'advisory' AND l.objid = $1 AND l.granted LIMIT 1`, sessionLock).Scan(&who)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for an older orchestrator: %w", err)
 	}
-}
-
-// holdPostgres claims a PostgreSQL database by a lock that the server gives up
-// with the connection.
-func holdPostgres(ctx context.Context, db *sql.DB) (release func() error, err error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
-	}
-	free, err := lockPostgres(ctx, conn)
-	if err != nil {
-		_ = conn.Close()
-		return nil, fmt.Errorf("lock the database: %w", err)
-	}
-	if free {
-		return conn.Close, nil
-	}
-	defer func() { _ = conn.Close() }()
-	who := "unknown"
-	_ = conn.QueryRowContext(ctx, `SELECT 'backend ' || a.pid || ' from ' || coalesce(host(a.client_addr), 'a local socket') || ' since ' || a.backend_start
-		FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-		WHERE l.locktype = 'advisory' AND l.objid = $1 AND l.granted LIMIT 1`, orchestratorLock).Scan(&who)
-	return nil, svc.Errorf(svc.CodeConflict, "another orchestrator serves this database: %s", who)
+	return svc.Errorf(svc.CodeConflict, "another orchestrator, of an older version, serves this database: %s", who)
 }

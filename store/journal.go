@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,18 +37,20 @@ func encodeDrafts(drafts []svc.Draft, by string) ([]encoded, error) {
 
 // journal numbers the events of a group and writes them. The row that holds
 // the head is locked from here to the commit, so no other writer can commit a
-// lower number later.
+// lower number later. The same statement is the fence: it finds no row when
+// another orchestrator has taken over, and one that takes over waits for it.
 func (w *writer) journal(ctx context.Context, units []*unit) error {
 	n := 0
 	for _, u := range units {
 		n += len(u.events)
 	}
-	if n == 0 {
-		return nil
-	}
 	var head int64
-	row := w.stmts.QueryRowContext(ctx, "UPDATE journal SET head = head + $1 WHERE id = 1 RETURNING head", n)
-	if err := row.Scan(&head); err != nil {
+	row := w.q.QueryRowContext(ctx, `UPDATE journal SET head = head + $1, commits = commits + 1
+		WHERE id = 1 AND (CAST($2 AS BIGINT) = 0 OR epoch = $2) RETURNING head, commits`, n, w.lease.number())
+	switch err := row.Scan(&head, &w.commits); {
+	case errors.Is(err, sql.ErrNoRows):
+		return w.lease.lose()
+	case err != nil:
 		return fmt.Errorf("number the events: %w", err)
 	}
 	seq := head - int64(n)
@@ -78,7 +82,7 @@ func (w *writer) insertEvents(ctx context.Context, args []any) error {
 		}
 		fmt.Fprintf(&b, "($%d,$%d,$%d,$%d)", i, i+1, i+2, i+3)
 	}
-	if _, err := w.stmts.ExecContext(ctx, b.String(), args...); err != nil {
+	if _, err := w.q.ExecContext(ctx, b.String(), args...); err != nil {
 		return fmt.Errorf("journal events: %w", err)
 	}
 	return nil
@@ -111,27 +115,32 @@ func (r Reader) Events(ctx context.Context, globs svc.Globs, page svc.Page) (svc
 		}
 	}
 	topics := globs.Expand()
-	var found []svc.Event
-	var err error
-	if topics == nil {
-		found, err = collect(ctx, r.q, scanEvent,
-			"SELECT "+eventColumns+" FROM events WHERE seq < $1 ORDER BY seq DESC LIMIT $2", before, page.Limit+1)
-	} else {
-		// A query per topic, merged: each is a short walk of its index, however
-		// rare or common the topic is.
-		found, err = merged(topics, page.Limit+1, func(t svc.Topic, last *svc.Event) ([]svc.Event, error) {
-			var after int64
-			if last != nil {
-				after = last.Seq
-			}
-			return collect(ctx, r.q, scanEvent, "SELECT "+eventColumns+
-				" FROM events WHERE topic = $1 AND seq < $2 AND seq > $3 ORDER BY seq DESC LIMIT $4", string(t), before, after, page.Limit+1)
-		}, func(a, b svc.Event) bool { return a.Seq > b.Seq })
+	if len(topics) < 2 {
+		r.view = nil // one query is one state
 	}
+	found, err := oneState(ctx, r, func(r Reader) ([]svc.Event, error) { return r.eventsBefore(ctx, topics, before, page.Limit+1) })
 	if err != nil {
 		return svc.List[svc.Event]{}, fmt.Errorf("list events: %w", err)
 	}
 	return paged(found, page.Limit, func(e svc.Event) string { return cursor("events", e.Seq) }), nil
+}
+
+// eventsBefore is up to limit events of the topics, newest first; nil: of all.
+func (r Reader) eventsBefore(ctx context.Context, topics []svc.Topic, before int64, limit int) ([]svc.Event, error) {
+	if topics == nil {
+		return collect(ctx, r.q, scanEvent,
+			"SELECT "+eventColumns+" FROM events WHERE seq < $1 ORDER BY seq DESC LIMIT $2", before, limit)
+	}
+	// A query per topic, merged: each is a short walk of its index, however
+	// rare or common the topic is.
+	return merged(topics, limit, func(t svc.Topic, last *svc.Event) ([]svc.Event, error) {
+		var after int64
+		if last != nil {
+			after = last.Seq
+		}
+		return collect(ctx, r.q, scanEvent, "SELECT "+eventColumns+
+			" FROM events WHERE topic = $1 AND seq < $2 AND seq > $3 ORDER BY seq DESC LIMIT $4", string(t), before, after, limit)
+	}, func(a, b svc.Event) bool { return a.Seq > b.Seq })
 }
 
 func scanEvent(row scanner) (svc.Event, error) {
@@ -150,12 +159,12 @@ const purgeStep = 5000
 func (s *Store) PurgeEvents(ctx context.Context, cutoff svc.Time) (int64, error) {
 	head, last, err := s.JournalEnds(ctx)
 	if err != nil {
-		return 0, s.edge(err)
+		return 0, err
 	}
 	var keep *int64
-	row := s.read.QueryRowContext(ctx, "SELECT min(seq) FROM events WHERE created_at >= $1", cutoff)
+	row := s.q.QueryRowContext(ctx, "SELECT min(seq) FROM events WHERE created_at >= $1", cutoff)
 	if err := row.Scan(&keep); err != nil {
-		return 0, s.edge(fmt.Errorf("find the oldest event to keep: %w", err))
+		return 0, fmt.Errorf("find the oldest event to keep: %w", err)
 	}
 	until := head
 	if keep != nil {

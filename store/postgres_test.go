@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"database/sql"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -47,7 +49,7 @@ func TestSecondOrchestratorOfAPostgreSQLDatabaseIsToldWhoServesIt(t *testing.T) 
 		t.Fatal(err)
 	}
 	_, err = store.Open(t.Context(), dsn, store.Options{Exclusive: true})
-	if svc.CodeOf(err) != svc.CodeConflict || !strings.Contains(err.Error(), "backend ") {
+	if svc.CodeOf(err) != svc.CodeConflict || !strings.Contains(err.Error(), fmt.Sprintf("pid %d on ", os.Getpid())) {
 		t.Fatalf("the second one was told: %v", err)
 	}
 	openStore(t, dsn) // who does not serve it may look

@@ -16,15 +16,30 @@ import (
 // Reader reads records: from the pool, from one consistent state, or inside a
 // unit of work.
 type Reader struct {
-	q querier
+	q edged
 	d *dialect
+	// view gives a Reader of one state; nil: this one is.
+	view func(context.Context, func(Reader) error) error
+}
+
+// oneState runs what needs several queries on one state of the database: a
+// record that changes between two of them would be found twice, or not at all.
+func oneState[T any](ctx context.Context, r Reader, read func(Reader) (T, error)) (v T, err error) {
+	if r.view == nil {
+		return read(r)
+	}
+	err = r.view(ctx, func(r Reader) (err error) {
+		v, err = read(r)
+		return err
+	})
+	return v, err
 }
 
 // scanner is a row to scan.
 type scanner interface{ Scan(dest ...any) error }
 
 // one reads a single record; none is a not_found about that noun and id.
-func one[T any](ctx context.Context, q querier, scan func(scanner) (T, error), noun, id, query string, args ...any) (T, error) {
+func one[T any](ctx context.Context, q edged, scan func(scanner) (T, error), noun, id, query string, args ...any) (T, error) {
 	v, err := scan(q.QueryRowContext(ctx, query, args...))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -36,7 +51,7 @@ func one[T any](ctx context.Context, q querier, scan func(scanner) (T, error), n
 }
 
 // collect reads every row of a query.
-func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, q edged, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

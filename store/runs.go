@@ -60,6 +60,13 @@ func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
 
 // Runs is a page of runs, newest first.
 func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
+	if len(f.Statuses) < 2 {
+		return r.runs(ctx, f, page)
+	}
+	return oneState(ctx, r, func(r Reader) (svc.List[svc.Run], error) { return r.runs(ctx, f, page) })
+}
+
+func (r Reader) runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
 	var w where
 	host, project := "host_id = ?", "project_id = ?"
 	if f.TaskID != "" {

@@ -28,7 +28,7 @@ func newStatements(db interface {
 	return &statements{db: db, known: map[string]*sql.Stmt{}}
 }
 
-func (s *statements) prepared(query string) *sql.Stmt {
+func (s *statements) prepared(ctx context.Context, query string) *sql.Stmt {
 	s.mu.Lock()
 	stmt := s.known[query]
 	full := len(s.known) >= mostStatements
@@ -36,8 +36,7 @@ func (s *statements) prepared(query string) *sql.Stmt {
 	if stmt != nil || full {
 		return stmt
 	}
-	// Not under the caller's context: the statement outlives the call.
-	stmt, err := s.db.PrepareContext(context.Background(), query)
+	stmt, err := s.db.PrepareContext(ctx, query) // it outlives ctx
 	if err != nil {
 		return nil // the unprepared call reports what is wrong
 	}
@@ -52,21 +51,21 @@ func (s *statements) prepared(query string) *sql.Stmt {
 }
 
 func (s *statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if stmt := s.prepared(query); stmt != nil {
+	if stmt := s.prepared(ctx, query); stmt != nil {
 		return stmt.QueryContext(ctx, args...)
 	}
 	return s.db.QueryContext(ctx, query, args...)
 }
 
 func (s *statements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if stmt := s.prepared(query); stmt != nil {
+	if stmt := s.prepared(ctx, query); stmt != nil {
 		return stmt.QueryRowContext(ctx, args...)
 	}
 	return s.db.QueryRowContext(ctx, query, args...)
 }
 
 func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if stmt := s.prepared(query); stmt != nil {
+	if stmt := s.prepared(ctx, query); stmt != nil {
 		return stmt.ExecContext(ctx, args...)
 	}
 	return s.db.ExecContext(ctx, query, args...)

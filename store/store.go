@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,9 +34,9 @@ type Options struct {
 	// MaxBatch bounds the units of one commit. 0: 256. 1 turns grouping off,
 	// which only the benchmark wants.
 	MaxBatch int
-	// Exclusive refuses a PostgreSQL database that another orchestrator serves:
-	// two would each take the other's hosts for dead. An SQLite file is always
-	// held by one.
+	// Exclusive refuses a PostgreSQL database that another orchestrator serves,
+	// and fences this one off when another takes over: see lease. An SQLite file
+	// is always held by one.
 	Exclusive bool
 	// Log takes what nobody waits for. Nil: slog.Default().
 	Log *slog.Logger
@@ -47,7 +48,10 @@ type Store struct {
 	dialect *dialect
 	write   *sql.DB
 	read    *sql.DB
+	sockets sockets // to PostgreSQL
 	writer  *writer
+	lease   *lease // nil: SQLite, or not exclusive
+	probe   probe
 	now     func() time.Time
 	log     *slog.Logger
 	release func() error // gives up the claim on the data dir
@@ -58,7 +62,8 @@ type Store struct {
 
 // Open opens the database that dsn names, "sqlite:<file>" or a postgres://
 // URL, and brings its schema up to date. It refuses a database that a newer
-// version wrote, and an SQLite file that another orchestrator holds.
+// version wrote, and one that another orchestrator holds. A PostgreSQL that does
+// not answer is waited for, though not for ever.
 func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -69,28 +74,80 @@ func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	s := &Store{now: o.Now, log: o.Log, release: func() error { return nil }, committed: make(chan struct{})}
+	s := &Store{now: o.Now, log: o.Log, release: func() error { return nil }, committed: make(chan struct{}),
+		sockets: sockets{open: map[net.Conn]struct{}{}}}
 	defer func() {
 		if err != nil {
+			if s.dialect != nil {
+				err = s.dialect.edge(ctx, err)
+			}
 			_ = s.Close()
 		}
 	}()
 	if err := s.connect(dsn); err != nil {
 		return nil, err
 	}
-	if o.Exclusive && s.dialect == postgresDialect {
-		release, err := holdPostgres(ctx, s.read)
-		if err != nil {
-			return nil, err
-		}
-		s.release = release
-	}
-	if err := migrate(ctx, s.write, s.dialect); err != nil {
+	if err := s.prepare(ctx, o.Exclusive && s.dialect == postgresDialect); err != nil {
 		return nil, err
 	}
-	s.Reader = Reader{q: newStatements(s.read), d: s.dialect}
-	s.writer = newWriter(s.write, s.dialect, o.MaxBatch, s.clock, s.announce)
+	s.Reader = Reader{q: edged{q: newStatements(s.read), d: s.dialect}, d: s.dialect, view: s.View}
+	s.writer = newWriter(s, o.MaxBatch)
 	return s, nil
+}
+
+// prepare brings the schema up to date, as the only orchestrator if it shall be
+// exclusive.
+func (s *Store) prepare(ctx context.Context, exclusive bool) error {
+	if err := s.await(ctx); err != nil {
+		return err
+	}
+	if !exclusive {
+		return migrate(ctx, s.write, s.dialect)
+	}
+	old, err := hasLease(ctx, s.write)
+	if err != nil {
+		return err
+	}
+	if !old {
+		if err := refuseSessionLock(ctx, s.write); err != nil {
+			return err
+		}
+		if err := migrate(ctx, s.write, s.dialect); err != nil {
+			return err
+		}
+	}
+	if s.lease, err = takeLease(ctx, s.write, s.log); err != nil || !old {
+		return err
+	}
+	return migrate(ctx, s.write, s.dialect)
+}
+
+// startPatience is how long a start waits for a PostgreSQL that is itself
+// starting, or away.
+const startPatience = 30 * time.Second
+
+// await waits until the database answers.
+func (s *Store) await(ctx context.Context) error {
+	if s.dialect != postgresDialect {
+		return nil
+	}
+	for began := time.Now(); ; {
+		ping, cancel := context.WithTimeout(ctx, connectLimit)
+		err := s.write.PingContext(ping)
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil || s.dialect.cause(err) != svc.CauseDatabaseUnreachable || time.Since(began) > startPatience {
+			return err
+		}
+		s.log.Warn("the database does not answer; trying again", "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 func (s *Store) connect(dsn string) error {
@@ -116,11 +173,11 @@ func (s *Store) connect(dsn string) error {
 		}
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
 		s.dialect = postgresDialect
-		if s.write, err = openPostgres(dsn); err != nil {
+		if s.write, err = openPostgres(dsn, &s.sockets); err != nil {
 			return err
 		}
-		s.write.SetMaxOpenConns(2)
-		if s.read, err = openPostgres(dsn); err != nil {
+		s.write.SetMaxOpenConns(3) // the writer, the lease, and one to spare
+		if s.read, err = openPostgres(dsn, &s.sockets); err != nil {
 			return err
 		}
 	default:
@@ -131,12 +188,22 @@ func (s *Store) connect(dsn string) error {
 	return nil
 }
 
+// closeLimit is how long a Close waits for a PostgreSQL that does not answer.
+const closeLimit = 4 * time.Second
+
 // Close waits for the queued units and closes the database.
 func (s *Store) Close() error {
+	limit := time.AfterFunc(closeLimit, s.Abort)
+	defer limit.Stop()
 	if s.writer != nil {
 		s.writer.close()
+		s.probe.wait()
 	}
-	errs := []error{s.release()} // nothing writes any more
+	var errs []error
+	if s.lease != nil { // nothing writes any more
+		errs = append(errs, s.lease.release())
+	}
+	errs = append(errs, s.release())
 	for _, db := range []*sql.DB{s.read, s.write} {
 		if db != nil {
 			errs = append(errs, db.Close())
@@ -144,6 +211,23 @@ func (s *Store) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Abort cuts the connections to PostgreSQL, so that nobody waits any longer. It
+// is for a shutdown that must end.
+func (s *Store) Abort() { s.sockets.cut() }
+
+// Lost is closed when another orchestrator took the database over: nothing is
+// written any more, and nothing that is read here may be acted on. It is nil,
+// which blocks, where that cannot happen.
+func (s *Store) Lost() <-chan struct{} {
+	if s.lease == nil {
+		return nil
+	}
+	return s.lease.lost
+}
+
+// LostError says who took it over.
+func (s *Store) LostError() error { return s.lease.check() }
 
 // Write runs fn as one unit of work and returns when it is durable, or when it
 // failed and left nothing. fn may be given up before it starts when ctx ends,
@@ -157,7 +241,7 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error { return s.
 // for one commit each.
 func (s *Store) Queue(ctx context.Context, fn func(*Tx) error) (wait func() error) {
 	u := s.writer.queueUnit(ctx, fn, false)
-	return func() error { return s.edge(s.writer.wait(u)) }
+	return func() error { return s.dialect.edge(ctx, s.writer.wait(u)) }
 }
 
 // WriteRepeatable is Write for a fn that may be run more than once, of which
@@ -170,21 +254,24 @@ func (s *Store) WriteRepeatable(ctx context.Context, fn func(*Tx) error) error {
 // QueueRepeatable is WriteRepeatable in the two steps of Queue.
 func (s *Store) QueueRepeatable(ctx context.Context, fn func(*Tx) error) (wait func() error) {
 	u := s.writer.queueUnit(ctx, fn, true)
-	return func() error { return s.edge(s.writer.wait(u)) }
+	return func() error { return s.dialect.edge(ctx, s.writer.wait(u)) }
 }
 
 // View runs fn on one consistent state of the database.
 func (s *Store) View(ctx context.Context, fn func(Reader) error) error {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.dialect.snapshotIsolation})
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var tx *sql.Tx
+	err := s.dialect.within(cancel, func() (err error) {
+		tx, err = s.read.BeginTx(inner, &sql.TxOptions{ReadOnly: true, Isolation: s.dialect.snapshotIsolation})
+		return err
+	})
 	if err != nil {
-		return s.edge(fmt.Errorf("begin a read: %w", err))
+		return s.dialect.edge(ctx, fmt.Errorf("begin a read: %w", err))
 	}
-	defer func() { _ = tx.Rollback() }()
-	return s.edge(fn(Reader{q: tx, d: s.dialect}))
+	defer func() { _ = s.dialect.within(cancel, tx.Rollback) }()
+	return fn(Reader{q: edged{q: tx, d: s.dialect}, d: s.dialect})
 }
-
-// Ping says whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return s.edge(s.read.PingContext(ctx)) }
 
 // Committed is closed at the next commit that journaled something. It is a
 // wake-up, never the truth.
@@ -202,18 +289,3 @@ func (s *Store) announce() {
 }
 
 func (s *Store) clock() svc.Time { return svc.TimeOf(s.now()) }
-
-// edge turns what a driver says into what a caller can act on.
-func (s *Store) edge(err error) error {
-	var known *svc.Error
-	switch {
-	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case s.dialect.unique(err):
-		return svc.Errorf(svc.CodeConflict, "someone else just took that name").Because(err)
-	case s.dialect.unavailable(err):
-		return svc.Errorf(svc.CodeUnavailable, "the database does not answer; try again").Because(err)
-	default:
-		return err
-	}
-}

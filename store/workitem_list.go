@@ -14,6 +14,13 @@ const smallSubtree = 1000
 
 // WorkItems is a page of items by position.
 func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
+	if f.Under == "" && len(f.Statuses) < 2 && len(f.Kinds) < 2 {
+		return r.workItems(ctx, f, page)
+	}
+	return oneState(ctx, r, func(r Reader) (svc.List[svc.WorkItem], error) { return r.workItems(ctx, f, page) })
+}
+
+func (r Reader) workItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
 	empty := svc.List[svc.WorkItem]{Items: []svc.WorkItem{}}
 	var w where
 	w.add("deleted_at IS NULL")

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"svc"
 )
@@ -20,9 +22,12 @@ const mostTogether = 64
 type writer struct {
 	db       *sql.DB
 	dialect  *dialect
+	lease    *lease
 	maxBatch int
 	now      func() svc.Time
 	announce func()
+	proven   atomic.Int64 // when the last commit was answered, in ns since began
+	began    time.Time
 
 	queue  chan *unit
 	closed chan struct{}
@@ -30,10 +35,12 @@ type writer struct {
 	done   chan struct{}
 
 	// of the goroutine alone
-	conn   *sql.Conn
-	stmts  *statements
-	serial int64 // of the newest unit
-	rows   *runRows
+	conn    *sql.Conn
+	stmts   *statements
+	q       edged // of stmts
+	serial  int64 // of the newest unit
+	commits int64 // as the group that is being committed counted it
+	rows    *runRows
 }
 
 type unit struct {
@@ -47,10 +54,19 @@ type unit struct {
 	repeatable bool // fn may be run again
 }
 
-var errClosed = svc.Errorf(svc.CodeUnavailable, "the orchestrator is shutting down")
+const (
+	// queueLimit is how long a caller waits for a place in a full queue.
+	queueLimit = 5 * time.Second
+	// groupLimit is when a group takes in no more units: on a database this slow
+	// the rest is refused rather than kept waiting.
+	groupLimit = 15 * time.Second
+)
 
-func newWriter(db *sql.DB, d *dialect, maxBatch int, now func() svc.Time, announce func()) *writer {
-	w := &writer{db: db, dialect: d, maxBatch: maxBatch, now: now, announce: announce, rows: newRunRows(d),
+var errClosed = svc.Unavailable(svc.CauseShuttingDown)
+
+func newWriter(s *Store, maxBatch int) *writer {
+	w := &writer{db: s.write, dialect: s.dialect, lease: s.lease, maxBatch: maxBatch, now: s.clock, announce: s.announce,
+		rows: newRunRows(s.dialect), began: time.Now(),
 		queue: make(chan *unit, 4*maxBatch), closed: make(chan struct{}), done: make(chan struct{})}
 	go w.run()
 	return w
@@ -68,6 +84,15 @@ func (w *writer) queueUnit(ctx context.Context, fn func(*Tx) error, repeatable b
 	select {
 	case w.queue <- u:
 		return u
+	default:
+	}
+	full := time.NewTimer(queueLimit)
+	defer full.Stop()
+	select {
+	case w.queue <- u:
+		return u
+	case <-full.C:
+		return u.refused(svc.Unavailable(svc.CauseDatabaseBusy))
 	case <-w.closed:
 		return u.refused(errClosed)
 	case <-ctx.Done():
@@ -139,6 +164,9 @@ func (w *writer) gather(first *unit) []*unit {
 // touches no other; a commit that fails fails them all.
 func (w *writer) commit(batch []*unit) {
 	events, err := w.transact(batch)
+	if err == nil {
+		w.proven.Store(int64(time.Since(w.began)))
+	}
 	for _, u := range batch {
 		if err != nil && u.err == nil {
 			u.err = err
@@ -148,26 +176,32 @@ func (w *writer) commit(batch []*unit) {
 	if events && err == nil {
 		w.announce()
 	}
+	if err != nil && w.conn == nil && svc.CauseOf(err) == svc.CauseDatabaseUnreachable {
+		w.refuseQueued(err)
+	}
+}
+
+// refuseQueued answers those that wait for a database that is away: each group
+// of them would wait for it again.
+func (w *writer) refuseQueued(err error) {
+	for range len(w.queue) {
+		(<-w.queue).refused(err)
+	}
 }
 
 func (w *writer) transact(batch []*unit) (events bool, err error) {
-	ctx := context.Background() // a group outlives any one caller
-	if err := w.connect(ctx); err != nil {
+	if err := w.lease.check(); err != nil {
 		return false, err
 	}
-	if _, err := w.conn.ExecContext(ctx, w.dialect.begin); err != nil {
-		w.disconnect()
-		return false, fmt.Errorf("begin: %w", err)
+	ctx := context.Background() // a group outlives any one caller; w.q limits each statement
+	if err := w.begin(ctx); err != nil {
+		return false, err
+	}
+	if err := w.runBatch(ctx, batch); err != nil {
+		w.disconnect() // ends the transaction with it
+		return false, err
 	}
 	var telling []*unit
-	for rest := batch; len(rest) > 0; {
-		n := together(rest)
-		if broken := w.runUnits(ctx, rest[:n]); broken != nil {
-			w.disconnect() // ends the transaction with it
-			return false, broken
-		}
-		rest = rest[n:]
-	}
 	for _, u := range batch {
 		if len(u.events) > 0 {
 			telling = append(telling, u)
@@ -177,11 +211,85 @@ func (w *writer) transact(batch []*unit) (events bool, err error) {
 		w.disconnect()
 		return false, err
 	}
-	if _, err := w.stmts.ExecContext(ctx, "COMMIT"); err != nil {
+	if _, err := w.q.ExecContext(ctx, "COMMIT"); err != nil {
 		w.disconnect()
-		return false, fmt.Errorf("commit: %w", err)
+		if err = w.settle(ctx, fmt.Errorf("commit: %w", err)); err != nil {
+			return false, err
+		}
 	}
 	return len(telling) > 0, nil
+}
+
+// begin begins a transaction. A connection that was left from the group before
+// may have died since; then nothing was done, and a new one is tried.
+func (w *writer) begin(ctx context.Context) error {
+	for {
+		fresh := w.conn == nil
+		err := w.connect(ctx)
+		if err == nil {
+			if _, err = w.q.ExecContext(ctx, w.dialect.begin); err == nil {
+				return nil
+			}
+			err = fmt.Errorf("begin: %w", err)
+		}
+		w.disconnect()
+		if fresh || w.dialect.statementLimit == 0 {
+			return err
+		}
+	}
+}
+
+func (w *writer) runBatch(ctx context.Context, batch []*unit) error {
+	began := time.Now()
+	for rest := batch; len(rest) > 0; {
+		if time.Since(began) > groupLimit {
+			for _, u := range rest {
+				u.err = svc.Unavailable(svc.CauseDatabaseBusy)
+			}
+			return nil
+		}
+		n := together(rest)
+		if broken := w.runUnits(ctx, rest[:n]); broken != nil {
+			return broken
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// settleLimit bounds the search for what became of a commit.
+const settleLimit = 6 * time.Second
+
+// settle finds out what became of a COMMIT that was not answered: nil means that
+// it took place. The one that holds the lease is the only one that counts
+// commits, and the row is locked until the server is done with the old
+// transaction. Without an answer the caller is told that nobody knows.
+func (w *writer) settle(ctx context.Context, failed error) error {
+	if svc.CauseOf(failed) != svc.CauseDatabaseUnreachable {
+		return failed // the database itself refused it
+	}
+	want := w.commits
+	for deadline := time.Now().Add(settleLimit); w.lease != nil && time.Now().Before(deadline); {
+		var epoch, commits int64
+		err := w.connect(ctx)
+		if err == nil {
+			err = w.q.QueryRowContext(ctx, "SELECT epoch, commits FROM journal WHERE id = 1 FOR UPDATE").Scan(&epoch, &commits)
+		}
+		switch {
+		case err != nil:
+			w.disconnect()
+			time.Sleep(100 * time.Millisecond) // the writer has nothing else to do
+		case epoch == w.lease.epoch && commits == want:
+			return nil
+		case epoch == w.lease.epoch && commits == want-1:
+			return failed
+		default:
+			deadline = time.Time{}
+		}
+	}
+	return svc.Errorf(svc.CodeUnavailable, "the database went away while it committed: the change may or may not have happened; "+
+		"look first, or repeat the request with the same Idempotency-Key").
+		With("cause", string(svc.CauseDatabaseUnreachable)).With("outcome", "unknown").Because(failed)
 }
 
 // together is how many units from the start share a savepoint.
@@ -197,7 +305,7 @@ func together(batch []*unit) int {
 // it. When one of several fails after it changed something, all are undone, and
 // each is run again by itself. An error of the savepoint breaks the group.
 func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
-	if _, err := w.stmts.ExecContext(ctx, "SAVEPOINT unit"); err != nil {
+	if _, err := w.q.ExecContext(ctx, "SAVEPOINT unit"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
 	whole := true
@@ -206,7 +314,7 @@ func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
 	}
 	if whole {
 		// It fails when a statement of a unit did and the unit went on.
-		_, err := w.stmts.ExecContext(ctx, "RELEASE SAVEPOINT unit")
+		_, err := w.q.ExecContext(ctx, "RELEASE SAVEPOINT unit")
 		if err == nil {
 			return nil
 		}
@@ -214,8 +322,8 @@ func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
 	}
 	w.rows.clear()
 	for _, undo := range []string{"ROLLBACK TO SAVEPOINT unit", "RELEASE SAVEPOINT unit"} {
-		if _, err := w.stmts.ExecContext(ctx, undo); err != nil {
-			return fmt.Errorf("roll back a unit: %w", errors.Join(err, units[0].err))
+		if _, err := w.q.ExecContext(ctx, undo); err != nil {
+			return fmt.Errorf("roll back a unit: %w", errors.Join(units[0].err, err))
 		}
 	}
 	if len(units) == 1 {
@@ -238,7 +346,8 @@ func (w *writer) runUnit(u *unit) (whole bool) {
 	}
 	u.at = w.now()
 	w.serial++
-	tx := &Tx{Reader: Reader{q: patient{w.stmts}, d: w.dialect}, Now: u.at, Serial: w.serial, rows: w.rows}
+	tx := &Tx{Reader: Reader{q: w.q, d: w.dialect}, Now: u.at, Serial: w.serial, rows: w.rows}
+	tx.q.failed = &tx.failed
 	if u.err = tx.run(u.fn); u.err == nil {
 		u.events, u.err = encodeDrafts(tx.drafts, svc.CallerName(u.ctx))
 	}
@@ -247,35 +356,25 @@ func (w *writer) runUnit(u *unit) (whole bool) {
 		return true
 	}
 	u.events = nil
-	var decided *svc.Error // by the unit; anything else may be a statement's
-	return !tx.wrote && errors.As(u.err, &decided)
-}
-
-// patient runs statements to their end: a caller that leaves in the middle of
-// one would take the connection along, and with it everyone's transaction.
-type patient struct{ q querier }
-
-func (p patient) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return p.q.QueryContext(context.WithoutCancel(ctx), query, args...)
-}
-
-func (p patient) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return p.q.QueryRowContext(context.WithoutCancel(ctx), query, args...)
-}
-
-func (p patient) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return p.q.ExecContext(context.WithoutCancel(ctx), query, args...)
+	var decided *svc.Error // by the unit itself
+	return !tx.wrote && !tx.failed && errors.As(u.err, &decided)
 }
 
 func (w *writer) connect(ctx context.Context) error {
 	if w.conn != nil {
 		return nil
 	}
+	if w.dialect.statementLimit > 0 {
+		limited, cancel := context.WithTimeout(ctx, connectLimit)
+		defer cancel()
+		ctx = limited
+	}
 	conn, err := w.db.Conn(ctx)
 	if err != nil {
-		return fmt.Errorf("connect the writer: %w", err)
+		return w.dialect.edge(context.Background(), fmt.Errorf("connect the writer: %w", err))
 	}
 	w.conn, w.stmts = conn, newStatements(conn)
+	w.q = edged{q: w.stmts, d: w.dialect, detached: true}
 	return nil
 }
 
@@ -285,7 +384,9 @@ func (w *writer) disconnect() {
 	if w.conn == nil {
 		return
 	}
-	_, _ = w.conn.ExecContext(context.Background(), "ROLLBACK") // fails when nothing is open
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // fails when nothing is open
 	w.stmts.close()
 	_ = w.conn.Close()
 	w.conn, w.stmts = nil, nil
@@ -301,6 +402,7 @@ type Tx struct {
 	Serial int64
 	drafts []svc.Draft
 	wrote  bool
+	failed bool // a statement did
 	rows   *runRows
 	runs   map[string]svc.Run // that this unit locked or wrote, by id
 }

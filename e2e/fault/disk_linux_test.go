@@ -3,6 +3,7 @@ package fault
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"svc"
+	"svc/api"
 	"svc/internal/proctest"
 )
 
@@ -118,4 +120,34 @@ func TestAFullDiskCostsNothingThatWasAcceptedAndIsTold(t *testing.T) {
 	if text := string(s.relayed(r.ID)); !strings.Contains(text, "no space left") {
 		t.Errorf("the run's own terminal does not tell of the full disk: %q", text)
 	}
+}
+
+func TestAFullDiskOfTheDatabaseIsToldToWhoeverWritesOrAsks(t *testing.T) {
+	t.Parallel()
+	lab := proctest.NewLab(t)
+	dir := smallDisk(t, lab, "database", "4m")
+	o := proctest.NewOrchestrator(lab, proctest.ServeOptions{Database: "sqlite:" + filepath.Join(dir, "svc.db")})
+	o.Start()
+	client := o.Client()
+	ballast := fill(t, dir, "ballast")
+	write := func(n int) error {
+		_, err := client.CreateProject(t.Context(), api.CreateProject{Name: fmt.Sprintf("project %d", n), Description: api.Some(strings.Repeat("x", 10_000))})
+		return err
+	}
+	var err error
+	for n := 0; err == nil && n < 1000; n++ { // until what the database has of its own is used up
+		err = write(n)
+	}
+	if svc.CauseOf(err) != svc.CauseDiskFull {
+		t.Fatalf("a write to a full disk: %v", err)
+	}
+	var server *api.ServerError
+	if !errors.As(err, &server) || server.RequestID == "" {
+		t.Errorf("the refusal has no request id: %v", err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	proctest.Eventually(t, proctest.Patience, "writes succeed again", func() bool { return write(5000) == nil })
+	o.AwaitReady()
 }

@@ -48,6 +48,7 @@ func Run(t *testing.T, open Open) {
 		{"pages stay stable while rows come and go", pagesAreStable},
 		{"a cursor of another list is refused", foreignCursors},
 		{"work items are filtered by every combination", itemFilters},
+		{"lists of several values are one state while records move between them", movingRecords},
 		{"a large subtree is listed like a small one", largeSubtree},
 		{"runs are filtered by every combination", runFilters},
 		{"a moved subtree takes its paths along", moveSubtree},

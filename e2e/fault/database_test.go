@@ -1,0 +1,75 @@
+package fault
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"svc/api"
+	"svc/internal/pgtest"
+	"svc/internal/proctest"
+)
+
+// notReady is the cause that /readyz tells; "" when it is ready or does not answer.
+func notReady(t *testing.T, o *proctest.Orchestrator) string {
+	t.Helper()
+	res, err := o.Get(t.Context(), "/readyz")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = res.Body.Close() }()
+	var e api.Envelope
+	if res.StatusCode != http.StatusServiceUnavailable || json.NewDecoder(res.Body).Decode(&e) != nil {
+		return ""
+	}
+	cause, _ := e.Error.Details["cause"].(string)
+	return cause
+}
+
+func TestAnOrchestratorWhoseDatabaseVanishesSaysSoComesBackAndEndsWhenAsked(t *testing.T) {
+	t.Parallel()
+	link, dsn := pgtest.NewLink(t, pgtest.Start(t))
+	o := proctest.NewOrchestrator(proctest.NewLab(t), proctest.ServeOptions{Database: dsn})
+	o.Start()
+	link.Set(pgtest.Swallows)
+	away := func() bool { return notReady(t, o) == "database_unreachable" }
+	proctest.Eventually(t, proctest.Patience, "the readiness tells that the database is away", away)
+	link.Set(pgtest.Works)
+	o.AwaitReady()
+	link.Set(pgtest.Swallows)
+	proctest.Eventually(t, proctest.Patience, "the readiness tells it again", away)
+	o.Signal(syscall.SIGTERM)
+	_ = o.Wait(proctest.Patience) // that it ends is what matters: what it could not write it may complain of
+}
+
+func TestAnOrchestratorThatWasReplacedStopsServing(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	link, through := pgtest.NewLink(t, dsn)
+	first := proctest.NewOrchestrator(proctest.NewLab(t), proctest.ServeOptions{Database: through})
+	first.Start()
+	link.Set(pgtest.Swallows)
+	second := proctest.NewOrchestrator(proctest.NewLab(t), proctest.ServeOptions{Database: dsn})
+	second.Start()
+	link.Set(pgtest.Works)
+	if err := first.Wait(proctest.Patience); err == nil {
+		t.Error("the one that was replaced ended with exit code 0")
+	}
+	if log := first.Log(); !strings.Contains(log, "another orchestrator has taken over this database: pid ") {
+		t.Errorf("the one that was replaced does not tell who took over:\n%s", log)
+	}
+	second.AwaitReady()
+}
+
+func TestAnOrchestratorThatWasKilledIsReplacedWithinSeconds(t *testing.T) {
+	t.Parallel()
+	o := proctest.NewOrchestrator(proctest.NewLab(t), proctest.ServeOptions{Database: pgtest.Start(t)})
+	o.Start()
+	o.Kill()
+	began := time.Now()
+	o.Start()
+	t.Logf("ready after %s", time.Since(began).Round(time.Millisecond))
+}
