@@ -72,7 +72,7 @@ func (e edged) QueryRowContext(ctx context.Context, query string, args ...any) e
 // QueryContext asks for rows.
 func (e edged) QueryContext(ctx context.Context, query string, args ...any) (*edgedRows, error) {
 	inner, cancel := e.bound(ctx)
-	rows, err := e.q.QueryContext(inner, query, args...) //nolint:rowserrcheck,sqlclosecheck // edgedRows does both
+	rows, err := e.q.QueryContext(inner, query, args...) //nolint:rowserrcheck // edgedRows does it
 	if err != nil {
 		cancel()
 		return nil, e.edge(ctx, err)
