@@ -128,8 +128,8 @@ func TestHeartbeatsOfManyHostsTakeFewStatements(t *testing.T) {
 		}
 		counted := &countingQuerier{}
 		err := s.Write(t.Context(), func(tx *Tx) error {
-			counted.querier = tx.q
-			tx.q = counted
+			counted.querier = tx.q.q
+			tx.q.q = counted
 			return tx.SeenHosts(t.Context(), seen)
 		})
 		if err != nil || counted.execs != want {
