@@ -39,10 +39,11 @@ var architecture = arch.Rules{
 
 		// The worker's host.
 		"tmux":     {Never: join(sql, http)},
+		"leftover": {Never: join(sql, http, "os/exec")},
 		"provider": {Imports: []string{".", "config"}, Never: join(sql, http)},
 		"rundir":   {Imports: []string{".", "wire"}, Never: join(sql, http)},
-		"worker":   {Imports: []string{".", "wire", "config", "provider", "rundir", "tmux"}, TestImports: []string{"wrapper"}, Never: sql},
-		"wrapper":  {Imports: []string{".", "wire", "config", "provider", "rundir"}, Never: sql},
+		"worker":   {Imports: []string{".", "wire", "config", "provider", "rundir", "tmux", "leftover"}, TestImports: []string{"wrapper"}, Never: sql},
+		"wrapper":  {Imports: []string{".", "wire", "config", "provider", "rundir", "leftover"}, Never: sql},
 
 		// Where all is wired together.
 		"cli":     {Imports: product},
@@ -65,7 +66,7 @@ var architecture = arch.Rules{
 // product is everything that cli wires together.
 var product = []string{
 	".", "wire", "api", "config", "store", "hub", "engine", "server", "web",
-	"tmux", "provider", "rundir", "worker", "wrapper",
+	"tmux", "leftover", "provider", "rundir", "worker", "wrapper",
 }
 
 // join puts single import paths behind those of two lists.

@@ -49,6 +49,9 @@ type Entry struct {
 	InstalledDetection []string           `json:"installed_detection"`
 	// Optional says that the doctor does not mind when the tool is absent.
 	Optional bool `json:"optional"`
+	// KeepAlive names programs that may outlive a session of the tool, such as shared daemons; "*" is
+	// every program. Others are ended with it.
+	KeepAlive []string `json:"keep_alive,omitempty"`
 }
 
 // What holds when an entry does not say.

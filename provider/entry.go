@@ -11,7 +11,7 @@ import (
 // entryKeys is every key that an entry may have.
 var entryKeys = []string{
 	"id", "name", "bin", "argv_template", "env_map", "tui_type", "completion_signals",
-	"hooks_config_template", "hooks_config_name", "installed_detection", "optional",
+	"hooks_config_template", "hooks_config_name", "installed_detection", "optional", "keep_alive",
 }
 
 // entry reads one table. Where it complains, what it returns is of no use.
@@ -32,6 +32,7 @@ func (p *parser) entry(id string, t table) Entry {
 		HooksName:          t.fileName("hooks_config_name", defaultHooksName),
 		InstalledDetection: t.list("installed_detection", defaultDetection),
 		Optional:           t.flag("optional"),
+		KeepAlive:          t.list("keep_alive", nil),
 	}
 	if own := t.text("id", id); own != id {
 		t.complain("id", "is not the id in the table's name, [providers.%s]", id)

@@ -102,6 +102,8 @@ type Dispatch struct {
 	LogAcked int64 `json:"log_acked,omitempty"`
 	// Session is nil until the session was seen.
 	Session *Session `json:"session,omitempty"`
+	// KeepAlive names the programs that may outlive the session, as the catalog had it at the start.
+	KeepAlive []string `json:"keep_alive,omitempty"`
 	// StopReason is why the session shall end; empty: it shall not. StopAt is when that was asked.
 	StopReason string   `json:"stop_reason,omitempty"`
 	StopAt     svc.Time `json:"stop_at,omitempty"`
@@ -177,6 +179,22 @@ func (a Attempt) ReadExit() (Exit, error) {
 	var e Exit
 	err := ReadRecord(a.File("exit"), &e)
 	return e, err
+}
+
+// Leftover is a process that outlived the provider.
+type Leftover struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+	Signal  string `json:"signal,omitempty"` // what it got; empty: it could not be ended
+}
+
+// WriteLeftovers records what the wrapper had to end.
+func (a Attempt) WriteLeftovers(l []Leftover) error { return WriteRecord(a.File("leftovers"), l) }
+
+// ReadLeftovers reads it; fs.ErrNotExist means that there were none.
+func (a Attempt) ReadLeftovers() (l []Leftover, err error) {
+	err = ReadRecord(a.File("leftovers"), &l)
+	return l, err
 }
 
 func diskErrorOrNil(doing string, err error) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Launch is what the worker hands to the wrapper. It holds secrets: it is a 0600 file in a 0700
@@ -24,6 +25,14 @@ type Launch struct {
 	PromptFile  string   `json:"prompt_file,omitempty"`  // empty: there is no prompt
 	HooksDir    string   `json:"hooks_dir,omitempty"`    // empty: the provider has no hooks
 	DataDir     string   `json:"data_dir"`
+	// Reap says how processes that outlive the provider are ended; nil: they are not.
+	Reap *Reap `json:"reap,omitempty"`
+}
+
+// Reap is how processes that outlive the provider are ended: SIGTERM, and SIGKILL after the grace.
+type Reap struct {
+	Grace time.Duration `json:"grace_ns"`
+	Keep  []string      `json:"keep,omitempty"` // programs that may stay; "*" is every program
 }
 
 // AttemptFolder is the folder of the attempt that is launched.

@@ -14,6 +14,7 @@
 //	    counter                    numbers the attempt's signals
 //	    reserve.exit, .finished    disk space kept for the words about the end
 //	    exit                       how it ended; what is believed
+//	    leftovers                  processes that outlived the provider and were ended by the wrapper
 //	spool/                         signals that are not yet delivered, one file each
 //	spool/bad/                     what was found damaged there
 //

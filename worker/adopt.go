@@ -86,6 +86,7 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 	// No terminal. A wrapper that outlived it is waited for: it records the end.
 	s.followLog(parts)
 	s.awaitWrapper(ctx)
+	s.reapLeftovers(ctx)
 	if ctx.Err() != nil {
 		return false
 	}

@@ -36,6 +36,7 @@ func (s *session) end(ctx context.Context) bool {
 	p := s.where()
 	s.setPlace(place{server: p.server, host: p.host, pane: p.pane, process: p.process})
 	s.w.detachSession(s, "the session has ended")
+	s.reapLeftovers(ctx) // first: what still writes to the terminal belongs to the log
 	closing, cancel := context.WithTimeout(ctx, closeLimit)
 	defer cancel()
 	s.awaitPane(closing, p)

@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"svc/leftover"
 	"svc/tmux"
 )
 
@@ -26,8 +27,12 @@ const (
 	stepClose          // the terminal itself
 )
 
-// recordGrace is how long a wrapper may take to record the end of a provider that was killed.
-const recordGrace = 2 * time.Second
+// recordGrace is how long a wrapper may take to record the end of a provider that was killed, besides
+// ending what the provider left behind. closeGrace is how long a killed wrapper may take to be gone.
+const (
+	recordGrace = 5 * time.Second
+	closeGrace  = 2 * time.Second
+)
 
 // due fires when the next step's time has come; without a ladder never.
 func (l ladder) due() <-chan time.Time {
@@ -41,7 +46,7 @@ func (l ladder) due() <-chan time.Time {
 func (l ladder) next(ctx context.Context, s *session) ladder {
 	grace := s.w.opts.Config.Worker.StopGrace
 	p := s.where()
-	wait := recordGrace
+	wait := closeGrace
 	switch l.step {
 	case stepInterrupt:
 		wait = grace[0]
@@ -54,8 +59,12 @@ func (l ladder) next(ctx context.Context, s *session) ladder {
 		s.signalProvider(syscall.SIGTERM)
 		s.signalProvider(syscall.SIGCONT) // a stopped one cannot act on it
 	case stepKill:
+		wait = recordGrace + grace[1]
 		s.signalProvider(syscall.SIGKILL)
 	case stepWrapper:
+		if table, err := leftover.Scan(); err == nil {
+			s.noteTree(table) // nobody adopts its orphans any more
+		}
 		signalProcess(p.process, syscall.SIGKILL)
 	case stepClose:
 		if err := p.server.Kill(ctx, p.host); err != nil {

@@ -2,72 +2,77 @@ package worker
 
 import (
 	"context"
-	"os"
+	"errors"
+	"io/fs"
+	"sync"
 	"syscall"
 	"time"
 
-	"svc/tmux"
+	"svc/leftover"
 )
 
-// leftover is a process that outlived its session.
-type leftover struct {
-	process tmux.Process
-	command string
-}
-
-// leftoverPoll is how often ended leftovers are looked for during their grace.
-const leftoverPoll = 100 * time.Millisecond
-
-// reapLeftovers ends what is left of a session that has ended: processes that detached themselves
-// but still carry this attempt in their environment. They get SIGTERM, and SIGKILL after the grace.
+// reapLeftovers ends what is left of a session whose wrapper has ended: the wrapper has done so itself
+// unless it was killed or came from an earlier version. It returns when nothing of the attempt lives.
 func (s *session) reapLeftovers(ctx context.Context) {
 	if !s.w.opts.Config.Worker.Reap {
 		return
 	}
-	left := s.leftovers()
-	for _, p := range left {
-		s.log.Warn("a process outlived its session and is ended", "pid", p.process.PID, "command", p.command)
-		signalProcess(p.process, syscall.SIGTERM)
+	ended, err := s.a.ReadLeftovers()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("the wrapper's record of leftovers cannot be read", "error", err)
 	}
-	if len(left) == 0 {
-		return
+	for _, p := range ended {
+		s.log.Warn("a process outlived its session and was ended", "pid", p.PID, "command", p.Command, "signal", p.Signal)
 	}
-	deadline := time.NewTimer(s.w.opts.Config.Worker.StopGrace[1])
-	defer deadline.Stop()
-	tick := time.NewTicker(leftoverPoll)
-	defer tick.Stop()
-	for len(s.leftovers()) > 0 {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		case <-deadline.C:
-			for _, p := range s.leftovers() { // also what was started meanwhile
-				s.log.Warn("a process outlived its session and is killed", "pid", p.process.PID, "command", p.command)
-				signalProcess(p.process, syscall.SIGKILL)
-			}
-			return
-		}
+	search := leftover.Search{
+		RunID: s.a.RunID, Attempt: s.a.Number, Leader: s.leader, Known: s.tree, Keep: s.rec.KeepAlive,
 	}
-}
-
-// leftovers lists the live processes of this attempt, never the worker itself.
-func (s *session) leftovers() []leftover {
-	found, err := processesOf(s.a.RunID, s.a.Number)
-	if err != nil {
+	left, err := search.End(ctx, s.w.opts.Config.Worker.StopGrace[1], func(p leftover.Process, sig syscall.Signal) {
+		s.log.Warn("a process outlived its session and is ended", "pid", p.PID, "command", p.Command, "signal", sig)
+	})
+	if err != nil && ctx.Err() == nil {
 		s.log.Warn("leftovers of the session cannot be looked for", "error", err)
 	}
-	kept := found[:0]
-	for _, p := range found {
-		alive, err := p.process.Alive()
-		if p.process.PID != os.Getpid() && err == nil && alive {
-			kept = append(kept, p)
-		}
+	if ctx.Err() != nil {
+		return
 	}
-	return kept
+	for _, p := range left {
+		s.log.Error("a process outlived its session and cannot be ended", "pid", p.PID, "command", p.Command)
+	}
 }
 
-// carries says whether an environment is that of a process of the attempt.
-func carries(environ []string, runID string, attempt int) bool {
-	return lookup(environ, "SVC_RUN_ID") == runID && lookup(environ, "SVC_ATTEMPT") == itoa(attempt)
+// noteTree remembers the processes below a wrapper that lives: should it be killed, they may have lost
+// every other sign of their session.
+func (s *session) noteTree(t leftover.Table) {
+	p := s.where().process
+	if now, lives := t.Find(p.PID); lives && now.Start == p.Start {
+		s.leader, s.tree = now, t.Descendants(p.PID)
+	}
+}
+
+// processTable is one scan of all processes for all sessions.
+type processTable struct {
+	mu    sync.Mutex // guards the fields below
+	table leftover.Table
+	at    time.Time
+}
+
+// processes lists all processes as they were at most half a look at the sessions ago.
+func (w *Worker) processes() leftover.Table {
+	p := &w.scanned
+	p.mu.Lock()
+	table, age := p.table, time.Since(p.at)
+	p.mu.Unlock()
+	if table != nil && age < w.opts.Liveness/2 {
+		return table
+	}
+	table, err := leftover.Scan()
+	if err != nil {
+		w.log.Warn("processes cannot be listed", "error", err)
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.table, p.at = table, time.Now()
+	return table
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/leftover"
 	"svc/rundir"
 	"svc/tmux"
 )
@@ -34,6 +35,10 @@ type session struct {
 	rec   rundir.Dispatch // only lead and accept touch it
 	plain bool            // snapshots are without colours; set before the session is followed
 	told  string          // the last complaint about the terminal; only tendTerminal touches it
+	// leader is the wrapper as it was last seen alive by this worker, and tree what was below it; only
+	// lead touches them. Zero: it was not seen.
+	leader leftover.Process
+	tree   []leftover.Process
 
 	mu          sync.Mutex // guards the fields below
 	stopReason  string
@@ -92,10 +97,6 @@ func (s *session) lead(ctx context.Context) {
 	}
 	if !ended {
 		s.keepProgress()
-		return
-	}
-	s.reapLeftovers(ctx)
-	if ctx.Err() != nil {
 		return
 	}
 	s.announceOrphan()
@@ -264,5 +265,5 @@ func (s *session) mayReport(connected bool, hold time.Duration) bool {
 	if !connected {
 		return false
 	}
-	return over && (r == nil || r.caught() && sent) || held >= hold
+	return over && (r == nil || r.caught() && sent || held >= hold)
 }

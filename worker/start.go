@@ -159,10 +159,14 @@ func (s *session) prepare() (rundir.Launch, error) {
 	if err != nil {
 		return rundir.Launch{}, err
 	}
+	s.rec.KeepAlive = entry.KeepAlive
 	s.keepView(entry.TUIType == provider.LineOriented)
 	launch := rundir.Launch{
 		RunID: run.RunID, TaskID: run.TaskID, Attempt: run.Attempt, Provider: run.Provider, Cwd: cwd,
 		APIURL: s.w.server(), SignalToken: run.SignalToken, DataDir: s.w.opts.Config.DataDir,
+	}
+	if worker := s.w.opts.Config.Worker; worker.Reap {
+		launch.Reap = &rundir.Reap{Grace: worker.StopGrace[1], Keep: entry.KeepAlive}
 	}
 	if run.Prompt != "" {
 		if err := s.a.WritePrompt(run.Prompt); err != nil {

@@ -2,8 +2,10 @@ package worker
 
 import (
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -134,10 +136,16 @@ func TestLeftoversAreEndedWithTheirSession(t *testing.T) {
 	polite, stubborn, other := string(l.dir)+"/polite", string(l.dir)+"/stubborn", string(l.dir)+"/other"
 	run := l.begin(`setsid nohup sh -c 'echo $$ > ` + polite + `; exec sleep 600' >/dev/null 2>&1 &
 		setsid nohup sh -c 'trap "" TERM; echo $$ > ` + stubborn + `; while :; do sleep 0.05; done' >/dev/null 2>&1 &
-		SVC_ATTEMPT=9 setsid nohup sh -c 'echo $$ > ` + other + `; exec sleep 600' >/dev/null 2>&1 &
-		while ! test -s ` + polite + ` -a -s ` + stubborn + ` -a -s ` + other + `; do sleep 0.05; done; exit 0`)
+		while ! test -s ` + polite + ` -a -s ` + stubborn + `; do sleep 0.05; done; read line; exit 0`)
 	pids := []int{l.pidIn(polite), l.pidIn(stubborn)}
+	cmd := exec.Command("sh", "-c", `echo $$ > `+other+`; exec sleep 600`)
+	cmd.Env = append(os.Environ(), "SVC_RUN_ID="+run, "SVC_ATTEMPT=9", "SVC_DATA_DIR="+string(l.dir))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	another := l.pidIn(other)
+	l.pressEnter(run)
 	l.finished(run, 1)
 	l.wait("the leftovers to be gone", func() bool { return !alive(pids[0]) && !alive(pids[1]) })
 	if !alive(another) {
@@ -181,4 +189,120 @@ func TestAProviderThatKillsItsWrapperIsEndedAndReportedAsLost(t *testing.T) {
 		t.Error("the provider lives on without its session")
 	}
 	l.idle()
+}
+
+// detached is a script line that starts a process without the session's environment and terminal
+// session, which does not heed SIGTERM, and writes its pid to a file.
+func detached(file string) string {
+	return `env -i setsid nohup sh -c 'trap "" TERM; echo $$ > ` + file + `; while :; do sleep 0.05; done' >/dev/null 2>&1 &
+		while ! test -s ` + file + `; do sleep 0.05; done
+		`
+}
+
+func TestAnEndIsToldWhenNothingOfTheAttemptLives(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, process string
+	}{
+		{"it carries the attempt", `setsid nohup sh -c 'trap "" TERM; echo $$ > FILE; while :; do sleep 0.05; done' >/dev/null 2>&1 &
+			while ! test -s FILE; do sleep 0.05; done
+			`},
+		{"it carries nothing", detached("FILE")},
+		{"it is in the background of the terminal", `env -i sh -c 'trap "" TERM HUP; echo $$ > FILE; while :; do sleep 0.05; done' &
+			while ! test -s FILE; do sleep 0.05; done
+			`},
+	} {
+		for _, end := range []string{"exit 5", "read line"} {
+			t.Run(c.name+", "+end, func(t *testing.T) {
+				t.Parallel()
+				l := newLab(t)
+				l.start()
+				file := string(l.dir) + "/pid"
+				run := l.begin(strings.ReplaceAll(c.process, "FILE", file) + end)
+				pid := l.pidIn(file)
+				var lived []int
+				l.o.set(func(o *orchestrator) {
+					o.answer = func(s svc.Signal) int {
+						if s.Kind == svc.SignalFinished && alive(pid) {
+							lived = append(lived, pid)
+						}
+						return 200
+					}
+				})
+				if end == "read line" {
+					l.stopRun(run, 1)
+				}
+				l.finished(run, 1)
+				if len(lived) > 0 || alive(pid) {
+					t.Error("the end was told while a process of the attempt lived")
+				}
+				l.cleared(run, 1)
+				l.idle()
+			})
+		}
+	}
+}
+
+func TestAKilledWrapperLeavesNoDetachedProcess(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	file := string(l.dir) + "/pid"
+	run := l.begin(detached(file) + `read line`)
+	pid := l.pidIn(file)
+	wrapper := l.record(run).Session.Pane.PID
+	// The worker must have looked at it while its wrapper lived.
+	l.wait("a later look at the processes", l.looksAgain())
+	l.wait("one more", l.looksAgain())
+	if err := syscall.Kill(wrapper, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if end := l.finished(run, 1); end.Reason != reasonLost {
+		t.Errorf("finished = %+v, want session_lost", end)
+	}
+	if alive(pid) {
+		t.Error("a detached process lives on without its session")
+	}
+	l.cleared(run, 1)
+	l.idle()
+}
+
+// looksAgain tells whether the worker has listed all processes since it was called.
+func (l *lab) looksAgain() func() bool {
+	since := time.Now()
+	return func() bool {
+		l.w.scanned.mu.Lock()
+		defer l.w.scanned.mu.Unlock()
+		return l.w.scanned.at.After(since)
+	}
+}
+
+func TestASharedDaemonMayOutliveItsSession(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	daemon := string(l.dir) + "/shared-daemon"
+	script := "#!/bin/sh\necho $$ > " + daemon + ".pid\nwhile :; do sleep 0.05; done\n"
+	if err := os.WriteFile(daemon, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	keeping := strings.Replace(catalog, `[providers.absent]`, "keep_alive = [\"shared-daemon\"]\n\n[providers.absent]", 1)
+	if err := os.WriteFile(l.cfg.CatalogPath, []byte(keeping), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.start()
+	other := string(l.dir) + "/pid"
+	run := l.begin(`setsid nohup ` + daemon + ` >/dev/null 2>&1 &
+		while ! test -s ` + daemon + `.pid; do sleep 0.05; done
+		` + detached(other) + `exit 6`)
+	kept, ended := l.pidIn(daemon+".pid"), l.pidIn(other)
+	if end := l.finished(run, 1); end.ExitCode != 6 {
+		t.Errorf("finished = %+v, want exit code 6", end)
+	}
+	l.cleared(run, 1)
+	if alive(ended) {
+		t.Error("another process outlived the session too")
+	}
+	if !alive(kept) {
+		t.Error("the shared daemon was ended with its session")
+	}
 }

@@ -24,6 +24,9 @@ func (s *session) watch(ctx context.Context) (ended bool) {
 	})
 	s.parts.Go(func() { s.tendTerminal(waiting) })
 	defer cancel()
+	s.noteTree(s.w.processes())
+	look := time.NewTicker(s.w.opts.Liveness)
+	defer look.Stop()
 	stop := s.stop
 	var climb ladder
 	for {
@@ -32,6 +35,8 @@ func (s *session) watch(ctx context.Context) (ended bool) {
 			return false
 		case <-died:
 			return true
+		case <-look.C:
+			s.noteTree(s.w.processes())
 		case <-stop:
 			stop = nil
 			climb = s.beginLadder(ctx)

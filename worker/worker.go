@@ -161,6 +161,7 @@ type Worker struct {
 	probe       chan struct{} // holds a token when the tools shall be looked for
 	runtimeDirs []string      // where the folder of sockets may be
 	spool       *spooler
+	scanned     processTable
 	dial        func(context.Context) (wire.Conn, wire.Registered, error)
 	tasks       sync.WaitGroup // everything that Run waits for
 	ctx         context.Context

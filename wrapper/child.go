@@ -25,7 +25,7 @@ func (c *child) wait(caught <-chan os.Signal, step time.Duration) rundir.Exit {
 	// may not say who has the terminal.
 	signal.Ignore(syscall.SIGTTOU)
 	ended := make(chan syscall.WaitStatus, 1)
-	go func() { ended <- c.collect() }()
+	go c.collect(ended)
 	var ladder <-chan time.Time
 	next := unix.SIGTERM
 	hungUp := false
@@ -69,18 +69,20 @@ func (c *child) foreground() bool {
 	return err == nil && group == c.pid
 }
 
-// collect waits for the end. A provider that suspends itself would wait for a shell that is not there:
-// it is given the terminal and continued.
-func (c *child) collect() syscall.WaitStatus {
+// collect waits for the end and tells it. It also collects the orphans that the wrapper has adopted, until
+// none is left. A provider that suspends itself would wait for a shell that is not there: it is given the
+// terminal and continued.
+func (c *child) collect(ended chan<- syscall.WaitStatus) {
 	for {
 		var status syscall.WaitStatus
-		_, err := syscall.Wait4(c.pid, &status, syscall.WUNTRACED, nil)
+		pid, err := syscall.Wait4(-1, &status, syscall.WUNTRACED, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case err != nil: // nobody else collects it, so this cannot be
-			return syscall.WaitStatus(0xff00)
+		case err != nil: // no child is left, and so nobody who could leave an orphan
+			return
+		case pid != c.pid:
 		case status.Exited() || status.Signaled():
-			return status
+			ended <- status
 		case status.Stopped() && status.StopSignal() != syscall.SIGSTOP:
 			time.Sleep(50 * time.Millisecond) // a provider that stops itself again and again must not eat a core
 			if c.terminal {

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 const testHangupStep = 300 * time.Millisecond
 
 func runWithLittlePatience(path string) int {
+	caught := catchSignals()
 	launch, err := rundir.TakeLaunch(path)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -33,5 +34,5 @@ func runWithLittlePatience(path string) int {
 	}
 	r := newRunner(launch, IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()})
 	r.patience = patience{hangup: testHangupStep, worker: 200 * time.Millisecond}
-	return r.run()
+	return r.run(caught)
 }

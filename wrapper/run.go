@@ -10,9 +10,11 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"svc"
+	"svc/leftover"
 	"svc/rundir"
 )
 
@@ -24,13 +26,23 @@ func Run(args []string, std IO) int {
 		fmt.Fprintln(std.Stderr, "usage: svc exec run LAUNCHFILE")
 		return exitUsage
 	}
+	caught := catchSignals()
 	launch, err := rundir.TakeLaunch(args[0])
 	if err != nil {
 		fmt.Fprintf(std.Stderr, "svc: nothing was started: %v\r\n", err)
 		return exitCannotRun
 	}
 	adoptNetwork(launch.Env)
-	return newRunner(launch, std).run()
+	return newRunner(launch, std).run(caught)
+}
+
+// catchSignals comes before the launch file is taken: from then on the wrapper must live to record the
+// end. The signals are caught, not ignored: what is ignored would be ignored by the provider too.
+func catchSignals() <-chan os.Signal {
+	caught := make(chan os.Signal, 16)
+	signal.Notify(caught, passedOn...)
+	signal.Notify(make(chan os.Signal, 1), jobControl...)
+	return caught
 }
 
 // patience says how long the wrapper waits for others.
@@ -61,12 +73,8 @@ func newRunner(l rundir.Launch, std IO) *runner {
 }
 
 // run reads like the life of an attempt.
-func (r *runner) run() int {
-	// Caught, not ignored: what is ignored would be ignored by the provider too.
-	caught := make(chan os.Signal, 16)
-	signal.Notify(caught, passedOn...)
-	signal.Notify(make(chan os.Signal, 1), jobControl...)
-
+func (r *runner) run(caught <-chan os.Signal) int {
+	_ = leftover.Adopt() // where it is not possible, leftovers are found by their other signs
 	r.warn(r.attempt.Create())
 	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: rundir.Self(), At: r.time()}))
 	child, failure := r.start()
@@ -104,9 +112,11 @@ func (r *runner) reportStarted(c *child) <-chan struct{} {
 	return done
 }
 
-// end records how it ended, first where it is believed, then where it is reported from.
+// end records how it ended, first where it is believed, then, when nothing of the attempt lives any
+// more, where it is reported from.
 func (r *runner) end(exit rundir.Exit, started <-chan struct{}) int {
 	r.warn(r.attempt.WriteExit(exit))
+	r.reap()
 	_, err := r.attempt.Dir.Put(r.attempt.Signal(exit))
 	r.warn(err)
 	if started != nil {
@@ -117,6 +127,29 @@ func (r *runner) end(exit rundir.Exit, started <-chan struct{}) int {
 	}
 	r.settle()
 	return exit.Code
+}
+
+// reap ends the processes that outlived the provider.
+func (r *runner) reap() {
+	if r.launch.Reap == nil {
+		return
+	}
+	self := rundir.Self()
+	search := leftover.Search{Root: self.PID, Keep: r.launch.Reap.Keep}
+	if session, err := unix.Getsid(0); err == nil && session == self.PID {
+		search.Leader = leftover.Process{PID: self.PID, Start: self.Start}
+	}
+	var ended []rundir.Leftover
+	left, err := search.End(context.Background(), r.launch.Reap.Grace, func(p leftover.Process, sig syscall.Signal) {
+		ended = append(ended, rundir.Leftover{PID: p.PID, Command: p.Command, Signal: unix.SignalName(sig)})
+	})
+	r.warn(err)
+	for _, p := range left {
+		ended = append(ended, rundir.Leftover{PID: p.PID, Command: p.Command})
+	}
+	if len(ended) > 0 {
+		r.warn(r.attempt.WriteLeftovers(ended))
+	}
 }
 
 // How long the terminal is held open behind the last output.

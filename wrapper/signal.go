@@ -6,8 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"svc"
@@ -161,6 +163,8 @@ func (s *session) check(sig svc.Signal) error { return s.stamp(sig).Validate() }
 // earlier: a progress that comes after a later one is stale and dropped. What goes wrong is one line
 // on stderr.
 func (s *session) report(sig svc.Signal, stderr io.Writer) {
+	// It takes seconds at most, and is not cut short by the end of the session that it reports about.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGTERM)
 	if _, err := s.attempt.Dir.Put(s.stamp(sig)); err != nil {
 		fmt.Fprintf(stderr, "svc exec signal: not reported: %v\n", err)
 		return

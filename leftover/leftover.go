@@ -1,0 +1,203 @@
+// Package leftover finds and ends the processes that outlive a session: what an agent detached from
+// its terminal (nohup, setsid), forgot in the background, or started with another environment.
+//
+// A process belongs to a session by any of four signs: it descends from the wrapper, which adopts the
+// orphans of its session where the system allows it (Adopt); it is in the wrapper's terminal session;
+// it carries the attempt in its environment; or it was seen earlier with one of the other signs. Each
+// sign alone can be lost: a parent dies, setsid leaves the terminal session, env -i clears the
+// environment.
+package leftover
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Process is one process at one moment. A pid with its start time is never used again until the host
+// restarts.
+type Process struct {
+	PID     int
+	Start   uint64 // in the unit of the system
+	Command string // its name, for people
+}
+
+// Search says which processes are looked for. Its zero value finds none.
+type Search struct {
+	// Root is a process whose descendants belong to the session; it does not itself. 0: none.
+	Root int
+	// Leader leads the terminal session whose members belong to it. It lives, or its end was seen a
+	// moment ago: later its pid may name another session. Zero: none.
+	Leader Process
+	// RunID and Attempt are what a process carries in its environment. An empty RunID: not looked for.
+	RunID   string
+	Attempt int
+	// Known were found earlier.
+	Known []Process
+	// Keep names programs that may outlive the session, with their descendants: shared daemons. "*" is
+	// every program.
+	Keep []string
+}
+
+// Find lists the processes that live now, never the caller itself.
+func (s Search) Find() ([]Process, error) {
+	if slices.Contains(s.Keep, "*") {
+		return nil, nil
+	}
+	table, err := Scan()
+	if err != nil {
+		return nil, err
+	}
+	belongs := map[int]bool{}
+	for _, p := range table.Descendants(s.Root) {
+		belongs[p.PID] = true
+	}
+	for _, p := range s.Known {
+		if now, lives := table[p.PID]; lives && now.start == p.Start {
+			belongs[p.PID] = true
+		}
+	}
+	for pid, p := range table {
+		if s.leads(table, p.session) || s.RunID != "" && !belongs[pid] && carries(pid, s.RunID, s.Attempt) {
+			belongs[pid] = true
+		}
+	}
+	delete(belongs, s.Leader.PID)
+	var found []Process
+	for pid := range belongs {
+		if pid != s.Root && pid != os.Getpid() && !table.kept(pid, s.Root, s.Keep) {
+			found = append(found, table.process(pid))
+		}
+	}
+	slices.SortFunc(found, func(a, b Process) int { return a.PID - b.PID })
+	return found, nil
+}
+
+// leads says whether a terminal session is the leader's and not one of a later process with its pid.
+func (s Search) leads(t Table, session int) bool {
+	leader, lives := t[session]
+	return s.Leader.PID != 0 && session == s.Leader.PID && (!lives || leader.start == s.Leader.Start)
+}
+
+// How leftovers are ended.
+const (
+	linger    = 500 * time.Millisecond // a hook that is just reporting ends by itself
+	findPause = 50 * time.Millisecond
+	killLimit = 5 * time.Second // for the kernel to end what was killed
+)
+
+// End ends what is found: SIGTERM, and SIGKILL after the grace, until nothing is left. Each process is
+// given to tell once for each signal that it gets. The answer is what still lives when ctx ends, or
+// when even SIGKILL has not ended it.
+func (s Search) End(ctx context.Context, grace time.Duration, tell func(Process, syscall.Signal)) (left []Process, err error) {
+	told := map[Process]syscall.Signal{}
+	begun := time.Now()
+	tick := time.NewTicker(findPause)
+	defer tick.Stop()
+	for {
+		left, err = s.Find()
+		passed := time.Since(begun)
+		if err != nil || len(left) == 0 || passed > linger+grace+killLimit {
+			return left, err
+		}
+		s.Known = append(s.Known, left...) // it may lose its other signs
+		for _, p := range left {
+			switch {
+			case passed < linger:
+			case passed < linger+grace:
+				if told[p] == 0 {
+					told[p] = syscall.SIGTERM
+					tell(p, syscall.SIGTERM)
+					p.signal(syscall.SIGTERM)
+					p.signal(syscall.SIGCONT) // a stopped one cannot act on it
+				}
+			default:
+				if told[p] != syscall.SIGKILL {
+					told[p] = syscall.SIGKILL
+					tell(p, syscall.SIGKILL)
+				}
+				p.signal(syscall.SIGKILL)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return left, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// signal signals this very process and no other that got its number.
+func (p Process) signal(sig syscall.Signal) {
+	if start, lives := startOf(p.PID); lives && start == p.Start {
+		_ = syscall.Kill(p.PID, sig) // it may have ended in between
+	}
+}
+
+// Table is every process that lived at one moment, by pid. Those that have ended and were not yet
+// collected are not in it.
+type Table map[int]entry
+
+// entry is what the system tells of a process.
+type entry struct {
+	parent, session int
+	start           uint64
+	command         string
+}
+
+// Find is the process with this pid, if it lives.
+func (t Table) Find(pid int) (p Process, lives bool) {
+	_, lives = t[pid]
+	return t.process(pid), lives
+}
+
+// Descendants lists the children of a process, their children and so on.
+func (t Table) Descendants(root int) (found []Process) {
+	if root == 0 {
+		return nil
+	}
+	children := map[int][]int{}
+	for pid, p := range t {
+		children[p.parent] = append(children[p.parent], pid)
+	}
+	seen := map[int]bool{root: true} // the table is not of one instant: a loop is possible
+	for next := []int{root}; len(next) > 0; next = next[1:] {
+		for _, pid := range children[next[0]] {
+			if !seen[pid] {
+				seen[pid] = true
+				found = append(found, t.process(pid))
+				next = append(next, pid)
+			}
+		}
+	}
+	return found
+}
+
+func (t Table) process(pid int) Process {
+	p := t[pid]
+	return Process{PID: pid, Start: p.start, Command: p.command}
+}
+
+// kept says whether a process, or one below root that it descends from, is a program that may stay.
+func (t Table) kept(pid, root int, keep []string) bool {
+	for range 100 { // deeper than any tree that a daemon has
+		p, lives := t[pid]
+		if len(keep) == 0 || !lives || pid <= 1 || pid == root {
+			return false
+		}
+		if slices.Contains(keep, p.command) || slices.Contains(keep, filepath.Base(programOf(pid))) {
+			return true
+		}
+		pid = p.parent
+	}
+	return false
+}
+
+// carriesIn says whether an environment is that of a process of the attempt.
+func carriesIn(environ []string, runID string, attempt int) bool {
+	return slices.Contains(environ, "SVC_RUN_ID="+runID) && slices.Contains(environ, "SVC_ATTEMPT="+strconv.Itoa(attempt))
+}
