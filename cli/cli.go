@@ -54,10 +54,13 @@ type app struct {
 	timeout time.Duration          // --timeout; 0: none
 	verbose bool                   // --verbose
 	repeat  bool                   // --watch
+	context string                 // --context; empty: the current one
 
 	// What was found out on the way, for messages.
 	loaded    *config.Config // the settings, once read
 	tokenFrom string         // where the token came from
+
+	contextServer string // the address of the context in use; empty: none is
 }
 
 // Main runs the command line and returns the exit code.
@@ -115,8 +118,8 @@ func (a *app) root() *cobra.Command {
 	)
 	a.addGroup(root, groupServe, a.upCommand(), a.serveCommand(), a.workerCommand())
 	a.addGroup(root, groupWork, a.statusCommand(), a.projectCommand(), a.taskCommand(), a.runCommand(), a.attachCommand())
-	a.addGroup(root, groupFleet, a.hostCommand(), a.providerCommand(), a.eventsCommand(), a.doctorCommand(), a.backupCommand())
-	a.addGroup(root, groupMore, a.versionCommand())
+	a.addGroup(root, groupFleet, a.hostCommand(), a.providerCommand(), a.eventsCommand(), a.doctorCommand(), a.backupCommand(), a.tokenCommand())
+	a.addGroup(root, groupMore, a.loginCommand(), a.whoamiCommand(), a.versionCommand())
 	root.AddCommand(a.execCommand(), exitCodesTopic())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Sprintf("`%s --help` lists its flags", cmd.CommandPath()), "%s", err)
@@ -171,10 +174,14 @@ func (a *app) config() (*config.Config, error) {
 // server is the orchestrator's address for messages; empty before the settings
 // were read.
 func (a *app) server() string {
-	if a.loaded == nil {
+	switch {
+	case a.contextServer != "":
+		return a.contextServer
+	case a.loaded == nil:
 		return ""
+	default:
+		return a.loaded.ServerURL()
 	}
-	return a.loaded.ServerURL()
 }
 
 // logger writes the service's own log: to stderr, one line of key=value each.

@@ -63,6 +63,7 @@ func takes(names ...string) cobra.PositionalArgs {
 // asking are the flags of a command that asks the orchestrator.
 func (a *app) asking(cmd *cobra.Command) *cobra.Command {
 	a.setting(cmd, "server", "worker.server_url", "`URL` of the orchestrator (SVC_API_URL)")
+	a.addContext(cmd)
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME`, such as 30s; 0: never")
 	return cmd
 }
@@ -121,6 +122,14 @@ func (a *app) client() (*api.Client, error) {
 	cfg, err := a.config()
 	if err != nil {
 		return nil, err
+	}
+	name, kept, ok, err := a.signedIn(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		a.tokenFrom, a.contextServer = "the sign-in of context "+name, kept.Server
+		return &api.Client{BaseURL: kept.Server, Token: string(kept.Token)}, nil
 	}
 	token, err := config.UserToken(cfg.DataDir, a.getenv)
 	if errors.Is(err, fs.ErrNotExist) {

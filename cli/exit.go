@@ -31,7 +31,7 @@ var exitCodes = []struct {
 	{exitOK, "all went well"},
 	{exitFailed, "it failed; also: a provider that should be there is not (svc provider doctor)"},
 	{exitUsage, "the command was not understood: usage, a value that is refused, an ambiguous name"},
-	{exitUnauthorized, "the token is missing or not accepted"},
+	{exitUnauthorized, "the token is missing, not accepted, or its role is not enough"},
 	{exitNoSuccess, "the run that was waited for ended without success"},
 	{exitNotFound, "there is no such thing"},
 	{exitUnreachable, "the orchestrator, or the host it would have to ask, cannot be reached"},
@@ -43,7 +43,7 @@ var exitCodes = []struct {
 // exitOf is the exit code of a refusal.
 func exitOf(code svc.Code) int {
 	switch code {
-	case svc.CodeUnauthorized, svc.CodeForbiddenOrigin:
+	case svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeForbiddenOrigin:
 		return exitUnauthorized
 	case svc.CodeNotFound, svc.CodeHostNotFound, svc.CodeNoSnapshot:
 		return exitNotFound

@@ -115,7 +115,7 @@ func (a *app) hostCommand() *cobra.Command {
 		a.hostAction("enable", "Give a host new runs again", "%s gets new runs again", (*api.Client).EnableHost),
 		a.hostAction("disable", "Give a host no new runs; what runs on it goes on", "%s gets no new runs; nothing was stopped", (*api.Client).DisableHost),
 		a.hostAction("clear-suspect", "Accept the new identity of a suspect host", "%s is trusted again", (*api.Client).ClearSuspect),
-		a.hostDelete())
+		a.hostRotateToken(), a.hostDelete())
 }
 
 func (a *app) hostList() *cobra.Command {
@@ -176,17 +176,39 @@ func (a *app) hostCreate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		server := outwardURL(ctx, c.BaseURL)
-		made := newHost{Host: h, Token: token, Command: joinCommand(server, h.Name, token)}
-		v := view[newHost]{name: func(h newHost) string { return h.Name }}
-		if a.output == "table" {
-			a.noteJoin(server, h.Name)
-		}
-		return printDone(a, v, made, "%s", made.Command)
+		return a.printJoin(ctx, c, h, token)
 	})
 	cmd.Flags().IntVar(&maxRuns, "max-runs", 0, "at most `N` runs at once (default: no limit)")
 	cmd.Flags().Var(labels, "label", "a label `NAME=VALUE`; may be repeated")
 	return a.both(cmd)
+}
+
+// printJoin prints the command that joins a host with its token.
+func (a *app) printJoin(ctx context.Context, c *api.Client, h svc.Host, token string) error {
+	server := outwardURL(ctx, c.BaseURL)
+	made := newHost{Host: h, Token: token, Command: joinCommand(server, h.Name, token)}
+	if a.output == "table" {
+		a.noteJoin(server, h.Name)
+	}
+	return printDone(a, view[newHost]{name: func(h newHost) string { return h.Name }}, made, "%s", made.Command)
+}
+
+func (a *app) hostRotateToken() *cobra.Command {
+	return a.both(&cobra.Command{
+		Use: "rotate-token HOST", Short: "Make a new token for a host, and print the command that joins it", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
+		Long: "Make a new token for a host. The former one works for 10 more minutes, so that the worker there can be given the new one.",
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			h, err := a.host(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			token, err := c.RotateHostToken(ctx, h.ID)
+			if err != nil {
+				return err
+			}
+			return a.printJoin(ctx, c, h, token)
+		}),
+	})
 }
 
 func joinCommand(server, name, token string) string {

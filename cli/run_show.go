@@ -38,7 +38,7 @@ func (a *app) runDetailView(hosts map[string]string) view[svc.RunDetail] {
 		fields: func(d svc.RunDetail) []field {
 			fields := a.runFields(d.Run, hosts)
 			if d.Lease != nil {
-				fields = append(fields, field{"keyboard", "held since " + a.whenExactly(&d.Lease.AttachedAt)})
+				fields = append(fields, field{"keyboard", "held by " + d.Lease.Holder + " since " + a.whenExactly(&d.Lease.AttachedAt)})
 			}
 			return append(fields, field{"waits", a.waiting(d.Waiting)}, field{"evidence", a.evidence(d.Evidence)})
 		},
@@ -95,7 +95,11 @@ func whyNot(why string) string {
 func (a *app) evidence(signals []svc.Evidence) string {
 	lines := make([]string, len(signals))
 	for i, e := range signals {
-		lines[i] = fmt.Sprintf("attempt %d: %s from %s by %s, received %s", e.Attempt, e.Kind, e.Source, e.Via, a.whenExactly(&e.ReceivedAt))
+		source := string(e.Source)
+		if e.By != nil {
+			source = *e.By
+		}
+		lines[i] = fmt.Sprintf("attempt %d: %s from %s by %s, received %s", e.Attempt, e.Kind, source, e.Via, a.whenExactly(&e.ReceivedAt))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"svc/api"
+	"svc/config"
+)
+
+const defaultContext = "default"
+
+// loginCommand keeps a server and a token for the commands that follow.
+func (a *app) loginCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "login [URL]", Short: "Sign in to an orchestrator on another machine", Args: cobra.MaximumNArgs(1),
+		Long: "Ask for the address of an orchestrator and a token, try them, and keep them for the commands that follow,\n" +
+			"in contexts.toml beside config.toml, which only you can read. --context NAME keeps several apart.\n" +
+			"Without a terminal both are read from standard input, a line each.",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.login(cmd.Context(), args) },
+	}
+	a.addContext(cmd)
+	return cmd
+}
+
+// addContext is the flag that chooses among the orchestrators that were signed
+// in to.
+func (a *app) addContext(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.context, "context", "", "use the orchestrator that `svc login --context NAME` signed in to")
+}
+
+func (a *app) login(ctx context.Context, args []string) error {
+	cfg, err := a.config()
+	if err != nil {
+		return err
+	}
+	contexts, err := config.ReadContexts(cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	in := bufio.NewReader(a.in)
+	server := ""
+	if len(args) == 1 {
+		server = args[0]
+	} else if server, err = a.ask(in, "address of the orchestrator ["+cfg.ServerURL()+"]: "); err != nil {
+		return err
+	}
+	if server == "" {
+		server = cfg.ServerURL()
+	}
+	if !strings.Contains(server, "://") {
+		return usage("write it as http://HOST:PORT or https://HOST", "%q is not the address of an orchestrator", server)
+	}
+	token, err := a.askSecret(in, "token: ")
+	if err != nil {
+		return err
+	}
+	c := &api.Client{BaseURL: strings.TrimRight(server, "/"), Token: token}
+	me, err := c.Me(ctx)
+	if err != nil {
+		return err
+	}
+	name := a.context
+	if name == "" {
+		name = defaultContext
+	}
+	contexts.Named[name] = config.Context{Server: c.BaseURL, Token: config.Secret(token)}
+	contexts.Current = name
+	if err := contexts.Save(); err != nil {
+		return fmt.Errorf("keep the sign-in: %w", err)
+	}
+	fmt.Fprintf(a.out, "signed in to %s as %s (%s)\n", c.BaseURL, me.Name, me.Role)
+	return nil
+}
+
+func (a *app) ask(in *bufio.Reader, question string) (string, error) {
+	if isTerminal(a.in) {
+		fmt.Fprint(a.err, question)
+	}
+	line, err := in.ReadString('\n')
+	if err != nil && line == "" {
+		return "", usage("", "the answer to %q is missing", strings.TrimSuffix(question, ": "))
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// askSecret does not show what is typed.
+func (a *app) askSecret(in *bufio.Reader, question string) (string, error) {
+	f, ok := a.in.(*os.File)
+	if !ok || !isTerminal(f) {
+		return a.ask(in, question)
+	}
+	fmt.Fprint(a.err, question)
+	word, err := term.ReadPassword(int(f.Fd()))
+	fmt.Fprintln(a.err)
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	if len(word) == 0 {
+		return "", errors.New("no token was given")
+	}
+	return strings.TrimSpace(string(word)), nil
+}
+
+// signedIn is the context that a command uses; false: none. What is said for
+// this one call beats what was kept at the sign-in.
+func (a *app) signedIn(cfg *config.Config) (name string, c config.Context, ok bool, err error) {
+	_, flag := a.flags["worker.server_url"]
+	if a.context == "" && (flag || a.getenv("SVC_TOKEN") != "" || a.getenv("SVC_API_URL") != "") {
+		return "", config.Context{}, false, nil
+	}
+	contexts, err := config.ReadContexts(cfg.DataDir)
+	if err != nil {
+		return "", config.Context{}, false, err
+	}
+	name = a.context
+	if name == "" {
+		name = contexts.Current
+	}
+	c, ok = contexts.Named[name]
+	if a.context != "" && !ok {
+		return "", c, false, usage("`svc login --context "+name+"` signs in", "there is no context %q", name)
+	}
+	return name, c, ok, nil
+}
