@@ -1,7 +1,5 @@
 package svc
 
-import "time"
-
 // HostStatus is what is known of a host. It never goes back to registered.
 type HostStatus string
 
@@ -100,25 +98,19 @@ func (p HostPatch) Validate() error {
 	return bad.Err()
 }
 
-// Fresh says whether a heartbeat at seen still counts as alive at now. A host
-// that was never seen is not.
-func Fresh(seen *Time, now Time, offlineAfter time.Duration) bool {
-	return seen != nil && now.Sub(*seen) <= offlineAfter
-}
-
 // Dispatchable says whether the host may be given new runs, uplink aside.
 func (h Host) Dispatchable() bool { return h.Status == HostOnline && !h.InstanceSuspect }
 
 // Beat is what one heartbeat does to a host: the status it brings and the
-// topics it journals. The pinned identity changes only after a silence.
-func (h *Host) Beat(instance string, now Time, offlineAfter time.Duration) []Topic {
+// topics it journals. The pinned identity changes only after a silence: fresh
+// says that the heartbeat before is still inside the liveness window.
+func (h *Host) Beat(instance string, now Time, fresh bool) []Topic {
 	var topics []Topic
-	previous := h.LastSeenAt
 	switch {
 	case h.InstanceID == nil:
 		h.InstanceID = &instance
 	case *h.InstanceID == instance:
-	case !Fresh(previous, now, offlineAfter):
+	case !fresh:
 		h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID = &instance, false, nil
 		topics = append(topics, TopicWorkerReinstalled)
 	default:

@@ -3,16 +3,14 @@ package svc_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"svc"
 )
 
 func TestBeat(t *testing.T) {
 	t.Parallel()
-	const window = 90 * time.Second
 	mine, other := "mine", "other"
-	fresh, old := ptr(now.Add(-window)), ptr(now.Add(-window-time.Millisecond))
+	fresh, old := ptr(now-1), ptr(now-2)
 	for _, c := range []struct {
 		name     string
 		host     svc.Host
@@ -50,7 +48,7 @@ func TestBeat(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			h := c.host
-			topics := h.Beat(c.instance, now, window)
+			topics := h.Beat(c.instance, now, c.host.LastSeenAt == fresh)
 			if h.Status != c.status || *h.InstanceID != c.pinned || h.InstanceSuspect != c.suspect || !slices.Equal(topics, c.topics) {
 				t.Errorf("%s, pinned %s, suspect %v, %v", h.Status, *h.InstanceID, h.InstanceSuspect, topics)
 			}
@@ -64,15 +62,6 @@ func TestBeat(t *testing.T) {
 				t.Errorf("the suspect is %v", h.SuspectInstanceID)
 			}
 		})
-	}
-}
-
-func TestFresh(t *testing.T) {
-	t.Parallel()
-	for seen, want := range map[*svc.Time]bool{nil: false, ptr(now): true, ptr(now.Add(-time.Second)): true, ptr(now.Add(-time.Second - 1e6)): false} {
-		if got := svc.Fresh(seen, now, time.Second); got != want {
-			t.Errorf("seen %v: %v", seen, got)
-		}
 	}
 }
 

@@ -181,10 +181,15 @@ func (r *Run) SessionOpen() bool {
 	}
 }
 
+// MayRequeue says whether the policy leaves another attempt.
+func (r *Run) MayRequeue() bool {
+	return r.RestartPolicy != RestartNever && r.Attempt <= r.MaxRestarts
+}
+
 // MayRestart says whether the policy asks for another attempt after the one
 // that just ended. A stop and a missing host never do.
 func (r *Run) MayRestart() bool {
-	if r.Attempt > r.MaxRestarts {
+	if !r.MayRequeue() {
 		return false
 	}
 	if r.FailureReason != nil && *r.FailureReason == ReasonNoEligibleHost {

@@ -62,7 +62,8 @@ type Engine struct {
 	keys   *keyBook
 
 	tokenUses tokenUses
-	readyAt   svc.Time // silence before this is ours, not the hosts'
+	watch     *witness
+	readyAt   svc.Time // when this process began
 }
 
 // New makes an engine. It reads what it must know before anything is asked.
@@ -77,13 +78,13 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 		return nil, errors.New("engine: the signing key is too short")
 	}
 	e := &Engine{Config: c, claims: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), tokenUses: tokenUses{written: map[string]svc.Time{}}}
-	e.readyAt = e.now()
+	e.readyAt, e.watch = e.now(), newWitness(c.Now, c.OfflineAfter)
 	e.feed = newFeed(c.Store, c.Log)
 	if err := e.feed.start(ctx); err != nil {
 		return nil, err
 	}
 	var err error
-	if e.hosts, err = newHostBook(ctx, c.Store, e.Hub.Uplinks.Pin); err != nil {
+	if e.hosts, err = newHostBook(ctx, c.Store, e.watch.look(), e.readyAt, e.Hub.Uplinks.Pin); err != nil {
 		return nil, err
 	}
 	if err := e.recoverOutput(ctx); err != nil {

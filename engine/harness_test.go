@@ -44,7 +44,13 @@ func bubble(t *testing.T, test func(s *site), options ...func(*Config)) {
 // ends or stop is called.
 func start(t *testing.T, dir string, options ...func(*Config)) *site {
 	t.Helper()
-	st, err := store.Open(t.Context(), "sqlite:"+filepath.Join(dir, "svc.db"), store.Options{})
+	return startWith(t, dir, store.Options{}, options...)
+}
+
+// startWith is start on a store with options of its own.
+func startWith(t *testing.T, dir string, o store.Options, options ...func(*Config)) *site {
+	t.Helper()
+	st, err := store.Open(t.Context(), "sqlite:"+filepath.Join(dir, "svc.db"), o)
 	if err != nil {
 		t.Fatal(err)
 	}

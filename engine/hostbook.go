@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
+	"time"
 
 	"svc"
 	"svc/store"
@@ -11,13 +13,14 @@ import (
 
 // hostBook keeps the heartbeats in memory, so that a heartbeat costs no write:
 // they go to the database in batches. It also knows enough of each host to see
-// whether a heartbeat changes anything.
+// whether a heartbeat changes anything. All heartbeats of this process pass
+// through it, so what it holds of them is the truth.
 type hostBook struct {
 	pin func(hostID, instance string) // told which instance is a host's own
 
 	mu    sync.Mutex // guards the rest
 	hosts map[string]hostEntry
-	dirty map[string]svc.Time
+	dirty map[string]bool // whose heartbeat is not in the database yet
 }
 
 // clockTolerance is what a clock may be off, in milliseconds, before it is told.
@@ -27,64 +30,84 @@ type hostEntry struct {
 	version  int64
 	status   svc.HostStatus
 	instance string
-	seen     *svc.Time
-	ahead    int64 // milliseconds that its clock is ahead of ours
+	seen     *svc.Time // the last heartbeat by the wall clock, for people; nil: never
+	heard    time.Time // the same by the monotonic clock, for decisions; zero: never
+	left     time.Time // since when it is offline, by the monotonic clock
+	ahead    int64     // milliseconds that its clock is ahead of ours
 	refusing *svc.HostRefusal
 }
 
-func newHostBook(ctx context.Context, s *store.Store, pin func(hostID, instance string)) (*hostBook, error) {
+// newHostBook reads every host. Of what was before this process the wall clock
+// is all that is known.
+func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Time, pin func(hostID, instance string)) (*hostBook, error) {
 	all, err := s.AllHosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &hostBook{pin: pin, hosts: map[string]hostEntry{}, dirty: map[string]svc.Time{}}
+	b := &hostBook{pin: pin, hosts: map[string]hostEntry{}, dirty: map[string]bool{}}
+	ago := func(t svc.Time) time.Time { return now.Add(-max(wall.Sub(t), 0)) }
 	for _, h := range all {
-		b.written(h)
+		b.written(h, now, time.Time{})
+		e := b.hosts[h.ID]
+		if e.seen = h.LastSeenAt; e.seen != nil {
+			e.heard = ago(*e.seen)
+		}
+		if h.OfflineSince != nil {
+			e.left = ago(*h.OfflineSince)
+		}
+		b.hosts[h.ID] = e
 	}
 	return b, nil
-}
-
-func entryOf(h svc.Host) hostEntry {
-	e := hostEntry{version: h.Version, status: h.Status, seen: h.LastSeenAt}
-	if h.InstanceID != nil {
-		e.instance = *h.InstanceID
-	}
-	return e
 }
 
 // quiet notes a heartbeat that changes nothing but the time. It is false when
 // the heartbeat must go through the database: the host is not known, not up,
 // or the instance is not the pinned one.
-func (b *hostBook) quiet(hostID, instance string, now svc.Time) bool {
+func (b *hostBook) quiet(hostID, instance string, heard time.Time, seen svc.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e, known := b.hosts[hostID]
 	if !known || e.instance != instance || e.status != svc.HostOnline && e.status != svc.HostDisabled {
 		return false
 	}
-	e.seen = &now
+	e.hear(heard, seen)
 	b.hosts[hostID] = e
-	b.dirty[hostID] = now
+	b.dirty[hostID] = true
 	return true
 }
 
-// written notes a host as it was committed. Two that changed it tell of it in
+// hear notes a heartbeat. Of two that are noted in the wrong order the later
+// one stays.
+func (e *hostEntry) hear(heard time.Time, seen svc.Time) {
+	if heard.After(e.heard) {
+		e.heard, e.seen = heard, &seen
+	}
+}
+
+// written notes a host as it was committed, with the heartbeat that changed it;
+// heard is zero when it was something else. Two that changed it tell of it in
 // any order: an older version never replaces a newer one.
-func (b *hostBook) written(h svc.Host) {
+func (b *hostBook) written(h svc.Host, now, heard time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e, old := entryOf(h), b.hosts[h.ID]
-	if old.version > e.version {
-		return
+	e := b.hosts[h.ID]
+	if e.version == math.MaxInt64 {
+		return // deleted
 	}
-	if old.seen != nil && (e.seen == nil || *old.seen > *e.seen) {
-		e.seen = old.seen
+	if !heard.IsZero() {
+		e.hear(heard, *h.LastSeenAt)
+		b.dirty[h.ID] = true // another change may have put the one before back
 	}
-	e.ahead, e.refusing = old.ahead, old.refusing
+	if h.Version >= e.version {
+		if h.Status == svc.HostOffline && e.status != svc.HostOffline {
+			e.left = now
+		}
+		e.version, e.status, e.instance = h.Version, h.Status, value(h.InstanceID)
+		if e.instance != "" {
+			b.pin(h.ID, e.instance)
+		}
+	}
 	b.hosts[h.ID] = e
-	if e.instance != "" {
-		b.pin(h.ID, e.instance)
-	}
 }
 
 // clock notes what a heartbeat tells of a host's clock.
@@ -129,49 +152,75 @@ func (b *hostBook) overlay(h *svc.Host) {
 	if e.ahead <= -clockTolerance || e.ahead >= clockTolerance {
 		h.ClockAheadMS = &e.ahead
 	}
-	if e.seen != nil && (h.LastSeenAt == nil || *e.seen > *h.LastSeenAt) {
+	if e.seen != nil {
 		seen := *e.seen
 		h.LastSeenAt = &seen
 	}
 }
 
-// silent is every host, in one of the statuses, without a heartbeat since a
-// time.
-func (b *hostBook) silent(since svc.Time, statuses ...svc.HostStatus) []string {
+// fresh says whether a host was heard within a time. One that never was is not.
+func (b *hostBook) fresh(hostID string, now time.Time, within time.Duration) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.hosts[hostID]
+	return !e.heard.IsZero() && now.Sub(e.heard) <= within
+}
+
+// silent is every host, in one of the statuses, without a heartbeat for longer
+// than a time, of which nothing counts before since.
+func (b *hostBook) silent(now, since time.Time, longer time.Duration, statuses ...svc.HostStatus) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var ids []string
 	for id, e := range b.hosts {
-		if e.seen != nil && *e.seen >= since {
-			continue
-		}
-		for _, s := range statuses {
-			if e.status == s {
-				ids = append(ids, id)
-			}
+		if slices.Contains(statuses, e.status) && now.Sub(latest(e.heard, since)) > longer {
+			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+// goneFor is how long a silent host counts as gone: since it is offline, or
+// would be were it not disabled.
+func (b *hostBook) goneFor(hostID string, now, since time.Time, offlineAfter time.Duration) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.hosts[hostID]
+	if e.status == svc.HostOffline {
+		return now.Sub(e.left)
+	}
+	return now.Sub(latest(e.heard, since)) - offlineAfter
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // flush writes the heartbeats that are not in the database yet.
 func (b *hostBook) flush(ctx context.Context, s *store.Store) error {
 	b.mu.Lock()
 	dirty := b.dirty
-	b.dirty = map[string]svc.Time{}
+	b.dirty = map[string]bool{}
+	seen := make(map[string]svc.Time, len(dirty))
+	for id := range dirty {
+		seen[id] = value(b.hosts[id].seen)
+	}
 	b.mu.Unlock()
-	if len(dirty) == 0 {
+	if len(seen) == 0 {
 		return nil
 	}
-	err := s.Write(ctx, func(tx *store.Tx) error { return tx.SeenHosts(ctx, dirty) })
+	err := s.Write(ctx, func(tx *store.Tx) error { return tx.SeenHosts(ctx, seen) })
 	if err == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for id, at := range dirty {
-		if b.dirty[id] < at {
-			b.dirty[id] = at
+	for id := range dirty {
+		if b.hosts[id].seen != nil { // it was not deleted meanwhile
+			b.dirty[id] = true
 		}
 	}
 	return err

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"svc"
 )
@@ -10,9 +11,12 @@ import (
 func TestAnOlderHostNeverReplacesANewerOne(t *testing.T) {
 	t.Parallel()
 	pinned := map[string]string{}
-	b := &hostBook{pin: func(host, instance string) { pinned[host] = instance }, hosts: map[string]hostEntry{}, dirty: map[string]svc.Time{}}
-	host := func(version int64, status svc.HostStatus, instance string, seen svc.Time) svc.Host {
-		return svc.Host{ID: "h", Version: version, Status: status, InstanceID: &instance, LastSeenAt: &seen}
+	b := &hostBook{pin: func(host, instance string) { pinned[host] = instance }, hosts: map[string]hostEntry{}, dirty: map[string]bool{}}
+	began := time.Now()
+	at := func(s int) time.Time { return began.Add(time.Duration(s) * time.Second) }
+	written := func(version int64, status svc.HostStatus, instance string, heard int) {
+		seen := svc.Time(heard)
+		b.written(svc.Host{ID: "h", Version: version, Status: status, InstanceID: &instance, LastSeenAt: &seen}, began, at(heard))
 	}
 	want := func(when string, status svc.HostStatus, instance string) {
 		t.Helper()
@@ -21,23 +25,26 @@ func TestAnOlderHostNeverReplacesANewerOne(t *testing.T) {
 		}
 	}
 	// Two change a host, one after the other, and the first is slow to tell of it.
-	b.written(host(3, svc.HostDisabled, "new", 20))
-	b.written(host(2, svc.HostOnline, "old", 10))
+	written(3, svc.HostDisabled, "new", 20)
+	written(2, svc.HostOnline, "old", 10)
 	want("told in the wrong order", svc.HostDisabled, "new")
-	if got := b.silent(30, svc.HostOffline, svc.HostDisabled); !slices.Equal(got, []string{"h"}) {
+	if got := b.silent(at(30), began, 5*time.Second, svc.HostOffline, svc.HostDisabled); !slices.Equal(got, []string{"h"}) {
 		t.Errorf("a disabled host that is silent is not found: %v", got)
 	}
-	b.written(host(4, svc.HostOnline, "newer", 15))
+	if got := b.silent(at(30), at(26), 5*time.Second, svc.HostOffline, svc.HostDisabled); len(got) > 0 {
+		t.Errorf("silence of before we watched counts: %v", got)
+	}
+	written(4, svc.HostOnline, "newer", 15)
 	want("told in the right order", svc.HostOnline, "newer")
 	if seen := b.hosts["h"].seen; *seen != 20 {
 		t.Errorf("the last heartbeat went back to %v", *seen)
 	}
 	b.forget("h")
-	b.written(host(5, svc.HostOnline, "newer", 40))
-	if got := b.silent(100, svc.HostOnline, svc.HostOffline, svc.HostDisabled); len(got) != 0 {
+	written(5, svc.HostOnline, "newer", 40)
+	if got := b.silent(at(100), began, time.Second, svc.HostOnline, svc.HostOffline, svc.HostDisabled); len(got) != 0 {
 		t.Errorf("a deleted host is back: %v", got)
 	}
-	if b.quiet("h", "newer", 50) {
+	if b.quiet("h", "newer", at(50), 50) {
 		t.Error("the heartbeat of a deleted host is taken")
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"time"
 
 	"svc"
 	"svc/store"
@@ -31,7 +32,7 @@ func (e *Engine) CreateHost(ctx context.Context, n svc.NewHost) (svc.Host, error
 		return h, nil
 	})
 	if err == nil && made {
-		e.hosts.written(h)
+		e.hosts.written(h, e.watch.look(), time.Time{})
 	}
 	return h, err
 }
@@ -69,6 +70,13 @@ func (e *Engine) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], 
 // changeHost runs a change of one host in a unit of work. The change says
 // whether there is anything to write.
 func (e *Engine) changeHost(ctx context.Context, idOrName string, change func(*store.Tx, *svc.Host) (bool, error)) (svc.Host, error) {
+	return e.changeHostHeard(ctx, idOrName, time.Time{}, change)
+}
+
+// changeHostHeard is changeHost for a heartbeat that was heard at a time of the
+// monotonic clock.
+func (e *Engine) changeHostHeard(ctx context.Context, idOrName string, heard time.Time,
+	change func(*store.Tx, *svc.Host) (bool, error)) (svc.Host, error) {
 	replayed := true
 	h, err := once(ctx, e.Store.Write, func(tx *store.Tx) (svc.Host, error) {
 		replayed = false
@@ -86,7 +94,7 @@ func (e *Engine) changeHost(ctx context.Context, idOrName string, change func(*s
 	if err != nil || replayed {
 		return h, err
 	}
-	e.hosts.written(h)
+	e.hosts.written(h, e.watch.look(), heard)
 	e.claims.up()
 	return h, nil
 }
@@ -166,7 +174,7 @@ func (e *Engine) EnableHost(ctx context.Context, idOrName string) (svc.Host, err
 		if h.Status != svc.HostDisabled {
 			return false, nil
 		}
-		if svc.Fresh(h.LastSeenAt, tx.Now, e.OfflineAfter) {
+		if e.hosts.fresh(h.ID, e.watch.look(), e.OfflineAfter) {
 			h.Status = svc.HostOnline
 			tx.Emit(svc.TopicWorkerRegistered, h.EventPayload())
 			return true, nil

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"svc"
@@ -17,11 +17,12 @@ const seenFlush = 5 * time.Second
 
 // beat takes a heartbeat. Most change nothing but a time in memory.
 func (e *Engine) beat(ctx context.Context, hostID, instance string) error {
-	if e.hosts.quiet(hostID, instance, e.now()) {
+	heard := e.watch.look()
+	if e.hosts.quiet(hostID, instance, heard, e.now()) {
 		return nil
 	}
-	_, err := e.changeHost(ctx, hostID, func(tx *store.Tx, h *svc.Host) (bool, error) {
-		for _, t := range h.Beat(instance, tx.Now, e.OfflineAfter) {
+	_, err := e.changeHostHeard(ctx, hostID, heard, func(tx *store.Tx, h *svc.Host) (bool, error) {
+		for _, t := range h.Beat(instance, tx.Now, e.hosts.fresh(h.ID, heard, e.OfflineAfter)) {
 			p := h.EventPayload()
 			if t == svc.TopicWorkerSuspect || t == svc.TopicWorkerReinstalled {
 				p["instance_id"], p["suspect_instance_id"] = h.InstanceID, h.SuspectInstanceID
@@ -56,7 +57,7 @@ func (e *Engine) suspect(ctx context.Context, hostID, instance string) error {
 func (e *Engine) livenessLoop(ctx context.Context) error {
 	tick := time.NewTicker(max(min(e.OfflineAfter/20, time.Second), 20*time.Millisecond))
 	defer tick.Stop()
-	flushed := e.Now()
+	flushed := e.watch.look()
 	for {
 		select {
 		case <-tick.C:
@@ -69,7 +70,7 @@ func (e *Engine) livenessLoop(ctx context.Context) error {
 			e.Log.Error("hosts cannot be checked; trying again", "error", err)
 		}
 		e.repush(ctx)
-		if now := e.Now(); now.Sub(flushed) >= seenFlush {
+		if now := e.watch.look(); now.Sub(flushed) >= seenFlush {
 			flushed = now
 			if err := e.hosts.flush(ctx, e.Store); err != nil && ctx.Err() == nil {
 				e.Log.Error("heartbeats cannot be written; trying again", "error", err)
@@ -78,103 +79,163 @@ func (e *Engine) livenessLoop(ctx context.Context) error {
 	}
 }
 
-// checkHosts looks for silence. Silence from before this process was ready is
-// our own: a restart never declares a healthy fleet dead.
-func (e *Engine) checkHosts(ctx context.Context) error {
-	since := e.now().Add(-e.OfflineAfter)
-	if since < e.readyAt {
+// checkHosts looks for silence. The database is asked first, in vain or not: a
+// host whose heartbeat it keeps waiting is not silent, and who cannot write
+// decides nothing.
+func (e *Engine) checkHosts(ctx context.Context) (err error) {
+	began := e.watch.look()
+	defer func() { e.watch.probed(began, err) }()
+	err = e.Store.Write(ctx, func(*store.Tx) error { return nil })
+	e.watch.probed(began, err)
+	if err != nil {
+		return err
+	}
+	now, since, ok := e.watch.watched()
+	if !ok {
 		return nil
 	}
-	var errs []error // of one host, which keeps nobody from looking at the others
-	for _, id := range e.hosts.silent(since, svc.HostOnline) {
-		errs = append(errs, e.hostOffline(ctx, id))
-	}
-	silent := e.hosts.silent(since, svc.HostOffline, svc.HostDisabled)
-	if len(silent) == 0 {
-		return errors.Join(errs...)
-	}
-	busy, err := e.Store.BusyHosts(ctx)
-	if err != nil {
-		return errors.Join(append(errs, err)...)
-	}
-	for _, id := range silent {
-		if busy[id] {
-			errs = append(errs, e.giveUp(ctx, id))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (e *Engine) hostOffline(ctx context.Context, hostID string) error {
-	_, err := e.changeHost(ctx, hostID, func(tx *store.Tx, h *svc.Host) (bool, error) {
-		if h.Status != svc.HostOnline || svc.Fresh(h.LastSeenAt, tx.Now, e.OfflineAfter) {
-			return false, nil
-		}
-		now := tx.Now
-		h.Status, h.OfflineSince = svc.HostOffline, &now
-		tx.Emit(svc.TopicWorkerOffline, h.EventPayload())
-		return true, nil
-	})
-	return err
-}
-
-// giveUp looks at what a silent host has: a dispatch that it never confirmed
-// may be given a new attempt, and with lost_after set its runs end.
-func (e *Engine) giveUp(ctx context.Context, hostID string) error {
-	runs, err := e.Store.OpenRuns(ctx, hostID)
-	if err != nil || len(runs) == 0 {
-		return err
-	}
-	h, err := e.Host(ctx, hostID)
-	if err != nil {
-		return err
-	}
-	lost := e.LostAfter > 0 && e.now().Sub(e.awaySince(h)) >= e.LostAfter
-	for _, r := range runs {
-		unknown := r.Status == svc.RunSpawning && !r.Acked && r.RestartPolicy != svc.RestartNever && r.Attempt <= r.MaxRestarts
-		if !unknown && !(lost && r.Status.Active()) {
-			continue
-		}
-		if err := e.giveUpRun(ctx, r.ID, r.Attempt, lost); err != nil {
+	for ids := range slices.Chunk(e.hosts.silent(now, since, e.OfflineAfter, svc.HostOnline), hostsUnit) {
+		if err := e.hostsOffline(ctx, ids); err != nil {
 			return err
 		}
 	}
+	return e.giveUp(ctx)
+}
+
+// hostsUnit and giveUpUnit bound a unit of work: other writers stand behind it,
+// and a run is read with its prompt.
+const (
+	hostsUnit  = 100
+	giveUpUnit = 25
+)
+
+// hostsOffline declares hosts offline that are still silent when the unit is
+// run.
+func (e *Engine) hostsOffline(ctx context.Context, ids []string) error {
+	var gone []svc.Host
+	err := e.Store.Write(ctx, func(tx *store.Tx) error {
+		now, since, ok := e.watch.watched()
+		if !ok {
+			return nil
+		}
+		silent := e.hosts.silent(now, since, e.OfflineAfter, svc.HostOnline)
+		for _, id := range ids {
+			if !slices.Contains(silent, id) {
+				continue
+			}
+			h, err := tx.LockHost(ctx, id)
+			if svc.CodeOf(err) == svc.CodeNotFound || err == nil && h.Status != svc.HostOnline {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			e.hosts.overlay(&h)
+			h.Status, h.OfflineSince = svc.HostOffline, &tx.Now
+			tx.Emit(svc.TopicWorkerOffline, h.EventPayload())
+			if err := tx.UpdateHost(ctx, &h); err != nil {
+				return err
+			}
+			gone = append(gone, h)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, h := range gone {
+		e.hosts.written(h, e.watch.look(), time.Time{})
+	}
+	e.claims.up()
 	return nil
 }
 
-// awaySince is when a silent host went away.
-func (e *Engine) awaySince(h svc.Host) svc.Time {
-	if h.OfflineSince != nil {
-		return *h.OfflineSince
+// giveUp looks at what silent hosts have: a dispatch that one never confirmed
+// may be given a new attempt, and with lost_after set its runs end.
+func (e *Engine) giveUp(ctx context.Context) error {
+	now, since, ok := e.watch.watched()
+	if !ok {
+		return nil
 	}
-	return max(value(h.LastSeenAt).Add(e.OfflineAfter), e.readyAt)
+	silent := e.hosts.silent(now, since, e.OfflineAfter, svc.HostOffline, svc.HostDisabled)
+	var lost []string
+	for _, id := range silent {
+		if e.LostAfter > 0 && e.hosts.goneFor(id, now, since, e.OfflineAfter) >= e.LostAfter {
+			lost = append(lost, id)
+		}
+	}
+	if err := e.giveUpRuns(ctx, silent, e.Store.UnconfirmedRestarts, func(tx *store.Tx, r *svc.Run) (bool, error) {
+		if r.Status != svc.RunSpawning || r.Acked || !r.MayRequeue() {
+			return false, nil
+		}
+		e.requeue(tx, r, "the host went away without confirming the run")
+		return true, tx.UpdateRun(ctx, r)
+	}); err != nil {
+		return err
+	}
+	return e.giveUpRuns(ctx, lost, e.Store.ActiveRunsOf, func(tx *store.Tx, r *svc.Run) (bool, error) {
+		verdict, ok := r.Fail(svc.OnHostLost, svc.ReasonHostLost, tx.Now)
+		if !ok {
+			return false, nil
+		}
+		e.emitOutput(tx, r)
+		return true, e.journalEnd(ctx, tx, r, verdict, map[string]any{"failure_reason": svc.ReasonHostLost})
+	})
 }
 
-func (e *Engine) giveUpRun(ctx context.Context, id string, attempt int, lost bool) error {
-	var r svc.Run
-	changed := false
-	e.prepareEnd(ctx, id)
-	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if r, err = tx.LockRun(ctx, id); err != nil || r.Attempt != attempt {
-			return err
+// giveUpRuns runs a decision about some runs of hosts, in bounded units, until
+// there are none left to decide about.
+func (e *Engine) giveUpRuns(ctx context.Context, hostIDs []string, find func(ctx context.Context, hostIDs []string, limit int) ([]string, error),
+	decide func(tx *store.Tx, r *svc.Run) (bool, error)) error {
+	for hosts := range slices.Chunk(hostIDs, hostsUnit) {
+		for {
+			ids, err := find(ctx, hosts, giveUpUnit)
+			if err != nil {
+				return err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			for _, id := range ids {
+				e.prepareEnd(ctx, id)
+			}
+			var over []svc.Run
+			err = e.Store.Write(ctx, func(tx *store.Tx) error {
+				now, since, ok := e.watch.watched()
+				if !ok {
+					return nil
+				}
+				still := e.hosts.silent(now, since, e.OfflineAfter, svc.HostOffline, svc.HostDisabled)
+				for _, id := range ids {
+					r, err := tx.LockRun(ctx, id)
+					if err != nil {
+						return err
+					}
+					if r.HostID == nil || !slices.Contains(hosts, *r.HostID) || !slices.Contains(still, *r.HostID) {
+						continue // it went elsewhere, or its host is back
+					}
+					changed, err := decide(tx, &r)
+					if err != nil {
+						return err
+					}
+					if changed {
+						over = append(over, r)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			for _, r := range over {
+				e.attemptOver(ctx, r, "the host was away too long")
+			}
+			if len(over) < len(ids) {
+				break // others changed them meanwhile; the next pass looks again
+			}
 		}
-		if r.Status == svc.RunSpawning && !r.Acked && !lost {
-			e.requeue(tx, &r, "the host went away without confirming the run")
-			changed = true
-			return tx.UpdateRun(ctx, &r)
-		}
-		verdict, ok := r.Fail(svc.OnHostLost, svc.ReasonHostLost, tx.Now)
-		if !ok || !lost {
-			return nil
-		}
-		changed = true
-		e.emitOutput(tx, &r)
-		return e.journalEnd(ctx, tx, &r, verdict, map[string]any{"failure_reason": svc.ReasonHostLost})
-	})
-	if err == nil && changed {
-		e.attemptOver(ctx, r, "the host was away too long")
 	}
-	return err
+	return nil
 }
 
 // inventory compares the sessions that a worker holds with what it should

@@ -111,10 +111,19 @@ func (tx *Tx) DeleteHost(ctx context.Context, id string) error {
 	return nil
 }
 
-// seenRows is how many hosts one statement writes, smallest first. The sizes
-// are few, so that few texts are prepared: a batch is filled up with its last
-// host.
-var seenRows = []int{1, 8, 64, 512}
+// mostRows is how many values a statement names at most.
+const mostRows = 512
+
+// rowsFor is how many values a statement names for n of them. The sizes are
+// few, so that few texts are prepared: a list is filled up with its last value.
+func rowsFor(n int) int {
+	for _, size := range []int{1, 8, 64} {
+		if n <= size {
+			return size
+		}
+	}
+	return mostRows
+}
 
 // SeenHosts writes the last heartbeats of many hosts, with one statement for
 // many rows. It is no change of the records: their versions stay. An older time
@@ -122,10 +131,9 @@ var seenRows = []int{1, 8, 64, 512}
 // was set back since it was written.
 func (tx *Tx) SeenHosts(ctx context.Context, seen map[string]svc.Time) error {
 	ids := slices.Collect(maps.Keys(seen))
-	for chunk := range slices.Chunk(ids, seenRows[len(seenRows)-1]) {
-		n := seenRows[slices.IndexFunc(seenRows, func(n int) bool { return n >= len(chunk) })]
+	for chunk := range slices.Chunk(ids, mostRows) {
 		args := []any{tx.Now}
-		rows := make([]string, n)
+		rows := make([]string, rowsFor(len(chunk)))
 		for i := range rows {
 			id := chunk[min(i, len(chunk)-1)]
 			args = append(args, id, seen[id])

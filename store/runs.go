@@ -222,20 +222,6 @@ func (r Reader) OpenRuns(ctx context.Context, hostID string) ([]svc.Run, error) 
 		" FROM runs WHERE host_id = $1 AND session_ended_at IS NULL AND status <> 'pending' ORDER BY created_at, id", hostID)
 }
 
-// BusyHosts is the hosts that have an open run: see OpenRuns.
-func (r Reader) BusyHosts(ctx context.Context) (map[string]bool, error) {
-	ids, err := collect(ctx, r.q, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
-		"SELECT DISTINCT host_id FROM runs WHERE host_id IS NOT NULL AND session_ended_at IS NULL")
-	if err != nil {
-		return nil, fmt.Errorf("find busy hosts: %w", err)
-	}
-	busy := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		busy[id] = true
-	}
-	return busy, nil
-}
-
 // SnapshotRuns is every active run and the newest others, newest first.
 func (r Reader) SnapshotRuns(ctx context.Context, others int) ([]svc.Run, error) {
 	active, err := r.Runs(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}}, svc.Page{Limit: 1 << 30})

@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"svc"
+	"svc/api"
 	"svc/config"
 	"svc/internal/proctest"
 	"svc/worker"
@@ -93,4 +95,41 @@ func workerWithClock(t *testing.T, s *site, w *proctest.Worker, now func() time.
 	}
 	t.Cleanup(stop)
 	return stop
+}
+
+// A process that was frozen, as a debugger, a full swap or a paused virtual
+// machine does it, has not seen the heartbeats of that time. It holds their
+// absence against nobody.
+func TestAFrozenOrchestratorGivesNobodyUp(t *testing.T) {
+	t.Parallel()
+	const offlineAfter = 8 * time.Second
+	s := newSite(t, proctest.ServeOptions{OfflineAfter: offlineAfter.String(), Config: "[runs]\nack_timeout = \"500ms\"\nlost_after = \"1s\"\n"})
+	w := s.worker(proctest.WorkerOptions{})
+	always := func(b *api.CreateRun) { b.RestartPolicy = api.Some(svc.RestartAlways) }
+	running := s.run("read -r _ </dev/tty", always)
+	s.follower.AwaitRun(running.ID, svc.TopicRunStarted)
+	w.Signal(syscall.SIGSTOP)
+	unheard := s.run("read -r _ </dev/tty", always) // its ack is on its way all the time
+	s.follower.AwaitRun(unheard.ID, svc.TopicRunSpawning)
+	s.o.Signal(syscall.SIGSTOP)
+	<-time.After(offlineAfter + time.Second) // the fault itself takes this long
+	s.o.Signal(syscall.SIGCONT)
+	thawed := time.Now()
+	if got := s.get(unheard.ID); got.Attempt != 1 { // answered: it is awake
+		t.Errorf("the dispatch was given up: attempt %d", got.Attempt)
+	}
+	w.Signal(syscall.SIGCONT)
+	s.follower.AwaitRun(unheard.ID, svc.TopicRunStarted)
+	proctest.Eventually(t, proctest.Patience, "the host is heard again", func() bool {
+		h, err := s.client.Host(t.Context(), w.HostID)
+		return err == nil && h.LastSeenAt != nil && h.LastSeenAt.Std().After(thawed)
+	})
+	for _, id := range []string{running.ID, unheard.ID} {
+		if got := s.get(id); got.Attempt != 1 || got.Status != svc.RunRunning {
+			t.Errorf("run %s is %s at attempt %d", id, got.Status, got.Attempt)
+		}
+	}
+	if offline := s.follower.Of(w.HostID, svc.TopicWorkerOffline); len(offline) > 0 {
+		t.Errorf("the host was declared offline: %v", offline)
+	}
 }

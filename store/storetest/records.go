@@ -1,10 +1,12 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -370,4 +372,44 @@ func heartbeatsInBatches(t *testing.T, w *world) {
 	future := svc.TimeOf(time.Now().Add(time.Hour))
 	step(future, is(future))
 	step(future-1000, is(future-1000)) // the clock was set back
+}
+
+func runsOfGoneHosts(t *testing.T, w *world) {
+	p, a, b := w.project("p"), w.host("a"), w.host("b")
+	run := func(h svc.Host, status svc.RunStatus, change func(*svc.Run)) string {
+		return w.run(w.item(p, nil), func(r *svc.Run) {
+			r.HostID, r.Status, r.RestartPolicy, r.MaxRestarts = &h.ID, status, svc.RestartOnFailure, 1
+			change(r)
+		}).ID
+	}
+	as := func(*svc.Run) {}
+	unconfirmed := run(a, svc.RunSpawning, as)
+	never := run(a, svc.RunSpawning, func(r *svc.Run) { r.RestartPolicy = svc.RestartNever })
+	spent := run(a, svc.RunSpawning, func(r *svc.Run) { r.Attempt = 2 })
+	acked := run(b, svc.RunSpawning, func(r *svc.Run) { r.Acked = true })
+	running := run(b, svc.RunRunning, as)
+	stopping := run(b, svc.RunStopped, as)
+	run(b, svc.RunStopped, func(r *svc.Run) { r.SessionEndedAt = ptr(svc.Time(1)) })
+	c := w.host("c")
+	other := run(c, svc.RunSpawning, as)
+	w.run(w.item(p, nil))
+	want := func(what string, find func(ctx context.Context, hostIDs []string, limit int) ([]string, error), want ...string) {
+		t.Helper()
+		got, err := find(w.ctx, []string{a.ID, b.ID}, 10)
+		w.no(err)
+		sort.Strings(got)
+		sort.Strings(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+		if got, err := find(w.ctx, []string{a.ID, b.ID}, 1); err != nil || len(got) != 1 {
+			t.Errorf("%s, one of them: %v (%v)", what, got, err)
+		}
+	}
+	want("to be requeued", w.UnconfirmedRestarts, unconfirmed)
+	want("active", w.ActiveRunsOf, unconfirmed, never, spent, acked, running)
+	want("open", w.OpenRunIDs, unconfirmed, never, spent, acked, running, stopping)
+	if got, err := w.OpenRunIDs(w.ctx, []string{c.ID}, 10); err != nil || !slices.Equal(got, []string{other}) {
+		t.Errorf("of one host: %v (%v)", got, err)
+	}
 }

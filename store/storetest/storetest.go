@@ -44,6 +44,7 @@ func Run(t *testing.T, open Open) {
 		{"a signal is taken once, however many post it at once", signalsOnce},
 		{"what is noted beside a record changes no version", notesKeepVersions},
 		{"heartbeats of many hosts are written in batches", heartbeatsInBatches},
+		{"the runs of hosts that are gone are found without their rows", runsOfGoneHosts},
 		{"every list gives each row once in pages of two", pagesGiveEachRowOnce},
 		{"pages stay stable while rows come and go", pagesAreStable},
 		{"a cursor of another list is refused", foreignCursors},
