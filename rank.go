@@ -83,12 +83,33 @@ func digitAt(s string, i int) byte {
 	return rankDigits[0]
 }
 
-// SpreadRanks gives n ranks in order, evenly apart, for a list whose ranks
-// have grown long.
-func SpreadRanks(n int) []string {
+// RanksBetween gives n ranks in order after a and before b, as short and as far
+// apart as there is room. An empty a is the beginning, an empty b the end.
+func RanksBetween(a, b string, n int) []string {
+	switch {
+	case a == "" && b == "":
+		return spreadRanks(n)
+	case b == "": // appended: they have a fixed width
+		out := make([]string, n)
+		for i := range out {
+			a = rankAfter(a)
+			out[i] = a
+		}
+		return out
+	case n == 0:
+		return nil
+	}
+	middle := midpoint(a, b)
+	out := append(RanksBetween(a, middle, n/2), middle)
+	return append(out, RanksBetween(middle, b, n-n/2-1)...)
+}
+
+// spreadRanks gives n ranks evenly apart over the lower half: the upper one
+// stays free for appends.
+func spreadRanks(n int) []string {
 	const space = 62 * 62 * 62 * 62 * 62 * 62
 	out := make([]string, n)
-	step := uint64(space / 2 / (n + 1)) // the upper half stays free for appends
+	step := uint64(space / 2 / (n + 1))
 	for i := range out {
 		v := step * uint64(i+1)
 		var d [rankWidth]byte

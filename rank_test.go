@@ -96,7 +96,7 @@ func TestRanksBeforeTheFirstAndInOneGapGrowSlowly(t *testing.T) {
 func TestSpreadRanksAreShortAndInOrder(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 3, 61, 62, 63, 10_000, 1_000_000} {
-		ranks := svc.SpreadRanks(n)
+		ranks := svc.RanksBetween("", "", n)
 		if len(ranks) != n {
 			t.Fatalf("%d ranks of %d", len(ranks), n)
 		}
@@ -109,6 +109,25 @@ func TestSpreadRanksAreShortAndInOrder(t *testing.T) {
 			checkBetween(t, "", ranks[0])
 			if next := checkBetween(t, ranks[n-1], ""); len(next) > 6 {
 				t.Errorf("after %d spread ranks comes %q", n, next)
+			}
+		}
+	}
+}
+
+func TestRanksBetweenTwoAreShortAndInOrder(t *testing.T) {
+	t.Parallel()
+	for _, ends := range [][2]string{{"", "8"}, {"800001", ""}, {"800001", "800002"}, {"8", "80000001"}, {"Az", "B"}} {
+		for _, n := range []int{0, 1, 2, 17, 200} {
+			last := ends[0]
+			ranks := svc.RanksBetween(ends[0], ends[1], n)
+			if len(ranks) != n {
+				t.Fatalf("between %q: %d ranks, want %d", ends, len(ranks), n)
+			}
+			for _, r := range ranks {
+				if r <= last || ends[1] != "" && r >= ends[1] || len(r) > 16 || r[len(r)-1] == '0' {
+					t.Errorf("between %q of %d: %q behind %q", ends, n, r, last)
+				}
+				last = r
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func reorder(ctx context.Context, tx *store.Tx, w *svc.WorkItem, patch svc.WorkI
 		return err
 	}
 	if len(rank) > svc.MaxRank {
-		if err := tx.SpreadPositions(ctx, w.ProjectID); err != nil {
+		if err := spread(ctx, tx, w, rank); err != nil {
 			return err
 		}
 		fresh, err := tx.WorkItem(ctx, w.ID)
@@ -53,6 +53,27 @@ func reorder(ctx context.Context, tx *store.Tx, w *svc.WorkItem, patch svc.WorkI
 		}
 	}
 	w.Position = rank
+	return nil
+}
+
+// spread makes room around a rank and journals every item that is given another
+// one, but for w, whose own move is journaled by the caller. Who shows the
+// project learns the new order by the same events as of any move.
+func spread(ctx context.Context, tx *store.Tx, w *svc.WorkItem, around string) error {
+	changed, err := tx.SpreadPositions(ctx, w.ProjectID, around)
+	if err != nil {
+		return err
+	}
+	for _, id := range changed {
+		if id == w.ID {
+			continue
+		}
+		item, err := tx.WorkItem(ctx, id)
+		if err != nil {
+			return err
+		}
+		tx.Emit(svc.TopicItemUpdated, itemEvent(item))
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -26,10 +27,11 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
+	out := newPaced(w, cmp.Or(l.stall, writeLimit))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if follow {
 		q.Follow = func() bool { return l.mayGrow(r.Context(), run.ID, q.Attempt) }
-	} else if q.Tail < 0 && !q.Text && l.wholeLog(w, r, run.ID, q.Attempt) {
+	} else if q.Tail < 0 && !q.Text && l.wholeLog(out, r, run.ID, q.Attempt) {
 		return
 	}
 	reader, err := l.Relay.Open(r.Context(), run.ID, q)
@@ -38,7 +40,7 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer reader.Close()
-	if err := stream(w, reader, follow); err != nil {
+	if err := stream(out, reader, follow); err != nil {
 		if r.Context().Err() == nil {
 			noteError(r.Context(), err)
 		}
@@ -63,13 +65,12 @@ func (l *Live) wholeLog(w http.ResponseWriter, r *http.Request, runID string, at
 }
 
 // stream copies the log; what a follower waits for goes out at once.
-func stream(w http.ResponseWriter, log io.Reader, follow bool) error {
-	control := http.NewResponseController(w)
+func stream(w *paced, log io.Reader, follow bool) error {
 	flush := func() error {
 		if !follow {
 			return nil
 		}
-		return control.Flush()
+		return w.Flush()
 	}
 	w.WriteHeader(http.StatusOK)
 	if err := flush(); err != nil {

@@ -3,7 +3,10 @@ package server
 import (
 	"bufio"
 	"context"
+	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -180,5 +183,71 @@ func TestAFollowedLogThatAShutdownCutsDoesNotLookComplete(t *testing.T) {
 	s.close()
 	if err := wantEnd(t, ended); err == nil {
 		t.Error("the log ended as if the session had")
+	}
+}
+
+func TestALogWhoseReaderDoesNotReadIsCutOff(t *testing.T) {
+	t.Parallel()
+	for _, query := range []string{"", "?follow=true", "?format=text", "?tail=1000000"} {
+		t.Run("logs"+query, func(t *testing.T) {
+			t.Parallel()
+			s := newLiveStage(t)
+			s.live.stall = 200 * time.Millisecond
+			run := s.newRun(svc.RunRunning)
+			s.append(run, 1, strings.Repeat(strings.Repeat("x", 99)+"\n", 160_000)) // no socket's buffers hold it
+			ended := make(chan struct{})
+			mux := http.NewServeMux()
+			mux.HandleFunc("GET /runs/{id}/logs", func(w http.ResponseWriter, r *http.Request) {
+				defer close(ended)
+				s.live.Logs(w, r)
+			})
+			server := httptest.NewServer(mux)
+			defer server.Close()
+			c, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			if err := c.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Fprintf(c, "GET /runs/%s/logs%s HTTP/1.1\r\nHost: x\r\n\r\n", run.ID, query); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-ended:
+			case <-time.After(6 * liveWait):
+				t.Error("the reader is waited for without end")
+			}
+		})
+	}
+}
+
+// A reader that reads is not cut off, however long nothing comes.
+func TestAQuietLogThatIsFollowedIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	s.live.stall = 50 * time.Millisecond
+	run := s.newRun(svc.RunRunning)
+	s.append(run, 1, "one\n")
+	ctx, cancel := context.WithTimeout(t.Context(), 6*liveWait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", s.server.URL+"/runs/"+run.ID+"/logs?follow=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	lines := bufio.NewScanner(res.Body)
+	if !lines.Scan() || lines.Text() != "one" {
+		t.Fatalf("first %q (%v)", lines.Text(), lines.Err())
+	}
+	<-time.After(4 * s.live.stall) // quiet for longer than a write may take
+	s.append(run, 1, "two\n")
+	if !lines.Scan() || lines.Text() != "two" {
+		t.Fatalf("then %q (%v)", lines.Text(), lines.Err())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"svc"
 	"svc/api"
@@ -26,6 +27,8 @@ type Live struct {
 	Relay  *hub.Relay
 	Attach *hub.Attachments
 	Log    *slog.Logger
+
+	stall time.Duration // how long one write of a log may take; 0: writeLimit
 }
 
 // Pane answers with the latest screen.

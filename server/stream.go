@@ -45,8 +45,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // a proxy must not hold messages back
 	w.WriteHeader(http.StatusOK)
-	rc := http.NewResponseController(w)
-	if rc.Flush() != nil {
+	out := newPaced(w, s.stall)
+	if out.Flush() != nil {
 		return
 	}
 	for {
@@ -54,25 +54,45 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		if err != nil { // the client went, the server ends, or the client was too slow: in each case it resumes
 			return
 		}
-		if s.send(w, rc, b) != nil {
+		if _, err := out.Write(b); err != nil || out.Flush() != nil {
 			return
 		}
 	}
 }
 
-// send writes and flushes. A snapshot may be large and the line slow, so the
-// limit holds for each piece and not for the whole.
-func (s *Server) send(w http.ResponseWriter, rc *http.ResponseController, b []byte) error {
-	for len(b) > 0 {
-		_ = rc.SetWriteDeadline(time.Now().Add(s.stall)) // best effort: a recorder in a test has none
-		n, err := w.Write(b[:min(len(b), piece)])
-		if err != nil {
-			return err
-		}
-		b = b[n:]
-	}
-	return rc.Flush()
+// paced is an answer whose reader must keep reading. An answer may be large and
+// the line slow, so the limit holds for each piece and not for the whole; and
+// between two writes there is none, however long a stream is quiet.
+type paced struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	stall   time.Duration
 }
+
+func newPaced(w http.ResponseWriter, stall time.Duration) *paced {
+	return &paced{ResponseWriter: w, control: http.NewResponseController(w), stall: stall}
+}
+
+// Write writes piece by piece.
+func (p *paced) Write(b []byte) (written int, err error) {
+	defer p.limit(time.Time{})
+	for len(b) > 0 && err == nil {
+		p.limit(time.Now().Add(p.stall))
+		var n int
+		n, err = p.ResponseWriter.Write(b[:min(len(b), piece)])
+		written, b = written+n, b[n:]
+	}
+	return written, err
+}
+
+// Flush sends what was written.
+func (p *paced) Flush() error {
+	p.limit(time.Now().Add(p.stall))
+	defer p.limit(time.Time{})
+	return p.control.Flush()
+}
+
+func (p *paced) limit(t time.Time) { _ = p.control.SetWriteDeadline(t) } // best effort: a recorder in a test has none
 
 // unlimited takes the time limits of short requests off a connection.
 func unlimited(w http.ResponseWriter) {

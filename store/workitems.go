@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"svc"
 )
@@ -120,22 +121,76 @@ func (r Reader) position(ctx context.Context, query string, args ...any) (string
 	return *p, nil
 }
 
-// SpreadPositions gives every item of a project a short rank again, in the
-// same order.
-func (tx *Tx) SpreadPositions(ctx context.Context, projectID string) error {
-	ids, err := collect(ctx, tx.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) },
-		"SELECT id FROM work_items WHERE project_id = $1 ORDER BY position", projectID)
-	if err != nil {
-		return fmt.Errorf("spread positions: %w", err)
-	}
-	// Ranks are unique: step aside first, with a character no rank has.
-	if _, err := tx.exec(ctx, "UPDATE work_items SET position = '~' || position WHERE project_id = $1", projectID); err != nil {
-		return fmt.Errorf("spread positions: %w", err)
-	}
-	for i, rank := range svc.SpreadRanks(len(ids)) {
-		if _, err := tx.exec(ctx, "UPDATE work_items SET position = $1, version = version + 1 WHERE id = $2", rank, ids[i]); err != nil {
-			return fmt.Errorf("spread positions: %w", err)
+// spreadAround is how many items on each side of a place are given new ranks at
+// first. More are when that leaves them long.
+const spreadAround = 8
+
+// shortRank is a length that leaves room for many moves before the next spread.
+const shortRank = svc.MaxRank / 4
+
+type ranked struct {
+	id, position string
+	deleted      bool
+}
+
+// SpreadPositions gives the items around a rank of a project short ranks again,
+// in the same order. It returns those that changed and are not deleted: few,
+// because each of them is a change that everyone who shows it must learn.
+func (tx *Tx) SpreadPositions(ctx context.Context, projectID, around string) ([]string, error) {
+	for n := spreadAround; ; n *= 2 {
+		low, err := tx.rankedItems(ctx, "position < $2 ORDER BY position DESC", projectID, around, n+1)
+		if err != nil {
+			return nil, err
+		}
+		high, err := tx.rankedItems(ctx, "position >= $2 ORDER BY position", projectID, around, n+1)
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(low)
+		from, to := "", "" // the neighbours that keep their ranks
+		if len(low) > n {
+			from, low = low[0].position, low[1:]
+		}
+		if len(high) > n {
+			to, high = high[n].position, high[:n]
+		}
+		items := append(low, high...)
+		ranks := svc.RanksBetween(from, to, len(items))
+		long := slices.ContainsFunc(ranks, func(r string) bool { return len(r) > shortRank })
+		if !long || from == "" && to == "" {
+			return tx.rerank(ctx, items, ranks)
 		}
 	}
-	return nil
+}
+
+func (tx *Tx) rankedItems(ctx context.Context, where, projectID, around string, limit int) ([]ranked, error) {
+	items, err := collect(ctx, tx.q, func(row scanner) (r ranked, err error) { return r, row.Scan(&r.id, &r.position, &r.deleted) },
+		"SELECT id, position, deleted_at IS NOT NULL FROM work_items WHERE project_id = $1 AND "+where+" LIMIT $3", projectID, around, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read positions: %w", err)
+	}
+	return items, nil
+}
+
+func (tx *Tx) rerank(ctx context.Context, items []ranked, ranks []string) (changed []string, err error) {
+	// Ranks are unique: step aside first, with a character no rank has.
+	for _, step := range []struct{ sql, aside string }{
+		{"UPDATE work_items SET position = $1 WHERE id = $2", "~"},
+		{"UPDATE work_items SET position = $1, version = version + 1 WHERE id = $2", ""},
+	} {
+		for i, item := range items {
+			if ranks[i] == item.position {
+				continue
+			}
+			if _, err := tx.exec(ctx, step.sql, step.aside+ranks[i], item.id); err != nil {
+				return nil, fmt.Errorf("spread positions: %w", err)
+			}
+		}
+	}
+	for i, item := range items {
+		if ranks[i] != item.position && !item.deleted {
+			changed = append(changed, item.id)
+		}
+	}
+	return changed, nil
 }

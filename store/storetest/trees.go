@@ -119,15 +119,26 @@ func spreadPositions(t *testing.T, w *world) {
 	w.write(func(tx *store.Tx) error { _, err := tx.DeleteSubtree(w.ctx, order[40]); return err })
 	order = slices.Delete(order, 40, 41)
 	same(t, nil, ids(w, 500, w.items(svc.WorkItemFilter{ProjectID: p.ID}), itemID), order)
-	for range 2 {
-		w.write(func(tx *store.Tx) error { return tx.SpreadPositions(w.ctx, p.ID) })
+	before := map[string]svc.WorkItem{}
+	all(w, 500, w.items(svc.WorkItemFilter{ProjectID: p.ID}), func(i svc.WorkItem) { before[i.ID] = i })
+	for _, around := range []string{first.Position, before[order[39]].Position, before[order[60]].Position} {
+		var changed []string
+		w.write(func(tx *store.Tx) (err error) { changed, err = tx.SpreadPositions(w.ctx, p.ID, around); return err })
 		same(t, nil, ids(w, 500, w.items(svc.WorkItemFilter{ProjectID: p.ID}), itemID), order)
-	}
-	all(w, 500, w.items(svc.WorkItemFilter{ProjectID: p.ID}), func(i svc.WorkItem) {
-		if len(i.Position) > 6 {
-			t.Errorf("a spread position is %q", i.Position)
+		if len(changed) == 0 || len(changed) > 16 {
+			t.Errorf("a spread changed %d items", len(changed))
 		}
-	})
+		all(w, 500, w.items(svc.WorkItemFilter{ProjectID: p.ID}), func(i svc.WorkItem) {
+			told := slices.Contains(changed, i.ID)
+			if was := before[i.ID]; told != (i.Position != was.Position) || told != (i.Version != was.Version) {
+				t.Errorf("item %s went from %q to %q, told: %v", i.ID, was.Position, i.Position, told)
+			}
+			if told && len(i.Position) > 16 {
+				t.Errorf("a spread position is %q", i.Position)
+			}
+			before[i.ID] = i
+		})
+	}
 	if got, err := w.WorkItem(w.ctx, aside.ID); err != nil || got.Position != aside.Position || got.Version != 1 {
 		t.Errorf("an item of another project is at %q, version %d (%v)", got.Position, got.Version, err)
 	}
