@@ -158,7 +158,7 @@ func liveSink(context.Context, pipe) error { // --max LIMIT FILE
 	if err != nil {
 		return err
 	}
-	return worker.Sink(os.Stdin, os.Args[5], limit)
+	return worker.Sink(os.Stdin, os.Args[5], limit, "")
 }
 
 // tmuxUsage is the processor time of every session's tmux server so far. Each

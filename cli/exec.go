@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -41,11 +42,11 @@ func (a *app) execCommand() *cobra.Command {
 func (a *app) sinkCommand() *cobra.Command {
 	var limit int64
 	cmd := &cobra.Command{
-		Use:   "sink FILE",
+		Use:   "sink FILE [STATE]",
 		Short: "Append standard input to a run's log",
-		Args:  takes("FILE"),
+		Args:  takes("FILE", "[STATE]"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return worker.Sink(a.in, args[0], limit)
+			return worker.Sink(a.in, args[0], limit, strings.Join(args[1:], ""))
 		},
 	}
 	cmd.Flags().Int64Var(&limit, "max", 0, "stop writing at this many `BYTES`; 0: never")

@@ -27,7 +27,7 @@ func (e *Engine) RunDetail(ctx context.Context, id string) (svc.RunDetail, error
 	if err != nil {
 		return d, err
 	}
-	d.LookAt(e.now())
+	e.lookAt(&d.Run)
 	if lease, held := e.Hub.Attach.Holder(id); held {
 		d.Lease = &lease
 	}

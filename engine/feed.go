@@ -271,7 +271,7 @@ func (s *Subscription) takeSnapshot(ctx context.Context) ([]byte, error) {
 		s.engine.hosts.overlay(&state.Hosts[i])
 	}
 	for i := range state.Runs {
-		state.Runs[i].LookAt(s.engine.now())
+		s.engine.lookAt(&state.Runs[i])
 	}
 	data, err := json.Marshal(state)
 	if err != nil {

@@ -112,7 +112,7 @@ func (e *Engine) checkProvider(ctx context.Context, tx *store.Tx, id string) err
 // Run reads a run.
 func (e *Engine) Run(ctx context.Context, id string) (svc.Run, error) {
 	r, err := e.Store.Run(ctx, id)
-	r.LookAt(e.now())
+	e.lookAt(&r)
 	return r, err
 }
 
@@ -120,7 +120,7 @@ func (e *Engine) Run(ctx context.Context, id string) (svc.Run, error) {
 func (e *Engine) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
 	list, err := e.Store.Runs(ctx, f, page)
 	for i := range list.Items {
-		list.Items[i].LookAt(e.now())
+		e.lookAt(&list.Items[i])
 	}
 	return list, err
 }

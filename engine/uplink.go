@@ -212,6 +212,12 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 			return errNotIdentified
 		}
 		return c.e.orphan(ctx, c.link.HostID, f)
+	case *wire.RunHint:
+		if _, err := c.runOf(ctx, f.RunID, f.Attempt); err != nil {
+			return err
+		}
+		c.e.hints.put(f.RunID, f.Attempt, f.Hint)
+		return nil
 	default:
 		return fmt.Errorf("no handler for a %s frame", f.Type())
 	}

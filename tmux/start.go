@@ -219,6 +219,19 @@ func (spec Spec) sink() string {
 	return sinkLine([]string{cat}, logFile)
 }
 
+// Pipe gives the output of a pane to a sink again when its sink has ended; LogFile and Sink of the spec
+// say which. What was written in between is lost. Call it only when Session.Piped is false: an open
+// pipe would be closed, and lose what is in it.
+func (s Server) Pipe(ctx context.Context, pane string, spec Spec) error {
+	if err := checkPane(pane); err != nil {
+		return fmt.Errorf("pipe: %w", err)
+	}
+	if _, err := s.run(ctx, []string{"pipe-pane", "-O", "-t", pane, spec.sink()}); err != nil {
+		return fmt.Errorf("pipe pane: %w", err)
+	}
+	return nil
+}
+
 func createLog(path string) error {
 	if path == "" {
 		return nil

@@ -101,6 +101,14 @@ type Orphan struct {
 	Action      string `json:"action"`            // stopped or none
 }
 
+// RunHint is what looks odd about a run that goes on, in the worker's words (capability hints). It is
+// sent again on each connection; an empty hint takes it back.
+type RunHint struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+	Hint    string `json:"hint"`
+}
+
 // Type names of the frames that go up.
 func (Heartbeat) Type() string      { return "heartbeat" }
 func (RunDispatchAck) Type() string { return "run_dispatch_ack" }
@@ -113,6 +121,7 @@ func (AttachResized) Type() string  { return "attach_resized" }
 func (AttachClosed) Type() string   { return "attach_closed" }
 func (Providers) Type() string      { return "providers" }
 func (Orphan) Type() string         { return "orphan" }
+func (RunHint) Type() string        { return "run_hint" }
 
 func (f Heartbeat) check() error {
 	if !svc.IsID(f.HostID) {
@@ -137,6 +146,7 @@ func (f AttachData) check() error    { return need("attach_data", "attach_id", f
 func (f AttachResized) check() error { return need("attach_resized", "attach_id", f.AttachID) }
 func (f AttachClosed) check() error  { return need("attach_closed", "attach_id", f.AttachID) }
 func (f Providers) check() error     { return nil }
+func (f RunHint) check() error       { return needRun("run_hint", f.RunID, f.Attempt) }
 func (f Orphan) check() error        { return need("orphan", "session_name", f.SessionName) }
 
 var upFrames = map[string]func() Frame{
@@ -151,6 +161,7 @@ var upFrames = map[string]func() Frame{
 	"attach_closed":    func() Frame { return &AttachClosed{} },
 	"providers":        func() Frame { return &Providers{} },
 	"orphan":           func() Frame { return &Orphan{} },
+	"run_hint":         func() Frame { return &RunHint{} },
 }
 
 func needRunID(frame, runID string) error {

@@ -12,7 +12,7 @@
 //	2026-11  heartbeat, run_dispatch and its ack, snapshot, signal, log_chunk,
 //	         error; capabilities stop, keys, attach, log_ack, providers,
 //	         orphans, inventory.
-//	2026-11  heartbeat gains refusing.
+//	2026-11  heartbeat gains refusing; run_hint with capability hints.
 package wire
 
 import (
@@ -37,10 +37,11 @@ const (
 	CapProviders = "providers"
 	CapOrphans   = "orphans"
 	CapInventory = "inventory"
+	CapHints     = "hints"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {

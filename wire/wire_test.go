@@ -36,6 +36,7 @@ func signalFrame(s svc.Signal) SignalFrame {
 var upGolden = map[string]Frame{
 	"heartbeat":             Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at},
 	"heartbeat_inventory":   Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at, Runs: &[]LiveRun{{runID, 2}}},
+	"run_hint":              RunHint{RunID: runID, Attempt: 2, Hint: "output is missing from the log: no space left on device"},
 	"heartbeat_refusing":    Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at, Refusing: &svc.HostRefusal{Code: svc.RefusalCoolingDown, Message: "no folder for sockets", Until: at}},
 	"heartbeat_no_sessions": Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at, Runs: &[]LiveRun{}},
 	"run_dispatch_ack":      RunDispatchAck{RunID: runID, Attempt: 2, Accepted: true},
@@ -151,7 +152,7 @@ func TestEveryFrameHasAGoldenFileAndNoFileIsLeftOver(t *testing.T) {
 			}
 		}
 	}
-	if len(upFrames) != 11 || len(downFrames) != 10 {
+	if len(upFrames) != 12 || len(downFrames) != 10 {
 		t.Errorf("%d frames go up and %d down", len(upFrames), len(downFrames))
 	}
 }

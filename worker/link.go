@@ -147,6 +147,7 @@ func (w *Worker) greet(ctx context.Context, l *link, hostID string) (lived bool,
 		if l.greeted.CompareAndSwap(false, true) {
 			w.reportProviders(l)
 			w.reportOrphans(l)
+			w.reportHints(l)
 		}
 	})
 }

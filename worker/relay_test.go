@@ -201,13 +201,13 @@ func TestTheSinkAppendsSaysOnceThatItIsFullAndReadsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := strings.NewReader(strings.Repeat("x", 200_000))
-	if err := Sink(in, path, 100_000); err != nil {
+	if err := Sink(in, path, 100_000, ""); err != nil {
 		t.Fatal(err)
 	}
 	if in.Len() != 0 {
 		t.Errorf("%d bytes were not read", in.Len())
 	}
-	if err := Sink(strings.NewReader("another attempt"), path, 100_000); err != nil {
+	if err := Sink(strings.NewReader("another attempt"), path, 100_000, ""); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)

@@ -24,7 +24,7 @@ type screenState struct {
 }
 
 // showScreens sends the session's screen when it has changed. It looks only when the log has grown
-// since the last look: what is not written cannot be seen either. Sessions look at different
+// since the last look, what is not written cannot be seen either, or when nobody writes the log. Sessions look at different
 // moments, so that many of them do not look all at once.
 func (s *session) showScreens(ctx context.Context) {
 	spot := rand.Float64() //nolint:gosec // it spreads work, it keeps no secret
@@ -66,7 +66,7 @@ func (w *Worker) untilLook(spot float64) time.Duration {
 
 func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screenState) {
 	size := s.logRelay().size()
-	if !seen.looked || size != seen.size || s.logFull(size) || s.resized() {
+	if !seen.looked || size != seen.size || s.logFull(size) || s.resized() || s.blind() {
 		screen, err := s.look(ctx, p)
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, tmux.ErrNoServer) {

@@ -34,11 +34,13 @@ type session struct {
 
 	rec   rundir.Dispatch // only lead and accept touch it
 	plain bool            // snapshots are without colours; set before the session is followed
-	told  string          // the last complaint about the terminal; only tendTerminal touches it
 	// leader is the wrapper as it was last seen alive by this worker, and tree what was below it; only
 	// lead touches them. Zero: it was not seen.
 	leader leftover.Process
 	tree   []leftover.Process
+	// Only tendTerminal touches these.
+	told   string       // the last complaint about the terminal
+	writer tmux.Process // who writes the log; the zero value: nobody was found
 
 	mu          sync.Mutex // guards the fields below
 	stopReason  string
@@ -46,6 +48,7 @@ type session struct {
 	relay       *relay
 	final       *finalScreen // nil: there is none, or not yet
 	sized       paneSize
+	gap         logGap
 	sizeChanged bool          // since the screen was last looked at
 	concluded   bool          // the session is over and the length of its log is known
 	held        time.Duration // how long the end has waited for its log with an uplink

@@ -1,10 +1,13 @@
 package worker
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -12,51 +15,149 @@ import (
 // the log's writer inside a session, a program of its own that outlives the
 // worker. limit bounds the file, all attempts of a run together, in bytes; 0
 // means no bound. At the bound the log says once that it stops, and the rest is
-// read and dropped, so that the program in the session never waits for it.
-func Sink(r io.Reader, path string, limit int64) error {
+// read and dropped, so that the program in the session never waits for it. What
+// cannot be written, on a full disk for example, is dropped too: the log says
+// how much is missing as soon as it can be written again, and meanwhile the file
+// state says so to the worker. state may be empty; it has its room on disk
+// already (see reserveSinkState).
+func Sink(r io.Reader, path string, limit int64, state string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
-	err = sink(r, f, limit)
-	return errors.Join(err, f.Close())
+	s := &sinkLog{f: f, limit: limit}
+	if state != "" {
+		if s.state, err = os.OpenFile(state, os.O_WRONLY, 0o600); err == nil {
+			defer func() { _ = s.state.Close() }()
+		}
+	}
+	return errors.Join(s.copy(r), f.Close())
 }
 
 // gulp is how long the sink lets a log gather before it reads on: a program that
 // writes fast costs one look for many of its lines, not one for each.
 const gulp = 2 * time.Millisecond
 
-func sink(r io.Reader, f *os.File, limit int64) error {
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("look at log: %w", err)
+// sinkLog is a log that is being written.
+type sinkLog struct {
+	f     io.Writer
+	state *os.File // nil: nobody is told
+	limit int64    // 0: none
+	size  int64
+	full  bool  // the limit is reached, and said
+	lost  int64 // bytes that could not be written since the last that could
+	cause error // why
+}
+
+func (s *sinkLog) copy(r io.Reader) error {
+	if f, ok := s.f.(*os.File); ok {
+		info, err := f.Stat()
+		if err != nil {
+			return fmt.Errorf("look at log: %w", err)
+		}
+		s.size = info.Size()
 	}
-	size := info.Size()
-	full := limit > 0 && size >= limit // an attempt before this one has said it
+	s.full = s.limit > 0 && s.size >= s.limit // an attempt before this one has said it
 	buf := make([]byte, 256<<10)
 	for ; ; time.Sleep(gulp) {
-		n, readErr := r.Read(buf)
-		// An interrupted or failed write must not stop the reading: a pipe that
-		// nobody empties would stop the program in the session.
-		if n > 0 && !full {
-			part := buf[:n]
-			if limit > 0 && size+int64(n) > limit {
-				full = true
-				part = append(part[:limit-size:limit-size], fullNotice(limit)...)
-			}
-			written, writeErr := f.Write(part)
-			size += int64(written)
-			if err == nil {
-				err = writeErr // the first one tells enough
-			}
+		n, err := r.Read(buf)
+		// A failed write must not stop the reading: a pipe that nobody empties
+		// would stop the program in the session.
+		if n > 0 && !s.full {
+			s.take(buf[:n])
 		}
-		if readErr != nil {
-			if errors.Is(readErr, io.EOF) {
-				readErr = nil
-			}
-			return errors.Join(err, readErr)
+		if err == nil {
+			continue
 		}
+		if s.lost > 0 && s.write([]byte(lostNotice(s.lost, s.cause))) {
+			s.found()
+		}
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return errors.Join(s.cause, err)
 	}
+}
+
+// take writes a part of the output, up to the limit.
+func (s *sinkLog) take(part []byte) {
+	if s.lost > 0 {
+		if !s.write([]byte(lostNotice(s.lost, s.cause))) {
+			s.lost += int64(len(part))
+			return
+		}
+		s.found()
+	}
+	if s.limit > 0 && s.size+int64(len(part)) > s.limit {
+		s.full = true
+		part = append(part[:max(s.limit-s.size, 0):max(s.limit-s.size, 0)], fullNotice(s.limit)...)
+	}
+	before := s.size
+	if !s.write(part) {
+		s.lost = int64(len(part)) - (s.size - before)
+	}
+}
+
+// write answers whether all of it was written. A cause that is new is told.
+func (s *sinkLog) write(part []byte) bool {
+	n, err := s.f.Write(part)
+	s.size += int64(n)
+	if err == nil {
+		return true
+	}
+	if s.cause == nil {
+		tellSinkState(s.state, cause(err))
+	}
+	s.cause = err
+	return false
+}
+
+// found ends a gap.
+func (s *sinkLog) found() {
+	s.lost, s.cause = 0, nil
+	tellSinkState(s.state, "")
+}
+
+// cause is the system's word without the path before it.
+func cause(err error) string {
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return no.Error()
+	}
+	return err.Error()
+}
+
+// lostNotice stands in the log where output is missing.
+func lostNotice(lost int64, err error) string {
+	return fmt.Sprintf("\r\n[svc: %d bytes of output are missing here: %s]\r\n", lost, cause(err))
+}
+
+// sinkStateSize is the size of the file in which a sink says what is wrong. It is filled from the start
+// and written in place: a full disk has no room for more.
+const sinkStateSize = 256
+
+// reserveSinkState makes the file in which a sink says what is wrong, with all its room.
+func reserveSinkState(path string) error {
+	return os.WriteFile(path, bytes.Repeat([]byte(" "), sinkStateSize), 0o600)
+}
+
+func tellSinkState(f *os.File, text string) {
+	if f == nil {
+		return
+	}
+	line := make([]byte, sinkStateSize)
+	copy(line, bytes.Repeat([]byte(" "), sinkStateSize))
+	copy(line, text)
+	_, _ = f.WriteAt(line, 0) // there is no one else to tell
+}
+
+// readSinkState is what a sink says is wrong; empty: nothing.
+func readSinkState(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // fullNotice is the last line of a log that reached its bound.

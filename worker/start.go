@@ -28,6 +28,9 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return s.spawnError(err)
 	}
+	if err := reserveSinkState(s.sinkState()); err != nil {
+		return s.spawnError(&hostFault{err})
+	}
 	permit, err := s.grant(launch)
 	if err != nil {
 		return s.spawnError(&hostFault{err})
@@ -246,7 +249,7 @@ func (s *session) sinkArgv(logFile string) []string {
 		return nil
 	}
 	limit := strconv.FormatInt(s.w.opts.Config.Worker.MaxLogBytes, 10)
-	return append(append([]string{}, s.w.opts.SinkArgv...), "--max", limit, logFile)
+	return append(append([]string{}, s.w.opts.SinkArgv...), "--max", limit, logFile, s.sinkState())
 }
 
 // fileSize is 0 for a file that is not there yet.

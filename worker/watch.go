@@ -51,11 +51,18 @@ func (s *session) watch(ctx context.Context) (ended bool) {
 func (s *session) tendTerminal(ctx context.Context) {
 	look := time.NewTicker(s.w.opts.Liveness)
 	defer look.Stop()
+	s.findWriter(s.where())
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-look.C:
+		watched := s.writer
+		died := s.awaitWriter(ctx, watched)
+		for s.writer == watched {
+			select {
+			case <-ctx.Done():
+				return
+			case <-died:
+				died = nil
+			case <-look.C:
+			}
 			s.checkTerminal(ctx)
 		}
 	}
@@ -68,8 +75,8 @@ func (s *session) checkTerminal(ctx context.Context) {
 	switch {
 	case err == nil && (found.Server != p.host || found.Process.PID != p.process.PID):
 		s.complain("another tmux server has the session's socket", "socket", p.server.Socket)
-	case err == nil && !found.Piped && !found.Dead:
-		s.complain("the log has stopped: its writer is gone, the run goes on")
+	case err == nil && !found.Dead && (!found.Piped || s.writerGone()):
+		s.pipeAgain(ctx, p)
 	case errors.Is(err, tmux.ErrSocketLost):
 		s.complain("the session's socket was deleted; it is made again")
 		if err := s.restoreSocket(ctx, p); err != nil {
@@ -82,6 +89,7 @@ func (s *session) checkTerminal(ctx context.Context) {
 		s.complain("the session cannot be asked; its state is unknown", "error", err)
 	case err == nil:
 		s.told = ""
+		s.piped()
 	}
 }
 

@@ -61,7 +61,8 @@ type Options struct {
 	// the session. Default: this program's own "exec run".
 	WrapperArgv []string
 	// SinkArgv is the command that writes a session's log. It is followed by "--max", the bound
-	// in bytes and the file. Default: a plain cat, without a bound.
+	// in bytes, the file, and the file in which it says what is wrong. Default: a plain cat, without a
+	// bound.
 	SinkArgv []string
 	// Environ is the environment that sessions inherit from. Default: the worker's own.
 	Environ []string

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"strings"
+	"sync"
+
+	"svc"
+)
+
+// maxHint bounds a worker's hint in bytes.
+const maxHint = 500
+
+// hintBook keeps what workers say looks odd about their runs. It is not stored: a worker tells it again
+// on each connection, and it is of no use once the run is over.
+type hintBook struct {
+	mu    sync.Mutex // guards hints
+	hints map[string]hint
+}
+
+type hint struct {
+	attempt int
+	text    string
+}
+
+func newHintBook() *hintBook { return &hintBook{hints: map[string]hint{}} }
+
+func (b *hintBook) put(runID string, attempt int, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if text == "" {
+		delete(b.hints, runID)
+		return
+	}
+	b.hints[runID] = hint{attempt, strings.ToValidUTF8(text[:min(len(text), maxHint)], "")}
+}
+
+// of is the hint of a run that goes on; that of one that is over is dropped.
+func (b *hintBook) of(r *svc.Run) (string, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h, known := b.hints[r.ID]
+	if known && (h.attempt < r.Attempt || !r.Status.Active()) {
+		delete(b.hints, r.ID)
+		return "", false
+	}
+	return h.text, known && h.attempt == r.Attempt
+}
+
+// lookAt sets the hint of a run: the worker's word, else what can be seen from here.
+func (e *Engine) lookAt(r *svc.Run) {
+	r.LookAt(e.now())
+	if text, told := e.hints.of(r); told {
+		r.Hint = &text
+	}
+}
