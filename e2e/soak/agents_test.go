@@ -22,7 +22,7 @@ type agent struct {
 const notes = `stty -echo 2>/dev/null
 note() { echo "$(date +%%s%%N) $*" >> '%s'/"$SVC_RUN_ID.$SVC_ATTEMPT"; }
 say() { seq -f "line %%.0f of $SVC_RUN_ID.$SVC_ATTEMPT" $1 $2; note out $2; }
-accepted() { case "$(svc exec signal "$@" 2>&1)" in *"not reported"*|*refused*|*usage*) return 1;; esac; }
+accepted() { case "$(svc exec signal "$@" 2>&1)" in *"not reported"*|*usage*) return 1;; esac; }
 tell() { accepted progress --message "$1" && note progress "$1"; }
 quit() { note exit $1; exit $1; }
 note start "$0"

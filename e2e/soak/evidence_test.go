@@ -2,6 +2,8 @@ package soak
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"svc"
@@ -67,7 +69,17 @@ func (e event) number(member string) int {
 // attempt is the incarnation that a run's event is about.
 func (e event) attempt() attempt { return attempt{e.text("run_id"), e.number("attempt")} }
 
-func (e event) String() string { return fmt.Sprintf("seq %d %s %v", e.Seq, e.Topic, e.Payload) }
+// String leaves out the ids, which the message has already, and what is empty.
+func (e event) String() string {
+	var members []string
+	for name, value := range e.Payload {
+		if !contains([]string{"project_id", "task_id", "run_id", "provider", "session_name", "source"}, name) && value != nil {
+			members = append(members, fmt.Sprintf("%s=%v", name, value))
+		}
+	}
+	slices.Sort(members)
+	return fmt.Sprintf("seq %d %s at %s (%s)", e.Seq, e.Topic, e.At.Format("15:04:05.000"), strings.Join(members, " "))
+}
 
 // outage is a time in which something was broken.
 type outage struct {

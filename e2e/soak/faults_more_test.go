@@ -58,16 +58,15 @@ func (s *site) anySession(r *rand.Rand) (live, bool) {
 // killSession takes a session away from outside. From then on nobody can know how its agent would have
 // ended, and the judge is told so.
 func (s *site) killSession(r *rand.Rand) fault {
-	return fault{name: "session killed", target: "session", begin: func() {
-		l, ok := s.anySession(r)
-		if !ok {
-			return
-		}
-		what := []string{"wrapper", "tmux", "both"}[r.IntN(3)]
+	l, ok := s.anySession(r)
+	if !ok {
+		return fault{}
+	}
+	what := []string{"wrapper", "tmux", "wrapper and tmux"}[r.IntN(3)]
+	return fault{name: what + " of a session killed", target: "session", begin: func() {
 		s.mu.Lock()
 		s.kills[l.attempt] = what
 		s.mu.Unlock()
-		s.count("session killed: " + what)
 		if what != "tmux" {
 			s.kill(l.wrapper, syscall.SIGKILL)
 		}
@@ -79,16 +78,15 @@ func (s *site) killSession(r *rand.Rand) fault {
 
 // freezeSession stops a session's wrapper or tmux server for a while. Nothing is lost by that.
 func (s *site) freezeSession(r *rand.Rand) fault {
-	var pid int
+	l, ok := s.anySession(r)
+	if !ok {
+		return fault{}
+	}
+	pid := []int{l.wrapper, l.tmux}[r.IntN(2)]
 	return fault{
-		name: "session frozen", target: "session", most: 5 * time.Second,
-		begin: func() {
-			if l, ok := s.anySession(r); ok {
-				pid = []int{l.wrapper, l.tmux}[r.IntN(2)]
-			}
-			s.kill(pid, syscall.SIGSTOP)
-		},
-		end: func() { s.kill(pid, syscall.SIGCONT) },
+		name: "wrapper or tmux of a session frozen", target: "session", most: 5 * time.Second,
+		begin: func() { s.kill(pid, syscall.SIGSTOP) },
+		end:   func() { s.kill(pid, syscall.SIGCONT) },
 	}
 }
 
@@ -109,11 +107,14 @@ func (s *site) fillDisk(name, dir string) fault {
 	}
 	ballast := filepath.Join(dir, "ballast")
 	var from time.Time
+	what := "disk of a host full"
+	if name == "orchestrator" {
+		what = "disk of the orchestrator full"
+	}
 	return fault{
-		name: "disk full", target: name + " disk", most: 5 * time.Second,
+		name: what, target: name + " disk", most: 5 * time.Second,
 		begin: func() {
 			from = time.Now()
-			s.count("disk full: " + name)
 			if err := fill(ballast); !errors.Is(err, syscall.ENOSPC) {
 				s.t.Errorf("fill the disk of %s: %v", name, err)
 			}

@@ -21,10 +21,11 @@ type fault struct {
 
 // schedule breaks things at random until the time is over, and then lets everything be well again.
 type schedule struct {
-	s      *site
-	random *rand.Rand
-	pace   time.Duration // the mean time between two faults
-	open   []openFault
+	s     *site
+	seed  uint64
+	pace  time.Duration // the mean time between two faults
+	drawn uint64
+	open  []openFault
 }
 
 type openFault struct {
@@ -38,8 +39,11 @@ func (c *schedule) run(duration time.Duration) {
 	next := time.Now().Add(c.pace)
 	for time.Now().Before(over) {
 		if time.Now().After(next) {
-			c.begin(over)
-			next = time.Now().Add(c.pace/4 + time.Duration(c.random.Int64N(int64(c.pace)*3/2)))
+			// Each fault has a source of chance of its own: what one meets does not change the next.
+			c.drawn++
+			random := rand.New(rand.NewPCG(c.seed, c.drawn))
+			next = time.Now().Add(c.pace/4 + time.Duration(random.Int64N(int64(c.pace)*3/2)))
+			c.begin(random, over)
 		}
 		c.endDue(time.Now())
 		if !c.busy("database") { // an orchestrator may end when it cannot open its database
@@ -54,9 +58,9 @@ func (c *schedule) busy(target string) bool {
 	return slices.ContainsFunc(c.open, func(o openFault) bool { return o.target == target })
 }
 
-func (c *schedule) begin(over time.Time) {
-	f := c.draw()
-	length := f.least + time.Duration(c.random.Int64N(int64(max(f.most-f.least, 0))+1))
+func (c *schedule) begin(random *rand.Rand, over time.Time) {
+	f := c.draw(random)
+	length := f.least + time.Duration(random.Int64N(int64(max(f.most-f.least, 0))+1))
 	until := time.Now().Add(length)
 	if f.begin == nil || c.busy(f.target) || until.After(over) {
 		return
@@ -78,8 +82,8 @@ func (c *schedule) endDue(now time.Time) {
 }
 
 // draw picks what breaks next, each as often as its weight says.
-func (c *schedule) draw() fault {
-	s, r := c.s, c.random
+func (c *schedule) draw(r *rand.Rand) fault {
+	s := c.s
 	h := s.anyHost(r)
 	choices := []struct {
 		weight int

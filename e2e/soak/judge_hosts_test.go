@@ -78,7 +78,7 @@ func twice(list []string) bool {
 
 // connectedIsOnline holds each worker.offline against the bytes that came from the host.
 func connectedIsOnline(f *file, complain complaint) {
-	const slack = time.Second // between the proxy's clock and the event's
+	const slack = 2 * time.Second // heartbeats are further apart than bytes, and a busy machine is late
 	for _, e := range f.Journal {
 		if e.Topic != svc.TopicWorkerOffline {
 			continue

@@ -28,14 +28,19 @@ func oneEnd(f *file, complain complaint) {
 	}
 }
 
-// nothingAfterTheEnd finds what the journal tells of an attempt behind its end.
+// nothingAfterTheEnd finds what the journal tells of an attempt behind its end. A stopped attempt has two:
+// run.stopped ends its output, run.finished says that its session is gone.
 func nothingAfterTheEnd(f *file, complain complaint) {
 	of := []svc.Topic{svc.TopicRunSpawning, svc.TopicRunStarted, svc.TopicRunSignal, svc.TopicRunOutput, svc.TopicRunStopped}
 	for a, events := range f.events {
 		ended := slices.IndexFunc(events, func(e event) bool {
 			return e.Topic == svc.TopicRunFinished || e.Topic == svc.TopicRunFailed
 		})
+		stopped := slices.IndexFunc(events, func(e event) bool { return e.Topic == svc.TopicRunStopped })
 		for i, e := range events {
+			if stopped >= 0 && i > stopped && e.Topic == svc.TopicRunOutput {
+				complain("%s was stopped with %v, and then: %v", a, events[stopped], e)
+			}
 			if ended >= 0 && i > ended && contains(of, e.Topic) {
 				complain("%s ended with %v, and then: %v", a, events[ended], e)
 			}

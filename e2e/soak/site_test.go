@@ -73,9 +73,9 @@ func newSite(t *testing.T, database string, clock bool) *site {
 		s.cluster = pgtest.NewCluster(t)
 		options.Database = s.cluster.DSN
 	}
-	s.disks = s.smallDisk("orchestrator")
+	s.disks = s.smallDisk("orchestrator", "256m")
 	for i := range workers {
-		s.disks = s.disks && s.smallDisk(hostName(i))
+		s.disks = s.disks && s.smallDisk(hostName(i), "96m")
 	}
 	s.o = proctest.NewOrchestrator(s.lab, options)
 	if clock {
@@ -122,10 +122,10 @@ func (s *site) folder(name string) string {
 }
 
 // smallDisk gives a folder of the lab a file system of its own, if this user may.
-func (s *site) smallDisk(name string) bool {
+func (s *site) smallDisk(name, size string) bool {
 	s.t.Helper()
 	dir := s.folder(name)
-	if err := syscall.Mount("svc-soak", dir, "tmpfs", 0, "mode=0700,size=512m"); err != nil {
+	if err := syscall.Mount("svc-soak", dir, "tmpfs", 0, "mode=0700,size="+size); err != nil {
 		s.t.Logf("without full disks: no file system can be mounted here: %v", err)
 		return false
 	}

@@ -3,7 +3,6 @@ package soak
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -41,7 +40,7 @@ func soak(t *testing.T, set settings, database string) {
 		clients = append(clients, c)
 		working.Go(func() { c.work(wctx) })
 	}
-	faults := &schedule{s: s, random: rand.New(rand.NewPCG(set.seed, 1)), pace: 1500 * time.Millisecond}
+	faults := &schedule{s: s, seed: set.seed, pace: 1500 * time.Millisecond}
 	faults.run(set.duration)
 	stopWork()
 	s.recover()
@@ -55,10 +54,11 @@ func soak(t *testing.T, set settings, database string) {
 	watching.Wait()
 	v := s.gather()
 	t.Logf("settled after %v", time.Since(began).Round(time.Second))
-	for _, f := range judge(v) {
+	found := judge(v)
+	for _, f := range found {
 		t.Errorf("VIOLATION %s", f)
 	}
-	s.report(v)
+	s.report(v, found)
 	s.keep()
 }
 
@@ -87,7 +87,7 @@ func (s *site) recover() {
 }
 
 // report prints the figures of a soak.
-func (s *site) report(v *evidence) {
+func (s *site) report(v *evidence, found []violation) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d runs, %d attempts that started, %d events, %d acknowledged writes\n", len(v.Runs), len(v.Truth), len(v.Journal), len(v.Ledger))
 	var names []string
@@ -102,6 +102,14 @@ func (s *site) report(v *evidence) {
 	for _, name := range names {
 		fmt.Fprintf(&b, "%6d  %s\n", s.figures[name], name)
 	}
-	fmt.Fprintf(&b, "%6d  faults", faults)
+	fmt.Fprintf(&b, "%6d  faults\n", faults)
+	broken := map[string]int{}
+	for _, f := range found {
+		broken[f.rule]++
+	}
+	for _, r := range rules {
+		fmt.Fprintf(&b, "%6d  violations: %s\n", broken[r.name], r.name)
+	}
+	fmt.Fprintf(&b, "%6d  violations", len(found))
 	s.t.Log(b.String())
 }

@@ -55,6 +55,10 @@ var tampers = []tamper{
 	{"nothing of an attempt follows its end", "output after the end", func(v *evidence) {
 		v.add(svc.TopicRunOutput, done, map[string]any{"byte_count": 0.0})
 	}},
+	{"nothing of an attempt follows its end", "output after the stop", func(v *evidence) {
+		v.drop(svc.TopicRunFinished, runStopped)
+		v.add(svc.TopicRunOutput, stopped, map[string]any{"byte_count": 0.0})
+	}},
 	{"ends are what really happened", "a false session_lost", func(v *evidence) {
 		v.change(svc.TopicRunFinished, done, map[string]any{"exit_code": -1.0, "reason": "session_lost"})
 	}},
@@ -204,10 +208,10 @@ func (v *evidence) run(a attempt, status svc.RunStatus, code int, t truth) {
 	for _, message := range t.Asked {
 		v.add(svc.TopicRunSignal, a, map[string]any{"kind": "progress", "message": message, "needs_input": true})
 	}
+	v.add(svc.TopicRunOutput, a, map[string]any{"byte_count": float64(len(text))})
 	if status == svc.RunStopped {
 		v.add(svc.TopicRunStopped, a, nil)
 	}
-	v.add(svc.TopicRunOutput, a, map[string]any{"byte_count": float64(len(text))})
 	v.add(svc.TopicRunFinished, a, map[string]any{"exit_code": float64(code)})
 	ended := svc.TimeOf(beginning)
 	v.Runs[a.Run] = svc.Run{ID: a.Run, Attempt: a.Number, Status: status, ExitCode: &code, SessionEndedAt: &ended, StartedAt: &ended}

@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"strconv"
@@ -22,7 +23,7 @@ type Proxy struct {
 	changed chan struct{} // closed and replaced when the weather changes
 	conns   map[*proxied]bool
 	Opened  []time.Time // when each connection was made, also those that were refused
-	carried []time.Time // when bytes were handed to the orchestrator
+	carried []time.Time // when bytes of an uplink were handed to the orchestrator
 }
 
 // Weather is how the network behaves. The zero value is a good day.
@@ -48,6 +49,7 @@ type proxied struct {
 	near, far net.Conn
 	mu        sync.Mutex
 	dead      [2]bool // a direction that has lost bytes; 0 is towards the orchestrator
+	uplink    bool    // it was upgraded to a worker's uplink; only the way up looks
 }
 
 // NewProxy makes a proxy to the orchestrator.
@@ -103,7 +105,7 @@ func (p *Proxy) OpenedSince(t time.Time) int {
 	return n
 }
 
-// Carried is each moment at which bytes were handed to the orchestrator.
+// Carried is each moment at which bytes of a worker's uplink were handed to the orchestrator.
 func (p *Proxy) Carried() []time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +200,7 @@ func (p *Proxy) pass(c *proxied, way int, to net.Conn, piece []byte) bool {
 			c.close()
 			return false
 		}
-		if way == 0 {
+		if way == 0 && c.carriesUplink(piece[:n]) {
 			p.mu.Lock()
 			p.carried = append(p.carried, time.Now())
 			p.mu.Unlock()
@@ -206,6 +208,12 @@ func (p *Proxy) pass(c *proxied, way int, to net.Conn, piece []byte) bool {
 		piece = piece[n:]
 	}
 	return true
+}
+
+// carriesUplink says whether a piece is of an uplink: the request for it, or anything behind that.
+func (c *proxied) carriesUplink(piece []byte) bool {
+	c.uplink = c.uplink || bytes.Contains(piece, []byte("GET /api/internal/worker/uplink "))
+	return c.uplink
 }
 
 func (c *proxied) close() {
