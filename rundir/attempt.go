@@ -107,6 +107,8 @@ type Dispatch struct {
 	// StopReason is why the session shall end; empty: it shall not. StopAt is when that was asked.
 	StopReason string   `json:"stop_reason,omitempty"`
 	StopAt     svc.Time `json:"stop_at,omitempty"`
+	// Killed says that the stop was about to kill the wrapper, which then records nothing.
+	Killed bool `json:"killed,omitempty"`
 }
 
 // Session is how a session is found again.

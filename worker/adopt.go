@@ -68,7 +68,7 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 			return s.startAgain(ctx, parts)
 		}
 		if err != nil { // the permit was taken: a terminal has come up since we looked, or has gone again
-			s.awaitClaim(ctx, lateLimit, func() (bool, error) { return true, nil })
+			s.awaitTaker(ctx)
 			found, err = s.verify(ctx)
 		}
 	}
@@ -91,8 +91,7 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 		return false
 	}
 	s.restoreEnding()
-	s.conclude(ctx, s.lastWord())
-	return ctx.Err() == nil
+	return s.concludeEnded(ctx)
 }
 
 // startAgain starts an attempt whose permit nobody has used and nobody can use any more: nothing was
@@ -105,8 +104,12 @@ func (s *session) startAgain(ctx, parts context.Context) (ended bool) {
 	return s.begin(ctx, parts)
 }
 
-// verifyPause is the time between two questions to a tmux that does not answer.
-const verifyPause = 2 * time.Second
+// verifyPause is the time between two questions to a tmux that does not answer, and verifyTries how
+// often one is asked that may never have held a session.
+const (
+	verifyPause = 2 * time.Second
+	verifyTries = 3
+)
 
 // verify finds the session by its socket and checks that it is the one on record: session name,
 // server, wrapper. It asks until it knows: an error of tmux is no knowledge. The error is
@@ -115,7 +118,7 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 	record := s.rec.Session
 	server := s.tmux(record.Socket)
 	known := tmux.Process(record.Server)
-	for {
+	for try := 1; ; try++ {
 		found, err := server.Inspect(ctx, known)
 		switch {
 		case err == nil && s.same(found):
@@ -133,6 +136,11 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 		}
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("the session cannot be asked; its state is unknown", "error", err, "retry_in", verifyPause)
+		}
+		// A tmux that was interrupted while it came up or went answers nobody. What its wrapper has not
+		// taken, and now never will, need not be asked for.
+		if s.rec.State == rundir.StateSpawning && try >= verifyTries && s.revoke() {
+			return tmux.Session{}, tmux.ErrNoServer
 		}
 		select {
 		case <-ctx.Done():
@@ -173,13 +181,15 @@ func (s *session) awaitWrapper(ctx context.Context) {
 	wrapper := tmux.Process(s.rec.Session.Pane)
 	if record, err := s.a.ReadWrapper(); err == nil {
 		wrapper = tmux.Process(record.Wrapper)
+	} else if taker, err := s.taker(); err == nil && wrapper.PID == 0 {
+		wrapper = tmux.Process(taker)
 	}
 	if alive, err := wrapper.Alive(); err == nil && !alive {
 		return
 	}
 	s.log.Info("the session's terminal is gone, its wrapper lives; waiting for it", "pid", wrapper.PID)
 	s.setPlace(place{server: s.tmux(s.rec.Session.Socket), pane: s.rec.Session.PaneID, process: wrapper})
-	s.order("its terminal is gone")
+	s.order(reasonTerminalGone)
 	s.watch(ctx)
 }
 
@@ -207,7 +217,19 @@ func (s *session) recall(parts context.Context) {
 	s.mu.Lock()
 	s.concluded = true
 	s.mu.Unlock()
-	if !s.spooled() {
-		s.endReported()
+	for {
+		waits, err := s.spooled()
+		if err == nil && !waits {
+			s.endReported()
+		}
+		if err == nil {
+			return
+		}
+		s.log.Error("whether the end was reported cannot be read", "error", err, "retry_in", retrySpool)
+		select {
+		case <-parts.Done():
+			return
+		case <-time.After(retrySpool):
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,8 +27,11 @@ type lastScreen struct {
 // closeLimit bounds the calls that take leave of a session.
 const closeLimit = 10 * time.Second
 
-// reasonLost is the end that nobody saw.
-const reasonLost = "session_lost"
+// reasonLost is the end that nobody saw; reasonTerminalGone a stop that only follows from one.
+const (
+	reasonLost         = "session_lost"
+	reasonTerminalGone = "its terminal is gone"
+)
 
 // end takes leave of a session whose wrapper has ended: it keeps the last screen, lets the log's
 // writer finish, closes the terminal and sees to it that the end is in the spool. False means that
@@ -53,8 +57,7 @@ func (s *session) end(ctx context.Context) bool {
 		s.log.Error("the session's terminal stays", "error", err)
 	}
 	s.finishLog(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0))
-	s.conclude(ctx, s.lastWord())
-	return ctx.Err() == nil
+	return s.concludeEnded(ctx)
 }
 
 // awaitPane waits until tmux has read all that the wrapper's terminal still had: it marks the pane
@@ -111,19 +114,48 @@ func (s *session) finishLog(end int64) {
 	}
 }
 
-// lastWord is the wrapper's, or that the session was lost when it left none.
-func (s *session) lastWord() svc.Signal {
-	exit, err := s.a.ReadExit()
-	if err == nil {
-		s.log.Info("session ended", "exit_code", exit.Code, "reason", exit.Reason)
-		return s.a.Signal(exit)
+// lastWord is what the wrapper recorded. It is asked for when the wrapper is known to be gone, so that
+// no record can come later. A record that cannot be read now is read again: without certainty the
+// answer is later, not other. False means that ctx ended first.
+func (s *session) lastWord(ctx context.Context) (svc.Signal, bool) {
+	for {
+		exit, err := s.a.ReadExit()
+		switch {
+		case err == nil:
+			s.log.Info("session ended", "exit_code", exit.Code, "reason", exit.Reason)
+			return s.a.Signal(exit), true
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, rundir.ErrCorrupt):
+			s.log.Warn("session is gone without a word", "error", err)
+			return s.unrecorded(), true
+		}
+		s.log.Error("the wrapper's record of the end cannot be read", "error", err, "retry_in", retrySpool)
+		select {
+		case <-ctx.Done():
+			return svc.Signal{}, false
+		case <-time.After(retrySpool):
+		}
 	}
-	if !errors.Is(err, os.ErrNotExist) {
-		s.log.Error("the wrapper's record of the end cannot be read", "error", err)
+}
+
+// unrecorded is the end of a session whose wrapper recorded none: the outcome of our own stop, a
+// session that never began, or one that was lost.
+func (s *session) unrecorded() svc.Signal {
+	stopped := s.rec.StopReason != "" && s.rec.StopReason != reasonTerminalGone
+	switch {
+	case s.rec.Killed && stopped:
+		return svc.Signal{Kind: svc.SignalFinished, ExitCode: exitKilled, Reason: "killed by the stop"}
+	case s.revoke() && stopped:
+		return svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: "stopped before start"}
+	case s.revoke():
+		return svc.Signal{Kind: svc.SignalFailed, Error: s.spawnError(errors.New("its session ended before it was begun")).Error()}
+	case stopped:
+		return svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: "stopped"}
 	}
-	s.log.Warn("session is gone without a word")
 	return svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: reasonLost}
 }
+
+// exitKilled is the exit code of what SIGKILL has ended, as shells have it.
+const exitKilled = 128 + 9
 
 // retrySpool is how often a full disk is tried again for the one signal that must not be lost.
 const retrySpool = 5 * time.Second
@@ -137,8 +169,8 @@ func (s *session) conclude(ctx context.Context, word svc.Signal) {
 	s.mu.Lock()
 	s.concluded = true
 	s.mu.Unlock()
-	for !s.isReported() && !s.spooled() {
-		_, err := s.w.dir.Put(word)
+	for {
+		err := s.spoolOnce(word)
 		if err == nil {
 			break
 		}
@@ -154,18 +186,32 @@ func (s *session) conclude(ctx context.Context, word svc.Signal) {
 	s.w.spool.stir()
 }
 
-// spooled says whether a word about the end waits in the spool already.
-func (s *session) spooled() bool {
-	entries, _, err := s.w.dir.Pending()
-	if err != nil {
+// concludeEnded concludes a session that ran. False means that ctx ended first.
+func (s *session) concludeEnded(ctx context.Context) bool {
+	word, known := s.lastWord(ctx)
+	if !known {
 		return false
 	}
-	for _, e := range entries {
-		if e.RunID() == s.a.RunID && e.Attempt() == s.a.Number && terminal(e) {
-			return true
-		}
+	s.conclude(ctx, word)
+	return ctx.Err() == nil
+}
+
+// spoolOnce puts the report of the end into the spool unless it was reported or waits there.
+func (s *session) spoolOnce(word svc.Signal) error {
+	if s.isReported() {
+		return nil
 	}
-	return false
+	waits, err := s.spooled()
+	if err == nil && !waits {
+		_, err = s.w.dir.Put(word)
+	}
+	return err
+}
+
+// spooled says whether a report of the end waits in the spool already.
+func (s *session) spooled() (bool, error) {
+	entries, _, err := s.a.Pending()
+	return slices.ContainsFunc(entries, terminal), err
 }
 
 // announceOrphan tells the orchestrator of a session that had to go because of another attempt.

@@ -65,6 +65,8 @@ func (l ladder) next(ctx context.Context, s *session) ladder {
 		if table, err := leftover.Scan(); err == nil {
 			s.noteTree(table) // nobody adopts its orphans any more
 		}
+		s.rec.Killed = true // on disk before it is done: the end is then this stop's
+		s.save()
 		signalProcess(p.process, syscall.SIGKILL)
 	case stepClose:
 		if err := p.server.Kill(ctx, p.host); err != nil {
@@ -78,14 +80,16 @@ func (l ladder) next(ctx context.Context, s *session) ladder {
 	return ladder{step: l.step + 1, timer: time.NewTimer(wait)}
 }
 
-// signalProvider signals the provider's process group, or the wrapper when nothing is known of a
-// provider: it passes the signal on.
+// signalProvider signals the provider's process group. When nothing is known of a provider, the wrapper
+// is signalled, which passes it on; but never killed: what is below it is, and it lives to record that.
 func (s *session) signalProvider(sig syscall.Signal) {
 	record, err := s.a.ReadWrapper()
 	if err != nil || record.Child == nil {
-		if sig != syscall.SIGCONT {
-			s.log.Info("the wrapper is signalled", "signal", sig)
-			signalProcess(s.where().process, sig)
+		wrapper := s.where().process
+		if sig == syscall.SIGKILL {
+			s.killBelow(wrapper)
+		} else {
+			signalProcess(wrapper, sig)
 		}
 		return
 	}
@@ -97,6 +101,19 @@ func (s *session) signalProvider(sig syscall.Signal) {
 		s.log.Info("the provider is signalled", "signal", sig, "pid", child.PID)
 	}
 	_ = syscall.Kill(-child.PID, sig) // it may have ended in between
+}
+
+// killBelow kills the processes below a wrapper.
+func (s *session) killBelow(wrapper tmux.Process) {
+	table, err := leftover.Scan()
+	if err != nil {
+		s.log.Warn("the processes of the session cannot be listed", "error", err)
+		return
+	}
+	for _, p := range table.Descendants(wrapper.PID) {
+		s.log.Info("a process of the session is killed", "pid", p.PID, "command", p.Command)
+		signalProcess(tmux.Process{PID: p.PID, Start: p.Start}, syscall.SIGKILL)
+	}
 }
 
 // signalProcess signals this very process and no other that got its number.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/rundir"
+	"svc/tmux"
 )
 
 // A permit is a launch file: whoever takes it starts the provider, and it can be taken once. Each try
@@ -59,13 +60,12 @@ func (s *session) revoke() bool {
 		return false
 	}
 	path := s.permitPath(try)
-	revoked := path + ".revoked"
+	revoked := rundir.RevokedLaunch(path)
 	if os.Rename(path, revoked) == nil {
 		_ = os.Truncate(revoked, 0) // it holds secrets
 		return true
 	}
-	_, err = os.Stat(revoked)
-	return err == nil
+	return rundir.LaunchRevoked(path)
 }
 
 // claimed says whether a wrapper has come so far as to record itself.
@@ -74,18 +74,41 @@ func (s *session) claimed() bool {
 	return err == nil
 }
 
-// How long a wrapper may take from its terminal's start to its record, when the terminal was seen and
-// when it was not.
+// How long a wrapper may take from its terminal's start to its record, and one of an earlier version
+// from taking its permit.
 const (
 	claimLimit = 30 * time.Second
 	lateLimit  = 5 * time.Second
 )
 
+// taker is the process that took the permit of the last try, or was about to.
+func (s *session) taker() (rundir.Process, error) {
+	try, err := s.lastTry()
+	if err != nil {
+		return rundir.Process{}, err
+	}
+	return rundir.ReadTaker(s.permitPath(try))
+}
+
+// awaitTaker waits until the wrapper that took the permit has recorded itself or has ended, however slow
+// its disk is. One of an earlier version left no trace when it took it; it gets a moment.
+func (s *session) awaitTaker(ctx context.Context) {
+	taker, err := s.taker()
+	if err != nil {
+		s.awaitClaim(ctx, lateLimit, func() (bool, error) { return true, nil })
+		return
+	}
+	s.awaitClaim(ctx, 0, tmux.Process(taker).Alive)
+}
+
 // awaitClaim waits until the wrapper of a session that was being made has recorded itself, or has
 // ended. One that ends without a record found no permit: its terminal came up late.
 func (s *session) awaitClaim(ctx context.Context, limit time.Duration, lives func() (bool, error)) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+	if limit > 0 { // else for as long as it lives
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		ctx = limited
+	}
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !s.claimed() {

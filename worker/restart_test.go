@@ -15,6 +15,7 @@ import (
 
 	"svc"
 	"svc/rundir"
+	"svc/tmux"
 	"svc/wire"
 )
 
@@ -111,7 +112,7 @@ func (l *lab) typeInto(run, keys string) {
 	if err != nil || rec.Session == nil {
 		l.t.Fatalf("no session on record: %v", err)
 	}
-	server := (&session{w: l.w}).tmux(rec.Session.Socket)
+	server := tmux.Server{Socket: rec.Session.Socket, Bin: l.opts.TmuxBin}
 	if err := server.SendKeys(l.t.Context(), rec.Session.PaneID, keys); err != nil {
 		l.t.Fatal(err)
 	}

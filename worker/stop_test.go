@@ -44,21 +44,34 @@ func TestTheStopLadderIsAsPoliteAsItMayBe(t *testing.T) {
 	}
 }
 
-func TestAWrapperThatCannotRecordItsEndIsReportedAsLost(t *testing.T) {
+func TestAWrapperThatAStopHasToKillIsNotLost(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	// A wrapper of another kind: it neither passes signals on nor records anything.
-	l.opts.WrapperArgv = []string{"/bin/sh", "-c", `trap '' INT TERM HUP; echo ready; while :; do sleep 0.05; done`, "sh"}
-	l.start()
-	run := svc.NewRunID()
-	l.dispatch(run, 1, "exit 0")
-	l.wait("the wrapper", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
-	l.stopRun(run, 1)
-	if end := l.finished(run, 1); end.ExitCode != -1 || end.Reason != reasonLost {
-		t.Errorf("finished = %+v, want -1 and session_lost", end)
+	for _, c := range []struct {
+		name, take string
+		code       int
+		reason     string
+	}{
+		{"it took its launch file", `rm "$1"; `, 137, "killed by the stop"},
+		{"it never did", ``, 137, "killed by the stop"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.cfg.Worker.StopGrace = [2]time.Duration{100 * time.Millisecond, 500 * time.Millisecond}
+			// A wrapper of another kind: it neither passes signals on nor records anything.
+			l.opts.WrapperArgv = []string{"/bin/sh", "-c", `trap '' INT TERM HUP; ` + c.take + `echo ready; while :; do sleep 0.05; done`, "sh"}
+			l.start()
+			run := svc.NewRunID()
+			l.dispatch(run, 1, "exit 0")
+			l.wait("the wrapper", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
+			l.stopRun(run, 1)
+			if end := l.finished(run, 1); end.ExitCode != c.code || end.Reason != c.reason {
+				t.Errorf("finished = %+v, want %d, %s", end, c.code, c.reason)
+			}
+			l.cleared(run, 1)
+			l.idle()
+		})
 	}
-	l.cleared(run, 1)
-	l.idle()
 }
 
 func TestAStopOutlivesTheWorker(t *testing.T) {

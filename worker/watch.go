@@ -84,7 +84,7 @@ func (s *session) checkTerminal(ctx context.Context) {
 		}
 	case errors.Is(err, tmux.ErrNoServer):
 		// The wrapper hangs up its provider by itself; this is for one that cannot.
-		s.order("its terminal is gone")
+		s.order(reasonTerminalGone)
 	case err != nil && ctx.Err() == nil:
 		s.complain("the session cannot be asked; its state is unknown", "error", err)
 	case err == nil:

@@ -29,7 +29,9 @@ func Run(args []string, std IO) int {
 	caught := catchSignals()
 	launch, err := rundir.TakeLaunch(args[0])
 	if err != nil {
-		fmt.Fprintf(std.Stderr, "svc: nothing was started: %v\r\n", err)
+		if !rundir.LaunchRevoked(args[0]) { // else another session has taken its place, and its log
+			fmt.Fprintf(std.Stderr, "svc: nothing was started: %v\r\n", err)
+		}
 		return exitCannotRun
 	}
 	adoptNetwork(launch.Env)

@@ -1,0 +1,78 @@
+package wrapper
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"svc/rundir"
+)
+
+// A signal that comes while the launch file is being taken, on a slow disk, must not end the wrapper: what
+// it has taken nobody else can start, and nobody else can tell how it ended.
+func TestASignalWhileTheLaunchFileIsTakenReachesTheProvider(t *testing.T) {
+	t.Parallel()
+	l := launchOf(t, t.TempDir(), "", `while :; do sleep 0.05; done`)
+	a := l.AttemptFolder()
+	if err := a.WriteLaunch(l); err != nil {
+		t.Fatal(err)
+	}
+	record, err := os.ReadFile(a.LaunchPath())
+	if err == nil {
+		err = os.Remove(a.LaunchPath())
+	}
+	if err == nil {
+		err = unix.Mkfifo(a.LaunchPath(), 0o600) // who opens it waits for who writes it
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], a.LaunchPath())
+	cmd.Env = []string{"WRAPPER_TEST_RUN=1", "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	pipe, err := os.OpenFile(a.LaunchPath(), os.O_WRONLY, 0) // it is being taken
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pipe.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := pipe.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if exit, err := a.ReadExit(); err != nil || exit.Code != 143 {
+		t.Errorf("exit = %+v, %v; want that SIGTERM ended the provider: 143", exit, err)
+	}
+	if taker, err := rundir.ReadTaker(a.LaunchPath()); err != nil || taker.PID != cmd.Process.Pid {
+		t.Errorf("taken by %+v, %v; want process %d", taker, err, cmd.Process.Pid)
+	}
+}
+
+// What it would say is not of the run: another session has taken its place.
+func TestATerminalThatComesLateStartsNothingAndSaysNothing(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/launch-1"
+	if err := os.WriteFile(rundir.RevokedLaunch(path), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { signal.Reset(append(passedOn, jobControl...)...) }) // Run catches them in this process
+	var stderr strings.Builder
+	if code := Run([]string{path}, IO{Stderr: &stderr}); code != exitCannotRun || stderr.String() != "" {
+		t.Errorf("exit code %d, %q; want %d and silence", code, stderr.String(), exitCannotRun)
+	}
+	if code := Run([]string{path + "0"}, IO{Stderr: &stderr}); code != exitCannotRun || stderr.String() == "" {
+		t.Errorf("without a launch file: exit code %d, %q", code, stderr.String())
+	}
+}
