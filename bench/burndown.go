@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc"
+	"svc/internal/pgtest"
 	"svc/wire"
 )
 
@@ -23,36 +24,65 @@ const (
 )
 
 // burnDown times no-op runs from the first admission to the last end in the
-// journal, beside River doing as many no-op jobs on the same disk with the same
-// SQLite settings, in turns.
+// journal, beside River doing as many no-op jobs on the same disk and the same
+// database engine with the same settings, in turns.
 func burnDown(ctx context.Context, r *report) error {
+	return burnBeside(r, "SQLite",
+		func() (time.Duration, error) { return burnRunsOnce(ctx, "") },
+		func() (time.Duration, error) { return burnRiverOnce(ctx, burnRuns) })
+}
+
+// burnDownPostgres is the same on one PostgreSQL server, a database for each.
+func burnDownPostgres(ctx context.Context, r *report) error {
+	on := func(burn func(dsn string) (time.Duration, error)) func() (time.Duration, error) {
+		return func() (took time.Duration, err error) {
+			t := &holder{}
+			defer t.release()
+			var dsn string
+			if err := t.try(func() { dsn = pgtest.Start(t) }); err != nil {
+				return 0, err
+			}
+			return burn(dsn)
+		}
+	}
+	return burnBeside(r, "PostgreSQL",
+		on(func(dsn string) (time.Duration, error) { return burnRunsOnce(ctx, dsn) }),
+		on(func(dsn string) (time.Duration, error) { return burnRiverOnPostgres(ctx, dsn, burnRuns) }))
+}
+
+func burnBeside(r *report, engine string, runs, jobs func() (time.Duration, error)) error {
 	var ours, theirs []float64
 	for range burnTurns {
 		c0 := cpuTime()
-		a, err := burnRunsOnce(ctx)
+		a, err := runs()
 		if err != nil {
 			return err
 		}
 		c1 := cpuTime()
-		b, err := burnRiverOnce(ctx, burnRuns)
+		b, err := jobs()
 		if err != nil {
 			return fmt.Errorf("river: %w", err)
 		}
 		ours, theirs = append(ours, burnRuns/a.Seconds()), append(theirs, burnRuns/b.Seconds())
 		c2 := cpuTime()
-		r.note("svc %s/s with %s ms CPU each, River %s/s with %s ms", figure(burnRuns/a.Seconds()), figure(ms(c1-c0)/burnRuns),
-			figure(burnRuns/b.Seconds()), figure(ms(c2-c1)/burnRuns))
+		r.note("%s: svc %s/s with %s ms CPU each, River %s/s with %s ms (without the server's)", engine, figure(burnRuns/a.Seconds()),
+			figure(ms(c1-c0)/burnRuns), figure(burnRuns/b.Seconds()), figure(ms(c2-c1)/burnRuns))
 	}
-	r.info("svc no-op runs/s, four durable events each", "%s", figure(median(ours)))
-	r.info("River no-op jobs/s, WAL, synchronous=FULL", "%s", figure(median(theirs)))
-	r.atLeast("svc to River", median(ours)/median(theirs), 1, "×")
+	r.info(engine+", svc no-op runs/s, four durable events each", "%s", figure(median(ours)))
+	r.info(engine+", River no-op jobs/s", "%s", figure(median(theirs)))
+	ratio := median(ours) / median(theirs)
+	if engine == "SQLite" {
+		r.atLeast(engine+", svc to River", ratio, 1, "×")
+	} else {
+		r.info(engine+", svc to River", "%s×", figure(ratio))
+	}
 	return nil
 }
 
 // burnRunsOnce is how long it takes from the first admission until the journal
-// has the end of every run.
-func burnRunsOnce(ctx context.Context) (took time.Duration, err error) {
-	g, err := newOwnRig(ctx)
+// has the end of every run; without a dsn on SQLite.
+func burnRunsOnce(ctx context.Context, dsn string) (took time.Duration, err error) {
+	g, err := newOwnRigOn(ctx, dsn)
 	if err != nil {
 		return 0, err
 	}

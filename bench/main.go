@@ -38,6 +38,7 @@ var targets = []target{
 	{"stream", stream},
 	{"dispatch", dispatch},
 	{"burndown", burnDown},
+	{"burndown-postgres", burnDownPostgres},
 	{"fleet", fleet},
 	{"screens", screens},
 	{"echo", echo},

@@ -30,6 +30,9 @@ var queries = []query{
 		runStatus(svc.RunFailed, svc.RunStopped)(l, f)
 	})},
 
+	{name: "runs project_id, status of none", runs: runFilter(func(l *library, f *svc.RunFilter) { f.ProjectID = l.big; runStatus(svc.RunPending)(l, f) }), none: true},
+	{name: "runs host_id, status of none", runs: runFilter(func(l *library, f *svc.RunFilter) { f.HostID = l.busyHost; runStatus(svc.RunSpawning)(l, f) }), none: true},
+
 	{name: "items", items: itemFilter(nil), whole: true},
 	{name: "items, deep", items: itemFilter(nil), deep: true, whole: true},
 	{name: "items project_id", items: inBig(nil), whole: true},
@@ -40,6 +43,11 @@ var queries = []query{
 	{name: "items two statuses", items: itemFilter(itemStatus(svc.ItemDoing, svc.ItemDone)), whole: true},
 	{name: "items kind", items: itemFilter(itemKind(svc.KindTask)), whole: true},
 	{name: "items kind of few", items: itemFilter(itemKind(svc.KindMilestone))},
+	{name: "items of no such kind", items: itemFilter(itemKind("none")), none: true},
+	{name: "items project_id, no such kind", items: inBig(itemKind("none")), none: true},
+	{name: "items under a large tree, no such kind", items: itemFilter(both(itemKind("none"), func(l *library, f *svc.WorkItemFilter) { f.Under = l.bigTree })), none: true},
+	{name: "runs of no such status", runs: runFilter(runStatus("none")), none: true},
+	{name: "runs project_id, no such status", runs: runFilter(func(l *library, f *svc.RunFilter) { f.ProjectID = l.big; runStatus("none")(l, f) }), none: true},
 	{name: "items two kinds", items: itemFilter(itemKind(svc.KindEpic, svc.KindSubtask)), whole: true},
 	{name: "items status, kind", items: itemFilter(both(itemStatus(svc.ItemDone), itemKind(svc.KindTask))), whole: true},
 	{name: "items status, kind of few", items: itemFilter(both(itemStatus(svc.ItemDoing), itemKind(svc.KindMilestone)))},

@@ -37,12 +37,18 @@ type rig struct {
 }
 
 // newOwnRig starts an orchestrator in a folder of its own, which goes with it.
-func newOwnRig(ctx context.Context) (*rig, error) {
+func newOwnRig(ctx context.Context) (*rig, error) { return newOwnRigOn(ctx, "") }
+
+// newOwnRigOn is newOwnRig on another database than the folder's own.
+func newOwnRigOn(ctx context.Context, dsn string) (*rig, error) {
 	dir, remove, err := tempDir()
 	if err != nil {
 		return nil, err
 	}
-	g, err := newRig(ctx, dir, "127.0.0.1:0")
+	if dsn == "" {
+		dsn = "sqlite:" + filepath.Join(dir, "svc.db")
+	}
+	g, err := newRigOn(ctx, dsn, dir, "127.0.0.1:0")
 	if err != nil {
 		remove()
 		return nil, err
@@ -53,10 +59,15 @@ func newOwnRig(ctx context.Context) (*rig, error) {
 
 // newRig starts an orchestrator on the SQLite database in dir. addr may be
 // 127.0.0.1:0.
-func newRig(ctx context.Context, dir, addr string) (_ *rig, err error) {
+func newRig(ctx context.Context, dir, addr string) (*rig, error) {
+	return newRigOn(ctx, "sqlite:"+filepath.Join(dir, "svc.db"), dir, addr)
+}
+
+// newRigOn starts one as the only orchestrator of the database.
+func newRigOn(ctx context.Context, dsn, dir, addr string) (_ *rig, err error) {
 	log := slog.Default()
 	g := &rig{ended: make(chan error, 2)}
-	if g.store, err = store.Open(ctx, "sqlite:"+filepath.Join(dir, "svc.db"), store.Options{Log: log}); err != nil {
+	if g.store, err = store.Open(ctx, dsn, store.Options{Log: log, Exclusive: true}); err != nil {
 		return nil, err
 	}
 	g.hub = hub.New(filepath.Join(dir, "relay"), log)

@@ -10,7 +10,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
 	_ "modernc.org/sqlite" // the driver "sqlite", the same as the product's
@@ -26,11 +29,8 @@ type noopWorker struct{ river.WorkerDefaults[noopArgs] }
 // Work does nothing.
 func (noopWorker) Work(context.Context, *river.Job[noopArgs]) error { return nil }
 
-// burnRiverOnce is how long River takes from the first insert until it has told
-// of the completion of every job. Its settings are those of its own benchmark:
-// jobs are inserted in bulk, and as many as there are may be worked at once.
-// River leaves SQLite's settings to its user; one connection is what it asks
-// for on SQLite.
+// burnRiverOnce is how long River takes on SQLite. River leaves SQLite's
+// settings to its user; one connection is what it asks for there.
 func burnRiverOnce(ctx context.Context, n int) (took time.Duration, err error) {
 	dir, remove, err := tempDir()
 	if err != nil {
@@ -42,9 +42,36 @@ func burnRiverOnce(ctx context.Context, n int) (took time.Duration, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	return burnJobs(ctx, riversqlite.New(db), n)
+}
+
+// burnRiverOnPostgres is the same on PostgreSQL, with the driver that River is
+// made for: its notifications wake it.
+func burnRiverOnPostgres(ctx context.Context, dsn string, n int) (time.Duration, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return 0, err
+	}
+	config.MaxConns = 20
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return 0, err
+	}
+	defer pool.Close()
+	driver := riverpgxv5.New(pool)
+	if err := migrateRiver(ctx, driver); err != nil {
+		return 0, err
+	}
+	return burnJobs(ctx, driver, n)
+}
+
+// burnJobs is how long River takes from the first insert until it has told of
+// the completion of every job. Its settings are those of its own benchmark:
+// jobs are inserted in bulk, and as many as there are may be worked at once.
+func burnJobs[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], n int) (took time.Duration, err error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, noopWorker{})
-	client, err := river.NewClient(riversqlite.New(db), &river.Config{
+	client, err := river.NewClient(driver, &river.Config{
 		FetchCooldown: time.Millisecond, FetchPollInterval: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 2000}}, Workers: workers,
 	})
@@ -79,17 +106,21 @@ func openRiver(ctx context.Context, file string) (*sql.DB, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	migrator, err := rivermigrate.New(riversqlite.New(db), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err == nil {
-		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
-	}
-	if err != nil {
+	if err := migrateRiver(ctx, riversqlite.New(db)); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-func insertJobs(ctx context.Context, client *river.Client[*sql.Tx], n int) error {
+func migrateRiver[TTx any](ctx context.Context, driver riverdriver.Driver[TTx]) error {
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	}
+	return err
+}
+
+func insertJobs[TTx any](ctx context.Context, client *river.Client[TTx], n int) error {
 	const batch = 1000 // InsertManyFast of this version panics where no listener is, as on SQLite
 	for at := 0; at < n; at += batch {
 		jobs := make([]river.InsertManyParams, min(batch, n-at))

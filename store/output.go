@@ -37,7 +37,7 @@ func (tx *Tx) MarkOutput(ctx context.Context, id string, bytes, lines int64, at 
 // OutputRuns is every run that a host may be writing output of: see LockOutput
 // for what is read of each.
 func (r Reader) OutputRuns(ctx context.Context) ([]svc.Run, error) {
-	runs, err := collect(ctx, r.q, scanOutput, "SELECT "+outputColumns+" FROM runs WHERE status IN ('spawning', 'running') ORDER BY id")
+	runs, err := collect(ctx, r.q, scanOutput, "SELECT "+outputColumns+" FROM runs WHERE "+activeRuns+" AND status <> 'pending' ORDER BY id")
 	if err != nil {
 		return nil, fmt.Errorf("list runs with output: %w", err)
 	}

@@ -148,13 +148,6 @@ func (w *where) add(cond string, args ...any) {
 	w.conds = append(w.conds, cond)
 }
 
-// and is a copy with one more condition.
-func (w where) and(cond string, args ...any) where {
-	c := where{conds: append([]string(nil), w.conds...), args: append([]any(nil), w.args...)}
-	c.add(cond, args...)
-	return c
-}
-
 func (w where) sql() string {
 	if len(w.conds) == 0 {
 		return ""

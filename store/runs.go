@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"svc"
 )
@@ -58,30 +60,31 @@ func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
 	return r, err
 }
 
-// Runs is a page of runs, newest first.
+// Runs is a page of runs, newest first: one statement, so one state.
 func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
-	if len(f.Statuses) < 2 {
-		return r.runs(ctx, f, page)
-	}
-	return oneState(ctx, r, func(r Reader) (svc.List[svc.Run], error) { return r.runs(ctx, f, page) })
-}
-
-func (r Reader) runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
 	var w where
+	// The narrowest order is the one to walk; "|| ''" keeps a database from
+	// another. A task has few runs, and few runs are active.
 	host, project := "host_id = ?", "project_id = ?"
+	active := len(f.Statuses) > 0 && !slices.ContainsFunc(f.Statuses, func(s svc.RunStatus) bool { return !s.Active() })
+	if f.TaskID != "" || active {
+		host, project = "host_id || '' = ?", "project_id || '' = ?"
+	} else if f.HostID != "" {
+		project = "project_id || '' = ?"
+	}
 	if f.TaskID != "" {
 		w.add("task_id = ?", f.TaskID)
-		// A task has few runs: its indexes are the ones to walk, never a host's or a project's.
-		project = "project_id || '' = ?"
-		if len(f.Statuses) > 0 {
-			host = "host_id || '' = ?"
-		}
+	} else if active {
+		w.add(activeRuns)
 	}
 	if f.HostID != "" {
 		w.add(host, f.HostID)
 	}
 	if f.ProjectID != "" {
 		w.add(project, f.ProjectID)
+	}
+	if len(f.Statuses) > 0 {
+		addAmong(&w, "status", f.Statuses)
 	}
 	if page.Cursor != "" {
 		var at svc.Time
@@ -91,41 +94,24 @@ func (r Reader) runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.L
 		}
 		w.add("(created_at, id) < (?, ?)", at, id)
 	}
-	query := func(w where) ([]svc.Run, error) {
-		return collect(ctx, r.q, scanRun, fmt.Sprintf("SELECT %s FROM runs%s ORDER BY created_at DESC, id DESC LIMIT %d",
-			runColumns, w.sql(), page.Limit+1), w.args...)
-	}
-	var found []svc.Run
-	var err error
-	if len(f.Statuses) == 0 {
-		found, err = query(w)
-	} else {
-		found, err = merged(distinct(f.Statuses), page.Limit+1,
-			func(s svc.RunStatus, last *svc.Run) ([]svc.Run, error) {
-				w := w.and("status = ?", s)
-				if last != nil {
-					w.add("(created_at, id) > (?, ?)", last.CreatedAt, last.ID)
-				}
-				return query(w)
-			},
-			func(a, b svc.Run) bool { return a.CreatedAt > b.CreatedAt || a.CreatedAt == b.CreatedAt && a.ID > b.ID })
-	}
+	found, err := collect(ctx, r.q, scanRun, fmt.Sprintf("SELECT %s FROM runs%s ORDER BY created_at DESC, id DESC LIMIT %d",
+		runColumns, w.sql(), page.Limit+1), w.args...)
 	if err != nil {
 		return svc.List[svc.Run]{}, fmt.Errorf("list runs: %w", err)
 	}
 	return paged(found, page.Limit, func(r svc.Run) string { return cursor("runs", int64(r.CreatedAt), r.ID) }), nil
 }
 
-func distinct[T comparable](list []T) []T {
-	var out []T
-	seen := map[T]bool{}
-	for _, v := range list {
-		if !seen[v] {
-			seen[v] = true
-			out = append(out, v)
-		}
+// activeRuns is the condition of the index of the same name.
+const activeRuns = "status IN ('pending', 'spawning', 'running')"
+
+// addAmong adds that a column has one of the values.
+func addAmong[T any](w *where, column string, values []T) {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
 	}
-	return out
+	w.add(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", args...)
 }
 
 // RunTarget is what admission must know of a run's work item.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"svc"
 )
@@ -12,9 +11,10 @@ import (
 // above it the project's order is walked and filtered.
 const smallSubtree = 1000
 
-// WorkItems is a page of items by position.
+// WorkItems is a page of items by position. A list below an item needs several
+// statements, and one state for them.
 func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
-	if f.Under == "" && len(f.Statuses) < 2 && len(f.Kinds) < 2 {
+	if f.Under == "" {
 		return r.workItems(ctx, f, page)
 	}
 	return oneState(ctx, r, func(r Reader) (svc.List[svc.WorkItem], error) { return r.workItems(ctx, f, page) })
@@ -34,13 +34,21 @@ func (r Reader) workItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 			order = "position || '', id" // to be sorted: walking the order for a few ids reads everything
 		}
 	}
-	if f.ProjectID != "" {
-		w.add("project_id = ?", f.ProjectID)
-	}
+	project := "project_id = ?"
 	if f.Parent != nil && f.Parent.ID == nil {
 		w.add("parent_id IS NULL")
 	} else if f.Parent != nil {
 		w.add("parent_id = ?", *f.Parent.ID)
+		project = "project_id || '' = ?" // the children's order is the one to walk
+	}
+	if f.ProjectID != "" {
+		w.add(project, f.ProjectID)
+	}
+	if len(f.Statuses) > 0 {
+		addAmong(&w, "status", f.Statuses)
+	}
+	if len(f.Kinds) > 0 {
+		addAmong(&w, "kind", f.Kinds)
 	}
 	if page.Cursor != "" {
 		var position, id string
@@ -49,22 +57,8 @@ func (r Reader) workItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 		}
 		w.add("(position, id) > (?, ?)", position, id)
 	}
-	found, err := merged(itemCombinations(f), page.Limit+1, func(c itemCombination, last *svc.WorkItem) ([]svc.WorkItem, error) {
-		q := w
-		if c.status != "" {
-			q = q.and("status = ?", c.status)
-		}
-		if c.kind != "" {
-			q = q.and("kind = ?", c.kind)
-		}
-		if last != nil {
-			q = q.and("(position, id) < (?, ?)", last.Position, last.ID)
-		}
-		return collect(ctx, r.q, scanItem, fmt.Sprintf("SELECT %s FROM work_items%s ORDER BY %s LIMIT %d",
-			itemColumns, q.sql(), order, page.Limit+1), q.args...)
-	}, func(a, b svc.WorkItem) bool {
-		return a.Position < b.Position || a.Position == b.Position && a.ID < b.ID
-	})
+	found, err := collect(ctx, r.q, scanItem, fmt.Sprintf("SELECT %s FROM work_items%s ORDER BY %s LIMIT %d",
+		itemColumns, w.sql(), order, page.Limit+1), w.args...)
 	if err != nil {
 		return empty, fmt.Errorf("list work items: %w", err)
 	}
@@ -128,35 +122,6 @@ func (r Reader) fewBelow(ctx context.Context, id string) ([]string, error) {
 		return nil, nil
 	}
 	return ids, nil
-}
-
-type itemCombination struct {
-	status svc.ItemStatus
-	kind   svc.Kind
-}
-
-// itemCombinations is one query for each status and kind asked for: each can
-// walk an index in order.
-func itemCombinations(f svc.WorkItemFilter) []itemCombination {
-	statuses, kinds := f.Statuses, f.Kinds
-	if len(statuses) == 0 {
-		statuses = []svc.ItemStatus{""}
-	}
-	if len(kinds) == 0 {
-		kinds = []svc.Kind{""}
-	}
-	var out []itemCombination
-	seen := map[string]bool{}
-	for _, s := range statuses {
-		for _, k := range kinds {
-			key := strings.Join([]string{string(s), string(k)}, "/")
-			if !seen[key] {
-				seen[key] = true
-				out = append(out, itemCombination{s, k})
-			}
-		}
-	}
-	return out
 }
 
 // OpenWork is every project that is not archived, by name, and all their items

@@ -70,7 +70,7 @@ func (r Reader) HasChildren(ctx context.Context, id string) (bool, error) {
 // there is none.
 func (r Reader) ActiveRunBelow(ctx context.Context, id string) (string, error) {
 	ids, err := collect(ctx, r.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) },
-		r.d.below+` SELECT id FROM runs WHERE status IN ('pending', 'spawning', 'running')
+		r.d.below+` SELECT id FROM runs WHERE `+activeRuns+`
 		AND (task_id = $1 OR task_id IN (SELECT id FROM below)) LIMIT 1`, id)
 	if err != nil || len(ids) == 0 {
 		return "", err
