@@ -170,6 +170,13 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 			}
 		})
 		return nil
+	case *wire.LogEnd:
+		c.chunks.takeOff(func() {
+			if err := c.logEnd(ctx, f); err != nil && ctx.Err() == nil {
+				c.complain(err)
+			}
+		})
+		return nil
 	case *wire.SignalFrame:
 		c.chunks.landed() // an end never overtakes the output before it
 		return c.signal(ctx, f)
@@ -302,7 +309,27 @@ func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
 		}
 	}
 	if f.Offset != nil && c.link.Has(wire.CapLogAck) {
-		_ = c.link.Send(wire.LogAck{RunID: f.RunID, Attempt: attempt, Offset: kept.Offset})
+		_ = c.link.Send(wire.LogAck{RunID: f.RunID, Attempt: attempt, Offset: kept.Offset, Complete: kept.Complete})
 	}
+	return nil
+}
+
+// logEnd takes the final length of an attempt's log. Of a run that is not known, or not this host's,
+// nothing is wanted.
+func (c *uplinkConn) logEnd(ctx context.Context, f *wire.LogEnd) error {
+	answer := wire.LogAck{RunID: f.RunID, Attempt: f.Attempt, Complete: true}
+	r, err := c.runOf(ctx, f.RunID, f.Attempt)
+	switch code := svc.CodeOf(err); {
+	case code == svc.CodeNotFound || code == svc.CodeConflict || err == nil && f.Attempt > r.Attempt:
+	case err != nil:
+		return err
+	default:
+		kept, err := c.e.Hub.Relay.Finish(f.RunID, f.Attempt, f.Bytes)
+		if err != nil {
+			return err
+		}
+		answer.Offset, answer.Complete = kept.Offset, kept.Complete
+	}
+	_ = c.link.Send(answer)
 	return nil
 }

@@ -39,9 +39,10 @@ type runLog struct {
 	users int           // guarded by Relay.mu
 	idle  *list.Element // guarded by Relay.mu; nil while in use
 
-	writing sync.Mutex // guards file and attempt, and orders the writes of this run
+	writing sync.Mutex // guards the next three, and orders the writes of this run
 	file    *os.File   // the attempt that was written last; nil: none open
 	attempt int
+	end     int64 // the length that this attempt's log has in the end; noEnd: not known
 
 	mu    sync.Mutex    // guards what follows
 	wake  chan struct{} // closed when there is news; nil while nobody waits
@@ -53,6 +54,8 @@ type Appended struct {
 	Offset int64 // where the log stands now: everything before it is kept
 	Bytes  int   // how much of the chunk was taken; 0 when it was refused
 	Lines  int   // line ends in what was taken
+	// Complete says that the log has the length that it has in the end.
+	Complete bool
 }
 
 // NewRelay keeps logs below dir, which is made with the first one.
@@ -96,10 +99,49 @@ func (l *runLog) append(dir relayDir, attempt int, offset *int64, data []byte) (
 	}
 	size := info.Size()
 	if len(data) == 0 || offset != nil && *offset != size {
-		return Appended{Offset: size}, nil
+		return Appended{Offset: size, Complete: l.ended(size)}, nil
 	}
 	n, err := l.file.Write(data)
-	return Appended{Offset: size + int64(n), Bytes: n, Lines: bytes.Count(data[:n], []byte("\n"))}, err
+	size += int64(n)
+	return Appended{Offset: size, Bytes: n, Lines: bytes.Count(data[:n], []byte("\n")), Complete: l.ended(size)}, err
+}
+
+// ended says whether a log of this size is whole. The caller has the lock of the writes.
+func (l *runLog) ended(size int64) bool { return l.end != noEnd && size >= l.end }
+
+// Finish notes how long an attempt's log is in the end, and answers how far it
+// has come.
+func (r *Relay) Finish(runID string, attempt int, length int64) (Appended, error) {
+	if err := r.dir.check(runID); err != nil {
+		return Appended{}, err
+	}
+	l := r.acquire(runID)
+	defer r.release(l)
+	got, err := l.finish(r.dir, attempt, length)
+	if err != nil {
+		return got, fmt.Errorf("note the end of the log of run %s, attempt %d: %w", runID, attempt, err)
+	}
+	l.notify(true) // followers ask again whether more can come
+	return got, nil
+}
+
+func (l *runLog) finish(dir relayDir, attempt int, length int64) (Appended, error) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if err := l.open(dir, attempt); err != nil {
+		return Appended{}, err
+	}
+	if l.end != length {
+		if err := dir.writeEnd(l.runID, attempt, length); err != nil {
+			return Appended{}, err
+		}
+		l.end = length
+	}
+	info, err := l.file.Stat()
+	if err != nil {
+		return Appended{}, err
+	}
+	return Appended{Offset: info.Size(), Complete: l.ended(info.Size())}, nil
 }
 
 // open makes file the attempt's. One is enough: attempts follow each other.
@@ -112,11 +154,15 @@ func (l *runLog) open(dir relayDir, attempt int) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
+	end, err := dir.readEnd(l.runID, attempt)
+	if err != nil {
+		return err
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	l.file, l.attempt = f, attempt
+	l.file, l.attempt, l.end = f, attempt, end
 	return nil
 }
 
@@ -232,7 +278,7 @@ func (r *Relay) Purge(before time.Time, live func(runID string) bool) (int, erro
 		}
 		return busy || live(runID)
 	}
-	isLog := func(name string) bool { return strings.HasSuffix(name, ".log") }
+	isLog := func(name string) bool { return strings.HasSuffix(name, ".log") || strings.HasSuffix(name, ".end") }
 	return r.dir.purge(before, used, isLog)
 }
 

@@ -15,7 +15,8 @@ import (
 )
 
 // relayDir is the folder of what workers relayed: one folder per run, in it
-// <attempt>.log for each attempt and pane.json for the last screen. Everything
+// <attempt>.log for each attempt, <attempt>.end with the length that it has in
+// the end, and pane.json for the last screen. Everything
 // is readable by the orchestrator's user alone, since terminals show secrets.
 type relayDir string
 
@@ -23,6 +24,35 @@ func (d relayDir) run(runID string) string  { return filepath.Join(string(d), ru
 func (d relayDir) pane(runID string) string { return filepath.Join(d.run(runID), "pane.json") }
 func (d relayDir) log(runID string, attempt int) string {
 	return filepath.Join(d.run(runID), strconv.Itoa(attempt)+".log")
+}
+
+func (d relayDir) end(runID string, attempt int) string {
+	return filepath.Join(d.run(runID), strconv.Itoa(attempt)+".end")
+}
+
+// noEnd is the length of a log that may still grow, or whose end nobody told.
+const noEnd = -1
+
+// readEnd is the length that an attempt's log has in the end, or noEnd. A line
+// end closes the number: what a crash cut short says nothing.
+func (d relayDir) readEnd(runID string, attempt int) (int64, error) {
+	text, err := os.ReadFile(d.end(runID, attempt))
+	if errors.Is(err, fs.ErrNotExist) {
+		return noEnd, nil
+	}
+	if err != nil {
+		return noEnd, err
+	}
+	digits, whole := strings.CutSuffix(string(text), "\n")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !whole || err != nil || n < 0 {
+		return noEnd, nil //nolint:nilerr // it is told again
+	}
+	return n, nil
+}
+
+func (d relayDir) writeEnd(runID string, attempt int, bytes int64) error {
+	return os.WriteFile(d.end(runID, attempt), []byte(strconv.FormatInt(bytes, 10)+"\n"), 0o600)
 }
 
 // check refuses what must never become part of a path.

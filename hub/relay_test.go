@@ -55,13 +55,13 @@ func TestAChunkIsTakenOnlyAtTheOffset(t *testing.T) {
 		data   string
 		want   Appended
 	}{
-		{"the first", at(0), "one\ntwo", Appended{7, 7, 1}},
-		{"the next", at(7), "\n", Appended{8, 1, 1}},
-		{"one sent again", at(0), "one\ntwo", Appended{8, 0, 0}},
-		{"one that overlaps", at(7), "\nthree\n", Appended{8, 0, 0}},
-		{"one behind a gap", at(9), "x", Appended{8, 0, 0}},
-		{"an empty one", at(8), "", Appended{8, 0, 0}},
-		{"one without an offset", nil, "three\n", Appended{14, 6, 1}},
+		{"the first", at(0), "one\ntwo", Appended{Offset: 7, Bytes: 7, Lines: 1}},
+		{"the next", at(7), "\n", Appended{Offset: 8, Bytes: 1, Lines: 1}},
+		{"one sent again", at(0), "one\ntwo", Appended{Offset: 8, Bytes: 0, Lines: 0}},
+		{"one that overlaps", at(7), "\nthree\n", Appended{Offset: 8, Bytes: 0, Lines: 0}},
+		{"one behind a gap", at(9), "x", Appended{Offset: 8, Bytes: 0, Lines: 0}},
+		{"an empty one", at(8), "", Appended{Offset: 8, Bytes: 0, Lines: 0}},
+		{"one without an offset", nil, "three\n", Appended{Offset: 14, Bytes: 6, Lines: 1}},
 	} {
 		got, err := r.Append(run, 1, step.offset, []byte(step.data))
 		if err != nil || got != step.want {

@@ -98,6 +98,8 @@ type Dispatch struct {
 	State      State            `json:"state"`
 	// LogBase is where in the run's log file this attempt begins, in bytes.
 	LogBase int64 `json:"log_base"`
+	// LogBegun says that LogBase stands: an attempt that is started again goes on with its log.
+	LogBegun bool `json:"log_begun,omitempty"`
 	// LogAcked counts the attempt's bytes that the orchestrator has; a hint, it knows better.
 	LogAcked int64 `json:"log_acked,omitempty"`
 	// Session is nil until the session was seen.

@@ -80,6 +80,9 @@ type LogAck struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 	Offset  int64  `json:"offset"`
+	// Complete says that nothing more of the attempt's log is wanted: all of it is kept, up to the
+	// length that a LogEnd told, or nothing of it can be. Absent: more may come.
+	Complete bool `json:"complete,omitempty"`
 }
 
 // Type names of the frames that go down.

@@ -62,6 +62,14 @@ func (f LogChunk) Raw() []byte {
 	return f.Text
 }
 
+// LogEnd says how long an attempt's log is, now that it does not grow any more
+// (capability log_end). It is answered with a LogAck.
+type LogEnd struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+	Bytes   int64  `json:"bytes"`
+}
+
 // KeysResult answers Keys.
 type KeysResult struct {
 	RequestID string `json:"request_id"`
@@ -115,6 +123,7 @@ func (RunDispatchAck) Type() string { return "run_dispatch_ack" }
 func (Snapshot) Type() string       { return "snapshot" }
 func (SignalFrame) Type() string    { return "signal" }
 func (LogChunk) Type() string       { return "log_chunk" }
+func (LogEnd) Type() string         { return "log_end" }
 func (KeysResult) Type() string     { return "keys_result" }
 func (AttachData) Type() string     { return "attach_data" }
 func (AttachResized) Type() string  { return "attach_resized" }
@@ -141,6 +150,12 @@ func (f LogChunk) check() error {
 	}
 	return needRunID("log_chunk", f.RunID)
 }
+func (f LogEnd) check() error {
+	if f.Bytes < 0 {
+		return malformed("log_end: bytes must not be negative")
+	}
+	return needRun("log_end", f.RunID, f.Attempt)
+}
 func (f KeysResult) check() error    { return need("keys_result", "request_id", f.RequestID) }
 func (f AttachData) check() error    { return need("attach_data", "attach_id", f.AttachID) }
 func (f AttachResized) check() error { return need("attach_resized", "attach_id", f.AttachID) }
@@ -155,6 +170,7 @@ var upFrames = map[string]func() Frame{
 	"snapshot":         func() Frame { return &Snapshot{} },
 	"signal":           func() Frame { return &SignalFrame{} },
 	"log_chunk":        func() Frame { return &LogChunk{} },
+	"log_end":          func() Frame { return &LogEnd{} },
 	"keys_result":      func() Frame { return &KeysResult{} },
 	"attach_data":      func() Frame { return &AttachData{} },
 	"attach_resized":   func() Frame { return &AttachResized{} },

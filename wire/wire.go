@@ -13,6 +13,7 @@
 //	         error; capabilities stop, keys, attach, log_ack, providers,
 //	         orphans, inventory.
 //	2026-11  heartbeat gains refusing; run_hint with capability hints.
+//	2026-11  log_end and the field complete of log_ack (capability log_end).
 package wire
 
 import (
@@ -38,10 +39,11 @@ const (
 	CapOrphans   = "orphans"
 	CapInventory = "inventory"
 	CapHints     = "hints"
+	CapLogEnd    = "log_end"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {

@@ -209,7 +209,7 @@ func (s *session) restoreEnding() {
 
 // recall goes on with an attempt that had ended and was not yet cleared away.
 func (s *session) recall(parts context.Context) {
-	if s.rec.Session != nil {
+	if s.rec.Session != nil || s.rec.LogBegun {
 		s.makeRelay()
 		s.restoreEnding()
 		s.followLog(parts)

@@ -117,15 +117,21 @@ func (p *spooler) awaitSession(ctx context.Context, e rundir.Entry) error {
 
 // awaitLog holds the word about the end back until the log before it has
 // arrived, so that whoever reads that a run has finished can read all of it.
-// Logs travel on the uplink, so it waits for one too; with one it waits for at
-// most LogHold altogether.
+// Logs travel on the uplink, so it waits for one too. It goes without its log
+// only when the orchestrator takes nothing of it for LogHold though it answers.
 func (p *spooler) awaitLog(ctx context.Context, e rundir.Entry) error {
 	tick := time.NewTicker(gatePoll)
 	defer tick.Stop()
 	defer p.gate(e.RunID(), false)
+	var on *link
+	var since time.Time
 	for !p.mayTell(e) {
-		s := p.w.session(e.RunID(), e.Attempt())
-		p.gate(e.RunID(), s != nil && !s.isConcluded())
+		s, l := p.w.session(e.RunID(), e.Attempt()), p.w.uplink()
+		if l != on {
+			on, since = l, time.Now()
+		}
+		// A large log must not keep the host from its first heartbeat.
+		p.gate(e.RunID(), s != nil && (!s.isConcluded() || time.Since(since) > p.w.opts.LogHold))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

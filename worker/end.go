@@ -223,15 +223,15 @@ func (s *session) announceOrphan() {
 	}
 }
 
-// giveUpLog is how long a reported end waits for an orchestrator to take the rest of the log while
-// it is connected. The log stays on this host in any case.
+// giveUpLog is for how long an orchestrator that cannot say whether it has the whole log may take
+// nothing of it, though it answers, before the attempt is cleared away. The log stays on this host in
+// any case. One that can say so (log_end) is waited for.
 const giveUpLog = 10 * time.Minute
 
 // awaitDelivery waits until the orchestrator has all there is: the end, the log, the last screen.
 func (s *session) awaitDelivery(ctx context.Context) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	var connected time.Duration
 	for {
 		select {
 		case <-ctx.Done():
@@ -239,15 +239,19 @@ func (s *session) awaitDelivery(ctx context.Context) {
 		case <-tick.C:
 		}
 		s.resendFinal()
-		if s.w.uplink() != nil {
-			connected += 200 * time.Millisecond
-		}
-		r := s.logRelay()
-		caught := r == nil || r.caught()
-		if s.isReported() && (caught && s.finalTaken() || connected > giveUpLog) {
+		if s.isReported() && s.logTaken() && s.finalTaken() {
 			return
 		}
 	}
+}
+
+// logTaken says whether nothing of the log is needed here any more.
+func (s *session) logTaken() bool {
+	r, l := s.logRelay(), s.w.uplink()
+	if r == nil || r.caught() {
+		return true
+	}
+	return l != nil && !l.can(wire.CapLogEnd) && r.stuck(l, giveUpLog)
 }
 
 // clear removes the attempt's folder. What stays is the log and the tombstone.

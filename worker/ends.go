@@ -86,12 +86,8 @@ func (p *spooler) deliverOverdue(ctx context.Context, k key) error {
 
 // mayTell says whether the report of an end would be true for whoever reads it.
 func (p *spooler) mayTell(e rundir.Entry) bool {
-	connected := p.w.uplink() != nil
-	s := p.w.session(e.RunID(), e.Attempt())
-	if s == nil {
-		return connected
-	}
-	return s.mayReport(connected, p.w.opts.LogHold)
+	s, l := p.w.session(e.RunID(), e.Attempt()), p.w.uplink()
+	return l != nil && (s == nil || s.mayReport(l, p.w.opts.LogHold))
 }
 
 // gate notes whether a run's delivery waits for its own session.

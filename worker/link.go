@@ -18,6 +18,8 @@ import (
 // link is one open connection to the orchestrator.
 type link struct {
 	conn    wire.Conn
+	ctx     context.Context // ends with the connection
+	tasks   *sync.WaitGroup // who waits for what it starts
 	out     *outbox
 	caps    []string      // what both sides know
 	acked   chan struct{} // holds one token after a heartbeat_ack
@@ -28,6 +30,7 @@ type link struct {
 	// in order.
 	beats, answered atomic.Int64
 	attached        atomic.Int32 // terminals that are relayed
+	pulse           pulse
 
 	mu      sync.Mutex // guards what follows
 	refused map[key]string
@@ -113,6 +116,7 @@ func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 	served, stop := context.WithCancel(ctx)
 	defer stop()
 	group, served := errgroup.WithContext(served)
+	l.ctx, l.tasks = served, &w.tasks
 	w.setLink(l)
 	group.Go(func() error { return l.out.write(served, conn) })
 	group.Go(func() error { return w.read(served, l) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -52,6 +53,9 @@ func (r *relay) run(ctx context.Context, uplink func() *link, warn func(error)) 
 			}
 			idle, torn = 0, 0
 		}
+		if l := uplink(); l != nil {
+			r.sayEnd(l)
+		}
 		if idle < quietFrom {
 			wait.Reset(tailBusy)
 		} else {
@@ -72,6 +76,11 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 		return 0, nil
 	}
 	raw, err := r.read(offset, most)
+	if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) {
+		if lost := r.shorten(max(fileSize(r.path)-r.base, 0)); lost > 0 {
+			return 0, fmt.Errorf("the log on this host has lost its last %d bytes: %w", lost, err)
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -91,6 +100,13 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 		})
 	}
 	return n, nil
+}
+
+// sayEnd tells the log's final length when it is time to.
+func (r *relay) sayEnd(l *link) {
+	if end, now := r.tellEnd(l); now {
+		l.out.push(laneLog, &wire.LogEnd{RunID: r.runID, Attempt: r.attempt, Bytes: end}, nil)
+	}
 }
 
 func (r *relay) read(offset, most int64) ([]byte, error) {

@@ -31,6 +31,7 @@ type orchestrator struct {
 	frames  []wire.Frame
 	signals []svc.Signal
 	logs    map[key][]byte
+	ends    map[key]int64 // lengths that the worker told
 	conn    wire.Conn
 	conns   int
 	headers http.Header
@@ -45,7 +46,7 @@ type orchestrator struct {
 }
 
 func newOrchestrator(t *testing.T) *orchestrator {
-	o := &orchestrator{t: t, hostID: svc.NewID(), caps: wire.Capabilities, logs: map[key][]byte{}}
+	o := &orchestrator{t: t, hostID: svc.NewID(), caps: wire.Capabilities, logs: map[key][]byte{}, ends: map[key]int64{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/internal/worker/register", o.register)
 	mux.HandleFunc("POST /api/internal/runs/{id}/signals", o.signal)
@@ -159,6 +160,8 @@ func (o *orchestrator) take(ctx context.Context, conn wire.Conn, frame wire.Fram
 		}
 	case *wire.LogChunk:
 		o.takeLog(ctx, conn, f)
+	case *wire.LogEnd:
+		o.endLog(ctx, conn, f)
 	default:
 		o.note(frame.Type())
 	}
@@ -175,6 +178,7 @@ func (o *orchestrator) takeLog(ctx context.Context, conn wire.Conn, f *wire.LogC
 		o.t.Errorf("chunk of %d bytes says that it has %d", len(f.Raw()), f.Bytes)
 	}
 	ack := int64(len(o.logs[k]))
+	end, ended := o.ends[k]
 	o.chunks++
 	mute := o.mute || o.logStopped
 	cut := o.cutEvery > 0 && o.chunks%o.cutEvery == 0
@@ -185,7 +189,21 @@ func (o *orchestrator) takeLog(ctx context.Context, conn wire.Conn, f *wire.LogC
 		return
 	}
 	if !mute && f.Offset != nil {
-		o.sendOn(ctx, conn, &wire.LogAck{RunID: f.RunID, Attempt: f.Attempt, Offset: ack})
+		o.sendOn(ctx, conn, &wire.LogAck{RunID: f.RunID, Attempt: f.Attempt, Offset: ack, Complete: ended && ack >= end})
+	}
+}
+
+// endLog answers how much of a log is kept. One that is mute says that it has nothing.
+func (o *orchestrator) endLog(ctx context.Context, conn wire.Conn, f *wire.LogEnd) {
+	o.mu.Lock()
+	k := key{f.RunID, f.Attempt}
+	have := int64(len(o.logs[k]))
+	o.ends[k] = f.Bytes
+	mute := o.mute || o.logStopped
+	o.mu.Unlock()
+	o.note("log_end")
+	if !mute {
+		o.sendOn(ctx, conn, &wire.LogAck{RunID: f.RunID, Attempt: f.Attempt, Offset: have, Complete: have >= f.Bytes})
 	}
 }
 

@@ -55,7 +55,7 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 	case *wire.LogAck:
 		if s := w.session(f.RunID, f.Attempt); s != nil {
 			if r := s.logRelay(); r != nil {
-				r.ack(l, f.Offset)
+				r.ack(l, f.Offset, f.Complete)
 			}
 		}
 	case *wire.AttachOpen:

@@ -45,6 +45,12 @@ type relay struct {
 	moved   time.Time // when the relay last got further
 	queued  int       // chunks that wait to be written: a slow connection is no stall
 	end     int64     // the attempt's length; -1 while it may still grow
+	endAt   time.Time // when that length was last told on the connection; zero: it was not
+	// complete: the orchestrator said on this connection that it has the whole log.
+	complete bool
+	// stuckFrom is how long the connection had been answering when the orchestrator last took a byte, or
+	// the log got its end.
+	stuckFrom time.Duration
 }
 
 // phase is how far a relay has come on a connection.
@@ -84,6 +90,9 @@ func (r *relay) size() int64 {
 func (r *relay) finish(end int64) {
 	r.mu.Lock()
 	r.end = end
+	if r.link != nil {
+		r.stuckFrom = r.link.answeredFor()
+	}
 	r.mu.Unlock()
 	r.stir()
 }
@@ -92,7 +101,24 @@ func (r *relay) finish(end int64) {
 func (r *relay) caught() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.end >= 0 && (r.end == 0 || r.acked >= r.end && r.confirmed())
+	switch {
+	case r.end < 0:
+		return false
+	case r.link != nil && r.link.can(wire.CapLogEnd):
+		return r.complete
+	default:
+		return r.end == 0 || r.acked >= r.end && r.confirmed()
+	}
+}
+
+// stuck says whether the orchestrator has taken nothing of the log for so long, though it answers on
+// the connection. The time in which it is frozen, or nothing passes, does not count: whatever was sent
+// may still arrive.
+func (r *relay) stuck(l *link, after time.Duration) bool {
+	answering := l.answering()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return l == r.link && answering-r.stuckFrom >= after
 }
 
 // confirmed says whether acked is the word of an orchestrator and not a memory.
@@ -107,12 +133,18 @@ func (r *relay) stir() {
 	}
 }
 
-// ack takes the place where the orchestrator's copy ends.
-func (r *relay) ack(l *link, offset int64) {
+// ack takes the place where the orchestrator's copy ends, and whether that is all it wants.
+func (r *relay) ack(l *link, offset int64, complete bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if l != r.link || offset < 0 {
 		return
+	}
+	if complete && !r.endAt.IsZero() { // else it is about a length of before
+		r.complete = true
+	}
+	if offset > r.acked || r.complete {
+		r.stuckFrom = l.answeredFor()
 	}
 	switch {
 	case r.phase == phaseOpen && offset == r.acked && r.rewound:
@@ -134,11 +166,15 @@ func (r *relay) next(l *link, size int64) (offset, most int64) {
 	defer r.mu.Unlock()
 	stalled := r.sent > r.acked && r.queued == 0 && time.Since(r.moved) > stallAfter
 	if l != r.link {
-		r.queued = 0
+		r.queued, r.complete, r.stuckFrom = 0, false, l.answeredFor()
 	}
 	if l != r.link || stalled {
 		// What was under way is asked for anew. Nothing is known for sure.
 		r.link, r.phase, r.sent, r.rewound, r.moved = l, phaseAsk, r.acked, false, time.Now()
+		r.endAt = time.Time{}
+	}
+	if r.complete {
+		return r.sent, 0
 	}
 	if !l.can(wire.CapLogAck) {
 		return r.sent, max(min(size-r.sent, chunkMost), 0)
@@ -177,6 +213,36 @@ func (r *relay) sending(l *link, from, to int64) bool {
 		r.acked = to
 	}
 	return true
+}
+
+// tellEnd says whether the log's final length is to be told on l now: behind its last byte, and again
+// when no answer came.
+func (r *relay) tellEnd(l *link) (end int64, now bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case l != r.link || r.end < 0 || r.complete || !l.can(wire.CapLogEnd):
+		return 0, false
+	case !r.endAt.IsZero() && time.Since(r.endAt) <= stallAfter:
+		return 0, false
+	case r.end > 0 && (r.phase != phaseOpen || r.sent < r.end):
+		return 0, false
+	}
+	r.endAt = time.Now()
+	return r.end, true
+}
+
+// shorten takes note of a log that has lost its end on this host: what is not here any more cannot be
+// waited for.
+func (r *relay) shorten(size int64) (lost int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end < 0 || size >= r.end {
+		return 0
+	}
+	lost = r.end - size
+	r.end, r.endAt = size, time.Time{}
+	return lost
 }
 
 // written notes that a chunk has left: from now on its answer may be waited for.

@@ -29,6 +29,11 @@ func (k *keeper) take(t *rapid.T, r *relay, l *link) {
 		if !ok {
 			return
 		}
+		if end, ok := out.frame.(*wire.LogEnd); ok {
+			at, complete := int64(len(k.kept)), int64(len(k.kept)) >= end.Bytes
+			k.under = append(k.under, func() { r.ack(l, at, complete) })
+			continue
+		}
 		c := out.frame.(*wire.LogChunk)
 		if *c.Offset == int64(len(k.kept)) {
 			k.kept = append(k.kept, c.Raw()...)
@@ -38,7 +43,7 @@ func (k *keeper) take(t *rapid.T, r *relay, l *link) {
 		}
 		out.sent() // from here on the chunk's memory may be another's
 		at := int64(len(k.kept))
-		k.under = append(k.under, func() { r.ack(l, at) })
+		k.under = append(k.under, func() { r.ack(l, at, false) })
 	}
 }
 
@@ -89,6 +94,7 @@ func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 				t.Fatalf("the relay does not come to its end: sent %d, acked %d, kept %d of %d", r.sent, r.acked, len(k.kept), len(written))
 			}
 			_, _ = r.step(l, true)
+			r.sayEnd(l)
 			k.take(t, r, l)
 			for _, answer := range k.under {
 				answer()
@@ -151,7 +157,7 @@ func TestTheWindowBoundsWhatIsUnderWay(t *testing.T) {
 	if got := step(); got != askMost {
 		t.Errorf("%d bytes before the first answer, want %d", got, askMost)
 	}
-	r.ack(l, askMost)
+	r.ack(l, askMost, false)
 	if got := step(); got != windowAlone {
 		t.Errorf("%d bytes under way, want %d", got, windowAlone)
 	}

@@ -49,10 +49,8 @@ type session struct {
 	final       *finalScreen // nil: there is none, or not yet
 	sized       paneSize
 	gap         logGap
-	sizeChanged bool          // since the screen was last looked at
-	concluded   bool          // the session is over and the length of its log is known
-	held        time.Duration // how long the end has waited for its log with an uplink
-	asked       time.Time     // when mayReport was last asked
+	sizeChanged bool // since the screen was last looked at
+	concluded   bool // the session is over and the length of its log is known
 	once        struct{ stop, gone, reported, answer bool }
 }
 
@@ -139,6 +137,7 @@ func (s *session) begin(ctx, parts context.Context) (ended bool) {
 	}
 	if s.stopping() {
 		s.answer("")
+		s.closeLog(parts)
 		s.conclude(ctx, svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: "stopped before start"})
 		return true
 	}
@@ -154,6 +153,7 @@ func (s *session) begin(ctx, parts context.Context) (ended bool) {
 		}
 		s.answer("")
 		s.log.Warn("the run could not be started", "error", err)
+		s.closeLog(parts)
 		s.conclude(ctx, svc.Signal{Kind: svc.SignalFailed, Error: err.Error()})
 		return true
 	}
@@ -239,6 +239,23 @@ func (s *session) follow(parts context.Context) {
 	s.parts.Go(func() { s.showScreens(parts) })
 }
 
+// closeLog ends the log of an attempt that was not started. A terminal that came up and went again may
+// have written something; otherwise the orchestrator learns that there is nothing.
+func (s *session) closeLog(parts context.Context) {
+	s.beginLog()
+	s.makeRelay()
+	s.finishLog(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0))
+	s.followLog(parts)
+}
+
+// beginLog notes where in the run's log file the attempt begins, once: what an earlier try to start it
+// has written is part of it.
+func (s *session) beginLog() {
+	if !s.rec.LogBegun {
+		s.rec.LogBase, s.rec.LogBegun = fileSize(s.w.dir.LogPath(s.a.RunID)), true
+	}
+}
+
 func (s *session) followLog(parts context.Context) {
 	r := s.logRelay()
 	s.parts.Go(func() {
@@ -253,20 +270,11 @@ func (s *session) isConcluded() bool {
 	return s.concluded
 }
 
-// mayReport says whether the word about the end may go out: the log and the last screen have, or
-// they had their time. It is asked again and again; only the time with an uplink counts.
-func (s *session) mayReport(connected bool, hold time.Duration) bool {
+// mayReport says whether the word about the end may go out on a connection: the log and the last
+// screen have, or the orchestrator answers there and takes nothing of the log for as long as hold.
+func (s *session) mayReport(l *link, hold time.Duration) bool {
 	s.mu.Lock()
 	over, r, sent := s.concluded, s.relay, s.final == nil || s.final.sent
-	now := time.Now()
-	if connected {
-		s.held += min(now.Sub(s.asked), 2*gatePoll)
-	}
-	s.asked = now
-	held := s.held
 	s.mu.Unlock()
-	if !connected {
-		return false
-	}
-	return over && (r == nil || r.caught() && sent || held >= hold)
+	return over && (r == nil || r.caught() && sent || r.stuck(l, hold))
 }

@@ -35,7 +35,7 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return s.spawnError(&hostFault{err})
 	}
-	s.rec.LogBase = fileSize(s.w.dir.LogPath(s.a.RunID))
+	s.beginLog()
 	s.rec.State = rundir.StateSpawning
 	s.rec.Session = &rundir.Session{Socket: s.socket()}
 	// On disk before it is done: a worker that finds this record knows that a session may exist.

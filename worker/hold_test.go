@@ -1,0 +1,170 @@
+package worker
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/rundir"
+	"svc/wire"
+)
+
+// frozen is a connection whose other end answers questions only while it is not frozen.
+type frozen struct {
+	wire.Conn
+	thaw chan struct{}
+}
+
+func (f *frozen) Ping(ctx context.Context) error {
+	select {
+	case <-f.thaw:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// heldLink is a connection in a bubble with a log of which nothing was taken.
+func heldLink(t *testing.T, conn *frozen, path string) (*relay, *link) {
+	t.Helper()
+	var tasks sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(func() { cancel(); tasks.Wait() })
+	l := newLink(conn, wire.Capabilities)
+	l.ctx, l.tasks = ctx, &tasks
+	r := newRelay(svc.NewRunID(), 1, path, 0, 0, time.Now)
+	r.finish(100)
+	if _, err := r.step(l, true); err != nil {
+		t.Fatal(err)
+	}
+	return r, l
+}
+
+// hold asks again and again, as one who waits does, and says whether the relay is stuck in the end.
+func hold(r *relay, l *link, limit, after time.Duration) bool {
+	for begun := time.Now(); time.Since(begun) < limit; time.Sleep(gatePoll) {
+		if r.stuck(l, after) {
+			return true
+		}
+	}
+	return false
+}
+
+func logOf(t *testing.T, size int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte(strings.Repeat("x", size)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestTheTimeInWhichAnOrchestratorIsFrozenDoesNotCount(t *testing.T) {
+	t.Parallel()
+	path := logOf(t, 100)
+	synctest.Test(t, func(t *testing.T) {
+		conn := &frozen{thaw: make(chan struct{})}
+		r, l := heldLink(t, conn, path)
+		if hold(r, l, time.Hour, 10*time.Second) {
+			t.Fatal("the log is given up while nobody could take it")
+		}
+		close(conn.thaw)
+		if hold(r, l, 9*time.Second, 10*time.Second) {
+			t.Error("the log is given up within 9 s of answers")
+		}
+		if !hold(r, l, 10*time.Second, 10*time.Second) {
+			t.Error("the log is waited for, though the orchestrator answers and does not take it")
+		}
+	})
+}
+
+func TestALogThatMovesIsNotStuckHoweverLongItTakes(t *testing.T) {
+	t.Parallel()
+	path := logOf(t, 100)
+	synctest.Test(t, func(t *testing.T) {
+		conn := &frozen{thaw: make(chan struct{})}
+		close(conn.thaw)
+		r, l := heldLink(t, conn, path)
+		for at := int64(1); at < 20; at++ {
+			if hold(r, l, 9*time.Minute, giveUpLog) {
+				t.Fatalf("the log is given up after %d of its bytes, though it moves", at)
+			}
+			r.ack(l, at, false)
+		}
+		if !hold(r, l, 2*giveUpLog, giveUpLog) {
+			t.Error("a log that does not move any more is not given up")
+		}
+	})
+}
+
+func TestAnAttemptThatWasNotStartedGivesUpWhatItsTerminalWrote(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	run := svc.NewRunID()
+	a := l.dir.Attempt(run, 1)
+	if _, err := rundir.Open(l.cfg.DataDir); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Create(); err != nil {
+		t.Fatal(err)
+	}
+	// A worker before this one had a terminal whose wrapper found nothing to start.
+	if err := a.WriteDispatch(rundir.Dispatch{
+		Run:   wire.RunDispatch{RunID: run, Provider: "absent", SessionName: svc.SessionName(run), Attempt: 1},
+		State: rundir.StateAccepted, LogBegun: true,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	const words = "svc: nothing was started\r\n"
+	if err := os.WriteFile(l.dir.LogPath(run), []byte(words), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.start()
+	l.wait("the failure", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFailed)) == 1 })
+	if got := l.o.log(run, 1); got != words {
+		t.Errorf("the log is %q when the failure is reported, want %q", got, words)
+	}
+	l.cleared(run, 1)
+}
+
+func TestAnEmptyLogIsToldToBeEmpty(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := svc.NewRunID()
+	l.o.send(&wire.RunDispatch{RunID: run, TaskID: svc.NewID(), Provider: "absent", SessionName: svc.SessionName(run), Attempt: 1})
+	l.wait("the failure", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFailed)) == 1 })
+	l.cleared(run, 1)
+	l.o.mu.Lock()
+	end, told := l.o.ends[key{run, 1}]
+	l.o.mu.Unlock()
+	if !told || end != 0 {
+		t.Errorf("told a length of %d (%v), want 0", end, told)
+	}
+}
+
+func TestNothingIsClearedBeforeTheOrchestratorHasTheWholeLog(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.opts.LogHold = 500 * time.Millisecond
+	l.o.set(func(o *orchestrator) { o.logStopped = true })
+	l.start()
+	run := l.begin(`echo output; exit 0`)
+	l.finished(run, 1) // it cannot wait for ever
+	beats := l.o.count("heartbeat")
+	l.wait("some time", func() bool { return l.o.count("heartbeat") > beats+3 })
+	if !l.dir.Attempt(run, 1).Exists() {
+		t.Error("the attempt was cleared away before its log was taken")
+	}
+	l.o.set(func(o *orchestrator) { o.logStopped = false })
+	l.cleared(run, 1)
+	if got := l.o.log(run, 1); !strings.Contains(got, "output") {
+		t.Errorf("the log is %q", got)
+	}
+}
