@@ -32,6 +32,7 @@ const (
 	CodeRunNotActive      Code = "run_not_active"
 	CodeRunNotRunning     Code = "run_not_running"
 	CodeNoSnapshot        Code = "no_snapshot"
+	CodeLogGone           Code = "log_gone"
 	CodeLeaseHeld         Code = "lease_held"
 	CodeLeaseTaken        Code = "lease_taken"
 	CodeInvalidKeys       Code = "invalid_keys"

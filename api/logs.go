@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/coder/websocket"
+
+	"svc"
 )
 
 // LogOptions says which part of a run's log to read.
@@ -20,7 +23,12 @@ type LogOptions struct {
 	Format  string // raw or text; empty: raw
 }
 
-// Logs streams the log of a run. The reader is the caller's to close.
+// HeaderLogIncomplete names, in the answer to a request for a log, the attempts whose log is not whole there: a
+// part is gone, or on a host that is away. Absent: all of it is there.
+const HeaderLogIncomplete = "Svc-Log-Incomplete"
+
+// Logs streams the log of a run. The reader is the caller's to close. Where a
+// part of the log is missing, it ends with an error of code log_gone.
 func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadCloser, error) {
 	q := url.Values{}
 	if o.Follow {
@@ -37,7 +45,25 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadClos
 	if err != nil {
 		return nil, err
 	}
+	if short := res.Header.Get(HeaderLogIncomplete); short != "" {
+		return shortLog{res.Body, svc.Errorf(svc.CodeLogGone, "a part of the log is missing, of attempt %s: it is gone, or its host is away", short)}, nil
+	}
 	return res.Body, nil
+}
+
+// shortLog is a log that does not look whole at its end.
+type shortLog struct {
+	io.ReadCloser
+	err error
+}
+
+// Read gives the bytes there are, then says that they are not all.
+func (s shortLog) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = s.err
+	}
+	return n, err
 }
 
 // maxSocketMessage bounds what a socket may send at once: a screen with

@@ -45,7 +45,7 @@ func exitOf(code svc.Code) int {
 	switch code {
 	case svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeForbiddenOrigin:
 		return exitUnauthorized
-	case svc.CodeNotFound, svc.CodeHostNotFound, svc.CodeNoSnapshot:
+	case svc.CodeNotFound, svc.CodeHostNotFound, svc.CodeNoSnapshot, svc.CodeLogGone:
 		return exitNotFound
 	case svc.CodeConflict, svc.CodeProjectArchived, svc.CodeHasChildren, svc.CodeActiveRuns, svc.CodeRunNotActive,
 		svc.CodeRunNotRunning, svc.CodeLeaseHeld, svc.CodePrecondition, svc.CodeIdempotency, svc.CodeInvalidAttempt:

@@ -63,7 +63,8 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 		return nil, err
 	}
 	o.server, err = server.New(server.Options{
-		Engine: o.engine, Live: &server.Live{Runs: o.engine, Panes: o.hub.Panes, Relay: o.hub.Relay, Attach: o.hub.Attach, Log: log},
+		Engine: o.engine, Live: &server.Live{Runs: o.engine, Panes: o.hub.Panes, Relay: o.hub.Relay, Attach: o.hub.Attach, Log: log,
+			FetchLog: o.engine.LogOf},
 		WorkerToken: server.WorkerToken(o.worker.Value),
 		Logger:      log, Version: Version(), Catalog: o.facts, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
 		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey,

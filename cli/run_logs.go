@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"svc"
 	"svc/api"
 )
 
@@ -56,6 +57,9 @@ func (a *app) copyLog(ctx context.Context, c *api.Client, id string, o api.LogOp
 	if _, err := io.Copy(a.out, body); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if svc.CodeOf(err) == svc.CodeLogGone {
+			return err
 		}
 		return fmt.Errorf("%w at %s: the log broke off: %w", api.ErrUnreachable, c.BaseURL, err)
 	}

@@ -61,6 +61,7 @@ type Engine struct {
 	runs   *runBook
 	keys   *keyBook
 	hints  *hintBook
+	logs   *logBook
 
 	tokenUses tokenUses
 	watch     *witness
@@ -78,7 +79,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if len(c.SigningKey) < 16 {
 		return nil, errors.New("engine: the signing key is too short")
 	}
-	e := &Engine{Config: c, claims: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), hints: newHintBook(), tokenUses: tokenUses{written: map[string]svc.Time{}}}
+	e := &Engine{Config: c, claims: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), hints: newHintBook(), logs: newLogBook(), tokenUses: tokenUses{written: map[string]svc.Time{}}}
 	e.readyAt, e.watch = e.now(), newWitness(c.Now, c.OfflineAfter)
 	e.feed = newFeed(c.Store, c.Log)
 	if err := e.feed.start(ctx); err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"svc"
-	"svc/hub"
 	"svc/store"
 	"svc/wire"
 )
@@ -236,24 +235,6 @@ func (e *Engine) giveUpRuns(ctx context.Context, hostIDs []string, find func(ctx
 		}
 	}
 	return nil
-}
-
-// inventory compares the sessions that a worker holds with what it should
-// hold: those of attempts that are over are told to end.
-func (e *Engine) inventory(ctx context.Context, link *hub.Uplink, held []wire.LiveRun) {
-	for _, s := range held {
-		r, err := e.live(ctx, s.RunID)
-		switch {
-		case svc.CodeOf(err) == svc.CodeNotFound:
-			// not ours to judge: the worker reports what no record knows
-		case err != nil:
-			e.Log.Error("a session cannot be looked up", "run_id", s.RunID, "error", err)
-		case s.Attempt < r.Attempt:
-			e.order(link, s.RunID, s.Attempt, reasonSuperseded)
-		case s.Attempt == r.Attempt && !r.Status.Active() && r.SessionEndedAt == nil:
-			e.order(link, s.RunID, s.Attempt, "run is "+string(r.Status))
-		}
-	}
 }
 
 // reasonSuperseded tells a worker that it holds a dead incarnation.

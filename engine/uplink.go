@@ -60,6 +60,7 @@ type uplinkConn struct {
 	malformed int    // in a row
 	changes   flight // of the database
 	chunks    flight // of logs
+	absent    absences
 }
 
 // landed waits until everything that was told so far is done.
@@ -209,6 +210,12 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 	case *wire.KeysResult:
 		c.e.keys.answer(c.link, f)
 		return nil
+	case *wire.RunUnknown:
+		c.unknownRuns(f.Runs)
+		return nil
+	case *wire.LogGone:
+		c.e.logs.said(attemptKey{f.RunID, f.Attempt})
+		return nil
 	case *wire.Providers:
 		if !c.link.Identified() {
 			return errNotIdentified
@@ -249,7 +256,7 @@ func (c *uplinkConn) heartbeat(ctx context.Context, f *wire.Heartbeat) error {
 		c.e.claims.up()
 	}
 	if f.Runs != nil {
-		c.e.inventory(ctx, c.link, *f.Runs)
+		c.inventory(ctx, *f.Runs)
 	}
 	_ = c.link.Send(wire.HeartbeatAck{Timestamp: c.e.now()})
 	if c.link.MarkReady() {

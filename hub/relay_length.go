@@ -62,3 +62,38 @@ func countOn(f *os.File, known LogLength) (LogLength, error) {
 		}
 	}
 }
+
+// LogState is what is here of an attempt's log.
+type LogState struct {
+	Exists bool
+	Size   int64 // bytes
+	End    int64 // the length that it has in the end; negative: not known
+}
+
+// Complete says whether the whole log is here.
+func (s LogState) Complete() bool { return s.Exists && s.End >= 0 && s.Size >= s.End }
+
+// Has says whether there is a log of any attempt of the run.
+func (r *Relay) Has(runID string) bool {
+	attempts, err := r.dir.attempts(runID)
+	return err == nil && len(attempts) > 0
+}
+
+// State is what is here of an attempt's log.
+func (r *Relay) State(runID string, attempt int) (LogState, error) {
+	if err := r.dir.check(runID); err != nil {
+		return LogState{}, err
+	}
+	end, err := r.dir.readEnd(runID, attempt)
+	if err != nil {
+		return LogState{}, fmt.Errorf("look at log of run %s, attempt %d: %w", runID, attempt, err)
+	}
+	info, err := os.Stat(r.dir.log(runID, attempt))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return LogState{End: end}, nil
+	case err != nil:
+		return LogState{}, fmt.Errorf("look at log of run %s, attempt %d: %w", runID, attempt, err)
+	}
+	return LogState{Exists: true, Size: info.Size(), End: end}, nil
+}

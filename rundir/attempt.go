@@ -102,6 +102,8 @@ type Dispatch struct {
 	LogBegun bool `json:"log_begun,omitempty"`
 	// LogAcked counts the attempt's bytes that the orchestrator has; a hint, it knows better.
 	LogAcked int64 `json:"log_acked,omitempty"`
+	// Word is how the end was reported; nil until it was spooled.
+	Word *wire.Signal `json:"word,omitempty"`
 	// Session is nil until the session was seen.
 	Session *Session `json:"session,omitempty"`
 	// KeepAlive names the programs that may outlive the session, as the catalog had it at the start.

@@ -28,6 +28,7 @@ var statuses = map[svc.Code]int{
 	svc.CodeForbiddenOrigin:   http.StatusForbidden,
 	svc.CodeNotFound:          http.StatusNotFound,
 	svc.CodeNoSnapshot:        http.StatusNotFound,
+	svc.CodeLogGone:           http.StatusNotFound,
 	svc.CodeHostNotFound:      http.StatusNotFound,
 	svc.CodeMethodNotAllowed:  http.StatusMethodNotAllowed,
 	svc.CodeConflict:          http.StatusConflict,

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"svc"
+	"svc/api"
 	"svc/hub"
 )
 
@@ -27,10 +29,18 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
+	if err := l.fetchLogs(w, r, run, q.Attempt); err != nil {
+		writeError(w, r, err)
+		return
+	}
+	var short error // of a log that was followed to its end
 	out := newPaced(w, cmp.Or(l.stall, writeLimit))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if follow {
-		q.Follow = func() bool { return l.mayGrow(r.Context(), run.ID, q.Attempt) }
+		q.Follow = func() (grows bool) {
+			grows, short = l.mayGrow(r.Context(), run.ID, q.Attempt)
+			return grows
+		}
 	} else if q.Tail < 0 && !q.Text && l.wholeLog(out, r, run.ID, q.Attempt) {
 		return
 	}
@@ -40,12 +50,53 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer reader.Close()
-	if err := stream(out, reader, follow); err != nil {
+	err = stream(out, reader, follow)
+	if err == nil {
+		err = short
+	}
+	if err != nil {
 		if r.Context().Err() == nil {
 			noteError(r.Context(), err)
 		}
 		panic(http.ErrAbortHandler) // a log that was cut short must not look complete
 	}
+}
+
+// fetchLogs makes sure that what is asked for is here, as far as anyone has it. When there is nothing to show
+// of a log, that is the answer; when a part is missing, a header says of which attempts.
+func (l *Live) fetchLogs(w http.ResponseWriter, r *http.Request, run svc.Run, attempt int) error {
+	if l.FetchLog == nil {
+		return nil
+	}
+	first, last := 1, run.Attempt
+	if attempt != 0 {
+		first, last = attempt, min(attempt, run.Attempt)
+	}
+	var short []string
+	var why error
+	some := false
+	for a := first; a <= last; a++ {
+		err := l.FetchLog(r.Context(), run, a)
+		switch svc.CodeOf(err) {
+		case "":
+		case svc.CodeLogGone, svc.CodeHostNotConnected, svc.CodeUnavailable:
+			short, why = append(short, strconv.Itoa(a)), err
+		default:
+			return err
+		}
+		state, err := l.Relay.State(run.ID, a)
+		if err != nil {
+			return err
+		}
+		some = some || state.Size > 0
+	}
+	if why != nil && !some {
+		return why
+	}
+	if len(short) > 0 {
+		w.Header().Set(api.HeaderLogIncomplete, strings.Join(short, ", "))
+	}
+	return nil
 }
 
 // wholeLog serves a log that is one file and says whether it did.
@@ -97,16 +148,23 @@ func stream(w *paced, log io.Reader, follow bool) error {
 }
 
 // mayGrow says whether more output of the attempt (0: of any) may come. When
-// that cannot be known now, it may.
-func (l *Live) mayGrow(ctx context.Context, runID string, attempt int) bool {
+// that cannot be known now, it may. When no more can come and the last attempt's log is
+// not whole, the error says why.
+func (l *Live) mayGrow(ctx context.Context, runID string, attempt int) (bool, error) {
 	run, err := l.Runs.Run(ctx, runID)
 	if err != nil {
-		return svc.CodeOf(err) != svc.CodeNotFound
+		return svc.CodeOf(err) != svc.CodeNotFound, nil
 	}
 	if attempt != 0 && attempt != run.Attempt {
-		return false
+		return false, nil
 	}
-	return run.Status.Active() || run.SessionOpen()
+	if run.Status.Active() || run.SessionOpen() {
+		return true, nil
+	}
+	if l.FetchLog == nil {
+		return false, nil
+	}
+	return false, l.FetchLog(ctx, run, run.Attempt)
 }
 
 // logQuery reads the parameters and names those that are wrong.

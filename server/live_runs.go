@@ -27,6 +27,9 @@ type Live struct {
 	Relay  *hub.Relay
 	Attach *hub.Attachments
 	Log    *slog.Logger
+	// FetchLog brings the log of an attempt that is over here, as far as anyone has it; its error says that it
+	// is not whole. Nil: what is here is all there is.
+	FetchLog func(ctx context.Context, r svc.Run, attempt int) error
 
 	stall time.Duration // how long one write of a log may take; 0: writeLimit
 }

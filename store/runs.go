@@ -208,6 +208,23 @@ func (r Reader) OpenRuns(ctx context.Context, hostID string) ([]svc.Run, error) 
 		" FROM runs WHERE host_id = $1 AND session_ended_at IS NULL AND status <> 'pending' ORDER BY created_at, id", hostID)
 }
 
+// Confirmed is an attempt that a host has confirmed to have.
+type Confirmed struct {
+	RunID   string
+	Attempt int
+}
+
+// ConfirmedRuns is every attempt that a host has confirmed and whose session may
+// be alive.
+func (r Reader) ConfirmedRuns(ctx context.Context, hostID string) ([]Confirmed, error) {
+	runs, err := collect(ctx, r.q, func(row scanner) (c Confirmed, err error) { return c, row.Scan(&c.RunID, &c.Attempt) },
+		"SELECT id, attempt FROM runs WHERE host_id = $1 AND session_ended_at IS NULL AND acked AND status <> 'pending' ORDER BY id", hostID)
+	if err != nil {
+		return nil, fmt.Errorf("list confirmed runs of host %s: %w", hostID, err)
+	}
+	return runs, nil
+}
+
 // SnapshotRuns is every active run and the newest others, newest first.
 func (r Reader) SnapshotRuns(ctx context.Context, others int) ([]svc.Run, error) {
 	active, err := r.Runs(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}}, svc.Page{Limit: 1 << 30})

@@ -85,6 +85,21 @@ type LogAck struct {
 	Complete bool `json:"complete,omitempty"`
 }
 
+// RunRecall asks a worker about attempts that it should hold and that its
+// inventory does not have (capability recall). It reports their ends again, logs
+// first, and answers with RunUnknown for those that it has no trace of.
+type RunRecall struct {
+	Runs []LiveRun `json:"runs"`
+}
+
+// LogRead asks a worker for the log of an attempt that is over (capability
+// log_read). It is relayed from where the orchestrator's copy ends, or answered
+// with LogGone.
+type LogRead struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+}
+
 // Type names of the frames that go down.
 func (HeartbeatAck) Type() string { return "heartbeat_ack" }
 func (RunDispatch) Type() string  { return "run_dispatch" }
@@ -96,6 +111,8 @@ func (AttachInput) Type() string  { return "attach_input" }
 func (AttachResize) Type() string { return "attach_resize" }
 func (AttachClose) Type() string  { return "attach_close" }
 func (LogAck) Type() string       { return "log_ack" }
+func (RunRecall) Type() string    { return "run_recall" }
+func (LogRead) Type() string      { return "log_read" }
 
 func (HeartbeatAck) check() error  { return nil }
 func (f RunDispatch) check() error { return needRun("run_dispatch", f.RunID, f.Attempt) }
@@ -111,6 +128,8 @@ func (f AttachOpen) check() error {
 func (f AttachInput) check() error  { return need("attach_input", "attach_id", f.AttachID) }
 func (f AttachResize) check() error { return need("attach_resize", "attach_id", f.AttachID) }
 func (f AttachClose) check() error  { return need("attach_close", "attach_id", f.AttachID) }
+func (f RunRecall) check() error    { return needRuns("run_recall", f.Runs) }
+func (f LogRead) check() error      { return needRun("log_read", f.RunID, f.Attempt) }
 func (f LogAck) check() error       { return needRun("log_ack", f.RunID, f.Attempt) }
 
 var downFrames = map[string]func() Frame{
@@ -124,6 +143,8 @@ var downFrames = map[string]func() Frame{
 	"attach_resize": func() Frame { return &AttachResize{} },
 	"attach_close":  func() Frame { return &AttachClose{} },
 	"log_ack":       func() Frame { return &LogAck{} },
+	"run_recall":    func() Frame { return &RunRecall{} },
+	"log_read":      func() Frame { return &LogRead{} },
 }
 
 func need(frame, field, value string) error {

@@ -70,6 +70,19 @@ type LogEnd struct {
 	Bytes   int64  `json:"bytes"`
 }
 
+// RunUnknown answers a RunRecall: this host has no trace of these attempts
+// (capability recall).
+type RunUnknown struct {
+	Runs []LiveRun `json:"runs"`
+}
+
+// LogGone answers a LogRead: this host does not have that log (capability
+// log_read).
+type LogGone struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+}
+
 // KeysResult answers Keys.
 type KeysResult struct {
 	RequestID string `json:"request_id"`
@@ -124,6 +137,8 @@ func (Snapshot) Type() string       { return "snapshot" }
 func (SignalFrame) Type() string    { return "signal" }
 func (LogChunk) Type() string       { return "log_chunk" }
 func (LogEnd) Type() string         { return "log_end" }
+func (RunUnknown) Type() string     { return "run_unknown" }
+func (LogGone) Type() string        { return "log_gone" }
 func (KeysResult) Type() string     { return "keys_result" }
 func (AttachData) Type() string     { return "attach_data" }
 func (AttachResized) Type() string  { return "attach_resized" }
@@ -156,6 +171,8 @@ func (f LogEnd) check() error {
 	}
 	return needRun("log_end", f.RunID, f.Attempt)
 }
+func (f RunUnknown) check() error    { return needRuns("run_unknown", f.Runs) }
+func (f LogGone) check() error       { return needRun("log_gone", f.RunID, f.Attempt) }
 func (f KeysResult) check() error    { return need("keys_result", "request_id", f.RequestID) }
 func (f AttachData) check() error    { return need("attach_data", "attach_id", f.AttachID) }
 func (f AttachResized) check() error { return need("attach_resized", "attach_id", f.AttachID) }
@@ -171,6 +188,8 @@ var upFrames = map[string]func() Frame{
 	"signal":           func() Frame { return &SignalFrame{} },
 	"log_chunk":        func() Frame { return &LogChunk{} },
 	"log_end":          func() Frame { return &LogEnd{} },
+	"run_unknown":      func() Frame { return &RunUnknown{} },
+	"log_gone":         func() Frame { return &LogGone{} },
 	"keys_result":      func() Frame { return &KeysResult{} },
 	"attach_data":      func() Frame { return &AttachData{} },
 	"attach_resized":   func() Frame { return &AttachResized{} },
@@ -178,6 +197,15 @@ var upFrames = map[string]func() Frame{
 	"providers":        func() Frame { return &Providers{} },
 	"orphan":           func() Frame { return &Orphan{} },
 	"run_hint":         func() Frame { return &RunHint{} },
+}
+
+func needRuns(frame string, runs []LiveRun) error {
+	for _, r := range runs {
+		if err := needRun(frame, r.RunID, r.Attempt); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func needRunID(frame, runID string) error {

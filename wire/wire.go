@@ -13,7 +13,8 @@
 //	         error; capabilities stop, keys, attach, log_ack, providers,
 //	         orphans, inventory.
 //	2026-11  heartbeat gains refusing; run_hint with capability hints.
-//	2026-11  log_end and the field complete of log_ack (capability log_end).
+//	2026-11  log_end and the field complete of log_ack (capability log_end);
+//	         run_recall and run_unknown (recall); log_read and log_gone (log_read).
 package wire
 
 import (
@@ -40,10 +41,12 @@ const (
 	CapInventory = "inventory"
 	CapHints     = "hints"
 	CapLogEnd    = "log_end"
+	CapRecall    = "recall"
+	CapLogRead   = "log_read"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {

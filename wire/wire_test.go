@@ -52,6 +52,8 @@ var upGolden = map[string]Frame{
 	"log_chunk":             LogChunk{RunID: runID, Text: LogText("line\n"), Timestamp: at, Attempt: 2, Offset: ptr(int64(0)), Bytes: 5},
 	"log_chunk_bytes":       LogChunk{RunID: runID, Text: LogText("\ufffd"), Timestamp: at, Attempt: 2, Offset: ptr(int64(5)), Bytes: 1, Data: []byte{0xff}},
 	"log_end":               LogEnd{RunID: runID, Attempt: 2, Bytes: 1 << 40},
+	"run_unknown":           RunUnknown{Runs: []LiveRun{{runID, 2}}},
+	"log_gone":              LogGone{RunID: runID, Attempt: 2},
 	"keys_result":           KeysResult{RequestID: "r1", OK: true},
 	"keys_result_refused":   KeysResult{RequestID: "r1", Error: "only letters"},
 	"attach_data":           AttachData{AttachID: "a1", Bytes: []byte{0, 0xff, '\n'}},
@@ -75,6 +77,8 @@ var downGolden = map[string]Frame{
 	"attach_resize":    AttachResize{AttachID: "a1", Rows: 24, Cols: 80},
 	"attach_close":     AttachClose{AttachID: "a1"},
 	"log_ack":          LogAck{RunID: runID, Attempt: 2, Offset: 1 << 40},
+	"run_recall":       RunRecall{Runs: []LiveRun{{runID, 2}}},
+	"log_read":         LogRead{RunID: runID, Attempt: 2},
 	"log_ack_complete": LogAck{RunID: runID, Attempt: 2, Offset: 7, Complete: true},
 }
 
@@ -154,7 +158,7 @@ func TestEveryFrameHasAGoldenFileAndNoFileIsLeftOver(t *testing.T) {
 			}
 		}
 	}
-	if len(upFrames) != 12 || len(downFrames) != 10 {
+	if len(upFrames) != 15 || len(downFrames) != 12 {
 		t.Errorf("%d frames go up and %d down", len(upFrames), len(downFrames))
 	}
 }

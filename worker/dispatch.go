@@ -3,9 +3,6 @@ package worker
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"strings"
 	"time"
 
 	"svc"
@@ -218,40 +215,13 @@ func (w *Worker) inventory() []wire.LiveRun {
 			held = append(held, wire.LiveRun{RunID: k.runID, Attempt: k.attempt})
 		}
 	}
+	for k := range w.spool.pendingEnds() {
+		if w.sessions[k] == nil {
+			held = append(held, wire.LiveRun{RunID: k.runID, Attempt: k.attempt})
+		}
+	}
 	for k := range w.damaged {
 		held = append(held, wire.LiveRun{RunID: k.runID, Attempt: k.attempt})
 	}
 	return held
-}
-
-// tombstone says that a run's attempts up to one are over on this host. It is what is left of them
-// besides the log, and what makes a late repetition of a dispatch start nothing.
-type tombstone struct {
-	Attempt int `json:"attempt"`
-}
-
-func (w *Worker) tombstonePath(runID string) string {
-	return strings.TrimSuffix(w.dir.LogPath(runID), ".log") + ".done"
-}
-
-// readTombstone is the highest attempt that is over; 0 means none.
-func (w *Worker) readTombstone(runID string) (int, error) {
-	var t tombstone
-	err := rundir.ReadRecord(w.tombstonePath(runID), &t)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	return t.Attempt, err
-}
-
-// bury writes the tombstone of an attempt, unless there is one of a later.
-func (w *Worker) bury(runID string, attempt int) error {
-	over, err := w.readTombstone(runID)
-	if err == nil && over >= attempt {
-		return nil
-	}
-	if errors.Is(err, rundir.ErrCorrupt) {
-		_ = os.Remove(w.tombstonePath(runID))
-	}
-	return rundir.WriteRecord(w.tombstonePath(runID), tombstone{attempt})
 }

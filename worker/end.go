@@ -181,7 +181,8 @@ func (s *session) conclude(ctx context.Context, word svc.Signal) {
 		case <-time.After(retrySpool):
 		}
 	}
-	s.rec.State = rundir.StateEnded
+	said := wire.FromSignal(word)
+	s.rec.State, s.rec.Word = rundir.StateEnded, &said
 	s.save()
 	s.w.spool.stir()
 }
@@ -256,7 +257,8 @@ func (s *session) logTaken() bool {
 
 // clear removes the attempt's folder. What stays is the log and the tombstone.
 func (s *session) clear() {
-	if err := s.w.bury(s.a.RunID, s.a.Number); err != nil {
+	end := endedRecord{Attempt: s.a.Number, LogBase: s.rec.LogBase, LogEnd: s.logRelay().length(), Signal: s.rec.Word}
+	if err := s.w.bury(s.a.RunID, end); err != nil {
 		s.log.Error("the attempt's folder stays: its end could not be recorded", "error", err)
 		return
 	}

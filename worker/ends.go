@@ -42,6 +42,17 @@ func (p *spooler) noteEnds(entries []rundir.Entry, now time.Time) {
 	p.ends = waiting
 }
 
+// pendingEnds is the attempts whose end waits in the spool.
+func (p *spooler) pendingEnds() map[key]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make(map[key]bool, len(p.ends))
+	for k := range p.ends {
+		all[k] = true
+	}
+	return all
+}
+
 // overdueEnd is the end of an attempt that has waited long enough for what is before it, or nil.
 func (p *spooler) overdueEnd(k key) *pendingEnd {
 	p.mu.Lock()

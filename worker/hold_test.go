@@ -48,7 +48,9 @@ func heldLink(t *testing.T, conn *frozen, path string) (*relay, *link) {
 
 // hold asks again and again, as one who waits does, and says whether the relay is stuck in the end.
 func hold(r *relay, l *link, limit, after time.Duration) bool {
-	for begun := time.Now(); time.Since(begun) < limit; time.Sleep(gatePoll) {
+	tick := time.NewTicker(gatePoll)
+	defer tick.Stop()
+	for begun := time.Now(); time.Since(begun) < limit; <-tick.C {
 		if r.stuck(l, after) {
 			return true
 		}

@@ -77,8 +77,8 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 	}
 	raw, err := r.read(offset, most)
 	if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) {
-		if lost := r.shorten(max(fileSize(r.path)-r.base, 0)); lost > 0 {
-			return 0, fmt.Errorf("the log on this host has lost its last %d bytes: %w", lost, err)
+		if missing := r.lose(max(fileSize(r.path)-r.base, 0)); missing > 0 {
+			return 0, fmt.Errorf("the log on this host has lost its last %d bytes: %w", missing, err)
 		}
 	}
 	if err != nil {
@@ -102,10 +102,15 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 	return n, nil
 }
 
-// sayEnd tells the log's final length when it is time to.
+// sayEnd tells the log's final length when it is time to, and when a part of it is not here any more.
 func (r *relay) sayEnd(l *link) {
-	if end, now := r.tellEnd(l); now {
-		l.out.push(laneLog, &wire.LogEnd{RunID: r.runID, Attempt: r.attempt, Bytes: end}, nil)
+	end, gone, now := r.tellEnd(l)
+	if !now {
+		return
+	}
+	l.out.push(laneLog, &wire.LogEnd{RunID: r.runID, Attempt: r.attempt, Bytes: end}, nil)
+	if gone && l.can(wire.CapLogRead) {
+		l.out.push(laneLog, &wire.LogGone{RunID: r.runID, Attempt: r.attempt}, nil)
 	}
 }
 

@@ -82,7 +82,7 @@ func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 		log.Error("the end of a damaged attempt could not be spooled", "error", err)
 		return
 	}
-	if err := w.bury(a.RunID, a.Number); err != nil {
+	if err := w.bury(a.RunID, endedRecord{Attempt: a.Number}); err != nil {
 		log.Error("the end of a damaged attempt could not be recorded", "error", err)
 		return
 	}

@@ -52,6 +52,10 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 		w.stopRun(f)
 	case *wire.Keys:
 		w.takeKeys(l, f)
+	case *wire.RunRecall:
+		w.recall(l, f)
+	case *wire.LogRead:
+		w.readLog(l, f)
 	case *wire.LogAck:
 		if s := w.session(f.RunID, f.Attempt); s != nil {
 			if r := s.logRelay(); r != nil {

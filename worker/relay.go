@@ -48,6 +48,7 @@ type relay struct {
 	endAt   time.Time // when that length was last told on the connection; zero: it was not
 	// complete: the orchestrator said on this connection that it has the whole log.
 	complete bool
+	lost     bool // the rest of the log is not on this host any more
 	// stuckFrom is how long the connection had been answering when the orchestrator last took a byte, or
 	// the log got its end.
 	stuckFrom time.Duration
@@ -86,6 +87,14 @@ func (r *relay) size() int64 {
 	return max(info.Size()-r.base, 0)
 }
 
+// length is the attempt's final length; 0 when there is no log.
+func (r *relay) length() int64 {
+	if r == nil {
+		return 0
+	}
+	return max(r.size(), 0)
+}
+
 // finish says that the attempt's log has its final length.
 func (r *relay) finish(end int64) {
 	r.mu.Lock()
@@ -104,6 +113,8 @@ func (r *relay) caught() bool {
 	switch {
 	case r.end < 0:
 		return false
+	case r.lost:
+		return !r.endAt.IsZero() // nothing is left to wait for
 	case r.link != nil && r.link.can(wire.CapLogEnd):
 		return r.complete
 	default:
@@ -173,7 +184,7 @@ func (r *relay) next(l *link, size int64) (offset, most int64) {
 		r.link, r.phase, r.sent, r.rewound, r.moved = l, phaseAsk, r.acked, false, time.Now()
 		r.endAt = time.Time{}
 	}
-	if r.complete {
+	if r.complete || r.lost {
 		return r.sent, 0
 	}
 	if !l.can(wire.CapLogAck) {
@@ -216,33 +227,40 @@ func (r *relay) sending(l *link, from, to int64) bool {
 }
 
 // tellEnd says whether the log's final length is to be told on l now: behind its last byte, and again
-// when no answer came.
-func (r *relay) tellEnd(l *link) (end int64, now bool) {
+// when no answer came. gone says that not all of it can follow.
+func (r *relay) tellEnd(l *link) (end int64, gone, now bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case l != r.link || r.end < 0 || r.complete || !l.can(wire.CapLogEnd):
-		return 0, false
+		return 0, false, false
 	case !r.endAt.IsZero() && time.Since(r.endAt) <= stallAfter:
-		return 0, false
-	case r.end > 0 && (r.phase != phaseOpen || r.sent < r.end):
-		return 0, false
+		return 0, false, false
+	case r.end > 0 && !r.lost && (r.phase != phaseOpen || r.sent < r.end):
+		return 0, false, false
 	}
 	r.endAt = time.Now()
-	return r.end, true
+	return r.end, r.lost, true
 }
 
-// shorten takes note of a log that has lost its end on this host: what is not here any more cannot be
-// waited for.
-func (r *relay) shorten(size int64) (lost int64) {
+// lose takes note of a log whose file on this host is shorter than it was: what is not here any more
+// cannot be waited for. It answers how many bytes are missing.
+func (r *relay) lose(size int64) (missing int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.end < 0 || size >= r.end {
+	if r.end < 0 || size >= r.end || r.lost {
 		return 0
 	}
-	lost = r.end - size
-	r.end, r.endAt = size, time.Time{}
-	return lost
+	r.lost, r.endAt = true, time.Time{}
+	return r.end - size
+}
+
+// again asks the orchestrator anew how much it has: it says that it has lost a part.
+func (r *relay) again() {
+	r.mu.Lock()
+	r.link = nil
+	r.mu.Unlock()
+	r.stir()
 }
 
 // written notes that a chunk has left: from now on its answer may be waited for.

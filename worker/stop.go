@@ -7,7 +7,7 @@ import (
 
 // stopRun takes the order to end an attempt's session.
 func (w *Worker) stopRun(f *wire.RunStop) {
-	if s := w.session(f.RunID, f.Attempt); s != nil {
+	if s := w.session(f.RunID, f.Attempt); s != nil && !s.isReported() {
 		if s.order(stopReason(f.Reason)) {
 			s.log.Info("stop ordered", "reason", f.Reason)
 		}
@@ -31,7 +31,7 @@ func stopReason(reason string) string {
 }
 
 // refuseStart answers the order to end an attempt that this worker does not hold. An attempt that is
-// over was reported. One that never came here will not begin here either, and the orchestrator is
+// over is reported again: whoever orders its end does not know. One that never came here will not begin here either, and the orchestrator is
 // told that there is no session.
 func (w *Worker) refuseStart(runID string, attempt int) {
 	over, err := w.readTombstone(runID)
@@ -39,10 +39,13 @@ func (w *Worker) refuseStart(runID string, attempt int) {
 		w.log.Error("stop of an unknown attempt: its tombstone cannot be read", "run_id", runID, "error", err)
 		return
 	}
-	if over >= attempt {
+	if over >= attempt || w.session(runID, attempt) != nil {
+		if _, err := w.tellAgain(runID, attempt); err != nil {
+			w.log.Error("an end cannot be told again now", "run_id", runID, "attempt", attempt, "error", err)
+		}
 		return
 	}
-	if err := w.bury(runID, attempt); err != nil {
+	if err := w.bury(runID, endedRecord{Attempt: attempt}); err != nil {
 		w.log.Error("stop of an unknown attempt could not be recorded", "run_id", runID, "attempt", attempt, "error", err)
 		return
 	}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+	"svc/hub"
+	"svc/wire"
+)
+
+// recallPage is how many runs a worker is asked about in one frame.
+const recallPage = 200
+
+// absences is what one connection's inventories lack. It belongs to the connection's reader, and dies with
+// the connection: two in a row must come on the same one.
+type absences struct {
+	missed  map[attemptKey]bool // not in the last inventory
+	unknown map[attemptKey]bool // the worker said that it knows nothing of them
+}
+
+// inventory compares the sessions that a worker holds with what it should hold.
+// Those of attempts that are over are told to end. A run that it should hold and
+// does not is asked for; what is absent twice in a row, and of which the worker
+// knows nothing, is lost.
+func (c *uplinkConn) inventory(ctx context.Context, held []wire.LiveRun) {
+	e := c.e
+	for _, s := range held {
+		e.judgeSession(ctx, c.link, s)
+	}
+	if own, ok := e.Hub.Uplinks.Of(c.link.HostID); !ok || own != c.link {
+		return // not the host's own: it cannot speak of what is absent
+	}
+	given, err := e.Store.ConfirmedRuns(ctx, c.link.HostID)
+	if err != nil {
+		if ctx.Err() == nil {
+			e.Log.Error("an inventory cannot be compared; trying again with the next", "host_id", c.link.HostID, "error", err)
+		}
+		return
+	}
+	missed := map[attemptKey]bool{}
+	var asked []wire.LiveRun
+	for _, g := range given {
+		k := attemptKey{g.RunID, g.Attempt}
+		if slices.Contains(held, wire.LiveRun{RunID: g.RunID, Attempt: g.Attempt}) {
+			delete(c.absent.unknown, k)
+			continue
+		}
+		missed[k] = true
+		switch {
+		case c.link.Has(wire.CapRecall) && !c.absent.unknown[k]:
+			asked = append(asked, wire.LiveRun{RunID: g.RunID, Attempt: g.Attempt})
+		case c.absent.missed[k]:
+			c.lost(ctx, k)
+		}
+	}
+	c.absent.missed = missed
+	for page := range slices.Chunk(asked, recallPage) {
+		_ = c.link.Send(wire.RunRecall{Runs: page})
+	}
+}
+
+// judgeSession orders the end of a session whose attempt is over.
+func (e *Engine) judgeSession(ctx context.Context, link *hub.Uplink, s wire.LiveRun) {
+	r, err := e.live(ctx, s.RunID)
+	switch {
+	case svc.CodeOf(err) == svc.CodeNotFound:
+		// not ours to judge: the worker reports what no record knows
+	case err != nil:
+		e.Log.Error("a session cannot be looked up", "run_id", s.RunID, "error", err)
+	case s.Attempt < r.Attempt:
+		e.order(link, s.RunID, s.Attempt, reasonSuperseded)
+	case s.Attempt == r.Attempt && !r.Status.Active() && r.SessionEndedAt == nil:
+		e.order(link, s.RunID, s.Attempt, "run is "+string(r.Status))
+	}
+}
+
+// unknownRuns notes what a worker says it has no trace of.
+func (c *uplinkConn) unknownRuns(runs []wire.LiveRun) {
+	if c.absent.unknown == nil {
+		c.absent.unknown = map[attemptKey]bool{}
+	}
+	for _, r := range runs {
+		if k := (attemptKey{r.RunID, r.Attempt}); c.absent.missed[k] {
+			c.absent.unknown[k] = true
+		}
+	}
+}
+
+// lost ends an attempt of which its host has no trace: its data was wiped. While it is not settled which
+// process is the host's own, nothing is lost.
+func (c *uplinkConn) lost(ctx context.Context, k attemptKey) {
+	e, hostID := c.e, c.link.HostID
+	if !e.Hub.Uplinks.Trusted(hostID, c.link.BootID, k.runID, min(settledAfter, e.OfflineAfter)) {
+		return
+	}
+	h, err := e.Store.Host(ctx, hostID)
+	if err == nil && !h.InstanceSuspect {
+		_, err = e.Ingest(ctx, svc.Signal{RunID: k.runID, Attempt: k.attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper,
+			ExitCode: -1, Reason: reasonSessionLost, Timestamp: e.now(), Via: "inventory"})
+	}
+	if err != nil && ctx.Err() == nil {
+		e.Log.Error("a lost run cannot be ended; trying again with the next inventory", "run_id", k.runID, "error", err)
+	}
+}

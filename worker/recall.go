@@ -1,0 +1,244 @@
+package worker
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/rundir"
+	"svc/wire"
+)
+
+// tombstone says that a run's attempts up to one are over on this host. It is what is left of them
+// besides the log: it makes a late repetition of a dispatch start nothing, and from it the worker tells
+// again how they ended, to an orchestrator that has lost what it knew.
+type tombstone struct {
+	Attempt int           `json:"attempt"`
+	Ends    []endedRecord `json:"ends,omitempty"` // oldest first; attempts of before this was kept are not in it
+}
+
+// endedRecord is how one attempt ended.
+type endedRecord struct {
+	Attempt int          `json:"attempt"`
+	LogBase int64        `json:"log_base"`         // where in the run's log file it begins
+	LogEnd  int64        `json:"log_end"`          // its length in bytes
+	Signal  *wire.Signal `json:"signal,omitempty"` // what was reported; absent: not known
+}
+
+// mostEnds bounds what a tombstone keeps of a run that is restarted over and over.
+const mostEnds = 64
+
+func (w *Worker) tombstonePath(runID string) string {
+	return strings.TrimSuffix(w.dir.LogPath(runID), ".log") + ".done"
+}
+
+func (w *Worker) tombstoneOf(runID string) (tombstone, error) {
+	var t tombstone
+	err := rundir.ReadRecord(w.tombstonePath(runID), &t)
+	if errors.Is(err, fs.ErrNotExist) {
+		return tombstone{}, nil
+	}
+	return t, err
+}
+
+// readTombstone is the highest attempt that is over; 0 means none.
+func (w *Worker) readTombstone(runID string) (int, error) {
+	t, err := w.tombstoneOf(runID)
+	return t.Attempt, err
+}
+
+// bury writes the tombstone of an attempt.
+func (w *Worker) bury(runID string, end endedRecord) error {
+	t, err := w.tombstoneOf(runID)
+	if errors.Is(err, rundir.ErrCorrupt) {
+		_ = os.Remove(w.tombstonePath(runID))
+		t = tombstone{}
+	} else if err != nil {
+		return err
+	}
+	if _, has := t.of(end.Attempt); has {
+		return nil
+	}
+	t.Attempt = max(t.Attempt, end.Attempt)
+	t.Ends = append(t.Ends, end)
+	if len(t.Ends) > mostEnds {
+		t.Ends = t.Ends[len(t.Ends)-mostEnds:]
+	}
+	return rundir.WriteRecord(w.tombstonePath(runID), t)
+}
+
+func (t tombstone) of(attempt int) (endedRecord, bool) {
+	for _, e := range t.Ends {
+		if e.Attempt == attempt {
+			return e, true
+		}
+	}
+	return endedRecord{}, false
+}
+
+// recall answers an orchestrator that believes attempts to be here which the inventory does not have. It
+// is told again how they ended, with their logs before; what nobody here knows of is said to be unknown.
+func (w *Worker) recall(l *link, f *wire.RunRecall) {
+	w.tasks.Go(func() {
+		var unknown []wire.LiveRun
+		for _, run := range f.Runs {
+			if w.ctx.Err() != nil {
+				return
+			}
+			known, err := w.tellAgain(run.RunID, run.Attempt)
+			if err != nil {
+				w.log.Error("an end cannot be told again now", "run_id", run.RunID, "attempt", run.Attempt, "error", err)
+			} else if !known {
+				unknown = append(unknown, run)
+			}
+		}
+		if len(unknown) > 0 {
+			w.log.Warn("the orchestrator asks for runs that this host knows nothing of", "runs", len(unknown))
+			l.out.push(laneControl, &wire.RunUnknown{Runs: unknown}, nil)
+		}
+	})
+}
+
+// tellAgain sees to it that the end of an attempt is reported once more, unless its session lives or its
+// end is under way. It is false when there is no trace of the attempt.
+func (w *Worker) tellAgain(runID string, attempt int) (known bool, err error) {
+	if s := w.session(runID, attempt); s != nil {
+		if !s.isReported() {
+			return true, nil
+		}
+		// It waits for its log to be taken, or is just being cleared away.
+		rec, err := s.a.ReadDispatch()
+		if err == nil {
+			return true, w.report(runID, attempt, rec.Word)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return true, err
+		}
+		w.awaitDrop(s)
+	}
+	t, err := w.tombstoneOf(runID)
+	if err != nil || w.hasDamaged(w.dir.Attempt(runID, attempt)) {
+		return true, err
+	}
+	pending, _, err := w.dir.Attempt(runID, attempt).Pending()
+	if err != nil {
+		return true, err
+	}
+	for _, e := range pending {
+		if terminal(e) {
+			return true, nil
+		}
+	}
+	if t.Attempt < attempt {
+		return false, nil
+	}
+	end, has := w.endOf(t, runID, attempt)
+	if !has {
+		return true, w.report(runID, attempt, nil) // it ended before its end was kept
+	}
+	return true, w.reopen(runID, end, true)
+}
+
+// awaitDrop waits until a session whose folder is gone is forgotten too.
+func (w *Worker) awaitDrop(s *session) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for w.session(s.a.RunID, s.a.Number) == s {
+		select {
+		case <-tick.C:
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+// endOf is how an attempt ended. Of the only attempt of a tombstone from before ends were kept, the log is
+// the whole file.
+func (w *Worker) endOf(t tombstone, runID string, attempt int) (endedRecord, bool) {
+	if end, has := t.of(attempt); has {
+		return end, true
+	}
+	if attempt == 1 && t.Attempt == 1 {
+		return endedRecord{Attempt: 1, LogEnd: fileSize(w.dir.LogPath(runID))}, true
+	}
+	return endedRecord{}, false
+}
+
+// report spools the end of an attempt once more. Without the signal it was reported with, only that it is
+// over is known.
+func (w *Worker) report(runID string, attempt int, word *wire.Signal) error {
+	lost := svc.Signal{RunID: runID, Attempt: attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper,
+		ExitCode: -1, Reason: reasonLost, Timestamp: svc.TimeOf(w.opts.Now())}
+	if word != nil {
+		said, err := word.Parse(runID)
+		if err != nil {
+			return err
+		}
+		lost = said
+	}
+	_, err := w.dir.Put(lost)
+	w.spool.stir()
+	return err
+}
+
+// reopen makes a session of an attempt that is over and was cleared away: it is relayed and reported like
+// one that has just ended, and cleared away again.
+func (w *Worker) reopen(runID string, end endedRecord, tell bool) error {
+	a := w.dir.Attempt(runID, end.Attempt)
+	w.mu.Lock()
+	if err := w.ctx.Err(); err != nil || w.sessions[key{runID, end.Attempt}] != nil {
+		w.mu.Unlock()
+		return err
+	}
+	s := newSession(w, a, nil)
+	s.rec = rundir.Dispatch{
+		Run:   wire.RunDispatch{RunID: runID, SessionName: svc.SessionName(runID), Attempt: end.Attempt},
+		State: rundir.StateEnded, LogBase: end.LogBase, LogBegun: true, Word: end.Signal,
+	}
+	s.answer("")
+	w.sessions[key{runID, end.Attempt}] = s
+	w.mu.Unlock()
+	err := a.Create()
+	if err == nil {
+		err = rundir.WriteRecord(a.File("end"), ending{LogEnd: end.LogEnd})
+	}
+	if err == nil {
+		err = a.WriteDispatch(s.rec)
+	}
+	if err == nil && tell {
+		err = w.report(runID, end.Attempt, end.Signal)
+	}
+	if err != nil {
+		w.drop(s)
+		return errors.Join(err, a.Remove())
+	}
+	w.tasks.Go(func() { s.lead(w.ctx) })
+	return nil
+}
+
+// readLog answers an orchestrator that wants a log that it does not have, or not all of it.
+func (w *Worker) readLog(l *link, f *wire.LogRead) {
+	if s := w.session(f.RunID, f.Attempt); s != nil {
+		if r := s.logRelay(); r != nil {
+			r.again()
+		}
+		return
+	}
+	w.tasks.Go(func() {
+		t, err := w.tombstoneOf(f.RunID)
+		end, has := w.endOf(t, f.RunID, f.Attempt)
+		if err == nil && has && fileSize(w.dir.LogPath(f.RunID)) >= end.LogBase+end.LogEnd {
+			err = w.reopen(f.RunID, end, false)
+			if err == nil {
+				return
+			}
+		}
+		if err != nil {
+			w.log.Error("a log cannot be relayed again", "run_id", f.RunID, "attempt", f.Attempt, "error", err)
+		}
+		l.out.push(laneControl, &wire.LogGone{RunID: f.RunID, Attempt: f.Attempt}, nil)
+	})
+}
