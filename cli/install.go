@@ -30,7 +30,8 @@ type unit struct {
 // text is the unit file. It is plain on purpose: people edit it.
 func (u unit) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[Unit]\nDescription=%s\nAfter=network-online.target\nWants=network-online.target\n\n[Service]\n", u.description)
+	fmt.Fprintf(&b, "[Unit]\nDescription=%s\nAfter=network-online.target\nWants=network-online.target\n"+
+		"# However often it fails, it is started again.\nStartLimitIntervalSec=0\n\n[Service]\n", u.description)
 	if u.system {
 		fmt.Fprintf(&b, "User=%s\n", u.user)
 	}
@@ -44,7 +45,8 @@ func (u unit) text() string {
 	}
 	fmt.Fprintf(&b, "ExecStart=%s\nRestart=always\nRestartSec=1\nLimitNOFILE=65536\n", strings.Join(words, " "))
 	if u.keepRunning {
-		b.WriteString("# Sessions belong to their runs, not to the worker: they survive its restart.\nKillMode=process\n")
+		b.WriteString("# Sessions belong to their runs, not to the worker: they survive its restart, and one that runs out of\n" +
+			"# memory or processes does not end the worker or the others.\nKillMode=process\nOOMPolicy=continue\nTasksMax=infinity\n")
 	}
 	target := "default.target"
 	if u.system {

@@ -12,7 +12,7 @@ func TestTheWorkersUnitLetsSessionsLive(t *testing.T) {
 	text := unit{name: "svc-worker", description: "svc worker", command: []string{"/opt/my tools/svc", "worker", "--host-name", "50%"},
 		dataDir: "/data", path: "/a:/b", keepRunning: true}.text()
 	for _, want := range []string{
-		"KillMode=process\n", "LimitNOFILE=65536\n", "Environment=PATH=/a:/b\n", "Environment=SVC_DATA_DIR=/data\n",
+		"KillMode=process\n", "OOMPolicy=continue\n", "TasksMax=infinity\n", "StartLimitIntervalSec=0\n", "LimitNOFILE=65536\n", "Environment=PATH=/a:/b\n", "Environment=SVC_DATA_DIR=/data\n",
 		`ExecStart="/opt/my tools/svc" worker --host-name 50%%` + "\n", "WantedBy=default.target\n",
 	} {
 		if !strings.Contains(text, want) {

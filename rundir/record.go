@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"svc"
 )
 
@@ -102,6 +104,8 @@ func replace(dir, path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	// The sign that its writer lives: the kernel takes it back with the process (Sweep).
+	_ = lockFile(f, unix.LOCK_EX|unix.LOCK_NB)
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()

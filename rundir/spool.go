@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"svc"
 	"svc/wire"
 )
@@ -201,6 +203,17 @@ func (d Dir) Reject(e Entry) error {
 	return nil
 }
 
+// abandoned says whether the writer of an unfinished file has died: a living one holds its lock, also
+// while it is stopped.
+func abandoned(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return lockFile(f, unix.LOCK_EX|unix.LOCK_NB) == nil
+}
+
 // Sweep removes unfinished files older than that, which a crash has left behind.
 func (d Dir) Sweep(olderThan time.Time) error {
 	attempts, err := d.Attempts()
@@ -218,7 +231,7 @@ func (d Dir) Sweep(olderThan time.Time) error {
 		}
 		for _, f := range files {
 			info, err := os.Lstat(f)
-			if err == nil && info.ModTime().Before(olderThan) {
+			if err == nil && info.ModTime().Before(olderThan) && abandoned(f) {
 				_ = os.Remove(f)
 			}
 		}

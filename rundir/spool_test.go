@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"svc"
 	"svc/rundir"
 )
@@ -173,6 +175,22 @@ func TestSweepRemovesWhatACrashLeftAndNothingElse(t *testing.T) {
 	}
 	if _, err := os.Stat(left); err != nil {
 		t.Errorf("a young file was swept: %v", err)
+	}
+	writing, err := os.OpenFile(left, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(writing.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Sweep(time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); err != nil {
+		t.Errorf("the file of a writer that lives was swept: %v", err)
+	}
+	if err := writing.Close(); err != nil {
+		t.Fatal(err)
 	}
 	if err := d.Sweep(time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)

@@ -52,6 +52,22 @@ func listenerPID(path string) (int, error) {
 	return 0, nil
 }
 
+// starting says whether a process lives that was called to serve the socket: a server keeps the
+// arguments of the call that it came from, also before it listens.
+func starting(socket string) bool {
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return false
+	}
+	for _, path := range commands {
+		text, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(text), "\x00-S\x00"+socket+"\x00") {
+			return true
+		}
+	}
+	return false
+}
+
 // listenerInode reads the table of Unix sockets: address, count, protocol, flags, type, state,
 // inode, path. An empty answer means that nobody listens on path.
 func listenerInode(path string) (string, error) {

@@ -103,7 +103,8 @@ func (s Server) clearSocket() error {
 // open files new-session reports success without a session.
 func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 	out, err := s.send(ctx, call{dir: spec.Dir, env: spec.Env}, startCommands(spec)...)
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // that one has ended well, only its answer is lost
+	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil // the call was given up, not the server
+	if err != nil && !late && !errors.Is(err, exec.ErrWaitDelay) {       // that one has ended well, only its answer is lost
 		return Session{}, err
 	}
 	// Read before Inspect: a program that ends at once loses its start time as soon as tmux
@@ -135,18 +136,23 @@ func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 	return session, nil
 }
 
+// startPatience is for how many times the time of one call a new session is asked for. A start that takes
+// long on a busy machine is no failure.
+const startPatience = 3
+
 // inspectNew asks for the new session until there is an answer: what is not known must not be
-// undone.
+// undone. That nobody listens is an answer only when nothing is on its way to it.
 func (s Server) inspectNew(ctx context.Context) (Session, error) {
 	timeout := s.Timeout
 	if timeout == 0 {
 		timeout = DefaultTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, startPatience*timeout)
 	defer cancel()
 	for {
+		coming := starting(s.Socket)
 		session, err := s.Inspect(ctx, Process{})
-		if err == nil || errors.Is(err, ErrNoServer) {
+		if err == nil || errors.Is(err, ErrNoServer) && !coming {
 			return session, err
 		}
 		select {

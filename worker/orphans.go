@@ -2,8 +2,11 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -20,6 +23,8 @@ func sessionNameOf(a rundir.Attempt) string { return svc.SessionName(a.RunID) }
 func (w *Worker) reconcile(ctx context.Context) {
 	tick := time.NewTicker(w.opts.Reconcile)
 	defer tick.Stop()
+	sweep := time.NewTicker(sweepEvery)
+	defer sweep.Stop()
 	for {
 		w.findStrangers(ctx)
 		w.settleDamaged(ctx)
@@ -28,6 +33,8 @@ func (w *Worker) reconcile(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-sweep.C:
+			w.sweep()
 		}
 	}
 }
@@ -51,6 +58,9 @@ func (w *Worker) findStrangers(ctx context.Context) {
 			continue
 		}
 		found, err := tmux.Server{Socket: socket, Bin: w.opts.TmuxBin}.Inspect(ctx, tmux.Process{})
+		if errors.Is(err, tmux.ErrNoServer) && socketName.MatchString(e.Name()) && !w.knows(socket) {
+			w.removeDeadSocket(socket)
+		}
 		if err != nil || !strings.HasPrefix(found.Name, "svc-") || w.knows(socket) {
 			continue // a leftover of a socket, or not to be asked: nothing is known of a session
 		}
@@ -59,6 +69,31 @@ func (w *Worker) findStrangers(ctx context.Context) {
 		w.mu.Unlock()
 		w.log.Warn("a session that no record knows is left alone", "session_name", found.Name, "socket", socket)
 		w.tellOrphan(wire.Orphan{SessionName: found.Name, Action: "none"})
+	}
+}
+
+// socketName is the form of the names of our sockets: the first 8 characters of a run's id.
+var socketName = regexp.MustCompile(`^[0-9a-f]{8}$`)
+
+// removeDeadSocket removes a socket on which nobody listens, which a killed tmux has left.
+func (w *Worker) removeDeadSocket(socket string) {
+	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.log.Warn("a dead socket stays", "socket", socket, "error", err)
+		return
+	}
+	w.log.Info("a dead socket was removed", "socket", socket)
+}
+
+// sweepEvery is how often unfinished files are looked for, and sweepAge how old they must be.
+const (
+	sweepEvery = 10 * time.Minute
+	sweepAge   = time.Minute
+)
+
+// sweep removes unfinished files whose writers have died.
+func (w *Worker) sweep() {
+	if err := w.dir.Sweep(w.opts.Now().Add(-sweepAge)); err != nil {
+		w.log.Warn("old unfinished files stay", "error", err)
 	}
 }
 

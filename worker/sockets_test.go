@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,4 +136,30 @@ func TestARunThatAsksForWhatIsNotThereFailsAndCoolsNobodyDown(t *testing.T) {
 	if why := l.w.refusing(); why != "" {
 		t.Errorf("the host refuses: %s", why)
 	}
+}
+
+func TestADeadSocketIsRemovedAndALivingOrForeignOneStays(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	dead, foreign := filepath.Join(l.runtime, "0badcafe"), filepath.Join(l.runtime, "mine")
+	for _, path := range []string{dead, foreign} {
+		socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		socket.SetUnlinkOnClose(false)
+		_ = socket.Close()
+	}
+	l.start()
+	run := l.begin("sleep 600")
+	l.wait("the dead socket to be removed", func() bool {
+		_, err := os.Lstat(dead)
+		return os.IsNotExist(err)
+	})
+	for _, path := range []string{foreign, filepath.Join(l.runtime, run[:8])} {
+		if _, err := os.Lstat(path); err != nil {
+			t.Errorf("it was removed too: %v", err)
+		}
+	}
+	_ = os.Remove(foreign)
 }

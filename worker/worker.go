@@ -238,9 +238,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	defer func() { _ = lock.Release() }()
 	w.ctx = ctx
-	if err := w.dir.Sweep(w.opts.Now().Add(-time.Hour)); err != nil {
-		w.log.Warn("old unfinished files stay", "error", err)
-	}
+	w.sweep()
 	if err := w.adoptAll(ctx); err != nil {
 		w.tasks.Wait()
 		return fmt.Errorf("worker: %w", err)
