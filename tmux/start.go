@@ -136,9 +136,9 @@ func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 	return session, nil
 }
 
-// startPatience is for how many times the time of one call a new session is asked for. A start that takes
+// startCalls is for how many times the time of one call a new session is asked for. A start that takes
 // long on a busy machine is no failure.
-const startPatience = 3
+const startCalls = 3
 
 // inspectNew asks for the new session until there is an answer: what is not known must not be
 // undone. That nobody listens is an answer only when nothing is on its way to it.
@@ -147,7 +147,7 @@ func (s Server) inspectNew(ctx context.Context) (Session, error) {
 	if timeout == 0 {
 		timeout = DefaultTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, startPatience*timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout*startCalls)
 	defer cancel()
 	for {
 		coming := starting(s.Socket)
