@@ -87,10 +87,11 @@ func (c *client) settle() {
 
 // open counts the client's runs that have not ended.
 func (c *client) open() int {
-	ended := c.s.ended()
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
 	kept := c.runs[:0]
 	for _, r := range c.runs {
-		if !ended[r.id] {
+		if !c.s.ended[r.id] {
 			kept = append(kept, r)
 		}
 	}

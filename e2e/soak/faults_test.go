@@ -46,12 +46,22 @@ func (c *schedule) run(duration time.Duration) {
 			c.begin(random, over)
 		}
 		c.endDue(time.Now())
-		if !c.busy("database") { // an orchestrator may end when it cannot open its database
-			c.s.supervise()
-		}
+		c.supervise()
 		proctest.Pause(20 * time.Millisecond)
 	}
 	c.endDue(over.Add(time.Hour))
+}
+
+// supervise starts again what has ended without a fault, as a service manager does.
+func (c *schedule) supervise() {
+	if !c.s.alive(c.s.o.Process) && !c.busy("orchestrator") && !c.busy("database") {
+		c.s.o.Launch()
+	}
+	for _, h := range c.s.hosts {
+		if !c.s.alive(h.Process) && !c.busy(h.Name) {
+			h.Launch()
+		}
+	}
 }
 
 func (c *schedule) busy(target string) bool {
@@ -89,18 +99,18 @@ func (c *schedule) draw(r *rand.Rand) fault {
 		weight int
 		fault  func() fault
 	}{
-		{6, func() fault { return s.killed("orchestrator", "orchestrator", s.o.Process, 2*time.Second) }},
-		{4, func() fault { return s.frozen("orchestrator", "orchestrator", s.o.Process) }},
-		{6, func() fault { return s.killed("worker", h.Name, h.Process, 3*time.Second) }},
-		{4, func() fault { return s.frozen("worker", h.Name, h.Process) }},
-		{10, func() fault { return cut(h.proxy, h.Name+" link", r) }},
-		{2, func() fault { return cutReader(s.aside, r) }},
-		{3, func() fault { return s.killSession(r) }},
-		{3, func() fault { return s.freezeSession(r) }},
-		{3, func() fault { return s.fillDisk(h.Name, h.Dir) }},
-		{2, func() fault { return s.fillDisk("orchestrator", s.o.Dir) }},
-		{6, func() fault { return s.breakDatabase(r) }},
-		{3, func() fault { return s.moveClock(r) }},
+		{30, func() fault { return s.killed("orchestrator", "orchestrator", s.o.Process, 2*time.Second) }},
+		{20, func() fault { return s.frozen("orchestrator", "orchestrator", s.o.Process) }},
+		{30, func() fault { return s.killed("worker", h.Name, h.Process, 3*time.Second) }},
+		{20, func() fault { return s.frozen("worker", h.Name, h.Process) }},
+		{50, func() fault { return cut(h.proxy, h.Name+" link", r) }},
+		{10, func() fault { return cutReader(s.aside, r) }},
+		{15, func() fault { return s.killSession(r) }},
+		{15, func() fault { return s.freezeSession(r) }},
+		{15, func() fault { return s.fillDisk(h.Name, h.Dir) }},
+		{10, func() fault { return s.fillDisk("orchestrator", s.o.Dir) }},
+		{30, func() fault { return s.breakDatabase(r) }},
+		{15, func() fault { return s.moveClock(r) }},
 		{1, func() fault { return s.outlast() }},
 	}
 	total := 0
@@ -117,14 +127,14 @@ func (c *schedule) draw(r *rand.Rand) fault {
 }
 
 func (s *site) killed(what, target string, p *proctest.Process, most time.Duration) fault {
-	if !p.Running() {
+	if !s.alive(p) {
 		return fault{} // it ended by itself and is about to be started again
 	}
 	return fault{name: what + " killed", target: target, most: most, begin: p.Kill, end: p.Launch}
 }
 
 func (s *site) frozen(what, target string, p *proctest.Process) fault {
-	if !p.Running() {
+	if !s.alive(p) {
 		return fault{}
 	}
 	return fault{

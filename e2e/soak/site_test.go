@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/api"
 	"svc/internal/pgtest"
 	"svc/internal/proctest"
@@ -49,6 +48,8 @@ type site struct {
 	full    []outage
 	atEnd   map[attempt][]byte
 	figures map[string]int
+	ended   map[string]bool // runs that the first reader knows to have ended, or to be stopped
+	asking  map[string]bool // runs that have asked something
 }
 
 // host is a worker behind a proxy.
@@ -61,7 +62,7 @@ func newSite(t *testing.T, database string, clock bool) *site {
 	t.Helper()
 	s := &site{
 		t: t, lab: proctest.NewLab(t), kills: map[attempt]string{}, atEnd: map[attempt][]byte{}, figures: map[string]int{},
-		readers: map[string]*proctest.Follower{},
+		readers: map[string]*proctest.Follower{}, ended: map[string]bool{}, asking: map[string]bool{},
 	}
 	s.truth = s.folder("truth")
 	options := proctest.ServeOptions{
@@ -144,38 +145,18 @@ func (s *site) count(what string) {
 	s.figures[what]++
 }
 
-// supervise starts again what has ended without a fault, as a service manager does.
-func (s *site) supervise() {
-	if err, ended := s.o.Ended(); ended {
-		s.t.Logf("the orchestrator ended by itself: %v", err)
-		s.count("ended by itself: orchestrator")
-		s.o.Launch()
+// alive says whether a process runs, and notes when it has ended without a fault. An orchestrator does so
+// when it cannot open its database at its start.
+func (s *site) alive(p *proctest.Process) bool {
+	if err, ended := p.Ended(); ended {
+		s.t.Logf("%s ended by itself: %v", p.Name(), err)
+		s.count("ended by itself: " + p.Name())
 	}
-	for _, h := range s.hosts {
-		if err, ended := h.Ended(); ended {
-			s.t.Logf("the worker of %s ended by itself: %v", h.Name, err)
-			s.count("ended by itself: worker")
-			h.Launch()
-		}
-	}
+	return p.Running()
 }
 
 // anyHost draws a host.
 func (s *site) anyHost(random *rand.Rand) *host { return s.hosts[random.IntN(len(s.hosts))] }
-
-// active lists the runs that the first reader knows to be neither ended nor stopped.
-func (s *site) ended() map[string]bool {
-	ended := map[string]bool{}
-	for _, e := range s.reader.Events() {
-		switch e.Topic {
-		case svc.TopicRunFinished, svc.TopicRunFailed, svc.TopicRunStopped:
-			ended[e.Text("run_id")] = true
-		case svc.TopicRunRequeued:
-			delete(ended, e.Text("run_id"))
-		}
-	}
-	return ended
-}
 
 // remove deletes a file that may be gone.
 func (s *site) remove(path string) {

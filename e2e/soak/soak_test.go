@@ -33,6 +33,7 @@ func soak(t *testing.T, set settings, database string) {
 	ctx, stop := context.WithCancel(t.Context())
 	var watching, working sync.WaitGroup
 	watching.Go(func() { s.watch(ctx) })
+	watching.Go(func() { s.index(ctx) })
 	wctx, stopWork := context.WithCancel(ctx)
 	var clients []*client
 	for i := range 2 {
@@ -43,7 +44,7 @@ func soak(t *testing.T, set settings, database string) {
 	faults := &schedule{s: s, seed: set.seed, pace: 1500 * time.Millisecond}
 	faults.run(set.duration)
 	stopWork()
-	s.recover()
+	s.recover(faults)
 	working.Wait()
 	for _, c := range clients {
 		c.settle()
@@ -77,12 +78,12 @@ func (s *site) keep() {
 }
 
 // recover waits until the orchestrator is ready again.
-func (s *site) recover() {
+func (s *site) recover(faults *schedule) {
 	s.t.Helper()
 	if s.cluster != nil {
 		proctest.Eventually(s.t, proctest.Patience, "the database answers", func() bool { return s.cluster.Answers(s.t.Context()) })
 	}
-	s.supervise()
+	faults.supervise()
 	s.o.AwaitReady()
 }
 

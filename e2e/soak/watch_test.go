@@ -10,6 +10,29 @@ import (
 	"svc/internal/proctest"
 )
 
+// index keeps what clients ask about the runs.
+func (s *site) index(ctx context.Context) {
+	next := 0
+	for ctx.Err() == nil {
+		events := s.reader.Events()
+		s.mu.Lock()
+		for ; next < len(events); next++ {
+			e := events[next]
+			id := e.Text("run_id")
+			switch e.Topic {
+			case svc.TopicRunFinished, svc.TopicRunFailed, svc.TopicRunStopped:
+				s.ended[id] = true
+			case svc.TopicRunRequeued:
+				delete(s.ended, id)
+			case svc.TopicRunSignal:
+				s.asking[id] = s.asking[id] || e.Payload["needs_input"] == true
+			}
+		}
+		s.mu.Unlock()
+		proctest.Pause(20 * time.Millisecond)
+	}
+}
+
 // watch reads the log of each attempt as soon as its run.finished was seen: it must be complete by then.
 func (s *site) watch(ctx context.Context) {
 	c, next := s.o.Client(), 0
@@ -50,15 +73,9 @@ func (s *site) readLogSoon(ctx context.Context, c *api.Client, a attempt) ([]byt
 func (s *site) answer(runID, mark string) {
 	c := s.o.Client()
 	for {
-		ended, asks := false, false
-		for _, e := range s.reader.Of(runID) {
-			switch e.Topic {
-			case svc.TopicRunFinished, svc.TopicRunFailed, svc.TopicRunStopped:
-				ended = true
-			case svc.TopicRunSignal:
-				asks = asks || e.Payload["needs_input"] == true
-			}
-		}
+		s.mu.Lock()
+		ended, asks := s.ended[runID], s.asking[runID]
+		s.mu.Unlock()
 		if ended {
 			return
 		}

@@ -57,6 +57,9 @@ func (p *Process) Launch() {
 // process with it.
 func (p *Process) Within(argv ...string) { p.within = argv }
 
+// Name is what the process is called in messages.
+func (p *Process) Name() string { return p.name }
+
 // PID is the running process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
