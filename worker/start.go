@@ -130,10 +130,10 @@ func (s *session) found(made tmux.Session, socket string) {
 	s.rec.Session = &rundir.Session{
 		Socket: socket, Server: rundir.Process(made.Server), PaneID: made.Pane, Pane: rundir.Process(made.Process),
 	}
+	s.save() // before it can be reached: who reads that it runs may find it by the record
 	s.setPlace(place{
 		server: s.tmux(socket), host: made.Server, pane: made.Pane, process: made.Process, live: true,
 	})
-	s.save()
 	s.log.Info("session runs", "session_name", made.Name, "socket", socket, "pid", made.Process.PID)
 }
 
