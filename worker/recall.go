@@ -221,13 +221,16 @@ func (w *Worker) reopen(runID string, end endedRecord, tell bool) error {
 
 // readLog answers an orchestrator that wants a log that it does not have, or not all of it.
 func (w *Worker) readLog(l *link, f *wire.LogRead) {
-	if s := w.session(f.RunID, f.Attempt); s != nil {
-		if r := s.logRelay(); r != nil {
-			r.again()
-		}
-		return
-	}
 	w.tasks.Go(func() {
+		if s := w.session(f.RunID, f.Attempt); s != nil {
+			if s.a.Exists() {
+				if r := s.logRelay(); r != nil {
+					r.again()
+				}
+				return
+			}
+			w.awaitDrop(s) // it is just being cleared away
+		}
 		t, err := w.tombstoneOf(f.RunID)
 		end, has := w.endOf(t, f.RunID, f.Attempt)
 		if err == nil && has && fileSize(w.dir.LogPath(f.RunID)) >= end.LogBase+end.LogEnd {
