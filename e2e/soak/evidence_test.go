@@ -30,11 +30,14 @@ type evidence struct {
 	HostLogs map[hostLog][]byte     // logs as the hosts have them
 	Kills    map[attempt]string     // sessions that were killed from outside, and what was killed
 	Full     []outage               // full disks, by host name or "orchestrator"
+	Down     []outage               // when there was no orchestrator
 	Carried  map[string][]time.Time // host name → when bytes of it reached the orchestrator
 	Left     []string               // processes, sockets and files that are still there
 
 	// OfflineAfter is the silence after which a host is offline.
 	OfflineAfter time.Duration
+	// DispatchTimeout is how long a run waits for a host.
+	DispatchTimeout time.Duration
 }
 
 // attempt names one incarnation of a run.

@@ -130,7 +130,20 @@ func (s *site) killed(what, target string, p *proctest.Process, most time.Durati
 	if !s.alive(p) {
 		return fault{} // it ended by itself and is about to be started again
 	}
-	return fault{name: what + " killed", target: target, most: most, begin: p.Kill, end: p.Launch}
+	var from time.Time
+	return fault{
+		name: what + " killed", target: target, most: most,
+		begin: func() {
+			from = time.Now()
+			p.Kill()
+		},
+		end: func() {
+			p.Launch()
+			if p == s.o.Process {
+				s.down = append(s.down, outage{what, from, time.Now()})
+			}
+		},
+	}
 }
 
 func (s *site) frozen(what, target string, p *proctest.Process) fault {

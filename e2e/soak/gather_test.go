@@ -91,7 +91,7 @@ func (s *site) gather() *evidence {
 		Readers: map[string][]event{}, Runs: map[string]svc.Run{}, Hosts: map[string]string{}, Relayed: map[attempt][]byte{},
 		AtEnd: s.atEnd, Screens: map[string]string{}, Answers: s.answers, Ledger: s.ledger, Truth: readTruth(s.t, s.truth),
 		HostLogs: map[hostLog][]byte{}, Kills: s.kills, Full: s.full, Carried: map[string][]time.Time{},
-		Left: s.leftovers(), OfflineAfter: offlineAfter,
+		Left: s.leftovers(), OfflineAfter: offlineAfter, DispatchTimeout: dispatchTimeout, Down: s.down,
 	}
 	for name, f := range s.readers {
 		for _, e := range f.Events() {

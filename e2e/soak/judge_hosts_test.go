@@ -78,7 +78,10 @@ func twice(list []string) bool {
 
 // connectedIsOnline holds each worker.offline against the bytes that came from the host.
 func connectedIsOnline(f *file, complain complaint) {
-	const slack = 2 * time.Second // heartbeats are further apart than bytes, and a busy machine is late
+	const (
+		slack  = 2 * time.Second // heartbeats are further apart than bytes, and a busy machine is late
+		unread = time.Second     // what came last may not have been read yet
+	)
 	for _, e := range f.Journal {
 		if e.Topic != svc.TopicWorkerOffline {
 			continue
@@ -86,7 +89,7 @@ func connectedIsOnline(f *file, complain complaint) {
 		name := f.Hosts[e.text("host_id")]
 		var last time.Time
 		for _, at := range f.Carried[name] {
-			if at.Before(e.At) {
+			if at.Before(e.At.Add(-unread)) {
 				last = at
 			}
 		}

@@ -3,6 +3,7 @@ package soak
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"svc"
 )
@@ -122,17 +123,54 @@ func trueStatus(f *file, a attempt, r svc.Run, complain complaint) {
 	}
 }
 
-// waitingIsNotFailing finds runs that were given up although hosts were there, or only no orchestrator.
+// waitingIsNotFailing finds runs that were given up too early, or although a host was there for them.
 func waitingIsNotFailing(f *file, complain complaint) {
-	for a := range f.events {
+	for a, events := range f.events {
 		for _, e := range f.told(a, svc.TopicRunFailed) {
 			reason := e.text("failure_reason")
 			if reason == "" || refusedByAll(f, a) {
 				continue
 			}
-			complain("%s was given up (%s): %v", a, reason, f.events[a])
+			from := events[0].At
+			waited := e.At.Sub(from) - overlap(f.Down, from, e.At)
+			if waited < f.DispatchTimeout-time.Second {
+				complain("%s was given up (%s) after %v with an orchestrator: %v", a, reason, waited.Round(time.Second), events)
+			}
+			for id, name := range f.Hosts {
+				pinned := f.Runs[a.Run].PinnedHostID
+				if there := connected(f.Carried[name], from, e.At); (pinned == nil || *pinned == id) && there > f.DispatchTimeout/2 {
+					complain("%s was given up (%s), %s was connected for %v: %v", a, reason, name, there.Round(time.Second), events)
+				}
+			}
 		}
 	}
+}
+
+// overlap is how much of a span was within outages.
+func overlap(outages []outage, from, to time.Time) (sum time.Duration) {
+	for _, o := range outages {
+		begin, end := o.From, o.To
+		if begin.Before(from) {
+			begin = from
+		}
+		if end.After(to) {
+			end = to
+		}
+		sum += max(end.Sub(begin), 0)
+	}
+	return sum
+}
+
+// connected is how long bytes came without a pause in a span.
+func connected(carried []time.Time, from, to time.Time) (sum time.Duration) {
+	const pause = 2 * time.Second // heartbeats come four times in this time
+	for i := 1; i < len(carried); i++ {
+		gap := carried[i].Sub(carried[i-1])
+		if gap < pause && carried[i-1].After(from) && carried[i].Before(to) {
+			sum += gap
+		}
+	}
+	return sum
 }
 
 // refusedByAll says whether no host was left for an attempt: a host that refuses is not asked again.

@@ -46,6 +46,7 @@ type site struct {
 	answers []string
 	kills   map[attempt]string
 	full    []outage
+	down    []outage
 	atEnd   map[attempt][]byte
 	figures map[string]int
 	ended   map[string]bool // runs that the first reader knows to have ended, or to be stopped

@@ -71,9 +71,15 @@ var tampers = []tamper{
 		v.drop(svc.TopicRunFinished, runDone)
 		v.add(svc.TopicRunFailed, done, map[string]any{"error": "tmux made no session"})
 	}},
-	{"a waiting run is not failed while there are hosts", "given up", func(v *evidence) {
-		v.drop(svc.TopicRunSpawning, runDone)
-		v.add(svc.TopicRunFailed, done, map[string]any{"failure_reason": "no_eligible_host"})
+	{"a waiting run is not failed while there are hosts", "given up for an outage of the orchestrator", func(v *evidence) {
+		v.giveUp(2 * time.Minute)
+		v.Down = []outage{{"orchestrator", beginning.Add(30 * time.Second), beginning.Add(110 * time.Second)}}
+	}},
+	{"a waiting run is not failed while there are hosts", "given up although a host was there", func(v *evidence) {
+		v.giveUp(2 * time.Minute)
+		for i := range 200 {
+			v.Carried["h2"] = append(v.Carried["h2"], beginning.Add(time.Duration(i)*500*time.Millisecond))
+		}
 	}},
 	{"every run comes to its end", "still running", func(v *evidence) { v.record(runDone, func(r *svc.Run) { r.Status = svc.RunRunning }) }},
 	{"every run comes to its end", "still stopping", func(v *evidence) { v.record(runStopped, func(r *svc.Run) { r.SessionEndedAt = nil }) }},
@@ -136,7 +142,7 @@ func goodEvidence() *evidence {
 		Items:   []svc.WorkItem{{ID: itemOne, Title: "renamed c1-2"}},
 		Relayed: map[attempt][]byte{}, AtEnd: map[attempt][]byte{}, Screens: map[string]string{}, Truth: map[attempt]truth{},
 		HostLogs: map[hostLog][]byte{}, Kills: map[attempt]string{}, Carried: map[string][]time.Time{"h1": {beginning}},
-		OfflineAfter: 6 * time.Second,
+		OfflineAfter: 6 * time.Second, DispatchTimeout: time.Minute,
 		Ledger: []write{
 			{wroteItem, itemOne, "item c1-1"},
 			{wroteTitle, itemOne, "renamed c1-2"},
@@ -182,6 +188,13 @@ func (v *evidence) change(topic svc.Topic, a attempt, members map[string]any) {
 			maps.Copy(v.Journal[i].Payload, members)
 		}
 	}
+}
+
+// giveUp has the first run fail for want of a host.
+func (v *evidence) giveUp(after time.Duration) {
+	v.drop(svc.TopicRunSpawning, runDone)
+	v.add(svc.TopicRunFailed, done, map[string]any{"failure_reason": "no_eligible_host"})
+	v.Journal[len(v.Journal)-1].At = beginning.Add(after)
 }
 
 func (v *evidence) note(a attempt, change func(*truth)) {
