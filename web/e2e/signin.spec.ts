@@ -21,6 +21,26 @@ test.describe('signing in', () => {
     await expect(page.getByRole('heading', { name: lab.project.name })).toBeVisible();
   });
 
+  test('the page keeps no secret, and a foreign link does not change who someone is', async ({
+    page,
+    lab,
+    server,
+  }) => {
+    await page.goto(lab.board);
+    await expect(page.getByRole('heading', { name: lab.project.name })).toBeVisible();
+    const kept = await page.evaluate(() => JSON.stringify({ ...localStorage }) + document.cookie);
+    expect(kept).not.toContain(server.token);
+    expect(kept).not.toContain('svc_session');
+    const { token } = await server.api.call<{ token: string }>('POST', '/tokens', {
+      name: 'mallory',
+      role: 'viewer',
+    });
+    await page.goto(`${server.url}/settings#token=${token}`);
+    await page.reload();
+    await expect(page.getByText('owner')).toBeVisible();
+    await expect(page.getByText('mallory')).toHaveCount(0);
+  });
+
   test('signing out in one tab signs out the other', async ({ context, page, lab, server }) => {
     await page.goto(lab.board);
     await expect(page.getByRole('heading', { name: lab.project.name })).toBeVisible();

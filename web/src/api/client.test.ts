@@ -1,9 +1,9 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { all, call, urlOf } from './client';
-import { setToken, takeTokenFromHash, token } from './token';
+import { noteSession, session, takeLegacyToken, takeTokenFromHash } from './session';
 
 afterEach(() => {
-  setToken(null);
+  noteSession(null);
   vi.unstubAllGlobals();
 });
 
@@ -16,13 +16,33 @@ it('fills paths and repeats lists in queries', () => {
   );
 });
 
-it('signs out when the stored token is refused, and not when another one is tried', async () => {
-  setToken('mine');
+it('signs out when the session is refused, and not when another token is tried', async () => {
+  noteSession('mine');
   vi.stubGlobal('fetch', async () => answer(401, { error: { code: 'unauthorized', message: 'no' } }));
-  await expect(call('GET /projects', { as: 'other' })).rejects.toMatchObject({ status: 401 });
-  expect(token()).toBe('mine');
+  await expect(call('POST /session', { body: { token: 'other' } })).rejects.toMatchObject({ status: 401 });
+  expect(session()).toBe('mine');
   await expect(call('GET /projects', {})).rejects.toMatchObject({ code: 'unauthorized' });
-  expect(token()).toBeNull();
+  expect(session()).toBeNull();
+});
+
+it('sends the header that foreign pages cannot send, with everything that changes something', async () => {
+  const sent: (string | undefined)[] = [];
+  vi.stubGlobal('fetch', async (_: string, init: RequestInit) => {
+    const headers = init.headers as Record<string, string>;
+    expect(headers.Authorization).toBeUndefined();
+    sent.push(headers['Svc-Request']);
+    return answer(200, {});
+  });
+  await call('GET /me', {});
+  await call('POST /hosts/{id}/enable', { path: { id: 'x' } });
+  await call('DELETE /session', {});
+  expect(sent).toEqual([undefined, '1', '1']);
+});
+
+it('removes the token that an older page kept', () => {
+  localStorage.setItem('svc.token', 'abc');
+  expect(takeLegacyToken()).toBe('abc');
+  expect(takeLegacyToken()).toBeNull();
 });
 
 it('tells a refusal from a server that is not there', async () => {

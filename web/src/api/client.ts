@@ -1,6 +1,6 @@
 import { ApiError } from './error';
 import type { ErrorAnswer, Operations } from './schema.gen';
-import { setToken, token } from './token';
+import { noteSession } from './session';
 
 /** prefix is where the API lives, on the page's own origin. */
 export const prefix = '/api/v1';
@@ -14,19 +14,16 @@ export type Input<O extends keyof Operations> = Part<Operations[O]['path'], 'pat
     signal?: AbortSignal;
     /** Makes a POST safe to repeat. */
     idempotencyKey?: string;
-    /** Another token than the stored one, to try it. */
-    as?: string;
   };
 
-/** call asks the server. It throws an ApiError; a token that is no longer good signs this browser out. */
+/** call asks the server. It throws an ApiError; a session that is no longer good signs this browser out. */
 export async function call<O extends keyof Operations>(
   operation: O,
   input: Input<O>,
 ): Promise<Operations[O]['answer']> {
   const [method, template] = operation.split(' ', 2) as [string, string];
-  const used = input.as ?? token();
   const headers: Record<string, string> = { Accept: 'application/json' };
-  if (used) headers.Authorization = `Bearer ${used}`;
+  if (method !== 'GET') headers['Svc-Request'] = '1'; // a foreign page cannot send it
   if (input.idempotencyKey) headers['Idempotency-Key'] = input.idempotencyKey;
   let body: string | undefined;
   if (input.body !== undefined) {
@@ -36,7 +33,7 @@ export async function call<O extends keyof Operations>(
   const url = urlOf(template, input.path, input.query);
   const response = await reach(url, { method, headers, body, signal: input.signal, cache: 'no-store' });
   if (!response.ok) {
-    if (response.status === 401 && input.as === undefined && used === token()) setToken(null);
+    if (response.status === 401 && operation !== 'POST /session') noteSession(null);
     throw await refusal(response);
   }
   if (response.status === 204) return undefined as Operations[O]['answer'];

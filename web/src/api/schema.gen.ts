@@ -1,5 +1,22 @@
 // Written by openapi/generate.mjs from the API's description. Do not edit: `npm run types` makes it anew.
 
+export interface AccessToken {
+  created_at: string;
+  /** The name of the token that made it */
+  created_by: string;
+  /** Null: never */
+  expires_at: string | null;
+  /** UUID */
+  id: string;
+  /** May lag by a minute; null: never */
+  last_used_at: string | null;
+  /** Unique among the tokens that work */
+  name: string;
+  /** Null: not revoked */
+  revoked_at: string | null;
+  role: "viewer" | "operator" | "admin";
+}
+
 export interface CreateHost {
   labels?: Record<string, string>;
   /** Null or absent: no limit */
@@ -35,6 +52,14 @@ export interface CreateRun {
   restart_policy?: "never" | "on_failure" | "always";
   /** A work item of kind task or subtask */
   task_id: string;
+}
+
+export interface CreateToken {
+  /** Absent or null: never */
+  expires_at?: string;
+  /** 1 to 64 characters, unique among the tokens that work */
+  name: string;
+  role: "viewer" | "operator" | "admin";
 }
 
 export interface CreateWorkItem {
@@ -75,6 +100,8 @@ export interface Event {
 
 export interface Evidence {
   attempt: number;
+  /** Who asked for it; null: no person did */
+  by: string | null;
   /** The signal; stopped for a stop by hand */
   kind: string;
   /** By ours */
@@ -135,6 +162,14 @@ export interface HostWithheld {
 
 export interface Lease {
   attached_at: string;
+  /** The name of the token that the holder uses */
+  holder: string;
+}
+
+export interface ListAccessToken {
+  items: AccessToken[];
+  /** Null on the last page */
+  next_cursor: string | null;
 }
 
 export interface ListEvent {
@@ -171,6 +206,38 @@ export interface ListWorkItem {
   items: WorkItem[];
   /** Null on the last page */
   next_cursor: string | null;
+}
+
+export interface Me {
+  /** Null: never */
+  expires_at: string | null;
+  /** Of the caller's token */
+  name: string;
+  role: "viewer" | "operator" | "admin";
+}
+
+export interface NewToken {
+  created_at: string;
+  /** The name of the token that made it */
+  created_by: string;
+  /** Null: never */
+  expires_at: string | null;
+  /** UUID */
+  id: string;
+  /** May lag by a minute; null: never */
+  last_used_at: string | null;
+  /** Unique among the tokens that work */
+  name: string;
+  /** Null: not revoked */
+  revoked_at: string | null;
+  role: "viewer" | "operator" | "admin";
+  /** The secret: 32 hex characters, shown once; absent in the answer to a repeated request */
+  token?: string;
+}
+
+export interface OpenSession {
+  /** An access token */
+  token: string;
 }
 
 export interface Pane {
@@ -269,6 +336,8 @@ export interface Run {
   /** Incarnation, from 1; a restart adds one */
   attempt: number;
   created_at: string;
+  /** The name of the token that made it; null: made before names were kept */
+  created_by: string | null;
   /** Empty: the project's, then the worker's */
   cwd: string;
   ended_at: string | null;
@@ -320,6 +389,8 @@ export interface RunDetail {
   /** Incarnation, from 1; a restart adds one */
   attempt: number;
   created_at: string;
+  /** The name of the token that made it; null: made before names were kept */
+  created_by: string | null;
   /** Empty: the project's, then the worker's */
   cwd: string;
   ended_at: string | null;
@@ -487,12 +558,26 @@ export interface Operations {
     body: undefined;
     answer: Host;
   };
+  /** Make a new token for this host */
+  'POST /hosts/{id}/rotate-token': {
+    path: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Token;
+  };
   /** Get the token that lets a worker join as this host alone */
   'POST /hosts/{id}/token': {
     path: { id: string };
     query: undefined;
     body: undefined;
     answer: Token;
+  };
+  /** Who am I? */
+  'GET /me': {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    answer: Me;
   };
   /** List projects, by name */
   'GET /projects': {
@@ -598,6 +683,41 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: Run;
+  };
+  /** Sign a browser out */
+  'DELETE /session': {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Sign a browser in */
+  'POST /session': {
+    path: undefined;
+    query: undefined;
+    body: OpenSession;
+    answer: undefined;
+  };
+  /** List access tokens, newest first, with the revoked ones */
+  'GET /tokens': {
+    path: undefined;
+    query: { limit?: number; cursor?: string };
+    body: undefined;
+    answer: ListAccessToken;
+  };
+  /** Make an access token */
+  'POST /tokens': {
+    path: undefined;
+    query: undefined;
+    body: CreateToken;
+    answer: NewToken;
+  };
+  /** Revoke an access token */
+  'DELETE /tokens/{id}': {
+    path: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
   };
   /** List work items, by position; filters combine */
   'GET /work-items': {

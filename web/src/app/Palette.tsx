@@ -5,10 +5,10 @@ import { FolderKanban, LogOut, Moon, Plus, Sun } from 'lucide-react';
 import { Dialog } from 'radix-ui';
 import { type ReactNode, useState } from 'react';
 import type { Project, WorkItem } from '@/api/records';
-import { setToken } from '@/api/token';
 import { openNewItem } from '@/components/newItem';
 import { KindIcon } from '@/components/status';
 import { projectsQuery, workItemsQuery } from '@/data/queries';
+import { signOut } from '@/data/signIn';
 import { isDark, setPref, usePrefs } from '@/lib/prefs';
 import { Kbd } from '@/ui/Kbd';
 import type { Destination } from './destinations';
@@ -106,7 +106,7 @@ export function Palette({
                   <Row
                     value="sign-out"
                     icon={<LogOut className="size-4" />}
-                    onSelect={run(() => setToken(null))}
+                    onSelect={run(() => void signOut())}
                   >
                     Sign out
                   </Row>

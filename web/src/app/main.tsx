@@ -3,8 +3,9 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { onTokenChange, setToken, takeTokenFromHash, token } from '@/api/token';
+import { onSessionChange, session, takeLegacyToken, takeTokenFromHash } from '@/api/session';
 import { queryClient } from '@/data/client';
+import { signInOnce } from '@/data/signIn';
 import { lazily } from '@/lib/lazily';
 import { followTheme, isDark, usePrefs } from '@/lib/prefs';
 import { storage } from '@/lib/storage';
@@ -18,23 +19,10 @@ import { router } from './router';
 // The printed link signs in. The token leaves the address bar at once, and with it the history.
 const linked = takeTokenFromHash(location.hash);
 if (linked) {
-  setToken(linked);
   history.replaceState(null, '', location.pathname === '/login' ? '/' : location.pathname + location.search);
 }
 
 followTheme();
-
-const patcher = new CachePatcher(queryClient);
-openLive((notice) => {
-  if (notice.type === 'events') patcher.apply(notice.events);
-  if (notice.type === 'missed' || (notice.type === 'state' && notice.fresh)) patcher.refreshAll();
-  if (notice.type === 'state') noteState(notice.state);
-});
-
-onTokenChange(() => {
-  if (!token()) queryClient.clear();
-  void router.invalidate();
-});
 
 // After an upgrade an open tab may ask for a chunk that is gone: it reloads, once.
 window.addEventListener('vite:preloadError', (event) => {
@@ -60,10 +48,28 @@ function App() {
   );
 }
 
-const root = document.getElementById('root');
-if (root)
-  createRoot(root).render(
-    <StrictMode>
-      <App />
-    </StrictMode>,
-  );
+function start(): void {
+  const patcher = new CachePatcher(queryClient);
+  openLive((notice) => {
+    if (notice.type === 'events') patcher.apply(notice.events);
+    if (notice.type === 'missed' || (notice.type === 'state' && notice.fresh)) patcher.refreshAll();
+    if (notice.type === 'state') noteState(notice.state);
+  });
+
+  onSessionChange(() => {
+    if (!session()) queryClient.clear();
+    void router.invalidate();
+  });
+
+  const root = document.getElementById('root');
+  if (root)
+    createRoot(root).render(
+      <StrictMode>
+        <App />
+      </StrictMode>,
+    );
+}
+
+const candidate = linked ?? takeLegacyToken();
+if (candidate) void signInOnce(candidate).finally(start);
+else start();

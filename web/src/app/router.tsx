@@ -7,7 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { messageOf } from '@/api/error';
-import { token } from '@/api/token';
+import { session } from '@/api/session';
 import { NotFound } from '@/components/NotFound';
 import { ErrorState } from '@/ui/States';
 import { Shell } from './Shell';
@@ -30,7 +30,7 @@ const login = createRoute({
   validateSearch: (search): { next?: string } => ({ next: text(search.next) }),
   beforeLoad: ({ search }) => {
     // Only a path of this very page: a link must not send anyone elsewhere after signing in.
-    if (token())
+    if (session())
       throw redirect({ href: search.next && /^\/(?![/\\])/.test(search.next) ? search.next : '/' });
   },
   component: lazyRouteComponent(() => import('@/pages/login/LoginPage'), 'LoginPage'),
@@ -41,7 +41,7 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   beforeLoad: ({ location }) => {
-    if (!token())
+    if (!session())
       throw redirect({ to: '/login', search: location.href === '/' ? {} : { next: location.href } });
   },
   component: Shell,

@@ -148,11 +148,6 @@ export function useArchiveProject() {
   });
 }
 
-/** checkToken says whether the server takes a token, by asking for something small. */
-export async function checkToken(candidate: string): Promise<void> {
-  await call('GET /projects', { query: { limit: 1 }, as: candidate });
-}
-
 /** useSendKeys types into a run's session without attaching. */
 export function useSendKeys() {
   return useMutation({

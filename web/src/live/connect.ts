@@ -1,4 +1,4 @@
-import { onTokenChange, setToken, token } from '@/api/token';
+import { noteSession, onSessionChange, session } from '@/api/session';
 import type { Notice, Order } from './protocol';
 import { EventStream } from './stream';
 
@@ -15,12 +15,12 @@ interface Link {
 /** openLive joins the browser's event stream for as long as the page lives. */
 export function openLive(hear: (notice: Notice) => void): void {
   const receive = (notice: Notice): void => {
-    if (notice.type === 'unauthorized') setToken(null);
+    if (notice.type === 'unauthorized') noteSession(null);
     hear(notice);
   };
   const link = sharedLink(receive) ?? ownLink(receive);
-  link.send({ type: 'token', token: token() });
-  onTokenChange(() => link.send({ type: 'token', token: token() }));
+  link.send({ type: 'session', session: session() });
+  onSessionChange(() => link.send({ type: 'session', session: session() }));
 
   window.addEventListener('online', () => link.send({ type: 'wake' }));
   document.addEventListener('visibilitychange', () => {
@@ -31,7 +31,7 @@ export function openLive(hear: (notice: Notice) => void): void {
   window.addEventListener('pagehide', () => link.send({ type: 'bye' }));
   window.addEventListener('pageshow', (event) => {
     if (!event.persisted) return;
-    link.send({ type: 'token', token: token() });
+    link.send({ type: 'session', session: session() });
     hear({ type: 'missed' });
   });
 }
@@ -60,8 +60,8 @@ function ownLink(hear: (notice: Notice) => void): Link {
   let timer = 0;
   return {
     send(order) {
-      if (order.type === 'token') {
-        stream.use(order.token);
+      if (order.type === 'session') {
+        stream.use(order.session);
         stream.resume();
       } else if (order.type === 'wake') stream.wake();
       else stream.pause();

@@ -56,6 +56,7 @@ export const run = (id: string, fields: Partial<Run> = {}): Run => ({
   started_at: at,
   ended_at: null,
   session_ended_at: null,
+  created_by: 'ann',
   created_at: at,
   updated_at: at,
   ...fields,

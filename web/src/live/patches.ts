@@ -224,6 +224,7 @@ function newRun(payload: Record<string, unknown>): Run {
     started_at: null,
     ended_at: null,
     session_ended_at: null,
+    created_by: text(payload.by) ?? null,
     created_at: now,
     updated_at: now,
   };

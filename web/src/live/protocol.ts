@@ -20,7 +20,7 @@ export type Notice =
 
 /** Order is what a tab tells the holder. */
 export type Order =
-  | { type: 'token'; token: string | null }
+  | { type: 'session'; session: string | null }
   /** Connect now instead of after the back-off: the network is back, or someone looks. */
   | { type: 'wake' }
   | { type: 'bye' };

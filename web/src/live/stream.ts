@@ -26,7 +26,7 @@ export function backoff(failures: number, random: number): number {
  */
 export class EventStream {
   state: StreamState = 'idle';
-  private token: string | null = null;
+  private session: string | null = null;
   private cursor = '';
   private failures = 0;
   private timer: unknown;
@@ -38,22 +38,22 @@ export class EventStream {
     private readonly outside: Outside,
   ) {}
 
-  /** use follows the journal as this user. The same token again changes nothing; null stops. */
-  use(token: string | null): void {
-    if (token === this.token) return;
+  /** use follows the journal with a sign-in. The same mark again changes nothing; null stops. */
+  use(session: string | null): void {
+    if (session === this.session) return;
     this.close();
-    this.token = token;
+    this.session = session;
     this.cursor = '';
     this.failures = 0;
-    if (token) void this.connect(token);
+    if (session) void this.connect();
   }
 
   /** wake ends a pause between two attempts. */
   wake(): void {
-    if (this.state !== 'waiting' || !this.token) return;
+    if (this.state !== 'waiting' || !this.session) return;
     this.outside.clearTimeout(this.timer);
     this.failures = 0;
-    void this.connect(this.token);
+    void this.connect();
   }
 
   /** pause closes the connection and keeps the cursor; resume goes on behind it. */
@@ -63,7 +63,7 @@ export class EventStream {
 
   /** resume connects again after a pause. */
   resume(): void {
-    if (this.state === 'idle' && this.token) void this.connect(this.token);
+    if (this.state === 'idle' && this.session) void this.connect();
   }
 
   private close(): void {
@@ -79,15 +79,12 @@ export class EventStream {
     this.tell({ type: 'state', state, fresh });
   }
 
-  private async connect(token: string): Promise<void> {
+  private async connect(): Promise<void> {
     const abort = new AbortController();
     this.abort = abort;
     this.enter('connecting', false);
     try {
-      const headers: Record<string, string> = {
-        Accept: 'text/event-stream',
-        Authorization: `Bearer ${token}`,
-      };
+      const headers: Record<string, string> = { Accept: 'text/event-stream' };
       if (this.cursor) headers['Last-Event-ID'] = this.cursor;
       const response = await this.outside.fetch(this.url, {
         headers,
@@ -96,7 +93,7 @@ export class EventStream {
       });
       if (abort.signal.aborted) return;
       if (response.status === 401) {
-        this.token = null;
+        this.session = null;
         this.enter('idle', false);
         this.tell({ type: 'unauthorized' });
         return;
@@ -111,7 +108,7 @@ export class EventStream {
     if (abort.signal.aborted) return;
     this.enter('waiting', false);
     this.timer = this.outside.setTimeout(
-      () => void this.connect(token),
+      () => void this.connect(),
       backoff(this.failures++, this.outside.random()),
     );
   }

@@ -27,11 +27,11 @@ const stream = new EventStream(
   if (!port) return;
   port.onmessage = ({ data }: MessageEvent<Order>) => {
     switch (data.type) {
-      case 'token': {
+      case 'session': {
         ports.add(port);
         const notice: Notice = { type: 'state', state: stream.state, fresh: false };
         port.postMessage(notice);
-        stream.use(data.token);
+        stream.use(data.session);
         break;
       }
       case 'wake':

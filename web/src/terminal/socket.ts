@@ -1,12 +1,10 @@
 import { prefix } from '@/api/client';
-import { token } from '@/api/token';
 import { backoff } from '@/live/stream';
 
-/** socketUrl is where a socket of a run lives. The token is in it, so it is never shown or kept. */
-export function socketUrl(runId: string, door: 'pane' | 'attach'): string {
-  const url = new URL(`${prefix}/runs/${encodeURIComponent(runId)}/${door}/ws`, location.href);
+/** socketUrl is where a socket of a run lives. The browser sends the session's cookie with it. */
+export function socketUrl(runId: string, kind: 'pane' | 'attach'): string {
+  const url = new URL(`${prefix}/runs/${encodeURIComponent(runId)}/${kind}/ws`, location.href);
   url.protocol = url.protocol.replace('http', 'ws');
-  url.searchParams.set('token', token() ?? '');
   return url.href;
 }
 

@@ -2,8 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ArrowRight } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { ApiError, messageOf } from '@/api/error';
-import { setToken } from '@/api/token';
-import { checkToken } from '@/data/actions';
+import { signIn } from '@/data/signIn';
 import { useTitle } from '@/lib/title';
 import { Button } from '@/ui/Button';
 import { Command } from '@/ui/Copy';
@@ -24,8 +23,7 @@ export function LoginPage() {
     setBusy(true);
     setError(null);
     try {
-      await checkToken(candidate);
-      setToken(candidate);
+      await signIn(candidate);
       await navigate({ href: next && /^\/(?![/\\])/.test(next) ? next : '/' });
     } catch (cause) {
       setError(

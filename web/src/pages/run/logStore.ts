@@ -1,6 +1,5 @@
 import { urlOf } from '@/api/client';
 import { ApiError } from '@/api/error';
-import { token } from '@/api/token';
 import { backoff } from '@/live/stream';
 import { type Line, LineSplitter } from '@/terminal/lines';
 
@@ -194,7 +193,6 @@ export class LogStore {
 async function request(url: string, method: string, signal?: AbortSignal): Promise<Response> {
   const response = await fetch(url, {
     method,
-    headers: { Authorization: `Bearer ${token()}` },
     signal,
     cache: 'no-store',
   });

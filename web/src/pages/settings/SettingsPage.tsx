@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { LogOut, Monitor, Moon, Sun } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { prefix } from '@/api/client';
-import { setToken } from '@/api/token';
+import { call, prefix } from '@/api/client';
 import { PageHeader } from '@/components/PageHeader';
 import { Section } from '@/components/Section';
+import { signOut } from '@/data/signIn';
 import { setPref, type Theme, usePrefs } from '@/lib/prefs';
 import { useTitle } from '@/lib/title';
 import { Button } from '@/ui/Button';
@@ -78,9 +78,12 @@ function About() {
       return ((await response.json()) as { info: { version: string } }).info.version;
     },
   });
+  const { data: me } = useQuery({ queryKey: ['me'], queryFn: ({ signal }) => call('GET /me', { signal }) });
   return (
     <Section title="About">
       <dl className="grid grid-cols-[7rem_1fr] gap-y-2 text-sm">
+        <dt className="text-ink-3">You are</dt>
+        <dd>{me ? `${me.name}, ${me.role}` : '…'}</dd>
         <dt className="text-ink-3">Version</dt>
         <dd className="font-mono text-xs leading-5">{version ?? '…'}</dd>
         <dt className="text-ink-3">Server</dt>
@@ -93,8 +96,8 @@ function About() {
         </dd>
       </dl>
       <div className="flex items-center justify-between gap-4 border-t pt-4">
-        <span className="text-sm text-ink-2">Signing out forgets the token in this browser.</span>
-        <Button icon={<LogOut className="size-3.5" />} onClick={() => setToken(null)}>
+        <span className="text-sm text-ink-2">Signing out ends this browser's session.</span>
+        <Button icon={<LogOut className="size-3.5" />} onClick={() => void signOut()}>
           Sign out
         </Button>
       </div>
