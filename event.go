@@ -32,12 +32,15 @@ const (
 	TopicRunLeaseAcquired Topic = "run.lease_acquired"
 	TopicRunLeaseReleased Topic = "run.lease_released"
 	TopicRunOrphan        Topic = "run.orphan_detected"
+	TopicRunSessionEnded  Topic = "run.session_ended" // of a run that was over: its host was deleted
 
 	TopicWorkerRegistered  Topic = "worker.registered"
 	TopicWorkerOffline     Topic = "worker.offline"
 	TopicWorkerSuspect     Topic = "worker.instance_suspect"
 	TopicWorkerReinstalled Topic = "worker.instance_reinstalled"
 	TopicWorkerProviders   Topic = "worker.providers_changed"
+	TopicWorkerConnected   Topic = "worker.connected"    // again, after a disconnect that was journaled
+	TopicWorkerGone        Topic = "worker.disconnected" // its connection ended; the status follows from heartbeats alone
 
 	TopicHostCreated Topic = "host.created"
 	TopicHostUpdated Topic = "host.updated"
@@ -53,8 +56,8 @@ var Topics = []Topic{
 	TopicProjectCreated, TopicProjectUpdated, TopicProjectArchived,
 	TopicItemCreated, TopicItemUpdated, TopicItemStatus, TopicItemReparented, TopicItemDeleted,
 	TopicRunCreated, TopicRunSpawning, TopicRunStarted, TopicRunFinished, TopicRunFailed, TopicRunStopped,
-	TopicRunRequeued, TopicRunSignal, TopicRunOutput, TopicRunLeaseAcquired, TopicRunLeaseReleased, TopicRunOrphan,
-	TopicWorkerRegistered, TopicWorkerOffline, TopicWorkerSuspect, TopicWorkerReinstalled, TopicWorkerProviders,
+	TopicRunRequeued, TopicRunSignal, TopicRunOutput, TopicRunLeaseAcquired, TopicRunLeaseReleased, TopicRunOrphan, TopicRunSessionEnded,
+	TopicWorkerRegistered, TopicWorkerOffline, TopicWorkerSuspect, TopicWorkerReinstalled, TopicWorkerProviders, TopicWorkerConnected, TopicWorkerGone,
 	TopicHostCreated, TopicHostUpdated, TopicHostDeleted, TopicHostRotated,
 	TopicTokenCreated, TopicTokenRevoked,
 }

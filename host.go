@@ -36,6 +36,8 @@ type Host struct {
 	Status            HostStatus                `json:"status" enum:"registered,online,offline,disabled"`
 	Platform          string                    `json:"platform"`
 	LastSeenAt        *Time                     `json:"last_seen_at" doc:"The last heartbeat; null: never"`
+	Connected         bool                      `json:"connected" doc:"Its worker has an open connection now; new runs need one. The status follows from heartbeats alone"`
+	DisconnectedSince *Time                     `json:"disconnected_since" doc:"When the connection ended; after a restart of the orchestrator, when that began, unless it is known to be earlier. Null: it is connected, or never was"`
 	InstanceID        *string                   `json:"instance_id" doc:"The pinned worker process identity; null: none yet"`
 	InstanceSuspect   bool                      `json:"instance_suspect" doc:"A second identity was seen; no new runs until cleared"`
 	SuspectInstanceID *string                   `json:"suspect_instance_id"`

@@ -104,9 +104,14 @@ func (c *Client) UpdateHost(ctx context.Context, idOrName string, b PatchHost) (
 	return fetch[svc.Host](ctx, c, http.MethodPatch, at("/hosts/%s", idOrName), b)
 }
 
-// DeleteHost removes a host that has no active runs.
-func (c *Client) DeleteHost(ctx context.Context, idOrName string) error {
-	return c.do(ctx, call{method: http.MethodDelete, path: at("/hosts/%s", idOrName)}, nil)
+// DeleteHost removes a host that has no active runs; with force, those it has
+// end as host_lost first.
+func (c *Client) DeleteHost(ctx context.Context, idOrName string, force bool) error {
+	r := call{method: http.MethodDelete, path: at("/hosts/%s", idOrName)}
+	if force {
+		r.query = url.Values{"force": {"true"}}
+	}
+	return c.do(ctx, r, nil)
 }
 
 // EnableHost lets a host be given runs again.

@@ -110,7 +110,7 @@ func (a *app) checkHosts(ctx context.Context, c *api.Client) []checkup {
 			p := a.explain(err)
 			return append(out, checkup{"hosts", broken, p.Error(), p.next})
 		}
-		out = append(out, checkHost(h))
+		out = append(out, a.checkHost(h))
 	}
 	if len(out) == 0 {
 		return []checkup{{"hosts", warning, "there are none", "svc host create NAME"}}
@@ -122,7 +122,7 @@ func clockAhead(h svc.Host) time.Duration {
 	return (time.Duration(*h.ClockAheadMS) * time.Millisecond).Round(time.Second)
 }
 
-func checkHost(h svc.Host) checkup {
+func (a *app) checkHost(h svc.Host) checkup {
 	name := "host " + h.Name
 	switch {
 	case h.InstanceSuspect:
@@ -131,6 +131,8 @@ func checkHost(h svc.Host) checkup {
 		return checkup{name, warning, "disabled", "svc host enable " + h.Name}
 	case h.Status != svc.HostOnline:
 		return checkup{name, warning, string(h.Status), "look at the machine and its worker"}
+	case !h.Connected:
+		return checkup{name, warning, a.hostState(h), "start its worker, or look at the network between; it gets no new runs until then"}
 	case h.Refusing != nil:
 		return checkup{name, broken, "it cannot start runs and takes none for now: " + h.Refusing.Message, "fix that on the machine; it tries again by itself"}
 	case h.ClockAheadMS != nil && clockAhead(h).Abs() > skewLimit:

@@ -43,11 +43,14 @@ func TestTheDoctorNoticesAWrongClock(t *testing.T) {
 	}
 }
 
+// doctor is an app whose clock stands still.
+var doctor = &app{now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
+
 func TestTheDoctorNoticesTheWrongClockOfAHost(t *testing.T) {
 	t.Parallel()
 	for ahead, want := range map[int64]string{2000: fine, 3_600_000: warning, -3_600_000: warning} {
-		h := svc.Host{Name: "h", Status: svc.HostOnline, WorkerVersion: Version(), ClockAheadMS: &ahead}
-		if got := checkHost(h); got.Verdict != want || want == warning && (got.Fix == "" || !strings.Contains(got.Found, "1h0m0s")) {
+		h := svc.Host{Name: "h", Status: svc.HostOnline, Connected: true, WorkerVersion: Version(), ClockAheadMS: &ahead}
+		if got := doctor.checkHost(h); got.Verdict != want || want == warning && (got.Fix == "" || !strings.Contains(got.Found, "1h0m0s")) {
 			t.Errorf("%d ms ahead: %+v, want %s", ahead, got, want)
 		}
 	}
@@ -75,21 +78,25 @@ func TestTheDoctorComparesVersions(t *testing.T) {
 func TestTheDoctorNamesTheWorstOfAHost(t *testing.T) {
 	t.Parallel()
 	host := func(change func(*svc.Host)) svc.Host {
-		h := svc.Host{Name: "h", Status: svc.HostOnline, WorkerVersion: Version()}
+		h := svc.Host{Name: "h", Status: svc.HostOnline, Connected: true, WorkerVersion: Version()}
 		change(&h)
 		return h
 	}
 	for want, h := range map[string]svc.Host{
-		"online, 0 runs":             host(func(*svc.Host) {}),
-		"offline":                    host(func(h *svc.Host) { h.Status = svc.HostOffline }),
+		"online, 0 runs": host(func(*svc.Host) {}),
+		"offline":        host(func(h *svc.Host) { h.Status = svc.HostOffline }),
+		"online, not connected for 12s": host(func(h *svc.Host) {
+			since := svc.TimeOf(doctor.now().Add(-12 * time.Second))
+			h.Connected, h.DisconnectedSince = false, &since
+		}),
 		"disabled":                   host(func(h *svc.Host) { h.Status = svc.HostDisabled }),
 		"two workers claim to be it": host(func(h *svc.Host) { h.Status, h.InstanceSuspect = svc.HostOffline, true }),
 	} {
-		if got := checkHost(h); got.Found != want {
+		if got := doctor.checkHost(h); got.Found != want {
 			t.Errorf("found %q, want %q", got.Found, want)
 		}
 	}
-	if got := checkHost(host(func(h *svc.Host) { h.WorkerVersion = "0.0.1" })); got.Verdict != warning {
+	if got := doctor.checkHost(host(func(h *svc.Host) { h.WorkerVersion = "0.0.1" })); got.Verdict != warning {
 		t.Errorf("another version is %+v", got)
 	}
 }

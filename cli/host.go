@@ -29,6 +29,9 @@ func hostWord(h svc.Host) string {
 func hostTone(h svc.Host) tone {
 	switch hostWord(h) {
 	case "online":
+		if !h.Connected {
+			return warn
+		}
 		return good
 	case "offline":
 		return bad
@@ -37,6 +40,26 @@ func hostTone(h svc.Host) tone {
 	default:
 		return dim
 	}
+}
+
+// notConnected says for how long a host that still counts as alive has no
+// connection; empty: it has one, or is known to be away.
+func (a *app) notConnected(h svc.Host) string {
+	switch {
+	case h.Connected || h.Status == svc.HostOffline || h.Status == svc.HostRegistered:
+		return ""
+	case h.DisconnectedSince == nil:
+		return "not connected"
+	}
+	return "not connected for " + age(svc.TimeOf(a.now()).Sub(*h.DisconnectedSince))
+}
+
+// hostState is a host's state with what is wrong about its connection.
+func (a *app) hostState(h svc.Host) string {
+	if away := a.notConnected(h); away != "" {
+		return hostWord(h) + ", " + away
+	}
+	return hostWord(h)
 }
 
 func availableOn(h svc.Host) []string {
@@ -55,7 +78,7 @@ func (a *app) hostView() view[svc.Host] {
 		empty: "no hosts yet; `svc host create NAME` makes one",
 		columns: []column[svc.Host]{
 			{head: "HOST", cell: func(h svc.Host) string { return h.Name }},
-			{head: "STATUS", cell: hostWord, tone: hostTone},
+			{head: "STATUS", cell: a.hostState, tone: hostTone},
 			{head: "RUNS", cell: func(h svc.Host) string {
 				if h.MaxRuns == nil {
 					return strconv.Itoa(h.ActiveRuns)
@@ -72,7 +95,7 @@ func (a *app) hostView() view[svc.Host] {
 
 func (a *app) hostFields(h svc.Host) []field {
 	fields := []field{
-		{"host", h.Name}, {"id", h.ID}, {"status", hostWord(h)}, {"last seen", a.whenExactly(h.LastSeenAt)},
+		{"host", h.Name}, {"id", h.ID}, {"status", a.hostState(h)}, {"last seen", a.whenExactly(h.LastSeenAt)},
 		{"active runs", strconv.Itoa(h.ActiveRuns)}, {"max runs", "no limit"}, {"platform", h.Platform},
 		{"worker", h.WorkerVersion}, {"labels", joinPairs(h.Labels)}, {"instance", deref(h.InstanceID)},
 		{"suspect instance", deref(h.SuspectInstanceID)}, {"created", a.whenExactly(&h.CreatedAt)},
@@ -239,24 +262,39 @@ func (a *app) hostAction(verb, short, done string, act func(*api.Client, context
 }
 
 func (a *app) hostDelete() *cobra.Command {
-	var yes bool
+	var yes, force bool
 	cmd := &cobra.Command{
 		Use: "delete HOST", Short: "Delete a host that has no active runs", Args: takes("HOST"), ValidArgsFunction: a.completes(hostNames),
+		Long: "Delete a host that has no active runs. With --force also one that never comes back: its active runs fail with\n" +
+			"host_lost, those whose restart policy says so start anew elsewhere, and sessions that could not be ended count as ended.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			h, err := a.host(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
-			if err := a.confirm(yes, "Delete host %s? Its worker is turned away afterwards.", h.Name); err != nil {
+			if err := a.confirm(yes, "Delete host %s? Its worker is turned away afterwards.%s", h.Name, endedBy(force, h)); err != nil {
 				return err
 			}
-			if err := c.DeleteHost(ctx, h.ID); err != nil {
+			if err := c.DeleteHost(ctx, h.ID, force); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.out, "deleted host %s\n", h.Name)
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "end what it has as host_lost, and delete it then")
 	addYes(cmd, &yes)
 	return a.asking(cmd)
+}
+
+// endedBy says what a forced deletion of a host ends.
+func endedBy(force bool, h svc.Host) string {
+	if !force || h.ActiveRuns == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" What it has is ended (active runs: %d): they fail with host_lost, and start anew elsewhere if their restart policy says so.", h.ActiveRuns)
+	if h.Status == svc.HostOnline {
+		text += " The host is online: stopping its runs first is the better way."
+	}
+	return text
 }

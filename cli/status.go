@@ -66,6 +66,9 @@ func (a *app) look(ctx context.Context, c *api.Client) (status, error) {
 	return s, err
 }
 
+// mostAway bounds the hosts that are named because they are not connected.
+const mostAway = 5
+
 func (a *app) printStatus(s status) {
 	st := a.stylesFor(a.out)
 	if s.Trouble == "" {
@@ -74,8 +77,12 @@ func (a *app) printStatus(s status) {
 		fmt.Fprintf(a.out, "%s %s: %s\n", st.bad.Render("✗"), s.Server, s.Trouble)
 	}
 	counts, names := map[string]int{}, map[string]string{}
+	var away []string
 	for _, h := range s.Hosts {
 		counts[hostWord(h)]++
+		if a.notConnected(h) != "" {
+			away = append(away, h.Name+" "+a.notConnected(h))
+		}
 		names[h.ID] = h.Name
 	}
 	var words []string
@@ -88,6 +95,9 @@ func (a *app) printStatus(s status) {
 		words = []string{"none yet; svc host create NAME"}
 	}
 	fmt.Fprintf(a.out, "  hosts: %s\n", strings.Join(words, ", "))
+	for _, line := range away[:min(len(away), mostAway)] {
+		fmt.Fprintf(a.out, "    %s\n", st.warn.Render(line))
+	}
 	a.printPart("needs you", s.NeedsYou, names)
 	a.printPart("active", s.Active, names)
 	a.printPart("failed last", s.Failed, names)

@@ -169,7 +169,7 @@ func TestWaitingTooLong(t *testing.T) {
 			w := s.online("h")
 			w.drop()
 			return w
-		}, true, []svc.Topic{svc.TopicWorkerOffline}, svc.ReasonDispatchTimeout},
+		}, true, []svc.Topic{svc.TopicWorkerGone, svc.TopicWorkerOffline}, svc.ReasonDispatchTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(s *site) {
@@ -306,7 +306,7 @@ func TestRunningRunOfAnOfflineHostStaysRunning(t *testing.T) {
 		w.drop()
 		s.pass(6 * time.Minute)
 		s.wantStatus(r, svc.RunRunning)
-		s.wantTopics(svc.TopicWorkerOffline)
+		s.wantTopics(svc.TopicWorkerGone, svc.TopicWorkerOffline)
 		s.want(svc.Applied)(s.signal(r, svc.SignalCompleted))
 	})
 }
@@ -320,7 +320,7 @@ func TestLostAfter(t *testing.T) {
 		w.drop()
 		s.pass(90*time.Second + 10*time.Minute - 6*time.Second)
 		s.wantStatus(never, svc.RunRunning)
-		s.wantTopics(svc.TopicWorkerOffline)
+		s.wantTopics(svc.TopicWorkerGone, svc.TopicWorkerOffline)
 		s.pass(10 * time.Second)
 		if got := s.wantStatus(never, svc.RunFailed); *got.FailureReason != svc.ReasonHostLost || got.SessionEndedAt != nil {
 			t.Errorf("lost as %+v", got)

@@ -86,7 +86,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 		return nil, err
 	}
 	var err error
-	if e.hosts, err = newHostBook(ctx, c.Store, e.watch.look(), e.readyAt, e.Hub.Uplinks.Pin); err != nil {
+	if e.hosts, err = newHostBook(ctx, c.Store, e.watch.look(), e.readyAt, e.Hub.Uplinks.Pin, e.Hub.Uplinks.Connected); err != nil {
 		return nil, err
 	}
 	if err := e.recoverOutput(ctx); err != nil {

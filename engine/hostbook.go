@@ -16,7 +16,8 @@ import (
 // whether a heartbeat changes anything. All heartbeats of this process pass
 // through it, so what it holds of them is the truth.
 type hostBook struct {
-	pin func(hostID, instance string) // told which instance is a host's own
+	pin    func(hostID, instance string) // told which instance is a host's own
+	linked func(hostID string) bool      // says whether a host's own connection is open
 
 	mu    sync.Mutex // guards the rest
 	hosts map[string]hostEntry
@@ -35,16 +36,17 @@ type hostEntry struct {
 	left     time.Time // since when it is offline, by the monotonic clock
 	ahead    int64     // milliseconds that its clock is ahead of ours
 	refusing *svc.HostRefusal
+	link     linkState
 }
 
 // newHostBook reads every host. Of what was before this process the wall clock
 // is all that is known.
-func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Time, pin func(hostID, instance string)) (*hostBook, error) {
+func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Time, pin func(hostID, instance string), linked func(string) bool) (*hostBook, error) {
 	all, err := s.AllHosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	b := &hostBook{pin: pin, hosts: map[string]hostEntry{}, dirty: map[string]bool{}}
+	b := &hostBook{pin: pin, linked: linked, hosts: map[string]hostEntry{}, dirty: map[string]bool{}}
 	ago := func(t svc.Time) time.Time { return now.Add(-max(wall.Sub(t), 0)) }
 	for _, h := range all {
 		b.written(h, now, time.Time{})
@@ -52,6 +54,7 @@ func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Ti
 		if e.seen = h.LastSeenAt; e.seen != nil {
 			e.heard = ago(*e.seen)
 		}
+		e.link = storedLink(h, now, wall)
 		if h.OfflineSince != nil {
 			e.left = ago(*h.OfflineSince)
 		}
@@ -143,11 +146,16 @@ func (b *hostBook) forget(hostID string) {
 	delete(b.dirty, hostID)
 }
 
-// overlay makes a host's last heartbeat current.
+// overlay makes a host's last heartbeat and its connection current.
 func (b *hostBook) overlay(h *svc.Host) {
+	linked := b.linked(h.ID)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.hosts[h.ID]
+	h.Connected, h.DisconnectedSince = linked, nil
+	if !linked {
+		h.DisconnectedSince = e.link.since
+	}
 	h.Refusing = e.refusing
 	if e.ahead <= -clockTolerance || e.ahead >= clockTolerance {
 		h.ClockAheadMS = &e.ahead

@@ -11,7 +11,7 @@ import (
 func TestAnOlderHostNeverReplacesANewerOne(t *testing.T) {
 	t.Parallel()
 	pinned := map[string]string{}
-	b := &hostBook{pin: func(host, instance string) { pinned[host] = instance }, hosts: map[string]hostEntry{}, dirty: map[string]bool{}}
+	b := &hostBook{pin: func(host, instance string) { pinned[host] = instance }, hosts: map[string]hostEntry{}, dirty: map[string]bool{}, linked: func(string) bool { return false }}
 	began := time.Now()
 	at := func(s int) time.Time { return began.Add(time.Duration(s) * time.Second) }
 	written := func(version int64, status svc.HostStatus, instance string, heard int) {

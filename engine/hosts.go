@@ -130,31 +130,6 @@ func (e *Engine) UpdateHost(ctx context.Context, idOrName string, patch svc.Host
 
 func sameLimit(a, b *int) bool { return (a == nil) == (b == nil) && value(a) == value(b) }
 
-// DeleteHost takes a host out of service for good. One with active runs stays.
-func (e *Engine) DeleteHost(ctx context.Context, idOrName string, match Match) error {
-	var id string
-	err := e.Store.Write(ctx, func(tx *store.Tx) error {
-		h, err := tx.LockHost(ctx, idOrName)
-		if err != nil {
-			return err
-		}
-		if err := checkMatch(match, h.Version); err != nil {
-			return err
-		}
-		if h.ActiveRuns > 0 {
-			return svc.Errorf(svc.CodeActiveRuns, "%d runs of this host are active; stop them first", h.ActiveRuns)
-		}
-		id = h.ID
-		tx.Emit(svc.TopicHostDeleted, h.EventPayload())
-		return tx.DeleteHost(ctx, h.ID)
-	})
-	if err == nil {
-		e.hosts.forget(id)
-		e.Hub.Uplinks.Forget(id)
-	}
-	return err
-}
-
 // DisableHost drains a host: no new runs. What runs there goes on untouched.
 func (e *Engine) DisableHost(ctx context.Context, idOrName string) (svc.Host, error) {
 	return e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {

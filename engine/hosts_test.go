@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -53,7 +54,7 @@ func TestLivenessOfAHost(t *testing.T) {
 		w.connect()
 		w.beat()
 		s.pass(time.Minute)
-		s.wantTopics()
+		s.wantTopics(svc.TopicWorkerGone, svc.TopicWorkerConnected)
 	})
 }
 
@@ -108,7 +109,7 @@ func TestSilenceOfOurOwnIsNotHeldAgainstAHost(t *testing.T) {
 		w.want(svc.HostOnline)
 		s.pass(3 * time.Second)
 		w.want(svc.HostOffline)
-		s.wantTopics(svc.TopicWorkerOffline)
+		s.wantTopics(svc.TopicWorkerGone, svc.TopicWorkerOffline)
 	})
 }
 
@@ -363,6 +364,82 @@ func TestTokensAreGoodForOneThingOnly(t *testing.T) {
 		x, y := svc.NewRunID(), svc.NewRunID()
 		if !s.SignalTokenOK(x, s.signalToken(x)) || s.SignalTokenOK(y, s.signalToken(x)) || s.SignalTokenOK(x, "") {
 			t.Error("signal tokens are good for the wrong runs")
+		}
+	})
+}
+
+func TestAHostThatNeverComesBackIsDeletedByForce(t *testing.T) {
+	bubble(t, func(s *site) {
+		w, other := s.online("h"), s.newHost("other")
+		restart := func(n *svc.NewRun) { n.RestartPolicy = svc.RestartOnFailure }
+		stopped := w.started(s.run())
+		never, again, pinned := w.started(s.run()), w.started(s.run(restart)), w.started(s.run(restart, on(w)))
+		spawning := s.run()
+		w.wantFrames("run_dispatch 1")
+		_, err := s.StopRun(s.ctx, stopped.ID)
+		s.no(err)
+		w.drop()
+		s.news()
+		err = s.DeleteHost(s.ctx, "h", nil)
+		s.wantCode("a delete without force", err, svc.CodeActiveRuns)
+		if !strings.Contains(err.Error(), "force=true") {
+			t.Errorf("the refusal does not say how: %v", err)
+		}
+		wrong := int64(99)
+		s.wantCode("another version", s.ForceDeleteHost(s.ctx, "h", &wrong), svc.CodePrecondition)
+		s.wantTopics()
+		s.no(s.ForceDeleteHost(s.ctx, "h", nil))
+		s.settle()
+		_, err = s.Host(s.ctx, w.host.ID)
+		s.wantCode("the host", err, svc.CodeNotFound)
+		for _, r := range []svc.Run{never, pinned, spawning} {
+			if got := s.wantStatus(r, svc.RunFailed); value(got.FailureReason) != svc.ReasonHostLost || got.SessionEndedAt == nil {
+				t.Errorf("lost as %+v", got)
+			}
+		}
+		if got := s.wantStatus(again, svc.RunPending); got.Attempt != 2 {
+			t.Errorf("the next attempt is %d", got.Attempt)
+		}
+		if got := s.wantStatus(stopped, svc.RunStopped); got.SessionEndedAt == nil || got.FailureReason != nil {
+			t.Errorf("stopped before, now %+v", got)
+		}
+		topics := map[svc.Topic]int{}
+		for _, e := range s.news() {
+			topics[e.Topic]++
+		}
+		for topic, n := range map[svc.Topic]int{svc.TopicRunFailed: 4, svc.TopicRunRequeued: 1, svc.TopicRunSessionEnded: 1, svc.TopicHostDeleted: 1} {
+			if topics[topic] != n {
+				t.Errorf("%d × %s, want %d (%v)", topics[topic], topic, n, topics)
+			}
+		}
+		// The next attempt goes elsewhere; a worker of the deleted host is refused and given nothing.
+		_, err = s.Register(s.ctx, wire.Registration{HostName: "h", InstanceID: w.instance}, "")
+		s.wantCode("its worker", err, svc.CodeHostNotFound)
+		w.connect()
+		w.beat()
+		w.wantFrames("error host_not_found")
+		other.register(wire.Capabilities...)
+		other.connect()
+		other.beat()
+		s.pass(10 * time.Second)
+		other.wantFrames("run_dispatch 2")
+		w.wantFrames()
+	})
+}
+
+func TestForceEndsTheRunsOfAHostInBoundedUnits(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		task := s.task(s.project()).ID
+		runs := make([]svc.Run, 2*giveUpUnit+3)
+		for i := range runs {
+			runs[i] = s.run(func(n *svc.NewRun) { n.TaskID = task })
+		}
+		s.settle()
+		w.drop()
+		s.no(s.ForceDeleteHost(s.ctx, "h", nil))
+		for _, r := range runs {
+			s.wantStatus(r, svc.RunFailed)
 		}
 	})
 }

@@ -68,6 +68,9 @@ func (e *Engine) livenessLoop(ctx context.Context) error {
 		if err := e.checkHosts(ctx); err != nil && ctx.Err() == nil {
 			e.Log.Error("hosts cannot be checked; trying again", "error", err)
 		}
+		if err := e.tellLinks(ctx); err != nil && ctx.Err() == nil {
+			e.Log.Error("connections cannot be journaled; trying again", "error", err)
+		}
 		e.repush(ctx)
 		if now := e.watch.look(); now.Sub(flushed) >= seenFlush {
 			flushed = now

@@ -136,6 +136,7 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 		return err
 	}
 	c.link.Identify(hostID, instanceID, c.hello.BootID, c.e.Hub.Uplinks.Announced(hostID, instanceID))
+	defer c.e.linkChanged(hostID, "")
 	if c.e.Hub.Uplinks.Contested(ctx, c.link) {
 		c.e.Hub.Uplinks.AddForeign(c.link)
 		return c.e.suspect(ctx, hostID, instanceID)
@@ -152,13 +153,20 @@ func (c *uplinkConn) gone() {
 	if !c.link.Identified() {
 		return
 	}
-	c.e.Hub.Uplinks.Remove(c.link)
+	c.leave("")
 	c.e.keys.drop(c.link)
 	if _, has := c.e.Hub.Uplinks.Of(c.link.HostID); has {
 		c.e.Hub.Attach.HostBack(c.link.HostID) // another connection carries its terminals now
 	} else {
 		c.e.Hub.Attach.HostGone(c.link.HostID)
 	}
+}
+
+// leave takes the connection out of the registry: nothing more is given to it.
+// reason is empty when the worker did not say goodbye.
+func (c *uplinkConn) leave(reason string) {
+	c.e.Hub.Uplinks.Remove(c.link)
+	c.e.linkChanged(c.link.HostID, reason)
 }
 
 func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
@@ -221,6 +229,12 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 			return errNotIdentified
 		}
 		return c.e.reported(ctx, c.link.HostID, f.Providers)
+	case *wire.Goodbye:
+		if !c.link.Identified() {
+			return errNotIdentified
+		}
+		c.leave(f.Reason)
+		return nil
 	case *wire.Orphan:
 		if !c.link.Identified() {
 			return errNotIdentified

@@ -120,6 +120,12 @@ func (u *Uplinks) Of(hostID string) (*Uplink, bool) {
 	return nil, false
 }
 
+// Connected says whether the host's own connection is open.
+func (u *Uplinks) Connected(hostID string) bool {
+	_, connected := u.Of(hostID)
+	return connected
+}
+
 // Ready is every host whose own connection has sent a heartbeat that does not refuse new runs.
 func (u *Uplinks) Ready() map[string]bool {
 	u.mu.Lock()
@@ -148,7 +154,8 @@ func (u *Uplinks) Count() int {
 	return n
 }
 
-// Forget drops what is known of a host that was deleted, and its connections.
+// Forget drops what is known of a host that was deleted, and its connections,
+// after what waits for them was sent.
 func (u *Uplinks) Forget(hostID string) {
 	u.mu.Lock()
 	h := u.hosts[hostID]
@@ -156,7 +163,7 @@ func (u *Uplinks) Forget(hostID string) {
 	u.mu.Unlock()
 	if h != nil {
 		for _, l := range h.links {
-			l.Close()
+			l.Finish()
 		}
 	}
 }

@@ -83,7 +83,7 @@ func TestTheClientDoesWhatAPersonDoes(t *testing.T) {
 	if r.Status != svc.RunStopped || len(runs.Items) != 1 || runs.Items[0].ID != r.ID {
 		t.Errorf("got %+v", runs)
 	}
-	ok(c.DeleteHost(ctx, h.Name))
+	ok(c.DeleteHost(ctx, h.Name, false))
 	ok(c.DeleteWorkItem(ctx, epic.ID, true))
 	p, err = c.ArchiveProject(ctx, p.ID)
 	ok(err)

@@ -93,14 +93,18 @@ func (s *Server) hostRoutes() {
 
 	register(s, needs(svc.RoleAdmin, huma.Operation{
 		OperationID: "delete-host", Method: http.MethodDelete, Path: "/hosts/{id}", Tags: tags,
-		Summary: "Delete a host that has no active runs", DefaultStatus: http.StatusNoContent,
+		Summary: "Delete a host that has no active runs; with force also one that never comes back", DefaultStatus: http.StatusNoContent,
 	}), func(ctx context.Context, in *struct {
 		HostPath
 		Matching
+		Force bool `query:"force" doc:"First end what it has: active runs fail with host_lost, after which their restart policy applies; sessions of runs that are over count as ended. Otherwise open sessions are a 409 active_runs"`
 	}) (*struct{}, error) {
 		id, match, err := s.hostMatch(ctx, in.ID, in.Matching)
 		if err != nil {
 			return nil, err
+		}
+		if in.Force {
+			return nil, s.Engine.ForceDeleteHost(ctx, id, match)
 		}
 		return nil, s.Engine.DeleteHost(ctx, id, match)
 	})

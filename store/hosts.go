@@ -12,7 +12,7 @@ import (
 )
 
 const hostColumns = `id, name, status, platform, last_seen_at, instance_id, instance_suspect, suspect_instance_id, max_runs, labels,
-	providers, providers_at, worker_version, last_dispatch_at, offline_since, created_at, updated_at, version`
+	providers, providers_at, worker_version, last_dispatch_at, offline_since, disconnected_since, created_at, updated_at, version`
 
 // hostQuery adds how many runs of the host may have a live session.
 const hostQuery = "SELECT " + hostColumns + `, (SELECT count(*) FROM runs WHERE runs.host_id = hosts.id
@@ -22,7 +22,7 @@ func scanHost(row scanner) (svc.Host, error) {
 	var h svc.Host
 	var labels, providers string
 	err := row.Scan(&h.ID, &h.Name, &h.Status, &h.Platform, &h.LastSeenAt, &h.InstanceID, &h.InstanceSuspect, &h.SuspectInstanceID,
-		&h.MaxRuns, &labels, &providers, &h.ProvidersAt, &h.WorkerVersion, &h.LastDispatchAt, &h.OfflineSince, &h.CreatedAt, &h.UpdatedAt, &h.Version,
+		&h.MaxRuns, &labels, &providers, &h.ProvidersAt, &h.WorkerVersion, &h.LastDispatchAt, &h.OfflineSince, &h.DisconnectedSince, &h.CreatedAt, &h.UpdatedAt, &h.Version,
 		&h.ActiveRuns)
 	if err != nil {
 		return h, err
@@ -81,9 +81,9 @@ func (r Reader) AllHosts(ctx context.Context) ([]svc.Host, error) {
 
 // InsertHost adds a host.
 func (tx *Tx) InsertHost(ctx context.Context, h svc.Host) error {
-	_, err := tx.exec(ctx, "INSERT INTO hosts ("+hostColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)",
+	_, err := tx.exec(ctx, "INSERT INTO hosts ("+hostColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19)",
 		h.ID, h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns,
-		toJSON(h.Labels), toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.CreatedAt, h.UpdatedAt, h.Version)
+		toJSON(h.Labels), toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.DisconnectedSince, h.CreatedAt, h.UpdatedAt, h.Version)
 	if err != nil {
 		return fmt.Errorf("insert host: %w", err)
 	}
@@ -144,6 +144,16 @@ func (tx *Tx) SeenHosts(ctx context.Context, seen map[string]svc.Time) error {
 		if err != nil {
 			return fmt.Errorf("write heartbeats: %w", err)
 		}
+	}
+	return nil
+}
+
+// NoteLink writes since when a host is not connected; nil: it is. It is no
+// change of the record: its version stays.
+func (tx *Tx) NoteLink(ctx context.Context, hostID string, disconnectedSince *svc.Time) error {
+	_, err := tx.exec(ctx, "UPDATE hosts SET disconnected_since = $1 WHERE id = $2", disconnectedSince, hostID)
+	if err != nil {
+		return fmt.Errorf("note a connection: %w", err)
 	}
 	return nil
 }

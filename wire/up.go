@@ -130,6 +130,12 @@ type RunHint struct {
 	Hint    string `json:"hint"`
 }
 
+// Goodbye says that a worker ends in order: the connection closes next, and
+// what runs on the host goes on (capability goodbye).
+type Goodbye struct {
+	Reason string `json:"reason,omitempty"` // for people; absent: not said
+}
+
 // Type names of the frames that go up.
 func (Heartbeat) Type() string      { return "heartbeat" }
 func (RunDispatchAck) Type() string { return "run_dispatch_ack" }
@@ -146,6 +152,7 @@ func (AttachClosed) Type() string   { return "attach_closed" }
 func (Providers) Type() string      { return "providers" }
 func (Orphan) Type() string         { return "orphan" }
 func (RunHint) Type() string        { return "run_hint" }
+func (Goodbye) Type() string        { return "goodbye" }
 
 func (f Heartbeat) check() error {
 	if !svc.IsID(f.HostID) {
@@ -180,6 +187,7 @@ func (f AttachClosed) check() error  { return need("attach_closed", "attach_id",
 func (f Providers) check() error     { return nil }
 func (f RunHint) check() error       { return needRun("run_hint", f.RunID, f.Attempt) }
 func (f Orphan) check() error        { return need("orphan", "session_name", f.SessionName) }
+func (f Goodbye) check() error       { return nil }
 
 var upFrames = map[string]func() Frame{
 	"heartbeat":        func() Frame { return &Heartbeat{} },
@@ -197,6 +205,7 @@ var upFrames = map[string]func() Frame{
 	"providers":        func() Frame { return &Providers{} },
 	"orphan":           func() Frame { return &Orphan{} },
 	"run_hint":         func() Frame { return &RunHint{} },
+	"goodbye":          func() Frame { return &Goodbye{} },
 }
 
 func needRuns(frame string, runs []LiveRun) error {

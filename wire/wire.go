@@ -15,6 +15,7 @@
 //	2026-11  heartbeat gains refusing; run_hint with capability hints.
 //	2026-11  log_end and the field complete of log_ack (capability log_end);
 //	         run_recall and run_unknown (recall); log_read and log_gone (log_read).
+//	2026-11  goodbye, with a capability of the same name.
 package wire
 
 import (
@@ -43,10 +44,11 @@ const (
 	CapLogEnd    = "log_end"
 	CapRecall    = "recall"
 	CapLogRead   = "log_read"
+	CapGoodbye   = "goodbye"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {

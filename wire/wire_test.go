@@ -62,6 +62,8 @@ var upGolden = map[string]Frame{
 	"providers":             Providers{Providers: map[string]svc.ProviderReport{"provider_a": {Available: true, Version: "1.2"}, "provider_b": {Reason: "not on PATH"}}},
 	"orphan":                Orphan{SessionName: "svc-6f1c0f5e", RunID: runID, Attempt: 1, Action: "stopped"},
 	"orphan_unknown":        Orphan{SessionName: "svc-00000000", Action: "none"},
+	"goodbye":               Goodbye{Reason: "the worker was told to end"},
+	"goodbye_silent":        Goodbye{},
 }
 
 var downGolden = map[string]Frame{
@@ -158,7 +160,7 @@ func TestEveryFrameHasAGoldenFileAndNoFileIsLeftOver(t *testing.T) {
 			}
 		}
 	}
-	if len(upFrames) != 15 || len(downFrames) != 12 {
+	if len(upFrames) != 16 || len(downFrames) != 12 {
 		t.Errorf("%d frames go up and %d down", len(upFrames), len(downFrames))
 	}
 }

@@ -113,8 +113,12 @@ func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 	}
 	w.log.Info("uplink open", "host_id", registered.HostID, "status", registered.Status, "capabilities", registered.Capabilities)
 	l := newLink(conn, registered.Capabilities)
-	served, stop := context.WithCancel(ctx)
+	served, stop := context.WithCancel(context.WithoutCancel(ctx)) // it outlives ctx by a goodbye
 	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		l.sayGoodbye(served)
+		stop()
+	})()
 	group, served := errgroup.WithContext(served)
 	l.ctx, l.tasks = served, &w.tasks
 	w.setLink(l)
@@ -133,6 +137,26 @@ func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 	w.setLink(nil)
 	w.detachAll(l)
 	return lived, err
+}
+
+// goodbyeWithin is how long the end of a worker waits for its last frame to
+// leave.
+const goodbyeWithin = time.Second
+
+// sayGoodbye tells the orchestrator that this worker ends in order, so that it
+// need not be missed first.
+func (l *link) sayGoodbye(ctx context.Context) {
+	if !l.can(wire.CapGoodbye) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, goodbyeWithin)
+	defer cancel()
+	left := make(chan struct{})
+	l.out.push(laneControl, wire.Goodbye{Reason: "the worker was told to end"}, func() { close(left) })
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
 }
 
 // greet replays the spool, then says what this worker holds, then keeps the

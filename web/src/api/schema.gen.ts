@@ -118,7 +118,11 @@ export interface Host {
   active_runs: number;
   /** By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: by less than a second either way, or no heartbeat since the orchestrator began. Nothing is decided by it */
   clock_ahead_ms?: number;
+  /** Its worker has an open connection now; new runs need one. The status follows from heartbeats alone */
+  connected: boolean;
   created_at: string;
+  /** When the connection ended; after a restart of the orchestrator, when that began, unless it is known to be earlier. Null: it is connected, or never was */
+  disconnected_since: string | null;
   /** UUID */
   id: string;
   /** The pinned worker process identity; null: none yet */
@@ -516,10 +520,10 @@ export interface Operations {
     body: CreateHost;
     answer: Host;
   };
-  /** Delete a host that has no active runs */
+  /** Delete a host that has no active runs; with force also one that never comes back */
   'DELETE /hosts/{id}': {
     path: { id: string };
-    query: undefined;
+    query: { force?: boolean };
     body: undefined;
     answer: undefined;
   };

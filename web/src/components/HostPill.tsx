@@ -32,6 +32,7 @@ export function HostPill({ host }: { host: Host }) {
       {...tip(state.because)}
     >
       {state.word.charAt(0).toUpperCase() + state.word.slice(1)}
+      {state.away && `, ${state.away}`}
       {state.stale && <span className="sr-only">, not up to date</span>}
     </StatusPill>
   );

@@ -75,10 +75,16 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
         'warn',
         payload.action === 'stopped' ? 'It was ended.' : 'It was left alone.',
       );
+    case 'run.session_ended':
+      return say('Session counted as ended', 'warn', 'warn', 'Its host was deleted.');
     case 'worker.registered':
       return say(`${host} is online`, 'server', 'ok');
     case 'worker.offline':
       return say(`${host} is offline`, 'server', 'bad');
+    case 'worker.disconnected':
+      return say(`${host} is not connected`, 'server', 'warn', text(payload.reason) || undefined);
+    case 'worker.connected':
+      return say(`${host} is connected again`, 'server', 'ok');
     case 'worker.instance_suspect':
       return say(`${host} is suspect`, 'warn', 'warn', 'A second worker says that it is this host.');
     case 'worker.instance_reinstalled':

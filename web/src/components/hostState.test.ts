@@ -9,6 +9,8 @@ const host = (changes: Partial<Host>): Host => ({
   status: 'online',
   platform: 'linux/amd64',
   last_seen_at: '2026-01-01T11:59:50Z',
+  connected: true,
+  disconnected_since: null,
   instance_id: null,
   instance_suspect: false,
   suspect_instance_id: null,
@@ -59,5 +61,17 @@ describe('hostState', () => {
 
   it('never calls a host old that was never there', () => {
     expect(hostState(host({ status: 'registered', last_seen_at: null }), now).stale).toBe(false);
+  });
+});
+
+describe('a worker that is not connected', () => {
+  it('is told beside a status that is still online', () => {
+    const state = hostState(host({ connected: false, disconnected_since: '2026-01-01T11:59:48Z' }), now);
+    expect(state).toMatchObject({ word: 'online', tone: 'warn', away: 'not connected for 12 s' });
+  });
+
+  it('is not told beside offline, which says more', () => {
+    const state = hostState(host({ status: 'offline', connected: false, disconnected_since: null }), now);
+    expect(state.away).toBeUndefined();
   });
 });

@@ -16,6 +16,8 @@ export interface HostState {
   because: string;
   /** The last heartbeat is older than it may be. */
   stale: boolean;
+  /** That its worker is not connected, and for how long; absent: it is, or the word says more. */
+  away?: string;
 }
 
 /** hostWord computes the word: offline, then suspect, then disabled, then online. */
@@ -56,6 +58,16 @@ export function hostState(host: Host, now: number): HostState {
     case 'never seen':
       return { word, tone: 'neutral', stale: false, because: 'No worker has joined as this host yet.' };
     case 'online':
+      if (!host.connected) {
+        const away = host.disconnected_since ? ` for ${span(now - Date.parse(host.disconnected_since))}` : '';
+        return {
+          word,
+          tone: 'warn',
+          stale,
+          away: `not connected${away}`,
+          because: `Its worker is not connected${away}. It gets no new runs until it is back.`,
+        };
+      }
       return {
         word,
         tone: 'ok',

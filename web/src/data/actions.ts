@@ -203,12 +203,13 @@ export function useHostToken() {
   return useMutation({ mutationFn: (id: string) => call('POST /hosts/{id}/token', { path: { id } }) });
 }
 
-/** useDeleteHost deletes a host that has no active runs. */
+/** useDeleteHost deletes a host that has no active runs; by force, what it has ends as host_lost first. */
 export function useDeleteHost() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: (id: string) => call('DELETE /hosts/{id}', { path: { id } }),
-    onSuccess: (_, id) => {
+    mutationFn: ({ id, force }: { id: string; force: boolean }) =>
+      call('DELETE /hosts/{id}', { path: { id }, query: force ? { force } : {} }),
+    onSuccess: (_, { id }) => {
       client.setQueryData<Host[]>(keys.hosts, (hosts) => hosts?.filter((other) => other.id !== id));
     },
   });

@@ -69,6 +69,8 @@ export const host = (id: string, fields: Partial<Host> = {}): Host => ({
   status: 'online',
   platform: 'linux/amd64',
   last_seen_at: at,
+  connected: true,
+  disconnected_since: null,
   instance_id: null,
   instance_suspect: false,
   suspect_instance_id: null,

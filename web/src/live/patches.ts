@@ -241,11 +241,18 @@ export function patchHosts(hosts: Host[], event: JournalEvent): Host[] {
   if (topic === 'host.deleted') return hosts.toSpliced(index, 1);
   const status = (text(payload.status) as Host['status'] | undefined) ?? host.status;
   const suspect = host.instance_suspect || topic === 'worker.instance_suspect';
+  const link: Partial<Host> =
+    topic === 'worker.connected'
+      ? { connected: true, disconnected_since: null }
+      : topic === 'worker.disconnected'
+        ? { connected: false, disconnected_since: text(payload.disconnected_since) ?? null }
+        : {};
   return hosts.with(index, {
     ...host,
     name: text(payload.name) ?? host.name,
     status,
     instance_suspect: suspect,
+    ...link,
   });
 }
 

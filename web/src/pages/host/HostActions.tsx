@@ -101,7 +101,8 @@ function DeleteDialog({ host, onClose }: { host: Host; onClose(): void }) {
     <Dialog open onClose={onClose} title={`Delete ${host.name}?`}>
       <p className="text-sm text-ink-2">
         Its worker can no longer join. Its runs stay readable.{' '}
-        {host.active_runs > 0 && 'It has active runs, so the server will refuse until they have ended.'}
+        {host.active_runs > 0 &&
+          'It has active runs. If it never comes back, delete it by force: they fail with host_lost, and start anew elsewhere if their restart policy says so.'}
       </p>
       {remove.error && (
         <p role="alert" className="mt-3 text-sm text-bad">
@@ -113,9 +114,9 @@ function DeleteDialog({ host, onClose }: { host: Host; onClose(): void }) {
         <Button
           variant="danger"
           busy={remove.isPending}
-          onClick={() => remove.mutate(host.id, { onSuccess: done })}
+          onClick={() => remove.mutate({ id: host.id, force: host.active_runs > 0 }, { onSuccess: done })}
         >
-          Delete
+          {host.active_runs > 0 ? 'End its runs and delete' : 'Delete'}
         </Button>
       </div>
     </Dialog>
