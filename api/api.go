@@ -44,6 +44,8 @@ type Pane struct {
 	RunID     string   `json:"run_id"`
 	Capture   string   `json:"capture" doc:"The terminal's content"`
 	Timestamp svc.Time `json:"timestamp" doc:"When the worker captured it"`
+	Attempt   int      `json:"attempt" doc:"The attempt whose screen it is; 0: not known"`
+	Final     bool     `json:"final" doc:"It is the screen at the end of that attempt's session. False for an attempt that is over: how its screen looked at the end is not known, and this is the last one that was seen"`
 }
 
 // Token is the answer of POST /hosts/{id}/token.

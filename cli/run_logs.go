@@ -81,6 +81,9 @@ func (a *app) runScreen() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if r.SessionEndedAt != nil && !pane.Final {
+				a.note("How the screen looked at the end is not known; this one is of %s.", a.when(&pane.Timestamp))
+			}
 			text := pane.Capture
 			if !a.coloured(a.out) {
 				text = ansi.Strip(text)

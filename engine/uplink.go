@@ -207,14 +207,10 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 	case *wire.Heartbeat:
 		return c.heartbeat(ctx, f)
 	case *wire.Snapshot:
-		r, err := c.runOf(ctx, f.RunID, f.Attempt)
-		if err == nil && (f.Attempt == 0 || f.Attempt == r.Attempt) {
-			c.e.Hub.Panes.Put(f.RunID, f.Capture, f.Timestamp)
-			if r.SessionEndedAt != nil {
-				return c.e.Hub.Panes.Keep(f.RunID)
-			}
+		if f.Final && c.link.Has(wire.CapFinal) {
+			return c.finalScreen(ctx, f)
 		}
-		return err
+		return c.screen(ctx, f)
 	case *wire.KeysResult:
 		c.e.keys.answer(c.link, f)
 		return nil

@@ -14,15 +14,19 @@ import (
 // change or are watched, and in one file per run beside its logs, never in the
 // database.
 //
-// The file follows the screen by at most a second, so a killed orchestrator
-// loses no more than that; the last screen of a session is written at once by
-// [Panes.Keep].
+// A screen that changes is not written: its worker sends it again to an
+// orchestrator that comes back. What is written is a screen at rest, the screens
+// that memory has no room for, and at a shutdown all of them; and at once, for
+// good, the screen at the end of a session ([Panes.PutFinal], [Panes.Keep]).
 type Panes struct {
 	dir relayDir
 	log *slog.Logger
 
-	mu   sync.Mutex // guards runs and the users of each pane
-	runs map[string]*pane
+	full chan struct{} // holds a token when memory has no room
+
+	mu    sync.Mutex // guards runs, bytes and the users of each pane
+	runs  map[string]*pane
+	bytes int // of all screens in memory
 }
 
 // pane is one run's screen in memory.
@@ -44,34 +48,72 @@ type pane struct {
 // NewPanes keeps screens below dir, which is made when the first one is
 // written. Run must be running for files to be written.
 func NewPanes(dir string, log *slog.Logger) *Panes {
-	return &Panes{dir: relayDir(dir), log: log, runs: map[string]*pane{}}
+	return &Panes{dir: relayDir(dir), log: log, full: make(chan struct{}, 1), runs: map[string]*pane{}}
 }
 
 // Put takes a screen that a worker sent and says whether it differs from the
-// one before. Watchers are woken only then.
-func (p *Panes) Put(runID, capture string, at svc.Time) bool {
+// one before. Watchers are woken only then. A screen that comes after the final
+// one of its attempt is older than that and not taken.
+func (p *Panes) Put(runID string, attempt int, capture string, at svc.Time) bool {
 	if p.dir.check(runID) != nil {
 		return false
 	}
 	pn := p.acquire(runID)
 	defer p.release(pn)
+	return p.take(pn, &PaneSnapshot{RunID: runID, Attempt: attempt, Capture: capture, Timestamp: at})
+}
+
+// PutFinal takes the screen at the end of an attempt's session. When it returns
+// nil, the screen is on disk.
+func (p *Panes) PutFinal(runID string, attempt int, capture string, at svc.Time) error {
+	if err := p.dir.check(runID); err != nil {
+		return err
+	}
+	pn := p.acquire(runID)
+	p.take(pn, &PaneSnapshot{RunID: runID, Attempt: attempt, Final: true, Capture: capture, Timestamp: at})
+	p.release(pn)
+	return p.Keep(runID)
+}
+
+func (p *Panes) take(pn *pane, s *PaneSnapshot) (changed bool) {
 	pn.mu.Lock()
-	defer pn.mu.Unlock()
 	last := pn.latest
-	if last != nil && last.Capture == capture {
+	switch {
+	case last != nil && last.Final && last.Attempt >= s.Attempt,
+		last != nil && last.Capture == s.Capture && last.Attempt == s.Attempt && !s.Final:
+		pn.mu.Unlock()
 		return false
 	}
-	pn.latest = &PaneSnapshot{Seq: nextSeq(last), RunID: runID, Capture: capture, Timestamp: at}
-	pn.dirty = true
-	if pn.changed != nil {
+	changed = last == nil || last.Capture != s.Capture
+	s.Seq = nextSeq(last)
+	if !changed {
+		s.Seq = last.Seq // who has seen it need not see it again
+	}
+	grown := len(s.Capture)
+	if last != nil {
+		grown -= len(last.Capture)
+	}
+	pn.latest, pn.dirty = s, true
+	if changed && pn.changed != nil {
 		close(pn.changed)
 		pn.changed = nil
 	}
-	return true
+	pn.mu.Unlock()
+	p.grow(grown)
+	return changed
+}
+
+// grow counts what memory holds, and asks for room when it is too much.
+func (p *Panes) grow(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bytes += n; p.bytes > paneMemory {
+		poke(p.full)
+	}
 }
 
 // nextSeq is above the last one and not below the clock in milliseconds: so it
-// grows even over a kill that lost the last second of the file.
+// grows even over a kill that lost what was not written.
 func nextSeq(last *PaneSnapshot) int64 {
 	now := time.Now().UnixMilli()
 	if last != nil {
@@ -171,6 +213,9 @@ func (p *Panes) loaded(pn *pane) {
 		pn.mu.Lock()
 		pn.latest = s
 		pn.mu.Unlock()
+		if s != nil {
+			p.grow(len(s.Capture))
+		}
 	})
 }
 
@@ -212,6 +257,9 @@ func (p *Panes) forget(pn *pane, idle time.Duration) {
 	defer pn.mu.Unlock()
 	if pn.users == 0 && !pn.dirty && time.Since(pn.used) >= idle && p.runs[pn.runID] == pn {
 		delete(p.runs, pn.runID)
+		if pn.latest != nil {
+			p.bytes -= len(pn.latest.Capture)
+		}
 	}
 }
 

@@ -1,14 +1,15 @@
 package hub
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,8 +18,9 @@ import (
 )
 
 const (
-	paneWriteEvery = time.Second      // the longest a screen is newer than its file
-	paneIdle       = 60 * time.Second // a screen that nobody touched so long leaves memory
+	paneIdle   = 60 * time.Second // a screen that nobody touched so long is written and leaves memory
+	paneMemory = 64 << 20         // bytes of screens in memory; beyond, those that rested longest leave it
+	paneRetry  = time.Second      // before a screen that could not be written is tried again
 )
 
 // PaneSnapshot is one screen of a run. It does not change once it exists, so
@@ -26,6 +28,8 @@ const (
 type PaneSnapshot struct {
 	Seq       int64 // grows with each change, also over restarts
 	RunID     string
+	Attempt   int  // 0: kept by a version that did not say
+	Final     bool // the screen at the end of the attempt's session
 	Capture   string
 	Timestamp svc.Time // the worker's clock
 
@@ -33,7 +37,7 @@ type PaneSnapshot struct {
 	json   []byte
 }
 
-// paneJSON is the frame of the pane socket, and the content of the file.
+// paneJSON is the frame of the pane socket.
 type paneJSON struct {
 	Type      string   `json:"type"`
 	Seq       int64    `json:"seq"`
@@ -42,23 +46,33 @@ type paneJSON struct {
 	Timestamp svc.Time `json:"timestamp"`
 }
 
+// paneFile is the content of the file.
+type paneFile struct {
+	paneJSON
+	Attempt int  `json:"attempt,omitempty"`
+	Final   bool `json:"final,omitempty"`
+}
+
+func (s *PaneSnapshot) frame() paneJSON {
+	return paneJSON{Type: "pane_snapshot", Seq: s.Seq, RunID: s.RunID, Capture: s.Capture, Timestamp: s.Timestamp}
+}
+
 // JSON is the frame of the pane socket. It is encoded once and shared: do not
 // change it.
 func (s *PaneSnapshot) JSON() []byte {
-	s.encode.Do(func() {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		frame := paneJSON{Type: "pane_snapshot", Seq: s.Seq, RunID: s.RunID, Capture: s.Capture, Timestamp: s.Timestamp}
-		if err := e.Encode(frame); err != nil {
-			panic("svc/hub: a snapshot of plain fields did not encode: " + err.Error())
-		}
-		s.json = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	})
+	s.encode.Do(func() { s.json = paneBytes(s.frame()) })
 	return s.json
 }
 
 func isPaneFile(name string) bool { return strings.HasPrefix(name, "pane.json") }
+
+func paneBytes(v any) []byte {
+	b, err := svc.JSON(v)
+	if err != nil {
+		panic("svc/hub: a snapshot of plain fields did not encode: " + err.Error())
+	}
+	return b
+}
 
 // readPane reads what was kept; nil when nothing was.
 func (d relayDir) readPane(runID string) (*PaneSnapshot, error) {
@@ -69,11 +83,11 @@ func (d relayDir) readPane(runID string) (*PaneSnapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the screen of run %s: %w", runID, err)
 	}
-	var f paneJSON
+	var f paneFile
 	if err := json.Unmarshal(b, &f); err != nil {
 		return nil, fmt.Errorf("read the screen of run %s: %w", runID, err)
 	}
-	return &PaneSnapshot{Seq: f.Seq, RunID: runID, Capture: f.Capture, Timestamp: f.Timestamp}, nil
+	return &PaneSnapshot{Seq: f.Seq, RunID: runID, Attempt: f.Attempt, Final: f.Final, Capture: f.Capture, Timestamp: f.Timestamp}, nil
 }
 
 // writePane replaces the file in one step, so that a reader and a crash find
@@ -87,43 +101,100 @@ func (d relayDir) writePane(s *PaneSnapshot, sync bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(s.JSON())
+	_, err = f.Write(paneBytes(paneFile{s.frame(), s.Attempt, s.Final}))
 	if err == nil && sync {
 		err = f.Sync()
 	}
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(path+".new", path)
+	if err := os.Rename(path+".new", path); err != nil || !sync {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
 }
 
-// Run writes changed screens to their files, each run's at most once a second,
+// syncDir makes a new name in a folder survive a loss of power.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Run writes the screens that rest, and those that memory has no room for,
 // until ctx ends; then it writes what is left and returns.
 func (p *Panes) Run(ctx context.Context) error {
-	tick := time.NewTicker(paneWriteEvery)
+	tick := time.NewTicker(paneIdle / 2)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			p.flush()
+			p.rest()
+		case <-p.full:
+			if !p.makeRoom() {
+				select {
+				case <-time.After(paneRetry):
+					poke(p.full)
+				case <-ctx.Done():
+				}
+			}
 		case <-ctx.Done():
-			p.flush()
+			for _, pn := range p.all() {
+				p.report(pn, p.write(pn, false))
+			}
 			return nil
 		}
 	}
 }
 
-func (p *Panes) flush() {
+// all lists the panes in memory, those first that were not touched for longest.
+func (p *Panes) all() []*pane {
 	p.mu.Lock()
-	all := make([]*pane, 0, len(p.runs))
+	defer p.mu.Unlock()
+	used := make(map[*pane]time.Time, len(p.runs))
 	for _, pn := range p.runs {
-		all = append(all, pn)
+		pn.mu.Lock()
+		used[pn] = pn.used
+		pn.mu.Unlock()
 	}
-	p.mu.Unlock()
-	for _, pn := range all {
-		p.report(pn, p.write(pn, false))
-		p.forget(pn, paneIdle)
+	return slices.SortedFunc(maps.Keys(used), func(a, b *pane) int { return used[a].Compare(used[b]) })
+}
+
+// rest writes the screens that nobody touched for a while and lets go of them.
+func (p *Panes) rest() {
+	for _, pn := range p.all() {
+		pn.mu.Lock()
+		idle := time.Since(pn.used) >= paneIdle
+		pn.mu.Unlock()
+		if idle {
+			p.report(pn, p.write(pn, false))
+			p.forget(pn, paneIdle)
+		}
 	}
+}
+
+// makeRoom writes screens and lets go of them until the rest fits. False means
+// that one could not be written.
+func (p *Panes) makeRoom() bool {
+	written := true
+	for _, pn := range p.all() {
+		p.mu.Lock()
+		fits, watched := p.bytes <= paneMemory*3/4, pn.users > 0
+		p.mu.Unlock()
+		if fits {
+			break
+		}
+		if watched {
+			continue // it stays: whoever watches shares one copy
+		}
+		err := p.write(pn, false)
+		p.report(pn, err)
+		p.forget(pn, 0)
+		written = written && err == nil
+	}
+	return written
 }
 
 // write brings the file up to the latest screen.
@@ -140,7 +211,7 @@ func (p *Panes) write(pn *pane, sync bool) error {
 	err := p.dir.writePane(s, sync)
 	if err != nil {
 		pn.mu.Lock()
-		pn.dirty = true // tried again at the next tick
+		pn.dirty = true // tried again when it is written next
 		pn.mu.Unlock()
 	}
 	return err
@@ -154,7 +225,7 @@ func (p *Panes) report(pn *pane, err error) {
 	pn.mu.Unlock()
 	switch {
 	case err != nil && !was:
-		p.log.Error("the screen of a run cannot be kept; it is tried again every second", "run_id", pn.runID, "error", err)
+		p.log.Error("the screen of a run cannot be kept; it is tried again", "run_id", pn.runID, "error", err)
 	case err == nil && was:
 		p.log.Info("the screen of a run is kept again", "run_id", pn.runID)
 	}

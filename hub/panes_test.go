@@ -64,13 +64,13 @@ func TestAnUnchangedScreenWakesNobodyAndKeepsItsSeq(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, run := NewPanes(t.TempDir(), quiet()), svc.NewRunID()
-		if !p.Put(run, "", 1) {
+		if !p.Put(run, 1, "", 1) {
 			t.Error("an empty first screen must count as a change")
 		}
 		w := watch(t, p, run)
 		defer w.Close()
 		first := next(t, w)
-		if p.Put(run, "", 2) {
+		if p.Put(run, 1, "", 2) {
 			t.Error("the same screen must not count as a change")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -78,7 +78,7 @@ func TestAnUnchangedScreenWakesNobodyAndKeepsItsSeq(t *testing.T) {
 		if s, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Next = %v, %v; want to wait", s, err)
 		}
-		p.Put(run, "b", 3)
+		p.Put(run, 1, "b", 3)
 		if got := next(t, w); got.Capture != "b" || got.Seq <= first.Seq {
 			t.Errorf("got %q with seq %d after seq %d", got.Capture, got.Seq, first.Seq)
 		}
@@ -93,7 +93,7 @@ func TestASlowViewerSkipsToTheNewestAndSharesItsBytes(t *testing.T) {
 	defer b.Close()
 	var last int64
 	for i := range 100 {
-		p.Put(run, strings.Repeat("x", i), svc.Time(i))
+		p.Put(run, 1, strings.Repeat("x", i), svc.Time(i))
 		if s := latest(t, p, run); s.Seq <= last {
 			t.Fatalf("seq %d after %d", s.Seq, last)
 		} else {
@@ -110,7 +110,7 @@ func TestTheFrameHasExactlyItsFields(t *testing.T) {
 	t.Parallel()
 	p, run := NewPanes(t.TempDir(), quiet()), svc.NewRunID()
 	capture := "\x1b[31m<rot> & 日本語\x1b[0m\n"
-	p.Put(run, capture, 1700000000000)
+	p.Put(run, 1, capture, 1700000000000)
 	var got map[string]any
 	if err := json.Unmarshal(latest(t, p, run).JSON(), &got); err != nil {
 		t.Fatal(err)
@@ -122,70 +122,119 @@ func TestTheFrameHasExactlyItsFields(t *testing.T) {
 	}
 }
 
-func TestAKilledServerLosesAtMostASecondAndNeverTakesSeqBack(t *testing.T) {
+// serve runs p until the end of the test or of the given function.
+func serve(t *testing.T, p *Panes) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = p.Run(ctx) })
+	stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	t.Cleanup(stop)
+	return stop
+}
+
+func TestAChangingScreenIsWrittenAtShutdownAndNotBefore(t *testing.T) {
 	t.Parallel()
 	dir, run := t.TempDir(), svc.NewRunID()
-	var lastSeq int64
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPanes(dir, quiet())
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { _ = p.Run(ctx) })
-		p.Put(run, "old enough", 1)
-		time.Sleep(paneWriteEvery)
-		synctest.Wait()
-		p.Put(run, "too new", 2)
-		lastSeq = latest(t, p, run).Seq
-
-		killed := NewPanes(dir, quiet()) // what a process would find that starts now
-		if got := latest(t, killed, run); got.Capture != "old enough" || got.Timestamp != 1 {
-			t.Errorf("after a kill: %q", got.Capture)
+		stop := serve(t, p)
+		for i := range 3600 { // an hour, a screen every second
+			p.Put(run, 1, strings.Repeat("y", i+1), svc.Time(i))
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if _, err := os.Stat(relayDir(dir).pane(run)); !errors.Is(err, os.ErrNotExist) {
+				t.Fatalf("it is on disk after %d s (%v)", i, err)
+			}
 		}
-		time.Sleep(time.Millisecond)
-		killed.Put(run, "again", 3)
-		if got := latest(t, killed, run); got.Seq <= lastSeq {
-			t.Errorf("seq %d after a kill, %d was seen before", got.Seq, lastSeq)
-		}
-
-		cancel()
-		wg.Wait()
-		if got := latest(t, NewPanes(dir, quiet()), run); got.Capture != "too new" || got.Seq != lastSeq {
-			t.Errorf("after a shutdown: %q with seq %d, want seq %d", got.Capture, got.Seq, lastSeq)
+		seq := latest(t, p, run).Seq
+		stop()
+		if got := latest(t, NewPanes(dir, quiet()), run); len(got.Capture) != 3600 || got.Seq != seq || got.Attempt != 1 || got.Final {
+			t.Errorf("after a shutdown: %d characters, attempt %d, final %v, seq %d, want seq %d", len(got.Capture), got.Attempt, got.Final, got.Seq, seq)
 		}
 	})
 }
 
-func TestAChangingScreenIsWrittenOnceASecond(t *testing.T) {
+func TestAKilledServerNeverTakesSeqBack(t *testing.T) {
 	t.Parallel()
 	dir, run := t.TempDir(), svc.NewRunID()
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPanes(dir, quiet())
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { _ = p.Run(ctx) })
-		writes, seen := 0, ""
-		for i := range 3000 { // three seconds, a screen every millisecond
-			p.Put(run, strings.Repeat("y", i+1), svc.Time(i))
-			time.Sleep(time.Millisecond)
-			synctest.Wait()
-			b, _ := os.ReadFile(relayDir(dir).pane(run))
-			if string(b) != seen {
-				writes, seen = writes+1, string(b)
-			}
-		}
-		cancel()
-		wg.Wait()
-		if writes != 3 {
-			t.Errorf("%d writes in three seconds", writes)
+		p.Put(run, 1, "lost", 1)
+		lost := latest(t, p, run)
+		time.Sleep(time.Millisecond)
+		killed := NewPanes(dir, quiet()) // what a process would find that starts now
+		killed.Put(run, 1, "again", 2)
+		if got := latest(t, killed, run); got.Seq <= lost.Seq {
+			t.Errorf("seq %d after a kill, %d was seen before", got.Seq, lost.Seq)
 		}
 	})
+}
+
+func TestMemoryForScreensIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPanes(dir, quiet())
+		defer serve(t, p)()
+		screen := strings.Repeat("x", 1<<20)
+		runs := make([]string, 100)
+		for i := range runs {
+			runs[i] = svc.NewRunID()
+			p.Put(runs[i], 1, screen, 1)
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			p.mu.Lock()
+			held, n := p.bytes, len(p.runs)
+			p.mu.Unlock()
+			if held > paneMemory || held != n<<20 {
+				t.Fatalf("%d bytes of %d screens are in memory", held, n)
+			}
+		}
+		for _, run := range runs {
+			if len(latest(t, p, run).Capture) != len(screen) {
+				t.Errorf("the screen of %s is not whole", run)
+			}
+		}
+	})
+}
+
+// The screen at the end of a session is on disk when PutFinal returns, also one
+// that did not change; nothing older takes its place.
+func TestAFinalScreenIsOnDiskAndStays(t *testing.T) {
+	t.Parallel()
+	dir, run := t.TempDir(), svc.NewRunID()
+	p := NewPanes(dir, quiet())
+	p.Put(run, 1, "the end", 1)
+	w := watch(t, p, run)
+	defer w.Close()
+	seen := next(t, w)
+	check := func(p *Panes, what string) {
+		t.Helper()
+		if got := latest(t, p, run); got.Capture != "the end" || !got.Final || got.Attempt != 1 || got.Timestamp != 2 || got.Seq != seen.Seq {
+			t.Errorf("%s: %q of attempt %d at %d, final %v, seq %d", what, got.Capture, got.Attempt, got.Timestamp, got.Final, got.Seq)
+		}
+	}
+	if err := p.PutFinal(run, 1, "the end", 2); err != nil {
+		t.Fatal(err)
+	}
+	check(p, "here")
+	check(NewPanes(dir, quiet()), "after a kill")
+	for _, p := range []*Panes{p, NewPanes(dir, quiet())} {
+		if p.Put(run, 1, "late", 3) {
+			t.Error("a late screen was taken")
+		}
+		check(p, "after a late screen")
+	}
+	if !p.Put(run, 2, "the end", 4) && latest(t, p, run).Final {
+		t.Error("the next attempt's screen counts as final")
+	}
 }
 
 func TestKeepWritesAtOnceAndLeavesMemory(t *testing.T) {
 	t.Parallel()
 	dir, run := t.TempDir(), svc.NewRunID()
 	p := NewPanes(dir, quiet())
-	p.Put(run, "final", 1)
+	p.Put(run, 1, "final", 1)
 	if err := p.Keep(run); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +250,7 @@ func TestKeepWritesAtOnceAndLeavesMemory(t *testing.T) {
 	if got := next(t, w); got.Capture != "final" || got.Seq != kept.Seq {
 		t.Errorf("watched %q with seq %d", got.Capture, got.Seq)
 	}
-	p.Put(run, "after the end", 2) // a late screen still counts
+	p.Put(run, 1, "after the end", 2) // a late screen still counts
 	if got := next(t, w); got.Capture != "after the end" || got.Seq <= kept.Seq {
 		t.Errorf("then %q", got.Capture)
 	}
@@ -222,13 +271,13 @@ func TestAnIdleScreenLeavesMemoryAndIsFoundAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = p.Run(ctx) })
-		p.Put(run, "idle", 1)
-		time.Sleep(paneIdle + 2*paneWriteEvery)
+		p.Put(run, 1, "idle", 1)
+		time.Sleep(2 * paneIdle)
 		synctest.Wait()
 		p.mu.Lock()
 		n := len(p.runs)
 		p.mu.Unlock()
-		if n != 0 || latest(t, p, run).Capture != "idle" || p.Put(run, "idle", 2) {
+		if n != 0 || latest(t, p, run).Capture != "idle" || p.Put(run, 1, "idle", 2) {
 			t.Errorf("%d runs in memory", n)
 		}
 		cancel()
@@ -243,15 +292,19 @@ func TestAScreenThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := NewPanes(dir, quiet())
-	p.Put(run, "stubborn", 1)
+	p.Put(run, 1, "stubborn", 1)
 	if err := p.Keep(run); err == nil {
 		t.Error("no error")
 	}
-	p.flush()
+	if p.bytes == 0 {
+		t.Error("it left memory")
+	}
 	if err := os.Remove(filepath.Join(dir, run)); err != nil {
 		t.Fatal(err)
 	}
-	p.flush()
+	if err := p.Keep(run); err != nil {
+		t.Error(err)
+	}
 	if got := latest(t, NewPanes(dir, quiet()), run); got.Capture != "stubborn" {
 		t.Errorf("got %q", got.Capture)
 	}
@@ -270,7 +323,7 @@ func TestADamagedFileIsReplaced(t *testing.T) {
 	if _, _, err := p.Latest(run); err == nil {
 		t.Error("no error for a damaged file")
 	}
-	p.Put(run, "new", 1)
+	p.Put(run, 1, "new", 1)
 	if err := p.Keep(run); err != nil || latest(t, p, run).Capture != "new" {
 		t.Errorf("kept: %v", err)
 	}
@@ -282,7 +335,7 @@ func TestPurgeTakesOldScreensOfRunsThatAreOver(t *testing.T) {
 	p := NewPanes(dir, quiet())
 	old, young, live, inUse := svc.NewRunID(), svc.NewRunID(), svc.NewRunID(), svc.NewRunID()
 	for _, run := range []string{old, young, live, inUse} {
-		p.Put(run, "x", 1)
+		p.Put(run, 1, "x", 1)
 		if err := p.Keep(run); err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (l *Live) Pane(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		writeError(w, r, svc.Errorf(svc.CodeNoSnapshot, "run %s has no screen yet; it comes with its first output", run.ID))
 	default:
-		writeJSON(w, r, http.StatusOK, api.Pane{Seq: s.Seq, RunID: s.RunID, Capture: s.Capture, Timestamp: s.Timestamp})
+		writeJSON(w, r, http.StatusOK, api.Pane{Seq: s.Seq, RunID: s.RunID, Capture: s.Capture, Timestamp: s.Timestamp, Attempt: s.Attempt, Final: s.Final})
 	}
 }
 

@@ -100,6 +100,13 @@ type LogRead struct {
 	Attempt int    `json:"attempt"`
 }
 
+// ScreenAck says that the final screen of an attempt is on disk, or not wanted
+// (capability final_screen).
+type ScreenAck struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+}
+
 // Type names of the frames that go down.
 func (HeartbeatAck) Type() string { return "heartbeat_ack" }
 func (RunDispatch) Type() string  { return "run_dispatch" }
@@ -113,6 +120,7 @@ func (AttachClose) Type() string  { return "attach_close" }
 func (LogAck) Type() string       { return "log_ack" }
 func (RunRecall) Type() string    { return "run_recall" }
 func (LogRead) Type() string      { return "log_read" }
+func (ScreenAck) Type() string    { return "screen_ack" }
 
 func (HeartbeatAck) check() error  { return nil }
 func (f RunDispatch) check() error { return needRun("run_dispatch", f.RunID, f.Attempt) }
@@ -131,6 +139,7 @@ func (f AttachClose) check() error  { return need("attach_close", "attach_id", f
 func (f RunRecall) check() error    { return needRuns("run_recall", f.Runs) }
 func (f LogRead) check() error      { return needRun("log_read", f.RunID, f.Attempt) }
 func (f LogAck) check() error       { return needRun("log_ack", f.RunID, f.Attempt) }
+func (f ScreenAck) check() error    { return needRun("screen_ack", f.RunID, f.Attempt) }
 
 var downFrames = map[string]func() Frame{
 	"heartbeat_ack": func() Frame { return &HeartbeatAck{} },
@@ -145,6 +154,7 @@ var downFrames = map[string]func() Frame{
 	"log_ack":       func() Frame { return &LogAck{} },
 	"run_recall":    func() Frame { return &RunRecall{} },
 	"log_read":      func() Frame { return &LogRead{} },
+	"screen_ack":    func() Frame { return &ScreenAck{} },
 }
 
 func need(frame, field, value string) error {

@@ -34,6 +34,9 @@ type Snapshot struct {
 	Capture   string   `json:"capture"`
 	Timestamp svc.Time `json:"timestamp"`
 	Attempt   int      `json:"attempt,omitempty"` // absent: the current one
+	// Final says that this is the screen at the end of the attempt's session, which is answered with
+	// screen_ack (capability final_screen). Absent: the session goes on, or a plain peer does not say.
+	Final bool `json:"final,omitempty"`
 }
 
 // SignalFrame is a signal that travels on the uplink.
@@ -164,8 +167,13 @@ func (f Heartbeat) check() error {
 	return nil
 }
 func (f RunDispatchAck) check() error { return needRun("run_dispatch_ack", f.RunID, f.Attempt) }
-func (f Snapshot) check() error       { return needRunID("snapshot", f.RunID) }
-func (f SignalFrame) check() error    { return needRunID("signal", f.RunID) }
+func (f Snapshot) check() error {
+	if f.Final && f.Attempt < 1 {
+		return malformed("snapshot: final needs an attempt")
+	}
+	return needRunID("snapshot", f.RunID)
+}
+func (f SignalFrame) check() error { return needRunID("signal", f.RunID) }
 func (f LogChunk) check() error {
 	if f.Offset != nil && (*f.Offset < 0 || f.Attempt < 1) {
 		return malformed("log_chunk: offset needs an attempt and must not be negative")

@@ -16,6 +16,7 @@
 //	2026-11  log_end and the field complete of log_ack (capability log_end);
 //	         run_recall and run_unknown (recall); log_read and log_gone (log_read).
 //	2026-11  goodbye, with a capability of the same name.
+//	2026-11  snapshot gains final, which screen_ack answers (final_screen).
 package wire
 
 import (
@@ -45,10 +46,11 @@ const (
 	CapRecall    = "recall"
 	CapLogRead   = "log_read"
 	CapGoodbye   = "goodbye"
+	CapFinal     = "final_screen"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {

@@ -43,6 +43,7 @@ var upGolden = map[string]Frame{
 	"run_dispatch_nack":     RunDispatchAck{RunID: runID, Attempt: 2, Reason: "no room"},
 	"snapshot":              Snapshot{RunID: runID, Capture: "$ \x1b[1mls\x1b[0m\n", Timestamp: at},
 	"snapshot_attempt":      Snapshot{RunID: runID, Capture: "", Timestamp: at, Attempt: 2},
+	"snapshot_final":        Snapshot{RunID: runID, Capture: "done\n", Timestamp: at, Attempt: 2, Final: true},
 	"signal_started":        signalFrame(svc.Signal{Kind: svc.SignalStarted, Source: svc.FromWrapper, PID: ptr(4711)}),
 	"signal_finished":       signalFrame(svc.Signal{Kind: svc.SignalFinished, Source: svc.FromWrapper, ExitCode: -1, Reason: "session_lost"}),
 	"signal_completed":      signalFrame(svc.Signal{Kind: svc.SignalCompleted, Source: svc.FromHook, Result: svc.ResultPartialSuccess, Reason: "tests fail"}),
@@ -82,6 +83,7 @@ var downGolden = map[string]Frame{
 	"run_recall":       RunRecall{Runs: []LiveRun{{runID, 2}}},
 	"log_read":         LogRead{RunID: runID, Attempt: 2},
 	"log_ack_complete": LogAck{RunID: runID, Attempt: 2, Offset: 7, Complete: true},
+	"screen_ack":       ScreenAck{RunID: runID, Attempt: 2},
 }
 
 func TestFramesAreWrittenAndReadAsTheContractHasThem(t *testing.T) {
@@ -160,7 +162,7 @@ func TestEveryFrameHasAGoldenFileAndNoFileIsLeftOver(t *testing.T) {
 			}
 		}
 	}
-	if len(upFrames) != 16 || len(downFrames) != 12 {
+	if len(upFrames) != 16 || len(downFrames) != 13 {
 		t.Errorf("%d frames go up and %d down", len(upFrames), len(downFrames))
 	}
 }
@@ -198,7 +200,7 @@ func TestMissingFieldsAreNamed(t *testing.T) {
 		"log_chunk": "run_id attempt", "log_chunk_plain": "run_id", "keys_result": "request_id", "attach_data": "attach_id",
 		"attach_resized": "attach_id", "attach_closed": "attach_id", "orphan": "session_name",
 		"run_dispatch": "run_id attempt", "run_stop": "run_id attempt", "keys": "run_id attempt", "attach_open": "attach_id run_id attempt",
-		"attach_input": "attach_id", "attach_resize": "attach_id", "attach_close": "attach_id", "log_ack": "run_id attempt",
+		"attach_input": "attach_id", "attach_resize": "attach_id", "attach_close": "attach_id", "log_ack": "run_id attempt", "screen_ack": "run_id attempt", "snapshot_final": "run_id attempt",
 	}
 	for name, fields := range required {
 		f, decode := upGolden[name], DecodeUp

@@ -201,10 +201,7 @@ func (s *session) restoreEnding() {
 	} else {
 		s.finishLog(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0))
 	}
-	var screen lastScreen
-	if err := rundir.ReadRecord(s.a.File("screen"), &screen); err == nil {
-		s.showFinal(screen.Text)
-	}
+	s.recallScreen()
 }
 
 // recall goes on with an attempt that had ended and was not yet cleared away.

@@ -19,11 +19,6 @@ type ending struct {
 	LogEnd int64 `json:"log_end"` // the attempt's length in bytes
 }
 
-// lastScreen is the final screen, kept until it has left.
-type lastScreen struct {
-	Text string `json:"text"`
-}
-
 // closeLimit bounds the calls that take leave of a session.
 const closeLimit = 10 * time.Second
 
@@ -77,21 +72,6 @@ func (s *session) awaitPane(ctx context.Context, p place) {
 		case <-tick.C:
 		}
 	}
-}
-
-// keepScreen writes the last screen down before its terminal goes.
-func (s *session) keepScreen(ctx context.Context, p place) {
-	screen, err := s.capture(ctx, p)
-	if err != nil {
-		if !errors.Is(err, tmux.ErrNoServer) {
-			s.log.Warn("the last screen could not be read", "error", err)
-		}
-		return
-	}
-	if err := rundir.WriteRecord(s.a.File("screen"), lastScreen{screen}); err != nil {
-		s.log.Warn("the last screen is kept in memory only", "error", err)
-	}
-	s.showFinal(screen)
 }
 
 // close closes the terminal and waits for who wrote its log.

@@ -40,6 +40,7 @@ type orchestrator struct {
 	deaf       bool                 // heartbeats are not answered
 	mute       bool                 // log chunks are kept but not acknowledged
 	logStopped bool                 // log chunks are not even kept
+	screenless bool                 // last screens are not acknowledged
 	cutEvery   int                  // the connection is cut after so many log chunks
 	answer     func(svc.Signal) int // status of a signal; nil: 200
 	chunks     int
@@ -162,6 +163,14 @@ func (o *orchestrator) take(ctx context.Context, conn wire.Conn, frame wire.Fram
 		o.takeLog(ctx, conn, f)
 	case *wire.LogEnd:
 		o.endLog(ctx, conn, f)
+	case *wire.Snapshot:
+		o.note("snapshot")
+		o.mu.Lock()
+		keeps := !o.screenless
+		o.mu.Unlock()
+		if f.Final && keeps {
+			o.sendOn(ctx, conn, &wire.ScreenAck{RunID: f.RunID, Attempt: f.Attempt})
+		}
 	default:
 		o.note(frame.Type())
 	}

@@ -62,6 +62,10 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 				r.ack(l, f.Offset, f.Complete)
 			}
 		}
+	case *wire.ScreenAck:
+		if s := w.session(f.RunID, f.Attempt); s != nil {
+			s.screenKept()
+		}
 	case *wire.AttachOpen:
 		w.attachOpen(l, f)
 	case *wire.AttachInput:

@@ -121,6 +121,9 @@ func (l *lab) typeInto(run, keys string) {
 func TestALastScreenThatMayBeLostIsSentAgain(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
+	l.o.set(func(o *orchestrator) { // one that does not know how to acknowledge it
+		o.caps = slices.DeleteFunc(slices.Clone(o.caps), func(c string) bool { return c == wire.CapFinal })
+	})
 	l.start()
 	run := l.begin(`read line; echo farewell`)
 	l.o.set(func(o *orchestrator) { o.deaf = true }) // nothing says that it takes what is sent

@@ -132,53 +132,6 @@ func (s *session) snapshot(text string) *wire.Snapshot {
 	}
 }
 
-// showFinal makes text the last screen and sends it.
-func (s *session) showFinal(text string) {
-	s.mu.Lock()
-	s.final = &finalScreen{text: text}
-	s.mu.Unlock()
-	s.resendFinal()
-}
-
-// finalScreen is the last screen of a session and how far it has come. Snapshots are not
-// acknowledged, but frames are taken in order: a heartbeat that left after the screen and was
-// answered says that the screen was taken. Until then it is sent again on each new connection.
-type finalScreen struct {
-	text string
-	on   *link // the connection it was last given to; nil: none
-	sent bool  // it has left on that one
-	beat int64 // the heartbeats of that connection when it had left
-}
-
-func (f *finalScreen) taken() bool { return f.sent && f.on.answered.Load() > f.beat }
-
-// resendFinal gives the last screen to the connection, unless it was taken or this one has it already.
-func (s *session) resendFinal() {
-	l := s.w.uplink()
-	s.mu.Lock()
-	f := s.final
-	if f == nil || l == nil || l == f.on || f.taken() {
-		s.mu.Unlock()
-		return
-	}
-	f.on, f.sent = l, false
-	s.mu.Unlock()
-	l.out.show(s.snapshot(f.text), func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if f.on == l {
-			f.sent, f.beat = true, l.beats.Load()
-		}
-	})
-}
-
-// finalTaken says whether the orchestrator has the last screen, or there is none.
-func (s *session) finalTaken() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.final == nil || s.final.taken()
-}
-
 // resized says, once, that the size has changed since the last look: a program need not write
 // anything to look different then.
 func (s *session) resized() bool {

@@ -274,7 +274,7 @@ func (s *session) isConcluded() bool {
 // screen have, or the orchestrator answers there and takes nothing of the log for as long as hold.
 func (s *session) mayReport(l *link, hold time.Duration) bool {
 	s.mu.Lock()
-	over, r, sent := s.concluded, s.relay, s.final == nil || s.final.sent
+	over, r, sent := s.concluded, s.relay, s.final == nil || s.final.arrived()
 	s.mu.Unlock()
 	return over && (r == nil || r.caught() && sent || r.stuck(l, hold))
 }

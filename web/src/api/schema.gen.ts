@@ -245,8 +245,12 @@ export interface OpenSession {
 }
 
 export interface Pane {
+  /** The attempt whose screen it is; 0: not known */
+  attempt: number;
   /** The terminal's content */
   capture: string;
+  /** It is the screen at the end of that attempt's session. False for an attempt that is over: how its screen looked at the end is not known, and this is the last one that was seen */
+  final: boolean;
   run_id: string;
   /** Grows with every change of this run's screen */
   seq: number;
