@@ -37,13 +37,19 @@ type Uplink struct {
 	wake chan struct{}
 
 	mu     sync.Mutex // guards the rest
-	queue  [][]byte
+	queue  []outgoing
 	bytes  int
-	closed bool
-	ending bool // nothing is added; what is queued is still sent
-	ready  bool // a heartbeat came on this connection
+	closed error // why; nil while it is open
+	ending bool  // nothing is added; what is queued is still sent
+	ready  bool  // a heartbeat came on this connection
 	// refusing: the last heartbeat said that the host takes no new runs.
 	refusing bool
+}
+
+// outgoing is a frame that waits to be sent.
+type outgoing struct {
+	frame   []byte
+	written func() // told when it is on its way; nil: nobody wants to know
 }
 
 // NewUplink makes an uplink of an open connection. Nothing is sent before Run.
@@ -75,26 +81,35 @@ func (u *Uplink) Send(f wire.Frame) error {
 	if err != nil {
 		return err
 	}
+	if err := u.SendEncoded(b, nil); err != nil {
+		return fmt.Errorf("send %s frame: %w", f.Type(), err)
+	}
+	return nil
+}
+
+// SendEncoded is Send of a frame that is encoded already. written is called
+// when the frame was handed to the connection; it must not wait.
+func (u *Uplink) SendEncoded(b []byte, written func()) error {
 	if len(b) > wire.MaxFrame {
-		return fmt.Errorf("send %s frame of %d bytes: %w", f.Type(), len(b), ErrTooLarge)
+		return fmt.Errorf("%d bytes: %w", len(b), ErrTooLarge)
 	}
-	u.mu.Lock()
-	if u.closed || u.ending {
-		u.mu.Unlock()
-		return ErrNotConnected
-	}
-	full := len(u.queue) >= uplinkQueueFrames || u.bytes+len(b) > uplinkQueueBytes
-	if full {
-		u.closed = true
-	} else {
-		u.queue = append(u.queue, b)
-		u.bytes += len(b)
-	}
-	u.mu.Unlock()
+	err := u.enqueue(outgoing{b, written})
 	poke(u.wake)
-	if full {
+	return err
+}
+
+func (u *Uplink) enqueue(o outgoing) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed != nil || u.ending {
 		return ErrNotConnected
 	}
+	if len(u.queue) >= uplinkQueueFrames || u.bytes+len(o.frame) > uplinkQueueBytes {
+		u.closed = errNotRead
+		return ErrNotConnected
+	}
+	u.queue = append(u.queue, o)
+	u.bytes += len(o.frame)
 	return nil
 }
 
@@ -113,7 +128,7 @@ func (u *Uplink) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		for {
-			b, more, err := u.next()
+			o, more, err := u.next()
 			if err != nil {
 				reason = err.Error()
 				return err
@@ -121,8 +136,11 @@ func (u *Uplink) Run(ctx context.Context) error {
 			if !more {
 				break
 			}
-			if err := u.write(ctx, b); err != nil {
+			if err := u.write(ctx, o.frame); err != nil {
 				return err
+			}
+			if o.written != nil {
+				o.written()
 			}
 		}
 	}
@@ -140,30 +158,32 @@ var (
 	errOver    = errors.New("connection is over")
 )
 
-func (u *Uplink) next() (b []byte, more bool, err error) {
+func (u *Uplink) next() (o outgoing, more bool, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.closed {
-		return nil, false, errNotRead
+	if u.closed != nil {
+		return o, false, u.closed
 	}
 	if len(u.queue) == 0 {
 		u.queue = nil
 		if u.ending {
-			return nil, false, errOver
+			return o, false, errOver
 		}
-		return nil, false, nil
+		return o, false, nil
 	}
-	b = u.queue[0]
-	u.queue[0] = nil
+	o = u.queue[0]
+	u.queue[0] = outgoing{}
 	u.queue = u.queue[1:]
-	u.bytes -= len(b)
-	return b, true, nil
+	u.bytes -= len(o.frame)
+	return o, true, nil
 }
 
 // Close stops taking frames and drops those that wait; Run then ends.
 func (u *Uplink) Close() {
 	u.mu.Lock()
-	u.closed = true
+	if u.closed == nil {
+		u.closed = errOver
+	}
 	u.mu.Unlock()
 	poke(u.wake)
 }
