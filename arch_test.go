@@ -30,7 +30,8 @@ var architecture = arch.Rules{
 		// The orchestrator.
 		"store":  {Imports: []string{"."}, TestImports: []string{"store/storetest"}, Never: http},
 		"hub":    {Imports: []string{".", "wire"}, Never: join(sql, http)},
-		"engine": {Imports: []string{".", "wire", "store", "hub"}, TestImports: []string{"store/storetest"}, Never: http},
+		"place":  {Imports: []string{"."}, Never: join(sql, http, "os", "net", "io/fs")},
+		"engine": {Imports: []string{".", "wire", "store", "hub", "place"}, TestImports: []string{"store/storetest"}, Never: http},
 		"server": {
 			Imports:     []string{".", "api", "wire", "engine", "hub", "store", "provider", "web"},
 			TestImports: []string{"store/storetest"},
@@ -65,7 +66,7 @@ var architecture = arch.Rules{
 
 // product is everything that cli wires together.
 var product = []string{
-	".", "wire", "api", "config", "store", "hub", "engine", "server", "web",
+	".", "wire", "api", "config", "store", "hub", "place", "engine", "server", "web",
 	"tmux", "leftover", "provider", "rundir", "worker", "wrapper",
 }
 

@@ -25,7 +25,7 @@ type Waiting struct {
 type HostWithheld struct {
 	HostID string `json:"host_id"`
 	Name   string `json:"name"`
-	Why    string `json:"why" enum:"other_host_pinned,never_seen,offline,disabled,suspect,cooling_down,not_connected,full,refused,provider_missing,about_to_take_it"`
+	Why    string `json:"why" enum:"other_host_pinned,never_seen,offline,disabled,suspect,cooling_down,not_connected,full,unconfirmed,refused,provider_missing,about_to_take_it"`
 }
 
 // Evidence is one proof of what a run did.

@@ -97,7 +97,6 @@ type Run struct {
 
 	// What the orchestrator keeps for itself.
 	TaskManualMarks int64    `json:"-"` // the task's ManualMarks when the run was made
-	Matched         bool     `json:"-"` // a host fitted at some moment since PendingSince
 	Refused         []string `json:"-"` // hosts that said no to this attempt
 	Acked           bool     `json:"-"` // the host confirmed this attempt
 	DispatchedAt    *Time    `json:"-"` // the claim of this attempt
@@ -212,7 +211,7 @@ func (r *Run) Requeue(now, nextDispatch Time) {
 	r.Attempt++
 	r.PendingSince = now
 	r.NextDispatchAt = &nextDispatch
-	r.HostID, r.DispatchedAt, r.Acked, r.Matched, r.Refused = nil, nil, false, false, nil
+	r.HostID, r.DispatchedAt, r.Acked, r.Refused = nil, nil, false, nil
 	r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason = nil, nil, nil, nil, nil
 	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput = 0, nil, nil, false
 	r.StartedAt, r.EndedAt, r.SessionEndedAt, r.Hint = nil, nil, nil, nil

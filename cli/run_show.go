@@ -84,6 +84,8 @@ func whyNot(why string) string {
 		return "its worker refused this attempt"
 	case "full":
 		return "full: it has as many runs as it may"
+	case "unconfirmed":
+		return "it has not confirmed the runs it was given; they come first"
 	case "provider_missing":
 		return "it does not have the provider, and another host does"
 	default:

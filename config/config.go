@@ -54,7 +54,7 @@ type Server struct {
 
 // Runs is the section [runs].
 type Runs struct {
-	DispatchTimeout time.Duration `toml:"dispatch_timeout" default:"5m" doc:"A run that is still pending after this long fails."`
+	DispatchTimeout time.Duration `toml:"dispatch_timeout" default:"5m" doc:"A run that is still pending after this long fails. Time without a running orchestrator does not count."`
 	// LostAfter is 0 when it is off.
 	LostAfter  time.Duration `toml:"lost_after" kind:"switchable" default:"off" doc:"Runs of a host that has been offline for this long fail with host_lost. off keeps them as they are."`
 	AckTimeout time.Duration `toml:"ack_timeout" default:"15s" doc:"A dispatch that was not acknowledged for this long is pushed again to the same host."`

@@ -201,10 +201,10 @@ func TestHostThatFittedOnceCountsAsMatched(t *testing.T) {
 		w := s.online("h", func(n *svc.NewHost) { n.MaxRuns = ptr(0) })
 		w.keepBeating()
 		r := s.run(on(w))
-		s.settle()
+		s.pass(time.Second)
 		_, err := s.DisableHost(s.ctx, "h")
 		s.no(err)
-		s.pass(5*time.Minute + time.Second)
+		s.pass(5 * time.Minute)
 		if got := s.wantStatus(r, svc.RunFailed); *got.FailureReason != svc.ReasonDispatchTimeout {
 			t.Errorf("failed as %s", *got.FailureReason)
 		}

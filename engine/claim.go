@@ -2,21 +2,23 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"svc"
+	"svc/place"
 	"svc/store"
 )
 
 const (
-	claimPoll = time.Second // wake-ups may be lost; timers need no other clock
+	claimPoll = time.Second // wake-ups may be lost, and timers need no other clock
 	// claimUnit is the claims of one unit of work, and claimUnits how many are
 	// queued before the waiting runs are read anew. Other writers stand behind a
 	// unit, so it is small; each notes the hosts it gave runs to once, so it is
 	// not too small.
 	claimUnit  = 100
 	claimUnits = 10
+	// claimKeeps bounds what a pass keeps of each run that it claims.
+	claimKeeps = 16 << 10
 )
 
 // claimLoop places pending runs: at once when something changed, and slowly by
@@ -24,246 +26,307 @@ const (
 func (e *Engine) claimLoop(ctx context.Context) error {
 	poll := time.NewTicker(claimPoll)
 	defer poll.Stop()
-	var due *time.Timer
+	backOff := time.NewTimer(0)
+	defer backOff.Stop()
 	for {
 		again, next, err := e.claimPass(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			e.Log.Error("runs cannot be placed; trying again", "error", err)
 		}
-		if again {
+		if again && err == nil && ctx.Err() == nil {
 			continue
 		}
-		if due != nil {
-			due.Stop()
-		}
-		due = time.NewTimer(next)
+		backOff.Reset(next)
 		select {
 		case <-e.claims.c:
 		case <-poll.C:
-		case <-due.C:
+		case <-backOff.C:
 		case <-ctx.Done():
-			due.Stop()
-			return nil
+			return e.served.keep(context.WithoutCancel(ctx), e.Store)
 		}
 	}
 }
 
-// claimPass is one pass over the pending runs. It is several units of work that
-// are queued at once; rest and next belong to the unit that is being run.
-type claimPass struct {
-	ready map[string]bool // hosts whose uplink may be given runs
-	rest  []store.Waiting // runs that no unit has come to
-	next  time.Duration   // until something is due
-
-	hosts  []svc.Host // as the unit with that serial left them
-	serial int64
-}
-
-// placement is one unit of work of a pass.
-type placement struct {
-	e       *Engine
-	pass    *claimPass
-	tx      *store.Tx
-	given   map[string]bool // hosts that were given a run in this unit
-	claimed []svc.Run
-	failed  []svc.Run
-}
-
-// claimPass places what it can. It says whether to go on at once, and after
-// how long something is due.
+// claimPass places what can be placed, then ends what waited too long. What to
+// do is decided on what readers see, without the writer; each unit of work
+// checks again what it rests on. It says whether to go on at once, and after
+// how long the next back-off ends.
 func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration, err error) {
-	pass := &claimPass{ready: e.Hub.Uplinks.Ready(), next: time.Minute}
-	if pass.rest, err = e.Store.WaitingRuns(ctx); err != nil {
-		return false, claimPoll, err
+	next = claimPoll
+	now := e.now()
+	e.served.extend(now)
+	queues, err := e.Store.RunQueues(ctx)
+	if err != nil || len(queues) == 0 {
+		return false, next, err
 	}
-	units := make([]*placement, min(claimUnits, (len(pass.rest)+claimUnit-1)/claimUnit))
-	waits := make([]func() error, len(units))
-	for i := range units {
-		units[i] = &placement{e: e, pass: pass, given: map[string]bool{}}
-		waits[i] = e.Store.Queue(ctx, func(tx *store.Tx) error { return units[i].run(ctx, tx) })
+	if err := e.served.keepSometimes(ctx, e.Store); err != nil {
+		return false, next, err
 	}
-	placed := 0
-	for i, p := range units {
-		if unitErr := waits[i](); unitErr != nil {
+	placed, most, err := e.placeRuns(ctx, queues, now)
+	if err != nil {
+		return false, next, err
+	}
+	ended, err := e.endOverdue(ctx, queues)
+	if err != nil {
+		return false, next, err
+	}
+	at, any, err := e.Store.NextDispatch(ctx, now)
+	if any {
+		next = min(next, max(at.Sub(e.now()), time.Millisecond))
+	}
+	return placed == most || ended == claimUnit, next, err
+}
+
+// placeRuns gives waiting runs to hosts. It says how many it placed, and how
+// many it would have placed at most.
+func (e *Engine) placeRuns(ctx context.Context, waiting []store.RunQueue, now svc.Time) (placed, most int, err error) {
+	most = claimUnit * claimUnits
+	fleet, err := e.fleet(ctx, e.Store.Reader)
+	if err != nil {
+		return 0, most, err
+	}
+	queues := make([]place.Queue, 0, len(waiting))
+	for _, q := range waiting {
+		demand := place.Demand{Provider: q.Provider, PinnedHostID: q.PinnedHostID, Refused: q.Refused}
+		room := min(fleet.Room(demand), most)
+		if room == 0 {
+			continue
+		}
+		runs, err := e.Store.QueuedRuns(ctx, q, now, room)
+		if err != nil {
+			return 0, most, err
+		}
+		queue := place.Queue{Demand: demand, Runs: make([]place.Waiting, len(runs))}
+		for i, r := range runs {
+			queue.Runs[i] = place.Waiting{ID: r.ID, PendingSince: r.PendingSince}
+		}
+		queues = append(queues, queue)
+	}
+	claims := fleet.Place(queues, most, now)
+	if fleet.Crowded() {
+		e.pushes.crowded.Store(true) // the next confirmation wakes us
+	}
+	var units []*claimUnitOfWork
+	for begin := 0; begin < len(claims); begin += claimUnit {
+		u := &claimUnitOfWork{e: e, claims: claims[begin:min(begin+claimUnit, len(claims))]}
+		u.reserve()
+		u.wait = e.Store.Queue(ctx, func(tx *store.Tx) error { return u.run(ctx, tx) })
+		units = append(units, u)
+	}
+	for _, u := range units {
+		if unitErr := u.wait(); unitErr != nil {
+			// It may be durable all the same: then the sweep finds what it claimed.
+			u.release()
 			err = unitErr
 			continue
 		}
-		placed += len(p.claimed) + len(p.failed)
-		p.follow(ctx)
+		placed += len(u.claimed)
+		u.follow(ctx)
 	}
-	if err != nil {
-		return false, claimPoll, err
-	}
-	return placed > 0 && len(pass.rest) > 0, pass.next, nil
+	return placed, most, err
 }
 
-// run places runs until it has changed enough for one unit.
-func (p *placement) run(ctx context.Context, tx *store.Tx) (err error) {
-	if len(p.pass.rest) == 0 {
-		return nil
+// fleet is every host as placement sees it now.
+func (e *Engine) fleet(ctx context.Context, r store.Reader) (*place.Fleet, error) {
+	hosts, err := r.AllHosts(ctx)
+	if err != nil {
+		return nil, err
 	}
-	p.tx = tx
-	if p.pass.hosts == nil || p.pass.serial+1 != tx.Serial {
-		if p.pass.hosts, err = tx.AllHosts(ctx); err != nil {
+	unconfirmed, err := r.UnconfirmedHosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	connected := e.Hub.Uplinks.Ready()
+	fleet := &place.Fleet{Hosts: make([]place.Host, len(hosts))}
+	for i, h := range hosts {
+		e.hosts.overlay(&h)
+		fleet.Hosts[i] = place.Host{Host: h, Connected: connected[h.ID], Unconfirmed: unconfirmed[h.ID]}
+	}
+	return fleet, nil
+}
+
+// claimUnitOfWork is claims that are committed together.
+type claimUnitOfWork struct {
+	e      *Engine
+	claims []place.Claim
+	pushes map[string]*pushed // reserved, by run id
+	wait   func() error
+
+	claimed []svc.Run
+	large   bool // some have prompts that are not kept here: the sweep reads them when there is room
+}
+
+// reserve keeps the sweep away from runs until their claim is durable and they
+// are pushed.
+func (u *claimUnitOfWork) reserve() {
+	u.pushes = make(map[string]*pushed, len(u.claims))
+	for _, c := range u.claims {
+		u.pushes[c.RunID] = u.e.pushes.reserveClaim(c.RunID, c.HostID)
+	}
+}
+
+func (u *claimUnitOfWork) release() {
+	for _, p := range u.pushes {
+		u.e.pushes.drop(p)
+	}
+}
+
+// run commits the claims whose facts still hold.
+func (u *claimUnitOfWork) run(ctx context.Context, tx *store.Tx) error {
+	hosts := map[string]*store.Capacity{}
+	for _, c := range u.claims {
+		h := hosts[c.HostID]
+		if h == nil {
+			capacity, err := tx.Capacity(ctx, c.HostID)
+			if err != nil {
+				return err
+			}
+			h = &capacity
+			hosts[c.HostID] = h
+		}
+		if !h.Fits || h.Limited && h.Free <= 0 {
+			continue
+		}
+		if err := u.claim(ctx, tx, c, h); err != nil {
 			return err
 		}
 	}
-	p.pass.serial = tx.Serial
-	defer func() {
-		if err != nil {
-			p.pass.hosts = nil // what it did is undone
-		}
-	}()
-	for len(p.pass.rest) > 0 && len(p.claimed)+len(p.failed) < claimUnit {
-		if err := p.place(ctx, p.pass.rest[0]); err != nil {
-			return err
-		}
-		p.pass.rest = p.pass.rest[1:]
-	}
-	for id := range p.given {
-		if err := tx.DispatchedTo(ctx, id); err != nil {
-			return err
+	given := map[string]bool{}
+	for _, r := range u.claimed {
+		if id := *r.HostID; !given[id] {
+			given[id] = true
+			if err := tx.DispatchedTo(ctx, id); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// follow does what follows from a unit once it is durable.
-func (p *placement) follow(ctx context.Context) {
-	projects := map[string]svc.Project{}
-	for _, r := range p.claimed {
-		p.e.runs.put(r)
-		p.e.push(ctx, r, false, projects)
-	}
-	for _, r := range p.failed {
-		p.e.attemptOver(ctx, r, "")
-	}
-}
-
-// place decides about one pending run: give it to a host, let it wait, or end
-// its waiting.
-func (p *placement) place(ctx context.Context, w store.Waiting) error {
-	fitting := p.fitting(w)
-	newly := len(fitting) > 0 && !w.Matched
-	w.Matched = w.Matched || newly
-	since := w.PendingSince
-	if w.NextDispatchAt != nil && *w.NextDispatchAt > since {
-		since = *w.NextDispatchAt // the wait that we imposed is not held against it
-	}
-	if since <= p.tx.Now {
-		if host := p.choose(w, fitting); host != nil {
-			return p.claim(ctx, w, host)
-		}
-	}
-	if newly { // a claim notes it in the same write
-		if err := p.tx.MarkMatched(ctx, w.ID); err != nil {
-			return err
-		}
-	}
-	if since > p.tx.Now {
-		p.within(since.Sub(p.tx.Now))
-		return nil
-	}
-	deadline := since.Add(p.e.DispatchTimeout)
-	if deadline > p.tx.Now {
-		p.within(deadline.Sub(p.tx.Now))
-		return nil
-	}
-	return p.timeOut(ctx, w)
-}
-
-func (p *placement) within(d time.Duration) {
-	p.pass.next = max(min(p.pass.next, d), 5*time.Millisecond)
-}
-
-// fitting is every host that the run may go to, busy or not.
-func (p *placement) fitting(w store.Waiting) []*svc.Host {
-	var out []*svc.Host
-	for i := range p.pass.hosts {
-		h := &p.pass.hosts[i]
-		if h.Dispatchable() && (w.PinnedHostID == nil || *w.PinnedHostID == h.ID) {
-			out = append(out, h)
-		}
-	}
-	return out
-}
-
-// choose takes, among the hosts that can take a run now, those that report the
-// provider first, then the least busy, then the longest idle. When no fitting
-// host has the provider, one is taken anyway: the run then fails at once and
-// says what is missing, instead of waiting for the timeout.
-func (p *placement) choose(w store.Waiting, fitting []*svc.Host) *svc.Host {
-	has := func(h *svc.Host) bool { return h.Providers[w.Provider].Available }
-	someoneHas := slices.ContainsFunc(fitting, has)
-	var best *svc.Host
-	for _, h := range fitting {
-		full := h.MaxRuns != nil && h.ActiveRuns >= *h.MaxRuns
-		if full || !p.pass.ready[h.ID] || slices.Contains(w.Refused, h.ID) || someoneHas && !has(h) {
-			continue
-		}
-		if best == nil || lessBusy(h, best) {
-			best = h
-		}
-	}
-	return best
-}
-
-func lessBusy(a, b *svc.Host) bool {
-	if a.ActiveRuns != b.ActiveRuns {
-		return a.ActiveRuns < b.ActiveRuns
-	}
-	return value(a.LastDispatchAt) < value(b.LastDispatchAt)
-}
-
-// claim gives the run to the host: from here on nobody else may have this
-// attempt.
-func (p *placement) claim(ctx context.Context, w store.Waiting, h *svc.Host) error {
-	r, err := p.tx.LockRun(ctx, w.ID)
+// claim gives a run to a host: from here on nobody else may have this attempt.
+func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim, h *store.Capacity) error {
+	r, err := tx.LockRun(ctx, c.RunID)
 	if err != nil {
 		return err
 	}
 	t, ok := svc.Next(r.Status, svc.OnClaim)
-	if !ok { // it was stopped since it was read
+	if !ok || r.NextDispatchAt != nil && *r.NextDispatchAt > tx.Now { // it was stopped or requeued since it was read
 		return nil
 	}
-	now, id := p.tx.Now, h.ID
-	r.Status, r.HostID, r.DispatchedAt, r.Acked, r.NextDispatchAt, r.Matched = t.To, &id, &now, false, nil, true
-	if err := p.tx.UpdateRun(ctx, &r); err != nil {
+	now := tx.Now
+	r.Status, r.HostID, r.DispatchedAt, r.Acked, r.NextDispatchAt = t.To, &c.HostID, &now, false, nil
+	if err := tx.UpdateRun(ctx, &r); err != nil {
 		return err
 	}
-	p.given[id] = true
-	h.ActiveRuns++
-	h.LastDispatchAt = &now
+	h.Free--
 	payload := r.EventPayload()
 	payload["host_name"] = h.Name
-	p.tx.Emit(t.Topic, payload)
-	p.claimed = append(p.claimed, r)
+	tx.Emit(t.Topic, payload)
+	if weight(&r) > claimKeeps {
+		r.Prompt, r.Args, r.Env = "", nil, nil
+		u.large = true
+		u.e.pushes.drop(u.pushes[r.ID])
+		delete(u.pushes, r.ID)
+	}
+	u.claimed = append(u.claimed, r)
 	return nil
 }
 
+// follow pushes what was claimed, once it is durable.
+func (u *claimUnitOfWork) follow(ctx context.Context) {
+	projects := map[string]svc.Project{}
+	for _, r := range u.claimed {
+		u.e.runs.put(r)
+		if p := u.pushes[r.ID]; p != nil {
+			u.e.push(ctx, r, p, projects)
+			delete(u.pushes, r.ID)
+		}
+	}
+	u.release() // what was not claimed after all
+	if u.large {
+		u.e.pushes.wake.up()
+	}
+}
+
+// weight is about how many bytes a run's dispatch has.
+func weight(r *svc.Run) int {
+	n := len(r.Prompt)
+	for _, a := range r.Args {
+		n += len(a)
+	}
+	for k, v := range r.Env {
+		n += len(k) + len(v)
+	}
+	return n
+}
+
+// endOverdue ends waits that were too long. It comes after the placement, so
+// that nothing is ended that a host could take.
+func (e *Engine) endOverdue(ctx context.Context, queues []store.RunQueue) (ended int, err error) {
+	before, any := e.served.since(e.now(), e.DispatchTimeout)
+	if !any {
+		return 0, nil
+	}
+	var overdue []string
+	for _, q := range queues {
+		if q.Oldest > before || len(overdue) >= claimUnit {
+			continue
+		}
+		ids, err := e.Store.OverdueRuns(ctx, q, before, claimUnit-len(overdue))
+		if err != nil {
+			return 0, err
+		}
+		overdue = append(overdue, ids...)
+	}
+	if len(overdue) == 0 {
+		return 0, nil
+	}
+	var failed []svc.Run
+	err = e.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, id := range overdue {
+			r, err := tx.LockRun(ctx, id)
+			if err != nil {
+				return err
+			}
+			if r.Status != svc.RunPending || waitsFrom(&r) > before {
+				continue // it was placed, stopped or requeued since it was read
+			}
+			if err := e.timeOut(ctx, tx, &r); err != nil {
+				return err
+			}
+			failed = append(failed, r)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range failed {
+		e.attemptOver(ctx, r, "")
+	}
+	return len(overdue), nil
+}
+
+// waitsFrom is since when a run waits for a host: the wait that we imposed is
+// not held against it.
+func waitsFrom(r *svc.Run) svc.Time { return max(r.PendingSince, value(r.NextDispatchAt)) }
+
 // timeOut ends a wait that was too long, and says whether any host ever fitted.
-func (p *placement) timeOut(ctx context.Context, w store.Waiting) error {
-	r, err := p.tx.LockRun(ctx, w.ID)
+func (e *Engine) timeOut(ctx context.Context, tx *store.Tx, r *svc.Run) error {
+	why := svc.ReasonNoEligibleHost
+	fitted, err := tx.AnyFitted(ctx, r.PinnedHostID, r.PendingSince)
 	if err != nil {
 		return err
 	}
-	why := svc.ReasonNoEligibleHost
-	if w.Matched {
+	if fitted {
 		why = svc.ReasonDispatchTimeout
 	}
-	verdict, ok := r.Fail(svc.OnDispatchTimeout, why, p.tx.Now)
+	verdict, ok := r.Fail(svc.OnDispatchTimeout, why, tx.Now)
 	if !ok {
 		return nil
 	}
 	r.SessionEndedAt = r.EndedAt // nothing was ever started
-	if err := p.e.journalEnd(ctx, p.tx, &r, verdict, map[string]any{"failure_reason": why}); err != nil {
-		return err
-	}
-	p.failed = append(p.failed, r)
-	return nil
+	return e.journalEnd(ctx, tx, r, verdict, map[string]any{"failure_reason": why})
 }
 
 // journalEnd writes the end of an attempt and, when the policy asks for it,

@@ -57,6 +57,7 @@ type Engine struct {
 	hosts  *hostBook
 	claims *wake // a run may be placeable
 	pushes *pushBook
+	served *servedTimes
 	output *outputMeter
 	runs   *runBook
 	keys   *keyBook
@@ -92,6 +93,9 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if err := e.recoverOutput(ctx); err != nil {
 		return nil, err
 	}
+	if e.served, err = newServedTimes(ctx, c.Store, c.DispatchTimeout, e.readyAt); err != nil {
+		return nil, err
+	}
 	e.Hub.OnLease, e.Hub.OnInput = e.leaseChanged, e.touched
 	return e, nil
 }
@@ -102,6 +106,7 @@ func (e *Engine) Serve(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.feed.run(ctx) })
 	g.Go(func() error { return e.claimLoop(ctx) })
+	g.Go(func() error { return e.sweepLoop(ctx) })
 	g.Go(func() error { return e.livenessLoop(ctx) })
 	g.Go(func() error { return e.outputLoop(ctx) })
 	g.Go(func() error { return e.retentionLoop(ctx) })

@@ -176,7 +176,7 @@ func (e *Engine) ClearSuspect(ctx context.Context, idOrName string) (svc.Host, e
 	})
 	if err == nil {
 		e.Hub.Uplinks.CloseForeign(h.ID)
-		e.hostReady(ctx, h.ID)
+		e.hostReady(h.ID)
 	}
 	return h, err
 }

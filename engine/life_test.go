@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/store"
 	"svc/wire"
 )
 
@@ -385,27 +386,35 @@ func TestPlainWorkerIsSentOnlyWhatTheInterfaceShows(t *testing.T) {
 func TestARefusedDispatchIsNotSentToThatHostAgain(t *testing.T) {
 	bubble(t, func(s *site) {
 		a := s.online("a")
+		a.keepBeating()
 		r := s.get(s.run())
-		stale := s.get(r)
 		a.wantFrames("run_dispatch 1")
 		link, _ := s.Hub.Uplinks.Of(a.host.ID)
-		for range 2 { // while it is being written down, as one that could not be, and for good
-			if !s.pushes.refuse(r.ID, 1, link) {
-				t.Error("the refusal of the push that is waited for does not count")
-			}
-			s.push(s.ctx, stale, true, map[string]svc.Project{})
-			a.wantFrames()
-			s.pushes.restore(r.ID, 1, link)
-			s.push(s.ctx, stale, true, map[string]svc.Project{})
-			a.wantFrames("run_dispatch 1")
+		push, counts := s.pushes.refuse(r.ID, 1, link)
+		if !counts {
+			t.Error("the refusal of the push that is waited for does not count")
 		}
+		s.pass(20 * time.Second)
+		a.wantFrames() // while the refusal is being written down
+		s.pushes.refused(push, false)
+		s.pass(2 * time.Second)
+		a.wantFrames("run_dispatch 1") // it could not be
+
+		read := s.get(r)
+		s.pass(16 * time.Second)
+		a.wantFrames("run_dispatch 1")
+		held := s.pushes.reserve(r.ID, 1, link, time.Now().Add(time.Minute))
 		a.ack(r, false)
-		s.push(s.ctx, stale, true, map[string]svc.Project{})
+		s.push(s.ctx, read, held, map[string]svc.Project{})
+		a.wantFrames()
+		listed := store.Incarnation{RunID: r.ID, Attempt: 1, Status: svc.RunSpawning}
+		s.no(s.pushUnconfirmed(s.ctx, link, listed, map[string]svc.Project{}))
 		a.wantFrames()
 		b := s.online("b")
 		b.wantFrames("run_dispatch 1")
-		s.push(s.ctx, stale, true, map[string]svc.Project{})
+		s.no(s.pushUnconfirmed(s.ctx, link, listed, map[string]svc.Project{}))
 		a.wantFrames()
+		b.wantFrames()
 	})
 }
 
@@ -438,11 +447,11 @@ func TestDispatchIsPushedOncePerConnection(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
 		r := s.get(s.run())
-		s.hostReady(s.ctx, w.host.ID)
-		s.push(s.ctx, r, false, map[string]svc.Project{})
+		s.hostReady(w.host.ID)
+		s.no(s.sweep(s.ctx))
 		w.wantFrames("run_dispatch 1")
 		w.ack(r, true)
-		s.push(s.ctx, r, false, map[string]svc.Project{}) // as the claim knew it
+		s.hostReady(w.host.ID)
 		w.wantFrames()
 		unanswered := s.get(s.run())
 		w.wantFrames("run_dispatch 1")

@@ -71,7 +71,6 @@ func (e *Engine) livenessLoop(ctx context.Context) error {
 		if err := e.tellLinks(ctx); err != nil && ctx.Err() == nil {
 			e.Log.Error("connections cannot be journaled; trying again", "error", err)
 		}
-		e.repush(ctx)
 		if now := e.watch.look(); now.Sub(flushed) >= seenFlush {
 			flushed = now
 			if err := e.hosts.flush(ctx, e.Store); err != nil && ctx.Err() == nil {

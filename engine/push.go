@@ -3,130 +3,43 @@ package engine
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"svc"
 	"svc/hub"
+	"svc/place"
 	"svc/store"
 	"svc/wire"
 )
 
-// pushBook knows which dispatches were pushed and what became of them, until
-// the run itself tells.
-type pushBook struct {
-	mu      sync.Mutex // guards waiting
-	waiting map[string]pushed
-}
+// sweepPoll is how often the database is searched for dispatches that nobody
+// pushed, whatever became of the wake-up.
+const sweepPoll = time.Second
 
-type pushed struct {
-	run       svc.Run
-	link      *hub.Uplink
-	at        time.Time
-	confirmed bool
-	refused   bool
-}
-
-func newPushBook() *pushBook { return &pushBook{waiting: map[string]pushed{}} }
-
-// push sends an attempt and notes it. It does nothing when that attempt went
-// down that connection already, as a claim and the host's first heartbeat may
-// both find it, unless it is to go again; nor when the host has refused it
-// since it was read. send says whether it was sent; it must not wait.
-func (b *pushBook) push(r svc.Run, link *hub.Uplink, at time.Time, again bool, send func() bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p, has := b.waiting[r.ID]
-	if has && p.run.Attempt == r.Attempt && p.link.HostID == link.HostID && (p.refused || p.link == link && !again) {
-		return
-	}
-	if send() {
-		b.waiting[r.ID] = pushed{run: r, link: link, at: at}
-	}
-}
-
-// refuse takes a refusal before it is written down: from here on the host is
-// not sent that attempt. It is false for the answer to an older push, when the
-// attempt went down another connection of the host since: the answer to that
-// one counts.
-func (b *pushBook) refuse(runID string, attempt int, link *hub.Uplink) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p, has := b.waiting[runID]
-	if !has || p.run.Attempt != attempt || p.link.HostID != link.HostID {
-		return true // of before this process began, or not the host's to refuse
-	}
-	if p.link != link {
-		return false
-	}
-	p.refused = true
-	b.waiting[runID] = p
-	return true
-}
-
-// restore undoes a refusal that could not be written down.
-func (b *pushBook) restore(runID string, attempt int, link *hub.Uplink) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if p, has := b.waiting[runID]; has && p.run.Attempt == attempt && p.link == link {
-		p.refused = false
-		b.waiting[runID] = p
-	}
-}
-
-// confirmed notes that the host has the attempt: it is not pushed again.
-func (b *pushBook) confirmed(runID string, attempt int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if p, has := b.waiting[runID]; has && p.run.Attempt == attempt {
-		p.confirmed = true
-		b.waiting[runID] = p
-	}
-}
-
-// answered forgets a push of that attempt or an older one.
-func (b *pushBook) answered(runID string, attempt int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if p, has := b.waiting[runID]; has && p.run.Attempt <= attempt {
-		delete(b.waiting, runID)
-	}
-}
-
-// overdue is what was pushed before a time and not answered. It is asked for
-// again only when as much time has passed from now on.
-func (b *pushBook) overdue(before, now time.Time) []svc.Run {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []svc.Run
-	for id, p := range b.waiting {
-		if !p.confirmed && !p.refused && p.at.Before(before) {
-			out = append(out, p.run)
-			p.at = now
-			b.waiting[id] = p
+// push sends a claimed run down its host's own connection, for which the push
+// was reserved. When that cannot be done now, the sweep does it: the attempt is
+// that host's for good. Many runs are pushed with one map, so that each project
+// is read once.
+func (e *Engine) push(ctx context.Context, r svc.Run, p *pushed, projects map[string]svc.Project) {
+	if err := e.tryPush(ctx, r, p, projects); err != nil {
+		e.pushes.drop(p)
+		if ctx.Err() == nil {
+			e.Log.Error("a run cannot be pushed; trying again", "run_id", r.ID, "error", err)
 		}
 	}
-	return out
 }
 
-// push sends a claimed run down its host's own connection. When there is none,
-// it is sent when the host is back: the attempt is that host's for good. Many
-// runs are pushed with one map, so that each project is read once. again says
-// that the host did not answer the first time.
-func (e *Engine) push(ctx context.Context, r svc.Run, again bool, projects map[string]svc.Project) {
+func (e *Engine) tryPush(ctx context.Context, r svc.Run, p *pushed, projects map[string]svc.Project) error {
 	link, ok := e.Hub.Uplinks.Of(*r.HostID)
-	if !ok || !link.Ready() {
-		return
+	if !ok || !link.Ready() || !e.pushes.room(link.HostID) {
+		e.pushes.drop(p)
+		return nil
 	}
 	project, read := projects[r.ProjectID]
 	if !read {
 		var err error
 		if project, err = e.Store.Project(ctx, r.ProjectID); err != nil {
-			if ctx.Err() == nil {
-				e.Log.Error("a run cannot be pushed; trying again", "run_id", r.ID, "error", err)
-			}
-			e.pushes.push(r, link, e.Now(), again, func() bool { return true }) // it will be overdue
-			return
+			return err
 		}
 		projects[r.ProjectID] = project
 	}
@@ -137,64 +50,127 @@ func (e *Engine) push(ctx context.Context, r svc.Run, again bool, projects map[s
 	dispatch := wire.RunDispatch{RunID: r.ID, TaskID: r.TaskID, Provider: r.Provider, SessionName: r.SessionName, Attempt: r.Attempt,
 		Cwd: cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.signalToken(r.ID), ProjectSlug: project.Slug}
 	if field, size, err := oversize(dispatch, wire.MaxFrame); err == nil && field != "" {
+		e.pushes.drop(p)
 		e.unsendable(ctx, r, field, size)
-		return
+		return nil
 	}
-	e.pushes.push(r, link, e.Now(), again, func() bool {
-		if e.wentOn(r) {
-			return false
-		}
+	frame, err := wire.Encode(dispatch)
+	if err != nil {
+		return err
+	}
+	e.pushes.send(p, r.Attempt, link, len(frame), func(written func()) {
 		e.Hub.Uplinks.Given(link, r.ID)
-		_ = link.Send(dispatch)
-		return true
+		_ = link.SendEncoded(frame, written)
 	})
+	return nil
 }
 
-// wentOn says whether a claimed run is known to be elsewhere since it was read.
-func (e *Engine) wentOn(r svc.Run) bool {
-	now, known := e.runs.get(r.ID)
-	return known && now.Version > r.Version && (now.Attempt != r.Attempt || now.Status != r.Status || value(now.HostID) != value(r.HostID))
+// sweepLoop pushes what the database says must be pushed.
+func (e *Engine) sweepLoop(ctx context.Context) error {
+	poll := time.NewTicker(sweepPoll)
+	defer poll.Stop()
+	for {
+		select {
+		case <-e.pushes.wake.c:
+		case <-poll.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := e.sweep(ctx); err != nil && ctx.Err() == nil {
+			e.Log.Error("claimed runs cannot be looked up; trying again", "error", err)
+		}
+	}
 }
 
-// repush sends again what was not answered in time, on the connection that the
-// host has now.
-func (e *Engine) repush(ctx context.Context) {
+// sweep finds every dispatch that its host has not confirmed and pushes those
+// that are not on their way: the claim's answer was lost, the host was away, we
+// were, the link had no room, or the answer did not come in time. They are all
+// one case, and always go to the host that has the attempt.
+func (e *Engine) sweep(ctx context.Context) error {
+	began := time.Now()
+	e.pushes.keepLinks(func(l *hub.Uplink) bool {
+		own, ok := e.Hub.Uplinks.Of(l.HostID)
+		return ok && own == l
+	})
+	for _, hostID := range e.pushes.uninformed() {
+		if err := e.inform(ctx, hostID); err != nil {
+			return err
+		}
+	}
+	hosts, err := e.Store.UnconfirmedHosts(ctx)
+	if err != nil {
+		return err
+	}
+	open := map[string]bool{}
 	projects := map[string]svc.Project{}
-	now := e.Now()
-	for _, old := range e.pushes.overdue(now.Add(-e.AckTimeout), now) {
-		switch r, err := e.Store.Run(ctx, old.ID); {
-		case err != nil:
+	for hostID := range hosts {
+		link, ok := e.Hub.Uplinks.Of(hostID)
+		if !ok || !link.Ready() {
 			continue
-		case r.Status == svc.RunSpawning && !r.Acked && r.Attempt == old.Attempt:
-			e.push(ctx, r, true, projects)
-		default:
-			e.pushes.answered(old.ID, old.Attempt)
+		}
+		runs, err := e.Store.UnconfirmedRuns(ctx, hostID, place.MostUnconfirmed)
+		if err != nil {
+			return err
+		}
+		for _, i := range runs {
+			open[i.RunID] = true
+			if err := e.pushUnconfirmed(ctx, link, i, projects); err != nil {
+				return err
+			}
 		}
 	}
+	e.pushes.forget(began.Add(-e.AckTimeout), open)
+	return nil
 }
 
-// hostReady tells a host that just connected everything it may have missed:
+// pushUnconfirmed pushes an attempt that its host has not confirmed, unless
+// that is under way. The run is read after the push was reserved: an answer
+// that comes from then on is seen by the push, one from before by the read.
+func (e *Engine) pushUnconfirmed(ctx context.Context, link *hub.Uplink, i store.Incarnation, projects map[string]svc.Project) error {
+	if !e.pushes.room(link.HostID) {
+		return nil
+	}
+	p := e.pushes.reserve(i.RunID, i.Attempt, link, time.Now().Add(-e.AckTimeout))
+	if p == nil {
+		return nil
+	}
+	r, err := e.Store.Run(ctx, i.RunID)
+	if err != nil {
+		e.pushes.drop(p)
+		return err
+	}
+	if r.Status != svc.RunSpawning || r.Acked || r.Attempt != i.Attempt || value(r.HostID) != link.HostID {
+		e.pushes.drop(p)
+		return nil
+	}
+	e.runs.put(r)
+	e.push(ctx, r, p, projects)
+	return nil
+}
+
+// hostReady begins to tell a host that just connected what it may have missed:
 // runs it was given and never confirmed, and sessions that must end.
-func (e *Engine) hostReady(ctx context.Context, hostID string) {
-	link, ok := e.Hub.Uplinks.Of(hostID)
-	if !ok || !link.Ready() {
-		return
-	}
-	runs, err := e.Store.OpenRuns(ctx, hostID)
-	if err != nil && ctx.Err() == nil {
-		e.Log.Error("a host cannot be told what it missed", "host_id", hostID, "error", err)
-	}
-	projects := map[string]svc.Project{}
-	for _, r := range runs {
-		switch {
-		case r.Status == svc.RunSpawning && !r.Acked:
-			e.push(ctx, r, false, projects)
-		case !r.Status.Active():
-			e.order(link, r.ID, r.Attempt, "run is "+string(r.Status))
-		}
-	}
+func (e *Engine) hostReady(hostID string) {
+	e.pushes.inform(hostID)
 	e.Hub.Attach.HostBack(hostID)
 	e.claims.up()
+}
+
+// inform tells a host which sessions must end. It is tried again until it was
+// done.
+func (e *Engine) inform(ctx context.Context, hostID string) error {
+	link, ok := e.Hub.Uplinks.Of(hostID)
+	if ok && link.Ready() {
+		runs, err := e.Store.EndingRuns(ctx, hostID)
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			e.order(link, r.RunID, r.Attempt, "run is "+string(r.Status))
+		}
+	}
+	e.pushes.informed(hostID)
+	return nil
 }
 
 // order tells a worker to end a session, if it can be told.
@@ -237,7 +213,10 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 	return func() error {
 		err := done()
 		if err == nil && given { // anyone else's answer leaves the push unanswered
-			e.pushes.confirmed(f.RunID, f.Attempt)
+			e.pushes.answered(f.RunID, f.Attempt)
+			if e.pushes.crowded.Swap(false) {
+				e.claims.up()
+			}
 		}
 		if err == nil && over != nil {
 			e.order(link, over.ID, over.Attempt, "run is "+string(over.Status))
@@ -249,7 +228,8 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 // refused takes a nack: nothing was started, so another host may have the same
 // attempt. A nack of a host that does not have it changes nothing.
 func (e *Engine) refused(ctx context.Context, link *hub.Uplink, f *wire.RunDispatchAck) error {
-	if !e.pushes.refuse(f.RunID, f.Attempt, link) {
+	push, counts := e.pushes.refuse(f.RunID, f.Attempt, link)
+	if !counts {
 		return nil
 	}
 	var r svc.Run
@@ -276,9 +256,7 @@ func (e *Engine) refused(ctx context.Context, link *hub.Uplink, f *wire.RunDispa
 		taken = true
 		return tx.UpdateRun(ctx, &r)
 	})
-	if err != nil || !taken {
-		e.pushes.restore(f.RunID, f.Attempt, link)
-	}
+	e.pushes.refused(push, err == nil && taken)
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return nil
 	}

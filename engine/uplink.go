@@ -271,7 +271,7 @@ func (c *uplinkConn) heartbeat(ctx context.Context, f *wire.Heartbeat) error {
 	_ = c.link.Send(wire.HeartbeatAck{Timestamp: c.e.now()})
 	if c.link.MarkReady() {
 		if own, ok := c.e.Hub.Uplinks.Of(c.link.HostID); ok && own == c.link {
-			c.e.hostReady(ctx, c.link.HostID)
+			c.e.hostReady(c.link.HostID)
 		}
 	}
 	return nil

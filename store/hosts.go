@@ -95,7 +95,7 @@ func (tx *Tx) UpdateHost(ctx context.Context, h *svc.Host) error {
 	h.UpdatedAt = tx.Now
 	n, err := tx.exec(ctx, `UPDATE hosts SET name = $1, status = $2, platform = $3, last_seen_at = $4, instance_id = $5,
 		instance_suspect = $6, suspect_instance_id = $7, max_runs = $8, labels = $9, providers = $10, providers_at = $11,
-		worker_version = $12, last_dispatch_at = $13, offline_since = $14, updated_at = $15, version = version + 1
+		worker_version = $12, last_dispatch_at = $13, offline_since = $14, updated_at = $15, version = version + 1, `+stillFits("$15")+`
 		WHERE id = $16 AND version = $17 AND deleted_at IS NULL`,
 		h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns, toJSON(h.Labels),
 		toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.UpdatedAt, h.ID, h.Version)
@@ -104,7 +104,7 @@ func (tx *Tx) UpdateHost(ctx context.Context, h *svc.Host) error {
 
 // DeleteHost takes a host out of every list. Its row stays for its runs.
 func (tx *Tx) DeleteHost(ctx context.Context, id string) error {
-	_, err := tx.exec(ctx, "UPDATE hosts SET deleted_at = $1, version = version + 1 WHERE id = $2 AND deleted_at IS NULL", tx.Now, id)
+	_, err := tx.exec(ctx, "UPDATE hosts SET deleted_at = $1, version = version + 1, "+stillFits("$1")+" WHERE id = $2 AND deleted_at IS NULL", tx.Now, id)
 	if err != nil {
 		return fmt.Errorf("delete host: %w", err)
 	}

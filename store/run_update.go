@@ -11,7 +11,7 @@ import (
 // changingColumns are the columns of a run that change after its creation.
 var changingColumns = []string{"status", "attempt", "host_id", "failure_reason", "exit_code", "error", "result", "result_reason",
 	"last_progress_seq", "progress_message", "progress_percent", "needs_input", "last_output_at", "pending_since", "next_dispatch_at",
-	"started_at", "ended_at", "session_ended_at", "matched", "refused", "acked", "dispatched_at",
+	"started_at", "ended_at", "session_ended_at", "refused", "acked", "dispatched_at",
 	"output_bytes", "output_lines"}
 
 // changingValues are the values of those columns, in the same order, as plain
@@ -19,7 +19,7 @@ var changingColumns = []string{"status", "attempt", "host_id", "failure_reason",
 func changingValues(r *svc.Run) []any {
 	return []any{r.Status, r.Attempt, plain(r.HostID), plain(r.FailureReason), plain(r.ExitCode), plain(r.Error), plain(r.Result),
 		plain(r.ResultReason), r.LastProgressSeq, plain(r.ProgressMessage), plain(r.ProgressPercent), r.NeedsInput, plain(r.LastOutputAt),
-		r.PendingSince, plain(r.NextDispatchAt), plain(r.StartedAt), plain(r.EndedAt), plain(r.SessionEndedAt), r.Matched,
+		r.PendingSince, plain(r.NextDispatchAt), plain(r.StartedAt), plain(r.EndedAt), plain(r.SessionEndedAt),
 		toJSON(r.Refused), r.Acked, plain(r.DispatchedAt), r.OutputBytes, r.OutputLines}
 }
 

@@ -14,7 +14,7 @@ import (
 const runColumns = `id, task_id, project_id, provider, session_name, status, attempt, host_id, pinned_host_id, prompt, args, model, cwd,
 	env, restart_policy, max_restarts, failure_reason, exit_code, error, result, result_reason, last_progress_seq, progress_message,
 	progress_percent, needs_input, last_output_at, pending_since, next_dispatch_at, started_at, ended_at, session_ended_at,
-	task_manual_marks, matched, refused, acked, dispatched_at, created_by, created_at, updated_at, version, output_bytes, output_lines`
+	task_manual_marks, refused, acked, dispatched_at, created_by, created_at, updated_at, version, output_bytes, output_lines`
 
 func scanRun(row scanner) (svc.Run, error) {
 	var r svc.Run
@@ -22,7 +22,7 @@ func scanRun(row scanner) (svc.Run, error) {
 	err := row.Scan(&r.ID, &r.TaskID, &r.ProjectID, &r.Provider, &r.SessionName, &r.Status, &r.Attempt, &r.HostID, &r.PinnedHostID,
 		&r.Prompt, &args, &r.Model, &r.Cwd, &env, &r.RestartPolicy, &r.MaxRestarts, &r.FailureReason, &r.ExitCode, &r.Error, &r.Result,
 		&r.ResultReason, &r.LastProgressSeq, &r.ProgressMessage, &r.ProgressPercent, &r.NeedsInput, &r.LastOutputAt, &r.PendingSince,
-		&r.NextDispatchAt, &r.StartedAt, &r.EndedAt, &r.SessionEndedAt, &r.TaskManualMarks, &r.Matched, &refused, &r.Acked,
+		&r.NextDispatchAt, &r.StartedAt, &r.EndedAt, &r.SessionEndedAt, &r.TaskManualMarks, &refused, &r.Acked,
 		&r.DispatchedAt, &r.CreatedBy, &r.CreatedAt, &r.UpdatedAt, &r.Version, &r.OutputBytes, &r.OutputLines)
 	if err != nil {
 		return r, err
@@ -142,12 +142,12 @@ var ErrSessionTaken = errors.New("the session name is taken")
 // InsertRun adds a run. The unit can go on after an [ErrSessionTaken].
 func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	n, err := tx.exec(ctx, "INSERT INTO runs ("+runColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
-		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42)
+		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41)
 		ON CONFLICT (session_name) DO NOTHING`,
 		r.ID, r.TaskID, r.ProjectID, r.Provider, r.SessionName, r.Status, r.Attempt, r.HostID, r.PinnedHostID, r.Prompt, toJSON(r.Args),
 		r.Model, r.Cwd, toJSON(r.Env), r.RestartPolicy, r.MaxRestarts, r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason,
 		r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.LastOutputAt, r.PendingSince, r.NextDispatchAt,
-		r.StartedAt, r.EndedAt, r.SessionEndedAt, r.TaskManualMarks, r.Matched, toJSON(r.Refused), r.Acked, r.DispatchedAt, r.CreatedBy, r.CreatedAt,
+		r.StartedAt, r.EndedAt, r.SessionEndedAt, r.TaskManualMarks, toJSON(r.Refused), r.Acked, r.DispatchedAt, r.CreatedBy, r.CreatedAt,
 		r.UpdatedAt, r.Version, r.OutputBytes, r.OutputLines)
 	if err != nil {
 		return fmt.Errorf("insert run: %w", err)
@@ -157,39 +157,6 @@ func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	}
 	tx.noteRun(r)
 	return nil
-}
-
-// Waiting is what the claimer must know of a pending run.
-type Waiting struct {
-	ID             string
-	Provider       string
-	PinnedHostID   *string
-	PendingSince   svc.Time
-	NextDispatchAt *svc.Time
-	Matched        bool
-	Refused        []string
-}
-
-// WaitingRuns is every pending run, longest waiting first.
-func (r Reader) WaitingRuns(ctx context.Context) ([]Waiting, error) {
-	return collect(ctx, r.q, func(row scanner) (w Waiting, err error) {
-		var refused string
-		if err := row.Scan(&w.ID, &w.Provider, &w.PinnedHostID, &w.PendingSince, &w.NextDispatchAt, &w.Matched, &refused); err != nil {
-			return w, err
-		}
-		return w, json.Unmarshal([]byte(refused), &w.Refused)
-	}, `SELECT id, provider, pinned_host_id, pending_since, next_dispatch_at, matched, refused FROM runs
-		WHERE status = 'pending' ORDER BY pending_since, id`)
-}
-
-// MarkMatched notes that a host fitted a pending run. It is no change of the
-// record.
-func (tx *Tx) MarkMatched(ctx context.Context, id string) error {
-	n, err := tx.exec(ctx, "UPDATE runs SET matched = TRUE WHERE id = $1 AND status = 'pending'", id)
-	if n == 1 {
-		tx.amend(id, func(r *svc.Run) { r.Matched = true })
-	}
-	return err
 }
 
 // MarkAcked notes that a host confirmed an attempt it was given. It is false

@@ -38,6 +38,10 @@ type Options struct {
 	// and fences this one off when another takes over: see lease. An SQLite file
 	// is always held by one.
 	Exclusive bool
+	// LoseAnswer is asked after each commit: its error is what the callers are
+	// told, although their units are durable. Nil: every answer arrives. Tests
+	// play a connection with it that breaks at the worst moment.
+	LoseAnswer func() error
 	// Log takes what nobody waits for. Nil: slog.Default().
 	Log *slog.Logger
 }
@@ -91,7 +95,7 @@ func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.Reader = Reader{q: edged{q: newStatements(s.read), d: s.dialect}, d: s.dialect, view: s.View}
-	s.writer = newWriter(s, o.MaxBatch)
+	s.writer = newWriter(s, o)
 	return s, nil
 }
 

@@ -28,6 +28,7 @@ type writer struct {
 	announce func()
 	proven   atomic.Int64 // when the last commit was answered, in ns since began
 	began    time.Time
+	lose     func() error // nil: no answer is lost
 
 	queue  chan *unit
 	closed chan struct{}
@@ -64,10 +65,10 @@ const (
 
 var errClosed = svc.Unavailable(svc.CauseShuttingDown)
 
-func newWriter(s *Store, maxBatch int) *writer {
-	w := &writer{db: s.write, dialect: s.dialect, lease: s.lease, maxBatch: maxBatch, now: s.clock, announce: s.announce,
+func newWriter(s *Store, o Options) *writer {
+	w := &writer{db: s.write, dialect: s.dialect, lease: s.lease, maxBatch: o.MaxBatch, now: s.clock, announce: s.announce, lose: o.LoseAnswer,
 		rows: newRunRows(s.dialect), began: time.Now(),
-		queue: make(chan *unit, 4*maxBatch), closed: make(chan struct{}), done: make(chan struct{})}
+		queue: make(chan *unit, 4*o.MaxBatch), closed: make(chan struct{}), done: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -215,6 +216,12 @@ func (w *writer) transact(batch []*unit) (events bool, err error) {
 		w.disconnect()
 		if err = w.settle(ctx, fmt.Errorf("commit: %w", err)); err != nil {
 			return false, err
+		}
+	}
+	if w.lose != nil {
+		if err := w.lose(); err != nil {
+			w.disconnect()
+			return false, fmt.Errorf("commit: %w", err)
 		}
 	}
 	return len(telling) > 0, nil

@@ -192,10 +192,4 @@ func runFilters(t *testing.T, w *world) {
 			}
 		}
 	}
-	waiting, err := w.WaitingRuns(w.ctx)
-	want := kept(runs, func(r svc.Run) bool { return r.Status == svc.RunPending }, runID)
-	got := mapped(waiting, func(w store.Waiting) string { return w.ID })
-	slices.Sort(want)
-	slices.Sort(got)
-	same(t, err, got, want)
 }

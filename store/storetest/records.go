@@ -52,7 +52,7 @@ func recordsRoundTrip(t *testing.T, w *world) {
 	r.ExitCode, r.Error, r.Result, r.ResultReason = ptr(-1), ptr("e"), ptr(svc.ResultPartialSuccess), ptr("why")
 	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput = math.MaxInt64, ptr("p"), ptr(255), true
 	r.LastOutputAt, r.PendingSince, r.NextDispatchAt, r.StartedAt = ptr(svc.Time(1)), 2, ptr(svc.Time(3)), ptr(svc.Time(4))
-	r.EndedAt, r.SessionEndedAt, r.Matched, r.Refused = ptr(svc.Time(5)), ptr(svc.Time(6)), true, []string{h.ID}
+	r.EndedAt, r.SessionEndedAt, r.Refused = ptr(svc.Time(5)), ptr(svc.Time(6)), []string{h.ID}
 	r.Acked, r.DispatchedAt = true, ptr(svc.Time(7))
 	w.write(func(tx *store.Tx) error { return tx.UpdateRun(w.ctx, &r) })
 	gotRun, err := w.Run(w.ctx, r.ID)
@@ -307,7 +307,6 @@ func notesKeepVersions(t *testing.T, w *world) {
 		}
 		at := svc.Time(50)
 		for _, err := range []error{
-			tx.MarkMatched(w.ctx, pending.ID), tx.MarkMatched(w.ctx, given.ID),
 			tx.MarkOutput(w.ctx, given.ID, 11, 2, &at),
 			tx.SeenHosts(w.ctx, map[string]svc.Time{h.ID: 70}), tx.SeenHosts(w.ctx, map[string]svc.Time{h.ID: 60}),
 			tx.DispatchedTo(w.ctx, h.ID),
@@ -319,8 +318,8 @@ func notesKeepVersions(t *testing.T, w *world) {
 	gotPending, _ := w.Run(w.ctx, pending.ID)
 	gotGiven, _ := w.Run(w.ctx, given.ID)
 	gotHost, _ := w.Host(w.ctx, h.ID)
-	if !gotPending.Matched || gotGiven.Matched || !gotGiven.Acked || *gotGiven.LastOutputAt != 50 {
-		t.Errorf("pending matched %v, given matched %v acked %v output %v", gotPending.Matched, gotGiven.Matched, gotGiven.Acked, gotGiven.LastOutputAt)
+	if !gotGiven.Acked || *gotGiven.LastOutputAt != 50 {
+		t.Errorf("given acked %v output %v", gotGiven.Acked, gotGiven.LastOutputAt)
 	}
 	if gotGiven.OutputBytes != 11 || gotGiven.OutputLines != 2 || gotPending.OutputBytes != 0 {
 		t.Errorf("told of %d bytes and %d lines, and of %d of the pending run", gotGiven.OutputBytes, gotGiven.OutputLines, gotPending.OutputBytes)

@@ -17,6 +17,23 @@ export interface AccessToken {
   role: "viewer" | "operator" | "admin";
 }
 
+export interface AccessToken {
+  created_at: string;
+  /** The name of the token that made it */
+  created_by: string;
+  /** Null: never */
+  expires_at: string | null;
+  /** UUID */
+  id: string;
+  /** May lag by a minute; null: never */
+  last_used_at: string | null;
+  /** Unique among the tokens that work */
+  name: string;
+  /** Null: not revoked */
+  revoked_at: string | null;
+  role: "viewer" | "operator" | "admin";
+}
+
 export interface CreateHost {
   labels?: Record<string, string>;
   /** Null or absent: no limit */
@@ -161,7 +178,7 @@ export interface HostRefusal {
 export interface HostWithheld {
   host_id: string;
   name: string;
-  why: "other_host_pinned" | "never_seen" | "offline" | "disabled" | "suspect" | "cooling_down" | "not_connected" | "full" | "refused" | "provider_missing" | "about_to_take_it";
+  why: "other_host_pinned" | "never_seen" | "offline" | "disabled" | "suspect" | "cooling_down" | "not_connected" | "full" | "unconfirmed" | "refused" | "provider_missing" | "about_to_take_it";
 }
 
 export interface Lease {

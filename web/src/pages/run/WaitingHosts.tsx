@@ -16,6 +16,7 @@ const reasons: Record<Why, string> = {
   cooling_down: 'it cannot start runs and takes none for now',
   not_connected: 'its worker is not connected now',
   full: 'full: as many runs as it may have',
+  unconfirmed: 'it has not confirmed the runs it was given',
   refused: 'it refused this attempt',
   provider_missing: 'it does not have the provider',
   about_to_take_it: 'about to take it',

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"svc"
+)
+
+// UnconfirmedHosts counts the dispatches of each host that it has not
+// confirmed; hosts without any are left out.
+func (r Reader) UnconfirmedHosts(ctx context.Context) (map[string]int, error) {
+	type host struct {
+		id string
+		n  int
+	}
+	found, err := collect(ctx, r.q, func(row scanner) (h host, err error) { return h, row.Scan(&h.id, &h.n) },
+		"SELECT host_id, count(*) FROM runs WHERE "+isUnconfirmed+" GROUP BY host_id")
+	if err != nil {
+		return nil, fmt.Errorf("count unconfirmed dispatches: %w", err)
+	}
+	counts := make(map[string]int, len(found))
+	for _, h := range found {
+		counts[h.id] = h.n
+	}
+	return counts, nil
+}
+
+// Incarnation names one attempt of a run.
+type Incarnation struct {
+	RunID   string
+	Attempt int
+	Status  svc.RunStatus
+}
+
+func scanIncarnation(row scanner) (i Incarnation, err error) {
+	return i, row.Scan(&i.RunID, &i.Attempt, &i.Status)
+}
+
+// UnconfirmedRuns is the dispatches that a host has not confirmed, oldest
+// first.
+func (r Reader) UnconfirmedRuns(ctx context.Context, hostID string, limit int) ([]Incarnation, error) {
+	found, err := collect(ctx, r.q, scanIncarnation, `SELECT id, attempt, status FROM runs
+		WHERE `+isUnconfirmed+` AND host_id = $1 ORDER BY dispatched_at, id LIMIT $2`, hostID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("find unconfirmed dispatches: %w", err)
+	}
+	return found, nil
+}
+
+// EndingRuns is the runs of a host that are over although their sessions may be
+// alive.
+func (r Reader) EndingRuns(ctx context.Context, hostID string) ([]Incarnation, error) {
+	found, err := collect(ctx, r.q, scanIncarnation, `SELECT id, attempt, status FROM runs
+		WHERE host_id = $1 AND session_ended_at IS NULL AND status || '' IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id`, hostID) // by the index of open runs, not by that of all
+	if err != nil {
+		return nil, fmt.Errorf("find sessions to end: %w", err)
+	}
+	return found, nil
+}

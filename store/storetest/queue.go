@@ -1,0 +1,215 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"svc"
+	"svc/store"
+)
+
+func queuesOfRuns(t *testing.T, w *world) {
+	if got, err := w.RunQueues(w.ctx); err != nil || len(got) != 0 {
+		t.Errorf("queues without runs: %+v (%v)", got, err)
+	}
+	h, task := w.host("h"), w.item(w.project("p"), nil)
+	type demand struct {
+		provider, pinned, refused string
+	}
+	want := map[demand][]string{}
+	overdue := map[demand][]string{}
+	for i := range 60 {
+		d := demand{provider: []string{"a", "a b", "ä"}[i%3]}
+		r := w.run(task, func(r *svc.Run) {
+			r.Provider, r.PendingSince = d.provider, svc.Time(100-i/2)
+			if i%2 == 0 {
+				d.pinned, r.PinnedHostID = h.ID, &h.ID
+			}
+			if i%5 == 0 {
+				d.refused, r.Refused = fmt.Sprint([]string{h.ID}), []string{h.ID}
+			}
+			if i%7 == 0 {
+				r.NextDispatchAt = ptr(svc.Time(500))
+			}
+			if i%11 == 0 {
+				r.Status = svc.RunStopped
+			}
+		})
+		if r.Status != svc.RunPending {
+			continue
+		}
+		if r.NextDispatchAt == nil {
+			want[d] = append([]string{fmt.Sprintf("%03d %s", r.PendingSince, r.ID)}, want[d]...)
+			if r.PendingSince <= 85 {
+				overdue[d] = append([]string{r.ID}, overdue[d]...)
+			}
+		}
+	}
+	for now, want := range map[svc.Time]svc.Time{0: 500, 499: 500, 500: 0} {
+		if at, any, err := w.NextDispatch(w.ctx, now); at != want || any != (want > 0) || err != nil {
+			t.Errorf("after %d the next back-off ends at %d (%v)", now, at, err)
+		}
+	}
+	queues, err := w.RunQueues(w.ctx)
+	w.no(err)
+	for _, q := range queues {
+		d := demand{q.Provider, q.PinnedHostID, ""}
+		if q.Refused != nil {
+			d.refused = fmt.Sprint(q.Refused)
+		}
+		all, err := w.QueuedRuns(w.ctx, q, 499, 100)
+		got := mapped(all, func(r store.QueuedRun) string { return fmt.Sprintf("%03d %s", r.PendingSince, r.ID) })
+		slices.Sort(want[d])
+		same(t, err, got, want[d])
+		if few, err := w.QueuedRuns(w.ctx, q, 499, 1); err != nil || len(few) != 1 || few[0] != all[0] {
+			t.Errorf("the first of a queue is %v (%v)", few, err)
+		}
+		if later, err := w.QueuedRuns(w.ctx, q, 500, 100); err != nil || len(later) < len(all) {
+			t.Errorf("after its back-off a run is not in its queue (%v)", err)
+		}
+		late, err := w.OverdueRuns(w.ctx, q, 85, 100)
+		w.no(err)
+		slices.Sort(late)
+		slices.Sort(overdue[d])
+		if !slices.Equal(late, overdue[d]) {
+			t.Errorf("overdue are %v, want %v", late, overdue[d])
+		}
+		if q.Oldest > all[0].PendingSince {
+			t.Errorf("the oldest is said to be of %d", q.Oldest)
+		}
+		delete(want, d)
+	}
+	if len(want) > 0 {
+		t.Errorf("queues that were not found: %v", want)
+	}
+}
+
+func refusedByMany(t *testing.T, w *world) {
+	task := w.item(w.project("p"), nil)
+	many := make([]string, 200)
+	for i := range many {
+		many[i] = svc.NewID()
+	}
+	for range 2 {
+		w.run(task, func(r *svc.Run) { r.Refused = many })
+	}
+	queues, err := w.RunQueues(w.ctx)
+	w.no(err)
+	if len(queues) != 2 {
+		t.Fatalf("%d queues, want one for each", len(queues))
+	}
+	for _, q := range queues {
+		same(t, nil, q.Refused, many)
+		runs, err := w.QueuedRuns(w.ctx, q, 1<<40, 10)
+		if err != nil || len(runs) != 1 {
+			t.Errorf("such a queue has %d runs (%v)", len(runs), err)
+		}
+	}
+}
+
+func unconfirmedDispatches(t *testing.T, w *world) {
+	a, b, task := w.host("a"), w.host("b"), w.item(w.project("p"), nil)
+	given := func(h svc.Host, at svc.Time, change ...func(*svc.Run)) svc.Run {
+		return w.run(task, append([]func(*svc.Run){func(r *svc.Run) {
+			r.Status, r.HostID, r.DispatchedAt = svc.RunSpawning, &h.ID, &at
+		}}, change...)...)
+	}
+	second, first := given(a, 20), given(a, 10)
+	given(a, 5, func(r *svc.Run) { r.Acked = true })
+	given(a, 5, func(r *svc.Run) { r.Status = svc.RunRunning })
+	ending := given(a, 5, func(r *svc.Run) { r.Status = svc.RunStopped })
+	given(a, 5, func(r *svc.Run) { r.Status, r.SessionEndedAt = svc.RunExited, ptr(svc.Time(9)) })
+	given(b, 1)
+	counts, err := w.UnconfirmedHosts(w.ctx)
+	same(t, err, counts, map[string]int{a.ID: 2, b.ID: 1})
+	got, err := w.UnconfirmedRuns(w.ctx, a.ID, 10)
+	same(t, err, got, []store.Incarnation{{RunID: first.ID, Attempt: 1, Status: svc.RunSpawning}, {RunID: second.ID, Attempt: 1, Status: svc.RunSpawning}})
+	got, err = w.UnconfirmedRuns(w.ctx, a.ID, 1)
+	same(t, err, got, []store.Incarnation{{RunID: first.ID, Attempt: 1, Status: svc.RunSpawning}})
+	got, err = w.EndingRuns(w.ctx, a.ID)
+	same(t, err, got, []store.Incarnation{{RunID: ending.ID, Attempt: 1, Status: svc.RunStopped}})
+}
+
+func hostsThatFitted(t *testing.T, w *world) {
+	h := w.host("h")
+	fitted := func(since svc.Time) bool {
+		t.Helper()
+		any, err := w.AnyFitted(w.ctx, nil, since)
+		w.no(err)
+		named, err := w.AnyFitted(w.ctx, &h.ID, since)
+		w.no(err)
+		other, err := w.AnyFitted(w.ctx, ptr(svc.NewID()), since)
+		w.no(err)
+		if any != named || other {
+			t.Errorf("any host fitted: %v, the named one: %v, one that is not there: %v", any, named, other)
+		}
+		return any
+	}
+	if fitted(0) {
+		t.Error("a host that was never online fitted")
+	}
+	var at svc.Time
+	change := func(f func(*svc.Host)) {
+		w.write(func(tx *store.Tx) error {
+			f(&h)
+			at = tx.Now
+			return tx.UpdateHost(w.ctx, &h)
+		})
+	}
+	for what, gone := range map[string]func(*svc.Host){
+		"offline":  func(h *svc.Host) { h.Status = svc.HostOffline },
+		"disabled": func(h *svc.Host) { h.Status = svc.HostDisabled },
+		"suspect":  func(h *svc.Host) { h.InstanceSuspect = true },
+	} {
+		change(func(h *svc.Host) { h.Status, h.InstanceSuspect = svc.HostOnline, false })
+		if !fitted(1 << 50) {
+			t.Error("an online host does not fit")
+		}
+		change(gone)
+		if fitted(at) || !fitted(at-1) {
+			t.Errorf("%s since %d: fitted after it %v, before it %v", what, at, fitted(at), fitted(at-1))
+		}
+	}
+	change(func(h *svc.Host) { h.Status, h.InstanceSuspect = svc.HostOnline, false })
+	w.write(func(tx *store.Tx) error {
+		at = tx.Now
+		return tx.DeleteHost(w.ctx, h.ID)
+	})
+	if fitted(at) || !fitted(at-1) {
+		t.Error("a deleted host fitted until it was deleted, not longer and not shorter")
+	}
+}
+
+func capacityOfHosts(t *testing.T, w *world) {
+	h, task := w.host("h"), w.item(w.project("p"), nil)
+	want := func(want store.Capacity) {
+		t.Helper()
+		w.write(func(tx *store.Tx) error {
+			got, err := tx.Capacity(w.ctx, h.ID)
+			same(t, err, got, want)
+			return nil
+		})
+	}
+	want(store.Capacity{Name: "h"})
+	h.Status, h.MaxRuns = svc.HostOnline, ptr(2)
+	w.write(func(tx *store.Tx) error { return tx.UpdateHost(w.ctx, &h) })
+	w.run(task, func(r *svc.Run) { r.Status, r.HostID = svc.RunStopped, &h.ID })
+	want(store.Capacity{Name: "h", Fits: true, Limited: true, Free: 1})
+	h.MaxRuns = nil
+	w.write(func(tx *store.Tx) error { return tx.UpdateHost(w.ctx, &h) })
+	want(store.Capacity{Name: "h", Fits: true})
+	w.write(func(tx *store.Tx) error { return tx.DeleteHost(w.ctx, h.ID) })
+	want(store.Capacity{})
+}
+
+func serviceTimes(t *testing.T, w *world) {
+	for _, times := range [][]store.ServiceTime{
+		{{Began: 1, Until: 2}}, {{Began: 1, Until: 5}}, {{Began: 1, Until: 5}, {Began: 9, Until: 9}}, {{Began: 9, Until: 12}},
+		{{Began: 3, Until: 4}}, {{Began: 3, Until: 4}},
+	} {
+		w.write(func(tx *store.Tx) error { return tx.KeepServiceTimes(w.ctx, times) })
+		got, err := w.ServiceTimes(w.ctx)
+		same(t, err, got, times)
+	}
+}
