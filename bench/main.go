@@ -37,6 +37,7 @@ var targets = []target{
 	{"replay", replay},
 	{"stream", stream},
 	{"dispatch", dispatch},
+	{"waiting", waiting},
 	{"burndown", burnDown},
 	{"burndown-postgres", burnDownPostgres},
 	{"fleet", fleet},

@@ -34,18 +34,36 @@ func (e *Engine) purge(ctx context.Context) {
 	}
 	n, err := e.Store.PurgeEvents(ctx, cutoff)
 	e.purged(ctx, "events", n, err)
-	err = e.Store.Write(ctx, func(tx *store.Tx) error { return tx.ForgetResults(ctx, now.Add(-keyLife)) })
-	e.purged(ctx, "idempotency keys", 0, err)
+	n, err = e.forgetResults(ctx, now.Add(-keyLife))
+	e.purged(ctx, "idempotency keys", n, err)
 
 	before := now.Add(-time.Duration(e.RelayDays) * day).Std()
 	alive := func(runID string) bool {
-		r, err := e.Store.Run(ctx, runID)
-		return err == nil && (r.Status.Active() || r.SessionOpen()) || err != nil && svc.CodeOf(err) != svc.CodeNotFound
+		open, err := e.Store.RunOpen(ctx, runID)
+		return open || err != nil
 	}
 	logs, err := e.Hub.Relay.Purge(before, alive)
 	e.purged(ctx, "relayed logs", int64(logs), err)
 	screens, err := e.Hub.Panes.Purge(before, alive)
 	e.purged(ctx, "last screens", int64(screens), err)
+}
+
+// forgetUnit bounds the keys that one unit of work forgets: everyone else's
+// writes stand behind it.
+const forgetUnit = 500
+
+// forgetResults drops what idempotency keys answered before a time.
+func (e *Engine) forgetResults(ctx context.Context, before svc.Time) (forgotten int64, err error) {
+	for {
+		var n int64
+		err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			n, err = tx.ForgetResults(ctx, before, forgetUnit)
+			return err
+		})
+		if forgotten += n; err != nil || n < forgetUnit {
+			return forgotten, err
+		}
+	}
 }
 
 func (e *Engine) purged(ctx context.Context, what string, n int64, err error) {

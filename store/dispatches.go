@@ -2,10 +2,26 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"svc"
 )
+
+// RunOpen says whether a run is active or its session may be alive; one that is
+// not there is not.
+func (r Reader) RunOpen(ctx context.Context, id string) (bool, error) {
+	var run svc.Run
+	err := r.q.QueryRowContext(ctx, "SELECT status, host_id, session_ended_at FROM runs WHERE id = $1", id).Scan(&run.Status, &run.HostID, &run.SessionEndedAt)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("ask whether a run is open: %w", err)
+	}
+	return run.Status.Active() || run.SessionOpen(), nil
+}
 
 // UnconfirmedHosts counts the dispatches of each host that it has not
 // confirmed; hosts without any are left out.

@@ -58,8 +58,13 @@ func (tx *Tx) ReleaseKey(ctx context.Context, key, owner string) error {
 	return nil
 }
 
-// ForgetResults drops what was kept before a time.
-func (tx *Tx) ForgetResults(ctx context.Context, before svc.Time) error {
-	_, err := tx.exec(ctx, "DELETE FROM idempotency WHERE created_at < $1", before)
-	return err
+// ForgetResults drops what was kept before a time, the oldest of it first and
+// no more than limit, and says how many it dropped.
+func (tx *Tx) ForgetResults(ctx context.Context, before svc.Time, limit int) (int64, error) {
+	n, err := tx.exec(ctx, `DELETE FROM idempotency WHERE key IN
+		(SELECT key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, before, limit)
+	if err != nil {
+		return 0, fmt.Errorf("forget idempotency keys: %w", err)
+	}
+	return n, nil
 }

@@ -169,12 +169,6 @@ func (tx *Tx) MarkAcked(ctx context.Context, id string, attempt int, hostID stri
 	return n == 1, err
 }
 
-// OpenRuns is every run of a host whose session may be alive.
-func (r Reader) OpenRuns(ctx context.Context, hostID string) ([]svc.Run, error) {
-	return collect(ctx, r.q, scanRun, "SELECT "+runColumns+
-		" FROM runs WHERE host_id = $1 AND session_ended_at IS NULL AND status <> 'pending' ORDER BY created_at, id", hostID)
-}
-
 // Confirmed is an attempt that a host has confirmed to have.
 type Confirmed struct {
 	RunID   string

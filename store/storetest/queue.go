@@ -119,8 +119,13 @@ func unconfirmedDispatches(t *testing.T, w *world) {
 	given(a, 5, func(r *svc.Run) { r.Acked = true })
 	given(a, 5, func(r *svc.Run) { r.Status = svc.RunRunning })
 	ending := given(a, 5, func(r *svc.Run) { r.Status = svc.RunStopped })
-	given(a, 5, func(r *svc.Run) { r.Status, r.SessionEndedAt = svc.RunExited, ptr(svc.Time(9)) })
+	ended := given(a, 5, func(r *svc.Run) { r.Status, r.SessionEndedAt = svc.RunExited, ptr(svc.Time(9)) })
 	given(b, 1)
+	for id, want := range map[string]bool{first.ID: true, ending.ID: true, ended.ID: false, svc.NewRunID(): false} {
+		if open, err := w.RunOpen(w.ctx, id); open != want || err != nil {
+			t.Errorf("a run is open: %v (%v), want %v", open, err, want)
+		}
+	}
 	counts, err := w.UnconfirmedHosts(w.ctx)
 	same(t, err, counts, map[string]int{a.ID: 2, b.ID: 1})
 	got, err := w.UnconfirmedRuns(w.ctx, a.ID, 10)

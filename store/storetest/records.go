@@ -240,9 +240,21 @@ func idempotencyKeys(t *testing.T, w *world) {
 	w.write(func(tx *store.Tx) error { return tx.ReserveKey(w.ctx, "k2", "f4", "me") })
 	w.write(func(tx *store.Tx) error { return tx.ReleaseKey(w.ctx, "k2", "me") })
 	check("k2", 0, "false")
-	w.write(func(tx *store.Tx) error { return tx.ForgetResults(w.ctx, kept) })
+	forget := func(before svc.Time, want int64) {
+		t.Helper()
+		w.write(func(tx *store.Tx) error {
+			if n, err := tx.ForgetResults(w.ctx, before, 1); n != want || err != nil {
+				t.Errorf("%d keys were forgotten at once, want %d (%v)", n, want, err)
+			}
+			return nil
+		})
+	}
+	forget(kept, 0)
 	check("k", kept, "f2 r2  true")
-	w.write(func(tx *store.Tx) error { return tx.ForgetResults(w.ctx, tx.Now+1) })
+	w.write(func(tx *store.Tx) error { return tx.KeepResult(w.ctx, "k3", "f", "r") })
+	forget(1<<50, 1) // in steps
+	forget(1<<50, 1)
+	forget(1<<50, 0)
 	check("k", 0, "false")
 }
 
