@@ -17,23 +17,6 @@ export interface AccessToken {
   role: "viewer" | "operator" | "admin";
 }
 
-export interface AccessToken {
-  created_at: string;
-  /** The name of the token that made it */
-  created_by: string;
-  /** Null: never */
-  expires_at: string | null;
-  /** UUID */
-  id: string;
-  /** May lag by a minute; null: never */
-  last_used_at: string | null;
-  /** Unique among the tokens that work */
-  name: string;
-  /** Null: not revoked */
-  revoked_at: string | null;
-  role: "viewer" | "operator" | "admin";
-}
-
 export interface CreateHost {
   labels?: Record<string, string>;
   /** Null or absent: no limit */
