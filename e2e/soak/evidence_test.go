@@ -31,7 +31,7 @@ type evidence struct {
 	Kills    map[attempt]string     // sessions that were killed from outside, and what was killed
 	Full     []outage               // full disks, by host name or "orchestrator"
 	Down     []outage               // when there was no orchestrator
-	Carried  map[string][]time.Time // host name → when bytes of it reached the orchestrator
+	Beats    map[string][]time.Time // host name → when its heartbeats reached the orchestrator
 	Left     []string               // processes, sockets and files that are still there
 
 	// OfflineAfter is the silence after which a host is offline.

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"syscall"
@@ -26,6 +27,7 @@ type schedule struct {
 	pace  time.Duration // the mean time between two faults
 	drawn uint64
 	open  []openFault
+	diary []byte // what began and ended when
 }
 
 type openFault struct {
@@ -76,6 +78,7 @@ func (c *schedule) begin(random *rand.Rand, over time.Time) {
 		return
 	}
 	c.s.count("fault: " + f.name)
+	c.note("begin", f)
 	f.begin()
 	c.open = append(c.open, openFault{f, until})
 }
@@ -87,8 +90,14 @@ func (c *schedule) endDue(now time.Time) {
 		c.open = c.open[1:]
 		if o.end != nil {
 			o.end()
+			c.note("end", o.fault)
 		}
 	}
+}
+
+// note writes the diary that is kept beside the logs.
+func (c *schedule) note(what string, f fault) {
+	c.diary = append(c.diary, fmt.Sprintf("%s %-5s %s (%s)\n", time.Now().UTC().Format("15:04:05.000"), what, f.name, f.target)...)
 }
 
 // draw picks what breaks next, each as often as its weight says.

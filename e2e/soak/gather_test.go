@@ -90,7 +90,7 @@ func (s *site) gather() *evidence {
 	v := &evidence{
 		Readers: map[string][]event{}, Runs: map[string]svc.Run{}, Hosts: map[string]string{}, Relayed: map[attempt][]byte{},
 		AtEnd: s.atEnd, Screens: map[string]string{}, Answers: s.answers, Ledger: s.ledger, Truth: readTruth(s.t, s.truth),
-		HostLogs: map[hostLog][]byte{}, Kills: s.kills, Full: s.full, Carried: map[string][]time.Time{},
+		HostLogs: map[hostLog][]byte{}, Kills: s.kills, Full: s.full, Beats: map[string][]time.Time{},
 		Left: s.leftovers(), OfflineAfter: offlineAfter, DispatchTimeout: dispatchTimeout, Down: s.down,
 	}
 	for name, f := range s.readers {
@@ -100,7 +100,9 @@ func (s *site) gather() *evidence {
 	}
 	for _, h := range s.hosts {
 		v.Hosts[h.HostID] = h.Name
-		v.Carried[h.Name] = h.proxy.Carried()
+		if v.Beats[h.Name] = h.proxy.Beats(); len(v.Beats[h.Name]) == 0 {
+			s.t.Errorf("no heartbeat of %s was seen; the judge cannot say whether it was connected", h.Name)
+		}
 		s.gatherHostLogs(v, h)
 	}
 	s.gatherRecords(v)

@@ -76,11 +76,11 @@ func twice(list []string) bool {
 	return false
 }
 
-// connectedIsOnline holds each worker.offline against the bytes that came from the host.
+// connectedIsOnline holds each worker.offline against the heartbeats that came from the host.
 func connectedIsOnline(f *file, complain complaint) {
 	const (
-		slack  = 2 * time.Second // heartbeats are further apart than bytes, and a busy machine is late
-		unread = time.Second     // what came last may not have been read yet
+		slack  = time.Second // a busy machine is late
+		unread = time.Second // what came last may not have been read yet
 	)
 	for _, e := range f.Journal {
 		if e.Topic != svc.TopicWorkerOffline {
@@ -88,13 +88,13 @@ func connectedIsOnline(f *file, complain complaint) {
 		}
 		name := f.Hosts[e.text("host_id")]
 		var last time.Time
-		for _, at := range f.Carried[name] {
+		for _, at := range f.Beats[name] {
 			if at.Before(e.At.Add(-unread)) {
 				last = at
 			}
 		}
 		if silence := e.At.Sub(last); silence < f.OfflineAfter-slack {
-			complain("%s is told to be offline at %s, %v after bytes of it came: %v", name, e.At.Format(time.StampMilli), silence, e)
+			complain("%s is told to be offline at %s, %v after a heartbeat of it came: %v", name, e.At.Format(time.StampMilli), silence, e)
 		}
 	}
 }

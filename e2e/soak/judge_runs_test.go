@@ -138,7 +138,7 @@ func waitingIsNotFailing(f *file, complain complaint) {
 			}
 			for id, name := range f.Hosts {
 				pinned := f.Runs[a.Run].PinnedHostID
-				if there := connected(f.Carried[name], from, e.At); (pinned == nil || *pinned == id) && there > f.DispatchTimeout/2 {
+				if there := connected(f.Beats[name], from, e.At); (pinned == nil || *pinned == id) && there > f.DispatchTimeout/2 {
 					complain("%s was given up (%s), %s was connected for %v: %v", a, reason, name, there.Round(time.Second), events)
 				}
 			}
@@ -161,12 +161,12 @@ func overlap(outages []outage, from, to time.Time) (sum time.Duration) {
 	return sum
 }
 
-// connected is how long bytes came without a pause in a span.
-func connected(carried []time.Time, from, to time.Time) (sum time.Duration) {
+// connected is how long heartbeats came without a pause in a span.
+func connected(beats []time.Time, from, to time.Time) (sum time.Duration) {
 	const pause = 2 * time.Second // heartbeats come four times in this time
-	for i := 1; i < len(carried); i++ {
-		gap := carried[i].Sub(carried[i-1])
-		if gap < pause && carried[i-1].After(from) && carried[i].Before(to) {
+	for i := 1; i < len(beats); i++ {
+		gap := beats[i].Sub(beats[i-1])
+		if gap < pause && beats[i-1].After(from) && beats[i].Before(to) {
 			sum += gap
 		}
 	}

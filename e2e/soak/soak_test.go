@@ -60,16 +60,17 @@ func soak(t *testing.T, set settings, database string) {
 		t.Errorf("VIOLATION %s", f)
 	}
 	s.report(v, found)
-	s.keep()
+	s.keep(faults.diary)
 }
 
-// keep copies what the processes said, and the agents' notes, to where SVC_SOAK_KEEP says, for a look
-// at a violation.
-func (s *site) keep() {
+// keep copies what the processes said, the agents' notes and the diary of faults to where SVC_SOAK_KEEP
+// says, for a look at a violation.
+func (s *site) keep(diary []byte) {
 	dir := os.Getenv("SVC_SOAK_KEEP")
 	if dir == "" || !s.t.Failed() {
 		return
 	}
+	s.lab.Write(filepath.Join(s.lab.Dir, "log", "faults"), string(diary))
 	for _, name := range []string{"log", "truth"} {
 		if err := os.CopyFS(filepath.Join(dir, path.Base(s.t.Name()), name), os.DirFS(filepath.Join(s.lab.Dir, name))); err != nil {
 			s.t.Error(err)

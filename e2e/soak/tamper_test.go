@@ -78,7 +78,7 @@ var tampers = []tamper{
 	{"a waiting run is not failed while there are hosts", "given up although a host was there", func(v *evidence) {
 		v.giveUp(2 * time.Minute)
 		for i := range 200 {
-			v.Carried["h2"] = append(v.Carried["h2"], beginning.Add(time.Duration(i)*500*time.Millisecond))
+			v.Beats["h2"] = append(v.Beats["h2"], beginning.Add(time.Duration(i)*500*time.Millisecond))
 		}
 	}},
 	{"every run comes to its end", "still running", func(v *evidence) { v.record(runDone, func(r *svc.Run) { r.Status = svc.RunRunning }) }},
@@ -104,9 +104,9 @@ var tampers = []tamper{
 	{"reports of agents arrive in order", "a report comes twice", func(v *evidence) {
 		v.add(svc.TopicRunSignal, done, map[string]any{"kind": "progress", "message": "step 1", "needs_input": false})
 	}},
-	{"a connected host is not offline", "offline while bytes came", func(v *evidence) {
+	{"a connected host is not offline", "offline while heartbeats came", func(v *evidence) {
 		v.add(svc.TopicWorkerOffline, attempt{}, map[string]any{"host_id": hostOne})
-		v.Carried["h1"] = append(v.Carried["h1"], v.Journal[len(v.Journal)-1].At.Add(-2*time.Second))
+		v.Beats["h1"] = append(v.Beats["h1"], v.Journal[len(v.Journal)-1].At.Add(-2*time.Second))
 	}},
 	{"nothing is left behind on hosts", "a process", func(v *evidence) { v.Left = []string{"process sleep"} }},
 	{"answers are those of the contract", "a 500", func(v *evidence) { v.Answers = []string{"create run c1-7: internal"} }},
@@ -141,7 +141,7 @@ func goodEvidence() *evidence {
 		Readers: map[string][]event{}, Runs: map[string]svc.Run{}, Hosts: map[string]string{hostOne: "h1", hostTwo: "h2"},
 		Items:   []svc.WorkItem{{ID: itemOne, Title: "renamed c1-2"}},
 		Relayed: map[attempt][]byte{}, AtEnd: map[attempt][]byte{}, Screens: map[string]string{}, Truth: map[attempt]truth{},
-		HostLogs: map[hostLog][]byte{}, Kills: map[attempt]string{}, Carried: map[string][]time.Time{"h1": {beginning}},
+		HostLogs: map[hostLog][]byte{}, Kills: map[attempt]string{}, Beats: map[string][]time.Time{"h1": {beginning}},
 		OfflineAfter: 6 * time.Second, DispatchTimeout: time.Minute,
 		Ledger: []write{
 			{wroteItem, itemOne, "item c1-1"},

@@ -1,7 +1,6 @@
 package proctest
 
 import (
-	"bytes"
 	"context"
 	"net"
 	"strconv"
@@ -23,7 +22,7 @@ type Proxy struct {
 	changed chan struct{} // closed and replaced when the weather changes
 	conns   map[*proxied]bool
 	Opened  []time.Time // when each connection was made, also those that were refused
-	carried []time.Time // when bytes of an uplink were handed to the orchestrator
+	beats   []time.Time // when heartbeats were handed to the orchestrator
 }
 
 // Weather is how the network behaves. The zero value is a good day.
@@ -49,7 +48,7 @@ type proxied struct {
 	near, far net.Conn
 	mu        sync.Mutex
 	dead      [2]bool // a direction that has lost bytes; 0 is towards the orchestrator
-	uplink    bool    // it was upgraded to a worker's uplink; only the way up looks
+	beats     beats   // only the way up looks
 }
 
 // NewProxy makes a proxy to the orchestrator.
@@ -105,11 +104,11 @@ func (p *Proxy) OpenedSince(t time.Time) int {
 	return n
 }
 
-// Carried is each moment at which bytes of a worker's uplink were handed to the orchestrator.
-func (p *Proxy) Carried() []time.Time {
+// Beats is each moment at which a heartbeat of a worker was handed to the orchestrator.
+func (p *Proxy) Beats() []time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.carried[:len(p.carried):len(p.carried)]
+	return p.beats[:len(p.beats):len(p.beats)]
 }
 
 func (p *Proxy) now() (Weather, <-chan struct{}) {
@@ -200,20 +199,14 @@ func (p *Proxy) pass(c *proxied, way int, to net.Conn, piece []byte) bool {
 			c.close()
 			return false
 		}
-		if way == 0 && c.carriesUplink(piece[:n]) {
+		if way == 0 && c.beats.count(piece[:n]) > 0 {
 			p.mu.Lock()
-			p.carried = append(p.carried, time.Now())
+			p.beats = append(p.beats, time.Now())
 			p.mu.Unlock()
 		}
 		piece = piece[n:]
 	}
 	return true
-}
-
-// carriesUplink says whether a piece is of an uplink: the request for it, or anything behind that.
-func (c *proxied) carriesUplink(piece []byte) bool {
-	c.uplink = c.uplink || bytes.Contains(piece, []byte("GET /api/internal/worker/uplink "))
-	return c.uplink
 }
 
 func (c *proxied) close() {
