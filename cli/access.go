@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,15 +96,16 @@ func (a *app) tokenCreate() *cobra.Command {
 
 // parseLife reads a duration that may be in days.
 func parseLife(s string) (time.Duration, error) {
-	text, factor := s, time.Duration(1)
 	if days, ok := strings.CutSuffix(s, "d"); ok {
-		text, factor = days+"h", 24
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n < 100_000 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
 	}
-	d, err := time.ParseDuration(text)
+	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
 		return 0, usage("", "--expires: %q is not a time such as 12h or 90d", s)
 	}
-	return d * factor, nil
+	return d, nil
 }
 
 func (a *app) tokenList() *cobra.Command {

@@ -46,7 +46,7 @@ func (a *app) login(ctx context.Context, args []string) error {
 		return err
 	}
 	in := bufio.NewReader(a.in)
-	server := ""
+	var server string
 	if len(args) == 1 {
 		server = args[0]
 	} else if server, err = a.ask(in, "address of the orchestrator ["+cfg.ServerURL()+"]: "); err != nil {
