@@ -43,6 +43,7 @@ const (
 	CodeInvalidAttempt    Code = "invalid_attempt"
 	CodeIdempotency       Code = "idempotency_key_reused"
 	CodeOutcomeUnknown    Code = "outcome_unknown"
+	CodePromptTooLong     Code = "prompt_too_long"
 )
 
 // Error is the one error type that a user may see. Anything else is internal

@@ -16,6 +16,8 @@ type ProviderReport struct {
 	Available bool   `json:"available"`
 	Version   string `json:"version,omitempty"`
 	Reason    string `json:"reason,omitempty" doc:"Why it is not available"`
+	// PromptLimit is set for a tool that can only take its prompt as an argument.
+	PromptLimit int `json:"prompt_limit,omitempty" doc:"The longest prompt that it takes, in bytes; absent: no limit is known"`
 }
 
 // RefusalCoolingDown is the code of a host that failed to start runs for reasons of its own and waits

@@ -129,6 +129,10 @@ const (
 	maxRestarts = 1_000_000
 )
 
+// MaxArgument is the most bytes that one argument of a process may have on Linux. A longer prompt is
+// handed over on standard input or in a file.
+const MaxArgument = 128<<10 - 1
+
 // Validate names every field that is wrong.
 func (n NewRun) Validate() error {
 	var bad Problems

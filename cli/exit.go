@@ -52,7 +52,7 @@ func exitOf(code svc.Code) int {
 		return exitConflict
 	case svc.CodeUnavailable, svc.CodeHostNotConnected, svc.CodeOutcomeUnknown:
 		return exitUnreachable
-	case svc.CodeValidation, svc.CodeInvalidTaskKind, svc.CodeUnknownProvider, svc.CodeInvalidKeys, svc.CodeTooLarge:
+	case svc.CodeValidation, svc.CodeInvalidTaskKind, svc.CodeUnknownProvider, svc.CodeInvalidKeys, svc.CodePromptTooLong, svc.CodeTooLarge:
 		return exitUsage
 	default:
 		return exitFailed

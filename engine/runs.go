@@ -45,6 +45,9 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 	if err := e.checkProvider(ctx, tx, n.Provider); err != nil {
 		return svc.Run{}, err
 	}
+	if err := checkPrompt(ctx, tx, n); err != nil {
+		return svc.Run{}, err
+	}
 	if n.HostID != nil {
 		if _, err := tx.Host(ctx, *n.HostID); svc.CodeOf(err) == svc.CodeNotFound {
 			return svc.Run{}, svc.Invalid("host_id", "there is no host %s", *n.HostID)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"svc"
+	"svc/store"
 	"svc/wire"
 )
 
@@ -56,6 +57,34 @@ func oversize(f wire.RunDispatch, limit int) (field string, size int, err error)
 		}
 	}
 	return field, len(b), nil
+}
+
+// checkPrompt refuses a prompt that is too long for the provider on every host that it could go to, as
+// far as hosts have reported it. Where one may take it, or none has said, the run is admitted.
+func checkPrompt(ctx context.Context, tx *store.Tx, n svc.NewRun) error {
+	if len(n.Prompt) <= svc.MaxArgument {
+		return nil
+	}
+	hosts, err := tx.AllHosts(ctx)
+	if err != nil {
+		return err
+	}
+	most := 0
+	for _, h := range hosts {
+		report, has := h.Providers[n.Provider]
+		if !has || n.HostID != nil && *n.HostID != h.ID {
+			continue
+		}
+		if report.PromptLimit == 0 || len(n.Prompt) <= report.PromptLimit {
+			return nil
+		}
+		most = max(most, report.PromptLimit)
+	}
+	if most == 0 {
+		return nil
+	}
+	why := fmt.Sprintf("has %d bytes; %s takes its prompt as an argument, which may have %d", len(n.Prompt), n.Provider, most)
+	return svc.Errorf(svc.CodePromptTooLong, "prompt: %s", why).With("fields", map[string]any{"prompt": why})
 }
 
 // unsendable ends an attempt that no frame can carry: a run of before its size was checked. Pushed

@@ -9,7 +9,7 @@ import (
 
 // The placeholders of each template.
 var (
-	argvPlaceholders = []string{"args", "prompt", "api_key", "model", "hooks_config"}
+	argvPlaceholders = []string{"args", "prompt", "prompt_file", "api_key", "model", "hooks_config"}
 	hookPlaceholders = []string{"svc_api_url", "run_id"}
 )
 
@@ -42,6 +42,7 @@ func expand(template string, value func(name string) string) string {
 type Values struct {
 	Args        []string // the user's, each an argument of its own
 	Prompt      string
+	PromptFile  string        // path of the prompt as a file
 	APIKey      config.Secret // the gateway's
 	Model       string
 	HooksConfig string // path of the rendered hook config
@@ -51,6 +52,8 @@ func (v Values) of(name string) string {
 	switch name {
 	case "prompt":
 		return v.Prompt
+	case "prompt_file":
+		return v.PromptFile
 	case "api_key":
 		return string(v.APIKey)
 	case "model":

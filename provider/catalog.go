@@ -47,6 +47,8 @@ type Entry struct {
 	HooksTemplate      string             `json:"hooks_config_template"` // empty: the tool gets no hook config
 	HooksName          string             `json:"hooks_config_name"`     // file name of the rendered hook config
 	InstalledDetection []string           `json:"installed_detection"`
+	// LongPrompt says how the tool takes a prompt that is too long for an argument.
+	LongPrompt LongPrompt `json:"long_prompt,omitempty"`
 	// Optional says that the doctor does not mind when the tool is absent.
 	Optional bool `json:"optional"`
 	// KeepAlive names programs that may outlive a session of the tool, such as shared daemons; "*" is

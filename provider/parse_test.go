@@ -54,6 +54,7 @@ hooks_config_template = '{"url": "{svc_api_url}", "run": "{run_id}", "home": "${
 hooks_config_name = "hooks.toml"
 installed_detection = ["version", "--short"]
 optional = true
+long_prompt = "stdin"
 `)
 	want := provider.Entry{
 		ID: "my-tool_1", Name: "My tool", Bin: "/opt/tool",
@@ -67,6 +68,7 @@ optional = true
 		HooksName:          "hooks.toml",
 		InstalledDetection: []string{"version", "--short"},
 		Optional:           true,
+		LongPrompt:         provider.PromptStdin,
 	}
 	if got := entry(t, c, "my-tool_1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -78,6 +80,7 @@ func TestWhatAnEntryLeavesOutHasADefault(t *testing.T) {
 	want := provider.Entry{
 		ID: "x", Name: "x", Bin: "tool", ArgvTemplate: []string{"{args}", "{prompt}"}, TUIType: provider.LineOriented,
 		CompletionSignals: []provider.CompletionSignal{provider.ExitCode}, HooksName: "hooks.json", InstalledDetection: []string{"--version"},
+		LongPrompt: provider.PromptRefused,
 	}
 	if got := entry(t, parse(t, "[providers.x]\nbin = 'tool'"), "x"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

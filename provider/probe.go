@@ -77,6 +77,7 @@ func ProbeEntries(ctx context.Context, entries []Entry, pathEnv string) map[stri
 	for _, e := range entries {
 		group.Go(func() error {
 			report := Probe(ctx, e, pathEnv)
+			report.PromptLimit = e.PromptLimit()
 			mu.Lock()
 			defer mu.Unlock()
 			reports[e.ID] = report

@@ -163,7 +163,7 @@ func TestAllProvidersAreProbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := ProbeAll(t.Context(), c, systemPath)
-	if len(got) != 6 || got["here"] != (svc.ProviderReport{Available: true, Version: "7"}) || got["gone"].Available || got["bad"].Available || !got["five"].Available {
+	if len(got) != 6 || got["here"] != (svc.ProviderReport{Available: true, Version: "7", PromptLimit: svc.MaxArgument}) || got["gone"].Available || got["bad"].Available || !got["five"].Available {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -23,6 +23,7 @@ type Launch struct {
 	APIURL      string   `json:"api_url"`
 	SignalToken string   `json:"signal_token,omitempty"` // empty: nothing can be posted, only spooled
 	PromptFile  string   `json:"prompt_file,omitempty"`  // empty: there is no prompt
+	Stdin       string   `json:"stdin,omitempty"`        // a file for standard input; empty: the terminal
 	HooksDir    string   `json:"hooks_dir,omitempty"`    // empty: the provider has no hooks
 	DataDir     string   `json:"data_dir"`
 	// Reap says how processes that outlive the provider are ended; nil: they are not.

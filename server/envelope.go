@@ -22,6 +22,7 @@ var statuses = map[svc.Code]int{
 	svc.CodeInvalidTaskKind:   http.StatusBadRequest,
 	svc.CodeUnknownProvider:   http.StatusBadRequest,
 	svc.CodeInvalidKeys:       http.StatusBadRequest,
+	svc.CodePromptTooLong:     http.StatusBadRequest,
 	svc.CodeMissingAttempt:    http.StatusBadRequest,
 	svc.CodeUnauthorized:      http.StatusUnauthorized,
 	svc.CodeForbidden:         http.StatusForbidden,

@@ -132,8 +132,8 @@ func TestEveryCodeHasItsStatusAndAnUnknownOneIsInternal(t *testing.T) {
 	t.Parallel()
 	codes := 0
 	for want, list := range map[int]string{
-		400: "validation_failed invalid_task_kind unknown_provider invalid_keys missing_attempt",
-		401: "unauthorized", 403: "forbidden forbidden_origin", 404: "not_found no_snapshot host_not_found", 405: "method_not_allowed",
+		400: "validation_failed invalid_task_kind unknown_provider invalid_keys prompt_too_long missing_attempt",
+		401: "unauthorized", 403: "forbidden forbidden_origin", 404: "not_found no_snapshot log_gone host_not_found", 405: "method_not_allowed",
 		409: "conflict project_archived has_children active_runs run_not_active run_not_running lease_held invalid_attempt idempotency_key_reused",
 		412: "precondition_failed", 413: "body_too_large", 415: "unsupported_media_type", 500: "internal",
 		503: "unavailable host_not_connected capability_missing outcome_unknown",

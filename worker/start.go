@@ -197,10 +197,14 @@ func (s *session) prepare() (rundir.Launch, error) {
 	if err != nil {
 		return launch, err
 	}
-	launch.Argv = append([]string{bin}, entry.Argv(provider.Values{
-		Args: run.Args, Prompt: run.Prompt, APIKey: gateway.APIKey, Model: run.Model, HooksConfig: hooks,
-	})...)
-	return launch, nil
+	values := provider.Values{
+		Args: run.Args, Prompt: run.Prompt, PromptFile: launch.PromptFile, APIKey: gateway.APIKey, Model: run.Model, HooksConfig: hooks,
+	}
+	if entry.OnStdin(run.Prompt) {
+		values.Prompt, launch.Stdin = "", launch.PromptFile
+	}
+	launch.Argv = append([]string{bin}, entry.Argv(values)...)
+	return launch, entry.CheckLengths(run.Prompt, launch.Argv, launch.Env)
 }
 
 // variables is what a session knows about itself.

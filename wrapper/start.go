@@ -41,14 +41,23 @@ func (r *runner) start() (*child, *failure) {
 	if terminal {
 		_ = noSuspendKey() // a convenience: it can still be continued by hand
 	}
+	files := []uintptr{0, 1, 2}
+	if r.launch.Stdin != "" {
+		input, err := os.Open(r.launch.Stdin)
+		if err != nil {
+			return nil, r.cannot(exitCannotRun, "its prompt cannot be read: %v", err)
+		}
+		defer input.Close()
+		files[0] = input.Fd()
+	}
 	pid, err := syscall.ForkExec(path, r.launch.Argv, &syscall.ProcAttr{
-		Dir: r.launch.Cwd, Env: env, Files: []uintptr{0, 1, 2},
+		Dir: r.launch.Cwd, Env: env, Files: files,
 		Sys: &syscall.SysProcAttr{Setpgid: true, Foreground: terminal, Ctty: 0},
 	})
 	if terminal && errors.Is(err, syscall.ENOTTY) { // a terminal, but not this session's
 		terminal = false
 		pid, err = syscall.ForkExec(path, r.launch.Argv, &syscall.ProcAttr{
-			Dir: r.launch.Cwd, Env: env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true},
+			Dir: r.launch.Cwd, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true},
 		})
 	}
 	switch {

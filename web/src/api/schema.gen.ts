@@ -334,6 +334,8 @@ export interface ProviderOnHost {
 
 export interface ProviderReport {
   available: boolean;
+  /** The longest prompt that it takes, in bytes; absent: no limit is known */
+  prompt_limit?: number;
   /** Why it is not available */
   reason?: string;
   version?: string;

@@ -1,0 +1,53 @@
+package provider
+
+import (
+	"fmt"
+	"slices"
+
+	"svc"
+)
+
+// LongPrompt is how a tool takes a prompt that is too long for an argument.
+type LongPrompt string
+
+// The ways. A template that has {prompt_file} instead of {prompt} needs none of them.
+const (
+	PromptRefused LongPrompt = "refuse" // it cannot
+	PromptStdin   LongPrompt = "stdin"  // on standard input, and {prompt} is left out
+)
+
+// PromptLimit is the longest prompt in bytes that the entry takes; 0: any.
+func (e Entry) PromptLimit() int {
+	if e.LongPrompt == PromptStdin || !e.promptInArgv() {
+		return 0
+	}
+	return svc.MaxArgument
+}
+
+func (e Entry) promptInArgv() bool {
+	return slices.ContainsFunc(e.ArgvTemplate, func(el string) bool { return slices.Contains(placeholders(el), "prompt") })
+}
+
+// OnStdin says whether a prompt goes in on standard input and not as an argument.
+func (e Entry) OnStdin(prompt string) bool {
+	return e.LongPrompt == PromptStdin && len(prompt) > svc.MaxArgument
+}
+
+// CheckLengths names what no system call could hand over.
+func (e Entry) CheckLengths(prompt string, argv, env []string) error {
+	if limit := e.PromptLimit(); limit > 0 && len(prompt) > limit {
+		return fmt.Errorf("the prompt has %d bytes, and %s takes it as an argument, which may have %d: "+
+			"a tool that reads it from standard input has long_prompt = \"stdin\" in its entry, one that takes a file {prompt_file}", len(prompt), e.ID, limit)
+	}
+	for i, a := range argv {
+		if len(a) > svc.MaxArgument {
+			return fmt.Errorf("argument %d of %s has %d bytes; the system takes %d at most", i, e.ID, len(a), svc.MaxArgument)
+		}
+	}
+	for _, v := range env {
+		if len(v) > svc.MaxArgument {
+			return fmt.Errorf("the variable %.60q has %d bytes with its name; the system takes %d at most", v[:slices.Index([]byte(v), '=')+1], len(v), svc.MaxArgument)
+		}
+	}
+	return nil
+}
