@@ -249,3 +249,36 @@ func TestTimeWithoutTheDatabaseIsNotSilence(t *testing.T) {
 		w.want(svc.HostOffline)
 	})
 }
+
+// What a waiting run waited is time that passed, too.
+func TestAJumpOfOurClockEndsNoWait(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"ahead": time.Hour, "back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			withClock(t, func(s *site, c *clock) {
+				r := s.run()
+				s.pass(time.Minute)
+				c.jump(jump)
+				s.pass(time.Minute)
+				s.wantStatus(r, svc.RunPending)
+				w := s.online("h")
+				s.pass(2 * time.Second)
+				w.wantFrames("run_dispatch 1")
+				s.wantStatus(r, svc.RunSpawning)
+			})
+		})
+	}
+}
+
+func TestAFrozenProcessEndsNoWait(t *testing.T) {
+	withClock(t, func(s *site, c *clock) {
+		r := s.run()
+		s.pass(time.Minute)
+		thaw := c.freeze()
+		s.pass(time.Hour)
+		thaw()
+		s.pass(time.Minute)
+		s.wantStatus(r, svc.RunPending)
+		s.pass(4 * time.Minute)
+		s.wantStatus(r, svc.RunFailed)
+	})
+}
