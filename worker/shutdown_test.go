@@ -3,9 +3,11 @@ package worker
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"svc"
+	"svc/wire"
 )
 
 // The provider may be at work before tmux has said that the session stands.
@@ -57,4 +59,27 @@ func TestAStartIsToldWhenTheSessionCanBeReached(t *testing.T) {
 	l.typeInto(run, "\r")
 	l.finished(run, 1)
 	l.cleared(run, 1)
+}
+
+func TestAWorkerThatEndsInOrderSaysGoodbye(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	if n := l.o.count("goodbye"); n > 0 {
+		t.Fatalf("%d goodbyes of a worker that goes on", n)
+	}
+	l.stop()
+	l.wait("the drop", func() bool { return l.o.count("drop") == 1 })
+	if history := l.o.history(); !slices.Equal(history[len(history)-2:], []string{"goodbye", "drop"}) {
+		t.Errorf("the end was %v", history)
+	}
+	l.o.set(func(o *orchestrator) {
+		o.caps = slices.DeleteFunc(slices.Clone(o.caps), func(c string) bool { return c == wire.CapGoodbye })
+	})
+	l.start()
+	l.stop()
+	l.wait("the second drop", func() bool { return l.o.count("drop") == 2 })
+	if n := l.o.count("goodbye"); n != 1 {
+		t.Errorf("%d goodbyes; the second orchestrator does not know the frame", n)
+	}
 }
