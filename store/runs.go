@@ -69,8 +69,8 @@ func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.L
 	active := len(f.Statuses) > 0 && !slices.ContainsFunc(f.Statuses, func(s svc.RunStatus) bool { return !s.Active() })
 	if f.TaskID != "" || active {
 		host, project = "host_id || '' = ?", "project_id || '' = ?"
-	} else if f.HostID != "" {
-		project = "project_id || '' = ?"
+	} else if f.HostID != "" && r.d == sqliteDialect {
+		project = "project_id || '' = ?" // PostgreSQL compares in the host's index only what is a plain column
 	}
 	if f.TaskID != "" {
 		w.add("task_id = ?", f.TaskID)
