@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +39,40 @@ func (a *app) workerCommand() *cobra.Command {
 	a.setting(cmd, "host-name", "worker.host_name", "`NAME` under which an operator created this host")
 	cmd.Flags().BoolVar(&store, "store-token", false, "keep the token of SVC_WORKER_TOKEN in the data directory, for later starts")
 	cmd.Flags().BoolVarP(&a.verbose, "verbose", "v", false, "log more")
-	cmd.AddCommand(a.workerInstall())
+	cmd.AddCommand(a.workerInstall(), a.workerPrune())
+	return cmd
+}
+
+func (a *app) workerPrune() *cobra.Command {
+	var dry bool
+	cmd := &cobra.Command{
+		Use: "prune", Short: "Remove old logs from this host", Args: takes(),
+		Long: "Remove the logs of runs that were over for longer than [worker] log_days, and what else is left of them on this host.\n" +
+			"Only those go whose whole log the orchestrator has acknowledged. A worker does the same by itself once a day.",
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := a.config()
+			if err != nil {
+				return err
+			}
+			if cfg.Worker.LogDays <= 0 {
+				return &problem{what: "nothing is ever removed here", why: "[worker] log_days is 0", next: "set it to a number of days", exit: exitUsage}
+			}
+			found, err := worker.Prune(rundir.Dir(cfg.DataDir), time.Now().AddDate(0, 0, -cfg.Worker.LogDays), dry)
+			if err != nil {
+				return err
+			}
+			word := "removed"
+			if dry {
+				word = "would remove"
+			}
+			fmt.Fprintf(a.out, "%s %d runs, %d bytes of logs\n", word, found.Runs, found.Bytes)
+			if found.Unconfirmed > 0 {
+				a.note("%d old runs stay: it is not known that the orchestrator has their logs", found.Unconfirmed)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would go and remove nothing")
 	return cmd
 }
 

@@ -98,6 +98,7 @@ type Worker struct {
 	HeartbeatInterval time.Duration    `toml:"heartbeat_interval" default:"30s" doc:"Time between two heartbeats."`
 	StopGrace         [2]time.Duration `toml:"stop_grace" default:"5s,10s" shown:"[\"5s\", \"10s\"]" doc:"Stopping a session: from Ctrl-C to SIGTERM, then from SIGTERM to SIGKILL."`
 	Reap              bool             `toml:"reap" default:"true" doc:"Whether processes that outlive their session are ended."`
+	LogDays           int              `toml:"log_days" default:"90" doc:"Logs of runs that are over, and what else is left of them, are removed from the host after this many days, if the orchestrator has the whole log. 0 keeps them."`
 	MaxLogBytes       int64            `toml:"max_log_bytes" default:"1073741824" shown:"1073741824 (1 GiB)" doc:"Size at which a run's log stops growing, in bytes."`
 }
 

@@ -66,7 +66,7 @@ func TestDefaultsHoldWhenNothingIsSet(t *testing.T) {
 	equal(t, "gateway", c.Gateway, config.Gateway{})
 	equal(t, "worker", c.Worker, config.Worker{
 		HostName: "box", HeartbeatInterval: 30 * time.Second,
-		StopGrace: [2]time.Duration{5 * time.Second, 10 * time.Second}, Reap: true, MaxLogBytes: 1 << 30,
+		StopGrace: [2]time.Duration{5 * time.Second, 10 * time.Second}, Reap: true, LogDays: 90, MaxLogBytes: 1 << 30,
 	})
 	equal(t, "origin", c.Origin("server.port"), config.Origin{Place: config.FromDefault})
 }
@@ -107,6 +107,7 @@ heartbeat_interval = "1s"
 stop_grace = ["1s", "2s"]
 reap = false
 max_log_bytes = 5
+log_days = 7
 `))
 	equal(t, "catalog_path", c.CatalogPath, "/etc/svc/catalog.toml")
 	equal(t, "server", c.Server, config.Server{
@@ -122,7 +123,7 @@ max_log_bytes = 5
 	equal(t, "gateway key", string(c.Gateway.APIKey), "k")
 	equal(t, "worker", c.Worker, config.Worker{
 		ServerURL: "https://svc.example/base", HostName: "w1", Cwd: "/src", HeartbeatInterval: time.Second,
-		StopGrace: [2]time.Duration{time.Second, 2 * time.Second}, MaxLogBytes: 5,
+		StopGrace: [2]time.Duration{time.Second, 2 * time.Second}, LogDays: 7, MaxLogBytes: 5,
 	})
 }
 

@@ -4,6 +4,7 @@
 //
 //	worker.lock                    held by the worker while it lives
 //	runs/<run_id>.log              the log of record: raw bytes, all attempts of this host
+//	runs/done/<2 hex>/<run_id>     what is left of a run that is over here, besides its log
 //	runs/<run_id>.<attempt>/       one attempt, for the owner alone:
 //	    dispatch                   what the worker was given, and what it made of it
 //	    launch                     what the wrapper shall start; removed when it was read
@@ -17,6 +18,7 @@
 //	    leftovers                  processes that outlived the provider and were ended by the wrapper
 //	spool/                         signals that are not yet delivered, one file each
 //	spool/bad/                     what was found damaged there
+//	quarantine/                    folders of attempts whose dispatch was damaged, after their end
 //
 // Both sides may die at any moment, also by a power cut, and the disk may be full. So every record
 // is written beside its place, synced and renamed, and carries its length and checksum: a reader
@@ -66,6 +68,9 @@ func (d Dir) SpoolPath() string { return filepath.Join(string(d), "spool") }
 
 // LogPath is the run's log of record.
 func (d Dir) LogPath(runID string) string { return filepath.Join(d.runs(), runID+".log") }
+
+// DonePath is the folder of what is left of runs that are over, besides their logs.
+func (d Dir) DonePath() string { return filepath.Join(d.runs(), "done") }
 
 // Attempt is the folder of one attempt. It need not exist.
 func (d Dir) Attempt(runID string, number int) Attempt {

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -115,12 +116,21 @@ func (a Attempt) Pending() (entries []Entry, bad []string, err error) {
 }
 
 func (d Dir) pending(prefix string) (entries []Entry, bad []string, err error) {
+	return d.pendingBut(prefix, nil)
+}
+
+// pendingBut is pending without reading what is known, by name.
+func (d Dir) pendingBut(prefix string, known map[string]Entry) (entries []Entry, bad []string, err error) {
 	files, err := os.ReadDir(d.spool())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, fmt.Errorf("list spool: %w", err)
 	}
 	for _, f := range files {
 		if f.IsDir() || strings.HasPrefix(f.Name(), tempPrefix) || !strings.HasPrefix(f.Name(), prefix) {
+			continue
+		}
+		if e, read := known[f.Name()]; read {
+			entries = append(entries, e)
 			continue
 		}
 		e, err := readEntry(filepath.Join(d.spool(), f.Name()))
@@ -137,6 +147,32 @@ func (d Dir) pending(prefix string) (entries []Entry, bad []string, err error) {
 		}
 	}
 	sort.Slice(entries, func(i, j int) bool { return before(entries[i], entries[j]) })
+	return entries, bad, nil
+}
+
+// SpoolIndex remembers what was read of a spool: a signal never changes, so it is read once however
+// long it waits.
+type SpoolIndex struct {
+	dir   Dir
+	mu    sync.Mutex // serialises the readers; guards known
+	known map[string]Entry
+}
+
+// IndexSpool makes an index that knows nothing yet.
+func (d Dir) IndexSpool() *SpoolIndex { return &SpoolIndex{dir: d} }
+
+// Pending is Dir.Pending, reading only what is new.
+func (x *SpoolIndex) Pending() (entries []Entry, bad []string, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	entries, bad, err = x.dir.pendingBut("", x.known)
+	if err != nil {
+		return nil, bad, err
+	}
+	x.known = make(map[string]Entry, len(entries))
+	for _, e := range entries {
+		x.known[filepath.Base(e.Path)] = e
+	}
 	return entries, bad, nil
 }
 

@@ -219,3 +219,38 @@ func FuzzSpoolRecord(f *testing.F) {
 		}
 	})
 }
+
+func TestAnIndexReadsASignalOnce(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	a := create(t, d, 1)
+	first := put(t, d, progress(a.RunID, "first"))
+	index := d.IndexSpool()
+	paths := func() (paths []string) {
+		entries, bad, err := index.Pending()
+		if err != nil || len(bad) != 0 {
+			t.Fatalf("bad %q, %v", bad, err)
+		}
+		for _, e := range entries {
+			paths = append(paths, e.Path)
+		}
+		return paths
+	}
+	if got := paths(); !slices.Equal(got, []string{first.Path}) {
+		t.Fatalf("pending %q", got)
+	}
+	// A second reading would find this damage.
+	if err := os.WriteFile(first.Path, []byte("not a record"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := put(t, d, progress(a.RunID, "second"))
+	if got := paths(); !slices.Equal(got, []string{first.Path, second.Path}) {
+		t.Errorf("pending %q, want both", got)
+	}
+	if err := d.Done(first); err != nil {
+		t.Fatal(err)
+	}
+	if got := paths(); !slices.Equal(got, []string{second.Path}) {
+		t.Errorf("pending %q, want what is left", got)
+	}
+}

@@ -63,6 +63,7 @@ func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
 		return err
 	}
 	p.forget(e.Path)
+	p.w.clearLate(p.w.dir.Attempt(e.RunID(), e.Attempt()))
 	if terminal(e) {
 		if s := p.w.session(e.RunID(), e.Attempt()); s != nil {
 			s.endReported()

@@ -237,7 +237,8 @@ func (s *session) logTaken() bool {
 
 // clear removes the attempt's folder. What stays is the log and the tombstone.
 func (s *session) clear() {
-	end := endedRecord{Attempt: s.a.Number, LogBase: s.rec.LogBase, LogEnd: s.logRelay().length(), Signal: s.rec.Word}
+	r := s.logRelay()
+	end := endedRecord{Attempt: s.a.Number, LogBase: s.rec.LogBase, LogEnd: r.length(), Signal: s.rec.Word, Relayed: r == nil || r.caught()}
 	if err := s.w.bury(s.a.RunID, end); err != nil {
 		s.log.Error("the attempt's folder stays: its end could not be recorded", "error", err)
 		return

@@ -25,16 +25,21 @@ func (w *Worker) reconcile(ctx context.Context) {
 	defer tick.Stop()
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
+	daily := time.NewTicker(pruneEvery)
+	defer daily.Stop()
+	w.prune()
 	for {
 		w.findStrangers(ctx)
 		w.settleDamaged(ctx)
-		w.clearStrays()
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		case <-sweep.C:
 			w.sweep()
+		case <-daily.C:
+			w.clearStrays()
+			w.prune()
 		}
 	}
 }
@@ -118,7 +123,8 @@ func (w *Worker) knows(socket string) bool {
 	return false
 }
 
-// clearStrays removes the folders that late hooks made of attempts that are over.
+// clearStrays removes the folders that late hooks made of attempts that are over. Listing every run that
+// this host ever had takes long, so it is done seldom; clearLate does it for what passes through here.
 func (w *Worker) clearStrays() {
 	attempts, err := w.dir.Attempts()
 	if err != nil {
@@ -126,13 +132,17 @@ func (w *Worker) clearStrays() {
 		return
 	}
 	for _, a := range attempts {
-		if w.session(a.RunID, a.Number) != nil || w.hasDamaged(a) {
-			continue
-		}
-		over, err := w.readTombstone(a.RunID)
-		if err == nil && over >= a.Number {
-			w.clearStray(a)
-		}
+		w.clearLate(a)
+	}
+}
+
+// clearLate removes the folder of an attempt that is over, which a late hook has made.
+func (w *Worker) clearLate(a rundir.Attempt) {
+	if w.session(a.RunID, a.Number) != nil || w.hasDamaged(a) || !a.Exists() {
+		return
+	}
+	if over, err := w.readTombstone(a.RunID); err == nil && over >= a.Number {
+		w.clearStray(a)
 	}
 }
 

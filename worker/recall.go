@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,6 +19,10 @@ import (
 type tombstone struct {
 	Attempt int           `json:"attempt"`
 	Ends    []endedRecord `json:"ends,omitempty"` // oldest first; attempts of before this was kept are not in it
+	// At is when the last of them was over; 0: a version that did not say.
+	At svc.Time `json:"at,omitempty"`
+	// Relayed: the orchestrator has acknowledged the whole log of all of them. False: not, or not known.
+	Relayed bool `json:"relayed,omitempty"`
 }
 
 // endedRecord is how one attempt ended.
@@ -26,23 +31,35 @@ type endedRecord struct {
 	LogBase int64        `json:"log_base"`         // where in the run's log file it begins
 	LogEnd  int64        `json:"log_end"`          // its length in bytes
 	Signal  *wire.Signal `json:"signal,omitempty"` // what was reported; absent: not known
+	Relayed bool         `json:"-"`                // the orchestrator has the whole log
 }
 
 // mostEnds bounds what a tombstone keeps of a run that is restarted over and over.
 const mostEnds = 64
 
-func (w *Worker) tombstonePath(runID string) string {
-	return strings.TrimSuffix(w.dir.LogPath(runID), ".log") + ".done"
+// tombstonePath is where a run's tombstone is: in one of 256 folders, since there is one for each run
+// that this host ever had, up to [worker] log_days.
+func tombstonePath(dir rundir.Dir, runID string) string {
+	return filepath.Join(dir.DonePath(), runID[:2], runID)
 }
 
-func (w *Worker) tombstoneOf(runID string) (tombstone, error) {
-	var t tombstone
-	err := rundir.ReadRecord(w.tombstonePath(runID), &t)
-	if errors.Is(err, fs.ErrNotExist) {
-		return tombstone{}, nil
-	}
-	return t, err
+// oldTombstonePath is where earlier versions put it, beside the log.
+func oldTombstonePath(dir rundir.Dir, runID string) string {
+	return strings.TrimSuffix(dir.LogPath(runID), ".log") + ".done"
 }
+
+// findTombstone reads a run's tombstone; its zero value means that there is none.
+func findTombstone(dir rundir.Dir, runID string) (t tombstone, err error) {
+	for _, path := range []string{tombstonePath(dir, runID), oldTombstonePath(dir, runID)} {
+		err = rundir.ReadRecord(path, &t)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return t, err
+		}
+	}
+	return tombstone{}, nil
+}
+
+func (w *Worker) tombstoneOf(runID string) (tombstone, error) { return findTombstone(w.dir, runID) }
 
 // readTombstone is the highest attempt that is over; 0 means none.
 func (w *Worker) readTombstone(runID string) (int, error) {
@@ -53,21 +70,33 @@ func (w *Worker) readTombstone(runID string) (int, error) {
 // bury writes the tombstone of an attempt.
 func (w *Worker) bury(runID string, end endedRecord) error {
 	t, err := w.tombstoneOf(runID)
-	if errors.Is(err, rundir.ErrCorrupt) {
-		_ = os.Remove(w.tombstonePath(runID))
-		t = tombstone{}
-	} else if err != nil {
+	damaged := errors.Is(err, rundir.ErrCorrupt)
+	if err != nil && !damaged {
 		return err
+	}
+	if damaged {
+		t = tombstone{}
 	}
 	if _, has := t.of(end.Attempt); has {
 		return nil
 	}
-	t.Attempt = max(t.Attempt, end.Attempt)
+	t.Relayed = end.Relayed && !damaged && (t.Attempt == 0 || t.Relayed)
+	t.Attempt, t.At = max(t.Attempt, end.Attempt), svc.TimeOf(w.opts.Now())
 	t.Ends = append(t.Ends, end)
 	if len(t.Ends) > mostEnds {
 		t.Ends = t.Ends[len(t.Ends)-mostEnds:]
 	}
-	return rundir.WriteRecord(w.tombstonePath(runID), t)
+	path := tombstonePath(w.dir, runID)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := rundir.WriteRecord(path, t); err != nil {
+		return err
+	}
+	if err := os.Remove(oldTombstonePath(w.dir, runID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.log.Warn("an old tombstone stays", "run_id", runID, "error", err)
+	}
+	return nil
 }
 
 func (t tombstone) of(attempt int) (endedRecord, bool) {

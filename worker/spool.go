@@ -39,6 +39,8 @@ type spooler struct {
 	kick chan struct{}
 	slot chan struct{} // one token for each courier that posts
 
+	index *rundir.SpoolIndex
+
 	mu   sync.Mutex // guards the fields below
 	busy map[string]bool
 	idle chan struct{} // closed and replaced when a courier is through
@@ -63,7 +65,7 @@ type retry struct {
 
 func newSpooler(w *Worker) *spooler {
 	return &spooler{
-		w: w, kick: make(chan struct{}, 1), slot: make(chan struct{}, couriers),
+		w: w, index: w.dir.IndexSpool(), kick: make(chan struct{}, 1), slot: make(chan struct{}, couriers),
 		busy: map[string]bool{}, idle: make(chan struct{}), retry: map[string]retry{}, seen: map[string]time.Time{},
 		ends: map[key]*pendingEnd{}, gated: map[string]bool{},
 	}
@@ -185,7 +187,7 @@ func (p *spooler) settle(ctx context.Context) (left int, err error) {
 // pass looks at the spool once and sends a courier for each run that has none
 // and may be tried. It answers how many signals wait for the orchestrator.
 func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
-	entries, bad, err := p.w.dir.Pending()
+	entries, bad, err := p.index.Pending()
 	if err != nil {
 		p.w.log.Error("the spool cannot be read", "error", err)
 		return 0

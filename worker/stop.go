@@ -45,7 +45,7 @@ func (w *Worker) refuseStart(runID string, attempt int) {
 		}
 		return
 	}
-	if err := w.bury(runID, endedRecord{Attempt: attempt}); err != nil {
+	if err := w.bury(runID, endedRecord{Attempt: attempt, Relayed: true}); err != nil {
 		w.log.Error("stop of an unknown attempt could not be recorded", "run_id", runID, "attempt", attempt, "error", err)
 		return
 	}

@@ -220,8 +220,8 @@ func TestAShortIntervalDoesNotMakeTheWorkerImpatient(t *testing.T) {
 func bareWorker(t *testing.T, random float64) *Worker {
 	w := &Worker{log: quietLogger(&logBuffer{}), instanceID: svc.NewID(), sessions: map[key]*session{}, attaches: map[string]*attach{}}
 	w.opts = Options{Config: configOf(30 * time.Second), Random: func() float64 { return random }, Now: time.Now}
-	w.spool = newSpooler(w)
 	w.dir = rundir.Dir(t.TempDir())
+	w.spool = newSpooler(w)
 	return w
 }
 

@@ -197,7 +197,6 @@ func New(opts Options) (*Worker, error) {
 		sessions: map[key]*session{}, damaged: map[key]rundir.Attempt{}, attaches: map[string]*attach{}, strange: map[string]bool{},
 	}
 	w.dial = w.dialUplink
-	w.spool = newSpooler(w)
 	warning, err := config.EnsureDataDir(opts.Config.DataDir)
 	if err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
@@ -206,6 +205,7 @@ func New(opts Options) (*Worker, error) {
 	if w.dir, err = rundir.Open(opts.Config.DataDir); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
+	w.spool = newSpooler(w)
 	if w.instanceID, warning, err = config.EnsureInstanceID(opts.Config.DataDir); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}

@@ -1,0 +1,118 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"svc"
+	"svc/rundir"
+)
+
+// Pruned is what a host's old runs amount to.
+type Pruned struct {
+	Runs  int   `json:"runs"`  // whose logs and tombstones were removed, or would be
+	Bytes int64 `json:"bytes"` // of their logs
+	// Unconfirmed runs are old enough but stay: it is not known that the orchestrator has their logs.
+	Unconfirmed int `json:"unconfirmed"`
+}
+
+// Prune removes the logs and tombstones of runs that were over before a time. Only those go whose logs
+// the orchestrator has acknowledged in full, and that have nothing left to tell; dry removes nothing and
+// says what would go. It may be called while a worker runs.
+func Prune(dir rundir.Dir, before time.Time, dry bool) (p Pruned, err error) {
+	shards, err := os.ReadDir(dir.DonePath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return p, fmt.Errorf("prune: %w", err)
+	}
+	for _, shard := range shards {
+		runs, err := os.ReadDir(filepath.Join(dir.DonePath(), shard.Name()))
+		if err != nil {
+			return p, fmt.Errorf("prune: %w", err)
+		}
+		for _, run := range runs {
+			if !svc.IsID(run.Name()) {
+				continue
+			}
+			if err := p.take(dir, run.Name(), before, dry); err != nil {
+				return p, fmt.Errorf("prune run %s: %w", run.Name(), err)
+			}
+		}
+	}
+	return p, nil
+}
+
+// take decides about one run.
+func (p *Pruned) take(dir rundir.Dir, runID string, before time.Time, dry bool) error {
+	t, err := findTombstone(dir, runID)
+	if errors.Is(err, rundir.ErrCorrupt) {
+		p.Unconfirmed++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log, err := os.Stat(dir.LogPath(runID))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if t.At == 0 || t.At >= svc.TimeOf(before) || err == nil && !log.ModTime().Before(before) {
+		return nil
+	}
+	if !t.Relayed || holdsAttempt(dir, runID, t.Attempt) {
+		p.Unconfirmed++
+		return nil
+	}
+	p.Runs++
+	if err == nil {
+		p.Bytes += log.Size()
+	}
+	if dry {
+		return nil
+	}
+	// The log first: a tombstone without a log is tried again, a log without one would stay for ever.
+	for _, path := range []string{dir.LogPath(runID), tombstonePath(dir, runID)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdsAttempt says whether something of the run is left to tell, or begins again.
+func holdsAttempt(dir rundir.Dir, runID string, last int) bool {
+	for number := 1; number <= last+1; number++ {
+		a := dir.Attempt(runID, number)
+		if a.Exists() {
+			return true
+		}
+		if waiting, _, err := a.Pending(); err != nil || len(waiting) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// pruneEvery is how often a worker prunes by itself.
+const pruneEvery = 24 * time.Hour
+
+// prune removes what is older than [worker] log_days.
+func (w *Worker) prune() {
+	days := w.opts.Config.Worker.LogDays
+	if days <= 0 {
+		return
+	}
+	p, err := Prune(w.dir, w.opts.Now().AddDate(0, 0, -days), false)
+	if err != nil {
+		w.log.Warn("old logs could not be removed", "error", err)
+	}
+	if p.Runs > 0 || p.Unconfirmed > 0 {
+		w.log.Info("old logs were removed", "runs", p.Runs, "bytes", p.Bytes, "kept_unconfirmed", p.Unconfirmed)
+	}
+}

@@ -1,0 +1,94 @@
+package worker
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/rundir"
+)
+
+func TestOnlyOldLogsThatTheOrchestratorHasArePruned(t *testing.T) {
+	t.Parallel()
+	dir, err := rundir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	old := now.AddDate(0, 0, -100)
+	w := &Worker{dir: dir, log: quietLogger(&logBuffer{}), opts: Options{Now: func() time.Time { return old }}}
+	over := func(logAt time.Time, relayed ...bool) string {
+		run := svc.NewRunID()
+		if err := os.WriteFile(dir.LogPath(run), []byte("12345"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(dir.LogPath(run), logAt, logAt); err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range relayed {
+			if err := w.bury(run, endedRecord{Attempt: i + 1, Relayed: r}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return run
+	}
+	gone := over(old, true, true)
+	kept := map[string]string{
+		"its first attempt was not relayed":    over(old, false, true),
+		"it was not relayed":                   over(old, true, false),
+		"its log grew of late":                 over(now, true),
+		"it is not over":                       over(old),
+		"something of it waits to be told":     over(old, true),
+		"another attempt of it has just begun": over(old, true),
+	}
+	if _, err := dir.Put(svc.Signal{RunID: kept["something of it waits to be told"], Attempt: 1, Kind: svc.SignalFinished, Source: svc.FromWrapper}); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Attempt(kept["another attempt of it has just begun"], 2).Create(); err != nil {
+		t.Fatal(err)
+	}
+	for _, dry := range []bool{true, false} {
+		got, err := Prune(dir, now.AddDate(0, 0, -90), dry)
+		if want := (Pruned{Runs: 1, Bytes: 5, Unconfirmed: 4}); err != nil || got != want {
+			t.Errorf("dry %v: %+v, %v; want %+v", dry, got, err, want)
+		}
+		if _, err := os.Stat(dir.LogPath(gone)); (err == nil) != dry {
+			t.Errorf("dry %v: the log: %v", dry, err)
+		}
+	}
+	if over, err := w.readTombstone(gone); over != 0 || err != nil {
+		t.Errorf("its tombstone says %d, %v", over, err)
+	}
+	for why, run := range kept {
+		if _, err := os.Stat(dir.LogPath(run)); err != nil {
+			t.Errorf("%s, but its log is gone: %v", why, err)
+		}
+	}
+}
+
+func TestATombstoneOfAnEarlierVersionCounts(t *testing.T) {
+	t.Parallel()
+	dir, err := rundir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Worker{dir: dir, log: quietLogger(&logBuffer{}), opts: Options{Now: time.Now}}
+	run := svc.NewRunID()
+	if err := rundir.WriteRecord(oldTombstonePath(dir, run), tombstone{Attempt: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if over, err := w.readTombstone(run); over != 2 || err != nil {
+		t.Errorf("over %d, %v; want 2", over, err)
+	}
+	if err := w.bury(run, endedRecord{Attempt: 3, Relayed: true}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := findTombstone(dir, run)
+	if err != nil || got.Attempt != 3 || got.Relayed {
+		t.Errorf("%+v, %v; want attempt 3, not known to be relayed", got, err)
+	}
+	if _, err := os.Stat(oldTombstonePath(dir, run)); !os.IsNotExist(err) {
+		t.Errorf("the old one is still there: %v", err)
+	}
+}
