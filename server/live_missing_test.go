@@ -23,6 +23,9 @@ func TestALogThatIsNotWholeIsSaidToBeSo(t *testing.T) {
 	gone[lost.ID], gone[part.ID], gone[followed.ID] = 1, 1, 1
 	s.append(part, 1, "the first half")
 	s.append(followed, 1, "the first half")
+	for _, r := range []svc.Run{empty, lost, part, followed} {
+		s.ends(r)
+	}
 	if a := s.get("/runs/" + empty.ID + "/logs"); a.status != http.StatusOK || a.body != "" || a.header.Get(api.HeaderLogIncomplete) != "" {
 		t.Errorf("a run that wrote nothing: %d %q", a.status, a.body)
 	}
