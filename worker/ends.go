@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"svc"
@@ -13,30 +14,35 @@ import (
 // takes slowly or cannot digest must not keep an ended run running.
 type pendingEnd struct {
 	entry rundir.Entry
-	held  time.Duration // how long it has waited with an uplink
-	asked time.Time     // when held was last counted
+	held  time.Duration // how long it has waited for an orchestrator that answers
+	on    *link         // where held was last counted
+	until time.Duration // up to which of its time of answering
 	tried bool          // it went out before others, and was not taken
 }
 
-// noteEnds keeps count of the ends that wait. Time without an uplink does not count.
-func (p *spooler) noteEnds(entries []rundir.Entry, now time.Time) {
-	connected := p.w.uplink() != nil
+// noteEnds keeps count of the ends that wait. Time without an uplink does not count, nor does time in
+// which the orchestrator is frozen or nothing passes: what is before the end can arrive as soon as the end
+// itself can.
+func (p *spooler) noteEnds(entries []rundir.Entry) {
+	ends := slices.DeleteFunc(slices.Clone(entries), func(e rundir.Entry) bool { return !terminal(e) })
+	l := p.w.uplink()
+	var answering time.Duration
+	if l != nil && len(ends) > 0 {
+		answering = l.answering()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	waiting := map[key]*pendingEnd{}
-	for _, e := range entries {
-		if !terminal(e) {
-			continue
-		}
+	for _, e := range ends {
 		k := key{e.RunID(), e.Attempt()}
 		end := p.ends[k]
 		if end == nil {
-			end = &pendingEnd{entry: e, asked: now}
+			end = &pendingEnd{entry: e}
 		}
-		if connected {
-			end.held += min(now.Sub(end.asked), 2*spoolPoll)
+		if l != nil && l == end.on {
+			end.held += answering - end.until
 		}
-		end.asked = now
+		end.on, end.until = l, answering
 		waiting[k] = end
 	}
 	p.ends = waiting

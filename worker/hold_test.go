@@ -170,3 +170,36 @@ func TestNothingIsClearedBeforeTheOrchestratorHasTheWholeLog(t *testing.T) {
 		t.Errorf("the log is %q", got)
 	}
 }
+
+func TestAnEndDoesNotOvertakeWhileTheOrchestratorCannotTakeAnything(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		conn := &frozen{thaw: make(chan struct{})}
+		var tasks sync.WaitGroup
+		ctx, cancel := context.WithCancel(context.Background())
+		t.Cleanup(func() { cancel(); tasks.Wait() })
+		l := newLink(conn, wire.Capabilities)
+		l.ctx, l.tasks = ctx, &tasks
+		w := &Worker{link: l}
+		w.opts.LogHold = 10 * time.Second
+		p, attempt, run := newSpooler(w), 1, svc.NewRunID()
+		end := rundir.Entry{Frame: wire.SignalFrame{RunID: run, Signal: wire.Signal{Attempt: &attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper}}}
+		// overdue looks at the spool again and again, as the spooler does.
+		overdue := func(limit time.Duration) bool {
+			for begun := time.Now(); time.Since(begun) < limit; time.Sleep(spoolPoll) {
+				p.noteEnds([]rundir.Entry{end})
+			}
+			return p.overdueEnd(key{run, attempt}) != nil
+		}
+		if overdue(time.Hour) {
+			t.Fatal("the end goes out before earlier signals, though nothing of them could have been taken")
+		}
+		close(conn.thaw)
+		if overdue(8 * time.Second) {
+			t.Error("the end goes out before earlier signals after 8 s of answers")
+		}
+		if !overdue(10 * time.Second) {
+			t.Error("the end waits, though the orchestrator answers and does not take what is before it")
+		}
+	})
+}

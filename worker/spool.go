@@ -196,7 +196,7 @@ func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
 		p.w.log.Error("a damaged signal was set aside", "path", path)
 	}
 	now := time.Now()
-	p.noteEnds(entries, now)
+	p.noteEnds(entries)
 	for start := 0; start < len(entries); {
 		end := start
 		for end < len(entries) && entries[end].RunID() == entries[start].RunID() {
