@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"slices"
 	"time"
 
@@ -20,9 +22,10 @@ type pendingEnd struct {
 	tried bool          // it went out before others, and was not taken
 }
 
-// noteEnds keeps count of the ends that wait. Time without an uplink does not count, nor does time in
-// which the orchestrator is frozen or nothing passes: what is before the end can arrive as soon as the end
-// itself can.
+// noteEnds keeps count of the ends that wait for the orchestrator: for the delivery that is under way, or
+// for the next one of a signal that it refused. Time without an uplink does not count, nor does time in
+// which the orchestrator is frozen, takes nothing, or nothing passes: what is before the end can arrive as
+// soon as the end itself can.
 func (p *spooler) noteEnds(entries []rundir.Entry) {
 	ends := slices.DeleteFunc(slices.Clone(entries), func(e rundir.Entry) bool { return !terminal(e) })
 	l := p.w.uplink()
@@ -39,13 +42,30 @@ func (p *spooler) noteEnds(entries []rundir.Entry) {
 		if end == nil {
 			end = &pendingEnd{entry: e}
 		}
-		if l != nil && l == end.on {
+		if l != nil && l == end.on && (p.busy[k.runID] || p.retry[k.runID].refused) {
 			end.held += answering - end.until
 		}
 		end.on, end.until = l, answering
 		waiting[k] = end
 	}
 	p.ends = waiting
+}
+
+// beginAnew forgets how long the ends of a run have waited: so far nothing could have been taken, the end
+// no more than what is before it. The caller has the lock.
+func (p *spooler) beginAnew(run string) {
+	for k, end := range p.ends {
+		if k.runID == run {
+			end.held = 0
+		}
+	}
+}
+
+// aboutTheSignal says whether a delivery failed because of what was delivered: the orchestrator answered,
+// and not that it takes nothing now.
+func aboutTheSignal(err error) bool {
+	var answered *refused
+	return errors.As(err, &answered) && answered.status != http.StatusServiceUnavailable
 }
 
 // pendingEnds is the attempts whose end waits in the spool.

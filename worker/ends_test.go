@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,5 +95,28 @@ func TestAnEndIsToldInTimeWhateverIsBeforeIt(t *testing.T) {
 			})
 			l.cleared(run, 1)
 		})
+	}
+}
+
+func TestAnEndDoesNotOvertakeWhatAnOrchestratorWithoutItsDatabaseDidNotTake(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line; exit 3`)
+	var refused atomic.Int32
+	l.o.set(func(o *orchestrator) {
+		o.answer = func(svc.Signal) int {
+			if refused.Add(1) <= 3 { // the waits between them are longer than LogHold altogether
+				return http.StatusServiceUnavailable
+			}
+			return http.StatusOK
+		}
+	})
+	const signals = 5
+	l.progressOf(run, signals)
+	l.pressEnter(run)
+	l.finished(run, 1)
+	if got := len(l.o.signalsOf(run, 1, svc.SignalProgress)); got != signals {
+		t.Errorf("%d of %d signals came before the end", got, signals)
 	}
 }

@@ -183,6 +183,7 @@ func TestAnEndDoesNotOvertakeWhileTheOrchestratorCannotTakeAnything(t *testing.T
 		w := &Worker{link: l}
 		w.opts.LogHold = 10 * time.Second
 		p, attempt, run := newSpooler(w), 1, svc.NewRunID()
+		p.busy[run] = true // a delivery is under way
 		end := rundir.Entry{Frame: wire.SignalFrame{RunID: run, Signal: wire.Signal{Attempt: &attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper}}}
 		// overdue looks at the spool again and again, as the spooler does.
 		overdue := func(limit time.Duration) bool {

@@ -61,6 +61,8 @@ type spooler struct {
 type retry struct {
 	at    time.Time
 	pause time.Duration
+	// refused says that the orchestrator takes signals, but not this one.
+	refused bool
 }
 
 func newSpooler(w *Worker) *spooler {
@@ -286,7 +288,11 @@ func (p *spooler) settled(run string, epoch int, err error) {
 		return
 	}
 	now := time.Now()
-	p.retry[run] = p.retry[run].later(now)
+	again := p.retry[run].later(now)
+	if again.refused = aboutTheSignal(err); !again.refused {
+		p.beginAnew(run)
+	}
+	p.retry[run] = again
 	var answered *refused
 	switch {
 	case errors.As(err, &answered):
