@@ -282,3 +282,20 @@ func TestAFrozenProcessEndsNoWait(t *testing.T) {
 		s.wantStatus(r, svc.RunFailed)
 	})
 }
+
+func TestAShortFreezeDeclaresNobodyOfflineWhoseHeartbeatIsOnlyUnread(t *testing.T) {
+	withClock(t, func(s *site, c *clock) {
+		w := s.online("h")
+		s.pass(89 * time.Second)
+		thaw := c.freeze()
+		s.pass(5 * time.Second) // meanwhile a heartbeat comes and lies in the socket
+		thaw()
+		s.pass(100 * time.Millisecond)
+		w.want(svc.HostOnline)
+		w.beat()
+		s.pass(80 * time.Second)
+		w.want(svc.HostOnline)
+		s.pass(15 * time.Second)
+		w.want(svc.HostOffline)
+	})
+}
