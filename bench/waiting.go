@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"svc"
+	"svc/store"
 )
 
 const (
 	waitingRuns  = 10_000
 	waitingHosts = 1000
-	waitingTurns = 5
+	waitingTurns = 4
 	waitingTurn  = 3 * time.Second
 )
 
@@ -30,7 +31,7 @@ func waiting(ctx context.Context, r *report) (err error) {
 		if tasks[i], err = rigs[i].task(ctx); err != nil {
 			return err
 		}
-		if err := rigs[i].provision(ctx, waitingHosts); err != nil { // none of them is connected
+		if err := rigs[i].fullHosts(ctx, waitingHosts); err != nil {
 			return err
 		}
 	}
@@ -57,6 +58,28 @@ func waiting(ctx context.Context, r *report) (err error) {
 	without, with := percentile(took[0], 0.99), percentile(took[1], 0.99)
 	r.info("p99 of a write, without and with the queue", "%s and %s ms", figure(ms(without)), figure(ms(with)))
 	r.atMost(fmt.Sprintf("p99 of a write beside %d waiting runs and %d hosts without capacity", waitingRuns, waitingHosts),
-		float64(with)/float64(without), 1.5, "×")
+		float64(with)/float64(without), 2, "×")
 	return nil
+}
+
+// fullHosts makes hosts that are online and have as many runs as they may.
+func (g *rig) fullHosts(ctx context.Context, n int) error {
+	if err := g.provision(ctx, n); err != nil {
+		return err
+	}
+	return g.store.Write(ctx, func(tx *store.Tx) error {
+		hosts, err := tx.AllHosts(ctx)
+		if err != nil {
+			return err
+		}
+		for _, h := range hosts {
+			none := 0
+			h.Status, h.LastSeenAt, h.MaxRuns = svc.HostOnline, &tx.Now, &none
+			h.Providers = map[string]svc.ProviderReport{"provider_a": {Available: true}}
+			if err := tx.UpdateHost(ctx, &h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
