@@ -65,6 +65,9 @@ type app struct {
 
 // Main runs the command line and returns the exit code.
 func Main(args []string) int {
+	if os.Getpid() == 1 {
+		return runAsInit(args)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return newApp().run(ctx, args)
