@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -61,6 +62,12 @@ func (c *Config) check(setting string) error {
 		return positive(int64(c.Worker.HeartbeatInterval))
 	case "worker.stop_grace":
 		return errors.Join(positive(int64(c.Worker.StopGrace[0])), positive(int64(c.Worker.StopGrace[1])))
+	case "worker.scopes":
+		return oneOf(c.Worker.Scopes, "auto", "off")
+	case "worker.run_memory_max":
+		return checkMemory(c.Worker.RunMemoryMax)
+	case "worker.run_tasks_max":
+		return within(int64(c.Worker.RunTasksMax), 0, 1<<31-1, "is not a number of processes")
 	case "worker.max_log_bytes":
 		return positive(c.Worker.MaxLogBytes)
 	}
@@ -82,6 +89,23 @@ func within(n, low, high int64, complaint string) error {
 }
 
 func positive(n int64) error { return within(n, 1, 1<<63-1, "is not greater than zero") }
+
+func oneOf(text string, choices ...string) error {
+	if !slices.Contains(choices, text) {
+		return errors.New("is not one of " + strings.Join(choices, ", "))
+	}
+	return nil
+}
+
+var memory = regexp.MustCompile(`^([1-9][0-9]{0,17}[KMGT]?|([1-9][0-9]?|100)%)$`)
+
+// checkMemory accepts what systemd does. Empty is no limit.
+func checkMemory(text string) error {
+	if text != "" && !memory.MatchString(text) {
+		return errors.New("is not an amount of memory such as 4G, 512M or 25%")
+	}
+	return nil
+}
 
 func checkDays(n int) error {
 	return within(int64(n), 0, maxDays, fmt.Sprintf("is not a number of days: 0 to %d", maxDays))

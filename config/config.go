@@ -99,6 +99,9 @@ type Worker struct {
 	StopGrace         [2]time.Duration `toml:"stop_grace" default:"5s,10s" shown:"[\"5s\", \"10s\"]" doc:"Stopping a session: from Ctrl-C to SIGTERM, then from SIGTERM to SIGKILL."`
 	Reap              bool             `toml:"reap" default:"true" doc:"Whether processes that outlive their session are ended."`
 	LogDays           int              `toml:"log_days" default:"90" doc:"Logs of runs that are over, and what else is left of them, are removed from the host after this many days, if the orchestrator has the whole log. 0 keeps them."`
+	Scopes            string           `toml:"scopes" default:"auto" doc:"With auto, each run is a systemd scope of its own where systemd lets the worker make them. off makes none."`
+	RunMemoryMax      string           `toml:"run_memory_max" shown:"no limit" doc:"Most memory of a run's scope: bytes, with K, M, G or T behind the number, or a percentage of the machine's, as in 4G or 25%. Has no effect without scopes."`
+	RunTasksMax       int              `toml:"run_tasks_max" default:"0" shown:"systemd's own limit" doc:"Most processes and threads of a run's scope. Has no effect without scopes."`
 	MaxLogBytes       int64            `toml:"max_log_bytes" default:"1073741824" shown:"1073741824 (1 GiB)" doc:"Size at which a run's log stops growing, in bytes."`
 }
 

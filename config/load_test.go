@@ -66,7 +66,7 @@ func TestDefaultsHoldWhenNothingIsSet(t *testing.T) {
 	equal(t, "gateway", c.Gateway, config.Gateway{})
 	equal(t, "worker", c.Worker, config.Worker{
 		HostName: "box", HeartbeatInterval: 30 * time.Second,
-		StopGrace: [2]time.Duration{5 * time.Second, 10 * time.Second}, Reap: true, LogDays: 90, MaxLogBytes: 1 << 30,
+		StopGrace: [2]time.Duration{5 * time.Second, 10 * time.Second}, Reap: true, LogDays: 90, Scopes: "auto", MaxLogBytes: 1 << 30,
 	})
 	equal(t, "origin", c.Origin("server.port"), config.Origin{Place: config.FromDefault})
 }
@@ -108,6 +108,9 @@ stop_grace = ["1s", "2s"]
 reap = false
 max_log_bytes = 5
 log_days = 7
+scopes = "off"
+run_memory_max = "4G"
+run_tasks_max = 100
 `))
 	equal(t, "catalog_path", c.CatalogPath, "/etc/svc/catalog.toml")
 	equal(t, "server", c.Server, config.Server{
@@ -124,6 +127,7 @@ log_days = 7
 	equal(t, "worker", c.Worker, config.Worker{
 		ServerURL: "https://svc.example/base", HostName: "w1", Cwd: "/src", HeartbeatInterval: time.Second,
 		StopGrace: [2]time.Duration{time.Second, 2 * time.Second}, LogDays: 7, MaxLogBytes: 5,
+		Scopes: "off", RunMemoryMax: "4G", RunTasksMax: 100,
 	})
 }
 

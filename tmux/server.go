@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -67,10 +68,11 @@ func (s Server) Version(ctx context.Context) (string, error) {
 
 // call is one execution of the tmux binary.
 type call struct {
-	args  []string
-	stdin []byte
-	dir   string
-	env   []string
+	within []string // executes the binary; none: it is executed directly
+	args   []string
+	stdin  []byte
+	dir    string
+	env    []string
 	// mixed: tmux complains where it prints, which saves a pipe and who waits at it. It is for a command
 	// that is called often and that prints only when it succeeds.
 	mixed bool
@@ -111,7 +113,8 @@ func (s Server) exec(ctx context.Context, c call) ([]byte, error) {
 	defer cancel()
 
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, s.bin(), c.args...)
+	argv := append(append(slices.Clone(c.within), s.bin()), c.args...)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = mergeEnv(baseEnv(), c.env)
 	cmd.Dir = c.dir
 	if c.stdin != nil {
@@ -127,15 +130,15 @@ func (s Server) exec(ctx context.Context, c call) ([]byte, error) {
 	case err == nil:
 		return stdout.Bytes(), nil
 	case ctx.Err() != nil:
-		return stdout.Bytes(), fmt.Errorf("run %s: %w", s.bin(), ctx.Err())
-	case cmd.Process == nil && missingBinary(err, s.bin()):
+		return stdout.Bytes(), fmt.Errorf("run %s: %w", argv[0], ctx.Err())
+	case cmd.Process == nil && len(c.within) == 0 && missingBinary(err, s.bin()):
 		return nil, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
 	case c.mixed && stdout.Len() > 0:
 		return nil, fmt.Errorf("%s: %w", strings.TrimSpace(stdout.String()), err)
 	case stderr.Len() > 0:
 		return stdout.Bytes(), fmt.Errorf("%s: %w", strings.TrimSpace(stderr.String()), err)
 	}
-	return stdout.Bytes(), fmt.Errorf("run %s: %w", s.bin(), err)
+	return stdout.Bytes(), fmt.Errorf("run %s: %w", argv[0], err)
 }
 
 func (s Server) bin() string {

@@ -33,6 +33,9 @@ type Spec struct {
 	// Env entries, "NAME=value", are added to PATH, HOME, LANG, COLORTERM and TERM, which is all the
 	// program gets by itself. They win over these, but for TERM, which names tmux's terminal.
 	Env []string
+	// Within is a command that is given the call of tmux as its last arguments and executes it in its own
+	// place, such as systemd-run --scope; it gets Env too. Empty means that tmux is executed directly.
+	Within []string
 	// Cols and Rows of the pane. Zero means DefaultCols and DefaultRows.
 	Cols, Rows int
 	// History is how many scrolled lines are kept. Zero means DefaultHistory.
@@ -102,7 +105,7 @@ func (s Server) clearSocket() error {
 // create runs the one command list that makes the session, then verifies it: under a low limit of
 // open files new-session reports success without a session.
 func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
-	out, err := s.send(ctx, call{dir: spec.Dir, env: spec.Env}, startCommands(spec)...)
+	out, err := s.send(ctx, call{within: spec.Within, dir: spec.Dir, env: spec.Env}, startCommands(spec)...)
 	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil // the call was given up, not the server
 	if err != nil && !late && !errors.Is(err, exec.ErrWaitDelay) {       // that one has ended well, only its answer is lost
 		return Session{}, err

@@ -98,7 +98,7 @@ func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, 
 	logFile := s.w.dir.LogPath(s.a.RunID)
 	for try := 1; ctx.Err() == nil; try++ {
 		// Not broken off by a shutdown: the provider may be at work already, and would be killed.
-		made, err := server.Start(context.WithoutCancel(ctx), tmux.Spec{
+		made, err := s.startScoped(context.WithoutCancel(ctx), server, permit, tmux.Spec{
 			Name:    svc.SessionName(s.a.RunID),
 			Argv:    append(append([]string{}, s.w.opts.WrapperArgv...), permit),
 			Dir:     cwd,
@@ -122,6 +122,22 @@ func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, 
 		}
 	}
 	return tmux.Session{}, ctx.Err()
+}
+
+// startScoped starts the session in a scope of its own where there are scopes. One that cannot be made is
+// no reason to refuse a run: as long as nobody has taken the permit, it is started without.
+func (s *session) startScoped(ctx context.Context, server tmux.Server, permit string, spec tmux.Spec) (tmux.Session, error) {
+	spec.Within, spec.Env = s.w.scopes.within(s.a.RunID)
+	made, err := server.Start(ctx, spec)
+	if err == nil || spec.Within == nil || errors.Is(err, tmux.ErrRunning) {
+		return made, err
+	}
+	if _, taken := os.Stat(permit); taken != nil {
+		return made, err
+	}
+	s.w.scopes.failed(err)
+	spec.Within, spec.Env = nil, nil
+	return server.Start(ctx, spec)
 }
 
 // found records a live session and makes it known.

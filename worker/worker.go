@@ -163,6 +163,7 @@ type Worker struct {
 	runtimeDirs []string      // where the folder of sockets may be
 	spool       *spooler
 	scanned     processTable
+	scopes      *scopes
 	dial        func(context.Context) (wire.Conn, wire.Registered, error)
 	tasks       sync.WaitGroup // everything that Run waits for
 	ctx         context.Context
@@ -206,6 +207,7 @@ func New(opts Options) (*Worker, error) {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
 	w.spool = newSpooler(w)
+	w.scopes = newScopes(w)
 	if w.instanceID, warning, err = config.EnsureInstanceID(opts.Config.DataDir); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
@@ -250,6 +252,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.tasks.Go(func() { w.followProviders(ctx) })
 	w.tasks.Go(func() { w.spool.run(ctx) })
+	w.tasks.Go(func() { w.scopes.begin() }) // before the first run needs to know
 	w.tasks.Go(func() { w.reconcile(ctx) })
 	w.keepConnected(ctx)
 	w.tasks.Wait()

@@ -1,0 +1,18 @@
+package worker
+
+import "testing"
+
+func TestAUsersScopesAreBelowTheUsersManager(t *testing.T) {
+	t.Parallel()
+	for cgroups, want := range map[string]bool{
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/svc-worker.service\n": true,
+		"0::/user.slice/user-1000.slice/session-3.scope\n":                                false,
+		"0::/user.slice/user-1001.slice/user@1001.service/app.slice/x.service\n":          false,
+		"0::/system.slice/svc-worker.service\n":                                           false,
+		"":                                                                                false,
+	} {
+		if got := belowManager(cgroups, "1000"); got != want {
+			t.Errorf("%q: %v, want %v", cgroups, got, want)
+		}
+	}
+}
