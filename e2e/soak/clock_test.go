@@ -113,16 +113,42 @@ func useWrongClock(t *testing.T) bool {
 }
 
 // rightTimes replaces the times of a journal, which were written by a clock that was moved, by the right
-// ones.
-func rightTimes(journal []event, jumps []jump) {
-	now := 0 // the jump that an event came after
-	for i := range journal {
-		for j := now; j < len(jumps); j++ {
-			right := journal[i].At.Add(-jumps[j].offset)
-			if !right.Before(jumps[j].at.Add(-time.Second)) && (j+1 == len(jumps) || right.Before(jumps[j+1].at.Add(time.Second))) {
-				journal[i].At, now = right, j
-				break
+// ones. A time may fit more than one position of the clock; the event happened shortly before a reader
+// got it.
+func rightTimes(journal []event, jumps []jump, came map[int64]time.Time) {
+	const slack = time.Second // a process that is frozen or busy notices late that its clock was moved
+	for i, e := range journal {
+		var right time.Time
+		for j, at := range jumps {
+			fits := e.At.Add(-at.offset)
+			within := !fits.Before(at.at.Add(-slack)) && (j+1 == len(jumps) || fits.Before(jumps[j+1].at.Add(slack)))
+			if within && (right.IsZero() || !fits.After(came[e.Seq].Add(slack))) {
+				right = fits // the latest one that is not after the reader
 			}
+		}
+		if !right.IsZero() {
+			journal[i].At = right
+		}
+	}
+}
+
+func TestTheTimesOfAMovedClockAreSetRight(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+	jumps := []jump{{at(0), 0}, {at(100), 10 * time.Second}, {at(120), 0}, {at(200), -time.Hour}, {at(210), 0}}
+	for _, c := range []struct{ written, came, want int }{
+		{50, 50, 50},
+		{115, 105, 105}, // while the clock was ahead
+		{121, 112, 111}, // the same, and the right clock would say so soon too
+		{121, 121, 121},
+		{205 - 3600, 206, 205},
+		{220, 220, 220},
+	} {
+		journal := []event{{Seq: 7, At: at(c.written)}}
+		rightTimes(journal, jumps, map[int64]time.Time{7: at(c.came)})
+		if got := journal[0].At; !got.Equal(at(c.want)) {
+			t.Errorf("written at %d s and read at %d s: happened at %v, want %d s", c.written, c.came, got.Sub(noon), c.want)
 		}
 	}
 }

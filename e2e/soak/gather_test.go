@@ -139,7 +139,11 @@ func (s *site) gatherRecords(v *evidence) {
 		v.Journal = append(v.Journal, event{e.Seq, e.Topic, payload, e.CreatedAt.Std()})
 	}
 	slices.Reverse(v.Journal)
-	rightTimes(v.Journal, s.jumps)
+	came := map[int64]time.Time{}
+	for _, e := range s.reader.Events() {
+		came[e.Seq] = e.Came
+	}
+	rightTimes(v.Journal, s.jumps, came)
 	for item, err := range c.AllWorkItems(ctx, svc.WorkItemFilter{ProjectID: s.project}) {
 		if err != nil {
 			s.t.Fatal(err)

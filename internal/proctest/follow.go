@@ -19,6 +19,7 @@ type Event struct {
 	Seq     int64
 	Topic   svc.Topic
 	Payload map[string]any
+	Came    time.Time // when the follower got it
 }
 
 // Text is a member of the payload as text; empty when it is not there.
@@ -148,6 +149,7 @@ func (f *Follower) take(e Event) {
 	if e.Seq != int64(len(f.events))+1 && f.broken == "" {
 		f.broken = fmt.Sprintf("after %d events came seq %d (%s)", len(f.events), e.Seq, e.Topic)
 	}
+	e.Came = time.Now()
 	f.events = append(f.events, e)
 	close(f.news)
 	f.news = make(chan struct{})
