@@ -13,6 +13,22 @@ import (
 	"svc"
 )
 
+// ownFile makes the database's file readable for its owner alone: it holds
+// prompts and environments. SQLite gives its other files the same mode. It is
+// called before SQLite opens the file: closing a file drops the locks that the
+// process has on it.
+func ownFile(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the database's file: %w", err)
+	}
+	err = f.Chmod(0o600)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("close the database's file to others: %w", err)
+	}
+	return nil
+}
+
 // holdFile claims the database for this process by a lock that the kernel
 // gives up when the process ends, however it ends. The file says who holds it.
 func holdFile(path string) (release func() error, err error) {

@@ -167,6 +167,9 @@ func (s *Store) connect(dsn string) error {
 			return err
 		}
 		s.release = release
+		if err := ownFile(file); err != nil {
+			return err
+		}
 		s.dialect = sqliteDialect
 		if s.write, err = openSQLite(file, toWrite); err != nil {
 			return err
