@@ -66,7 +66,7 @@ func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration,
 	if err != nil {
 		return false, next, err
 	}
-	ended, err := e.endOverdue(ctx, queues)
+	ended, err := e.endOverdue(ctx, queues, now)
 	if err != nil {
 		return false, next, err
 	}
@@ -260,10 +260,10 @@ func weight(r *svc.Run) int {
 	return n
 }
 
-// endOverdue ends waits that were too long. It comes after the placement, so
-// that nothing is ended that a host could take.
-func (e *Engine) endOverdue(ctx context.Context, queues []store.RunQueue) (ended int, err error) {
-	before, any := e.served.since(e.now(), e.DispatchTimeout)
+// endOverdue ends waits that were too long when the pass began. It comes after
+// the placement, so that nothing is ended that a host could take.
+func (e *Engine) endOverdue(ctx context.Context, queues []store.RunQueue, began svc.Time) (ended int, err error) {
+	before, any := e.served.since(began, e.DispatchTimeout)
 	if !any {
 		return 0, nil
 	}
@@ -283,6 +283,9 @@ func (e *Engine) endOverdue(ctx context.Context, queues []store.RunQueue) (ended
 	}
 	var failed []svc.Run
 	err = e.Store.Write(ctx, func(tx *store.Tx) error {
+		if tx.Now.Sub(began).Abs() > servedPause {
+			return nil // the clock was set, or nobody placed runs meanwhile: the next pass knows
+		}
 		for _, id := range overdue {
 			r, err := tx.LockRun(ctx, id)
 			if err != nil {

@@ -299,3 +299,25 @@ func TestAShortFreezeDeclaresNobodyOfflineWhoseHeartbeatIsOnlyUnread(t *testing.
 		w.want(svc.HostOffline)
 	})
 }
+
+// A pass of the claimer may be frozen between two looks at the clock.
+func TestAJumpOfOurClockWithinAPassEndsNoWait(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"ahead": time.Hour, "back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			withClock(t, func(s *site, c *clock) {
+				s.pass(10 * time.Minute)
+				before := s.run()
+				s.pass(3 * time.Second)
+				began := s.now()
+				c.jump(jump)
+				after := s.run()
+				queues, err := s.Store.RunQueues(s.ctx)
+				s.no(err)
+				_, err = s.endOverdue(s.ctx, queues, began)
+				s.no(err)
+				s.wantStatus(before, svc.RunPending)
+				s.wantStatus(after, svc.RunPending)
+			})
+		})
+	}
+}
