@@ -113,13 +113,13 @@ func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 	}
 	w.log.Info("uplink open", "host_id", registered.HostID, "status", registered.Status, "capabilities", registered.Capabilities)
 	l := newLink(conn, registered.Capabilities)
-	served, stop := context.WithCancel(context.WithoutCancel(ctx)) // it outlives ctx by a goodbye
+	outer, stop := context.WithCancel(context.WithoutCancel(ctx)) // it outlives ctx by a goodbye
 	defer stop()
+	group, served := errgroup.WithContext(outer)
 	defer context.AfterFunc(ctx, func() {
 		l.sayGoodbye(served)
 		stop()
 	})()
-	group, served := errgroup.WithContext(served)
 	l.ctx, l.tasks = served, &w.tasks
 	w.setLink(l)
 	group.Go(func() error { return l.out.write(served, conn) })
