@@ -13,7 +13,7 @@ func TestTheDatabaseIsItsOwnersAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "svc.db")
-	if err := os.WriteFile(file, nil, 0o644); err != nil { //nolint:gosec // that is the point
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Open(t.Context(), "sqlite:"+file, store.Options{})
