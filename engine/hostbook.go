@@ -34,6 +34,7 @@ type hostEntry struct {
 	seen     *svc.Time // the last heartbeat by the wall clock, for people; nil: never
 	heard    time.Time // the same by the monotonic clock, for decisions; zero: never
 	left     time.Time // since when it is offline, by the monotonic clock
+	unread   time.Time // until then its heartbeats may have come and wait for us
 	ahead    int64     // milliseconds that its clock is ahead of ours
 	refusing *svc.HostRefusal
 	link     linkState
@@ -181,11 +182,34 @@ func (b *hostBook) silent(now, since time.Time, longer time.Duration, statuses .
 	defer b.mu.Unlock()
 	var ids []string
 	for id, e := range b.hosts {
-		if slices.Contains(statuses, e.status) && now.Sub(latest(e.heard, since)) > longer {
+		if slices.Contains(statuses, e.status) && now.Sub(latest(e.heard, since)) > longer && !now.Before(e.unread) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+// How long the frames of a connection may wait for us while it is found out whose it is, and until they
+// are read then.
+const (
+	identifyWithin = 10 * time.Second
+	readWithin     = time.Second
+)
+
+// identifying says that the frames of a host's connection are not read until it is known whose it is; the
+// caller tells when it is. A heartbeat among them is not silence.
+func (b *hostBook) identifying(hostID string, look func() time.Time) (known func()) {
+	mayCome := func(within time.Duration) {
+		until := look().Add(within)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if e, known := b.hosts[hostID]; known {
+			e.unread = until
+			b.hosts[hostID] = e
+		}
+	}
+	mayCome(identifyWithin)
+	return func() { mayCome(readWithin) }
 }
 
 // goneFor is how long a silent host counts as gone: since it is offline, or

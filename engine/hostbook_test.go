@@ -48,3 +48,25 @@ func TestAnOlderHostNeverReplacesANewerOne(t *testing.T) {
 		t.Error("the heartbeat of a deleted host is taken")
 	}
 }
+
+func TestAHostWhoseConnectionWeKeepWaitingIsNotSilent(t *testing.T) {
+	t.Parallel()
+	b := &hostBook{pin: func(string, string) {}, hosts: map[string]hostEntry{}, dirty: map[string]bool{}, linked: func(string) bool { return false }}
+	began, instance, seen := time.Now(), "i", svc.Time(1)
+	b.written(svc.Host{ID: "h", Version: 1, Status: svc.HostOnline, InstanceID: &instance, LastSeenAt: &seen}, began, began)
+	now := began.Add(8 * time.Second)
+	look := func() time.Time { return now }
+	silent := func() bool { return len(b.silent(now, began, 9*time.Second, svc.HostOnline)) > 0 }
+	known := b.identifying("h", look)
+	now = began.Add(11 * time.Second) // a process of before was asked for three seconds whether it lives
+	if silent() {
+		t.Error("a host is silent whose heartbeats are not read")
+	}
+	known()
+	if now = now.Add(readWithin / 2); silent() {
+		t.Error("a host is silent whose heartbeats are being read")
+	}
+	if now = now.Add(readWithin); !silent() {
+		t.Error("a host that sent no heartbeat on its connection is not silent")
+	}
+}

@@ -137,6 +137,7 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 	}
 	c.link.Identify(hostID, instanceID, c.hello.BootID, c.e.Hub.Uplinks.Announced(hostID, instanceID))
 	defer c.e.linkChanged(hostID, "")
+	defer c.e.hosts.identifying(hostID, c.e.watch.look)()
 	if c.e.Hub.Uplinks.Contested(ctx, c.link) {
 		c.e.Hub.Uplinks.AddForeign(c.link)
 		return c.e.suspect(ctx, hostID, instanceID)
