@@ -53,9 +53,9 @@ while read -r typed; do note key "$typed"; [ "$typed" = end ] && break; done; sa
 	case n < 15:
 		a.name = "litter" // one child keeps the run's environment, the other has none
 		a.script = fmt.Sprintf(`say 1 2
-setsid nohup sh -c 'while :; do sleep 1; done' %s >/dev/null 2>&1 </dev/null &
-env -i setsid sh -c 'while :; do /bin/sleep 1; done' %s >/dev/null 2>&1 </dev/null &
-quit %d`, litter, litter, code)
+setsid nohup sh -c 'while :; do sleep 1; done' %[1]s/marked/$SVC_RUN_ID.$SVC_ATTEMPT >/dev/null 2>&1 </dev/null &
+env -i setsid sh -c 'while :; do /bin/sleep 1; done' %[1]s/unmarked/$SVC_RUN_ID.$SVC_ATTEMPT >/dev/null 2>&1 </dev/null &
+quit %[2]d`, litter, code)
 	case n < 17:
 		a.name, a.script = "long", fmt.Sprintf("i=1; while [ $i -le %d ]; do say $i $i; sleep 0.5; i=$((i+1)); done; quit %d", 10+random.IntN(30), code)
 	case n < 18:

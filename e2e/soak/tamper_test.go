@@ -109,6 +109,10 @@ var tampers = []tamper{
 		v.Beats["h1"] = append(v.Beats["h1"], v.Journal[len(v.Journal)-1].At.Add(-2*time.Second))
 	}},
 	{"nothing is left behind on hosts", "a process", func(v *evidence) { v.Left = []string{"process sleep"} }},
+	{"nothing is left behind on hosts", "a process without a mark whose wrapper lived", func(v *evidence) {
+		v.Left = []string{"process sh /x/litter/unmarked/" + done.String()}
+		v.Kills[done] = "tmux"
+	}},
 	{"answers are those of the contract", "a 500", func(v *evidence) { v.Answers = []string{"create run c1-7: internal"} }},
 }
 
