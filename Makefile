@@ -3,7 +3,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help up build web test test-long test-agents soak lint bench fuzz screenshots release clean
+.PHONY: help up build web test test-long test-agents soak lint bench fuzz audit screenshots release clean
 
 # Without git (a source archive) or without a commit the version is "unknown".
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -16,10 +16,11 @@ help: ## List the targets
 
 up: build ## Build, then run orchestrator, local worker and demo on the embedded database
 	@scripts/install-test-deps tmux
-	bin/svc up --demo
+	@bin/svc up --demo
 
 build: web ## Build the static binary bin/svc
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X svc/cli.version=$(VERSION)' -o bin/svc ./cmd/svc
+	@scripts/check-tools go
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X svc/cli.version=$(VERSION)' -o bin/svc ./cmd/svc
 
 web: ## Build the browser app that the binary embeds, when it changed
 	@scripts/build-web
@@ -30,7 +31,7 @@ test: web ## Install what the tests need, then check format, vet, lint and run e
 
 test-long: web ## Run the Go tests with the long ones (soak, crash loops, large fleets)
 	@scripts/install-test-deps
-	SVC_TEST_LONG=1 go test -race -timeout 60m ./...
+	SVC_TEST_LONG=1 scripts/go-race test -timeout 60m ./...
 
 test-agents: web ## Run the real agent tools, fetched from npm, through svc (UPDATE=1: results into docs/providers.md)
 	@scripts/test-agents $(if $(UPDATE),-update)
@@ -55,7 +56,10 @@ screenshots: build ## Make docs/screenshots anew: every page in both themes
 	@scripts/install-test-deps
 	@scripts/screenshots
 
-release: web ## Build reproducible static archives for linux and darwin, amd64 and arm64, into dist/
+audit: ## Look for known weaknesses in Go modules and npm packages (needs the network)
+	@scripts/audit
+
+release: web ## Build reproducible archives, packages, formula and manual pages for linux and darwin, amd64 and arm64, into dist/
 	@scripts/release '$(VERSION)'
 
 clean: ## Remove what was built; keeps installed tools

@@ -37,6 +37,9 @@ func (r Role) rank() int {
 // have it.
 const OwnerName = "owner"
 
+// HostTokenPrefix begins every token that is good for one host alone; the host's id follows.
+const HostTokenPrefix = "svch_"
+
 // AccessToken is a named key to the public API. Its secret is shown once and
 // kept as a hash.
 type AccessToken struct {

@@ -27,24 +27,33 @@ var architecture = arch.Rules{
 		"api":    {Imports: []string{"."}, Never: sql},
 		"config": {Imports: []string{"."}, Never: join(sql, http)},
 
+		// What others wrote, made safe to show.
+		"safetext": {Never: join(sql, http, "os", "net", "io/fs")},
+
 		// The orchestrator.
 		"store":  {Imports: []string{"."}, TestImports: []string{"store/storetest"}, Never: http},
-		"hub":    {Imports: []string{".", "wire"}, Never: join(sql, http)},
+		"hub":    {Imports: []string{".", "wire", "safetext"}, Never: join(sql, http)},
 		"place":  {Imports: []string{"."}, Never: join(sql, http, "os", "net", "io/fs")},
-		"engine": {Imports: []string{".", "wire", "store", "hub", "place"}, TestImports: []string{"store/storetest"}, Never: http},
+		"review": {Never: join(sql, http, "os", "net", "io/fs"), TestImports: []string{"git"}},
+		"engine": {Imports: []string{".", "wire", "store", "hub", "place", "review"}, TestImports: []string{"store/storetest"}, Never: http},
 		"server": {
 			Imports:     []string{".", "api", "wire", "engine", "hub", "store", "provider", "web"},
 			TestImports: []string{"store/storetest"},
 		},
-		"web": {},
+		"notify": {Imports: []string{".", "store"}, Never: sql},
+		"backup": {Imports: []string{"."}, Never: join(sql, http)},
+		"web":    {},
+		"docs":   {},
 
 		// The worker's host.
-		"tmux":     {Never: join(sql, http)},
-		"leftover": {Never: join(sql, http, "os/exec")},
-		"provider": {Imports: []string{".", "config"}, Never: join(sql, http)},
-		"rundir":   {Imports: []string{".", "wire"}, Never: join(sql, http)},
-		"worker":   {Imports: []string{".", "wire", "config", "provider", "rundir", "tmux", "leftover"}, TestImports: []string{"wrapper"}, Never: sql},
-		"wrapper":  {Imports: []string{".", "wire", "config", "provider", "rundir", "leftover"}, Never: sql},
+		"tmux":      {Never: join(sql, http)},
+		"git":       {Never: join(sql, http)},
+		"leftover":  {Never: join(sql, http, "os/exec")},
+		"provider":  {Imports: []string{".", "config"}, Never: join(sql, http)},
+		"rundir":    {Imports: []string{".", "wire"}, Never: join(sql, http)},
+		"workspace": {Imports: []string{".", "git", "rundir"}, Never: join(sql, http)},
+		"worker":    {Imports: []string{".", "wire", "config", "provider", "rundir", "tmux", "leftover", "git", "workspace"}, TestImports: []string{"wrapper"}, Never: sql},
+		"wrapper":   {Imports: []string{".", "wire", "config", "provider", "rundir", "leftover", "workspace"}, Never: sql},
 
 		// Where all is wired together.
 		"cli":     {Imports: product},
@@ -56,9 +65,12 @@ var architecture = arch.Rules{
 		"e2e/agents":        {TestImports: append([]string{"internal/proctest"}, product...)},
 		"e2e/fault":         {TestImports: append([]string{"internal/proctest"}, product...)},
 		"e2e/live":          {TestImports: append([]string{"internal/proctest"}, product...)},
+		"e2e/hostile":       {TestImports: append([]string{"internal/proctest"}, product...)},
 		"e2e/soak":          {TestImports: append([]string{"internal/proctest"}, product...)},
 		"internal/arch":     {},
 		"internal/pgtest":   {},
+		"internal/sbom":     {Never: join(sql, http)},
+		"internal/deb":      {Never: join(sql, http)},
 		"internal/proctest": {Imports: []string{".", "api"}},
 	},
 	TestSupport: []string{".", "internal/pgtest"},
@@ -66,8 +78,8 @@ var architecture = arch.Rules{
 
 // product is everything that cli wires together.
 var product = []string{
-	".", "wire", "api", "config", "store", "hub", "place", "engine", "server", "web",
-	"tmux", "leftover", "provider", "rundir", "worker", "wrapper",
+	".", "wire", "api", "config", "store", "hub", "place", "review", "backup", "engine", "notify", "server", "web", "docs",
+	"tmux", "git", "leftover", "provider", "rundir", "workspace", "safetext", "worker", "wrapper",
 }
 
 // join puts single import paths behind those of two lists.

@@ -16,25 +16,51 @@ type Lease struct {
 
 // Waiting explains a pending run.
 type Waiting struct {
-	TimesOutAt Time           `json:"times_out_at" doc:"When it fails if no host takes it"`
+	TimesOutAt *Time          `json:"times_out_at" doc:"When it fails if no host takes it; null: it waits as long as it takes, or something else than hosts holds it back"`
 	NotBefore  *Time          `json:"not_before" doc:"Back-off of a restart; null: it may go at once"`
-	Hosts      []HostWithheld `json:"hosts" nullable:"false" doc:"Every host, and why it was not taken"`
+	Why        []Hold         `json:"why" nullable:"false" doc:"What holds it back besides hosts; empty: only a host is missing"`
+	Position   *int           `json:"position" doc:"Its place among the runs that only hosts are missing for, 1 = next; null while something else holds it back"`
+	Hosts      []HostWithheld `json:"hosts" nullable:"false" doc:"Hosts, and why each was not taken: at most 50"`
+	HostsTotal int            `json:"hosts_total" doc:"How many hosts there are"`
 }
+
+// MostWithheld bounds the hosts that explain a wait.
+const MostWithheld = 50
+
+// Hold is something other than the lack of a host that keeps a run waiting.
+type Hold struct {
+	Code    HoldCode `json:"code" enum:"not_before,back_off,blocked,project_full,workspace_busy,predecessor_active"`
+	Message string   `json:"message"`
+	Needs   []string `json:"needs,omitempty" nullable:"false" doc:"With blocked: the items that are not done"`
+}
+
+// HoldCode says what holds a run back.
+type HoldCode string
+
+// What may hold a run back.
+const (
+	HoldNotBefore   HoldCode = "not_before"
+	HoldBackOff     HoldCode = "back_off"
+	HoldBlocked     HoldCode = "blocked"
+	HoldProjectFull HoldCode = "project_full"
+	// HoldWorkspaceBusy: another run is in the workspace that it shall go on in.
+	HoldWorkspaceBusy HoldCode = "workspace_busy"
+)
 
 // HostWithheld is a host that a pending run was not given to.
 type HostWithheld struct {
 	HostID string `json:"host_id"`
 	Name   string `json:"name"`
-	Why    string `json:"why" enum:"other_host_pinned,never_seen,offline,disabled,suspect,cooling_down,not_connected,full,unconfirmed,refused,provider_missing,about_to_take_it"`
+	Why    string `json:"why" enum:"other_host_pinned,labels_missing,never_seen,offline,disabled,suspect,cooling_down,disk_low,not_connected,no_workspaces,full,unconfirmed,refused,provider_missing,eligible"`
 }
 
 // Evidence is one proof of what a run did.
 type Evidence struct {
 	Attempt    int          `json:"attempt"`
-	Kind       SignalKind   `json:"kind" doc:"The signal; stopped for a stop by hand"`
+	Kind       SignalKind   `json:"kind" enum:"started,finished,completed,failed,progress,stopped" doc:"The signal; stopped for a stop by hand"`
 	Source     SignalSource `json:"source" enum:"wrapper,provider-hook,manual"`
-	Via        string       `json:"via" doc:"The door it came through: http, uplink or api"`
+	Via        string       `json:"via" enum:"http,uplink,api,inventory,orchestrator" doc:"How it arrived: inventory is the comparison with what a host has, orchestrator its own decision"`
 	By         *string      `json:"by" doc:"Who asked for it; null: no person did"`
 	SentAt     Time         `json:"sent_at" doc:"By the sender's clock"`
-	ReceivedAt Time         `json:"received_at" doc:"By ours"`
+	ReceivedAt Time         `json:"received_at" doc:"Server clock"`
 }

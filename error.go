@@ -31,6 +31,10 @@ const (
 	CodeUnknownProvider   Code = "unknown_provider"
 	CodeRunNotActive      Code = "run_not_active"
 	CodeRunNotRunning     Code = "run_not_running"
+	CodeRunNotPending     Code = "run_not_pending"
+	CodeNeedInOwnLine     Code = "need_in_own_line"
+	CodeNeedCycle         Code = "need_cycle"
+	CodeNeeded            Code = "needed"
 	CodeNoSnapshot        Code = "no_snapshot"
 	CodeLogGone           Code = "log_gone"
 	CodeLeaseHeld         Code = "lease_held"
@@ -44,6 +48,11 @@ const (
 	CodeIdempotency       Code = "idempotency_key_reused"
 	CodeOutcomeUnknown    Code = "outcome_unknown"
 	CodePromptTooLong     Code = "prompt_too_long"
+	CodeNotRelayed        Code = "not_relayed"
+	CodeWorkspaceNotSafe  Code = "workspace_not_safe"
+	CodeSinkFailed        Code = "sink_failed"
+	CodeWorkspaceBusy     Code = "workspace_busy"
+	CodeChangeMoved       Code = "change_moved"
 )
 
 // Error is the one error type that a user may see. Anything else is internal
@@ -106,6 +115,7 @@ const (
 	CauseDatabaseBusy        Cause = "database_busy"
 	CauseDatabaseReadOnly    Cause = "database_read_only"
 	CauseDatabaseRefused     Cause = "database_refused"
+	CauseDatabaseDamaged     Cause = "database_damaged"
 	CauseLostLock            Cause = "lost_lock"
 	CauseShuttingDown        Cause = "shutting_down"
 )
@@ -125,6 +135,8 @@ func (c Cause) Words() string {
 		return "the database takes no writes"
 	case CauseDatabaseRefused:
 		return "the database refuses the orchestrator"
+	case CauseDatabaseDamaged:
+		return "the database is damaged, or it is none of svc's"
 	case CauseLostLock:
 		return "another orchestrator has taken over this database"
 	case CauseShuttingDown:
@@ -136,7 +148,11 @@ func (c Cause) Words() string {
 
 // Unavailable says that something cannot be done now, and why.
 func Unavailable(c Cause) *Error {
-	return Errorf(CodeUnavailable, "%s; try again", c.Words()).With("cause", string(c))
+	next := "try again"
+	if c == CauseDatabaseDamaged {
+		next = "`svc restore` brings a backup back"
+	}
+	return Errorf(CodeUnavailable, "%s; %s", c.Words(), next).With("cause", string(c))
 }
 
 // CauseOf is the cause that an unavailable carries, "" when there is none.

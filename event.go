@@ -19,8 +19,11 @@ const (
 	TopicItemStatus     Topic = "work_item.status_changed"
 	TopicItemReparented Topic = "work_item.reparented"
 	TopicItemDeleted    Topic = "work_item.deleted"
+	TopicItemNeeds      Topic = "work_item.needs_changed"
+	TopicItemUnblocked  Topic = "work_item.unblocked" // its last unmet need was met
 
 	TopicRunCreated       Topic = "run.created"
+	TopicRunUpdated       Topic = "run.updated" // how it waits was changed
 	TopicRunSpawning      Topic = "run.spawning"
 	TopicRunStarted       Topic = "run.started"
 	TopicRunFinished      Topic = "run.finished"
@@ -32,20 +35,39 @@ const (
 	TopicRunLeaseAcquired Topic = "run.lease_acquired"
 	TopicRunLeaseReleased Topic = "run.lease_released"
 	TopicRunOrphan        Topic = "run.orphan_detected"
-	TopicRunSessionEnded  Topic = "run.session_ended" // of a run that was over: its host was deleted
+	TopicRunSessionEnded  Topic = "run.session_ended" // of a run that was over: its host confirmed it, or was deleted
 
 	TopicWorkerRegistered  Topic = "worker.registered"
 	TopicWorkerOffline     Topic = "worker.offline"
 	TopicWorkerSuspect     Topic = "worker.instance_suspect"
 	TopicWorkerReinstalled Topic = "worker.instance_reinstalled"
 	TopicWorkerProviders   Topic = "worker.providers_changed"
-	TopicWorkerConnected   Topic = "worker.connected"    // again, after a disconnect that was journaled
-	TopicWorkerGone        Topic = "worker.disconnected" // its connection ended; the status follows from heartbeats alone
+	TopicWorkerCatalog     Topic = "worker.catalog_changed" // what its provider catalog starts is not what it was
+	TopicWorkerConnected   Topic = "worker.connected"       // again, after a disconnect that was journaled
+	TopicWorkerGone        Topic = "worker.disconnected"    // its connection ended; the status follows from heartbeats alone
 
 	TopicHostCreated Topic = "host.created"
 	TopicHostUpdated Topic = "host.updated"
 	TopicHostDeleted Topic = "host.deleted"
 	TopicHostRotated Topic = "host.token_rotated"
+
+	TopicWorkspaceCreated      Topic = "workspace.created"
+	TopicWorkspaceReady        Topic = "workspace.ready"
+	TopicWorkspaceFailed       Topic = "workspace.failed"
+	TopicWorkspaceCheckpointed Topic = "workspace.checkpointed"
+	TopicWorkspaceMissing      Topic = "workspace.missing"
+	TopicWorkspaceDiscarded    Topic = "workspace.discarded"
+	TopicWorkspaceKept         Topic = "workspace.kept" // a discard was undone
+	TopicWorkspaceRemoved      Topic = "workspace.removed"
+	TopicWorkspaceLandAsked    Topic = "workspace.land_requested" // its host has not told what came of it
+	TopicWorkspaceLanded       Topic = "workspace.landed"
+	TopicWorkspaceLandFailed   Topic = "workspace.land_failed"
+
+	TopicInboxSnoozed   Topic = "inbox.snoozed"
+	TopicInboxDismissed Topic = "inbox.dismissed"
+	TopicCommentCreated Topic = "comment.created"
+	TopicCommentUpdated Topic = "comment.updated" // its text or its state
+	TopicCommentDeleted Topic = "comment.deleted"
 
 	TopicTokenCreated Topic = "token.created"
 	TopicTokenRevoked Topic = "token.revoked"
@@ -54,11 +76,15 @@ const (
 // Topics lists every topic.
 var Topics = []Topic{
 	TopicProjectCreated, TopicProjectUpdated, TopicProjectArchived,
-	TopicItemCreated, TopicItemUpdated, TopicItemStatus, TopicItemReparented, TopicItemDeleted,
-	TopicRunCreated, TopicRunSpawning, TopicRunStarted, TopicRunFinished, TopicRunFailed, TopicRunStopped,
+	TopicItemCreated, TopicItemUpdated, TopicItemStatus, TopicItemReparented, TopicItemDeleted, TopicItemNeeds, TopicItemUnblocked,
+	TopicRunCreated, TopicRunUpdated, TopicRunSpawning, TopicRunStarted, TopicRunFinished, TopicRunFailed, TopicRunStopped,
 	TopicRunRequeued, TopicRunSignal, TopicRunOutput, TopicRunLeaseAcquired, TopicRunLeaseReleased, TopicRunOrphan, TopicRunSessionEnded,
-	TopicWorkerRegistered, TopicWorkerOffline, TopicWorkerSuspect, TopicWorkerReinstalled, TopicWorkerProviders, TopicWorkerConnected, TopicWorkerGone,
+	TopicWorkerRegistered, TopicWorkerOffline, TopicWorkerSuspect, TopicWorkerReinstalled, TopicWorkerProviders, TopicWorkerCatalog, TopicWorkerConnected, TopicWorkerGone,
 	TopicHostCreated, TopicHostUpdated, TopicHostDeleted, TopicHostRotated,
+	TopicWorkspaceCreated, TopicWorkspaceReady, TopicWorkspaceFailed, TopicWorkspaceCheckpointed, TopicWorkspaceMissing, TopicWorkspaceDiscarded,
+	TopicWorkspaceKept, TopicWorkspaceRemoved, TopicWorkspaceLandAsked, TopicWorkspaceLanded, TopicWorkspaceLandFailed,
+	TopicInboxSnoozed, TopicInboxDismissed,
+	TopicCommentCreated, TopicCommentUpdated, TopicCommentDeleted,
 	TopicTokenCreated, TopicTokenRevoked,
 }
 

@@ -64,7 +64,7 @@ func TestGlobsAreAlternatives(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []svc.Topic{svc.TopicRunCreated, svc.TopicWorkerRegistered, svc.TopicWorkerOffline, svc.TopicWorkerSuspect,
-		svc.TopicWorkerReinstalled, svc.TopicWorkerProviders, svc.TopicWorkerConnected, svc.TopicWorkerGone}
+		svc.TopicWorkerReinstalled, svc.TopicWorkerProviders, svc.TopicWorkerCatalog, svc.TopicWorkerConnected, svc.TopicWorkerGone}
 	if got := globs.Expand(); !slices.Equal(got, want) {
 		t.Errorf("expanded to %v, want %v", got, want)
 	}

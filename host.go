@@ -24,9 +24,12 @@ type ProviderReport struct {
 // before it tries again.
 const RefusalCoolingDown = "cooling_down"
 
+// RefusalDiskLow is the code of a host that has less disk space free than [worker] min_free.
+const RefusalDiskLow = "disk_low"
+
 // HostRefusal is why a host takes no new runs now.
 type HostRefusal struct {
-	Code    string `json:"code" doc:"cooling_down: it could not start runs and tries again by itself"`
+	Code    string `json:"code" doc:"cooling_down: it could not start runs and tries again by itself; disk_low: it has too little disk space free"`
 	Message string `json:"message" doc:"For people"`
 	Until   Time   `json:"until" doc:"When the host looks again"`
 }
@@ -43,6 +46,11 @@ type Host struct {
 	InstanceID        *string                   `json:"instance_id" doc:"The pinned worker process identity; null: none yet"`
 	InstanceSuspect   bool                      `json:"instance_suspect" doc:"A second identity was seen; no new runs until cleared"`
 	SuspectInstanceID *string                   `json:"suspect_instance_id"`
+	WorkerKey         *string                   `json:"worker_key" doc:"The pinned public key (Ed25519, base64) that its worker signs its connections with; null: none yet, and the token alone is enough"`
+	SuspectWorkerKey  *string                   `json:"suspect_worker_key" doc:"The key that came instead; empty: it came without one; null: none did"`
+	Containment       string                    `json:"containment" doc:"How sessions are kept from the rest of the machine: off or bwrap; empty: the worker did not say"`
+	Scopes            string                    `json:"scopes" doc:"Whether each run is a systemd scope of its own there: on or off; empty: the worker did not say"`
+	CatalogHash       string                    `json:"catalog_hash" doc:"SHA-256 of the worker's provider catalog; empty: it did not say"`
 	MaxRuns           *int                      `json:"max_runs" doc:"Null: no limit"`
 	Labels            map[string]string         `json:"labels" nullable:"false"`
 	ActiveRuns        int                       `json:"active_runs" doc:"Runs with a session that may be alive"`
@@ -51,10 +59,13 @@ type Host struct {
 	WorkerVersion     string                    `json:"worker_version"`
 	ClockAheadMS      *int64                    `json:"clock_ahead_ms,omitempty" doc:"By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: by less than a second either way, or no heartbeat since the orchestrator began. Nothing is decided by it"`
 	Refusing          *HostRefusal              `json:"refusing,omitempty" doc:"Why the host takes no new runs now, by its last heartbeat; absent: it does"`
+	DiskFreeBytes     *int64                    `json:"disk_free_bytes" doc:"Disk space that its worker may still use, by its last heartbeat; null: not said since the orchestrator began"`
+	CatalogError      string                    `json:"catalog_error,omitempty" doc:"Why the provider catalog on the host is not in force, by its last heartbeat: the last good one is. Absent: it is in force"`
 	CreatedAt         Time                      `json:"created_at"`
 	UpdatedAt         Time                      `json:"updated_at"`
 	Version           int64                     `json:"-"`
 
+	NamesBoot      bool  `json:"-"` // its worker has named its boot before
 	LastDispatchAt *Time `json:"-"`
 	OfflineSince   *Time `json:"-"` // nil while it is not offline
 }
@@ -68,6 +79,12 @@ type NewHost struct {
 
 // MaxRunsChange sets or, with nil, lifts the limit.
 type MaxRunsChange struct{ Max *int }
+
+func (c *MaxRunsChange) check(bad *Problems) {
+	if c != nil && c.Max != nil && (*c.Max < 0 || *c.Max > 100_000) {
+		bad.Add("max_runs", "must be 0 to 100000, or null for no limit")
+	}
+}
 
 // HostPatch changes what is not nil.
 type HostPatch struct {
@@ -87,19 +104,32 @@ func (p HostPatch) Validate() error {
 	if p.Name != nil {
 		bad.line("name", *p.Name, 1, maxName)
 	}
-	if p.MaxRuns != nil && p.MaxRuns.Max != nil && (*p.MaxRuns.Max < 0 || *p.MaxRuns.Max > 100_000) {
-		bad.Add("max_runs", "must be 0 to 100000, or null for no limit")
-	}
+	p.MaxRuns.check(&bad)
 	if p.Labels != nil {
 		if len(*p.Labels) > 100 {
 			bad.Add("labels", "has %d entries; at most 100 are allowed", len(*p.Labels))
 		}
-		for k, v := range *p.Labels {
-			bad.line("labels", k, 1, 100)
-			bad.line("labels", v, 0, 500)
-		}
+		checkLabels(&bad, "labels", *p.Labels)
 	}
 	return bad.Err()
+}
+
+// checkLabels checks the names and values of labels.
+func checkLabels(bad *Problems, field string, labels map[string]string) {
+	for k, v := range labels {
+		bad.line(field, k, 1, 100)
+		bad.line(field, v, 0, 500)
+	}
+}
+
+// HasLabels says whether the host has all of these labels.
+func (h Host) HasLabels(wanted map[string]string) bool {
+	for k, v := range wanted {
+		if has, ok := h.Labels[k]; !ok || has != v {
+			return false
+		}
+	}
+	return true
 }
 
 // Dispatchable says whether the host may be given new runs, uplink aside.

@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -60,7 +61,10 @@ const (
 type Run struct {
 	ID              string            `json:"id" doc:"UUID, random"`
 	TaskID          string            `json:"task_id"`
+	TaskTitle       string            `json:"task_title"`
+	TaskNumber      int64             `json:"task_number" doc:"The work item's number in its project"`
 	ProjectID       string            `json:"project_id"`
+	ProjectSlug     string            `json:"project_slug"`
 	Provider        string            `json:"provider"`
 	SessionName     string            `json:"session_name" doc:"svc- and the first 8 characters of the id"`
 	Status          RunStatus         `json:"status" enum:"pending,spawning,running,exited,failed,stopped"`
@@ -70,11 +74,16 @@ type Run struct {
 	Prompt          string            `json:"prompt"`
 	Args            []string          `json:"args" nullable:"false"`
 	Model           string            `json:"model"`
-	Cwd             string            `json:"cwd" doc:"Empty: the project's, then the worker's"`
+	Cwd             string            `json:"cwd" doc:"The folder that it was given; empty: its worker's own"`
 	Env             map[string]string `json:"env" nullable:"false"`
 	RestartPolicy   RestartPolicy     `json:"restart_policy" enum:"never,on_failure,always"`
 	MaxRestarts     int               `json:"max_restarts"`
-	FailureReason   *FailureReason    `json:"failure_reason" doc:"Set when it failed without a word from wrapper or hook"`
+	Wait            bool              `json:"wait" doc:"It has no dispatch timeout: it waits until it can run"`
+	Priority        int               `json:"priority" doc:"-2 to 2; higher goes first, then who waits longer"`
+	NotBefore       *Time             `json:"not_before" doc:"Not placed before; null: at once"`
+	HostLabels      map[string]string `json:"host_labels" nullable:"false" doc:"Only hosts with all of these labels"`
+	IgnoreNeeds     bool              `json:"ignore_needs" doc:"It goes although its item needs others"`
+	FailureReason   *FailureReason    `json:"failure_reason" enum:"no_eligible_host,dispatch_timeout,host_lost" doc:"Set when it failed without a word from wrapper or hook"`
 	ExitCode        *int              `json:"exit_code"`
 	Error           *string           `json:"error" doc:"What a failed signal said"`
 	Result          *Result           `json:"result" enum:"success,partial_success,user_rejected"`
@@ -90,6 +99,7 @@ type Run struct {
 	StartedAt       *Time             `json:"started_at"`
 	EndedAt         *Time             `json:"ended_at"`
 	SessionEndedAt  *Time             `json:"session_ended_at" doc:"Null while the session may still be alive"`
+	WorkspaceID     *string           `json:"workspace_id" doc:"The working copy that it runs in; null: none"`
 	CreatedBy       *string           `json:"created_by" doc:"The name of the token that made it; null: made before names were kept"`
 	CreatedAt       Time              `json:"created_at"`
 	UpdatedAt       Time              `json:"updated_at"`
@@ -99,17 +109,31 @@ type Run struct {
 	TaskManualMarks int64    `json:"-"` // the task's ManualMarks when the run was made
 	Refused         []string `json:"-"` // hosts that said no to this attempt
 	Acked           bool     `json:"-"` // the host confirmed this attempt
+	Blocked         bool     `json:"-"` // its item needs something that is not done, and it does not ignore that
+	UnblockedAt     *Time    `json:"-"` // when that was last over
 	DispatchedAt    *Time    `json:"-"` // the claim of this attempt
 	// OutputBytes and OutputLines are how far the journal has told of this attempt's relayed log, from
 	// its first byte. OutputBytes is negative when that was not kept.
 	OutputBytes int64 `json:"-"`
 	OutputLines int64 `json:"-"`
+	// PastHosts are the hosts that were given the attempts before this one, the newest last; empty: none
+	// was. Nil: this attempt was given away before hosts were kept and tokens bound to them.
+	PastHosts []string `json:"-"`
+	// EndClaimed says that the end was reported with the run's own token alone: an agent holds that token,
+	// so its host has yet to confirm that the session is over.
+	EndClaimed bool `json:"-"`
+	// AskedAt is when the question was asked that it waits with. It counts only while NeedsInput holds.
+	AskedAt *Time `json:"-"`
 }
+
+// TaskRef is the short name of the run's work item.
+func (r *Run) TaskRef() string { return ItemRef(r.ProjectSlug, r.TaskNumber) }
 
 // NewRun is what a caller gives to make one.
 type NewRun struct {
 	TaskID        string
-	Provider      string
+	Task          *NewWorkItem // made together with the run, in place of TaskID; nil: TaskID names one
+	Provider      string       // empty: the default of the project, then of [runs]
 	HostID        *string
 	Prompt        string
 	Args          []string
@@ -118,6 +142,12 @@ type NewRun struct {
 	Env           map[string]string
 	RestartPolicy RestartPolicy // empty: never
 	MaxRestarts   *int          // nil: DefaultMaxRestarts
+	Wait          bool
+	Priority      int
+	NotBefore     *Time
+	HostLabels    map[string]string
+	IgnoreNeeds   bool
+	WorkspaceID   *string // that it runs in, on its host only; nil: in one of its own, where its project has a repository
 }
 
 // DefaultMaxRestarts bounds the attempts when the caller does not say.
@@ -136,12 +166,18 @@ const MaxArgument = 128<<10 - 1
 // Validate names every field that is wrong.
 func (n NewRun) Validate() error {
 	var bad Problems
-	if !IsID(n.TaskID) {
+	switch {
+	case n.Task == nil && !IsID(n.TaskID):
 		bad.Add("task_id", "must be the id of a task or subtask")
+	case n.Task != nil && n.TaskID != "":
+		bad.Add("task", "goes only without task_id")
 	}
-	bad.line("provider", n.Provider, 1, 100)
+	bad.line("provider", n.Provider, 0, maxProvider)
 	if n.HostID != nil && !IsID(*n.HostID) {
 		bad.Add("host_id", "must be the id of a host, or null")
+	}
+	if n.WorkspaceID != nil && !IsID(*n.WorkspaceID) {
+		bad.Add("workspace_id", "must be the id of a workspace, or null")
 	}
 	bad.text("prompt", n.Prompt, maxPrompt)
 	if len(n.Args) > maxArgs {
@@ -150,7 +186,7 @@ func (n NewRun) Validate() error {
 	for _, a := range n.Args {
 		bad.text("args", a, 0)
 	}
-	bad.line("model", n.Model, 0, 200)
+	bad.line("model", n.Model, 0, maxModel)
 	bad.line("cwd", n.Cwd, 0, maxCwd)
 	for k, v := range n.Env {
 		if k == "" || strings.ContainsAny(k, "=\x00") {
@@ -168,7 +204,24 @@ func (n NewRun) Validate() error {
 	if m := n.MaxRestarts; m != nil && (*m < 0 || *m > maxRestarts) {
 		bad.Add("max_restarts", "must be 0 to %d", maxRestarts)
 	}
+	checkPriority(&bad, n.Priority)
+	if len(n.HostLabels) > maxHostLabels {
+		bad.Add("host_labels", "has %d entries; at most %d are allowed", len(n.HostLabels), maxHostLabels)
+	}
+	checkLabels(&bad, "host_labels", n.HostLabels)
 	return bad.Err()
+}
+
+const (
+	leastPriority = -2
+	mostPriority  = 2
+	maxHostLabels = 20
+)
+
+func checkPriority(bad *Problems, p int) {
+	if p < leastPriority || p > mostPriority {
+		bad.Add("priority", "must be %d to %d", leastPriority, mostPriority)
+	}
 }
 
 // SessionOpen says whether a session of the current attempt may be alive: the
@@ -182,6 +235,25 @@ func (r *Run) SessionOpen() bool {
 	default:
 		return r.HostID != nil && r.SessionEndedAt == nil
 	}
+}
+
+// mostPastHosts bounds what is kept of a run that is restarted over and over.
+const mostPastHosts = 64
+
+// HostOf is the host that was given an attempt; empty: none was. An attempt
+// whose host was not kept counts as the present host's.
+func (r *Run) HostOf(attempt int) string {
+	before := r.Attempt - attempt
+	if attempt < 1 || before < 0 {
+		return ""
+	}
+	if kept := len(r.PastHosts) - before; before > 0 && kept >= 0 {
+		return r.PastHosts[kept]
+	}
+	if r.HostID == nil {
+		return ""
+	}
+	return *r.HostID
 }
 
 // MayRequeue says whether the policy leaves another attempt.
@@ -211,6 +283,8 @@ func (r *Run) MayRestart() bool {
 // Requeue begins the next attempt: pending again, its own seq and its own ends.
 // What the last attempt said stays in the journal.
 func (r *Run) Requeue(now, nextDispatch Time) {
+	past := append(slices.Clone(r.PastHosts), r.HostOf(r.Attempt))
+	r.PastHosts = past[max(len(past)-mostPastHosts, 0):]
 	r.Status = RunPending
 	r.Attempt++
 	r.PendingSince = now
@@ -218,8 +292,8 @@ func (r *Run) Requeue(now, nextDispatch Time) {
 	r.HostID, r.DispatchedAt, r.Acked, r.Refused = nil, nil, false, nil
 	r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason = nil, nil, nil, nil, nil
 	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput = 0, nil, nil, false
-	r.StartedAt, r.EndedAt, r.SessionEndedAt, r.Hint = nil, nil, nil, nil
-	r.OutputBytes, r.OutputLines = 0, 0
+	r.StartedAt, r.EndedAt, r.SessionEndedAt, r.AskedAt, r.Hint = nil, nil, nil, nil, nil
+	r.OutputBytes, r.OutputLines, r.EndClaimed = 0, 0, false
 }
 
 // The back-off between attempts.

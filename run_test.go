@@ -3,6 +3,7 @@ package svc_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -190,8 +191,8 @@ func TestRestartPolicies(t *testing.T) {
 func TestRequeueForgetsTheAttempt(t *testing.T) {
 	t.Parallel()
 	kept := map[string]bool{}
-	for _, f := range []string{"ID", "TaskID", "ProjectID", "Provider", "SessionName", "PinnedHostID", "Prompt", "Args", "Model", "Cwd", "Env",
-		"RestartPolicy", "MaxRestarts", "LastOutputAt", "CreatedBy", "CreatedAt", "UpdatedAt", "Version", "TaskManualMarks"} {
+	for _, f := range []string{"ID", "TaskID", "TaskTitle", "TaskNumber", "ProjectID", "ProjectSlug", "Provider", "SessionName", "PinnedHostID", "Prompt", "Args", "Model", "Cwd", "Env",
+		"RestartPolicy", "MaxRestarts", "Wait", "Priority", "NotBefore", "HostLabels", "IgnoreNeeds", "Blocked", "UnblockedAt", "LastOutputAt", "WorkspaceID", "CreatedBy", "CreatedAt", "UpdatedAt", "Version", "TaskManualMarks"} {
 		kept[f] = true
 	}
 	var full svc.Run
@@ -202,7 +203,8 @@ func TestRequeueForgetsTheAttempt(t *testing.T) {
 	full.Attempt = 4
 	r := full
 	r.Requeue(now, now+9)
-	want := map[string]any{"Status": svc.RunPending, "Attempt": 5, "PendingSince": now, "NextDispatchAt": ptr(now + 9)}
+	want := map[string]any{"Status": svc.RunPending, "Attempt": 5, "PendingSince": now, "NextDispatchAt": ptr(now + 9),
+		"PastHosts": append(slices.Clone(full.PastHosts), *full.HostID)}
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name
 		got := reflect.ValueOf(r).Field(i)
@@ -278,4 +280,39 @@ func TestRestartDelayDoublesBetweenItsBounds(t *testing.T) {
 			t.Fatalf("attempt %d waits at least %v, the next %v", attempt, low, next)
 		}
 	})
+}
+
+func TestARunKnowsWhichHostWasGivenWhichAttempt(t *testing.T) {
+	t.Parallel()
+	r := svc.Run{Attempt: 1, PastHosts: []string{}}
+	give := func(host string) {
+		if host != "" {
+			r.HostID = &host
+		}
+	}
+	hosts := []string{"a", "", "b", "a", "c"} // of the attempts; the second waited in vain
+	for i, host := range hosts {
+		if i > 0 {
+			r.Requeue(now, now)
+		}
+		give(host)
+	}
+	for i, want := range append(hosts, "") {
+		if got := r.HostOf(i + 1); got != want {
+			t.Errorf("attempt %d was given to %q, want %q", i+1, got, want)
+		}
+	}
+	if got := r.HostOf(0); got != "" {
+		t.Errorf("attempt 0 was given to %q", got)
+	}
+	for range 200 {
+		r.Requeue(now, now)
+		give("d")
+	}
+	if got := len(r.PastHosts); got > 64 {
+		t.Errorf("%d hosts are kept", got)
+	}
+	if got := r.HostOf(1); got != "d" { // not kept: the present one
+		t.Errorf("an attempt of long ago counts as %q's", got)
+	}
 }

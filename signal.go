@@ -46,6 +46,10 @@ type Signal struct {
 	NoAttempt  bool    // the sender named none; Attempt is then meaningless
 	Via        string  // which endpoint it came through, as evidence
 	By         *string // who asked for it; nil: no person did
+	// Claim says that it came with the run's own token, which agents hold. An end so reported stands, but
+	// whether the session is over its host has to confirm. SessionOpen says that the host can be asked: until
+	// it answers, the session counts as alive.
+	Claim, SessionOpen bool
 }
 
 // Outcome is what became of a signal. Every outcome means "delivered".
@@ -87,6 +91,18 @@ func (s Signal) Validate() error {
 	return bad.Err()
 }
 
+// What is kept of a signal's prose, in bytes: it goes into the journal, which
+// keeps it for weeks.
+const (
+	keptMessage = 2 << 10
+	keptReason  = 4 << 10
+)
+
+// Cut shortens the prose of a signal to what is kept of it.
+func (s *Signal) Cut() {
+	s.Message, s.Reason, s.Error = Cut(s.Message, keptMessage), Cut(s.Reason, keptReason), Cut(s.Error, keptReason)
+}
+
 // Verdict is what an accepted signal does beyond the run's own fields.
 type Verdict struct {
 	Outcome    Outcome
@@ -111,7 +127,7 @@ func (r *Run) Apply(s Signal, now Time) Verdict {
 		}
 		return Verdict{Outcome: Applied, Topic: TopicRunSignal}
 	default:
-		return r.applyProgress(s)
+		return r.applyProgress(s, now)
 	}
 }
 
@@ -130,17 +146,26 @@ func (r *Run) applyFinished(s Signal, now Time) Verdict {
 	if code == 0 {
 		on = OnExitZero
 	}
-	r.ExitCode, r.SessionEndedAt, r.NeedsInput = &code, &now, false
+	r.ExitCode, r.NeedsInput = &code, false
+	r.endSession(s, now)
 	t, ok := Next(r.Status, on)
 	if !ok {
 		// failed came first: its run.failed stands for this attempt
-		return Verdict{Outcome: Superseded}
+		return Verdict{Outcome: Superseded, EndSession: s.SessionOpen}
 	}
 	r.Status = t.To
 	if r.EndedAt == nil {
 		r.EndedAt = &now
 	}
-	return Verdict{Outcome: Applied, Topic: t.Topic}
+	return Verdict{Outcome: Applied, Topic: t.Topic, EndSession: s.SessionOpen}
+}
+
+// endSession notes that a signal reported the end of the session.
+func (r *Run) endSession(s Signal, now Time) {
+	r.EndClaimed = s.Claim
+	if !s.SessionOpen {
+		r.SessionEndedAt = &now
+	}
 }
 
 func (r *Run) applyFailed(s Signal, now Time) Verdict {
@@ -150,22 +175,42 @@ func (r *Run) applyFailed(s Signal, now Time) Verdict {
 	}
 	r.Status, r.Error, r.EndedAt, r.NeedsInput = t.To, &s.Error, &now, false
 	if s.Source == FromWrapper { // a spawn failure: there is no session
-		r.SessionEndedAt = &now
+		r.endSession(s, now)
 	}
 	return Verdict{Outcome: Applied, Topic: t.Topic, EndSession: r.SessionEndedAt == nil}
 }
 
-func (r *Run) applyProgress(s Signal) Verdict {
+func (r *Run) applyProgress(s Signal, now Time) Verdict {
 	r.LastProgressSeq = s.Seq
 	r.ProgressMessage, r.ProgressPercent = &s.Message, s.Percent
-	r.NeedsInput = s.NeedsInput && r.Status.Active()
+	asks := s.NeedsInput && r.Status.Active()
+	if asks && !r.NeedsInput { // else it tells of the same question again
+		r.AskedAt = &now
+	}
+	r.NeedsInput = asks
 	return Verdict{Outcome: Applied, Topic: TopicRunSignal}
 }
 
+// Reachable says whether the session can be typed into and attached to: it
+// runs, or nobody but the run itself has said that it ended.
+func (r *Run) Reachable() bool {
+	return r.Status == RunRunning || r.outlivesItsEnd() && r.Status != RunStopped
+}
+
+// outlivesItsEnd says that the run reported its own end and its session counts
+// as alive.
+func (r *Run) outlivesItsEnd() bool {
+	return r.EndClaimed && !r.Status.Active() && r.SessionEndedAt == nil
+}
+
 // Stop is the manual signal: it ends the attempt at once, whatever its session
-// does. A run that is not active cannot be stopped.
+// does. A run that is not active cannot be stopped, unless its session outlives
+// an end that it reported itself: then the session alone is ended.
 func (r *Run) Stop(now Time) (Verdict, error) {
 	t, ok := Next(r.Status, OnStop)
+	if !ok && r.outlivesItsEnd() {
+		return Verdict{Outcome: Superseded, EndSession: true}, nil
+	}
 	if !ok {
 		return Verdict{}, Errorf(CodeRunNotActive, "run is %s; only a pending, spawning or running run can be stopped", r.Status).
 			With("status", r.Status)

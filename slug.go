@@ -23,7 +23,10 @@ var spelled = strings.NewReplacer(
 
 // Slug transliterates a name into [a-z0-9-]{1,64}. A name with nothing to
 // transliterate becomes "project".
-func Slug(name string) string {
+func Slug(name string) string { return slugOr(name, "project") }
+
+// slugOr is Slug with another word for a name with nothing to transliterate.
+func slugOr(name, empty string) string {
 	// Spell before and after the decomposition: й would lose its breve first.
 	plain := spelled.Replace(norm.NFKD.String(spelled.Replace(strings.ToLower(norm.NFKC.String(name)))))
 	var b strings.Builder
@@ -44,7 +47,7 @@ func Slug(name string) string {
 	}
 	s := strings.Trim(cut(b.String(), maxSlug), "-")
 	if s == "" {
-		return "project"
+		return empty
 	}
 	return s
 }

@@ -94,3 +94,13 @@ func oneOf[T ~string](p *Problems, field string, v T, allowed ...T) {
 	}
 	p.Add(field, "is %q; it must be one of %s", string(v), strings.Join(names, ", "))
 }
+
+// Cut shortens a text that came from a peer to at most so many bytes, and says
+// so in it. most has room for the note.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	note := fmt.Sprintf(" … (cut; it had %d bytes)", len(text))
+	return strings.ToValidUTF8(text[:most-len(note)], "") + note
+}

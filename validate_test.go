@@ -79,7 +79,8 @@ func TestValidationNamesTheField(t *testing.T) {
 		"before and after":              {svc.WorkItemPatch{Before: &id, After: &id}, ""}, // which stand how, only their rows can tell
 		"run":                           {newRun, ""},
 		"run without task":              {with(newRun, func(n *svc.NewRun) { n.TaskID = "" }), "task_id"},
-		"run without provider":          {with(newRun, func(n *svc.NewRun) { n.Provider = "" }), "provider"},
+		"run without provider":          {svc.NewRun{TaskID: id}, ""},
+		"run of two tasks":              {with(newRun, func(n *svc.NewRun) { n.Task = &svc.NewWorkItem{} }), "task"},
 		"run with a bad host":           {with(newRun, func(n *svc.NewRun) { n.HostID = ptr("") }), "host_id"},
 		"run with a large prompt":       {with(newRun, func(n *svc.NewRun) { n.Prompt = strings.Repeat("p", 1<<20+1) }), "prompt"},
 		"run with a NUL in its prompt":  {with(newRun, func(n *svc.NewRun) { n.Prompt = "\x00" }), "prompt"},

@@ -49,6 +49,8 @@ const (
 type WorkItem struct {
 	ID           string       `json:"id" doc:"UUID"`
 	ProjectID    string       `json:"project_id"`
+	ProjectSlug  string       `json:"project_slug"`
+	Number       int64        `json:"number" doc:"Counts the project's items in the order of their creation; given once and never reused. The slug in capitals and the number, such as CHECKOUT-12, are a short name"`
 	ParentID     *string      `json:"parent_id" doc:"Null at the project's root"`
 	Kind         Kind         `json:"kind" enum:"milestone,epic,task,subtask"`
 	Title        string       `json:"title"`
@@ -59,13 +61,26 @@ type WorkItem struct {
 	Path         string       `json:"path" doc:"The ids from the root down to this item, joined with /"`
 	Position     string       `json:"position" doc:"Rank among the project's items, compared as text"`
 	AutoMarkDone bool         `json:"auto_mark_done" doc:"Whether a completed signal moves the item to done"`
+	Needs        []string     `json:"needs" nullable:"false" doc:"The items that must be done before, by position"`
+	Blocked      bool         `json:"blocked" doc:"It or an ancestor needs an item that is not done"`
 	CreatedAt    Time         `json:"created_at"`
 	UpdatedAt    Time         `json:"updated_at"`
+	NewestRun    *RunBrief    `json:"newest_run" doc:"Null: it never ran"`
 	Version      int64        `json:"-"`
 
 	// ManualMarks counts the moves by hand. A run notes it at its creation, so
 	// that "moved by hand since then" needs no clock.
 	ManualMarks int64 `json:"-"`
+}
+
+// Ref is the item's short name.
+func (w *WorkItem) Ref() string { return ItemRef(w.ProjectSlug, w.Number) }
+
+// RunBrief is what a work item tells of its newest run.
+type RunBrief struct {
+	ID         string    `json:"id" doc:"UUID"`
+	Status     RunStatus `json:"status" enum:"pending,spawning,running,exited,failed,stopped"`
+	NeedsInput bool      `json:"needs_input" doc:"A hook said that the agent waits for a person"`
 }
 
 // NewWorkItem is what a caller gives to make one.

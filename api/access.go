@@ -50,7 +50,7 @@ func (c *Client) CreateToken(ctx context.Context, b CreateToken) (NewToken, erro
 
 // Tokens is one page of access tokens, newest first.
 func (c *Client) Tokens(ctx context.Context, p svc.Page) (svc.List[svc.AccessToken], error) {
-	return page[svc.AccessToken](ctx, c, "/tokens", nil, p)
+	return page[svc.List[svc.AccessToken]](ctx, c, "/tokens", nil, p)
 }
 
 // AllTokens walks every access token, newest first.

@@ -28,8 +28,8 @@ const (
 
 // ErrorBody is what every refusal says.
 type ErrorBody struct {
-	Code    svc.Code       `json:"code" doc:"For programs; see docs/api.md for the list"`
-	Message string         `json:"message" doc:"For people"`
+	Code    svc.Code       `json:"code" example:"not_found" doc:"For programs; see docs/api.md for the list"`
+	Message string         `json:"message" example:"no run \"CHECKOUT-12\"" doc:"For people"`
 	Details map[string]any `json:"details,omitempty" doc:"For programs; fields names each field that is wrong"`
 }
 
@@ -59,7 +59,7 @@ type ProviderFacts struct {
 	ID                string   `json:"id"`
 	Name              string   `json:"name"`
 	Bin               string   `json:"bin" doc:"Executable, resolved on the worker's PATH; empty when only a worker knows the provider"`
-	TUIType           string   `json:"tui_type" doc:"line_oriented, full_screen or raw_mode; empty likewise"`
+	TUIType           string   `json:"tui_type" enum:"line_oriented,full_screen,raw_mode," doc:"line_oriented, full_screen or raw_mode; empty likewise"`
 	CompletionSignals []string `json:"completion_signals" nullable:"false"`
 	Optional          bool     `json:"optional" doc:"Its absence on a host is fine"`
 }
@@ -77,6 +77,9 @@ type ProviderOnHost struct {
 // Provider is a provider and where it can be run.
 type Provider struct {
 	ProviderFacts
-	InCatalog bool                      `json:"in_catalog" doc:"False when only a worker's own catalog has it"`
-	Hosts     map[string]ProviderOnHost `json:"hosts" nullable:"false" doc:"By host id; a host that never reported it is absent"`
+	Tool        string                    `json:"tool" doc:"The tool's id: two entries of one tool, a headless and an interactive one, have it in common"`
+	Interactive bool                      `json:"interactive" doc:"Whether this is the interactive one of a tool that has both"`
+	Default     bool                      `json:"default" doc:"Whether [runs] provider names it"`
+	InCatalog   bool                      `json:"in_catalog" doc:"False when only a worker's own catalog has it"`
+	Hosts       map[string]ProviderOnHost `json:"hosts" nullable:"false" doc:"By host id; a host that never reported it is absent"`
 }

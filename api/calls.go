@@ -50,13 +50,27 @@ func (c *Client) UpdateWorkItem(ctx context.Context, id string, b PatchWorkItem)
 	return fetch[svc.WorkItem](ctx, c, http.MethodPatch, at("/work-items/%s", id), b)
 }
 
-// DeleteWorkItem deletes a work item, with recursive also everything below it.
-func (c *Client) DeleteWorkItem(ctx context.Context, id string, recursive bool) error {
-	r := call{method: http.MethodDelete, path: at("/work-items/%s", id)}
+// DeleteWorkItem deletes a work item, with recursive also everything below it,
+// with detach also what others need.
+func (c *Client) DeleteWorkItem(ctx context.Context, id string, recursive, detach bool) error {
+	r := call{method: http.MethodDelete, path: at("/work-items/%s", id), query: url.Values{}}
 	if recursive {
-		r.query = url.Values{"recursive": {"true"}}
+		r.query.Set("recursive", "true")
+	}
+	if detach {
+		r.query.Set("detach", "true")
 	}
 	return c.do(ctx, r, nil)
+}
+
+// AddNeed makes a work item need another one.
+func (c *Client) AddNeed(ctx context.Context, id, other string) error {
+	return c.do(ctx, call{method: http.MethodPut, path: at("/work-items/%s/needs/%s", id, other)}, nil)
+}
+
+// RemoveNeed takes a need back.
+func (c *Client) RemoveNeed(ctx context.Context, id, other string) error {
+	return c.do(ctx, call{method: http.MethodDelete, path: at("/work-items/%s/needs/%s", id, other)}, nil)
 }
 
 // CreateRun admits a run.
@@ -77,6 +91,21 @@ func (c *Client) RunDetail(ctx context.Context, id string) (svc.RunDetail, error
 // StopRun stops a run. It is stopped at once; its session may take a while to end.
 func (c *Client) StopRun(ctx context.Context, id string) (svc.Run, error) {
 	return fetch[svc.Run](ctx, c, http.MethodPost, at("/runs/%s/stop", id), nil)
+}
+
+// UpdateRun changes how a pending run waits.
+func (c *Client) UpdateRun(ctx context.Context, id string, b PatchRun) (svc.Run, error) {
+	return fetch[svc.Run](ctx, c, http.MethodPatch, at("/runs/%s", id), b)
+}
+
+// Rerun makes a new run with the fields of another one, but for what b sets.
+func (c *Client) Rerun(ctx context.Context, id string, b Rerun) (svc.Run, error) {
+	return fetch[svc.Run](ctx, c, http.MethodPost, at("/runs/%s/rerun", id), b)
+}
+
+// StopRuns stops what is active in a scope.
+func (c *Client) StopRuns(ctx context.Context, b StopRuns) (StoppedRuns, error) {
+	return fetch[StoppedRuns](ctx, c, http.MethodPost, "/runs/stop", b)
 }
 
 // SendKeys types into a run's session.

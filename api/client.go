@@ -221,4 +221,10 @@ func refusal(res *http.Response) error {
 }
 
 // at is a path with an id in it, escaped.
-func at(format string, id string) string { return fmt.Sprintf(format, url.PathEscape(id)) }
+func at(format string, ids ...string) string {
+	escaped := make([]any, len(ids))
+	for i, id := range ids {
+		escaped[i] = url.PathEscape(id)
+	}
+	return fmt.Sprintf(format, escaped...)
+}

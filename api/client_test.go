@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"svc"
 	"svc/api"
@@ -145,7 +147,7 @@ func TestAStreamThatBreaksResumesBehindItsLastMessage(t *testing.T) {
 	})
 	enough := errors.New("enough")
 	var got []int64
-	err := c.Stream(t.Context(), api.StreamOptions{Topics: svc.Globs{"run.*"}}, func(m api.Message) error {
+	err := c.Stream(t.Context(), api.StreamOptions{EventFilter: svc.EventFilter{Topics: svc.Globs{"run.*"}}}, func(m api.Message) error {
 		var data struct{ N int64 }
 		if err := json.Unmarshal(m.Data, &data); err != nil {
 			return err
@@ -180,3 +182,50 @@ func TestAStreamThatIsRefusedEnds(t *testing.T) {
 		t.Errorf("got %v, want unauthorized", err)
 	}
 }
+
+// A frozen orchestrator and a dead path say nothing: the client gives such a connection up.
+func TestAStreamThatFallsSilentIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		after, opened := int64(7), 0
+		c := &api.Client{BaseURL: "http://x", HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			opened++
+			again := opened > 1
+			if r.URL.Query().Get("heartbeat") != "5s" || r.URL.Query().Get("run_id") != "r" {
+				t.Errorf("asked for %s", r.URL)
+			}
+			body, feed := io.Pipe()
+			go func() {
+				for range 3 {
+					time.Sleep(5 * time.Second)
+					_, _ = io.WriteString(feed, ":\n\n")
+				}
+				if again {
+					_, _ = io.WriteString(feed, "id: 8\nevent: run.started\ndata: {}\n\n")
+				}
+			}()
+			return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+		})}}
+		enough := errors.New("enough")
+		lost := 0
+		began := time.Now()
+		err := c.Stream(t.Context(), api.StreamOptions{EventFilter: svc.EventFilter{Subjects: svc.Subjects{RunID: "r"}}, After: &after,
+			Lost: func(err error) {
+				if err != nil {
+					lost++
+				}
+			}}, func(m api.Message) error {
+			if m.Seq != 8 || m.Topic != "run.started" {
+				t.Errorf("got %+v", m)
+			}
+			return enough
+		})
+		if took := time.Since(began); !errors.Is(err, enough) || opened != 2 || lost != 1 || took < 45*time.Second || took > 50*time.Second {
+			t.Errorf("%v after %v, %d connections, lost %d; want the second after three missed heartbeats", err, took, opened, lost)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -4,7 +4,7 @@ import "svc"
 
 // CreateHost is the body of POST /hosts.
 type CreateHost struct {
-	Name    string                 `json:"name" minLength:"1" maxLength:"200" doc:"What the worker registers as"`
+	Name    string                 `json:"name" minLength:"1" maxLength:"200" example:"build-1" doc:"What the worker registers as"`
 	Labels  Opt[map[string]string] `json:"labels,omitzero"`
 	MaxRuns Opt[int]               `json:"max_runs,omitzero" nullable:"true" minimum:"0" maximum:"100000" doc:"Null or absent: no limit"`
 }

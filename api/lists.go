@@ -12,7 +12,7 @@ import (
 
 // Projects is one page of the projects, by name.
 func (c *Client) Projects(ctx context.Context, p svc.Page) (svc.List[svc.Project], error) {
-	return page[svc.Project](ctx, c, "/projects", nil, p)
+	return page[svc.List[svc.Project]](ctx, c, "/projects", nil, p)
 }
 
 // AllProjects walks every project, by name.
@@ -23,8 +23,8 @@ func (c *Client) AllProjects(ctx context.Context) iter.Seq2[svc.Project, error] 
 // WorkItems is one page of the work items, by position.
 func (c *Client) WorkItems(ctx context.Context, f svc.WorkItemFilter, p svc.Page) (svc.List[svc.WorkItem], error) {
 	q := url.Values{}
-	set(q, "project_id", f.ProjectID)
-	set(q, "under", f.Under)
+	put(q, "project_id", f.ProjectID)
+	put(q, "under", f.Under)
 	if f.Parent != nil {
 		parent := "null"
 		if f.Parent.ID != nil {
@@ -38,7 +38,7 @@ func (c *Client) WorkItems(ctx context.Context, f svc.WorkItemFilter, p svc.Page
 	for _, k := range f.Kinds {
 		q.Add("kind", string(k))
 	}
-	return page[svc.WorkItem](ctx, c, "/work-items", q, p)
+	return page[svc.List[svc.WorkItem]](ctx, c, "/work-items", q, p)
 }
 
 // AllWorkItems walks every work item that passes the filter, by position.
@@ -47,60 +47,98 @@ func (c *Client) AllWorkItems(ctx context.Context, f svc.WorkItemFilter) iter.Se
 }
 
 // Runs is one page of the runs, newest first.
-func (c *Client) Runs(ctx context.Context, f svc.RunFilter, p svc.Page) (svc.List[svc.Run], error) {
+func (c *Client) Runs(ctx context.Context, f svc.RunFilter, p svc.Page) (svc.List[svc.RunSummary], error) {
+	return page[svc.List[svc.RunSummary]](ctx, c, "/runs", runQuery(f), p)
+}
+
+// AllQueuedRuns walks the pending runs that pass the filter, in the order in
+// which they will be placed.
+func (c *Client) AllQueuedRuns(ctx context.Context, f svc.RunFilter) iter.Seq2[svc.RunSummary, error] {
+	f.Statuses = []svc.RunStatus{svc.RunPending}
+	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.RunSummary], error) {
+		q := runQuery(f)
+		q.Set("order", "queue")
+		return page[svc.List[svc.RunSummary]](ctx, c, "/runs", q, p)
+	})
+}
+
+// CountRuns counts the runs that pass the filter, by status.
+func (c *Client) CountRuns(ctx context.Context, f svc.RunFilter) (svc.RunCounts, error) {
+	var out svc.RunCounts
+	err := c.do(ctx, call{method: http.MethodGet, path: "/runs/counts", query: runQuery(f)}, &out)
+	return out, err
+}
+
+func runQuery(f svc.RunFilter) url.Values {
 	q := url.Values{}
-	set(q, "project_id", f.ProjectID)
-	set(q, "task_id", f.TaskID)
-	set(q, "host_id", f.HostID)
+	put(q, "project_id", f.ProjectID)
+	put(q, "task_id", f.TaskID)
+	put(q, "host_id", f.HostID)
 	for _, s := range f.Statuses {
 		q.Add("status", string(s))
 	}
-	return page[svc.Run](ctx, c, "/runs", q, p)
+	if f.NeedsInput != nil {
+		q.Set("needs_input", strconv.FormatBool(*f.NeedsInput))
+	}
+	put(q, "provider", f.Provider)
+	put(q, "created_by", f.CreatedBy)
+	return q
 }
 
 // AllRuns walks every run that passes the filter, newest first.
-func (c *Client) AllRuns(ctx context.Context, f svc.RunFilter) iter.Seq2[svc.Run, error] {
-	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.Run], error) { return c.Runs(ctx, f, p) })
+func (c *Client) AllRuns(ctx context.Context, f svc.RunFilter) iter.Seq2[svc.RunSummary, error] {
+	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.RunSummary], error) { return c.Runs(ctx, f, p) })
 }
 
 // Hosts is one page of the hosts, by name.
 func (c *Client) Hosts(ctx context.Context, p svc.Page) (svc.List[svc.Host], error) {
-	return page[svc.Host](ctx, c, "/hosts", nil, p)
+	return page[svc.List[svc.Host]](ctx, c, "/hosts", nil, p)
 }
 
 // AllHosts walks every host, by name.
 func (c *Client) AllHosts(ctx context.Context) iter.Seq2[svc.Host, error] { return walk(ctx, c.Hosts) }
 
 // Events is one page of the journal, newest first.
-func (c *Client) Events(ctx context.Context, topics svc.Globs, p svc.Page) (svc.List[svc.Event], error) {
-	q := url.Values{}
-	for _, t := range topics {
-		q.Add("topic", t)
-	}
-	return page[svc.Event](ctx, c, "/events", q, p)
+func (c *Client) Events(ctx context.Context, f svc.EventFilter, p svc.Page) (svc.EventList, error) {
+	return page[svc.EventList](ctx, c, "/events", eventQuery(f), p)
 }
 
 // AllEvents walks the journal, newest first.
-func (c *Client) AllEvents(ctx context.Context, topics svc.Globs) iter.Seq2[svc.Event, error] {
-	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.Event], error) { return c.Events(ctx, topics, p) })
+func (c *Client) AllEvents(ctx context.Context, f svc.EventFilter) iter.Seq2[svc.Event, error] {
+	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.Event], error) {
+		l, err := c.Events(ctx, f, p)
+		return svc.List[svc.Event]{Items: l.Items, NextCursor: l.NextCursor}, err
+	})
 }
 
-func set(q url.Values, key, value string) {
+func eventQuery(f svc.EventFilter) url.Values {
+	q := url.Values{}
+	for _, t := range f.Topics {
+		q.Add("topic", t)
+	}
+	for _, s := range f.Fields() {
+		put(q, s.Name, *s.ID)
+	}
+	return q
+}
+
+func put(q url.Values, key, value string) {
 	if value != "" {
 		q.Set(key, value)
 	}
 }
 
-// page reads one page. A limit of 0 leaves the size to the server.
-func page[T any](ctx context.Context, c *Client, path string, q url.Values, p svc.Page) (svc.List[T], error) {
+// page reads one page of a list of that shape. A limit of 0 leaves the size to
+// the server.
+func page[L any](ctx context.Context, c *Client, path string, q url.Values, p svc.Page) (L, error) {
 	if q == nil {
 		q = url.Values{}
 	}
 	if p.Limit > 0 {
 		q.Set("limit", strconv.Itoa(p.Limit))
 	}
-	set(q, "cursor", p.Cursor)
-	var out svc.List[T]
+	put(q, "cursor", p.Cursor)
+	var out L
 	err := c.do(ctx, call{method: http.MethodGet, path: path, query: q}, &out)
 	return out, err
 }

@@ -21,15 +21,33 @@ type LogOptions struct {
 	Tail    *int   // the last lines only; nil: all
 	Attempt *int   // one attempt only; nil: all, in order
 	Format  string // raw or text; empty: raw
+	From    string // begin here in place of Tail, as HeaderLogFrom names a place; empty: at the beginning
+	Skip    int64  // leave out this many bytes of the answer
+	// Lost, when not nil, is told that a log that is followed broke off and is being asked for again, and with nil that
+	// it goes on.
+	Lost func(err error)
 }
+
+// HeaderLogFrom says, in the answer to a request for a log, where it begins: an attempt and a byte of its raw log, such
+// as 2:4096. The same request from there gives the same bytes.
+const HeaderLogFrom = "Svc-Log-From"
 
 // HeaderLogIncomplete names, in the answer to a request for a log, the attempts whose log is not whole there: a
 // part is gone, or on a host that is away. Absent: all of it is there.
 const HeaderLogIncomplete = "Svc-Log-Incomplete"
 
 // Logs streams the log of a run. The reader is the caller's to close. Where a
-// part of the log is missing, it ends with an error of code log_gone.
+// part of the log is missing, it ends with an error of code log_gone. A log
+// that is followed goes on where it broke off when the orchestrator is back.
 func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadCloser, error) {
+	body, from, err := c.openLog(ctx, id, o)
+	if err != nil || !o.Follow || from == "" {
+		return body, err
+	}
+	return &followedLog{ctx: ctx, c: c, id: id, o: o, body: body, from: from, read: o.Skip}, nil
+}
+
+func (c *Client) openLog(ctx context.Context, id string, o LogOptions) (body io.ReadCloser, from string, err error) {
 	q := url.Values{}
 	if o.Follow {
 		q.Set("follow", "true")
@@ -40,15 +58,20 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadClos
 	if o.Attempt != nil {
 		q.Set("attempt", strconv.Itoa(*o.Attempt))
 	}
-	set(q, "format", o.Format)
+	put(q, "format", o.Format)
+	put(q, "from", o.From)
+	if o.Skip > 0 {
+		q.Set("skip", strconv.FormatInt(o.Skip, 10))
+	}
 	res, err := c.send(ctx, call{method: http.MethodGet, path: at("/runs/%s/logs", id), query: q})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	from = res.Header.Get(HeaderLogFrom)
 	if short := res.Header.Get(HeaderLogIncomplete); short != "" {
-		return shortLog{res.Body, svc.Errorf(svc.CodeLogGone, "a part of the log is missing, of attempt %s: it is gone, or its host is away", short)}, nil
+		return shortLog{res.Body, svc.Errorf(svc.CodeLogGone, "a part of the log is missing, of attempt %s: it is gone, or its host is away", short)}, from, nil
 	}
-	return res.Body, nil
+	return res.Body, from, nil
 }
 
 // shortLog is a log that does not look whole at its end.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -30,8 +29,8 @@ type Message struct {
 
 // StreamOptions says what to follow.
 type StreamOptions struct {
-	Topics svc.Globs // none: everything
-	After  *int64    // the last seq that was seen; nil: live from now on
+	svc.EventFilter        // none: everything
+	After           *int64 // the last seq that was seen; nil: live from now on
 	// Lost, when not nil, is told of a connection that broke and is being made
 	// again, and with nil that it is back.
 	Lost func(err error)
@@ -41,6 +40,14 @@ type StreamOptions struct {
 const (
 	reconnectFirst = 250 * time.Millisecond
 	reconnectMost  = 10 * time.Second
+)
+
+// The orchestrator shows that it lives this often; after three that did not
+// come, the connection is given up: a frozen orchestrator and a dead path say
+// nothing themselves.
+const (
+	streamHeartbeat = 5 * time.Second
+	streamSilence   = 3 * streamHeartbeat
 )
 
 // Stream follows the event stream and gives each message to handle, in order
@@ -54,13 +61,13 @@ func (c *Client) Stream(ctx context.Context, o StreamOptions, handle func(Messag
 	}
 	connected, wait := false, reconnectFirst
 	for {
-		res, err := c.openStream(ctx, o.Topics, cursor)
+		res, err := c.openStream(ctx, o.EventFilter, cursor)
 		if err == nil {
 			if connected && o.Lost != nil {
 				o.Lost(nil)
 			}
 			connected, wait = true, reconnectFirst
-			err = follow(res.Body, &cursor, handle)
+			err = follow(&watched{ReadCloser: res.Body}, &cursor, handle)
 			_ = res.Body.Close()
 		}
 		var stop *handlerError
@@ -90,20 +97,31 @@ func (c *Client) beginning(ctx context.Context, after *int64) (int64, error) {
 	if after != nil {
 		return *after, nil
 	}
-	head, err := c.Events(ctx, nil, svc.Page{Limit: 1})
+	head, err := c.Events(ctx, svc.EventFilter{}, svc.Page{Limit: 1})
 	if err != nil || len(head.Items) == 0 {
 		return 0, err
 	}
 	return head.Items[0].Seq, nil
 }
 
-func (c *Client) openStream(ctx context.Context, topics svc.Globs, cursor int64) (*http.Response, error) {
+func (c *Client) openStream(ctx context.Context, f svc.EventFilter, cursor int64) (*http.Response, error) {
+	q := eventQuery(f)
+	q.Set("heartbeat", streamHeartbeat.String())
 	return c.send(ctx, call{
 		method: http.MethodGet,
 		path:   "/events/stream",
-		query:  url.Values{"topic": topics},
+		query:  q,
 		header: http.Header{HeaderLastEventID: {strconv.FormatInt(cursor, 10)}, "Accept": {"text/event-stream"}},
 	})
+}
+
+// watched is a body whose reads end when nothing comes for too long.
+type watched struct{ io.ReadCloser }
+
+func (w *watched) Read(b []byte) (int, error) {
+	silence := time.AfterFunc(streamSilence, func() { _ = w.Close() })
+	defer silence.Stop()
+	return w.ReadCloser.Read(b)
 }
 
 // refused says whether trying again cannot help.
@@ -130,6 +148,9 @@ func follow(body io.Reader, cursor *int64, handle func(Message) error) error {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
 			return fmt.Errorf("%w: the event stream ended: %w", ErrUnreachable, err)
+		}
+		if line[0] == ':' {
+			continue // a comment: the orchestrator lives
 		}
 		name, value, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))

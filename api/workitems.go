@@ -4,9 +4,9 @@ import "svc"
 
 // CreateWorkItem is the body of POST /work-items.
 type CreateWorkItem struct {
-	ProjectID    string              `json:"project_id" doc:"UUID"`
-	Kind         svc.Kind            `json:"kind" enum:"milestone,epic,task,subtask"`
-	Title        string              `json:"title" minLength:"1" maxLength:"500"`
+	ProjectID    string              `json:"project_id" example:"0190f3c2-7a1b-7000-8000-000000000002" doc:"UUID"`
+	Kind         svc.Kind            `json:"kind" enum:"milestone,epic,task,subtask" example:"task"`
+	Title        string              `json:"title" minLength:"1" maxLength:"500" example:"Pay with a card"`
 	ParentID     Opt[string]         `json:"parent_id,omitzero" nullable:"true" doc:"An item of the same project; null or absent: the project's root"`
 	Description  Opt[string]         `json:"description,omitzero" doc:"Markdown, up to 64 KiB"`
 	Status       Opt[svc.ItemStatus] `json:"status,omitzero" enum:"todo,doing,done,cancelled" doc:"Absent: todo"`

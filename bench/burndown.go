@@ -127,7 +127,7 @@ func burnRunsOnce(ctx context.Context, dsn string) (took time.Duration, err erro
 func (g *rig) untilFinished(ctx context.Context, seq int64, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	tail, err := g.engine.Subscribe(ctx, &seq, svc.Globs{string(svc.TopicRunFinished)})
+	tail, err := g.engine.Subscribe(ctx, &seq, svc.EventFilter{Topics: svc.Globs{string(svc.TopicRunFinished)}})
 	if err != nil {
 		return err
 	}

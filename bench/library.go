@@ -86,7 +86,7 @@ func (l *library) frame(ctx context.Context, tx *store.Tx) error {
 	for _, root := range []*string{&l.bigTree, &l.lateTree, &l.smallTree, &l.wideParent} {
 		w := l.newItem(tx, l.big, nil, svc.KindEpic, svc.ItemTodo)
 		*root = w.ID
-		if err := tx.InsertWorkItem(ctx, w); err != nil {
+		if err := tx.InsertWorkItem(ctx, &w); err != nil {
 			return err
 		}
 	}
@@ -142,7 +142,7 @@ func (l *library) item(ctx context.Context, tx *store.Tx, i int, random *rand.Ra
 		l.tasks = append(l.tasks, w.ID)
 		l.busyTask, l.quietTask = l.tasks[0], l.tasks[len(l.tasks)-1]
 	}
-	return tx.InsertWorkItem(ctx, w)
+	return tx.InsertWorkItem(ctx, &w)
 }
 
 // run writes one run, most of them ended.

@@ -38,11 +38,14 @@ var targets = []target{
 	{"stream", stream},
 	{"dispatch", dispatch},
 	{"waiting", waiting},
+	{"slot", slot},
+	{"subject", subject},
 	{"burndown", burnDown},
 	{"burndown-postgres", burnDownPostgres},
 	{"fleet", fleet},
 	{"screens", screens},
 	{"echo", echo},
+	{"workspaces", workspaces},
 }
 
 func main() {

@@ -104,7 +104,7 @@ func (g *rig) usage(ctx context.Context) (usage, error) {
 		return usage{}, err
 	}
 	u := usage{CPU: time.Duration(times.Utime.Nano() + times.Stime.Nano()), Uplinks: g.hub.Uplinks.Count()}
-	list, err := g.engine.Events(ctx, svc.Globs{string(svc.TopicWorkerOffline)}, svc.Page{Limit: svc.MaxLimit})
+	list, err := g.engine.Events(ctx, svc.EventFilter{Topics: svc.Globs{string(svc.TopicWorkerOffline)}}, svc.Page{Limit: svc.MaxLimit})
 	if err != nil {
 		return u, err
 	}

@@ -84,7 +84,7 @@ func (g *rig) plant(ctx context.Context) (trunk svc.WorkItem, places [2]string, 
 				parent := planted[(i-1)/10]
 				w.ParentID, w.Path = &parent.ID, parent.Path+"/"+w.ID
 			}
-			if err := tx.InsertWorkItem(ctx, w); err != nil {
+			if err := tx.InsertWorkItem(ctx, &w); err != nil {
 				return err
 			}
 			planted = append(planted, w)

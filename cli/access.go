@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -85,7 +84,7 @@ func (a *app) tokenCreate() *cobra.Command {
 		if a.output == "json" || a.output == "jsonl" {
 			return a.printJSON(t)
 		}
-		fmt.Fprintln(a.out, t.Token)
+		a.out.println(t.Token)
 		a.note("made token %s, %s; it is shown this once. On another machine: svc login", t.Name, t.Role)
 		return nil
 	})

@@ -22,7 +22,7 @@ func (a *app) attachCommand() *cobra.Command {
 			"--timeout bounds only the time until the terminal is there.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			in, inOK := a.in.(*os.File)
-			out, outOK := a.out.(*os.File)
+			out, outOK := a.out.raw().(*os.File)
 			if !inOK || !outOK || !isTerminal(in) || !isTerminal(out) {
 				return usage("`svc run logs -f RUN` shows the output, `svc run keys RUN KEY…` types", "`svc attach` needs a terminal")
 			}
@@ -61,6 +61,7 @@ func (a *app) attach(ctx context.Context, c *api.Client, r svc.Run, s *screen) (
 		return err
 	}
 	defer s.restore() // a panic comes by here too
+	defer func() { t.keyboard.end() }()
 	for {
 		err = t.serve(held, conn)
 		_ = conn.CloseNow() // it was read from until now, so that there is no goodbye to wait for

@@ -9,14 +9,15 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/safetext"
 )
 
 // frame acts on a frame of the orchestrator.
 func (t *attachment) frame(ctx context.Context, conn *websocket.Conn, f attachFrame) error {
 	switch f.Type {
 	case "data":
-		if t.fits() {
-			t.screen.write(f.Bytes)
+		if drawn := t.output.Append(nil, f.Bytes); t.fits() {
+			t.screen.write(drawn)
 		}
 	case "resize":
 		t.cols, t.rows = f.Cols, f.Rows
@@ -88,7 +89,7 @@ func (t *attachment) letterbox(ctx context.Context) {
 		return // the next look may find it
 	}
 	cols, rows := t.screen.size()
-	t.screen.write([]byte(boxed(pane.Capture, cols, rows, fmt.Sprintf(` %d×%d of %d×%d · detach: Ctrl-\ d `, cols, rows, t.cols, t.rows))))
+	t.screen.write([]byte(boxed(string(safetext.Colours(pane.Capture)), cols, rows, fmt.Sprintf(` %d×%d of %d×%d · detach: Ctrl-\ d `, cols, rows, t.cols, t.rows))))
 }
 
 // boxed draws what fits of a capture in one write, row by row, so that nothing

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"svc/safetext"
 )
 
 // screen is the person's own terminal while it shows a session.
@@ -16,12 +18,12 @@ type screen struct {
 }
 
 const (
-	// enter saves the title, and goes to a clean screen beside the person's own.
-	enter = "\x1b[22;0t\x1b[?1049h\x1b[0m\x1b[2J\x1b[H"
+	// enter goes to a clean screen beside the person's own.
+	enter = "\x1b[?1049h\x1b[0m\x1b[2J\x1b[H"
 	// leave undoes whatever a session may have switched on: mouse, focus and paste
 	// reports, key modes, scroll region, character set, colours, hidden cursor.
 	leave = "\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1004l\x1b[?2004l" +
-		"\x1b[>4;0m\x1b[?1l\x1b>\x1b[?6l\x1b[?7h\x1b[r\x1b(B\x1b[0m\x1b[0 q\x1b[?1049l\x1b[?25h\x1b[23;0t"
+		"\x1b[>4;0m\x1b[?1l\x1b>\x1b[?6l\x1b[?7h\x1b[r\x1b(B\x1b[0m\x1b[0 q\x1b[?1049l\x1b[?25h"
 )
 
 // raw makes every key go through as it is.
@@ -55,5 +57,5 @@ func (s *screen) size() (cols, rows int) {
 // say shows a line at the bottom, until the session draws over it.
 func (s *screen) say(text string) {
 	_, rows := s.size()
-	s.write(fmt.Appendf(nil, "\a\x1b7\x1b[%d;1H\x1b[0m\x1b[7m %s \x1b[0m\x1b8", rows, oneLine(text)))
+	s.write(fmt.Appendf(nil, "\a\x1b7\x1b[%d;1H\x1b[0m\x1b[7m %s \x1b[0m\x1b8", rows, safetext.Line(text)))
 }

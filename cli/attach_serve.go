@@ -14,6 +14,7 @@ import (
 
 	"svc"
 	"svc/api"
+	"svc/safetext"
 )
 
 const (
@@ -46,11 +47,12 @@ type attachment struct {
 	hostName string
 	screen   *screen
 
-	holder     bool // this side may type
+	output     *safetext.Filter // of what the session draws, over one connection
+	holder     bool             // this side may type
 	prefix     prefixKey
 	cols, rows int // of the session
 	boxed      bool
-	typed      chan []byte   // what the person types; made once, it outlives a connection
+	keyboard   keyReader     // begun by the first connection, stopped with the attachment
 	waiting    []attachFrame // read before serve began
 }
 
@@ -86,6 +88,10 @@ func readFrame(ctx context.Context, conn *websocket.Conn) (f attachFrame, err er
 	if err != nil {
 		return f, brokenSocket{err}
 	}
+	return parseFrame(b)
+}
+
+func parseFrame(b []byte) (f attachFrame, err error) {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return f, fmt.Errorf("read a frame of the attach socket: %w", err)
 	}
@@ -96,13 +102,13 @@ func readFrame(ctx context.Context, conn *websocket.Conn) (f attachFrame, err er
 func (t *attachment) serve(ctx context.Context, conn *websocket.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	t.output = safetext.Terminal()
 	frames, failed := t.readSocket(ctx, conn)
 	winch := make(chan os.Signal, 1)
 	signal.Notify(winch, syscall.SIGWINCH)
 	defer signal.Stop(winch)
-	if t.typed == nil {
-		t.typed = make(chan []byte)
-		go t.readKeys()
+	if t.keyboard.typed == nil {
+		t.keyboard = readKeys(t.screen.in)
 	}
 	due := time.NewTimer(0)
 	defer due.Stop()
@@ -123,7 +129,7 @@ func (t *attachment) serve(ctx context.Context, conn *websocket.Conn) error {
 		case err = <-failed:
 		case f := <-frames:
 			err = t.frame(ctx, conn, f)
-		case keys, ok := <-t.typed:
+		case keys, ok := <-t.keyboard.typed:
 			if !ok {
 				return errDetached // the terminal is gone
 			}
@@ -187,22 +193,6 @@ func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-ch
 func caught(failed chan<- error) {
 	if v := recover(); v != nil {
 		failed <- fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-	}
-}
-
-// readKeys reads the terminal for as long as the process lives: a read of a
-// terminal cannot be taken back.
-func (t *attachment) readKeys() {
-	defer close(t.typed)
-	buf := make([]byte, 4096)
-	for {
-		n, err := t.screen.in.Read(buf)
-		if n > 0 {
-			t.typed <- append([]byte(nil), buf[:n]...)
-		}
-		if err != nil {
-			return
-		}
 	}
 }
 

@@ -1,28 +1,98 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"svc/backup"
+	"svc/config"
 	"svc/store"
 )
 
+// The names in a backup. The secrets and the two files of settings have the
+// names that they have in the data dir.
+const (
+	backupDatabase = "svc.db"
+	backupRelay    = "relay"
+	settingsFile   = "config.toml"
+	catalogFile    = "providers.toml"
+)
+
 func (a *app) backupCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy the running SQLite database to a file",
-		Args:  takes("FILE"),
+		Short: "Write everything that the orchestrator keeps to a file",
+		Long: `Write everything that the orchestrator keeps to a file, also while it is running: the database (SQLite or
+PostgreSQL, as one consistent state), the relayed logs and last screens, the tokens and the signing key, config.toml
+and providers.toml. The file is a gzipped tar; it is read back before it gets its name, and never overwrites another.
+Call it on the orchestrator's machine, and guard the file like a key. svc restore makes an orchestrator of it again.`,
+		Args: takes("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := a.config()
 			if err != nil {
 				return err
 			}
-			if err := store.Backup(cmd.Context(), cfg.Server.Database, args[0]); err != nil {
-				return err
-			}
-			fmt.Fprintln(a.out, args[0])
-			return nil
+			return a.backup(cmd.Context(), cfg, args[0])
 		},
 	}
+	a.setting(cmd, "database", "server.database", "`DSN` of the database to copy (SVC_DATABASE)")
+	return cmd
+}
+
+// backup takes the database first: logs may then be longer than it says, which
+// is as after a crash, never shorter.
+func (a *app) backup(ctx context.Context, cfg *config.Config, file string) error {
+	temp, err := os.MkdirTemp(filepath.Dir(file), ".svc-backup-")
+	if err != nil {
+		return fmt.Errorf("make a folder beside the backup: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(temp) }()
+	database := filepath.Join(temp, backupDatabase)
+	if err := store.Backup(ctx, cfg.Server.Database, database); err != nil {
+		return err
+	}
+	sources := []backup.Source{{Name: backupDatabase, Path: database}}
+	for _, name := range append(config.OrchestratorSecrets(), settingsFile) {
+		sources = append(sources, backup.Source{Name: name, Path: filepath.Join(cfg.DataDir, name)})
+	}
+	sources = append(sources, backup.Source{Name: catalogFile, Path: cfg.CatalogPath}, backup.Source{Name: backupRelay, Path: cfg.RelayDir()})
+	m, err := backup.Write(ctx, file, Version(), sources)
+	if err != nil {
+		return err
+	}
+	a.note("%s", contents(m))
+	a.out.println(file)
+	return nil
+}
+
+// contents says what a backup holds.
+func contents(m backup.Manifest) string {
+	logs, bytes := m.Bytes(backupRelay + "/")
+	_, database := m.Bytes(backupDatabase)
+	text := fmt.Sprintf("the database (%s)", sizeText(database))
+	if logs > 0 {
+		text += fmt.Sprintf(", relayed logs (files: %d, %s)", logs, sizeText(bytes))
+	}
+	for _, name := range append(config.OrchestratorSecrets(), settingsFile, catalogFile) {
+		if n, _ := m.Bytes(name); n > 0 {
+			text += ", " + name
+		}
+	}
+	return text
+}
+
+// sizeText is a number of bytes for people.
+func sizeText(n int64) string {
+	if n < 1<<10 {
+		return fmt.Sprintf("%d B", n)
+	}
+	size, unit := float64(n)/(1<<10), 0
+	for size >= 1024 && unit < 3 {
+		size, unit = size/1024, unit+1
+	}
+	return fmt.Sprintf("%.1f %ciB", size, "KMGT"[unit])
 }

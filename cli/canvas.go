@@ -51,6 +51,14 @@ func layOut(text, below string, cols, rows int) string {
 	return strings.Join(lines, "\r\n")
 }
 
+// forget gives the first screen back and leaves nothing on it. The next draw begins anew.
+func (c *canvas) forget() {
+	if c.last != "" {
+		_, _ = io.WriteString(c.out, leaveCanvas)
+		c.last = ""
+	}
+}
+
 // close gives the first screen back and leaves the last text on it.
 func (c *canvas) close() {
 	if c.last != "" {

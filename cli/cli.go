@@ -14,12 +14,15 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
+	"text/template"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"svc/config"
+	"svc/docs"
 )
 
 // version is set by the build.
@@ -40,7 +43,7 @@ func Version() string {
 // up.
 type app struct {
 	in       io.Reader
-	out, err io.Writer
+	out, err *stream
 	env      []string
 	src      config.Sources
 	now      func() time.Time
@@ -60,6 +63,9 @@ type app struct {
 	loaded    *config.Config // the settings, once read
 	tokenFrom string         // where the token came from
 
+	template *template.Template // --template; nil: none
+
+	away          bool   // the orchestrator is, and it was told
 	contextServer string // the address of the context in use; empty: none is
 }
 
@@ -75,7 +81,7 @@ func Main(args []string) int {
 
 func newApp() *app {
 	return &app{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), src: config.OS(), now: time.Now,
+		in: os.Stdin, out: newStream(os.Stdout), err: newStream(os.Stderr), env: os.Environ(), src: config.OS(), now: time.Now,
 		flags: map[string]config.Flag{},
 	}
 }
@@ -83,7 +89,11 @@ func newApp() *app {
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	if a.out.failed != nil {
+		err = &outputError{a.out.failed} // whatever else went wrong: the answer is not there
+	}
+	if err != nil {
 		return a.fail(ctx, err)
 	}
 	return exitOK
@@ -106,8 +116,8 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
+	root.SetOut(a.out.lines())
+	root.SetErr(a.err.lines())
 	root.SetVersionTemplate("svc {{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.dataDir, "data-dir", "", "keep everything in this `DIR` (SVC_DATA_DIR)")
@@ -119,11 +129,15 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: groupFleet, Title: "Look after it:"},
 		&cobra.Group{ID: groupMore, Title: "Besides:"},
 	)
-	a.addGroup(root, groupServe, a.upCommand(), a.serveCommand(), a.workerCommand())
-	a.addGroup(root, groupWork, a.statusCommand(), a.projectCommand(), a.taskCommand(), a.runCommand(), a.attachCommand())
-	a.addGroup(root, groupFleet, a.hostCommand(), a.providerCommand(), a.eventsCommand(), a.doctorCommand(), a.backupCommand(), a.tokenCommand())
+	a.addGroup(root, groupServe, a.upCommand(), a.initCommand(), a.serveCommand(), a.workerCommand())
+	a.addGroup(root, groupWork, a.statusCommand(), a.inboxCommand(), a.topCommand(), a.projectCommand(), a.taskCommand(), a.runCommand(), a.queueCommand(), a.workspaceCommand(), a.attachCommand(),
+		shortcut(a.runList(), "ps"), shortcut(a.runLogs(), "logs"), shortcut(a.runStop(), "stop"))
+	a.addGroup(root, groupFleet, a.hostCommand(), a.providerCommand(), a.eventsCommand(), a.notifyCommand(), a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.dbCommand(), a.tokenCommand())
 	a.addGroup(root, groupMore, a.loginCommand(), a.whoamiCommand(), a.versionCommand())
 	root.AddCommand(a.execCommand(), exitCodesTopic())
+	for _, topic := range docs.Topics {
+		root.AddCommand(&cobra.Command{Use: topic.Name, Short: topic.About, Long: strings.TrimRight(topic.Text(), "\n")})
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Sprintf("`%s --help` lists its flags", cmd.CommandPath()), "%s", err)
 	})
@@ -135,6 +149,7 @@ func (a *app) root() *cobra.Command {
 		switch c.Name() {
 		case "help":
 			c.Short = "Tell about a command or a topic"
+			addManFlag(c)
 		case "completion":
 			c.Short = "Print the script that lets a shell complete names"
 			group(c)
@@ -167,11 +182,16 @@ func (a *app) setting(cmd *cobra.Command, flag, name, usage string) {
 
 // config reads the settings as they are for this call.
 func (a *app) config() (*config.Config, error) {
-	src := a.src
-	src.Flags, src.DataDir, src.ConfigFile = a.flags, a.dataDir, a.cfgFile
-	cfg, err := config.Load(src)
+	cfg, err := config.Load(a.sources())
 	a.loaded = cfg
 	return cfg, err
+}
+
+// sources is where this call finds its settings.
+func (a *app) sources() config.Sources {
+	src := a.src
+	src.Flags, src.DataDir, src.ConfigFile = a.flags, a.dataDir, a.cfgFile
+	return src
 }
 
 // server is the orchestrator's address for messages; empty before the settings
@@ -192,7 +212,7 @@ func (a *app) logger(level slog.Level) *slog.Logger {
 	if a.verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(a.err.lines(), &slog.HandlerOptions{Level: level}))
 }
 
 func (a *app) getenv(name string) string { return a.src.Env(name) }

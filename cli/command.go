@@ -36,6 +36,14 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// shortcut is a command of a noun that is called so often that it needs none.
+func shortcut(cmd *cobra.Command, name string) *cobra.Command {
+	long := cmd.Name()
+	cmd.Use = name + strings.TrimPrefix(cmd.Use, long)
+	cmd.Short += " (short for run " + long + ")"
+	return cmd
+}
+
 // takes says which arguments a command has. A name that ends in … may be given
 // several times; one in brackets may be left out.
 func takes(names ...string) cobra.PositionalArgs {
@@ -73,6 +81,7 @@ func (a *app) answering(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().VarP(newChoice(&a.output, "table", "table", "json", "jsonl", "name"), "output", "o", "answer as `FORM`: table, json, jsonl or name")
 	json := cmd.Flags().VarPF(&jsonFlag{&a.output}, "json", "", "short for -o json")
 	json.NoOptDefVal = "true"
+	a.addTemplate(cmd)
 	return cmd
 }
 

@@ -112,7 +112,7 @@ func taskNames(ctx context.Context, c *api.Client) []string {
 		if err != nil {
 			break
 		}
-		out = append(out, cobra.CompletionWithDesc(w.ID, oneLine(w.Title)))
+		out = append(out, cobra.CompletionWithDesc(w.Ref(), w.Title))
 	}
 	return out
 }
@@ -125,7 +125,7 @@ func runNames(ctx context.Context, c *api.Client) []string {
 	}
 	var active, ended []string
 	for _, r := range page.Items {
-		line := cobra.CompletionWithDesc(shortRun(r.ID), string(r.Status)+" "+r.Provider)
+		line := cobra.CompletionWithDesc(shortRun(r.ID), string(r.Status)+" "+r.Provider+" "+r.TaskTitle)
 		if r.Status.Active() {
 			active = append(active, line)
 		} else {
@@ -142,7 +142,9 @@ func providerNames(ctx context.Context, c *api.Client) []string {
 	}
 	var out []string
 	for _, p := range list {
-		out = append(out, cobra.CompletionWithDesc(p.ID, p.Name))
+		if !hiddenProvider(p.ID, availableSomewhere(p)) {
+			out = append(out, cobra.CompletionWithDesc(p.ID, p.Name))
+		}
 	}
 	return out
 }

@@ -22,7 +22,7 @@ func (a *app) confirm(yes bool, format string, args ...any) error {
 	if !isTerminal(a.in) || !isTerminal(a.err) {
 		return &problem{what: "this cannot be taken back", why: question, next: "say --yes when you mean it", exit: exitUsage}
 	}
-	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	a.err.printf("%s [y/N] ", question)
 	answer, _ := bufio.NewReader(a.in).ReadString('\n') // the end of input is a no
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":

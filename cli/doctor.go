@@ -11,7 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"svc/config"
+	"svc/git"
 	"svc/provider"
+	"svc/worker"
 )
 
 // checkup is one thing that the doctor looked at.
@@ -67,6 +69,15 @@ func checkupView() view[checkup] {
 	}
 }
 
+// checkGit looks for what working copies are made with.
+func checkGit(ctx context.Context) checkup {
+	version, err := git.Program{}.Version(ctx)
+	if err != nil {
+		return checkup{"git", warning, err.Error() + "; runs of projects with a repository are not given to this host", "install git " + git.MinVersion.String() + " or newer"}
+	}
+	return checkup{"git", fine, version.String(), ""}
+}
+
 // checkHere looks at this machine.
 func (a *app) checkHere(ctx context.Context, cfg *config.Config) []checkup {
 	out := []checkup{checkDataDir(cfg.DataDir), checkSpace(cfg.DataDir)}
@@ -76,7 +87,27 @@ func (a *app) checkHere(ctx context.Context, cfg *config.Config) []checkup {
 	} else {
 		out = append(out, checkup{"tmux", fine, version, ""})
 	}
-	return append(out, a.checkProviders(ctx, cfg)...)
+	out = append(out, checkContainment(ctx, cfg))
+	out = append(out, checkGit(ctx))
+	return append(append(out, a.checkProviders(ctx, cfg)...), a.checkGateway(ctx, cfg))
+}
+
+// checkContainment says whether sessions of a worker here are contained, or could be.
+func checkContainment(ctx context.Context, cfg *config.Config) checkup {
+	const name = "containment"
+	wanted := cfg.Worker.Contain == "bwrap"
+	_, version, err := worker.FindBwrap(ctx)
+	switch {
+	case wanted && err != nil:
+		return checkup{name, broken, err.Error(), "a worker here takes no runs until then"}
+	case wanted && os.Getuid() == 0:
+		return checkup{name, warning, version + ", for sessions of root, who can do much all the same", "run the worker as a user of its own"}
+	case wanted:
+		return checkup{name, fine, version, ""}
+	case err == nil:
+		return checkup{name, fine, "off; " + version + " could contain sessions: [worker] contain = \"bwrap\"", ""}
+	}
+	return checkup{name, fine, "off: sessions can read what this account can", ""}
 }
 
 func checkDataDir(dir string) checkup {
@@ -128,6 +159,14 @@ func existing(dir string) string {
 		dir = dir[:max(strings.LastIndexByte(dir, '/'), 1)]
 	}
 	return "/"
+}
+
+func (a *app) checkGateway(ctx context.Context, cfg *config.Config) checkup {
+	g := a.askGateway(ctx, cfg)
+	if g.Reason != "" {
+		return checkup{"gateway", broken, g.words(), "correct [gateway] in the config file, or SVC_GATEWAY_URL and SVC_GATEWAY_API_KEY"}
+	}
+	return checkup{"gateway", fine, g.words(), ""}
 }
 
 func (a *app) checkProviders(ctx context.Context, cfg *config.Config) []checkup {

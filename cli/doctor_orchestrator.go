@@ -19,41 +19,57 @@ func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []check
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	url := cfg.ServerURL()
-	trouble, date, err := readiness(ctx, url)
+	state, err := readiness(ctx, url)
 	if err != nil {
 		return []checkup{{"orchestrator", broken, url + " does not answer: " + err.Error(), "start it with svc serve or svc up, or name it with --server"}}
 	}
 	out := []checkup{{"orchestrator", fine, url, ""}}
-	if trouble != nil {
-		p := a.explain(trouble)
+	if state.trouble != nil {
+		p := a.explain(state.trouble)
 		out = append(out, checkup{"database", broken, p.what, cmp.Or(p.next, "look at the orchestrator's log")})
 	} else {
 		out = append(out, checkup{"database", fine, "takes writes", ""})
 	}
-	out = append(out, checkVersion(ctx, url), checkClock(date, a.now()))
+	for _, w := range state.warnings {
+		out = append(out, checkup{"orchestrator", warning, w, "svc doctor on its machine names the line"})
+	}
+	out = append(out, checkVersion(ctx, url), checkClock(state.date, a.now()))
 	client, err := a.client()
 	if err != nil {
 		return append(out, checkup{"token", warning, err.Error(), "set SVC_TOKEN, to let the doctor look at the hosts too"})
 	}
-	return append(out, a.checkHosts(ctx, client)...)
+	return append(append(out, a.checkSinks(ctx, client)...), a.checkHosts(ctx, client)...)
 }
 
-// readiness asks whether the orchestrator can write; trouble is why it cannot.
-func readiness(ctx context.Context, url string) (trouble error, date time.Time, err error) {
+// orchestratorState is what the orchestrator says of itself to anyone who asks.
+type orchestratorState struct {
+	trouble  error     // why it cannot write; nil: it can
+	warnings []string  // what someone should look at
+	date     time.Time // its clock; zero: it did not say
+}
+
+// readiness asks the orchestrator how it is.
+func readiness(ctx context.Context, url string) (s orchestratorState, err error) {
 	res, err := ask(ctx, url+"/readyz")
 	if err != nil {
-		return nil, date, err
+		return s, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	date, _ = http.ParseTime(res.Header.Get("Date"))
-	if res.StatusCode == http.StatusOK {
-		return nil, date, nil
+	s.date, _ = http.ParseTime(res.Header.Get("Date"))
+	var answer struct {
+		Warnings []string `json:"warnings"`
+		api.Envelope
 	}
-	var e api.Envelope
-	if json.NewDecoder(res.Body).Decode(&e) != nil || e.Error.Code == "" {
-		return errors.New("the orchestrator answers " + res.Status), date, nil
+	readable := json.NewDecoder(http.MaxBytesReader(nil, res.Body, 1<<20)).Decode(&answer) == nil
+	switch {
+	case res.StatusCode == http.StatusOK:
+		s.warnings = answer.Warnings
+	case !readable || answer.Error.Code == "":
+		s.trouble = errors.New("the orchestrator answers " + res.Status)
+	default:
+		s.trouble = &svc.Error{Code: answer.Error.Code, Message: answer.Error.Message, Details: answer.Error.Details}
 	}
-	return &svc.Error{Code: e.Error.Code, Message: e.Error.Message, Details: e.Error.Details}, date, nil
+	return s, nil
 }
 
 // checkVersion compares the orchestrator's version with ours. It stands in the
@@ -126,7 +142,7 @@ func (a *app) checkHost(h svc.Host) checkup {
 	name := "host " + h.Name
 	switch {
 	case h.InstanceSuspect:
-		return checkup{name, broken, "two workers claim to be it", "end one, then svc host clear-suspect " + h.Name}
+		return checkup{name, broken, "two workers claim to be it", suspectAdvice(h.Name)}
 	case h.Status == svc.HostDisabled:
 		return checkup{name, warning, "disabled", "svc host enable " + h.Name}
 	case h.Status != svc.HostOnline:
@@ -135,6 +151,8 @@ func (a *app) checkHost(h svc.Host) checkup {
 		return checkup{name, warning, a.hostState(h), "start its worker, or look at the network between; it gets no new runs until then"}
 	case h.Refusing != nil:
 		return checkup{name, broken, "it cannot start runs and takes none for now: " + h.Refusing.Message, "fix that on the machine; it tries again by itself"}
+	case h.CatalogError != "":
+		return checkup{name, warning, "its provider catalog has an error, and the last good one is in force: " + h.CatalogError, "correct the file on the machine; it is read again by itself"}
 	case h.ClockAheadMS != nil && clockAhead(h).Abs() > skewLimit:
 		return checkup{name, warning, fmt.Sprintf("its clock is %s off the orchestrator's", clockAhead(h)), "set up NTP on it; ages of what it reports are wrong until then"}
 	case h.WorkerVersion != Version():

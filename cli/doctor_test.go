@@ -104,7 +104,7 @@ func TestTheDoctorNamesTheWorstOfAHost(t *testing.T) {
 func TestWhyNotSaysSomethingOfEveryReason(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, why := range []string{"other_host_pinned", "never_seen", "offline", "disabled", "suspect", "cooling_down", "not_connected", "refused", "full", "unconfirmed", "provider_missing", "about_to_take_it"} {
+	for _, why := range []string{"other_host_pinned", "never_seen", "offline", "disabled", "suspect", "cooling_down", "not_connected", "refused", "full", "unconfirmed", "provider_missing", "eligible"} {
 		text := whyNot(why)
 		if text == "" || seen[text] {
 			t.Errorf("%s is explained as %q, like another reason", why, text)

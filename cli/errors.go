@@ -55,7 +55,7 @@ func (a *app) fail(ctx context.Context, err error) int {
 		return exitInterrupted
 	}
 	p := a.explain(err)
-	fmt.Fprintln(a.err, a.styles().bad.Render("svc:"), p.what)
+	a.err.println(a.styles().bad.Render("svc:"), indented(p.what, 2))
 	lines := []struct{ label, text string }{{"why: ", p.why}, {"next:", p.next}}
 	var server *api.ServerError
 	if errors.As(err, &server) {
@@ -63,7 +63,7 @@ func (a *app) fail(ctx context.Context, err error) int {
 	}
 	for _, line := range lines {
 		if line.text != "" {
-			fmt.Fprintln(a.err, a.styles().dim.Render(line.label), line.text)
+			a.err.println(a.styles().dim.Render(line.label), indented(line.text, 2))
 		}
 	}
 	return p.exit
@@ -74,6 +74,10 @@ func (a *app) explain(err error) problem {
 	var known *problem
 	if errors.As(err, &known) {
 		return *known
+	}
+	var output *outputError
+	if errors.As(err, &output) {
+		return output.explain()
 	}
 	p := problem{what: err.Error(), exit: exitFailed, err: err}
 	var settings config.Problems
@@ -87,23 +91,23 @@ func (a *app) explain(err error) problem {
 	case errors.Is(err, http.ErrSchemeMismatch):
 		p.what, p.why, p.exit = "the orchestrator at "+a.server()+" does not speak TLS", "it answered in plain HTTP", exitUnreachable
 		p.next = "say http:// instead of https:// with --server or SVC_API_URL"
+	case a.timeout > 0 && errors.Is(err, context.DeadlineExceeded):
+		p.what = fmt.Sprintf("not done within %s", a.timeout)
+		p.next, p.exit = "give it more time with --timeout, or look at `svc status`", exitPending
 	case errors.Is(err, api.ErrUnreachable):
 		p.what, p.why = "the orchestrator at "+a.server()+" cannot be reached", afterColon(err, api.ErrUnreachable)
 		p.next = "`svc up` starts one here; --server URL or SVC_API_URL names another"
 		p.exit = exitUnreachable
-	case errors.Is(err, context.DeadlineExceeded):
-		p.what = fmt.Sprintf("no answer within %s", a.timeout)
-		p.next, p.exit = "give it more time with --timeout, or look at `svc status`", exitUnreachable
 	case errors.As(err, &refused):
 		a.explainRefusal(refused, &p)
 	case errors.As(err, &settings):
 		p.what, p.why, p.exit = "the settings are not in order", err.Error(), exitUsage
-		p.next = "docs/config.md lists every setting"
+		p.next = "`svc help config` lists every setting"
 	case errors.As(err, &catalog):
 		p.what, p.why, p.exit = "the provider catalog is not in order", err.Error(), exitUsage
-		p.next = "mend the file; docs/providers.md lists every key"
+		p.next = "fix the file; `svc help providers` lists every key"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
-		p.next = "choose another place with --data-dir or SVC_DATA_DIR, or mend this one"
+		p.next = "choose another place with --data-dir or SVC_DATA_DIR, or fix this one"
 	}
 	return p
 }

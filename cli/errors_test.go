@@ -15,7 +15,7 @@ import (
 
 func testApp() (*app, *bytes.Buffer) {
 	var err bytes.Buffer
-	return &app{out: &bytes.Buffer{}, err: &err, color: "never", src: config.Sources{Env: func(string) string { return "" }}}, &err
+	return &app{out: newStream(&bytes.Buffer{}), err: newStream(&err), color: "never", src: config.Sources{Env: func(string) string { return "" }}}, &err
 }
 
 func TestFailSaysWhatWhyAndWhatNext(t *testing.T) {

@@ -22,7 +22,7 @@ func (a *app) execCommand() *cobra.Command {
 			DisableFlagParsing: true, // its arguments are the wrapper's own
 			RunE: func(_ *cobra.Command, args []string) error {
 				signal.Reset(os.Interrupt, syscall.SIGTERM) // Ctrl-C ends it, as it ends any program in a session
-				if code := run(args, wrapper.IO{Stdin: a.in, Stdout: a.out, Stderr: a.err, Env: a.env}); code != 0 {
+				if code := run(args, wrapper.IO{Stdin: a.in, Stdout: a.out.raw(), Stderr: a.err.raw(), Env: a.env}); code != 0 {
 					return exitCode(code)
 				}
 				return nil
@@ -30,7 +30,9 @@ func (a *app) execCommand() *cobra.Command {
 		})
 	}
 	inside("run", "Start a provider and report on it", wrapper.Run)
+	inside("inside", "Start a provider as the first process of a contained session", wrapper.Inside)
 	inside("signal", "Report from a provider's hook", wrapper.Signal)
+	inside("comment", "Tell what became of a comment that the agent was sent", wrapper.Comment)
 	cmd.AddCommand(a.sinkCommand())
 	inside("demo", "A small scripted agent to try things with", wrapper.Demo)
 	return cmd

@@ -35,7 +35,7 @@ var exitCodes = []struct {
 	{exitNoSuccess, "the run that was waited for ended without success"},
 	{exitNotFound, "there is no such thing"},
 	{exitUnreachable, "the orchestrator, or the host it would have to ask, cannot be reached"},
-	{exitPending, "the run that was waited for had not ended at --timeout"},
+	{exitPending, "it was not done at --timeout, such as a run that was waited for and goes on"},
 	{exitConflict, "the state of things does not allow it, such as stopping a run that has ended"},
 	{exitInterrupted, "interrupted with Ctrl-C"},
 }
@@ -45,14 +45,16 @@ func exitOf(code svc.Code) int {
 	switch code {
 	case svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeForbiddenOrigin:
 		return exitUnauthorized
-	case svc.CodeNotFound, svc.CodeHostNotFound, svc.CodeNoSnapshot, svc.CodeLogGone:
+	case svc.CodeNotFound, svc.CodeHostNotFound, svc.CodeNoSnapshot, svc.CodeLogGone, svc.CodeNotRelayed:
 		return exitNotFound
 	case svc.CodeConflict, svc.CodeProjectArchived, svc.CodeHasChildren, svc.CodeActiveRuns, svc.CodeRunNotActive,
-		svc.CodeRunNotRunning, svc.CodeLeaseHeld, svc.CodePrecondition, svc.CodeIdempotency, svc.CodeInvalidAttempt:
+		svc.CodeRunNotRunning, svc.CodeRunNotPending, svc.CodeNeeded, svc.CodeLeaseHeld, svc.CodePrecondition, svc.CodeIdempotency, svc.CodeInvalidAttempt, svc.CodeWorkspaceNotSafe, svc.CodeWorkspaceBusy,
+		svc.CodeChangeMoved:
 		return exitConflict
-	case svc.CodeUnavailable, svc.CodeHostNotConnected, svc.CodeOutcomeUnknown:
+	case svc.CodeUnavailable, svc.CodeHostNotConnected, svc.CodeOutcomeUnknown, svc.CodeSinkFailed:
 		return exitUnreachable
-	case svc.CodeValidation, svc.CodeInvalidTaskKind, svc.CodeUnknownProvider, svc.CodeInvalidKeys, svc.CodePromptTooLong, svc.CodeTooLarge:
+	case svc.CodeValidation, svc.CodeInvalidTaskKind, svc.CodeUnknownProvider, svc.CodeInvalidKeys, svc.CodePromptTooLong, svc.CodeTooLarge,
+		svc.CodeNeedInOwnLine, svc.CodeNeedCycle:
 		return exitUsage
 	default:
 		return exitFailed

@@ -60,7 +60,7 @@ func TestHelpTextsAreTheOnesThatPeopleKnow(t *testing.T) {
 func help(t *testing.T, path string) string {
 	t.Helper()
 	var out bytes.Buffer
-	a := &app{in: strings.NewReader(""), out: &out, err: &out, src: config.Sources{Env: func(string) string { return "" }}, flags: map[string]config.Flag{}}
+	a := &app{in: strings.NewReader(""), out: newStream(&out), err: newStream(&out), src: config.Sources{Env: func(string) string { return "" }}, flags: map[string]config.Flag{}}
 	args := append(strings.Fields(path)[1:], "--help")
 	if code := a.run(t.Context(), args); code != exitOK {
 		t.Fatalf("%s --help ended with exit code %d:\n%s", path, code, &out)

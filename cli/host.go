@@ -98,13 +98,20 @@ func (a *app) hostFields(h svc.Host) []field {
 		{"host", h.Name}, {"id", h.ID}, {"status", a.hostState(h)}, {"last seen", a.whenExactly(h.LastSeenAt)},
 		{"active runs", strconv.Itoa(h.ActiveRuns)}, {"max runs", "no limit"}, {"platform", h.Platform},
 		{"worker", h.WorkerVersion}, {"labels", joinPairs(h.Labels)}, {"instance", deref(h.InstanceID)},
-		{"suspect instance", deref(h.SuspectInstanceID)}, {"created", a.whenExactly(&h.CreatedAt)},
+		{"suspect instance", deref(h.SuspectInstanceID)}, {"worker key", deref(h.WorkerKey)}, {"suspect key", suspectKey(h)},
+		{"disk free", diskWords(h)}, {"containment", h.Containment}, {"scopes", h.Scopes}, {"catalog", h.CatalogHash}, {"created", a.whenExactly(&h.CreatedAt)},
 	}
 	if h.MaxRuns != nil {
 		fields[5].text = strconv.Itoa(*h.MaxRuns)
 	}
+	if h.InstanceSuspect {
+		fields = append(fields, field{"what to do", suspectAdvice(h.Name)})
+	}
 	if h.Refusing != nil {
 		fields = append(fields, field{"takes no runs", h.Refusing.Message + "; it looks again " + a.whenExactly(&h.Refusing.Until)})
+	}
+	if h.CatalogError != "" {
+		fields = append(fields, field{"catalog error", h.CatalogError + "; the last good one is in force"})
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.Providers)) {
 		r := h.Providers[id]
@@ -115,6 +122,29 @@ func (a *app) hostFields(h svc.Host) []field {
 		fields = append(fields, field{"provider " + id, word})
 	}
 	return fields
+}
+
+// suspectKey is the key that came in place of the pinned one.
+func suspectKey(h svc.Host) string {
+	if h.SuspectWorkerKey != nil && *h.SuspectWorkerKey == "" {
+		return "none: it came without one"
+	}
+	return deref(h.SuspectWorkerKey)
+}
+
+// suspectAdvice says what to do about two workers with one name. Clearing accepts the newer one, so it is right only when
+// that one is to stay.
+func suspectAdvice(host string) string {
+	return "if the host was moved or installed anew: end the old worker, then `svc host clear-suspect " + host + "` accepts the new one; " +
+		"if it was copied: end the copy's worker, give it a name of its own with `svc host create`, and then clear it here"
+}
+
+// diskWords is the disk space that is free on the host; empty: it did not say.
+func diskWords(h svc.Host) string {
+	if h.DiskFreeBytes == nil {
+		return ""
+	}
+	return sizeWords(*h.DiskFreeBytes)
 }
 
 func deref[T ~string](p *T) string {
@@ -138,7 +168,7 @@ func (a *app) hostCommand() *cobra.Command {
 		a.hostAction("enable", "Give a host new runs again", "%s gets new runs again", (*api.Client).EnableHost),
 		a.hostAction("disable", "Give a host no new runs; what runs on it goes on", "%s gets no new runs; nothing was stopped", (*api.Client).DisableHost),
 		a.hostAction("clear-suspect", "Accept the new identity of a suspect host", "%s is trusted again", (*api.Client).ClearSuspect),
-		a.hostRotateToken(), a.hostDelete())
+		a.hostUpdate(), a.hostDrain(), a.hostRotateToken(), a.hostDelete())
 }
 
 func (a *app) hostList() *cobra.Command {
@@ -278,7 +308,7 @@ func (a *app) hostDelete() *cobra.Command {
 			if err := c.DeleteHost(ctx, h.ID, force); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "deleted host %s\n", h.Name)
+			a.out.printf("deleted host %s\n", h.Name)
 			return nil
 		}),
 	}

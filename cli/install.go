@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"svc/safetext"
 )
 
 // unit is a systemd unit for one of our daemons.
@@ -150,14 +152,14 @@ func (a *app) install(ctx context.Context, f installFlags, u unit) error {
 		u.user = me.Username
 	}
 	if f.print {
-		fmt.Fprint(a.out, u.text())
+		a.out.printf("%s", safetext.Lines(u.text()))
 		return nil
 	}
 	path := u.file(a.configHome(me))
 	if err := writeUnit(path, u.text()); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, path)
+	a.out.println(path)
 	a.note("next: %s", startUnit(ctx, u))
 	return nil
 }

@@ -76,13 +76,13 @@ func (a *app) login(ctx context.Context, args []string) error {
 	if err := contexts.Save(); err != nil {
 		return fmt.Errorf("keep the sign-in: %w", err)
 	}
-	fmt.Fprintf(a.out, "signed in to %s as %s (%s)\n", c.BaseURL, me.Name, me.Role)
+	a.out.printf("signed in to %s as %s (%s)\n", c.BaseURL, me.Name, me.Role)
 	return nil
 }
 
 func (a *app) ask(in *bufio.Reader, question string) (string, error) {
 	if isTerminal(a.in) {
-		fmt.Fprint(a.err, question)
+		a.err.printf("%s", question)
 	}
 	line, err := in.ReadString('\n')
 	if err != nil && line == "" {
@@ -97,9 +97,9 @@ func (a *app) askSecret(in *bufio.Reader, question string) (string, error) {
 	if !ok || !isTerminal(f) {
 		return a.ask(in, question)
 	}
-	fmt.Fprint(a.err, question)
+	a.err.printf("%s", question)
 	word, err := term.ReadPassword(int(f.Fd()))
-	fmt.Fprintln(a.err)
+	a.err.println()
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}

@@ -17,7 +17,8 @@ func Markdown() string {
 	b.WriteString("# The command line\n\n")
 	b.WriteString("This page is printed from the commands (`go test ./cli -run Markdown -update`); `svc COMMAND --help` says the same.\n\n")
 	b.WriteString("Wherever a command takes an id, it takes a unique prefix of it too, and the name that a thing has besides: a\n" +
-		"project's slug, a host's name, a run's session. Standard output is the answer, standard error everything else.\n" +
+		"project's slug, a task's number such as CHECKOUT-12, a host's name, a run's session. A task's number also stands\n" +
+		"for its run: the active one, else the newest. Standard output is the answer, standard error everything else.\n" +
 		"On a terminal there are colours, ages and rows that fit; elsewhere none of that, times are RFC 3339, and nothing is\n" +
 		"cut short or asked.\n\n")
 	writeIndex(&b, root)
@@ -85,22 +86,30 @@ func unindent(s string) string {
 func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 	b.WriteString("| flag | |\n|---|---|\n")
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden || f.Name == "help" {
-			return
+		if name, text, ok := flagWords(f); ok {
+			fmt.Fprintf(b, "| `%s` | %s |\n", name, strings.ReplaceAll(text, "|", "\\|"))
 		}
-		word, text := pflag.UnquoteUsage(f)
-		name := "--" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", " + name
-		}
-		if word != "" {
-			name += " " + word
-		}
-		if worthSaying(f) {
-			text += fmt.Sprintf(" (default %s)", f.DefValue)
-		}
-		fmt.Fprintf(b, "| `%s` | %s |\n", name, strings.ReplaceAll(text, "|", "\\|"))
 	})
+}
+
+// flagWords is a flag as the manual names and explains it; not ok: it is left
+// out.
+func flagWords(f *pflag.Flag) (name, text string, ok bool) {
+	if f.Hidden || f.Name == "help" {
+		return "", "", false
+	}
+	word, text := pflag.UnquoteUsage(f)
+	name = "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	if word != "" {
+		name += " " + word
+	}
+	if worthSaying(f) {
+		text += fmt.Sprintf(" (default %s)", f.DefValue)
+	}
+	return name, text, true
 }
 
 // worthSaying leaves out defaults that are nothing.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"svc/config"
 	"svc/engine"
 	"svc/hub"
+	"svc/notify"
 	"svc/provider"
 	"svc/server"
 	"svc/store"
@@ -28,6 +30,7 @@ type orchestrator struct {
 	hub     *hub.Hub
 	engine  *engine.Engine
 	server  *server.Server
+	notify  *notify.Dispatcher
 	catalog *provider.Registry
 	addr    net.Addr
 	user    config.Token
@@ -52,8 +55,11 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	}
 	o.hub = hub.New(cfg.RelayDir(), log)
 	o.hub.LeaseIdle = cfg.Server.LeaseIdle
+	o.hub.Relay.MostLog = cfg.Retention.RelayMaxBytes
+	o.hub.Quota.MostHost, o.hub.Quota.MinFree = cfg.Retention.RelayHostMaxBytes, cfg.Retention.RelayMinFree
 	o.engine, err = engine.New(ctx, engine.Config{
 		Store: o.store, Hub: o.hub, Log: log,
+		RunDefaults:     svc.RunDefaults{Provider: cfg.Runs.Provider, Model: cfg.Runs.Model},
 		DispatchTimeout: cfg.Runs.DispatchTimeout, AckTimeout: cfg.Runs.AckTimeout, LostAfter: cfg.Runs.LostAfter,
 		OfflineAfter: cfg.Hosts.OfflineAfter, OutputInterval: cfg.Events.OutputInterval, AutoMarkDone: cfg.WorkItems.AutoMarkDone,
 		EventsDays: cfg.Retention.EventsDays, RelayDays: cfg.Retention.RelayDays, SigningKey: []byte(key), OwnerTokenHash: svc.SecretHash(string(o.user.Value)),
@@ -62,12 +68,14 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	if err != nil {
 		return nil, err
 	}
+	o.notify = notify.New(notify.Config{Store: o.store, Sinks: sinksOf(cfg), Log: log})
 	o.server, err = server.New(server.Options{
-		Engine: o.engine, Live: &server.Live{Runs: o.engine, Panes: o.hub.Panes, Relay: o.hub.Relay, Attach: o.hub.Attach, Log: log,
+		Notifier: o.notify,
+		Engine:   o.engine, Live: &server.Live{Runs: o.engine, Panes: o.hub.Panes, Relay: o.hub.Relay, Attach: o.hub.Attach, Log: log,
 			FetchLog: o.engine.LogOf},
 		WorkerToken: server.WorkerToken(o.worker.Value),
-		Logger:      log, Version: Version(), Catalog: o.facts, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
-		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey,
+		Logger:      log, Version: Version(), Catalog: o.facts, CatalogProblem: o.catalog.Problem, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
+		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey, WorkerCA: cfg.Server.WorkerCA,
 	})
 	if err != nil {
 		return nil, err
@@ -75,7 +83,15 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	if o.addr, err = o.server.Listen(ctx); err != nil {
 		return nil, listenProblem(ctx, cfg, err)
 	}
+	o.notify.PublicURL = cmp.Or(cfg.Server.PublicURL, localURL(cfg, o.addr))
 	return o, nil
+}
+
+func sinksOf(cfg *config.Config) (sinks []svc.Sink) {
+	for _, n := range cfg.Notify {
+		sinks = append(sinks, n.Sink())
+	}
+	return sinks
 }
 
 // prepare makes what the first start makes: the data dir, the tokens, the
@@ -104,7 +120,7 @@ func (o *orchestrator) prepare(a *app) (key config.Secret, err error) {
 	if _, err := provider.EnsureFile(o.cfg.CatalogPath); err != nil {
 		return "", err
 	}
-	if o.catalog, err = provider.Open(o.cfg.CatalogPath, provider.Options{Logger: o.log}); err != nil {
+	if o.catalog, err = provider.Open(o.cfg.CatalogPath, provider.Options{Logger: o.log, LastGood: o.cfg.LastGoodCatalog()}); err != nil {
 		return "", err
 	}
 	for _, w := range warnings {
@@ -140,6 +156,7 @@ func (o *orchestrator) run(ctx context.Context) (err error) {
 	defer close(ended)
 	defer context.AfterFunc(ctx, func() { o.boundShutdown(ended) })()
 	g.Go(func() error { return o.engine.Serve(inner) })
+	g.Go(func() error { return o.notify.Run(inner) })
 	g.Go(func() error { return o.catalog.Run(inner) })
 	g.Go(func() error { // two orchestrators must not decide side by side
 		select {

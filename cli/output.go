@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 
 	"svc"
+	"svc/safetext"
 )
 
 // view says how the records of a noun are shown.
@@ -23,6 +22,22 @@ type column[T any] struct {
 	cell func(T) string
 	tone func(T) tone // nil: plain
 	flex bool         // gives way when the window is narrow
+}
+
+// viewOf shows records by the part of them that a view is of.
+func viewOf[T, U any](v view[U], part func(T) U) view[T] {
+	out := view[T]{empty: v.empty, name: func(t T) string { return v.name(part(t)) }}
+	for _, c := range v.columns {
+		next := column[T]{head: c.head, flex: c.flex, cell: func(t T) string { return c.cell(part(t)) }}
+		if c.tone != nil {
+			next.tone = func(t T) tone { return c.tone(part(t)) }
+		}
+		out.columns = append(out.columns, next)
+	}
+	if v.fields != nil {
+		out.fields = func(t T) []field { return v.fields(part(t)) }
+	}
+	return out
 }
 
 // field is one line about a record. An empty text is left out.
@@ -48,10 +63,17 @@ func printList[T any](a *app, v view[T], items []T) error {
 		}
 		return a.printJSON(items)
 	case "jsonl":
-		return printLines(a.out, items)
+		return printLines(a, items)
+	case "template":
+		for _, item := range items {
+			if err := a.printTemplate(item); err != nil {
+				return err
+			}
+		}
+		return nil
 	case "name":
 		for _, item := range items {
-			fmt.Fprintln(a.out, v.name(item))
+			a.out.println(v.name(item))
 		}
 		return nil
 	}
@@ -77,7 +99,7 @@ func printDone[T any](a *app, v view[T], item T, format string, args ...any) err
 	if a.output != "table" {
 		return printMachine(a, v, item)
 	}
-	fmt.Fprintf(a.out, format+"\n", args...)
+	a.out.printf(format+"\n", args...)
 	return nil
 }
 
@@ -86,25 +108,22 @@ func printMachine[T any](a *app, v view[T], item T) error {
 	case "json":
 		return a.printJSON(item)
 	case "jsonl":
-		return printLines(a.out, []T{item})
+		return printLines(a, []T{item})
+	case "template":
+		return a.printTemplate(item)
 	default:
-		fmt.Fprintln(a.out, v.name(item))
+		a.out.println(v.name(item))
 		return nil
 	}
 }
 
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	return a.out.json(v, "  ")
 }
 
-func printLines[T any](w io.Writer, items []T) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
+func printLines[T any](a *app, items []T) error {
 	for _, item := range items {
-		if err := e.Encode(item); err != nil {
+		if err := a.out.json(item, ""); err != nil {
 			return err
 		}
 	}
@@ -123,14 +142,28 @@ func (a *app) printFields(fields []field) {
 		if f.text == "" {
 			continue
 		}
-		text := strings.ReplaceAll(strings.TrimRight(f.text, "\n"), "\n", "\n"+strings.Repeat(" ", widest+2))
-		fmt.Fprintf(a.out, "%s  %s\n", st.dim.Render(fmt.Sprintf("%-*s", widest, f.label)), text)
+		a.out.printf("%s  %s\n", st.dim.Render(fmt.Sprintf("%-*s", widest, f.label)), indented(strings.TrimRight(f.text, "\n"), widest+2))
 	}
+}
+
+// indented is a text of several lines, of which only the first begins at the
+// margin: none can pass for a line of ours.
+func indented(text string, by int) safetext.Text {
+	return safetext.Text(strings.ReplaceAll(string(safetext.Lines(text)), "\n", "\n"+strings.Repeat(" ", by)))
 }
 
 // note tells a person something that is no part of the answer.
 func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.err, format+"\n", args...)
+	a.err.printf(format+"\n", args...)
+}
+
+// awayOnce tells that the orchestrator is away: once for each time that it goes, not for each attempt to reach it.
+// Nil: it is back.
+func (a *app) awayOnce(err error) {
+	if err != nil && !a.away {
+		a.note("the orchestrator is away; waiting for it")
+	}
+	a.away = err != nil
 }
 
 // when is an instant: how long ago on a terminal, RFC 3339 elsewhere. None is

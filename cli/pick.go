@@ -2,92 +2,107 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"svc"
 	"svc/api"
+	"svc/provider"
 )
 
 // demoProvider is the scripted agent that every installation has.
 const demoProvider = "demo"
 
-// onlyProject is the project that a person means who named none: the only one.
-func (a *app) onlyProject(ctx context.Context, c *api.Client, ref string) (svc.Project, error) {
-	if ref != "" {
-		return a.project(ctx, c, ref)
-	}
-	var active []svc.Project
-	for p, err := range c.AllProjects(ctx) {
-		if err != nil {
-			return p, err
-		}
-		if p.Status == svc.ProjectActive {
-			active = append(active, p)
-		}
-	}
-	switch len(active) {
-	case 0:
-		return svc.Project{}, errNoProject
-	case 1:
-		return active[0], nil
-	}
-	var slugs []string
-	for _, p := range active {
-		slugs = append(slugs, p.Slug)
-	}
-	return svc.Project{}, &problem{
-		what: "there are several projects", why: strings.Join(slugs, ", "), next: "say which one is meant", exit: exitUsage,
-	}
-}
-
-var errNoProject = &problem{what: "there is no project yet", next: "`svc project create NAME` makes one", exit: exitNotFound}
-
-// pickProject is onlyProject, but it makes the first one, so that the very
-// first task needs no ceremony.
-func (a *app) pickProject(ctx context.Context, c *api.Client, ref string) (svc.Project, error) {
-	p, err := a.onlyProject(ctx, c, ref)
-	if !errors.Is(err, errNoProject) {
-		return p, err
-	}
-	p, err = c.CreateProject(ctx, api.CreateProject{Name: "First project"})
-	if err == nil {
-		a.note("made project %s, since there was none", p.Slug)
-	}
-	return p, err
-}
-
-// pickProvider is the provider that a person means who named none: the only
-// one that some host has, or else the demo.
-func (a *app) pickProvider(ctx context.Context, c *api.Client, id string) (string, error) {
-	if id != "" {
-		return id, nil
-	}
+// pickProvider is the provider of a new run. What the person said wins, then the project's, then that of [runs], then the only
+// tool that some host has, then the demo.
+func (a *app) pickProvider(ctx context.Context, c *api.Client, p svc.Project, asked string, interactive bool) (string, error) {
 	list, err := c.Providers(ctx)
 	if err != nil {
 		return "", err
 	}
-	var ready []string
-	for _, p := range list {
-		for _, h := range p.Hosts {
-			if h.Available && !slices.Contains(ready, p.ID) {
-				ready = append(ready, p.ID)
-			}
+	id, err := a.namedProvider(list, p, asked)
+	if err != nil {
+		return "", err
+	}
+	if !interactive || id == "" {
+		return id, nil
+	}
+	if !has(list, svc.InteractiveID(id)) {
+		return "", &problem{what: id + " has no interactive mode", why: "no catalog has " + svc.InteractiveID(id),
+			next: "leave --interactive out; `svc provider list` shows the modes", exit: exitUsage}
+	}
+	return svc.InteractiveID(id), nil
+}
+
+func (a *app) namedProvider(list []api.Provider, p svc.Project, asked string) (string, error) {
+	if asked != "" && !has(list, asked) && !slices.Contains(provider.StandardIDs(), asked) {
+		return "", svc.Errorf(svc.CodeUnknownProvider, "provider: no catalog has %q", asked)
+	}
+	if asked != "" {
+		return asked, nil
+	}
+	if p.Provider != "" {
+		return p.Provider, nil
+	}
+	for _, each := range list {
+		if each.Default {
+			return each.ID, nil
 		}
 	}
-	real := slices.DeleteFunc(slices.Clone(ready), func(id string) bool { return id == demoProvider })
+	return a.onlyTool(list, p)
+}
+
+// onlyTool is the tool that a person means who named none.
+func (a *app) onlyTool(list []api.Provider, p svc.Project) (string, error) {
+	tools := availableTools(list)
 	switch {
-	case len(real) == 1:
-		return real[0], nil
-	case len(real) > 1:
-		return "", &problem{what: "there are several providers", why: strings.Join(real, ", "), next: "say which with --provider", exit: exitUsage}
-	case len(ready) == 1:
-		a.note("no agent is installed on any host, so the demo runs; `svc provider doctor` tells more")
+	case len(tools) == 1:
+		return tools[0], nil
+	case len(tools) > 1:
+		return "", &problem{what: "there are several providers", why: strings.Join(tools, ", "),
+			next: "say which with --provider; or for all runs of the project: svc project update " + projectWord(p) + " --provider " + tools[0], exit: exitUsage}
+	case slices.ContainsFunc(list, func(p api.Provider) bool { return p.ID == demoProvider && availableSomewhere(p) }):
+		a.note("no agent is installed on any host, so the demo runs; `svc init` looks for agents and says what is missing")
 		return demoProvider, nil
 	}
 	return "", &problem{
 		what: "no host has any provider", why: "no worker has reported one yet",
 		next: "`svc host list` shows the hosts; or say which with --provider", exit: exitFailed,
 	}
+}
+
+// availableTools are the agents that some host has, in the order of the catalog: of a tool with two modes the one that works
+// through a prompt, when it is there. The demo is none.
+func availableTools(list []api.Provider) []string {
+	var ids []string
+	for _, p := range list {
+		if p.ID == demoProvider || !availableSomewhere(p) {
+			continue
+		}
+		if !slices.ContainsFunc(ids, func(id string) bool { return svc.ToolOf(id) == p.Tool }) {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
+func availableSomewhere(p api.Provider) bool {
+	for _, h := range p.Hosts {
+		if h.Available {
+			return true
+		}
+	}
+	return false
+}
+
+func has(list []api.Provider, id string) bool {
+	return slices.ContainsFunc(list, func(p api.Provider) bool { return p.ID == id })
+}
+
+// projectWord names a project in a command; one that is not made yet has no name.
+func projectWord(p svc.Project) string {
+	if p.Slug == "" {
+		return "PROJECT"
+	}
+	return p.Slug
 }

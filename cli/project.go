@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +28,29 @@ func (a *app) projectView() view[svc.Project] {
 		},
 		fields: func(p svc.Project) []field {
 			return []field{
-				{"project", p.Slug}, {"name", p.Name}, {"id", p.ID}, {"status", string(p.Status)}, {"cwd", p.Cwd},
+				{"project", p.Slug}, {"name", p.Name}, {"id", p.ID}, {"status", string(p.Status)}, {"cwd", p.Cwd}, {"provider", p.Provider}, {"model", p.Model},
+				{"repo", p.Repo}, {"base", p.Base}, {"isolation", isolationWord(p)}, {"setup", p.Setup}, {"done when", doneWords(p)},
 				{"created", a.whenExactly(&p.CreatedAt)}, {"updated", a.whenExactly(&p.UpdatedAt)},
 				{"archived", a.whenExactly(p.ArchivedAt)}, {"about", p.Description},
 			}
 		},
 	}
+}
+
+// isolationWord is empty for a project without working copies.
+func isolationWord(p svc.Project) string {
+	if !p.Isolates() {
+		return ""
+	}
+	return string(p.Isolation)
+}
+
+// doneWords is empty for what is the default.
+func doneWords(p svc.Project) string {
+	if p.DoneWhen == svc.DoneCompleted {
+		return ""
+	}
+	return string(p.DoneWhen)
 }
 
 func (a *app) projectCommand() *cobra.Command {
@@ -72,12 +90,52 @@ func (a *app) projectShow() *cobra.Command {
 }
 
 // projectFlags are what a person may set.
-type projectFlags struct{ name, slug, description, cwd string }
+type projectFlags struct {
+	name, slug, description, cwd, provider, model, maxRuns string
+	repo, base, isolation, setup, setupTimeout, doneWhen   string
+	keepDays                                               int
+}
 
 func (f *projectFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.slug, "slug", "", "short `NAME` for commands and addresses: a-z, 0-9 and -")
 	cmd.Flags().StringVarP(&f.description, "description", "d", "", "what it is about")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "`DIR` in which its runs work, on their hosts")
+	cmd.Flags().StringVar(&f.provider, "provider", "", "`ID` of the agent of runs that name none")
+	cmd.Flags().StringVar(&f.model, "model", "", "`NAME` of the model of runs that name none, for that agent")
+	cmd.Flags().StringVar(&f.maxRuns, "max-runs", "", "at most `N` of its runs at once; none lifts the limit")
+	cmd.Flags().StringVar(&f.repo, "repo", "", "repository that each run gets a working copy of: `URL`, or absolute path on the host")
+	cmd.Flags().StringVar(&f.base, "base", "", "`BRANCH` that working copies begin at; default: the repository's own")
+	cmd.Flags().Var(newChoice(&f.isolation, "", "none", "clone", "worktree"), "isolation", "what a working copy is: `HOW` is none, clone or worktree")
+	cmd.Flags().StringVar(&f.setup, "setup", "", "shell `SCRIPT` that is run in each new working copy before the agent starts")
+	cmd.Flags().StringVar(&f.setupTimeout, "setup-timeout", "", "`TIME` that the script may take, as in 10m")
+	cmd.Flags().IntVar(&f.keepDays, "keep-days", 0, "`N` days after which a landed or discarded working copy is removed")
+	cmd.Flags().Var(newChoice(&f.doneWhen, "", "completed", "landed"), "done-when", "what makes a task done by itself: `WHAT` is completed or landed")
+}
+
+// source is what the flags say about working copies.
+func (f *projectFlags) source(cmd *cobra.Command) api.Source {
+	s := api.Source{
+		Repo: given(cmd, "repo", f.repo), Base: given(cmd, "base", f.base), Isolation: given(cmd, "isolation", f.isolation),
+		Setup: given(cmd, "setup", f.setup), SetupTimeout: given(cmd, "setup-timeout", f.setupTimeout),
+	}
+	if cmd.Flags().Changed("keep-days") {
+		s.KeepDays = api.Some(f.keepDays)
+	}
+	return s
+}
+
+// limit is what --max-runs says.
+func (f *projectFlags) limit() (api.Opt[int], error) {
+	switch n, err := strconv.Atoi(f.maxRuns); {
+	case f.maxRuns == "":
+		return api.Opt[int]{}, nil
+	case f.maxRuns == "none":
+		return api.Null[int](), nil
+	case err != nil:
+		return api.Opt[int]{}, usage("a number, or none", "--max-runs %q is no number", f.maxRuns)
+	default:
+		return api.Some(n), nil
+	}
 }
 
 // given is a flag's value when the flag was given.
@@ -92,25 +150,67 @@ func (a *app) projectCreate() *cobra.Command {
 	var f projectFlags
 	cmd := &cobra.Command{Use: "create NAME", Short: "Make a project", Args: takes("NAME")}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		limit, err := f.limit()
+		if err != nil {
+			return err
+		}
+		cwd, err := a.projectFolder(ctx, c, given(cmd, "cwd", f.cwd))
+		if err != nil {
+			return err
+		}
 		p, err := c.CreateProject(ctx, api.CreateProject{
-			Name: args[0], Slug: given(cmd, "slug", f.slug), Description: given(cmd, "description", f.description), Cwd: given(cmd, "cwd", f.cwd),
+			Name: args[0], Slug: given(cmd, "slug", f.slug), Description: given(cmd, "description", f.description), Cwd: cwd,
+			Provider: given(cmd, "provider", f.provider), Model: given(cmd, "model", f.model), MaxRuns: limit, DoneWhen: given(cmd, "done-when", f.doneWhen), Source: f.source(cmd),
 		})
 		if err != nil {
 			return err
 		}
-		return printDone(a, a.projectView(), p, "made project %s", p.Slug)
+		if repo := a.repoHere(ctx, p.Cwd != ""); !p.Isolates() && repo.Repo.Set && !cmd.Flags().Changed("isolation") {
+			a.note("this folder is a git repository; to give each run a working copy of its own: svc project update %s --repo %s", p.Slug, repo.Repo.Value)
+		}
+		return printDone(a, a.projectView(), p, "made project %s%s", p.Slug, worksIn(p))
 	})
 	f.add(cmd)
 	return a.both(cmd)
+}
+
+// projectFolder is the folder of a new project: what the person says, else the current one when runs go to this machine. --cwd ""
+// leaves it open.
+func (a *app) projectFolder(ctx context.Context, c *api.Client, said api.Opt[string]) (api.Opt[string], error) {
+	if said.Set {
+		dir, err := a.fullPath(ctx, c, "", said.Value)
+		return api.Some(dir), err
+	}
+	dir, err := a.folderHere(ctx, c, "")
+	if err != nil || dir == "" || a.isHome(dir) {
+		return said, err
+	}
+	return api.Some(dir), nil
+}
+
+func worksIn(p svc.Project) string {
+	switch {
+	case p.Isolates():
+		return "; each of its runs works in a copy of " + p.Repo
+	case p.Cwd == "":
+		return ""
+	default:
+		return "; its runs work in " + p.Cwd
+	}
 }
 
 func (a *app) projectUpdate() *cobra.Command {
 	var f projectFlags
 	cmd := &cobra.Command{Use: "update PROJECT", Short: "Change a project", Args: takes("PROJECT"), ValidArgsFunction: a.completes(projectNames)}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		limit, err := f.limit()
+		if err != nil {
+			return err
+		}
 		patch := api.PatchProject{
 			Name: given(cmd, "name", f.name), Slug: given(cmd, "slug", f.slug),
 			Description: given(cmd, "description", f.description), Cwd: given(cmd, "cwd", f.cwd),
+			Provider: given(cmd, "provider", f.provider), Model: given(cmd, "model", f.model), MaxRuns: limit, DoneWhen: given(cmd, "done-when", f.doneWhen), Source: f.source(cmd),
 		}
 		if patch == (api.PatchProject{}) {
 			return nothingToChange(cmd)
@@ -118,6 +218,11 @@ func (a *app) projectUpdate() *cobra.Command {
 		p, err := a.project(ctx, c, args[0])
 		if err != nil {
 			return err
+		}
+		if patch.Cwd.Set {
+			if patch.Cwd.Value, err = a.fullPath(ctx, c, "", patch.Cwd.Value); err != nil {
+				return err
+			}
 		}
 		if p, err = c.UpdateProject(ctx, p.ID, patch); err != nil {
 			return err

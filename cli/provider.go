@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -24,6 +23,7 @@ func (a *app) providerView() view[api.Provider] {
 		columns: []column[api.Provider]{
 			{head: "PROVIDER", cell: func(p api.Provider) string { return p.ID }},
 			{head: "NAME", cell: func(p api.Provider) string { return p.Name }},
+			{head: "MODE", cell: modeWord},
 			{head: "BINARY", cell: func(p api.Provider) string { return p.Bin }},
 			{head: "AVAILABLE ON", cell: func(p api.Provider) string { return strings.Join(hostsWith(p, true), " ") }, flex: true,
 				tone: func(api.Provider) tone { return good }},
@@ -31,6 +31,14 @@ func (a *app) providerView() view[api.Provider] {
 				tone: func(api.Provider) tone { return dim }},
 		},
 	}
+}
+
+// modeWord is the mode of an entry whose tool has two.
+func modeWord(p api.Provider) string {
+	if p.Interactive {
+		return "interactive mode of " + p.Tool
+	}
+	return ""
 }
 
 func hostsWith(p api.Provider, available bool) []string {
@@ -45,17 +53,23 @@ func hostsWith(p api.Provider, available bool) []string {
 }
 
 func (a *app) providerCommand() *cobra.Command {
-	return group(&cobra.Command{Use: "provider", Short: "The agents' command-line tools"}, a.providerList(), a.providerDoctor(), a.providerAdd())
+	return group(&cobra.Command{Use: "provider", Short: "The agents' command-line tools"}, a.providerList(), a.providerDoctor(), a.providerAdd(), a.providerTest())
 }
 
 func (a *app) providerList() *cobra.Command {
-	return a.reading(&cobra.Command{Use: "list", Short: "List providers, and the hosts that have them", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+	var all bool
+	cmd := &cobra.Command{Use: "list", Short: "List providers, and the hosts that have them", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
 		list, err := c.Providers(ctx)
 		if err != nil {
 			return err
 		}
+		if !all {
+			list = slices.DeleteFunc(list, func(p api.Provider) bool { return hiddenProvider(p.ID, availableSomewhere(p)) })
+		}
 		return printList(a, a.providerView(), list)
-	})})
+	})}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "show the standard ids too that no host has")
+	return a.reading(cmd)
 }
 
 // finding is what the doctor found out about a provider.
@@ -113,7 +127,8 @@ func (f finding) whatToDo() string {
 }
 
 func (a *app) providerDoctor() *cobra.Command {
-	return a.answering(&cobra.Command{
+	var all bool
+	cmd := &cobra.Command{
 		Use: "doctor [ID]", Short: "Look whether this machine has the providers' tools", Args: takes("[ID]"), ValidArgsFunction: a.completes(providerNames),
 		Long: "Look whether this machine has the tools of its provider catalog, as its worker would find them.\n" +
 			"A worker that runs here looks again too and tells the orchestrator.\n" +
@@ -126,8 +141,15 @@ func (a *app) providerDoctor() *cobra.Command {
 			if err := a.askWorkerToProbe(); err != nil {
 				a.note("the worker of this machine was not asked to look again: %v", err)
 			}
-			if err := printList(a, findingView(), findings); err != nil {
+			shown := findings
+			if !all && len(args) == 0 {
+				shown = slices.DeleteFunc(slices.Clone(findings), func(f finding) bool { return hiddenProvider(f.Provider, f.Available) })
+			}
+			if err := printList(a, findingView(), shown); err != nil {
 				return err
+			}
+			if hidden := len(findings) - len(shown); hidden > 0 && a.output == "table" {
+				a.note("%d of the standard ids are not installed; --all shows them", hidden)
 			}
 			if slices.ContainsFunc(findings, func(f finding) bool { return !f.Available && !f.Optional }) {
 				if a.output == "table" {
@@ -138,7 +160,9 @@ func (a *app) providerDoctor() *cobra.Command {
 			}
 			return nil
 		},
-	})
+	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "show the standard ids too that are not installed")
+	return a.answering(cmd)
 }
 
 // examine probes the catalog of this machine, or one provider of it.
@@ -180,17 +204,18 @@ func (a *app) examine(ctx context.Context, only []string) ([]finding, error) {
 	return findings, ctx.Err()
 }
 
-// askWorkerToProbe makes a worker that runs on this data directory look for its tools again.
+// askWorkerToProbe makes the workers that run on this data directory look for their tools again.
 func (a *app) askWorkerToProbe() error {
 	cfg, err := a.config()
 	if err != nil {
 		return err
 	}
-	dir := rundir.Dir(cfg.DataDir)
-	if !dir.WorkerAlive() {
-		return nil
+	for _, dir := range []rundir.Dir{rundir.Dir(cfg.DataDir), rundir.Dir(cfg.WorkerDir())} {
+		if dir.WorkerAlive() {
+			err = errors.Join(err, dir.AskProbe())
+		}
 	}
-	return dir.AskProbe()
+	return err
 }
 
 func (a *app) providerAdd() *cobra.Command {
@@ -208,7 +233,7 @@ func (a *app) providerAdd() *cobra.Command {
 				return err
 			}
 			for _, id := range ids {
-				fmt.Fprintln(a.out, id)
+				a.out.println(id)
 			}
 			a.note("added to %s; `svc provider doctor %s` looks whether the tool is there", cfg.CatalogPath, ids[0])
 			return nil

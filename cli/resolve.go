@@ -8,10 +8,13 @@ import (
 
 	"svc"
 	"svc/api"
+	"svc/safetext"
 )
 
 // A person names a record by its id, by a unique prefix of it, or by the name
-// that the noun has besides: a project's slug, a host's name, a run's session.
+// that the noun has besides: a project's slug, a task's number such as
+// CHECKOUT-12, a host's name, a run's session. A task's number stands for its
+// newest run where a run is asked for.
 
 // candidate is a record that a reference may mean.
 type candidate struct{ id, name, about string }
@@ -33,11 +36,16 @@ func (a *app) host(ctx context.Context, c *api.Client, ref string) (svc.Host, er
 }
 
 func (a *app) task(ctx context.Context, c *api.Client, ref string) (svc.WorkItem, error) {
-	if svc.IsID(ref) {
+	_, _, isRef := svc.ParseItemRef(ref)
+	if svc.IsID(ref) || isRef {
 		w, err := c.WorkItem(ctx, ref)
-		return w, orMissing(err, "task", ref)
+		if svc.CodeOf(err) != svc.CodeNotFound || svc.IsID(ref) {
+			return w, orMissing(err, "task", ref)
+		}
 	}
-	return find(ref, "task", c.AllWorkItems(ctx, svc.WorkItemFilter{}), func(w svc.WorkItem) candidate { return candidate{w.ID, "", w.Title} })
+	return find(ref, "task", c.AllWorkItems(ctx, svc.WorkItemFilter{}), func(w svc.WorkItem) candidate {
+		return candidate{w.ID, "", w.Ref() + " " + w.Title}
+	})
 }
 
 func (a *app) theRun(ctx context.Context, c *api.Client, ref string) (svc.Run, error) {
@@ -45,9 +53,41 @@ func (a *app) theRun(ctx context.Context, c *api.Client, ref string) (svc.Run, e
 		r, err := c.Run(ctx, ref)
 		return r, orMissing(err, "run", ref)
 	}
-	return find(ref, "run", c.AllRuns(ctx, svc.RunFilter{}), func(r svc.Run) candidate {
-		return candidate{r.ID, r.SessionName, fmt.Sprintf("%s, %s", r.Provider, r.Status)}
-	})
+	if _, _, isRef := svc.ParseItemRef(ref); isRef {
+		w, err := c.WorkItem(ctx, ref)
+		if err == nil {
+			return a.newestRun(ctx, c, w)
+		}
+		if svc.CodeOf(err) != svc.CodeNotFound {
+			return svc.Run{}, err
+		}
+	}
+	r, err := find(ref, "run", c.AllRuns(ctx, svc.RunFilter{}), runCandidate)
+	if err != nil {
+		return svc.Run{}, err
+	}
+	return c.Run(ctx, r.ID)
+}
+
+func runCandidate(r svc.RunSummary) candidate {
+	return candidate{r.ID, r.SessionName, fmt.Sprintf("%s %s, %s, %s", r.TaskRef(), r.TaskTitle, r.Provider, r.Status)}
+}
+
+// newestRun is the run that a task stands for: the one that is active, else the newest. Among several active
+// ones it does not choose.
+func (a *app) newestRun(ctx context.Context, c *api.Client, w svc.WorkItem) (svc.Run, error) {
+	active, err := c.Runs(ctx, svc.RunFilter{TaskID: w.ID, Statuses: []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}}, svc.Page{Limit: mostShown + 1})
+	switch {
+	case err != nil:
+		return svc.Run{}, err
+	case len(active.Items) == 1:
+		return c.Run(ctx, active.Items[0].ID)
+	case len(active.Items) > 1:
+		return svc.Run{}, ambiguous("run", w.Ref(), active.Items, runCandidate)
+	case w.NewestRun == nil:
+		return svc.Run{}, &problem{what: fmt.Sprintf("task %s has no run yet", w.Ref()), next: "`svc run start " + w.Ref() + "` starts one", exit: exitNotFound}
+	}
+	return c.Run(ctx, w.NewestRun.ID)
 }
 
 // find looks through all records of a noun. A whole name wins over a prefix.
@@ -85,11 +125,11 @@ func ambiguous[T any](noun, ref string, fits []T, of func(T) candidate) error {
 	lines := []string{"it may mean"}
 	for i, item := range fits {
 		if i == mostShown {
-			lines = append(lines, fmt.Sprintf("  and %d more", len(fits)-mostShown))
+			lines = append(lines, fmt.Sprintf("and %d more", len(fits)-mostShown))
 			break
 		}
 		k := of(item)
-		lines = append(lines, fmt.Sprintf("  %s  %s", k.id, oneLine(k.about)))
+		lines = append(lines, fmt.Sprintf("%s  %s", k.id, safetext.Line(k.about)))
 	}
 	return &problem{
 		what: fmt.Sprintf("%q fits %d %ss", ref, len(fits), noun), why: strings.Join(lines, "\n"),
@@ -137,10 +177,6 @@ func first[T any](all iter.Seq2[T, error], n int) ([]T, error) {
 
 // shortRun is the part of a run's id that its session is named after.
 func shortRun(id string) string { return id[:8] }
-
-// shortTask is long enough to tell tasks apart that were not made in the same
-// millisecond: their ids begin with the time.
-func shortTask(id string) string { return id[:13] }
 
 // short is an id as a table shows it: cut for a person, whole for a program.
 func (a *app) short(id string, cut func(string) string) string {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -63,6 +62,8 @@ func (a *app) runView(hosts map[string]string) view[svc.Run] {
 		empty: "no runs here; `svc run start TASK` starts one",
 		columns: []column[svc.Run]{
 			{head: "RUN", cell: func(r svc.Run) string { return a.short(r.ID, shortRun) }},
+			{head: "TASK", cell: func(r svc.Run) string { return r.TaskRef() }},
+			{head: "TITLE", cell: func(r svc.Run) string { return r.TaskTitle }, flex: true},
 			{head: "STATUS", cell: runWord, tone: runTone},
 			{head: "PROVIDER", cell: func(r svc.Run) string { return r.Provider }},
 			{head: "HOST", cell: func(r svc.Run) string { return hostName(hosts, r.HostID) }},
@@ -73,6 +74,11 @@ func (a *app) runView(hosts map[string]string) view[svc.Run] {
 		},
 		fields: func(r svc.Run) []field { return a.runFields(r, hosts) },
 	}
+}
+
+// summaryView shows the runs of a list.
+func (a *app) summaryView(hosts map[string]string) view[svc.RunSummary] {
+	return viewOf(a.runView(hosts), func(r svc.RunSummary) svc.Run { return r.Run })
 }
 
 func hostName(hosts map[string]string, id *string) string {
@@ -94,9 +100,9 @@ func (a *app) runFields(r svc.Run, hosts map[string]string) []field {
 		restarts = fmt.Sprintf("%s, at most %d times", r.RestartPolicy, r.MaxRestarts)
 	}
 	fields := []field{
-		{"run", r.ID}, {"status", runWord(r)}, {"needs", needs}, {"looks odd", text(r.Hint)}, {"progress", progress(r)}, {"provider", r.Provider},
-		{"model", r.Model}, {"task", r.TaskID}, {"host", hostName(hosts, r.HostID)}, {"pinned to", hostName(hosts, r.PinnedHostID)},
-		{"session", r.SessionName}, {"attempt", strconv.Itoa(r.Attempt)}, {"restarts", restarts}, {"cwd", r.Cwd},
+		{"run", r.ID}, {"task", r.TaskRef() + " " + r.TaskTitle}, {"status", runWord(r)}, {"needs", needs}, {"looks odd", text(r.Hint)}, {"progress", progress(r)}, {"provider", r.Provider},
+		{"model", r.Model}, {"project", r.ProjectSlug}, {"host", hostName(hosts, r.HostID)}, {"pinned to", hostName(hosts, r.PinnedHostID)},
+		{"session", r.SessionName}, {"attempt", strconv.Itoa(r.Attempt)}, {"restarts", restarts}, {"queue", queueWords(r)}, {"cwd", folderOf(r)},
 		{"args", strings.Join(r.Args, " ")}, {"env", joinPairs(r.Env)}, {"created", a.whenExactly(&r.CreatedAt)},
 		{"started", a.whenExactly(r.StartedAt)}, {"last output", a.whenExactly(r.LastOutputAt)},
 		{"ended", a.whenExactly(r.EndedAt)}, {"prompt", r.Prompt},
@@ -105,6 +111,19 @@ func (a *app) runFields(r svc.Run, hosts map[string]string) []field {
 		fields = append(fields, field{"outcome", ending(r)})
 	}
 	return fields
+}
+
+// folderOf is where a run works, as far as it is known here.
+func folderOf(r svc.Run) string {
+	switch {
+	case r.WorkspaceID != nil && r.Cwd == "":
+		return "workspace " + *r.WorkspaceID
+	case r.WorkspaceID != nil:
+		return r.Cwd + " in workspace " + *r.WorkspaceID
+	case r.Cwd == "":
+		return "its host's own default; no folder was named"
+	}
+	return r.Cwd
 }
 
 func text(s *string) string {
@@ -138,7 +157,7 @@ func hostNamesByID(ctx context.Context, c *api.Client) (map[string]string, error
 
 func (a *app) runCommand() *cobra.Command {
 	return group(&cobra.Command{Use: "run", Short: "Agents at work: start, watch, stop"},
-		a.runList(), a.runStart(), a.runShow(), a.runWatch(), a.runLogs(), a.runScreen(), a.runKeys(), a.runStop(), a.runRetry())
+		a.runList(), a.runStart(), a.runShow(), a.runWatch(), a.runLogs(), a.runScreen(), a.runKeys(), a.runStop(), a.runPriority(), a.runRerun(), a.runRetry(), a.runDiff(), a.runComment(), a.runSend(), a.runFetch(), a.runLand(), a.runDiscard())
 }
 
 func (a *app) runList() *cobra.Command {
@@ -147,6 +166,7 @@ func (a *app) runList() *cobra.Command {
 		statuses            []string
 		active              bool
 		limit               int
+		by                  string
 	)
 	cmd := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: takes(), RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
 		filter, err := a.runFilter(ctx, c, project, task, host)
@@ -163,6 +183,9 @@ func (a *app) runList() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := sortRuns(runs, by); err != nil {
+			return err
+		}
 		return a.printRuns(ctx, c, runs)
 	})}
 	cmd.Flags().StringVarP(&project, "project", "p", "", "only of this `PROJECT`")
@@ -170,6 +193,8 @@ func (a *app) runList() *cobra.Command {
 	cmd.Flags().StringVar(&host, "host", "", "only on this `HOST`")
 	cmd.Flags().StringSliceVarP(&statuses, "status", "s", nil, "only with this `STATUS`: pending, spawning, running, exited, failed, stopped; may be repeated")
 	cmd.Flags().BoolVar(&active, "active", false, "only those that have not ended")
+	cmd.Flags().StringVar(&by, "sort", "created", "order by this `WORD`: "+strings.Join(runOrderWords, ", ")+"; a minus in front turns it round")
+	completeWords(cmd, "sort", runOrderWords)
 	addLimit(cmd, &limit, svc.DefaultLimit)
 	a.completeFlag(cmd, "project", projectNames)
 	a.completeFlag(cmd, "task", taskNames)
@@ -204,7 +229,7 @@ func (a *app) runFilter(ctx context.Context, c *api.Client, project, task, host 
 }
 
 // printRuns asks for the names of hosts only when someone will read them.
-func (a *app) printRuns(ctx context.Context, c *api.Client, runs []svc.Run) error {
+func (a *app) printRuns(ctx context.Context, c *api.Client, runs []svc.RunSummary) error {
 	var hosts map[string]string
 	if a.output == "table" && len(runs) > 0 {
 		var err error
@@ -212,43 +237,5 @@ func (a *app) printRuns(ctx context.Context, c *api.Client, runs []svc.Run) erro
 			return err
 		}
 	}
-	return printList(a, a.runView(hosts), runs)
-}
-
-func (a *app) runStop() *cobra.Command {
-	return a.both(&cobra.Command{
-		Use: "stop RUN…", Short: "Stop runs", Args: takes("RUN…"), ValidArgsFunction: a.completesUpTo(math.MaxInt, runNames),
-		Long: "Stop runs. Each is stopped at once; its session is asked to end with Ctrl-C, then SIGTERM, then SIGKILL.",
-		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
-			for _, ref := range args {
-				r, err := a.theRun(ctx, c, ref)
-				if err != nil {
-					return err
-				}
-				if r, err = c.StopRun(ctx, r.ID); err != nil {
-					return err
-				}
-				if err := printDone(a, a.runView(nil), r, "stopped run %s", a.short(r.ID, shortRun)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}),
-	})
-}
-
-func (a *app) runKeys() *cobra.Command {
-	return a.asking(&cobra.Command{
-		Use: "keys RUN KEY…", Short: "Type into a run's session", Args: takes("RUN", "KEY…"), ValidArgsFunction: a.completes(runNames),
-		Long: "Type into a run's session. A KEY is a word of letters and digits, or Enter, or Ctrl+C.\n" +
-			"For anything else there is svc attach.",
-		Example: "  svc run keys 1a2b3c4d yes Enter",
-		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
-			r, err := a.theRun(ctx, c, args[0])
-			if err != nil {
-				return err
-			}
-			return c.SendKeys(ctx, r.ID, args[1:])
-		}),
-	})
+	return printList(a, a.summaryView(hosts), runs)
 }

@@ -50,15 +50,24 @@ func (a *app) waiting(w *svc.Waiting) string {
 	if w == nil {
 		return ""
 	}
-	lines := []string{"fails at " + w.TimesOutAt.String() + " unless a host takes it"}
-	if w.NotBefore != nil {
-		lines = append(lines, "not before "+w.NotBefore.String()+": it is restarted after a pause")
+	var lines []string
+	if w.Position != nil {
+		lines = append(lines, fmt.Sprintf("it is number %d in the queue", *w.Position))
+	}
+	for _, hold := range w.Why {
+		lines = append(lines, hold.Message)
+	}
+	if w.TimesOutAt != nil {
+		lines = append(lines, "fails at "+w.TimesOutAt.String()+" unless a host takes it")
 	}
 	if len(w.Hosts) == 0 {
 		lines = append(lines, "there is no host; make one with: svc host create NAME")
 	}
 	for _, h := range w.Hosts {
 		lines = append(lines, h.Name+": "+whyNot(h.Why))
+	}
+	if more := w.HostsTotal - len(w.Hosts); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more hosts", more))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -68,6 +77,8 @@ func whyNot(why string) string {
 	switch why {
 	case "other_host_pinned":
 		return "the run asks for another host"
+	case "labels_missing":
+		return "it does not have the labels that the run asks for"
 	case "never_seen":
 		return "its worker was never seen; start it there"
 	case "offline":
@@ -75,9 +86,13 @@ func whyNot(why string) string {
 	case "disabled":
 		return "disabled; svc host enable lets it take runs again"
 	case "suspect":
-		return "suspect: two workers claim to be it; end one, then svc host clear-suspect"
+		return "suspect: two workers claim to be it; `svc host show` says what to do"
 	case "cooling_down":
 		return "it cannot start runs and takes none for now; svc host show says why"
+	case "disk_low":
+		return "it has too little disk space free; svc host show says how much"
+	case "no_workspaces":
+		return "its worker cannot make working copies: update it, and install git 2.38 or newer"
 	case "not_connected":
 		return "its worker is not connected right now"
 	case "refused":

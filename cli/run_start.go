@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,73 +15,122 @@ import (
 
 // runFlags are what a person may say about a new run.
 type runFlags struct {
-	provider, prompt, host, model, cwd, policy string
-	env                                        pairs
-	restarts                                   int
-	args                                       []string
-	wait                                       bool
-	cmd                                        *cobra.Command
+	provider, prompt, host, model, cwd, policy, workspace string
+	env                                                   pairs
+	restarts                                              int
+	args                                                  []string
+	wait, watch, interactive, ignoreNeeds                 bool
+	priority                                              int
+	notBefore                                             string
+	labels                                                pairs
+	cmd                                                   *cobra.Command
 }
 
 func (f *runFlags) add(cmd *cobra.Command) {
-	f.cmd, f.env = cmd, pairs{}
-	cmd.Flags().StringVar(&f.provider, "provider", "", "`ID` of the agent (default: the only one that is installed)")
+	f.cmd, f.env, f.labels = cmd, pairs{}, pairs{}
+	cmd.Flags().StringVar(&f.provider, "provider", "", "`ID` of the agent (default: the project's, that of [runs], or the only one that is installed)")
+	cmd.Flags().BoolVarP(&f.interactive, "interactive", "i", false, "start the agent's interactive mode, to attach to")
 	cmd.Flags().StringVar(&f.prompt, "prompt", "", "what the agent is told; @FILE reads a file (default: the task's title and description)")
 	cmd.Flags().StringVar(&f.host, "host", "", "run on this `HOST` and no other")
-	cmd.Flags().StringVar(&f.model, "model", "", "`NAME` of the model, if the provider takes one")
-	cmd.Flags().StringVar(&f.cwd, "cwd", "", "`DIR` to work in, on the host")
+	cmd.Flags().StringVar(&f.workspace, "workspace", "", "run in this `WORKSPACE`, or that of a run, on its host; waits while another run is in it")
+	cmd.Flags().StringVar(&f.model, "model", "", "`NAME` of the model, if the provider takes one (default: the project's, then that of [runs])")
+	cmd.Flags().StringVar(&f.cwd, "cwd", "", "`DIR` to work in, on the host (default: the project's, or the current one when the run goes to this machine)")
 	cmd.Flags().Var(f.env, "env", "a variable `NAME=VALUE` of the session; may be repeated")
 	cmd.Flags().Var(newChoice(&f.policy, string(svc.RestartNever), "never", "on_failure", "always"), "restart", "start again: `WHEN` is never, on_failure or always")
 	cmd.Flags().IntVar(&f.restarts, "max-restarts", svc.DefaultMaxRestarts, "at most `N` times")
 	cmd.Flags().StringArrayVar(&f.args, "arg", nil, "an `ARGUMENT` for the agent; may be repeated")
-	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait for its end, and exit with it")
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "let it wait in the queue as long as it takes, without a dispatch timeout")
+	cmd.Flags().IntVar(&f.priority, "priority", 0, "`N` from -2 to 2; higher goes first")
+	cmd.Flags().StringVar(&f.notBefore, "not-before", "", "start at this `TIME` or later: RFC 3339, or a duration from now such as 2h")
+	cmd.Flags().Var(f.labels, "label", "only on hosts with this label, `NAME=VALUE`; may be repeated")
+	cmd.Flags().BoolVar(&f.ignoreNeeds, "ignore-needs", false, "start although the task needs others")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "follow it to its end, and exit with it")
 }
 
 func (a *app) runStart() *cobra.Command {
-	var f runFlags
+	var (
+		f       runFlags
+		all     bool
+		project string
+	)
 	cmd := &cobra.Command{
-		Use: "start TASK [-- ARGUMENT…]", Short: "Start an agent on a task", Args: takes("TASK", "[ARGUMENT…]"), ValidArgsFunction: a.completes(taskNames),
+		Use: "start TASK [-- ARGUMENT…]", Short: "Start an agent on a task", ValidArgsFunction: a.completes(taskNames),
 		Long: "Start an agent on a task. The run is admitted at once and waits for a host;\n" +
-			"what stands behind -- are arguments for the agent.",
-		Example: "  svc run start 0190f3c2-7a1b --provider claude --wait\n  svc run start 0190f3c2-7a1b --provider demo -- --ask",
+			"everything after -- goes to the agent.\n\n" +
+			"With --all, in place of TASK, a run of every task and subtask of a project that is to do and has no run under way.",
+		Example: "  svc run start CHECKOUT-12 --provider claude --watch\n  svc run start CHECKOUT-12 --provider demo -- --ask\n" +
+			"  svc run start --all --project checkout --wait",
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if all {
+			return takes("[ARGUMENT…]")(cmd, args)
+		}
+		return takes("TASK", "[ARGUMENT…]")(cmd, args)
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		switch {
+		case all && len(args) > 0 && cmd.ArgsLenAtDash() != 0:
+			return usage("leave TASK out, or --all", "--all takes no TASK, but %q is named", args[0])
+		case all:
+			f.args = append(f.args, args...)
+			return a.startAll(ctx, c, project, f)
+		case project != "":
+			return usage("name a TASK alone, or --all --project PROJECT", "--project goes with --all")
+		}
 		w, err := a.task(ctx, c, args[0])
 		if err != nil {
 			return err
 		}
+		p, err := c.Project(ctx, w.ProjectID)
+		if err != nil {
+			return err
+		}
 		f.args = append(f.args, args[1:]...)
-		return a.startRun(ctx, c, w, f)
+		body, err := a.newRun(ctx, c, p, w, f)
+		if err != nil {
+			return err
+		}
+		body.TaskID = w.ID
+		return a.startRun(ctx, c, body, f.watch, nil)
 	})
 	f.add(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "every task of a project that is to do and has no run under way")
+	cmd.Flags().StringVarP(&project, "project", "p", "", "the `PROJECT` of --all (default: that of the current folder, or the only one)")
+	a.completeFlag(cmd, "project", projectNames)
 	a.completeFlag(cmd, "provider", providerNames)
 	a.completeFlag(cmd, "host", hostNames)
 	return a.both(cmd)
 }
 
-// startRun admits a run of a task and, when asked to, waits for its end.
-func (a *app) startRun(ctx context.Context, c *api.Client, w svc.WorkItem, f runFlags) error {
-	body, err := a.newRun(ctx, c, w, f)
-	if err != nil {
-		return err
-	}
+// startRun admits a run and, when asked to, waits for its end. admitted, unless nil, is called in between.
+func (a *app) startRun(ctx context.Context, c *api.Client, body api.CreateRun, wait bool, admitted func(svc.Run)) error {
 	r, err := c.CreateRun(ctx, body)
 	if err != nil {
 		return err
 	}
-	if f.wait {
-		a.note("started run %s with %s", r.ID, r.Provider)
+	if admitted != nil {
+		admitted(r)
+	}
+	if wait {
+		a.note("started run %s with %s%s", r.ID, r.Provider, inFolder(r.Cwd))
 		return a.watch(ctx, c, r.ID)
 	}
 	if a.output == "table" {
 		defer a.note("watch it with: svc run watch %s", shortRun(r.ID))
 	}
-	return printDone(a, a.runView(nil), r, "started run %s with %s", r.ID, r.Provider)
+	return printDone(a, a.runView(nil), r, "started run %s with %s%s", r.ID, r.Provider, inFolder(r.Cwd))
 }
 
-func (a *app) newRun(ctx context.Context, c *api.Client, w svc.WorkItem, f runFlags) (body api.CreateRun, err error) {
-	body.TaskID = w.ID
-	if body.Provider, err = a.pickProvider(ctx, c, f.provider); err != nil {
+func inFolder(cwd string) string {
+	if cwd == "" {
+		return ""
+	}
+	return " in " + cwd
+}
+
+// newRun is the request for a run of an item in a project, with everything checked that can be. Whoever calls it says which item.
+func (a *app) newRun(ctx context.Context, c *api.Client, p svc.Project, w svc.WorkItem, f runFlags) (body api.CreateRun, err error) {
+	if body.Provider, err = a.pickProvider(ctx, c, p, f.provider, f.interactive); err != nil {
 		return body, err
 	}
 	prompt, err := promptOf(f, w)
@@ -94,16 +145,94 @@ func (a *app) newRun(ctx context.Context, c *api.Client, w svc.WorkItem, f runFl
 		}
 		body.HostID = api.Some(h.ID)
 	}
+	if f.workspace != "" {
+		w, err := a.theWorkspace(ctx, c, f.workspace)
+		if err != nil {
+			return body, err
+		}
+		body.WorkspaceID = api.Some(w.ID)
+	}
 	if len(f.args) > 0 {
 		body.Args = api.Some(f.args)
 	}
 	if len(f.env) > 0 {
 		body.Env = api.Some(map[string]string(f.env))
 	}
-	body.Model, body.Cwd = given(f.cmd, "model", f.model), given(f.cmd, "cwd", f.cwd)
+	body.Model = given(f.cmd, "model", f.model)
+	if body.Cwd, err = a.runFolder(ctx, c, p, body.HostID.Value, f); err != nil {
+		return body, err
+	}
 	body.RestartPolicy = api.Some(svc.RestartPolicy(f.policy))
 	body.MaxRestarts = api.Some(f.restarts)
-	return body, nil
+	return body, a.queueing(&body.Queueing, f)
+}
+
+// queueing is how the run waits, as far as the flags say it.
+func (a *app) queueing(q *api.Queueing, f runFlags) error {
+	if f.wait {
+		q.Wait = api.Some(true)
+	}
+	if f.priority != 0 {
+		q.Priority = api.Some(f.priority)
+	}
+	if f.ignoreNeeds {
+		q.IgnoreNeeds = api.Some(true)
+	}
+	if len(f.labels) > 0 {
+		q.HostLabels = api.Some(map[string]string(f.labels))
+	}
+	if f.notBefore == "" {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, f.notBefore)
+	if after, isSpan := time.ParseDuration(f.notBefore); isSpan == nil {
+		at, err = a.now().Add(after), nil
+	}
+	if err != nil {
+		return usage("a time such as 2026-01-31T09:00:00Z, or a duration such as 2h", "--not-before %q is no time", f.notBefore)
+	}
+	q.NotBefore = api.Some(svc.TimeOf(at))
+	return nil
+}
+
+// runFolder is where a run works that goes to a host, empty for any: where the person says, else in the project's folder, else in the
+// current one when the run goes to this machine.
+func (a *app) runFolder(ctx context.Context, c *api.Client, p svc.Project, host string, f runFlags) (api.Opt[string], error) {
+	if p.Isolates() || f.workspace != "" { // a folder is one of the run's own copy
+		return given(f.cmd, "cwd", f.cwd), nil
+	}
+	if f.cmd.Flags().Changed("cwd") {
+		dir, err := a.fullPath(ctx, c, host, f.cwd)
+		return api.Some(dir), err
+	}
+	if p.Cwd != "" {
+		return api.Opt[string]{}, nil
+	}
+	dir, err := a.folderHere(ctx, c, host)
+	switch {
+	case err != nil:
+		return api.Opt[string]{}, err
+	case dir == "":
+		a.note("no folder is named, so the agent works in its host's own default folder; --cwd DIR names one,\nor for all runs of the project: svc project update %s --cwd DIR", projectWord(p))
+		return api.Opt[string]{}, nil
+	case a.isHome(dir):
+		a.note("project %s has no folder, so the agent works in the current one, %s; start it in a folder of its own, or use --cwd DIR", projectWord(p), dir)
+	default:
+		a.note("project %s has no folder, so the agent works in the current one; `svc project update %s --cwd .` keeps it", projectWord(p), projectWord(p))
+	}
+	return api.Some(dir), nil
+}
+
+// fullPath makes a folder that a person names as they see it an absolute one, when it is one of this machine.
+func (a *app) fullPath(ctx context.Context, c *api.Client, host, dir string) (string, error) {
+	if dir == "" || filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	here, err := a.folderHere(ctx, c, host)
+	if err != nil || here == "" {
+		return dir, err
+	}
+	return filepath.Join(here, dir), nil
 }
 
 // promptOf is what the agent is told: the flag, a file that it names, or the
@@ -120,7 +249,7 @@ func promptOf(f runFlags, w svc.WorkItem) (string, error) {
 }
 
 func (a *app) runRetry() *cobra.Command {
-	var wait bool
+	var watch bool
 	cmd := &cobra.Command{
 		Use: "retry RUN", Short: "Start a new run with everything that an ended one had", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
 	}
@@ -132,31 +261,21 @@ func (a *app) runRetry() *cobra.Command {
 		if old.Status.Active() {
 			return &problem{what: "run " + shortRun(old.ID) + " has not ended: it is " + string(old.Status), next: "svc run stop " + shortRun(old.ID), exit: exitConflict}
 		}
-		r, err := c.CreateRun(ctx, again(old))
+		r, err := c.Rerun(ctx, old.ID, api.Rerun{})
 		if err != nil {
 			return err
 		}
-		if wait {
-			a.note("started run %s", r.ID)
-			return a.watch(ctx, c, r.ID)
-		}
-		return printDone(a, a.runView(nil), r, "started run %s with %s", r.ID, r.Provider)
+		return a.startedAgain(ctx, c, r, watch)
 	})
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait for its end, and exit with it")
+	cmd.Flags().BoolVar(&watch, "watch", false, "follow it to its end, and exit with it")
 	return a.both(cmd)
 }
 
-// again is a run like an older one.
-func again(r svc.Run) api.CreateRun {
-	body := api.CreateRun{
-		TaskID: r.TaskID, Provider: r.Provider, HostID: api.Maybe(r.PinnedHostID), Prompt: api.Some(r.Prompt), Model: api.Some(r.Model),
-		Cwd: api.Some(r.Cwd), RestartPolicy: api.Some(r.RestartPolicy), MaxRestarts: api.Some(r.MaxRestarts),
+// startedAgain tells of a run that was made like another one, and follows it if asked to.
+func (a *app) startedAgain(ctx context.Context, c *api.Client, r svc.Run, watch bool) error {
+	if watch {
+		a.note("started run %s", r.ID)
+		return a.watch(ctx, c, r.ID)
 	}
-	if len(r.Args) > 0 {
-		body.Args = api.Some(r.Args)
-	}
-	if len(r.Env) > 0 {
-		body.Env = api.Some(r.Env)
-	}
-	return body
+	return printDone(a, a.runView(nil), r, "started run %s with %s", r.ID, r.Provider)
 }

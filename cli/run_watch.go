@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -68,14 +67,14 @@ func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, 
 	if !isTerminal(a.err) {
 		a.note("waiting for run %s, which is %s", shortRun(r.ID), runWord(r))
 	}
-	options := api.StreamOptions{Topics: svc.Globs{"run.*"}, After: &after, Lost: func(err error) {
+	options := api.StreamOptions{EventFilter: svc.EventFilter{Topics: svc.Globs{"run.*"}, Subjects: svc.Subjects{RunID: id}}, After: &after, Lost: func(err error) {
 		if err != nil {
 			wait.say("the orchestrator is away; waiting for it")
 		}
 	}}
 	err = patiently(ctx, func() error {
 		return c.Stream(ctx, options, func(m api.Message) error {
-			if !concerns(m, id) {
+			if m.Topic == svc.TopicRunOutput {
 				return nil
 			}
 			now, err := readRun(ctx, c, id)
@@ -94,18 +93,6 @@ func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, 
 		return r, nil
 	}
 	return r, err
-}
-
-// concerns says whether a message may tell the end of a run. After a snapshot
-// anything may have happened.
-func concerns(m api.Message, id string) bool {
-	if m.Topic == api.TopicSnapshot {
-		return true
-	}
-	var about struct {
-		RunID string `json:"run_id"`
-	}
-	return m.Topic != svc.TopicRunOutput && json.Unmarshal(m.Data, &about) == nil && about.RunID == id
 }
 
 // readRun reads a run. The event that made someone ask does not come again, so
@@ -140,7 +127,7 @@ func patiently(ctx context.Context, try func() error) error {
 func runLine(r svc.Run) string {
 	line := "run " + shortRun(r.ID) + " " + runWord(r)
 	if p := progress(r); p != "" {
-		line += ": " + oneLine(p)
+		line += ": " + p
 	}
 	return line
 }
@@ -155,15 +142,21 @@ func succeeded(r svc.Run) bool {
 func ending(r svc.Run) string {
 	text := string(r.Status)
 	switch {
+	case r.Status == svc.RunStopped:
+		text = runWord(r) // stopping, until the session has ended
 	case r.Status == svc.RunFailed && r.FailureReason != nil:
 		text += ": " + reasonWords[*r.FailureReason]
 	case r.Status == svc.RunFailed && r.Error != nil:
 		text += ": " + *r.Error
-	case r.Status != svc.RunStopped && r.ExitCode != nil:
+	case r.ExitCode != nil:
 		text += fmt.Sprintf(" with code %d", *r.ExitCode)
 	}
 	if r.Result != nil {
-		text += fmt.Sprintf(", result %s", *r.Result)
+		said := ", result %s"
+		if r.Status != svc.RunExited {
+			said = ", although the agent had reported %s" // what a hook says and how the tool ends are two things
+		}
+		text += fmt.Sprintf(said, *r.Result)
 		if r.ResultReason != nil && *r.ResultReason != "" {
 			text += ": " + *r.ResultReason
 		}

@@ -22,6 +22,9 @@ func (a *app) serveCommand() *cobra.Command {
 				return err
 			}
 			log.Info("listening", "address", o.addr.String(), "data_dir", cfg.DataDir, "version", Version())
+			if where := beyond(cfg.Server); where != "" && !cfg.Server.TLS() {
+				log.Warn("tokens, keys and screens pass the network unencrypted" + where + "; see [server] tls_cert and bind")
+			}
 			if o.user.Made {
 				log.Info("made the access token; the command line reads it from its file", "file", o.user.From)
 			}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"svc/safetext"
 )
 
 // spinner shows on a terminal that something is being waited for. Elsewhere it
@@ -34,14 +36,14 @@ func (s *spinner) turn() {
 	for i := 0; ; i++ {
 		select {
 		case <-s.done:
-			fmt.Fprint(s.a.err, "\r\x1b[K")
+			s.a.err.printf("\r\x1b[K")
 			return
 		case <-tick.C:
 		}
 		s.mu.Lock()
 		line := fmt.Sprintf("%c %s · %s", frames[i%len(frames)], s.text, age(time.Since(began)))
 		s.mu.Unlock()
-		fmt.Fprintf(s.a.err, "\r\x1b[K%s", ansi.Truncate(line, max(20, width(s.a.err)-1), "…"))
+		s.a.err.printf("\r\x1b[K%s", ansi.Truncate(string(safetext.Line(line)), max(20, width(s.a.err)-1), "…"))
 	}
 }
 

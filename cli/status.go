@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,12 +14,13 @@ import (
 
 // status is everything on one screen.
 type status struct {
-	Server   string     `json:"server"`
-	Trouble  string     `json:"trouble,omitempty"` // why nothing can be changed; empty: all can
-	Hosts    []svc.Host `json:"hosts"`
-	NeedsYou []svc.Run  `json:"needs_you"`
-	Active   []svc.Run  `json:"active"`
-	Failed   []svc.Run  `json:"failed"` // the latest ones
+	Server   string           `json:"server"`
+	Trouble  string           `json:"trouble,omitempty"`  // why nothing can be changed; empty: all can
+	Warnings []string         `json:"warnings,omitempty"` // what someone should look at at the orchestrator
+	Hosts    []svc.Host       `json:"hosts"`
+	NeedsYou []svc.RunSummary `json:"needs_you"`
+	Active   []svc.RunSummary `json:"active"`
+	Failed   []svc.RunSummary `json:"failed"` // the latest ones
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -42,14 +44,17 @@ func (a *app) statusCommand() *cobra.Command {
 const latestFailed = 3
 
 func (a *app) look(ctx context.Context, c *api.Client) (status, error) {
-	s := status{Server: c.BaseURL, Hosts: []svc.Host{}, NeedsYou: []svc.Run{}, Active: []svc.Run{}}
+	s := status{Server: c.BaseURL, Hosts: []svc.Host{}, NeedsYou: []svc.RunSummary{}, Active: []svc.RunSummary{}}
 	hosts, err := collect(c.AllHosts(ctx))
 	if err != nil {
 		return s, err
 	}
 	s.Hosts = append(s.Hosts, hosts...)
-	if trouble, _, err := readiness(ctx, c.BaseURL); err == nil && trouble != nil {
-		s.Trouble = a.explain(trouble).what
+	if state, err := readiness(ctx, c.BaseURL); err == nil {
+		s.Warnings = state.warnings
+		if state.trouble != nil {
+			s.Trouble = a.explain(state.trouble).what
+		}
 	}
 	for r, err := range c.AllRuns(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}}) {
 		if err != nil {
@@ -72,9 +77,12 @@ const mostAway = 5
 func (a *app) printStatus(s status) {
 	st := a.stylesFor(a.out)
 	if s.Trouble == "" {
-		fmt.Fprintf(a.out, "%s %s\n", st.good.Render("✓"), s.Server)
+		a.out.printf("%s %s\n", st.good.Render("✓"), s.Server)
 	} else {
-		fmt.Fprintf(a.out, "%s %s: %s\n", st.bad.Render("✗"), s.Server, s.Trouble)
+		a.out.printf("%s %s: %s\n", st.bad.Render("✗"), s.Server, s.Trouble)
+	}
+	for _, w := range s.Warnings {
+		a.out.printf("  %s\n", st.warn.Render(w))
 	}
 	counts, names := map[string]int{}, map[string]string{}
 	var away []string
@@ -82,6 +90,8 @@ func (a *app) printStatus(s status) {
 		counts[hostWord(h)]++
 		if a.notConnected(h) != "" {
 			away = append(away, h.Name+" "+a.notConnected(h))
+		} else if h.CatalogError != "" {
+			away = append(away, h.Name+": the provider catalog has an error, and the last good one is in force: "+h.CatalogError)
 		}
 		names[h.ID] = h.Name
 	}
@@ -94,22 +104,24 @@ func (a *app) printStatus(s status) {
 	if len(words) == 0 {
 		words = []string{"none yet; svc host create NAME"}
 	}
-	fmt.Fprintf(a.out, "  hosts: %s\n", strings.Join(words, ", "))
+	a.out.printf("  hosts: %s\n", strings.Join(words, ", "))
 	for _, line := range away[:min(len(away), mostAway)] {
-		fmt.Fprintf(a.out, "    %s\n", st.warn.Render(line))
+		a.out.printf("    %s\n", st.warn.Render(line))
 	}
 	a.printPart("needs you", s.NeedsYou, names)
 	a.printPart("active", s.Active, names)
 	a.printPart("failed last", s.Failed, names)
 	if len(s.NeedsYou)+len(s.Active)+len(s.Failed) == 0 {
-		fmt.Fprintln(a.out, "  nothing runs")
+		a.out.println("  nothing runs")
 	}
 }
 
-func (a *app) printPart(title string, runs []svc.Run, hosts map[string]string) {
+func (a *app) printPart(title string, runs []svc.RunSummary, hosts map[string]string) {
 	if len(runs) == 0 {
 		return
 	}
-	fmt.Fprintf(a.out, "\n%s (%d)\n", a.stylesFor(a.out).bold.Render(title), len(runs))
-	printTable(a, a.runView(hosts).columns, runs)
+	a.out.printf("\n%s (%d)\n", a.stylesFor(a.out).bold.Render(title), len(runs))
+	columns := a.summaryView(hosts).columns
+	folder := column[svc.RunSummary]{head: "CWD", cell: func(r svc.RunSummary) string { return a.tilde(r.Cwd) }, flex: true}
+	printTable(a, slices.Insert(columns, len(columns)-1, folder), runs)
 }

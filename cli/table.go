@@ -7,6 +7,8 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
+
+	"svc/safetext"
 )
 
 const columnGap = 2
@@ -20,7 +22,7 @@ func printTable[T any](a *app, columns []column[T], items []T) {
 	for c, col := range columns {
 		widths[c] = lipgloss.Width(col.head)
 		for r, item := range items {
-			text := oneLine(col.cell(item))
+			text := string(safetext.Line(col.cell(item)))
 			cells[r] = append(cells[r], text)
 			widths[c] = max(widths[c], lipgloss.Width(text))
 		}
@@ -28,26 +30,40 @@ func printTable[T any](a *app, columns []column[T], items []T) {
 	if a.human() {
 		shrink(widths, columns, width(a.out))
 	}
-	var heads []string
+	var heads []safetext.Text
 	for c, col := range columns {
 		heads = append(heads, st.dim.Render(pad(col.head, widths[c])))
 	}
 	printRow(a, heads)
 	for r, item := range items {
-		var row []string
+		var row []safetext.Text
 		for c, col := range columns {
-			text := pad(ansi.Truncate(cells[r][c], widths[c], "…"), widths[c])
+			toned := plain
 			if col.tone != nil {
-				text = st.of(col.tone(item)).Render(text)
+				toned = col.tone(item)
 			}
-			row = append(row, text)
+			row = append(row, st.of(toned).Render(pad(ansi.Truncate(cells[r][c], widths[c], "…"), widths[c])))
 		}
 		printRow(a, row)
 	}
 }
 
-func printRow(a *app, cells []string) {
-	fmt.Fprintln(a.out, strings.TrimRight(strings.Join(cells, strings.Repeat(" ", columnGap)), " "))
+func printRow(a *app, cells []safetext.Text) {
+	a.out.println(trimRight(joined(cells, strings.Repeat(" ", columnGap))))
+}
+
+func joined(texts []safetext.Text, between string) (whole safetext.Text) {
+	for i, text := range texts {
+		if i > 0 {
+			whole += safetext.Line(between)
+		}
+		whole += text
+	}
+	return whole
+}
+
+func trimRight(text safetext.Text) safetext.Text {
+	return safetext.Text(strings.TrimRight(string(text), " "))
 }
 
 // shrink takes from the flexible columns, the widest first, until a row fits.
@@ -70,21 +86,8 @@ func shrink[T any](widths []int, columns []column[T], window int) {
 
 func pad(s string, to int) string { return s + strings.Repeat(" ", max(0, to-lipgloss.Width(s))) }
 
-// oneLine keeps what others wrote from moving the cursor or breaking the table.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0:
-			return -1
-		}
-		return r
-	}, s)
-}
-
 // of is the style of a tone.
-func (s styles) of(t tone) lipgloss.Style {
+func (s styles) of(t tone) style {
 	switch t {
 	case good:
 		return s.good
@@ -95,7 +98,7 @@ func (s styles) of(t tone) lipgloss.Style {
 	case dim:
 		return s.dim
 	default:
-		return lipgloss.NewStyle()
+		return style{lipgloss.NewStyle()}
 	}
 }
 

@@ -32,7 +32,7 @@ var rowColumns = []column[row]{
 func TestTableForProgramsIsAlignedWholeAndPlain(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	a := &app{out: &out, src: config.Sources{Env: func(string) string { return "" }}, color: "auto"}
+	a := &app{out: newStream(&out), src: config.Sources{Env: func(string) string { return "" }}, color: "auto"}
 	long := strings.Repeat("long ", 100)
 	printTable(a, rowColumns, []row{{"a", long}, {"日本", "two\nlines\x1b[31m"}})
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -42,7 +42,7 @@ func TestTableForProgramsIsAlignedWholeAndPlain(t *testing.T) {
 	if !strings.Contains(lines[1], long) || strings.Contains(out.String(), "\x1b") || strings.Contains(out.String(), "…") {
 		t.Errorf("the table is cut or coloured:\n%q", out.String())
 	}
-	if want := "日本  two lines[31m"; !strings.HasPrefix(lines[2], want) {
+	if want := "日本  two lines␛[31m"; !strings.HasPrefix(lines[2], want) {
 		t.Errorf("a wide or hostile cell is not aligned or not clean: %q, want the beginning %q", lines[2], want)
 	}
 }
@@ -51,7 +51,7 @@ func TestTableIsColouredWhenThatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for color, want := range map[string]bool{"always": true, "never": false, "auto": false} {
 		var out bytes.Buffer
-		a := &app{out: &out, src: config.Sources{Env: func(string) string { return "" }}, color: color}
+		a := &app{out: newStream(&out), src: config.Sources{Env: func(string) string { return "" }}, color: color}
 		printTable(a, rowColumns, []row{{"a", "b"}})
 		if got := strings.Contains(out.String(), "\x1b[31m"); got != want {
 			t.Errorf("--color %s: coloured %v, want %v", color, got, want)

@@ -6,6 +6,8 @@ import (
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 	"golang.org/x/term"
+
+	"svc/safetext"
 )
 
 // isTerminal says whether a stream is a terminal.
@@ -33,30 +35,38 @@ func (a *app) human() bool { return isTerminal(a.out) }
 
 // coloured says whether a stream gets colours. NO_COLOR and TERM=dumb forbid
 // them, unless the flag says otherwise.
-func (a *app) coloured(stream io.Writer) bool {
+func (a *app) coloured(s *stream) bool {
 	switch a.color {
 	case "always":
 		return true
 	case "never":
 		return false
 	}
-	return isTerminal(stream) && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+	return isTerminal(s) && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 }
 
 // styles are the few colours there are. State is never told by colour alone.
 type styles struct {
-	good, warn, bad, dim, bold lipgloss.Style
+	good, warn, bad, dim, bold style
+}
+
+// style is one of them. What it renders is safe to print.
+type style struct{ of lipgloss.Style }
+
+// Render is a line in this style.
+func (s style) Render(line string) safetext.Text {
+	return safetext.Text(s.of.Render(string(safetext.Line(line))))
 }
 
 // styles are those for messages, on standard error.
 func (a *app) styles() styles { return a.stylesFor(a.err) }
 
-func (a *app) stylesFor(stream io.Writer) styles {
-	r := lipgloss.NewRenderer(stream)
+func (a *app) stylesFor(s *stream) styles {
+	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(termenv.Ascii)
-	if a.coloured(stream) {
+	if a.coloured(s) {
 		r.SetColorProfile(termenv.ANSI)
 	}
-	colour := func(c string) lipgloss.Style { return r.NewStyle().Foreground(lipgloss.Color(c)) }
-	return styles{good: colour("2"), warn: colour("3"), bad: colour("1"), dim: r.NewStyle().Faint(true), bold: r.NewStyle().Bold(true)}
+	colour := func(c string) style { return style{r.NewStyle().Foreground(lipgloss.Color(c))} }
+	return styles{good: colour("2"), warn: colour("3"), bad: colour("1"), dim: style{r.NewStyle().Faint(true)}, bold: style{r.NewStyle().Bold(true)}}
 }

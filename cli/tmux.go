@@ -6,16 +6,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"svc/tmux"
-)
-
-// The oldest tmux that sessions can be kept in.
-const (
-	tmuxMajor = 3
-	tmuxMinor = 2
 )
 
 // checkTmux answers with the version of tmux, or with what to do without it.
@@ -27,33 +20,13 @@ func checkTmux(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if tmuxTooOld(version) {
+	if tmux.TooOld(version) {
 		return "", &problem{
-			what: fmt.Sprintf("tmux %s is too old", version), why: fmt.Sprintf("%d.%d or newer is needed", tmuxMajor, tmuxMinor),
+			what: fmt.Sprintf("tmux %s is too old", version), why: tmux.MinVersion + " or newer is needed",
 			next: installTmux(), exit: exitFailed,
 		}
 	}
 	return version, nil
-}
-
-// tmuxTooOld reads "3.3a", "next-3.5" and their like; what it cannot read is
-// taken as new enough.
-func tmuxTooOld(version string) bool {
-	_, number, found := strings.Cut(version, "-")
-	if !found {
-		number = version
-	}
-	major, rest, _ := strings.Cut(number, ".")
-	minor := strings.TrimRight(rest, "abcdefghijklmnopqrstuvwxyz")
-	m, err := strconv.Atoi(major)
-	if err != nil {
-		return false
-	}
-	n, err := strconv.Atoi(minor)
-	if err != nil {
-		n = tmuxMinor
-	}
-	return m < tmuxMajor || m == tmuxMajor && n < tmuxMinor
 }
 
 // installers are the commands of the systems' package managers, by the names

@@ -13,6 +13,8 @@ import (
 
 	"svc"
 	"svc/config"
+	"svc/engine"
+	"svc/rundir"
 	"svc/worker"
 )
 
@@ -22,12 +24,16 @@ func (a *app) upCommand() *cobra.Command {
 		Use:   "up",
 		Short: "Run an orchestrator and a local worker together",
 		Long: "Run an orchestrator and a worker for this machine in one process, on the embedded database.\n" +
-			"This is the quickest way to begin; Ctrl-C ends both and leaves running sessions alive.",
+			"This is the quickest way to begin; Ctrl-C ends both and leaves running sessions alive. It listens on 127.0.0.1\n" +
+			"unless it is told otherwise: --bind 0.0.0.0 lets other machines in.",
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.config()
 			if err != nil {
 				return err
+			}
+			if cfg.Origin("server.bind").Place == config.FromDefault {
+				cfg.Server.Bind = "127.0.0.1" // its agents and its operator are on this machine
 			}
 			return a.up(cmd.Context(), cfg, demo)
 		},
@@ -52,6 +58,9 @@ func (a *app) up(ctx context.Context, cfg *config.Config, demo bool) error {
 		level = slog.LevelWarn // the screen says the rest
 	}
 	log := a.logger(level)
+	if err := a.firstTools(ctx, &first); err != nil {
+		return err
+	}
 	o, err := a.openOrchestrator(ctx, cfg, log)
 	if err != nil {
 		return err
@@ -72,6 +81,11 @@ func (a *app) up(ctx context.Context, cfg *config.Config, demo bool) error {
 // beside is what happens beside the orchestrator: the worker, and telling the
 // person how things stand.
 func (a *app) beside(ctx context.Context, first start, demo bool, log *slog.Logger) error {
+	lock, err := rundir.Dir(first.cfg.DataDir).HoldWorkerLock() // no other worker beside ours on this data
+	if err != nil {
+		return workerProblem(first.cfg, err)
+	}
+	defer func() { _ = lock.Release() }()
 	w, err := a.localWorker(ctx, &first, log)
 	if err != nil {
 		return err
@@ -87,13 +101,75 @@ func (a *app) beside(ctx context.Context, first start, demo bool, log *slog.Logg
 				return err
 			}
 		}
+		if err := a.firstProject(ctx, &first); err != nil && ctx.Err() == nil {
+			return err
+		}
 		if ctx.Err() == nil {
 			a.printStart(first)
 		}
 		<-ctx.Done()
+		a.printGoingOn(first.orchestrator.engine)
 		return nil
 	})
 	return group.Wait()
+}
+
+// firstTools does at the very first start what `svc init` does on this machine: nobody is asked, and what is there is used.
+func (a *app) firstTools(ctx context.Context, s *start) (err error) {
+	if _, err := os.Lstat(s.cfg.CatalogPath); !os.IsNotExist(err) {
+		return nil // opening the catalog tells what is wrong with it
+	}
+	if s.tools, err = a.adoptTools(ctx, s.cfg); err != nil {
+		return err
+	}
+	if g := a.askGateway(ctx, s.cfg); g.URL != "" {
+		s.gateway = g.words()
+	}
+	return nil
+}
+
+// firstProject makes a project for the current folder while there is none at all.
+func (a *app) firstProject(ctx context.Context, s *start) error {
+	dir, err := os.Getwd()
+	if err != nil || a.isHome(dir) {
+		return nil //nolint:nilerr // a folder that was removed is none
+	}
+	e := s.orchestrator.engine
+	projects, err := e.Projects(ctx, svc.Page{Limit: 1})
+	if err != nil || len(projects.Items) > 0 {
+		return err
+	}
+	n, err := projectFor(dir, false).New()
+	if err != nil {
+		return err
+	}
+	n.Provider = preferredTool(working(s.tools))
+	p, err := e.CreateProject(ctx, n)
+	if err == nil {
+		s.project = projectSentence(p, true)
+	}
+	return err
+}
+
+// goingOnWithin bounds the look at what goes on, at a shutdown.
+const goingOnWithin = 2 * time.Second
+
+// printGoingOn says which runs outlive this process: nobody should have to guess whether Ctrl-C ended them.
+func (a *app) printGoingOn(e *engine.Engine) {
+	ctx, cancel := context.WithTimeout(context.Background(), goingOnWithin)
+	defer cancel()
+	const most = 5
+	runs, err := e.Runs(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunSpawning, svc.RunRunning}}, svc.Page{Limit: most + 1})
+	if err != nil || len(runs.Items) == 0 {
+		return
+	}
+	a.out.printf("\nthese runs go on without svc; `svc up` finds them again:\n")
+	for _, r := range runs.Items[:min(len(runs.Items), most)] {
+		a.out.printf("  %s  %s  %s\n", shortRun(r.ID), r.Provider, r.TaskTitle)
+	}
+	if len(runs.Items) > most {
+		a.out.printf("  and more\n")
+	}
 }
 
 // localWorker makes the host of this machine and its worker. A worker that
@@ -118,7 +194,13 @@ func (a *app) localWorker(ctx context.Context, first *start, log *slog.Logger) (
 	if first.noWorker != nil {
 		return nil, nil //nolint:nilerr // the screen tells it, and the rest goes on
 	}
-	return a.newWorker(&cfg, o.worker.Value, o.catalog, log)
+	own, err := rundir.Separate(cfg.DataDir, cfg.WorkerDir())
+	if err != nil {
+		return nil, err
+	}
+	apart := cfg
+	apart.DataDir = string(own)
+	return a.newWorker(&apart, o.worker.Value, o.catalog, cfg.Private(), log)
 }
 
 // awaitHost waits until the worker is online and has looked for its providers,

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +12,8 @@ import (
 
 	"svc"
 	"svc/config"
+	"svc/provider"
+	"svc/safetext"
 )
 
 // start is what `svc up` has to tell when it is up.
@@ -23,6 +25,9 @@ type start struct {
 	tmux         string // its version
 	noWorker     error  // why there is no worker; nil: there is one
 	host         svc.Host
+	tools        []foundTool // what the first start found; empty at later ones
+	gateway      string      // what the gateway said at the first start; empty: none is set, or it is not the first
+	project      string      // the project that was made just now; empty: none was
 }
 
 // printStart is the screen of `svc up`. The token is shown to a person only;
@@ -34,51 +39,78 @@ func (a *app) printStart(s start) {
 		fresh = " (new)"
 	}
 	database, _, _ := strings.Cut(s.cfg.Server.Database, ":")
-	fmt.Fprintf(a.out, "%s · data %s%s · %s\n", st.bold.Render("svc "+Version()), a.tilde(s.cfg.DataDir), fresh, database)
-	fmt.Fprintf(a.out, "%s listening on %s\n", st.good.Render("✓"), s.url)
+	a.out.printf("%s · data %s%s · %s\n", st.bold.Render("svc "+Version()), a.tilde(s.cfg.DataDir), fresh, database)
+	a.out.printf("%s listening on %s%s\n", st.good.Render("✓"), s.url, beyond(s.cfg.Server))
 	a.printWorker(s, st)
-	if isTerminal(a.out) {
-		fmt.Fprintf(a.out, "  open   %s/#token=%s\n", s.url, string(s.orchestrator.user.Value))
-	} else {
-		fmt.Fprintf(a.out, "  open   %s\n", s.url)
-		fmt.Fprintf(a.out, "  token  in %s\n", s.orchestrator.user.From)
+	for _, line := range []field{{"gateway", s.gateway}, {"project", s.project}} {
+		if line.text != "" {
+			a.out.printf("  %s: %s\n", line.label, line.text)
+		}
 	}
-	fmt.Fprintf(a.out, "  next   %s\n", a.command(s.cfg, s.url)+` task add "Say hello" --run`)
+	if isTerminal(a.out) {
+		a.out.printf("  open   %s/#token=%s\n", s.url, string(s.orchestrator.user.Value))
+	} else {
+		a.out.printf("  open   %s\n", s.url)
+		a.out.printf("  token  in %s\n", s.orchestrator.user.From)
+	}
+	a.out.printf("  next   %s\n", a.command(s.cfg, s.url)+` task add "Say hello" --run`)
+}
+
+// beyond says who besides this machine can reach the orchestrator; empty: nobody.
+func beyond(s config.Server) string {
+	if isLoopback(s.Bind) {
+		return ""
+	}
+	where := "bound to " + s.Bind
+	if ip := net.ParseIP(s.Bind); ip != nil && ip.IsUnspecified() {
+		where = "on all interfaces (" + s.Bind + ")"
+	}
+	if !s.TLS() {
+		where += ", without TLS"
+	}
+	return ", " + where
 }
 
 func (a *app) printWorker(s start, st styles) {
 	switch {
 	case s.noWorker != nil:
 		p := a.explain(s.noWorker)
-		fmt.Fprintf(a.out, "%s no worker: %s\n", st.bad.Render("✕"), p.Error())
-		fmt.Fprintf(a.out, "  install %s\n", p.next)
+		a.out.printf("%s no worker: %s\n", st.bad.Render("✕"), p.Error())
+		a.out.printf("  install %s\n", p.next)
 		return
 	case s.host.Status != svc.HostOnline:
 		word := cmp.Or(string(s.host.Status), "offline")
-		fmt.Fprintf(a.out, "%s worker %q is %s · tmux %s\n", st.warn.Render("!"), s.cfg.Worker.HostName, word, s.tmux)
+		a.out.printf("%s worker %q is %s · tmux %s\n", st.warn.Render("!"), s.cfg.Worker.HostName, word, s.tmux)
 	default:
-		fmt.Fprintf(a.out, "%s worker %q online · tmux %s\n", st.good.Render("✓"), s.host.Name, s.tmux)
+		a.out.printf("%s worker %q online · tmux %s\n", st.good.Render("✓"), s.host.Name, s.tmux)
 	}
 	if len(s.host.Providers) > 0 {
-		fmt.Fprintf(a.out, "  providers: %s\n", strings.Join(providerMarks(s.host.Providers, st), "   "))
+		a.out.printf("  providers: %s\n", joined(providerMarks(s.host.Providers, st), "   "))
 	}
 }
 
-// providerMarks is one word for each provider, those that are there last, where
-// the eye ends.
-func providerMarks(reports map[string]svc.ProviderReport, st styles) []string {
-	var absent, present []string
+// providerMarks is one word for each tool, those that are there last, where the eye ends. Standard ids that are absent are of no
+// interest, and the two modes of a tool are one.
+func providerMarks(reports map[string]svc.ProviderReport, st styles) []safetext.Text {
+	var absent, present []safetext.Text
 	for _, id := range slices.Sorted(maps.Keys(reports)) {
+		_, both := reports[svc.ToolOf(id)]
 		switch r := reports[id]; {
+		case both && id != svc.ToolOf(id), hiddenProvider(id, r.Available):
 		case r.Available:
-			present = append(present, id+" "+st.good.Render("✓"))
+			present = append(present, safetext.Line(id)+" "+st.good.Render("✓"))
 		case strings.HasPrefix(r.Reason, "no executable"):
-			absent = append(absent, id+" "+st.bad.Render("✕")+" not installed")
+			absent = append(absent, safetext.Line(id)+" "+st.bad.Render("✕")+" not installed")
 		default:
-			absent = append(absent, id+" "+st.bad.Render("✕")+" not working")
+			absent = append(absent, safetext.Line(id)+" "+st.bad.Render("✕")+" not working")
 		}
 	}
 	return append(absent, present...)
+}
+
+// hiddenProvider says whether a provider is shown only to who asks for all: one of the standard ids that is not there.
+func hiddenProvider(id string, available bool) bool {
+	return !available && slices.Contains(provider.StandardIDs(), id)
 }
 
 // command is how a person calls svc from another window so that it finds this

@@ -56,7 +56,7 @@ func (a *app) repeatedly(ctx context.Context, c *api.Client, do func(context.Con
 	group.Go(func() error { return show.again(ctx, changed, do) })
 	err = group.Wait()
 	if a.timeout > 0 && errors.Is(err, context.DeadlineExceeded) {
-		return nil // that is how long the person wanted to watch
+		return exitCode(exitPending) // that is how long the person wanted to watch, so there is nothing to say
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func (a *app) repeatedly(ctx context.Context, c *api.Client, do func(context.Con
 // head is the place in the journal up to which everything is in an answer that
 // is asked for next.
 func head(ctx context.Context, c *api.Client) (int64, error) {
-	page, err := c.Events(ctx, nil, svc.Page{Limit: 1})
+	page, err := c.Events(ctx, svc.EventFilter{}, svc.Page{Limit: 1})
 	if err != nil || len(page.Items) == 0 {
 		return 0, err
 	}
@@ -82,7 +82,7 @@ func poke(changed chan<- struct{}) {
 // show is the place where an answer is shown again and again.
 type show struct {
 	app      *app
-	out, err io.Writer // where the answer and the rest go in the end
+	out, err *stream   // where the answer and the rest go in the end
 	canvas   *canvas   // nil: it is no terminal
 	last     [2]string // what was shown last, of both
 	any      bool      // something was
@@ -91,7 +91,7 @@ type show struct {
 func newShow(a *app) *show {
 	s := &show{app: a, out: a.out, err: a.err}
 	if a.human() {
-		s.canvas = newCanvas(a.out)
+		s.canvas = newCanvas(a.out.raw())
 	}
 	return s
 }
@@ -134,8 +134,8 @@ func (s *show) again(ctx context.Context, changed <-chan struct{}, do func(conte
 
 // answer collects a whole answer and shows it when it is another one.
 func (s *show) answer(ctx context.Context, do func(context.Context) error) error {
-	out, note := &page{to: s.out}, &page{to: s.err}
-	s.app.out, s.app.err = out, note
+	out, note := &page{to: s.out.raw()}, &page{to: s.err.raw()}
+	s.app.out, s.app.err = newStream(out), newStream(note)
 	err := do(ctx)
 	s.app.out, s.app.err = s.out, s.err
 	if err != nil {
@@ -155,10 +155,10 @@ func (s *show) answer(ctx context.Context, do func(context.Context) error) error
 // line between them.
 func (s *show) print(now [2]string) {
 	if s.any && s.app.output == "table" && now[0] != "" {
-		_, _ = io.WriteString(s.out, "\n")
+		s.out.println()
 	}
-	_, _ = io.WriteString(s.out, now[0])
-	_, _ = io.WriteString(s.err, now[1])
+	s.out.write(now[0])
+	s.err.write(now[1])
 }
 
 // away says that what is shown may be old. It is said once.

@@ -9,17 +9,6 @@ import (
 	"svc"
 )
 
-func TestTmuxTooOldReadsItsVersions(t *testing.T) {
-	t.Parallel()
-	for version, want := range map[string]bool{
-		"3.3a": false, "3.2": false, "3.1c": true, "2.9a": true, "4.0": false, "next-3.5": false, "next-3.1": true, "master": false, "openbsd-7.4": false,
-	} {
-		if got := tmuxTooOld(version); got != want {
-			t.Errorf("tmuxTooOld(%q) = %v, want %v", version, got, want)
-		}
-	}
-}
-
 func TestIsSystemReadsOSRelease(t *testing.T) {
 	t.Parallel()
 	const release = "NAME=\"Linux Mint\"\nID=linuxmint\nID_LIKE=\"ubuntu debian\"\n"

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -46,10 +45,11 @@ func (a *app) workerCommand() *cobra.Command {
 func (a *app) workerPrune() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "prune", Short: "Remove old logs from this host", Args: takes(),
-		Long: "Remove the logs of runs that were over for longer than [worker] log_days, and what else is left of them on this host.\n" +
+		Use: "prune", Short: "Remove old logs and unused copies of repositories from this host", Args: takes(),
+		Long: "Remove the logs of runs that were over for longer than [worker] log_days, and what else is left of them on this host,\n" +
+			"and copies of repositories that no working copy has needed for as long.\n" +
 			"Only those go whose whole log the orchestrator has acknowledged. A worker does the same by itself once a day.",
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.config()
 			if err != nil {
 				return err
@@ -57,15 +57,19 @@ func (a *app) workerPrune() *cobra.Command {
 			if cfg.Worker.LogDays <= 0 {
 				return &problem{what: "nothing is ever removed here", why: "[worker] log_days is 0", next: "set it to a number of days", exit: exitUsage}
 			}
-			found, err := worker.Prune(rundir.Dir(cfg.DataDir), time.Now().AddDate(0, 0, -cfg.Worker.LogDays), dry)
-			if err != nil {
-				return err
+			var found worker.Pruned
+			for _, dir := range []string{cfg.DataDir, cfg.WorkerDir()} { // that of svc worker, and that of svc up
+				p, err := worker.Prune(cmd.Context(), rundir.Dir(dir), time.Now().AddDate(0, 0, -cfg.Worker.LogDays), dry)
+				if err != nil {
+					return err
+				}
+				found.Add(p)
 			}
 			word := "removed"
 			if dry {
 				word = "would remove"
 			}
-			fmt.Fprintf(a.out, "%s %d runs, %d bytes of logs\n", word, found.Runs, found.Bytes)
+			a.out.printf("%s %d runs, %d bytes of logs, %d mirrors of repositories\n", word, found.Runs, found.Bytes, found.Mirrors)
 			if found.Unconfirmed > 0 {
 				a.note("%d old runs stay: it is not known that the orchestrator has their logs", found.Unconfirmed)
 			}
@@ -76,7 +80,7 @@ func (a *app) workerPrune() *cobra.Command {
 	return cmd
 }
 
-// work runs a worker until ctx ends. What no patience can mend, it says before
+// work runs a worker until ctx ends. What no retry can fix is reported before
 // it begins.
 func (a *app) work(ctx context.Context, cfg *config.Config, store bool) error {
 	if _, err := checkTmux(ctx); err != nil {
@@ -88,7 +92,7 @@ func (a *app) work(ctx context.Context, cfg *config.Config, store bool) error {
 	token, err := config.WorkerToken(cfg.DataDir, a.getenv)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &problem{
-			what: "there is no worker token", why: "neither SVC_WORKER_TOKEN nor the file " + filepath.Join(cfg.DataDir, "worker_token") + " is there",
+			what: "there is no worker token", why: "neither SVC_WORKER_TOKEN nor the file " + filepath.Join(cfg.DataDir, "host_token") + " is there",
 			next: "an operator gets one with: svc host create " + cfg.Worker.HostName, exit: exitUnauthorized, err: err,
 		}
 	}
@@ -99,31 +103,59 @@ func (a *app) work(ctx context.Context, cfg *config.Config, store bool) error {
 	if token.Warning != "" {
 		log.Warn(token.Warning)
 	}
-	if err := a.knock(ctx, cfg, token); err != nil {
+	if err := a.probeServer(ctx, cfg, token); err != nil {
 		return err
 	}
-	if store {
-		if err := config.StoreWorkerToken(cfg.DataDir, string(token.Value)); err != nil {
+	if store && token.From == "SVC_WORKER_TOKEN" { // else it is in its file already
+		if err := storeToken(cfg, token); err != nil {
 			return err
 		}
 	}
-	w, err := a.newWorker(cfg, token.Value, nil, log)
+	w, err := a.newWorker(cfg, token.Value, nil, nil, log)
 	if err != nil {
 		return err
+	}
+	if cfg.Worker.Metrics != "" {
+		stop, err := serveWorkerMetrics(ctx, cfg.Worker.Metrics, w.Figures, log)
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	return workerProblem(cfg, w.Run(ctx))
 }
 
+// storeToken keeps the token of the environment for later starts.
+func storeToken(cfg *config.Config, token config.Token) error {
+	err := config.StoreHostToken(cfg.DataDir, string(token.Value))
+	if errors.Is(err, config.ErrOtherHost) {
+		return &problem{
+			what: "the token was not stored", why: filepath.Join(cfg.DataDir, "host_token") + " holds the token of another host",
+			next: "give this worker a folder of its own with --data-dir, or remove that file first", exit: exitConflict, err: err,
+		}
+	}
+	return err
+}
+
 // newWorker wires a worker to this program: its wrapper and its log's writer
-// are svc itself. A nil registry leaves the catalog to the worker.
-func (a *app) newWorker(cfg *config.Config, token config.Secret, registry *provider.Registry, log *slog.Logger) (*worker.Worker, error) {
+// are svc itself. A nil registry leaves the catalog to the worker. hide is what contained sessions do not see
+// besides the worker's own.
+func (a *app) newWorker(cfg *config.Config, token config.Secret, registry *provider.Registry, hide []string, log *slog.Logger) (*worker.Worker, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	return worker.New(worker.Options{
+		Gateway: func() (config.Gateway, error) {
+			now, err := config.Load(a.sources())
+			if err != nil {
+				return config.Gateway{}, err
+			}
+			return now.Gateway, nil
+		},
 		Config: cfg, Token: token, Version: Version(), Logger: log, Registry: registry,
 		WrapperArgv: []string{self, "exec", "run"}, SinkArgv: []string{self, "exec", "sink"},
+		InsideArgv: []string{self, "exec", "inside"}, Hide: hide,
 		Environ: a.environWithSelf(self),
 	})
 }

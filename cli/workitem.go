@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -34,10 +33,11 @@ func (a *app) taskView() view[svc.WorkItem] {
 		name:  func(w svc.WorkItem) string { return w.ID },
 		empty: "no tasks here; `svc task add TITLE` makes one",
 		columns: []column[svc.WorkItem]{
-			{head: "TASK", cell: func(w svc.WorkItem) string { return a.short(w.ID, shortTask) }},
+			{head: "TASK", cell: func(w svc.WorkItem) string { return w.Ref() }},
 			{head: "KIND", cell: func(w svc.WorkItem) string { return string(w.Kind) }},
 			{head: "STATUS", cell: func(w svc.WorkItem) string { return string(w.Status) }, tone: itemTone},
 			{head: "TITLE", cell: func(w svc.WorkItem) string { return w.Title }, flex: true},
+			{head: "RUN", cell: func(w svc.WorkItem) string { return a.runBrief(w.NewestRun) }},
 			{head: "UPDATED", cell: func(w svc.WorkItem) string { return a.when(&w.UpdatedAt) }},
 		},
 		fields: func(w svc.WorkItem) []field {
@@ -46,19 +46,27 @@ func (a *app) taskView() view[svc.WorkItem] {
 				auto = "when a run reports completion"
 			}
 			return []field{
-				{"task", w.ID}, {"title", w.Title}, {"kind", string(w.Kind)}, {"status", string(w.Status)},
+				{"task", w.Ref()}, {"id", w.ID}, {"title", w.Title}, {"kind", string(w.Kind)}, {"status", string(w.Status)},
 				{"set by", string(w.StatusSource)}, {"confidence", deref(w.Confidence)}, {"done by itself", auto},
-				{"project", w.ProjectID}, {"parent", deref(w.ParentID)}, {"created", a.whenExactly(&w.CreatedAt)},
+				{"newest run", a.runBrief(w.NewestRun)}, {"project", w.ProjectSlug}, {"parent", deref(w.ParentID)}, {"created", a.whenExactly(&w.CreatedAt)},
 				{"updated", a.whenExactly(&w.UpdatedAt)}, {"about", w.Description},
 			}
 		},
 	}
 }
 
+// runBrief is a task's newest run in two words.
+func (a *app) runBrief(r *svc.RunBrief) string {
+	if r == nil {
+		return ""
+	}
+	return a.short(r.ID, shortRun) + " " + runWord(svc.Run{Status: r.Status, NeedsInput: r.NeedsInput})
+}
+
 func (a *app) taskCommand() *cobra.Command {
 	return group(&cobra.Command{Use: "task", Short: "Work items: milestones, epics, tasks and subtasks"},
 		a.taskList(), a.taskTree(), a.taskShow(), a.taskAdd(), a.taskUpdate(), a.taskMove(), a.taskReparent(),
-		a.taskDone(), a.taskDelete())
+		a.taskNeed(), a.taskDone(), a.taskDelete())
 }
 
 // taskFilter are the flags that narrow a list.
@@ -149,9 +157,30 @@ func (a *app) taskShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printOne(a, a.taskView(), w)
+			view := a.taskView()
+			if w.ParentID != nil {
+				parent, err := c.WorkItem(ctx, *w.ParentID)
+				if err != nil {
+					return err
+				}
+				view.fields = withField(view.fields, "parent", parent.Ref()+" "+parent.Title)
+			}
+			return printOne(a, view, w)
 		}),
 	})
+}
+
+// withField gives one field of a record a value that the record itself does not know.
+func withField[T any](fields func(T) []field, label, text string) func(T) []field {
+	return func(of T) []field {
+		all := fields(of)
+		for i := range all {
+			if all[i].label == label {
+				all[i].text = text
+			}
+		}
+		return all
+	}
 }
 
 // changeTask resolves a task, changes it and says so.
@@ -163,7 +192,7 @@ func (a *app) changeTask(ctx context.Context, c *api.Client, ref string, patch a
 	if w, err = c.UpdateWorkItem(ctx, w.ID, patch); err != nil {
 		return err
 	}
-	return printDone(a, a.taskView(), w, "%s %s %q", done, a.short(w.ID, shortTask), w.Title)
+	return printDone(a, a.taskView(), w, "%s %s %q", done, w.Ref(), w.Title)
 }
 
 func (a *app) taskDone() *cobra.Command {
@@ -223,7 +252,7 @@ func (a *app) taskReparent() *cobra.Command {
 }
 
 func (a *app) taskDelete() *cobra.Command {
-	var yes, recursive bool
+	var yes, recursive, detach bool
 	cmd := &cobra.Command{Use: "delete TASK", Short: "Delete a work item", Args: takes("TASK"), ValidArgsFunction: a.completes(taskNames)}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 		w, err := a.task(ctx, c, args[0])
@@ -233,13 +262,14 @@ func (a *app) taskDelete() *cobra.Command {
 		if err := a.confirm(yes, "Delete %s %q?", w.Kind, w.Title); err != nil {
 			return err
 		}
-		if err := c.DeleteWorkItem(ctx, w.ID, recursive); err != nil {
+		if err := c.DeleteWorkItem(ctx, w.ID, recursive, detach); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "deleted %s %q\n", a.short(w.ID, shortTask), w.Title)
+		a.out.printf("deleted %s %q\n", w.Ref(), w.Title)
 		return nil
 	})
 	cmd.Flags().BoolVarP(&recursive, "recursive", "r", false, "and everything below it")
+	cmd.Flags().BoolVar(&detach, "detach", false, "and what others need of it")
 	addYes(cmd, &yes)
 	return a.asking(cmd)
 }

@@ -13,6 +13,7 @@ func (a *app) taskAdd() *cobra.Command {
 	var (
 		project, parent, kind, description string
 		auto, start                        bool
+		needs                              []string
 		rf                                 runFlags
 	)
 	cmd := &cobra.Command{
@@ -24,48 +25,110 @@ func (a *app) taskAdd() *cobra.Command {
 		if cmd.Flags().Changed("auto-done") {
 			body.AutoMarkDone = api.Some(auto)
 		}
-		if err := a.placeTask(ctx, c, &body, project, parent); err != nil {
+		p, plan, err := a.placeTask(ctx, c, &body, project, parent)
+		if err != nil {
 			return err
 		}
+		if start && len(needs) == 0 {
+			return a.addAndRun(ctx, c, p, plan, body, rf)
+		}
+		others, err := a.tasks(ctx, c, needs) // before anything is made
+		if err != nil {
+			return err
+		}
+		if p, err = a.makeProject(ctx, c, p, plan); err != nil {
+			return err
+		}
+		body.ProjectID = p.ID
 		w, err := c.CreateWorkItem(ctx, body)
 		if err != nil {
 			return err
 		}
-		if !start {
-			return printDone(a, a.taskView(), w, "made %s %s %q", w.Kind, a.short(w.ID, shortTask), w.Title)
+		if w, err = addNeeds(ctx, c, w, others); err != nil {
+			return err
 		}
-		a.note("made %s %s %q", w.Kind, w.ID, w.Title)
-		return a.startRun(ctx, c, w, rf)
+		if start { // after its needs: it must not go before them
+			run, err := a.newRun(ctx, c, p, w, rf)
+			if err != nil {
+				return err
+			}
+			run.TaskID = w.ID
+			a.note("made %s %s %q", w.Kind, w.Ref(), w.Title)
+			return a.startRun(ctx, c, run, rf.watch, nil)
+		}
+		return printDone(a, a.taskView(), w, "made %s %s %q", w.Kind, w.Ref(), w.Title)
 	})
-	cmd.Flags().StringVarP(&project, "project", "p", "", "the `PROJECT` it belongs to (default: the only one)")
+	cmd.Flags().StringVarP(&project, "project", "p", "", "the `PROJECT` it belongs to (default: that of the current folder, or the only one)")
 	cmd.Flags().StringVar(&parent, "parent", "", "the `TASK` it stands under")
 	cmd.Flags().VarP(newChoice(&kind, string(svc.KindTask), "milestone", "epic", "task", "subtask"), "kind", "k", "`KIND`: milestone, epic, task or subtask")
 	cmd.Flags().StringVarP(&description, "description", "d", "", "what is to be done, in Markdown")
 	cmd.Flags().BoolVar(&auto, "auto-done", false, "it is done when a run of it reports completion")
+	cmd.Flags().StringSliceVar(&needs, "needs", nil, "the `TASK` that must be done before; may be repeated")
 	cmd.Flags().BoolVar(&start, "run", false, "start a run of it; the flags below are the run's")
 	rf.add(cmd)
 	a.completeFlag(cmd, "project", projectNames)
 	a.completeFlag(cmd, "parent", taskNames)
+	a.completeFlag(cmd, "needs", taskNames)
 	a.completeFlag(cmd, "provider", providerNames)
 	a.completeFlag(cmd, "host", hostNames)
 	return a.both(cmd)
 }
 
-// placeTask says where a new item stands: under its parent, or in a project.
-func (a *app) placeTask(ctx context.Context, c *api.Client, body *api.CreateWorkItem, project, parent string) error {
-	if parent != "" {
-		p, err := a.task(ctx, c, parent)
+// tasks finds every item that is named.
+func (a *app) tasks(ctx context.Context, c *api.Client, refs []string) ([]svc.WorkItem, error) {
+	found := make([]svc.WorkItem, len(refs))
+	for i, ref := range refs {
+		w, err := a.task(ctx, c, ref)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		body.ParentID, body.ProjectID = api.Some(p.ID), p.ProjectID
-		if project == "" {
-			return nil
+		found[i] = w
+	}
+	return found, nil
+}
+
+// addNeeds lets a new item wait for others.
+func addNeeds(ctx context.Context, c *api.Client, w svc.WorkItem, others []svc.WorkItem) (svc.WorkItem, error) {
+	for _, other := range others {
+		if err := c.AddNeed(ctx, w.ID, other.ID); err != nil {
+			return w, err
 		}
 	}
-	p, err := a.pickProject(ctx, c, project)
-	body.ProjectID = p.ID
-	return err
+	if len(others) == 0 {
+		return w, nil
+	}
+	return c.WorkItem(ctx, w.ID)
+}
+
+// placeTask says where a new item stands: under its parent, or in a project, which may have to be made.
+func (a *app) placeTask(ctx context.Context, c *api.Client, body *api.CreateWorkItem, project, parent string) (svc.Project, *api.CreateProject, error) {
+	if parent != "" {
+		above, err := a.task(ctx, c, parent)
+		if err != nil {
+			return svc.Project{}, nil, err
+		}
+		body.ParentID = api.Some(above.ID)
+		if project == "" {
+			p, err := c.Project(ctx, above.ProjectID)
+			return p, nil, err
+		}
+	}
+	return a.planProject(ctx, c, project)
+}
+
+// addAndRun makes a task and a run of it in one request, after everything that can be checked was: a command that is refused leaves
+// nothing behind.
+func (a *app) addAndRun(ctx context.Context, c *api.Client, p svc.Project, plan *api.CreateProject, task api.CreateWorkItem, f runFlags) error {
+	body, err := a.newRun(ctx, c, p, svc.WorkItem{Title: task.Title, Description: task.Description.Value}, f)
+	if err != nil {
+		return err
+	}
+	if p, err = a.makeProject(ctx, c, p, plan); err != nil {
+		return err
+	}
+	task.ProjectID = p.ID
+	body.Task = &task
+	return a.startRun(ctx, c, body, f.watch, func(r svc.Run) { a.note("made %s %s %q", task.Kind, r.TaskRef(), task.Title) })
 }
 
 func (a *app) taskUpdate() *cobra.Command {

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +21,7 @@ func (a *app) taskTree() *cobra.Command {
 		if len(args) == 1 {
 			ref = args[0]
 		}
-		p, err := a.onlyProject(ctx, c, ref)
+		p, err := a.pickProject(ctx, c, ref)
 		if err != nil {
 			return err
 		}
@@ -46,14 +46,15 @@ func (a *app) taskTree() *cobra.Command {
 var itemMarks = map[svc.ItemStatus]string{svc.ItemTodo: "○", svc.ItemDoing: "◐", svc.ItemDone: "●", svc.ItemCancelled: "✕"}
 
 func (a *app) printTree(p svc.Project, items []svc.WorkItem, all bool) {
-	below := map[string][]svc.WorkItem{}
+	below, byID := map[string][]svc.WorkItem{}, map[string]svc.WorkItem{}
 	for _, w := range items {
+		byID[w.ID] = w
 		if all || w.Status != svc.ItemCancelled {
 			below[deref(w.ParentID)] = append(below[deref(w.ParentID)], w)
 		}
 	}
 	st := a.stylesFor(a.out)
-	fmt.Fprintln(a.out, st.bold.Render(p.Slug))
+	a.out.println(st.bold.Render(p.Slug))
 	var walk func(parent, indent string)
 	walk = func(parent, indent string) {
 		for i, w := range below[parent] {
@@ -62,10 +63,28 @@ func (a *app) printTree(p svc.Project, items []svc.WorkItem, all bool) {
 				branch, deeper = "└─ ", "   "
 			}
 			mark := st.of(itemTone(w)).Render(itemMarks[w.Status] + " " + string(w.Status))
-			fmt.Fprintf(a.out, "%s%s%s  %s  %s\n", indent, branch, mark, oneLine(w.Title),
-				st.dim.Render(string(w.Kind)+" "+a.short(w.ID, shortTask)))
+			a.out.printf("%s%s%s  %s  %s%s\n", indent, branch, mark, w.Title,
+				st.dim.Render(string(w.Kind)+" "+w.Ref()), st.warn.Render(blockedBy(w, byID)))
 			walk(w.ID, indent+deeper)
 		}
 	}
 	walk("", "")
+}
+
+// blockedBy names what an item waits for: its own unmet needs, or that one above
+// it has some.
+func blockedBy(w svc.WorkItem, byID map[string]svc.WorkItem) string {
+	if !w.Blocked || w.Status == svc.ItemDone || w.Status == svc.ItemCancelled {
+		return ""
+	}
+	var refs []string
+	for _, id := range w.Needs {
+		if other, ok := byID[id]; !ok || other.Status != svc.ItemDone {
+			refs = append(refs, other.Ref())
+		}
+	}
+	if len(refs) == 0 {
+		return "  blocked with its parent"
+	}
+	return "  blocked by " + strings.Join(refs, ", ")
 }

@@ -28,10 +28,18 @@ func (c *Config) check(setting string) error {
 		return together(c.Server.TLSCert, c.Server.TLSKey, "server.tls_key")
 	case "server.tls_key":
 		return together(c.Server.TLSKey, c.Server.TLSCert, "server.tls_cert")
+	case "server.worker_ca":
+		return together(c.Server.WorkerCA, c.Server.TLSCert, "server.tls_cert")
+	case "worker.cert":
+		return together(c.Worker.Cert, c.Worker.Key, "worker.key")
+	case "worker.key":
+		return together(c.Worker.Key, c.Worker.Cert, "worker.cert")
 	case "server.allowed_origins":
 		return checkOrigins(c.Server.AllowedOrigins)
 	case "server.database":
 		return checkDatabase(c.Server.Database)
+	case "server.public_url":
+		return checkServerURL(c.Server.PublicURL)
 	case "server.lease_idle":
 		return within(int64(c.Server.LeaseIdle), 0, 1<<63-1, "is negative")
 	case "runs.lost_after":
@@ -48,6 +56,12 @@ func (c *Config) check(setting string) error {
 		return checkDays(c.Retention.EventsDays)
 	case "retention.relay_days":
 		return checkDays(c.Retention.RelayDays)
+	case "retention.relay_max_bytes":
+		return positive(c.Retention.RelayMaxBytes)
+	case "retention.relay_host_max_bytes":
+		return within(c.Retention.RelayHostMaxBytes, 0, 1<<63-1, "is negative")
+	case "retention.relay_min_free":
+		return within(c.Retention.RelayMinFree, 0, 1<<63-1, "is negative")
 	case "gateway.url":
 		return checkGateway(c.Gateway.URL)
 	case "worker.host_name":
@@ -62,12 +76,22 @@ func (c *Config) check(setting string) error {
 		return positive(int64(c.Worker.HeartbeatInterval))
 	case "worker.stop_grace":
 		return errors.Join(positive(int64(c.Worker.StopGrace[0])), positive(int64(c.Worker.StopGrace[1])))
+	case "worker.contain":
+		return oneOf(c.Worker.Contain, "off", "bwrap")
 	case "worker.scopes":
 		return oneOf(c.Worker.Scopes, "auto", "off")
 	case "worker.run_memory_max":
 		return checkMemory(c.Worker.RunMemoryMax)
 	case "worker.run_tasks_max":
 		return within(int64(c.Worker.RunTasksMax), 0, 1<<31-1, "is not a number of processes")
+	case "worker.metrics":
+		return checkLoopback(c.Worker.Metrics)
+	case "worker.checkpoint_every":
+		return positive(int64(c.Worker.CheckpointEvery))
+	case "worker.max_bundle_bytes":
+		return positive(c.Worker.MaxBundleBytes)
+	case "worker.min_free":
+		return within(c.Worker.MinFree, 0, 1<<63-1, "is negative")
 	case "worker.max_log_bytes":
 		return positive(c.Worker.MaxLogBytes)
 	}
@@ -93,6 +117,21 @@ func positive(n int64) error { return within(n, 1, 1<<63-1, "is not greater than
 func oneOf(text string, choices ...string) error {
 	if !slices.Contains(choices, text) {
 		return errors.New("is not one of " + strings.Join(choices, ", "))
+	}
+	return nil
+}
+
+// checkLoopback wants an address that no other machine can reach: what listens there asks nobody for a token.
+func checkLoopback(address string) error {
+	if address == "" {
+		return nil
+	}
+	at, err := netip.ParseAddrPort(address)
+	switch {
+	case err != nil:
+		return errors.New("is not an address such as 127.0.0.1:9798")
+	case !at.Addr().IsLoopback():
+		return errors.New("is not a loopback address, and whoever reaches it needs no token")
 	}
 	return nil
 }

@@ -34,9 +34,14 @@ func TestValuesAreChecked(t *testing.T) {
 		{"worker", "host_name", []string{`"w 1"`}, []string{`""`, `"a\nb"`}},
 		{"worker", "heartbeat_interval", []string{`"1s"`}, []string{`"0s"`, `"-1s"`}},
 		{"worker", "stop_grace", []string{`["1s", "2s"]`}, []string{`[]`, `["1s"]`, `["1s", "2s", "3s"]`, `["0s", "1s"]`, `["1s", "-1s"]`, `[1, 2]`, `"5s"`}},
+		{"worker", "contain", []string{`"off"`, `"bwrap"`}, []string{`"on"`, `""`, "true"}},
 		{"worker", "scopes", []string{`"auto"`, `"off"`}, []string{`"on"`, `"Auto"`, "true"}},
+		{"worker", "metrics", []string{`""`, `"127.0.0.1:9798"`, `"127.0.0.1:0"`, `"[::1]:9798"`}, []string{`"0.0.0.0:9798"`, `":9798"`, `"127.0.0.1"`, `"10.0.0.1:1"`, `"127.0.0.1:99999"`}},
 		{"worker", "run_memory_max", []string{`""`, `"1"`, `"512M"`, `"4G"`, `"25%"`, `"100%"`}, []string{`"0"`, `"4GB"`, `"101%"`, `"-1"`, `"4 G"`, "4"}},
 		{"worker", "run_tasks_max", []string{"0", "1", "100000"}, []string{"-1", `"9"`}},
+		{"worker", "checkpoint_every", []string{`"1s"`, `"1h"`}, []string{`"0s"`, `"-1s"`, "60"}},
+		{"worker", "max_bundle_bytes", []string{"1", "9223372036854775807"}, []string{"0", "-1", `"1GiB"`}},
+		{"worker", "min_free", []string{"0", "1"}, []string{"-1", `"1GiB"`}},
 		{"worker", "max_log_bytes", []string{"1", "9223372036854775807"}, []string{"0", "-1", `"1GiB"`}},
 	} {
 		t.Run(test.section+"."+test.key, func(t *testing.T) {

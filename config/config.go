@@ -10,6 +10,7 @@ package config
 import (
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ type Config struct {
 	CatalogPath string `toml:"catalog_path" kind:"path" default:"<data dir>/providers.toml" doc:"The provider catalog. A worker watches it and reloads it when it changes."`
 
 	Server    Server    `toml:"server" doc:"The orchestrator: where it listens and where it keeps its data."`
-	Runs      Runs      `toml:"runs" doc:"How long the orchestrator waits for a run's next step."`
+	Runs      Runs      `toml:"runs" doc:"What runs use that say nothing, and how long the orchestrator waits for a run's next step."`
 	Hosts     Hosts     `toml:"hosts" doc:"When a worker host counts as away."`
 	WorkItems WorkItems `toml:"work_items" doc:"Defaults of new work items."`
 	Events    Events    `toml:"events" doc:"The event journal."`
@@ -37,7 +38,11 @@ type Config struct {
 	Gateway   Gateway   `toml:"gateway" doc:"The model gateway that sessions are pointed at."`
 	Worker    Worker    `toml:"worker" doc:"The worker. The command line reads server_url too."`
 
-	origins map[string]Origin
+	// Notify is every [[notify]], in the order of the file.
+	Notify []Notify `toml:"-"`
+
+	origins  map[string]Origin
+	platform string // the data directory that the platform would have
 }
 
 // Server is the section [server].
@@ -46,18 +51,23 @@ type Server struct {
 	Port           int      `toml:"port" env:"SVC_PORT" default:"7898" doc:"TCP port to listen on. 0 takes any free port."`
 	TLSCert        string   `toml:"tls_cert" kind:"path" shown:"no TLS" doc:"PEM file with the certificate chain. Needs tls_key."`
 	TLSKey         string   `toml:"tls_key" kind:"path" shown:"no TLS" doc:"PEM file with the certificate's private key. Needs tls_cert."`
+	WorkerCA       string   `toml:"worker_ca" kind:"path" shown:"no certificate is asked for" doc:"PEM file with the authority of the workers' certificates. With it, a worker must have a certificate that this authority signed, besides its token. Needs tls_cert."`
 	AllowedOrigins []string `toml:"allowed_origins" shown:"only the server's own host" doc:"Other origins whose pages may open the browser sockets, each as scheme://host or scheme://host:port."`
 	Database       string   `toml:"database" env:"SVC_DATABASE" kind:"secret" default:"sqlite:<data dir>/svc.db" doc:"sqlite:PATH for the embedded database, postgres://… for PostgreSQL."`
+
+	PublicURL string `toml:"public_url" shown:"the address that it listens on" doc:"Where people reach the orchestrator, http or https: the base of the links in notifications."`
 
 	LeaseIdle time.Duration `toml:"lease_idle" default:"10m" doc:"A holder of a run's keyboard who sends nothing for this long loses it to the first who waits. 0: never."`
 }
 
 // Runs is the section [runs].
 type Runs struct {
-	DispatchTimeout time.Duration `toml:"dispatch_timeout" default:"5m" doc:"A run that is still pending after this long fails. Time without a running orchestrator does not count."`
+	DispatchTimeout time.Duration `toml:"dispatch_timeout" default:"5m" doc:"A run that waited this long for a host fails, unless it was made with wait. Time in which something else held it back, and time without a running orchestrator, do not count."`
 	// LostAfter is 0 when it is off.
 	LostAfter  time.Duration `toml:"lost_after" kind:"switchable" default:"off" doc:"Runs of a host that has been offline for this long fail with host_lost. off keeps them as they are."`
 	AckTimeout time.Duration `toml:"ack_timeout" default:"15s" doc:"A dispatch that was not acknowledged for this long is pushed again to the same host."`
+	Provider   string        `toml:"provider" shown:"none" doc:"Provider of runs that name none, in projects that name none."`
+	Model      string        `toml:"model" shown:"the tool's own" doc:"Model of runs that name none, in projects that name none. With provider set, it holds for that tool only."`
 }
 
 // Hosts is the section [hosts].
@@ -77,8 +87,11 @@ type Events struct {
 
 // Retention is the section [retention].
 type Retention struct {
-	EventsDays int `toml:"events_days" default:"30" doc:"Events older than this many days are purged when the orchestrator starts. 0 purges everything older than the start."`
-	RelayDays  int `toml:"relay_days" default:"30" doc:"The orchestrator's copies of run logs are removed after this many days. The worker's log stays."`
+	EventsDays        int   `toml:"events_days" default:"30" doc:"Events older than this many days are purged when the orchestrator starts. 0 purges everything older than the start."`
+	RelayMaxBytes     int64 `toml:"relay_max_bytes" default:"2147483648" shown:"2147483648 (2 GiB)" doc:"How much of one attempt's log the orchestrator keeps, in bytes, whatever a worker sends. The log then says where it was cut; the rest stays on its host."`
+	RelayHostMaxBytes int64 `toml:"relay_host_max_bytes" default:"68719476736" shown:"68719476736 (64 GiB)" doc:"How much the orchestrator keeps of one host, logs and checkpoints together, in bytes. Logs are then cut, and say where; checkpoints wait on the host. relay_days makes room again. 0: no bound."`
+	RelayMinFree      int64 `toml:"relay_min_free" default:"268435456" shown:"268435456 (256 MiB)" doc:"Free space in bytes below which the orchestrator takes no logs and checkpoints; they wait on their hosts."`
+	RelayDays         int   `toml:"relay_days" default:"30" doc:"The orchestrator's copies of run logs are removed after this many days. The worker's log stays."`
 }
 
 // Gateway is the section [gateway]. Both keys are empty when sessions use no gateway.
@@ -93,6 +106,8 @@ type Worker struct {
 	ServerURL string `toml:"server_url" env:"SVC_API_URL" shown:"http://127.0.0.1: and the port; https when tls_cert is set" doc:"The way to the orchestrator, for workers and the command line."`
 	// HostName is empty only when nobody set it and the machine does not know its name.
 	HostName string `toml:"host_name" default:"<host name>" shown:"the machine's name" doc:"Name under which the operator created this host."`
+	Cert     string `toml:"cert" kind:"path" shown:"none" doc:"PEM file with the worker's own certificate, for an orchestrator with worker_ca. Read anew for each connection. Needs key."`
+	Key      string `toml:"key" kind:"path" shown:"none" doc:"PEM file with the private key of cert. Needs cert."`
 	// Cwd is empty for the worker's home.
 	Cwd               string           `toml:"cwd" kind:"path" shown:"the worker's home" doc:"Working directory of runs whose run and project name none."`
 	HeartbeatInterval time.Duration    `toml:"heartbeat_interval" default:"30s" doc:"Time between two heartbeats."`
@@ -100,8 +115,13 @@ type Worker struct {
 	Reap              bool             `toml:"reap" default:"true" doc:"Whether processes that outlive their session are ended."`
 	LogDays           int              `toml:"log_days" default:"90" doc:"Logs of runs that are over, and what else is left of them, are removed from the host after this many days, if the orchestrator has the whole log. 0 keeps them."`
 	Scopes            string           `toml:"scopes" default:"auto" doc:"With auto, each run is a systemd scope of its own where systemd lets the worker make them. off makes none."`
+	Contain           string           `toml:"contain" default:"off" doc:"With bwrap, each session runs inside bubblewrap: it sees the machine as before, but not svc's own folders, other runs or their terminals, and all of its processes end with it. A host where that cannot be done takes no runs."`
 	RunMemoryMax      string           `toml:"run_memory_max" shown:"no limit" doc:"Most memory of a run's scope: bytes, with K, M, G or T behind the number, or a percentage of the machine's, as in 4G or 25%. Has no effect without scopes."`
 	RunTasksMax       int              `toml:"run_tasks_max" default:"0" shown:"systemd's own limit" doc:"Most processes and threads of a run's scope. Has no effect without scopes."`
+	Metrics           string           `toml:"metrics" shown:"none" doc:"Loopback address, such as 127.0.0.1:9798, at which the worker serves /metrics without a token. Port 0 picks a free one, which the log names."`
+	CheckpointEvery   time.Duration    `toml:"checkpoint_every" default:"60s" doc:"While an agent works, how often what is in its working copy is kept. Never more than 5 % of the time is spent on it."`
+	MaxBundleBytes    int64            `toml:"max_bundle_bytes" default:"67108864" shown:"67108864 (64 MiB)" doc:"Largest checkpoint that is sent to the orchestrator, in bytes. A larger one stays on this host only, and the workspace says so."`
+	MinFree           int64            `toml:"min_free" default:"2147483648" shown:"2147483648 (2 GiB)" doc:"With less disk space free than this, in bytes, the host takes no new runs. 0: it always does."`
 	MaxLogBytes       int64            `toml:"max_log_bytes" default:"1073741824" shown:"1073741824 (1 GiB)" doc:"Size at which a run's log stops growing, in bytes."`
 }
 
@@ -148,8 +168,22 @@ func (c *Config) Origin(setting string) Origin { return c.origins[setting] }
 // RelayDir is where the orchestrator keeps its copies of run logs.
 func (c *Config) RelayDir() string { return filepath.Join(c.DataDir, "relay") }
 
-// RunsDir is where a worker keeps run logs, the record of what a session wrote.
-func (c *Config) RunsDir() string { return filepath.Join(c.DataDir, "runs") }
+// Private are the folders and files that hold svc's own secrets and settings, those of a data directory in the
+// platform's usual place among them. They need not exist.
+func (c *Config) Private() []string {
+	paths := []string{c.DataDir, c.platform, c.CatalogPath, c.File, c.Worker.Key, c.Server.TLSKey}
+	if file, ok := strings.CutPrefix(c.Server.Database, "sqlite:"); ok {
+		file, _, _ = strings.Cut(file, "?")
+		paths = append(paths, file, file+"-wal", file+"-shm")
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return !filepath.IsAbs(path) })
+}
 
-// SpoolDir is where a worker keeps signals that were not delivered yet.
-func (c *Config) SpoolDir() string { return filepath.Join(c.DataDir, "spool") }
+// LastGoodCatalog is a copy of the provider catalog that was last in order, for a start at which it is not.
+func (c *Config) LastGoodCatalog() string {
+	return filepath.Join(c.DataDir, "providers.last-good.toml")
+}
+
+// WorkerDir is the folder of the worker that svc up runs beside its orchestrator: its runs, its spool and
+// its identity, apart from the orchestrator's secrets and database.
+func (c *Config) WorkerDir() string { return filepath.Join(c.DataDir, "worker") }

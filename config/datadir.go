@@ -49,9 +49,9 @@ func (s Sources) platformDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "svc"), nil
 }
 
-// EnsureDataDir makes the directory and its missing parents, for the owner alone (0700). A
-// directory that already exists keeps its mode, because it may be one that others rely on;
-// when others may enter it, the warning says so. No warning is an empty string.
+// EnsureDataDir makes the directory and its missing parents, for the owner alone (0700). One that
+// others may read is closed, which the warning says; no warning is an empty string. One that others may
+// write to, or that is another user's, is refused: what lies in it may be somebody else's.
 func EnsureDataDir(dir string) (warning string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", dirError(dir, err)
@@ -63,10 +63,25 @@ func EnsureDataDir(dir string) (warning string, err error) {
 	if err := writable(dir); err != nil {
 		return "", dirError(dir, err)
 	}
-	if perm := info.Mode().Perm(); perm&0o077 != 0 {
-		return fmt.Sprintf("data directory %s is open to other users (mode %04o); chmod 700 closes it", dir, perm), nil
+	return private(dir, info)
+}
+
+// private sees to it that nobody else can enter the directory.
+func private(dir string, info fs.FileInfo) (warning string, err error) {
+	perm := info.Mode().Perm()
+	owner, known := info.Sys().(*syscall.Stat_t)
+	switch {
+	case known && int(owner.Uid) != os.Geteuid() && os.Geteuid() != 0:
+		return "", fmt.Errorf("data directory %s belongs to another user; SVC_DATA_DIR chooses another", dir)
+	case perm&0o022 != 0:
+		return "", fmt.Errorf("data directory %s is open to other users (mode %04o), who may have put files there; look at them, then: chmod 700 %s", dir, perm, dir)
+	case perm&0o077 == 0:
+		return "", nil
 	}
-	return "", nil
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return "", fmt.Errorf("data directory %s is open to other users (mode %04o) and cannot be closed: %w", dir, perm, err)
+	}
+	return fmt.Sprintf("data directory %s was open to other users (mode %04o) and is now 0700", dir, perm), nil
 }
 
 // writable finds out now what would otherwise stop the process later, half started.

@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"svc/config"
@@ -64,17 +65,30 @@ func TestTheDataDirAndItsParentsAreMadePrivate(t *testing.T) {
 	}
 }
 
-func TestADataDirThatOthersMayEnterIsKeptWithAWarning(t *testing.T) {
+func TestADataDirThatOthersMayReadIsClosed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	warning, err := config.EnsureDataDir(dir)
-	if err != nil || warning == "" {
+	if err != nil || !strings.Contains(warning, "was open to other users (mode 0755)") {
 		t.Errorf("EnsureDataDir gives %q, %v; want a warning", warning, err)
 	}
-	equal(t, "mode", mode(t, dir), os.FileMode(0o755))
+	equal(t, "mode", mode(t, dir), os.FileMode(0o700))
+}
+
+func TestADataDirThatOthersMayWriteToIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, open := range []os.FileMode{0o770, 0o777, 0o702} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, open); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.EnsureDataDir(dir)
+		mention(t, err, dir, "open to other users", "chmod 700")
+		equal(t, "mode", mode(t, dir), open)
+	}
 }
 
 func TestAFileInThePlaceOfTheDataDirIsAnError(t *testing.T) {

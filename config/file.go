@@ -44,14 +44,16 @@ func readFile(path string) ([]byte, error) {
 // The document is decoded into plain maps and compared with the tags of Config, rather than
 // into Config itself: the decoder would stop at the first wrong type, take PORT for port, and
 // no longer know the line of a value that is out of range.
-func parseFile(path string, data []byte) (map[string]given, Problems) {
+func parseFile(path string, data []byte) (map[string]given, []Notify, Problems) {
 	var doc map[string]any
 	if err := toml.Unmarshal(data, &doc); err != nil {
-		return nil, Problems{syntaxProblem(path, err)}
+		return nil, nil, Problems{syntaxProblem(path, err)}
 	}
 	p := &fileParser{path: path, lines: keyLines(data), found: map[string]given{}}
+	sinks := p.sinks(doc, sinkLines(data))
+	delete(doc, "notify")
 	p.top(doc)
-	return p.found, p.problems
+	return p.found, sinks, p.problems
 }
 
 // syntaxProblem keeps the decoder's message and position but not its excerpt of the document,

@@ -1,10 +1,14 @@
 package config_test
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"svc"
 	"svc/config"
 )
 
@@ -41,6 +45,14 @@ func TestWhatTheFileMayNotHoldIsAnErrorWithFileLineAndKey(t *testing.T) {
 		"no TOML":                         {"[server]\nport = = 1\n", []string{"line 2", "no TOML"}},
 		"key that is there twice":         {"[server]\nport = 1\nport = 2\n", []string{"line 3", "no TOML", "port"}},
 		"broken text":                     {"catalog_path = \"\xff\"\n", []string{"line 1", "no TOML"}},
+		"a sink without its address":      {"[[notify]]\nname = \"a\"\nkind = \"ntfy\"\n", []string{"line 1", "notify[1].url: is missing"}},
+		"a sink of another kind":          {"[[notify]]\nname = \"a\"\nurl = \"http://a\"\nkind = \"mail\"\n", []string{"line 4", `notify[1].kind: "mail" is not one of webhook, ntfy, slack`}},
+		"a sink with a wrong address":     {"[[notify]]\nname = \"a\"\nkind = \"ntfy\"\nurl = \"ftp://secret\"\n", []string{"line 4", "notify[1].url: is not an http or https URL"}},
+		"a sink for unknown entries":      {"[[notify]]\nname = \"a\"\nkind = \"ntfy\"\nurl = \"http://a\"\non = [\"failed\", \"fun\"]\n", []string{"line 5", `notify[1].on`, `has "fun", which is not one of needs_input, failed`}},
+		"a sink with an unknown key":      {"[[notify]]\nname = \"a\"\nkind = \"ntfy\"\nurl = \"http://a\"\n[[notify]]\nname = \"b\"\nkind = \"ntfy\"\nurl = \"http://a\"\nretries = 3\n", []string{"line 9", "notify[2].retries: unknown key; [[notify]] has name, kind, url"}},
+		"two sinks of one name":           {"[[notify]]\nname = \"a\"\nkind = \"ntfy\"\nurl = \"http://a\"\n[[notify]]\nname = \"a\"\nkind = \"ntfy\"\nurl = \"http://b\"\n", []string{"line 6", `notify[2].name: "a" is the name of another sink`}},
+		"a sink that is no list":          {"[notify]\nname = \"a\"\n", []string{"line 1", "notify: must be a list of sections, each written [[notify]]"}},
+		"a sink inline, with a bad dwell": {"\nnotify = [{name = \"a\", kind = \"ntfy\", url = \"http://a\", dwell = 5}]\n", []string{"line 2", "notify[1].dwell: 5 is not a duration"}},
 		"empty where something is needed": {"catalog_path = \"\"\n", []string{"line 1", `catalog_path: "" is empty`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,4 +128,38 @@ func TestTheMessageNamesTheVariableOrFlagOfAValue(t *testing.T) {
 	src.Env = vars{"SVC_DATABASE": "mysql://h"}.get
 	_, err = config.Load(src)
 	mention(t, err, "server.database: the value from SVC_DATABASE has a scheme")
+}
+
+func TestSinksAreReadInTheOrderOfTheFileAndTheirSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(sources(t, `[[notify]]
+name = "phone"
+kind = "ntfy"
+url = "http://10.0.0.1/topic"
+secret = "tk_hidden"
+[[notify]]
+name = "hook"
+kind = "webhook"
+url = "https://a/b?token=hidden"
+on = ["failed", "host"]
+dwell = "1m"
+projects = ["web"]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	phone, hook := c.Notify[0].Sink(), c.Notify[1].Sink()
+	if phone.Name != "phone" || phone.Secret != "tk_hidden" || phone.Dwell != svc.DefaultDwell || len(phone.On) != 0 {
+		t.Errorf("the first sink is %+v", phone)
+	}
+	if hook.Kind != svc.SinkWebhook || hook.Dwell != time.Minute || !slices.Equal(hook.On, []svc.InboxKind{svc.InboxFailed, svc.InboxHost}) || !slices.Equal(hook.Projects, []string{"web"}) {
+		t.Errorf("the second sink is %+v", hook)
+	}
+	if shown := fmt.Sprintf("%+v %#v", c.Notify, c.Notify); strings.Contains(shown, "tk_hidden") {
+		t.Errorf("a secret is shown: %s", shown)
+	}
+	_, err = config.Load(sources(t, "[[notify]]\nname = \"a\"\nkind = \"slack\"\nurl = \"hidden\"\n"))
+	if err == nil || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("a wrong address is told as %v", err)
+	}
 }

@@ -57,7 +57,7 @@ func TestDeepKeysCostNoMoreThanShallowOnes(t *testing.T) {
 		if len(lines) != 2 {
 			t.Errorf("%d lines are kept for %.20q…, want those of x and x.x", len(lines), doc)
 		}
-		if _, problems := parseFile("c.toml", []byte(doc)); len(problems) != 1 || problems[0].Origin.Line != 1 {
+		if _, _, problems := parseFile("c.toml", []byte(doc)); len(problems) != 1 || problems[0].Origin.Line != 1 {
 			t.Errorf("%.20q… gives %d problems, want one on line 1", doc, len(problems))
 		}
 	}

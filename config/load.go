@@ -60,15 +60,17 @@ func Load(src Sources) (*Config, error) {
 		return nil, err
 	}
 	c := &Config{DataDir: dir, origins: map[string]Origin{}}
+	c.platform, _ = src.platformDir() // none without a home
 	data, err := c.readFile(src)
 	if err != nil {
 		return nil, err
 	}
-	found, problems := parseFile(c.File, data)
+	found, sinks, problems := parseFile(c.File, data)
 	if found == nil {
 		// Without the file's word the other sources cannot be judged.
 		return nil, problems
 	}
+	c.Notify = sinks
 	for _, s := range settings() {
 		if p := c.set(src, s, found); p != nil {
 			problems = append(problems, *p)

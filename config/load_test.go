@@ -62,11 +62,12 @@ func TestDefaultsHoldWhenNothingIsSet(t *testing.T) {
 	equal(t, "hosts", c.Hosts, config.Hosts{OfflineAfter: 90 * time.Second})
 	equal(t, "work_items", c.WorkItems, config.WorkItems{})
 	equal(t, "events", c.Events, config.Events{OutputInterval: 5 * time.Second})
-	equal(t, "retention", c.Retention, config.Retention{EventsDays: 30, RelayDays: 30})
+	equal(t, "retention", c.Retention, config.Retention{EventsDays: 30, RelayMaxBytes: 2 << 30, RelayHostMaxBytes: 64 << 30, RelayMinFree: 256 << 20, RelayDays: 30})
 	equal(t, "gateway", c.Gateway, config.Gateway{})
 	equal(t, "worker", c.Worker, config.Worker{
 		HostName: "box", HeartbeatInterval: 30 * time.Second,
-		StopGrace: [2]time.Duration{5 * time.Second, 10 * time.Second}, Reap: true, LogDays: 90, Scopes: "auto", MaxLogBytes: 1 << 30,
+		StopGrace: [2]time.Duration{5 * time.Second, 10 * time.Second}, Reap: true, LogDays: 90, Scopes: "auto", Contain: "off", MaxLogBytes: 1 << 30,
+		CheckpointEvery: time.Minute, MaxBundleBytes: 64 << 20, MinFree: 2 << 30,
 	})
 	equal(t, "origin", c.Origin("server.port"), config.Origin{Place: config.FromDefault})
 }
@@ -96,6 +97,9 @@ output_interval = "100ms"
 [retention]
 events_days = 0
 relay_days = 7
+relay_max_bytes = 5
+relay_host_max_bytes = 8
+relay_min_free = 6
 [gateway]
 url = "https://gw.example/"
 api_key = "k"
@@ -109,8 +113,12 @@ reap = false
 max_log_bytes = 5
 log_days = 7
 scopes = "off"
+contain = "bwrap"
 run_memory_max = "4G"
 run_tasks_max = 100
+checkpoint_every = "5s"
+max_bundle_bytes = 8
+min_free = 9
 `))
 	equal(t, "catalog_path", c.CatalogPath, "/etc/svc/catalog.toml")
 	equal(t, "server", c.Server, config.Server{
@@ -121,13 +129,14 @@ run_tasks_max = 100
 	equal(t, "hosts", c.Hosts, config.Hosts{OfflineAfter: 3 * time.Second})
 	equal(t, "work_items", c.WorkItems, config.WorkItems{AutoMarkDone: true})
 	equal(t, "events", c.Events, config.Events{OutputInterval: 100 * time.Millisecond})
-	equal(t, "retention", c.Retention, config.Retention{EventsDays: 0, RelayDays: 7})
+	equal(t, "retention", c.Retention, config.Retention{EventsDays: 0, RelayMaxBytes: 5, RelayHostMaxBytes: 8, RelayMinFree: 6, RelayDays: 7})
 	equal(t, "gateway url", c.Gateway.URL, "https://gw.example")
 	equal(t, "gateway key", string(c.Gateway.APIKey), "k")
 	equal(t, "worker", c.Worker, config.Worker{
 		ServerURL: "https://svc.example/base", HostName: "w1", Cwd: "/src", HeartbeatInterval: time.Second,
 		StopGrace: [2]time.Duration{time.Second, 2 * time.Second}, LogDays: 7, MaxLogBytes: 5,
-		Scopes: "off", RunMemoryMax: "4G", RunTasksMax: 100,
+		Scopes: "off", Contain: "bwrap", RunMemoryMax: "4G", RunTasksMax: 100,
+		CheckpointEvery: 5 * time.Second, MaxBundleBytes: 8, MinFree: 9,
 	})
 }
 
@@ -267,8 +276,7 @@ func TestPathsAndAddresses(t *testing.T) {
 	equal(t, "cwd", c.Worker.Cwd, "/home/u/src")
 	equal(t, "addr", c.Server.Addr(), "[::1]:7898")
 	equal(t, "relay", c.RelayDir(), filepath.Join(c.DataDir, "relay"))
-	equal(t, "runs", c.RunsDir(), filepath.Join(c.DataDir, "runs"))
-	equal(t, "spool", c.SpoolDir(), filepath.Join(c.DataDir, "spool"))
+	equal(t, "worker", c.WorkerDir(), filepath.Join(c.DataDir, "worker"))
 }
 
 func TestAMachineWithoutANameHasNoHostName(t *testing.T) {

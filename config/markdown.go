@@ -12,7 +12,7 @@ import (
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(markdownHead)
-	for _, s := range sections() {
+	for _, s := range append(sections(), notifySection()) {
 		s.markdown(&b)
 	}
 	b.WriteString(markdownTail)
@@ -25,6 +25,9 @@ const markdownHead = `# Configuration
 
 A setting is taken from the first place that has it: a flag, the config file, the environment,
 the default. A variable that is empty counts as not set.
+
+**The file beats the environment.** A variable has no effect on a key that ` + "`config.toml`" + ` sets: to decide by
+environment, leave the key out of the file. Tokens are the exception, [below](#tokens).
 
 The config file is ` + "`config.toml`" + ` in the data directory; it may be missing. ` + "`SVC_CONFIG`" + ` names another
 file, which must then exist. Every key is optional. A key or section that is not listed here, a
@@ -45,11 +48,18 @@ already there keeps its mode, with a warning when other users may enter it.
 | ` + "`config.toml`" + ` | all | this file |
 | ` + "`providers.toml`" + ` | worker, orchestrator | the provider catalog |
 | ` + "`token`" + ` | orchestrator, command line | the user token |
-| ` + "`worker_token`" + ` | orchestrator, worker | the worker token |
+| ` + "`worker_token`" + ` | orchestrator | the worker token, good for every host |
+| ` + "`host_token`" + ` | worker | the token of its host |
 | ` + "`instance_id`" + ` | worker | its identity; not to be copied to another host |
+| ` + "`worker_key`" + ` | worker | the key that it signs its connections with; not to be copied either |
+| ` + "`signing_key`" + ` | orchestrator | the key from which the tokens of hosts and runs are derived |
+| ` + "`providers.last-good.toml`" + ` | worker, orchestrator | the catalog that is in force while the file has a mistake |
 | ` + "`svc.db`" + ` | orchestrator | the embedded database |
-| ` + "`relay/`" + ` | orchestrator | copies of run logs, last screens |
-| ` + "`runs/`, `spool/`" + ` | worker | run logs; signals not delivered yet |
+| ` + "`relay/`" + ` | orchestrator | copies of run logs, last screens and checkpoints |
+| ` + "`mirrors/`, `work/`" + ` | worker | a mirror of each repository; the working copies of runs |
+| ` + "`quarantine/`" + ` | worker | records of runs that could not be read, kept for you |
+| ` + "`runs/`, `spool/`" + ` | worker | run logs and a folder for each attempt; signals not delivered yet |
+| ` + "`worker/`" + ` | ` + "`svc up`" + ` | the folder of its worker, with the worker's files |
 `
 
 const markdownTail = `
@@ -58,7 +68,8 @@ const markdownTail = `
 | variable | beats the file | for |
 |---|---|---|
 | ` + "`SVC_TOKEN`" + ` | ` + "`token`" + ` | the command line: the user token |
-| ` + "`SVC_WORKER_TOKEN`" + ` | ` + "`worker_token`" + ` | orchestrator and worker: the worker token |
+| ` + "`SVC_WORKER_TOKEN`" + ` | ` + "`worker_token`" + ` | the orchestrator: the worker token |
+| ` + "`SVC_WORKER_TOKEN`" + ` | ` + "`host_token`, else `worker_token`" + ` | a worker: the token that it sends |
 
 The orchestrator makes a missing file at its start: 32 hex characters, mode 0600. A file that is
 there is used and never replaced; one that is empty or malformed is an error. One that other users
@@ -69,6 +80,9 @@ func (s section) markdown(b *strings.Builder) {
 	title := "Top level"
 	if s.name != "" {
 		title = "`[" + s.name + "]`"
+	}
+	if s.name == "notify" {
+		title = "`[[notify]]`"
 	}
 	fmt.Fprintf(b, "\n## %s\n\n", title)
 	if s.doc != "" {

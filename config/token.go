@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -10,15 +11,23 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"svc"
 )
 
 // The files of the data directory that hold one word each, mode 0600.
 const (
 	userTokenFile   = "token"
 	workerTokenFile = "worker_token"
+	hostTokenFile   = "host_token"
 	instanceIDFile  = "instance_id"
+	workerKeyFile   = "worker_key"
 	signingKeyFile  = "signing_key"
 )
+
+// OrchestratorSecrets are the names of the files that an orchestrator takes along when it moves to another data directory: with
+// others, the tokens of people, hosts and runs would no longer be accepted.
+func OrchestratorSecrets() []string { return []string{userTokenFile, workerTokenFile, signingKeyFile} }
 
 // Token is a bearer token and how it was come by. Printing it shows no secret.
 type Token struct {
@@ -55,23 +64,38 @@ func EnsureUserToken(dir string) (Token, error) {
 	return fromFile(path, word, warning, made, err, isUserToken)
 }
 
-// WorkerToken is the token that a worker sends: SVC_WORKER_TOKEN, else the file in its data
-// directory. When neither is there the error wraps fs.ErrNotExist.
+// WorkerToken is the token that a worker sends: SVC_WORKER_TOKEN, else what was stored for its
+// host, else the worker token. When none is there the error wraps fs.ErrNotExist.
 func WorkerToken(dir string, env func(string) string) (Token, error) {
 	if v := strings.TrimSpace(env("SVC_WORKER_TOKEN")); v != "" {
 		return fromEnv("SVC_WORKER_TOKEN", v)
 	}
-	path := filepath.Join(dir, workerTokenFile)
+	path := filepath.Join(dir, hostTokenFile)
 	word, warning, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		path = filepath.Join(dir, workerTokenFile)
+		word, warning, err = readSecret(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		path = filepath.Join(dir, hostTokenFile)
 		return Token{}, fmt.Errorf("no worker token: set SVC_WORKER_TOKEN, or write the token that the operator gave out to %s: %w", path, err)
 	}
 	return fromFile(path, word, warning, false, err, isBearer)
 }
 
 // EnsureWorkerToken is the worker token that the orchestrator accepts: SVC_WORKER_TOKEN, else
-// the file in its data directory, which is made at the first start.
+// the file in its data directory, which is made at the first start. A host's token is refused: as
+// the worker token it would open every host.
 func EnsureWorkerToken(dir string, env func(string) string) (Token, error) {
+	token, err := workerToken(dir, env)
+	if err == nil && isHostToken(string(token.Value)) {
+		return Token{}, fmt.Errorf("%s holds the token of one host, which is not the orchestrator's worker token; "+
+			"move it to %s for that host's worker and let a new one be made", token.From, filepath.Join(dir, hostTokenFile))
+	}
+	return token, err
+}
+
+func workerToken(dir string, env func(string) string) (Token, error) {
 	if v := strings.TrimSpace(env("SVC_WORKER_TOKEN")); v != "" {
 		return fromEnv("SVC_WORKER_TOKEN", v)
 	}
@@ -91,18 +115,40 @@ func EnsureSigningKey(dir string) (key Secret, warning string, err error) {
 	return Secret(word), warning, err
 }
 
-// StoreWorkerToken writes the token that a worker was given into its data directory, in the
-// place of an older one.
-func StoreWorkerToken(dir, token string) error {
+// ErrOtherHost says that a data directory belongs to the worker of another host.
+var ErrOtherHost = errors.New("it holds the token of another host")
+
+// StoreHostToken keeps the token that a worker was given, in a file that the orchestrator does not
+// read. A newer token of the same host takes the place of the older one; that of another host is
+// kept, and the error is ErrOtherHost.
+func StoreHostToken(dir, token string) error {
 	token = strings.TrimSpace(token)
 	if !isBearer(token) {
 		return errors.New("the worker token is empty or has characters that a token cannot have")
 	}
-	path := filepath.Join(dir, workerTokenFile)
-	if err := replaceSecret(path, token); err != nil {
+	path := filepath.Join(dir, hostTokenFile)
+	old, _, err := readSecret(path)
+	if err == nil && isHostToken(old) && hostOf(old) != hostOf(token) {
+		err = ErrOtherHost
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = replaceSecret(path, token)
+	}
+	if err != nil {
 		return fmt.Errorf("store worker token in %s: %w", path, err)
 	}
 	return nil
+}
+
+func isHostToken(token string) bool { return strings.HasPrefix(token, svc.HostTokenPrefix) }
+
+// hostOf is the part of a host's token that names the host; empty for every other token.
+func hostOf(token string) string {
+	if !isHostToken(token) {
+		return ""
+	}
+	host, _, _ := strings.Cut(strings.TrimPrefix(token, svc.HostTokenPrefix), "_")
+	return host
 }
 
 // EnsureInstanceID is the identity of the worker that owns the data directory, a UUID that is
@@ -119,6 +165,30 @@ func EnsureInstanceID(dir string) (id, warning string, err error) {
 		return "", "", fmt.Errorf("%s does not hold a UUID; remove it to make this worker a new instance", path)
 	}
 	return parsed.String(), warning, nil
+}
+
+// InstanceID is the identity of the worker that keeps its things in the data directory; empty when there is none that can be read.
+func InstanceID(dir string) string {
+	word, _, err := readSecret(filepath.Join(dir, instanceIDFile))
+	if err != nil {
+		return ""
+	}
+	return word
+}
+
+// EnsureWorkerKey is the key that the worker of the data directory signs its connections with. It is
+// drawn once and kept; only its public half leaves the host. The warning is as in Token.
+func EnsureWorkerKey(dir string) (key ed25519.PrivateKey, warning string, err error) {
+	path := filepath.Join(dir, workerKeyFile)
+	word, warning, _, err := ensureSecret(path, func() string { return NewToken() + NewToken() })
+	if err != nil {
+		return nil, "", fmt.Errorf("worker key in %s: %w", path, err)
+	}
+	seed, err := hex.DecodeString(word)
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, "", fmt.Errorf("%s does not hold a key; restore it, or remove it and have an operator accept a new one (svc host clear-suspect)", path)
+	}
+	return ed25519.NewKeyFromSeed(seed), warning, nil
 }
 
 // NewToken draws a token: 32 lower-case hex characters, 128 random bits.
@@ -142,7 +212,7 @@ func fromFile(path, word, warning string, made bool, err error, valid func(strin
 	case word == "":
 		return Token{}, fmt.Errorf("token file %s is empty; write the token into it, or remove it to have a new one made", path)
 	case !valid(word):
-		return Token{}, fmt.Errorf("token file %s does not hold a token; mend it, or remove it to have a new one made", path)
+		return Token{}, fmt.Errorf("token file %s does not hold a token; fix it, or remove it to have a new one made", path)
 	}
 	return Token{Value: Secret(word), From: path, Made: made, Warning: warning}, nil
 }

@@ -208,8 +208,8 @@ func TestTheVariableBeatsTheTokenFile(t *testing.T) {
 func TestAWorkerKeepsTheTokenItWasGiven(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, given := range []string{"first\n", "second"} {
-		if err := config.StoreWorkerToken(dir, given); err != nil {
+	for _, given := range []string{"first\n", "svch_0aa0_sum", "svch_0aa0_1_sum"} {
+		if err := config.StoreHostToken(dir, given); err != nil {
 			t.Fatal(err)
 		}
 		token, err := config.WorkerToken(dir, none)
@@ -218,13 +218,63 @@ func TestAWorkerKeepsTheTokenItWasGiven(t *testing.T) {
 		}
 		equal(t, "token", string(token.Value), strings.TrimSpace(given))
 	}
-	equal(t, "mode", mode(t, filepath.Join(dir, "worker_token")), os.FileMode(0o600))
-	only(t, dir, "worker_token")
+	equal(t, "mode", mode(t, filepath.Join(dir, "host_token")), os.FileMode(0o600))
+	only(t, dir, "host_token")
 	for _, bad := range []string{"", " ", "a b"} {
-		if err := config.StoreWorkerToken(dir, bad); err == nil {
+		if err := config.StoreHostToken(dir, bad); err == nil {
 			t.Errorf("%q was stored", bad)
 		}
 	}
+}
+
+func TestAHostsTokenIsNotReplacedByThatOfAnother(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := config.StoreHostToken(dir, "svch_0aa0_sum"); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"svch_0bb0_sum", someToken} {
+		if err := config.StoreHostToken(dir, other); !errors.Is(err, config.ErrOtherHost) {
+			t.Errorf("storing %s: %v", other, err)
+		}
+	}
+	token, err := config.WorkerToken(dir, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "token", string(token.Value), "svch_0aa0_sum")
+}
+
+func TestAStoredHostTokenLeavesTheOrchestratorsWorkerTokenAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	before, err := config.EnsureWorkerToken(dir, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := config.StoreHostToken(dir, "svch_0aa0_sum"); err != nil {
+		t.Fatal(err)
+	}
+	after, err := config.EnsureWorkerToken(dir, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "the orchestrator's", after.Value, before.Value)
+	workers, err := config.WorkerToken(dir, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "the worker's", string(workers.Value), "svch_0aa0_sum")
+}
+
+func TestAnOrchestratorRefusesAHostsTokenAsItsOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "worker_token"), "svch_0aa0_sum")
+	_, err := config.EnsureWorkerToken(dir, none)
+	mention(t, err, "worker_token", "host_token")
+	_, err = config.EnsureWorkerToken(t.TempDir(), vars{"SVC_WORKER_TOKEN": "svch_0aa0_sum"}.get)
+	mention(t, err, "SVC_WORKER_TOKEN")
 }
 
 func TestTheInstanceIDIsDrawnOnceAndNeverReplaced(t *testing.T) {

@@ -21,7 +21,8 @@ import (
 //
 //	certificate
 //
-// They are in ca.pem, cert.pem and key.pem from then on.
+// They are in ca.pem, cert.pem and key.pem from then on, and worker-cert.pem and worker-key.pem are a
+// worker's.
 func certificate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: certificate")
@@ -43,11 +44,23 @@ func makeCertificate(dir string) error {
 	if err != nil {
 		return err
 	}
+	worker, workerKey, err := signed(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "here"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature,
+	}, authority, authorityKey)
+	if err != nil {
+		return err
+	}
 	key, err := x509.MarshalECPrivateKey(leafKey)
 	if err != nil {
 		return err
 	}
+	ofWorker, err := x509.MarshalECPrivateKey(workerKey)
+	if err != nil {
+		return err
+	}
 	return errors.Join(
+		writePEM(filepath.Join(dir, "worker-cert.pem"), "CERTIFICATE", worker.Raw),
+		writePEM(filepath.Join(dir, "worker-key.pem"), "EC PRIVATE KEY", ofWorker),
 		writePEM(filepath.Join(dir, "ca.pem"), "CERTIFICATE", authority.Raw),
 		writePEM(filepath.Join(dir, "cert.pem"), "CERTIFICATE", leaf.Raw),
 		writePEM(filepath.Join(dir, "key.pem"), "EC PRIVATE KEY", key))

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 
 // patience bounds every wait of these tests. It is long because the machine may
 // be busy, and costs nothing when all is well.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // await looks again and again until something is so.
 func await(is func() (bool, error)) error {
@@ -82,7 +83,8 @@ func (l *lab) close() {
 }
 
 // noneLeft ends the wrappers of sessions, which would wait for a worker to come
-// back, and says whether all are gone. They are known by their launch file.
+// back, and what runs in them, and says whether all are gone. They are known by
+// their launch file, or by the folder of their attempt in the environment.
 func (l *lab) noneLeft() (bool, error) {
 	out, err := exec.Command("ps", "-axo", "pid=,args=").Output()
 	if err != nil {
@@ -92,7 +94,9 @@ func (l *lab) noneLeft() (bool, error) {
 	for line := range strings.Lines(string(out)) {
 		pid, args, _ := strings.Cut(strings.TrimSpace(line), " ")
 		inSession := strings.Contains(args, " exec run ") || strings.Contains(args, " exec sink ")
-		if !inSession || !strings.Contains(args, l.dir+"/") { // another's folder may begin with the same letters
+		environ, _ := os.ReadFile("/proc/" + pid + "/environ") // it may have ended, or there is no such file here
+		// Another's folder may begin with the same letters, so the slash belongs to it.
+		if !(inSession && strings.Contains(args, l.dir+"/")) && !bytes.Contains(environ, []byte("SVC_RUN_DIR="+l.dir+"/")) {
 			continue
 		}
 		gone = false
@@ -121,17 +125,27 @@ var (
 
 // start runs svc VERB and waits until it is ready.
 func (l *lab) start(env []string, verb string, args ...string) (*process, error) {
+	return l.startIn(l.dir, env, verb, args...)
+}
+
+// startIn is start in a folder of its own.
+func (l *lab) startIn(dir string, env []string, verb string, args ...string) (*process, error) {
 	flags := []string{verb}
 	if verb != "worker" && !strings.Contains(strings.Join(env, " "), "SVC_PORT=") {
 		flags = append(flags, "--port", "0")
 	}
-	return l.run(env, verb, exec.Command("svc", append(flags, args...)...))
+	cmd := exec.Command("svc", append(flags, args...)...)
+	cmd.Dir = dir
+	return l.run(env, verb, cmd)
 }
 
 // run is start with a command of its own.
 func (l *lab) run(env []string, verb string, cmd *exec.Cmd) (*process, error) {
 	p := &process{verb: verb, cmd: cmd, stdout: newTail(), stderr: newTail(), ended: make(chan struct{})}
-	p.cmd.Env, p.cmd.Dir = env, l.dir
+	p.cmd.Env = env
+	if cmd.Dir == "" {
+		cmd.Dir = l.dir
+	}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
@@ -168,7 +182,7 @@ func (p *process) ready() bool {
 		}
 		return strings.Contains(p.stdout.String(), "next ")
 	default:
-		return strings.Contains(p.stderr.String(), "uplink open")
+		return strings.Contains(p.stderr.String(), "uplink open") || strings.Contains(p.stderr.String(), "known by another key")
 	}
 }
 

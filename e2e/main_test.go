@@ -8,14 +8,21 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"svc/cli"
+	"svc/internal/pgtest"
 )
 
 var update = flag.Bool("update", false, "rewrite what the tests compare with")
 
+// suite stops the PostgreSQL server of the tests in the end.
+type suite struct{ m *testing.M }
+
+// Run runs the tests.
+func (s suite) Run() int { return pgtest.Main(s.m) }
+
 // TestMain makes the test binary svc itself: scripts, and the sessions that a
 // worker starts, call it by that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(suite{m}, map[string]func(){
 		"svc": func() { os.Exit(cli.Main(os.Args[1:])) },
 	})
 }

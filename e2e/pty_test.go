@@ -76,7 +76,10 @@ func (t *terminal) sees(text string) {
 	}
 }
 
-// exits waits for the end and answers with the exit code.
+// theEnd is written to the terminal behind what svc wrote.
+const theEnd = "\x00"
+
+// exits waits for the end, and for all that was written before it, and answers with the exit code.
 func (t *terminal) exits() int {
 	t.Helper()
 	err := await(func() (bool, error) {
@@ -90,6 +93,10 @@ func (t *terminal) exits() int {
 	if err != nil {
 		t.Fatalf("it did not end: %v\n%q", err, t.shown)
 	}
+	if _, err := t.line.WriteString(theEnd); err != nil {
+		t.Fatal(err)
+	}
+	t.sees(theEnd)
 	return t.cmd.ProcessState.ExitCode()
 }
 

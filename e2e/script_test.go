@@ -17,6 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"svc"
+	"svc/internal/pgtest"
+	"svc/worker"
 )
 
 func TestScripts(t *testing.T) {
@@ -32,12 +34,31 @@ func TestScripts(t *testing.T) {
 			env.Defer(lab.close)
 			return lab.prepare()
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "contain" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			_, _, err := worker.FindBwrap(t.Context())
+			return err == nil, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": background("serve"), "up": background("up"), "worker": background("worker"),
 			"paste": paste, "interrupt": interrupt, "exits": exits, "let": let, "jsonkeys": jsonKeys, "until": until, "trim": trim,
-			"certificate": certificate,
+			"certificate": certificate, "sink": sink,
+			"postgres": func(ts *testscript.TestScript, neg bool, args []string) { postgres(t, ts, neg, args) },
 		},
 	})
+}
+
+// postgres makes an empty PostgreSQL database and keeps its address in a
+// variable:
+//
+//	postgres NAME
+func postgres(t *testing.T, ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: postgres NAME")
+	}
+	ts.Setenv(args[0], pgtest.Start(t))
 }
 
 // background starts a long-lived svc and waits until it is ready:
@@ -52,7 +73,7 @@ func background(verb string) func(*testscript.TestScript, bool, []string) {
 			ts.Fatalf("unsupported: ! %s", verb)
 		}
 		lab := ts.Value("lab").(*lab)
-		p, err := lab.start(scriptEnv(ts), verb, args...)
+		p, err := lab.startIn(ts.MkAbs("."), scriptEnv(ts), verb, args...)
 		ts.Check(err)
 		if p.url != "" {
 			ts.Setenv("SVC_API_URL", p.url)
@@ -84,7 +105,7 @@ func paste(ts *testscript.TestScript, neg bool, args []string) {
 func scriptEnv(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK", "SVC_DATA_DIR", "XDG_RUNTIME_DIR", "SVC_API_URL", "SVC_TOKEN",
-		"SVC_WORKER_TOKEN", "SVC_CONFIG", "SVC_PORT", "SVC_BIND", "NO_COLOR",
+		"SVC_WORKER_TOKEN", "SVC_CONFIG", "SVC_DATABASE", "SVC_PORT", "SVC_BIND", "NO_COLOR",
 		"SSL_CERT_FILE", "GORACE"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)

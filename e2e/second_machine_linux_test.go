@@ -178,6 +178,9 @@ func TestASecondMachineJoinsAndWorksByTheREADMEAlone(t *testing.T) {
 	}
 	first.brings(program)
 	first.leaves("up", "svc up --demo")
+	if err := first.lab.running[0].end(syscall.SIGINT); err != nil {
+		t.Fatalf("svc up did not end well: %v", err)
+	}
 
 	var join, done string
 	for _, step := range readmeSteps(t, "Add a second machine") {
@@ -191,6 +194,8 @@ func TestASecondMachineJoinsAndWorksByTheREADMEAlone(t *testing.T) {
 				t.Errorf("the command to paste does not lead to the first machine: %s", join)
 			}
 			second.leaves("worker", strings.TrimSpace(join))
+		case strings.HasPrefix(step, "svc up "):
+			first.leaves("up", step)
 		case strings.HasPrefix(step, "svc host create "):
 			join = first.types(step)
 		case strings.HasPrefix(step, "svc "):

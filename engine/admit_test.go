@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"svc"
+	"svc/wire"
 )
 
 func TestAdmission(t *testing.T) {
@@ -37,7 +39,7 @@ func TestRefusedAdmissionsLeaveNothing(t *testing.T) {
 		kind := func(k svc.Kind) string { return s.task(p, func(n *svc.NewWorkItem) { n.Kind = k }).ID }
 		archived := s.task(s.project())
 		gone := s.task(p)
-		s.no(s.DeleteWorkItem(s.ctx, gone.ID, false, nil))
+		s.no(s.DeleteWorkItem(s.ctx, gone.ID, false, false, nil))
 		_, err := s.ArchiveProject(s.ctx, archived.ProjectID, nil)
 		s.no(err)
 		task := kind(svc.KindSubtask)
@@ -64,6 +66,76 @@ func TestRefusedAdmissionsLeaveNothing(t *testing.T) {
 		}
 		if list, err := s.Runs(s.ctx, svc.RunFilter{}, svc.Page{Limit: 10}); err != nil || len(list.Items) != 0 {
 			t.Errorf("%d runs were made (%v)", len(list.Items), err)
+		}
+	})
+}
+
+func TestARunTakesWhatItsProjectAndTheServiceDecide(t *testing.T) {
+	bubble(t, func(s *site) {
+		claude, err := s.CreateProject(s.ctx, svc.NewProject{Name: "c", Cwd: "/srv/c", Provider: "provider_a", Model: "big"})
+		s.no(err)
+		bare, err := s.CreateProject(s.ctx, svc.NewProject{Name: "b"})
+		s.no(err)
+		for what, c := range map[string]struct {
+			project svc.Project
+			asked   svc.NewRun
+			want    string
+		}{
+			"the project's":    {claude, svc.NewRun{}, "provider_a big /srv/c"},
+			"the caller's own": {claude, svc.NewRun{Provider: "provider_b", Model: "small", Cwd: "/tmp"}, "provider_b small /tmp"},
+			"another tool's":   {claude, svc.NewRun{Provider: "provider_c"}, "provider_c  /srv/c"},
+			"the service's":    {bare, svc.NewRun{}, "provider_d tiny "},
+		} {
+			c.asked.TaskID = s.task(c.project).ID
+			r, err := s.CreateRun(s.ctx, c.asked)
+			s.no(err)
+			if got := r.Provider + " " + r.Model + " " + r.Cwd; got != c.want {
+				t.Errorf("%s: got %q, want %q", what, got, c.want)
+			}
+		}
+		// What a run was given stays, whatever becomes of the project.
+		r, err := s.CreateRun(s.ctx, svc.NewRun{TaskID: s.task(claude).ID})
+		s.no(err)
+		_, err = s.UpdateProject(s.ctx, claude.ID, svc.ProjectPatch{Cwd: ptr("/elsewhere"), Provider: ptr(""), Model: ptr("")}, nil)
+		s.no(err)
+		frames := s.online("h").take()
+		if i := slices.IndexFunc(frames, func(f wire.Frame) bool {
+			d, ok := f.(*wire.RunDispatch)
+			return ok && d.RunID == r.ID && d.Cwd == "/srv/c"
+		}); i < 0 {
+			t.Errorf("the host was told %+v", frames)
+		}
+	}, func(c *Config) { c.RunDefaults = svc.RunDefaults{Provider: "provider_d", Model: "tiny"} })
+}
+
+func TestATaskIsMadeWithItsRunOrNotAtAll(t *testing.T) {
+	bubble(t, func(s *site) {
+		p := s.project()
+		s.news()
+		task := svc.NewWorkItem{ProjectID: p.ID, Kind: svc.KindTask, Title: "Both"}
+		r, err := s.CreateRun(s.ctx, svc.NewRun{Task: &task, Provider: "provider_a"})
+		s.no(err)
+		s.wantTopics(svc.TopicItemCreated, svc.TopicRunCreated)
+		if w, err := s.WorkItem(s.ctx, r.TaskID); err != nil || w.Title != "Both" {
+			t.Errorf("the task is %+v (%v)", w, err)
+		}
+		epic := svc.NewWorkItem{ProjectID: p.ID, Kind: svc.KindEpic, Title: "Too big"}
+		for what, c := range map[string]struct {
+			run  svc.NewRun
+			code svc.Code
+		}{
+			"an unknown provider": {svc.NewRun{Task: &task, Provider: "nobody"}, svc.CodeUnknownProvider},
+			"no provider at all":  {svc.NewRun{Task: &task}, svc.CodeValidation},
+			"an unknown host":     {svc.NewRun{Task: &task, Provider: "provider_a", HostID: ptr(svc.NewID())}, svc.CodeValidation},
+			"an epic":             {svc.NewRun{Task: &epic, Provider: "provider_a"}, svc.CodeInvalidTaskKind},
+			"a title of nothing":  {svc.NewRun{Task: &svc.NewWorkItem{ProjectID: p.ID, Kind: svc.KindTask}, Provider: "provider_a"}, svc.CodeValidation},
+		} {
+			_, err := s.CreateRun(s.ctx, c.run)
+			s.wantCode(what, err, c.code)
+			s.wantTopics()
+		}
+		if items, err := s.WorkItems(s.ctx, svc.WorkItemFilter{ProjectID: p.ID}, svc.Page{Limit: 10}); err != nil || len(items.Items) != 1 {
+			t.Errorf("%d items were made (%v)", len(items.Items), err)
 		}
 	})
 }

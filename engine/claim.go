@@ -2,17 +2,19 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"svc"
 	"svc/place"
 	"svc/store"
+	"svc/wire"
 )
 
 const (
 	claimPoll = time.Second // wake-ups may be lost, and timers need no other clock
 	// claimUnit is the claims of one unit of work, and claimUnits how many are
-	// queued before the waiting runs are read anew. Other writers stand behind a
+	// queued before the waiting runs are read anew. Other writers wait for a
 	// unit, so it is small; each notes the hosts it gave runs to once, so it is
 	// not too small.
 	claimUnit  = 100
@@ -55,40 +57,91 @@ func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration,
 	next = claimPoll
 	now := e.now()
 	e.served.extend(now)
-	queues, err := e.Store.RunQueues(ctx)
-	if err != nil || len(queues) == 0 {
-		return false, next, err
+	waiting, err := e.readQueues(ctx)
+	if err != nil || len(waiting.queues) == 0 {
+		return false, e.untilNext(ctx, now), err
 	}
 	if err := e.served.keepSometimes(ctx, e.Store); err != nil {
 		return false, next, err
 	}
-	placed, most, err := e.placeRuns(ctx, queues, now)
+	placed, most, err := e.placeRuns(ctx, waiting, now)
 	if err != nil {
 		return false, next, err
 	}
-	ended, err := e.endOverdue(ctx, queues, now)
+	ended, err := e.endOverdue(ctx, waiting, now)
 	if err != nil {
 		return false, next, err
 	}
+	return placed == most || ended == claimUnit, e.untilNext(ctx, now), nil
+}
+
+// untilNext is how long the claimer may sleep: until the next back-off or
+// not_before ends, and never long.
+func (e *Engine) untilNext(ctx context.Context, now svc.Time) time.Duration {
 	at, any, err := e.Store.NextDispatch(ctx, now)
-	if any {
-		next = min(next, max(at.Sub(e.now()), time.Millisecond))
+	if err != nil || !any {
+		return claimPoll // what is wrong with the database is told by the next pass
 	}
-	return placed == most || ended == claimUnit, next, err
+	return min(claimPoll, max(at.Sub(e.now()), time.Millisecond))
+}
+
+// waitingRuns is the queues of a pass, and their projects by id.
+type waitingRuns struct {
+	queues   []store.RunQueue
+	projects map[string]place.Project
+}
+
+// readQueues finds what waits, in one state. A project that is full is noted: its
+// runs are not held responsible for that time.
+func (e *Engine) readQueues(ctx context.Context) (w waitingRuns, err error) {
+	err = e.Store.View(ctx, func(r store.Reader) (err error) {
+		if w.queues, err = r.RunQueues(ctx); err != nil || len(w.queues) == 0 {
+			return err
+		}
+		var ids []string
+		for _, q := range w.queues { // they are sorted by project
+			if len(ids) == 0 || ids[len(ids)-1] != q.ProjectID {
+				ids = append(ids, q.ProjectID)
+			}
+		}
+		w.projects, err = queueProjects(ctx, r, ids)
+		return err
+	})
+	if err == nil {
+		e.full.note(w.projects, e.now())
+	}
+	return w, err
+}
+
+// queueProjects is projects as placement sees them.
+func queueProjects(ctx context.Context, r store.Reader, ids []string) (map[string]place.Project, error) {
+	found, err := r.QueueProjects(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]place.Project, len(found))
+	for id, p := range found {
+		seen := place.Project{Turn: p.Turn, Isolated: p.Isolated}
+		if p.MaxRuns != nil {
+			seen.Limited, seen.Free = true, *p.MaxRuns-p.ActiveRuns
+		}
+		out[id] = seen
+	}
+	return out, nil
 }
 
 // placeRuns gives waiting runs to hosts. It says how many it placed, and how
 // many it would have placed at most.
-func (e *Engine) placeRuns(ctx context.Context, waiting []store.RunQueue, now svc.Time) (placed, most int, err error) {
+func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, now svc.Time) (placed, most int, err error) {
 	most = claimUnit * claimUnits
 	fleet, err := e.fleet(ctx, e.Store.Reader)
 	if err != nil {
 		return 0, most, err
 	}
-	queues := make([]place.Queue, 0, len(waiting))
-	for _, q := range waiting {
-		demand := place.Demand{Provider: q.Provider, PinnedHostID: q.PinnedHostID, Refused: q.Refused}
-		room := min(fleet.Room(demand), most)
+	queues := make([]place.Queue, 0, len(waiting.queues))
+	for _, q := range waiting.queues {
+		demand := place.Demand{Provider: q.Provider, PinnedHostID: q.PinnedHostID, Refused: q.Refused, Labels: q.Labels, Workspace: waiting.projects[q.ProjectID].Isolated}
+		room := min(fleet.Room(demand, waiting.projects[q.ProjectID]), most)
 		if room == 0 {
 			continue
 		}
@@ -96,13 +149,13 @@ func (e *Engine) placeRuns(ctx context.Context, waiting []store.RunQueue, now sv
 		if err != nil {
 			return 0, most, err
 		}
-		queue := place.Queue{Demand: demand, Runs: make([]place.Waiting, len(runs))}
+		queue := place.Queue{ProjectID: q.ProjectID, Demand: demand, Runs: make([]place.Waiting, len(runs))}
 		for i, r := range runs {
-			queue.Runs[i] = place.Waiting{ID: r.ID, PendingSince: r.PendingSince}
+			queue.Runs[i] = place.Waiting(r)
 		}
 		queues = append(queues, queue)
 	}
-	claims := fleet.Place(queues, most, now)
+	claims := fleet.Place(queues, waiting.projects, most, now)
 	if fleet.Crowded() {
 		e.pushes.crowded.Store(true) // the next confirmation wakes us
 	}
@@ -110,7 +163,7 @@ func (e *Engine) placeRuns(ctx context.Context, waiting []store.RunQueue, now sv
 	for begin := 0; begin < len(claims); begin += claimUnit {
 		u := &claimUnitOfWork{e: e, claims: claims[begin:min(begin+claimUnit, len(claims))]}
 		u.reserve()
-		u.wait = e.Store.Queue(ctx, func(tx *store.Tx) error { return u.run(ctx, tx) })
+		u.wait = e.Store.QueueRepeatable(ctx, func(tx *store.Tx) error { return u.run(ctx, tx) }, u.rows()...)
 		units = append(units, u)
 	}
 	for _, u := range units {
@@ -140,9 +193,15 @@ func (e *Engine) fleet(ctx context.Context, r store.Reader) (*place.Fleet, error
 	fleet := &place.Fleet{Hosts: make([]place.Host, len(hosts))}
 	for i, h := range hosts {
 		e.hosts.overlay(&h)
-		fleet.Hosts[i] = place.Host{Host: h, Connected: connected[h.ID], Unconfirmed: unconfirmed[h.ID]}
+		fleet.Hosts[i] = place.Host{Host: h, Connected: connected[h.ID], Workspaces: e.makesWorkspaces(h.ID), Unconfirmed: unconfirmed[h.ID]}
 	}
 	return fleet, nil
+}
+
+// makesWorkspaces says whether a host can make working copies.
+func (e *Engine) makesWorkspaces(hostID string) bool {
+	link, ok := e.Hub.Uplinks.Of(hostID)
+	return ok && link.Has(wire.CapWorkspace)
 }
 
 // claimUnitOfWork is claims that are committed together.
@@ -152,8 +211,10 @@ type claimUnitOfWork struct {
 	pushes map[string]*pushed // reserved, by run id
 	wait   func() error
 
-	claimed []svc.Run
-	large   bool // some have prompts that are not kept here: the sweep reads them when there is room
+	projects map[string]*place.Project // as they are now
+	sources  map[string]svc.Source     // of the runs' projects, by id
+	claimed  []svc.Run
+	large    []string // their prompts are not kept here: the sweep reads them when there is room
 }
 
 // reserve keeps the sweep away from runs until their claim is durable and they
@@ -171,36 +232,74 @@ func (u *claimUnitOfWork) release() {
 	}
 }
 
+// rows is what the claims rest on: nobody else changes it meanwhile.
+func (u *claimUnitOfWork) rows() []store.Row {
+	rows := make([]store.Row, 0, 2*len(u.claims))
+	for _, c := range u.claims {
+		rows = append(rows, store.HostRow(c.HostID), store.RunRow(c.RunID))
+	}
+	return rows
+}
+
 // run commits the claims whose facts still hold.
 func (u *claimUnitOfWork) run(ctx context.Context, tx *store.Tx) error {
-	hosts := map[string]*store.Capacity{}
+	u.claimed, u.large, u.projects, u.sources = nil, nil, map[string]*place.Project{}, map[string]svc.Source{}
+	var ids []string
+	for _, c := range u.claims {
+		if !slices.Contains(ids, c.HostID) {
+			ids = append(ids, c.HostID)
+		}
+	}
+	hosts, err := tx.Capacities(ctx, ids)
+	if err != nil {
+		return err
+	}
 	for _, c := range u.claims {
 		h := hosts[c.HostID]
-		if h == nil {
-			capacity, err := tx.Capacity(ctx, c.HostID)
-			if err != nil {
-				return err
-			}
-			h = &capacity
-			hosts[c.HostID] = h
-		}
-		if !h.Fits || h.Limited && h.Free <= 0 {
+		if h == nil || !h.Fits || h.Limited && h.Free <= 0 {
 			continue
 		}
 		if err := u.claim(ctx, tx, c, h); err != nil {
 			return err
 		}
 	}
-	given := map[string]bool{}
-	for _, r := range u.claimed {
-		if id := *r.HostID; !given[id] {
-			given[id] = true
-			if err := tx.DispatchedTo(ctx, id); err != nil {
+	var given []string
+	last := map[string]int{}
+	for i, r := range u.claimed {
+		last[r.ProjectID] = i
+		if !slices.Contains(given, *r.HostID) {
+			given = append(given, *r.HostID)
+		}
+	}
+	for i, r := range u.claimed {
+		if last[r.ProjectID] == i { // in the order of their last ones
+			if err := tx.TakeTurn(ctx, r.ProjectID); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return tx.DispatchedTo(ctx, given)
+}
+
+// project is a run's project as it is now.
+func (u *claimUnitOfWork) project(ctx context.Context, tx *store.Tx, id string) (*place.Project, error) {
+	if p := u.projects[id]; p != nil {
+		return p, nil
+	}
+	room, limited, err := tx.ProjectRoom(ctx, id)
+	p := &place.Project{Limited: limited, Free: room}
+	u.projects[id] = p
+	return p, err
+}
+
+// source is what working copies of a project's runs are made of.
+func (u *claimUnitOfWork) source(ctx context.Context, tx *store.Tx, projectID string) (svc.Source, error) {
+	if s, read := u.sources[projectID]; read {
+		return s, nil
+	}
+	p, err := tx.Project(ctx, projectID)
+	u.sources[projectID] = p.Source()
+	return p.Source(), err
 }
 
 // claim gives a run to a host: from here on nobody else may have this attempt.
@@ -210,11 +309,38 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 		return err
 	}
 	t, ok := svc.Next(r.Status, svc.OnClaim)
-	if !ok || r.NextDispatchAt != nil && *r.NextDispatchAt > tx.Now { // it was stopped or requeued since it was read
+	if !ok { // it was stopped since it was read
 		return nil
 	}
+	project, err := u.project(ctx, tx, r.ProjectID)
+	if err != nil {
+		return err
+	}
+	var use store.WorkspaceUse
+	if r.WorkspaceID != nil {
+		if use, err = tx.WorkspaceUse(ctx, *r.WorkspaceID, r.ID); err != nil {
+			return err
+		}
+	}
+	gate := place.Gate{NotBefore: r.NotBefore, BackOff: r.NextDispatchAt, Busy: use.RunID != "", Project: *project}
+	if r.Blocked || len(gate.Holds(tx.Now)) > 0 { // it was requeued, patched or blocked, or its workspace taken, since
+		return nil
+	}
+	project.Free--
 	now := tx.Now
 	r.Status, r.HostID, r.DispatchedAt, r.Acked, r.NextDispatchAt = t.To, &c.HostID, &now, false, nil
+	if r.PastHosts == nil {
+		r.PastHosts = []string{} // from here on it is known who was given which attempt
+	}
+	source, err := u.source(ctx, tx, r.ProjectID)
+	if err != nil {
+		return err
+	}
+	if source.Isolation != svc.IsolationNone || r.WorkspaceID != nil {
+		if err := giveWorkspace(ctx, tx, &r, source, c.HostID); err != nil {
+			return err
+		}
+	}
 	if err := tx.UpdateRun(ctx, &r); err != nil {
 		return err
 	}
@@ -224,9 +350,7 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 	tx.Emit(t.Topic, payload)
 	if weight(&r) > claimKeeps {
 		r.Prompt, r.Args, r.Env = "", nil, nil
-		u.large = true
-		u.e.pushes.drop(u.pushes[r.ID])
-		delete(u.pushes, r.ID)
+		u.large = append(u.large, r.ID)
 	}
 	u.claimed = append(u.claimed, r)
 	return nil
@@ -234,6 +358,10 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 
 // follow pushes what was claimed, once it is durable.
 func (u *claimUnitOfWork) follow(ctx context.Context) {
+	for _, id := range u.large {
+		u.e.pushes.drop(u.pushes[id])
+		delete(u.pushes, id)
+	}
 	projects := map[string]svc.Project{}
 	for _, r := range u.claimed {
 		u.e.runs.put(r)
@@ -243,7 +371,7 @@ func (u *claimUnitOfWork) follow(ctx context.Context) {
 		}
 	}
 	u.release() // what was not claimed after all
-	if u.large {
+	if len(u.large) > 0 {
 		u.e.pushes.wake.up()
 	}
 }
@@ -262,17 +390,17 @@ func weight(r *svc.Run) int {
 
 // endOverdue ends waits that were too long when the pass began. It comes after
 // the placement, so that nothing is ended that a host could take.
-func (e *Engine) endOverdue(ctx context.Context, queues []store.RunQueue, began svc.Time) (ended int, err error) {
+func (e *Engine) endOverdue(ctx context.Context, waiting waitingRuns, began svc.Time) (ended int, err error) {
 	before, any := e.served.since(began, e.DispatchTimeout)
 	if !any {
 		return 0, nil
 	}
 	var overdue []string
-	for _, q := range queues {
-		if q.Oldest > before || len(overdue) >= claimUnit {
+	for id, p := range waiting.projects {
+		if len(overdue) >= claimUnit || p.Limited && e.full.until(id, e.readyAt) > before {
 			continue
 		}
-		ids, err := e.Store.OverdueRuns(ctx, q, before, claimUnit-len(overdue))
+		ids, err := e.Store.OverdueRuns(ctx, id, before, claimUnit-len(overdue))
 		if err != nil {
 			return 0, err
 		}
@@ -291,8 +419,13 @@ func (e *Engine) endOverdue(ctx context.Context, queues []store.RunQueue, began 
 			if err != nil {
 				return err
 			}
-			if r.Status != svc.RunPending || waitsFrom(&r) > before {
-				continue // it was placed, stopped or requeued since it was read
+			if r.Status != svc.RunPending || r.Wait || waitsFrom(&r) > before || r.Blocked {
+				continue // it was placed, stopped, requeued, patched or blocked since it was read
+			}
+			if held, err := heldInWorkspace(ctx, tx, &r, before); err != nil {
+				return err
+			} else if held {
+				continue
 			}
 			if err := e.timeOut(ctx, tx, &r); err != nil {
 				return err
@@ -300,7 +433,7 @@ func (e *Engine) endOverdue(ctx context.Context, queues []store.RunQueue, began 
 			failed = append(failed, r)
 		}
 		return nil
-	})
+	}, store.RunRows(overdue...)...)
 	if err != nil {
 		return 0, err
 	}
@@ -310,14 +443,25 @@ func (e *Engine) endOverdue(ctx context.Context, queues []store.RunQueue, began 
 	return len(overdue), nil
 }
 
+// heldInWorkspace says whether another run was in the workspace that a run goes on in, at any moment since a time.
+func heldInWorkspace(ctx context.Context, tx *store.Tx, r *svc.Run, since svc.Time) (bool, error) {
+	if r.WorkspaceID == nil {
+		return false, nil
+	}
+	use, err := tx.WorkspaceUse(ctx, *r.WorkspaceID, r.ID)
+	return use.RunID != "" || use.Since > since, err
+}
+
 // waitsFrom is since when a run waits for a host: the wait that we imposed is
 // not held against it.
-func waitsFrom(r *svc.Run) svc.Time { return max(r.PendingSince, value(r.NextDispatchAt)) }
+func waitsFrom(r *svc.Run) svc.Time {
+	return max(r.PendingSince, value(r.NextDispatchAt), value(r.NotBefore), value(r.UnblockedAt))
+}
 
 // timeOut ends a wait that was too long, and says whether any host ever fitted.
 func (e *Engine) timeOut(ctx context.Context, tx *store.Tx, r *svc.Run) error {
 	why := svc.ReasonNoEligibleHost
-	fitted, err := tx.AnyFitted(ctx, r.PinnedHostID, r.PendingSince)
+	fitted, err := tx.AnyFitted(ctx, r.PinnedHostID, r.HostLabels, r.PendingSince)
 	if err != nil {
 		return err
 	}

@@ -16,12 +16,12 @@ const reasonSessionLost = "session_lost"
 // worker that lost its connection may take to come back.
 const settledAfter = 30 * time.Second
 
-// Believes says whether a worker process, named by its boot id, may report what
-// it reports. Only the loss of a session is doubted: a copy of a data directory
+// mayReportLoss says whether a worker process, named by its boot id, may report
+// that a session is lost. Nothing else is doubted: a copy of a data directory
 // has all its sessions on record and finds none. The error asks to try again
 // later, when it is clear who the host's own process is. An empty boot id is a
 // peer that does not say; it is believed.
-func (e *Engine) Believes(ctx context.Context, s svc.Signal, bootID string) error {
+func (e *Engine) mayReportLoss(ctx context.Context, s svc.Signal, bootID string) error {
 	if bootID == "" || s.Kind != svc.SignalFinished || s.Reason != reasonSessionLost {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (e *Engine) Believes(ctx context.Context, s svc.Signal, bootID string) erro
 	if err != nil || r.HostID == nil || r.Attempt != s.Attempt {
 		return err
 	}
-	if e.Hub.Uplinks.Trusted(*r.HostID, bootID, r.ID, min(settledAfter, e.OfflineAfter)) {
+	if e.Hub.Uplinks.MayReportLoss(*r.HostID, bootID, r.ID, min(settledAfter, e.OfflineAfter)) {
 		return nil
 	}
 	return svc.Errorf(svc.CodeUnavailable, "it is not settled which process is this host's own; try again later")

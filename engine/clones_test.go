@@ -68,7 +68,7 @@ func TestALostSessionIsBelievedOfTheProcessThatKnows(t *testing.T) {
 			for _, c := range change {
 				c(&sig)
 			}
-			s.wantCode(what, s.Believes(s.ctx, sig, boot), want)
+			s.wantCode(what, s.mayReportLoss(s.ctx, sig, boot), want)
 		}
 		believed("the process that was given the run", "first", "")
 		believed("a peer that does not say", "", "")

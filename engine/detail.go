@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"svc"
 	"svc/place"
@@ -11,7 +12,6 @@ import (
 // RunDetail reads a run with why it is where it is.
 func (e *Engine) RunDetail(ctx context.Context, id string) (svc.RunDetail, error) {
 	var d svc.RunDetail
-	var fleet *place.Fleet
 	err := e.Store.View(ctx, func(r store.Reader) (err error) {
 		if d.Run, err = r.Run(ctx, id); err != nil {
 			return err
@@ -20,7 +20,7 @@ func (e *Engine) RunDetail(ctx context.Context, id string) (svc.RunDetail, error
 			return err
 		}
 		if d.Status == svc.RunPending {
-			fleet, err = e.fleet(ctx, r)
+			d.Waiting, err = e.waiting(ctx, r, d.Run)
 		}
 		return err
 	})
@@ -31,19 +31,54 @@ func (e *Engine) RunDetail(ctx context.Context, id string) (svc.RunDetail, error
 	if lease, held := e.Hub.Attach.Holder(id); held {
 		d.Lease = &lease
 	}
-	if d.Status == svc.RunPending {
-		d.Waiting = e.waiting(d.Run, fleet)
-	}
 	return d, nil
 }
 
-// waiting says of every host why a pending run is not on it, as placement sees
-// it.
-func (e *Engine) waiting(r svc.Run, fleet *place.Fleet) *svc.Waiting {
-	demand := place.Demand{Provider: r.Provider, PinnedHostID: value(r.PinnedHostID), Refused: r.Refused}
-	w := &svc.Waiting{TimesOutAt: e.served.deadline(waitsFrom(&r), e.DispatchTimeout), Hosts: fleet.Explain(demand)}
-	if r.NextDispatchAt != nil && *r.NextDispatchAt > r.PendingSince {
-		w.NotBefore = r.NextDispatchAt
+// waiting says what holds a pending run back and, of hosts, why it is not on
+// them, as placement sees it.
+func (e *Engine) waiting(ctx context.Context, r store.Reader, run svc.Run) (*svc.Waiting, error) {
+	fleet, err := e.fleet(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	return w
+	line, err := e.readLine(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	gate := line.gate(run.ID)
+	if run.Blocked {
+		unmet, err := r.UnmetNeeds(ctx, run.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range unmet {
+			gate.Unmet = append(gate.Unmet, place.Unmet(u))
+		}
+	}
+	demand := place.Demand{Provider: run.Provider, PinnedHostID: value(run.PinnedHostID), Refused: run.Refused, Labels: run.HostLabels, Workspace: gate.Project.Isolated}
+	w := &svc.Waiting{Why: gate.Holds(e.now()), Hosts: fleet.Explain(demand), HostsTotal: len(fleet.Hosts)}
+	w.Hosts = w.Hosts[:min(len(w.Hosts), svc.MostWithheld)]
+	if i := slices.Index(line.order, run.ID); i >= 0 && len(w.Why) == 0 {
+		position := i + 1
+		w.Position = &position
+	}
+	if !run.Wait && len(gate.Unmet) == 0 && !gate.Project.Full() && !gate.Busy {
+		from := waitsFrom(&run)
+		if run.WorkspaceID != nil {
+			use, err := r.WorkspaceUse(ctx, *run.WorkspaceID, run.ID)
+			if err != nil {
+				return nil, err
+			}
+			from = max(from, use.Since)
+		}
+		if gate.Project.Limited {
+			from = max(from, e.full.until(run.ProjectID, e.readyAt))
+		}
+		at := e.served.deadline(from, e.DispatchTimeout)
+		w.TimesOutAt = &at
+	}
+	if run.NextDispatchAt != nil && *run.NextDispatchAt > run.PendingSince {
+		w.NotBefore = run.NextDispatchAt
+	}
+	return w, nil
 }

@@ -186,6 +186,24 @@ func TestTheSameProgressPostedAtOnceIsAppliedOnce(t *testing.T) {
 	})
 }
 
+// Otherwise its host would be told to end it for ever, and have a place less.
+func TestARunThatIsStoppedBeforeItsHostFailsToStartItHasNoSession(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := s.run()
+		w.wantFrames("run_dispatch 1")
+		s.news()
+		_, err := s.StopRun(s.ctx, r.ID)
+		s.no(err)
+		s.want(svc.Superseded)(s.signal(r, svc.SignalFailed))
+		if got := s.get(r); got.Status != svc.RunStopped || got.SessionEndedAt == nil || got.Error != nil {
+			t.Errorf("the run is %+v", got)
+		}
+		s.want(svc.Duplicate)(s.signal(r, svc.SignalFailed))
+		s.wantTopics(svc.TopicRunStopped, svc.TopicRunSessionEnded)
+	})
+}
+
 // Otherwise a restart would leave two incarnations alive.
 func TestAHooksFailedEndsItsSessionAlsoWhenTheRunIsRestarted(t *testing.T) {
 	bubble(t, func(s *site) {

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +21,7 @@ import (
 	"svc"
 	"svc/hub"
 	"svc/store"
+	"svc/wire"
 )
 
 // Config is what an engine is made of.
@@ -28,14 +30,15 @@ type Config struct {
 	Hub   *hub.Hub
 	Log   *slog.Logger // nil: slog.Default()
 
-	DispatchTimeout time.Duration // how long a run may wait for a host
-	AckTimeout      time.Duration // after it an unanswered dispatch is pushed again
-	LostAfter       time.Duration // 0: runs of a host that is away wait for ever
-	OfflineAfter    time.Duration // silence that makes a host offline
-	OutputInterval  time.Duration // at most one run.output_appended per run in it
-	AutoMarkDone    bool          // the default of new work items
-	EventsDays      int           // retention of the journal
-	RelayDays       int           // retention of relayed logs and screens
+	DispatchTimeout time.Duration   // how long a run may wait for a host
+	RunDefaults     svc.RunDefaults // what runs get that neither their caller nor their project decides
+	AckTimeout      time.Duration   // after it an unanswered dispatch is pushed again
+	LostAfter       time.Duration   // 0: runs of a host that is away wait for ever
+	OfflineAfter    time.Duration   // silence that makes a host offline
+	OutputInterval  time.Duration   // at most one run.output_appended per run in it
+	AutoMarkDone    bool            // the default of new work items
+	EventsDays      int             // retention of the journal
+	RelayDays       int             // retention of relayed logs and screens
 
 	// SigningKey makes the tokens of runs and hosts. It must stay the same over
 	// restarts.
@@ -56,17 +59,30 @@ type Engine struct {
 	feed   *feed
 	hosts  *hostBook
 	claims *wake // a run may be placeable
-	pushes *pushBook
-	served *servedTimes
-	output *outputMeter
-	runs   *runBook
-	keys   *keyBook
-	hints  *hintBook
-	logs   *logBook
+	// restores: a workspace is to be made without a run.
+	restores *wake
+	landings *wake // a landing was asked for
+	pushes   *pushBook
+	served   *servedTimes
+	full     fullBook
+	output   *outputMeter
+	runs     *runBook
+	keys     *keyBook
+	typed    *requests[wire.KeysResult]
+	asks     *requests[wire.WorkspaceResult]
+	hints    *hintBook
+	logs     *logBook
+	pieces   *hostSlots // of checkpoints, by host
+	reviews  *hostSlots // changes that are read, by host
+	links    *linkBook
+	paces    paces
 
-	tokenUses tokenUses
-	watch     *witness
-	readyAt   svc.Time // when this process began
+	observer atomic.Pointer[Observer] // nil: nobody
+
+	tokenUses  tokenUses
+	challenges challenges
+	watch      *witness
+	readyAt    svc.Time // when this process began
 }
 
 // New makes an engine. It reads what it must know before anything is asked.
@@ -80,7 +96,8 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if len(c.SigningKey) < 16 {
 		return nil, errors.New("engine: the signing key is too short")
 	}
-	e := &Engine{Config: c, claims: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), hints: newHintBook(), logs: newLogBook(), tokenUses: tokenUses{written: map[string]svc.Time{}}}
+	e := &Engine{Config: c, claims: newWake(), restores: newWake(), landings: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), typed: newRequests[wire.KeysResult](), asks: newRequests[wire.WorkspaceResult](), hints: newHintBook(), logs: newLogBook(), pieces: newSlots(piecesAtOnce), reviews: newSlots(reviewsAtOnce), links: newLinkBook(), paces: newPaces(),
+		tokenUses: tokenUses{written: map[string]svc.Time{}}}
 	e.readyAt, e.watch = e.now(), newWitness(c.Now, c.OfflineAfter)
 	e.feed = newFeed(c.Store, c.Log)
 	if err := e.feed.start(ctx); err != nil {
@@ -110,7 +127,12 @@ func (e *Engine) Serve(ctx context.Context) error {
 	g.Go(func() error { return e.livenessLoop(ctx) })
 	g.Go(func() error { return e.outputLoop(ctx) })
 	g.Go(func() error { return e.retentionLoop(ctx) })
+	g.Go(func() error { return e.fillSubjects(ctx) })
 	g.Go(func() error { return e.keys.run(ctx) })
+	g.Go(func() error { return e.tokenLoop(ctx) })
+	g.Go(func() error { return e.removeUnwanted(ctx) })
+	g.Go(func() error { return e.askRestores(ctx) })
+	g.Go(func() error { return e.askLandings(ctx) })
 	g.Go(func() error { return e.Hub.Run(ctx) })
 	return g.Wait()
 }

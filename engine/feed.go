@@ -25,20 +25,24 @@ type feed struct {
 
 	mu      sync.RWMutex // guards the rest
 	ring    []message    // consecutive seqs, the newest last
+	bytes   int          // of the messages in it
 	news    chan struct{}
 	stopped bool
 }
 
 // message is an event as the stream sends it.
 type message struct {
-	seq   int64
-	topic svc.Topic
-	bytes []byte
+	seq     int64
+	topic   svc.Topic
+	bytes   []byte
+	payload []byte // a part of bytes
 }
 
 const (
 	ringSize  = 8192
+	ringBytes = 8 << 20 // of the messages in it
 	feedPage  = 1000
+	feedBytes = 2 << 20     // of payloads in a page
 	feedPoll  = time.Second // a wake-up may be lost, or come from another process
 	chunkSize = 64 << 10    // of one Next
 )
@@ -64,7 +68,7 @@ func (f *feed) run(ctx context.Context) error {
 	for {
 		committed := f.store.Committed() // before reading: no commit is missed
 		for {
-			n, err := f.take(ctx)
+			more, err := f.take(ctx)
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -72,7 +76,7 @@ func (f *feed) run(ctx context.Context) error {
 				f.log.Error("the journal cannot be read; trying again", "error", err)
 				break
 			}
-			if n < feedPage {
+			if !more {
 				break
 			}
 		}
@@ -85,11 +89,12 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// take reads the next page of the journal into the ring.
-func (f *feed) take(ctx context.Context) (int, error) {
-	events, err := f.store.EventsAfter(ctx, f.head(), feedPage)
+// take reads the next page of the journal into the ring, and says whether there
+// may be another.
+func (f *feed) take(ctx context.Context) (more bool, err error) {
+	events, more, err := f.store.EventsPage(ctx, f.head(), feedPage, feedBytes)
 	if err != nil || len(events) == 0 {
-		return 0, err
+		return false, err
 	}
 	fresh := make([]message, len(events))
 	for i, e := range events {
@@ -98,15 +103,35 @@ func (f *feed) take(ctx context.Context) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ring[len(f.ring)-1].seq+1 != fresh[0].seq {
-		f.ring = nil // a purge overtook us; what follows is consecutive again
+		f.ring, f.bytes = nil, 0 // a purge overtook us; what follows is consecutive again
 	}
 	f.ring = append(f.ring, fresh...)
-	if extra := len(f.ring) - ringSize; extra > ringSize/4 {
-		f.ring = append(make([]message, 0, ringSize+ringSize/2), f.ring[extra:]...)
+	for _, m := range fresh {
+		f.bytes += len(m.bytes)
 	}
+	f.shorten()
 	close(f.news)
 	f.news = make(chan struct{})
-	return len(events), nil
+	return more, nil
+}
+
+// shorten drops the oldest messages when there are too many or they are too
+// large; the newest stays.
+func (f *feed) shorten() {
+	extra := 0
+	if more := len(f.ring) - ringSize; more > ringSize/4 {
+		extra = more
+	}
+	for _, m := range f.ring[:extra] {
+		f.bytes -= len(m.bytes)
+	}
+	for f.bytes > ringBytes && extra < len(f.ring)-1 {
+		f.bytes -= len(f.ring[extra].bytes)
+		extra++
+	}
+	if extra > 0 {
+		f.ring = append(make([]message, 0, ringSize+ringSize/2), f.ring[extra:]...)
+	}
 }
 
 func (f *feed) head() int64 {
@@ -130,29 +155,38 @@ func encodeEvent(e svc.Event) message {
 	b = append(b, "\nevent: "...)
 	b = append(b, e.Topic...)
 	b = append(b, "\ndata: "...)
+	begin := len(b)
 	b = append(b, e.Payload...)
+	end := len(b)
 	b = append(b, "\n\n"...)
-	return message{seq: e.Seq, topic: e.Topic, bytes: b}
+	return message{seq: e.Seq, topic: e.Topic, bytes: b, payload: b[begin:end]}
 }
 
 // Subscription is one reader of the event stream.
 type Subscription struct {
 	engine   *Engine
-	globs    svc.Globs
+	filter   svc.EventFilter
 	last     int64 // everything up to here was given
 	snapshot bool  // the reader needs the whole state first
 	buf      []byte
+
+	// Heartbeat, when not 0, is how long a quiet stream waits before it sends a
+	// comment line. A reader that misses several knows that nobody is there.
+	Heartbeat time.Duration
 }
+
+// heartbeat is a comment of server-sent events: no client takes it for a message.
+var heartbeat = []byte(":\n\n")
 
 // Subscribe begins a stream: behind the cursor, or from now on when it is nil.
 // A cursor whose events were purged, or that the journal never reached, gets a
 // snapshot first.
-func (e *Engine) Subscribe(ctx context.Context, cursor *int64, globs svc.Globs) (*Subscription, error) {
+func (e *Engine) Subscribe(ctx context.Context, cursor *int64, f svc.EventFilter) (*Subscription, error) {
 	head, purged, err := e.Store.JournalEnds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Subscription{engine: e, globs: globs, last: head}
+	s := &Subscription{engine: e, filter: f, last: head}
 	if cursor != nil {
 		s.last = *cursor
 		s.snapshot = *cursor < purged || *cursor > head
@@ -164,6 +198,12 @@ func (e *Engine) Subscribe(ctx context.Context, cursor *int64, globs svc.Globs) 
 // The bytes are good until the next call. It ends with io.EOF when the engine
 // stops.
 func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
+	var quiet <-chan time.Time
+	if s.Heartbeat > 0 {
+		timer := time.NewTimer(s.Heartbeat)
+		defer timer.Stop()
+		quiet = timer.C
+	}
 	for {
 		if s.snapshot {
 			return s.takeSnapshot(ctx)
@@ -177,6 +217,8 @@ func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
 		}
 		select {
 		case <-wait:
+		case <-quiet:
+			return heartbeat, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -215,7 +257,7 @@ func (s *Subscription) take(ctx context.Context) (out []byte, wait <-chan struct
 
 func (s *Subscription) add(buf []byte, m message) []byte {
 	s.last = m.seq
-	if !s.globs.Match(m.topic) {
+	if !s.filter.Match(m.topic, m.payload) {
 		return buf
 	}
 	return append(buf, m.bytes...)
@@ -224,7 +266,10 @@ func (s *Subscription) add(buf []byte, m message) []byte {
 // replay reads a page of the journal itself, for a reader that is further back
 // than the ring.
 func (s *Subscription) replay(ctx context.Context) ([]byte, error) {
-	events, err := s.engine.Store.EventsAfter(ctx, s.last, feedPage)
+	if s.filter.Subjects != (svc.Subjects{}) {
+		return s.replaySubject(ctx)
+	}
+	events, _, err := s.engine.Store.EventsPage(ctx, s.last, feedPage, feedBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -239,18 +284,32 @@ func (s *Subscription) replay(ctx context.Context) ([]byte, error) {
 	return s.buf, nil
 }
 
+// replaySubject reads a page of the events of what the reader asks for, however
+// far they lie apart.
+func (s *Subscription) replaySubject(ctx context.Context) ([]byte, error) {
+	events, head, purged, err := s.engine.Store.EventsOfAfter(ctx, s.filter, s.last, feedPage, feedBytes)
+	if err != nil {
+		return nil, err
+	}
+	if s.last < purged {
+		s.snapshot = true
+		return nil, nil
+	}
+	s.buf = s.buf[:0]
+	for _, e := range events {
+		s.buf = s.add(s.buf, encodeEvent(e))
+	}
+	s.last = head
+	return s.buf, nil
+}
+
 // snapshotOthers is how many ended runs a snapshot has.
 const snapshotOthers = 200
 
 // takeSnapshot is one message with the whole state, and the seq it is true at.
 func (s *Subscription) takeSnapshot(ctx context.Context) ([]byte, error) {
 	var head int64
-	state := struct {
-		Projects  []svc.Project  `json:"projects"`
-		WorkItems []svc.WorkItem `json:"work_items"`
-		Runs      []svc.Run      `json:"runs"`
-		Hosts     []svc.Host     `json:"hosts"`
-	}{}
+	var state svc.Snapshot
 	err := s.engine.Store.View(ctx, func(r store.Reader) (err error) {
 		if head, _, err = r.JournalEnds(ctx); err != nil {
 			return err
@@ -258,9 +317,11 @@ func (s *Subscription) takeSnapshot(ctx context.Context) ([]byte, error) {
 		if state.Projects, state.WorkItems, err = r.OpenWork(ctx); err != nil {
 			return err
 		}
-		if state.Runs, err = r.SnapshotRuns(ctx, snapshotOthers); err != nil {
+		runs, err := r.SnapshotRuns(ctx, snapshotOthers)
+		if err != nil {
 			return err
 		}
+		state.Runs = s.engine.summaries(runs)
 		state.Hosts, err = r.AllHosts(ctx)
 		return err
 	})
@@ -269,9 +330,6 @@ func (s *Subscription) takeSnapshot(ctx context.Context) ([]byte, error) {
 	}
 	for i := range state.Hosts {
 		s.engine.hosts.overlay(&state.Hosts[i])
-	}
-	for i := range state.Runs {
-		s.engine.lookAt(&state.Runs[i])
 	}
 	data, err := json.Marshal(state)
 	if err != nil {
@@ -282,6 +340,32 @@ func (s *Subscription) takeSnapshot(ctx context.Context) ([]byte, error) {
 }
 
 // Events is a page of the journal, newest first.
-func (e *Engine) Events(ctx context.Context, globs svc.Globs, page svc.Page) (svc.List[svc.Event], error) {
-	return e.Store.Events(ctx, globs, page)
+func (e *Engine) Events(ctx context.Context, f svc.EventFilter, page svc.Page) (svc.EventList, error) {
+	list, err := e.Store.Events(ctx, f, page)
+	if p := list.PurgedBefore; p != nil && *p == 0 {
+		*p = e.now()
+	}
+	return list, err
+}
+
+// fillSubjects lets events from before there were columns for their subjects
+// be found by them. It takes at most half of the writer's time.
+func (e *Engine) fillSubjects(ctx context.Context) error {
+	for ctx.Err() == nil {
+		began := time.Now()
+		more, err := e.Store.FillSubjects(ctx)
+		pause := time.Since(began)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			e.Log.Warn("the subjects of old events cannot be filled; trying again", "error", err)
+			pause = time.Minute
+		case err == nil && !more:
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -311,6 +312,58 @@ func TestRetentionOfNoDaysPurgesWhatIsOlderThanTheStart(t *testing.T) {
 				t.Errorf("with %d days %d events are left (%v), want %d", days, len(events), err, want)
 			}
 			s.stop()
+		}
+	})
+}
+
+func TestAStreamOfOneRunHasItsEventsAlone(t *testing.T) {
+	bubble(t, func(s *site) {
+		start, _, err := s.Store.JournalEnds(s.ctx)
+		s.no(err)
+		one, other := s.run(), s.run()
+		for _, r := range []svc.Run{other, one} {
+			_, err = s.StopRun(s.ctx, r.ID)
+			s.no(err)
+		}
+		s.settle()
+		for _, from := range []string{"ring", "journal"} {
+			if from == "journal" {
+				s.feed.mu.Lock()
+				s.feed.ring = s.feed.ring[len(s.feed.ring)-1:]
+				s.feed.mu.Unlock()
+			}
+			sub, err := s.Subscribe(s.ctx, &start, svc.EventFilter{Topics: svc.Globs{"run.*"}, Subjects: svc.Subjects{RunID: one.ID}})
+			s.no(err)
+			var got []string
+			for r := (&reader{s, sub}); len(got) < 2; {
+				messages, err := r.next(s.ctx)
+				s.no(err)
+				for _, m := range messages {
+					got = append(got, fmt.Sprint(m.topic, " ", strings.Contains(m.data, one.ID)))
+				}
+			}
+			if want := "[run.created true run.stopped true]"; fmt.Sprint(got) != want {
+				t.Errorf("from the %s: got %v, want %s", from, got, want)
+			}
+		}
+	})
+}
+
+func TestAQuietStreamShowsThatItLivesWhenAskedTo(t *testing.T) {
+	bubble(t, func(s *site) {
+		sub, err := s.Subscribe(s.ctx, nil, svc.EventFilter{})
+		s.no(err)
+		sub.Heartbeat = 5 * time.Second
+		for range 3 {
+			began := time.Now()
+			b, err := sub.Next(s.ctx)
+			if s.no(err); string(b) != ":\n\n" || time.Since(began) != 5*time.Second {
+				t.Errorf("after %v came %q, want a comment after 5s", time.Since(began), b)
+			}
+		}
+		s.writeEvents(1, 1)
+		if b, err := sub.Next(s.ctx); err != nil || !strings.HasPrefix(string(b), "id: 1\n") {
+			t.Errorf("then came %q, %v", b, err)
 		}
 	})
 }

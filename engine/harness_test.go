@@ -17,11 +17,17 @@ import (
 
 	"svc"
 	"svc/hub"
+	"svc/internal/pgtest"
 	"svc/store"
 	"svc/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// suite stops the PostgreSQL server of the tests before leaks are looked for.
+type suite struct{ m *testing.M }
+
+func (s suite) Run() int { return pgtest.Main(s.m) }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(suite{m}) }
 
 // site is an engine on a real SQLite database. Its tests run in a bubble whose
 // clock they move: timeouts are the product's own, and no test waits for one.
@@ -432,7 +438,7 @@ type reader struct {
 
 func (s *site) subscribe(cursor *int64, globs ...string) *reader {
 	s.t.Helper()
-	sub, err := s.Subscribe(s.ctx, cursor, globs)
+	sub, err := s.Subscribe(s.ctx, cursor, svc.EventFilter{Topics: globs})
 	s.no(err)
 	return &reader{s, sub}
 }

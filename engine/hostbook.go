@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"svc"
 	"svc/store"
+	"svc/wire"
 )
 
 // hostBook keeps the heartbeats in memory, so that a heartbeat costs no write:
@@ -37,6 +39,9 @@ type hostEntry struct {
 	unread   time.Time // until then its heartbeats may have come and wait for us
 	ahead    int64     // milliseconds that its clock is ahead of ours
 	refusing *svc.HostRefusal
+	catalog  string // why its provider catalog is not in force; empty: it is
+	diskFree *int64 // nil: not said
+	diskLow  bool   // as it is written in the database
 	link     linkState
 }
 
@@ -61,7 +66,11 @@ func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Ti
 		}
 		b.hosts[h.ID] = e
 	}
-	return b, nil
+	low, err := s.DiskLowHosts(ctx)
+	for _, id := range low {
+		b.diskNoted(id, true)
+	}
+	return b, err
 }
 
 // quiet notes a heartbeat that changes nothing but the time. It is false when
@@ -124,18 +133,36 @@ func (b *hostBook) clock(hostID string, theirs, ours svc.Time) {
 	}
 }
 
-// refuses notes whether a heartbeat takes new runs. It answers whether that changed.
-func (b *hostBook) refuses(hostID string, why *svc.HostRefusal) (changed bool) {
+// says notes what a heartbeat tells of the host: why it takes no new runs, and why its provider catalog is not in force. It
+// answers whether it began or ceased to take runs.
+func (b *hostBook) says(f *wire.Heartbeat) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e, known := b.hosts[hostID]
+	e, known := b.hosts[f.HostID]
 	if !known {
 		return false
 	}
-	changed = (e.refusing == nil) != (why == nil)
-	e.refusing = why
-	b.hosts[hostID] = e
+	changed = (e.refusing == nil) != (f.Refusing == nil)
+	e.refusing, e.catalog, e.diskFree = f.Refusing, f.CatalogError, f.DiskFreeBytes
+	b.hosts[f.HostID] = e
 	return changed
+}
+
+// diskLow says whether a host is written down as one with too little disk space free.
+func (b *hostBook) diskLow(hostID string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.hosts[hostID].diskLow
+}
+
+// diskNoted notes what was written of a host's disk space.
+func (b *hostBook) diskNoted(hostID string, low bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e, known := b.hosts[hostID]; known {
+		e.diskLow = low
+		b.hosts[hostID] = e
+	}
 }
 
 // forget drops a deleted host. A change from before that is told later does not
@@ -157,7 +184,7 @@ func (b *hostBook) overlay(h *svc.Host) {
 	if !linked {
 		h.DisconnectedSince = e.link.since
 	}
-	h.Refusing = e.refusing
+	h.Refusing, h.CatalogError, h.DiskFreeBytes = e.refusing, e.catalog, e.diskFree
 	if e.ahead <= -clockTolerance || e.ahead >= clockTolerance {
 		h.ClockAheadMS = &e.ahead
 	}
@@ -244,7 +271,7 @@ func (b *hostBook) flush(ctx context.Context, s *store.Store) error {
 	if len(seen) == 0 {
 		return nil
 	}
-	err := s.Write(ctx, func(tx *store.Tx) error { return tx.SeenHosts(ctx, seen) })
+	err := s.WriteRepeatable(ctx, func(tx *store.Tx) error { return tx.SeenHosts(ctx, seen) }, store.HostRows(slices.Collect(maps.Keys(seen))...)...)
 	if err == nil {
 		return nil
 	}

@@ -25,7 +25,7 @@ func (e *Engine) DeleteHost(ctx context.Context, idOrName string, match Match) e
 		id = h.ID
 		tx.Emit(svc.TopicHostDeleted, h.EventPayload())
 		return tx.DeleteHost(ctx, h.ID)
-	})
+	}, store.HostRow(idOrName))
 	if err == nil {
 		e.hosts.forget(id)
 		e.Hub.Uplinks.Forget(id)
@@ -87,7 +87,7 @@ func (e *Engine) loseRuns(ctx context.Context, hostID string, ids []string) erro
 			over = append(over, r)
 		}
 		return nil
-	})
+	}, store.RunRows(ids...)...)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func (e *Engine) tellLinks(ctx context.Context) error {
 				told[id] = link.since != nil
 			}
 			return nil
-		})
+		}, store.HostRows(ids...)...)
 		if err != nil {
 			return err
 		}

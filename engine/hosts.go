@@ -90,7 +90,7 @@ func (e *Engine) changeHostHeard(ctx context.Context, idOrName string, heard tim
 			err = tx.UpdateHost(ctx, &h)
 		}
 		return h, err
-	})
+	}, store.HostRow(idOrName))
 	if err != nil || replayed {
 		return h, err
 	}
@@ -161,16 +161,31 @@ func (e *Engine) EnableHost(ctx context.Context, idOrName string) (svc.Host, err
 	})
 }
 
-// ClearSuspect takes the suspect instance as the host's own.
+// acceptSuspect takes the suspect instance and the suspect key as the host's own. While the worker with the
+// pinned key is connected nothing is taken of one that came with another: that one proved to be a stranger.
+func (e *Engine) acceptSuspect(h *svc.Host) {
+	if h.SuspectWorkerKey != nil && e.Hub.Uplinks.Connected(h.ID) {
+		return
+	}
+	if h.SuspectInstanceID != nil {
+		h.InstanceID = h.SuspectInstanceID
+	}
+	if h.SuspectWorkerKey != nil { // as it came, also without a key
+		h.WorkerKey = h.SuspectWorkerKey
+		if *h.WorkerKey == "" {
+			h.WorkerKey = nil
+		}
+	}
+}
+
+// ClearSuspect ends the suspicion: the suspect instance, and the suspect key, become the host's own.
 func (e *Engine) ClearSuspect(ctx context.Context, idOrName string) (svc.Host, error) {
 	h, err := e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		if !h.InstanceSuspect {
 			return false, nil
 		}
-		if h.SuspectInstanceID != nil {
-			h.InstanceID = h.SuspectInstanceID
-		}
-		h.InstanceSuspect, h.SuspectInstanceID = false, nil
+		e.acceptSuspect(h)
+		h.InstanceSuspect, h.SuspectInstanceID, h.SuspectWorkerKey = false, nil, nil
 		tx.Emit(svc.TopicHostUpdated, h.EventPayload())
 		return true, nil
 	})

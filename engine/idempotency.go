@@ -26,12 +26,16 @@ func WithIdempotency(ctx context.Context, key, fingerprint string) context.Conte
 }
 
 // writeFunc is [store.Store.Write] or its repeatable sister.
-type writeFunc func(context.Context, func(*store.Tx) error) error
+type writeFunc func(context.Context, func(*store.Tx) error, ...store.Row) error
 
 // once runs fn as a unit of work, or answers what it answered before. The
 // result is kept in the same commit as the change, so a crash between the two
-// cannot make a second one.
-func once[T any](ctx context.Context, write writeFunc, fn func(*store.Tx) (T, error)) (T, error) {
+// cannot make a second one; and whoever uses the key at the same time, here or
+// at another orchestrator, waits for that commit and gets the same answer.
+func once[T any](ctx context.Context, write writeFunc, fn func(*store.Tx) (T, error), rows ...store.Row) (T, error) {
+	if idem, asked := ctx.Value(idempotencyKey{}).(idempotency); asked {
+		rows = append(rows, store.KeyRow(idem.key))
+	}
 	var out T
 	err := write(ctx, func(tx *store.Tx) error {
 		replayed, err := firstResult(ctx, tx, &out)
@@ -42,7 +46,7 @@ func once[T any](ctx context.Context, write writeFunc, fn func(*store.Tx) (T, er
 			return err
 		}
 		return keepResult(ctx, tx, &out)
-	})
+	}, rows...)
 	if err != nil {
 		var none T
 		return none, err

@@ -7,23 +7,27 @@ import (
 	"svc/store"
 )
 
-// Ingest takes a signal: guard, status, journal, in one unit of work. Whatever
-// door it came through, it is applied at most once.
+// Ingest takes a signal of our own: guard, status, journal, in one unit of work.
+// Whichever way a signal comes, it is applied at most once.
 func (e *Engine) Ingest(ctx context.Context, s svc.Signal) (svc.Outcome, error) {
-	return e.ingest(ctx, s)()
+	return e.ingest(ctx, Reporter{Host: anyHost}, s)()
 }
 
 // ingest is Ingest in two steps: the signal has its place among all changes
 // when it returns, and what it gives waits until the signal is durable.
-func (e *Engine) ingest(ctx context.Context, s svc.Signal) (wait func() (svc.Outcome, error)) {
+func (e *Engine) ingest(ctx context.Context, who Reporter, s svc.Signal) (wait func() (svc.Outcome, error)) {
 	var in ingestion
 	if s.Kind == svc.SignalFinished || s.Kind == svc.SignalFailed {
 		e.prepareEnd(ctx, s.RunID)
 	}
+	rows := []store.Row{store.RunRow(s.RunID)}
+	if s.Kind == svc.SignalCompleted {
+		rows = append(rows, store.RunProjectRow(s.RunID)) // it may move the run's item
+	}
 	done := e.Store.QueueRepeatable(ctx, func(tx *store.Tx) error {
-		in = ingestion{e: e, tx: tx, signal: s}
+		in = ingestion{e: e, tx: tx, who: who, signal: s}
 		return in.run(ctx)
-	})
+	}, rows...)
 	return func() (svc.Outcome, error) {
 		if err := done(); err != nil {
 			return "", err
@@ -37,6 +41,7 @@ func (e *Engine) ingest(ctx context.Context, s svc.Signal) (wait func() (svc.Out
 type ingestion struct {
 	e       *Engine
 	tx      *store.Tx
+	who     Reporter
 	signal  svc.Signal
 	before  svc.Run // the attempt that the signal is about, as it is left
 	after   svc.Run // the run as it is committed; the next attempt if requeued
@@ -52,11 +57,22 @@ func (in *ingestion) run(ctx context.Context) error {
 	}
 	in.before, in.after = r, r
 	outcome, err := in.guard(ctx, r)
-	if err != nil || outcome != svc.Applied {
-		in.verdict.Outcome = outcome
+	if err != nil {
 		return err
 	}
+	if in.confirms(&r, outcome) {
+		in.verdict.Outcome = svc.Duplicate
+		if outcome == svc.Applied && !r.EndClaimed {
+			in.verdict.Outcome = svc.Superseded
+		}
+		return in.confirm(ctx, r)
+	}
+	if outcome != svc.Applied {
+		in.verdict.Outcome = outcome
+		return nil
+	}
 	in.wrote = writes(r)
+	in.signal.SessionOpen = in.signal.Claim && in.e.canConfirm(&r)
 	in.verdict = r.Apply(in.signal, in.tx.Now)
 	in.before, in.moved = r, true
 	if in.verdict.Topic != "" {
@@ -85,7 +101,12 @@ func (in *ingestion) guard(ctx context.Context, r svc.Run) (svc.Outcome, error) 
 		return "", svc.Errorf(svc.CodeInvalidAttempt, "attempt %d is ahead of the run's attempt %d", s.Attempt, r.Attempt).
 			With("signal_attempt", s.Attempt).With("current_attempt", r.Attempt)
 	case s.Attempt < r.Attempt:
-		return svc.DeadAttempt, nil
+		return svc.DeadAttempt, nil // whoever says it: it changes nothing
+	}
+	if err := in.who.mayReport(&r, s.Attempt); err != nil {
+		return "", err
+	}
+	switch {
 	case r.Status == svc.RunPending:
 		return svc.Superseded, nil // no host has this attempt: nobody can speak for it
 	case s.Kind == svc.SignalProgress:
@@ -147,17 +168,26 @@ func (in *ingestion) markDone(ctx context.Context, r svc.Run) error {
 	if err != nil || !w.AutoMarkDone || w.ManualMarks != r.TaskManualMarks || w.Status == svc.ItemDone {
 		return err
 	}
-	if p, err := in.tx.LockProject(ctx, w.ProjectID); err != nil || p.Status == svc.ProjectArchived {
+	p, err := in.tx.LockProject(ctx, w.ProjectID)
+	if err != nil || p.Status == svc.ProjectArchived || p.DoneWhen == svc.DoneLanded {
 		return err
 	}
-	old := w.Status
+	return doneBySignal(ctx, in.tx, w, r.ID)
+}
+
+// doneBySignal moves an item to done for something that a run, or the landing of its work, has done.
+func doneBySignal(ctx context.Context, tx *store.Tx, w svc.WorkItem, runID string) error {
+	before := w
 	w.Status, w.StatusSource, w.Confidence = svc.ItemDone, svc.SourceBySignal, nil
-	if err := in.tx.UpdateWorkItem(ctx, &w); err != nil {
+	if err := tx.UpdateWorkItem(ctx, &w); err != nil {
+		return err
+	}
+	if err := itemMoved(ctx, tx, before, w); err != nil {
 		return err
 	}
 	p := itemEvent(w)
-	p["old_status"], p["run_id"] = old, r.ID
-	in.tx.Emit(svc.TopicItemStatus, p)
+	p["old_status"], p["run_id"] = before.Status, runID
+	tx.Emit(svc.TopicItemStatus, p)
 	return nil
 }
 
@@ -180,8 +210,11 @@ func (in *ingestion) afterwards(ctx context.Context) {
 	if in.ended() {
 		in.e.output.over(r.ID, r.Attempt)
 	}
-	if in.ended() || r.SessionEndedAt != nil {
+	if in.ended() || r.SessionEndedAt != nil || in.signal.Kind == svc.SignalCompleted { // which may meet a need
 		in.e.claims.up()
+	}
+	if in.signal.Kind == svc.SignalCompleted || in.signal.Kind == svc.SignalProgress && r.NeedsInput {
+		in.e.keepNow(ctx, r)
 	}
 	in.e.pushes.answered(r.ID, r.Attempt)
 }
@@ -207,7 +240,7 @@ func (e *Engine) attemptOver(_ context.Context, r svc.Run, reason string) {
 	e.claims.up()
 }
 
-// sessionOver lets everyone go who looks at a session that is no more.
+// sessionOver releases followers and viewers of an ended session.
 func (e *Engine) sessionOver(r svc.Run) {
 	e.Hub.Relay.Ended(r.ID)
 	if err := e.Hub.Panes.Keep(r.ID); err != nil {
@@ -232,7 +265,7 @@ func (e *Engine) touched(runID, by string) {
 		p["kind"], p["source"], p["needs_input"] = "input", svc.FromUser, false
 		tx.Emit(svc.TopicRunSignal, p)
 		return tx.UpdateRun(ctx, &r)
-	})
+	}, store.RunRow(runID))
 	if err != nil {
 		e.Log.Error("input cannot be noted", "run_id", runID, "error", err)
 		return

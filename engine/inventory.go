@@ -15,14 +15,18 @@ const recallPage = 200
 // absences is what one connection's inventories lack. It belongs to the connection's reader, and dies with
 // the connection: two in a row must come on the same one.
 type absences struct {
-	missed  map[attemptKey]bool // not in the last inventory
-	unknown map[attemptKey]bool // the worker said that it knows nothing of them
+	missed    map[attemptKey]bool // not in the last inventory
+	unknown   map[attemptKey]bool // the worker said that it knows nothing of them
+	unstarted map[attemptKey]bool // in the last inventory, though no start was reported
+	// outlived counts in how many inventories in a row a session was that had reported its own end.
+	outlived map[attemptKey]int
 }
 
 // inventory compares the sessions that a worker holds with what it should hold.
 // Those of attempts that are over are told to end. A run that it should hold and
 // does not is asked for; what is absent twice in a row, and of which the worker
-// knows nothing, is lost.
+// knows nothing, is lost. A session that is there twice in a row, though no start
+// was reported, is asked for too: the record comes from a backup.
 func (c *uplinkConn) inventory(ctx context.Context, held []wire.LiveRun) {
 	e := c.e
 	for _, s := range held {
@@ -31,6 +35,7 @@ func (c *uplinkConn) inventory(ctx context.Context, held []wire.LiveRun) {
 	if own, ok := e.Hub.Uplinks.Of(c.link.HostID); !ok || own != c.link {
 		return // not the host's own: it cannot speak of what is absent
 	}
+	c.judgeClaims(ctx, held)
 	given, err := e.Store.ConfirmedRuns(ctx, c.link.HostID)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -38,12 +43,16 @@ func (c *uplinkConn) inventory(ctx context.Context, held []wire.LiveRun) {
 		}
 		return
 	}
-	missed := map[attemptKey]bool{}
+	missed, unstarted := map[attemptKey]bool{}, map[attemptKey]bool{}
 	var asked []wire.LiveRun
 	for _, g := range given {
 		k := attemptKey{g.RunID, g.Attempt}
 		if slices.Contains(held, wire.LiveRun{RunID: g.RunID, Attempt: g.Attempt}) {
 			delete(c.absent.unknown, k)
+			unstarted[k] = g.Spawning
+			if g.Spawning && c.absent.unstarted[k] && c.link.Has(wire.CapRecall) {
+				asked = append(asked, wire.LiveRun{RunID: g.RunID, Attempt: g.Attempt})
+			}
 			continue
 		}
 		missed[k] = true
@@ -54,7 +63,7 @@ func (c *uplinkConn) inventory(ctx context.Context, held []wire.LiveRun) {
 			c.lost(ctx, k)
 		}
 	}
-	c.absent.missed = missed
+	c.absent.missed, c.absent.unstarted = missed, unstarted
 	for page := range slices.Chunk(asked, recallPage) {
 		_ = c.link.Send(wire.RunRecall{Runs: page})
 	}
@@ -91,7 +100,7 @@ func (c *uplinkConn) unknownRuns(runs []wire.LiveRun) {
 // process is the host's own, nothing is lost.
 func (c *uplinkConn) lost(ctx context.Context, k attemptKey) {
 	e, hostID := c.e, c.link.HostID
-	if !e.Hub.Uplinks.Trusted(hostID, c.link.BootID, k.runID, min(settledAfter, e.OfflineAfter)) {
+	if !e.Hub.Uplinks.MayReportLoss(hostID, c.link.BootID, k.runID, min(settledAfter, e.OfflineAfter)) {
 		return
 	}
 	h, err := e.Store.Host(ctx, hostID)

@@ -118,3 +118,22 @@ func TestAWorkerThatCanBeAskedIsAskedBeforeARunIsLost(t *testing.T) {
 		w.wantFrames() // there is nothing more to ask
 	})
 }
+
+func TestAStartThatABackupHasNotIsAskedFor(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := s.run()
+		w.ack(r, true) // and then nothing: the record is as old as the backup
+		w.take()
+		w.inventory(r)
+		w.wantFrames() // the report may be on its way
+		w.inventory(r)
+		asked := w.wantFrames("run_recall")[0].(*wire.RunRecall)
+		if len(asked.Runs) != 1 || asked.Runs[0] != (wire.LiveRun{RunID: r.ID, Attempt: 1}) {
+			t.Errorf("asked about %+v", asked.Runs)
+		}
+		s.want(svc.Applied)(s.signal(r, svc.SignalStarted))
+		w.inventory(r)
+		w.wantFrames()
+	})
+}

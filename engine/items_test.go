@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -108,7 +109,7 @@ func TestAPatchLeavesTheRestAlone(t *testing.T) {
 			s.no(err)
 			c.change(&want)
 			want.Version, want.UpdatedAt, want.ParentID = got.Version, got.UpdatedAt, got.ParentID // the path tells the parent
-			if got != want {
+			if !reflect.DeepEqual(got, want) {
 				t.Errorf("became %+v, want %+v", got, want)
 			}
 		}
@@ -185,14 +186,14 @@ func TestADeletedSubtreeIsGoneAsAWholeAndNeverWithWorkInIt(t *testing.T) {
 		r := s.run(func(n *svc.NewRun) { n.TaskID = leaf.ID })
 		s.news()
 		for _, item := range []svc.WorkItem{top, leaf} {
-			s.wantCode("with an active run", s.DeleteWorkItem(s.ctx, item.ID, true, nil), svc.CodeActiveRuns)
+			s.wantCode("with an active run", s.DeleteWorkItem(s.ctx, item.ID, true, false, nil), svc.CodeActiveRuns)
 		}
 		s.wantTopics()
 		_, err := s.StopRun(s.ctx, r.ID)
 		s.no(err)
-		s.wantCode("with children", s.DeleteWorkItem(s.ctx, top.ID, false, nil), svc.CodeHasChildren)
+		s.wantCode("with children", s.DeleteWorkItem(s.ctx, top.ID, false, false, nil), svc.CodeHasChildren)
 		s.wantTopics(svc.TopicRunStopped)
-		s.no(s.DeleteWorkItem(s.ctx, top.ID, true, nil))
+		s.no(s.DeleteWorkItem(s.ctx, top.ID, true, false, nil))
 		gone := map[any]bool{}
 		for _, e := range s.wantTopics(svc.TopicItemDeleted, svc.TopicItemDeleted, svc.TopicItemDeleted) {
 			gone[field(e, "task_id")] = true
@@ -200,7 +201,7 @@ func TestADeletedSubtreeIsGoneAsAWholeAndNeverWithWorkInIt(t *testing.T) {
 		for _, item := range []svc.WorkItem{top, child, leaf} {
 			_, err := s.WorkItem(s.ctx, item.ID)
 			s.wantCode("a deleted item", err, svc.CodeNotFound)
-			s.wantCode("a second delete", s.DeleteWorkItem(s.ctx, item.ID, true, nil), svc.CodeNotFound)
+			s.wantCode("a second delete", s.DeleteWorkItem(s.ctx, item.ID, true, false, nil), svc.CodeNotFound)
 			_, err = s.CreateRun(s.ctx, svc.NewRun{TaskID: item.ID, Provider: "provider_a"})
 			s.wantCode("a run on a deleted item", err, svc.CodeValidation)
 			_, err = s.CreateWorkItem(s.ctx, svc.NewWorkItem{ProjectID: p.ID, ParentID: &item.ID, Kind: svc.KindTask, Title: "t"})

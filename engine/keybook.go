@@ -5,19 +5,15 @@ import (
 	"sync"
 
 	"svc"
-	"svc/hub"
-	"svc/wire"
 )
 
-// keyBook knows the requests to type that are under way, and matches the
-// answers of workers with them.
+// keyBook knows the requests to type that are under way.
 type keyBook struct {
 	owner string          // marks the reservations of this process
 	ctx   context.Context //nolint:containedctx // of all that is under way: it outlives the requests
 	stop  context.CancelFunc
 
-	mu      sync.Mutex // guards the rest
-	waiting map[string]keyRequest
+	mu      sync.Mutex         // guards the rest
 	typing  map[string]*typing // by idempotency key
 	busy    sync.WaitGroup
 	stopped bool
@@ -38,14 +34,9 @@ func (t *typing) settle(err error) {
 	})
 }
 
-type keyRequest struct {
-	link   *hub.Uplink
-	answer chan *wire.KeysResult // of size one; nil: the uplink is gone
-}
-
 func newKeyBook() *keyBook {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &keyBook{owner: svc.NewID(), ctx: ctx, stop: cancel, waiting: map[string]keyRequest{}, typing: map[string]*typing{}}
+	return &keyBook{owner: svc.NewID(), ctx: ctx, stop: cancel, typing: map[string]*typing{}}
 }
 
 // run ends what is under way when ctx ends, and returns when all of it has
@@ -90,39 +81,4 @@ func (b *keyBook) end(idem idempotency, repeatable bool) {
 		delete(b.typing, idem.key)
 	}
 	b.busy.Done()
-}
-
-func (b *keyBook) ask(id string, link *hub.Uplink) keyRequest {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r := keyRequest{link: link, answer: make(chan *wire.KeysResult, 1)}
-	b.waiting[id] = r
-	return r
-}
-
-func (b *keyBook) forget(id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.waiting, id)
-}
-
-func (b *keyBook) answer(link *hub.Uplink, f *wire.KeysResult) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if r, ok := b.waiting[f.RequestID]; ok && r.link == link {
-		delete(b.waiting, f.RequestID)
-		r.answer <- f
-	}
-}
-
-// drop tells everyone who waits for a connection that is gone.
-func (b *keyBook) drop(link *hub.Uplink) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for id, r := range b.waiting {
-		if r.link == link {
-			delete(b.waiting, id)
-			r.answer <- nil
-		}
-	}
 }

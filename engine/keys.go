@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"svc"
@@ -101,7 +102,7 @@ func (e *Engine) reserve(ctx context.Context, idem idempotency) (replayed bool, 
 			replayed, err = firstResult(ctx, tx, &done)
 		}
 		return err
-	})
+	}, store.KeyRow(idem.key))
 	return replayed, err
 }
 
@@ -117,7 +118,7 @@ func (e *Engine) keepOutcome(ctx context.Context, idem idempotency, sent bool, o
 			r = keptResult{Refusal: known}
 		}
 		return keep(ctx, tx, r)
-	})
+	}, store.KeyRow(idem.key))
 }
 
 // typeKeys checks that the run can be typed into, and has its worker do it.
@@ -129,7 +130,7 @@ func (e *Engine) typeKeys(ctx context.Context, runID string, keys []string) (sen
 	if len(keys) == 0 {
 		return false, svc.Invalid("keys", "must have at least one element")
 	}
-	if r.Status != svc.RunRunning {
+	if !r.Reachable() {
 		return false, svc.Errorf(svc.CodeRunNotRunning, "the run is %s; keys can be sent only to a running one", r.Status).With("status", r.Status)
 	}
 	if _, held := e.Hub.Attach.Holder(runID); held {
@@ -142,6 +143,9 @@ func (e *Engine) typeKeys(ctx context.Context, runID string, keys []string) (sen
 	if !link.Has(wire.CapKeys) {
 		return false, svc.Errorf(svc.CodeCapabilityMissing, "the worker on the run's host cannot take keys; update it")
 	}
+	if slices.ContainsFunc(keys, wire.IsNamedKey) && !link.Has(wire.CapKeys2) {
+		return false, svc.Errorf(svc.CodeCapabilityMissing, "the worker on the run's host would type the name of a key as text; update it")
+	}
 	if sent, err = e.askWorker(ctx, link, r, keys); err == nil {
 		e.touched(runID, svc.CallerName(ctx))
 	}
@@ -152,8 +156,8 @@ func (e *Engine) typeKeys(ctx context.Context, runID string, keys []string) (sen
 // not answered has an outcome that nobody knows.
 func (e *Engine) askWorker(ctx context.Context, link *hub.Uplink, r svc.Run, keys []string) (sent bool, err error) {
 	id := svc.NewID()
-	request := e.keys.ask(id, link)
-	defer e.keys.forget(id)
+	request := e.typed.ask(id, link)
+	defer e.typed.forget(id)
 	if err := link.Send(wire.Keys{RequestID: id, RunID: r.ID, Attempt: r.Attempt, Keys: keys}); err != nil {
 		return false, svc.Errorf(svc.CodeHostNotConnected, "the run's host went away; try again when it is back").Because(err)
 	}

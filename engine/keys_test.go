@@ -121,6 +121,20 @@ func TestKeysGoOnlyToARunThatCanTakeThem(t *testing.T) {
 		plain.connect()
 		plain.beat()
 		code("a worker that cannot", plain.started(s.run(on(plain))), svc.CodeCapabilityMissing)
+
+		older := s.newHost("older")
+		older.register(wire.CapKeys)
+		older.connect()
+		older.beat()
+		r = older.started(s.run(on(older)))
+		for _, key := range wire.NamedKeys {
+			s.wantCode(key+" to a worker without names", s.SendKeys(s.ctx, r.ID, []string{"a", key}), svc.CodeCapabilityMissing)
+		}
+		answer = s.sendKeys(r, "a", "Enter", "Ctrl+C", "Ctrl+D") // the worker judges
+		for _, f := range older.keysFrames() {
+			older.send(wire.KeysResult{RequestID: f.RequestID, OK: true})
+		}
+		s.wantCode("what every worker knows", answer(), "")
 	})
 }
 

@@ -22,7 +22,7 @@ func TestLifeOfARun(t *testing.T) {
 		s.wantTopics(svc.TopicProjectCreated, svc.TopicItemCreated, svc.TopicRunCreated, svc.TopicRunSpawning)
 		d := w.wantFrames("run_dispatch 1")[0].(*wire.RunDispatch)
 		if d.RunID != r.ID || d.TaskID != r.TaskID || d.Provider != "provider_a" || d.SessionName != r.SessionName || d.Cwd != "/project" ||
-			d.Prompt != "do it" || !slices.Equal(d.Args, []string{"-x"}) || d.Model != "m" || d.Env["A"] != "1" || d.ProjectSlug != "p" || !s.SignalTokenOK(r.ID, d.SignalToken) {
+			d.Prompt != "do it" || !slices.Equal(d.Args, []string{"-x"}) || d.Model != "m" || d.Env["A"] != "1" || d.ProjectSlug != "p" || !s.tokenWorks(r, d.SignalToken) {
 			t.Errorf("dispatched %+v", d)
 		}
 		w.ack(r, true)

@@ -103,7 +103,7 @@ func (e *Engine) checkHosts(ctx context.Context) (err error) {
 	return e.giveUp(ctx)
 }
 
-// hostsUnit and giveUpUnit bound a unit of work: other writers stand behind it,
+// hostsUnit and giveUpUnit bound a unit of work: other writers wait for it,
 // and a run is read with its prompt.
 const (
 	hostsUnit  = 100
@@ -140,7 +140,7 @@ func (e *Engine) hostsOffline(ctx context.Context, ids []string) error {
 			gone = append(gone, h)
 		}
 		return nil
-	})
+	}, store.HostRows(ids...)...)
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (e *Engine) giveUpRuns(ctx context.Context, hostIDs []string, find func(ctx
 					}
 				}
 				return nil
-			})
+			}, store.RunRows(ids...)...)
 			if err != nil {
 				return err
 			}
@@ -243,13 +243,22 @@ func (e *Engine) giveUpRuns(ctx context.Context, hostIDs []string, find func(ctx
 const reasonSuperseded = "superseded"
 
 // reported keeps what a worker found of its providers.
-func (e *Engine) reported(ctx context.Context, hostID string, providers map[string]svc.ProviderReport) error {
+func (e *Engine) reported(ctx context.Context, hostID string, f *wire.Providers) error {
+	providers := f.Providers
 	if providers == nil {
 		providers = map[string]svc.ProviderReport{}
 	}
 	_, err := e.changeHost(ctx, hostID, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		now := tx.Now
 		h.ProvidersAt = &now
+		if f.CatalogHash != "" && f.CatalogHash != h.CatalogHash {
+			if h.CatalogHash != "" { // else it is the first that is known
+				p := h.EventPayload()
+				p["catalog_hash"], p["previous_hash"] = f.CatalogHash, h.CatalogHash
+				tx.Emit(svc.TopicWorkerCatalog, p)
+			}
+			h.CatalogHash = f.CatalogHash
+		}
 		if maps.Equal(h.Providers, providers) {
 			return true, nil
 		}
@@ -272,6 +281,9 @@ func (e *Engine) orphan(ctx context.Context, hostID string, f *wire.Orphan) erro
 		if f.RunID != "" {
 			p["run_id"], p["attempt"] = f.RunID, f.Attempt
 			if r, err := tx.Run(ctx, f.RunID); err == nil {
+				if err := mayReport(hostID, &r, f.Attempt); err != nil {
+					return err
+				}
 				p["task_id"], p["project_id"] = r.TaskID, r.ProjectID
 			} else if svc.CodeOf(err) != svc.CodeNotFound {
 				return err

@@ -70,7 +70,7 @@ func (e *Engine) LogOf(ctx context.Context, r svc.Run, attempt int) error {
 	if err != nil || have.Complete() || !e.attemptEnded(r, attempt) {
 		return err
 	}
-	link, connected := e.Hub.Uplinks.Of(value(r.HostID))
+	link, connected := e.Hub.Uplinks.Of(r.HostOf(attempt))
 	if !connected || !link.Has(wire.CapLogRead) {
 		return e.judgeLog(ctx, r, attempt, have, connected, false)
 	}
@@ -118,7 +118,7 @@ func (e *Engine) judgeLog(ctx context.Context, r svc.Run, attempt int, have hub.
 	switch {
 	case err != nil || !lacks:
 		return err
-	case !connected && r.HostID != nil:
+	case !connected && r.HostOf(attempt) != "":
 		return svc.Errorf(svc.CodeHostNotConnected,
 			"the log of attempt %d of run %s is not here, and its host is not connected; try again when it is back", attempt, r.ID)
 	default:

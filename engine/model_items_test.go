@@ -352,7 +352,7 @@ func (m *itemModel) delete(t *rapid.T) {
 			}
 		}
 	}
-	wantCode(t, "delete", m.e.DeleteWorkItem(m.ctx, id, recursive, nil), want)
+	wantCode(t, "delete", m.e.DeleteWorkItem(m.ctx, id, recursive, false, nil), want)
 	if want != "" {
 		return
 	}

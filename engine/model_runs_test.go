@@ -360,7 +360,7 @@ func (h *runHistory) settleDown(t *rapid.T) {
 			continue // of those that wait, a new attempt may have begun just now
 		}
 		for _, why := range d.Waiting.Hosts {
-			if why.Why == "about_to_take_it" {
+			if why.Why == "eligible" {
 				t.Fatalf("a run is pending although %s would take it: %+v", why.Name, d)
 			}
 		}

@@ -241,6 +241,10 @@ func (e *Engine) tellOutput(ctx context.Context, due []attemptKey) {
 // tellOutputOf journals the output of some runs in one unit of work.
 func (e *Engine) tellOutputOf(ctx context.Context, part []attemptKey) error {
 	told := make([]int64, len(part)) // -1: the attempt is over
+	rows := make([]store.Row, len(part))
+	for i, k := range part {
+		rows[i] = store.RunRow(k.runID)
+	}
 	err := e.Store.Write(ctx, func(tx *store.Tx) error {
 		for i, k := range part {
 			told[i] = -1
@@ -265,7 +269,7 @@ func (e *Engine) tellOutputOf(ctx context.Context, part []attemptKey) error {
 			}
 		}
 		return nil
-	})
+	}, rows...)
 	if err != nil {
 		return err
 	}

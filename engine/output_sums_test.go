@@ -65,7 +65,7 @@ func TestOutputThatWasRelayedBeforeACrashIsToldOnce(t *testing.T) {
 		// What a process that dies leaves behind: the bytes are relayed, nobody has told of them.
 		relay := hub.NewRelay(filepath.Join(dir, "relay"), slog.Default())
 		for offset, id := range map[int64]string{8: r.ID, 2: quiet.ID} {
-			if _, err := relay.Append(id, 1, &offset, []byte("three\n")); err != nil {
+			if _, err := relay.Append("", id, 1, &offset, []byte("three\n")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -87,7 +87,7 @@ func TestTheEndTellsOfOutputThatThisProcessHasNotSeen(t *testing.T) {
 		w := s.online("h")
 		r := w.started(s.run())
 		offset := int64(0)
-		if _, err := s.Hub.Relay.Append(r.ID, 1, &offset, []byte("one\ntwo\n")); err != nil {
+		if _, err := s.Hub.Relay.Append("", r.ID, 1, &offset, []byte("one\ntwo\n")); err != nil {
 			t.Fatal(err)
 		}
 		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))

@@ -99,7 +99,7 @@ func TestLogChunksAreKeptOnceAtTheirOffsets(t *testing.T) {
 		w.wantFrames("error invalid_attempt")
 		stranger := s.online("other")
 		stranger.log(r, "x", 7)
-		stranger.wantFrames("error conflict")
+		stranger.wantFrames("error forbidden")
 	})
 }
 

@@ -117,7 +117,7 @@ func checkBetween(ctx context.Context, tx *store.Tx, after, before string) error
 		return err
 	}
 	if low.ProjectID != high.ProjectID || low.Position >= high.Position {
-		return svc.Invalid("after", "stands behind the item that before names")
+		return svc.Invalid("after", "comes after the item that before names")
 	}
 	return nil
 }

@@ -19,7 +19,13 @@ func (e *Engine) CreateProject(ctx context.Context, n svc.NewProject) (svc.Proje
 			return svc.Project{}, err
 		}
 		p := svc.Project{ID: svc.NewID(), Name: n.Name, Slug: slug, Description: n.Description, Status: svc.ProjectActive,
-			Cwd: n.Cwd, CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
+			Cwd: n.Cwd, Provider: n.Provider, Model: n.Model, MaxRuns: n.MaxRuns, DoneWhen: svc.DoneCompleted, CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
+		if n.DoneWhen != "" {
+			p.DoneWhen = n.DoneWhen
+		}
+		if err := p.SetSource(n.Source); err != nil {
+			return p, err
+		}
 		if err := tx.InsertProject(ctx, p); err != nil {
 			return p, err
 		}
@@ -64,7 +70,7 @@ func (e *Engine) Projects(ctx context.Context, page svc.Page) (svc.List[svc.Proj
 // UpdateProject changes what the patch names.
 func (e *Engine) UpdateProject(ctx context.Context, idOrSlug string, patch svc.ProjectPatch, match Match) (svc.Project, error) {
 	var p svc.Project
-	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+	err := e.Store.WriteRepeatable(ctx, func(tx *store.Tx) (err error) {
 		if p, err = tx.LockProject(ctx, idOrSlug); err != nil {
 			return err
 		}
@@ -83,6 +89,17 @@ func (e *Engine) UpdateProject(ctx context.Context, idOrSlug string, patch svc.P
 		assign(&p.Slug, patch.Slug)
 		assign(&p.Description, patch.Description)
 		assign(&p.Cwd, patch.Cwd)
+		assign(&p.Provider, patch.Provider)
+		assign(&p.Model, patch.Model)
+		assign(&p.DoneWhen, patch.DoneWhen)
+		if patch.MaxRuns != nil && !sameLimit(patch.MaxRuns.Max, p.MaxRuns) {
+			p.MaxRuns = patch.MaxRuns.Max
+		}
+		if patch.Source != (svc.SourcePatch{}) {
+			if err := p.SetSource(patch.Source); err != nil {
+				return err
+			}
+		}
 		if p == before {
 			return nil
 		}
@@ -91,14 +108,17 @@ func (e *Engine) UpdateProject(ctx context.Context, idOrSlug string, patch svc.P
 		}
 		tx.Emit(svc.TopicProjectUpdated, projectEvent(p))
 		return nil
-	})
+	}, store.ProjectRow(idOrSlug))
+	if err == nil {
+		e.claims.up() // there may be room for more
+	}
 	return p, err
 }
 
 // ArchiveProject closes a project for good. Archiving it again changes nothing.
 func (e *Engine) ArchiveProject(ctx context.Context, idOrSlug string, match Match) (svc.Project, error) {
 	var p svc.Project
-	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+	err := e.Store.WriteRepeatable(ctx, func(tx *store.Tx) (err error) {
 		if p, err = tx.LockProject(ctx, idOrSlug); err != nil {
 			return err
 		}
@@ -115,12 +135,12 @@ func (e *Engine) ArchiveProject(ctx context.Context, idOrSlug string, match Matc
 		}
 		tx.Emit(svc.TopicProjectArchived, projectEvent(p))
 		return nil
-	})
+	}, store.ProjectRow(idOrSlug))
 	return p, err
 }
 
 func projectEvent(p svc.Project) map[string]any {
-	return map[string]any{"project_id": p.ID, "name": p.Name, "slug": p.Slug, "status": p.Status}
+	return map[string]any{"project_id": p.ID, "name": p.Name, "slug": p.Slug, "status": p.Status, "max_runs": p.MaxRuns}
 }
 
 func assign[T any](to *T, from *T) {

@@ -61,7 +61,7 @@ func TestAnArchivedProjectIsReadAndNotWritten(t *testing.T) {
 		s.wantCode("a new item", err, svc.CodeProjectArchived)
 		_, err = s.UpdateWorkItem(s.ctx, item.ID, svc.WorkItemPatch{Status: ptr(svc.ItemDone)}, nil)
 		s.wantCode("a change of an item", err, svc.CodeProjectArchived)
-		s.wantCode("a delete of an item", s.DeleteWorkItem(s.ctx, item.ID, true, nil), svc.CodeProjectArchived)
+		s.wantCode("a delete of an item", s.DeleteWorkItem(s.ctx, item.ID, true, false, nil), svc.CodeProjectArchived)
 		_, err = s.CreateRun(s.ctx, svc.NewRun{TaskID: item.ID, Provider: "provider_a"})
 		s.wantCode("a new run", err, svc.CodeProjectArchived)
 		s.wantTopics()

@@ -43,12 +43,12 @@ func (e *Engine) tryPush(ctx context.Context, r svc.Run, p *pushed, projects map
 		}
 		projects[r.ProjectID] = project
 	}
-	cwd := r.Cwd
-	if cwd == "" {
-		cwd = project.Cwd
-	}
 	dispatch := wire.RunDispatch{RunID: r.ID, TaskID: r.TaskID, Provider: r.Provider, SessionName: r.SessionName, Attempt: r.Attempt,
-		Cwd: cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.signalToken(r.ID), ProjectSlug: project.Slug}
+		Cwd: r.Cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.runToken(&r), ProjectSlug: project.Slug}
+	var err error
+	if dispatch.Workspace, err = e.dispatchedWorkspace(ctx, &r); err != nil {
+		return err
+	}
 	if field, size, err := oversize(dispatch, wire.MaxFrame); err == nil && field != "" {
 		e.pushes.drop(p)
 		e.unsendable(ctx, r, field, size)
@@ -205,15 +205,18 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 		if svc.CodeOf(err) == svc.CodeNotFound {
 			return nil
 		}
-		if err == nil && r.Attempt == f.Attempt && value(r.HostID) == link.HostID && !r.Status.Active() && r.SessionOpen() {
+		if err == nil && r.Attempt == f.Attempt && mayReport(link.HostID, &r, f.Attempt) == nil && !r.Status.Active() && r.SessionOpen() {
 			over = &r
 		}
 		return err
-	})
+	}, store.RunRow(f.RunID))
 	return func() error {
 		err := done()
 		if err == nil && given { // anyone else's answer leaves the push unanswered
-			e.pushes.answered(f.RunID, f.Attempt)
+			took := e.pushes.answered(f.RunID, f.Attempt)
+			if o := e.observer.Load(); o != nil && took > 0 {
+				o.Acknowledged(took)
+			}
 			if e.pushes.crowded.Swap(false) {
 				e.claims.up()
 			}
@@ -239,7 +242,8 @@ func (e *Engine) refused(ctx context.Context, link *hub.Uplink, f *wire.RunDispa
 			return err
 		}
 		t, ok := svc.Next(r.Status, svc.OnNack)
-		if !ok || r.Attempt != f.Attempt || value(r.HostID) != hostID || r.Acked {
+		has := mayReport(hostID, &r, f.Attempt) == nil
+		if !ok || !has || r.Attempt != f.Attempt || r.Acked {
 			return nil
 		}
 		r.Status, r.HostID, r.DispatchedAt = t.To, nil, nil
@@ -255,7 +259,7 @@ func (e *Engine) refused(ctx context.Context, link *hub.Uplink, f *wire.RunDispa
 		tx.Emit(t.Topic, payload)
 		taken = true
 		return tx.UpdateRun(ctx, &r)
-	})
+	}, store.RunRow(f.RunID))
 	e.pushes.refused(push, err == nil && taken)
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return nil

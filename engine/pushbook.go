@@ -41,6 +41,7 @@ type pushed struct {
 	size    int
 	at      time.Time // when it was written to the connection; zero: it waits there
 	refused bool
+	since   time.Time // when the push was begun
 }
 
 func newPushBook() *pushBook {
@@ -71,6 +72,7 @@ func (b *pushBook) reserve(runID string, attempt int, link *hub.Uplink, overdue 
 
 func (b *pushBook) put(p *pushed) *pushed {
 	b.remove(b.runs[p.runID])
+	p.since = time.Now()
 	b.runs[p.runID] = p
 	return p
 }
@@ -143,12 +145,15 @@ func (b *pushBook) written(p *pushed) {
 }
 
 // answered forgets a push of that attempt or an older one.
-func (b *pushBook) answered(runID string, attempt int) {
+func (b *pushBook) answered(runID string, attempt int) (took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p := b.runs[runID]; p != nil && p.link != nil && p.attempt <= attempt {
-		b.remove(p)
+	p := b.runs[runID]
+	if p == nil || p.link == nil || p.attempt > attempt {
+		return 0
 	}
+	b.remove(p)
+	return time.Since(p.since)
 }
 
 // forget drops the pushes written before a time whose runs are not open: their

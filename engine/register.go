@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"svc"
 	"svc/store"
@@ -33,7 +34,11 @@ func (e *Engine) Register(ctx context.Context, reg wire.Registration, onlyHost s
 	}
 	shared := wire.Shared(reg.Capabilities)
 	e.Hub.Uplinks.Announce(h.ID, reg.InstanceID, shared)
-	return wire.Registered{HostID: h.ID, Status: h.Status, Capabilities: shared}, nil
+	registered := wire.Registered{HostID: h.ID, Status: h.Status, Capabilities: shared}
+	if slices.Contains(shared, wire.CapWorkerKey) {
+		registered.Challenge = e.challenge(h.ID, reg.InstanceID)
+	}
+	return registered, nil
 }
 
 func checkRegistration(reg wire.Registration) error {

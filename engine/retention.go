@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"svc"
@@ -36,6 +38,11 @@ func (e *Engine) purge(ctx context.Context) {
 	e.purged(ctx, "events", n, err)
 	n, err = e.forgetResults(ctx, now.Add(-keyLife))
 	e.purged(ctx, "idempotency keys", n, err)
+	err = e.Store.Write(ctx, func(tx *store.Tx) (err error) { n, err = tx.ForgetSnoozes(ctx, now); return err })
+	e.purged(ctx, "snoozes of the inbox", n, err)
+
+	n, err = e.forgetNotifications(ctx, now.Add(-notificationLife))
+	e.purged(ctx, "notifications", n, err)
 
 	before := now.Add(-time.Duration(e.RelayDays) * day).Std()
 	alive := func(runID string) bool {
@@ -46,10 +53,56 @@ func (e *Engine) purge(ctx context.Context) {
 	e.purged(ctx, "relayed logs", int64(logs), err)
 	screens, err := e.Hub.Panes.Purge(before, alive)
 	e.purged(ctx, "last screens", int64(screens), err)
+	kept, err := e.purgeCheckpoints(ctx, svc.TimeOf(before))
+	e.purged(ctx, "checkpoints of removed workspaces", int64(kept), err)
+	if err := e.measureRelay(ctx); err != nil && ctx.Err() == nil {
+		e.Log.Warn("what is kept of each host could not be measured; trying again tomorrow", "error", err)
+	}
 }
 
+// measureRelay counts how much is kept of each host: the files are the truth, what was added up since is an estimate. Of a
+// run or workspace that is not known any more the files go with their time.
+func (e *Engine) measureRelay(ctx context.Context) error {
+	return e.Hub.Quota.Measure(func() (map[string]int64, error) {
+		used := map[string]int64{}
+		found := map[string]map[int]int64{}
+		count := func() error {
+			runs, err := e.Store.RunHosts(ctx, slices.Collect(maps.Keys(found)))
+			for _, r := range runs {
+				for attempt, bytes := range found[r.ID] {
+					used[r.HostOf(attempt)] += bytes
+				}
+			}
+			clear(found)
+			return err
+		}
+		err := e.Hub.Relay.Sizes(func(runID string, attempts map[int]int64) error {
+			if found[runID] = attempts; len(found) < measureUnit {
+				return nil
+			}
+			return count()
+		})
+		if err == nil {
+			err = count()
+		}
+		if err != nil {
+			return nil, err
+		}
+		workspaces, err := e.Hub.Checkpoints.Workspaces()
+		for _, id := range workspaces {
+			if w, err := e.Store.Workspace(ctx, id); err == nil {
+				used[w.HostID] += e.Hub.Checkpoints.Size(id)
+			}
+		}
+		return used, err
+	})
+}
+
+// measureUnit is how many runs are looked up at a time.
+const measureUnit = 500
+
 // forgetUnit bounds the keys that one unit of work forgets: everyone else's
-// writes stand behind it.
+// writes wait for it.
 const forgetUnit = 500
 
 // forgetResults drops what idempotency keys answered before a time.
@@ -58,6 +111,23 @@ func (e *Engine) forgetResults(ctx context.Context, before svc.Time) (forgotten 
 		var n int64
 		err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
 			n, err = tx.ForgetResults(ctx, before, forgetUnit)
+			return err
+		})
+		if forgotten += n; err != nil || n < forgetUnit {
+			return forgotten, err
+		}
+	}
+}
+
+// notificationLife is how long the outbox remembers what it was told: longer than an entry is news, so that none is told twice.
+const notificationLife = 3 * day
+
+// forgetNotifications drops what was put into the outbox before a time.
+func (e *Engine) forgetNotifications(ctx context.Context, before svc.Time) (forgotten int64, err error) {
+	for {
+		var n int64
+		err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			n, err = tx.ForgetNotifications(ctx, before, forgetUnit)
 			return err
 		})
 		if forgotten += n; err != nil || n < forgetUnit {

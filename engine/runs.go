@@ -18,17 +18,34 @@ func (e *Engine) CreateRun(ctx context.Context, n svc.NewRun) (svc.Run, error) {
 	if err := n.Validate(); err != nil {
 		return svc.Run{}, err
 	}
+	if n.Task != nil {
+		if err := n.Task.Validate(); err != nil {
+			return svc.Run{}, err
+		}
+	}
 	if err := checkSendable(n); err != nil {
 		return svc.Run{}, err
 	}
-	r, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Run, error) { return e.admit(ctx, tx, n) })
+	row := store.TargetRow(n.TaskID)
+	if n.Task != nil {
+		row = store.ProjectRow(n.Task.ProjectID)
+	}
+	r, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Run, error) { return e.admit(ctx, tx, n) }, row)
 	if err == nil {
 		e.claims.up()
 	}
 	return r, err
 }
 
+// admit makes the run, and its task first when it is made together with it: a run that is refused leaves none behind.
 func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run, error) {
+	if n.Task != nil {
+		w, err := e.addWorkItem(ctx, tx, *n.Task)
+		if err != nil {
+			return svc.Run{}, err
+		}
+		n.TaskID = w.ID
+	}
 	task, err := tx.LockRunTarget(ctx, n.TaskID)
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return svc.Run{}, svc.Invalid("task_id", "there is no work item %s", n.TaskID)
@@ -36,11 +53,28 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 		return svc.Run{}, err
 	}
 	if !task.Kind.Runnable() {
-		return svc.Run{}, svc.Errorf(svc.CodeInvalidTaskKind, "task_id: a %s cannot be run; only a task or a subtask can", task.Kind).
+		return svc.Run{}, svc.Errorf(svc.CodeInvalidTaskKind, "task_id: %s cannot be run, being of kind %s; only a task or a subtask can", n.TaskID, task.Kind).
 			With("fields", map[string]any{"task_id": "must be a task or a subtask"})
 	}
 	if err := task.Project.CheckOpen(); err != nil {
 		return svc.Run{}, err
+	}
+	if n.WorkspaceID != nil {
+		if err := e.pinToWorkspace(ctx, tx, &n, task.Project.ID); err != nil {
+			return svc.Run{}, err
+		}
+	}
+	if task.Project.Isolates() || n.WorkspaceID != nil {
+		rel, ok := task.Project.CwdInCopy(n.Cwd)
+		if !ok {
+			return svc.Run{}, svc.Invalid("cwd", "is %q, but runs of this project work in a copy of its repository: name a folder relative to it", n.Cwd)
+		}
+		n.Cwd = rel
+	}
+	task.Project.Defaults().Fill(&n)
+	e.RunDefaults.Fill(&n)
+	if n.Provider == "" {
+		return svc.Run{}, svc.Invalid("provider", "is missing, and neither the project nor [runs] provider names one")
 	}
 	if err := e.checkProvider(ctx, tx, n.Provider); err != nil {
 		return svc.Run{}, err
@@ -57,8 +91,12 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 	}
 	r := svc.Run{TaskID: n.TaskID, ProjectID: task.Project.ID, Provider: n.Provider,
 		Status: svc.RunPending, Attempt: 1, PinnedHostID: n.HostID, Prompt: n.Prompt, Args: orEmpty(n.Args), Model: n.Model, Cwd: n.Cwd,
-		Env: n.Env, RestartPolicy: n.RestartPolicy, MaxRestarts: svc.DefaultMaxRestarts, PendingSince: tx.Now, CreatedBy: by(ctx), CreatedAt: tx.Now,
-		UpdatedAt: tx.Now, Version: 1, TaskManualMarks: task.ManualMarks}
+		Env: n.Env, WorkspaceID: n.WorkspaceID, RestartPolicy: n.RestartPolicy, MaxRestarts: svc.DefaultMaxRestarts, PendingSince: tx.Now, CreatedBy: by(ctx), CreatedAt: tx.Now,
+		UpdatedAt: tx.Now, Version: 1, TaskManualMarks: task.ManualMarks,
+		Wait: n.Wait, Priority: n.Priority, NotBefore: n.NotBefore, HostLabels: n.HostLabels, IgnoreNeeds: n.IgnoreNeeds, Blocked: task.Blocked && !n.IgnoreNeeds}
+	if r.HostLabels == nil {
+		r.HostLabels = map[string]string{}
+	}
 	if r.Env == nil {
 		r.Env = map[string]string{}
 	}
@@ -71,6 +109,15 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 	}
 	payload := r.EventPayload()
 	payload["provider"], payload["session_name"], payload["pinned_host_id"] = r.Provider, r.SessionName, r.PinnedHostID
+	r.TaskTitle, r.TaskNumber, r.ProjectSlug = task.Title, task.Number, task.Project.Slug
+	payload["task_title"], payload["task_number"], payload["project_slug"] = r.TaskTitle, r.TaskNumber, r.ProjectSlug
+	payload["priority"], payload["wait"] = r.Priority, r.Wait
+	if r.IgnoreNeeds {
+		payload["ignore_needs"] = true
+	}
+	if r.WorkspaceID != nil {
+		payload["workspace_id"] = *r.WorkspaceID
+	}
 	tx.Emit(svc.TopicRunCreated, payload)
 	return r, nil
 }
@@ -120,12 +167,68 @@ func (e *Engine) Run(ctx context.Context, id string) (svc.Run, error) {
 }
 
 // Runs is a page of runs, newest first.
-func (e *Engine) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
+func (e *Engine) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.RunSummary], error) {
 	list, err := e.Store.Runs(ctx, f, page)
-	for i := range list.Items {
-		e.lookAt(&list.Items[i])
+	return svc.List[svc.RunSummary]{Items: e.summaries(list.Items), NextCursor: list.NextCursor}, err
+}
+
+// summaries is runs as lists show them.
+func (e *Engine) summaries(runs []svc.Run) []svc.RunSummary {
+	out := make([]svc.RunSummary, len(runs))
+	for i, r := range runs {
+		e.lookAt(&r)
+		out[i] = r.Summary()
 	}
-	return list, err
+	return out
+}
+
+// CountRuns counts the runs that pass the filter, by status.
+func (e *Engine) CountRuns(ctx context.Context, f svc.RunFilter) (svc.RunCounts, error) {
+	return e.Store.RunCounts(ctx, f)
+}
+
+// UpdateRun changes how a pending run waits.
+func (e *Engine) UpdateRun(ctx context.Context, id string, patch svc.RunPatch, match Match) (svc.Run, error) {
+	var r svc.Run
+	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if r, err = tx.LockRun(ctx, id); err != nil {
+			return err
+		}
+		before := r
+		if err := firstErr(patch.Validate, func() error { return checkMatch(match, r.Version) }, func() error { return patch.Apply(&r) }); err != nil {
+			return err
+		}
+		if r.Priority == before.Priority && r.Wait == before.Wait && value(r.NotBefore) == value(before.NotBefore) {
+			return tx.NameRun(ctx, &r)
+		}
+		if err := tx.UpdateRun(ctx, &r); err != nil {
+			return err
+		}
+		payload := r.EventPayload()
+		payload["priority"], payload["wait"], payload["not_before"] = r.Priority, r.Wait, r.NotBefore
+		tx.Emit(svc.TopicRunUpdated, payload)
+		return tx.NameRun(ctx, &r)
+	})
+	if err == nil {
+		e.runs.put(r)
+		e.claims.up()
+	}
+	return r, err
+}
+
+// Rerun makes a new run with the fields of another one, as change leaves them.
+func (e *Engine) Rerun(ctx context.Context, id string, change func(*svc.NewRun) error) (svc.Run, error) {
+	r, err := e.Store.Run(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	n := svc.NewRun{TaskID: r.TaskID, Provider: r.Provider, HostID: r.PinnedHostID, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Cwd: r.Cwd,
+		Env: r.Env, RestartPolicy: r.RestartPolicy, MaxRestarts: &r.MaxRestarts, Wait: r.Wait, Priority: r.Priority, NotBefore: r.NotBefore,
+		HostLabels: r.HostLabels, IgnoreNeeds: r.IgnoreNeeds}
+	if err := change(&n); err != nil {
+		return svc.Run{}, err
+	}
+	return e.CreateRun(ctx, n)
 }
 
 // StopRun is the manual signal: the run is stopped when this returns, and its
@@ -135,26 +238,8 @@ func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 	replayed := true
 	r, err := once(ctx, e.Store.Write, func(tx *store.Tx) (svc.Run, error) {
 		replayed = false
-		r, err := tx.LockRun(ctx, id)
-		if err != nil {
-			return r, err
-		}
-		wrote := writes(r)
-		verdict, err := r.Stop(tx.Now)
-		if err != nil {
-			return r, err
-		}
-		if _, err := tx.TakeSignal(ctx, svc.Signal{RunID: r.ID, Attempt: r.Attempt, Kind: "stopped", Source: svc.FromUser, Via: "api", By: by(ctx), Timestamp: tx.Now}); err != nil {
-			return r, err
-		}
-		if wrote {
-			e.emitOutput(tx, &r)
-		}
-		payload := r.EventPayload()
-		payload["source"] = svc.FromUser
-		tx.Emit(verdict.Topic, payload)
-		return r, tx.UpdateRun(ctx, &r)
-	})
+		return e.stop(ctx, tx, id)
+	}, store.RunRow(id))
 	if err != nil {
 		return r, err
 	}
@@ -162,4 +247,33 @@ func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 		e.attemptOver(ctx, r, "stopped by a person")
 	}
 	return r, nil
+}
+
+// stop is the manual signal in a unit of work. A refusal changed nothing.
+func (e *Engine) stop(ctx context.Context, tx *store.Tx, id string) (svc.Run, error) {
+	r, err := tx.LockRun(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	wrote := writes(r)
+	verdict, err := r.Stop(tx.Now)
+	if err != nil {
+		return r, err
+	}
+	if _, err := tx.TakeSignal(ctx, svc.Signal{RunID: r.ID, Attempt: r.Attempt, Kind: "stopped", Source: svc.FromUser, Via: "api", By: by(ctx), Timestamp: tx.Now}); err != nil {
+		return r, err
+	}
+	if verdict.Topic == "" {
+		return r, nil // the end stands; its session is ordered to end once more
+	}
+	if wrote {
+		e.emitOutput(tx, &r)
+	}
+	payload := r.EventPayload()
+	payload["source"] = svc.FromUser
+	tx.Emit(verdict.Topic, payload)
+	if err := tx.UpdateRun(ctx, &r); err != nil {
+		return r, err
+	}
+	return r, tx.NameRun(ctx, &r)
 }

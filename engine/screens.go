@@ -3,15 +3,14 @@ package engine
 import (
 	"context"
 
-	"svc"
 	"svc/wire"
 )
 
 // screen takes the screen of a session that goes on, or whatever a plain peer
 // sends.
 func (c *uplinkConn) screen(ctx context.Context, f *wire.Snapshot) error {
-	r, err := c.runOf(ctx, f.RunID, f.Attempt)
-	if err != nil || f.Attempt != 0 && f.Attempt != r.Attempt {
+	r, attempt, err := c.runOf(ctx, f.RunID, f.Attempt)
+	if err != nil || attempt != r.Attempt {
 		return err
 	}
 	c.e.Hub.Panes.Put(f.RunID, r.Attempt, f.Capture, f.Timestamp)
@@ -25,13 +24,11 @@ func (c *uplinkConn) screen(ctx context.Context, f *wire.Snapshot) error {
 // it is on disk, or when nobody will ask for it; without an answer the worker
 // keeps it and sends it again.
 func (c *uplinkConn) finalScreen(ctx context.Context, f *wire.Snapshot) error {
-	r, err := c.runOf(ctx, f.RunID, f.Attempt)
-	code := svc.CodeOf(err)
-	unwanted := code == svc.CodeNotFound || code == svc.CodeConflict || err == nil && f.Attempt != r.Attempt
-	if err == nil && !unwanted {
+	r, attempt, err := c.runOf(ctx, f.RunID, f.Attempt)
+	if err == nil && attempt == r.Attempt {
 		err = c.e.Hub.Panes.PutFinal(f.RunID, f.Attempt, f.Capture, f.Timestamp)
 	}
-	if err == nil || unwanted {
+	if err == nil || unwanted(err) {
 		_ = c.link.Send(wire.ScreenAck{RunID: f.RunID, Attempt: f.Attempt})
 	}
 	return err

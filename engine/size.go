@@ -11,7 +11,7 @@ import (
 
 const (
 	// serverFields bounds what the server adds to a caller's own fields in a dispatch, encoded: ids,
-	// the token, the project's slug and working directory. A test holds the largest against it.
+	// the token, the project's slug, and what the project decides for its runs. A test holds the largest against it.
 	serverFields = 64 << 10
 	// maxDispatch bounds a caller's own fields in a dispatch, encoded.
 	maxDispatch = wire.MaxFrame - serverFields

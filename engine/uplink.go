@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"svc"
@@ -18,6 +19,15 @@ type Hello struct {
 	InstanceID string
 	BootID     string
 	OnlyHost   string // the token is good for this host alone; empty: any
+	Generation int64  // of that token
+
+	Key         string // the worker's public key; empty: it has none
+	Challenge   string // what it signed
+	Signature   string
+	Containment string // how it runs sessions; empty: not said
+	Scopes      string
+
+	admitted bool // by Admit
 }
 
 // mostMalformed ends a connection that sends so many broken frames in a row.
@@ -29,12 +39,25 @@ const lastWord = time.Second
 // errMalformed ends a connection whose peer does not speak the protocol.
 var errMalformed = errors.New("too many malformed frames")
 
+// errEnded ends a connection that we have ended ourselves.
+var errEnded = errors.New("the connection was ended")
+
 // ServeUplink serves a worker's connection until it ends.
 func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) error {
 	c := &uplinkConn{e: e, conn: conn, link: hub.NewUplink(conn), hello: hello,
-		changes: flight{most: mostChanges}, chunks: flight{most: mostChunks}}
+		changes: pipeline{most: mostChanges}, chunks: pipeline{most: mostChunks}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	c.stop = cancel
+	c.enter(hello.OnlyHost)
+	defer c.leaveBook()
+	if conn, ok := conn.(interface {
+		Gate(above int, pass func(context.Context) error)
+	}); ok {
+		conn.Gate(largeFrame, c.acquireLarge)
+	}
+	c.nobody = time.AfterFunc(identifiedIn, func() { c.end(reasonNobody) })
+	defer c.nobody.Stop()
 	sent := make(chan error, 1)
 	go func() {
 		defer cancel()
@@ -57,20 +80,29 @@ type uplinkConn struct {
 	conn      wire.Conn
 	link      *hub.Uplink
 	hello     Hello
-	malformed int    // in a row
-	changes   flight // of the database
-	chunks    flight // of logs
+	noted     bool     // what its worker says of itself is in the host's record
+	malformed int      // in a row
+	changes   pipeline // of the database
+	chunks    pipeline // of logs
 	absent    absences
+	nobody    *time.Timer // ends it when nobody says whose it is
+	stop      context.CancelFunc
+	ended     atomic.Bool // from outside: nothing more of it is taken
+
+	payer      *hostLinks // what it shares with its host's other connections
+	payerID    string
+	crowded    bool // guarded by linkBook: it is being ended for a newer one
+	holdsLarge bool // a large frame is being handled
 }
 
-// landed waits until everything that was told so far is done.
-func (c *uplinkConn) landed() {
-	c.chunks.landed()
-	c.changes.landed()
+// finish waits until every frame that was read so far is processed.
+func (c *uplinkConn) finish() {
+	c.chunks.finish()
+	c.changes.finish()
 }
 
 func (c *uplinkConn) read(ctx context.Context) error {
-	defer c.landed()
+	defer c.finish()
 	if c.hello.HostID != "" {
 		if err := c.identify(ctx, c.hello.HostID, c.hello.InstanceID); err != nil {
 			c.complain(err)
@@ -78,7 +110,11 @@ func (c *uplinkConn) read(ctx context.Context) error {
 		}
 	}
 	for {
+		c.freeLarge()
 		b, err := c.conn.Read(ctx)
+		if err == nil && c.ended.Load() {
+			err = errEnded
+		}
 		if err != nil {
 			return err
 		}
@@ -88,7 +124,7 @@ func (c *uplinkConn) read(ctx context.Context) error {
 			err = c.handle(ctx, f)
 		}
 		if err != nil {
-			c.landed() // complaints come in the order of the frames
+			c.finish() // complaints come in the order of the frames
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -130,15 +166,23 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 	if !svc.IsID(hostID) || !svc.IsID(instanceID) {
 		return &wire.FrameError{Code: wire.CodeMalformed, Message: "host id and instance id must be UUIDs"}
 	}
-	if _, err := c.e.Store.Host(ctx, hostID); svc.CodeOf(err) == svc.CodeNotFound {
-		return svc.Errorf(svc.CodeHostNotFound, "there is no host %s", hostID)
-	} else if err != nil {
+	if !c.hello.admitted { // it did not say who it is when it came
+		c.hello.HostID, c.hello.InstanceID = hostID, instanceID
+		if err := c.e.Admit(ctx, &c.hello); err != nil {
+			return err
+		}
+	}
+	h, err := c.e.Store.Host(ctx, hostID)
+	if err != nil {
 		return err
 	}
+	c.nobody.Stop()
+	c.enter(hostID)
 	c.link.Identify(hostID, instanceID, c.hello.BootID, c.e.Hub.Uplinks.Announced(hostID, instanceID))
 	defer c.e.linkChanged(hostID, "")
 	defer c.e.hosts.identifying(hostID, c.e.watch.look)()
-	if c.e.Hub.Uplinks.Contested(ctx, c.link) {
+	nameless := h.NamesBoot && c.hello.BootID == "" // its worker always says which boot it is
+	if nameless || c.e.Hub.Uplinks.Contested(ctx, c.link) {
 		c.e.Hub.Uplinks.AddForeign(c.link)
 		return c.e.suspect(ctx, hostID, instanceID)
 	}
@@ -155,7 +199,8 @@ func (c *uplinkConn) gone() {
 		return
 	}
 	c.leave("")
-	c.e.keys.drop(c.link)
+	c.e.typed.drop(c.link)
+	c.e.asks.drop(c.link)
 	if _, has := c.e.Hub.Uplinks.Of(c.link.HostID); has {
 		c.e.Hub.Attach.HostBack(c.link.HostID) // another connection carries its terminals now
 	} else {
@@ -173,7 +218,12 @@ func (c *uplinkConn) leave(reason string) {
 func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 	switch f := f.(type) {
 	case *wire.LogChunk:
-		c.chunks.takeOff(func() {
+		size, shared := min(int64(len(f.Text)+len(f.Data)), chunksAtOnce), c.payer.chunks
+		if err := shared.Acquire(ctx, size); err != nil {
+			return err
+		}
+		c.chunks.start(func() {
+			defer shared.Release(size)
 			defer f.Release()
 			if err := c.logChunk(ctx, f); err != nil && ctx.Err() == nil {
 				c.complain(err)
@@ -181,20 +231,23 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		})
 		return nil
 	case *wire.LogEnd:
-		c.chunks.takeOff(func() {
+		c.chunks.start(func() {
 			if err := c.logEnd(ctx, f); err != nil && ctx.Err() == nil {
 				c.complain(err)
 			}
 		})
 		return nil
 	case *wire.SignalFrame:
-		c.chunks.landed() // an end never overtakes the output before it
+		c.chunks.finish() // an end never overtakes the output before it
 		return c.signal(ctx, f)
 	case *wire.RunDispatchAck:
 		if !c.link.Identified() {
 			return errNotIdentified
 		}
-		c.inFlight(ctx, c.e.acked(ctx, c.link, f))
+		if err := c.pace(ctx, f); err != nil {
+			return err
+		}
+		c.awaitChange(ctx, c.e.acked(ctx, c.link, f))
 		return nil
 	case *wire.AttachData, *wire.AttachResized, *wire.AttachClosed:
 		// A key's echo waits for nobody's commit, nor for a disk.
@@ -203,7 +256,10 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		}
 		return nil
 	}
-	c.landed() // what follows sees everything that was told before it
+	c.finish() // what follows sees the effect of every frame before it
+	if err := c.pace(ctx, f); err != nil {
+		return err
+	}
 	switch f := f.(type) {
 	case *wire.Heartbeat:
 		return c.heartbeat(ctx, f)
@@ -213,19 +269,25 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		}
 		return c.screen(ctx, f)
 	case *wire.KeysResult:
-		c.e.keys.answer(c.link, f)
+		c.e.typed.answer(c.link, f.RequestID, f)
+		return nil
+	case *wire.WorkspaceResult:
+		c.e.asks.answer(c.link, f.RequestID, f)
 		return nil
 	case *wire.RunUnknown:
 		c.unknownRuns(f.Runs)
 		return nil
 	case *wire.LogGone:
+		if _, _, err := c.runOf(ctx, f.RunID, f.Attempt); err != nil {
+			return err
+		}
 		c.e.logs.said(attemptKey{f.RunID, f.Attempt})
 		return nil
 	case *wire.Providers:
 		if !c.link.Identified() {
 			return errNotIdentified
 		}
-		return c.e.reported(ctx, c.link.HostID, f.Providers)
+		return c.e.reported(ctx, c.link.HostID, f)
 	case *wire.Goodbye:
 		if !c.link.Identified() {
 			return errNotIdentified
@@ -238,7 +300,7 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		}
 		return c.e.orphan(ctx, c.link.HostID, f)
 	case *wire.RunHint:
-		if _, err := c.runOf(ctx, f.RunID, f.Attempt); err != nil {
+		if _, _, err := c.runOf(ctx, f.RunID, f.Attempt); err != nil {
 			return err
 		}
 		c.e.hints.put(f.RunID, f.Attempt, f.Hint)
@@ -246,6 +308,20 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 	default:
 		return fmt.Errorf("no handler for a %s frame", f.Type())
 	}
+}
+
+// pace holds the frames that cost a query or a write to the speed of their host.
+// A connection that sends more waits, and is not read meanwhile.
+func (c *uplinkConn) pace(ctx context.Context, f wire.Frame) error {
+	if !c.link.Identified() {
+		return nil // such frames are refused, or say whose it is
+	}
+	speed := c.e.paces.frames
+	switch f.(type) {
+	case *wire.Orphan, *wire.Providers:
+		speed = c.e.paces.notices
+	}
+	return speed.wait(ctx, c.link.HostID, c.e.paces.endless)
 }
 
 var errNotIdentified = &wire.FrameError{Code: "not_identified", Message: "a heartbeat must come before this frame"}
@@ -261,10 +337,16 @@ func (c *uplinkConn) heartbeat(ctx context.Context, f *wire.Heartbeat) error {
 	if err := c.e.beat(ctx, f.HostID, f.InstanceID); err != nil {
 		return err
 	}
+	if err := c.noteWorker(ctx); err != nil {
+		return err
+	}
 	c.e.hosts.clock(f.HostID, f.Timestamp, c.e.now())
 	c.link.Refuses(f.Refusing != nil)
-	if c.e.hosts.refuses(f.HostID, f.Refusing) && f.Refusing == nil {
+	if c.e.hosts.says(f) && f.Refusing == nil {
 		c.e.claims.up()
+	}
+	if err := c.e.noteDisk(ctx, f); err != nil {
+		return err
 	}
 	if f.Runs != nil {
 		c.inventory(ctx, *f.Runs)
@@ -284,40 +366,27 @@ func (c *uplinkConn) signal(ctx context.Context, f *wire.SignalFrame) error {
 		return err
 	}
 	s.Via = "uplink"
-	wait := c.e.ingest(ctx, s)
-	c.inFlight(ctx, func() error {
+	who := c.reporter()
+	if err := c.e.paceSignal(ctx, who, &s, c.e.paces.endless); err != nil {
+		return err
+	}
+	wait, err := c.e.report(ctx, who, s)
+	if err != nil {
+		return err
+	}
+	c.awaitChange(ctx, func() error {
 		_, err := wait()
 		return err
 	})
 	return nil
 }
 
-// runOf is the run that a frame of this connection may speak about.
-func (c *uplinkConn) runOf(ctx context.Context, runID string, attempt int) (svc.Run, error) {
-	r, err := c.e.live(ctx, runID)
-	if err != nil {
-		return r, err
-	}
-	older := attempt != 0 && attempt < r.Attempt // may have been on another host
-	if c.link.Identified() && !older && value(r.HostID) != c.link.HostID {
-		return r, svc.Errorf(svc.CodeConflict, "run %s is not on this host", runID)
-	}
-	return r, nil
-}
-
 func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
-	r, err := c.runOf(ctx, f.RunID, f.Attempt)
+	r, attempt, err := c.runOf(ctx, f.RunID, f.Attempt)
 	if err != nil {
 		return err
 	}
-	attempt := f.Attempt
-	if attempt == 0 {
-		attempt = r.Attempt
-	}
-	if attempt > r.Attempt {
-		return svc.Errorf(svc.CodeInvalidAttempt, "attempt %d is ahead of the run's attempt %d", attempt, r.Attempt)
-	}
-	kept, err := c.e.Hub.Relay.Append(f.RunID, attempt, f.Offset, f.Raw())
+	kept, err := c.e.Hub.Relay.Append(r.HostOf(attempt), f.RunID, attempt, f.Offset, f.Raw())
 	if err != nil {
 		return err
 	}
@@ -336,9 +405,9 @@ func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
 // nothing is wanted.
 func (c *uplinkConn) logEnd(ctx context.Context, f *wire.LogEnd) error {
 	answer := wire.LogAck{RunID: f.RunID, Attempt: f.Attempt, Complete: true}
-	r, err := c.runOf(ctx, f.RunID, f.Attempt)
-	switch code := svc.CodeOf(err); {
-	case code == svc.CodeNotFound || code == svc.CodeConflict || err == nil && f.Attempt > r.Attempt:
+	_, _, err := c.runOf(ctx, f.RunID, f.Attempt)
+	switch {
+	case unwanted(err):
 	case err != nil:
 		return err
 	default:

@@ -12,51 +12,53 @@ func (e *Engine) CreateWorkItem(ctx context.Context, n svc.NewWorkItem) (svc.Wor
 	if err := n.Validate(); err != nil {
 		return svc.WorkItem{}, err
 	}
-	return once(ctx, e.Store.Write, func(tx *store.Tx) (svc.WorkItem, error) {
-		project, err := lockOpenProject(ctx, tx, n.ProjectID)
-		if svc.CodeOf(err) == svc.CodeNotFound {
-			err = svc.Invalid("project_id", "there is no project %s", n.ProjectID)
-		}
-		if err != nil {
-			return svc.WorkItem{}, err
-		}
-		w := svc.WorkItem{ID: svc.NewID(), ProjectID: project.ID, ParentID: n.ParentID, Kind: n.Kind, Title: n.Title,
-			Description: n.Description, AutoMarkDone: e.AutoMarkDone, CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
-		assign(&w.AutoMarkDone, n.AutoMarkDone)
-		w.Status, w.StatusSource = svc.ItemTodo, svc.SourceByHand
-		if n.Status != "" {
-			w.MarkByHand(n.Status, nil)
-		}
-		if w.Path, err = pathUnder(ctx, tx, w); err != nil {
-			return w, err
-		}
-		if w.Position, err = endPosition(ctx, tx, w.ProjectID); err != nil {
-			return w, err
-		}
-		if err := tx.InsertWorkItem(ctx, w); err != nil {
-			return w, err
-		}
-		tx.Emit(svc.TopicItemCreated, itemEvent(w))
-		return w, nil
-	})
+	return once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.WorkItem, error) { return e.addWorkItem(ctx, tx, n) }, store.ProjectRow(n.ProjectID))
+}
+
+func (e *Engine) addWorkItem(ctx context.Context, tx *store.Tx, n svc.NewWorkItem) (svc.WorkItem, error) {
+	project, err := lockOpenProject(ctx, tx, n.ProjectID)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		err = svc.Invalid("project_id", "there is no project %s", n.ProjectID)
+	}
+	if err != nil {
+		return svc.WorkItem{}, err
+	}
+	w := svc.WorkItem{ID: svc.NewID(), ProjectID: project.ID, ProjectSlug: project.Slug, ParentID: n.ParentID, Kind: n.Kind, Title: n.Title,
+		Description: n.Description, AutoMarkDone: e.AutoMarkDone, Needs: []string{}, CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
+	assign(&w.AutoMarkDone, n.AutoMarkDone)
+	w.Status, w.StatusSource = svc.ItemTodo, svc.SourceByHand
+	if n.Status != "" {
+		w.MarkByHand(n.Status, nil)
+	}
+	if w.Path, w.Blocked, err = pathUnder(ctx, tx, w); err != nil {
+		return w, err
+	}
+	if w.Position, err = endPosition(ctx, tx, w.ProjectID); err != nil {
+		return w, err
+	}
+	if err := tx.InsertWorkItem(ctx, &w); err != nil {
+		return w, err
+	}
+	tx.Emit(svc.TopicItemCreated, itemEvent(w))
+	return w, nil
 }
 
 // pathUnder is the item's path under the parent it names, which must be in the
-// same project.
-func pathUnder(ctx context.Context, tx *store.Tx, w svc.WorkItem) (string, error) {
+// same project, and whether that parent is blocked.
+func pathUnder(ctx context.Context, tx *store.Tx, w svc.WorkItem) (path string, blocked bool, err error) {
 	if w.ParentID == nil {
-		return w.ID, nil
+		return w.ID, false, nil
 	}
 	parent, err := tx.WorkItem(ctx, *w.ParentID)
 	switch {
 	case svc.CodeOf(err) == svc.CodeNotFound:
-		return "", svc.Invalid("parent_id", "there is no work item %s", *w.ParentID)
+		return "", false, svc.Invalid("parent_id", "there is no work item %s", *w.ParentID)
 	case err != nil:
-		return "", err
+		return "", false, err
 	case parent.ProjectID != w.ProjectID:
-		return "", svc.Invalid("parent_id", "the parent is in another project")
+		return "", false, svc.Invalid("parent_id", "the parent is in another project")
 	}
-	return parent.Path + "/" + w.ID, nil
+	return parent.Path + "/" + w.ID, parent.Blocked, nil
 }
 
 func lockOpenProject(ctx context.Context, tx *store.Tx, id string) (svc.Project, error) {
@@ -87,7 +89,7 @@ func lockItem(ctx context.Context, tx *store.Tx, id string, match Match) (svc.Wo
 	if _, err := lockOpenProject(ctx, tx, w.ProjectID); err != nil {
 		return w, err
 	}
-	if w, err = tx.WorkItem(ctx, id); err != nil {
+	if w, err = tx.WorkItem(ctx, w.ID); err != nil {
 		return w, err
 	}
 	return w, checkMatch(match, w.Version)
@@ -97,7 +99,7 @@ func lockItem(ctx context.Context, tx *store.Tx, id string, match Match) (svc.Wo
 // its own topic, once, for this item alone.
 func (e *Engine) UpdateWorkItem(ctx context.Context, id string, patch svc.WorkItemPatch, match Match) (svc.WorkItem, error) {
 	var w svc.WorkItem
-	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+	err := e.Store.WriteRepeatable(ctx, func(tx *store.Tx) (err error) {
 		if w, err = lockItem(ctx, tx, id, match); err != nil {
 			return err
 		}
@@ -125,6 +127,14 @@ func (e *Engine) UpdateWorkItem(ctx context.Context, id string, patch svc.WorkIt
 		if err := tx.UpdateWorkItem(ctx, &w); err != nil {
 			return err
 		}
+		if err := itemMoved(ctx, tx, before, w); err != nil {
+			return err
+		}
+		if before.Path != w.Path {
+			if w, err = tx.WorkItem(ctx, id); err != nil { // it may be blocked now, or no longer
+				return err
+			}
+		}
 		for _, t := range topics {
 			payload := itemEvent(w)
 			if t == svc.TopicItemReparented {
@@ -136,7 +146,10 @@ func (e *Engine) UpdateWorkItem(ctx context.Context, id string, patch svc.WorkIt
 			tx.Emit(t, payload)
 		}
 		return nil
-	})
+	}, store.ItemRow(id))
+	if err == nil && (patch.Status != nil || patch.Parent != nil) {
+		e.claims.up() // a need may be met
+	}
 	return w, err
 }
 
@@ -170,7 +183,7 @@ func reparent(ctx context.Context, tx *store.Tx, w *svc.WorkItem, to *svc.Parent
 	}
 	moved := *w
 	moved.ParentID = to.ID
-	path, err := pathUnder(ctx, tx, moved)
+	path, _, err := pathUnder(ctx, tx, moved)
 	if err != nil || path == w.Path {
 		return err
 	}
@@ -191,13 +204,15 @@ func isBelow(path, root string) bool {
 
 // DeleteWorkItem takes an item, or with recursive its whole subtree, out of
 // every list. The rows stay, so that runs stay auditable.
-func (e *Engine) DeleteWorkItem(ctx context.Context, id string, recursive bool, match Match) error {
-	return e.Store.Write(ctx, func(tx *store.Tx) error {
+// What others need goes only with detach.
+func (e *Engine) DeleteWorkItem(ctx context.Context, id string, recursive, detached bool, match Match) error {
+	defer e.claims.up()
+	return e.Store.WriteRepeatable(ctx, func(tx *store.Tx) error {
 		w, err := lockItem(ctx, tx, id, match)
 		if err != nil {
 			return err
 		}
-		run, err := tx.ActiveRunBelow(ctx, id)
+		run, err := tx.ActiveRunBelow(ctx, w.ID)
 		if err != nil {
 			return err
 		}
@@ -205,24 +220,27 @@ func (e *Engine) DeleteWorkItem(ctx context.Context, id string, recursive bool, 
 			return svc.Errorf(svc.CodeActiveRuns, "run %s on this item or below it is active; stop it first", run).With("run_id", run)
 		}
 		if !recursive {
-			if has, err := tx.HasChildren(ctx, id); err != nil {
+			if has, err := tx.HasChildren(ctx, w.ID); err != nil {
 				return err
 			} else if has {
 				return svc.Errorf(svc.CodeHasChildren, "the item has children; delete them first, or ask for recursive=true")
 			}
 		}
-		gone, err := tx.DeleteSubtree(ctx, id)
+		gone, err := tx.DeleteSubtree(ctx, w.ID)
 		if err != nil {
+			return err
+		}
+		if err := detach(ctx, tx, w.ProjectID, gone, detached); err != nil {
 			return err
 		}
 		for _, g := range gone {
 			tx.Emit(svc.TopicItemDeleted, map[string]any{"task_id": g, "project_id": w.ProjectID})
 		}
 		return nil
-	})
+	}, store.ItemRow(id))
 }
 
 func itemEvent(w svc.WorkItem) map[string]any {
-	return map[string]any{"task_id": w.ID, "project_id": w.ProjectID, "parent_id": w.ParentID, "kind": w.Kind, "title": w.Title,
+	return map[string]any{"task_id": w.ID, "project_id": w.ProjectID, "number": w.Number, "parent_id": w.ParentID, "kind": w.Kind, "title": w.Title,
 		"status": w.Status, "status_source": w.StatusSource, "confidence": w.Confidence, "path": w.Path, "position": w.Position}
 }

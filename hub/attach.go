@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/safetext"
 	"svc/wire"
 )
 
@@ -160,7 +161,7 @@ func (h *Attachments) Holder(runID string) (lease svc.Lease, held bool) {
 // Handle, and must call Leave. A run may end before Join: look at it once more
 // afterwards, and call End if it did.
 func (h *Attachments) Join(t Target, who Person) (*Attachment, error) {
-	a := &Attachment{hub: h, who: who, wake: make(chan struct{}, 1), cut: make(chan struct{})}
+	a := &Attachment{hub: h, who: who, wake: make(chan struct{}, 1), cut: make(chan struct{}), drawing: safetext.Relay()}
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()

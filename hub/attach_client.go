@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"svc/safetext"
 )
 
 const (
@@ -30,7 +32,8 @@ type Attachment struct {
 	order sync.Mutex
 	left  bool // guarded by order
 
-	mistakes int // only Handle uses it
+	mistakes int            // only Handle uses it
+	keys     safetext.Input // of what the client types; guarded by order
 
 	mu         sync.Mutex // guards what follows; the innermost lock
 	control    [][]byte   // frames to be sent before any data
@@ -42,7 +45,8 @@ type Attachment struct {
 	rows, cols int        // the size the client was told; 0: none
 	end        error      // why it ends, after the data
 	isCut      bool
-	relayID    string // attach_id at the worker; empty: none is open
+	relayID    string           // attach_id at the worker; empty: none is open
+	drawing    *safetext.Filter // of that relay's output
 	openedAt   time.Time
 	failures   int       // relays that broke one after the other
 	retryAt    time.Time // when the next one is opened; zero: not planned
@@ -203,8 +207,9 @@ func (a *Attachment) pushData(b []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.end == nil {
-		a.data = append(a.data, b...)
-		a.grew(len(b))
+		before := len(a.data)
+		a.data = a.drawing.Append(a.data, b)
+		a.grew(len(a.data) - before)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/safetext"
 	"svc/wire"
 )
 
@@ -54,7 +55,7 @@ func (h *Attachments) adopt(a *Attachment, id string) (old string, rows, cols in
 	defer a.mu.Unlock()
 	old = a.relayID
 	delete(h.relays, old)
-	a.relayID, a.retryAt = id, time.Time{}
+	a.relayID, a.retryAt, a.drawing = id, time.Time{}, safetext.Relay()
 	if id != "" {
 		a.openedAt = time.Now()
 		h.relays[id] = a
@@ -144,7 +145,12 @@ func (a *Attachment) Handle(b []byte) error {
 	return nil
 }
 
+// input types what passes the filter: the agent gets keys, not what the terminal
+// answered to a question that nobody may ask.
 func (a *Attachment) input(b []byte) {
+	if b = a.keys.Append(nil, b); len(b) == 0 {
+		return
+	}
 	a.typed()
 	if !a.send(func(id string) wire.Frame { return wire.AttachInput{AttachID: id, Bytes: b} }) {
 		a.pushControl(notTyped)

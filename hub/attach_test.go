@@ -106,15 +106,12 @@ func TestEveryClientHasItsOwnRelayAndSeesTheOutput(t *testing.T) {
 		if len(ids) != 3 {
 			t.Fatalf("%d relays", len(ids))
 		}
-		all := make([]byte, 256)
-		for i := range all {
-			all[i] = byte(i)
-		}
-		s.emit(ids[:2], string(all))
+		all := "\a\b\t\r\n\x1b[2J\x1b[1;31m日本 é ─\x1b[0m\x1b[?25l"
+		s.emit(ids[:2], all)
 		s.hub.FromWorker(hostB, &wire.AttachData{AttachID: ids[0], Bytes: []byte("another host's")})
 		synctest.Wait()
 		for _, p := range []*person{a, b} {
-			if got, _ := p.output(); got != string(all) {
+			if got, _ := p.output(); got != all {
 				t.Errorf("got %q", got)
 			}
 		}

@@ -99,11 +99,11 @@ func (u *Uplinks) Given(l *Uplink, runID string) {
 	h.given[runID] = l.BootID
 }
 
-// Trusted says whether a process may speak for a session that it does not find:
+// MayReportLoss says whether a process may speak for a session that it does not find:
 // it is the host's own, and it was given the run itself, or nobody else has
 // claimed to be this host for a while. A copy of a data directory knows of
 // sessions too, and finds none of them.
-func (u *Uplinks) Trusted(hostID, bootID, runID string, after time.Duration) bool {
+func (u *Uplinks) MayReportLoss(hostID, bootID, runID string, after time.Duration) bool {
 	own, connected := u.Of(hostID)
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -80,7 +80,7 @@ func TestAProcessIsTrustedWithItsOwnRunsAtOnceAndWithOthersLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := NewUplinks()
 		u.Pin("host", "instance")
-		if u.Trusted("host", "a", "run", 0) {
+		if u.MayReportLoss("host", "a", "run", 0) {
 			t.Error("a process that is not connected is trusted")
 		}
 		l := process("a", true)
@@ -88,7 +88,7 @@ func TestAProcessIsTrustedWithItsOwnRunsAtOnceAndWithOthersLater(t *testing.T) {
 		u.Given(l, "mine")
 		check := func(when, run string, want bool) {
 			t.Helper()
-			if got := u.Trusted("host", "a", run, time.Minute); got != want {
+			if got := u.MayReportLoss("host", "a", run, time.Minute); got != want {
 				t.Errorf("%s, run %s: trusted %v", when, run, got)
 			}
 		}
@@ -96,7 +96,7 @@ func TestAProcessIsTrustedWithItsOwnRunsAtOnceAndWithOthersLater(t *testing.T) {
 		check("at once", "inherited", false)
 		time.Sleep(time.Minute)
 		check("later", "inherited", true)
-		if u.Trusted("host", "b", "mine", 0) {
+		if u.MayReportLoss("host", "b", "mine", 0) {
 			t.Error("another process is trusted")
 		}
 		u.Remove(l)

@@ -7,6 +7,7 @@ package hub
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,6 +19,10 @@ type Hub struct {
 	Panes   *Panes
 	Relay   *Relay
 	Attach  *Attachments
+	// Checkpoints are the relayed checkpoints of workspaces.
+	Checkpoints *Checkpoints
+	// Quota bounds what Relay and Checkpoints keep. Its bounds are set before Run.
+	Quota *Quota
 
 	// OnLease and OnInput are told of changed leases and of input. They are set
 	// before Run; nil: nobody wants to know.
@@ -31,7 +36,9 @@ type Hub struct {
 
 // New makes a hub that keeps logs and last screens under dir.
 func New(dir string, log *slog.Logger) *Hub {
-	h := &Hub{Uplinks: NewUplinks(), Panes: NewPanes(dir, log), Relay: NewRelay(dir, log)}
+	quota := newQuota(dir)
+	h := &Hub{Uplinks: NewUplinks(), Panes: NewPanes(dir, log), Relay: newRelayIn(dir, quota, log),
+		Checkpoints: newCheckpoints(filepath.Join(dir, "workspaces"), quota), Quota: quota}
 	h.Attach = NewAttachments(AttachConfig{
 		Link: func(hostID string) (Link, bool) {
 			l, ok := h.Uplinks.Of(hostID)

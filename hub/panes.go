@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/safetext"
 )
 
 // Panes holds the latest screen of each run. Screens live in memory while they
@@ -75,7 +76,10 @@ func (p *Panes) PutFinal(runID string, attempt int, capture string, at svc.Time)
 	return p.Keep(runID)
 }
 
+// take keeps a screen as text with its colours: whatever else a worker put in is for no
+// terminal and no page.
 func (p *Panes) take(pn *pane, s *PaneSnapshot) (changed bool) {
+	s.Capture = string(safetext.Colours(s.Capture))
 	pn.mu.Lock()
 	last := pn.latest
 	switch {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/safetext"
 )
 
 const (
@@ -87,7 +88,7 @@ func (d relayDir) readPane(runID string) (*PaneSnapshot, error) {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return nil, fmt.Errorf("read the screen of run %s: %w", runID, err)
 	}
-	return &PaneSnapshot{Seq: f.Seq, RunID: runID, Attempt: f.Attempt, Final: f.Final, Capture: f.Capture, Timestamp: f.Timestamp}, nil
+	return &PaneSnapshot{Seq: f.Seq, RunID: runID, Attempt: f.Attempt, Final: f.Final, Capture: string(safetext.Colours(f.Capture)), Timestamp: f.Timestamp}, nil
 }
 
 // writePane replaces the file in one step, so that a reader and a crash find

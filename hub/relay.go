@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,8 +26,14 @@ const relayOpen = 256
 // of power may take the last seconds. The worker's own file stays the record,
 // and the worker goes on from the offset that is really there.
 type Relay struct {
-	dir relayDir
-	log *slog.Logger
+	// MostLog is how much of one attempt's log is kept, in bytes; 0: all. It is set before the relay is used.
+	MostLog int64
+
+	dir   relayDir
+	quota *Quota
+	log   *slog.Logger
+
+	appended atomic.Int64 // bytes, since the process began
 
 	mu   sync.Mutex // guards runs, idle and the users of each; never held over I/O
 	runs map[string]*runLog
@@ -42,7 +49,7 @@ type runLog struct {
 	writing sync.Mutex // guards the next three, and orders the writes of this run
 	file    *os.File   // the attempt that was written last; nil: none open
 	attempt int
-	end     int64 // the length that this attempt's log has in the end; noEnd: not known
+	end     logEnd
 
 	mu    sync.Mutex    // guards what follows
 	wake  chan struct{} // closed when there is news; nil while nobody waits
@@ -54,21 +61,30 @@ type Appended struct {
 	Offset int64 // where the log stands now: everything before it is kept
 	Bytes  int   // how much of the chunk was taken; 0 when it was refused
 	Lines  int   // line ends in what was taken
-	// Complete says that the log has the length that it has in the end.
+	// Complete says that nothing more is taken: the log has the length that it has in the end, or was cut at a bound.
 	Complete bool
 }
 
 // NewRelay keeps logs below dir, which is made with the first one.
 func NewRelay(dir string, log *slog.Logger) *Relay {
-	return &Relay{dir: relayDir(dir), log: log, runs: map[string]*runLog{}, idle: list.New()}
+	return newRelayIn(dir, newQuota(dir), log)
 }
 
-// Append takes a chunk of an attempt's log. With an offset it is taken only
+// newRelayIn counts what it keeps on a quota.
+func newRelayIn(dir string, quota *Quota, log *slog.Logger) *Relay {
+	return &Relay{dir: relayDir(dir), quota: quota, log: log, runs: map[string]*runLog{}, idle: list.New()}
+}
+
+// Appended is how many bytes were taken since the process began.
+func (r *Relay) Appended() int64 { return r.appended.Load() }
+
+// Append takes a chunk of an attempt's log from a host. With an offset it is taken only
 // when the log stands exactly there; a repeated, overlapping or early chunk is
 // refused, and the answer says where to go on. Without an offset (a plain peer)
-// it is appended. An error means that the disk refused; what was written before
-// it counts in the answer.
-func (r *Relay) Append(runID string, attempt int, offset *int64, data []byte) (Appended, error) {
+// it is appended. A log that reaches a bound is cut: its last line says so, and nothing more is taken.
+// An error means that the disk refused; what was written before
+// it counts in the answer. The empty host is bounded by MostLog alone.
+func (r *Relay) Append(hostID, runID string, attempt int, offset *int64, data []byte) (Appended, error) {
 	if err := r.dir.check(runID); err != nil {
 		return Appended{}, err
 	}
@@ -77,8 +93,9 @@ func (r *Relay) Append(runID string, attempt int, offset *int64, data []byte) (A
 	}
 	l := r.acquire(runID)
 	defer r.release(l)
-	got, err := l.append(r.dir, attempt, offset, data)
-	if got.Bytes > 0 {
+	got, err := r.append(l, hostID, attempt, offset, data)
+	r.appended.Add(int64(got.Bytes))
+	if got.Bytes > 0 || got.Complete {
 		l.notify(false)
 	}
 	if err != nil {
@@ -87,27 +104,38 @@ func (r *Relay) Append(runID string, attempt int, offset *int64, data []byte) (A
 	return got, nil
 }
 
-func (l *runLog) append(dir relayDir, attempt int, offset *int64, data []byte) (Appended, error) {
+func (r *Relay) append(l *runLog, hostID string, attempt int, offset *int64, data []byte) (Appended, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	if err := l.open(dir, attempt); err != nil {
-		return Appended{}, err
-	}
-	info, err := l.file.Stat()
+	size, err := l.open(r.dir, attempt)
 	if err != nil {
 		return Appended{}, err
 	}
-	size := info.Size()
-	if len(data) == 0 || offset != nil && *offset != size {
-		return Appended{Offset: size, Complete: l.ended(size)}, nil
+	if l.end.cut != "" || len(data) == 0 || offset != nil && *offset != size || r.quota.noSpace() {
+		return Appended{Offset: size, Complete: l.end.whole(size)}, nil
 	}
-	n, err := l.file.Write(data)
+	room, by := r.room(hostID, size, int64(len(data)))
+	n, err := l.file.Write(data[:room])
+	r.quota.add(hostID, int64(n)-room)
 	size += int64(n)
-	return Appended{Offset: size, Bytes: n, Lines: bytes.Count(data[:n], []byte("\n")), Complete: l.ended(size)}, err
+	if err == nil && room < int64(len(data)) {
+		r.log.Warn("a log was cut at a bound", "run_id", l.runID, "attempt", attempt, "host_id", hostID, "bytes", size, "bound", string(by))
+		err = l.cut(r.dir, size, by)
+	}
+	return Appended{Offset: size, Bytes: n, Lines: bytes.Count(data[:n], []byte("\n")), Complete: l.end.whole(size)}, err
 }
 
-// ended says whether a log of this size is whole. The caller has the lock of the writes.
-func (l *runLog) ended(size int64) bool { return l.end != noEnd && size >= l.end }
+// room is how many of n bytes may be added to a log of this size; they count for the host. by is the bound when they
+// are not all.
+func (r *Relay) room(hostID string, size, n int64) (room int64, by cutBy) {
+	if by = cutByHost; r.MostLog > 0 && n > r.MostLog-size {
+		n, by = max(r.MostLog-size, 0), cutByAttempt
+	}
+	if room = r.quota.take(hostID, n); room < n {
+		by = cutByHost
+	}
+	return room, by
+}
 
 // Finish notes how long an attempt's log is in the end, and answers how far it
 // has come.
@@ -117,7 +145,7 @@ func (r *Relay) Finish(runID string, attempt int, length int64) (Appended, error
 	}
 	l := r.acquire(runID)
 	defer r.release(l)
-	got, err := l.finish(r.dir, attempt, length)
+	got, err := r.finish(l, attempt, length)
 	if err != nil {
 		return got, fmt.Errorf("note the end of the log of run %s, attempt %d: %w", runID, attempt, err)
 	}
@@ -125,30 +153,43 @@ func (r *Relay) Finish(runID string, attempt int, length int64) (Appended, error
 	return got, nil
 }
 
-func (l *runLog) finish(dir relayDir, attempt int, length int64) (Appended, error) {
+func (r *Relay) finish(l *runLog, attempt int, length int64) (Appended, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	if err := l.open(dir, attempt); err != nil {
-		return Appended{}, err
-	}
-	if l.end != length {
-		if err := dir.writeEnd(l.runID, attempt, length); err != nil {
-			return Appended{}, err
-		}
-		l.end = length
-	}
-	info, err := l.file.Stat()
+	size, err := l.open(r.dir, attempt)
 	if err != nil {
 		return Appended{}, err
 	}
-	return Appended{Offset: info.Size(), Complete: l.ended(info.Size())}, nil
+	switch end := (logEnd{length: length}); {
+	case l.end.cut != "" || l.end == end:
+	case r.MostLog > 0 && size >= r.MostLog && size < length: // what follows is never taken
+		err = l.cut(r.dir, size, cutByAttempt)
+	default:
+		if err = r.dir.writeEnd(l.runID, attempt, end); err == nil {
+			l.end = end
+		}
+	}
+	return Appended{Offset: size, Complete: l.end.whole(size)}, err
 }
 
-// open makes file the attempt's. One is enough: attempts follow each other.
-func (l *runLog) open(dir relayDir, attempt int) error {
-	if l.file != nil && l.attempt == attempt {
-		return nil
+// open makes file the attempt's, and answers how many bytes of its log are here. One is enough: attempts follow each other.
+func (l *runLog) open(dir relayDir, attempt int) (size int64, err error) {
+	if l.file == nil || l.attempt != attempt {
+		if err := l.reopen(dir, attempt); err != nil {
+			return 0, err
+		}
 	}
+	if l.end.cut != "" {
+		return l.end.length, l.writeNotice()
+	}
+	info, err := l.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (l *runLog) reopen(dir relayDir, attempt int) error {
 	l.close()
 	path := dir.log(l.runID, attempt)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

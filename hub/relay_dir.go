@@ -33,26 +33,33 @@ func (d relayDir) end(runID string, attempt int) string {
 // noEnd is the length of a log that may still grow, or whose end nobody told.
 const noEnd = -1
 
-// readEnd is the length that an attempt's log has in the end, or noEnd. A line
-// end closes the number: what a crash cut short says nothing.
-func (d relayDir) readEnd(runID string, attempt int) (int64, error) {
+// readEnd is what is noted of the end of an attempt's log. A line
+// end closes the note: what a crash cut short says nothing.
+func (d relayDir) readEnd(runID string, attempt int) (logEnd, error) {
+	unknown := logEnd{length: noEnd}
 	text, err := os.ReadFile(d.end(runID, attempt))
 	if errors.Is(err, fs.ErrNotExist) {
-		return noEnd, nil
+		return unknown, nil
 	}
 	if err != nil {
-		return noEnd, err
+		return unknown, err
 	}
-	digits, whole := strings.CutSuffix(string(text), "\n")
+	line, closed := strings.CutSuffix(string(text), "\n")
+	digits, cut, _ := strings.Cut(line, " cut ")
 	n, err := strconv.ParseInt(digits, 10, 64)
-	if !whole || err != nil || n < 0 {
-		return noEnd, nil //nolint:nilerr // it is told again
+	if !closed || err != nil || n < 0 {
+		return unknown, nil //nolint:nilerr // it is told again
 	}
-	return n, nil
+	return logEnd{length: n, cut: cutBy(cut)}, nil
 }
 
-func (d relayDir) writeEnd(runID string, attempt int, bytes int64) error {
-	return os.WriteFile(d.end(runID, attempt), []byte(strconv.FormatInt(bytes, 10)+"\n"), 0o600)
+// writeEnd notes the end: its length, and " cut " with the bound that cut it.
+func (d relayDir) writeEnd(runID string, attempt int, end logEnd) error {
+	text := strconv.FormatInt(end.length, 10)
+	if end.cut != "" {
+		text += " cut " + string(end.cut)
+	}
+	return os.WriteFile(d.end(runID, attempt), []byte(text+"\n"), 0o600)
 }
 
 // check refuses what must never become part of a path.
@@ -136,4 +143,31 @@ func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string
 		_ = os.Remove(d.run(runID)) // someone wrote into it meanwhile: it stays
 	}
 	return removed, nil
+}
+
+// Sizes tells of each run that has logs how many bytes each attempt's has.
+func (r *Relay) Sizes(each func(runID string, attempts map[int]int64) error) error {
+	runs, err := os.ReadDir(string(r.dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list relayed runs: %w", err)
+	}
+	for _, run := range runs {
+		if !svc.IsID(run.Name()) {
+			continue
+		}
+		files, _ := os.ReadDir(r.dir.run(run.Name())) // purged meanwhile: it has none
+		attempts := map[int]int64{}
+		for _, f := range files {
+			if n, ok := attemptOf(f.Name()); ok {
+				attempts[n] = sizeOf(f)
+			}
+		}
+		if err := each(run.Name(), attempts); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -13,7 +13,7 @@ func TestALogIsCompleteWhenItHasTheLengthThatWasTold(t *testing.T) {
 	r, run := newRelay(t), svc.NewRunID()
 	add := func(offset int64, text string, want Appended) {
 		t.Helper()
-		if got, err := r.Append(run, 1, &offset, []byte(text)); err != nil || got != want {
+		if got, err := r.Append("", run, 1, &offset, []byte(text)); err != nil || got != want {
 			t.Errorf("append %q at %d: %+v, %v; want %+v", text, offset, got, err, want)
 		}
 	}

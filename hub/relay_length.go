@@ -17,7 +17,7 @@ type LogLength struct {
 
 // Length is how long an attempt's log is now. known is a length it had before:
 // what follows it is read, and nothing else, unless the log is shorter than
-// that. A log that does not exist is empty.
+// that. A log that does not exist is empty; the notice of one that was cut is no part of it.
 func (r *Relay) Length(runID string, attempt int, known LogLength) (LogLength, error) {
 	if err := r.dir.check(runID); err != nil {
 		return LogLength{}, err
@@ -30,25 +30,33 @@ func (r *Relay) Length(runID string, attempt int, known LogLength) (LogLength, e
 		return LogLength{}, fmt.Errorf("measure log of run %s, attempt %d: %w", runID, attempt, err)
 	}
 	defer func() { _ = f.Close() }() // only read from
-	length, err := countOn(f, known)
+	end, err := r.dir.readEnd(runID, attempt)
+	if err != nil {
+		return LogLength{}, fmt.Errorf("measure log of run %s, attempt %d: %w", runID, attempt, err)
+	}
+	length, err := countOn(f, known, end)
 	if err != nil {
 		return LogLength{}, fmt.Errorf("measure log of run %s, attempt %d: %w", runID, attempt, err)
 	}
 	return length, nil
 }
 
-func countOn(f *os.File, known LogLength) (LogLength, error) {
+func countOn(f *os.File, known LogLength, end logEnd) (LogLength, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return LogLength{}, err
 	}
-	if known.Bytes > info.Size() { // a part was lost; it comes again
+	size := info.Size()
+	if end.cut != "" {
+		size = min(size, end.length)
+	}
+	if known.Bytes > size { // a part was lost; it comes again
 		known = LogLength{}
 	}
-	if known.Bytes == info.Size() {
+	if known.Bytes == size {
 		return known, nil
 	}
-	rest := io.NewSectionReader(f, known.Bytes, info.Size()-known.Bytes)
+	rest := io.NewSectionReader(f, known.Bytes, size-known.Bytes)
 	block := make([]byte, tailBlock)
 	for {
 		n, err := rest.Read(block)
@@ -68,10 +76,12 @@ type LogState struct {
 	Exists bool
 	Size   int64 // bytes
 	End    int64 // the length that it has in the end; negative: not known
+	// Cut says that the log reached a bound: it ends with a line that says so, and nothing more is taken.
+	Cut bool
 }
 
-// Complete says whether the whole log is here.
-func (s LogState) Complete() bool { return s.Exists && s.End >= 0 && s.Size >= s.End }
+// Complete says whether all of the log is here that ever will be.
+func (s LogState) Complete() bool { return s.Exists && (s.Cut || s.End >= 0 && s.Size >= s.End) }
 
 // Has says whether there is a log of any attempt of the run.
 func (r *Relay) Has(runID string) bool {
@@ -91,9 +101,9 @@ func (r *Relay) State(runID string, attempt int) (LogState, error) {
 	info, err := os.Stat(r.dir.log(runID, attempt))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return LogState{End: end}, nil
+		return LogState{End: end.length}, nil
 	case err != nil:
 		return LogState{}, fmt.Errorf("look at log of run %s, attempt %d: %w", runID, attempt, err)
 	}
-	return LogState{Exists: true, Size: info.Size(), End: end}, nil
+	return LogState{Exists: true, Size: info.Size(), End: end.length, Cut: end.cut != ""}, nil
 }

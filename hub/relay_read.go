@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"svc/safetext"
 )
 
 // followPoll is how often a follower asks whether more can come even when
@@ -20,6 +22,8 @@ type LogQuery struct {
 	Attempt int  // 0: all attempts, in order
 	Tail    int  // the last lines of what is there; negative: everything
 	Text    bool // escape sequences removed; else byte for byte
+	// From is where to begin, in place of Tail; nil: at the beginning.
+	From *LogPlace
 	// Follow is asked whether more output may come; the reader then waits for it
 	// and ends once it says no. Nil: the reader ends with what is there now.
 	Follow func() bool
@@ -31,6 +35,8 @@ type LogReader struct {
 	relay *Relay
 	log   *runLog
 	query LogQuery
+
+	from LogPlace // where it began
 
 	file    *os.File // nil: none opened yet
 	attempt int      // of file; 0: none
@@ -44,9 +50,9 @@ type LogReader struct {
 	live   bool // what the answer was
 	next   int  // the attempt after this one; 0: none yet
 
-	strip *stripper // nil: byte for byte
-	raw   []byte    // room for what is stripped
-	clean []byte    // stripped and not yet given
+	strip *safetext.Filter // nil: byte for byte
+	raw   []byte           // room for what is stripped
+	clean []byte           // stripped and not yet given
 	end   error
 }
 
@@ -66,14 +72,22 @@ func (r *Relay) Open(ctx context.Context, runID string, q LogQuery) (*LogReader,
 	if err != nil {
 		return nil, err
 	}
-	if q.Tail >= 0 {
+	if q.From != nil {
+		spans = startAt(spans, *q.From)
+	} else if q.Tail >= 0 {
 		if spans, err = r.tail(runID, spans, q.Tail); err != nil {
 			return nil, err
 		}
 	}
 	lr := &LogReader{ctx: ctx, relay: r, log: r.acquire(runID), query: q, left: spans}
+	switch {
+	case len(spans) > 0:
+		lr.from = LogPlace{spans[0].attempt, spans[0].from}
+	case q.From != nil:
+		lr.from = *q.From
+	}
 	if q.Text {
-		lr.strip = &stripper{}
+		lr.strip = safetext.Plain()
 		lr.raw = make([]byte, 32<<10)
 	}
 	return lr, nil
@@ -124,10 +138,10 @@ func (lr *LogReader) Read(p []byte) (int, error) {
 	}
 	for len(lr.clean) == 0 && lr.end == nil {
 		n, err := lr.readRaw(lr.raw)
-		lr.clean = lr.strip.append(lr.clean[:0], lr.raw[:n])
+		lr.clean = lr.strip.Append(lr.clean[:0], lr.raw[:n])
 		if err != nil {
 			lr.end = err
-			lr.clean = lr.strip.finish(lr.clean)
+			lr.clean = lr.strip.Finish(lr.clean)
 		}
 	}
 	if len(lr.clean) == 0 {

@@ -19,7 +19,7 @@ import (
 
 func appendLog(t *testing.T, r *Relay, runID string, attempt int, text string) {
 	t.Helper()
-	if _, err := r.Append(runID, attempt, nil, []byte(text)); err != nil {
+	if _, err := r.Append("", runID, attempt, nil, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,7 +63,7 @@ func TestAChunkIsTakenOnlyAtTheOffset(t *testing.T) {
 		{"an empty one", at(8), "", Appended{Offset: 8, Bytes: 0, Lines: 0}},
 		{"one without an offset", nil, "three\n", Appended{Offset: 14, Bytes: 6, Lines: 1}},
 	} {
-		got, err := r.Append(run, 1, step.offset, []byte(step.data))
+		got, err := r.Append("", run, 1, step.offset, []byte(step.data))
 		if err != nil || got != step.want {
 			t.Errorf("%s: got %+v, %v; want %+v", step.name, got, err, step.want)
 		}
@@ -80,10 +80,10 @@ func TestAChunkIsTakenOnlyAtTheOffset(t *testing.T) {
 func TestWhatIsNotARunOrAnAttemptIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRelay(t)
-	if _, err := r.Append("../x", 1, nil, []byte("x")); err == nil {
+	if _, err := r.Append("", "../x", 1, nil, []byte("x")); err == nil {
 		t.Error("a path was taken for a run")
 	}
-	if _, err := r.Append(svc.NewRunID(), 0, nil, []byte("x")); err == nil {
+	if _, err := r.Append("", svc.NewRunID(), 0, nil, []byte("x")); err == nil {
 		t.Error("attempt 0 was taken")
 	}
 	if _, err := r.Open(t.Context(), "../x", LogQuery{}); err == nil {
@@ -110,7 +110,7 @@ func TestAnyWayOfSendingGivesEveryByteOnce(t *testing.T) {
 				from = own
 			}
 			to := rapid.Int64Range(from, int64(len(text))).Draw(t, "to")
-			got, err := r.Append(run, 1, &from, text[from:to])
+			got, err := r.Append("", run, 1, &from, text[from:to])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +198,7 @@ func TestTailIsTheLastLinesWhereverBlocksAndAttemptsEnd(t *testing.T) {
 				piece := strings.Repeat("z", rapid.SampledFrom([]int{0, 1, 5, tailBlock - 1, tailBlock, tailBlock + 3}).Draw(rt, "length"))
 				piece += rapid.SampledFrom([]string{"", "\n", "\n\n"}).Draw(rt, "end")
 				all = append(all, piece...)
-				if _, err := r.Append(run, attempt+1, nil, []byte(piece)); err != nil {
+				if _, err := r.Append("", run, attempt+1, nil, []byte(piece)); err != nil {
 					rt.Fatal(err)
 				}
 			}
@@ -297,7 +297,7 @@ func TestConcurrentAppendsToManyRunsLoseNothing(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for range 50 {
-					_, _ = r.Append(runs[i], 1, nil, []byte("0123456789\n"))
+					_, _ = r.Append("", runs[i], 1, nil, []byte("0123456789\n"))
 				}
 			})
 		}

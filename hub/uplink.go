@@ -73,6 +73,10 @@ func (u *Uplink) Identified() bool { return u.HostID != "" }
 // Has says whether the worker announced a capability.
 func (u *Uplink) Has(capability string) bool { return u.caps[capability] }
 
+// ListsSessions says whether the worker lists its sessions in its heartbeats and
+// ends them when it is told to.
+func (u *Uplink) ListsSessions() bool { return u.Has(wire.CapInventory) && u.Has(wire.CapStop) }
+
 // Send queues a frame. It never waits; a queue that is full ends the
 // connection. A frame that the worker would close the connection over is not
 // queued at all.

@@ -40,7 +40,29 @@ func (u *Uplinks) host(id string) *hostLinks {
 func (u *Uplinks) Announce(hostID, instanceID string, caps []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.host(hostID).caps[instanceID] = caps
+	h := u.host(hostID)
+	if _, known := h.caps[instanceID]; !known {
+		forgetSome(h.caps, mostInstances, h.pinned)
+	}
+	h.caps[instanceID] = caps
+}
+
+// What is remembered of one host, whatever its token is used for.
+const (
+	mostInstances = 16 // and what they announced
+	mostBoots     = 64 // that were replaced
+)
+
+// forgetSome makes room for one more, and keeps one key in any case.
+func forgetSome[T any](m map[string]T, most int, keep string) {
+	for key := range m {
+		if len(m) < most {
+			return
+		}
+		if key != keep {
+			delete(m, key)
+		}
+	}
 }
 
 // Announced is what an instance announced last; nil for a plain peer.
@@ -80,6 +102,7 @@ func (u *Uplinks) Add(l *Uplink) (clone bool) {
 		if h.boots[l.BootID] {
 			clone = true
 		} else if h.boot != "" && h.boot != l.BootID {
+			forgetSome(h.boots, mostBoots, l.BootID)
 			h.boots[h.boot] = true
 		}
 		if h.boot != l.BootID {

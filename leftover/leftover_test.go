@@ -122,7 +122,7 @@ func TestAStubbornProcessIsKilledAfterTheGrace(t *testing.T) {
 	t.Parallel()
 	root, pids := start(t, `setsid sh -c 'trap "" TERM; echo 1 $$; while :; do sleep 0.05; done' & sh -c '`+sleeper+`' & read line`, 2)
 	var told []string
-	left, err := leftover.Search{Root: root}.End(context.Background(), 300*time.Millisecond, func(p leftover.Process, s syscall.Signal) {
+	left, err := leftover.Search{Root: root}.End(context.Background(), 2*time.Second, func(p leftover.Process, s syscall.Signal) {
 		if slices.Contains(pids, p.PID) {
 			told = append(told, fmt.Sprint(p.PID, " ", int(s)))
 		}

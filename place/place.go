@@ -21,12 +21,15 @@ type Demand struct {
 	Provider     string
 	PinnedHostID string   // the only host it may go to; empty: any
 	Refused      []string // hosts that refused this attempt
+	Workspace    bool     // it gets a working copy, which the host must be able to make
+	Labels       map[string]string
 }
 
 // Host is what placement must know of a host.
 type Host struct {
 	svc.Host
 	Connected   bool // its uplink may be given runs
+	Workspaces  bool // it can make working copies
 	Unconfirmed int  // dispatches that it has not acknowledged
 }
 
@@ -49,6 +52,8 @@ type Reason string
 // that holds is told. A host that refuses all runs for now says why itself.
 const (
 	OtherHostPinned Reason = "other_host_pinned"
+	LabelsMissing   Reason = "labels_missing"
+	NoWorkspaces    Reason = "no_workspaces" // its worker is too old, or has no git
 	NeverSeen       Reason = "never_seen"
 	Offline         Reason = "offline"
 	Disabled        Reason = "disabled"
@@ -58,7 +63,7 @@ const (
 	Full            Reason = "full"
 	Unconfirmed     Reason = "unconfirmed"
 	ProviderMissing Reason = "provider_missing"
-	Eligible        Reason = "about_to_take_it"
+	Eligible        Reason = "eligible"
 )
 
 // Fleet is the hosts at one moment.
@@ -78,7 +83,7 @@ func (f *Fleet) reasons(d Demand) []Reason {
 // and has room. One that refused the attempt is not asked again, so nobody
 // waits for it.
 func (d Demand) mayEverGoTo(h *Host) bool {
-	return h.Dispatchable() && (d.PinnedHostID == "" || d.PinnedHostID == h.ID) && !slices.Contains(d.Refused, h.ID)
+	return h.Dispatchable() && (d.PinnedHostID == "" || d.PinnedHostID == h.ID) && h.HasLabels(d.Labels) && !slices.Contains(d.Refused, h.ID)
 }
 
 // withheld is the reason of one host. A run waits for a host that has its
@@ -88,6 +93,8 @@ func (d Demand) withheld(h *Host, someoneHas bool) Reason {
 	switch {
 	case d.PinnedHostID != "" && d.PinnedHostID != h.ID:
 		return OtherHostPinned
+	case !h.HasLabels(d.Labels):
+		return LabelsMissing
 	case h.Status == svc.HostRegistered:
 		return NeverSeen
 	case h.Status == svc.HostOffline:
@@ -100,6 +107,8 @@ func (d Demand) withheld(h *Host, someoneHas bool) Reason {
 		return Reason(h.Refusing.Code)
 	case !h.Connected:
 		return NotConnected
+	case d.Workspace && !h.Workspaces:
+		return NoWorkspaces
 	case slices.Contains(d.Refused, h.ID):
 		return Refused
 	case h.full():

@@ -2,6 +2,7 @@ package place
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -19,6 +20,9 @@ func drawFleet(t *rapid.T) Fleet {
 			Status:     rapid.SampledFrom([]svc.HostStatus{svc.HostOnline, svc.HostOnline, svc.HostOnline, svc.HostOffline, svc.HostDisabled, svc.HostRegistered}).Draw(t, "status"),
 			ActiveRuns: rapid.IntRange(0, 3).Draw(t, "active"), Providers: map[string]svc.ProviderReport{}},
 			Connected: rapid.IntRange(0, 4).Draw(t, "connected") > 0, Unconfirmed: rapid.SampledFrom([]int{0, 0, MostUnconfirmed - 1, MostUnconfirmed}).Draw(t, "unconfirmed")}
+		if rapid.Bool().Draw(t, "labels") {
+			h.Labels = map[string]string{"gpu": "yes", "os": "x"}
+		}
 		h.InstanceSuspect = rapid.IntRange(0, 5).Draw(t, "suspect") == 0
 		if rapid.Bool().Draw(t, "limited") {
 			most := rapid.IntRange(0, 4).Draw(t, "max_runs")
@@ -42,6 +46,9 @@ func drawDemand(t *rapid.T, f *Fleet) Demand {
 	if len(f.Hosts) > 0 && rapid.IntRange(0, 3).Draw(t, "pinned") == 0 {
 		d.PinnedHostID = rapid.SampledFrom(f.Hosts).Draw(t, "host").ID
 	}
+	if rapid.IntRange(0, 3).Draw(t, "labelled") == 0 {
+		d.Labels = map[string]string{"gpu": rapid.SampledFrom([]string{"yes", "no"}).Draw(t, "gpu")}
+	}
 	return d
 }
 
@@ -49,66 +56,146 @@ func (f *Fleet) host(id string) *Host {
 	return &f.Hosts[slices.IndexFunc(f.Hosts, func(h Host) bool { return h.ID == id })]
 }
 
-// Each claim is one that the rules allow at its turn, the least busy host first and nobody
-// overtaken; and what is left over could go nowhere.
-func TestPlacementKeepsItsRules(t *testing.T) {
+func drawProjects(t *rapid.T) map[string]Project {
+	projects := map[string]Project{}
+	for i := range rapid.IntRange(1, 3).Draw(t, "projects") {
+		projects[fmt.Sprint("p", i)] = Project{Limited: rapid.Bool().Draw(t, "limited"), Free: rapid.IntRange(-1, 3).Draw(t, "free"),
+			Turn: int64(rapid.IntRange(0, 3).Draw(t, "turn"))}
+	}
+	return projects
+}
+
+// waits is a run of the model: who it is and what it asks.
+type waits struct {
+	Waiting
+	project string
+	demand  Demand
+}
+
+// modelOrder is the order of runs, worked out one after the other by the words of the rule: the highest priority;
+// among those the project whose turn is longest ago; among those who waits longest. may says who can go at all.
+func modelOrder(runs []waits, projects map[string]Project, may func(waits) bool) (order []waits) {
+	turns, left := map[string]int{}, slices.Clone(runs)
+	for id, p := range projects {
+		turns[id] = int(p.Turn)
+	}
+	for {
+		next := -1
+		for i, r := range left {
+			if !may(r) {
+				continue
+			}
+			if next < 0 {
+				next = i
+				continue
+			}
+			b := left[next]
+			first := r.Priority > b.Priority || r.Priority == b.Priority && (turns[r.project] < turns[b.project] ||
+				turns[r.project] == turns[b.project] && (r.PendingSince < b.PendingSince || r.PendingSince == b.PendingSince && r.ID < b.ID))
+			if first {
+				next = i
+			}
+		}
+		if next < 0 {
+			return order
+		}
+		order = append(order, left[next])
+		turns[left[next].project] = 1000 + len(order)
+		left = slices.Delete(left, next, next+1)
+	}
+}
+
+// Who is placed, and in which order, is what the rule says; each on the least busy host that may have it; and
+// whoever is left over could go nowhere.
+func TestPlacementFollowsTheRule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		f := drawFleet(t)
-		before := Fleet{Hosts: slices.Clone(f.Hosts)}
+		f, projects := drawFleet(t), drawProjects(t)
+		now := Fleet{Hosts: slices.Clone(f.Hosts)}
+		free := map[string]int{}
+		for id, p := range projects {
+			if free[id] = 1 << 20; p.Limited {
+				free[id] = max(p.Free, 0)
+			}
+		}
 		var queues []Queue
-		demands := map[string]Demand{}
-		since := map[string]svc.Time{}
-		for i := range rapid.IntRange(1, 4).Draw(t, "queues") {
-			q := Queue{Demand: drawDemand(t, &f)}
+		var runs []waits
+		for i := range rapid.IntRange(1, 5).Draw(t, "queues") {
+			q := Queue{ProjectID: rapid.SampledFrom(slices.Sorted(maps.Keys(projects))).Draw(t, "project"), Demand: drawDemand(t, &f)}
 			for j := range rapid.IntRange(0, 5).Draw(t, "runs") {
-				r := Waiting{ID: fmt.Sprintf("r%d-%d", i, j), PendingSince: svc.Time(10*j + rapid.IntRange(0, 9).Draw(t, "since"))}
-				q.Runs = append(q.Runs, r)
-				demands[r.ID], since[r.ID] = q.Demand, r.PendingSince
+				q.Runs = append(q.Runs, Waiting{ID: fmt.Sprintf("r%d-%d", i, j), Priority: rapid.IntRange(-2, 2).Draw(t, "priority"),
+					PendingSince: svc.Time(rapid.IntRange(0, 20).Draw(t, "since"))})
+			}
+			slices.SortFunc(q.Runs, Waiting.compare)
+			for _, r := range q.Runs {
+				runs = append(runs, waits{r, q.ProjectID, q.Demand})
 			}
 			queues = append(queues, q)
 		}
-		most := rapid.IntRange(1, 10).Draw(t, "most")
-		claims := f.Place(queues, most, 1000)
-		if len(claims) > most {
-			t.Fatalf("%d claims, at most %d were wanted", len(claims), most)
+		eligible := map[string][]string{} // as the pass began, by run
+		for _, r := range runs {
+			for _, h := range now.eligible(r.demand) {
+				eligible[r.ID] = append(eligible[r.ID], h.ID)
+			}
 		}
-		now := Fleet{Hosts: slices.Clone(before.Hosts)}
-		for _, c := range claims {
-			d, h := demands[c.RunID], now.host(c.HostID)
-			for _, why := range before.Explain(d) { // as the pass began
-				if why.HostID == c.HostID && why.Why != string(Eligible) {
-					t.Fatalf("%s went to %s, which is %s", c.RunID, c.HostID, why.Why)
+		hasRoom := func(r waits) []*Host {
+			var out []*Host
+			for _, id := range eligible[r.ID] {
+				if h := now.host(id); h.free() > 0 && free[r.project] > 0 {
+					out = append(out, h)
 				}
 			}
-			if h.free() == 0 {
-				t.Fatalf("%s went to %s, which has no room", c.RunID, c.HostID)
+			return out
+		}
+		most := rapid.IntRange(1, 12).Draw(t, "most")
+		claims := f.Place(queues, projects, most, 1000)
+		turns := maps.Clone(projects)
+		for n, c := range claims {
+			want := modelOrder(runs, turns, func(r waits) bool { return len(hasRoom(r)) > 0 })
+			if len(want) == 0 || want[0].ID != c.RunID {
+				t.Fatalf("claim %d is of %s, want %+v", n, c.RunID, want)
 			}
-			for _, other := range before.eligible(d) {
-				if o := now.host(other.ID); o.free() > 0 && o.ActiveRuns < h.ActiveRuns {
-					t.Fatalf("%s went to %s though %s is less busy", c.RunID, h.ID, o.ID)
-				}
+			h := now.host(c.HostID)
+			rooms := hasRoom(want[0])
+			if !slices.Contains(rooms, h) || slices.ContainsFunc(rooms, func(o *Host) bool { return o.ActiveRuns < h.ActiveRuns }) {
+				t.Fatalf("%s went to %s, which is not the least busy that may have it", c.RunID, c.HostID)
 			}
 			h.ActiveRuns++
 			h.Unconfirmed++
-			delete(demands, c.RunID)
+			free[want[0].project]--
+			p := turns[want[0].project]
+			p.Turn = int64(1000 + n)
+			turns[want[0].project] = p
+			runs = slices.DeleteFunc(runs, func(r waits) bool { return r.ID == c.RunID })
 		}
-		if len(claims) == most {
-			return
-		}
-		for id, d := range demands {
-			for _, h := range before.eligible(d) {
-				if now.host(h.ID).free() > 0 {
-					t.Fatalf("%s waits though %s has room for it", id, h.ID)
+		if len(claims) < most {
+			for _, r := range runs {
+				if rooms := hasRoom(r); len(rooms) > 0 {
+					t.Fatalf("%s waits though %s has room for it", r.ID, rooms[0].ID)
 				}
 			}
-			for _, c := range claims {
-				if slices.ContainsFunc(queues, func(q Queue) bool {
-					return slices.ContainsFunc(q.Runs, func(r Waiting) bool { return r.ID == id }) && slices.ContainsFunc(q.Runs, func(r Waiting) bool { return r.ID == c.RunID })
-				}) && since[c.RunID] > since[id] {
-					t.Fatalf("%s was overtaken by %s of its own queue", id, c.RunID)
-				}
-			}
+		}
+	})
+}
+
+func TestTheOrderIsTheOneOfPlacement(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		projects := drawProjects(t)
+		waiting := map[string][]Waiting{}
+		var runs []waits
+		for i := range rapid.IntRange(0, 20).Draw(t, "runs") {
+			r := waits{Waiting: Waiting{ID: fmt.Sprintf("r%02d", i), Priority: rapid.IntRange(-2, 2).Draw(t, "priority"), PendingSince: svc.Time(rapid.IntRange(0, 9).Draw(t, "since"))},
+				project: rapid.SampledFrom(slices.Sorted(maps.Keys(projects))).Draw(t, "project")}
+			waiting[r.project] = append(waiting[r.project], r.Waiting)
+			runs = append(runs, r)
+		}
+		var want []string
+		for _, r := range modelOrder(runs, projects, func(waits) bool { return true }) {
+			want = append(want, r.ID)
+		}
+		if got := Order(waiting, projects); !slices.Equal(got, want) {
+			t.Fatalf("the order is %v, want %v", got, want)
 		}
 	})
 }
@@ -117,13 +204,13 @@ func TestRoomIsWhatCanBePlaced(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFleet(t)
-		d := drawDemand(t, &f)
-		room := f.Room(d)
+		d, p := drawDemand(t, &f), drawProjects(t)
+		room := f.Room(d, p["p0"])
 		runs := make([]Waiting, room+5)
 		for i := range runs {
 			runs[i].ID = fmt.Sprintf("r%05d", i)
 		}
-		if got := len(f.Place([]Queue{{d, runs}}, len(runs), 1)); got != room {
+		if got := len(f.Place([]Queue{{"p0", d, runs}}, p, len(runs), 1)); got != room {
 			t.Fatalf("room for %d, placed %d", room, got)
 		}
 	})

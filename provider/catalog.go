@@ -78,7 +78,11 @@ type Catalog struct {
 	path    string
 	ids     []string
 	entries map[string]Entry
+	hash    string
 }
+
+// Hash is the SHA-256 of the catalog's text in hex: what may be started is the same while it is.
+func (c *Catalog) Hash() string { return c.hash }
 
 // Path is the file that the catalog was read from.
 func (c *Catalog) Path() string { return c.path }

@@ -29,12 +29,11 @@ type Session struct {
 	SelfDir string
 }
 
-// perSession are variables that a worker has for itself and must not hand down: those that svc sets
-// for each session, and where it stands.
-var perSession = []string{
-	"PWD", "OLDPWD",
-	"SVC_RUN_ID", "SVC_TASK_ID", "SVC_ATTEMPT", "SVC_SIGNAL_TOKEN", "SVC_PROMPT_FILE",
-	"SVC_GATEWAY_URL", "SVC_GATEWAY_URL_V1", "SVC_GATEWAY_API_KEY", "SVC_HOOKS_CONFIG",
+// handedDown says whether a variable of the worker's own environment may enter a session: not where the
+// worker stands, and nothing of svc. What a session needs of that is set for it, and the rest leads to
+// folders and secrets of worker and orchestrator.
+func handedDown(name string) bool {
+	return name != "PWD" && name != "OLDPWD" && !strings.HasPrefix(name, "SVC_")
 }
 
 // Environ is the environment for the entry's tool, sorted by name, each name once. The gateway beats
@@ -42,9 +41,7 @@ var perSession = []string{
 // and operator are never in it, the gateway's key may be.
 func (e Entry) Environ(s Session) []string {
 	env := split(s.Base)
-	for _, name := range perSession {
-		delete(env, name)
-	}
+	maps.DeleteFunc(env, func(name, _ string) bool { return !handedDown(name) })
 	for name, value := range s.Run {
 		if !strings.HasPrefix(name, "SVC_") {
 			env[name] = value

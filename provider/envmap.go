@@ -26,7 +26,7 @@ var workerSecrets = []string{"SVC_TOKEN", "SVC_WORKER_TOKEN", "SVC_DATABASE"}
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// wrongLine is a complaint about one line, counted from 0. It shows nothing that stands behind the
+// wrongLine is a complaint about one line, counted from 0. It shows nothing that follows the
 // equals sign, where people write keys by mistake.
 type wrongLine struct {
 	line      int
@@ -66,7 +66,7 @@ func parseEnvVar(line string) (v EnvVar, complaint string) {
 	case len(source) >= 2 && source[0] == '"' && source[len(source)-1] == '"':
 		return EnvVar{Name: name, Literal: source[1 : len(source)-1]}, ""
 	case !variable.MatchString(source):
-		return v, name + `: what stands behind = must be the name of a variable, or a fixed value in double quotes`
+		return v, name + `: what follows = must be the name of a variable, or a fixed value in double quotes`
 	case slices.Contains(workerSecrets, source):
 		return v, fmt.Sprintf("%s: %s never enters a session", name, source)
 	}

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -28,7 +30,8 @@ func Parse(file string, data []byte) (*Catalog, error) {
 		return nil, Problems{syntaxProblem(file, err)}
 	}
 	p := &parser{file: file, places: locate(data)}
-	c := &Catalog{path: file, entries: map[string]Entry{}}
+	sum := sha256.Sum256(data)
+	c := &Catalog{path: file, entries: map[string]Entry{}, hash: hex.EncodeToString(sum[:])}
 	for key, v := range doc {
 		if key != "providers" {
 			p.complain(key, "unknown key; a catalog has only tables [providers.<id>]")

@@ -25,7 +25,7 @@ type hookFile struct {
 
 func TestThePresetsAreTheHeadlessAndTheInteractiveEntryOfEachTool(t *testing.T) {
 	t.Parallel()
-	if got, want := provider.PresetNames(), []string{"claude", "codex", "gemini", "goose", "opencode"}; !slices.Equal(got, want) {
+	if got, want := provider.PresetNames(), []string{"claude", "codex", "copilot", "gemini", "goose", "kimi", "opencode", "pi", "qwen"}; !slices.Equal(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 	for _, name := range provider.PresetNames() {
@@ -33,8 +33,16 @@ func TestThePresetsAreTheHeadlessAndTheInteractiveEntryOfEachTool(t *testing.T) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(entries) != 2 || entries[0].ID != name || entries[1].ID != name+"-tui" {
-			t.Fatalf("%s: %+v", name, entries)
+		want := []string{name, name + "-tui"}
+		if name == "kimi" { // its terminal takes no first prompt
+			want = want[:1]
+		}
+		if got := idsOf(entries); !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		// Where the tool lets us, a prompt is no argument: it may be long, and other users of the host do not see it.
+		if limit := entries[0].PromptLimit(); (limit == 0) != (name != "kimi") {
+			t.Errorf("%s takes prompts of %d bytes", name, limit)
 		}
 		if entries[0].TUIType != provider.LineOriented {
 			t.Errorf("%s without a screen is %s", name, entries[0].TUIType)
@@ -56,17 +64,28 @@ func TestThePresetsAreTheHeadlessAndTheInteractiveEntryOfEachTool(t *testing.T) 
 	}
 }
 
+func idsOf(entries []provider.Entry) (ids []string) {
+	for _, e := range entries {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
 // The commands that were seen to work with the real tools.
 func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
 	t.Parallel()
-	v := provider.Values{Prompt: "P", Model: "M", HooksConfig: "/h", Args: []string{"-x"}}
+	v := provider.Values{Prompt: "P", PromptFile: "/p", Model: "M", HooksConfig: "/h", Args: []string{"-x"}}
 	for id, want := range map[string][]string{
-		"claude":     {"-p", "--model", "M", "--settings", "/h", "--allowedTools", "Bash,Edit,Write", "-x", "--", "P"},
+		"claude":     {"-p", "--model", "M", "--settings", "/h", "--allowedTools", "Bash,Edit,Write", "-x"},
 		"claude-tui": {"--model", "M", "--settings", "/h", "-x", "--", "P"},
-		"gemini":     {"--yolo", "--skip-trust", "--model", "M", "-x", "-p", "P"},
+		"gemini":     {"--yolo", "--skip-trust", "--model", "M", "-x"},
 		"gemini-tui": {"--model", "M", "-x", "-i", "P"},
-		"goose":      {"run", "--model", "M", "-x", "-t", "P"},
+		"goose":      {"run", "--model", "M", "-x", "-i", "/p"},
 		"goose-tui":  {"run", "--model", "M", "-x", "-s", "-t", "P"},
+		"qwen":       {"--yolo", "--model", "M", "-x"},
+		"qwen-tui":   {"--model", "M", "-x", "-i", "P"},
+		"pi":         {"--print", "--extension", "/h", "--model", "M", "-x"},
+		"pi-tui":     {"--extension", "/h", "--model", "M", "-x", "--", "P"},
 	} {
 		if got := presetEntry(t, id).Argv(v); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", id, got, want)
@@ -116,6 +135,9 @@ func TestCodexGetsTheGatewayAsAModelProvider(t *testing.T) {
 			return strings.Split(strings.TrimSpace(string(out)), "\n")
 		}
 		end := []string{"--model", "M", "--", "two words"}
+		if id == "codex" {
+			end = []string{"--model", "M", "-"} // it reads the prompt on standard input
+		}
 		if got, want := run(provider.Gateway{}), slices.Concat(start, end); !slices.Equal(got, want) {
 			t.Errorf("%s without a gateway: got %q, want %q", id, got, want)
 		}
@@ -137,16 +159,15 @@ func TestOpencodeGetsItsPluginAndTheGatewayAsConfiguration(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "opencode"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	prompt := filepath.Join(dir, "prompt")
-	if err := os.WriteFile(prompt, []byte("two \"words\""), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	run := func(id, model string, more ...string) (config map[string]any, arguments, input string) {
 		t.Helper()
 		e := presetEntry(t, id)
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", e.Argv(provider.Values{Prompt: "P Q", Model: model, Args: []string{"-x"}})...)
 		base := append([]string{"PATH=" + dir + ":/usr/bin:/bin"}, more...)
-		cmd.Env = e.Environ(provider.Session{Base: base, HooksConfig: "/h/svc.js", Vars: map[string]string{"SVC_PROMPT_FILE": prompt}})
+		cmd.Env = e.Environ(provider.Session{Base: base, HooksConfig: "/h/svc.js"})
+		if e.OnStdin("P Q") {
+			cmd.Stdin = strings.NewReader(`two "words"`)
+		}
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%s: %v", id, err)
@@ -187,10 +208,47 @@ func TestOpencodeGetsItsPluginAndTheGatewayAsConfiguration(t *testing.T) {
 	}
 }
 
+// kimi gets a model that it does not know from variables, and copilot finds its plugin beside the hook config.
+func TestAShellHandsKimiItsModelAndCopilotItsPlugin(t *testing.T) {
+	dir := t.TempDir() // not parallel: see above
+	script := "#!/bin/sh\nprintf '%s\\n' \"$KIMI_MODEL_NAME $KIMI_MODEL_BASE_URL $KIMI_MODEL_API_KEY $COPILOT_PROVIDER_BASE_URL\" \"$*\"\n"
+	for _, name := range []string{"kimi", "copilot"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(id string, g provider.Gateway) string {
+		e := presetEntry(t, id)
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", e.Argv(provider.Values{Prompt: "two words", Model: "M", Args: []string{"-x"}})...)
+		cmd.Env = e.Environ(provider.Session{Base: []string{"PATH=" + dir + ":/usr/bin:/bin"}, Gateway: g, HooksConfig: "/h/plugin.json"})
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", id, err, out)
+		}
+		return string(out)
+	}
+	gateway := provider.Gateway{URL: "http://g", APIKey: "k"}
+	for _, tt := range []struct {
+		id   string
+		g    provider.Gateway
+		want string
+	}{
+		{"kimi", gateway, "M http://g/v1 k \n-x -p two words\n"},
+		{"kimi", provider.Gateway{}, "   \n--model M -x -p two words\n"},
+		{"copilot", gateway, "   http://g/v1\n--plugin-dir /h --allow-all-tools --no-ask-user --model M -x\n"},
+		{"copilot-tui", gateway, "   http://g/v1\n--plugin-dir /h --model M -x -i two words\n"},
+	} {
+		if got := run(tt.id, tt.g); got != tt.want {
+			t.Errorf("%s with %v: got %q, want %q", tt.id, tt.g.URL, got, tt.want)
+		}
+	}
+}
+
 func TestTheHooksOfPresetsAreReadByTheirOwnTranslator(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string][]string{
 		"claude": {"Stop"}, "claude-tui": {"Notification", "Stop"}, "gemini": {"AfterAgent"}, "gemini-tui": {"AfterAgent", "Notification"},
+		"qwen": {"Stop"}, "qwen-tui": {"Notification", "Stop"},
 	} {
 		path, err := presetEntry(t, id).RenderHooks(t.TempDir(), "http://127.0.0.1:1", svc.NewRunID())
 		if err != nil {
@@ -297,8 +355,14 @@ func TestPresetsThatAreAddedAtTheSameTimeAreAllThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range provider.PresetNames() {
-		if !c.Has(name) || !c.Has(name+"-tui") {
-			t.Errorf("%s was lost", name)
+		entries, err := provider.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range idsOf(entries) {
+			if !c.Has(id) {
+				t.Errorf("%s was lost", id)
+			}
 		}
 	}
 }

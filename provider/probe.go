@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,9 +150,7 @@ func detached(ctx context.Context, bin string, args []string) *exec.Cmd {
 // probeEnv is the worker's environment without its secrets, with the PATH that was asked about.
 func probeEnv(pathEnv string) []string {
 	env := split(os.Environ())
-	for _, name := range perSession {
-		delete(env, name)
-	}
+	maps.DeleteFunc(env, func(name, _ string) bool { return !handedDown(name) })
 	env["PATH"] = pathEnv
 	return join(env)
 }

@@ -13,7 +13,9 @@ type LongPrompt string
 // The ways. A template that has {prompt_file} instead of {prompt} needs none of them.
 const (
 	PromptRefused LongPrompt = "refuse" // it cannot
-	PromptStdin   LongPrompt = "stdin"  // on standard input, and {prompt} is left out
+	// PromptStdin is on standard input, and {prompt} is left out. A template without {prompt} gets prompts of
+	// every length there: who may list the processes of a host does not read them then.
+	PromptStdin LongPrompt = "stdin"
 )
 
 // PromptLimit is the longest prompt in bytes that the entry takes; 0: any.
@@ -28,9 +30,9 @@ func (e Entry) promptInArgv() bool {
 	return slices.ContainsFunc(e.ArgvTemplate, func(el string) bool { return slices.Contains(placeholders(el), "prompt") })
 }
 
-// OnStdin says whether a prompt goes in on standard input and not as an argument.
+// OnStdin says whether standard input is the prompt and not the terminal.
 func (e Entry) OnStdin(prompt string) bool {
-	return e.LongPrompt == PromptStdin && len(prompt) > svc.MaxArgument
+	return e.LongPrompt == PromptStdin && (len(prompt) > svc.MaxArgument || !e.promptInArgv())
 }
 
 // CheckLengths names what no system call could hand over.

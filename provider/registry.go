@@ -30,6 +30,9 @@ type Options struct {
 	// OnError is told why a changed catalog was refused, once for each different reason. It is called
 	// by Run and must not block.
 	OnError func(error)
+	// LastGood is a file of the registry's own that keeps a copy of the catalog in force, for a start at which the
+	// catalog has an error. Empty: there is none, and such a start fails.
+	LastGood string
 }
 
 // Registry holds the catalog that is in force. While Run runs, it follows the file: a catalog that
@@ -38,38 +41,78 @@ type Registry struct {
 	path    string
 	log     *slog.Logger
 	onError func(error)
+	copy    string // the path of the last good one; empty: none is kept
 	current atomic.Pointer[Catalog]
+	problem atomic.Pointer[string] // why the file is not in force; nil while it is
 
 	// Only Open and Run touch these.
 	seen    []byte // the content that current was read from
-	refused string // the last reason that was reported; empty while all is well
 	reloads int
 
 	mu   sync.Mutex // guards subs
 	subs map[chan *Catalog]bool
 }
 
-// Open reads the catalog, which must be in order: there is no older one to fall back to.
+// Open reads the catalog. One with an error is refused, and the last good one is in force; without one Open fails.
 func Open(path string, o Options) (*Registry, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("find provider catalog %s: %w", path, err)
 	}
-	r := &Registry{path: abs, log: o.Logger, onError: o.OnError, subs: map[chan *Catalog]bool{}}
+	r := &Registry{path: abs, log: o.Logger, onError: o.OnError, copy: o.LastGood, subs: map[chan *Catalog]bool{}}
 	if r.log == nil {
 		r.log = slog.Default()
 	}
-	data, err := readFile(abs)
-	if err != nil {
+	data, c, err := read(abs)
+	if err == nil {
+		r.force(data, c)
+		return r, nil
+	}
+	if r.copy == "" {
 		return nil, err
 	}
-	c, err := Parse(abs, data)
-	if err != nil {
-		return nil, err
+	data, c, copyErr := read(r.copy)
+	if copyErr != nil {
+		return nil, err // there is none, or it is damaged: the first error is the one to correct
 	}
+	c.path = abs
 	r.seen = data
 	r.current.Store(c)
+	r.refuse(err)
 	return r, nil
+}
+
+// read reads and checks a catalog.
+func read(path string) (data []byte, c *Catalog, err error) {
+	if data, err = readFile(path); err != nil {
+		return nil, nil, err
+	}
+	c, err = Parse(path, data)
+	return data, c, err
+}
+
+// force puts a catalog in force and keeps a copy of it. Without a copy only a later start with a broken catalog is worse off.
+func (r *Registry) force(data []byte, c *Catalog) {
+	r.seen = data
+	r.problem.Store(nil)
+	r.current.Store(c)
+	if r.copy == "" {
+		return
+	}
+	if kept, err := readFile(r.copy); err == nil && bytes.Equal(kept, data) {
+		return
+	}
+	if err := replace(r.copy, data, 0o600); err != nil {
+		r.log.Warn("no copy of the provider catalog was kept", "path", r.copy, "error", err)
+	}
+}
+
+// Problem is why the file is not the catalog in force; empty while it is.
+func (r *Registry) Problem() string {
+	if why := r.problem.Load(); why != nil {
+		return *why
+	}
+	return ""
 }
 
 // Current is the catalog in force. It never changes; ask again for a newer one.
@@ -162,27 +205,26 @@ func (r *Registry) reload() {
 		r.refuse(err)
 		return
 	}
-	r.seen, r.refused = data, ""
-	r.current.Store(c)
+	r.force(data, c)
 	r.log.Info("provider catalog reloaded", "path", r.path, "providers", c.IDs())
 	r.publish(c)
 }
 
 // accepted ends a time of refusal.
 func (r *Registry) accepted(message string) {
-	if r.refused != "" {
+	if r.problem.Swap(nil) != nil {
 		r.log.Info(message, "path", r.path)
 	}
-	r.refused = ""
 }
 
 // refuse reports a reason once, however often the file is looked at.
 func (r *Registry) refuse(err error) {
-	if err.Error() == r.refused {
+	why := err.Error()
+	if r.Problem() == why {
 		return
 	}
-	r.refused = err.Error()
-	r.log.Warn("provider catalog refused; the old one stays in force", "path", r.path, "error", err)
+	r.problem.Store(&why)
+	r.log.Warn("provider catalog refused; the last good one is in force", "path", r.path, "error", err)
 	if r.onError != nil {
 		r.onError(err)
 	}

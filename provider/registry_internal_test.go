@@ -198,13 +198,19 @@ func TestAChangeBetweenOpenAndRunIsNotMissed(t *testing.T) {
 	must(t, <-done)
 }
 
+// swap writes a file so that nobody sees it half written.
+func swap(t *testing.T, path, text string) {
+	t.Helper()
+	must(t, replace(path, []byte(text), 0o600))
+}
+
 func TestABrokenCatalogLeavesTheOldOneInForceAndIsToldOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.toml")
 	write(t, path, one("a"))
 	w := watch(t, path)
 	old := w.Current()
-	write(t, path, one("b")+"colour = 'red'\n")
+	swap(t, path, one("b")+"colour = 'red'\n")
 	err := <-w.errors
 	var problems Problems
 	if !errors.As(err, &problems) || problems[0].Line != 3 || problems[0].Key != "providers.b.colour" {
@@ -213,12 +219,12 @@ func TestABrokenCatalogLeavesTheOldOneInForceAndIsToldOnce(t *testing.T) {
 	if w.Current() != old {
 		t.Errorf("the catalog changed to %v", w.Current().IDs())
 	}
-	write(t, path, "\n"+one("b")+"colour = 'red'\n") // the same mistake on another line
+	swap(t, path, "\n"+one("b")+"colour = 'red'\n") // the same mistake on another line
 	if err := <-w.errors; !strings.Contains(err.Error(), "line 4") {
 		t.Errorf("got %v", err)
 	}
 	must(t, os.Chtimes(path, time.Now(), time.Now())) // looked at again, but not told again
-	write(t, path, one("c"))
+	swap(t, path, one("c"))
 	w.becomes(t, "c")
 	if len(w.errors) != 0 {
 		t.Errorf("told again: %v", <-w.errors)
@@ -390,4 +396,52 @@ func (b *logBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
+}
+
+// A start with a broken catalog takes the copy of the last good one; only a first start has none.
+func TestAStartWithABrokenCatalogTakesTheLastGoodOne(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, kept := filepath.Join(dir, "p.toml"), filepath.Join(dir, "data", "last-good.toml")
+	must(t, os.Mkdir(filepath.Dir(kept), 0o700))
+	open := func() (*Registry, error) {
+		return Open(path, Options{Logger: slog.New(slog.DiscardHandler), LastGood: kept})
+	}
+	write(t, path, "[providers.a]\ncolour = 'red'\n")
+	if r, err := open(); err == nil {
+		t.Fatalf("a first start with a broken catalog has %v", r.Current().IDs())
+	}
+
+	write(t, path, one("a"))
+	r, err := open()
+	must(t, err)
+	if r.Problem() != "" {
+		t.Errorf("a catalog that is in order has the problem %q", r.Problem())
+	}
+	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the copy: %v, %v", info, err)
+	}
+	write(t, path, one("b"))
+	r.reload()
+	write(t, path, one("c")+"colour = 'red'\n")
+	r.reload()
+	if !r.Current().Has("b") || !strings.Contains(r.Problem(), "line 3") {
+		t.Errorf("in force is %v, the problem %q", r.Current().IDs(), r.Problem())
+	}
+
+	r, err = open()
+	must(t, err)
+	if !r.Current().Has("b") || r.Current().Path() != path || !strings.Contains(r.Problem(), "line 3") {
+		t.Errorf("after a restart in force is %v of %s, the problem %q", r.Current().IDs(), r.Current().Path(), r.Problem())
+	}
+	write(t, path, one("b")) // exactly the last good one
+	r.reload()
+	if r.Problem() != "" {
+		t.Errorf("the problem stays: %q", r.Problem())
+	}
+	write(t, path, one("d"))
+	r.reload()
+	if data, err := os.ReadFile(kept); err != nil || !bytes.Equal(data, []byte(one("d"))) {
+		t.Errorf("the copy is %q, %v", data, err)
+	}
 }

@@ -20,7 +20,7 @@ type Attempt struct {
 
 // Create makes the folder, its counter and the reserve for the end. It may be called again.
 func (a Attempt) Create() error {
-	if err := os.MkdirAll(a.Path(), 0o700); err != nil {
+	if err := os.MkdirAll(a.SpoolPath(), 0o700); err != nil {
 		return diskError("create attempt folder", err)
 	}
 	if err := a.reserve(); err != nil {
@@ -38,7 +38,7 @@ func (a Attempt) Exists() bool {
 	return err == nil && info.IsDir()
 }
 
-// Remove takes the folder away with all that is in it; the log and the spool stay.
+// Remove takes the folder away with all that is in it; the log and the worker's spool stay.
 func (a Attempt) Remove() error {
 	if err := os.RemoveAll(a.Path()); err != nil {
 		return fmt.Errorf("remove attempt folder: %w", err)
@@ -63,21 +63,48 @@ func (a Attempt) Path() string {
 	return filepath.Join(a.Dir.runs(), a.RunID+"."+strconv.Itoa(a.Number))
 }
 
-// File is the path of a file in the folder.
+// AttemptAt is the attempt whose session was told this folder, SVC_RUN_DIR. False: the path is no such folder.
+func AttemptAt(path string) (Attempt, bool) {
+	if filepath.Base(path) == sessionDir {
+		path = filepath.Dir(path)
+	}
+	runID, number, ok := splitAttempt(filepath.Base(path))
+	return Dir(filepath.Dir(filepath.Dir(path))).Attempt(runID, number), ok && filepath.IsAbs(path)
+}
+
+// File is the path of a file in the folder that no contained session sees.
 func (a Attempt) File(name string) string { return filepath.Join(a.Path(), name) }
+
+// sessionDir is the name of the session's folder within its attempt.
+const sessionDir = "session"
+
+// SessionPath is the folder of what the session needs and may change. In an attempt that an earlier version
+// has begun, which its counter tells, it is the whole folder.
+func (a Attempt) SessionPath() string {
+	if _, err := os.Lstat(a.File(counterName)); err == nil {
+		return a.Path()
+	}
+	return a.File(sessionDir)
+}
+
+// SessionFile is the path of a file in the session's folder.
+func (a Attempt) SessionFile(name string) string { return filepath.Join(a.SessionPath(), name) }
+
+// SpoolPath is where the session's signals wait, those of this attempt alone.
+func (a Attempt) SpoolPath() string { return a.SessionFile("spool") }
 
 // LaunchPath is where the launch description is put for the wrapper.
 func (a Attempt) LaunchPath() string { return a.File("launch") }
 
 // PromptPath is where the prompt stands as plain text.
-func (a Attempt) PromptPath() string { return a.File("prompt") }
+func (a Attempt) PromptPath() string { return a.SessionFile("prompt") }
 
 // HooksPath is the folder of the provider's hook configuration. It need not exist.
-func (a Attempt) HooksPath() string { return a.File("hooks") }
+func (a Attempt) HooksPath() string { return a.SessionFile("hooks") }
 
 // WritePrompt puts the prompt where the session finds it.
 func (a Attempt) WritePrompt(text string) error {
-	return diskErrorOrNil("write prompt", replace(a.Path(), a.PromptPath(), []byte(text)))
+	return diskErrorOrNil("write prompt", replace(a.SessionPath(), a.PromptPath(), []byte(text)))
 }
 
 // State is how far the worker has come with an attempt.
@@ -106,6 +133,10 @@ type Dispatch struct {
 	Word *wire.Signal `json:"word,omitempty"`
 	// Session is nil until the session was seen.
 	Session *Session `json:"session,omitempty"`
+	// TokenHash is the SHA-256 of the run's token in hex: what the session reports carries the token. Empty: it
+	// was given none, or an earlier version started it. The token itself, and the run's variables, leave this
+	// record when the wrapper has them (Forget).
+	TokenHash string `json:"token_hash,omitempty"`
 	// KeepAlive names the programs that may outlive the session, as the catalog had it at the start.
 	KeepAlive []string `json:"keep_alive,omitempty"`
 	// StopReason is why the session shall end; empty: it shall not. StopAt is when that was asked.
@@ -113,6 +144,13 @@ type Dispatch struct {
 	StopAt     svc.Time `json:"stop_at,omitempty"`
 	// Killed says that the stop was about to kill the wrapper, which then records nothing.
 	Killed bool `json:"killed,omitempty"`
+}
+
+// Forget removes the run's secrets, which only a start needs. It says whether there were any.
+func (d *Dispatch) Forget() bool {
+	had := d.Run.SignalToken != "" || len(d.Run.Env) > 0
+	d.Run.SignalToken, d.Run.Env = "", nil
+	return had
 }
 
 // Session is how a session is found again.

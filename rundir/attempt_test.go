@@ -126,3 +126,29 @@ func TestOneWorkerPerDataDirectory(t *testing.T) {
 		t.Error("alive after the release")
 	}
 }
+
+func TestAnAttemptOfAnEarlierVersionKeepsItsPlaces(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	a := d.Attempt(svc.NewRunID(), 1)
+	if err := os.MkdirAll(filepath.Join(a.Path(), "spool"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(a.File("counter"), []byte("00000000000000000041"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told, ok := rundir.AttemptAt(a.Path()) // what its session was told
+	if !ok || told != a {
+		t.Fatalf("the attempt of %s: %+v, %v", a.Path(), told, ok)
+	}
+	e, err := told.Put(svc.Signal{RunID: a.RunID, Attempt: 1, Kind: svc.SignalProgress, Source: svc.FromHook, Message: "on", Timestamp: 1}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(a.Path(), "spool"); filepath.Dir(e.Path) != want || e.Number != 42 {
+		t.Errorf("number %d in %s; want 42 in %s", e.Number, e.Path, want)
+	}
+	if now, ok := rundir.AttemptAt(d.Attempt(a.RunID, 2).SessionPath()); !ok || now != d.Attempt(a.RunID, 2) {
+		t.Errorf("a new attempt is not found by its session's folder: %+v, %v", now, ok)
+	}
+}

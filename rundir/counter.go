@@ -20,7 +20,10 @@ import (
 // number is the base plus the bytes behind it. The kernel appends one write after the other, so each
 // process gets a number of its own, larger than all before it, without a lock and without a clock. A
 // process that is killed or stopped anywhere leaves a gap at most.
-const counterWidth = 20 // of the base, in decimal digits
+const (
+	counterName  = "counter"
+	counterWidth = 20 // of the base, in decimal digits
+)
 
 // counterByte is what one number adds.
 var counterByte = []byte{'.'}
@@ -62,7 +65,11 @@ func (a Attempt) lastNumber() int64 {
 // one that is damaged is replaced; both go on beyond every number that may have been taken.
 func (a Attempt) openCounter() (f *os.File, base int64, err error) {
 	for range 10 { // another process may replace it at the same time
-		f, err = os.OpenFile(a.File("counter"), os.O_RDWR|os.O_APPEND, 0)
+		f, err = OpenOwn(a.SessionFile(counterName), os.O_RDWR|os.O_APPEND)
+		if errors.Is(err, ErrForeign) {
+			_ = os.RemoveAll(a.SessionFile(counterName))
+			continue
+		}
 		if errors.Is(err, os.ErrNotExist) {
 			err = a.makeCounter(a.beyondAll())
 			if err == nil || errors.Is(err, os.ErrExist) {
@@ -81,9 +88,9 @@ func (a Attempt) openCounter() (f *os.File, base int64, err error) {
 		}
 		damaged, statErr := f.Stat()
 		_ = f.Close()
-		now, err := os.Stat(a.File("counter"))
+		now, err := os.Stat(a.SessionFile(counterName))
 		if statErr == nil && err == nil && os.SameFile(damaged, now) { // else it was replaced meanwhile
-			_ = os.Remove(a.File("counter"))
+			_ = os.Remove(a.SessionFile(counterName))
 		}
 	}
 	return nil, 0, errors.New("open counter: it is damaged and cannot be replaced")
@@ -92,10 +99,10 @@ func (a Attempt) openCounter() (f *os.File, base int64, err error) {
 // makeCounter makes the file in one step; os.ErrExist says that there is one.
 func (a Attempt) makeCounter(base int64) error {
 	// The folder of an attempt that was cleared away is made again by a late report.
-	if err := os.MkdirAll(a.Path(), 0o700); err != nil {
+	if err := os.MkdirAll(a.SessionPath(), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(a.Path(), tempPrefix)
+	f, err := os.CreateTemp(a.SessionPath(), tempPrefix)
 	if err != nil {
 		return err
 	}
@@ -104,7 +111,7 @@ func (a Attempt) makeCounter(base int64) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Link(f.Name(), a.File("counter"))
+	return os.Link(f.Name(), a.SessionFile(counterName))
 }
 
 // beyondAll is a base for a counter that was lost: the clock in microseconds, which no count reaches
@@ -112,8 +119,9 @@ func (a Attempt) makeCounter(base int64) error {
 // back since.
 func (a Attempt) beyondAll() int64 {
 	base := time.Now().UnixMicro()
-	files, _ := os.ReadDir(a.Dir.spool()) // else the clock must do
-	for _, f := range files {
+	files, _ := readDir(a.Dir.spool()) // else the clock must do
+	own, _ := readDir(a.SpoolPath())
+	for _, f := range append(files, own...) {
 		rest, ours := strings.CutPrefix(f.Name(), a.spoolPrefix())
 		digits, _, _ := strings.Cut(rest, ".")
 		if n, err := strconv.ParseInt(digits, 10, 64); ours && err == nil {
@@ -129,9 +137,9 @@ const orderPatience = 2 * time.Second
 
 // holdOrder makes the signals of an attempt appear in the order of their numbers, as long as nobody
 // takes too long: a process that was stopped must not hold back the others, whose numbers are right
-// without it. The lock is on the attempt's folder; release gives it back.
+// without it. The lock is on the session's folder; release gives it back.
 func (a Attempt) holdOrder() (release func()) {
-	f, err := os.Open(a.Path())
+	f, err := openDir(a.SessionPath())
 	if err != nil {
 		return func() {}
 	}
@@ -142,9 +150,9 @@ func (a Attempt) holdOrder() (release func()) {
 // spoolPrefix begins the names of the attempt's files in the spool.
 func (a Attempt) spoolPrefix() string { return fmt.Sprintf("%s.%d.", a.RunID, a.Number) }
 
-// spoolName is the path of a signal in the spool.
-func (a Attempt) spoolName(number int64, kind svc.SignalKind) string {
-	return filepath.Join(a.Dir.spool(), fmt.Sprintf("%s%020d.%s", a.spoolPrefix(), number, kind))
+// spoolName is the path of a signal in a spool.
+func (a Attempt) spoolName(spool string, number int64, kind svc.SignalKind) string {
+	return filepath.Join(spool, fmt.Sprintf("%s%020d.%s", a.spoolPrefix(), number, kind))
 }
 
 // lockWithin tries until the time is over; the error is then EWOULDBLOCK.

@@ -22,7 +22,7 @@ import (
 func stopInTheMiddle(t *testing.T, a rundir.Attempt) (resume func()) {
 	t.Helper()
 	var held []*os.File
-	for _, path := range []string{a.Path(), a.File("counter")} {
+	for _, path := range []string{a.SessionPath(), a.SessionFile("counter")} {
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -66,14 +66,14 @@ func TestALostCounterGoesOnBeyondEveryNumber(t *testing.T) {
 	d := open(t)
 	a := create(t, d, 1)
 	ahead := time.Now().Add(240 * time.Hour).UnixMicro() // a clock that was ahead and was put right
-	if err := os.WriteFile(a.File("counter"), fmt.Appendf(nil, "%020d", ahead), 0o600); err != nil {
+	if err := os.WriteFile(a.SessionFile("counter"), fmt.Appendf(nil, "%020d", ahead), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	last := put(t, d, progress(a.RunID, "one")).Number
 	for _, loss := range []func() error{
-		func() error { return os.Remove(a.File("counter")) },
-		func() error { return os.WriteFile(a.File("counter"), nil, 0o600) },
-		func() error { return os.WriteFile(a.File("counter"), []byte("99999999999999999999999"), 0o600) },
+		func() error { return os.Remove(a.SessionFile("counter")) },
+		func() error { return os.WriteFile(a.SessionFile("counter"), nil, 0o600) },
+		func() error { return os.WriteFile(a.SessionFile("counter"), []byte("99999999999999999999999"), 0o600) },
 		func() error { return os.RemoveAll(a.Path()) },
 	} {
 		if err := loss(); err != nil {
@@ -93,7 +93,7 @@ func TestACounterOfAnEarlierVersionGoesOn(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	a := create(t, d, 1)
-	if err := os.WriteFile(a.File("counter"), []byte("00000000000000000041"), 0o600); err != nil {
+	if err := os.WriteFile(a.SessionFile("counter"), []byte("00000000000000000041"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for want := int64(42); want < 45; want++ {
@@ -195,7 +195,7 @@ func TestTheEndHasItsPlaceOnAFullDiskBehindManySignals(t *testing.T) {
 	}
 	a := create(t, d, 1)
 	// The next number needs a block of its own.
-	if err := os.Truncate(a.File("counter"), 4096); err != nil {
+	if err := os.Truncate(a.SessionFile("counter"), 4096); err != nil {
 		t.Fatal(err)
 	}
 	last := int64(4096 - 20)

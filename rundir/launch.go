@@ -2,9 +2,12 @@ package rundir
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
+
+	"svc/wire"
 )
 
 // Launch is what the worker hands to the wrapper. It holds secrets: it is a 0600 file in a 0700
@@ -19,13 +22,17 @@ type Launch struct {
 	// Env is the whole environment, NAME=value, apart from what the wrapper sets itself (SVC_* of the
 	// session, TERM of the pane, COLORTERM).
 	Env         []string `json:"env"`
-	Cwd         string   `json:"cwd"`
+	Cwd         string   `json:"cwd"` // with a workspace: relative to it
 	APIURL      string   `json:"api_url"`
 	SignalToken string   `json:"signal_token,omitempty"` // empty: nothing can be posted, only spooled
 	PromptFile  string   `json:"prompt_file,omitempty"`  // empty: there is no prompt
 	Stdin       string   `json:"stdin,omitempty"`        // a file for standard input; empty: the terminal
-	HooksDir    string   `json:"hooks_dir,omitempty"`    // empty: the provider has no hooks
 	DataDir     string   `json:"data_dir"`
+	// Contain says how the session is contained; nil: it is not.
+	Contain *Contain `json:"contain,omitempty"`
+	// Workspace is the working copy to make first; nil: none.
+	Workspace *wire.Workspace `json:"workspace,omitempty"`
+	Restore   string          `json:"restore,omitempty"` // a bundle that it begins with; empty: it begins at the base
 	// Reap says how processes that outlive the provider are ended; nil: they are not.
 	Reap *Reap `json:"reap,omitempty"`
 }
@@ -52,10 +59,12 @@ func TakeLaunch(path string) (Launch, error) {
 			_ = f.Close()
 		}
 	}
-	err := ReadRecord(path, &l)
-	if errors.Is(err, os.ErrNotExist) {
-		return l, err
+	f, err := os.Open(path) // the worker's own file: nothing of the session runs before it was read
+	if err != nil {
+		return l, fmt.Errorf("read record: %w", err)
 	}
+	defer f.Close()
+	err = readRecord(f, &l)
 	if gone := os.Remove(path); gone != nil {
 		return l, errors.Join(err, gone)
 	}

@@ -49,19 +49,31 @@ func WriteRecord(path string, v any) error {
 }
 
 // ReadRecord reads the record at path into v. The error is fs.ErrNotExist when there is none and
-// ErrCorrupt when it is damaged.
+// ErrCorrupt when it is damaged, or something else is in its place.
 func ReadRecord(path string, v any) error {
-	f, err := os.Open(path)
+	f, err := OpenOwn(path, os.O_RDONLY)
+	return readOpened(f, v, err)
+}
+
+// readOpened reads a record that was just opened so.
+func readOpened(f *os.File, v any, err error) error {
+	if errors.Is(err, ErrForeign) {
+		return fmt.Errorf("read record: %w: %w", ErrCorrupt, err)
+	}
 	if err != nil {
 		return fmt.Errorf("read record: %w", err)
 	}
 	defer f.Close()
+	return readRecord(f, v)
+}
+
+func readRecord(f *os.File, v any) error {
 	data, err := io.ReadAll(io.LimitReader(f, maxRecord+1))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
+	if err == nil {
+		err = decodeRecord(data, v)
 	}
-	if err := decodeRecord(data, v); err != nil {
-		return fmt.Errorf("read %s: %w", filepath.Base(path), err)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", filepath.Base(f.Name()), err)
 	}
 	return nil
 }
@@ -113,6 +125,10 @@ func replace(dir, path string, data []byte) error {
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTEMPTY) {
+		_ = os.RemoveAll(path) // a folder in the place of a record is its session's doing
+		err = os.Rename(f.Name(), path)
+	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
@@ -124,7 +140,7 @@ const tempPrefix = ".tmp-"
 
 // syncDir makes a new name in a directory survive a power cut.
 func syncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}

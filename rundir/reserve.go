@@ -50,7 +50,7 @@ func (a Attempt) replaceFrom(reserve, path string, data []byte) error {
 }
 
 func overwrite(from, to string, data []byte) error {
-	f, err := os.OpenFile(from, os.O_WRONLY, 0)
+	f, err := OpenOwn(from, os.O_WRONLY)
 	if err != nil {
 		return err
 	}

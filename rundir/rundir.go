@@ -8,21 +8,33 @@
 //	runs/<run_id>.<attempt>/       one attempt, for the owner alone:
 //	    dispatch                   what the worker was given, and what it made of it
 //	    launch                     what the wrapper shall start; removed when it was read
-//	    prompt                     the prompt as plain text
-//	    hooks/                     the provider's hook configuration
-//	    bin/                       first in the session's PATH: svc as the worker runs it
 //	    wrapper                    which processes the attempt consists of
-//	    counter                    numbers the attempt's signals
 //	    reserve.exit, .finished    disk space kept for the words about the end
 //	    exit                       how it ended; what is believed
 //	    leftovers                  processes that outlived the provider and were ended by the wrapper
-//	spool/                         signals that are not yet delivered, one file each
-//	spool/bad/                     what was found damaged there
+//	    session/                   all that the session itself needs, and all that a contained one sees:
+//	        prompt                 the prompt as plain text
+//	        hooks/                 the provider's hook configuration
+//	        spool/                 what the session reports, one file for each signal, until it is delivered
+//	        bin/                   first in the session's PATH: svc as the worker runs it
+//	        counter                numbers the attempt's signals
+//	        hook-failed, …         what one hook remembers for the next
+//	spool/                         the worker's own signals that are not yet delivered, one file each
+//	spool/bad/                     what was found damaged in a spool, or refused
 //	quarantine/                    folders of attempts whose dispatch was damaged, after their end
 //
 // Both sides may die at any moment, also by a power cut, and the disk may be full. So every record
 // is written beside its place, synced and renamed, and carries its length and checksum: a reader
 // gets the old text, the new text or ErrCorrupt, never a part.
+//
+// # What is whose
+//
+// A session is told its folder within the attempt and nothing else. What it reports goes into the spool there,
+// which speaks for that attempt alone, and carries the run's token: the worker delivers it with that, and
+// vouches with its own token only for what it has seen itself, the beginning and the end. What the worker
+// believes, the processes and the end, is beside that folder, where a contained session cannot write. A session
+// that is not contained can write to all of the attempt and to its log, so the worker opens neither links nor
+// anything but regular files there, and waits for nothing in them (OpenOwn).
 //
 // # Who delivers a signal
 //
@@ -63,7 +75,8 @@ func (d Dir) runs() string  { return filepath.Join(string(d), "runs") }
 func (d Dir) spool() string { return d.SpoolPath() }
 func (d Dir) bad() string   { return filepath.Join(d.SpoolPath(), "bad") }
 
-// SpoolPath is the directory to watch for new signals. A new one appears by a rename.
+// SpoolPath is where the worker's own signals wait, and those of sessions that an earlier version
+// started. A new one appears by a rename.
 func (d Dir) SpoolPath() string { return filepath.Join(string(d), "spool") }
 
 // LogPath is the run's log of record.

@@ -128,7 +128,7 @@ func TestADamagedCounterGoesOnBeyondEveryNumber(t *testing.T) {
 	d := open(t)
 	a := create(t, d, 1)
 	first := put(t, d, progress(a.RunID, "one"))
-	if err := os.WriteFile(a.File("counter"), []byte("000"), 0o600); err != nil {
+	if err := os.WriteFile(a.SessionFile("counter"), []byte("000"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	second := put(t, d, progress(a.RunID, "two"))
@@ -203,6 +203,38 @@ func TestSweepRemovesWhatACrashLeftAndNothingElse(t *testing.T) {
 	}
 }
 
+// TestASpoolThatBecomesALinkLeadsToNobodyElses replaces a session's spool by a link to a neighbour's between the reading of an entry and
+// what is done with it.
+func TestASpoolThatBecomesALinkLeadsToNobodyElses(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(rundir.Dir, rundir.Entry) error{
+		"delivered": rundir.Dir.Done, "refused": rundir.Dir.Reject,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t)
+			a, neighbour := create(t, d, 1), create(t, d, 1)
+			e, err := a.Put(progress(a.RunID, "mine"), "token")
+			if err != nil {
+				t.Fatal(err)
+			}
+			theirs := filepath.Join(neighbour.SpoolPath(), filepath.Base(e.Path))
+			if err := os.WriteFile(theirs, []byte("a neighbour's"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.Rename(a.SpoolPath(), a.SpoolPath()+".moved"), os.Symlink(neighbour.SpoolPath(), a.SpoolPath())); err != nil {
+				t.Fatal(err)
+			}
+			if err := do(d, e); err != nil {
+				t.Error(err)
+			}
+			if b, err := os.ReadFile(theirs); err != nil || string(b) != "a neighbour's" {
+				t.Errorf("the neighbour's file: %q, %v", b, err)
+			}
+		})
+	}
+}
+
 func FuzzSpoolRecord(f *testing.F) {
 	f.Add("11111111-1111-4111-8111-111111111111.1.00000000000000000001.progress", []byte("svc-record-1 "))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
@@ -227,7 +259,7 @@ func TestAnIndexReadsASignalOnce(t *testing.T) {
 	first := put(t, d, progress(a.RunID, "first"))
 	index := d.IndexSpool()
 	paths := func() (paths []string) {
-		entries, bad, err := index.Pending()
+		entries, bad, err := index.Pending(nil)
 		if err != nil || len(bad) != 0 {
 			t.Fatalf("bad %q, %v", bad, err)
 		}

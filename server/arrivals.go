@@ -19,7 +19,7 @@ const (
 	longestArrival    = 5 * time.Second // longer, and the worker is asked to come again
 )
 
-// arrivals is a door that workers pass at a bounded pace.
+// arrivals limits the rate at which workers connect.
 type arrivals struct {
 	limit *rate.Limiter
 	line  sync.Mutex // a turn that is too late is given back before the next is taken

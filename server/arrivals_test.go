@@ -13,12 +13,12 @@ import (
 func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		door := newArrivals()
+		limit := newArrivals()
 		began := time.Now()
 		passed, refused := make(chan time.Duration, 5000), make(chan error, 5000)
 		for range 5000 {
 			go func() {
-				if err := door.pass(t.Context()); err != nil {
+				if err := limit.pass(t.Context()); err != nil {
 					refused <- err
 					return
 				}
@@ -39,7 +39,7 @@ func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 			t.Errorf("one that would wait too long is told %v", err)
 		}
 		time.Sleep(time.Second)
-		if err := door.pass(t.Context()); err != nil {
+		if err := limit.pass(t.Context()); err != nil {
 			t.Errorf("one that comes later: %v", err)
 		}
 	})
@@ -48,22 +48,22 @@ func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 func TestAWorkerThatLeavesTheLineGivesItsTurnBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		door := newArrivals()
+		limit := newArrivals()
 		for range arrivalsAtOnce {
-			if err := door.pass(t.Context()); err != nil {
+			if err := limit.pass(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error)
-		go func() { left <- door.pass(ctx) }()
+		go func() { left <- limit.pass(ctx) }()
 		synctest.Wait()
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("one that left was told %v", err)
 		}
 		began := time.Now()
-		if err := door.pass(t.Context()); err != nil || time.Since(began) > time.Second/arrivalsPerSecond {
+		if err := limit.pass(t.Context()); err != nil || time.Since(began) > time.Second/arrivalsPerSecond {
 			t.Errorf("the next one waits %v (%v), want one turn at most", time.Since(began), err)
 		}
 	})

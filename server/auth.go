@@ -10,6 +10,7 @@ import (
 
 	"svc"
 	"svc/api"
+	"svc/engine"
 )
 
 // authScope is what a path asks of a caller.
@@ -54,27 +55,22 @@ func under(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }
 
-// signalRun is the run's id in the path of the signal endpoint.
+// signalRun is the run's id in the paths that a run's own token is good for: its signals, and the comments that it has handled.
 func signalRun(path string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(path, internalRoot+"/runs/")
 	if !ok {
 		return "", false
 	}
-	id, ok = strings.CutSuffix(rest, "/signals")
-	return id, ok && !strings.Contains(id, "/")
+	id, rest, _ = strings.Cut(rest, "/")
+	return id, rest == "signals" || strings.HasPrefix(rest, "comments/") && strings.HasSuffix(rest, "/handled")
 }
 
-// workerAuth is what an authenticated worker, wrapper or hook may speak for.
-type workerAuth struct {
-	host string // the token is good for this host alone; empty: for any
-	run  string // the token is good for signals of this run alone; empty: no signal token
-}
+type reporterKey struct{}
 
-type workerAuthKey struct{}
-
-func workerAuthOf(ctx context.Context) workerAuth {
-	c, _ := ctx.Value(workerAuthKey{}).(workerAuth)
-	return c
+// reporterOf is the authenticated worker, wrapper or hook.
+func reporterOf(ctx context.Context) engine.Reporter {
+	who, _ := ctx.Value(reporterKey{}).(engine.Reporter)
+	return who
 }
 
 // errNoToken is the answer to everyone who may not come in, whatever the reason.
@@ -100,13 +96,15 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (*http.Req
 		if err != nil {
 			return nil, err
 		}
+		s.conns.accepted(r.Context())
 		return r.WithContext(svc.WithCaller(r.Context(), c)), nil
 	default:
-		who, err := s.workerCaller(r, token)
+		who, err := s.reporter(r, token)
 		if err != nil {
 			return nil, err
 		}
-		return r.WithContext(context.WithValue(r.Context(), workerAuthKey{}, who)), nil
+		s.conns.accepted(r.Context())
+		return r.WithContext(context.WithValue(r.Context(), reporterKey{}, who)), nil
 	}
 }
 
@@ -122,18 +120,23 @@ func (s *Server) userCaller(w http.ResponseWriter, r *http.Request, token string
 	return s.sessionCaller(w, r)
 }
 
-func (s *Server) workerCaller(r *http.Request, token string) (workerAuth, error) {
-	switch {
-	case token == "":
-		return workerAuth{}, errNoToken
-	case same(token, string(s.WorkerToken)):
-		return workerAuth{}, nil
+// reporter is who sent a request of a worker, a wrapper or a hook.
+func (s *Server) reporter(r *http.Request, token string) (engine.Reporter, error) {
+	if token == "" {
+		return engine.Reporter{}, errNoToken
 	}
-	if id, ok := signalRun(r.URL.Path); ok && s.Engine.SignalTokenOK(id, token) {
-		return workerAuth{run: id}, nil
+	if id, ok := signalRun(r.URL.Path); ok {
+		if who, err := s.Engine.ReporterOfRun(r.Context(), id, token); svc.CodeOf(err) != svc.CodeUnauthorized {
+			return who, err
+		}
 	}
-	host, err := s.Engine.HostOfToken(r.Context(), token)
-	return workerAuth{host: host}, err
+	if err := s.checkCertificate(r); err != nil {
+		return engine.Reporter{}, err
+	}
+	if same(token, string(s.WorkerToken)) {
+		return engine.Reporter{}, nil
+	}
+	return s.Engine.HostOfToken(r.Context(), token)
 }
 
 // bearer is the token of the Authorization header; given is false without the

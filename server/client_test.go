@@ -84,7 +84,7 @@ func TestTheClientDoesWhatAPersonDoes(t *testing.T) {
 		t.Errorf("got %+v", runs)
 	}
 	ok(c.DeleteHost(ctx, h.Name, false))
-	ok(c.DeleteWorkItem(ctx, epic.ID, true))
+	ok(c.DeleteWorkItem(ctx, epic.ID, true, false))
 	p, err = c.ArchiveProject(ctx, p.ID)
 	ok(err)
 	if p.Status != svc.ProjectArchived {
@@ -106,19 +106,23 @@ func TestProvidersAreTheCatalogAndWhatWorkersReport(t *testing.T) {
 		{ID: "h1", Name: "one", Providers: map[string]svc.ProviderReport{"a": {Available: true, Version: "1"}, "mine": {Available: true}}},
 		{ID: "h2", Name: "two", Providers: map[string]svc.ProviderReport{"a": {Reason: "not installed"}, "also": {}}},
 	}
-	got := providers([]ProviderInfo{{ID: "b"}, {ID: "a"}}, hosts)
+	got := providers([]ProviderInfo{{ID: "b"}, {ID: "a"}, {ID: "a-tui"}, {ID: "c-tui"}}, hosts, "a")
 	var ids string
 	for _, p := range got {
 		ids += p.ID + " "
 	}
-	if ids != "b a also mine " {
+	if ids != "b a a-tui c-tui also mine " {
 		t.Fatalf("got %s", ids)
 	}
 	a := got[1]
 	if len(a.Hosts) != 2 || !a.Hosts["h1"].Available || a.Hosts["h2"].Reason != "not installed" || a.Hosts["h2"].HostName != "two" || !a.InCatalog {
 		t.Errorf("got %+v", a)
 	}
-	if len(got[0].Hosts) != 0 || got[3].InCatalog {
+	if len(got[0].Hosts) != 0 || got[5].InCatalog {
 		t.Errorf("got %+v", got)
+	}
+	if tui, alone := got[2], got[3]; !a.Default || a.Interactive || a.Tool != "a" || tui.Default || !tui.Interactive || tui.Tool != "a" ||
+		alone.Interactive || alone.Tool != "c-tui" {
+		t.Errorf("modes: %+v, %+v, %+v", a, tui, alone)
 	}
 }

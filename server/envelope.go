@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -23,6 +24,10 @@ var statuses = map[svc.Code]int{
 	svc.CodeUnknownProvider:   http.StatusBadRequest,
 	svc.CodeInvalidKeys:       http.StatusBadRequest,
 	svc.CodePromptTooLong:     http.StatusBadRequest,
+	svc.CodeNotRelayed:        http.StatusNotFound,
+	svc.CodeWorkspaceNotSafe:  http.StatusConflict,
+	svc.CodeWorkspaceBusy:     http.StatusConflict,
+	svc.CodeChangeMoved:       http.StatusConflict,
 	svc.CodeMissingAttempt:    http.StatusBadRequest,
 	svc.CodeUnauthorized:      http.StatusUnauthorized,
 	svc.CodeForbidden:         http.StatusForbidden,
@@ -37,6 +42,10 @@ var statuses = map[svc.Code]int{
 	svc.CodeHasChildren:       http.StatusConflict,
 	svc.CodeActiveRuns:        http.StatusConflict,
 	svc.CodeRunNotActive:      http.StatusConflict,
+	svc.CodeRunNotPending:     http.StatusConflict,
+	svc.CodeNeeded:            http.StatusConflict,
+	svc.CodeNeedInOwnLine:     http.StatusBadRequest,
+	svc.CodeNeedCycle:         http.StatusBadRequest,
 	svc.CodeRunNotRunning:     http.StatusConflict,
 	svc.CodeLeaseHeld:         http.StatusConflict,
 	svc.CodeInvalidAttempt:    http.StatusConflict,
@@ -49,6 +58,7 @@ var statuses = map[svc.Code]int{
 	svc.CodeHostNotConnected:  http.StatusServiceUnavailable,
 	svc.CodeCapabilityMissing: http.StatusServiceUnavailable,
 	svc.CodeOutcomeUnknown:    http.StatusServiceUnavailable,
+	svc.CodeSinkFailed:        http.StatusServiceUnavailable,
 }
 
 // retryAfter is when a caller may try again what is unavailable, in seconds.
@@ -183,8 +193,18 @@ func problemOf(d *huma.ErrorDetail) (field, text string) {
 	if field == "" {
 		field = max(where, "body")
 	}
+	if where == "query" {
+		field = listIndex.ReplaceAllString(field, "") // a parameter that may be repeated is one to its caller
+	}
 	if d.Message == validation.MsgUnexpectedProperty {
 		return field, "is not a known field"
 	}
+	var words string
+	if n, _ := fmt.Sscanf(d.Message, strings.ReplaceAll(validation.MsgExpectedOneOf, `"%s"`, "%q"), &words); n == 1 {
+		return field, fmt.Sprintf("must be one of %s", words)
+	}
 	return field, d.Message
 }
+
+// listIndex is the place in a list, at the end of a field's name.
+var listIndex = regexp.MustCompile(`\[\d+\]$`)

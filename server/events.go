@@ -3,12 +3,53 @@ package server
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc"
 	"svc/api"
+)
+
+// EventQuery filters the journal.
+type EventQuery struct {
+	Topic       []string `query:"topic,explode" doc:"Topic or glob such as run.*; repeatable"`
+	ProjectID   string   `query:"project_id" doc:"Events whose payload has this project"`
+	TaskID      string   `query:"task_id" doc:"Events whose payload has this work item; its own are among them"`
+	RunID       string   `query:"run_id" doc:"Events whose payload has this run"`
+	HostID      string   `query:"host_id" doc:"Events whose payload has this host"`
+	WorkspaceID string   `query:"workspace_id" doc:"Events whose payload has this workspace"`
+}
+
+func (q EventQuery) filter() (f svc.EventFilter, err error) {
+	if f.Topics, err = svc.ParseGlobs(q.Topic); err != nil {
+		return f, err
+	}
+	f.Subjects = svc.Subjects{ProjectID: q.ProjectID, TaskID: q.TaskID, RunID: q.RunID, HostID: q.HostID, WorkspaceID: q.WorkspaceID}
+	return f, f.Validate()
+}
+
+// eventQueryOf reads the same parameters where huma does not.
+func eventQueryOf(q url.Values) EventQuery {
+	return EventQuery{Topic: q["topic"], ProjectID: q.Get("project_id"), TaskID: q.Get("task_id"), RunID: q.Get("run_id"),
+		HostID: q.Get("host_id"), WorkspaceID: q.Get("workspace_id")}
+}
+
+// eventMessage and snapshotMessage describe what the stream sends; the engine
+// writes it.
+type (
+	eventMessage struct {
+		ID    int64          `json:"id" doc:"The event's seq"`
+		Event svc.Topic      `json:"event" doc:"Its topic"`
+		Data  map[string]any `json:"data" nullable:"false" doc:"Its payload"`
+	}
+	snapshotMessage struct {
+		ID    int64        `json:"id" doc:"The seq as of which the state is true"`
+		Event string       `json:"event" enum:"snapshot"`
+		Data  svc.Snapshot `json:"data"`
+	}
 )
 
 func (s *Server) eventRoutes() {
@@ -17,14 +58,21 @@ func (s *Server) eventRoutes() {
 		OperationID: "list-events", Method: http.MethodGet, Path: "/events", Tags: tags,
 		Summary: "Read the journal, newest first",
 	}, func(ctx context.Context, in *struct {
-		Topic []string `query:"topic,explode" doc:"Topic or glob such as run.*; repeatable"`
+		EventQuery
 		Paging
-	}) (*list[svc.Event], error) {
-		globs, err := svc.ParseGlobs(in.Topic)
+	}) (*struct{ Body svc.EventList }, error) {
+		f, err := in.filter()
 		if err != nil {
 			return nil, err
 		}
-		return listed(s.Engine.Events(ctx, globs, in.page()))
+		events, err := s.Engine.Events(ctx, f, in.page())
+		if err != nil {
+			return nil, err
+		}
+		if events.Items == nil {
+			events.Items = []svc.Event{}
+		}
+		return &struct{ Body svc.EventList }{events}, nil
 	})
 
 	text := &huma.Schema{Type: huma.TypeString}
@@ -34,17 +82,45 @@ func (s *Server) eventRoutes() {
 		Summary: "Follow the journal as server-sent events",
 		Description: "Each message has the event's seq as id, its topic as event and its payload as data. " +
 			"With a cursor the stream resumes behind it; when that part of the journal is gone, one message `snapshot` " +
-			"with the state as of its id comes first. Without a cursor it begins now. There are no heartbeats.",
+			"with the state as of its id comes first. Without a cursor it begins now. There are no heartbeats unless asked for.",
 		Parameters: []*huma.Param{
 			{Name: "topic", In: "query", Description: "Topic or glob such as run.*; repeatable", Schema: &huma.Schema{Type: huma.TypeArray, Items: text}},
+			{Name: "project_id", In: "query", Description: "Events whose payload has this project", Schema: text},
+			{Name: "task_id", In: "query", Description: "Events whose payload has this work item", Schema: text},
+			{Name: "run_id", In: "query", Description: "Events whose payload has this run", Schema: text},
+			{Name: "host_id", In: "query", Description: "Events whose payload has this host", Schema: text},
+			{Name: "workspace_id", In: "query", Description: "Events whose payload has this workspace", Schema: text},
+			{Name: "heartbeat", In: "query", Description: "A duration from 1s to 60s: a comment line is sent at least this often", Schema: text},
 			{Name: "last_event_id", In: "query", Description: "The same as the header", Schema: digits},
 			{Name: api.HeaderLastEventID, In: "header", Description: "The last seq that was seen", Schema: digits},
 		},
 		Responses: map[string]*huma.Response{
-			"200": {Description: "The stream", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: text}}},
+			"200": {Description: "The stream; each item is a message with its id, its event and its data, which is JSON on one line",
+				Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{
+					Type: huma.TypeArray, Items: &huma.Schema{AnyOf: []*huma.Schema{schemaOf[eventMessage](s), schemaOf[snapshotMessage](s)}},
+				}}}},
 		},
 	})
 	s.route(op, s.last(s.stream))
+}
+
+// The bounds of what a client may ask for as heartbeat.
+const (
+	minHeartbeat = time.Second
+	maxHeartbeat = time.Minute
+)
+
+// heartbeatOf is how often a stream shall show that it lives; 0: it need not.
+func heartbeatOf(r *http.Request) (time.Duration, error) {
+	text := r.URL.Query().Get("heartbeat")
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < minHeartbeat || d > maxHeartbeat {
+		return 0, svc.Invalid("heartbeat", "must be a duration from 1s to 60s, such as 5s")
+	}
+	return d, nil
 }
 
 // cursor is where a stream resumes; nil: it begins now. The header is what a

@@ -75,7 +75,7 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 		begin := time.Now()
 		x := &exchange{ResponseWriter: w, id: requestID(r)}
 		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
-		secure(w.Header(), r.URL.Path)
+		secure(w.Header(), r)
 		w.Header().Set(api.HeaderRequestID, x.id)
 		defer func() {
 			p, begun := recover(), x.status != 0
@@ -145,7 +145,11 @@ func notInID(c rune) bool {
 const apiPolicy = "default-src 'none'; frame-ancestors 'none'"
 
 // secure sets the headers that every answer carries.
-func secure(h http.Header, path string) {
+func secure(h http.Header, r *http.Request) {
+	if r.TLS != nil {
+		h.Set("Strict-Transport-Security", "max-age=31536000") // a year: a browser that was here does not come back in plain text
+	}
+	path := r.URL.Path
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Frame-Options", "DENY")

@@ -1,10 +1,14 @@
 package server
 
 import (
+	"context"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"svc/wire"
 )
 
 // FuzzBodies posts anything to everything that takes a body: whatever it is,
@@ -40,11 +44,89 @@ func FuzzBodies(f *testing.F) {
 			}
 			w := httptest.NewRecorder()
 			g.Handler().ServeHTTP(w, r)
-			if w.Code >= 500 {
+			if w.Code >= 500 && w.Code != http.StatusServiceUnavailable { // that is for one that comes too often
 				t.Fatalf("%s %s %q: got %d %s", request[0], request[1], body, w.Code, w.Body)
 			}
 			if !utf8.Valid(w.Body.Bytes()) {
 				t.Fatalf("%s %s %q: the answer is not UTF-8", request[0], request[1], body)
+			}
+		}
+	})
+}
+
+// FuzzHeaders sends anything in the headers that decide who asks, without a
+// token that is ours: nobody gets in, and nothing breaks.
+func FuzzHeaders(f *testing.F) {
+	g := newRig(f)
+	run := g.run()
+	host := g.want(201, "POST", "/api/v1/hosts", `{"name":"h"}`).JSON["id"].(string)
+	hex := strings.ReplaceAll(host, "-", "")
+	for _, token := range []string{
+		"", "Bearer", "Bearer ", "bearer x", "Basic eDp4", "Bearer svch_", "Bearer svch_" + hex + "_", "Bearer svch_" + hex + "_99999999999999999999_x",
+		"Bearer svcr_", "Bearer svcr_1_" + hex + "_0", "Bearer svcr_-1__", "Bearer svcr_" + strings.Repeat("0", 40),
+	} {
+		f.Add(token, host, "c=d", "http://a.example", "7")
+	}
+	f.Add("", host, g.Server.cookieName()+"="+strings.Repeat("0", 64), "", "1-")
+	f.Add("", host, g.Server.cookieName()+"=; "+g.Server.cookieName()+"=\"x\"", "null", "*")
+	requests := [][2]string{
+		{"POST", "/api/internal/worker/register"}, {"GET", "/api/internal/worker/uplink"}, {"POST", "/api/internal/runs/" + run + "/signals"},
+		{"GET", "/api/v1/me"}, {"GET", "/api/v1/events/stream"}, {"GET", "/api/v1/runs/" + run + "/attach/ws"}, {"DELETE", "/api/v1/session"},
+	}
+	f.Fuzz(func(t *testing.T, token, named, cookie, origin, other string) {
+		for _, request := range requests {
+			r := httptest.NewRequestWithContext(t.Context(), request[0], request[1], strings.NewReader("{}"))
+			for name, value := range map[string]string{
+				"Authorization": token, wire.HeaderHostID: named, wire.HeaderInstanceID: named, wire.HeaderBootID: named, "Cookie": cookie, wire.HeaderWorkerKey: other, wire.HeaderChallenge: other,
+				wire.HeaderSignature: other, wire.HeaderContainment: other, wire.HeaderScopes: other, "Svc-Request": other, "Range": other, "Upgrade": "websocket", "Connection": "Upgrade",
+				"Origin": origin, "Content-Type": "application/json", "Last-Event-ID": other, "If-Match": other, "Idempotency-Key": other, "X-Request-Id": other,
+			} {
+				r.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			g.Handler().ServeHTTP(w, r)
+			if w.Code != http.StatusUnauthorized && w.Code != http.StatusForbidden {
+				t.Fatalf("%s %s with %q: got %d %s", request[0], request[1], token, w.Code, w.Body)
+			}
+		}
+	})
+}
+
+// FuzzConditions sends anything in the headers that say how a request is meant, with a token that is good: it is done or refused, and never
+// an internal error.
+func FuzzConditions(f *testing.F) {
+	for _, seed := range []string{"", "*", `"1"`, `W/"1"`, `"1", "2"`, `"`, "7", "-1", "99999999999999999999", "bytes=0-1", "bytes=-5", "bytes=5-,0-1", "bytes=9-1", "application/json; charset=x", "\xff"} {
+		f.Add(seed)
+	}
+	g := newRig(f)
+	project, _ := g.task()
+	run := g.run()
+	requests := [][3]string{
+		{"PATCH", "/api/v1/projects/" + project, `{"description":"x"}`}, {"POST", "/api/v1/work-items", `{"project_id":"` + project + `","kind":"task","title":"x"}`},
+		{"GET", "/api/v1/projects/" + project, ""}, {"GET", "/api/v1/runs/" + run + "/logs", ""}, {"GET", "/api/v1/events/stream", ""}, {"DELETE", "/api/v1/session", ""},
+		{"GET", "/api/v1/runs/" + run + "/attach/ws", ""},
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		gone, leave := context.WithCancel(t.Context())
+		leave() // a stream ends at once
+		for _, request := range requests {
+			ctx := t.Context()
+			if strings.HasSuffix(request[1], "stream") {
+				ctx = gone
+			}
+			r := httptest.NewRequestWithContext(ctx, request[0], request[1], strings.NewReader(request[2]))
+			for _, name := range []string{"If-Match", "If-None-Match", "Idempotency-Key", "Last-Event-ID", "Range", "If-Range", "X-Request-Id", "Accept", "Svc-Request"} {
+				r.Header.Set(name, value)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Authorization", "Bearer "+userToken)
+			w := httptest.NewRecorder()
+			g.Handler().ServeHTTP(w, r)
+			if w.Code >= 500 && w.Code != http.StatusServiceUnavailable {
+				t.Fatalf("%s %s with %q: got %d %s", request[0], request[1], value, w.Code, w.Body)
+			}
+			if id := w.Header().Get("X-Request-Id"); strings.ContainsAny(id, "\r\n") || len(id) > 256 {
+				t.Fatalf("%q comes back as %q", value, id)
 			}
 		}
 	})

@@ -14,12 +14,15 @@ import (
 const readyTimeout = 5 * time.Second
 
 type health struct {
-	Status string `json:"status"`
+	Status   string   `json:"status"`
+	Warnings []string `json:"warnings,omitempty"` // what someone should look at; no details: anyone may ask
 }
+
+const catalogWarning = "the orchestrator's provider catalog has an error, which its log names; the last good one is in force"
 
 func (s *Server) healthRoutes() {
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		writeJSON(w, r, http.StatusOK, health{"ok"})
+		writeJSON(w, r, http.StatusOK, health{Status: "ok"})
 	})
 	s.mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
@@ -28,7 +31,11 @@ func (s *Server) healthRoutes() {
 			writeError(w, r, notReady(err))
 			return
 		}
-		writeJSON(w, r, http.StatusOK, health{"ready"})
+		ready := health{Status: "ready"}
+		if s.CatalogProblem != nil && s.CatalogProblem() != "" {
+			ready.Warnings = append(ready.Warnings, catalogWarning)
+		}
+		writeJSON(w, r, http.StatusOK, ready)
 	})
 	s.mux.Handle("GET /metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError,

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -18,7 +19,9 @@ import (
 func (s *Server) internalRoutes() {
 	s.mux.HandleFunc("POST "+internalRoot+"/worker/register", s.registerWorker)
 	s.mux.HandleFunc("POST "+internalRoot+"/runs/{id}/signals", s.signal)
+	s.mux.HandleFunc("POST "+internalRoot+"/runs/{id}/comments/{comment}/handled", s.handleComment)
 	s.mux.HandleFunc("GET "+internalRoot+"/worker/uplink", s.uplink)
+	s.workspaceReports()
 }
 
 // internalBody reads the body of a worker's request.
@@ -58,10 +61,14 @@ func (s *Server) takeRegistration(w http.ResponseWriter, r *http.Request) (wire.
 	if err := bad.Err(); err != nil {
 		return wire.Registered{}, err
 	}
+	only := reporterOf(r.Context()).Host
+	if err := s.Engine.PaceArrival(r.Context(), "register", cmp.Or(only, svc.Cut(reg.HostName, 300))); err != nil {
+		return wire.Registered{}, err
+	}
 	if err := s.registrations.pass(r.Context()); err != nil {
 		return wire.Registered{}, err
 	}
-	return s.Engine.Register(r.Context(), reg, workerAuthOf(r.Context()).host)
+	return s.Engine.Register(r.Context(), reg, only)
 }
 
 // outcome is the answer to a signal that was delivered.
@@ -88,31 +95,9 @@ func (s *Server) takeSignal(w http.ResponseWriter, r *http.Request) (svc.Outcome
 		return "", err
 	}
 	sig.Via = "http"
-	if err := s.mayReport(r, sig); err != nil {
-		return "", err
-	}
-	if err := s.Engine.Believes(r.Context(), sig, r.Header.Get(wire.HeaderBootID)); err != nil {
-		return "", err
-	}
-	return s.Engine.Ingest(r.Context(), sig)
-}
-
-// mayReport keeps a host's own token to the runs that the host was given. A
-// signal of a superseded attempt passes: it may be a late one of its own, and
-// it changes nothing.
-func (s *Server) mayReport(r *http.Request, sig svc.Signal) error {
-	host := workerAuthOf(r.Context()).host
-	if host == "" {
-		return nil
-	}
-	run, err := s.Engine.Run(r.Context(), sig.RunID)
-	if err != nil {
-		return err
-	}
-	if run.HostID != nil && *run.HostID != host && !sig.NoAttempt && sig.Attempt >= run.Attempt {
-		return svc.Errorf(svc.CodeUnauthorized, "this token is good for the runs of its own host alone")
-	}
-	return nil
+	who := reporterOf(r.Context())
+	who.BootID = r.Header.Get(wire.HeaderBootID)
+	return s.Engine.Report(r.Context(), who, sig)
 }
 
 // uplink upgrades a worker's connection and hands it to the engine until it
@@ -123,7 +108,24 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
+	named := wire.Identity{HostID: r.Header.Get(wire.HeaderHostID), InstanceID: r.Header.Get(wire.HeaderInstanceID), BootID: r.Header.Get(wire.HeaderBootID)}
+	if err := named.Check(); err != nil {
+		writeError(w, r, svc.Errorf(svc.CodeValidation, "%v", err))
+		return
+	}
+	who := reporterOf(r.Context())
+	if payer := cmp.Or(who.Host, named.HostID); payer != "" {
+		if err := s.Engine.PaceArrival(r.Context(), "connect", payer); err != nil {
+			writeError(w, r, err)
+			return
+		}
+	}
 	if err := s.uplinks.pass(r.Context()); err != nil {
+		writeError(w, r, err)
+		return
+	}
+	hello := helloOf(r)
+	if err := s.Engine.Admit(r.Context(), &hello); err != nil {
 		writeError(w, r, err)
 		return
 	}
@@ -134,18 +136,36 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 	exchangeOf(r.Context()).lasting = true
 	unlimited(w)
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // workers are no browsers: the token alone decides
+		InsecureSkipVerify: true, // workers are no browsers: token and key decide
 	})
 	if err != nil {
 		s.lasting.leave()
 		return // Accept has answered
 	}
-	go s.serveUplink(conn, engine.Hello{
-		HostID:     strings.Clone(r.Header.Get(wire.HeaderHostID)),
-		InstanceID: strings.Clone(r.Header.Get(wire.HeaderInstanceID)),
-		BootID:     strings.Clone(r.Header.Get(wire.HeaderBootID)),
-		OnlyHost:   strings.Clone(workerAuthOf(r.Context()).host),
-	})
+	go s.serveUplink(conn, hello)
+}
+
+// helloOf is what a worker says of itself when it opens the uplink. The texts are copies: the request is gone
+// while the connection is served.
+func helloOf(r *http.Request) engine.Hello {
+	header := func(name string) string { return strings.Clone(r.Header.Get(name)) }
+	who := reporterOf(r.Context())
+	return engine.Hello{
+		HostID: header(wire.HeaderHostID), InstanceID: header(wire.HeaderInstanceID), BootID: header(wire.HeaderBootID),
+		OnlyHost: strings.Clone(who.Host), Generation: who.Generation,
+		Key: header(wire.HeaderWorkerKey), Challenge: header(wire.HeaderChallenge), Signature: header(wire.HeaderSignature),
+		Containment: oneOf(r.Header.Get(wire.HeaderContainment), "off", "bwrap"), Scopes: oneOf(r.Header.Get(wire.HeaderScopes), "on", "off"),
+	}
+}
+
+// oneOf is a word that is known; empty for any other.
+func oneOf(word string, known ...string) string {
+	for _, k := range known {
+		if word == k {
+			return k
+		}
+	}
+	return ""
 }
 
 // serveUplink serves a connection until it or the server ends.

@@ -92,7 +92,7 @@ func TestAHostReportsOnlyOfTheRunsItWasGiven(t *testing.T) {
 		return token(g.want(http.StatusOK, "POST", "/api/v1/hosts/"+host+"/token", nil).JSON["token"].(string))
 	}
 	path := "/api/internal/runs/" + d.RunID + "/signals"
-	g.refuse(http.StatusUnauthorized, "unauthorized", "POST", path, started(d.Attempt), tokenOf(theirs))
+	g.refuse(http.StatusForbidden, "forbidden", "POST", path, started(d.Attempt), tokenOf(theirs))
 	late := g.want(http.StatusOK, "POST", path, started(d.Attempt-1), tokenOf(theirs))
 	own := g.want(http.StatusOK, "POST", path, started(d.Attempt), tokenOf(mine))
 	if late.JSON["outcome"] != "dead_attempt" || own.JSON["outcome"] != "applied" {

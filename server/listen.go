@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,9 +60,10 @@ func (s *Server) Run(ctx context.Context) error {
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true,
-		TLSConfig:                    &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSConfig:                    s.tlsConfig(),
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	s.conns.watch(server)
 	served := make(chan error, 1)
 	go func() { served <- s.accept(server) }()
 	select {

@@ -66,9 +66,9 @@ func (l *Live) attachable(r *http.Request) (hub.Target, error) {
 	return target, l.Attach.Ready(target.HostID)
 }
 
-// targetOf is the session of a running run; zero when it is not running.
+// targetOf is the session of a run; zero when it cannot be attached to.
 func targetOf(run svc.Run) hub.Target {
-	if run.Status != svc.RunRunning || run.HostID == nil {
+	if !run.Reachable() || run.HostID == nil {
 		return hub.Target{}
 	}
 	return hub.Target{RunID: run.ID, Attempt: run.Attempt, HostID: *run.HostID}

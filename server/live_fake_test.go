@@ -141,7 +141,7 @@ func (s *liveStage) ends(run svc.Run) {
 
 func (s *liveStage) append(run svc.Run, attempt int, text string) {
 	s.Helper()
-	if _, err := s.live.Relay.Append(run.ID, attempt, nil, []byte(text)); err != nil {
+	if _, err := s.live.Relay.Append("", run.ID, attempt, nil, []byte(text)); err != nil {
 		s.Fatal(err)
 	}
 }

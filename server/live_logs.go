@@ -24,7 +24,7 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	q, follow, err := logQuery(r.URL.Query())
+	q, follow, skip, err := logQuery(r.URL.Query())
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -41,7 +41,7 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 			grows, short = l.mayGrow(r.Context(), run.ID, q.Attempt)
 			return grows
 		}
-	} else if q.Tail < 0 && !q.Text && l.wholeLog(out, r, run.ID, q.Attempt) {
+	} else if q.Tail < 0 && q.From == nil && skip == 0 && !q.Text && l.wholeLog(out, r, run.ID, q.Attempt) {
 		return
 	}
 	reader, err := l.Relay.Open(r.Context(), run.ID, q)
@@ -50,7 +50,8 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer reader.Close()
-	err = stream(out, reader, follow)
+	w.Header().Set(api.HeaderLogFrom, reader.From().String())
+	err = stream(out, reader, skip, follow)
 	if err == nil {
 		err = short
 	}
@@ -115,8 +116,8 @@ func (l *Live) wholeLog(w http.ResponseWriter, r *http.Request, runID string, at
 	return true
 }
 
-// stream copies the log; what a follower waits for goes out at once.
-func stream(w *paced, log io.Reader, follow bool) error {
+// stream copies the log without the bytes to skip; what a follower waits for goes out at once.
+func stream(w *paced, log io.Reader, skip int64, follow bool) error {
 	flush := func() error {
 		if !follow {
 			return nil
@@ -125,6 +126,9 @@ func stream(w *paced, log io.Reader, follow bool) error {
 	}
 	w.WriteHeader(http.StatusOK)
 	if err := flush(); err != nil {
+		return err
+	}
+	if _, err := io.CopyN(io.Discard, log, skip); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	b := make([]byte, 64<<10)
@@ -168,7 +172,7 @@ func (l *Live) mayGrow(ctx context.Context, runID string, attempt int) (bool, er
 }
 
 // logQuery reads the parameters and names those that are wrong.
-func logQuery(v url.Values) (q hub.LogQuery, follow bool, err error) {
+func logQuery(v url.Values) (q hub.LogQuery, follow bool, skip int64, err error) {
 	var bad svc.Problems
 	q.Tail = -1
 	if s := v.Get("follow"); s != "" {
@@ -186,6 +190,17 @@ func logQuery(v url.Values) (q hub.LogQuery, follow bool, err error) {
 			bad.Add("attempt", "must be the number of an attempt, from 1")
 		}
 	}
+	if s := v.Get("from"); s != "" {
+		place, ok := hub.ParseLogPlace(s)
+		if q.From = &place; !ok {
+			bad.Add("from", "must be an attempt and a byte of its log, such as 2:4096")
+		}
+	}
+	if s := v.Get("skip"); s != "" {
+		if skip, err = strconv.ParseInt(s, 10, 64); err != nil || skip < 0 {
+			bad.Add("skip", "must be a number of bytes")
+		}
+	}
 	switch v.Get("format") {
 	case "", "raw":
 	case "text":
@@ -193,5 +208,5 @@ func logQuery(v url.Values) (q hub.LogQuery, follow bool, err error) {
 	default:
 		bad.Add("format", "must be raw or text")
 	}
-	return q, follow, bad.Err()
+	return q, follow, skip, bad.Err()
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"svc/engine"
 )
 
 // metrics is what the server tells about itself.
@@ -16,9 +18,11 @@ type metrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	streams   prometheus.Gauge
+	commits   prometheus.Histogram
+	acks      prometheus.Histogram
 }
 
-func newMetrics(r *prometheus.Registry) (*metrics, error) {
+func newMetrics(r *prometheus.Registry, e *engine.Engine) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "svc_http_requests_total", Help: "Answered requests.",
@@ -30,8 +34,20 @@ func newMetrics(r *prometheus.Registry) (*metrics, error) {
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "svc_event_streams", Help: "Clients that follow the event stream.",
 		}),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "svc_writer_commit_duration_seconds", Help: "How long the database took to commit a group of changes.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}),
+		acks: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "svc_dispatch_duration_seconds", Help: "From the push of a run to its host to the host's acknowledgement.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.durations, m.streams} {
+	e.Observe(engine.Observer{
+		Committed:    func(d time.Duration) { m.commits.Observe(d.Seconds()) },
+		Acknowledged: func(d time.Duration) { m.acks.Observe(d.Seconds()) },
+	})
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.streams, m.commits, m.acks, newFigures(e)} {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

@@ -34,6 +34,8 @@ func (s *Server) liveRoutes() {
 			id,
 			query("follow", "Keep streaming until the session ends", &huma.Schema{Type: huma.TypeBoolean}),
 			query("tail", "The last lines only", number),
+			query("from", "Begin at this place in place of tail: an attempt and a byte of its raw log, such as 2:4096", text),
+			query("skip", "Leave out this many bytes of the answer. With from as the header "+api.HeaderLogFrom+" told it, a reader goes on where it was cut off", number),
 			query("attempt", "One attempt only; absent: all, in order", number),
 			query("format", "raw: bytes as the terminal got them; text: without escape sequences", &huma.Schema{Type: huma.TypeString, Enum: []any{"raw", "text"}}),
 		},
@@ -47,6 +49,7 @@ func (s *Server) liveRoutes() {
 			OperationID: name, Method: http.MethodGet, Path: path, Tags: tags, Summary: summary, Description: doc,
 			Parameters: []*huma.Param{id, query("token", "The user token, for browsers", text)},
 			Responses:  map[string]*huma.Response{"101": {Description: "The socket is open"}},
+			Security:   []map[string][]string{{"token": {}}, {"session": {}}, {"query_token": {}}},
 		}), s.last(s.guardOrigin(handler)))
 	}
 	socket("watch-pane", "/runs/{id}/pane/ws", "Watch the screen of a run (WebSocket)",

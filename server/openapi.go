@@ -24,8 +24,9 @@ func (s *Server) describe() huma.Config {
 		"Errors are {\"error\": {code, message, details?}}. Lists are {\"items\": […], \"next_cursor\": … or null}."
 	c.Servers = []*huma.Server{{URL: api.Prefix}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token":   {Type: "http", Scheme: "bearer", Description: "An access token"},
-		"session": {Type: "apiKey", In: "cookie", Name: s.cookieName(), Description: "A browser that signed in with POST /session; requests other than GET also carry " + api.HeaderRequest + ": 1"},
+		"token":       {Type: "http", Scheme: "bearer", Description: "An access token"},
+		"session":     {Type: "apiKey", In: "cookie", Name: s.cookieName(), Description: "A browser that signed in with POST /session; requests other than GET also carry " + api.HeaderRequest + ": 1"},
+		"query_token": {Type: "apiKey", In: "query", Name: "token", Description: "An access token, at sockets only: a browser cannot send a header with them"},
 	}
 	c.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	return c
@@ -40,9 +41,6 @@ func (s *Server) version() string {
 
 // document describes an operation that huma does not serve.
 func (s *Server) document(op huma.Operation) *huma.Operation {
-	op.Responses["default"] = &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{
-		"application/json": {Schema: schemaOf[errorAnswer](s)},
-	}}
 	s.api.OpenAPI().AddOperation(&op)
 	return &op
 }
@@ -72,10 +70,12 @@ func (s *Server) documentRoutes() {
 }
 
 // complete adds what huma cannot see in the types: that svc.Time is a
-// date-time, that a nullable enum has null among its values, and that answers,
-// unlike requests, may get more fields.
+// date-time, that a nullable enum has null among its values, that a record may
+// be null where a pointer is, and that answers, unlike requests, may get more
+// fields.
 func complete(doc *huma.OpenAPI) {
 	tellRoles(doc)
+	describeRefusals(doc)
 	registry, requests := doc.Components.Schemas, requestSchemas(doc)
 	for name, schema := range registry.Map() {
 		ref := "#/components/schemas/" + name
@@ -95,8 +95,14 @@ func complete(doc *huma.OpenAPI) {
 			if f.Type == reflect.TypeFor[json.RawMessage]() {
 				p.Type, p.AdditionalProperties = huma.TypeObject, true
 			}
+			if !requests[ref] {
+				describeValues(name, field, p)
+			}
 			if p.Nullable && len(p.Enum) > 0 {
 				p.Enum = append(p.Enum, nil)
+			}
+			if p.Ref != "" && f.Type.Kind() == reflect.Pointer {
+				schema.Properties[field] = &huma.Schema{Description: f.Tag.Get("doc"), AnyOf: []*huma.Schema{p, {Type: "null"}}}
 			}
 		}
 	}

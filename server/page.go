@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	"svc"
 )
@@ -24,7 +25,7 @@ const pagePolicy = "default-src 'self'; script-src 'self'; style-src 'self' 'uns
 type asset struct {
 	media   string
 	body    []byte
-	gzipped []byte // nil: not worth it
+	gzipped func() []byte // made when it is first asked for, as compressing all files would slow each start; nil is not worth it
 	cache   string
 }
 
@@ -48,8 +49,8 @@ func newPage(files fs.FS) (http.Handler, error) {
 		if err != nil {
 			return err
 		}
-		p[name], err = newAsset(name, body)
-		return err
+		p[name] = newAsset(name, body)
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
@@ -60,8 +61,8 @@ func newPage(files fs.FS) (http.Handler, error) {
 	return p, nil
 }
 
-func newAsset(name string, body []byte) (asset, error) {
-	a := asset{media: mime.TypeByExtension(path.Ext(name)), body: body, cache: "no-cache"}
+func newAsset(name string, body []byte) asset {
+	a := asset{media: mime.TypeByExtension(path.Ext(name)), body: body, cache: "no-cache", gzipped: func() []byte { return nil }}
 	if a.media == "" {
 		a.media = "application/octet-stream"
 	}
@@ -69,22 +70,25 @@ func newAsset(name string, body []byte) (asset, error) {
 		a.cache = "public, max-age=31536000, immutable"
 	}
 	if strings.HasPrefix(a.media, "text/") || strings.Contains(a.media, "javascript") || strings.Contains(a.media, "json") || strings.Contains(a.media, "svg") {
-		var b bytes.Buffer
-		z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-		if err != nil {
-			return a, err
-		}
-		if _, err := z.Write(body); err != nil {
-			return a, err
-		}
-		if err := z.Close(); err != nil {
-			return a, err
-		}
-		if b.Len() < len(body) {
-			a.gzipped = b.Bytes()
-		}
+		a.gzipped = sync.OnceValue(func() []byte { return gzipped(body) })
 	}
-	return a, nil
+	return a
+}
+
+// gzipped is nil when compressing does not make the body smaller.
+func gzipped(body []byte) []byte {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil
+	}
+	if _, err := z.Write(body); err != nil {
+		return nil
+	}
+	if err := z.Close(); err != nil || b.Len() >= len(body) {
+		return nil
+	}
+	return b.Bytes()
 }
 
 // ServeHTTP serves a file, or index.html to someone who navigates. A missing
@@ -104,11 +108,11 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", a.media)
 	h.Set("Cache-Control", a.cache)
 	body := a.body
-	if a.gzipped != nil {
+	if small := a.gzipped(); small != nil {
 		h.Add("Vary", "Accept-Encoding")
 		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			h.Set("Content-Encoding", "gzip")
-			body = a.gzipped
+			body = small
 		}
 	}
 	_, _ = w.Write(body)

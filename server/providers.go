@@ -21,7 +21,7 @@ func (s *Server) providerRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		return listed(svc.List[api.Provider]{Items: providers(s.Catalog(), hosts)}, nil)
+		return listed(svc.List[api.Provider]{Items: providers(s.Catalog(), hosts, s.Engine.RunDefaults.Provider)}, nil)
 	})
 }
 
@@ -43,7 +43,7 @@ func (s *Server) allHosts(ctx context.Context) ([]svc.Host, error) {
 }
 
 // providers joins the catalog with what the workers reported.
-func providers(catalog []ProviderInfo, hosts []svc.Host) []api.Provider {
+func providers(catalog []ProviderInfo, hosts []svc.Host, preferred string) []api.Provider {
 	var out []api.Provider
 	place := map[string]int{}
 	add := func(facts ProviderInfo, known bool) {
@@ -58,6 +58,12 @@ func providers(catalog []ProviderInfo, hosts []svc.Host) []api.Provider {
 	}
 	for _, id := range onlyReported(place, hosts) {
 		add(ProviderInfo{ID: id, Name: id}, false)
+	}
+	for i, p := range out {
+		out[i].Tool, out[i].Default = p.ID, p.ID == preferred
+		if _, both := place[svc.ToolOf(p.ID)]; both {
+			out[i].Tool, out[i].Interactive = svc.ToolOf(p.ID), p.ID != svc.ToolOf(p.ID)
+		}
 	}
 	for _, h := range hosts {
 		for id, r := range h.Providers {

@@ -66,7 +66,9 @@ type Paging struct {
 	Cursor string `query:"cursor" doc:"next_cursor of the page before; absent: the first page"`
 }
 
-func (p Paging) page() svc.Page { return svc.Page{Limit: p.Limit, Cursor: p.Cursor} }
+func (p Paging) page() svc.Page {
+	return svc.Page{Limit: p.Limit, Cursor: p.Cursor, Bytes: svc.MaxPageBytes}
+}
 
 // manyOf turns a repeatable parameter into the noun's own type.
 func manyOf[T ~string](values []string) []T {

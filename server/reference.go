@@ -65,10 +65,7 @@ func refGroups(doc *huma.OpenAPI) []refGroup {
 	sort.Strings(paths)
 	for _, p := range paths {
 		item := doc.Paths[p]
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Patch, item.Delete} {
-			if op == nil {
-				continue
-			}
+		for _, op := range operations(item) {
 			tag := op.Tags[0]
 			if byTag[tag] == nil {
 				byTag[tag] = &refGroup{Name: tag}
@@ -134,6 +131,12 @@ func typeName(s *huma.Schema) string {
 	}
 	name := s.Type
 	switch {
+	case len(s.AnyOf) > 0:
+		var names []string
+		for _, one := range s.AnyOf {
+			names = append(names, typeName(one))
+		}
+		name = strings.Join(names, " or ")
 	case s.Ref != "":
 		name = s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
 	case s.Type == huma.TypeArray:

@@ -86,8 +86,13 @@ func newRig(t testing.TB, changes ...func(*Options)) *rig {
 	return &rig{TB: t, Server: s, URL: h.URL, logs: logs}
 }
 
+// http validates every answer against the API's description.
+func (g *rig) http() *http.Client { return &http.Client{Transport: validatingTransport{g}} }
+
 // client is the Go client with the user token.
-func (g *rig) client() *api.Client { return &api.Client{BaseURL: g.URL, Token: userToken} }
+func (g *rig) client() *api.Client {
+	return &api.Client{BaseURL: g.URL, Token: userToken, HTTP: g.http()}
+}
 
 // reply is an answer, read to its end.
 type reply struct {
@@ -151,7 +156,7 @@ func (g *rig) call(method, path string, body any, edits ...edit) reply {
 	for _, e := range edits {
 		e(req)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := g.http().Do(req)
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -28,6 +28,11 @@ func (s *Server) routes() {
 	s.hostRoutes()
 	s.providerRoutes()
 	s.eventRoutes()
+	s.workspaceRoutes()
+	s.inboxRoutes()
+	s.notifyRoutes()
+	s.commentRoutes()
+	s.sendRoute()
 	s.accessRoutes()
 	s.liveRoutes()
 	s.internalRoutes()
@@ -98,7 +103,7 @@ func notAllowed(r *http.Request, allow string) error {
 // is unknown.
 func (s *Server) allowed(r *http.Request) string {
 	var methods []string
-	for _, m := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost} {
+	for _, m := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost, http.MethodPut} {
 		other := r.Clone(r.Context())
 		other.Method = m
 		if _, pattern := s.mux.Handler(other); pattern != "" && pattern != pagePattern {
@@ -166,7 +171,7 @@ func (s *Server) payload(op *huma.Operation, w http.ResponseWriter, r *http.Requ
 		if err := checkEmpty(body); err != nil {
 			return nil, nil, err
 		}
-	} else if len(body) == 0 {
+	} else if len(body) == 0 && op.RequestBody.Required {
 		return nil, nil, svc.Invalid("body", "is required: a JSON object")
 	}
 	ctx, err := idempotent(r, body)

@@ -8,6 +8,7 @@ import (
 
 	"svc"
 	"svc/api"
+	"svc/engine"
 )
 
 // RunPath names a run in a path.
@@ -21,11 +22,28 @@ type RunQuery struct {
 	TaskID    string   `query:"task_id" doc:"Runs of this work item"`
 	HostID    string   `query:"host_id" doc:"Runs that this host was given"`
 	Status    []string `query:"status,explode" enum:"pending,spawning,running,exited,failed,stopped" doc:"Repeatable"`
+
+	NeedsInput string `query:"needs_input" enum:"true,false" doc:"Runs that wait for a person, or that do not"`
+	Provider   string `query:"provider" doc:"Runs of this provider"`
+	CreatedBy  string `query:"created_by" doc:"Runs that the token of this name made"`
 }
 
 func (f RunQuery) filter() (svc.RunFilter, error) {
-	out := svc.RunFilter{ProjectID: f.ProjectID, TaskID: f.TaskID, HostID: f.HostID, Statuses: manyOf[svc.RunStatus](f.Status)}
+	out := svc.RunFilter{ProjectID: f.ProjectID, TaskID: f.TaskID, HostID: f.HostID, Statuses: manyOf[svc.RunStatus](f.Status),
+		Provider: f.Provider, CreatedBy: f.CreatedBy}
+	if f.NeedsInput != "" {
+		wanted := f.NeedsInput == "true"
+		out.NeedsInput = &wanted
+	}
 	return out, checkIDs("project_id", f.ProjectID, "task_id", f.TaskID, "host_id", f.HostID)
+}
+
+// madeRun answers with a run that was made.
+func madeRun(r svc.Run, err error) (*made[svc.Run], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &made[svc.Run]{etag(r.Version), api.Prefix + "/runs/" + r.ID, r}, nil
 }
 
 func run(r svc.Run, err error) (*record[svc.Run], error) {
@@ -40,15 +58,36 @@ func (s *Server) runRoutes() {
 	register(s, huma.Operation{
 		OperationID: "list-runs", Method: http.MethodGet, Path: "/runs", Tags: tags,
 		Summary: "List runs, newest first; filters combine",
+		Description: "The items are summaries: the beginning of the prompt, and neither args nor env; the whole is in the run itself. " +
+			"With order=queue, which goes with status=pending alone, they come in the order in which they will be placed; those that something else than hosts holds back come last.",
 	}, func(ctx context.Context, in *struct {
 		RunQuery
+		Order string `query:"order" enum:"newest,queue" default:"newest"`
 		Paging
-	}) (*list[svc.Run], error) {
+	}) (*list[svc.RunSummary], error) {
 		f, err := in.filter()
 		if err != nil {
 			return nil, err
 		}
-		return listed(s.Engine.Runs(ctx, f, in.page()))
+		if in.Order != "queue" {
+			return listed(s.Engine.Runs(ctx, f, in.page()))
+		}
+		if len(f.Statuses) != 1 || f.Statuses[0] != svc.RunPending {
+			return nil, svc.Invalid("order", "queue goes with status=pending alone")
+		}
+		return listed(s.Engine.QueuedRuns(ctx, f, in.page()))
+	})
+
+	register(s, huma.Operation{
+		OperationID: "count-runs", Method: http.MethodGet, Path: "/runs/counts", Tags: tags,
+		Summary: "Count runs by status; the filters are those of the list",
+	}, func(ctx context.Context, in *RunQuery) (*struct{ Body svc.RunCounts }, error) {
+		f, err := in.filter()
+		if err != nil {
+			return nil, err
+		}
+		counts, err := s.Engine.CountRuns(ctx, f)
+		return &struct{ Body svc.RunCounts }{counts}, err
 	})
 
 	register(s, huma.Operation{
@@ -64,11 +103,7 @@ func (s *Server) runRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		r, err := s.Engine.CreateRun(ctx, n)
-		if err != nil {
-			return nil, err
-		}
-		return &made[svc.Run]{etag(r.Version), api.Prefix + "/runs/" + r.ID, r}, nil
+		return madeRun(s.Engine.CreateRun(ctx, n))
 	})
 
 	register(s, huma.Operation{
@@ -80,6 +115,58 @@ func (s *Server) runRoutes() {
 			return nil, err
 		}
 		return &record[svc.RunDetail]{Tagged: etag(d.Version), Body: d}, nil
+	})
+
+	register(s, huma.Operation{
+		OperationID: "update-run", Method: http.MethodPatch, Path: "/runs/{id}", Tags: tags,
+		Summary: "Change how a pending run waits; absent fields stay",
+	}, func(ctx context.Context, in *struct {
+		RunPath
+		Matching
+		Body api.PatchRun
+	}) (*record[svc.Run], error) {
+		patch, err := in.Body.Patch()
+		if err != nil {
+			return nil, err
+		}
+		match, err := in.match(ctx, func(ctx context.Context) (int64, error) {
+			r, err := s.Engine.Run(ctx, in.ID)
+			return r.Version, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return run(s.Engine.UpdateRun(ctx, in.ID, patch, match))
+	})
+
+	register(s, huma.Operation{
+		OperationID: "rerun", Method: http.MethodPost, Path: "/runs/{id}/rerun", Tags: tags,
+		Summary:       "Make a new run with the fields of another one",
+		Description:   "The body, which may be absent, overrides fields as in POST /runs.",
+		DefaultStatus: http.StatusAccepted,
+	}, func(ctx context.Context, in *struct {
+		RunPath
+		Retryable
+		Body *api.Rerun
+	}) (*made[svc.Run], error) {
+		return madeRun(s.Engine.Rerun(ctx, in.ID, func(n *svc.NewRun) error { return in.Body.Override(n) }))
+	})
+
+	register(s, huma.Operation{
+		OperationID: "stop-runs", Method: http.MethodPost, Path: "/runs/stop", Tags: tags,
+		Summary:       "Stop what is active among runs, at and below a work item, in a project, or on a host",
+		Description:   "Exactly one of the fields is given.",
+		DefaultStatus: http.StatusAccepted,
+	}, func(ctx context.Context, in *struct {
+		Retryable
+		Body api.StopRuns
+	}) (*struct{ Body engine.Stopped }, error) {
+		scope := engine.StopScope(in.Body)
+		stopped, err := s.Engine.StopRuns(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		return &struct{ Body engine.Stopped }{stopped}, nil
 	})
 
 	register(s, huma.Operation{
@@ -96,8 +183,9 @@ func (s *Server) runRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "send-keys", Method: http.MethodPost, Path: "/runs/{id}/keys", Tags: tags,
-		Summary:       "Type into a run's session",
-		Description:   "Each element is a run of letters and digits, or exactly Enter, or exactly Ctrl+C. The worker judges them.",
+		Summary: "Type into a run's session",
+		Description: "Each element is a run of letters and digits, or exactly Enter, or exactly Ctrl+C. A worker with the capability keys2 also takes " +
+			"Escape, Up, Down, Left, Right, Tab, Space, Backspace, Ctrl+ and a letter, and text: followed by what is to be typed; towards any other they are a 503. The worker judges them.",
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *struct {
 		RunPath

@@ -1,9 +1,9 @@
 // Package server is the orchestrator's HTTP: the public API under /api/v1, the
-// worker's doors under /api/internal, the event stream, the browser's sockets,
+// worker's endpoints under /api/internal, the event stream, the browser's sockets,
 // health, metrics and the page.
 //
 // A request passes, from the outside in: its request id, the access log and
-// the security headers (exchange.go); the door that fits its path (auth.go);
+// the security headers (exchange.go); the authentication that its path needs (auth.go);
 // the router, whose refusals are in the error envelope like all others
 // (routes.go); checks of query and body that need no schema (query.go,
 // body.go); then the schema of its operation and the handler. Handlers turn
@@ -12,6 +12,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -45,13 +46,17 @@ type Options struct {
 	Engine *engine.Engine
 	Live   *Live // screens, logs and attach
 
+	Notifier Notifier // nil: notifications go nowhere
+
 	WorkerToken WorkerToken
 
 	Logger   *slog.Logger         // nil: slog.Default()
 	Registry *prometheus.Registry // where metrics are gathered; nil: one of its own
 	Version  string               // of the product, for the API's description
 	Catalog  func() []ProviderInfo
-	SPA      fs.FS // the page's files; nil: a placeholder stands at /
+	// CatalogProblem is why the orchestrator's catalog is not in force; nil, or an empty answer: it is.
+	CatalogProblem func() string
+	SPA            fs.FS // the page's files; nil: a placeholder stands at /
 
 	// AllowedOrigins are origins besides the server's own that may open the
 	// browser's sockets, such as https://board.example.
@@ -61,6 +66,7 @@ type Options struct {
 	Addr     string       // host:port
 	TLSCert  string       // PEM files; both empty: plain HTTP
 	TLSKey   string
+	WorkerCA string // PEM file with the authority of the workers' certificates; empty: none is asked for
 }
 
 // Server serves one orchestrator. Make it with New.
@@ -79,7 +85,10 @@ type Server struct {
 	close   context.CancelFunc
 	lasting gate // streams and sockets being served
 
+	workerCAs *x509.CertPool // nil: workers need no certificate
+
 	registrations, uplinks *arrivals
+	conns                  *connBook
 
 	stall     time.Duration // how long one write to a stream may take
 	bodyLimit time.Duration // how long a body may take to arrive
@@ -102,6 +111,8 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("server: the user token and the worker token are the same")
 	case (o.TLSCert == "") != (o.TLSKey == ""):
 		return nil, errors.New("server: TLS needs both a certificate and a key")
+	case o.WorkerCA != "" && o.TLSCert == "":
+		return nil, errors.New("server: certificates of workers need TLS")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -113,11 +124,14 @@ func New(o Options) (*Server, error) {
 		o.Catalog = func() []ProviderInfo { return nil }
 	}
 	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout,
-		registrations: newArrivals(), uplinks: newArrivals()}
+		registrations: newArrivals(), uplinks: newArrivals(), conns: newConnBook()}
 	s.recheck = tokenRecheck
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error
-	if s.metrics, err = newMetrics(o.Registry); err != nil {
+	if s.metrics, err = newMetrics(o.Registry, o.Engine); err != nil {
+		return nil, err
+	}
+	if s.workerCAs, err = readAuthority(o.WorkerCA); err != nil {
 		return nil, err
 	}
 	if s.page, err = newPage(o.SPA); err != nil {

@@ -131,8 +131,19 @@ func TestAFrameUpToTheLimitIsTakenAndALargerOneEndsTheUplink(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	c := g.uplinkOf()
+	h := g.want(http.StatusCreated, "POST", "/api/v1/hosts", map[string]any{"name": "h"})
+	beat, err := wire.Encode(wire.Heartbeat{HostID: h.JSON["id"].(string), InstanceID: svc.NewID(), Timestamp: 1})
+	if err == nil {
+		err = c.Write(t.Context(), websocket.MessageText, beat)
+	}
+	if err == nil {
+		_, _, err = c.Read(t.Context()) // its answer
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	frame := func(size int) []byte {
-		head := fmt.Sprintf(`{"type":"snapshot","run_id":%q,"timestamp":"2030-01-02T03:04:05Z","capture":"`, noID)
+		head := fmt.Sprintf(`{"type":"log_chunk","run_id":%q,"timestamp":"2030-01-02T03:04:05Z","text":"`, noID)
 		return []byte(head + strings.Repeat("x", size-len(head)-2) + `"}`)
 	}
 	for _, size := range []int{3 << 20, wire.MaxFrame} {

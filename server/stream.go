@@ -3,8 +3,6 @@ package server
 import (
 	"net/http"
 	"time"
-
-	"svc"
 )
 
 // writeLimit is how long one write to a stream may take. A client that reads
@@ -23,7 +21,12 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	globs, err := svc.ParseGlobs(r.URL.Query()["topic"])
+	filter, err := eventQueryOf(r.URL.Query()).filter()
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	every, err := heartbeatOf(r)
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -34,11 +37,12 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := r.Context()
-	sub, err := s.Engine.Subscribe(ctx, after, globs)
+	sub, err := s.Engine.Subscribe(ctx, after, filter)
 	if err != nil {
 		writeError(w, r, err)
 		return
 	}
+	sub.Heartbeat = every
 	s.metrics.streams.Inc()
 	defer s.metrics.streams.Dec()
 

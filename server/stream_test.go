@@ -24,7 +24,7 @@ func (g *rig) follow(ctx context.Context, query string, edits ...edit) (http.Hea
 	for _, e := range edits {
 		e(req)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := g.http().Do(req)
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -141,4 +141,32 @@ func TestStreamsEndWhenTheServerDoes(t *testing.T) {
 		t.Error("the stream is still open")
 	}
 	g.refuse(http.StatusServiceUnavailable, "unavailable", "GET", "/api/v1/events/stream", nil)
+}
+
+func TestEventsAreAskedForBySubject(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	_, lines := g.follow(t.Context(), "?heartbeat=1s")
+	if m := take(t, lines); len(m) != 1 || m[0] != ":" {
+		t.Errorf("a stream that asked for heartbeats got %q", m)
+	}
+	host := g.want(http.StatusCreated, "POST", "/api/v1/hosts", `{"name":"h"}`).JSON["id"].(string)
+	g.want(http.StatusCreated, "POST", "/api/v1/hosts", `{"name":"other"}`)
+	got := g.want(http.StatusOK, "GET", "/api/v1/events?host_id="+host, nil)
+	if items := got.JSON["items"].([]any); len(items) != 1 || got.JSON["purged_before"] != nil {
+		t.Errorf("got %s", got.Body)
+	}
+	none := g.want(http.StatusOK, "GET", "/api/v1/events?run_id="+host, nil)
+	if items := none.JSON["items"].([]any); len(items) != 0 {
+		t.Errorf("got %s", none.Body)
+	}
+	for _, bad := range []string{"?run_id=x", "?task_id=1&host_id=" + host, "?run_id=" + host + "&run_id=" + host, "?workspace_id="} {
+		g.want(http.StatusBadRequest, "GET", "/api/v1/events"+bad, nil)
+		g.want(http.StatusBadRequest, "GET", "/api/v1/events/stream"+bad, nil)
+	}
+	for _, bad := range []string{"0s", "61s", "5", "-1s", "often"} {
+		if e := g.want(http.StatusBadRequest, "GET", "/api/v1/events/stream?heartbeat="+bad, nil); !strings.Contains(e.Body, "heartbeat") {
+			t.Errorf("heartbeat=%s: %s", bad, e.Body)
+		}
+	}
 }

@@ -12,7 +12,7 @@ import (
 
 // WorkItemPath names a work item in a path.
 type WorkItemPath struct {
-	ID string `path:"id" doc:"Id of the work item"`
+	ID string `path:"id" doc:"Id of the work item, or its short name such as CHECKOUT-12"`
 }
 
 // WorkItemQuery filters a list of work items.
@@ -124,11 +124,34 @@ func (s *Server) workItemRoutes() {
 		WorkItemPath
 		Matching
 		Recursive bool `query:"recursive" doc:"With everything below it; otherwise children are a 409 has_children"`
+		Detach    bool `query:"detach" doc:"Remove the needs that others have of it; otherwise they are a 409 needed"`
 	}) (*struct{}, error) {
 		match, err := in.match(ctx, s.workItemVersion(in.ID))
 		if err != nil {
 			return nil, err
 		}
-		return nil, s.Engine.DeleteWorkItem(ctx, in.ID, in.Recursive, match)
+		return nil, s.Engine.DeleteWorkItem(ctx, in.ID, in.Recursive, in.Detach, match)
 	})
+
+	register(s, huma.Operation{
+		OperationID: "add-need", Method: http.MethodPut, Path: "/work-items/{id}/needs/{other}", Tags: tags,
+		Summary:       "Let a work item need another one",
+		Description:   "Runs of the item and of everything below it wait until the other one is done. Both are in one project, neither above nor below the other, and needs never go in a circle.",
+		DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *NeedPath) (*struct{}, error) {
+		return nil, s.Engine.AddNeed(ctx, in.ID, in.Other)
+	})
+
+	register(s, huma.Operation{
+		OperationID: "remove-need", Method: http.MethodDelete, Path: "/work-items/{id}/needs/{other}", Tags: tags,
+		Summary: "Let a work item no longer need another one", DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *NeedPath) (*struct{}, error) {
+		return nil, s.Engine.RemoveNeed(ctx, in.ID, in.Other)
+	})
+}
+
+// NeedPath names a need in a path.
+type NeedPath struct {
+	WorkItemPath
+	Other string `path:"other" doc:"Id or short name of the work item that is needed"`
 }

@@ -35,12 +35,12 @@ func (r Reader) AccessTokens(ctx context.Context, page svc.Page) (svc.List[svc.A
 		}
 		w.add("(created_at, id) < (?, ?)", at, id)
 	}
-	found, err := collect(ctx, r.q, scanToken, fmt.Sprintf("SELECT %s FROM access_tokens%s ORDER BY created_at DESC, id DESC LIMIT %d",
+	found, cut, err := collectUpTo(ctx, r.q, page.Bytes, scanToken, fmt.Sprintf("SELECT %s FROM access_tokens%s ORDER BY created_at DESC, id DESC LIMIT %d",
 		accessColumns, w.sql(), page.Limit+1), w.args...)
 	if err != nil {
 		return svc.List[svc.AccessToken]{}, fmt.Errorf("list tokens: %w", err)
 	}
-	return paged(found, page.Limit, func(t svc.AccessToken) string { return cursor("tokens", int64(t.CreatedAt), t.ID) }), nil
+	return paged(found, cut, page.Limit, func(t svc.AccessToken) string { return cursor("tokens", int64(t.CreatedAt), t.ID) }), nil
 }
 
 // InsertAccessToken adds a token. An expired one of the same name gives the name
@@ -138,4 +138,23 @@ func (tx *Tx) AddHostToken(ctx context.Context, hostID string, generation int64)
 		return fmt.Errorf("note a host's token: %w", err)
 	}
 	return nil
+}
+
+// ReplacedHostTokens is, for each host whose token was replaced before a time,
+// the newest generation that was.
+func (r Reader) ReplacedHostTokens(ctx context.Context, before svc.Time) (map[string]int64, error) {
+	type replaced struct {
+		hostID     string
+		generation int64
+	}
+	rows, err := collect(ctx, r.q, func(row scanner) (t replaced, err error) { return t, row.Scan(&t.hostID, &t.generation) },
+		"SELECT host_id, max(generation) - 1 FROM host_tokens WHERE created_at <= $1 GROUP BY host_id", before)
+	if err != nil {
+		return nil, fmt.Errorf("look up replaced tokens of hosts: %w", err)
+	}
+	found := make(map[string]int64, len(rows))
+	for _, t := range rows {
+		found[t.hostID] = t.generation
+	}
+	return found, nil
 }

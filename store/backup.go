@@ -2,57 +2,161 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"svc"
 )
 
-// Backup writes a consistent copy of an SQLite database, also while an
-// orchestrator writes to it. It does not overwrite anything.
+// Backup writes a consistent copy of a database as an SQLite file, also while
+// an orchestrator writes to it. It overwrites nothing, and the file has its name
+// only once it was checked.
 func Backup(ctx context.Context, dsn, to string) error {
-	file, ok := strings.CutPrefix(dsn, "sqlite:")
-	if !ok {
-		return svc.Errorf(svc.CodeValidation, "backup copies SQLite databases; use pg_dump for PostgreSQL")
+	file, isSQLite, err := sqliteFile(dsn)
+	if err != nil {
+		return err
 	}
-	if _, err := os.Stat(file); err != nil {
-		return svc.Errorf(svc.CodeNotFound, "there is no database at %s", file).Because(err)
+	if isSQLite {
+		return backupSQLite(ctx, file, to)
 	}
-	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return svc.Errorf(svc.CodeConflict, "%s exists; name a new file", to)
+	source, err := openPostgresSource(ctx, dsn, nil)
+	if err != nil {
+		return err
+	}
+	defer source.close()
+	_, err = copyInto(ctx, source, "sqlite:"+to)
+	return err
+}
+
+func backupSQLite(ctx context.Context, file, to string) error {
+	if err := databaseThere(file); err != nil {
+		return err
+	}
+	if err := absent(to); err != nil {
+		return err
 	}
 	db, err := openSQLite(file, toCopy)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	temp := filepath.Join(filepath.Dir(to), "."+filepath.Base(to)+".partial")
+	temp := partial(to)
 	_ = os.Remove(temp)
 	defer func() { _ = os.Remove(temp) }()
 	if _, err := db.ExecContext(ctx, "VACUUM INTO $1", temp); err != nil {
-		return fmt.Errorf("copy the database: %w", err)
+		return sqliteDialect.edge(ctx, fmt.Errorf("copy the database: %w", err))
 	}
 	if err := os.Chmod(temp, 0o600); err != nil {
 		return fmt.Errorf("copy the database: %w", err)
 	}
-	if err := syncFile(temp); err != nil {
-		return fmt.Errorf("copy the database: %w", err)
+	if _, err := checkFile(ctx, temp); err != nil {
+		return err
 	}
-	if err := os.Link(temp, to); err != nil { // unlike a rename, it never overwrites
-		return fmt.Errorf("put the copy in place: %w", err)
-	}
-	return nil
+	return publish(temp, to)
 }
 
-func syncFile(path string) error {
-	f, err := os.Open(path)
+// checkFile reads a whole SQLite file for damage and returns the version of its
+// schema. It refuses one that this svc does not know.
+func checkFile(ctx context.Context, file string) (int64, error) {
+	db, err := openSQLite(file, toRead)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = db.Close() }()
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
+		return 0, sqliteDialect.edge(ctx, fmt.Errorf("check %s: %w", file, err))
+	}
+	if verdict != "ok" {
+		return 0, svc.Errorf(svc.CodeConflict, "the database in %s is damaged: %s", file, verdict)
+	}
+	have, err := schemaOf(ctx, sqliteDialect, db)
+	if err != nil {
+		return 0, err
+	}
+	_, newest, err := migrations(sqliteDialect)
+	switch {
+	case err != nil:
+		return 0, err
+	case have == 0:
+		return 0, nothingOfSvc(file)
+	case have > newest:
+		return 0, svc.Errorf(svc.CodeConflict, "%s was written by a newer svc (schema %d, this one knows %d); use that version", file, have, newest)
+	}
+	return have, nil
+}
+
+// Restore makes the database that dsn names from a file that Backup wrote. The
+// file is used up: an SQLite database it becomes itself. Like Copy, it writes to
+// a new database alone, and wholly or not at all.
+func Restore(ctx context.Context, file, dsn string) error {
+	to, isSQLite, err := sqliteFile(dsn)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	return f.Sync()
+	if _, err := checkFile(ctx, file); err != nil {
+		return err
+	}
+	if isSQLite {
+		return publish(file, to)
+	}
+	db, err := openSQLite(file, toWrite)
+	if err != nil {
+		return err
+	}
+	if err := migrate(ctx, db, sqliteDialect); err != nil {
+		_ = db.Close()
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("close the backup: %w", err)
+	}
+	source, err := openSQLiteSource(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer source.close()
+	_, err = copyInto(ctx, source, dsn)
+	return err
+}
+
+// Vacant refuses a database that Restore and Copy would not write to: a file
+// that exists, a PostgreSQL database that is not empty.
+func Vacant(ctx context.Context, dsn string) error {
+	file, isSQLite, err := sqliteFile(dsn)
+	switch {
+	case err != nil:
+		return err
+	case isSQLite:
+		return absent(file)
+	}
+	t, err := openPostgresTarget(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	t.discard()
+	return nil
+}
+
+// Hold keeps orchestrators from serving an SQLite database, and refuses when
+// one does. A PostgreSQL database is locked by whoever fills it.
+func Hold(dsn string) (release func() error, err error) {
+	file, isSQLite, err := sqliteFile(dsn)
+	if err != nil || !isSQLite {
+		return func() error { return nil }, err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, fmt.Errorf("make the database's folder: %w", err)
+	}
+	return holdFile(file + ".lock")
+}
+
+// Files are the files that an SQLite database consists of; none for PostgreSQL.
+func Files(dsn string) []string {
+	file, isSQLite, err := sqliteFile(dsn)
+	if err != nil || !isSQLite {
+		return nil
+	}
+	return []string{file, file + "-wal", file + "-shm"}
 }

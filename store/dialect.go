@@ -22,13 +22,18 @@ import (
 type dialect struct {
 	name              string
 	begin             string // begins a unit group on the writer's connection
-	forUpdate         string // appended to a SELECT of a row that will be changed
+	forUpdate         string // appended to a SELECT of a row that will be changed; its key never is
+	forShare          string // appended to a SELECT of a row that must stay as it is
+	pipelined         bool   // several statements make one round trip
+	mostTogether      int    // units that share a savepoint
 	snapshotIsolation sql.IsolationLevel
 	below             string // WITH below: everything under the item $1
 	fewBelow          string // ids under the item $1, at most $2 of them, without reading many more
-	among             string // condition that id is in a JSON list
+	among             string // condition that a column is in a JSON list; %s: its name
+	payloadField      string // a text of an event's payload; %s: its name
 	unique            func(error) bool
 	cause             func(error) svc.Cause // why the database cannot do it now; "": it is something else
+	transient         func(error) bool      // another try may succeed at once
 	silent            svc.Cause             // what a silence means
 	statementLimit    time.Duration         // of one statement; 0: it ends by itself
 }
@@ -36,6 +41,7 @@ type dialect struct {
 var sqliteDialect = &dialect{
 	name:              "sqlite3",
 	begin:             "BEGIN IMMEDIATE",
+	mostTogether:      64,
 	snapshotIsolation: sql.LevelDefault, // a WAL reader sees one state by nature
 	below: `WITH RECURSIVE below (id) AS (
 		SELECT id FROM work_items WHERE parent_id = $1
@@ -43,18 +49,20 @@ var sqliteDialect = &dialect{
 		SELECT w.id FROM below b CROSS JOIN work_items w WHERE w.parent_id = b.id)`,
 	// A step of a recursion reads all children of a row at once, so each is bounded.
 	fewBelow: `WITH RECURSIVE below (id) AS (
-		SELECT id FROM (SELECT id FROM work_items WHERE parent_id = $1 LIMIT $2)
+		SELECT id FROM (SELECT id FROM work_items WHERE parent_id = $1 LIMIT CAST($2 AS BIGINT))
 		UNION ALL
 		SELECT w.id FROM below b CROSS JOIN work_items w
-			WHERE w.id IN (SELECT c.id FROM work_items c WHERE c.parent_id = b.id LIMIT $2)
-		LIMIT $2) SELECT id FROM below`,
-	among: "id IN (SELECT value FROM json_each(?))",
+			WHERE w.id IN (SELECT c.id FROM work_items c WHERE c.parent_id = b.id LIMIT CAST($2 AS BIGINT))
+		LIMIT CAST($2 AS BIGINT)) SELECT id FROM below`,
+	among:        "%s IN (SELECT value FROM json_each(?))",
+	payloadField: "json_extract(payload, '$.%s')",
 	unique: func(err error) bool {
 		var e *sqlite.Error
 		return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 	},
-	cause:  sqliteCause,
-	silent: svc.CauseDatabaseBusy,
+	cause:     sqliteCause,
+	transient: func(error) bool { return false }, // nobody else writes
+	silent:    svc.CauseDatabaseBusy,
 }
 
 func sqliteCause(err error) svc.Cause {
@@ -74,6 +82,8 @@ func sqliteCause(err error) svc.Cause {
 		return svc.CauseDatabaseReadOnly
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return svc.CauseDatabaseBusy
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return svc.CauseDatabaseDamaged
 	}
 	return ""
 }
@@ -86,19 +96,30 @@ const postgresBelow = `WITH RECURSIVE below (id) AS (
 var postgresDialect = &dialect{
 	name:              "postgres",
 	begin:             "BEGIN",
-	forUpdate:         " FOR UPDATE",
+	forUpdate:         " FOR NO KEY UPDATE",
+	forShare:          " FOR SHARE",
+	pipelined:         true,
+	mostTogether:      256,
 	snapshotIsolation: sql.LevelRepeatableRead,
 	// A plain join is planned as if each level were large, and then reads the
 	// whole table for each; this one asks for the children of each row. It stops
 	// by itself when nobody wants more rows.
-	below:    postgresBelow,
-	fewBelow: postgresBelow + " SELECT id FROM below LIMIT $2",
-	among:    "id = ANY(ARRAY(SELECT json_array_elements_text(?::json)))",
+	below:        postgresBelow,
+	fewBelow:     postgresBelow + " SELECT id FROM below LIMIT CAST($2 AS BIGINT)",
+	among:        "%s = ANY(ARRAY(SELECT json_array_elements_text(?::json)))",
+	payloadField: "(payload::json ->> '%s')",
 	unique: func(err error) bool {
 		var e *pgconn.PgError
 		return errors.As(err, &e) && e.Code == "23505"
 	},
-	cause:          postgresCause,
+	cause: postgresCause,
+	transient: func(err error) bool {
+		var e *pgconn.PgError
+		if errors.As(err, &e) {
+			return e.Code == "40001" || e.Code == "40P01" || e.Code == "55P03" // serialisation, a deadlock, a lock that was not released in time
+		}
+		return errors.Is(err, errStale)
+	},
 	silent:         svc.CauseDatabaseUnreachable,
 	statementLimit: 10 * time.Second,
 }
@@ -126,6 +147,8 @@ func postgresCause(err error) svc.Cause {
 		return svc.CauseDatabaseReadOnly
 	case "25P03", "57P01", "57P02", "57P03", "57P05": // the server ended the session, or is starting or stopping
 		return svc.CauseDatabaseUnreachable
+	case "XX001", "XX002": // data_corrupted, index_corrupted
+		return svc.CauseDatabaseDamaged
 	case "3D000": // invalid_catalog_name
 		return svc.CauseDatabaseRefused
 	}

@@ -57,7 +57,7 @@ func scanIncarnation(row scanner) (i Incarnation, err error) {
 // first.
 func (r Reader) UnconfirmedRuns(ctx context.Context, hostID string, limit int) ([]Incarnation, error) {
 	found, err := collect(ctx, r.q, scanIncarnation, `SELECT id, attempt, status FROM runs
-		WHERE `+isUnconfirmed+` AND host_id = $1 ORDER BY dispatched_at, id LIMIT $2`, hostID, limit)
+		WHERE `+isUnconfirmed+` AND host_id = $1 ORDER BY dispatched_at, id LIMIT CAST($2 AS BIGINT)`, hostID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find unconfirmed dispatches: %w", err)
 	}
@@ -67,8 +67,8 @@ func (r Reader) UnconfirmedRuns(ctx context.Context, hostID string, limit int) (
 // EndingRuns is the runs of a host that are over although their sessions may be
 // alive.
 func (r Reader) EndingRuns(ctx context.Context, hostID string) ([]Incarnation, error) {
-	found, err := collect(ctx, r.q, scanIncarnation, `SELECT id, attempt, status FROM runs
-		WHERE host_id = $1 AND session_ended_at IS NULL AND status || '' IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id`, hostID) // by the index of open runs, not by that of all
+	found, err := collect(ctx, r.q, scanIncarnation, "SELECT id, attempt, status FROM runs WHERE "+openOn+
+		" = $1 AND status IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id", hostID) // + 0: not by an index of all
 	if err != nil {
 		return nil, fmt.Errorf("find sessions to end: %w", err)
 	}

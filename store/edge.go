@@ -36,7 +36,16 @@ type edged struct {
 	// group, a caller that leaves in the middle of a statement would take the
 	// connection along, and with it everyone's transaction.
 	detached bool
-	failed   *bool // set when a statement fails; nil: nobody asks
+	failed   *bool        // set when a statement fails; nil: nobody asks
+	before   func() error // is called before each statement; nil: nothing is to be done
+}
+
+// ready does what comes before a statement.
+func (e edged) ready(ctx context.Context) error {
+	if e.before == nil {
+		return nil
+	}
+	return e.edge(ctx, e.before())
 }
 
 // bound limits a statement. What it gives must be called when it is over.
@@ -65,12 +74,18 @@ func (e edged) edge(ctx context.Context, err error) error {
 
 // QueryRowContext asks for one row.
 func (e edged) QueryRowContext(ctx context.Context, query string, args ...any) edgedRow {
+	if err := e.ready(ctx); err != nil {
+		return edgedRow{err: err}
+	}
 	inner, cancel := e.bound(ctx)
 	return edgedRow{row: e.q.QueryRowContext(inner, query, args...), e: e, ctx: ctx, cancel: cancel}
 }
 
 // QueryContext asks for rows.
 func (e edged) QueryContext(ctx context.Context, query string, args ...any) (*edgedRows, error) {
+	if err := e.ready(ctx); err != nil {
+		return nil, err
+	}
 	inner, cancel := e.bound(ctx)
 	rows, err := e.q.QueryContext(inner, query, args...) //nolint:rowserrcheck // edgedRows does it
 	if err != nil {
@@ -82,6 +97,9 @@ func (e edged) QueryContext(ctx context.Context, query string, args ...any) (*ed
 
 // ExecContext changes something.
 func (e edged) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := e.ready(ctx); err != nil {
+		return nil, err
+	}
 	inner, cancel := e.bound(ctx)
 	defer cancel()
 	res, err := e.q.ExecContext(inner, query, args...)
@@ -93,10 +111,14 @@ type edgedRow struct {
 	e      edged
 	ctx    context.Context //nolint:containedctx // of the one call that the row belongs to
 	cancel context.CancelFunc
+	err    error // that kept it from being asked for
 }
 
 // Scan reads the row; without one it is sql.ErrNoRows.
 func (r edgedRow) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
 	defer r.cancel()
 	return r.e.edge(r.ctx, r.row.Scan(dest...))
 }

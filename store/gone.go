@@ -9,27 +9,26 @@ import (
 // UnconfirmedRestarts is the ids of runs of some hosts, at most limit, that the
 // host never confirmed and whose policy allows another attempt.
 func (r Reader) UnconfirmedRestarts(ctx context.Context, hostIDs []string, limit int) ([]string, error) {
-	return r.runIDs(ctx, hostIDs, limit, `status || '' = 'spawning' AND acked = FALSE AND restart_policy <> 'never' AND attempt <= max_restarts`)
+	return r.runIDs(ctx, hostIDs, limit, `status = 'spawning' AND acked = FALSE AND restart_policy <> 'never' AND attempt <= max_restarts`)
 }
 
 // ActiveRunsOf is the ids of active runs of some hosts, at most limit.
 func (r Reader) ActiveRunsOf(ctx context.Context, hostIDs []string, limit int) ([]string, error) {
-	return r.runIDs(ctx, hostIDs, limit, `status || '' IN ('spawning', 'running')`)
+	return r.runIDs(ctx, hostIDs, limit, `status IN ('spawning', 'running')`)
 }
 
 // OpenRunIDs is the ids of runs of some hosts, at most limit, whose session may
 // be alive.
 func (r Reader) OpenRunIDs(ctx context.Context, hostIDs []string, limit int) ([]string, error) {
-	return r.runIDs(ctx, hostIDs, limit, `status || '' <> 'pending'`)
+	return r.runIDs(ctx, hostIDs, limit, `status <> 'pending'`)
 }
 
-// runIDs finds open runs by the index of those: the conditions beside it are
-// kept from choosing another.
+// runIDs finds open runs of hosts.
 func (r Reader) runIDs(ctx context.Context, hostIDs []string, limit int, which string) ([]string, error) {
 	in, args := oneOf(hostIDs)
 	args = append(args, limit)
 	ids, err := collect(ctx, r.q, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
-		fmt.Sprintf("SELECT id FROM runs WHERE host_id IN (%s) AND session_ended_at IS NULL AND %s LIMIT $%d", in, which, len(args)), args...)
+		fmt.Sprintf("SELECT id FROM runs WHERE "+openOn+" IN (%s) AND %s LIMIT CAST($%d AS BIGINT)", in, which, len(args)), args...)
 	if err != nil {
 		return nil, fmt.Errorf("find runs of hosts: %w", err)
 	}

@@ -12,17 +12,20 @@ import (
 )
 
 const hostColumns = `id, name, status, platform, last_seen_at, instance_id, instance_suspect, suspect_instance_id, max_runs, labels,
-	providers, providers_at, worker_version, last_dispatch_at, offline_since, disconnected_since, created_at, updated_at, version`
+	providers, providers_at, worker_version, last_dispatch_at, offline_since, disconnected_since, worker_key,
+	suspect_worker_key, names_boot, containment, scopes, catalog_hash, created_at, updated_at, version`
 
-// hostQuery adds how many runs of the host may have a live session.
-const hostQuery = "SELECT " + hostColumns + `, (SELECT count(*) FROM runs WHERE runs.host_id = hosts.id
-	AND runs.session_ended_at IS NULL AND runs.status <> 'pending') FROM hosts`
+// openRuns counts the runs of a host that may have a live session.
+const openRuns = "(SELECT count(*) FROM runs WHERE " + openOn + " = hosts.id AND runs.status <> 'pending')"
+
+const hostQuery = "SELECT " + hostColumns + ", " + openRuns + " FROM hosts"
 
 func scanHost(row scanner) (svc.Host, error) {
 	var h svc.Host
 	var labels, providers string
 	err := row.Scan(&h.ID, &h.Name, &h.Status, &h.Platform, &h.LastSeenAt, &h.InstanceID, &h.InstanceSuspect, &h.SuspectInstanceID,
-		&h.MaxRuns, &labels, &providers, &h.ProvidersAt, &h.WorkerVersion, &h.LastDispatchAt, &h.OfflineSince, &h.DisconnectedSince, &h.CreatedAt, &h.UpdatedAt, &h.Version,
+		&h.MaxRuns, &labels, &providers, &h.ProvidersAt, &h.WorkerVersion, &h.LastDispatchAt, &h.OfflineSince, &h.DisconnectedSince,
+		&h.WorkerKey, &h.SuspectWorkerKey, &h.NamesBoot, &h.Containment, &h.Scopes, &h.CatalogHash, &h.CreatedAt, &h.UpdatedAt, &h.Version,
 		&h.ActiveRuns)
 	if err != nil {
 		return h, err
@@ -67,11 +70,11 @@ func (r Reader) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], e
 		}
 		w.add("name > ?", name)
 	}
-	found, err := collect(ctx, r.q, scanHost, fmt.Sprintf("%s%s ORDER BY name LIMIT %d", hostQuery, w.sql(), page.Limit+1), w.args...)
+	found, cut, err := collectUpTo(ctx, r.q, page.Bytes, scanHost, fmt.Sprintf("%s%s ORDER BY name LIMIT %d", hostQuery, w.sql(), page.Limit+1), w.args...)
 	if err != nil {
 		return svc.List[svc.Host]{}, fmt.Errorf("list hosts: %w", err)
 	}
-	return paged(found, page.Limit, func(h svc.Host) string { return cursor("hosts", h.Name) }), nil
+	return paged(found, cut, page.Limit, func(h svc.Host) string { return cursor("hosts", h.Name) }), nil
 }
 
 // AllHosts is every host that is not deleted.
@@ -81,9 +84,10 @@ func (r Reader) AllHosts(ctx context.Context) ([]svc.Host, error) {
 
 // InsertHost adds a host.
 func (tx *Tx) InsertHost(ctx context.Context, h svc.Host) error {
-	_, err := tx.exec(ctx, "INSERT INTO hosts ("+hostColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19)",
+	_, err := tx.exec(ctx, "INSERT INTO hosts ("+hostColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25)",
 		h.ID, h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns,
-		toJSON(h.Labels), toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.DisconnectedSince, h.CreatedAt, h.UpdatedAt, h.Version)
+		toJSON(h.Labels), toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.DisconnectedSince,
+		h.WorkerKey, h.SuspectWorkerKey, h.NamesBoot, h.Containment, h.Scopes, h.CatalogHash, h.CreatedAt, h.UpdatedAt, h.Version)
 	if err != nil {
 		return fmt.Errorf("insert host: %w", err)
 	}
@@ -95,10 +99,13 @@ func (tx *Tx) UpdateHost(ctx context.Context, h *svc.Host) error {
 	h.UpdatedAt = tx.Now
 	n, err := tx.exec(ctx, `UPDATE hosts SET name = $1, status = $2, platform = $3, last_seen_at = $4, instance_id = $5,
 		instance_suspect = $6, suspect_instance_id = $7, max_runs = $8, labels = $9, providers = $10, providers_at = $11,
-		worker_version = $12, last_dispatch_at = $13, offline_since = $14, updated_at = $15, version = version + 1, `+stillFits("$15")+`
-		WHERE id = $16 AND version = $17 AND deleted_at IS NULL`,
+		worker_version = $12, last_dispatch_at = $13, offline_since = $14, updated_at = $15, worker_key = $16,
+		suspect_worker_key = $17, names_boot = $18, containment = $19, scopes = $20, catalog_hash = $21,
+		suspect_since = CASE WHEN CAST($6 AS BOOLEAN) THEN coalesce(suspect_since, CAST($15 AS BIGINT)) END, version = version + 1, `+stillFits("$15")+`
+		WHERE id = $22 AND version = $23 AND deleted_at IS NULL`,
 		h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns, toJSON(h.Labels),
-		toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.UpdatedAt, h.ID, h.Version)
+		toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.UpdatedAt,
+		h.WorkerKey, h.SuspectWorkerKey, h.NamesBoot, h.Containment, h.Scopes, h.CatalogHash, h.ID, h.Version)
 	return changed("host", h.ID, &h.Version, n, err)
 }
 
@@ -158,11 +165,15 @@ func (tx *Tx) NoteLink(ctx context.Context, hostID string, disconnectedSince *sv
 	return nil
 }
 
-// DispatchedTo notes when a host was last given a run.
-func (tx *Tx) DispatchedTo(ctx context.Context, hostID string) error {
-	_, err := tx.exec(ctx, "UPDATE hosts SET last_dispatch_at = $1 WHERE id = $2", tx.Now, hostID)
-	if err != nil {
-		return fmt.Errorf("note a dispatch: %w", err)
+// DispatchedTo notes when hosts were last given a run.
+func (tx *Tx) DispatchedTo(ctx context.Context, hostIDs []string) error {
+	for ids := range slices.Chunk(hostIDs, mostRows) {
+		in, args := oneOf(ids)
+		args = append(args, tx.Now)
+		err := tx.later(ctx, anyRows, fmt.Sprintf("UPDATE hosts SET last_dispatch_at = $%d WHERE id IN (%s)", len(args), in), args...)
+		if err != nil {
+			return fmt.Errorf("note dispatches: %w", err)
+		}
 	}
 	return nil
 }

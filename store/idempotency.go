@@ -19,7 +19,7 @@ type KeptKey struct {
 // Kept is what a key answered first, or that it is reserved; found is false
 // when the key is new or too old.
 func (r Reader) Kept(ctx context.Context, key string, notBefore svc.Time) (k KeptKey, found bool, err error) {
-	err = r.q.QueryRowContext(ctx, "SELECT fingerprint, result, owner FROM idempotency WHERE key = $1 AND created_at >= $2", key, notBefore).
+	err = r.q.QueryRowContext(ctx, "SELECT fingerprint, result, owner FROM idempotency WHERE key = $1 AND created_at >= $2 AND fingerprint <> ''", key, notBefore).
 		Scan(&k.Fingerprint, &k.Result, &k.Owner)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -28,6 +28,21 @@ func (r Reader) Kept(ctx context.Context, key string, notBefore svc.Time) (k Kep
 		return KeptKey{}, false, fmt.Errorf("look up an idempotency key: %w", err)
 	}
 	return k, true, nil
+}
+
+// Kept is [Reader.Kept] for a key that the unit has named, of this group.
+func (tx *Tx) Kept(ctx context.Context, key string, notBefore svc.Time) (KeptKey, bool, error) {
+	k, named := tx.kept[key]
+	if !named {
+		k, named = tx.w.locked.keys[key]
+	}
+	if !named {
+		return tx.Reader.Kept(ctx, key, notBefore)
+	}
+	if k.reserved() || k.at < notBefore {
+		return KeptKey{}, false, nil
+	}
+	return k.KeptKey, true, nil
 }
 
 // ReserveKey notes that the owner begins a request whose result is kept later,
@@ -42,7 +57,11 @@ func (tx *Tx) KeepResult(ctx context.Context, key, fingerprint, result string) e
 }
 
 func (tx *Tx) keepKey(ctx context.Context, key string, k KeptKey) error {
-	_, err := tx.exec(ctx, `INSERT INTO idempotency (key, fingerprint, result, owner, created_at) VALUES ($1,$2,$3,$4,$5)
+	if tx.kept == nil {
+		tx.kept = map[string]keptRow{}
+	}
+	tx.kept[key] = keptRow{k, tx.Now}
+	err := tx.later(ctx, 1, `INSERT INTO idempotency (key, fingerprint, result, owner, created_at) VALUES ($1,$2,$3,$4,$5)
 		ON CONFLICT (key) DO UPDATE SET fingerprint = $2, result = $3, owner = $4, created_at = $5`, key, k.Fingerprint, k.Result, k.Owner, tx.Now)
 	if err != nil {
 		return fmt.Errorf("keep an idempotency key: %w", err)
@@ -52,7 +71,11 @@ func (tx *Tx) keepKey(ctx context.Context, key string, k KeptKey) error {
 
 // ReleaseKey forgets the owner's reservation: nothing was done under it.
 func (tx *Tx) ReleaseKey(ctx context.Context, key, owner string) error {
-	if _, err := tx.exec(ctx, "DELETE FROM idempotency WHERE key = $1 AND owner = $2", key, owner); err != nil {
+	n, err := tx.exec(ctx, "DELETE FROM idempotency WHERE key = $1 AND owner = $2", key, owner)
+	if n > 0 && tx.w.locked.keys != nil {
+		tx.kept = map[string]keptRow{key: {}}
+	}
+	if err != nil {
 		return fmt.Errorf("release an idempotency key: %w", err)
 	}
 	return nil
@@ -62,7 +85,7 @@ func (tx *Tx) ReleaseKey(ctx context.Context, key, owner string) error {
 // no more than limit, and says how many it dropped.
 func (tx *Tx) ForgetResults(ctx context.Context, before svc.Time, limit int) (int64, error) {
 	n, err := tx.exec(ctx, `DELETE FROM idempotency WHERE key IN
-		(SELECT key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2)`, before, limit)
+		(SELECT key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT CAST($2 AS BIGINT))`, before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("forget idempotency keys: %w", err)
 	}

@@ -68,7 +68,7 @@ func chainOfItems(t *testing.T, s *Store, n int) (ids []string) {
 			}
 			ids = append(ids, item.ID)
 			item.Path = strings.Join(ids, "/")
-			if err := tx.InsertWorkItem(t.Context(), item); err != nil {
+			if err := tx.InsertWorkItem(t.Context(), &item); err != nil {
 				return err
 			}
 		}
@@ -147,4 +147,18 @@ type countingQuerier struct {
 func (c *countingQuerier) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	c.execs++
 	return c.querier.ExecContext(ctx, query, args...)
+}
+
+// What is queued behind a group that met a database that is away is answered with that group's error; once the lease is
+// lost, with that.
+func TestWhatWaitsBehindABrokenGroupLearnsOfALostLease(t *testing.T) {
+	t.Parallel()
+	lost := svc.Unavailable(svc.CauseLostLock)
+	w := &writer{lease: &lease{err: lost}, queue: make(chan *unit, 1), closed: make(chan struct{})}
+	u := w.queueUnit(t.Context(), nil, false, nil)
+	w.refuseQueued(svc.Unavailable(svc.CauseDatabaseUnreachable))
+	<-u.done
+	if svc.CauseOf(u.err) != svc.CauseLostLock {
+		t.Errorf("it was told: %v", u.err)
+	}
 }

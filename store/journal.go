@@ -8,14 +8,20 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"svc"
 )
 
-// eventsPerInsert keeps a statement well below the engines' parameter limits.
-const eventsPerInsert = 100
+// eventsPerInsert is how many events a statement writes to SQLite at most. There are as many texts, each of which is
+// parsed once; and they number no parameters, whose names SQLite would look for one after the other.
+const eventsPerInsert = 16
 
 // encoded is an event of a unit as it is stored, but for its number.
-type encoded struct{ topic, payload string }
+type encoded struct {
+	topic, payload string
+	subjects       svc.Subjects
+}
 
 // encodeDrafts is done with the unit, not with its group: what cannot be
 // encoded fails that unit alone. Here, and nowhere else, an event learns the
@@ -30,36 +36,93 @@ func encodeDrafts(drafts []svc.Draft, by string) ([]encoded, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", d.Topic, err)
 		}
-		out[i] = encoded{string(d.Topic), string(payload)}
+		out[i] = encoded{string(d.Topic), string(payload), svc.SubjectsOf(d.Payload)}
 	}
 	return out, nil
 }
 
-// journal numbers the events of a group and writes them. The row that holds
-// the head is locked from here to the commit, so no other writer can commit a
-// lower number later. The same statement is the fence: it finds no row when
-// another orchestrator has taken over, and one that takes over waits for it.
+// finish numbers the events of a group, writes them and commits. The row that
+// holds the head is locked from the numbering to the commit, so no other writer
+// can commit a lower number later. sent says that the COMMIT is on its way,
+// whatever became of it.
+func (w *writer) finish(ctx context.Context, units []*unit) (sent bool, err error) {
+	if w.dialect.pipelined {
+		return true, w.finishAtOnce(ctx, units)
+	}
+	if err := w.journal(ctx, units); err != nil {
+		return false, err
+	}
+	_, err = w.q.ExecContext(ctx, "COMMIT")
+	return true, err
+}
+
+// finishAtOnce is finish in one round trip: a process that freezes never holds
+// the numbering back for others. The fence is in the same statement. The head
+// of a journal that another orchestrator has taken over becomes NULL, which its
+// column refuses; and one that takes over waits for this transaction.
+func (w *writer) finishAtOnce(ctx context.Context, units []*unit) error {
+	var topics, payloads []string
+	var times []int64
+	subjects := make([][]*string, len(subjectColumns))
+	for _, u := range units {
+		for _, e := range u.events {
+			topics, payloads, times = append(topics, e.topic), append(payloads, e.payload), append(times, int64(u.at))
+			for i, f := range e.subjects.Fields() {
+				if *f.ID == "" {
+					subjects[i] = append(subjects[i], nil)
+				} else {
+					subjects[i] = append(subjects[i], f.ID)
+				}
+			}
+		}
+	}
+	args := []any{w.lease.number(), len(topics), topics, payloads, times}
+	for _, ids := range subjects {
+		args = append(args, ids)
+	}
+	err := w.send(ctx, append(w.locked.unkept(),
+		statement{rows: int64(len(topics)), sql: numberAndInsert, args: args},
+		statement{sql: "COMMIT", rows: anyRows})...)
+	var refused *pgconn.PgError
+	if w.lease != nil && errors.As(err, &refused) && refused.Code == "23502" && refused.TableName == "journal" {
+		return w.lease.lose()
+	}
+	return err
+}
+
+// numberAndInsert takes lists of what events are. The last are the subjects.
+var numberAndInsert = func() string {
+	names, lists := "", ""
+	for i, c := range subjectColumns {
+		names += ", " + c
+		lists += fmt.Sprintf(", CAST($%d AS TEXT[])", 6+i)
+	}
+	return `WITH numbered AS (UPDATE journal SET head = CASE WHEN CAST($1 AS BIGINT) = 0 OR epoch = $1 THEN head + $2 END, commits = commits + 1
+		WHERE id = 1 RETURNING head)
+		INSERT INTO events (seq, topic, payload, created_at` + names + `) SELECT head - $2 + nth, topic, payload, at` + names + `
+		FROM numbered, unnest(CAST($3 AS TEXT[]), CAST($4 AS TEXT[]), CAST($5 AS BIGINT[])` + lists + `)
+		WITH ORDINALITY AS e (topic, payload, at` + names + `, nth)`
+}()
+
+// journal is the numbering and the writing by themselves, where a statement
+// costs no round trip.
 func (w *writer) journal(ctx context.Context, units []*unit) error {
 	n := 0
 	for _, u := range units {
 		n += len(u.events)
 	}
 	var head int64
-	row := w.q.QueryRowContext(ctx, `UPDATE journal SET head = head + $1, commits = commits + 1
-		WHERE id = 1 AND (CAST($2 AS BIGINT) = 0 OR epoch = $2) RETURNING head, commits`, n, w.lease.number())
-	switch err := row.Scan(&head, &w.commits); {
-	case errors.Is(err, sql.ErrNoRows):
-		return w.lease.lose()
-	case err != nil:
+	err := w.q.QueryRowContext(ctx, "UPDATE journal SET head = head + $1, commits = commits + 1 WHERE id = 1 RETURNING head", n).Scan(&head)
+	if err != nil {
 		return fmt.Errorf("number the events: %w", err)
 	}
 	seq := head - int64(n)
-	args := make([]any, 0, 4*min(n, eventsPerInsert))
+	args := make([]any, 0, eventWidth*min(n, eventsPerInsert))
 	for _, u := range units {
 		for _, e := range u.events {
 			seq++
-			args = append(args, seq, e.topic, e.payload, u.at)
-			if len(args) == 4*eventsPerInsert {
+			args = append(append(args, seq, e.topic, e.payload, u.at), subjectArgs(e.subjects)...)
+			if len(args) == eventWidth*eventsPerInsert {
 				if err := w.insertEvents(ctx, args); err != nil {
 					return err
 				}
@@ -74,21 +137,19 @@ func (w *writer) insertEvents(ctx context.Context, args []any) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var b strings.Builder
-	b.WriteString("INSERT INTO events (seq, topic, payload, created_at) VALUES ")
-	for i := 1; i <= len(args); i += 4 {
-		if i > 1 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "($%d,$%d,$%d,$%d)", i, i+1, i+2, i+3)
-	}
-	if _, err := w.q.ExecContext(ctx, b.String(), args...); err != nil {
+	row := ",(?" + strings.Repeat(",?", eventWidth-1) + ")"
+	text := "INSERT INTO events (" + eventColumns + ", " + strings.Join(subjectColumns, ", ") + ") VALUES " +
+		strings.Repeat(row, len(args)/eventWidth)[1:] // without the first comma
+	if _, err := w.q.ExecContext(ctx, text, args...); err != nil {
 		return fmt.Errorf("journal events: %w", err)
 	}
 	return nil
 }
 
 const eventColumns = "seq, topic, payload, created_at"
+
+// eventWidth is how many columns an event is written to.
+var eventWidth = 4 + len(subjectColumns)
 
 // JournalEnds is the seq of the newest event and the newest seq that retention
 // removed. Everything in between is there.
@@ -103,43 +164,71 @@ func (r Reader) JournalEnds(ctx context.Context) (head, purged int64, err error)
 // EventsAfter is up to limit events behind seq, oldest first.
 func (r Reader) EventsAfter(ctx context.Context, seq int64, limit int) ([]svc.Event, error) {
 	return collect(ctx, r.q, scanEvent,
-		"SELECT "+eventColumns+" FROM events WHERE seq > $1 ORDER BY seq LIMIT $2", seq, limit)
+		"SELECT "+eventColumns+" FROM events WHERE seq > $1 ORDER BY seq LIMIT CAST($2 AS BIGINT)", seq, limit)
+}
+
+// EventsPage is EventsAfter that ends early when the payloads have more bytes
+// than wanted, with one event at least. more says that there may be others.
+func (r Reader) EventsPage(ctx context.Context, seq int64, limit, bytes int) (events []svc.Event, more bool, err error) {
+	events, cut, err := collectUpTo(ctx, r.q, bytes, scanEvent,
+		"SELECT "+eventColumns+" FROM events WHERE seq > $1 ORDER BY seq LIMIT CAST($2 AS BIGINT)", seq, limit)
+	return events, cut || len(events) == limit, err
 }
 
 // Events is a page of the journal, newest first.
-func (r Reader) Events(ctx context.Context, globs svc.Globs, page svc.Page) (svc.List[svc.Event], error) {
+func (r Reader) Events(ctx context.Context, f svc.EventFilter, page svc.Page) (svc.EventList, error) {
 	before := int64(1) << 62
 	if page.Cursor != "" {
 		if err := readCursor("events", page.Cursor, &before); err != nil {
-			return svc.List[svc.Event]{}, err
+			return svc.EventList{}, err
 		}
 	}
-	topics := globs.Expand()
-	if len(topics) < 2 {
-		r.view = nil // one query is one state
-	}
-	found, err := oneState(ctx, r, func(r Reader) ([]svc.Event, error) { return r.eventsBefore(ctx, topics, before, page.Limit+1) })
-	if err != nil {
-		return svc.List[svc.Event]{}, fmt.Errorf("list events: %w", err)
-	}
-	return paged(found, page.Limit, func(e svc.Event) string { return cursor("events", e.Seq) }), nil
+	return oneState(ctx, r, func(r Reader) (svc.EventList, error) {
+		found, cut, err := r.eventsBefore(ctx, f, span{before: before, newestFirst: true, limit: page.Limit + 1, bytes: page.Bytes})
+		if err != nil {
+			return svc.EventList{}, fmt.Errorf("list events: %w", err)
+		}
+		purged, err := r.purgedBefore(ctx)
+		list := paged(found, cut, page.Limit, func(e svc.Event) string { return cursor("events", e.Seq) })
+		return svc.EventList{Items: list.Items, NextCursor: list.NextCursor, PurgedBefore: purged}, err
+	})
 }
 
-// eventsBefore is up to limit events of the topics, newest first; nil: of all.
-func (r Reader) eventsBefore(ctx context.Context, topics []svc.Topic, before int64, limit int) ([]svc.Event, error) {
+// purgedBefore is the time of the oldest event there is, when older ones were
+// removed: what is older than that has lost its beginning. Nil: nothing was
+// removed; zero: everything was.
+func (r Reader) purgedBefore(ctx context.Context) (*svc.Time, error) {
+	_, purged, err := r.JournalEnds(ctx)
+	if err != nil || purged == 0 {
+		return nil, err
+	}
+	var at svc.Time
+	err = r.q.QueryRowContext(ctx, "SELECT created_at FROM events WHERE seq > $1 ORDER BY seq LIMIT 1", purged).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return &at, err
+}
+
+// eventsBefore is the events of a span that pass the filter, newest first.
+func (r Reader) eventsBefore(ctx context.Context, f svc.EventFilter, s span) (found []svc.Event, cut bool, err error) {
+	if f.Subjects != (svc.Subjects{}) {
+		return r.eventsOf(ctx, f, s)
+	}
+	topics := f.Topics.Expand()
 	if topics == nil {
-		return collect(ctx, r.q, scanEvent,
-			"SELECT "+eventColumns+" FROM events WHERE seq < $1 ORDER BY seq DESC LIMIT $2", before, limit)
+		return collectUpTo(ctx, r.q, s.bytes, scanEvent,
+			"SELECT "+eventColumns+" FROM events WHERE seq < $1 ORDER BY seq DESC LIMIT CAST($2 AS BIGINT)", s.before, s.limit)
 	}
 	// A query per topic, merged: each is a short walk of its index, however
 	// rare or common the topic is.
-	return merged(topics, limit, func(t svc.Topic, last *svc.Event) ([]svc.Event, error) {
+	return merged(topics, s.limit, s.bytes, func(e svc.Event) int { return len(e.Payload) }, func(t svc.Topic, last *svc.Event) ([]svc.Event, bool, error) {
 		var after int64
 		if last != nil {
 			after = last.Seq
 		}
-		return collect(ctx, r.q, scanEvent, "SELECT "+eventColumns+
-			" FROM events WHERE topic = $1 AND seq < $2 AND seq > $3 ORDER BY seq DESC LIMIT $4", string(t), before, after, limit)
+		return collectUpTo(ctx, r.q, s.bytes, scanEvent, "SELECT "+eventColumns+
+			" FROM events WHERE topic = $1 AND seq < $2 AND seq > $3 ORDER BY seq DESC LIMIT CAST($4 AS BIGINT)", string(t), s.before, after, s.limit)
 	}, func(a, b svc.Event) bool { return a.Seq > b.Seq })
 }
 

@@ -26,11 +26,13 @@ func (tx *Tx) LockOutput(ctx context.Context, id string) (svc.Run, error) {
 // MarkOutput notes how far the journal has told of the attempt's output, and
 // when the run last wrote something. It is no change of the record.
 func (tx *Tx) MarkOutput(ctx context.Context, id string, bytes, lines int64, at *svc.Time) error {
+	if tx.amend(id, func(r *svc.Run) { r.OutputBytes, r.OutputLines, r.LastOutputAt = bytes, lines, at }) {
+		return nil
+	}
 	_, err := tx.exec(ctx, "UPDATE runs SET output_bytes = $1, output_lines = $2, last_output_at = $3 WHERE id = $4", bytes, lines, at, id)
 	if err != nil {
 		return fmt.Errorf("note output of run %s: %w", id, err)
 	}
-	tx.amend(id, func(r *svc.Run) { r.OutputBytes, r.OutputLines, r.LastOutputAt = bytes, lines, at })
 	return nil
 }
 

@@ -19,8 +19,14 @@ const connectLimit = 5 * time.Second
 // compiling: queries take a millisecond, and where the planner overrates one,
 // as it does each recursion, compiling it took a hundred. A process that froze,
 // or whose network is gone, must not keep rows locked; and a wait for a lock
-// ends before the statement's own limit, which costs the connection.
-const sessionSettings = `SET jit = off; SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '8s'; SET tcp_user_timeout = '10s'`
+// ends before the statement's own limit, which costs the connection. A page of
+// an index is in memory or on an SSD.
+const sessionSettings = `SET jit = off; SET random_page_cost = 1.1; SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '2s'; SET tcp_user_timeout = '5s'`
+
+// writerSettings is what the writer's connections have besides: whatever a unit
+// needs it finds by an index, though a young table may look small to a planner
+// that does not count its dead rows.
+const writerSettings = `; SET enable_seqscan = off`
 
 // sockets is the open connections of a store to PostgreSQL. Cutting them ends
 // every wait for a server that does not answer.
@@ -66,7 +72,7 @@ func (c *socket) Close() error {
 }
 
 // openPostgres opens a pool. Nothing is connected yet.
-func openPostgres(dsn string, all *sockets) (*sql.DB, error) {
+func openPostgres(dsn, settings string, all *sockets) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
@@ -85,7 +91,7 @@ func openPostgres(dsn string, all *sockets) (*sql.DB, error) {
 	return stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, connectLimit)
 		defer cancel()
-		_, err := conn.PgConn().Exec(ctx, sessionSettings).ReadAll()
+		_, err := conn.PgConn().Exec(ctx, settings).ReadAll()
 		return err
 	})), nil
 }

@@ -30,6 +30,42 @@ func TestSeveralStoresShareOnePostgreSQLDatabase(t *testing.T) {
 	})
 }
 
+// Units that name their rows never wait in a circle, whatever they are and
+// wherever they run: PostgreSQL has no deadlock to resolve.
+func TestConcurrentUnitsOfSeveralStores(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	stores := make([]*store.Store, 3)
+	for i := range stores {
+		stores[i] = openStore(t, dsn)
+	}
+	storetest.Concurrent(t, stores)
+	for _, s := range stores {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	// A session counts its deadlocks when it ends.
+	for others := 1; others > 0; {
+		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`).Scan(&others); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var deadlocks int64
+	if err := db.QueryRowContext(t.Context(), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&deadlocks); err != nil {
+		t.Fatal(err)
+	}
+	if deadlocks != 0 {
+		t.Errorf("PostgreSQL resolved %d deadlocks", deadlocks)
+	}
+}
+
 func TestNewerPostgreSQLSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t)

@@ -7,11 +7,12 @@ import (
 	"svc"
 )
 
-const projectColumns = "id, name, slug, description, status, cwd, archived_at, created_at, updated_at, version"
+const projectColumns = "id, name, slug, description, status, cwd, provider, model, max_runs, repo, base, isolation, setup, setup_timeout, keep_days, done_when, archived_at, created_at, updated_at, version"
 
 func scanProject(row scanner) (svc.Project, error) {
 	var p svc.Project
-	err := row.Scan(&p.ID, &p.Name, &p.Slug, &p.Description, &p.Status, &p.Cwd, &p.ArchivedAt, &p.CreatedAt, &p.UpdatedAt, &p.Version)
+	err := row.Scan(&p.ID, &p.Name, &p.Slug, &p.Description, &p.Status, &p.Cwd, &p.Provider, &p.Model, &p.MaxRuns, &p.Repo, &p.Base, &p.Isolation, &p.Setup,
+		&p.SetupTimeout, &p.KeepDays, &p.DoneWhen, &p.ArchivedAt, &p.CreatedAt, &p.UpdatedAt, &p.Version)
 	return p, err
 }
 
@@ -46,12 +47,12 @@ func (r Reader) Projects(ctx context.Context, page svc.Page) (svc.List[svc.Proje
 		}
 		w.add("(name, id) > (?, ?)", name, id)
 	}
-	found, err := collect(ctx, r.q, scanProject, fmt.Sprintf("SELECT %s FROM projects%s ORDER BY name, id LIMIT %d",
+	found, cut, err := collectUpTo(ctx, r.q, page.Bytes, scanProject, fmt.Sprintf("SELECT %s FROM projects%s ORDER BY name, id LIMIT %d",
 		projectColumns, w.sql(), page.Limit+1), w.args...)
 	if err != nil {
 		return svc.List[svc.Project]{}, fmt.Errorf("list projects: %w", err)
 	}
-	return paged(found, page.Limit, func(p svc.Project) string { return cursor("projects", p.Name, p.ID) }), nil
+	return paged(found, cut, page.Limit, func(p svc.Project) string { return cursor("projects", p.Name, p.ID) }), nil
 }
 
 // SlugTaken says whether any project, archived or not, has the slug.
@@ -63,8 +64,9 @@ func (r Reader) SlugTaken(ctx context.Context, slug string) (bool, error) {
 
 // InsertProject adds a project.
 func (tx *Tx) InsertProject(ctx context.Context, p svc.Project) error {
-	_, err := tx.exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)",
-		p.ID, p.Name, p.Slug, p.Description, p.Status, p.Cwd, p.ArchivedAt, p.CreatedAt, p.UpdatedAt, p.Version)
+	_, err := tx.exec(ctx, "INSERT INTO projects ("+projectColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20)",
+		p.ID, p.Name, p.Slug, p.Description, p.Status, p.Cwd, p.Provider, p.Model, p.MaxRuns, p.Repo, p.Base, p.Isolation, p.Setup, p.SetupTimeout, p.KeepDays,
+		p.DoneWhen, p.ArchivedAt, p.CreatedAt, p.UpdatedAt, p.Version)
 	if err != nil {
 		return fmt.Errorf("insert project: %w", err)
 	}
@@ -74,9 +76,11 @@ func (tx *Tx) InsertProject(ctx context.Context, p svc.Project) error {
 // UpdateProject writes a project that was read in this unit.
 func (tx *Tx) UpdateProject(ctx context.Context, p *svc.Project) error {
 	p.UpdatedAt = tx.Now
-	n, err := tx.exec(ctx, `UPDATE projects SET name = $1, slug = $2, description = $3, status = $4, cwd = $5, archived_at = $6,
-		updated_at = $7, version = version + 1 WHERE id = $8 AND version = $9`,
-		p.Name, p.Slug, p.Description, p.Status, p.Cwd, p.ArchivedAt, p.UpdatedAt, p.ID, p.Version)
+	n, err := tx.exec(ctx, `UPDATE projects SET name = $1, slug = $2, description = $3, status = $4, cwd = $5, provider = $6, model = $7, archived_at = $8,
+		repo = $9, base = $10, isolation = $11, setup = $12, setup_timeout = $13, keep_days = $14, max_runs = $15, done_when = $16, updated_at = $17, version = version + 1
+		WHERE id = $18 AND version = $19`,
+		p.Name, p.Slug, p.Description, p.Status, p.Cwd, p.Provider, p.Model, p.ArchivedAt,
+		p.Repo, p.Base, p.Isolation, p.Setup, p.SetupTimeout, p.KeepDays, p.MaxRuns, p.DoneWhen, p.UpdatedAt, p.ID, p.Version)
 	return changed("project", p.ID, &p.Version, n, err)
 }
 
@@ -86,7 +90,7 @@ func changed(noun, id string, version *int64, rows int64, err error) error {
 		return fmt.Errorf("update %s %s: %w", noun, id, err)
 	}
 	if rows != 1 {
-		return svc.Errorf(svc.CodeConflict, "%s %s was changed by someone else meanwhile; try again", noun, id)
+		return svc.Errorf(svc.CodeConflict, "%s %s was changed by someone else meanwhile; try again", noun, id).Because(errStale)
 	}
 	*version++
 	return nil

@@ -6,43 +6,48 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"svc"
 )
 
-// queueOf is the queue that a pending run stands in: what it demands of a host,
-// as one text that is indexed. A run that very many hosts refused has a queue
-// of its own, because PostgreSQL bounds the rows of an index.
-const queueOf = `(coalesce(pinned_host_id, '') || ' ' || CASE WHEN length(refused) > 1000 THEN id ELSE refused END || ' ' || provider)`
+// queueOf is the queue that a pending run stands in: its project and what it
+// demands of a host, as one text that is indexed. A run that very many hosts
+// refused, or that wants many labels, has a queue of its own, because
+// PostgreSQL bounds the rows of an index.
+const queueOf = `(project_id || ' ' || coalesce(pinned_host_id, '') || ' ' || CASE WHEN length(refused) + length(host_labels) > 500 THEN id ELSE refused || ' ' || host_labels END || ' ' || provider)`
 
-// isPending and isUnconfirmed are written as in the indexes that serve them.
+// These are written as in the indexes that serve them. openOn is followed by
+// which hosts.
 const (
+	openOn        = "session_ended_at IS NULL AND host_id || ''"
 	isPending     = "status || '' = 'pending'"
+	isQueued      = isPending + " AND NOT blocked" // no need holds it back
 	isUnconfirmed = "status || '' = 'spawning' AND NOT acked"
 )
 
-// RunQueue is the pending runs that demand the same of a host.
+// RunQueue is the pending runs of a project that demand the same of a host.
 type RunQueue struct {
+	ProjectID    string
 	Provider     string
 	PinnedHostID string   // empty: any
 	Refused      []string // hosts that refused them
-	Oldest       svc.Time // pending_since of the longest waiting
+	Labels       map[string]string
 
 	key string
 }
 
-// RunQueues is every queue with a run in it. It costs what the queues are, not
-// what the runs are.
+// RunQueues is every queue with a run in it that no need holds back. It costs
+// what the queues are, not what the runs are.
 func (r Reader) RunQueues(ctx context.Context) ([]RunQueue, error) {
-	found, err := collect(ctx, r.q, func(row scanner) (q RunQueue, err error) { return q, row.Scan(&q.key, &q.Oldest) },
+	found, err := collect(ctx, r.q, func(row scanner) (q RunQueue, err error) { return q, row.Scan(&q.key) },
 		`WITH RECURSIVE queues (queue) AS (
-			SELECT * FROM (SELECT `+queueOf+` FROM runs WHERE `+isPending+` ORDER BY `+queueOf+` LIMIT 1) AS first
+			SELECT * FROM (SELECT `+queueOf+` FROM runs WHERE `+isQueued+` ORDER BY `+queueOf+` LIMIT 1) AS first
 			UNION ALL
-			SELECT (SELECT `+queueOf+` FROM runs WHERE `+isPending+` AND `+queueOf+` > queue ORDER BY `+queueOf+` LIMIT 1)
+			SELECT (SELECT `+queueOf+` FROM runs WHERE `+isQueued+` AND `+queueOf+` > queue ORDER BY `+queueOf+` LIMIT 1)
 				FROM queues WHERE queue IS NOT NULL)
-		SELECT queue, (SELECT pending_since FROM runs WHERE `+isPending+` AND `+queueOf+` = queue ORDER BY pending_since, id LIMIT 1)
-			FROM queues WHERE queue IS NOT NULL`)
+		SELECT queue FROM queues WHERE queue IS NOT NULL`)
 	if err != nil {
 		return nil, fmt.Errorf("find queues: %w", err)
 	}
@@ -54,58 +59,75 @@ func (r Reader) RunQueues(ctx context.Context) ([]RunQueue, error) {
 	return found, nil
 }
 
-// readQueue takes a queue's key apart.
+// readQueue takes a queue's key apart. Only the provider may have spaces, and
+// the labels, which are JSON.
 func (r Reader) readQueue(ctx context.Context, q *RunQueue) error {
 	parts := strings.SplitN(q.key, " ", 3)
 	if len(parts) != 3 {
 		return fmt.Errorf("a queue is named %q", q.key)
 	}
-	refused := parts[1]
-	q.PinnedHostID, q.Provider = parts[0], parts[2]
-	if svc.IsID(refused) {
-		err := r.q.QueryRowContext(ctx, "SELECT refused FROM runs WHERE id = $1", refused).Scan(&refused)
-		if err != nil {
-			return fmt.Errorf("read who refused a run: %w", err)
+	q.ProjectID, q.PinnedHostID = parts[0], parts[1]
+	if id, provider, found := strings.Cut(parts[2], " "); found && svc.IsID(id) {
+		q.Provider = provider
+		var refused, labels string
+		if err := r.q.QueryRowContext(ctx, "SELECT refused, host_labels FROM runs WHERE id = $1", id).Scan(&refused, &labels); err != nil {
+			return fmt.Errorf("read what a run demands: %w", err)
 		}
+		return errors.Join(json.Unmarshal([]byte(refused), &q.Refused), json.Unmarshal([]byte(labels), &q.Labels))
 	}
-	return json.Unmarshal([]byte(refused), &q.Refused)
+	rest := json.NewDecoder(strings.NewReader(parts[2]))
+	if err := errors.Join(rest.Decode(&q.Refused), rest.Decode(&q.Labels)); err != nil {
+		return fmt.Errorf("a queue is named %q: %w", q.key, err)
+	}
+	q.Provider = strings.TrimPrefix(parts[2][rest.InputOffset():], " ")
+	return nil
 }
 
 // QueuedRun is a pending run in its queue.
 type QueuedRun struct {
 	ID           string
+	Priority     int
 	PendingSince svc.Time
 }
 
-// QueuedRuns is the longest waiting runs of a queue that may be placed at now.
+// QueuedRuns is the first runs of a queue that may be placed at now, in their
+// order.
 func (r Reader) QueuedRuns(ctx context.Context, q RunQueue, now svc.Time, limit int) ([]QueuedRun, error) {
-	found, err := collect(ctx, r.q, func(row scanner) (w QueuedRun, err error) { return w, row.Scan(&w.ID, &w.PendingSince) },
-		`SELECT id, pending_since FROM runs WHERE `+isPending+` AND `+queueOf+` = $1 AND (next_dispatch_at IS NULL OR next_dispatch_at <= $2)
-		ORDER BY pending_since, id LIMIT $3`, q.key, now, limit)
+	found, err := collect(ctx, r.q, func(row scanner) (w QueuedRun, err error) { return w, row.Scan(&w.ID, &w.Priority, &w.PendingSince) },
+		`SELECT id, priority, pending_since FROM runs WHERE `+isQueued+` AND `+queueOf+` = $1
+		AND (next_dispatch_at IS NULL OR next_dispatch_at <= $2) AND (not_before IS NULL OR not_before <= $2)
+		AND NOT (`+workspaceBusy+`) ORDER BY priority DESC, pending_since, id LIMIT CAST($3 AS BIGINT)`, q.key, now, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read a queue: %w", err)
 	}
 	return found, nil
 }
 
-// NextDispatch is when the next back-off after now ends; false: none is
-// waited for.
+// NextDispatch is when the next back-off or not_before after now ends; false:
+// none is waited for.
 func (r Reader) NextDispatch(ctx context.Context, now svc.Time) (at svc.Time, any bool, err error) {
-	err = r.q.QueryRowContext(ctx, "SELECT next_dispatch_at FROM runs WHERE "+isPending+
-		" AND next_dispatch_at IS NOT NULL AND next_dispatch_at > $1 ORDER BY next_dispatch_at LIMIT 1", now).Scan(&at)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return 0, false, nil
-	case err != nil:
-		return 0, false, fmt.Errorf("find the next restart: %w", err)
+	for _, column := range []string{"next_dispatch_at", "not_before"} {
+		var next svc.Time
+		err = r.q.QueryRowContext(ctx, fmt.Sprintf("SELECT %[1]s FROM runs WHERE %[2]s AND %[1]s IS NOT NULL AND %[1]s > $1 ORDER BY %[1]s LIMIT 1",
+			column, isPending), now).Scan(&next)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return 0, false, fmt.Errorf("find the next run that may go: %w", err)
+		case !any || next < at:
+			at, any = next, true
+		}
 	}
-	return at, true, nil
+	return at, any, nil
 }
 
-// OverdueRuns is the ids of runs of a queue that wait since before a time.
-func (r Reader) OverdueRuns(ctx context.Context, q RunQueue, before svc.Time, limit int) ([]string, error) {
-	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE `+isPending+` AND `+queueOf+` = $1 AND pending_since <= $2
-		AND (next_dispatch_at IS NULL OR next_dispatch_at <= $2) ORDER BY pending_since, id LIMIT $3`, q.key, before, limit)
+// OverdueRuns is the ids of runs of a project that nothing but hosts held back
+// since a time, and that do not wait as long as it takes.
+func (r Reader) OverdueRuns(ctx context.Context, projectID string, before svc.Time, limit int) ([]string, error) {
+	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE `+isQueued+` AND NOT wait AND project_id = $1 AND pending_since <= $2
+		AND (next_dispatch_at IS NULL OR next_dispatch_at <= $2) AND (not_before IS NULL OR not_before <= $2)
+		AND (unblocked_at IS NULL OR unblocked_at <= $2)
+		AND NOT (`+workspaceBusy+`) AND NOT (`+workspaceLeft+` > $2) ORDER BY pending_since, id LIMIT CAST($3 AS BIGINT)`, projectID, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find runs that wait too long: %w", err)
 	}
@@ -120,19 +142,25 @@ func stillFits(now string) string {
 	return "last_fit_at = CASE WHEN status = 'online' AND NOT instance_suspect THEN " + now + " ELSE last_fit_at END"
 }
 
-// AnyFitted says whether any host, or the one that is named, could be given
-// runs at any moment since a time.
-func (r Reader) AnyFitted(ctx context.Context, pinned *string, since svc.Time) (bool, error) {
-	query := `SELECT count(*) FROM hosts WHERE (last_fit_at > $1 OR status = 'online' AND NOT instance_suspect AND deleted_at IS NULL)`
+// AnyFitted says whether any host with these labels, or the one that is named,
+// could be given runs at any moment since a time.
+func (r Reader) AnyFitted(ctx context.Context, pinned *string, labels map[string]string, since svc.Time) (bool, error) {
+	query := `SELECT labels FROM hosts WHERE (last_fit_at > $1 OR status = 'online' AND NOT instance_suspect AND deleted_at IS NULL)`
 	args := []any{since}
 	if pinned != nil {
 		query, args = query+" AND id = $2", append(args, *pinned)
 	}
-	var n int
-	if err := r.q.QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
+	hosts, err := collect(ctx, r.q, func(row scanner) (h svc.Host, err error) {
+		var text string
+		if err := row.Scan(&text); err != nil {
+			return h, err
+		}
+		return h, json.Unmarshal([]byte(text), &h.Labels)
+	}, query, args...)
+	if err != nil {
 		return false, fmt.Errorf("ask which hosts fitted: %w", err)
 	}
-	return n > 0, nil
+	return slices.ContainsFunc(hosts, func(h svc.Host) bool { return h.HasLabels(labels) }), nil
 }
 
 // Capacity is what a claim checks of a host when it is committed.
@@ -143,19 +171,26 @@ type Capacity struct {
 	Free    int // of a limited one
 }
 
-// Capacity reads what a host can take now. A host that is deleted fits nobody.
-func (tx *Tx) Capacity(ctx context.Context, hostID string) (c Capacity, err error) {
-	err = tx.q.QueryRowContext(ctx, `SELECT name, status = 'online' AND NOT instance_suspect, max_runs IS NOT NULL,
-		CASE WHEN max_runs IS NULL THEN 0 ELSE max_runs - (SELECT count(*) FROM runs WHERE runs.host_id = hosts.id
-			AND runs.session_ended_at IS NULL AND runs.status <> 'pending') END
-		FROM hosts WHERE id = $1 AND deleted_at IS NULL`, hostID).Scan(&c.Name, &c.Fits, &c.Limited, &c.Free)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return Capacity{}, nil
-	case err != nil:
-		return c, fmt.Errorf("read a host's capacity: %w", err)
+// Capacities reads what hosts can take now. One that is deleted is left out: it
+// fits nobody. The unit has named the hosts, so that nobody else gives them runs
+// meanwhile.
+func (tx *Tx) Capacities(ctx context.Context, hostIDs []string) (map[string]*Capacity, error) {
+	found := map[string]*Capacity{}
+	for ids := range slices.Chunk(hostIDs, mostRows) {
+		in, args := oneOf(ids)
+		_, err := collect(ctx, tx.q, func(row scanner) (struct{}, error) {
+			var id string
+			var c Capacity
+			err := row.Scan(&id, &c.Name, &c.Fits, &c.Limited, &c.Free)
+			found[id] = &c
+			return struct{}{}, err
+		}, `SELECT id, name, status = 'online' AND NOT instance_suspect, max_runs IS NOT NULL,
+			CASE WHEN max_runs IS NULL THEN 0 ELSE max_runs - `+openRuns+` END FROM hosts WHERE id IN (`+in+`) AND deleted_at IS NULL`, args...)
+		if err != nil {
+			return nil, fmt.Errorf("read the capacity of hosts: %w", err)
+		}
 	}
-	return c, nil
+	return found, nil
 }
 
 // ServiceTime is a time in which an orchestrator was running.

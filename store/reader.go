@@ -52,50 +52,95 @@ func one[T any](ctx context.Context, q edged, scan func(scanner) (T, error), nou
 
 // collect reads every row of a query.
 func collect[T any](ctx context.Context, q edged, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, _, err := collectUpTo(ctx, q, 0, scan, query, args...)
+	return rows, err
+}
+
+// collectUpTo reads rows until their texts have more bytes than wanted, one at least; 0: all. cut says that it ended so: there
+// may be others.
+func collectUpTo[T any](ctx context.Context, q edged, bytes int, scan func(scanner) (T, error), query string, args ...any) (out []T, cut bool, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() { _ = rows.Close() }()
-	out := []T{}
-	for rows.Next() {
-		v, err := scan(rows)
+	out = []T{}
+	read := &counted{rows: rows}
+	for (bytes <= 0 || read.bytes <= bytes) && rows.Next() {
+		v, err := scan(read)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		out = append(out, v)
 	}
-	return out, rows.Err()
+	return out, bytes > 0 && read.bytes > bytes, rows.Err()
+}
+
+// counted scans rows and counts the bytes of their texts. What has another type than these is short.
+type counted struct {
+	rows  scanner
+	bytes int
+}
+
+func (c *counted) Scan(dest ...any) error {
+	err := c.rows.Scan(dest...)
+	for _, d := range dest {
+		switch v := d.(type) {
+		case *string:
+			c.bytes += len(*v)
+		case **string:
+			if *v != nil {
+				c.bytes += len(**v)
+			}
+		}
+	}
+	return err
 }
 
 // merged runs one ordered, limited query per key and merges the answers. A
 // query is given the last record that would be on the page so far, if it is
-// full: what comes behind that one need not be read.
-func merged[K, T any](keys []K, limit int, query func(key K, last *T) ([]T, error), before func(a, b T) bool) ([]T, error) {
-	all := []T{}
+// full: what comes behind that one need not be read. A query that ended early (cut) makes the page full: behind
+// its last record others of the same key are missing. size is the bytes of a record; a page with more than bytes is full too (0: never).
+func merged[K, T any](keys []K, limit, bytes int, size func(T) int, query func(key K, last *T) (part []T, cut bool, err error), before func(a, b T) bool) (all []T, full bool, err error) {
+	all = []T{}
 	for _, k := range keys {
 		var last *T
-		if len(all) == limit {
-			last = &all[limit-1]
+		if full || len(all) == limit {
+			last = &all[len(all)-1]
 		}
-		part, err := query(k, last)
+		part, cut, err := query(k, last)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		all = append(all, part...)
 		sort.SliceStable(all, func(i, j int) bool { return before(all[i], all[j]) })
+		if cut {
+			end := part[len(part)-1]
+			for before(end, all[len(all)-1]) {
+				all = all[:len(all)-1]
+			}
+			full = true
+		}
 		all = all[:min(limit, len(all))]
+		for i, sum := 0, 0; bytes > 0 && i < len(all)-1; i++ {
+			if sum += size(all[i]); sum > bytes {
+				all, full = all[:i+1], true
+			}
+		}
 	}
-	return all, nil
+	return all, full, nil
 }
 
-// paged cuts a list that was read with one row more than the page has.
-func paged[T any](rows []T, limit int, at func(T) string) svc.List[T] {
-	if len(rows) <= limit {
+// paged cuts a list that was read with one row more than the page has, or, when it was cut before that, has others behind it.
+func paged[T any](rows []T, cut bool, limit int, at func(T) string) svc.List[T] {
+	if len(rows) > limit {
+		rows, cut = rows[:limit], true
+	}
+	if !cut {
 		return svc.List[T]{Items: rows}
 	}
-	next := at(rows[limit-1])
-	return svc.List[T]{Items: rows[:limit], NextCursor: &next}
+	next := at(rows[len(rows)-1])
+	return svc.List[T]{Items: rows, NextCursor: &next}
 }
 
 // cursor names a place in the list of that name.
@@ -146,6 +191,16 @@ func (w *where) add(cond string, args ...any) {
 		cond = strings.Replace(cond, "?", fmt.Sprintf("$%d", len(w.args)), 1)
 	}
 	w.conds = append(w.conds, cond)
+}
+
+// among adds that a column is one of the ids; of none, nothing is.
+func (w *where) among(d *dialect, column string, ids []string) {
+	w.add(fmt.Sprintf(d.among, column), toJSON(append([]string{}, ids...)))
+}
+
+// outside adds that a column is none of the ids.
+func (w *where) outside(d *dialect, column string, ids []string) {
+	w.add("NOT ("+fmt.Sprintf(d.among, column)+")", toJSON(append([]string{}, ids...)))
 }
 
 func (w where) sql() string {

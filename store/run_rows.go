@@ -10,32 +10,24 @@ const (
 
 // runRows is the runs that the writer last read or wrote, as they are in the
 // database. Nobody else writes to an SQLite file, so a run that moves through
-// its states in quick succession need not be read for each. It belongs to the
-// writer's goroutine. Nil keeps nothing: on PostgreSQL a row is read where it
-// is locked.
+// its states in quick succession need not be read for each. On PostgreSQL it is
+// the runs that the transaction has locked. It belongs to the writer's
+// goroutine.
 type runRows struct{ rows map[string]svc.Run }
 
-func newRunRows(d *dialect) *runRows {
-	if d.forUpdate != "" {
-		return nil
-	}
-	return &runRows{rows: map[string]svc.Run{}}
-}
+func newRunRows() *runRows { return &runRows{rows: map[string]svc.Run{}} }
 
 func (c *runRows) get(id string) (svc.Run, bool) {
-	if c == nil {
-		return svc.Run{}, false
-	}
 	r, ok := c.rows[id]
 	return r, ok
 }
 
+// put takes a run that was just read.
+func (c *runRows) put(r svc.Run) { c.rows[r.ID] = r }
+
 // keep takes what a unit read and wrote. A run whose session has ended hardly
 // changes any more.
 func (c *runRows) keep(runs map[string]svc.Run) {
-	if c == nil {
-		return
-	}
 	for id, r := range runs {
 		if !r.Status.Active() && r.SessionEndedAt != nil || chosenBytes(&r) > largestRunRow {
 			delete(c.rows, id)
@@ -52,11 +44,7 @@ func (c *runRows) keep(runs map[string]svc.Run) {
 }
 
 // clear forgets everything: a group of units was undone.
-func (c *runRows) clear() {
-	if c != nil {
-		clear(c.rows)
-	}
-}
+func (c *runRows) clear() { clear(c.rows) }
 
 func chosenBytes(r *svc.Run) int {
 	n := len(r.Prompt)
@@ -74,7 +62,7 @@ func (tx *Tx) known(id string) (svc.Run, bool) {
 	if r, ok := tx.runs[id]; ok {
 		return r, true
 	}
-	return tx.rows.get(id)
+	return tx.w.rows.get(id)
 }
 
 // noteRun notes a run as it is in the database from here on.
@@ -85,10 +73,15 @@ func (tx *Tx) noteRun(r svc.Run) {
 	tx.runs[r.ID] = r
 }
 
-// amend notes a small change of a run that was written past UpdateRun.
-func (tx *Tx) amend(id string, change func(*svc.Run)) {
-	if r, ok := tx.known(id); ok {
+// amend makes a small change of a run that is no change of the record: its
+// version stays. It is false when the run is not known here.
+func (tx *Tx) amend(id string, change func(*svc.Run)) bool {
+	r, ok := tx.known(id)
+	if ok {
+		was := r
 		change(&r)
 		tx.noteRun(r)
+		tx.changes.run(was, r)
 	}
+	return ok
 }

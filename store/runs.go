@@ -12,26 +12,28 @@ import (
 )
 
 const runColumns = `id, task_id, project_id, provider, session_name, status, attempt, host_id, pinned_host_id, prompt, args, model, cwd,
-	env, restart_policy, max_restarts, failure_reason, exit_code, error, result, result_reason, last_progress_seq, progress_message,
+	env, restart_policy, max_restarts, wait, priority, not_before, host_labels, ignore_needs, failure_reason, exit_code, error, result, result_reason, last_progress_seq, progress_message,
 	progress_percent, needs_input, last_output_at, pending_since, next_dispatch_at, started_at, ended_at, session_ended_at,
-	task_manual_marks, refused, acked, dispatched_at, created_by, created_at, updated_at, version, output_bytes, output_lines`
+	task_manual_marks, refused, acked, dispatched_at, created_by, created_at, updated_at, version, output_bytes, output_lines,
+	past_hosts, end_claimed, blocked, unblocked_at, workspace_id, asked_at`
 
 func scanRun(row scanner) (svc.Run, error) {
 	var r svc.Run
-	var args, env, refused string
+	var args, env, labels, refused, past string
 	err := row.Scan(&r.ID, &r.TaskID, &r.ProjectID, &r.Provider, &r.SessionName, &r.Status, &r.Attempt, &r.HostID, &r.PinnedHostID,
-		&r.Prompt, &args, &r.Model, &r.Cwd, &env, &r.RestartPolicy, &r.MaxRestarts, &r.FailureReason, &r.ExitCode, &r.Error, &r.Result,
+		&r.Prompt, &args, &r.Model, &r.Cwd, &env, &r.RestartPolicy, &r.MaxRestarts, &r.Wait, &r.Priority, &r.NotBefore, &labels, &r.IgnoreNeeds, &r.FailureReason, &r.ExitCode, &r.Error, &r.Result,
 		&r.ResultReason, &r.LastProgressSeq, &r.ProgressMessage, &r.ProgressPercent, &r.NeedsInput, &r.LastOutputAt, &r.PendingSince,
 		&r.NextDispatchAt, &r.StartedAt, &r.EndedAt, &r.SessionEndedAt, &r.TaskManualMarks, &refused, &r.Acked,
-		&r.DispatchedAt, &r.CreatedBy, &r.CreatedAt, &r.UpdatedAt, &r.Version, &r.OutputBytes, &r.OutputLines)
+		&r.DispatchedAt, &r.CreatedBy, &r.CreatedAt, &r.UpdatedAt, &r.Version, &r.OutputBytes, &r.OutputLines,
+		&past, &r.EndClaimed, &r.Blocked, &r.UnblockedAt, &r.WorkspaceID, &r.AskedAt)
 	if err != nil {
 		return r, err
 	}
-	r.Args, r.Env = []string{}, map[string]string{}
+	r.Args, r.Env, r.HostLabels = []string{}, map[string]string{}, map[string]string{}
 	for _, column := range []struct {
 		text, usual string // what most runs hold, and what the field holds already
 		into        any
-	}{{args, "[]", &r.Args}, {env, "{}", &r.Env}, {refused, "null", &r.Refused}} {
+	}{{args, "[]", &r.Args}, {env, "{}", &r.Env}, {labels, "{}", &r.HostLabels}, {refused, "null", &r.Refused}, {past, "null", &r.PastHosts}} {
 		if column.text == column.usual {
 			continue
 		}
@@ -44,7 +46,7 @@ func scanRun(row scanner) (svc.Run, error) {
 
 // Run reads a run.
 func (r Reader) Run(ctx context.Context, id string) (svc.Run, error) {
-	return one(ctx, r.q, scanRun, "run", id, "SELECT "+runColumns+" FROM runs WHERE id = $1", id)
+	return one(ctx, r.q, scanNamedRun, "run", id, "SELECT "+runRead+" FROM runs WHERE id = $1", id)
 }
 
 // LockRun reads a run that this unit changes.
@@ -60,7 +62,28 @@ func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
 	return r, err
 }
 
-// Runs is a page of runs, newest first: one statement, so one state.
+// runSummary is the columns of a run in a list: what may be large stays where it
+// is, but for the beginning of the prompt.
+var runSummary = strings.NewReplacer("prompt,", fmt.Sprintf("substr(prompt, 1, %d),", svc.Excerpt), "args,", "'[]',", "env,", "'{}',").Replace(runRead)
+
+// addRunFilter adds the filters that no order is walked by.
+func addRunFilter(w *where, f svc.RunFilter) {
+	if len(f.Statuses) > 0 {
+		addAmong(w, "status", f.Statuses)
+	}
+	if f.NeedsInput != nil {
+		w.add("needs_input = ?", *f.NeedsInput)
+	}
+	if f.Provider != "" {
+		w.add("provider = ?", f.Provider)
+	}
+	if f.CreatedBy != "" {
+		w.add("created_by = ?", f.CreatedBy)
+	}
+}
+
+// Runs is a page of runs as lists show them, newest first: one statement, so one
+// state.
 func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
 	var w where
 	// The narrowest order is the one to walk; "|| ''" keeps a database from
@@ -83,9 +106,7 @@ func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.L
 	if f.ProjectID != "" {
 		w.add(project, f.ProjectID)
 	}
-	if len(f.Statuses) > 0 {
-		addAmong(&w, "status", f.Statuses)
-	}
+	addRunFilter(&w, f)
 	if page.Cursor != "" {
 		var at svc.Time
 		var id string
@@ -94,12 +115,12 @@ func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.L
 		}
 		w.add("(created_at, id) < (?, ?)", at, id)
 	}
-	found, err := collect(ctx, r.q, scanRun, fmt.Sprintf("SELECT %s FROM runs%s ORDER BY created_at DESC, id DESC LIMIT %d",
-		runColumns, w.sql(), page.Limit+1), w.args...)
+	found, cut, err := collectUpTo(ctx, r.q, page.Bytes, scanNamedRun, fmt.Sprintf("SELECT %s FROM runs%s ORDER BY created_at DESC, id DESC LIMIT %d",
+		runSummary, w.sql(), page.Limit+1), w.args...)
 	if err != nil {
 		return svc.List[svc.Run]{}, fmt.Errorf("list runs: %w", err)
 	}
-	return paged(found, page.Limit, func(r svc.Run) string { return cursor("runs", int64(r.CreatedAt), r.ID) }), nil
+	return paged(found, cut, page.Limit, func(r svc.Run) string { return cursor("runs", int64(r.CreatedAt), r.ID) }), nil
 }
 
 // activeRuns is the condition of the index of the same name.
@@ -117,38 +138,79 @@ func addAmong[T any](w *where, column string, values []T) {
 // RunTarget is what admission must know of a run's work item.
 type RunTarget struct {
 	Kind        svc.Kind
+	Title       string
+	Number      int64
 	ManualMarks int64
-	Project     svc.Project // its id, slug and status alone
+	Blocked     bool
+	Project     svc.Project // what admission asks of it alone
 }
 
-// LockRunTarget reads where a run shall belong, and locks the project.
+// LockRunTarget reads where a run shall belong, and locks the project against
+// changes: others may add runs at the same time.
 func (tx *Tx) LockRunTarget(ctx context.Context, taskID string) (RunTarget, error) {
-	// Not a join: SQLite would plan that anew each time, because of the partial indexes.
-	t, err := one(ctx, tx.q, func(row scanner) (t RunTarget, err error) {
-		return t, row.Scan(&t.Kind, &t.ManualMarks, &t.Project.ID)
-	}, "work item", taskID, "SELECT kind, manual_marks, project_id FROM work_items WHERE id = $1 AND deleted_at IS NULL", taskID)
+	if t, named := tx.w.locked.targets[taskID]; named {
+		if p, locked := tx.w.locked.projects[t.Project.ID]; locked {
+			t.Project = p
+			return t, nil
+		}
+	}
+	t, err := tx.runTarget(ctx, taskID)
 	if err != nil {
 		return t, err
 	}
-	t.Project, err = one(ctx, tx.q, func(row scanner) (p svc.Project, err error) {
-		return p, row.Scan(&p.ID, &p.Slug, &p.Status)
-	}, "project", t.Project.ID, "SELECT id, slug, status FROM projects WHERE id = $1"+tx.d.forUpdate, t.Project.ID)
+	project, err := one(ctx, tx.q, func(row scanner) (p svc.Project, err error) {
+		return p, row.Scan(&p.ID, &p.Slug, &p.Status, &p.Cwd, &p.Provider, &p.Model, &p.Repo, &p.Isolation)
+	}, "project", t.Project.ID, "SELECT id, slug, status, cwd, provider, model, repo, isolation FROM projects WHERE id = $1"+tx.d.forShare, t.Project.ID)
+	if err == nil && tx.d.forShare != "" { // the item may have changed while its project was waited for
+		t, err = tx.runTarget(ctx, taskID)
+	}
+	t.Project = project
 	return t, err
+}
+
+// Not a join: SQLite would plan that anew each time, because of the partial indexes.
+func (tx *Tx) runTarget(ctx context.Context, taskID string) (RunTarget, error) {
+	return one(ctx, tx.q, func(row scanner) (t RunTarget, err error) {
+		return t, row.Scan(&t.Kind, &t.Title, &t.Number, &t.ManualMarks, &t.Blocked, &t.Project.ID)
+	}, "work item", taskID, "SELECT kind, title, number, manual_marks, blocked, project_id FROM work_items WHERE id = $1 AND deleted_at IS NULL", taskID)
 }
 
 // ErrSessionTaken means that another run has the session name.
 var ErrSessionTaken = errors.New("the session name is taken")
 
-// InsertRun adds a run. The unit can go on after an [ErrSessionTaken].
-func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
-	n, err := tx.exec(ctx, "INSERT INTO runs ("+runColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
-		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41)
-		ON CONFLICT (session_name) DO NOTHING`,
-		r.ID, r.TaskID, r.ProjectID, r.Provider, r.SessionName, r.Status, r.Attempt, r.HostID, r.PinnedHostID, r.Prompt, toJSON(r.Args),
-		r.Model, r.Cwd, toJSON(r.Env), r.RestartPolicy, r.MaxRestarts, r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason,
+const insertRun = "INSERT INTO runs (" + runColumns + `) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
+		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42,$43,$44,$45,$46,$47,$48,$49,$50,$51,$52)`
+
+var (
+	insertRuns     = bulkInsert("runs", runColumns)
+	runColumnNames = columnNames(runColumns)
+)
+
+func runValues(r *svc.Run) []any {
+	return []any{r.ID, r.TaskID, r.ProjectID, r.Provider, r.SessionName, r.Status, r.Attempt, r.HostID, r.PinnedHostID, r.Prompt, toJSON(r.Args),
+		r.Model, r.Cwd, toJSON(r.Env), r.RestartPolicy, r.MaxRestarts, r.Wait, r.Priority, r.NotBefore, toJSON(labelsOf(r)), r.IgnoreNeeds, r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason,
 		r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.LastOutputAt, r.PendingSince, r.NextDispatchAt,
 		r.StartedAt, r.EndedAt, r.SessionEndedAt, r.TaskManualMarks, toJSON(r.Refused), r.Acked, r.DispatchedAt, r.CreatedBy, r.CreatedAt,
-		r.UpdatedAt, r.Version, r.OutputBytes, r.OutputLines)
+		r.UpdatedAt, r.Version, r.OutputBytes, r.OutputLines, toJSON(r.PastHosts), r.EndClaimed, r.Blocked, r.UnblockedAt, r.WorkspaceID, r.AskedAt}
+}
+
+// labelsOf is never nil: equal demands are equal texts.
+func labelsOf(r *svc.Run) map[string]string {
+	if r.HostLabels == nil {
+		return map[string]string{}
+	}
+	return r.HostLabels
+}
+
+// InsertRun adds a run. The unit can go on after an [ErrSessionTaken]; one that
+// is repeatable may instead be run again.
+func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
+	if tx.defers() {
+		tx.changes.add(statement{sql: insertRun, args: runValues(&r), rows: 1, bulk: insertRuns, columns: runColumnNames})
+		tx.noteRun(r)
+		return nil
+	}
+	n, err := tx.exec(ctx, insertRun+" ON CONFLICT (session_name) DO NOTHING", runValues(&r)...)
 	if err != nil {
 		return fmt.Errorf("insert run: %w", err)
 	}
@@ -162,24 +224,46 @@ func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 // MarkAcked notes that a host confirmed an attempt it was given. It is false
 // when that host was not given that attempt, or the attempt is past spawning.
 func (tx *Tx) MarkAcked(ctx context.Context, id string, attempt int, hostID string) (bool, error) {
-	n, err := tx.exec(ctx, "UPDATE runs SET acked = TRUE WHERE id = $1 AND attempt = $2 AND host_id = $3 AND status = 'spawning'", id, attempt, hostID)
-	if n == 1 {
-		tx.amend(id, func(r *svc.Run) { r.Acked = true })
+	if r, ok := tx.known(id); ok {
+		if r.Attempt != attempt || r.HostID == nil || *r.HostID != hostID || r.Status != svc.RunSpawning {
+			return false, nil
+		}
+		return tx.amend(id, func(r *svc.Run) { r.Acked = true }), nil
 	}
+	n, err := tx.exec(ctx, "UPDATE runs SET acked = TRUE WHERE id = $1 AND attempt = $2 AND host_id = $3 AND status = 'spawning'", id, attempt, hostID)
 	return n == 1, err
+}
+
+// RunHosts is which hosts some runs were given to (Run.HostOf), and nothing else of them.
+func (r Reader) RunHosts(ctx context.Context, ids []string) ([]svc.Run, error) {
+	var w where
+	w.among(r.d, "id", ids)
+	found, err := collect(ctx, r.q, func(row scanner) (run svc.Run, err error) {
+		var past string
+		if err := row.Scan(&run.ID, &run.Attempt, &run.HostID, &past); err != nil {
+			return run, err
+		}
+		return run, json.Unmarshal([]byte(past), &run.PastHosts)
+	}, "SELECT id, attempt, host_id, past_hosts FROM runs"+w.sql(), w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read hosts of runs: %w", err)
+	}
+	return found, nil
 }
 
 // Confirmed is an attempt that a host has confirmed to have.
 type Confirmed struct {
 	RunID   string
 	Attempt int
+	// Spawning: its start was not reported yet.
+	Spawning bool
 }
 
 // ConfirmedRuns is every attempt that a host has confirmed and whose session may
 // be alive.
 func (r Reader) ConfirmedRuns(ctx context.Context, hostID string) ([]Confirmed, error) {
-	runs, err := collect(ctx, r.q, func(row scanner) (c Confirmed, err error) { return c, row.Scan(&c.RunID, &c.Attempt) },
-		"SELECT id, attempt FROM runs WHERE host_id = $1 AND session_ended_at IS NULL AND acked AND status <> 'pending' ORDER BY id", hostID)
+	runs, err := collect(ctx, r.q, func(row scanner) (c Confirmed, err error) { return c, row.Scan(&c.RunID, &c.Attempt, &c.Spawning) },
+		"SELECT id, attempt, status = 'spawning' FROM runs WHERE "+openOn+" = $1 AND acked AND status <> 'pending' ORDER BY id", hostID)
 	if err != nil {
 		return nil, fmt.Errorf("list confirmed runs of host %s: %w", hostID, err)
 	}

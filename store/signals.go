@@ -3,18 +3,38 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"svc"
+)
+
+const signalColumns = "run_id, attempt, kind, source, via, sent_at, received_at, sent_by"
+
+var (
+	insertSignals     = bulkInsert("processed_signals", signalColumns)
+	signalColumnNames = columnNames(signalColumns)
 )
 
 // TakeSignal notes a one-shot signal of an attempt. It is false when that
 // signal was taken before.
 func (tx *Tx) TakeSignal(ctx context.Context, s svc.Signal) (bool, error) {
-	n, err := tx.exec(ctx, `INSERT INTO processed_signals (run_id, attempt, kind, source, via, sent_at, received_at, sent_by)
-		VALUES ($1,$2,$3,$4,$5,$6,$7,$8) ON CONFLICT (run_id, attempt, kind) DO NOTHING`,
-		s.RunID, s.Attempt, s.Kind, s.Source, s.Via, s.Timestamp, tx.Now, s.By)
+	const insert = "INSERT INTO processed_signals (" + signalColumns + ") VALUES ($1,$2,$3,$4,$5,$6,$7,$8)"
+	args := []any{s.RunID, s.Attempt, s.Kind, s.Source, s.Via, s.Timestamp, tx.Now, s.By}
+	same := func(t svc.Signal) bool { return t.RunID == s.RunID && t.Attempt == s.Attempt && t.Kind == s.Kind }
+	if known := tx.w.locked.signals[s.RunID]; known != nil && tx.defers() {
+		if known[signalKey{s.Attempt, s.Kind}] || slices.ContainsFunc(tx.taken, same) {
+			return false, nil
+		}
+		tx.taken = append(tx.taken, s)
+		tx.changes.add(statement{sql: insert, args: args, rows: 1, bulk: insertSignals, columns: signalColumnNames})
+		return true, nil
+	}
+	n, err := tx.exec(ctx, insert+" ON CONFLICT (run_id, attempt, kind) DO NOTHING", args...)
 	if err != nil {
 		return false, fmt.Errorf("note signal %s of run %s: %w", s.Kind, s.RunID, err)
+	}
+	if n == 1 {
+		tx.taken = append(tx.taken, s)
 	}
 	return n == 1, nil
 }

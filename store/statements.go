@@ -28,11 +28,14 @@ func newStatements(db interface {
 	return &statements{db: db, known: map[string]*sql.Stmt{}}
 }
 
-func (s *statements) prepared(ctx context.Context, query string) *sql.Stmt {
+func (s *statements) find(query string) (stmt *sql.Stmt, full bool) {
 	s.mu.Lock()
-	stmt := s.known[query]
-	full := len(s.known) >= mostStatements
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	return s.known[query], len(s.known) >= mostStatements
+}
+
+func (s *statements) prepared(ctx context.Context, query string) *sql.Stmt {
+	stmt, full := s.find(query)
 	if stmt != nil || full {
 		return stmt
 	}
@@ -78,4 +81,44 @@ func (s *statements) close() {
 		_ = stmt.Close()
 	}
 	s.known = map[string]*sql.Stmt{}
+}
+
+// txStatements is statements in a transaction. One that is prepared runs so there; one that is not runs as it is and is
+// noted: preparing takes another connection, and who holds one must not wait for a second.
+type txStatements struct {
+	*sql.Tx
+	known *statements
+	noted []string
+}
+
+func (t *txStatements) prepared(ctx context.Context, query string) *sql.Stmt {
+	stmt, full := t.known.find(query)
+	switch {
+	case stmt != nil:
+		return t.StmtContext(ctx, stmt)
+	case !full:
+		t.noted = append(t.noted, query)
+	}
+	return nil
+}
+
+// learn prepares what was noted, once the transaction is over.
+func (t *txStatements) learn(ctx context.Context) {
+	for _, query := range t.noted {
+		t.known.prepared(ctx, query)
+	}
+}
+
+func (t *txStatements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if stmt := t.prepared(ctx, query); stmt != nil {
+		return stmt.QueryContext(ctx, args...)
+	}
+	return t.Tx.QueryContext(ctx, query, args...)
+}
+
+func (t *txStatements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if stmt := t.prepared(ctx, query); stmt != nil {
+		return stmt.QueryRowContext(ctx, args...)
+	}
+	return t.Tx.QueryRowContext(ctx, query, args...)
 }

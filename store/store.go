@@ -9,6 +9,9 @@
 // under a lock that is held to the commit, so commit order is seq order.
 //
 // Reads go to a pool of their own and see what was committed.
+//
+// Statements are prepared once. SQLite prepares one anew at every execution when
+// its LIMIT is a bare parameter, so limits are written as CAST($n AS BIGINT).
 package store
 
 import (
@@ -54,7 +57,8 @@ type Store struct {
 	read    *sql.DB
 	sockets sockets // to PostgreSQL
 	writer  *writer
-	lease   *lease // nil: SQLite, or not exclusive
+	reads   *statements // of the read connections
+	lease   *lease      // nil: SQLite, or not exclusive
 	probe   probe
 	now     func() time.Time
 	log     *slog.Logger
@@ -94,7 +98,8 @@ func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 	if err := s.prepare(ctx, o.Exclusive && s.dialect == postgresDialect); err != nil {
 		return nil, err
 	}
-	s.Reader = Reader{q: edged{q: newStatements(s.read), d: s.dialect}, d: s.dialect, view: s.View}
+	s.reads = newStatements(s.read)
+	s.Reader = Reader{q: edged{q: s.reads, d: s.dialect}, d: s.dialect, view: s.View}
 	s.writer = newWriter(s, o)
 	return s, nil
 }
@@ -180,11 +185,11 @@ func (s *Store) connect(dsn string) error {
 		}
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
 		s.dialect = postgresDialect
-		if s.write, err = openPostgres(dsn, &s.sockets); err != nil {
+		if s.write, err = openPostgres(dsn, sessionSettings+writerSettings, &s.sockets); err != nil {
 			return err
 		}
 		s.write.SetMaxOpenConns(3) // the writer, the lease, and one to spare
-		if s.read, err = openPostgres(dsn, &s.sockets); err != nil {
+		if s.read, err = openPostgres(dsn, sessionSettings, &s.sockets); err != nil {
 			return err
 		}
 	default:
@@ -239,28 +244,31 @@ func (s *Store) LostError() error { return s.lease.check() }
 // Write runs fn as one unit of work and returns when it is durable, or when it
 // failed and left nothing. fn may be given up before it starts when ctx ends,
 // never after. It must not call Write, nor wait for anything but the database:
-// all other writers stand behind it.
-func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error { return s.Queue(ctx, fn)() }
+// all other writers wait for it. The rows are those it will need: see [Row].
+func (s *Store) Write(ctx context.Context, fn func(*Tx) error, rows ...Row) error {
+	return s.Queue(ctx, fn, rows...)()
+}
 
 // Queue is Write in two steps: it returns when the unit has its place in the
 // queue, and what it gives waits for the unit's end. Units of one caller are
 // run in the order in which it queued them, so a caller with many need not wait
 // for one commit each.
-func (s *Store) Queue(ctx context.Context, fn func(*Tx) error) (wait func() error) {
-	u := s.writer.queueUnit(ctx, fn, false)
+func (s *Store) Queue(ctx context.Context, fn func(*Tx) error, rows ...Row) (wait func() error) {
+	u := s.writer.queueUnit(ctx, fn, false, rows)
 	return func() error { return s.dialect.edge(ctx, s.writer.wait(u)) }
 }
 
 // WriteRepeatable is Write for a fn that may be run more than once, of which
 // only the last time counts. Several such units share a savepoint, the dearest
-// part of a small one.
-func (s *Store) WriteRepeatable(ctx context.Context, fn func(*Tx) error) error {
-	return s.QueueRepeatable(ctx, fn)()
+// part of a small one, and are run again when another orchestrator was in their
+// way.
+func (s *Store) WriteRepeatable(ctx context.Context, fn func(*Tx) error, rows ...Row) error {
+	return s.QueueRepeatable(ctx, fn, rows...)()
 }
 
 // QueueRepeatable is WriteRepeatable in the two steps of Queue.
-func (s *Store) QueueRepeatable(ctx context.Context, fn func(*Tx) error) (wait func() error) {
-	u := s.writer.queueUnit(ctx, fn, true)
+func (s *Store) QueueRepeatable(ctx context.Context, fn func(*Tx) error, rows ...Row) (wait func() error) {
+	u := s.writer.queueUnit(ctx, fn, true, rows)
 	return func() error { return s.dialect.edge(ctx, s.writer.wait(u)) }
 }
 
@@ -276,8 +284,12 @@ func (s *Store) View(ctx context.Context, fn func(Reader) error) error {
 	if err != nil {
 		return s.dialect.edge(ctx, fmt.Errorf("begin a read: %w", err))
 	}
-	defer func() { _ = s.dialect.within(cancel, tx.Rollback) }()
-	return fn(Reader{q: edged{q: tx, d: s.dialect}, d: s.dialect})
+	known := &txStatements{Tx: tx, known: s.reads}
+	defer func() {
+		_ = s.dialect.within(cancel, tx.Rollback)
+		known.learn(ctx)
+	}()
+	return fn(Reader{q: edged{q: known, d: s.dialect}, d: s.dialect})
 }
 
 // Committed is closed at the next commit that journaled something. It is a

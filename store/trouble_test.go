@@ -2,7 +2,9 @@ package store
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +64,19 @@ func TestFullDiskIsTold(t *testing.T) {
 }
 
 // What PostgreSQL reports, in a unit and in a plain read, is unavailable with its cause.
+// A file that is no database, or has become none, is told in words that say what helps.
+func TestADamagedFileIsTold(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "svc.db")
+	if err := os.WriteFile(file, []byte(strings.Repeat("no database\n", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), "sqlite:"+file, Options{})
+	if svc.CauseOf(err) != svc.CauseDatabaseDamaged || !strings.Contains(err.Error(), "svc restore") {
+		t.Errorf("it was told: %v", err)
+	}
+}
+
 func TestTroublesOfPostgreSQLHaveTheirCauses(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), pgtest.Start(t), Options{})

@@ -11,13 +11,16 @@ import (
 // above it the project's order is walked and filtered.
 const smallSubtree = 1000
 
-// WorkItems is a page of items by position. A list below an item needs several
-// statements, and one state for them.
+// WorkItems is a page of items by position. It needs several statements, and one
+// state for them.
 func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
-	if f.Under == "" {
-		return r.workItems(ctx, f, page)
-	}
-	return oneState(ctx, r, func(r Reader) (svc.List[svc.WorkItem], error) { return r.workItems(ctx, f, page) })
+	return oneState(ctx, r, func(r Reader) (svc.List[svc.WorkItem], error) {
+		list, err := r.workItems(ctx, f, page)
+		if err != nil {
+			return list, err
+		}
+		return list, r.withNeeds(ctx, list.Items)
+	})
 }
 
 func (r Reader) workItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
@@ -57,12 +60,12 @@ func (r Reader) workItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 		}
 		w.add("(position, id) > (?, ?)", position, id)
 	}
-	found, err := collect(ctx, r.q, scanItem, fmt.Sprintf("SELECT %s FROM work_items%s ORDER BY %s LIMIT %d",
-		itemColumns, w.sql(), order, page.Limit+1), w.args...)
+	found, cut, err := collectUpTo(ctx, r.q, page.Bytes, scanItem, fmt.Sprintf("SELECT %s FROM work_items%s ORDER BY %s LIMIT %d",
+		itemRead, w.sql(), order, page.Limit+1), w.args...)
 	if err != nil {
 		return empty, fmt.Errorf("list work items: %w", err)
 	}
-	return paged(found, page.Limit, func(w svc.WorkItem) string { return cursor("work_items", w.Position, w.ID) }), nil
+	return paged(found, cut, page.Limit, func(w svc.WorkItem) string { return cursor("work_items", w.Position, w.ID) }), nil
 }
 
 // addUnder narrows a list to a subtree: by the index of its level, or deeper a
@@ -88,7 +91,7 @@ func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (
 		return false, false, err
 	}
 	if few != nil {
-		w.add(r.d.among, toJSON(few))
+		w.among(r.d, "id", few)
 		return true, true, nil
 	}
 	f.ProjectID = root.ProjectID                                 // its order is the one to walk
@@ -107,7 +110,7 @@ const (
 // when they are more than smallSubtree. It looks at hardly more than that.
 func (r Reader) fewBelow(ctx context.Context, id string) ([]string, error) {
 	var children int // are quickly counted, and often enough
-	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM work_items WHERE parent_id = $1 LIMIT $2) AS c", id, smallSubtree+1).Scan(&children)
+	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM work_items WHERE parent_id = $1 LIMIT CAST($2 AS BIGINT)) AS c", id, smallSubtree+1).Scan(&children)
 	if err != nil {
 		return nil, fmt.Errorf("count the children of %s: %w", id, err)
 	}
@@ -132,10 +135,10 @@ func (r Reader) OpenWork(ctx context.Context) ([]svc.Project, []svc.WorkItem, er
 	if err != nil {
 		return nil, nil, fmt.Errorf("read open projects: %w", err)
 	}
-	items, err := collect(ctx, r.q, scanItem, "SELECT "+itemColumns+` FROM work_items WHERE deleted_at IS NULL
+	items, err := collect(ctx, r.q, scanItem, "SELECT "+itemRead+` FROM work_items WHERE deleted_at IS NULL
 		AND project_id IN (SELECT id FROM projects WHERE status = 'active') ORDER BY position, id`)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read open work items: %w", err)
 	}
-	return projects, items, nil
+	return projects, items, r.withNeeds(ctx, items)
 }

@@ -4,31 +4,65 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"svc"
 )
 
 const itemColumns = `id, project_id, parent_id, kind, title, description, status, status_source, confidence, path, position,
-	auto_mark_done, manual_marks, created_at, updated_at, version`
+	auto_mark_done, manual_marks, blocked, created_at, updated_at, version, number`
+
+// itemRead is the columns of an item and what other tables say of it. The newest run is one column, so that
+// it costs one look into the index.
+const itemRead = itemColumns + `, (SELECT slug FROM projects WHERE projects.id = work_items.project_id),
+	(SELECT id || ' ' || status || CASE WHEN needs_input THEN ' needs_input' ELSE '' END FROM runs
+		WHERE task_id = work_items.id ORDER BY created_at DESC, id DESC LIMIT 1)`
 
 func scanItem(row scanner) (svc.WorkItem, error) {
 	var w svc.WorkItem
+	var newest *string
 	err := row.Scan(&w.ID, &w.ProjectID, &w.ParentID, &w.Kind, &w.Title, &w.Description, &w.Status, &w.StatusSource, &w.Confidence,
-		&w.Path, &w.Position, &w.AutoMarkDone, &w.ManualMarks, &w.CreatedAt, &w.UpdatedAt, &w.Version)
+		&w.Path, &w.Position, &w.AutoMarkDone, &w.ManualMarks, &w.Blocked, &w.CreatedAt, &w.UpdatedAt, &w.Version, &w.Number, &w.ProjectSlug, &newest)
+	if newest != nil {
+		words := strings.Fields(*newest)
+		w.NewestRun = &svc.RunBrief{ID: words[0], Status: svc.RunStatus(words[1]), NeedsInput: len(words) > 2}
+	}
+	w.Needs = []string{} // until they are read
 	return w, err
 }
 
-// WorkItem reads an item that is not deleted.
-func (r Reader) WorkItem(ctx context.Context, id string) (svc.WorkItem, error) {
-	return one(ctx, r.q, scanItem, "work item", id,
-		"SELECT "+itemColumns+" FROM work_items WHERE id = $1 AND deleted_at IS NULL", id)
+// WorkItem reads an item that is not deleted, by its id or its short name.
+func (r Reader) WorkItem(ctx context.Context, idOrRef string) (svc.WorkItem, error) {
+	w, err := r.workItem(ctx, idOrRef)
+	if err != nil {
+		return w, err
+	}
+	items := []svc.WorkItem{w}
+	err = r.withNeeds(ctx, items)
+	return items[0], err
 }
 
-// InsertWorkItem adds an item.
-func (tx *Tx) InsertWorkItem(ctx context.Context, w svc.WorkItem) error {
-	_, err := tx.exec(ctx, "INSERT INTO work_items ("+itemColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)",
+func (r Reader) workItem(ctx context.Context, idOrRef string) (svc.WorkItem, error) {
+	const read = "SELECT " + itemRead + " FROM work_items WHERE deleted_at IS NULL AND "
+	if svc.IsID(idOrRef) {
+		return one(ctx, r.q, scanItem, "work item", idOrRef, read+"id = $1", idOrRef)
+	}
+	slug, number, ok := svc.ParseItemRef(idOrRef)
+	if !ok {
+		return svc.WorkItem{}, svc.NotFound("work item", idOrRef)
+	}
+	return one(ctx, r.q, scanItem, "work item", idOrRef,
+		read+"project_id = (SELECT id FROM projects WHERE slug = $1) AND number = $2", slug, number)
+}
+
+// InsertWorkItem adds an item and gives it its number, one past the highest that the project ever gave. The unit
+// must hold the project's lock.
+func (tx *Tx) InsertWorkItem(ctx context.Context, w *svc.WorkItem) error {
+	tx.wrote = true
+	err := tx.q.QueryRowContext(ctx, "INSERT INTO work_items ("+itemColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,
+		(SELECT coalesce(max(number), 0) + 1 FROM work_items WHERE project_id = $2)) RETURNING number`,
 		w.ID, w.ProjectID, w.ParentID, w.Kind, w.Title, w.Description, w.Status, w.StatusSource, w.Confidence, w.Path, w.Position,
-		w.AutoMarkDone, w.ManualMarks, w.CreatedAt, w.UpdatedAt, w.Version)
+		w.AutoMarkDone, w.ManualMarks, w.Blocked, w.CreatedAt, w.UpdatedAt, w.Version).Scan(&w.Number)
 	if err != nil {
 		return fmt.Errorf("insert work item: %w", err)
 	}
@@ -165,7 +199,7 @@ func (tx *Tx) SpreadPositions(ctx context.Context, projectID, around string) ([]
 
 func (tx *Tx) rankedItems(ctx context.Context, where, projectID, around string, limit int) ([]ranked, error) {
 	items, err := collect(ctx, tx.q, func(row scanner) (r ranked, err error) { return r, row.Scan(&r.id, &r.position, &r.deleted) },
-		"SELECT id, position, deleted_at IS NOT NULL FROM work_items WHERE project_id = $1 AND "+where+" LIMIT $3", projectID, around, limit)
+		"SELECT id, position, deleted_at IS NOT NULL FROM work_items WHERE project_id = $1 AND "+where+" LIMIT CAST($3 AS BIGINT)", projectID, around, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read positions: %w", err)
 	}

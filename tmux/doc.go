@@ -37,7 +37,7 @@
 // it. About one in a hundred such ends lost a few kilobytes, on the screen and in the log alike. So
 // the program that is started here should outlive its last output by a fifth of a second; one that
 // supervises the real program does that easily. What does arrive is exact and in order. The log in
-// turn is behind the pane's death by the moment that the sink needs to write: [WaitLog].
+// turn is behind the pane's death by the time that the sink needs to write.
 //
 // # Safety of arguments
 //

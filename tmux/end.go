@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 	"time"
 )
@@ -15,7 +14,7 @@ const killGrace = 3 * time.Second
 // Kill ends the server, waits until its process is gone, and removes the socket, so that a new
 // session can start there at once. known is the server that the caller remembers, or the zero
 // value; it is ended if it lost its socket. No server is no error. The program in the pane gets
-// SIGHUP and may outlive this call; what the log's sink has not yet been given is lost (WaitLog).
+// SIGHUP and may outlive this call; what the log's sink has not yet been given is lost.
 func (s Server) Kill(ctx context.Context, known Process) error {
 	server, err := s.findOr(known)
 	if errors.Is(err, ErrNoServer) || errors.Is(err, errJustEnded) {
@@ -67,30 +66,6 @@ func (s Server) RestoreSocket(ctx context.Context, known Process) error {
 	})
 	if err != nil {
 		return fmt.Errorf("restore tmux socket: no answer of process %d: %w", server.PID, err)
-	}
-	return nil
-}
-
-// logQuiet is how long a log must not have grown to count as written.
-const logQuiet = 200 * time.Millisecond
-
-// WaitLog waits until a log has stopped growing. Call it once the pane is dead and before Kill: then
-// tmux has given its sink everything, and the log is complete when the sink has written it. tmux does
-// not tell when that is, so a sink that stalls for longer than a fifth of a second is taken as done.
-func WaitLog(ctx context.Context, logFile string) error {
-	last, since := int64(-1), time.Now()
-	err := poll(ctx, 20*time.Millisecond, func() (bool, error) {
-		info, err := os.Stat(logFile)
-		if err != nil {
-			return false, err
-		}
-		if info.Size() != last {
-			last, since = info.Size(), time.Now()
-		}
-		return time.Since(since) >= logQuiet, nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait for log: %w", err)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func parseSession(line string) (Session, error) {
 		return Session{}, err
 	}
 	if session.Dead {
-		return session, nil // its pid may be another's by now
+		return session, nil // the PID may have been reused
 	}
 	session.Process.Start, err = ProcessStart(session.Process.PID)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -3,6 +3,7 @@ package tmux
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -31,6 +32,37 @@ func (s Server) SendKeys(ctx context.Context, pane string, keys ...string) error
 		}
 		if err := s.input(ctx, call{}, pane, command); err != nil {
 			return fmt.Errorf("send keys: %w", err)
+		}
+	}
+	return nil
+}
+
+// Key is a key whose bytes depend on the mode in which the program put its terminal.
+type Key string
+
+// The keys for PressKeys.
+const (
+	Up    Key = "Up"
+	Down  Key = "Down"
+	Left  Key = "Left"
+	Right Key = "Right"
+)
+
+// keyNamesPerCall keeps a call below the 16 KiB that tmux takes.
+const keyNamesPerCall = 1024
+
+// PressKeys presses keys, as the program's terminal spells them at that moment. ErrPaneDead is as for SendKeys.
+func (s Server) PressKeys(ctx context.Context, pane string, keys ...Key) error {
+	for part := range slices.Chunk(keys, keyNamesPerCall) {
+		command := []string{"send-keys", "-t", pane}
+		for _, k := range part {
+			if !slices.Contains([]Key{Up, Down, Left, Right}, k) {
+				return fmt.Errorf("press keys: there is no key %q", k)
+			}
+			command = append(command, string(k))
+		}
+		if err := s.input(ctx, call{}, pane, command); err != nil {
+			return fmt.Errorf("press keys: %w", err)
 		}
 	}
 	return nil

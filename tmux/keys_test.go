@@ -37,6 +37,21 @@ func TestSendKeysTypesEveryByteAsGiven(t *testing.T) {
 	assertNotPwned(t, server)
 }
 
+func TestPressKeysSpellsKeysAsTheProgramAskedFor(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{"": "\x1b[A\x1b[B\x1b[C\x1b[D", `\033[?1h`: "\x1bOA\x1bOB\x1bOC\x1bOD"} {
+		server := newServer(t)
+		session, typed := startRaw(t, server, mode)
+		if err := server.PressKeys(t.Context(), session.Pane, Up, Down, Right, Left); err != nil {
+			t.Fatal(err)
+		}
+		awaitContent(t, typed, want)
+		if err := server.PressKeys(t.Context(), session.Pane, "C-c"); err == nil {
+			t.Error("a key that it does not know was pressed")
+		}
+	}
+}
+
 func TestCtrlCInterrupts(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)

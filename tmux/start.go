@@ -191,7 +191,8 @@ func startCommands(spec Spec) [][]string {
 }
 
 // serverOptions take from tmux everything that is not a plain terminal: no status line, no key that
-// it would keep for itself, no wait after Escape, no way to the clipboard of who attaches.
+// it would keep for itself, no wait after Escape, no way to the clipboard of who attaches
+// or past tmux to their terminal.
 func serverOptions(spec Spec) [][]string {
 	commands := [][]string{
 		{"set-option", "-g", "history-limit", strconv.Itoa(spec.History)},
@@ -204,6 +205,8 @@ func serverOptions(spec Spec) [][]string {
 		{"set-option", "-g", "prefix2", "None"},
 		{"set-option", "-g", "mouse", "off"},
 		{"set-option", "-g", "-w", "automatic-rename", "off"},
+		{"set-option", "-g", "-w", "allow-passthrough", "off"},
+		{"set-option", "-g", "set-titles", "off"},
 	}
 	for _, table := range []string{"root", "prefix", "copy-mode", "copy-mode-vi"} {
 		commands = append(commands, []string{"unbind-key", "-q", "-a", "-T", table})

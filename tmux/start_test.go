@@ -51,7 +51,7 @@ func flood(t *testing.T, server Server, log, ending string) (got, want string) {
 		t.Fatal(err)
 	}
 	awaitDead(t, server)
-	if err := WaitLog(t.Context(), log); err != nil {
+	if err := waitLog(t.Context(), log); err != nil {
 		t.Fatal(err)
 	}
 	if err := server.Kill(t.Context(), session.Server); err != nil {
@@ -93,7 +93,7 @@ func TestLogIsPrivateAndAppendedTo(t *testing.T) {
 	for range 2 {
 		start(t, server, Spec{Argv: shell(`echo hi; sleep 0.2`), LogFile: log})
 		session := awaitDead(t, server)
-		if err := WaitLog(t.Context(), log); err != nil {
+		if err := waitLog(t.Context(), log); err != nil {
 			t.Fatal(err)
 		}
 		if err := server.Kill(t.Context(), session.Server); err != nil {
@@ -330,4 +330,28 @@ func TestStartUnderALowLimitOfOpenFilesIsWholeOrAnError(t *testing.T) {
 			}
 		})
 	}
+}
+
+// logQuiet is how long a log must not have grown to count as written.
+const logQuiet = 200 * time.Millisecond
+
+// waitLog waits until a log has stopped growing. Call it once the pane is dead and before Kill: then
+// tmux has given its sink everything, and the log is complete when the sink has written it. tmux does
+// not tell when that is, so a sink that stalls for longer than a fifth of a second is taken as done.
+func waitLog(ctx context.Context, logFile string) error {
+	last, since := int64(-1), time.Now()
+	err := poll(ctx, 20*time.Millisecond, func() (bool, error) {
+		info, err := os.Stat(logFile)
+		if err != nil {
+			return false, err
+		}
+		if info.Size() != last {
+			last, since = info.Size(), time.Now()
+		}
+		return time.Since(since) >= logQuiet, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for log: %w", err)
+	}
+	return nil
 }

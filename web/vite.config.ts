@@ -8,7 +8,7 @@ import { budget } from './budget.ts';
 const orchestrator = process.env.SVC_API_URL ?? 'http://127.0.0.1:7898';
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), budget()],
+  plugins: [react({ jsxImportSource: '@/jsx' }), tailwindcss(), budget()],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   build: { target: 'es2022', sourcemap: false, chunkSizeWarningLimit: 1000 },
   worker: { format: 'es' },

@@ -29,7 +29,15 @@ func WebSocket(c *websocket.Conn) Conn {
 type socket struct {
 	c  *websocket.Conn
 	in bytes.Buffer // the frame that was read last
+
+	above int                         // bytes that are read of any frame
+	pass  func(context.Context) error // asked before the rest is; nil: nobody
 }
+
+// Gate has a function asked before more than so many bytes of a frame are read:
+// memory for large frames is not given to everyone at once. It is called before
+// the first Read.
+func (s *socket) Gate(above int, pass func(context.Context) error) { s.above, s.pass = above, pass }
 
 // keptBuffer bounds what a quiet connection holds on to after a large frame.
 const keptBuffer = 64 << 10
@@ -42,6 +50,18 @@ func (s *socket) Read(ctx context.Context) ([]byte, error) {
 	_, r, err := s.c.Reader(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if s.pass != nil {
+		_, err = io.CopyN(&s.in, r, int64(s.above))
+		if errors.Is(err, io.EOF) {
+			return s.in.Bytes(), nil
+		}
+		if err == nil {
+			err = s.pass(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	_, err = s.in.ReadFrom(r)
 	return s.in.Bytes(), err

@@ -24,6 +24,8 @@ type RunDispatch struct {
 	Env         map[string]string `json:"env,omitempty"`
 	SignalToken string            `json:"signal_token,omitempty"` // good for signals of this run alone
 	ProjectSlug string            `json:"project_slug,omitempty"`
+	// Workspace is the working copy that the run gets, in which cwd is a relative path (capability workspace); absent: none.
+	Workspace *Workspace `json:"workspace,omitempty"`
 }
 
 // Error tells a worker what was wrong with a frame it sent.
@@ -85,9 +87,10 @@ type LogAck struct {
 	Complete bool `json:"complete,omitempty"`
 }
 
-// RunRecall asks a worker about attempts that it should hold and that its
-// inventory does not have (capability recall). It reports their ends again, logs
-// first, and answers with RunUnknown for those that it has no trace of.
+// RunRecall asks a worker about attempts whose record differs from its inventory
+// (capability recall). It reports again what happened: the start of those that are
+// alive, the ends of the others, logs first. It answers with RunUnknown for those
+// that it has no trace of.
 type RunRecall struct {
 	Runs []LiveRun `json:"runs"`
 }
@@ -155,13 +158,15 @@ var downFrames = map[string]func() Frame{
 	"run_recall":    func() Frame { return &RunRecall{} },
 	"log_read":      func() Frame { return &LogRead{} },
 	"screen_ack":    func() Frame { return &ScreenAck{} },
+
+	"workspace_request": func() Frame { return &WorkspaceRequest{} },
 }
 
 func need(frame, field, value string) error {
 	if value == "" {
 		return malformed("%s: %s is missing", frame, field)
 	}
-	return nil
+	return short(frame, field, value)
 }
 
 func needRun(frame, runID string, attempt int) error {

@@ -29,12 +29,12 @@ func RefusalOf(body []byte) (Refusal, bool) {
 }
 
 // ForGood says whether the same signal would be refused again: it is malformed,
-// its run is unknown, or its attempt was never given out. The code decides and
+// its run is unknown, or its attempt was never given out, or to another host. The code decides and
 // not the status, because whatever lies between may answer with any status. A
 // refused token is not for good: an operator replaces it.
 func (r Refusal) ForGood() bool {
 	switch r.Code {
-	case svc.CodeValidation, svc.CodeMissingAttempt, svc.CodeInvalidAttempt, svc.CodeNotFound, svc.CodeConflict, svc.CodeTooLarge:
+	case svc.CodeValidation, svc.CodeForbidden, svc.CodeMissingAttempt, svc.CodeInvalidAttempt, svc.CodeNotFound, svc.CodeConflict, svc.CodeTooLarge:
 		return true
 	}
 	return false

@@ -79,7 +79,9 @@ func (s Signal) Parse(runID string) (svc.Signal, error) {
 		return out, err
 	}
 	p.fill(&out)
-	return out, out.Validate()
+	err = out.Validate()
+	out.Cut()
+	return out, err
 }
 
 func parsePayload(raw json.RawMessage, required, optional string) (payload, error) {
@@ -175,7 +177,7 @@ func StrictJSON(body []byte, v any) error {
 		return typeError(err, "")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return svc.Invalid("body", "has something behind the JSON object")
+		return svc.Invalid("body", "has trailing data after the JSON object")
 	}
 	return nil
 }

@@ -12,6 +12,10 @@ type Heartbeat struct {
 	Runs       *[]LiveRun `json:"runs,omitempty"` // every live session (capability inventory); absent: not said
 	// Refusing is why the host takes no new runs now; absent: it does.
 	Refusing *svc.HostRefusal `json:"refusing,omitempty"`
+	// CatalogError is why the host's provider catalog is not in force; absent: it is.
+	CatalogError string `json:"catalog_error,omitempty"`
+	// DiskFreeBytes is the disk space that the worker may still use; absent: not said.
+	DiskFreeBytes *int64 `json:"disk_free_bytes,omitempty"`
 }
 
 // LiveRun is one session that a worker holds.
@@ -115,6 +119,8 @@ type AttachClosed struct {
 // Providers reports what a worker's catalog holds (capability providers).
 type Providers struct {
 	Providers map[string]svc.ProviderReport `json:"providers"`
+	// CatalogHash is the SHA-256 of the catalog's text in hex; absent: not said.
+	CatalogHash string `json:"catalog_hash,omitempty"`
 }
 
 // Orphan reports a session that should not be there (capability orphans).
@@ -164,12 +170,23 @@ func (f Heartbeat) check() error {
 	if !svc.IsID(f.InstanceID) {
 		return malformed("heartbeat: instance_id is not a UUID")
 	}
-	return nil
+	if f.Refusing != nil {
+		if err := short("heartbeat", "refusing.code", f.Refusing.Code); err != nil {
+			return err
+		}
+	}
+	if f.Runs == nil {
+		return nil
+	}
+	return needRuns("heartbeat", *f.Runs)
 }
 func (f RunDispatchAck) check() error { return needRun("run_dispatch_ack", f.RunID, f.Attempt) }
 func (f Snapshot) check() error {
 	if f.Final && f.Attempt < 1 {
 		return malformed("snapshot: final needs an attempt")
+	}
+	if len(f.Capture) > MaxCapture {
+		return malformed("snapshot: capture has more than %d bytes", MaxCapture)
 	}
 	return needRunID("snapshot", f.RunID)
 }
@@ -192,12 +209,27 @@ func (f KeysResult) check() error    { return need("keys_result", "request_id", 
 func (f AttachData) check() error    { return need("attach_data", "attach_id", f.AttachID) }
 func (f AttachResized) check() error { return need("attach_resized", "attach_id", f.AttachID) }
 func (f AttachClosed) check() error  { return need("attach_closed", "attach_id", f.AttachID) }
-func (f Providers) check() error     { return nil }
 func (f RunHint) check() error       { return needRun("run_hint", f.RunID, f.Attempt) }
-func (f Orphan) check() error        { return need("orphan", "session_name", f.SessionName) }
 func (f Goodbye) check() error       { return nil }
+func (f Providers) check() error {
+	for id := range f.Providers {
+		if err := short("providers", "an id", id); err != nil {
+			return err
+		}
+	}
+	return few("providers", "providers", len(f.Providers), MaxProviders)
+}
+func (f Orphan) check() error {
+	if f.RunID != "" {
+		if err := needRun("orphan", f.RunID, f.Attempt); err != nil {
+			return err
+		}
+	}
+	return need("orphan", "session_name", f.SessionName)
+}
 
 var upFrames = map[string]func() Frame{
+	"workspace_result": func() Frame { return &WorkspaceResult{} },
 	"heartbeat":        func() Frame { return &Heartbeat{} },
 	"run_dispatch_ack": func() Frame { return &RunDispatchAck{} },
 	"snapshot":         func() Frame { return &Snapshot{} },
@@ -217,6 +249,9 @@ var upFrames = map[string]func() Frame{
 }
 
 func needRuns(frame string, runs []LiveRun) error {
+	if err := few(frame, "runs", len(runs), MaxSessions); err != nil {
+		return err
+	}
 	for _, r := range runs {
 		if err := needRun(frame, r.RunID, r.Attempt); err != nil {
 			return err

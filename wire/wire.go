@@ -17,12 +17,17 @@
 //	         run_recall and run_unknown (recall); log_read and log_gone (log_read).
 //	2026-11  goodbye, with a capability of the same name.
 //	2026-11  snapshot gains final, which screen_ack answers (final_screen).
+//	2026-11  run_dispatch gains workspace; workspace_request and workspace_result (workspace).
+//	2026-11  workspace_request asks to land (land).
+//	2026-11  names in keys: Escape, Up, Ctrl+R, text:… (keys2).
+//	2026-11  heartbeat gains catalog_error.
 package wire
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"svc"
@@ -47,10 +52,14 @@ const (
 	CapLogRead   = "log_read"
 	CapGoodbye   = "goodbye"
 	CapFinal     = "final_screen"
+	CapKeys2     = "keys2"
+	CapWorkerKey = "worker_key"
+	CapWorkspace = "workspace"
+	CapLand      = "land"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {
@@ -71,7 +80,22 @@ const (
 	HeaderHostID     = "Svc-Host-Id"
 	HeaderInstanceID = "Svc-Instance-Id"
 	HeaderBootID     = "Svc-Boot-Id"
+
+	// How the worker proves that it is the one of before (capability worker_key).
+	HeaderWorkerKey = "Svc-Worker-Key" // its public key, base64
+	HeaderChallenge = "Svc-Challenge"  // what the registration was answered with
+	HeaderSignature = "Svc-Signature"  // of UplinkProof, base64
+
+	// How it runs sessions.
+	HeaderContainment = "Svc-Containment" // off or bwrap
+	HeaderScopes      = "Svc-Scopes"      // on or off
 )
+
+// UplinkProof is what a worker signs with its Ed25519 key to open the uplink:
+// what is asked for, by whom, and the orchestrator's challenge.
+func UplinkProof(hostID, instanceID, bootID, challenge string) []byte {
+	return []byte(strings.Join([]string{"svc uplink 1", "GET /api/internal/worker/uplink", hostID, instanceID, bootID, challenge}, "\n"))
+}
 
 // Registration is the body of POST /api/internal/worker/register.
 type Registration struct {
@@ -87,6 +111,8 @@ type Registered struct {
 	HostID       string         `json:"host_id"`
 	Status       svc.HostStatus `json:"status"`
 	Capabilities []string       `json:"capabilities"` // what both sides know
+	// Challenge is to be signed on the upgrade (capability worker_key); absent: nothing is.
+	Challenge string `json:"challenge,omitempty"`
 }
 
 // Frame is anything that travels on the uplink.
@@ -187,8 +213,11 @@ func decode(b []byte, known map[string]func() Frame) (Frame, error) {
 	f := make()
 	if chunk, ok := f.(*LogChunk); !ok || !chunk.take(b) {
 		if err := json.Unmarshal(b, f); err != nil {
-			return nil, malformed("%s: %v", name, err)
+			return nil, malformed("%s: %.200v", name, err)
 		}
+	}
+	if f, ok := f.(clipper); ok {
+		f.clip()
 	}
 	if err := f.check(); err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ func (w *Worker) adoptAll(ctx context.Context) error {
 		}
 		w.mu.Lock()
 		s := newSession(w, a, w.newest(a.RunID))
+		s.dispatched(&rec.Run, rec.TokenHash)
 		w.sessions[key{a.RunID, a.Number}] = s
 		w.mu.Unlock()
 		s.rec = rec
@@ -48,8 +49,19 @@ func (w *Worker) adoptAll(ctx context.Context) error {
 }
 
 // clearStray removes a folder without a dispatch: a dispatch that was never acknowledged, or what a
-// late hook made of one that is over. Its signals are in the spool, not in the folder.
+// late hook made of one that is over. What it has to tell is delivered first.
 func (w *Worker) clearStray(a rundir.Attempt) {
+	tells := w.holdsSignals(a)
+	w.mu.Lock()
+	if tells {
+		w.late[key{a.RunID, a.Number}] = a
+	} else {
+		delete(w.late, key{a.RunID, a.Number})
+	}
+	w.mu.Unlock()
+	if tells {
+		return
+	}
 	if err := a.Remove(); err != nil {
 		w.log.Warn("a folder without a dispatch stays", "error", err)
 	}
@@ -199,7 +211,7 @@ func (s *session) restoreEnding() {
 	if err := rundir.ReadRecord(s.a.File("end"), &e); err == nil {
 		s.logRelay().finish(e.LogEnd)
 	} else {
-		s.finishLog(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0))
+		s.finishLog(s.logLength())
 	}
 	s.recallScreen()
 }

@@ -128,26 +128,60 @@ func TestADroppedUplinkEndsItsRelaysAndTheSessionGetsItsSizeBack(t *testing.T) {
 func TestKeysAreJudgedHere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		keys []string
-		want string // what is typed; empty: refused
+		keys         []string
+		plain, named string // what is typed for a peer without and with names; empty: refused
 	}{
-		{[]string{"yes", "Enter"}, "yes\r"},
-		{[]string{"Ctrl+C"}, "\x03"},
-		{[]string{"Z9"}, "Z9"},
-		{nil, ""},
-		{[]string{""}, ""},
-		{[]string{"rm -rf /"}, ""},
-		{[]string{"ok", "Escape!"}, ""},
-		{[]string{"ä"}, ""},
-		{[]string{"Ctrl+D"}, ""},
-		{[]string{"a;b"}, ""},
-		{[]string{"a\n"}, ""},
+		{[]string{"yes", "Enter"}, "yes\r", "yes\r"},
+		{[]string{"Ctrl+C"}, "\x03", "\x03"},
+		{[]string{"Z9"}, "Z9", "Z9"},
+		{nil, "", ""},
+		{[]string{""}, "", ""},
+		{[]string{"rm -rf /"}, "", ""},
+		{[]string{"ok", "Escape!"}, "", ""},
+		{[]string{"ä"}, "", ""},
+		{[]string{"a;b"}, "", ""},
+		{[]string{"a\n"}, "", ""},
+		{[]string{"Ctrl+D", "Ctrl+d"}, "", "\x04\x04"},
+		{[]string{"Ctrl+"}, "", ""},
+		{[]string{"Ctrl+1"}, "", ""},
+		{[]string{"Ctrl+AB"}, "", ""},
+		{[]string{"Escape", "Up"}, "EscapeUp", "\x1b<Up>"},
+		{[]string{"Left", "Right", "Down"}, "LeftRightDown", "<Left><Right><Down>"},
+		{[]string{"Tab", "Space", "Backspace"}, "TabSpaceBackspace", "\t \x7f"},
+		{[]string{"text:two words; ä", "text:Up"}, "", "two words; äUp"},
+		{[]string{"text:"}, "", ""},
+		{[]string{"text:a\nb"}, "", ""},
+		{[]string{"text:a\x1b[A"}, "", ""},
+		{[]string{"text:\u0085"}, "", ""},
+		{[]string{"text:\xff"}, "", ""},
 	} {
-		typed, err := judgeKeys(c.keys)
-		if got := strings.Join(typed, ""); got != c.want || (err == nil) != (c.want != "") {
-			t.Errorf("judgeKeys(%q) = %q, %v; want %q", c.keys, got, err, c.want)
+		for names, want := range map[bool]string{false: c.plain, true: c.named} {
+			strokes, err := judgeKeys(c.keys, names)
+			got := ""
+			for _, s := range strokes {
+				got += s.bytes
+				if s.key != "" {
+					got += "<" + string(s.key) + ">"
+				}
+			}
+			if got != want || (err == nil) != (want != "") {
+				t.Errorf("judgeKeys(%q, %v) = %q, %v; want %q", c.keys, names, got, err, want)
+			}
 		}
 	}
+}
+
+func TestNamedKeysAreSpelledAsTheProgramWantsThem(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	// The program asks for the other spelling of arrows, and shows the bytes that it got.
+	run := l.begin(`stty raw -echo; printf '\033[?1hready'; head -c 15 | od -An -tx1`)
+	l.wait("the program to read", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
+	l.o.send(&wire.Keys{RequestID: "1", RunID: run, Attempt: 1,
+		Keys: []string{"Escape", "Up", "Tab", "Space", "Backspace", "Ctrl+R", "text:hi ä", "Enter", "Ctrl+C"}})
+	want := "1b 1b 4f 41 09 20 7f 12 68 69 20 c3 a4 0d 03"
+	l.wait("the bytes "+want, func() bool { return strings.Contains(l.o.log(run, 1), want) })
 }
 
 func TestKeysReachALiveSessionAndNoOther(t *testing.T) {

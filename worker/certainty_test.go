@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"math/rand"
 	"os"
 	"os/exec"
@@ -47,7 +48,8 @@ func TestARecordOfTheEndThatCannotBeReadNowIsReadAgain(t *testing.T) {
 	l.start()
 	run := l.begin(`read line`)
 	a, wrapper := l.dir.Attempt(run, 1), l.record(run).Session.Pane.PID
-	if err := os.Mkdir(a.File("exit"), 0o700); err != nil { // it is there, and nobody knows what it says
+	// Nothing below a file can be read, and so nobody knows what was recorded.
+	if err := errors.Join(os.Rename(a.Path(), a.Path()+"-"), os.WriteFile(a.Path(), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(wrapper, syscall.SIGKILL); err != nil {
@@ -59,7 +61,7 @@ func TestARecordOfTheEndThatCannotBeReadNowIsReadAgain(t *testing.T) {
 	if ends := l.o.signalsOf(run, 1, svc.SignalFinished); len(ends) != 0 {
 		t.Fatalf("an end that nobody knows was reported: %+v", ends)
 	}
-	if err := os.Remove(a.File("exit")); err != nil {
+	if err := errors.Join(os.Remove(a.Path()), os.Rename(a.Path()+"-", a.Path())); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.WriteExit(rundir.Exit{Code: 5, At: svc.TimeOf(time.Now())}); err != nil {

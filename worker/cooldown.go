@@ -55,7 +55,7 @@ func (w *Worker) refusing() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.trouble.until.IsZero() {
-		return ""
+		return w.lowDisk()
 	}
 	return "the host takes no runs for now: " + w.trouble.cause
 }
@@ -64,6 +64,10 @@ func (w *Worker) refusing() string {
 func (w *Worker) told() *svc.HostRefusal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if low := w.lowDisk(); low != "" && w.trouble.until.IsZero() {
+		until := w.opts.Now().Add(w.opts.Config.Worker.HeartbeatInterval)
+		return &svc.HostRefusal{Code: svc.RefusalDiskLow, Message: low, Until: svc.TimeOf(until)}
+	}
 	if w.trouble.until.IsZero() {
 		return nil
 	}
@@ -106,7 +110,8 @@ func (w *Worker) coolDown(ctx context.Context) {
 	}
 }
 
-// tryHost does what a start needs of the host: records on disk, a folder for sockets, a tmux session.
+// tryHost does what a start needs of the host: records on disk, a folder for sockets, a contained program where
+// sessions are contained, a tmux session.
 func (w *Worker) tryHost(ctx context.Context) error {
 	record := w.dir.ProbePath()
 	if err := rundir.WriteRecord(record, w.bootID); err != nil {
@@ -116,6 +121,9 @@ func (w *Worker) tryHost(ctx context.Context) error {
 		return err
 	}
 	if err := w.ensureSockets(); err != nil {
+		return err
+	}
+	if _, err := w.canContain(ctx); err != nil {
 		return err
 	}
 	server := tmux.Server{Socket: w.socketOf("probe000"), Bin: w.opts.TmuxBin}

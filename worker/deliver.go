@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"time"
 
 	"svc"
+	"svc/config"
 	"svc/rundir"
 	"svc/wire"
 )
@@ -25,7 +27,7 @@ func (p *spooler) deliver(ctx context.Context, entries []rundir.Entry) error {
 			return err
 		}
 		if _, err := os.Stat(e.Path); errors.Is(err, fs.ErrNotExist) {
-			continue // its hook was quicker, or the courier before this one
+			continue // its hook was quicker, or the delivery before this one
 		}
 		select {
 		case p.slot <- struct{}{}:
@@ -46,13 +48,18 @@ func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
 	if err != nil {
 		return fmt.Errorf("encode %s signal: %w", e.Kind(), err)
 	}
-	answer, err := p.w.post(ctx, "/api/internal/runs/"+e.RunID()+"/signals", body)
+	token, known := p.tokenOf(e)
+	if !known {
+		p.w.log.Error("a signal without the run's own token was set aside", "run_id", e.RunID(), "attempt", e.Attempt(), "kind", e.Kind())
+		return p.w.dir.Reject(e)
+	}
+	answer, err := p.w.postAs(ctx, token, "/api/internal/runs/"+e.RunID()+"/signals", body)
 	var no *refused
 	switch {
 	case err == nil:
 		p.w.log.Debug("signal delivered", "run_id", e.RunID(), "attempt", e.Attempt(), "kind", e.Kind(), "answer", string(answer))
 		err = p.w.dir.Done(e)
-	case errors.As(err, &no) && no.forGood():
+	case errors.As(err, &no) && (no.forGood() || token != p.w.opts.Token && no.status == http.StatusUnauthorized):
 		p.w.log.Error("a signal was refused for good and set aside",
 			"run_id", e.RunID(), "attempt", e.Attempt(), "kind", e.Kind(), "error", err)
 		err = p.w.dir.Reject(e)
@@ -70,6 +77,21 @@ func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
 		}
 	}
 	return nil
+}
+
+// tokenOf is the token that a signal is delivered with. What a session reports goes out with the run's own,
+// which it must bring. The worker vouches with its own token for what it has seen itself: the beginning and
+// the end, which wait until they are true (awaitTurn). False: it is not the run's own word.
+func (p *spooler) tokenOf(e rundir.Entry) (config.Secret, bool) {
+	s := p.w.session(e.RunID(), e.Attempt())
+	vouched := p.w.dir.OwnWord(e) && (terminal(e) || e.Kind() == svc.SignalStarted)
+	if s != nil && s.tokenHash != "" && svc.SecretHash(e.Token) != s.tokenHash && !vouched {
+		return "", false
+	}
+	if e.Token == "" || e.Frame.Source == svc.FromWrapper {
+		return p.w.opts.Token, true
+	}
+	return config.Secret(e.Token), true
 }
 
 // forGood says whether the same signal would be refused again. Only the

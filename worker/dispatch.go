@@ -141,6 +141,7 @@ func (w *Worker) admit(f *wire.RunDispatch) (s *session, known bool, refusal str
 		return nil, false, "the worker is shutting down"
 	}
 	s = newSession(w, w.dir.Attempt(f.RunID, f.Attempt), newest)
+	s.dispatched(f, hashOf(f.SignalToken))
 	w.sessions[key{f.RunID, f.Attempt}] = s
 	return s, false, ""
 }
@@ -169,12 +170,13 @@ func (w *Worker) ack(l *link, f *wire.RunDispatch, refusal string) {
 // accept puts the dispatch on disk. When that is not possible nothing is kept, and the orchestrator
 // may give the attempt to another host.
 func (s *session) accept(f *wire.RunDispatch) bool {
-	s.rec = rundir.Dispatch{Run: *f, ReceivedAt: svc.TimeOf(s.w.opts.Now()), State: rundir.StateAccepted}
+	s.rec = rundir.Dispatch{Run: *f, ReceivedAt: svc.TimeOf(s.w.opts.Now()), State: rundir.StateAccepted, TokenHash: s.tokenHash}
 	err := s.a.Create()
 	if err == nil {
 		err = s.a.WriteDispatch(s.rec)
 	}
 	if err == nil {
+		s.w.spool.follow(s.a)
 		s.log.Info("dispatch recorded", "provider", f.Provider)
 		return true
 	}
@@ -186,6 +188,30 @@ func (s *session) accept(f *wire.RunDispatch) bool {
 	s.answer(fault.Error())
 	s.w.drop(s) // after it is remembered as refused
 	return false
+}
+
+// hashOf is a token's hash; empty for no token.
+func hashOf(token string) string {
+	if token == "" {
+		return ""
+	}
+	return svc.SecretHash(token)
+}
+
+// attempts is every attempt whose session may report something here.
+func (w *Worker) attempts() []rundir.Attempt {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := make([]rundir.Attempt, 0, len(w.sessions)+len(w.damaged)+len(w.late))
+	for _, s := range w.sessions {
+		all = append(all, s.a)
+	}
+	for _, set := range []map[key]rundir.Attempt{w.damaged, w.late} {
+		for _, a := range set {
+			all = append(all, a)
+		}
+	}
+	return all
 }
 
 // session is the session of an attempt, or nil.

@@ -49,7 +49,7 @@ func asleep(processes []tmux.Process) bool {
 	return true
 }
 
-// statFields is what stands behind the name in a process's or thread's record; nil when it is gone.
+// statFields is what follows the name in a process's or thread's record; nil when it is gone.
 func statFields(path string) [][]byte {
 	text, err := os.ReadFile(path)
 	if err != nil {

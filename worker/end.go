@@ -51,7 +51,7 @@ func (s *session) end(ctx context.Context) bool {
 	if err := s.close(ctx, p, writers); err != nil {
 		s.log.Error("the session's terminal stays", "error", err)
 	}
-	s.finishLog(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0))
+	s.finishLog(s.logLength())
 	return s.concludeEnded(ctx)
 }
 
@@ -163,8 +163,9 @@ func (s *session) conclude(ctx context.Context, word svc.Signal) {
 	}
 	said := wire.FromSignal(word)
 	s.rec.State, s.rec.Word = rundir.StateEnded, &said
+	s.rec.Forget()
 	s.save()
-	s.w.spool.stir()
+	s.w.spool.wakeUp()
 }
 
 // concludeEnded concludes a session that ran. False means that ctx ended first.
@@ -173,6 +174,7 @@ func (s *session) concludeEnded(ctx context.Context) bool {
 	if !known {
 		return false
 	}
+	s.leaveWorkspace(ctx)
 	s.conclude(ctx, word)
 	return ctx.Err() == nil
 }
@@ -220,7 +222,7 @@ func (s *session) awaitDelivery(ctx context.Context) {
 		case <-tick.C:
 		}
 		s.resendFinal()
-		if s.isReported() && s.logTaken() && s.finalTaken() {
+		if s.isReported() && s.logTaken() && s.finalTaken() && !s.w.holdsSignals(s.a) {
 			return
 		}
 	}
@@ -235,13 +237,29 @@ func (s *session) logTaken() bool {
 	return l != nil && !l.can(wire.CapLogEnd) && r.stuck(l, giveUpLog)
 }
 
-// clear removes the attempt's folder. What stays is the log and the tombstone.
-func (s *session) clear() {
+// clearEvery is how often a folder that could not be cleared away is tried again.
+const clearEvery = time.Second
+
+// clear removes the attempt's folder. What stays is the log and the tombstone, which comes first: without one the folder
+// stays, until the disk has room again.
+func (s *session) clear(ctx context.Context) {
 	r := s.logRelay()
 	end := endedRecord{Attempt: s.a.Number, LogBase: s.rec.LogBase, LogEnd: r.length(), Signal: s.rec.Word, Relayed: r == nil || r.caught()}
-	if err := s.w.bury(s.a.RunID, end); err != nil {
-		s.log.Error("the attempt's folder stays: its end could not be recorded", "error", err)
-		return
+	tick := time.NewTicker(clearEvery)
+	defer tick.Stop()
+	for told := false; ; told = true {
+		err := s.w.bury(s.a.RunID, end)
+		if err == nil {
+			break
+		}
+		if !told {
+			s.log.Error("the attempt's folder stays until its end can be recorded", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 	if err := s.a.Remove(); err != nil {
 		s.log.Error("the attempt's folder stays", "error", err)

@@ -15,10 +15,10 @@ import (
 func (l *lab) progressOf(run string, signals int) {
 	l.t.Helper()
 	for i := range signals {
-		_, err := l.dir.Put(svc.Signal{
+		_, err := l.dir.Attempt(run, 1).Put(svc.Signal{
 			RunID: run, Attempt: 1, Kind: svc.SignalProgress, Source: svc.FromHook,
 			Message: fmt.Sprintf("step %d", i+1), Timestamp: svc.TimeOf(time.Now()),
-		})
+		}, runToken(run))
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func (l *lab) progressOf(run string, signals int) {
 
 func (l *lab) pressEnter(run string) {
 	l.t.Helper()
-	l.o.send(&wire.Keys{RequestID: "enter", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
+	l.o.send(&wire.Keys{RequestID: svc.NewID(), RunID: run, Attempt: 1, Keys: []string{"Enter"}})
 }
 
 func TestAnEndDoesNotWaitForEachSignalBeforeIt(t *testing.T) {

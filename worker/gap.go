@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
 )
@@ -85,7 +86,7 @@ func (s *session) writerGone() bool {
 // markGap writes into the log that output is missing.
 func (s *session) markGap(logFile, at string) error {
 	if limit := s.w.opts.Config.Worker.MaxLogBytes; limit <= 0 || fileSize(logFile) < limit {
-		f, err := os.OpenFile(logFile, os.O_WRONLY|os.O_APPEND, 0)
+		f, err := rundir.OpenOwn(logFile, os.O_WRONLY|os.O_APPEND)
 		if err != nil {
 			return err
 		}
@@ -136,6 +137,9 @@ func (s *session) tellHint(l *link) {
 	s.mu.Lock()
 	hint := s.gap.hint
 	s.mu.Unlock()
+	if hint == "" {
+		hint = s.homeHint
+	}
 	if hint != "" && l != nil && l.can(wire.CapHints) && l.greeted.Load() {
 		l.out.push(laneControl, &wire.RunHint{RunID: s.a.RunID, Attempt: s.a.Number, Hint: hint}, nil)
 	}

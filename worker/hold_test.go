@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,6 +170,27 @@ func TestNothingIsClearedBeforeTheOrchestratorHasTheWholeLog(t *testing.T) {
 	if got := l.o.log(run, 1); !strings.Contains(got, "output") {
 		t.Errorf("the log is %q", got)
 	}
+}
+
+// A disk that is full for a moment leaves nothing behind for good.
+func TestAnAttemptWhoseEndCannotBeRecordedIsClearedLater(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	let := filepath.Join(t.TempDir(), "go-on")
+	run := l.begin(`until [ -e ` + let + ` ]; do sleep 0.05; done`)
+	inTheWay := filepath.Dir(tombstonePath(l.dir, run))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(inTheWay), 0o700), os.WriteFile(inTheWay, nil, 0o600), os.WriteFile(let, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	l.wait("the word that the folder stays", func() bool { return strings.Contains(l.logs.String(), "until its end can be recorded") })
+	if !l.dir.Attempt(run, 1).Exists() {
+		t.Error("the attempt was cleared away without a tombstone")
+	}
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	l.cleared(run, 1)
 }
 
 func TestAnEndDoesNotOvertakeWhileTheOrchestratorCannotTakeAnything(t *testing.T) {

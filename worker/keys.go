@@ -4,32 +4,78 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"svc/tmux"
 	"svc/wire"
 )
 
-// judgeKeys turns the elements of a request into what is typed, or names the
-// first element that is not allowed. The worker is the judge: nothing that
-// could be more than a word, Enter or an interrupt reaches a session this way.
-func judgeKeys(keys []string) ([]string, error) {
+// stroke is what one element of a request types: bytes, or a key that tmux spells as the program wants it.
+type stroke struct {
+	bytes string
+	key   tmux.Key // empty: the bytes
+}
+
+// named is what the keys with a name type.
+var named = map[string]stroke{
+	"Escape": {bytes: tmux.Escape}, "Tab": {bytes: "\t"}, "Space": {bytes: " "}, "Backspace": {bytes: "\x7f"},
+	"Up": {key: tmux.Up}, "Down": {key: tmux.Down}, "Left": {key: tmux.Left}, "Right": {key: tmux.Right},
+}
+
+// judgeKeys turns the elements of a request into what is typed, or names the first element that is not
+// allowed. The worker is the judge: nothing else reaches a session this way. A peer that does not know names
+// means the word when it sends one.
+func judgeKeys(keys []string, names bool) ([]stroke, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("there is no key to send")
 	}
-	typed := make([]string, len(keys))
+	strokes := make([]stroke, len(keys))
 	for i, key := range keys {
-		switch {
-		case key == "Enter":
-			typed[i] = tmux.Enter
-		case key == "Ctrl+C":
-			typed[i] = tmux.CtrlC
-		case alphanumeric(key):
-			typed[i] = key
-		default:
-			return nil, fmt.Errorf("key %.60q is not allowed: use letters and digits, Enter or Ctrl+C", key)
+		var err error
+		if strokes[i], err = judgeKey(key, names); err != nil {
+			return nil, err
 		}
 	}
-	return typed, nil
+	return strokes, nil
+}
+
+func judgeKey(key string, names bool) (stroke, error) {
+	allowed := "letters and digits, Enter or Ctrl+C"
+	if names {
+		allowed = "letters and digits, Enter, Ctrl and a letter, " + strings.Join(wire.NamedKeys, ", ") + ", or text: and what is to be typed"
+		if s, ok := named[key]; ok {
+			return s, nil
+		}
+		if c := wire.CtrlKey(key); c != 0 {
+			return stroke{bytes: string(rune(c - '@'))}, nil
+		}
+		if text, ok := strings.CutPrefix(key, wire.KeyText); ok {
+			return stroke{bytes: text}, judgeText(text)
+		}
+	}
+	switch {
+	case key == "Enter":
+		return stroke{bytes: tmux.Enter}, nil
+	case key == "Ctrl+C":
+		return stroke{bytes: tmux.CtrlC}, nil
+	case alphanumeric(key):
+		return stroke{bytes: key}, nil
+	}
+	return stroke{}, fmt.Errorf("key %.60q is not allowed: use %s", key, allowed)
+}
+
+// judgeText lets through what a person sees typed: no byte of it presses a key.
+func judgeText(text string) error {
+	switch {
+	case text == "":
+		return errors.New("key \"text:\" is not allowed: there is nothing to type behind it")
+	case !utf8.ValidString(text) || strings.IndexFunc(text, unicode.IsControl) >= 0:
+		return fmt.Errorf("key %.60q is not allowed: its text has control characters", wire.KeyText+text)
+	}
+	return nil
 }
 
 func alphanumeric(s string) bool {
@@ -48,7 +94,8 @@ func (w *Worker) takeKeys(l *link, f *wire.Keys) {
 	if !w.keys.begin(f.RequestID, l) {
 		return
 	}
-	if _, err := judgeKeys(f.Keys); err != nil {
+	strokes, err := judgeKeys(f.Keys, l.can(wire.CapKeys2))
+	if err != nil {
 		w.keysResult(l, f, err)
 		return
 	}
@@ -57,7 +104,7 @@ func (w *Worker) takeKeys(l *link, f *wire.Keys) {
 		w.keysResult(l, f, fmt.Errorf("attempt %d of this run has no session on this host", f.Attempt))
 		return
 	}
-	s.typing.do(func() { w.keysResult(l, f, s.typeKeys(w.ctx, f.Keys)) })
+	s.typing.do(func() { w.keysResult(l, f, s.typeKeys(w.ctx, strokes)) })
 }
 
 func (w *Worker) keysResult(l *link, f *wire.Keys, err error) {
@@ -68,18 +115,51 @@ func (w *Worker) keysResult(l *link, f *wire.Keys, err error) {
 	w.keys.end(result, l)
 }
 
-func (s *session) typeKeys(ctx context.Context, keys []string) error {
-	typed, err := judgeKeys(keys)
-	if err != nil {
-		return err
-	}
+func (s *session) typeKeys(ctx context.Context, strokes []stroke) error {
 	p := s.where()
 	if !p.live {
 		return errors.New("the session is not running")
 	}
-	err = s.reach(ctx, p, func() error { return p.server.SendKeys(ctx, p.pane, typed...) })
+	err := s.reach(ctx, p, func() error { return press(ctx, p.server, p.pane, strokes) })
 	if errors.Is(err, tmux.ErrPaneDead) || errors.Is(err, tmux.ErrNoServer) {
 		return errors.New("the session has ended")
 	}
 	return err
+}
+
+// escapePause is how long nothing follows an Escape: programs take what comes at once for the rest of an escape
+// sequence.
+const escapePause = 150 * time.Millisecond
+
+// press types strokes in their order, as many at once as are of one sort.
+func press(ctx context.Context, server tmux.Server, pane string, strokes []stroke) error {
+	for len(strokes) > 0 {
+		n := 1
+		for n < len(strokes) && (strokes[n].key == "") == (strokes[0].key == "") && strokes[n-1].bytes != tmux.Escape {
+			n++
+		}
+		var text []string
+		var keys []tmux.Key
+		for _, s := range strokes[:n] {
+			text, keys = append(text, s.bytes), append(keys, s.key)
+		}
+		var err error
+		if strokes[0].key == "" {
+			err = server.SendKeys(ctx, pane, text...)
+		} else {
+			err = server.PressKeys(ctx, pane, keys...)
+		}
+		if err != nil {
+			return err
+		}
+		last := strokes[n-1]
+		if strokes = strokes[n:]; last.bytes == tmux.Escape && len(strokes) > 0 {
+			select {
+			case <-time.After(escapePause):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
 }

@@ -110,7 +110,7 @@ func (l *lab) dispatch(runID string, attempt int, script string) {
 	l.t.Helper()
 	l.o.send(&wire.RunDispatch{
 		RunID: runID, TaskID: svc.NewID(), Provider: "shell", SessionName: svc.SessionName(runID),
-		Attempt: attempt, Prompt: script, SignalToken: "run-token",
+		Attempt: attempt, Prompt: script, SignalToken: runToken(runID),
 	})
 }
 
@@ -120,6 +120,14 @@ func (l *lab) begin(script string) (runID string) {
 	runID = svc.NewRunID()
 	l.dispatch(runID, 1, script)
 	l.started(runID, 1)
+	if l.w == nil { // the worker is a process of its own
+		return runID
+	}
+	// The wrapper's word may come before the worker knows where the session is.
+	l.wait("the session to be known", func() bool {
+		s := l.w.session(runID, 1)
+		return s == nil || s.where().pane != ""
+	})
 	return runID
 }
 

@@ -95,7 +95,7 @@ func (s *session) signalProvider(sig syscall.Signal) {
 	}
 	child := tmux.Process(*record.Child)
 	if alive, err := child.Alive(); err != nil || !alive {
-		return // its number may be another's by now; what it left behind is found by its environment
+		return // the PID may have been reused; what it left behind is found by its environment
 	}
 	if sig != syscall.SIGCONT {
 		s.log.Info("the provider is signalled", "signal", sig, "pid", child.PID)

@@ -206,7 +206,8 @@ func (l *link) beat(ctx context.Context, interval time.Duration, send func()) (l
 }
 
 func (w *Worker) heartbeat(l *link, hostID string) *wire.Heartbeat {
-	beat := &wire.Heartbeat{HostID: hostID, InstanceID: w.instanceID, Timestamp: svc.TimeOf(w.opts.Now()), Refusing: w.told()}
+	beat := &wire.Heartbeat{HostID: hostID, InstanceID: w.instanceID, Timestamp: svc.TimeOf(w.opts.Now()),
+		Refusing: w.told(), CatalogError: w.registry.Problem(), DiskFreeBytes: w.diskFree()}
 	if l.can(wire.CapInventory) {
 		held := w.inventory()
 		beat.Runs = &held

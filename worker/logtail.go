@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"svc"
+	"svc/rundir"
 	"svc/wire"
 )
 
@@ -71,12 +72,15 @@ var errTorn = errors.New("the rest of a character is still to come")
 // sends torn characters too.
 func (r *relay) step(l *link, force bool) (int64, error) {
 	size := r.size()
+	if err := r.wasCut(size); err != nil {
+		return 0, err
+	}
 	offset, most := r.next(l, size)
 	if most <= 0 {
 		return 0, nil
 	}
 	raw, err := r.read(offset, most)
-	if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, rundir.ErrForeign) {
 		if missing := r.lose(max(fileSize(r.path)-r.base, 0)); missing > 0 {
 			return 0, fmt.Errorf("the log on this host has lost its last %d bytes: %w", missing, err)
 		}
@@ -102,6 +106,22 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 	return n, nil
 }
 
+// errCut says that a log is shorter than it was: its session, which owns it, has cut it.
+var errCut = errors.New("the log was cut: a part that was relayed is not in it any more")
+
+// wasCut says, once, that a log is shorter than what was relayed of it. The relay goes on where it is: what
+// was relayed stays, and what is written in its place is not sent.
+func (r *relay) wasCut(size int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.cut
+	r.cut = r.phase == phaseOpen && size < r.acked
+	if r.cut && !before {
+		return errCut
+	}
+	return nil
+}
+
 // sayEnd tells the log's final length when it is time to, and when a part of it is not here any more.
 func (r *relay) sayEnd(l *link) {
 	end, gone, now := r.tellEnd(l)
@@ -115,11 +135,19 @@ func (r *relay) sayEnd(l *link) {
 }
 
 func (r *relay) read(offset, most int64) ([]byte, error) {
-	f, err := os.Open(r.path)
+	f, err := rundir.OpenOwn(r.path, os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
 	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err == nil && r.file != nil && !os.SameFile(info, r.file) {
+		err = fmt.Errorf("%w: another file is in the place of the log", rundir.ErrForeign)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	r.file = info
 	raw := wire.NewLogText(int(most))
 	n, err := f.ReadAt(raw, r.base+offset)
 	if err != nil && (!errors.Is(err, io.EOF) || n == 0) {

@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "as-wrapper":
 			os.Exit(wrapper.Run(os.Args[2:], wrapper.IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()}))
+		case "as-inside":
+			os.Exit(wrapper.Inside(nil, wrapper.IO{Stderr: os.Stderr, Env: os.Environ()}))
 		case "as-sink":
 			limit, err := strconv.ParseInt(os.Args[3], 10, 64)
 			if err == nil {
@@ -73,6 +75,7 @@ func workerProcess(specFile string) error {
 // quick sets the times and programs of tests.
 func quick(o Options) Options {
 	o.WrapperArgv = []string{os.Args[0], "as-wrapper"}
+	o.InsideArgv = []string{os.Args[0], "as-inside", "-"}
 	o.SinkArgv = []string{os.Args[0], "as-sink"}
 	o.Liveness = 300 * time.Millisecond
 	o.Reconcile = 300 * time.Millisecond

@@ -29,7 +29,7 @@ func (w *Worker) reconcile(ctx context.Context) {
 	defer daily.Stop()
 	w.prune()
 	for {
-		w.findStrangers(ctx)
+		w.reportUnknownSessions(ctx)
 		w.settleDamaged(ctx)
 		select {
 		case <-ctx.Done():
@@ -38,15 +38,15 @@ func (w *Worker) reconcile(ctx context.Context) {
 		case <-sweep.C:
 			w.sweep()
 		case <-daily.C:
-			w.clearStrays()
+			w.removeStaleDirs()
 			w.prune()
 		}
 	}
 }
 
-// findStrangers reports sessions in the sockets' folder that no record knows, once each, and leaves
+// reportUnknownSessions reports sessions in the sockets' folder that no record knows, once each, and leaves
 // them alone.
-func (w *Worker) findStrangers(ctx context.Context) {
+func (w *Worker) reportUnknownSessions(ctx context.Context) {
 	if err := w.ensureSockets(); err != nil {
 		w.log.Warn("there is no folder for sockets", "error", err)
 		return
@@ -102,7 +102,7 @@ func (w *Worker) sweep() {
 	}
 }
 
-// knows says whether a socket is one of a session's, or a stranger's that was told already.
+// knows says whether a socket is one of a session's, or one that was reported already.
 func (w *Worker) knows(socket string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,9 +123,9 @@ func (w *Worker) knows(socket string) bool {
 	return false
 }
 
-// clearStrays removes the folders that late hooks made of attempts that are over. Listing every run that
+// removeStaleDirs removes the folders that late hooks made of attempts that are over. Listing every run that
 // this host ever had takes long, so it is done seldom; clearLate does it for what passes through here.
-func (w *Worker) clearStrays() {
+func (w *Worker) removeStaleDirs() {
 	attempts, err := w.dir.Attempts()
 	if err != nil {
 		w.log.Warn("the attempts cannot be listed", "error", err)

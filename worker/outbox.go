@@ -15,7 +15,7 @@ import (
 const writeTimeout = 15 * time.Second
 
 // lane is one queue of an outbox. A lower lane waits for the higher ones,
-// which are all slow by nature: what a person waits for never stands behind a
+// which are all slow by nature: what a person waits for is never queued behind a
 // flood of output.
 type lane int
 
@@ -64,7 +64,7 @@ func (o *outbox) push(l lane, frame wire.Frame, sent func()) {
 	o.mu.Lock()
 	o.queues[l] = append(o.queues[l], outgoing{frame, sent})
 	o.mu.Unlock()
-	o.stir()
+	o.wakeUp()
 }
 
 // show queues a snapshot in the place of an older one of the same run that has
@@ -76,10 +76,10 @@ func (o *outbox) show(s *wire.Snapshot, sent func()) {
 	}
 	o.screens[s.RunID] = outgoing{s, sent}
 	o.mu.Unlock()
-	o.stir()
+	o.wakeUp()
 }
 
-func (o *outbox) stir() {
+func (o *outbox) wakeUp() {
 	select {
 	case o.wake <- struct{}{}:
 	default:

@@ -16,6 +16,12 @@ argv_template = ["-c", "echo $# arguments; wc -c", "sh", "--text", "{prompt}"]
 long_prompt = "stdin"
 installed_detection = ["-c", "true"]
 
+[providers.unseen]
+bin = "/bin/sh"
+argv_template = ["-c", "echo $# arguments; wc -c", "sh"]
+long_prompt = "stdin"
+installed_detection = ["-c", "true"]
+
 [providers.file]
 bin = "/bin/sh"
 argv_template = ["-c", "echo $# arguments; wc -c <$1", "sh", "{prompt_file}"]
@@ -41,6 +47,13 @@ func TestALongPromptIsHandedOverAsTheEntrySays(t *testing.T) {
 		run := begin(provider, long)
 		if end := l.finished(run, 1); end.ExitCode != 0 || !strings.Contains(l.o.log(run, 1), want) {
 			t.Errorf("%s: finished = %+v, log %.200q, want %q", provider, end, l.o.log(run, 1), want)
+		}
+	}
+	// Without {prompt} no prompt is an argument, and the terminal is never its standard input.
+	for prompt, want := range map[string]string{"short": "0 arguments\r\n5", "": "0 arguments\r\n0", long: "0 arguments\r\n204800"} {
+		run := begin("unseen", prompt)
+		if end := l.finished(run, 1); end.ExitCode != 0 || !strings.Contains(l.o.log(run, 1), want) {
+			t.Errorf("a prompt of %d bytes: finished = %+v, log %.200q, want %q", len(prompt), end, l.o.log(run, 1), want)
 		}
 	}
 	run := begin("stdin", "short") // standard input is the terminal

@@ -22,7 +22,7 @@ func (w *Worker) openRegistry() error {
 	if made {
 		w.log.Info("wrote the first provider catalog", "path", path)
 	}
-	w.registry, err = provider.Open(path, provider.Options{Logger: w.log})
+	w.registry, err = provider.Open(path, provider.Options{Logger: w.log, LastGood: w.opts.Config.LastGoodCatalog()})
 	return err
 }
 
@@ -30,7 +30,7 @@ func (w *Worker) openRegistry() error {
 // too busy for an answer in time.
 const (
 	probeAgainMost = 10 * time.Minute
-	probeAskedPoll = time.Second // how often it is looked whether someone asked for it
+	probeAskedPoll = time.Second // how often it is looked whether someone asked for it, or the catalog got or lost an error
 )
 
 // followProviders looks which tools are installed and tells the orchestrator: now, after each change of
@@ -42,6 +42,7 @@ func (w *Worker) followProviders(ctx context.Context) {
 	defer asked.Stop()
 	catalog := w.registry.Current()
 	entries, pause := catalog.Entries(), w.opts.ProbeAgain
+	problem := w.registry.Problem() // the first heartbeat tells it
 	for {
 		reports := provider.ProbeEntries(ctx, entries, w.searchPath())
 		if ctx.Err() != nil {
@@ -59,6 +60,10 @@ func (w *Worker) followProviders(ctx context.Context) {
 			case <-w.probe:
 				entries, pause, wait = catalog.Entries(), w.opts.ProbeAgain, false
 			case <-asked.C:
+				if now := w.registry.Problem(); now != problem {
+					problem = now
+					w.tellTrouble()
+				}
 				if w.dir.TakeProbeRequest() {
 					entries, pause, wait = catalog.Entries(), w.opts.ProbeAgain, false
 				}
@@ -86,8 +91,8 @@ func (w *Worker) keepReports(catalog *provider.Catalog, found map[string]svc.Pro
 			missing = append(missing, e)
 		}
 	}
-	changed := w.reports == nil || !maps.Equal(w.reports, now)
-	w.reports = now
+	changed := w.reports == nil || !maps.Equal(w.reports, now) || w.catalogHash != catalog.Hash()
+	w.reports, w.catalogHash = now, catalog.Hash()
 	l := w.link
 	w.mu.Unlock()
 	if l != nil && changed {
@@ -117,7 +122,7 @@ func (w *Worker) reportProviders(l *link) {
 	reports := w.reports
 	w.mu.Unlock()
 	if reports != nil && l.can(wire.CapProviders) && l.greeted.Load() {
-		l.out.push(laneControl, &wire.Providers{Providers: reports}, nil)
+		l.out.push(laneControl, &wire.Providers{Providers: reports, CatalogHash: w.registry.Current().Hash()}, nil)
 	}
 }
 

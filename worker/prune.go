@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"svc"
 	"svc/rundir"
+	"svc/workspace"
 )
 
 // Pruned is what a host's old runs amount to.
@@ -18,12 +20,21 @@ type Pruned struct {
 	Bytes int64 `json:"bytes"` // of their logs
 	// Unconfirmed runs are old enough but stay: it is not known that the orchestrator has their logs.
 	Unconfirmed int `json:"unconfirmed"`
+	Mirrors     int `json:"mirrors"` // copies of repositories that no working copy needs
 }
 
-// Prune removes the logs and tombstones of runs that were over before a time. Only those go whose logs
+// Add counts in what another folder's old runs amount to.
+func (p *Pruned) Add(other Pruned) {
+	p.Runs, p.Bytes, p.Unconfirmed, p.Mirrors = p.Runs+other.Runs, p.Bytes+other.Bytes, p.Unconfirmed+other.Unconfirmed, p.Mirrors+other.Mirrors
+}
+
+// Prune removes the logs and tombstones of runs that were over before a time, and mirrors of repositories that no working copy has needed since. Only those go whose logs
 // the orchestrator has acknowledged in full, and that have nothing left to tell; dry removes nothing and
 // says what would go. It may be called while a worker runs.
-func Prune(dir rundir.Dir, before time.Time, dry bool) (p Pruned, err error) {
+func Prune(ctx context.Context, dir rundir.Dir, before time.Time, dry bool) (p Pruned, err error) {
+	if p.Mirrors, err = (workspace.Host{Dir: string(dir)}).PruneMirrors(ctx, before, dry); err != nil {
+		return p, fmt.Errorf("prune: %w", err)
+	}
 	shards, err := os.ReadDir(dir.DonePath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -108,11 +119,11 @@ func (w *Worker) prune() {
 	if days <= 0 {
 		return
 	}
-	p, err := Prune(w.dir, w.opts.Now().AddDate(0, 0, -days), false)
+	p, err := Prune(w.ctx, w.dir, w.opts.Now().AddDate(0, 0, -days), false)
 	if err != nil {
 		w.log.Warn("old logs could not be removed", "error", err)
 	}
-	if p.Runs > 0 || p.Unconfirmed > 0 {
-		w.log.Info("old logs were removed", "runs", p.Runs, "bytes", p.Bytes, "kept_unconfirmed", p.Unconfirmed)
+	if p.Runs > 0 || p.Unconfirmed > 0 || p.Mirrors > 0 {
+		w.log.Info("old logs were removed", "runs", p.Runs, "mirrors", p.Mirrors, "bytes", p.Bytes, "kept_unconfirmed", p.Unconfirmed)
 	}
 }

@@ -49,7 +49,7 @@ func TestOnlyOldLogsThatTheOrchestratorHasArePruned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dry := range []bool{true, false} {
-		got, err := Prune(dir, now.AddDate(0, 0, -90), dry)
+		got, err := Prune(t.Context(), dir, now.AddDate(0, 0, -90), dry)
 		if want := (Pruned{Runs: 1, Bytes: 5, Unconfirmed: 4}); err != nil || got != want {
 			t.Errorf("dry %v: %+v, %v; want %+v", dry, got, err, want)
 		}

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"svc"
 	"svc/rundir"
@@ -61,6 +62,12 @@ func (w *Worker) damagedOver(ctx context.Context, a rundir.Attempt) bool {
 	return errors.Is(err, tmux.ErrNoServer) || err == nil && found.Dead
 }
 
+// holdsSignals says whether something that a session reported waits in its attempt's folder still.
+func (w *Worker) holdsSignals(a rundir.Attempt) bool {
+	waiting, _, err := a.Pending()
+	return err != nil || slices.ContainsFunc(waiting, func(e rundir.Entry) bool { return !w.dir.OwnWord(e) })
+}
+
 // releaseDamaged sees to it that the end is told, and sets the folder aside.
 func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 	log := w.log.With("run_id", a.RunID, "attempt", a.Number)
@@ -82,6 +89,10 @@ func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 		log.Error("the end of a damaged attempt could not be spooled", "error", err)
 		return
 	}
+	if w.holdsSignals(a) { // they are delivered first
+		w.spool.wakeUp()
+		return
+	}
 	if err := w.bury(a.RunID, endedRecord{Attempt: a.Number}); err != nil {
 		log.Error("the end of a damaged attempt could not be recorded", "error", err)
 		return
@@ -95,5 +106,5 @@ func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 	w.mu.Lock()
 	delete(w.damaged, key{a.RunID, a.Number})
 	w.mu.Unlock()
-	w.spool.stir()
+	w.spool.wakeUp()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"svc/wire"
 )
@@ -52,6 +53,8 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 		w.stopRun(f)
 	case *wire.Keys:
 		w.takeKeys(l, f)
+	case *wire.WorkspaceRequest:
+		w.tasks.Go(func() { w.keeper.answer(w.ctx, l, f) })
 	case *wire.RunRecall:
 		w.recall(l, f)
 	case *wire.LogRead:
@@ -75,6 +78,6 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 	case *wire.AttachClose:
 		w.attachClose(f)
 	case *wire.Error:
-		w.log.Warn("the orchestrator refused a frame", "code", f.Code, "message", f.Message)
+		w.refusals.note(w.log, time.Now(), f)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,8 +109,9 @@ func (t tombstone) of(attempt int) (endedRecord, bool) {
 	return endedRecord{}, false
 }
 
-// recall answers an orchestrator that believes attempts to be here which the inventory does not have. It
-// is told again how they ended, with their logs before; what nobody here knows of is said to be unknown.
+// recall answers an orchestrator whose record of attempts differs from the inventory. It is told again
+// that they started or how they ended, with their logs before; what nobody here knows of is said to be
+// unknown.
 func (w *Worker) recall(l *link, f *wire.RunRecall) {
 	w.tasks.Go(func() {
 		var unknown []wire.LiveRun
@@ -119,7 +121,7 @@ func (w *Worker) recall(l *link, f *wire.RunRecall) {
 			}
 			known, err := w.tellAgain(run.RunID, run.Attempt)
 			if err != nil {
-				w.log.Error("an end cannot be told again now", "run_id", run.RunID, "attempt", run.Attempt, "error", err)
+				w.log.Error("an attempt cannot be reported again now", "run_id", run.RunID, "attempt", run.Attempt, "error", err)
 			} else if !known {
 				unknown = append(unknown, run)
 			}
@@ -131,12 +133,12 @@ func (w *Worker) recall(l *link, f *wire.RunRecall) {
 	})
 }
 
-// tellAgain sees to it that the end of an attempt is reported once more, unless its session lives or its
-// end is under way. It is false when there is no trace of the attempt.
+// tellAgain sees to it that the end of an attempt is reported once more, unless it is under way, or the
+// start of one whose session lives. It is false when there is no trace of the attempt.
 func (w *Worker) tellAgain(runID string, attempt int) (known bool, err error) {
 	if s := w.session(runID, attempt); s != nil {
 		if !s.isReported() {
-			return true, nil
+			return true, w.tellStarted(s.a)
 		}
 		// It waits for its log to be taken, or is just being cleared away.
 		rec, err := s.a.ReadDispatch()
@@ -169,6 +171,25 @@ func (w *Worker) tellAgain(runID string, attempt int) (known bool, err error) {
 		return true, w.report(runID, attempt, nil) // it ended before its end was kept
 	}
 	return true, w.reopen(runID, end, true)
+}
+
+// tellStarted reports the start of a living attempt once more, from the wrapper's own record of it.
+func (w *Worker) tellStarted(a rundir.Attempt) error {
+	rec, err := a.ReadWrapper()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && rec.Child == nil {
+		return nil // not started yet: the wrapper will report it
+	}
+	if err != nil {
+		return err
+	}
+	pending, _, err := a.Pending()
+	if err != nil || slices.ContainsFunc(pending, func(e rundir.Entry) bool { return e.Kind() == svc.SignalStarted || terminal(e) }) {
+		return err
+	}
+	_, err = w.dir.Put(svc.Signal{RunID: a.RunID, Attempt: a.Number, Kind: svc.SignalStarted, Source: svc.FromWrapper,
+		PID: &rec.Child.PID, Timestamp: rec.At})
+	w.spool.wakeUp()
+	return err
 }
 
 // awaitDrop waits until a session whose folder is gone is forgotten too.
@@ -209,7 +230,7 @@ func (w *Worker) report(runID string, attempt int, word *wire.Signal) error {
 		lost = said
 	}
 	_, err := w.dir.Put(lost)
-	w.spool.stir()
+	w.spool.wakeUp()
 	return err
 }
 

@@ -45,6 +45,23 @@ func TestAnEndIsToldAgainWithItsLogBefore(t *testing.T) {
 	}
 }
 
+func TestTheStartOfALivingAttemptIsToldAgain(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line`)
+	l.wait("the start to be delivered", func() bool {
+		pending, _, err := l.dir.Attempt(run, 1).Pending()
+		return err == nil && len(pending) == 0
+	})
+	l.o.send(&wire.RunRecall{Runs: []wire.LiveRun{{RunID: run, Attempt: 1}}})
+	l.wait("the start once more", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalStarted)) == 2 })
+	both := l.o.signalsOf(run, 1, svc.SignalStarted)
+	if first, again := both[0].PID, both[1].PID; first == nil || again == nil || *first != *again {
+		t.Errorf("told again with process %v, want %v", again, first)
+	}
+}
+
 func TestAStopOfAnAttemptThatIsOverTellsItsEndAgain(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -3,6 +3,8 @@ package worker
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/config"
 	"svc/wire"
 )
 
@@ -34,7 +37,7 @@ func (r *refused) Error() string {
 	return fmt.Sprintf("status %d %s: %s", r.status, r.code, r.text)
 }
 
-// whatToDo is advice for the operator about a refusal that no retry can mend;
+// whatToDo is advice for the operator about a refusal that no retry can fix;
 // empty for every other error.
 func whatToDo(err error, hostName string) string {
 	var r *refused
@@ -43,7 +46,9 @@ func whatToDo(err error, hostName string) string {
 	}
 	switch r.status {
 	case http.StatusUnauthorized:
-		return "put the token that `svc host create` printed, or the orchestrator's worker token, into SVC_WORKER_TOKEN or the file worker_token"
+		return "put the token that `svc host create` printed, or the orchestrator's worker token, into SVC_WORKER_TOKEN or the file host_token"
+	case http.StatusForbidden:
+		return fmt.Sprintf("the host is known by another worker's key: if this one was installed anew, compare its worker_key with `svc host show %s` and accept it with `svc host clear-suspect %s`", hostName, hostName)
 	case http.StatusNotFound:
 		if r.code == svc.CodeHostNotFound {
 			return fmt.Sprintf("create the host at the orchestrator: svc host create %s", hostName)
@@ -62,7 +67,7 @@ func (w *Worker) dialUplink(ctx context.Context) (wire.Conn, wire.Registered, er
 	var registered wire.Registered
 	body, err := json.Marshal(wire.Registration{
 		HostName: w.opts.Config.Worker.HostName, Platform: w.opts.Platform, InstanceID: w.instanceID,
-		Capabilities: wire.Capabilities, Version: w.opts.Version,
+		Capabilities: w.capabilities(ctx), Version: w.opts.Version,
 	})
 	if err != nil {
 		return nil, registered, fmt.Errorf("encode registration: %w", err)
@@ -74,21 +79,29 @@ func (w *Worker) dialUplink(ctx context.Context) (wire.Conn, wire.Registered, er
 	if err := json.Unmarshal(answer, &registered); err != nil || !svc.IsID(registered.HostID) {
 		return nil, registered, fmt.Errorf("register: the answer is not an orchestrator's: %.200q", answer)
 	}
-	conn, err := w.openSocket(ctx, registered.HostID)
+	conn, err := w.openSocket(ctx, registered)
 	if err != nil {
 		return nil, registered, fmt.Errorf("open uplink: %w", err)
 	}
 	return conn, registered, nil
 }
 
-func (w *Worker) openSocket(ctx context.Context, hostID string) (wire.Conn, error) {
+func (w *Worker) openSocket(ctx context.Context, as wire.Registered) (wire.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, httpTimeout)
 	defer cancel()
 	header := http.Header{}
 	header.Set("Authorization", "Bearer "+string(w.opts.Token))
-	header.Set(wire.HeaderHostID, hostID)
+	header.Set(wire.HeaderHostID, as.HostID)
 	header.Set(wire.HeaderInstanceID, w.instanceID)
 	header.Set(wire.HeaderBootID, w.bootID)
+	header.Set(wire.HeaderContainment, w.containment())
+	header.Set(wire.HeaderScopes, w.scopes.word())
+	if as.Challenge != "" {
+		proof := wire.UplinkProof(as.HostID, w.instanceID, w.bootID, as.Challenge)
+		header.Set(wire.HeaderWorkerKey, w.publicKey())
+		header.Set(wire.HeaderChallenge, as.Challenge)
+		header.Set(wire.HeaderSignature, base64.StdEncoding.EncodeToString(ed25519.Sign(w.key, proof)))
+	}
 	// "ws" follows "http": http becomes ws, https becomes wss.
 	url := "ws" + strings.TrimPrefix(w.server(), "http") + "/api/internal/worker/uplink"
 	c, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: w.http, HTTPHeader: header}) //nolint:bodyclose // Dial hands it over closed or in memory
@@ -101,16 +114,21 @@ func (w *Worker) openSocket(ctx context.Context, hostID string) (wire.Conn, erro
 	return wire.WebSocket(c), nil
 }
 
-// post sends JSON with the worker's token and reads the answer. Anything but a
-// 2xx is a *refused.
+// post sends JSON with the worker's token.
 func (w *Worker) post(ctx context.Context, path string, body []byte) ([]byte, error) {
+	return w.postAs(ctx, w.opts.Token, path, body)
+}
+
+// postAs sends JSON with a token and reads the answer. Anything but a 2xx is a
+// *refused.
+func (w *Worker) postAs(ctx context.Context, token config.Secret, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, httpTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Authorization", "Bearer "+string(w.opts.Token))
+	request.Header.Set("Authorization", "Bearer "+string(token))
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set(wire.HeaderBootID, w.bootID)
 	response, err := w.http.Do(request)
@@ -122,6 +140,11 @@ func (w *Worker) post(ctx context.Context, path string, body []byte) ([]byte, er
 		return nil, refusal(response)
 	}
 	return io.ReadAll(io.LimitReader(response.Body, 1<<20))
+}
+
+// publicKey is the half of the worker's key that others may know.
+func (w *Worker) publicKey() string {
+	return base64.StdEncoding.EncodeToString(w.key.Public().(ed25519.PublicKey))
 }
 
 func (w *Worker) server() string { return w.opts.Config.ServerURL() }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ const (
 	askMost    = 4 << 10         // of the first chunk of a connection, which asks where to go on
 	stallAfter = 5 * time.Second // without progress, what is unacknowledged is sent again
 
-	// Unacknowledged bytes of a run. Keys stand behind what is under way, so there is less of it
+	// Unacknowledged bytes of a run. Keys are queued behind what is under way, so there is less of it
 	// while someone is attached, and least while they type.
 	windowAlone    = 256 << 10
 	windowAttached = 64 << 10
@@ -31,8 +32,11 @@ type relay struct {
 	attempt int
 	path    string
 	base    int64 // where in the file the attempt begins
+	most    int64 // of the attempt's bytes that are relayed; what is beyond is not ours
 	now     func() time.Time
 	wake    chan struct{} // holds one token when there may be something to do
+
+	file os.FileInfo // of the log that was first read: nothing else is read in its place; only run touches it
 
 	mu    sync.Mutex // guards the fields below
 	link  *link      // the connection that they refer to
@@ -48,6 +52,7 @@ type relay struct {
 	endAt   time.Time // when that length was last told on the connection; zero: it was not
 	// complete: the orchestrator said on this connection that it has the whole log.
 	complete bool
+	cut      bool // the log is shorter than what was relayed of it, and that was said
 	lost     bool // the rest of the log is not on this host any more
 	// stuckFrom is how long the connection had been answering when the orchestrator last took a byte, or
 	// the log got its end.
@@ -68,7 +73,7 @@ const (
 func newRelay(runID string, attempt int, path string, base, acked int64, now func() time.Time) *relay {
 	return &relay{
 		runID: runID, attempt: attempt, path: path, base: base, now: now,
-		acked: acked, wake: make(chan struct{}, 1), end: -1,
+		acked: acked, wake: make(chan struct{}, 1), end: -1, most: math.MaxInt64,
 	}
 }
 
@@ -80,11 +85,7 @@ func (r *relay) size() int64 {
 	if end >= 0 {
 		return end
 	}
-	info, err := os.Stat(r.path)
-	if err != nil {
-		return 0 // not begun yet
-	}
-	return max(info.Size()-r.base, 0)
+	return min(max(fileSize(r.path)-r.base, 0), r.most) // 0: not begun yet
 }
 
 // length is the attempt's final length; 0 when there is no log.
@@ -103,7 +104,7 @@ func (r *relay) finish(end int64) {
 		r.stuckFrom = r.link.answeredFor()
 	}
 	r.mu.Unlock()
-	r.stir()
+	r.wakeUp()
 }
 
 // caught says whether the orchestrator has the whole log of an ended attempt.
@@ -137,7 +138,7 @@ func (r *relay) confirmed() bool {
 	return r.link != nil && (r.phase == phaseOpen || !r.link.can(wire.CapLogAck))
 }
 
-func (r *relay) stir() {
+func (r *relay) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
@@ -167,7 +168,7 @@ func (r *relay) ack(l *link, offset int64, complete bool) {
 		r.acked, r.sent = offset, offset
 	}
 	r.phase, r.moved = phaseOpen, time.Now()
-	r.stir()
+	r.wakeUp()
 }
 
 // next decides what may be sent on l: from where, and how many bytes at most.
@@ -260,7 +261,7 @@ func (r *relay) again() {
 	r.mu.Lock()
 	r.link = nil
 	r.mu.Unlock()
-	r.stir()
+	r.wakeUp()
 }
 
 // written notes that a chunk has left: from now on its answer may be waited for.

@@ -41,7 +41,7 @@ func (k *keeper) take(t *rapid.T, r *relay, l *link) {
 		if len(c.Data) > 0 && utf8.Valid(c.Data) {
 			t.Errorf("a chunk of valid text carries its bytes")
 		}
-		out.sent() // from here on the chunk's memory may be another's
+		out.sent() // from here on the chunk's memory may be reused
 		at := int64(len(k.kept))
 		k.under = append(k.under, func() { r.ack(l, at, false) })
 	}

@@ -369,6 +369,7 @@ func TestAWorkerThatComesBackWithTwoAttemptsEndsTheOlder(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec.State, rec.Session, rec.Run.Attempt, rec.Run.Prompt = rundir.StateAccepted, nil, 2, `echo second; exit 27`
+	rec.TokenHash = "" // the token left the first attempt's record when its session ran
 	newer := l.dir.Attempt(run, 2)
 	if err := newer.Create(); err != nil {
 		t.Fatal(err)

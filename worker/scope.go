@@ -52,6 +52,14 @@ func (s *scopes) within(runID string) (argv, env []string) {
 	return append(argv, "--", "env", "-u", "XDG_RUNTIME_DIR", "-u", "DBUS_SESSION_BUS_ADDRESS"), busEnv()
 }
 
+// word says whether runs have scopes here: on or off.
+func (s *scopes) word() string {
+	if s.begin() == nil {
+		return "off"
+	}
+	return "on"
+}
+
 // failed is told once that a scope was refused; the session is then started without.
 func (s *scopes) failed(err error) {
 	s.once.Do(func() {

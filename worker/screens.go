@@ -23,12 +23,12 @@ type screenState struct {
 	on     *link // the connection that was given text
 }
 
-// showScreens sends the session's screen when it has changed. It looks only when the log has grown
-// since the last look, what is not written cannot be seen either, or when nobody writes the log. Sessions look at different
-// moments, so that many of them do not look all at once.
+// showScreens sends the session's screen when it has changed. It captures only when the log has grown
+// since the last capture (what was not written cannot be seen either), or when nobody writes the log.
+// Sessions have different phases, so that many of them do not capture all at once.
 func (s *session) showScreens(ctx context.Context) {
-	spot := rand.Float64() //nolint:gosec // it spreads work, it keeps no secret
-	turn := time.NewTimer(s.w.untilLook(spot))
+	phase := rand.Float64() //nolint:gosec // it spreads work, it keeps no secret
+	turn := time.NewTimer(s.w.untilCapture(phase))
 	defer turn.Stop()
 	var seen screenState
 	for {
@@ -37,7 +37,7 @@ func (s *session) showScreens(ctx context.Context) {
 			return
 		case <-turn.C:
 		}
-		turn.Reset(s.w.untilLook(spot))
+		turn.Reset(s.w.untilCapture(phase))
 		p := s.where()
 		if !p.live {
 			return // end shows the last one
@@ -49,17 +49,17 @@ func (s *session) showScreens(ctx context.Context) {
 }
 
 const (
-	// mostLooks is how many sessions look at once, as long as each gets its turn within lookPatience:
+	// mostCaptures is how many sessions capture at once, as long as each gets its turn within capturePatience:
 	// a session whose tmux does not answer holds up no other.
-	mostLooks    = 1
-	lookPatience = 100 * time.Millisecond
+	mostCaptures    = 1
+	capturePatience = 100 * time.Millisecond
 )
 
-// untilLook is the time until the next moment at which a session looks; its spot among all is from 0 to 1.
-func (w *Worker) untilLook(spot float64) time.Duration {
+// untilCapture is the time until a session's next capture; its phase in the round is from 0 to 1.
+func (w *Worker) untilCapture(phase float64) time.Duration {
 	every := w.opts.Snapshots
-	moments := w.lookPace.moments()
-	at := every * time.Duration(spot*float64(moments)) / time.Duration(moments)
+	slots := w.capturePace.slots()
+	at := every * time.Duration(phase*float64(slots)) / time.Duration(slots)
 	since := time.Since(w.born) - at
 	return every - (since%every+every)%every
 }
@@ -88,16 +88,16 @@ func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screen
 
 // look captures the screen when it is this session's turn.
 func (s *session) look(ctx context.Context, p place) (string, error) {
-	patience := time.NewTimer(lookPatience)
+	patience := time.NewTimer(capturePatience)
 	defer patience.Stop()
 	select {
-	case s.w.looks <- struct{}{}:
-		defer func() { <-s.w.looks }()
+	case s.w.captures <- struct{}{}:
+		defer func() { <-s.w.captures }()
 	case <-patience.C:
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	s.w.lookPace.count(int64(time.Since(s.w.born) / s.w.opts.Snapshots))
+	s.w.capturePace.count(int64(time.Since(s.w.born) / s.w.opts.Snapshots))
 	return s.capture(ctx, p)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
+	"os"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"svc/leftover"
 	"svc/rundir"
 	"svc/tmux"
+	"svc/wire"
 )
 
 // session is one attempt of a run on this host, from its dispatch to its clean-up. The goroutine in
@@ -25,12 +28,15 @@ type session struct {
 	sizing serial   // what concerns its size, and who sees it
 	parts  sync.WaitGroup
 
-	onAnswer func(refusal string) // sends the answer to the dispatch; nil: it was given long ago
-	accepted chan struct{}        // closed when the dispatch was answered
-	refusal  string               // why it was refused; read after accepted. Empty: it was not
-	stop     chan struct{}        // closed when the session shall end
-	gone     chan struct{}        // closed when nothing of the session runs any more
-	reported chan struct{}        // closed when the orchestrator was told the end
+	workspace string               // the id of its working copy; empty: none. Set before others see the session
+	tokenHash string               // of the run's token, for what the session reports; set before others see the session
+	homeHint  string               // that nobody named a folder for it; empty: somebody did. Set before others see the session
+	onAnswer  func(refusal string) // sends the answer to the dispatch; nil: it was given long ago
+	accepted  chan struct{}        // closed when the dispatch was answered
+	refusal   string               // why it was refused; read after accepted. Empty: it was not
+	stop      chan struct{}        // closed when the session shall end
+	gone      chan struct{}        // closed when nothing of the session runs any more
+	reported  chan struct{}        // closed when the orchestrator was told the end
 
 	rec   rundir.Dispatch // only lead and accept touch it
 	plain bool            // snapshots are without colours; set before the session is followed
@@ -50,6 +56,7 @@ type session struct {
 	sized       paneSize
 	gap         logGap
 	sizeChanged bool // since the screen was last looked at
+	leaving     bool // nothing of it writes to its working copy any more
 	concluded   bool // the session is over and the length of its log is known
 	once        struct{ stop, gone, reported, answer bool }
 }
@@ -70,6 +77,11 @@ func newSession(w *Worker, a rundir.Attempt, before *session) *session {
 	}
 	s.typing.tasks, s.sizing.tasks = &w.tasks, &w.tasks
 	return s
+}
+
+// dispatched keeps what others need to know of the dispatch. It comes before they see the session.
+func (s *session) dispatched(f *wire.RunDispatch, tokenHash string) {
+	s.tokenHash, s.workspace, s.homeHint = tokenHash, workspaceOf(f), s.w.homeHint(f)
 }
 
 // socket is where a new session of the run is made.
@@ -104,7 +116,7 @@ func (s *session) lead(ctx context.Context) {
 	s.closeOnce(&s.once.gone, s.gone)
 	s.awaitDelivery(ctx)
 	if ctx.Err() == nil {
-		s.clear()
+		s.clear(ctx)
 	}
 }
 
@@ -227,6 +239,7 @@ func (s *session) logRelay() *relay {
 // makeRelay gives the session its log, from the recorded base on.
 func (s *session) makeRelay() *relay {
 	r := newRelay(s.a.RunID, s.a.Number, s.w.dir.LogPath(s.a.RunID), s.rec.LogBase, s.rec.LogAcked, s.w.opts.Now)
+	r.most = s.mostLog()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.relay = r
@@ -244,14 +257,36 @@ func (s *session) follow(parts context.Context) {
 func (s *session) closeLog(parts context.Context) {
 	s.beginLog()
 	s.makeRelay()
-	s.finishLog(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0))
+	s.finishLog(s.logLength())
 	s.followLog(parts)
+}
+
+// mostLog is how long the attempt's part of the log can be at most: what its writer may write, and its
+// notices. A session owns its log and can make it longer; that is not relayed.
+func (s *session) mostLog() int64 {
+	limit := s.w.opts.Config.Worker.MaxLogBytes
+	if limit <= 0 {
+		return math.MaxInt64
+	}
+	return max(limit+logNotices-s.rec.LogBase, logNotices)
+}
+
+// logNotices is room for what we write into a log besides the output.
+const logNotices = 4 << 10
+
+// logLength is how much of the log is the attempt's.
+func (s *session) logLength() int64 {
+	return min(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0), s.mostLog())
 }
 
 // beginLog notes where in the run's log file the attempt begins, once: what an earlier try to start it
 // has written is part of it.
 func (s *session) beginLog() {
 	if !s.rec.LogBegun {
+		if info, err := os.Lstat(s.w.dir.LogPath(s.a.RunID)); err == nil && !info.Mode().IsRegular() {
+			s.log.Warn("something else was in the place of the log and is removed", "mode", info.Mode(), "error",
+				os.RemoveAll(s.w.dir.LogPath(s.a.RunID)))
+		}
 		s.rec.LogBase, s.rec.LogBegun = fileSize(s.w.dir.LogPath(s.a.RunID)), true
 	}
 }
@@ -259,7 +294,12 @@ func (s *session) beginLog() {
 func (s *session) followLog(parts context.Context) {
 	r := s.logRelay()
 	s.parts.Go(func() {
-		r.run(parts, s.w.uplink, func(err error) { s.log.Warn("the log cannot be relayed now", "error", err) })
+		r.run(parts, s.w.uplink, func(err error) {
+			s.log.Warn("the log cannot be relayed now", "error", err)
+			if errors.Is(err, errCut) || errors.Is(err, rundir.ErrForeign) {
+				s.setHint("the log on the host was changed by its session: " + err.Error())
+			}
+		})
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"svc/rundir"
 )
 
 // Sink appends what it reads to the file at path until its input ends: it is
@@ -21,13 +23,13 @@ import (
 // state says so to the worker. state may be empty; it has its room on disk
 // already (see reserveSinkState).
 func Sink(r io.Reader, path string, limit int64, state string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := rundir.OpenOwn(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
 	}
 	s := &sinkLog{f: f, limit: limit}
 	if state != "" {
-		if s.state, err = os.OpenFile(state, os.O_WRONLY, 0o600); err == nil {
+		if s.state, err = rundir.OpenOwn(state, os.O_WRONLY); err == nil {
 			defer func() { _ = s.state.Close() }()
 		}
 	}
@@ -138,7 +140,12 @@ const sinkStateSize = 256
 
 // reserveSinkState makes the file in which a sink says what is wrong, with all its room.
 func reserveSinkState(path string) error {
-	return os.WriteFile(path, bytes.Repeat([]byte(" "), sinkStateSize), 0o600)
+	f, err := rundir.OpenOwn(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(bytes.Repeat([]byte(" "), sinkStateSize))
+	return errors.Join(err, f.Close())
 }
 
 func tellSinkState(f *os.File, text string) {
@@ -153,7 +160,12 @@ func tellSinkState(f *os.File, text string) {
 
 // readSinkState is what a sink says is wrong; empty: nothing.
 func readSinkState(path string) string {
-	text, err := os.ReadFile(path)
+	f, err := rundir.OpenOwn(path, os.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, sinkStateSize))
 	if err != nil {
 		return ""
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -15,14 +16,14 @@ import (
 
 // How the spool is looked at and how hard delivery is tried.
 const (
-	spoolPoll    = time.Second     // besides the notification: a wake-up is never the truth
-	hookGrace    = 2 * time.Second // a hook delivers its own signal; the worker is the second
-	couriers     = 8               // runs whose signals are delivered at the same time
-	replayTries  = 3               // an orchestrator that answers with errors delays heartbeats no longer
-	retryFirst   = time.Second
-	retryMost    = 30 * time.Second
-	replayPause  = 500 * time.Millisecond
-	seenForgotAt = 10_000
+	spoolPoll      = time.Second     // besides the notification: a wake-up is never the truth
+	hookGrace      = 2 * time.Second // a hook delivers its own signal; the worker is the second
+	mostDeliveries = 8               // runs whose signals are delivered at the same time
+	replayTries    = 3               // an orchestrator that answers with errors delays heartbeats no longer
+	retryFirst     = time.Second
+	retryMost      = 30 * time.Second
+	replayPause    = 500 * time.Millisecond
+	seenForgotAt   = 10_000
 )
 
 // spooler is the only way out for signals. Wrappers, hooks and the worker put
@@ -37,13 +38,15 @@ const (
 type spooler struct {
 	w    *Worker
 	kick chan struct{}
-	slot chan struct{} // one token for each courier that posts
+	slot chan struct{} // one token for each delivery under way
 
-	index *rundir.SpoolIndex
+	index   *rundir.SpoolIndex
+	depth   atomic.Int64      // signals that the last pass found waiting
+	watcher *fsnotify.Watcher // nil: there is none, or not yet
 
 	mu   sync.Mutex // guards the fields below
 	busy map[string]bool
-	idle chan struct{} // closed and replaced when a courier is through
+	idle chan struct{} // closed and replaced when a delivery has finished
 	// retry has the runs whose last delivery failed.
 	retry map[string]retry
 	seen  map[string]time.Time // since when a file is known, by path
@@ -67,14 +70,14 @@ type retry struct {
 
 func newSpooler(w *Worker) *spooler {
 	return &spooler{
-		w: w, index: w.dir.IndexSpool(), kick: make(chan struct{}, 1), slot: make(chan struct{}, couriers),
+		w: w, index: w.dir.IndexSpool(), kick: make(chan struct{}, 1), slot: make(chan struct{}, mostDeliveries),
 		busy: map[string]bool{}, idle: make(chan struct{}), retry: map[string]retry{}, seen: map[string]time.Time{},
 		ends: map[key]*pendingEnd{}, gated: map[string]bool{},
 	}
 }
 
-// stir makes the spooler look now.
-func (p *spooler) stir() {
+// wakeUp makes the spooler read the spool now.
+func (p *spooler) wakeUp() {
 	select {
 	case p.kick <- struct{}{}:
 	default:
@@ -111,6 +114,12 @@ func (p *spooler) watch(ctx context.Context) <-chan struct{} {
 		}
 		return nil
 	}
+	p.mu.Lock()
+	p.watcher = watcher
+	p.mu.Unlock()
+	for _, a := range p.w.attempts() {
+		p.follow(a)
+	}
 	changes := make(chan struct{}, 1)
 	p.w.tasks.Go(func() {
 		defer func() { _ = watcher.Close() }()
@@ -131,6 +140,16 @@ func (p *spooler) watch(ctx context.Context) <-chan struct{} {
 		}
 	})
 	return changes
+}
+
+// follow also watches the spool of an attempt. The watch ends with the folder; without one the poll does.
+func (p *spooler) follow(a rundir.Attempt) {
+	p.mu.Lock()
+	watcher := p.watcher
+	p.mu.Unlock()
+	if watcher != nil {
+		_ = watcher.Add(a.SpoolPath())
+	}
 }
 
 // replay delivers all that waits, whatever was tried before, and returns when
@@ -162,7 +181,7 @@ func (p *spooler) replay(ctx context.Context) error {
 	return nil
 }
 
-// settle gives everything to couriers and waits until none is on the way.
+// settle starts a delivery for everything and waits until all have finished.
 func (p *spooler) settle(ctx context.Context) (left int, err error) {
 	for {
 		waiting := p.pass(ctx, true)
@@ -186,14 +205,15 @@ func (p *spooler) settle(ctx context.Context) (left int, err error) {
 	}
 }
 
-// pass looks at the spool once and sends a courier for each run that has none
+// pass reads the spool once and starts a delivery for each run that has none
 // and may be tried. It answers how many signals wait for the orchestrator.
 func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
-	entries, bad, err := p.index.Pending()
+	entries, bad, err := p.index.Pending(p.w.attempts())
 	if err != nil {
 		p.w.log.Error("the spool cannot be read", "error", err)
 		return 0
 	}
+	p.depth.Store(int64(len(entries)))
 	for _, path := range bad {
 		p.w.log.Error("a damaged signal was set aside", "path", path)
 	}
@@ -251,7 +271,7 @@ func (p *spooler) due(entries []rundir.Entry, now time.Time, eager bool) []rundi
 	return entries[:cut]
 }
 
-// send starts a courier unless the run has one.
+// send starts a delivery unless the run has one.
 func (p *spooler) send(ctx context.Context, entries []rundir.Entry) {
 	if len(entries) == 0 {
 		return
@@ -274,7 +294,7 @@ func (p *spooler) send(ctx context.Context, entries []rundir.Entry) {
 	})
 }
 
-// settled notes how a courier fared.
+// settled notes the outcome of a delivery.
 func (p *spooler) settled(run string, epoch int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -284,7 +304,7 @@ func (p *spooler) settled(run string, epoch int, err error) {
 	if err == nil {
 		delete(p.retry, run)
 		p.outage = retry{}
-		p.stir()
+		p.wakeUp()
 		return
 	}
 	now := time.Now()

@@ -14,6 +14,7 @@ import (
 	"svc/provider"
 	"svc/rundir"
 	"svc/tmux"
+	"svc/wire"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -24,7 +25,7 @@ func (s *session) start(ctx context.Context) error {
 	if err := s.w.ensureSockets(); err != nil {
 		return s.spawnError(&hostFault{err})
 	}
-	launch, err := s.prepare()
+	launch, err := s.prepare(ctx)
 	if err != nil {
 		return s.spawnError(err)
 	}
@@ -43,7 +44,11 @@ func (s *session) start(ctx context.Context) error {
 		_ = os.Remove(permit)
 		return s.spawnError(&hostFault{err})
 	}
-	made, err := s.spawn(ctx, permit, launch.Cwd)
+	dir := launch.Cwd
+	if launch.Workspace != nil {
+		dir = s.w.opts.Config.DataDir // the working copy is made in the session
+	}
+	made, err := s.spawn(ctx, permit, dir)
 	if err != nil && ctx.Err() != nil {
 		s.postpone()
 		return err
@@ -53,12 +58,13 @@ func (s *session) start(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", errTaken, err)
 		}
 		if errors.Is(err, tmux.ErrNotInstalled) {
-			err = fmt.Errorf("%w; install tmux 3.2 or newer", err)
+			err = fmt.Errorf("%w; install tmux %s or newer", err, tmux.MinVersion)
 		}
 		return s.spawnError(&hostFault{err})
 	}
 	s.makeRelay()
 	s.found(made, s.socket())
+	s.tellHint(s.w.uplink())
 	return nil
 }
 
@@ -168,7 +174,7 @@ func (s *session) spawnError(err error) error {
 }
 
 // prepare writes the prompt and the hook config and describes what the wrapper shall run.
-func (s *session) prepare() (rundir.Launch, error) {
+func (s *session) prepare(ctx context.Context) (rundir.Launch, error) {
 	run := s.rec.Run
 	entry, err := s.w.registry.Current().Entry(run.Provider)
 	if err != nil {
@@ -178,16 +184,24 @@ func (s *session) prepare() (rundir.Launch, error) {
 	if err != nil {
 		return rundir.Launch{}, err
 	}
+	restore, err := s.fetchRestore()
+	if err != nil {
+		return rundir.Launch{}, err
+	}
 	s.rec.KeepAlive = entry.KeepAlive
 	s.keepView(entry.TUIType == provider.LineOriented)
 	launch := rundir.Launch{
 		RunID: run.RunID, TaskID: run.TaskID, Attempt: run.Attempt, Provider: run.Provider, Cwd: cwd,
 		APIURL: s.w.server(), SignalToken: run.SignalToken, DataDir: s.w.opts.Config.DataDir,
+		Workspace: run.Workspace, Restore: restore,
 	}
 	if worker := s.w.opts.Config.Worker; worker.Reap {
 		launch.Reap = &rundir.Reap{Grace: worker.StopGrace[1], Keep: entry.KeepAlive}
 	}
-	if run.Prompt != "" {
+	if launch.Contain, err = s.contain(ctx, s.folder(cwd)); err != nil {
+		return launch, err
+	}
+	if run.Prompt != "" || entry.OnStdin("") { // an entry that reads its prompt there never gets the terminal instead
 		if err := s.a.WritePrompt(run.Prompt); err != nil {
 			return launch, &hostFault{err}
 		}
@@ -200,10 +214,7 @@ func (s *session) prepare() (rundir.Launch, error) {
 	if err != nil {
 		return launch, err
 	}
-	if hooks != "" {
-		launch.HooksDir = s.a.HooksPath()
-	}
-	gateway := provider.ResolveGateway(s.w.opts.Config.Gateway, s.w.variable)
+	gateway := s.w.gateway()
 	launch.Env = entry.Environ(provider.Session{
 		Base: s.w.opts.Environ, Run: run.Env, Gateway: gateway, HooksConfig: hooks,
 		Vars: s.variables(launch), SelfDir: s.w.selfDir(),
@@ -227,7 +238,7 @@ func (s *session) prepare() (rundir.Launch, error) {
 func (s *session) variables(l rundir.Launch) map[string]string {
 	vars := map[string]string{
 		"SVC_API_URL": l.APIURL, "SVC_RUN_ID": l.RunID, "SVC_TASK_ID": l.TaskID, "SVC_ATTEMPT": itoa(l.Attempt),
-		"SVC_DATA_DIR": l.DataDir,
+		"SVC_RUN_DIR": l.AttemptFolder().SessionPath(),
 	}
 	if l.SignalToken != "" {
 		vars["SVC_SIGNAL_TOKEN"] = l.SignalToken
@@ -244,8 +255,24 @@ func (w *Worker) variable(name string) (string, bool) {
 	return value, value != ""
 }
 
+// homeHint says that nobody named a folder for the run: an agent that changes files should not do so in a home unnoticed. It is
+// derived from the dispatch, so a worker that was restarted tells it too.
+func (w *Worker) homeHint(f *wire.RunDispatch) string {
+	if f.Cwd != "" || w.opts.Config.Worker.Cwd != "" || f.Workspace != nil {
+		return ""
+	}
+	return "nobody named a folder for it, so it works in the home folder " + lookup(w.opts.Environ, "HOME") +
+		"; set one for the project: svc project update PROJECT --cwd DIR"
+}
+
 // cwd is the run's working directory, else the worker's, else the home.
 func (s *session) cwd() (string, error) {
+	if s.rec.Run.Workspace != nil {
+		if sub := s.rec.Run.Cwd; sub != "" && !filepath.IsLocal(sub) {
+			return "", fmt.Errorf("the working directory %q is not inside the run's working copy", sub)
+		}
+		return s.rec.Run.Cwd, nil
+	}
 	for _, dir := range []string{s.rec.Run.Cwd, s.w.opts.Config.Worker.Cwd} {
 		if dir == "" {
 			continue
@@ -272,11 +299,19 @@ func (s *session) sinkArgv(logFile string) []string {
 	return append(append([]string{}, s.w.opts.SinkArgv...), "--max", limit, logFile, s.sinkState())
 }
 
-// fileSize is 0 for a file that is not there yet.
+// fileSize is 0 for a file that is not there yet, or is not a regular one.
 func fileSize(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
 		return 0
 	}
 	return info.Size()
+}
+
+// folder is a run's working directory as an absolute path. That of a working copy need not exist yet.
+func (s *session) folder(cwd string) string {
+	if s.workspace == "" {
+		return cwd
+	}
+	return filepath.Join(s.w.keeper.host.Path(s.workspace), cwd)
 }

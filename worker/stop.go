@@ -57,5 +57,5 @@ func (w *Worker) refuseStart(runID string, attempt int) {
 		w.log.Error("the end of an attempt that never began could not be spooled", "run_id", runID, "error", err)
 		return
 	}
-	w.spool.stir()
+	w.spool.wakeUp()
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/provider"
 	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
@@ -218,7 +219,7 @@ func TestAShortIntervalDoesNotMakeTheWorkerImpatient(t *testing.T) {
 
 // bareWorker is a worker without a host: enough to hold connections.
 func bareWorker(t *testing.T, random float64) *Worker {
-	w := &Worker{log: quietLogger(&logBuffer{}), instanceID: svc.NewID(), sessions: map[key]*session{}, attaches: map[string]*attach{}}
+	w := &Worker{log: quietLogger(&logBuffer{}), instanceID: svc.NewID(), sessions: map[key]*session{}, attaches: map[string]*attach{}, registry: &provider.Registry{}}
 	w.opts = Options{Config: configOf(30 * time.Second), Random: func() float64 { return random }, Now: time.Now}
 	w.dir = rundir.Dir(t.TempDir())
 	w.spool = newSpooler(w)
@@ -300,7 +301,7 @@ func TestARefusedTokenAndAnUnknownHostAreExplained(t *testing.T) {
 	for _, c := range []struct {
 		name, token, host, want string
 	}{
-		{"wrong token", "wrong", "lab", "worker_token"},
+		{"wrong token", "wrong", "lab", "host_token"},
 		{"unknown host", testToken, "elsewhere", "svc host create elsewhere"},
 	} {
 		l := newLab(t)

@@ -23,6 +23,11 @@ func (s *session) watch(ctx context.Context) (ended bool) {
 		}
 	})
 	s.parts.Go(func() { s.tendTerminal(waiting) })
+	launched := make(chan struct{})
+	s.parts.Go(func() {
+		s.awaitClaim(waiting, 0, p.process.Alive)
+		close(launched)
+	})
 	defer cancel()
 	s.noteTree(s.w.processes())
 	look := time.NewTicker(s.w.opts.Liveness)
@@ -35,6 +40,9 @@ func (s *session) watch(ctx context.Context) (ended bool) {
 			return false
 		case <-died:
 			return true
+		case <-launched:
+			launched = nil
+			s.forgetSecrets()
 		case <-look.C:
 			s.noteTree(s.w.processes())
 		case <-stop:
@@ -43,6 +51,14 @@ func (s *session) watch(ctx context.Context) (ended bool) {
 		case <-climb.due():
 			climb = climb.next(ctx, s)
 		}
+	}
+}
+
+// forgetSecrets takes the run's token and variables off the disk once its wrapper has them: only a start
+// needs them, and this attempt is not started again.
+func (s *session) forgetSecrets() {
+	if s.claimed() && s.rec.Forget() {
+		s.save()
 	}
 }
 

@@ -19,6 +19,7 @@ package worker
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,7 +41,7 @@ import (
 // the default that its comment names.
 type Options struct {
 	// Config has the data directory, the way to the server, [worker], [gateway] and the catalog, as
-	// they are when New is called.
+	// they are when New is called. Gateway says how [gateway] is read anew.
 	Config *config.Config
 	// Token authenticates this worker. It is never logged and never enters a session.
 	Token config.Secret
@@ -54,12 +55,22 @@ type Options struct {
 	// Registry is the provider catalog, followed by its owner. Default: the worker opens the
 	// catalog that Config names, writes the shipped one when there is none, and follows it.
 	Registry *provider.Registry
-	// HTTP makes the requests to the orchestrator. Default: one with the system's proxies.
+	// Gateway reads the section [gateway] anew. Default: as Config has it, for ever.
+	Gateway func() (config.Gateway, error)
+	// HTTP makes the requests to the orchestrator. Default: one with the system's proxies, and the
+	// certificate that Config names.
 	HTTP *http.Client
 
 	// WrapperArgv is the command that gets a launch file as its last argument and runs inside
 	// the session. Default: this program's own "exec run".
 	WrapperArgv []string
+	// InsideArgv is the command that is the first process of a contained session. Default: this program's
+	// own "exec inside".
+	InsideArgv []string
+	// FindBwrap finds the program that contains sessions, and fails where they cannot be contained. Default: FindBwrap.
+	FindBwrap func(context.Context) (path, version string, err error)
+	// Hide are folders and files besides the worker's own that contained sessions do not see. Default: none.
+	Hide []string
 	// SinkArgv is the command that writes a session's log. It is followed by "--max", the bound
 	// in bytes, the file, and the file in which it says what is wrong. Default: a plain cat, without a
 	// bound.
@@ -111,6 +122,12 @@ func (o *Options) fill() error {
 	if len(o.WrapperArgv) == 0 {
 		o.WrapperArgv = []string{self, "exec", "run"}
 	}
+	if len(o.InsideArgv) == 0 {
+		o.InsideArgv = []string{self, "exec", "inside"}
+	}
+	if o.FindBwrap == nil {
+		o.FindBwrap = FindBwrap
+	}
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
@@ -127,8 +144,15 @@ func (o *Options) fill() error {
 	own := *o.Config // the caller's stays as it is
 	setDefault(&own.Worker.HeartbeatInterval, 30*time.Second)
 	o.Config = &own
+	if o.Gateway == nil {
+		o.Gateway = func() (config.Gateway, error) { return own.Gateway, nil }
+	}
 	if o.HTTP == nil {
-		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+		client, err := newHTTP(own.Worker)
+		if err != nil {
+			return err
+		}
+		o.HTTP = client
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -154,16 +178,20 @@ type Worker struct {
 	dir         rundir.Dir
 	instanceID  string // of the data directory, kept for ever
 	bootID      string // of this process
+	key         ed25519.PrivateKey
 	born        time.Time
-	looks       chan struct{} // holds a token for each session that looks at its screen
-	lookPace    lookPace
+	captures    chan struct{} // holds a token for each session that captures its screen
+	capturePace capturePace
 	keys        keysOnce
+	refusals    refusals
 	registry    *provider.Registry
+	gatewayFile gatewayFile
 	probe       chan struct{} // holds a token when the tools shall be looked for
 	runtimeDirs []string      // where the folder of sockets may be
 	spool       *spooler
 	scanned     processTable
 	scopes      *scopes
+	keeper      *workspaceKeeper
 	dial        func(context.Context) (wire.Conn, wire.Registered, error)
 	tasks       sync.WaitGroup // everything that Run waits for
 	ctx         context.Context
@@ -174,10 +202,13 @@ type Worker struct {
 	link       *link      // nil: not connected
 	sessions   map[key]*session
 	damaged    map[key]rundir.Attempt // attempts whose record cannot be read
+	late       map[key]rundir.Attempt // attempts that are over, whose folders hold signals still
 	attaches   map[string]*attach
 	reports    map[string]svc.ProviderReport // nil until they were first looked for
-	orphans    []wire.Orphan                 // not yet told
-	strange    map[string]bool               // sockets of unknown sessions that were told
+	// catalogHash is that of the catalog that the reports are about.
+	catalogHash string
+	orphans     []wire.Orphan   // not yet told
+	strange     map[string]bool // sockets of unknown sessions that were told
 }
 
 // key names an attempt.
@@ -194,8 +225,8 @@ func New(opts Options) (*Worker, error) {
 	}
 	w := &Worker{
 		opts: opts, log: opts.Logger, http: opts.HTTP, bootID: svc.NewID(), born: time.Now(), registry: opts.Registry,
-		looks: make(chan struct{}, mostLooks), probe: make(chan struct{}, 1),
-		sessions: map[key]*session{}, damaged: map[key]rundir.Attempt{}, attaches: map[string]*attach{}, strange: map[string]bool{},
+		captures: make(chan struct{}, mostCaptures), probe: make(chan struct{}, 1),
+		sessions: map[key]*session{}, damaged: map[key]rundir.Attempt{}, late: map[key]rundir.Attempt{}, attaches: map[string]*attach{}, strange: map[string]bool{},
 	}
 	w.dial = w.dialUplink
 	warning, err := config.EnsureDataDir(opts.Config.DataDir)
@@ -208,7 +239,13 @@ func New(opts Options) (*Worker, error) {
 	}
 	w.spool = newSpooler(w)
 	w.scopes = newScopes(w)
+	w.gatewayFile = gatewayFile{read: opts.Gateway, last: opts.Config.Gateway}
+	w.keeper = newKeeper(w)
 	if w.instanceID, warning, err = config.EnsureInstanceID(opts.Config.DataDir); err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	w.warn(warning)
+	if w.key, warning, err = config.EnsureWorkerKey(opts.Config.DataDir); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
 	w.warn(warning)
@@ -246,7 +283,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		return fmt.Errorf("worker: %w", err)
 	}
 	w.log.Info("worker runs", "server", w.server(), "host_name", w.opts.Config.Worker.HostName,
-		"data_dir", w.opts.Config.DataDir, "instance_id", w.instanceID, "boot_id", w.bootID)
+		"data_dir", w.opts.Config.DataDir, "instance_id", w.instanceID, "boot_id", w.bootID,
+		"worker_key", w.publicKey())
 	if w.opts.Registry == nil {
 		w.tasks.Go(func() { _ = w.registry.Run(ctx) })
 	}
@@ -254,6 +292,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.tasks.Go(func() { w.spool.run(ctx) })
 	w.tasks.Go(func() { w.scopes.begin() }) // before the first run needs to know
 	w.tasks.Go(func() { w.reconcile(ctx) })
+	w.refuseUncontained(ctx)
+	w.tasks.Go(func() { w.keeper.run(ctx) })
 	w.keepConnected(ctx)
 	w.tasks.Wait()
 	w.http.CloseIdleConnections()

@@ -18,12 +18,17 @@ type child struct {
 	terminal bool // it was given the terminal's foreground
 }
 
+func (c *child) process() int { return c.pid }
+
+// root is the wrapper, which adopts the orphans of its session where the system allows it.
+func (c *child) root() int { return os.Getpid() }
+
+func (c *child) close() {}
+
 // wait passes signals on until the provider has ended. When the terminal was hung up, the provider
 // gets a step's time after SIGHUP, the same after SIGTERM, and then SIGKILL.
 func (c *child) wait(caught <-chan os.Signal, step time.Duration) rundir.Exit {
-	// From here on no process is started that could inherit it. Without it, a process in the background
-	// may not say who has the terminal.
-	signal.Ignore(syscall.SIGTTOU)
+	ignoreTTOU()
 	ended := make(chan syscall.WaitStatus, 1)
 	go c.collect(ended)
 	var ladder <-chan time.Time
@@ -46,6 +51,10 @@ func (c *child) wait(caught <-chan os.Signal, step time.Duration) rundir.Exit {
 		}
 	}
 }
+
+// ignoreTTOU is for when no process is started any more that could inherit it. Without it, a process in the
+// background may not say who has the terminal.
+func ignoreTTOU() { signal.Ignore(syscall.SIGTTOU) }
 
 // pass hands a signal to the provider's group. A change of size is the kernel's to report as long as
 // the group has the terminal: twice would be once too often.

@@ -12,8 +12,8 @@ import (
 )
 
 // sessionEnv is the provider's whole environment: what the launch file holds, without what belongs
-// to the terminals around, and with what the session is told about itself. The worker's own token
-// never enters it.
+// to the terminals around, and with what the session is told about itself. Nothing in it is a secret of
+// the worker or names a folder that holds one.
 //
 // binDir stands first in PATH: hooks call svc by its name, which need not be installed anywhere and
 // which other programs have too. Empty leaves PATH alone.
@@ -25,10 +25,10 @@ func sessionEnv(l rundir.Launch, own []string, binDir string) []string {
 		"SVC_ATTEMPT=" + strconv.Itoa(l.Attempt),
 		"SVC_SIGNAL_TOKEN=" + l.SignalToken,
 		"SVC_PROMPT_FILE=" + l.PromptFile,
-		"SVC_DATA_DIR=" + l.DataDir, // where svc exec signal finds the spool
+		"SVC_RUN_DIR=" + l.AttemptFolder().SessionPath(), // where svc exec signal finds the spool
 		"COLORTERM=truecolor",
 	}
-	drop := []string{"TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "SVC_WORKER_TOKEN", "SVC_TOKEN"}
+	drop := []string{"TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "SVC_WORKER_TOKEN", "SVC_TOKEN", "SVC_DATA_DIR"}
 	// The pane knows best which terminal it is.
 	if term := lookup(own, "TERM"); term != "" {
 		set = append(set, "TERM="+term)
@@ -60,7 +60,7 @@ func linkSelf(a rundir.Attempt) (binDir string) {
 	if err != nil {
 		return ""
 	}
-	binDir = a.File("bin")
+	binDir = a.SessionFile("bin")
 	if err := os.MkdirAll(binDir, 0o700); err != nil {
 		return ""
 	}

@@ -117,6 +117,36 @@ func launchOf(t *testing.T, dataDir, apiURL, script string) rundir.Launch {
 	}
 }
 
+// launcher is launchOf, or one whose session is contained.
+type launcher func(t *testing.T, dataDir, apiURL, script string) rundir.Launch
+
+// bothWays runs a test with a session as it is, and with a contained one.
+func bothWays(t *testing.T, test func(*testing.T, launcher)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("as it is", func(t *testing.T) {
+		t.Parallel()
+		test(t, launchOf)
+	})
+	t.Run("contained", func(t *testing.T) {
+		t.Parallel()
+		test(t, containedLaunch)
+	})
+}
+
+func containedLaunch(t *testing.T, dataDir, apiURL, script string) rundir.Launch {
+	t.Helper()
+	bwrap := "/usr/bin/bwrap"
+	if out, err := exec.Command(bwrap, "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true").CombinedOutput(); err != nil {
+		t.Skipf("sessions cannot be contained here: %v %s", err, out)
+	}
+	l := launchOf(t, dataDir, apiURL, script)
+	l.Contain = &rundir.Contain{
+		Bwrap: bwrap, Inside: []string{os.Args[0], "exec", "inside"}, Hide: []string{dataDir}, Show: []string{l.AttemptFolder().SessionPath()},
+	}
+	return l
+}
+
 // console is a wrapper process on a terminal of its own.
 type console struct {
 	t    *testing.T

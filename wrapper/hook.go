@@ -18,7 +18,8 @@ import (
 type translator func(s *session, input []byte) (sig *svc.Signal, why string)
 
 var translators = map[string]translator{
-	"claude": fromClaude, "codex": fromCodex, "gemini": fromGemini, "opencode": fromOpencode,
+	"claude": likeClaude("claude"), "qwen": likeClaude("qwen"), "copilot": fromCopilot,
+	"codex": fromCodex, "gemini": fromGemini, "opencode": fromOpencode,
 }
 
 const (
@@ -99,12 +100,12 @@ func (s *session) afterFailure(sig svc.Signal) (why string) {
 
 // remember keeps a word of a hook for the next one; recall is empty when there is none.
 func (s *session) remember(name, word string) error {
-	return rundir.WriteRecord(s.attempt.File(name), word)
+	return rundir.WriteRecord(s.attempt.SessionFile(name), word)
 }
 
 func (s *session) recall(name string) string {
 	var word string
-	if err := rundir.ReadRecord(s.attempt.File(name), &word); err != nil {
+	if err := rundir.ReadRecord(s.attempt.SessionFile(name), &word); err != nil {
 		return "" // damaged or never written: nothing is known
 	}
 	return word

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "exec" && os.Args[2] == "signal" { // found as svc, as hooks do
 		os.Exit(Signal(os.Args[3:], IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()}))
 	}
+	if len(os.Args) == 3 && os.Args[1] == "exec" && os.Args[2] == "inside" {
+		os.Exit(Inside(nil, IO{Stderr: os.Stderr, Env: os.Environ()}))
+	}
 	goleak.VerifyTestMain(m)
 }
 

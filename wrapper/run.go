@@ -79,26 +79,42 @@ func (r *runner) run(caught <-chan os.Signal) int {
 	_ = leftover.Adopt() // where it is not possible, leftovers are found by their other signs
 	r.warn(r.attempt.Create())
 	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: rundir.Self(), At: r.time()}))
-	child, failure := r.start()
-	if failure != nil {
-		fmt.Fprintf(r.stderr, "svc: %s\r\n", failure.message)
-		return r.end(rundir.Exit{Code: failure.code, Error: failure.message, At: r.time()}, nil)
+	var started <-chan struct{}
+	var failed *failure
+	if r.launch.Workspace != nil {
+		started = r.reportStarted(os.Getpid()) // first: the preparation is seen
+		failed = r.prepareWorkspace(caught)
 	}
-	started := r.reportStarted(child)
-	exit := child.wait(caught, r.patience.hangup)
+	var agent agent
+	if failed == nil {
+		agent, failed = r.start()
+	}
+	if failed != nil {
+		fmt.Fprintf(r.stderr, "svc: %s\r\n", failed.Message)
+		exit := rundir.Exit{Code: failed.Code, Error: failed.Message, At: r.time()}
+		r.warn(r.attempt.WriteExit(exit))
+		return r.report(exit, started)
+	}
+	process := rundir.ProcessOf(agent.process())
+	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: rundir.Self(), Child: &process, At: r.time()}))
+	if r.launch.Workspace == nil {
+		started = r.reportStarted(agent.process())
+	}
+	exit := agent.wait(caught, r.patience.hangup)
 	exit.At = r.time()
-	return r.end(exit, started)
+	r.warn(r.attempt.WriteExit(exit))
+	r.reap(agent.root())
+	agent.close()
+	return r.report(exit, started)
 }
 
 // reportStarted spools started and, without a worker, posts it beside the provider. The channel is
 // closed when that is over; nil means that nothing is under way.
-func (r *runner) reportStarted(c *child) <-chan struct{} {
-	process := rundir.ProcessOf(c.pid)
-	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: rundir.Self(), Child: &process, At: r.time()}))
-	entry, err := r.attempt.Dir.Put(svc.Signal{
+func (r *runner) reportStarted(pid int) <-chan struct{} {
+	entry, err := r.attempt.Put(svc.Signal{
 		RunID: r.launch.RunID, Attempt: r.launch.Attempt, Kind: svc.SignalStarted, Source: svc.FromWrapper,
-		PID: &c.pid, Timestamp: r.time(),
-	})
+		PID: &pid, Timestamp: r.time(),
+	}, r.launch.SignalToken)
 	if err != nil {
 		r.warn(err)
 		return nil
@@ -114,12 +130,10 @@ func (r *runner) reportStarted(c *child) <-chan struct{} {
 	return done
 }
 
-// end records how it ended, first where it is believed, then, when nothing of the attempt lives any
-// more, where it is reported from.
-func (r *runner) end(exit rundir.Exit, started <-chan struct{}) int {
-	r.warn(r.attempt.WriteExit(exit))
-	r.reap()
-	_, err := r.attempt.Dir.Put(r.attempt.Signal(exit))
+// report puts the end where it is reported from. It comes when nothing of the attempt lives any more, and after
+// the end was recorded where it is believed.
+func (r *runner) report(exit rundir.Exit, started <-chan struct{}) int {
+	_, err := r.attempt.Put(r.attempt.Signal(exit), r.launch.SignalToken)
 	r.warn(err)
 	if started != nil {
 		<-started // bounded by the post's own limit
@@ -131,14 +145,14 @@ func (r *runner) end(exit rundir.Exit, started <-chan struct{}) int {
 	return exit.Code
 }
 
-// reap ends the processes that outlived the provider.
-func (r *runner) reap() {
-	if r.launch.Reap == nil {
+// reap ends the processes that outlived the provider, below root.
+func (r *runner) reap(root int) {
+	if r.launch.Reap == nil || root == 0 {
 		return
 	}
 	self := rundir.Self()
-	search := leftover.Search{Root: self.PID, Keep: r.launch.Reap.Keep}
-	if session, err := unix.Getsid(0); err == nil && session == self.PID {
+	search := leftover.Search{Root: root, Keep: r.launch.Reap.Keep}
+	if session, err := unix.Getsid(0); root == self.PID && err == nil && session == self.PID {
 		search.Leader = leftover.Process{PID: self.PID, Start: self.Start}
 	}
 	var ended []rundir.Leftover

@@ -19,7 +19,7 @@ import (
 const signalUsage = `usage: svc exec signal progress --message TEXT [--percent N] [--needs-input]
        svc exec signal completed --result success|partial_success|user_rejected [--reason TEXT]
        svc exec signal failed --error TEXT
-       svc exec signal --from claude|codex|gemini|opencode [JSON]   (else JSON on standard input)
+       svc exec signal --from claude|codex|copilot|gemini|opencode|qwen [JSON]   (else JSON on standard input)
 `
 
 // Signal is "svc exec signal", the hook's ready-made caller. It writes to the spool first, then posts;
@@ -129,24 +129,33 @@ func (a signalArgs) check(given map[string]bool) error {
 // session is what a process inside a session knows of it.
 type session struct {
 	attempt    rundir.Attempt
+	token      string // the run's own; empty: nothing can be posted
 	poster     *poster
 	promptFile string
 }
 
-var errNoSession = errors.New("not inside a session of svc: SVC_RUN_ID, SVC_ATTEMPT and SVC_DATA_DIR are not all set")
+var errNoSession = errors.New("not inside a session of svc: SVC_RUN_DIR is not set, or is not the folder of an attempt")
 
 func sessionOf(std IO) (*session, error) {
-	number, err := strconv.Atoi(std.env("SVC_ATTEMPT"))
-	runID, dataDir := std.env("SVC_RUN_ID"), std.env("SVC_DATA_DIR")
-	if err != nil || number < 1 || !svc.IsID(runID) || dataDir == "" {
+	attempt, ok := rundir.AttemptAt(std.env("SVC_RUN_DIR"))
+	if !ok {
+		attempt, ok = earlierSession(std)
+	}
+	if !ok {
 		return nil, errNoSession
 	}
-	dir := rundir.Dir(dataDir)
+	token := std.env("SVC_SIGNAL_TOKEN")
 	return &session{
-		attempt:    dir.Attempt(runID, number),
-		poster:     newPoster(dir, std.env("SVC_API_URL"), std.env("SVC_SIGNAL_TOKEN")),
+		attempt: attempt, token: token, poster: newPoster(attempt.Dir, std.env("SVC_API_URL"), token),
 		promptFile: std.env("SVC_PROMPT_FILE"),
 	}, nil
+}
+
+// earlierSession is for a session that an earlier version has started: it was told the data directory.
+func earlierSession(std IO) (rundir.Attempt, bool) {
+	number, err := strconv.Atoi(std.env("SVC_ATTEMPT"))
+	runID, dataDir := std.env("SVC_RUN_ID"), std.env("SVC_DATA_DIR")
+	return rundir.Dir(dataDir).Attempt(runID, number), err == nil && number >= 1 && svc.IsID(runID) && dataDir != ""
 }
 
 // stamp fills in what every signal of the session carries.
@@ -165,7 +174,7 @@ func (s *session) check(sig svc.Signal) error { return s.stamp(sig).Validate() }
 func (s *session) report(sig svc.Signal, stderr io.Writer) {
 	// It takes seconds at most, and is not cut short by the end of the session that it reports about.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGTERM)
-	if _, err := s.attempt.Dir.Put(s.stamp(sig)); err != nil {
+	if _, err := s.attempt.Put(s.stamp(sig), s.token); err != nil {
 		fmt.Fprintf(stderr, "svc exec signal: not reported: %v\n", err)
 		return
 	}

@@ -186,10 +186,10 @@ func TestAHookThatCannotEvenSpoolBreaksNoAgent(t *testing.T) {
 	t.Parallel()
 	std, stderr, a := inSession(t, "")
 	// a spool that takes nothing stands for any disk that does not
-	if err := os.RemoveAll(a.Dir.SpoolPath()); err != nil {
+	if err := os.RemoveAll(a.SpoolPath()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(a.Dir.SpoolPath(), nil, 0o600); err != nil {
+	if err := os.WriteFile(a.SpoolPath(), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if code := Signal([]string{"progress", "--message", "x"}, std); code != 0 || !strings.Contains(stderr.String(), "not reported") {

@@ -8,20 +8,48 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"svc/rundir"
 )
 
 // failure is why nothing was started.
 type failure struct {
-	code    int
-	message string // names what was missing and where; no secrets
+	Code    int    `json:"code"`
+	Message string `json:"message"` // names what was missing and where; no secrets
 }
 
-// start begins the provider as a process group of its own, in the foreground of the terminal when
+// agent is a provider that was started.
+type agent interface {
+	process() int // its pid, which is its process group's id too
+	// wait passes signals on until it has ended. step is how long each step takes of ending one whose terminal is
+	// gone.
+	wait(caught <-chan os.Signal, step time.Duration) rundir.Exit
+	root() int // the process below which everything of the session is; 0: nothing can be left
+	close()    // after it has ended: nothing of it is left then that the session's end takes with it
+}
+
+// start begins the provider, contained or not.
+func (r *runner) start() (agent, *failure) {
+	if term.IsTerminal(0) {
+		_ = noSuspendKey() // a convenience: it can still be continued by hand
+	}
+	if r.launch.Contain != nil {
+		return r.startContained()
+	}
+	c, failed := r.startHere()
+	if failed != nil {
+		return nil, failed
+	}
+	return c, nil
+}
+
+// startHere begins the provider as a process group of its own, in the foreground of the terminal when
 // there is one.
-func (r *runner) start() (*child, *failure) {
+func (r *runner) startHere() (*child, *failure) {
 	if len(r.launch.Argv) == 0 || r.launch.Argv[0] == "" {
 		return nil, r.cannot(exitNotFound, "its command is empty")
 	}
@@ -38,12 +66,9 @@ func (r *runner) start() (*child, *failure) {
 		return nil, r.cannot(exitNotFound, "%q was not found on %s (PATH %s)", r.launch.Argv[0], hostName(), searchPath)
 	}
 	terminal := term.IsTerminal(0)
-	if terminal {
-		_ = noSuspendKey() // a convenience: it can still be continued by hand
-	}
 	files := []uintptr{0, 1, 2}
 	if r.launch.Stdin != "" {
-		input, err := os.Open(r.launch.Stdin)
+		input, err := rundir.OpenOwn(r.launch.Stdin, os.O_RDONLY)
 		if err != nil {
 			return nil, r.cannot(exitCannotRun, "its prompt cannot be read: %v", err)
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,140 +18,148 @@ import (
 const forever = `; echo ready; while :; do sleep 0.02; done`
 
 func TestCtrlCReachesTheProviderAndNotTheWrapper(t *testing.T) {
-	t.Parallel()
-	l := launchOf(t, t.TempDir(), "", `trap 'echo interrupted; trap - INT; exit 7' INT`+forever)
-	c := start(t, l)
-	c.expect("ready")
-	c.typed("\x03")
-	if got := c.exit(); got != 7 {
-		t.Errorf("exit code %d", got)
-	}
-	wantExit(t, l, 7, "")
+	bothWays(t, func(t *testing.T, launchOf launcher) {
+		l := launchOf(t, t.TempDir(), "", `trap 'echo interrupted; trap - INT; exit 7' INT`+forever)
+		c := start(t, l)
+		c.expect("ready")
+		c.typed("\x03")
+		if got := c.exit(); got != 7 {
+			t.Errorf("exit code %d", got)
+		}
+		wantExit(t, l, 7, "")
+	})
 }
 
 func TestTheProviderIsNotBornDeafToTheKeyboard(t *testing.T) {
-	t.Parallel()
-	for keys, want := range map[string]int{"\x03": 130, "\x1c": 131} {
-		c := start(t, launchOf(t, t.TempDir(), "", "ulimit -c 0"+forever))
-		c.expect("ready")
-		c.typed(keys)
-		if got := c.exit(); got != want {
-			t.Errorf("%q: exit code %d, want %d", keys, got, want)
+	bothWays(t, func(t *testing.T, launchOf launcher) {
+		for keys, want := range map[string]int{"\x03": 130, "\x1c": 131} {
+			c := start(t, launchOf(t, t.TempDir(), "", "ulimit -c 0"+forever))
+			c.expect("ready")
+			c.typed(keys)
+			if got := c.exit(); got != want {
+				t.Errorf("%q: exit code %d, want %d", keys, got, want)
+			}
 		}
-	}
+	})
 }
 
 func TestWhatIsSentToTheWrapperIsPassedOn(t *testing.T) {
-	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
-		name := strings.TrimPrefix(unix.SignalName(sig), "SIG")
-		l := launchOf(t, t.TempDir(), "", `trap 'echo got; exit 9' `+name+forever)
-		c := start(t, l)
-		c.expect("ready")
-		if err := c.cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
+	bothWays(t, func(t *testing.T, launchOf launcher) {
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT} {
+			name := strings.TrimPrefix(unix.SignalName(sig), "SIG")
+			l := launchOf(t, t.TempDir(), "", `trap 'echo got; exit 9' `+name+forever)
+			c := start(t, l)
+			c.expect("ready")
+			if err := c.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if got := c.exit(); got != 9 {
+				t.Errorf("%s: exit code %d", name, got)
+			}
 		}
-		if got := c.exit(); got != 9 {
-			t.Errorf("%s: exit code %d", name, got)
-		}
-	}
+	})
 }
 
 func TestANewSizeReachesTheProviderOnce(t *testing.T) {
-	t.Parallel()
-	c := start(t, launchOf(t, t.TempDir(), "", `trap 'echo size $(stty size)' WINCH; trap 'echo bye; exit 0' INT`+forever))
-	c.expect("ready")
-	c.resize(40, 100)
-	c.expect("size 40 100")
-	if err := c.cmd.Process.Signal(syscall.SIGWINCH); err != nil { // as if the wrapper heard of it too
-		t.Fatal(err)
-	}
-	if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.exit(); got != 0 {
-		t.Errorf("exit code %d", got)
-	}
-	if got := strings.Count(c.screen(), "size "); got != 1 {
-		t.Errorf("told %d times:\n%s", got, c.screen())
-	}
+	bothWays(t, func(t *testing.T, launchOf launcher) {
+		c := start(t, launchOf(t, t.TempDir(), "", `trap 'echo size $(stty size)' WINCH; trap 'echo bye; exit 0' INT`+forever))
+		c.expect("ready")
+		c.resize(40, 100)
+		c.expect("size 40 100")
+		if err := c.cmd.Process.Signal(syscall.SIGWINCH); err != nil { // as if the wrapper heard of it too
+			t.Fatal(err)
+		}
+		if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.exit(); got != 0 {
+			t.Errorf("exit code %d", got)
+		}
+		if got := strings.Count(c.screen(), "size "); got != 1 {
+			t.Errorf("told %d times:\n%s", got, c.screen())
+		}
+	})
 }
 
 func TestTheSuspendKeySuspendsNothing(t *testing.T) {
-	t.Parallel()
-	l := launchOf(t, t.TempDir(), "", `echo ready; until test -e "$SVC_DATA_DIR/go"; do sleep 0.02; done; exit 5`)
-	c := start(t, l)
-	c.expect("ready")
-	c.typed("\x1a")
-	c.expect("^Z") // the terminal took it
-	if err := os.WriteFile(filepath.Join(l.DataDir, "go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.exit(); got != 5 {
-		t.Errorf("exit code %d", got)
-	}
+	bothWays(t, func(t *testing.T, launchOf launcher) {
+		l := launchOf(t, t.TempDir(), "", `echo ready; until test -e "$SVC_RUN_DIR/go"; do sleep 0.02; done; exit 5`)
+		c := start(t, l)
+		c.expect("ready")
+		c.typed("\x1a")
+		c.expect("^Z") // the terminal took it
+		if err := os.WriteFile(l.AttemptFolder().SessionFile("go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.exit(); got != 5 {
+			t.Errorf("exit code %d", got)
+		}
+	})
 }
 
 func TestAProviderThatSuspendsItselfIsContinued(t *testing.T) {
-	t.Parallel()
-	for _, sig := range []string{"TSTP", "TTIN", "TTOU"} {
-		if got := start(t, launchOf(t, t.TempDir(), "", "kill -"+sig+" $$; kill -"+sig+" $$; exit 5")).exit(); got != 5 {
-			t.Errorf("%s: exit code %d", sig, got)
+	bothWays(t, func(t *testing.T, launchOf launcher) {
+		for _, sig := range []string{"TSTP", "TTIN", "TTOU"} {
+			if got := start(t, launchOf(t, t.TempDir(), "", "kill -"+sig+" $$; kill -"+sig+" $$; exit 5")).exit(); got != 5 {
+				t.Errorf("%s: exit code %d", sig, got)
+			}
 		}
-	}
+	})
 }
 
 func TestStoppedOnPurposeTheProviderStaysStoppedUntilContinued(t *testing.T) {
-	t.Parallel()
-	l := launchOf(t, t.TempDir(), "", `trap 'exit 5' INT`+forever)
-	c := start(t, l)
-	c.expect("ready")
-	w := childRecord(t, l)
-	if err := syscall.Kill(-w.Child.PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, func() bool { return processState(w.Child.PID) == "T" }, func() string { return "it is not stopped" })
-	c.typed("\x03") // pending while it is stopped
-	if err := syscall.Kill(-w.Child.PID, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.exit(); got != 5 {
-		t.Errorf("exit code %d", got)
-	}
+	bothWays(t, func(t *testing.T, launchOf launcher) {
+		l := launchOf(t, t.TempDir(), "", `trap 'exit 5' INT`+forever)
+		c := start(t, l)
+		c.expect("ready")
+		w := childRecord(t, l)
+		if err := syscall.Kill(-w.Child.PID, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() bool { return processState(w.Child.PID) == "T" }, func() string { return "it is not stopped" })
+		c.typed("\x03") // pending while it is stopped
+		if err := syscall.Kill(-w.Child.PID, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.exit(); got != 5 {
+			t.Errorf("exit code %d", got)
+		}
+	})
 }
 
 func TestAHangUpEndsTheProviderAndIsRecorded(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name, script string
-		code         int
-	}{
-		{"one that listens", `trap 'exit 5' HUP`, 5},
-		{"one that listens to TERM alone", `trap '' HUP; trap 'exit 6' TERM`, 6},
-		{"one that listens to nothing", `trap '' HUP TERM INT`, 137},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			o := newOrchestrator(t)
-			l := launchOf(t, t.TempDir(), o.URL, tt.script+forever)
-			c := start(t, l)
-			c.expect("ready")
-			w := childRecord(t, l)
-			if err := c.tty.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if got := c.exit(); got != tt.code {
-				t.Errorf("exit code %d, want %d", got, tt.code)
-			}
-			wantExit(t, l, tt.code, "session hung up")
-			if err := syscall.Kill(-w.Child.PID, 0); !errors.Is(err, syscall.ESRCH) && processState(w.Child.PID) != "" {
-				t.Errorf("the provider still lives: %v", err)
-			}
-			if got := o.signals(); len(got) != 2 || got[1].ExitCode != tt.code {
-				t.Errorf("posted %+v", got)
-			}
-		})
-	}
+	bothWays(t, func(t *testing.T, launchOf launcher) {
+		for _, tt := range []struct {
+			name, script string
+			code         int
+		}{
+			{"one that listens", `trap 'exit 5' HUP`, 5},
+			{"one that listens to TERM alone", `trap '' HUP; trap 'exit 6' TERM`, 6},
+			{"one that listens to nothing", `trap '' HUP TERM INT`, 137},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				o := newOrchestrator(t)
+				l := launchOf(t, t.TempDir(), o.URL, tt.script+forever)
+				c := start(t, l)
+				c.expect("ready")
+				w := childRecord(t, l)
+				if err := c.tty.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if got := c.exit(); got != tt.code {
+					t.Errorf("exit code %d, want %d", got, tt.code)
+				}
+				wantExit(t, l, tt.code, "session hung up")
+				if err := syscall.Kill(-w.Child.PID, 0); !errors.Is(err, syscall.ESRCH) && processState(w.Child.PID) != "" {
+					t.Errorf("the provider still lives: %v", err)
+				}
+				if got := o.signals(); len(got) != 2 || got[1].ExitCode != tt.code {
+					t.Errorf("posted %+v", got)
+				}
+			})
+		}
+	})
 }
 
 // childRecord waits for the wrapper's word about its provider.

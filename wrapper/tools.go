@@ -18,31 +18,48 @@ func notJSON(tool string, err error) string {
 	return fmt.Sprintf("%s gave its hook no JSON object: %v", tool, err)
 }
 
-// fromClaude reads the settings' hooks Stop and Notification. Stop says that the agent has nothing
-// more to say; work that it left in the background may still go on.
-func fromClaude(_ *session, input []byte) (*svc.Signal, string) {
+// likeClaude reads the settings' hooks Stop and Notification of claude, and of qwen, which took them over. Stop says that the
+// agent has nothing more to say; work that it left in the background may still go on.
+func likeClaude(tool string) translator {
+	return func(_ *session, input []byte) (*svc.Signal, string) {
+		var e struct {
+			Event      string `json:"hook_event_name"`
+			Type       string `json:"notification_type"`
+			Message    string `json:"message"`
+			Background []any  `json:"background_tasks"`
+		}
+		if err := json.Unmarshal(input, &e); err != nil {
+			return nil, notJSON(tool, err)
+		}
+		switch {
+		case e.Event == "Stop":
+			if n := stillRunning(e.Background); n > 0 {
+				return &svc.Signal{Kind: svc.SignalProgress, Message: fmt.Sprintf("waiting for %d background tasks", n)}, ""
+			}
+			return completed(), ""
+		case e.Event == "Notification" && (e.Type == "permission_prompt" || e.Type == "elicitation_dialog"),
+			// older versions name no type
+			e.Event == "Notification" && e.Type == "" && strings.Contains(e.Message, "permission"):
+			return asks(e.Message, tool+" asks for a permission"), ""
+		default:
+			return nil, unknown(tool, strings.TrimSpace(e.Event+" "+e.Type))
+		}
+	}
+}
+
+// fromCopilot reads the hook notification.
+func fromCopilot(_ *session, input []byte) (*svc.Signal, string) {
 	var e struct {
-		Event      string `json:"hook_event_name"`
-		Type       string `json:"notification_type"`
-		Message    string `json:"message"`
-		Background []any  `json:"background_tasks"`
+		Type    string `json:"notification_type"`
+		Message string `json:"message"`
 	}
 	if err := json.Unmarshal(input, &e); err != nil {
-		return nil, notJSON("claude", err)
+		return nil, notJSON("copilot", err)
 	}
-	switch {
-	case e.Event == "Stop":
-		if n := stillRunning(e.Background); n > 0 {
-			return &svc.Signal{Kind: svc.SignalProgress, Message: fmt.Sprintf("waiting for %d background tasks", n)}, ""
-		}
-		return completed(), ""
-	case e.Event == "Notification" && (e.Type == "permission_prompt" || e.Type == "elicitation_dialog"),
-		// older versions name no type
-		e.Event == "Notification" && e.Type == "" && strings.Contains(e.Message, "permission"):
-		return asks(e.Message, "claude asks for a permission"), ""
-	default:
-		return nil, unknown("claude", strings.TrimSpace(e.Event+" "+e.Type))
+	if e.Type == "permission_prompt" || e.Type == "elicitation_dialog" {
+		return asks(e.Message, "copilot asks for a permission"), ""
 	}
+	return nil, unknown("copilot", "notification "+e.Type)
 }
 
 // stillRunning counts tasks, apart from those that say themselves that they have ended.

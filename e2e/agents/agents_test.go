@@ -14,6 +14,7 @@ type agent struct {
 	args     map[string][]string // more arguments of a run, by provider
 	hook     bool                // its end is reported by a hook
 	failure  string              // how the table has a run whose model API failed
+	argument bool                // it takes its prompt as an argument only
 	composes bool                // it composes letters and their accents (NFC) in what it is told
 	asks     bool                // a hook says when it waits for a person
 	why      string              // without asks: why not
@@ -45,6 +46,21 @@ var known = map[string]agent{
 		protocol: "chat", model: "svc/stand-in", hook: true, asks: true, answer: []string{"Enter"},
 		failure: "`failed`, hook `failed` (APIError: the gateway refuses, as the prompt wants it)", home: opencodeHome,
 		once: "its configuration says that it must ask",
+	},
+	"qwen": {
+		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"},
+		failure: "`failed`, exit code 1", once: "nothing",
+	},
+	"copilot": {
+		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"},
+		failure: "`failed`, exit code 1", home: copilotHome, once: "the folder was trusted",
+	},
+	"kimi": {
+		argument: true, protocol: "chat", model: "stand-in", failure: "`failed`, exit code 1", why: "no interactive entry, and its hooks stand in its own configuration only",
+	},
+	"pi": {
+		protocol: "chat", model: "svc/stand-in", hook: true, why: "it asks nobody",
+		failure: "`failed`, hook `failed` (400: {\"code\":\"refused\",\"message\":\"the gateway refuses, as the prompt wants it\",\"type\":\"invalid_request_error\"})",
 	},
 }
 
@@ -80,6 +96,11 @@ func opencodeHome(s *site) {
 		"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": s.agent.pin.release}}},
 	}))
 	s.lab.Write(s.lab.Path(".config", "opencode", "node_modules", ".keep"), "")
+}
+
+// copilotHome trusts the folder.
+func copilotHome(s *site) {
+	s.lab.Write(s.lab.Path(".copilot", "config.json"), encoded(object{"trusted_folders": []any{s.work}, "trustedFolders": []any{s.work}}))
 }
 
 // Not parallel: each tool changes the PATH, and the machine has other work.

@@ -24,6 +24,7 @@ var cases = []struct {
 	{"stopped in the middle", stopped},
 	{"needs you", needsYou},
 	{"odd prompt", oddPrompt},
+	{"prompt of 200 KiB", longPrompt},
 }
 
 // success: the tool runs one command of the model's and ends.
@@ -72,6 +73,9 @@ func stopped(s *site) string {
 	id := s.start(s.agent.pin.tool, prompt)
 	if err := s.gateway.await(limit, holding(prompt)); err != nil {
 		s.t.Fatalf("%v; the log:\n%s", err, s.log(id))
+	}
+	if shown := s.inProcessList(prompt); shown != s.agent.argument {
+		s.t.Errorf("the prompt is among the arguments of a process: %v, want %v", shown, s.agent.argument)
 	}
 	begin := time.Now()
 	s.svc("run", "stop", id)
@@ -175,4 +179,37 @@ func oddPrompt(s *site) string {
 		s.t.Errorf("the prompt did not arrive as it was; the log:\n%s", s.log(id))
 	}
 	return told
+}
+
+// longPrompt: a prompt that no argument could hold arrives whole, or is refused before anything starts.
+func longPrompt(s *site) string {
+	prompt := "Please read this to its end.\n" + strings.Repeat("All of it, line by line, matters.\n", 200<<10/33) + "The end."
+	if s.agent.argument {
+		if _, err := s.try(s.startArgs(s.agent.pin.tool, prompt)...); err == nil || !strings.Contains(err.Error(), "argument") {
+			s.t.Errorf("the start ended with %v", err)
+		}
+		return "refused: the tool takes it as an argument only, which every user of the host can read"
+	}
+	id := s.start(s.agent.pin.tool, prompt)
+	r := s.ended(id)
+	if r.Status != svc.RunExited {
+		s.t.Errorf("the run is %s; its log:\n%s", show(r), s.log(id))
+	}
+	if len(s.gateway.questions(holding(prompt))) == 0 {
+		s.t.Errorf("the prompt did not arrive as it was; the log:\n%s", s.log(id))
+	}
+	return "arrives whole, and is not in the process list"
+}
+
+// inProcessList says whether some process has the text among its arguments, where every user of a host can read it.
+func (s *site) inProcessList(text string) bool {
+	s.t.Helper()
+	lists, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return slices.ContainsFunc(lists, func(file string) bool {
+		arguments, err := os.ReadFile(file) // one that ended meanwhile has none
+		return err == nil && strings.Contains(string(arguments), text)
+	})
 }

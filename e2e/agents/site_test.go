@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -41,7 +42,8 @@ func newSite(t *testing.T, a agent) *site {
 	s := &site{t: t, agent: a, lab: proctest.NewLab(t), gateway: newGateway(t)}
 	t.Setenv("PATH", toolPath(a.pin.tool))
 	s.up = proctest.NewUp(s.lab)
-	s.lab.Write(filepath.Join(s.up.Dir, "config.toml"), fmt.Sprintf("[gateway]\nurl = %q\napi_key = %q\n", s.gateway.URL+"/", gatewayKey))
+	s.lab.Write(filepath.Join(s.up.Dir, "config.toml"), fmt.Sprintf("[gateway]\nurl = %q\napi_key = %q\n[worker]\ncontain = %q\n",
+		s.gateway.URL+"/", gatewayKey, cmp.Or(os.Getenv("SVC_TEST_CONTAIN"), "off")))
 	s.work = s.lab.Path("work", "README.md")
 	s.lab.Write(s.work, "A folder to work in.\n")
 	s.work = filepath.Dir(s.work)
@@ -123,6 +125,15 @@ func (s *site) awaitTool() {
 // svc runs a command of the product, as a person would, and answers with what it printed.
 func (s *site) svc(args ...string) string {
 	s.t.Helper()
+	out, err := s.try(args...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// try is svc for a command that may be refused; the error has what it said.
+func (s *site) try(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, proctest.Binary(s.t), args...)
@@ -131,13 +142,18 @@ func (s *site) svc(args ...string) string {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		s.t.Fatalf("svc %s: %v\n%s", strings.Join(args, " "), err, &stderr)
+		return "", fmt.Errorf("svc %s: %w\n%s", strings.Join(args, " "), err, &stderr)
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(out)), nil
 }
 
 // start starts a run with "svc run start" and answers with its id.
 func (s *site) start(provider, prompt string) string {
+	s.t.Helper()
+	return s.svc(s.startArgs(provider, prompt)...)
+}
+
+func (s *site) startArgs(provider, prompt string) []string {
 	s.t.Helper()
 	file := s.lab.Path("prompts", fmt.Sprintf("%x", time.Now().UnixNano()))
 	s.lab.Write(file, prompt)
@@ -145,7 +161,7 @@ func (s *site) start(provider, prompt string) string {
 	for _, argument := range s.agent.args[provider] {
 		args = append(args, "--arg", argument)
 	}
-	return s.svc(args...)
+	return args
 }
 
 // ended waits until the run's session has ended and reads the run.

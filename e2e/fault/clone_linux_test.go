@@ -42,9 +42,9 @@ func cloneDisturbsNothing(t *testing.T, place func(*proctest.Worker)) {
 	long := s.run(script + "exit 9")
 	s.follower.AwaitRun(long.ID, svc.TopicRunStarted)
 	copied := filepath.Join(s.lab.Dir, "copy")
-	if said, err := exec.Command("cp", "-a", w.Dir, copied).CombinedOutput(); err != nil {
-		t.Fatalf("copy the data directory: %v\n%s", err, said)
-	}
+	proctest.Eventually(t, proctest.Patience, "a copy in which no file vanished meanwhile", func() bool {
+		return os.RemoveAll(copied) == nil && exec.Command("cp", "-a", w.Dir, copied).Run() == nil
+	})
 	clone := w.Twin("clone", copied)
 	place(clone)
 	clone.Launch()

@@ -65,7 +65,7 @@ func crashLoop(t *testing.T, options proctest.ServeOptions, rounds int) {
 func checkJournal(t *testing.T, o *proctest.Orchestrator, f *proctest.Follower) {
 	t.Helper()
 	var listed []svc.Event
-	for e, err := range o.Client().AllEvents(t.Context(), nil) {
+	for e, err := range o.Client().AllEvents(t.Context(), svc.EventFilter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

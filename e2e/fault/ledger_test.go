@@ -227,7 +227,7 @@ func (w *writer) deleteTask() {
 	id := w.tasks[len(w.tasks)-1]
 	w.tasks = w.tasks[:len(w.tasks)-1]
 	w.must(svc.TopicItemDeleted, &id, func(ctx context.Context) error {
-		err := w.client.DeleteWorkItem(ctx, id, false)
+		err := w.client.DeleteWorkItem(ctx, id, false, false)
 		if svc.CodeOf(err) == svc.CodeNotFound {
 			return nil
 		}

@@ -75,7 +75,7 @@ func (s *site) startsFile() string { return filepath.Join(s.lab.Dir, "starts") }
 
 // noteStart is shell that appends who was started: run, host, attempt, process.
 func (s *site) noteStart() string {
-	return fmt.Sprintf("echo $SVC_RUN_ID $(basename $SVC_DATA_DIR) $SVC_ATTEMPT $$ >> %s\n", s.startsFile())
+	return fmt.Sprintf("echo $SVC_RUN_ID $(basename ${SVC_RUN_DIR%%/runs/*}) $SVC_ATTEMPT $$ >> %s\n", s.startsFile())
 }
 
 // starts lists how often a run's provider was started, as "host attempt pid".

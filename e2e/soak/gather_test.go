@@ -31,7 +31,7 @@ func (s *site) settle() {
 	})
 	s.waitFor(settleLimit/2, func() bool { return len(s.leftovers()) == 0 })
 	s.waitFor(settleLimit/4, func() bool {
-		head, err := c.Events(context.Background(), nil, svc.Page{Limit: 1})
+		head, err := c.Events(context.Background(), svc.EventFilter{}, svc.Page{Limit: 1})
 		if err != nil || len(head.Items) == 0 {
 			return false
 		}
@@ -128,7 +128,7 @@ func (s *site) gatherHostLogs(v *evidence, h *host) {
 
 func (s *site) gatherRecords(v *evidence) {
 	ctx, c := s.t.Context(), s.o.Client()
-	for e, err := range c.AllEvents(ctx, nil) {
+	for e, err := range c.AllEvents(ctx, svc.EventFilter{}) {
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -59,7 +59,9 @@ func trueEnds(f *file, complain complaint) {
 			trueExit(f, a, e, complain)
 		}
 		for _, e := range f.told(a, svc.TopicRunFailed) {
-			if e.text("failure_reason") == "" && !f.Truth[a].Failed && !f.diskWasFull(a) {
+			t, started := f.Truth[a]
+			killedAtItsStart := f.Kills[a] != "" && !started
+			if e.text("failure_reason") == "" && !t.Failed && !f.diskWasFull(a) && !killedAtItsStart {
 				complain("%s failed although nothing was wrong: %v", a, e)
 			}
 		}

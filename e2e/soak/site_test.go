@@ -68,7 +68,7 @@ func newSite(t *testing.T, database string, clock bool) *site {
 	s.truth = s.folder("truth")
 	options := proctest.ServeOptions{
 		OfflineAfter: offlineAfter.String(),
-		Config: fmt.Sprintf("[runs]\ndispatch_timeout = %q\nack_timeout = \"5s\"\n[events]\noutput_interval = \"1s\"\n",
+		Config: fmt.Sprintf("[runs]\ndispatch_timeout = %q\nack_timeout = \"5s\"\n[events]\noutput_interval = \"1s\"\n[retention]\nrelay_min_free = 0\n",
 			dispatchTimeout),
 	}
 	if database == "postgres" {

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// markEnv carries the mark of a test through everything it starts.
-const markEnv = "SVC_PROCTEST_MARK"
+// markEnv carries the mark of a test through everything it starts. A worker hands no variable that begins
+// with SVC_ down to its sessions, so this one does not.
+const markEnv = "PROCTEST_MARK"
 
 // Lab is one test's world: a short temporary directory and every process in it.
 type Lab struct {
@@ -58,6 +59,7 @@ func (l *Lab) environ(more ...string) []string {
 	env := []string{
 		markEnv + "=" + l.mark, "PATH=" + os.Getenv("PATH"), "HOME=" + l.Dir, "LANG=C.UTF-8", "SHELL=/bin/sh",
 		"XDG_RUNTIME_DIR=" + l.runtimeDir(), "TMPDIR=" + l.Dir,
+		"GORACE=atexit_sleep_ms=0", // built with the race detector, each would wait a second before it ends
 	}
 	return append(env, more...)
 }

@@ -68,7 +68,7 @@ func prepareWorker(o *Orchestrator, w WorkerOptions, hostID, token string) *Work
 	fill(&w.Heartbeat, "500ms")
 	fill(&w.StopGrace, `"1s", "2s"`)
 	l.Write(filepath.Join(w.Dir, "config.toml"), fmt.Sprintf(
-		"[worker]\nserver_url = %q\nhost_name = %q\nheartbeat_interval = %q\nstop_grace = [%s]\n%s\n",
+		"[worker]\nserver_url = %q\nhost_name = %q\nheartbeat_interval = %q\nstop_grace = [%s]\nmin_free = 0\n%s\n", // the machine's disk is no part of a test
 		w.Server, w.Name, w.Heartbeat, w.StopGrace, w.Config))
 	l.Write(filepath.Join(w.Dir, "providers.toml"), Catalog)
 	p := l.process(w.Name, []string{"SVC_DATA_DIR=" + w.Dir, "SVC_WORKER_TOKEN=" + token}, "worker")

@@ -170,6 +170,16 @@ func purgeRemovesPrefix(t *testing.T, w *world) {
 				t.Errorf("event %d has seq %d after a purge up to %d", i, e.Seq, purged)
 			}
 		}
+		list, err := w.Events(w.ctx, svc.EventFilter{}, svc.Page{Limit: 1})
+		w.no(err)
+		switch before := list.PurgedBefore; {
+		case purged == 0 && before != nil, purged > 0 && before == nil:
+			t.Errorf("events before %v are said to be removed, after a purge up to %d", before, purged)
+		case purged > 0 && purged < 6 && *before != at[purged]:
+			t.Errorf("events before %v are said to be removed, want those before the oldest, %v", *before, at[purged])
+		case purged == 6 && *before != 0:
+			t.Errorf("the oldest event is said to be of %v, want none", *before)
+		}
 	}
 	check(at[0], 0, 0)
 	check(at[2], 2, 2)

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 	"testing"
 
 	"svc"
@@ -105,6 +107,72 @@ func pagesGiveEachRowOnce(t *testing.T, w *world) {
 	}
 }
 
+// pagesEndEarly lists records of which each has more bytes than a page may have, and those of which a page has a few: each page
+// has one at least, and none is left out or given twice.
+func pagesEndEarly(t *testing.T, w *world) {
+	large := strings.Repeat("ä", 2000) // 4,000 bytes
+	var p svc.Project
+	var want struct{ projects, items, events []string }
+	for i := range 7 {
+		p = w.project(string(rune('a' + i)))
+		p.Description = large
+		w.write(func(tx *store.Tx) error { return tx.UpdateProject(w.ctx, &p) })
+		want.projects = append(want.projects, p.ID)
+	}
+	w.write(func(tx *store.Tx) error {
+		for i := range 9 {
+			topic := svc.TopicHostUpdated
+			if i%3 == 0 {
+				topic = svc.TopicHostCreated
+			}
+			tx.Emit(topic, map[string]any{"text": large, "project_id": p.ID})
+		}
+		return nil
+	})
+	for seq := 9; seq > 0; seq-- {
+		want.events = append(want.events, strconv.Itoa(seq))
+	}
+	for range 7 {
+		item := w.item(p, nil)
+		item.Description = large
+		w.write(func(tx *store.Tx) error { return tx.UpdateWorkItem(w.ctx, &item) })
+		want.items = append(want.items, item.ID)
+	}
+	for _, c := range []struct{ bytes, most int }{{1, 1}, {4100, 2}, {9000, 3}, {0, 500}} {
+		bounded(t, w, "projects", c.bytes, c.most, w.Projects, projectID, want.projects)
+		bounded(t, w, "work items", c.bytes, c.most, w.items(svc.WorkItemFilter{}), itemID, want.items)
+		bounded(t, w, "events", c.bytes, c.most, w.events(nil), eventID, want.events)
+		bounded(t, w, "events of topics", c.bytes, c.most, w.events(svc.Globs{"host.*"}), eventID, want.events)
+		bounded(t, w, "events of a subject", c.bytes, c.most, func(ctx context.Context, page svc.Page) (svc.List[svc.Event], error) {
+			l, err := w.Events(ctx, svc.EventFilter{Subjects: svc.Subjects{ProjectID: p.ID}}, page)
+			return svc.List[svc.Event]{Items: l.Items, NextCursor: l.NextCursor}, err
+		}, eventID, want.events)
+	}
+}
+
+// bounded reads a list in pages of so many bytes and compares what they hold; no page has more than most records.
+func bounded[T any](t *testing.T, w *world, name string, bytes, most int, list func(context.Context, svc.Page) (svc.List[T], error), id func(T) string, want []string) {
+	t.Helper()
+	var got []string
+	for page := (svc.Page{Limit: svc.MaxLimit, Bytes: bytes}); ; {
+		l, err := list(w.ctx, page)
+		if err != nil {
+			t.Fatalf("%s in pages of %d bytes: %v", name, bytes, err)
+		}
+		if len(l.Items) > most {
+			t.Errorf("%s: a page of %d bytes has %d records", name, bytes, len(l.Items))
+		}
+		got = append(got, mapped(l.Items, id)...)
+		if l.NextCursor == nil || len(got) > len(want) {
+			break
+		}
+		page.Cursor = *l.NextCursor
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s in pages of %d bytes: %v, want %v", name, bytes, got, want)
+	}
+}
+
 func pagesAreStable(t *testing.T, w *world) {
 	p := w.project("m")
 	var want []string
@@ -198,5 +266,8 @@ func (w *world) runs(f svc.RunFilter) func(context.Context, svc.Page) (svc.List[
 }
 
 func (w *world) events(g svc.Globs) func(context.Context, svc.Page) (svc.List[svc.Event], error) {
-	return func(ctx context.Context, p svc.Page) (svc.List[svc.Event], error) { return w.Events(ctx, g, p) }
+	return func(ctx context.Context, p svc.Page) (svc.List[svc.Event], error) {
+		l, err := w.Events(ctx, svc.EventFilter{Topics: g}, p)
+		return svc.List[svc.Event]{Items: l.Items, NextCursor: l.NextCursor}, err
+	}
 }

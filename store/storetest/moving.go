@@ -59,7 +59,7 @@ func movingRecords(t *testing.T, w *world) {
 			w.no(err)
 			wantOnce(t, name, mapped(list.Items, itemID), wantItems)
 		}
-		events, err := w.Events(w.ctx, svc.Globs{"run.*", "work_item.*"}, svc.Page{Limit: 10})
+		events, err := w.Events(w.ctx, svc.EventFilter{Topics: svc.Globs{"run.*", "work_item.*"}}, svc.Page{Limit: 10})
 		w.no(err)
 		for i := 1; i < len(events.Items); i++ {
 			if events.Items[i].Seq != events.Items[i-1].Seq-1 {

@@ -21,6 +21,7 @@ import (
 func recordsRoundTrip(t *testing.T, w *world) {
 	p := w.project("ünïcode\tname 🚀")
 	p.Description, p.Cwd, p.Status, p.ArchivedAt = "line\nline", "/tmp", svc.ProjectArchived, ptr(svc.Time(5))
+	p.Provider, p.Model = "claude", "opus"
 	w.write(func(tx *store.Tx) error { return tx.UpdateProject(w.ctx, &p) })
 	got, err := w.Project(w.ctx, p.Slug)
 	same(t, err, got, p)
@@ -47,12 +48,15 @@ func recordsRoundTrip(t *testing.T, w *world) {
 		r.PinnedHostID, r.Prompt, r.Model, r.Cwd = &h.ID, "prompt\x1b[0m", "m", "/c"
 		r.Args, r.Env = []string{"a", ""}, map[string]string{"K": "V"}
 		r.RestartPolicy, r.MaxRestarts, r.TaskManualMarks = svc.RestartAlways, 7, 4
+		r.HostLabels, r.IgnoreNeeds = map[string]string{"gpu": "a b", "": ""}, true
 	})
 	r.Status, r.Attempt, r.HostID, r.FailureReason = svc.RunFailed, 2, &h.ID, ptr(svc.ReasonHostLost)
 	r.ExitCode, r.Error, r.Result, r.ResultReason = ptr(-1), ptr("e"), ptr(svc.ResultPartialSuccess), ptr("why")
-	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput = math.MaxInt64, ptr("p"), ptr(255), true
+	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.AskedAt = math.MaxInt64, ptr("p"), ptr(255), true, ptr(svc.Time(8))
 	r.LastOutputAt, r.PendingSince, r.NextDispatchAt, r.StartedAt = ptr(svc.Time(1)), 2, ptr(svc.Time(3)), ptr(svc.Time(4))
 	r.EndedAt, r.SessionEndedAt, r.Refused = ptr(svc.Time(5)), ptr(svc.Time(6)), []string{h.ID}
+	r.PastHosts, r.EndClaimed = []string{"", h.ID}, true
+	r.Wait, r.Priority, r.NotBefore = true, -2, ptr(svc.Time(8))
 	r.Acked, r.DispatchedAt = true, ptr(svc.Time(7))
 	w.write(func(tx *store.Tx) error { return tx.UpdateRun(w.ctx, &r) })
 	gotRun, err := w.Run(w.ctx, r.ID)
@@ -321,7 +325,7 @@ func notesKeepVersions(t *testing.T, w *world) {
 		for _, err := range []error{
 			tx.MarkOutput(w.ctx, given.ID, 11, 2, &at),
 			tx.SeenHosts(w.ctx, map[string]svc.Time{h.ID: 70}), tx.SeenHosts(w.ctx, map[string]svc.Time{h.ID: 60}),
-			tx.DispatchedTo(w.ctx, h.ID),
+			tx.DispatchedTo(w.ctx, []string{h.ID}),
 		} {
 			w.no(err)
 		}
@@ -338,7 +342,7 @@ func notesKeepVersions(t *testing.T, w *world) {
 	}
 	confirmed, err := w.ConfirmedRuns(w.ctx, h.ID)
 	w.no(err)
-	if len(confirmed) != 1 || confirmed[0] != (store.Confirmed{RunID: given.ID, Attempt: 1}) {
+	if len(confirmed) != 1 || confirmed[0] != (store.Confirmed{RunID: given.ID, Attempt: 1, Spawning: true}) {
 		t.Errorf("confirmed runs: %+v", confirmed)
 	}
 	open, err := w.OutputRuns(w.ctx)

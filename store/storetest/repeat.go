@@ -23,8 +23,9 @@ func repeatedUnits(t *testing.T, w *world) {
 		}, 2},
 		{"broken", func(*store.Tx) error { return errWanted }, 2},
 	} {
-		release := make(chan struct{})
-		hold := w.Queue(w.ctx, func(*store.Tx) error { <-release; return nil })
+		held, release := make(chan struct{}), make(chan struct{})
+		hold := w.Queue(w.ctx, func(*store.Tx) error { close(held); <-release; return nil })
+		<-held // its group is complete: the others make one of their own
 		var ran [6]int
 		var waits []func() error
 		before := len(w.journal())

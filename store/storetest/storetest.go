@@ -39,13 +39,18 @@ func Run(t *testing.T, open Open) {
 		{"a record that changed meanwhile is not overwritten", compareAndSet},
 		{"taken names are conflicts", uniqueNames},
 		{"deleted hosts and items answer not found and free their place", softDeletes},
+		{"items are numbered in their project, once and for all", numbersOfItems},
+		{"runs and items are read with each other's names", namesOfRunsAndItems},
 		{"text is ordered by bytes", textOrder},
 		{"an idempotency key answers its first result until it is forgotten", idempotencyKeys},
 		{"a signal is taken once, however many post it at once", signalsOnce},
 		{"what is noted beside a record changes no version", notesKeepVersions},
 		{"heartbeats of many hosts are written in batches", heartbeatsInBatches},
 		{"the runs of hosts that are gone are found without their rows", runsOfGoneHosts},
+		{"the inbox is one list of all causes, newest first", inboxOfAllKinds},
+		{"the outbox keeps each notification once, in the order in which it is sent", outboxOfSinks},
 		{"every list gives each row once in pages of two", pagesGiveEachRowOnce},
+		{"pages end early when their records are large", pagesEndEarly},
 		{"pages stay stable while rows come and go", pagesAreStable},
 		{"a cursor of another list is refused", foreignCursors},
 		{"work items are filtered by every combination", itemFilters},
@@ -87,9 +92,9 @@ func newWorld(t *testing.T, s *store.Store) *world {
 // broken.
 const patience = 60 * time.Second
 
-func (w *world) write(fn func(tx *store.Tx) error) {
+func (w *world) write(fn func(tx *store.Tx) error, rows ...store.Row) {
 	w.t.Helper()
-	if err := w.Write(w.ctx, fn); err != nil {
+	if err := w.Write(w.ctx, fn, rows...); err != nil {
 		w.t.Fatalf("write: %v", err)
 	}
 }
@@ -119,8 +124,8 @@ func (w *world) item(p svc.Project, parent *svc.WorkItem, change ...func(*svc.Wo
 
 func addItem(ctx context.Context, tx *store.Tx, p svc.Project, parent *svc.WorkItem, change ...func(*svc.WorkItem)) (svc.WorkItem, error) {
 	id := svc.NewID()
-	item := svc.WorkItem{ID: id, ProjectID: p.ID, Kind: svc.KindTask, Title: "item", Status: svc.ItemTodo,
-		StatusSource: svc.SourceByHand, Path: id, CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
+	item := svc.WorkItem{ID: id, ProjectID: p.ID, ProjectSlug: p.Slug, Kind: svc.KindTask, Title: "item", Status: svc.ItemTodo,
+		StatusSource: svc.SourceByHand, Path: id, Needs: []string{}, CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
 	if parent != nil {
 		item.ParentID, item.Path = &parent.ID, parent.Path+"/"+id
 	}
@@ -132,7 +137,8 @@ func addItem(ctx context.Context, tx *store.Tx, p svc.Project, parent *svc.WorkI
 		return item, err
 	}
 	item.Position = svc.RankBetween(last, "")
-	return item, tx.InsertWorkItem(ctx, item)
+	err = tx.InsertWorkItem(ctx, &item)
+	return item, err
 }
 
 func (w *world) host(name string) svc.Host {
@@ -147,12 +153,13 @@ func (w *world) run(task svc.WorkItem, change ...func(*svc.Run)) svc.Run {
 	w.t.Helper()
 	id := svc.NewRunID()
 	r := svc.Run{ID: id, TaskID: task.ID, ProjectID: task.ProjectID, Provider: "provider_a", SessionName: svc.SessionName(id),
-		Status: svc.RunPending, Attempt: 1, Args: []string{}, Env: map[string]string{}, RestartPolicy: svc.RestartNever,
+		Status: svc.RunPending, Attempt: 1, Args: []string{}, Env: map[string]string{}, HostLabels: map[string]string{}, RestartPolicy: svc.RestartNever,
 		PendingSince: 1, CreatedAt: 1, UpdatedAt: 1, Version: 1}
 	for _, c := range change {
 		c(&r)
 	}
 	w.write(func(tx *store.Tx) error { return tx.InsertRun(w.ctx, r) })
+	r.TaskTitle, r.TaskNumber, r.ProjectSlug = task.Title, task.Number, task.ProjectSlug
 	return r
 }
 

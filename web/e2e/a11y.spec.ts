@@ -111,6 +111,9 @@ test.describe('axe finds nothing, in both themes', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText('Model, arguments, directory, restarts').click();
     await clean(page, 'start a run');
+    await go(page, lab, '/inbox');
+    await expect(page.getByText('Which one?')).toBeVisible();
+    await clean(page, 'inbox');
     await go(page, lab, '/runs');
     await clean(page, 'runs');
     await go(page, lab, `/runs/${failed.id}`);

@@ -47,6 +47,7 @@ test('cards move by their menu, and every page fits the width', async ({ page, l
     '/runs',
     '/hosts',
     '/activity',
+    '/inbox',
     '/providers',
     '/settings',
     `/p/${lab.project.slug}/tree`,

@@ -8,6 +8,7 @@ test.describe('reparenting', () => {
     const epic = await lab.add('Checkout', { kind: 'epic' });
     const task = await lab.add('Pay by card');
     await page.goto(lab.tree);
+    await expect(row(page, 'Pay by card')).toContainText(`-${task.number} Pay by card`);
     await row(page, 'Pay by card').dragTo(row(page, 'Checkout'));
     await expect(row(page, 'Pay by card')).toHaveAttribute('aria-level', '2');
     await expect.poll(async () => (await lab.server.api.item(task.id)).parent_id).toBe(epic.id);

@@ -13,6 +13,7 @@ const comment = (text, pad) =>
 
 function typeOf(schema, pad = '') {
   if (schema.$ref) return refName(schema.$ref);
+  if (schema.anyOf) return schema.anyOf.map((one) => typeOf(one, pad)).join(' | ');
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (Array.isArray(schema.type)) {
     return schema.type.map((type) => typeOf({ ...schema, type }, pad)).join(' | ');

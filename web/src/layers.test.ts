@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 // Each folder may use those before it, and itself. ui knows nothing of svc; app knows everything.
-const layers = ['lib', 'api', 'live', 'data', 'ui', 'terminal', 'components', 'pages', 'app'];
+const layers = ['lib', 'jsx', 'api', 'live', 'data', 'ui', 'terminal', 'components', 'pages', 'app'];
 const exceptions = new Set([
   'lib/prefs.ts → api', // the preferences name the kinds of work items
   'live/cache.ts → data', // the cache's keys

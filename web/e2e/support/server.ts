@@ -115,6 +115,7 @@ export class Server {
     // The demo agent is found as svc on the worker's PATH.
     const path = `${dirname(binary)}:${process.env.PATH}`;
     const child = spawn(binary, args, {
+      cwd: this.dir, // its home, which becomes no project
       env: { ...process.env, PATH: path, HOME: this.dir, TERM: 'xterm-256color', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,7 +1,10 @@
 // The records under the names that the page uses, and the values of their fields.
-import type { CreateRun, Host, Project, Provider, Run, WorkItem } from './schema.gen';
+import type { CreateRun, Host, Provider, RunSummary, WorkItem } from './schema.gen';
 
-export type { Event, Host, Project, Provider, Run, WorkItem } from './schema.gen';
+export type { Event, Host, Project, Provider, Snapshot, WorkItem } from './schema.gen';
+
+/** Run is a run as lists have it, and as a whole record is too: with the beginning of its prompt, or without. */
+export type Run = Omit<RunSummary, 'prompt_excerpt'> & { prompt_excerpt?: string };
 
 /** Kind is the level of a work item. */
 export type Kind = WorkItem['kind'];
@@ -27,17 +30,18 @@ export const activeStatuses: readonly RunStatus[] = ['pending', 'spawning', 'run
 export const isActive = (run: Run): boolean => activeStatuses.includes(run.status);
 /** isRunnable says whether runs can target an item. */
 export const isRunnable = (item: WorkItem): boolean => item.kind === 'task' || item.kind === 'subtask';
+/**
+ * itemRef is the short name of an item, as the command line takes it: CHECKOUT-12. It is empty while only the item's
+ * creation is known.
+ */
+export const itemRef = (item: { project_slug: string; number: number }): string =>
+  item.project_slug && item.number ? `${item.project_slug.toUpperCase()}-${item.number}` : '';
+/** taskRef is the short name of a run's task. */
+export const taskRef = (run: { project_slug: string; task_number: number }): string =>
+  itemRef({ project_slug: run.project_slug, number: run.task_number });
 /** isStopping says whether a run was stopped while its session may still be alive. */
 export const isStopping = (run: Run): boolean =>
   run.status === 'stopped' && run.started_at !== null && run.session_ended_at === null;
-
-/** Snapshot is the whole state, which the stream sends when a cursor is too old to resume. */
-export interface Snapshot {
-  projects: Project[];
-  work_items: WorkItem[];
-  runs: Run[];
-  hosts: Host[];
-}
 
 /** availability of a provider over all hosts: how many have it, of how many that said something. */
 export function availability(provider: Provider): { available: number; known: number } {

@@ -17,6 +17,87 @@ export interface AccessToken {
   role: "viewer" | "operator" | "admin";
 }
 
+export interface Change {
+  /** Its number */
+  checkpoint: number;
+  files: ChangedFile[];
+  /** How much GET /workspaces/{id}/diff answers */
+  patch_bytes: number;
+  /** The earlier checkpoint that it is compared with; 0: the commit that the work stands on */
+  since: number;
+  /** Of the checkpoint; empty: its host did not say */
+  tree: string;
+  /** The list has only the first files, or the patch lacks the content of those that are too_large */
+  truncated: boolean;
+}
+
+export interface ChangedFile {
+  /** Lines; 0 for a binary file */
+  additions: number;
+  binary: boolean;
+  /** Lines; 0 for a binary file */
+  deletions: number;
+  /** After the change; empty: the patch does not say, or the file is gone */
+  mode: string;
+  /** As git writes it, such as 100644; empty: the same as mode, or there was no file */
+  old_mode: string;
+  /** Before; empty: the same, or there was none */
+  old_path: string;
+  /** After the change; of a deleted file the one it had. In double quotes, with escapes as git writes them, when it has control characters, quotes, backslashes or bytes that are no UTF-8 */
+  path: string;
+  /** type_changed: a file has become a link or a submodule, or the other way */
+  status: "added" | "modified" | "deleted" | "renamed" | "type_changed";
+  /** Its part of the patch is larger than what pages show; with since, the patch does not have its content */
+  too_large: boolean;
+}
+
+export interface Comment {
+  /** Against the newest checkpoint that the orchestrator has; gone also when the two cannot be compared */
+  anchor: "same" | "moved" | "gone";
+  /** The first of its lines there; null: the whole file, or gone */
+  anchor_line: number | null;
+  /** The file there; empty when gone */
+  anchor_path: string;
+  author: string;
+  body: string;
+  /** That was read */
+  checkpoint: number;
+  created_at: string;
+  /** The last of several; null: one line */
+  end_line: number | null;
+  /** UUID */
+  id: string;
+  /** Null: the whole file */
+  line: number | null;
+  /** What the agent said when it had dealt with it */
+  note: string;
+  /** As the list of changes has it */
+  path: string;
+  /** The lines, taken from the patch */
+  quote: string;
+  /** That it was sent to; null: to none so far */
+  run_id: string | null;
+  side: "old" | "new";
+  state: "draft" | "sent" | "handled" | "resolved";
+  updated_at: string;
+  workspace_id: string;
+}
+
+export interface CreateComment {
+  /** Up to 16 KiB */
+  body: string;
+  /** That was read; absent: the newest that the orchestrator has */
+  checkpoint?: number;
+  /** The last of several; absent: one line */
+  end_line?: number;
+  /** Absent: the whole file */
+  line?: number;
+  /** As the list of changes has it */
+  path: string;
+  /** The version that lines are counted in; absent: new */
+  side?: "old" | "new";
+}
+
 export interface CreateHost {
   labels?: Record<string, string>;
   /** Null or absent: no limit */
@@ -26,10 +107,30 @@ export interface CreateHost {
 }
 
 export interface CreateProject {
+  /** Branch that working copies begin at; empty: the repository's default */
+  base?: string;
   /** Default working directory of runs; empty: the worker decides */
   cwd?: string;
   description?: string;
+  /** What makes an item done by itself; absent: completed */
+  done_when?: "completed" | "landed";
+  /** What a run's working copy is. Absent: clone with a new repo, none without one */
+  isolation?: "none" | "clone" | "worktree";
+  /** Days after which a landed or discarded working copy is removed */
+  keep_days?: number;
+  /** How many runs may be active at once; null or absent: no limit */
+  max_runs?: number | null;
+  /** Model of runs that name none, for that provider's tool; empty: [runs] model */
+  model?: string;
   name: string;
+  /** Provider of runs that name none; empty: [runs] provider */
+  provider?: string;
+  /** Repository that runs get a working copy of: URL, or absolute path on the host; empty: none */
+  repo?: string;
+  /** Shell script that is run in each new working copy before the agent starts */
+  setup?: string;
+  /** How long the script may take, as in 10m */
+  setup_timeout?: string;
   /** Absent: generated from the name */
   slug?: string;
 }
@@ -37,21 +138,37 @@ export interface CreateProject {
 export interface CreateRun {
   /** Arguments for the provider's tool */
   args?: string[];
-  /** Absent: the project's, then the worker's */
+  /** Absent: the project's, then the worker's own */
   cwd?: string;
   /** Extra variables of the session */
   env?: Record<string, string>;
   /** Pins the run to this host; null or absent: any */
   host_id?: string | null;
+  /** Only hosts with all of these labels */
+  host_labels?: Record<string, string>;
+  /** Go although the work item needs others. Absent: false */
+  ignore_needs?: boolean;
   /** Absent: 3 */
   max_restarts?: number;
+  /** Absent: the project's or that of [runs], where its provider's tool is this run's */
   model?: string;
+  /** Not placed before; null or absent: at once */
+  not_before?: string | null;
+  /** Higher goes first, then who waits longer. Absent: 0 */
+  priority?: number;
   prompt?: string;
-  provider: string;
+  /** Absent: the project's, then that of [runs]; needed when neither names one */
+  provider?: string;
   /** Absent: never */
   restart_policy?: "never" | "on_failure" | "always";
-  /** A work item of kind task or subtask */
-  task_id: string;
+  /** Makes the work item together with the run, both or neither, in place of task_id */
+  task?: CreateWorkItem | null;
+  /** A work item of kind task or subtask; needed unless task is given */
+  task_id?: string;
+  /** True: no dispatch timeout; it waits until it can run. Absent: false */
+  wait?: boolean;
+  /** Runs in this workspace, on its host only, waiting while another run is in it; null or absent: in one of its own, where the project has a repository */
+  workspace_id?: string | null;
 }
 
 export interface CreateToken {
@@ -83,7 +200,7 @@ export interface ErrorAnswer {
 
 export interface ErrorBody {
   /** For programs; see docs/api.md for the list */
-  code: string;
+  code: "active_runs" | "body_too_large" | "capability_missing" | "change_moved" | "conflict" | "forbidden" | "forbidden_origin" | "has_children" | "host_not_connected" | "host_not_found" | "idempotency_key_reused" | "internal" | "invalid_attempt" | "invalid_keys" | "invalid_task_kind" | "lease_held" | "log_gone" | "method_not_allowed" | "missing_attempt" | "need_cycle" | "need_in_own_line" | "needed" | "no_snapshot" | "not_found" | "not_relayed" | "outcome_unknown" | "precondition_failed" | "project_archived" | "prompt_too_long" | "run_not_active" | "run_not_pending" | "run_not_running" | "sink_failed" | "unauthorized" | "unavailable" | "unknown_provider" | "unsupported_media_type" | "validation_failed" | "workspace_busy" | "workspace_not_safe";
   /** For programs; fields names each field that is wrong */
   details?: Record<string, unknown>;
   /** For people */
@@ -95,7 +212,24 @@ export interface Event {
   payload: Record<string, unknown>;
   /** Grows by one with every event, in commit order */
   seq: number;
-  topic: string;
+  topic: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked";
+}
+
+export interface EventList {
+  items: Event[];
+  /** Null on the last page */
+  next_cursor: string | null;
+  /** Events older than this were removed; null: none were */
+  purged_before: string | null;
+}
+
+export interface EventMessage {
+  /** Its payload */
+  data: Record<string, unknown>;
+  /** Its topic */
+  event: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked";
+  /** The event's seq */
+  id: number;
 }
 
 export interface Evidence {
@@ -103,26 +237,41 @@ export interface Evidence {
   /** Who asked for it; null: no person did */
   by: string | null;
   /** The signal; stopped for a stop by hand */
-  kind: string;
-  /** By ours */
+  kind: "started" | "finished" | "completed" | "failed" | "progress" | "stopped";
+  /** Server clock */
   received_at: string;
   /** By the sender's clock */
   sent_at: string;
   source: "wrapper" | "provider-hook" | "manual";
-  /** The door it came through: http, uplink or api */
-  via: string;
+  /** How it arrived: inventory is the comparison with what a host has, orchestrator its own decision */
+  via: "http" | "uplink" | "api" | "inventory" | "orchestrator";
+}
+
+export interface Hold {
+  code: "not_before" | "back_off" | "blocked" | "project_full" | "workspace_busy" | "predecessor_active";
+  message: string;
+  /** With blocked: the items that are not done */
+  needs?: string[];
 }
 
 export interface Host {
   /** Runs with a session that may be alive */
   active_runs: number;
+  /** Why the provider catalog on the host is not in force, by its last heartbeat: the last good one is. Absent: it is in force */
+  catalog_error?: string;
+  /** SHA-256 of the worker's provider catalog; empty: it did not say */
+  catalog_hash: string;
   /** By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: by less than a second either way, or no heartbeat since the orchestrator began. Nothing is decided by it */
   clock_ahead_ms?: number;
   /** Its worker has an open connection now; new runs need one. The status follows from heartbeats alone */
   connected: boolean;
+  /** How sessions are kept from the rest of the machine: off or bwrap; empty: the worker did not say */
+  containment: string;
   created_at: string;
   /** When the connection ended; after a restart of the orchestrator, when that began, unless it is known to be earlier. Null: it is connected, or never was */
   disconnected_since: string | null;
+  /** Disk space that its worker may still use, by its last heartbeat; null: not said since the orchestrator began */
+  disk_free_bytes: number | null;
   /** UUID */
   id: string;
   /** The pinned worker process identity; null: none yet */
@@ -142,15 +291,21 @@ export interface Host {
   /** When that was; null: never */
   providers_reported_at: string | null;
   /** Why the host takes no new runs now, by its last heartbeat; absent: it does */
-  refusing?: HostRefusal;
+  refusing?: HostRefusal | null;
+  /** Whether each run is a systemd scope of its own there: on or off; empty: the worker did not say */
+  scopes: string;
   status: "registered" | "online" | "offline" | "disabled";
   suspect_instance_id: string | null;
+  /** The key that came instead; empty: it came without one; null: none did */
+  suspect_worker_key: string | null;
   updated_at: string;
+  /** The pinned public key (Ed25519, base64) that its worker signs its connections with; null: none yet, and the token alone is enough */
+  worker_key: string | null;
   worker_version: string;
 }
 
 export interface HostRefusal {
-  /** cooling_down: it could not start runs and tries again by itself */
+  /** cooling_down: it could not start runs and tries again by itself; disk_low: it has too little disk space free */
   code: string;
   /** For people */
   message: string;
@@ -161,7 +316,61 @@ export interface HostRefusal {
 export interface HostWithheld {
   host_id: string;
   name: string;
-  why: "other_host_pinned" | "never_seen" | "offline" | "disabled" | "suspect" | "cooling_down" | "not_connected" | "full" | "unconfirmed" | "refused" | "provider_missing" | "about_to_take_it";
+  why: "other_host_pinned" | "labels_missing" | "never_seen" | "offline" | "disabled" | "suspect" | "cooling_down" | "disk_low" | "not_connected" | "no_workspaces" | "full" | "unconfirmed" | "refused" | "provider_missing" | "eligible";
+}
+
+export interface InboxItem {
+  host_id: string | null;
+  /** Opaque; the same as long as the cause lasts, another when it happens again */
+  key: string;
+  kind: "needs_input" | "failed" | "review" | "host";
+  project_id: string | null;
+  run_id: string | null;
+  since: string;
+  /** Null: it is not snoozed */
+  snoozed_until: string | null;
+  task_id: string | null;
+  /** What is the matter, in a line */
+  text: string;
+  /** The work item's title, or the host's name */
+  title: string;
+  workspace_id: string | null;
+}
+
+export interface Landing {
+  /** When it was asked for, and the commit's date */
+  at: string;
+  /** Who asked for it, and the commit's author */
+  by: string;
+  checkpoint: number;
+  /** That the branch got; empty: none so far */
+  commit: string;
+  /** Paths that both sides have changed */
+  conflicts: string[];
+  /** The same in words; while it is open, why its outcome is not known */
+  error: string;
+  how: "squash" | "merge" | "push";
+  /** UUID */
+  id: string;
+  /** The branch */
+  into: string;
+  /** Of the commit */
+  message: string;
+  /** Why it failed; empty: it did not */
+  reason: "" | "conflict" | "unrelated" | "nothing_to_land" | "change_moved" | "target_missing" | "target_moved" | "checkout_in_use" | "refused" | "unreachable" | "workspace_gone" | "checkpoint_gone";
+  /** Open: its host has not told what came of it */
+  state: "open" | "landed" | "failed";
+}
+
+export interface LandWorkspace {
+  /** Number of the checkpoint that you have read; it must be the newest */
+  checkpoint: number;
+  /** One commit on top of the target; a merge commit; or the checkpoint as the workspace's own branch */
+  how: "squash" | "merge" | "push";
+  /** Branch of the repository; absent: the base's. Not for a push */
+  into?: string;
+  /** Of the commit; absent: the work item's title */
+  message?: string;
 }
 
 export interface Lease {
@@ -176,14 +385,20 @@ export interface ListAccessToken {
   next_cursor: string | null;
 }
 
-export interface ListEvent {
-  items: Event[];
+export interface ListComment {
+  items: Comment[];
   /** Null on the last page */
   next_cursor: string | null;
 }
 
 export interface ListHost {
   items: Host[];
+  /** Null on the last page */
+  next_cursor: string | null;
+}
+
+export interface ListInboxItem {
+  items: InboxItem[];
   /** Null on the last page */
   next_cursor: string | null;
 }
@@ -200,14 +415,26 @@ export interface ListProvider {
   next_cursor: string | null;
 }
 
-export interface ListRun {
-  items: Run[];
+export interface ListRunSummary {
+  items: RunSummary[];
+  /** Null on the last page */
+  next_cursor: string | null;
+}
+
+export interface ListSinkState {
+  items: SinkState[];
   /** Null on the last page */
   next_cursor: string | null;
 }
 
 export interface ListWorkItem {
   items: WorkItem[];
+  /** Null on the last page */
+  next_cursor: string | null;
+}
+
+export interface ListWorkspace {
+  items: Workspace[];
   /** Null on the last page */
   next_cursor: string | null;
 }
@@ -258,6 +485,13 @@ export interface Pane {
   timestamp: string;
 }
 
+export interface PatchComment {
+  /** Of a draft */
+  body?: string;
+  /** draft: to be sent again */
+  state?: "draft" | "resolved";
+}
+
 export interface PatchHost {
   /** Replaces all labels */
   labels?: Record<string, string>;
@@ -267,10 +501,34 @@ export interface PatchHost {
 }
 
 export interface PatchProject {
+  /** Branch that working copies begin at; empty: the repository's default */
+  base?: string;
   cwd?: string;
   description?: string;
+  done_when?: "completed" | "landed";
+  /** What a run's working copy is. Absent: clone with a new repo, none without one */
+  isolation?: "none" | "clone" | "worktree";
+  /** Days after which a landed or discarded working copy is removed */
+  keep_days?: number;
+  /** Null: no limit */
+  max_runs?: number | null;
+  model?: string;
   name?: string;
+  provider?: string;
+  /** Repository that runs get a working copy of: URL, or absolute path on the host; empty: none */
+  repo?: string;
+  /** Shell script that is run in each new working copy before the agent starts */
+  setup?: string;
+  /** How long the script may take, as in 10m */
+  setup_timeout?: string;
   slug?: string;
+}
+
+export interface PatchRun {
+  /** Null: at once */
+  not_before?: string | null;
+  priority?: number;
+  wait?: boolean;
 }
 
 export interface PatchWorkItem {
@@ -293,13 +551,33 @@ export interface PatchWorkItem {
 export interface Project {
   /** Null while the project is active */
   archived_at: string | null;
+  /** Branch that working copies begin at; empty: the repository's default */
+  base: string;
   created_at: string;
   /** Default working directory of runs; empty: the worker decides */
   cwd: string;
   description: string;
+  /** What makes an item done by itself: a run that completes it, where auto_mark_done is set, or the landing of its work */
+  done_when: "completed" | "landed";
   /** UUID */
   id: string;
+  /** What a run's working copy is; none: runs work in cwd itself */
+  isolation: "none" | "clone" | "worktree";
+  /** Days after which a landed or discarded working copy is removed */
+  keep_days: number;
+  /** How many of its runs may be active at once; null: no limit */
+  max_runs: number | null;
+  /** Model of runs that name none, for that provider's tool; empty: [runs] model, then the tool's own */
+  model: string;
   name: string;
+  /** Provider of runs that name none; empty: [runs] provider */
+  provider: string;
+  /** Repository that runs get a working copy of: URL, or absolute path on the host; empty: there is none */
+  repo: string;
+  /** Shell script that is run in each new working copy before the agent starts; empty: none */
+  setup: string;
+  /** How long the script may take, as in 10m */
+  setup_timeout: string;
   /** Unique short name, usable wherever the id is */
   slug: string;
   status: "active" | "archived";
@@ -310,16 +588,22 @@ export interface Provider {
   /** Executable, resolved on the worker's PATH; empty when only a worker knows the provider */
   bin: string;
   completion_signals: string[];
+  /** Whether [runs] provider names it */
+  default: boolean;
   /** By host id; a host that never reported it is absent */
   hosts: Record<string, ProviderOnHost>;
   id: string;
   /** False when only a worker's own catalog has it */
   in_catalog: boolean;
+  /** Whether this is the interactive one of a tool that has both */
+  interactive: boolean;
   name: string;
   /** Its absence on a host is fine */
   optional: boolean;
+  /** The tool's id: two entries of one tool, a headless and an interactive one, have it in common */
+  tool: string;
   /** line_oriented, full_screen or raw_mode; empty likewise */
-  tui_type: string;
+  tui_type: "line_oriented" | "full_screen" | "raw_mode" | "";
 }
 
 export interface ProviderOnHost {
@@ -341,6 +625,35 @@ export interface ProviderReport {
   version?: string;
 }
 
+export interface Rerun {
+  args?: string[];
+  cwd?: string;
+  env?: Record<string, string>;
+  host_id?: string | null;
+  /** Only hosts with all of these labels */
+  host_labels?: Record<string, string>;
+  /** Go although the work item needs others. Absent: false */
+  ignore_needs?: boolean;
+  max_restarts?: number;
+  model?: string;
+  /** Not placed before; null or absent: at once */
+  not_before?: string | null;
+  /** Higher goes first, then who waits longer. Absent: 0 */
+  priority?: number;
+  prompt?: string;
+  provider?: string;
+  restart_policy?: "never" | "on_failure" | "always";
+  task_id?: string;
+  /** True: no dispatch timeout; it waits until it can run. Absent: false */
+  wait?: boolean;
+  workspace_id?: string | null;
+}
+
+export interface RestoreWorkspace {
+  /** Where the new workspace is made */
+  host_id: string;
+}
+
 export interface Run {
   args: string[];
   /** Incarnation, from 1; a restart adds one */
@@ -348,7 +661,7 @@ export interface Run {
   created_at: string;
   /** The name of the token that made it; null: made before names were kept */
   created_by: string | null;
-  /** Empty: the project's, then the worker's */
+  /** The folder that it was given; empty: its worker's own */
   cwd: string;
   ended_at: string | null;
   env: Record<string, string>;
@@ -356,13 +669,17 @@ export interface Run {
   error: string | null;
   exit_code: number | null;
   /** Set when it failed without a word from wrapper or hook */
-  failure_reason: string | null;
+  failure_reason: "no_eligible_host" | "dispatch_timeout" | "host_lost" | null;
   /** What looks odd about a run that looks healthy; null: nothing */
   hint: string | null;
   /** The host that was given this attempt; null before */
   host_id: string | null;
+  /** Only hosts with all of these labels */
+  host_labels: Record<string, string>;
   /** UUID, random */
   id: string;
+  /** It goes although its item needs others */
+  ignore_needs: boolean;
   last_output_at: string | null;
   /** Highest applied seq of this attempt */
   last_progress_seq: number;
@@ -372,13 +689,18 @@ export interface Run {
   needs_input: boolean;
   /** Not given to a host before; null: at once */
   next_dispatch_at: string | null;
+  /** Not placed before; null: at once */
+  not_before: string | null;
   /** When it last became pending */
   pending_since: string;
   /** The host the caller asked for; null: any */
   pinned_host_id: string | null;
+  /** -2 to 2; higher goes first, then who waits longer */
+  priority: number;
   progress_message: string | null;
   progress_percent: number | null;
   project_id: string;
+  project_slug: string;
   prompt: string;
   provider: string;
   restart_policy: "never" | "on_failure" | "always";
@@ -391,7 +713,32 @@ export interface Run {
   started_at: string | null;
   status: "pending" | "spawning" | "running" | "exited" | "failed" | "stopped";
   task_id: string;
+  /** The work item's number in its project */
+  task_number: number;
+  task_title: string;
   updated_at: string;
+  /** It has no dispatch timeout: it waits until it can run */
+  wait: boolean;
+  /** The working copy that it runs in; null: none */
+  workspace_id: string | null;
+}
+
+export interface RunBrief {
+  /** UUID */
+  id: string;
+  /** A hook said that the agent waits for a person */
+  needs_input: boolean;
+  status: "pending" | "spawning" | "running" | "exited" | "failed" | "stopped";
+}
+
+export interface RunCounts {
+  exited: number;
+  failed: number;
+  needs_input: number;
+  pending: number;
+  running: number;
+  spawning: number;
+  stopped: number;
 }
 
 export interface RunDetail {
@@ -401,7 +748,7 @@ export interface RunDetail {
   created_at: string;
   /** The name of the token that made it; null: made before names were kept */
   created_by: string | null;
-  /** Empty: the project's, then the worker's */
+  /** The folder that it was given; empty: its worker's own */
   cwd: string;
   ended_at: string | null;
   env: Record<string, string>;
@@ -411,31 +758,40 @@ export interface RunDetail {
   evidence: Evidence[];
   exit_code: number | null;
   /** Set when it failed without a word from wrapper or hook */
-  failure_reason: string | null;
+  failure_reason: "no_eligible_host" | "dispatch_timeout" | "host_lost" | null;
   /** What looks odd about a run that looks healthy; null: nothing */
   hint: string | null;
   /** The host that was given this attempt; null before */
   host_id: string | null;
+  /** Only hosts with all of these labels */
+  host_labels: Record<string, string>;
   /** UUID, random */
   id: string;
+  /** It goes although its item needs others */
+  ignore_needs: boolean;
   last_output_at: string | null;
   /** Highest applied seq of this attempt */
   last_progress_seq: number;
   /** Null while nobody holds the keyboard */
-  lease: Lease;
+  lease: Lease | null;
   max_restarts: number;
   model: string;
   /** A hook said that the agent waits for a person */
   needs_input: boolean;
   /** Not given to a host before; null: at once */
   next_dispatch_at: string | null;
+  /** Not placed before; null: at once */
+  not_before: string | null;
   /** When it last became pending */
   pending_since: string;
   /** The host the caller asked for; null: any */
   pinned_host_id: string | null;
+  /** -2 to 2; higher goes first, then who waits longer */
+  priority: number;
   progress_message: string | null;
   progress_percent: number | null;
   project_id: string;
+  project_slug: string;
   prompt: string;
   provider: string;
   restart_policy: "never" | "on_failure" | "always";
@@ -448,13 +804,160 @@ export interface RunDetail {
   started_at: string | null;
   status: "pending" | "spawning" | "running" | "exited" | "failed" | "stopped";
   task_id: string;
+  /** The work item's number in its project */
+  task_number: number;
+  task_title: string;
   updated_at: string;
+  /** It has no dispatch timeout: it waits until it can run */
+  wait: boolean;
   /** Why a pending run is not running; null otherwise */
-  waiting: Waiting;
+  waiting: Waiting | null;
+  /** The working copy that it runs in; null: none */
+  workspace_id: string | null;
+}
+
+export interface RunSummary {
+  /** Incarnation, from 1; a restart adds one */
+  attempt: number;
+  created_at: string;
+  /** The name of the token that made it; null: made before names were kept */
+  created_by: string | null;
+  /** The folder that it was given; empty: its worker's own */
+  cwd: string;
+  ended_at: string | null;
+  /** What a failed signal said */
+  error: string | null;
+  exit_code: number | null;
+  /** Set when it failed without a word from wrapper or hook */
+  failure_reason: "no_eligible_host" | "dispatch_timeout" | "host_lost" | null;
+  /** What looks odd about a run that looks healthy; null: nothing */
+  hint: string | null;
+  /** The host that was given this attempt; null before */
+  host_id: string | null;
+  /** Only hosts with all of these labels */
+  host_labels: Record<string, string>;
+  /** UUID, random */
+  id: string;
+  /** It goes although its item needs others */
+  ignore_needs: boolean;
+  last_output_at: string | null;
+  /** Highest applied seq of this attempt */
+  last_progress_seq: number;
+  max_restarts: number;
+  model: string;
+  /** A hook said that the agent waits for a person */
+  needs_input: boolean;
+  /** Not given to a host before; null: at once */
+  next_dispatch_at: string | null;
+  /** Not placed before; null: at once */
+  not_before: string | null;
+  /** When it last became pending */
+  pending_since: string;
+  /** The host the caller asked for; null: any */
+  pinned_host_id: string | null;
+  /** -2 to 2; higher goes first, then who waits longer */
+  priority: number;
+  progress_message: string | null;
+  progress_percent: number | null;
+  project_id: string;
+  project_slug: string;
+  /** The first 200 characters of the prompt */
+  prompt_excerpt: string;
+  provider: string;
+  restart_policy: "never" | "on_failure" | "always";
+  result: "success" | "partial_success" | "user_rejected" | null;
+  result_reason: string | null;
+  /** Null while the session may still be alive */
+  session_ended_at: string | null;
+  /** svc- and the first 8 characters of the id */
+  session_name: string;
+  started_at: string | null;
+  status: "pending" | "spawning" | "running" | "exited" | "failed" | "stopped";
+  task_id: string;
+  /** The work item's number in its project */
+  task_number: number;
+  task_title: string;
+  updated_at: string;
+  /** It has no dispatch timeout: it waits until it can run */
+  wait: boolean;
+  /** The working copy that it runs in; null: none */
+  workspace_id: string | null;
+}
+
+export interface SendComments {
+  /** Drafts; absent: all of them */
+  comment_ids?: string[] | null;
+  /** Before the comments, up to 16 KiB */
+  message?: string;
 }
 
 export interface SendKeys {
   keys: string[];
+}
+
+export interface Sent {
+  /** The message that it went as; null for a preview, and when a run was started with it */
+  message_id: string | null;
+  /** The message and the comments, as the agent gets them */
+  prompt: string;
+  /** The run that got it; null for a preview */
+  run_id: string | null;
+}
+
+export interface SinkState {
+  /** Why it last did not; empty: it has taken one since */
+  error: string;
+  /** When it last did not; null: never */
+  failed_at: string | null;
+  /** Tries that failed in a row; 0: the last one did not */
+  failures: number;
+  kind: "webhook" | "ntfy" | "slack";
+  /** As in the config file */
+  name: string;
+  /** Kinds of entries that go to it */
+  on: string[];
+  /** Slugs; empty: all */
+  projects: string[];
+  /** When the next try is; null: at once */
+  retry_at: string | null;
+  /** When it last took one; null: never */
+  sent_at: string | null;
+  /** Notifications that are to be sent */
+  waiting: number;
+}
+
+export interface Snapshot {
+  hosts: Host[];
+  projects: Project[];
+  runs: RunSummary[];
+  work_items: WorkItem[];
+}
+
+export interface SnapshotMessage {
+  data: Snapshot;
+  event: "snapshot";
+  /** The seq as of which the state is true */
+  id: number;
+}
+
+export interface SnoozeInbox {
+  /** When the entry comes back, if its cause lasts */
+  until: string;
+}
+
+export interface Stopped {
+  /** Runs that were over already, or that there are not */
+  skipped: string[];
+  /** Runs that were active and are stopped now */
+  stopped: string[];
+}
+
+export interface StopRuns {
+  host_id?: string;
+  project_id?: string;
+  run_ids?: string[];
+  /** It and everything below it */
+  task_id?: string;
 }
 
 export interface Token {
@@ -463,17 +966,25 @@ export interface Token {
 }
 
 export interface Waiting {
-  /** Every host, and why it was not taken */
+  /** Hosts, and why each was not taken: at most 50 */
   hosts: HostWithheld[];
+  /** How many hosts there are */
+  hosts_total: number;
   /** Back-off of a restart; null: it may go at once */
   not_before: string | null;
-  /** When it fails if no host takes it */
-  times_out_at: string;
+  /** Its place among the runs that only hosts are missing for, 1 = next; null while something else holds it back */
+  position: number | null;
+  /** When it fails if no host takes it; null: it waits as long as it takes, or something else than hosts holds it back */
+  times_out_at: string | null;
+  /** What holds it back besides hosts; empty: only a host is missing */
+  why: Hold[];
 }
 
 export interface WorkItem {
   /** Whether a completed signal moves the item to done */
   auto_mark_done: boolean;
+  /** It or an ancestor needs an item that is not done */
+  blocked: boolean;
   /** Null unless done by hand */
   confidence: "certain" | "likely" | "unsure" | null;
   created_at: string;
@@ -482,6 +993,12 @@ export interface WorkItem {
   /** UUID */
   id: string;
   kind: "milestone" | "epic" | "task" | "subtask";
+  /** The items that must be done before, by position */
+  needs: string[];
+  /** Null: it never ran */
+  newest_run: RunBrief | null;
+  /** Counts the project's items in the order of their creation; given once and never reused. The slug in capitals and the number, such as CHECKOUT-12, are a short name */
+  number: number;
   /** Null at the project's root */
   parent_id: string | null;
   /** The ids from the root down to this item, joined with / */
@@ -489,6 +1006,7 @@ export interface WorkItem {
   /** Rank among the project's items, compared as text */
   position: string;
   project_id: string;
+  project_slug: string;
   status: "todo" | "doing" | "done" | "cancelled";
   /** Who set the status last */
   status_source: "manual" | "signal";
@@ -496,19 +1014,93 @@ export interface WorkItem {
   updated_at: string;
 }
 
+export interface Workspace {
+  /** Lines */
+  additions: number;
+  base_commit: string;
+  base_fetched_at: string | null;
+  /** Branch that it began at; empty: not said so far */
+  base_ref: string;
+  /** That it was made with */
+  branch: string;
+  /** Number of the newest checkpoint; 0: there is none */
+  checkpoint: number;
+  /** Of the newest checkpoint */
+  commit: string;
+  /** Paths that a merge or rebase under way has left unresolved */
+  conflicts: string[];
+  created_at: string;
+  /** Lines */
+  deletions: number;
+  /** When it was marked as not wanted; null: it is wanted */
+  discarded_at: string | null;
+  /** Why it failed, or that its newest checkpoint is on_host_only; empty: nothing is wrong */
+  error: string;
+  /** Changed between the base and the newest relayed checkpoint */
+  files: number;
+  host_id: string;
+  /** UUID, random */
+  id: string;
+  isolation: "clone" | "worktree";
+  /** Null: it was not landed */
+  landed_at: string | null;
+  /** Number of the checkpoint that was landed; 0: none */
+  landed_checkpoint: number;
+  /** That its work was landed as; empty: it was not */
+  landed_commit: string;
+  /** The branch; empty: it was not landed */
+  landed_into: string;
+  /** The newest landing; null: there was none */
+  landing: Landing | null;
+  /** When its host last told of it */
+  observed_at: string | null;
+  /** Its folder on the host; empty: not said so far */
+  path: string;
+  project_id: string;
+  /** The newest that the orchestrator has; 0: none */
+  relayed_checkpoint: number;
+  /** URL, or absolute path on the host */
+  repo: string;
+  /** Id of the workspace whose checkpoint it began with; empty: it began at the base */
+  restored_from: string;
+  /** The newest run in it */
+  run_id: string;
+  /** Of the files on its host, ignored ones and its own repository included; 0: not said so far */
+  size_bytes: number;
+  state: "preparing" | "ready" | "busy" | "failed" | "missing" | "removed";
+  task_id: string;
+  /** Of the newest checkpoint */
+  tree: string;
+  updated_at: string;
+}
+
 /** Operations is every call of the API, by method and path below /api/v1. */
 export interface Operations {
+  /** Delete a comment */
+  'DELETE /comments/{id}': {
+    path: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Change the text of a draft, resolve a comment, or make it a draft again */
+  'PATCH /comments/{id}': {
+    path: { id: string };
+    query: undefined;
+    body: PatchComment;
+    answer: Comment;
+  };
   /** Read the journal, newest first */
   'GET /events': {
     path: undefined;
-    query: { topic?: string[] | null; limit?: number; cursor?: string };
+    query: { topic?: string[] | null; project_id?: string; task_id?: string; run_id?: string; host_id?: string; workspace_id?: string; limit?: number; cursor?: string };
     body: undefined;
-    answer: ListEvent;
+    answer: EventList;
   };
   /** Follow the journal as server-sent events */
   'GET /events/stream': {
     path: undefined;
-    query: { topic?: string[]; last_event_id?: string };
+    query: { topic?: string[]; project_id?: string; task_id?: string; run_id?: string; host_id?: string; workspace_id?: string; heartbeat?: string; last_event_id?: string };
     body: undefined;
     answer: undefined;
   };
@@ -582,12 +1174,47 @@ export interface Operations {
     body: undefined;
     answer: Token;
   };
+  /** List what needs a person, newest first */
+  'GET /inbox': {
+    path: undefined;
+    query: { snoozed?: "true" | "false"; limit?: number; cursor?: string };
+    body: undefined;
+    answer: ListInboxItem;
+  };
+  /** Set an entry aside until its cause happens again, for everybody */
+  'POST /inbox/{key}/dismiss': {
+    path: { key: string };
+    query: undefined;
+    body: undefined;
+    answer: InboxItem;
+  };
+  /** Set an entry aside until a time, for everybody */
+  'POST /inbox/{key}/snooze': {
+    path: { key: string };
+    query: undefined;
+    body: SnoozeInbox;
+    answer: InboxItem;
+  };
   /** Who am I? */
   'GET /me': {
     path: undefined;
     query: undefined;
     body: undefined;
     answer: Me;
+  };
+  /** List where notifications go, and how that fares */
+  'GET /notify': {
+    path: undefined;
+    query: undefined;
+    body: undefined;
+    answer: ListSinkState;
+  };
+  /** Send a test message to a sink, at once */
+  'POST /notify/{name}/test': {
+    path: { name: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
   };
   /** List projects, by name */
   'GET /projects': {
@@ -634,9 +1261,9 @@ export interface Operations {
   /** List runs, newest first; filters combine */
   'GET /runs': {
     path: undefined;
-    query: { project_id?: string; task_id?: string; host_id?: string; status?: ("pending" | "spawning" | "running" | "exited" | "failed" | "stopped")[] | null; limit?: number; cursor?: string };
+    query: { project_id?: string; task_id?: string; host_id?: string; status?: ("pending" | "spawning" | "running" | "exited" | "failed" | "stopped")[] | null; needs_input?: "true" | "false"; provider?: string; created_by?: string; order?: "newest" | "queue"; limit?: number; cursor?: string };
     body: undefined;
-    answer: ListRun;
+    answer: ListRunSummary;
   };
   /** Admit a run */
   'POST /runs': {
@@ -645,12 +1272,33 @@ export interface Operations {
     body: CreateRun;
     answer: Run;
   };
+  /** Count runs by status; the filters are those of the list */
+  'GET /runs/counts': {
+    path: undefined;
+    query: { project_id?: string; task_id?: string; host_id?: string; status?: ("pending" | "spawning" | "running" | "exited" | "failed" | "stopped")[] | null; needs_input?: "true" | "false"; provider?: string; created_by?: string };
+    body: undefined;
+    answer: RunCounts;
+  };
+  /** Stop what is active among runs, at and below a work item, in a project, or on a host */
+  'POST /runs/stop': {
+    path: undefined;
+    query: undefined;
+    body: StopRuns;
+    answer: Stopped;
+  };
   /** Read a run, with why it waits and what proves its states */
   'GET /runs/{id}': {
     path: { id: string };
     query: undefined;
     body: undefined;
     answer: RunDetail;
+  };
+  /** Change how a pending run waits; absent fields stay */
+  'PATCH /runs/{id}': {
+    path: { id: string };
+    query: undefined;
+    body: PatchRun;
+    answer: Run;
   };
   /** Attach to the session of a run (WebSocket) */
   'GET /runs/{id}/attach/ws': {
@@ -669,7 +1317,7 @@ export interface Operations {
   /** Stream the log of a run */
   'GET /runs/{id}/logs': {
     path: { id: string };
-    query: { follow?: boolean; tail?: number; attempt?: number; format?: "raw" | "text" };
+    query: { follow?: boolean; tail?: number; from?: string; skip?: number; attempt?: number; format?: "raw" | "text" };
     body: undefined;
     answer: undefined;
   };
@@ -686,6 +1334,13 @@ export interface Operations {
     query: { token?: string };
     body: undefined;
     answer: undefined;
+  };
+  /** Make a new run with the fields of another one */
+  'POST /runs/{id}/rerun': {
+    path: { id: string };
+    query: undefined;
+    body: Rerun;
+    answer: Run;
   };
   /** Stop a run */
   'POST /runs/{id}/stop': {
@@ -746,7 +1401,7 @@ export interface Operations {
   /** Delete a work item */
   'DELETE /work-items/{id}': {
     path: { id: string };
-    query: { recursive?: boolean };
+    query: { recursive?: boolean; detach?: boolean };
     body: undefined;
     answer: undefined;
   };
@@ -763,5 +1418,117 @@ export interface Operations {
     query: undefined;
     body: PatchWorkItem;
     answer: WorkItem;
+  };
+  /** Let a work item no longer need another one */
+  'DELETE /work-items/{id}/needs/{other}': {
+    path: { id: string; other: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** Let a work item need another one */
+  'PUT /work-items/{id}/needs/{other}': {
+    path: { id: string; other: string };
+    query: undefined;
+    body: undefined;
+    answer: undefined;
+  };
+  /** List the working copies of runs, newest first; filters combine */
+  'GET /workspaces': {
+    path: undefined;
+    query: { project_id?: string; task_id?: string; host_id?: string; state?: ("preparing" | "ready" | "busy" | "failed" | "missing" | "removed")[] | null; limit?: number; cursor?: string };
+    body: undefined;
+    answer: ListWorkspace;
+  };
+  /** Remove a workspace from its host, if nothing is lost by it */
+  'DELETE /workspaces/{id}': {
+    path: { id: string };
+    query: { tree?: string };
+    body: undefined;
+    answer: Workspace;
+  };
+  /** Read a workspace */
+  'GET /workspaces/{id}': {
+    path: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Workspace;
+  };
+  /** The git bundle of a checkpoint, on top of the base commit; also when the host is gone */
+  'GET /workspaces/{id}/bundle': {
+    path: { id: string };
+    query: { checkpoint?: number };
+    body: undefined;
+    answer: undefined;
+  };
+  /** List what a checkpoint has changed */
+  'GET /workspaces/{id}/changes': {
+    path: { id: string };
+    query: { checkpoint?: number; since?: number };
+    body: undefined;
+    answer: Change;
+  };
+  /** Have the host make a checkpoint now */
+  'POST /workspaces/{id}/checkpoint': {
+    path: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Workspace;
+  };
+  /** List the comments on a workspace's change, oldest first */
+  'GET /workspaces/{id}/comments': {
+    path: { id: string };
+    query: { limit?: number; cursor?: string };
+    body: undefined;
+    answer: ListComment;
+  };
+  /** Comment on lines of a change, or on a file of it */
+  'POST /workspaces/{id}/comments': {
+    path: { id: string };
+    query: undefined;
+    body: CreateComment;
+    answer: Comment;
+  };
+  /** The patch of a checkpoint, as git apply takes it */
+  'GET /workspaces/{id}/diff': {
+    path: { id: string };
+    query: { checkpoint?: number; since?: number; path?: string };
+    body: undefined;
+    answer: undefined;
+  };
+  /** Mark a workspace as not wanted */
+  'POST /workspaces/{id}/discard': {
+    path: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Workspace;
+  };
+  /** Undo a discard */
+  'POST /workspaces/{id}/keep': {
+    path: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Workspace;
+  };
+  /** Have the host bring a checkpoint into the workspace's repository, exactly once */
+  'POST /workspaces/{id}/land': {
+    path: { id: string };
+    query: undefined;
+    body: LandWorkspace;
+    answer: Workspace;
+  };
+  /** Make a new workspace on a host from the newest relayed checkpoint */
+  'POST /workspaces/{id}/restore': {
+    path: { id: string };
+    query: undefined;
+    body: RestoreWorkspace;
+    answer: Workspace;
+  };
+  /** Send drafts to the agent of a workspace */
+  'POST /workspaces/{id}/send': {
+    path: { id: string };
+    query: { preview?: boolean };
+    body: SendComments;
+    answer: Sent;
   };
 }

@@ -16,6 +16,7 @@ const groups: [string, [string, string][]][] = [
     [
       ['g b', 'Board'],
       ['g t', 'Tree'],
+      ['g i', 'Inbox'],
       ['g r', 'Runs'],
       ['g h', 'Hosts'],
       ['g a', 'Activity'],
@@ -48,6 +49,14 @@ const groups: [string, [string, string][]][] = [
       ['[', 'One level up'],
       [']', 'Under the item above'],
       ['Shift+↑ Shift+↓', 'Move among siblings'],
+    ],
+  ],
+  [
+    'Inbox',
+    [
+      ['j k', 'Between entries'],
+      ['o', 'Open'],
+      ['e', 'Done'],
     ],
   ],
   [

@@ -10,7 +10,8 @@ import { type Destination, destinations, projectDestinations, settingsDestinatio
 
 interface NavProps {
   project: Project | null;
-  needsYou: number;
+  /** How many entries the inbox has. */
+  inbox: number;
   onSearch(): void;
 }
 
@@ -20,7 +21,7 @@ const row =
 /** Nav is the way to every page: 176 px with words, 56 px with icons where room is needed. */
 export function Nav({
   project,
-  needsYou,
+  inbox,
   narrow,
   onSearch,
   onHelp,
@@ -43,9 +44,7 @@ export function Nav({
         </button>
       </div>
       {project && <Places label="Project" places={projectDestinations(project.slug)} words={words} />}
-      {destinations.length > 0 && (
-        <Places label="Fleet" places={destinations} words={words} needsYou={needsYou} />
-      )}
+      {destinations.length > 0 && <Places label="Fleet" places={destinations} words={words} inbox={inbox} />}
       <div className="mt-auto flex flex-col gap-0.5">
         <Place place={settingsDestination} words={words} />
         <button type="button" onClick={onHelp} className={row}>
@@ -63,18 +62,18 @@ function Places({
   label,
   places,
   words,
-  needsYou,
+  inbox,
 }: {
   label: string;
   places: Destination[];
   words: string;
-  needsYou?: number;
+  inbox?: number;
 }) {
   return (
     <div className="flex flex-col gap-0.5">
       <div className={cx('px-2 pb-1 text-2xs font-medium text-ink-3', words)}>{label}</div>
       {places.map((place) => (
-        <Place key={place.label} place={place} words={words} count={place.key === 'r' ? needsYou : 0} />
+        <Place key={place.label} place={place} words={words} count={place.key === 'i' ? inbox : 0} />
       ))}
     </div>
   );
@@ -100,7 +99,7 @@ function Place({ place, words, count = 0 }: { place: Destination; words: string;
           )}
         >
           {count}
-          <span className="sr-only"> need you</span>
+          <span className="sr-only"> to see to</span>
         </span>
       )}
     </Link>
@@ -108,10 +107,10 @@ function Place({ place, words, count = 0 }: { place: Destination; words: string;
 }
 
 /** BottomBar is the nav on phones. */
-export function BottomBar({ project, needsYou, onSearch }: NavProps) {
+export function BottomBar({ project, inbox, onSearch }: NavProps) {
   const places = [
     ...(project ? projectDestinations(project.slug).slice(0, 2) : []),
-    ...destinations.slice(0, 2),
+    ...destinations.slice(0, 3),
     settingsDestination,
   ];
   const cell =
@@ -125,9 +124,9 @@ export function BottomBar({ project, needsYou, onSearch }: NavProps) {
         <Link key={place.label} {...place.link} activeOptions={{ includeSearch: false }} className={cell}>
           <place.icon className="size-5" />
           {place.label}
-          {place.key === 'r' && needsYou > 0 && (
+          {place.key === 'i' && inbox > 0 && (
             <span className="absolute top-0.5 left-1/2 ml-2 rounded-full bg-warn px-1 text-2xs font-semibold text-canvas">
-              {needsYou}
+              {inbox}
             </span>
           )}
         </Link>

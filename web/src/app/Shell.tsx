@@ -1,8 +1,10 @@
+import { useQuery } from '@tanstack/react-query';
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useState } from 'react';
 import { openNewItem, useNewItem } from '@/components/newItem';
 import { useCurrentProject } from '@/components/project';
 import { useStartRunDialog } from '@/components/startRun';
+import { inboxQuery } from '@/data/queries';
 import { lazily } from '@/lib/lazily';
 import { useShortcuts } from '@/lib/shortcuts';
 import { ConnectionBanner } from './Connection';
@@ -21,7 +23,8 @@ export function Shell() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const project = useCurrentProject();
   const navigate = useNavigate();
-  const needsYou = useNeedsYou();
+  useNeedsYou();
+  const { data: inbox = [] } = useQuery(inboxQuery(false));
   const creating = useNewItem((state) => state.seed !== null);
   const starting = useStartRunDialog((state) => state.seed !== null);
   const narrow = /^\/runs\/./.test(path);
@@ -52,7 +55,7 @@ export function Shell() {
       <Nav
         narrow={narrow}
         project={project}
-        needsYou={needsYou}
+        inbox={inbox.length}
         onSearch={() => setOverlay('palette')}
         onHelp={() => setOverlay('help')}
       />
@@ -61,7 +64,7 @@ export function Shell() {
         <main id="main" tabIndex={-1} className="flex min-h-0 flex-1 flex-col outline-none">
           <Outlet />
         </main>
-        <BottomBar project={project} needsYou={needsYou} onSearch={() => setOverlay('palette')} />
+        <BottomBar project={project} inbox={inbox.length} onSearch={() => setOverlay('palette')} />
       </div>
       {creating && <NewItemDialog />}
       {starting && <StartRunDialog />}

@@ -2,6 +2,7 @@ import { type LinkProps, linkOptions } from '@tanstack/react-router';
 import {
   Activity,
   Columns3,
+  Inbox,
   ListTree,
   type LucideIcon,
   Plug,
@@ -44,6 +45,7 @@ export const projectDestinations = (slug: string): Destination[] => [
 
 /** destinations are the pages beside the projects, in the order of the nav. */
 export const destinations: Destination[] = [
+  { label: 'Inbox', icon: Inbox, key: 'i', link: linkOptions({ to: '/inbox', search: {} }) },
   { label: 'Runs', icon: SquareTerminal, key: 'r', link: linkOptions({ to: '/runs', search: {} }) },
   { label: 'Hosts', icon: Server, key: 'h', link: linkOptions({ to: '/hosts' }) },
   { label: 'Activity', icon: Activity, key: 'a', link: linkOptions({ to: '/activity', search: {} }) },

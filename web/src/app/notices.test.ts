@@ -9,6 +9,7 @@ const run = (changes: Partial<Run>): Run =>
     status: 'running',
     needs_input: false,
     session_name: 'svc-1',
+    task_title: 'Fix it',
     progress_message: null,
     failure_reason: null,
     error: null,
@@ -22,21 +23,21 @@ describe('noticesOf', () => {
   it('tells a question once, with its text', () => {
     const asks = run({ needs_input: true, progress_message: 'May I?' });
     expect(noticesOf(statesOf([run({})]), [asks])).toEqual([
-      { runId: 'r', title: 'A run needs you', body: 'May I?' },
+      { runId: 'r', title: 'Fix it needs you', body: 'May I?' },
     ]);
     expect(titles([asks], [asks])).toEqual([]);
   });
 
   it('tells a failure, also of a run that was not known before', () => {
     const failed = run({ status: 'failed', exit_code: 3 });
-    expect(titles([run({})], [failed])).toEqual(['A run failed']);
-    expect(titles([], [failed])).toEqual(['A run failed']);
+    expect(titles([run({})], [failed])).toEqual(['Fix it failed']);
+    expect(titles([], [failed])).toEqual(['Fix it failed']);
     expect(titles([failed], [failed])).toEqual([]);
   });
 
   it('tells the same thing again for another attempt', () => {
     expect(titles([run({ status: 'failed' })], [run({ status: 'failed', attempt: 2 })])).toEqual([
-      'A run failed',
+      'Fix it failed',
     ]);
   });
 

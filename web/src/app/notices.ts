@@ -22,7 +22,11 @@ export function noticesOf(before: ReadonlyMap<string, string>, runs: readonly Ru
     .filter((run) => stateOf(run) !== 'other' && before.get(run.id) !== `${run.attempt} ${stateOf(run)}`)
     .map((run) =>
       run.needs_input
-        ? { runId: run.id, title: 'A run needs you', body: run.progress_message ?? run.session_name }
-        : { runId: run.id, title: 'A run failed', body: failure(run) },
+        ? {
+            runId: run.id,
+            title: `${run.task_title} needs you`,
+            body: run.progress_message ?? run.session_name,
+          }
+        : { runId: run.id, title: `${run.task_title} failed`, body: failure(run) },
     );
 }

@@ -134,6 +134,13 @@ const activity = createRoute({
   component: lazyRouteComponent(() => import('@/pages/activity/ActivityPage'), 'ActivityPage'),
 });
 
+const inbox = createRoute({
+  getParentRoute: () => shell,
+  path: '/inbox',
+  validateSearch: (search): { snoozed?: true } => (search.snoozed === true ? { snoozed: true } : {}),
+  component: lazyRouteComponent(() => import('@/pages/inbox/InboxPage'), 'InboxPage'),
+});
+
 const providers = createRoute({
   getParentRoute: () => shell,
   path: '/providers',
@@ -161,6 +168,7 @@ export const router = createRouter({
       hosts,
       host,
       activity,
+      inbox,
       providers,
       settings,
     ]),

@@ -10,7 +10,7 @@ import { type Notice, noticesOf, statesOf } from './notices';
  * useNeedsYou counts the runs that wait for someone and puts the count into the tab's title. To someone who
  * looks elsewhere it may tell what is new: a question, a failure.
  */
-export function useNeedsYou(): number {
+export function useNeedsYou(): void {
   const { data: runs } = useQuery(runsQuery({}));
   const notify = usePrefs((prefs) => prefs.notify);
   const navigate = useNavigate();
@@ -26,7 +26,6 @@ export function useNeedsYou(): number {
       show(notice, () => void navigate({ to: '/runs/$runId', params: { runId: notice.runId }, search: {} }));
     }
   }, [runs, notify, navigate]);
-  return count;
 }
 
 function show({ runId, title, body }: Notice, open: () => void): void {

@@ -6,6 +6,7 @@ import { lazily } from '@/lib/lazily';
 import { IconButton } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { MenuButton } from '@/ui/MenuButton';
+import { ItemName } from './ItemName';
 import { RunPill } from './RunPill';
 import { ChildProgress, KindIcon } from './status';
 import type { MoveItem } from './useItemMoves';
@@ -79,7 +80,7 @@ export function ItemCard({
               item.status === 'cancelled' && 'text-ink-3 line-through',
             )}
           >
-            {item.title}
+            <ItemName item={item} />
           </span>
         </span>
         {(run || progress) && (

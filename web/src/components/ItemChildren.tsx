@@ -3,6 +3,7 @@ import { Plus } from 'lucide-react';
 import type { WorkItem } from '@/api/records';
 import { workItemsQuery } from '@/data/queries';
 import { Button } from '@/ui/Button';
+import { ItemName } from './ItemName';
 import { childKind, openNewItem } from './newItem';
 import { ChildProgress, KindIcon, StatusIcon } from './status';
 
@@ -44,7 +45,9 @@ export function ItemChildren({ item, onOpen }: { item: WorkItem; onOpen(id: stri
               >
                 <StatusIcon status={child.status} named />
                 <KindIcon kind={child.kind} named />
-                <span className="min-w-0 flex-1 truncate">{child.title}</span>
+                <span className="min-w-0 flex-1 truncate">
+                  <ItemName item={child} />
+                </span>
               </button>
             </li>
           ))}

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ChevronRight, Ellipsis, Play } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { isCode, messageOf } from '@/api/error';
-import { isRunnable, type WorkItem } from '@/api/records';
+import { isRunnable, itemRef, type WorkItem } from '@/api/records';
 import { workItemQuery, workItemsQuery } from '@/data/queries';
 import { useShortcuts } from '@/lib/shortcuts';
 import { useTitle } from '@/lib/title';
@@ -11,8 +11,10 @@ import { MenuButton } from '@/ui/MenuButton';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { DeleteItemDialog } from './DeleteItemDialog';
+import { History } from './History';
 import { ItemChildren } from './ItemChildren';
 import { ItemMenu } from './ItemMenu';
+import { ItemNeeds } from './ItemNeeds';
 import { ItemProperties } from './ItemProperties';
 import { ItemRuns } from './ItemRuns';
 import { ItemDescription, ItemTitle } from './ItemText';
@@ -92,7 +94,9 @@ function Detail({ item, move, actions, onOpen, onGone }: Props & { item: WorkIte
           <ItemProperties item={item} move={move} />
           <ItemDescription item={item} />
           {isRunnable(item) && <ItemRuns item={item} />}
+          <ItemNeeds item={item} onOpen={onOpen} />
           <ItemChildren item={item} onOpen={onOpen} />
+          <History subject="task_id" id={item.id} since={item.created_at} />
           <p className="text-xs text-ink-3">
             Created <RelativeTime at={item.created_at} />, changed <RelativeTime at={item.updated_at} />
           </p>
@@ -123,7 +127,7 @@ function Ancestors({ item, onOpen }: { item: WorkItem; onOpen(id: string): void 
       ))}
       <span className="flex shrink-0 items-center gap-1.5 text-ink-2">
         <KindIcon kind={item.kind} />
-        {kindNames[item.kind]}
+        {kindNames[item.kind]} {itemRef(item)}
       </span>
     </nav>
   );

@@ -3,9 +3,9 @@ import { useNavigate } from '@tanstack/react-router';
 import { ChevronRight, Play } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { messageOf } from '@/api/error';
-import { availability, type Host, type Provider, type RestartPolicy } from '@/api/records';
+import { availability, type Host, type Project, type Provider, type RestartPolicy } from '@/api/records';
 import { useStartRun } from '@/data/actions';
-import { hostsQuery, providersQuery } from '@/data/queries';
+import { hostsQuery, projectsQuery, providersQuery } from '@/data/queries';
 import { splitArgs } from '@/lib/args';
 import { randomKey } from '@/lib/id';
 import { setPref, usePrefs } from '@/lib/prefs';
@@ -13,7 +13,9 @@ import { Button } from '@/ui/Button';
 import { Command } from '@/ui/Copy';
 import { Field, Input, Select, Textarea } from '@/ui/Field';
 import { Dialog } from '@/ui/Overlay';
+import { Segmented } from '@/ui/Segmented';
 import { toast } from '@/ui/toast';
+import { preferred, toolsOf } from './modes';
 import { useStartRunDialog } from './startRun';
 
 const policies: { value: RestartPolicy; label: string }[] = [
@@ -44,9 +46,11 @@ function Form({ onClose }: { onClose(): void }) {
   const last = usePrefs((prefs) => prefs.lastRun);
   const { data: providers = [] } = useQuery(providersQuery);
   const { data: hosts = [] } = useQuery(hostsQuery);
-  const [provider, setProvider] = useState(again?.provider ?? last?.provider ?? '');
+  const { data: projects = [] } = useQuery(projectsQuery);
+  const project = projects.find((each) => each.id === seed?.item.project_id);
+  const [provider, setProvider] = useState(again?.provider ?? '');
   const [host, setHost] = useState(again?.pinned_host_id ?? '');
-  const [model, setModel] = useState(again?.model ?? last?.model ?? '');
+  const [typedModel, setModel] = useState(again?.model);
   const [prompt, setPrompt] = useState(
     again?.prompt ?? [seed?.item.title, seed?.item.description].filter(Boolean).join('\n\n'),
   );
@@ -64,7 +68,8 @@ function Form({ onClose }: { onClose(): void }) {
   const navigate = useNavigate();
   if (!seed) return null;
 
-  const chosen = providers.find((each) => each.id === provider) ?? preferred(providers);
+  const chosen = preferred(providers, provider, project?.provider, last?.provider);
+  const model = typedModel ?? modelFor(chosen, project, last);
   const parsed = splitArgs(args);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -107,14 +112,14 @@ function Form({ onClose }: { onClose(): void }) {
           {(ids) => (
             <Select
               {...ids}
-              value={chosen?.id ?? ''}
+              value={chosen?.tool ?? ''}
               onChange={(event) => setProvider(event.target.value)}
               required
             >
-              {providers.map((each) => (
-                <option key={each.id} value={each.id}>
-                  {each.name}
-                  {availability(each).available === 0 ? ' (on no host)' : ''}
+              {toolsOf(providers).map((tool) => (
+                <option key={tool.provider.id} value={tool.provider.tool}>
+                  {tool.provider.name}
+                  {availability(tool.provider).available === 0 ? ' (on no host)' : ''}
                 </option>
               ))}
             </Select>
@@ -134,7 +139,9 @@ function Form({ onClose }: { onClose(): void }) {
           )}
         </Field>
       </div>
+      {chosen && <Mode chosen={chosen} providers={providers} onChange={setProvider} />}
       {chosen && <Readiness provider={chosen} hosts={hosts} hostId={host} />}
+      {project?.cwd === '' && <Folder cwd={cwd} onChange={setCwd} asked />}
       <Field label="Prompt" optional>
         {(ids) => (
           <Textarea
@@ -172,17 +179,7 @@ function Form({ onClose }: { onClose(): void }) {
               />
             )}
           </Field>
-          <Field label="Working directory" optional>
-            {(ids) => (
-              <Input
-                {...ids}
-                value={cwd}
-                onChange={(event) => setCwd(event.target.value)}
-                className="font-mono text-xs"
-                placeholder="The project's"
-              />
-            )}
-          </Field>
+          {project?.cwd !== '' && <Folder cwd={cwd} onChange={setCwd} />}
           <div className="grid grid-cols-[1fr_5rem] gap-2">
             <Field label="Restart">
               {(ids) => (
@@ -236,9 +233,65 @@ function Form({ onClose }: { onClose(): void }) {
   );
 }
 
-/** preferred is the first provider that some host has, else the first of all. */
-const preferred = (providers: Provider[]): Provider | undefined =>
-  providers.find((each) => availability(each).available > 0) ?? providers[0];
+/** modelFor is the model that belongs to a provider: the project's, else the last one used with it. */
+const modelFor = (
+  chosen: Provider | undefined,
+  project: Project | undefined,
+  last: { provider: string; model: string } | null | undefined,
+): string => {
+  const own = project?.provider === '' || project?.provider === chosen?.tool ? project?.model : '';
+  return own || (last?.provider === chosen?.id ? (last?.model ?? '') : '');
+};
+
+/** Mode chooses between the two modes of a tool that has both. */
+function Mode({
+  chosen,
+  providers,
+  onChange,
+}: {
+  chosen: Provider;
+  providers: Provider[];
+  onChange(id: string): void;
+}) {
+  const modes = providers.filter((each) => each.tool === chosen.tool);
+  if (modes.length < 2) return null;
+  return (
+    <Segmented
+      label="Mode"
+      value={chosen.id}
+      onChange={onChange}
+      options={modes.map((each) => ({
+        value: each.id,
+        label: each.interactive ? 'Interactive, to attach to' : 'Works through the prompt and ends',
+      }))}
+    />
+  );
+}
+
+/** Folder asks where the agent works. In a project without a folder it stands in plain sight. */
+function Folder({ cwd, onChange, asked }: { cwd: string; onChange(cwd: string): void; asked?: boolean }) {
+  return (
+    <Field
+      label="Working directory"
+      optional
+      hint={
+        asked
+          ? 'The project has none. Left empty, the agent works in its host’s own default folder, often the home.'
+          : undefined
+      }
+    >
+      {(ids) => (
+        <Input
+          {...ids}
+          value={cwd}
+          onChange={(event) => onChange(event.target.value)}
+          className="font-mono text-xs"
+          placeholder={asked ? '/srv/checkout' : 'The project’s'}
+        />
+      )}
+    </Field>
+  );
+}
 
 /** Readiness says before the start what would fail after it, with the command that fixes it. */
 function Readiness({ provider, hosts, hostId }: { provider: Provider; hosts: Host[]; hostId: string }) {

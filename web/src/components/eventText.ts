@@ -76,7 +76,9 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
         payload.action === 'stopped' ? 'It was ended.' : 'It was left alone.',
       );
     case 'run.session_ended':
-      return say('Session counted as ended', 'warn', 'warn', 'Its host was deleted.');
+      return payload.reason === 'host_lost'
+        ? say('Session counted as ended', 'warn', 'warn', 'Its host was deleted.')
+        : say('Session ended', 'square', 'info', text(payload.reason));
     case 'worker.registered':
       return say(`${host} is online`, 'server', 'ok');
     case 'worker.offline':
@@ -116,6 +118,15 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
       return say(`Moved to ${String(payload.status)}`, 'move', payload.status === 'done' ? 'ok' : 'neutral');
     case 'work_item.reparented':
       return say('Moved in the tree', 'move');
+    case 'work_item.needs_changed':
+      return say(
+        Array.isArray(payload.needs) && payload.needs.length > 0 ? 'Needs changed' : 'Needs nothing any more',
+        'pen',
+      );
+    case 'work_item.unblocked':
+      return say('Unblocked: all it needs is done', 'check', 'ok');
+    case 'run.updated':
+      return say('Its wait was changed', 'pen', 'neutral', `priority ${String(payload.priority)}`);
     case 'work_item.deleted':
       return say('Work item deleted', 'trash');
     default:

@@ -14,6 +14,12 @@ const host = (changes: Partial<Host>): Host => ({
   instance_id: null,
   instance_suspect: false,
   suspect_instance_id: null,
+  worker_key: null,
+  suspect_worker_key: null,
+  containment: 'off',
+  scopes: 'off',
+  catalog_hash: '',
+  disk_free_bytes: null,
   max_runs: null,
   labels: {},
   active_runs: 0,
@@ -73,5 +79,29 @@ describe('a worker that is not connected', () => {
   it('is not told beside offline, which says more', () => {
     const state = hostState(host({ status: 'offline', connected: false, disconnected_since: null }), now);
     expect(state.away).toBeUndefined();
+  });
+});
+
+describe('a worker that refuses runs', () => {
+  it('tells of a catalog with an error, and takes runs all the same', () => {
+    const state = hostState(host({ catalog_error: 'providers.toml line 2: unknown key' }), now);
+    expect(state.tone).toBe('warn');
+    expect(state.away).toBeUndefined();
+    expect(state.because).toContain('providers.toml line 2');
+  });
+  const refusing = {
+    code: 'cooling_down',
+    message: 'the folder of the sockets cannot be made',
+    until: '2026-01-01T12:01:00Z',
+  };
+
+  it('is told beside online, with its reason', () => {
+    const state = hostState(host({ refusing }), now);
+    expect(state).toMatchObject({ word: 'online', tone: 'warn', away: 'takes no runs' });
+    expect(state.because).toContain(refusing.message);
+  });
+
+  it('is not told beside offline, which says more', () => {
+    expect(hostState(host({ refusing, status: 'offline', connected: false }), now).away).toBeUndefined();
   });
 });

@@ -8,7 +8,7 @@ export const staleAfter = 60_000;
 /** HostWord is a host in one word, the worst that is true. */
 export type HostWord = 'offline' | 'suspect' | 'disabled' | 'never seen' | 'online';
 
-/** HostState is the word with what stands behind it. */
+/** HostState is the word with its explanation. */
 export interface HostState {
   word: HostWord;
   tone: Tone;
@@ -16,7 +16,7 @@ export interface HostState {
   because: string;
   /** The last heartbeat is older than it may be. */
   stale: boolean;
-  /** That its worker is not connected, and for how long; absent: it is, or the word says more. */
+  /** Why it takes no runs though it is online: its worker is not connected, or refuses. Absent: it takes them, or the word says more. */
   away?: string;
 }
 
@@ -66,6 +66,23 @@ export function hostState(host: Host, now: number): HostState {
           stale,
           away: `not connected${away}`,
           because: `Its worker is not connected${away}. It gets no new runs until it is back.`,
+        };
+      }
+      if (host.refusing) {
+        return {
+          word,
+          tone: 'warn',
+          stale,
+          away: 'takes no runs',
+          because: `It takes no new runs: ${host.refusing.message}. It looks again by itself.`,
+        };
+      }
+      if (host.catalog_error) {
+        return {
+          word,
+          tone: 'warn',
+          stale,
+          because: `Its provider catalog has an error, and the last good one is in force: ${host.catalog_error}.`,
         };
       }
       return {

@@ -5,7 +5,7 @@ import type { Tone } from '@/ui/Badge';
 /** After how long without output a running run is called quiet, in ms. It is a hint and changes nothing. */
 export const quietAfter = 10 * 60_000;
 
-/** RunState is a run in one word, with what stands behind it. */
+/** RunState is a run in one word, with its explanation. */
 export interface RunState {
   word: string;
   tone: Tone;

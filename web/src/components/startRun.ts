@@ -1,5 +1,6 @@
 import { create } from 'zustand';
-import type { Run, WorkItem } from '@/api/records';
+import type { WorkItem } from '@/api/records';
+import type { Run } from '@/api/schema.gen';
 
 /** RunSeed is the item that a run is for, and the run that it repeats, if any. */
 interface RunSeed {

@@ -156,6 +156,18 @@ export function useSendKeys() {
   });
 }
 
+/** useSetAside snoozes an entry of the inbox until a time; without one it dismisses it. */
+export function useSetAside() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ key, until }: { key: string; until?: string }) =>
+      until
+        ? call('POST /inbox/{key}/snooze', { path: { key }, body: { until } })
+        : call('POST /inbox/{key}/dismiss', { path: { key } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['inbox'] }),
+  });
+}
+
 /** putHost takes a host from the server as the truth. */
 function putHost(client: QueryClient, host: Host): void {
   client.setQueryData<Host[]>(

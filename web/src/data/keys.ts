@@ -1,4 +1,4 @@
-import type { RunFilter } from '@/live/patches';
+import type { RunFilter, Subject } from '@/live/patches';
 
 /** keys names everything in the query cache; the event stream finds the records by them. */
 export const keys = {
@@ -9,6 +9,9 @@ export const keys = {
   run: (id: string) => ['run', id] as const,
   hosts: ['hosts'] as const,
   providers: ['providers'] as const,
+  inbox: (snoozed: boolean) => ['inbox', snoozed] as const,
   events: (topics: string[]) => ['events', topics] as const,
   runEvents: (id: string) => ['events', 'run', id] as const,
+  history: (subject: Subject, id: string) => ['history', subject, id] as const,
+  purgedBefore: ['purged_before'] as const,
 };

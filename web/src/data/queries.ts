@@ -3,7 +3,7 @@ import { all, call } from '@/api/client';
 import { activeStatuses, type Event, type Run } from '@/api/records';
 import { current } from '@/live/cache';
 import { streamReady } from '@/live/connection';
-import { type RunFilter, runTopics } from '@/live/patches';
+import { historyTopics, type RunFilter, runTopics, type Subject } from '@/live/patches';
 import { keys } from './keys';
 
 /** How many ended runs a list of runs begins with. */
@@ -69,6 +69,14 @@ export const hostsQuery = queryOptions({
   queryFn: ({ signal }) => live(keys.hosts, () => all('GET /hosts', {}, signal)),
 });
 
+/** inboxQuery is what needs a person, newest first. It is computed by the server and read anew when something changes. */
+export const inboxQuery = (snoozed: boolean) =>
+  queryOptions({
+    queryKey: keys.inbox(snoozed),
+    queryFn: ({ signal }) =>
+      live(keys.inbox(snoozed), () => all('GET /inbox', { snoozed: snoozed ? 'true' : 'false' }, signal)),
+  });
+
 /** providersQuery is the catalog with each host's availability. */
 export const providersQuery = queryOptions({
   queryKey: keys.providers,
@@ -77,9 +85,6 @@ export const providersQuery = queryOptions({
 
 /** How many events one page of the journal has. */
 const eventPage = 200;
-/** How many pages of the journal are searched for the events of one run. */
-const mostEventPages = 25;
-
 /** journalQuery is the journal, newest first and page by page; topics are globs, none lets all through. */
 export const journalQuery = (topics: string[]) =>
   infiniteQueryOptions({
@@ -98,13 +103,33 @@ export const runEventsQuery = (id: string) =>
       live(keys.runEvents(id), async () => {
         const found: Event[] = [];
         let cursor: string | undefined;
-        for (let pages = 0; pages < mostEventPages; pages++) {
-          const query = { topic: [...runTopics], limit: 500, cursor };
+        do {
+          const query = { run_id: id, topic: [...runTopics], limit: 500, cursor };
           const page = await call('GET /events', { query, signal });
-          found.push(...page.items.filter((event) => event.payload.run_id === id));
+          found.push(...page.items);
           cursor = page.next_cursor ?? undefined;
-          if (!cursor || found.at(-1)?.topic === 'run.created') break;
-        }
+        } while (cursor);
         return found;
       }),
   });
+
+/** How many events a history shows at once. */
+const historyPage = 20;
+/** historyQuery is what the journal tells of one work item or host, newest first and page by page. */
+export const historyQuery = (subject: Subject, id: string) =>
+  infiniteQueryOptions({
+    queryKey: keys.history(subject, id),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /events', {
+        query: { [subject]: id, topic: [...historyTopics[subject]], limit: historyPage, cursor: pageParam },
+        signal,
+      }),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+
+/** purgedBeforeQuery is the time before which events were removed; null: none were. */
+export const purgedBeforeQuery = queryOptions({
+  queryKey: keys.purgedBefore,
+  queryFn: async ({ signal }) => (await call('GET /events', { query: { limit: 1 }, signal })).purged_before,
+});

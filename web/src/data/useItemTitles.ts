@@ -1,8 +1,9 @@
 import { useQueries } from '@tanstack/react-query';
 import { useMemo } from 'react';
+import { itemRef } from '@/api/records';
 import { workItemsQuery } from './queries';
 
-/** useItemTitles is the titles of all work items of these projects, by id. */
+/** useItemTitles is the short names and titles of all work items of these projects, by id. */
 export function useItemTitles(projectIds: readonly string[]): Map<string, string> {
   const distinct = [...new Set(projectIds)].filter(Boolean).sort();
   const lists = useQueries({
@@ -10,7 +11,12 @@ export function useItemTitles(projectIds: readonly string[]): Map<string, string
     combine: (results) => results.map((result) => result.data),
   });
   return useMemo(
-    () => new Map(lists.flatMap((items) => items?.map((item) => [item.id, item.title] as const) ?? [])),
+    () =>
+      new Map(
+        lists.flatMap(
+          (items) => items?.map((item) => [item.id, `${itemRef(item)} ${item.title}`.trim()] as const) ?? [],
+        ),
+      ),
     [lists],
   );
 }

@@ -5,6 +5,7 @@ import type { Event, Host, Project, Run, WorkItem } from '@/api/records';
 import { keys } from '@/data/keys';
 import {
   type JournalPages,
+  patchHistory,
   patchHosts,
   patchJournal,
   patchProjects,
@@ -14,6 +15,7 @@ import {
   patchWorkItem,
   patchWorkItems,
   type RunFilter,
+  type Subject,
   withRun,
 } from './patches';
 import type { JournalEvent } from './protocol';
@@ -28,6 +30,7 @@ const tooMany = 25;
 export class CachePatcher {
   private readonly items = new Set<string>();
   private readonly runs = new Set<string>();
+  private inbox = false;
   private timer = 0;
 
   constructor(private readonly client: QueryClient) {}
@@ -58,7 +61,7 @@ export class CachePatcher {
     if (topic === 'snapshot') {
       void this.client.invalidateQueries({
         predicate: ({ queryKey }) =>
-          ['providers', 'events', 'run', 'work-item'].includes(String(queryKey[0])),
+          ['providers', 'events', 'history', 'run', 'work-item', 'inbox'].includes(String(queryKey[0])),
       });
       return;
     }
@@ -69,10 +72,15 @@ export class CachePatcher {
     }
     if (topic === 'work_item.created' || topic === 'work_item.updated')
       this.items.add(payload.task_id as string);
+    if (changesBlocked(topic, payload)) {
+      void this.client.invalidateQueries({ queryKey: keys.workItems(payload.project_id as string) });
+      void this.client.invalidateQueries({ queryKey: ['work-item'] });
+    }
     if (domain === 'run' && topic !== 'run.output_appended' && !topic.startsWith('run.lease_')) {
       this.runs.add(payload.run_id as string);
     }
-    if ((this.items.size > 0 || this.runs.size > 0) && this.timer === 0) {
+    if (changesInbox(topic)) this.inbox = true;
+    if ((this.items.size > 0 || this.runs.size > 0 || this.inbox) && this.timer === 0) {
       this.timer = window.setTimeout(() => this.readGathered(), gather);
     }
   }
@@ -83,6 +91,8 @@ export class CachePatcher {
     const runs = [...this.runs];
     this.items.clear();
     this.runs.clear();
+    if (this.inbox) void this.client.invalidateQueries({ queryKey: ['inbox'] });
+    this.inbox = false;
     if (items.length > tooMany) {
       void this.client.invalidateQueries({ queryKey: ['work-items'] });
       void this.client.invalidateQueries({ queryKey: ['work-item'] });
@@ -114,6 +124,21 @@ export class CachePatcher {
   }
 }
 
+/** changesInbox says whether an event may bring an entry of the inbox, or take one away. */
+function changesInbox(topic: string): boolean {
+  if (topic === 'run.output_appended' || topic.startsWith('run.lease_')) return false;
+  return /^(run|workspace|inbox|host|worker)\./.test(topic) || topic === 'work_item.deleted';
+}
+
+/** changesBlocked says whether others than an event's own item may be blocked, or no longer be. */
+function changesBlocked(topic: string, payload: JournalEvent['payload']): boolean {
+  return (
+    topic === 'work_item.needs_changed' ||
+    topic === 'work_item.unblocked' ||
+    (topic === 'work_item.status_changed' && payload.old_status === 'done')
+  );
+}
+
 /** patch applies an event to what a query holds, by the query's key. Null: what it held is gone. */
 function patch(key: readonly unknown[], data: unknown, event: JournalEvent): unknown {
   if (data === null) return null;
@@ -134,6 +159,8 @@ function patch(key: readonly unknown[], data: unknown, event: JournalEvent): unk
       return key[1] === 'run'
         ? patchRunEvents(data as Event[], key[2] as string, event)
         : patchJournal(data as JournalPages, key[1] as string[], event);
+    case 'history':
+      return patchHistory(data as JournalPages, key[1] as Subject, key[2] as string, event);
     default:
       return data;
   }

@@ -51,7 +51,7 @@ function sharedLink(hear: (notice: Notice) => void): Link | null {
 }
 
 function ownLink(hear: (notice: Notice) => void): Link {
-  const stream = new EventStream('/api/v1/events/stream', hear, {
+  const stream = new EventStream('/api/v1/events/stream?heartbeat=5s', hear, {
     fetch: (url, init) => fetch(url, init),
     setTimeout: (action, ms) => window.setTimeout(action, ms),
     clearTimeout: (timer) => window.clearTimeout(timer as number),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Event, Run } from '@/api/records';
-import { type JournalPages, passes, patchJournal, patchRun, patchRunEvents } from './patches';
+import { type JournalPages, passes, patchHistory, patchJournal, patchRun, patchRunEvents } from './patches';
 import type { JournalEvent } from './protocol';
 
 const event = (seq: number, topic = 'run.started', run = 'r'): JournalEvent => ({
@@ -8,7 +8,11 @@ const event = (seq: number, topic = 'run.started', run = 'r'): JournalEvent => (
   topic,
   payload: { run_id: run, attempt: 1 },
 });
-const kept = (seq: number): Event => ({ ...event(seq), created_at: '2026-01-01T00:00:00.000Z' });
+const kept = (seq: number): Event => ({
+  ...event(seq),
+  topic: 'run.started',
+  created_at: '2026-01-01T00:00:00.000Z',
+});
 const journal = (...seqs: number[]): JournalPages => ({
   pages: [
     { items: seqs.map(kept), next_cursor: 'more' },
@@ -35,6 +39,25 @@ describe('patchJournal', () => {
     expect(patchJournal(now, ['worker.*'], event(6))).toBe(now);
     expect(patchJournal(now, [], event(6, 'snapshot'))).toBe(now);
     expect(patchJournal(now, ['run.st*'], event(6))).not.toBe(now);
+  });
+});
+
+describe('patchHistory', () => {
+  it('takes what happens to its own subject, and no output', () => {
+    const now = journal(5);
+    const of = (topic: string, payload: JournalEvent['payload']): JournalEvent => ({
+      seq: 6,
+      topic,
+      payload,
+    });
+    expect(seqs(patchHistory(now, 'task_id', 't', of('work_item.unblocked', { task_id: 't' })))).toEqual([
+      6, 5, 1,
+    ]);
+    expect(
+      seqs(patchHistory(now, 'host_id', 'h', of('run.started', { task_id: 't', host_id: 'h' }))),
+    ).toEqual([6, 5, 1]);
+    expect(patchHistory(now, 'task_id', 't', of('work_item.unblocked', { task_id: 'other' }))).toBe(now);
+    expect(patchHistory(now, 'task_id', 't', of('run.output_appended', { task_id: 't' }))).toBe(now);
   });
 });
 

@@ -89,6 +89,13 @@ describe('runs', () => {
     ).toMatchObject({ status: 'failed', exit_code: 1 });
   });
 
+  it('take over a new title of their task', () => {
+    const renamed = event('work_item.updated', { task_id: 't', project_id: 'p', title: 'new' });
+    const list = [run('a', { task_id: 't' }), run('b', { task_id: 'other', task_title: 'kept' })];
+    expect(patchRuns(list, {}, renamed).map((each) => each.task_title)).toEqual(['new', 'kept']);
+    expect(patchRuns([run('b', { task_id: 'other' })], {}, renamed)[0]?.task_title).toBe('T');
+  });
+
   it('lose what belonged to the older attempt when they begin again', () => {
     const failed = run('r', {
       status: 'failed',

@@ -33,6 +33,7 @@ export function patchWorkItems(items: WorkItem[], projectId: string, event: Jour
   const known = items.find((item) => item.id === id);
   if (!known && topic !== 'work_item.created') return items;
   const next = { ...(known ?? newItem(id)), ...fieldsOf(payload) };
+  next.project_slug ||= items.find((item) => item.project_id === next.project_id)?.project_slug ?? '';
   const moved = known && known.path !== next.path ? `${known.path}/` : null;
   const follow = (item: WorkItem): WorkItem =>
     moved && item.path.startsWith(moved)
@@ -66,6 +67,7 @@ export function insertByPosition(items: WorkItem[], item: WorkItem): WorkItem[] 
 
 const itemFields = [
   'project_id',
+  'number',
   'parent_id',
   'kind',
   'title',
@@ -87,6 +89,8 @@ function newItem(id: string): WorkItem {
   return {
     id,
     project_id: '',
+    project_slug: '',
+    number: 0,
     parent_id: null,
     kind: 'task',
     title: '',
@@ -97,6 +101,9 @@ function newItem(id: string): WorkItem {
     path: id,
     position: '',
     auto_mark_done: false,
+    needs: [],
+    blocked: false,
+    newest_run: null,
     created_at: '',
     updated_at: '',
   };
@@ -107,6 +114,8 @@ export function patchRun(run: Run, event: JournalEvent): Run {
   const { topic, payload } = event;
   if (topic === 'snapshot')
     return (payload as unknown as Snapshot).runs.find((other) => other.id === run.id) ?? run;
+  if (topic === 'work_item.updated' && payload.task_id === run.task_id)
+    return { ...run, task_title: text(payload.title) ?? run.task_title };
   if (!topic.startsWith('run.') || payload.run_id !== run.id) return run;
   const attempt = Number(payload.attempt);
   if (topic.startsWith('run.lease_') && attempt === run.attempt && 'lease' in run) {
@@ -143,7 +152,8 @@ export function patchRun(run: Run, event: JournalEvent): Run {
   if (typeof payload.needs_input === 'boolean') next.needs_input = payload.needs_input;
   if (typeof payload.exit_code === 'number') next.exit_code = payload.exit_code;
   if (typeof payload.error === 'string') next.error = payload.error;
-  if (typeof payload.failure_reason === 'string') next.failure_reason = payload.failure_reason;
+  if (typeof payload.failure_reason === 'string')
+    next.failure_reason = payload.failure_reason as Run['failure_reason'];
   if ('next_dispatch_at' in payload) next.next_dispatch_at = text(payload.next_dispatch_at) ?? null;
   if (!isActive(next)) next.needs_input = false;
   return next;
@@ -155,6 +165,8 @@ export function patchRuns(runs: Run[], filter: RunFilter, event: JournalEvent): 
     const { runs: all } = event.payload as unknown as Snapshot;
     return all.filter((run) => fits(run, filter)).sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
   }
+  if (event.topic === 'work_item.updated' && runs.some((run) => run.task_id === event.payload.task_id))
+    return runs.map((run) => patchRun(run, event));
   if (!event.topic.startsWith('run.')) return runs;
   const index = runs.findIndex((run) => run.id === event.payload.run_id);
   if (index >= 0) {
@@ -194,20 +206,25 @@ function newRun(payload: Record<string, unknown>): Run {
   return {
     id: String(payload.run_id),
     task_id: String(payload.task_id),
+    task_title: text(payload.task_title) ?? '',
+    task_number: Number(payload.task_number),
     project_id: String(payload.project_id),
+    project_slug: text(payload.project_slug) ?? '',
     provider: String(payload.provider),
     session_name: String(payload.session_name),
     status: 'pending',
     attempt: Number(payload.attempt),
     host_id: null,
     pinned_host_id: text(payload.pinned_host_id) ?? null,
-    prompt: '',
-    args: [],
     model: '',
     cwd: '',
-    env: {},
     restart_policy: 'never',
     max_restarts: 0,
+    wait: payload.wait === true,
+    priority: Number(payload.priority ?? 0),
+    not_before: null,
+    host_labels: {},
+    ignore_needs: payload.ignore_needs === true,
     failure_reason: null,
     hint: null,
     exit_code: null,
@@ -224,6 +241,7 @@ function newRun(payload: Record<string, unknown>): Run {
     started_at: null,
     ended_at: null,
     session_ended_at: null,
+    workspace_id: null,
     created_by: text(payload.by) ?? null,
     created_at: now,
     updated_at: now,
@@ -272,6 +290,7 @@ export function patchProjects(projects: Project[], event: JournalEvent): Project
 /** runTopics are the events of a run that a timeline shows: all but how its output grew. */
 export const runTopics: readonly string[] = [
   'run.created',
+  'run.updated',
   'run.spawning',
   'run.started',
   'run.finished',
@@ -308,6 +327,25 @@ export function patchJournal(
   return items === first.items ? journal : { ...journal, pages: [{ ...first, items }, ...rest] };
 }
 
+/** Subject is what a history is of, as the journal's filter names it. */
+export type Subject = 'task_id' | 'host_id';
+
+/** historyTopics are what a history tells: what happened to its subject, and the runs of it. */
+export const historyTopics: Record<Subject, readonly string[]> = {
+  task_id: ['work_item.*', ...runTopics],
+  host_id: ['host.*', 'worker.*', ...runTopics],
+};
+
+/** patchHistory adds an event to the history of what its payload names. */
+export function patchHistory(
+  history: JournalPages,
+  subject: Subject,
+  id: string,
+  event: JournalEvent,
+): JournalPages {
+  return event.payload[subject] === id ? patchJournal(history, historyTopics[subject], event) : history;
+}
+
 /** passes says whether a topic fits one of these globs; none lets everything through. */
 export function passes(topic: string, globs: readonly string[]): boolean {
   if (globs.length === 0) return true;
@@ -323,7 +361,7 @@ function withEvent(events: Event[], { seq, topic, payload }: JournalEvent): Even
   const at = events.findIndex((other) => other.seq < seq);
   return events.toSpliced(at < 0 ? events.length : at, 0, {
     seq,
-    topic,
+    topic: topic as Event['topic'],
     payload,
     created_at: new Date().toISOString(),
   });

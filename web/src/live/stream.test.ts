@@ -53,6 +53,22 @@ const settle = async (): Promise<void> => {
 };
 
 describe('EventStream', () => {
+  it('gives up a connection that misses three heartbeats, and resumes', async () => {
+    const { requests, timers, stream } = lab();
+    stream.use('secret');
+    const first = body();
+    requests[0]?.answer(first.response);
+    await settle();
+    first.write('id: 7\nevent: run.created\ndata: {}\n\n:\n\n');
+    await settle();
+    expect(timers.filter((timer) => timer.ms === 15_000)).toHaveLength(1);
+    timers.find((timer) => timer.ms === 15_000)?.action();
+    await settle();
+    expect(stream.state).toBe('waiting');
+    timers.at(-1)?.action();
+    expect(requests[1]?.headers['Last-Event-ID']).toBe('7');
+  });
+
   it('begins without a cursor and is fresh, then resumes behind the last event', async () => {
     const { requests, timers, notices, stream } = lab();
     stream.use('secret');

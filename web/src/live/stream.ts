@@ -12,6 +12,8 @@ export interface Outside {
 
 const firstDelay = 500;
 const lastDelay = 15_000;
+/** Three missed heartbeats, in ms: nobody is there any more, or the path is dead. */
+const silence = 15_000;
 
 /** backoff is how long to wait before the n-th attempt in a row, in ms, with jitter. */
 export function backoff(failures: number, random: number): number {
@@ -118,7 +120,8 @@ export class EventStream {
     const decoder = new TextDecoder();
     const reader = body.getReader();
     for (;;) {
-      const { done, value } = await reader.read();
+      const silent = this.outside.setTimeout(() => void reader.cancel(), silence);
+      const { done, value } = await reader.read().finally(() => this.outside.clearTimeout(silent));
       if (done || signal.aborted) return;
       const events: JournalEvent[] = [];
       for (const message of parser.push(decoder.decode(value, { stream: true }))) {

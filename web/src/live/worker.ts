@@ -10,7 +10,7 @@ interface SharedScope {
 const ports = new Set<MessagePort>();
 
 const stream = new EventStream(
-  '/api/v1/events/stream',
+  '/api/v1/events/stream?heartbeat=5s',
   (notice) => {
     for (const port of ports) port.postMessage(notice);
   },

@@ -1,5 +1,6 @@
 // Toasts are rare and never part of the first sight, so their code comes with the first of them.
 import { create } from 'zustand';
+import { visible } from '@/lib/visible';
 
 /** ToastOptions is what a toast may have beside its text. */
 export interface ToastOptions {
@@ -12,6 +13,7 @@ export interface ToastOptions {
 /** useToaster says whether there was ever a toast, and with it whether the place for them is needed. */
 export const useToaster = create<{ needed: boolean }>(() => ({ needed: false }));
 
+// The texts are no children of the page's own JSX, so they are made visible here.
 async function show(
   kind: 'message' | 'success' | 'error',
   text: string,
@@ -19,7 +21,8 @@ async function show(
 ): Promise<void> {
   useToaster.setState({ needed: true });
   const { toast: shown } = await import('sonner');
-  shown[kind](text, options);
+  const description = options?.description;
+  shown[kind](visible(text), description ? { ...options, description: visible(description) } : options);
 }
 
 /** toast tells something in passing. */

@@ -87,7 +87,7 @@ export function ActivityPage() {
           <h2 className="mb-2 flex items-center gap-1.5 text-xs font-semibold text-warn">
             <Hand className="size-3.5" /> Needs you
           </h2>
-          <NeedsYou runs={waiting} hosts={hosts} titles={titles} />
+          <NeedsYou runs={waiting} hosts={hosts} />
         </section>
       )}
       {journal.isPending ? (

@@ -1,18 +1,10 @@
 import { Link } from '@tanstack/react-router';
-import type { Host, Run } from '@/api/records';
+import { type Host, type Run, taskRef } from '@/api/records';
 import { HostName } from '@/components/HostPill';
 import { RelativeTime } from '@/ui/RelativeTime';
 
 /** NeedsYou lists the runs that wait for a person, with their questions. */
-export function NeedsYou({
-  runs,
-  hosts,
-  titles,
-}: {
-  runs: Run[];
-  hosts: Host[];
-  titles: Map<string, string>;
-}) {
+export function NeedsYou({ runs, hosts }: { runs: Run[]; hosts: Host[] }) {
   return (
     <ul className="-m-px flex max-h-56 flex-col gap-1.5 overflow-y-auto p-px">
       {runs.map((run) => {
@@ -26,7 +18,7 @@ export function NeedsYou({
             >
               <span className="flex items-center gap-3">
                 <span className="min-w-0 flex-1 truncate text-sm font-medium">
-                  {titles.get(run.task_id) ?? run.session_name}
+                  {taskRef(run)} {run.task_title}
                 </span>
                 {host && <HostName host={host} className="text-xs text-ink-3" />}
                 <RelativeTime at={run.updated_at} className="text-xs text-ink-3 tabular" />

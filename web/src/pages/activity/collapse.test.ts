@@ -3,7 +3,7 @@ import type { Event } from '@/api/records';
 import { collapse } from './collapse';
 
 let seq = 1000;
-const event = (topic: string, run: string, payload: Record<string, unknown> = {}): Event => ({
+const event = (topic: Event['topic'], run: string, payload: Record<string, unknown> = {}): Event => ({
   seq: seq--,
   topic,
   created_at: '',

@@ -4,6 +4,7 @@ import { ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { messageOf } from '@/api/error';
 import { type Host, isActive } from '@/api/records';
+import { History } from '@/components/History';
 import { HostPill } from '@/components/HostPill';
 import { hostState } from '@/components/hostState';
 import { Load } from '@/components/Load';
@@ -11,7 +12,6 @@ import { NotFound } from '@/components/NotFound';
 import { Reason } from '@/components/Reason';
 import { Section } from '@/components/Section';
 import { hostsQuery, runsQuery } from '@/data/queries';
-import { useItemTitles } from '@/data/useItemTitles';
 import { exact } from '@/lib/time';
 import { useTitle } from '@/lib/title';
 import { useNow } from '@/lib/useNow';
@@ -111,6 +111,7 @@ function OneHost({ host }: { host: Host }) {
           </Section>
           <Runs host={host} />
           <Providers host={host} />
+          <History subject="host_id" id={host.id} since={host.created_at} />
         </div>
       </div>
     </>
@@ -119,7 +120,6 @@ function OneHost({ host }: { host: Host }) {
 
 function Runs({ host }: { host: Host }) {
   const { data: runs = [] } = useQuery(runsQuery({ host_id: host.id }));
-  const titles = useItemTitles(runs.map((run) => run.project_id));
   const active = runs.filter((run) => isActive(run) || run.session_ended_at === null);
   const shown = active.length > 0 ? active : runs.slice(0, 5);
   return (
@@ -133,7 +133,7 @@ function Runs({ host }: { host: Host }) {
       <ul className="overflow-hidden rounded-xl bg-panel shadow-1 ring-1 ring-line">
         {shown.map((run) => (
           <li key={run.id} className="border-b last:border-0">
-            <RunRow run={run} host={host} title={titles.get(run.task_id)} />
+            <RunRow run={run} host={host} />
           </li>
         ))}
         {shown.length === 0 && (

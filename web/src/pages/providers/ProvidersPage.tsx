@@ -1,16 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Check, Minus, Plug, X } from 'lucide-react';
+import { useState } from 'react';
 import { messageOf } from '@/api/error';
 import { availability, type Host, type Provider } from '@/api/records';
 import type { ProviderOnHost } from '@/api/schema.gen';
 import { HostName } from '@/components/HostPill';
 import { worstFirst } from '@/components/hostState';
+import { isShown } from '@/components/modes';
 import { PageHeader } from '@/components/PageHeader';
 import { Reason } from '@/components/Reason';
 import { hostsQuery, providersQuery } from '@/data/queries';
 import { useTitle } from '@/lib/title';
 import { Badge } from '@/ui/Badge';
+import { Button } from '@/ui/Button';
 import { Command } from '@/ui/Copy';
 import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
@@ -20,7 +23,10 @@ import { type Fix, fixesOf } from './fixes';
 /** ProvidersPage is which agent can run where, why not, and the command that tells more. */
 export function ProvidersPage() {
   useTitle('Providers');
-  const { data: providers, error, refetch } = useQuery(providersQuery);
+  const { data, error, refetch } = useQuery(providersQuery);
+  const [whole, setWhole] = useState(false);
+  const providers = whole ? data : data?.filter(isShown);
+  const hidden = (data?.length ?? 0) - (providers?.length ?? 0);
   const { data: all = [] } = useQuery(hostsQuery);
   // Hosts that can tell something come first; on a phone only the first is in sight.
   const hosts = [...all].sort((a, b) => worstFirst(b, a));
@@ -56,6 +62,11 @@ export function ProvidersPage() {
         <div className="min-h-0 flex-1 overflow-y-auto">
           <div className="flex flex-col gap-8 p-4 sm:p-5">
             <Doctor providers={providers} hosts={hosts} />
+            {hidden > 0 && (
+              <Button onClick={() => setWhole(true)} className="self-start">
+                Show {hidden} more that no host has
+              </Button>
+            )}
             <Fixes fixes={fixesOf(providers, hosts)} />
           </div>
         </div>

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { Host, WorkItem } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
 import { HostName } from '@/components/HostPill';
+import { ItemName } from '@/components/ItemName';
 import { failure } from '@/components/runState';
 import { Section } from '@/components/Section';
 import { exact, span } from '@/lib/time';
@@ -28,7 +29,7 @@ export function Details({ run, host, item }: { run: RunDetail; host?: Host; item
             <Fact name="Work item">
               {item ? (
                 <Link to="/t/$id" params={{ id: item.id }} className="text-accent hover:underline">
-                  {item.title}
+                  <ItemName item={item} />
                 </Link>
               ) : (
                 <Mono text={run.task_id} />
@@ -38,11 +39,16 @@ export function Details({ run, host, item }: { run: RunDetail; host?: Host; item
               {run.provider}
               {run.model && <span className="text-ink-3"> {run.model}</span>}
             </Fact>
+            {queueWords(run) && <Fact name="Queue">{queueWords(run)}</Fact>}
             <Fact name="Arguments">
               {run.args.length > 0 ? <Mono text={run.args.map(quoted).join(' ')} /> : <None />}
             </Fact>
             <Fact name="Directory">
-              {run.cwd ? <Mono text={run.cwd} /> : <None word="the project’s, then the worker’s" />}
+              {run.cwd ? (
+                <Mono text={run.cwd} />
+              ) : (
+                <None word="its host’s own default; no folder was named" />
+              )}
             </Fact>
             <Fact name="Variables">
               {Object.keys(run.env).length > 0 ? (
@@ -237,3 +243,16 @@ const None = ({ word = 'none' }: { word?: string }) => <span className="text-ink
 
 const quoted = (arg: string): string =>
   /^[\w./:=@%+,-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
+
+/** queueWords is how a run waits, when it is not the usual way. */
+function queueWords(run: RunDetail): string {
+  return [
+    run.priority !== 0 && `priority ${run.priority}`,
+    run.wait && 'waits as long as it takes',
+    run.not_before && `not before ${exact(run.not_before)}`,
+    ...Object.entries(run.host_labels).map(([name, value]) => `on hosts with ${name}=${value}`),
+    run.ignore_needs && 'whatever its task needs',
+  ]
+    .filter(Boolean)
+    .join(', ');
+}

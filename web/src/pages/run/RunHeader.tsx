@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { ChevronRight, RotateCw, Square } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { type Host, isActive, isStopping, type WorkItem } from '@/api/records';
+import { type Host, isActive, isStopping, taskRef, type WorkItem } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
 import { HostName } from '@/components/HostPill';
 import { RunPill } from '@/components/RunPill';
@@ -41,6 +41,7 @@ export function RunHeader({
             Runs
           </Link>
           <ChevronRight aria-hidden className="size-3.5 shrink-0 text-ink-3 max-sm:hidden" />
+          <span className="shrink-0 text-sm text-ink-3 max-sm:hidden">{taskRef(run)}</span>
           <h1 className="min-w-0 truncate font-semibold tracking-tight">
             {item ? (
               <Link to="/t/$id" params={{ id: item.id }} className="hover:underline">

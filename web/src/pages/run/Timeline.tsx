@@ -7,7 +7,7 @@ import type { Event } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
 import { EventIcon } from '@/components/EventIcon';
 import { eventText } from '@/components/eventText';
-import { runEventsQuery } from '@/data/queries';
+import { purgedBeforeQuery, runEventsQuery } from '@/data/queries';
 import { exact, span } from '@/lib/time';
 import { Badge } from '@/ui/Badge';
 import { RelativeTime } from '@/ui/RelativeTime';
@@ -16,6 +16,8 @@ import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 /** Timeline is what the journal tells of the run, newest first, each with who said it and when. */
 export function Timeline({ run }: { run: RunDetail }) {
   const { data: events, error, refetch } = useQuery(runEventsQuery(run.id));
+  const { data: purgedBefore } = useQuery(purgedBeforeQuery);
+  const purged = purgedBefore != null && run.created_at < purgedBefore;
   if (error && !events) {
     return (
       <ErrorState
@@ -38,17 +40,18 @@ export function Timeline({ run }: { run: RunDetail }) {
     return (
       <EmptyState
         icon={<History className="size-5" />}
-        title="The journal has forgotten this run"
+        title={purged ? 'The events of this run were removed' : 'No events yet'}
         className="pt-[10vh]"
       >
-        Events are kept for a limited time. What the run did stands under Details, and its output under Log.
+        {purged &&
+          'Events are kept for a limited time. What the run did stands under Details, and its output under Log.'}
       </EmptyState>
     );
   }
-  return <Story events={events} several={run.attempt > 1} />;
+  return <Story events={events} several={run.attempt > 1} purged={purged} />;
 }
 
-function Story({ events, several }: { events: Event[]; several: boolean }) {
+function Story({ events, several, purged }: { events: Event[]; several: boolean; purged: boolean }) {
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count: events.length,
@@ -83,6 +86,7 @@ function Story({ events, several }: { events: Event[]; several: boolean }) {
           );
         })}
       </ol>
+      {purged && <p className="pb-5 text-center text-xs text-ink-3">Older events were removed.</p>}
     </div>
   );
 }

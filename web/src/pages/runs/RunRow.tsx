@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
-import { type Host, isActive, type Run } from '@/api/records';
+import { type Host, isActive, type Run, taskRef } from '@/api/records';
 import { HostName } from '@/components/HostPill';
 import { headOf } from '@/components/Reason';
 import { RunPill } from '@/components/RunPill';
@@ -11,12 +11,12 @@ import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
 
 /** RunRow is one run of the list: what it is about, where it runs, and how fresh that is. */
-export const RunRow = memo(function RunRow({ run, host, title }: { run: Run; host?: Host; title?: string }) {
+export const RunRow = memo(function RunRow({ run, host }: { run: Run; host?: Host }) {
   const words =
     run.status === 'failed'
       ? headOf(failure(run))
       : ((isActive(run) ? (run.hint ?? run.progress_message) : run.result_reason) ??
-        run.prompt.split('\n')[0]);
+        run.prompt_excerpt?.split('\n')[0]);
   return (
     <Link
       to="/runs/$runId"
@@ -30,8 +30,9 @@ export const RunRow = memo(function RunRow({ run, host, title }: { run: Run; hos
         <RunPill run={run} host={host} />
       </span>
       <span className="flex min-w-0 flex-col max-sm:order-1">
-        <span className="truncate text-sm font-medium">{title ?? run.session_name}</span>
+        <span className="truncate text-sm font-medium">{run.task_title}</span>
         <span className="flex min-w-0 gap-2 text-xs text-ink-3">
+          <span className="shrink-0">{taskRef(run)}</span>
           <span className="shrink-0">{run.provider}</span>
           {run.attempt > 1 && <span className="shrink-0">attempt {run.attempt}</span>}
           {words && (

@@ -8,7 +8,6 @@ import type { Host, Run } from '@/api/records';
 import { FilterMenu } from '@/components/FilterMenu';
 import { PageHeader } from '@/components/PageHeader';
 import { hostsQuery, projectsQuery, providersQuery, runsQuery } from '@/data/queries';
-import { useItemTitles } from '@/data/useItemTitles';
 import { useTitle } from '@/lib/title';
 import { Button } from '@/ui/Button';
 import { cx } from '@/ui/cx';
@@ -34,7 +33,6 @@ export function RunsPage() {
     runsQuery({ ...(project && { project_id: project.id }), ...(host && { host_id: host.id }) }),
   );
   const { data: runs = nothing, error, isPending } = query;
-  const titles = useItemTitles(runs.map((run) => run.project_id));
   const shown = useMemo(() => runs.filter((run) => fits(run, search)), [runs, search]);
   const rows = useMemo<Row[]>(
     () =>
@@ -110,13 +108,13 @@ export function RunsPage() {
           </EmptyState>
         )
       ) : (
-        <List rows={rows} hosts={hosts} titles={titles} />
+        <List rows={rows} hosts={hosts} />
       )}
     </>
   );
 }
 
-function List({ rows, hosts, titles }: { rows: Row[]; hosts: Host[]; titles: Map<string, string> }) {
+function List({ rows, hosts }: { rows: Row[]; hosts: Host[] }) {
   const scroller = useRef<HTMLDivElement>(null);
   const hostOf = useMemo(() => new Map(hosts.map((host) => [host.id, host])), [hosts]);
   const virtual = useVirtualizer({
@@ -144,11 +142,7 @@ function List({ rows, hosts, titles }: { rows: Row[]; hosts: Host[]; titles: Map
                 style={{ transform: `translateY(${start}px)` }}
               >
                 {row.type === 'run' ? (
-                  <RunRow
-                    run={row.run}
-                    host={hostOf.get(row.run.host_id ?? '')}
-                    title={titles.get(row.run.task_id)}
-                  />
+                  <RunRow run={row.run} host={hostOf.get(row.run.host_id ?? '')} />
                 ) : (
                   <h2
                     className={cx(

@@ -2,6 +2,7 @@ import { ChevronRight, Ellipsis } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { Host, Run } from '@/api/records';
 import { ItemMenu } from '@/components/ItemMenu';
+import { ItemName } from '@/components/ItemName';
 import { RunPill } from '@/components/RunPill';
 import { ChildProgress, KindIcon, StatusIcon } from '@/components/status';
 import type { MoveItem } from '@/components/useItemMoves';
@@ -124,7 +125,7 @@ export function TreeRow({
           item.status === 'cancelled' && 'text-ink-3 line-through',
         )}
       >
-        {item.title}
+        <ItemName item={item} />
       </span>
       {run && <RunPill run={run} host={host} className="max-sm:hidden" />}
       <span className="flex shrink-0 sm:w-12">{progress && <ChildProgress {...progress} />}</span>

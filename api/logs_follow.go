@@ -1,0 +1,76 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"svc"
+)
+
+// followedLog is a log that is asked for again, from the byte at which it broke off.
+type followedLog struct {
+	ctx  context.Context //nolint:containedctx // of the call that the reader belongs to
+	c    *Client
+	id   string
+	o    LogOptions
+	body io.ReadCloser
+	from string // where the first answer began
+	read int64  // bytes of it that were read or skipped
+}
+
+// Read gives the next bytes. It ends with io.EOF when the session has ended, and with an error when the
+// orchestrator refuses to go on.
+func (f *followedLog) Read(p []byte) (int, error) {
+	for {
+		n, err := f.body.Read(p)
+		f.read += int64(n)
+		switch {
+		case n > 0 || err == nil:
+			return n, nil
+		case errors.Is(err, io.EOF) || svc.CodeOf(err) == svc.CodeLogGone:
+			return 0, err
+		case f.ctx.Err() != nil:
+			return 0, f.ctx.Err()
+		}
+		if err := f.again(err); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Close ends the answer that is being read.
+func (f *followedLog) Close() error { return f.body.Close() }
+
+// again opens the log behind what was read, as soon as the orchestrator is there.
+func (f *followedLog) again(err error) error {
+	_ = f.body.Close() // it broke off
+	o := f.o
+	o.Tail, o.From, o.Skip = nil, f.from, f.read
+	for wait := reconnectFirst; ; wait = min(2*wait, reconnectMost) {
+		if f.o.Lost != nil {
+			f.o.Lost(err)
+		}
+		select {
+		case <-f.ctx.Done():
+			return f.ctx.Err()
+		case <-time.After(wait/2 + rand.N(wait/2)): //nolint:gosec // jitter is no secret
+		}
+		var body io.ReadCloser
+		if body, _, err = f.c.openLog(f.ctx, f.id, o); err == nil {
+			f.body = body
+			if f.o.Lost != nil {
+				f.o.Lost(nil)
+			}
+			return nil
+		}
+		if f.ctx.Err() != nil {
+			return f.ctx.Err()
+		}
+		if refused(err) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"svc"
+	"svc/workspace"
+)
+
+const (
+	cloneFiles      = 5_000
+	largeFiles      = 100_000
+	workspaceTurns  = 7
+	checkpointTurns = 11
+)
+
+// workspaces times working copies beside git itself, in turns: the preparation of a clone from a warm mirror beside
+// "git clone --local", and a checkpoint after one changed file beside "git status" of the same folder.
+func workspaces(ctx context.Context, r *report) (err error) {
+	dir, err := os.MkdirTemp("", "svc-bench-work-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	g := gitBench{dir: dir, host: workspace.Host{Dir: filepath.Join(dir, "data")}}
+	origin, err := g.origin(ctx, "small", cloneFiles)
+	if err != nil {
+		return err
+	}
+	if err := g.clones(ctx, r, origin); err != nil {
+		return err
+	}
+	status, checkpoint, err := g.checkpoints(ctx, origin)
+	if err != nil {
+		return err
+	}
+	r.atMost("checkpoint of 5,000 files to git status", ms(checkpoint)/ms(status), 2, "×")
+	r.info("checkpoint of 5,000 files", "%s ms", figure(ms(checkpoint)))
+
+	if origin, err = g.origin(ctx, "large", largeFiles); err != nil {
+		return err
+	}
+	if status, checkpoint, err = g.checkpoints(ctx, origin); err != nil {
+		return err
+	}
+	r.info("checkpoint of 100,000 files to git status", "%s×", figure(ms(checkpoint)/ms(status)))
+	wait := svc.CheckpointInterval(time.Minute, checkpoint)
+	r.atMost("share of the time that checkpoints of 100,000 files take", 100*ms(checkpoint)/ms(checkpoint+wait), 5, " %")
+	return nil
+}
+
+// gitBench is a host with working copies and the repositories they come from.
+type gitBench struct {
+	dir  string
+	host workspace.Host
+}
+
+// git runs plain git, with nobody's settings.
+func (g gitBench) git(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_AUTHOR_NAME=bench", "GIT_AUTHOR_EMAIL=b@x", "GIT_COMMITTER_NAME=bench", "GIT_COMMITTER_EMAIL=b@x")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git %s: %w: %s", args[0], err, out)
+	}
+	return nil
+}
+
+// origin makes a repository with files of about a kilobyte, a hundred in each folder.
+func (g gitBench) origin(ctx context.Context, name string, files int) (string, error) {
+	dir := filepath.Join(g.dir, name)
+	for i := range files {
+		path := filepath.Join(dir, fmt.Sprintf("d%04d", i/100), fmt.Sprintf("f%02d.go", i%100))
+		if i%100 == 0 {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				return "", err
+			}
+		}
+		if err := os.WriteFile(path, fmt.Appendf(nil, "package f // %d\n%01000d\n", i, i), 0o644); err != nil {
+			return "", err
+		}
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "files"}, {"repack", "-q", "-a", "-d"}} {
+		if err := g.git(ctx, dir, args...); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// prepare makes a working copy of a repository.
+func (g gitBench) prepare(ctx context.Context, origin string) (workspace.Record, error) {
+	id := svc.NewWorkspaceID()
+	return g.host.Prepare(ctx, workspace.Order{
+		ID: id, Branch: svc.WorkspaceBranch("bench", id), Source: svc.Source{Repo: origin}.OrDefaults(),
+	})
+}
+
+// clones compares preparations with clones of the mirror by git itself.
+func (g gitBench) clones(ctx context.Context, r *report, origin string) error {
+	if _, err := g.prepare(ctx, origin); err != nil { // warms the mirror
+		return err
+	}
+	mirrors, err := filepath.Glob(filepath.Join(g.host.Dir, "mirrors", "small-*[0-9a-f]"))
+	if err != nil || len(mirrors) != 1 {
+		return fmt.Errorf("mirrors %v: %w", mirrors, err)
+	}
+	var ours, plain []time.Duration
+	for i := range workspaceTurns {
+		began := time.Now()
+		if err := g.git(ctx, g.dir, "clone", "-q", "--local", mirrors[0], fmt.Sprintf("plain-%d", i)); err != nil {
+			return err
+		}
+		plain = append(plain, time.Since(began))
+		began = time.Now()
+		record, err := g.prepare(ctx, origin)
+		if err != nil {
+			return err
+		}
+		ours = append(ours, time.Since(began))
+		if err := g.host.Remove(ctx, record.ID, workspace.Parting{}); err != nil {
+			return err
+		}
+	}
+	r.atMost("preparing a clone of 5,000 files to git clone --local", ms(median(ours))/ms(median(plain)), 1.5, "×")
+	r.info("preparing a clone of 5,000 files", "%s ms", figure(ms(median(ours))))
+	return nil
+}
+
+// checkpoints changes one file at a time and compares what it takes to keep it with what it takes to see it.
+func (g gitBench) checkpoints(ctx context.Context, origin string) (status, checkpoint time.Duration, err error) {
+	record, err := g.prepare(ctx, origin)
+	if err != nil {
+		return 0, 0, err
+	}
+	var ours, plain []time.Duration
+	for i := range checkpointTurns {
+		if err := os.WriteFile(filepath.Join(record.Path, "d0007", "f07.go"), fmt.Appendf(nil, "change %d\n", i), 0o644); err != nil {
+			return 0, 0, err
+		}
+		began := time.Now()
+		if err := g.git(ctx, record.Path, "status", "--porcelain"); err != nil {
+			return 0, 0, err
+		}
+		plain = append(plain, time.Since(began))
+		began = time.Now()
+		if _, made, err := g.host.Checkpoint(ctx, record.ID); err != nil || !made {
+			return 0, 0, fmt.Errorf("checkpoint made %v: %w", made, err)
+		}
+		ours = append(ours, time.Since(began))
+	}
+	return median(plain), median(ours), nil
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"svc"
+	"svc/api"
+	"svc/config"
+)
+
+// localHost is this machine among the hosts: the one whose worker keeps its identity here, else the one that has
+// this machine's name. nil: it is none of them, or this cannot be told.
+func (a *app) localHost(hosts []svc.Host) *svc.Host {
+	if a.loaded == nil {
+		return nil
+	}
+	var instances []string
+	for _, dir := range []string{a.loaded.WorkerDir(), a.loaded.DataDir} { // that of svc up, and that of svc worker
+		if id := config.InstanceID(dir); id != "" {
+			instances = append(instances, id)
+		}
+	}
+	var named *svc.Host
+	for i, h := range hosts {
+		switch {
+		case h.InstanceID != nil && slices.Contains(instances, *h.InstanceID):
+			return &hosts[i]
+		case h.Name == a.loaded.Worker.HostName:
+			named = &hosts[i]
+		}
+	}
+	return named
+}
+
+// folderHere is the folder that the person stands in, when a run of theirs goes to this machine: to the host that they name, or to
+// the only one that takes runs. Otherwise it is empty: a folder of this machine says nothing to another one.
+func (a *app) folderHere(ctx context.Context, c *api.Client, hostID string) (string, error) {
+	hosts, err := collect(c.AllHosts(ctx))
+	if err != nil {
+		return "", err
+	}
+	here := a.localHost(hosts)
+	if here == nil || hostID != "" && hostID != here.ID {
+		return "", nil
+	}
+	for _, h := range hosts {
+		if hostID == "" && h.ID != here.ID && h.Status != svc.HostDisabled {
+			return "", nil
+		}
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", nil //nolint:nilerr // a folder that was removed is none
+	}
+	return dir, nil
+}
+
+// isHome says that a folder is nobody's project: the home, something above it, or the root.
+func (a *app) isHome(dir string) bool {
+	return dir == "/" || inside(a.getenv("HOME"), dir)
+}
+
+// inside says whether a path is a folder or lies below it.
+func inside(path, folder string) bool {
+	if path == "" || folder == "" {
+		return false
+	}
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+}
+
+// errNoProject means that a project has to be made first.
+var errNoProject = &problem{what: "there is no project yet", next: "`svc project create NAME` makes one, `svc init` one for this folder", exit: exitNotFound}
+
+// pickProject is the project that a person means who named none: the one whose folder they stand in, else the only one.
+func (a *app) pickProject(ctx context.Context, c *api.Client, ref string) (svc.Project, error) {
+	if ref != "" {
+		return a.project(ctx, c, ref)
+	}
+	var active []svc.Project
+	for p, err := range c.AllProjects(ctx) {
+		if err != nil {
+			return p, err
+		}
+		if p.Status == svc.ProjectActive {
+			active = append(active, p)
+		}
+	}
+	if p := projectAround(active); p != nil {
+		return *p, nil
+	}
+	switch len(active) {
+	case 0:
+		return svc.Project{}, errNoProject
+	case 1:
+		return active[0], nil
+	}
+	var slugs []string
+	for _, p := range active {
+		slugs = append(slugs, p.Slug)
+	}
+	return svc.Project{}, &problem{
+		what: "there are several projects", why: strings.Join(slugs, ", "), next: "say which one with --project, or stand in the folder of one", exit: exitUsage,
+	}
+}
+
+// projectAround is the project whose folder is the nearest around the current one; nil: none is.
+func projectAround(projects []svc.Project) *svc.Project {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil
+	}
+	var nearest *svc.Project
+	for i, p := range projects {
+		if p.Cwd != "" && inside(dir, p.Cwd) && (nearest == nil || len(p.Cwd) > len(nearest.Cwd)) {
+			nearest = &projects[i]
+		}
+	}
+	return nearest
+}
+
+// planProject is pickProject for a command that makes something in it. When there is no project at all, it says which one
+// would be made, so that nothing is made before everything was checked.
+func (a *app) planProject(ctx context.Context, c *api.Client, ref string) (svc.Project, *api.CreateProject, error) {
+	p, err := a.pickProject(ctx, c, ref)
+	if !errors.Is(err, errNoProject) {
+		return p, nil, err
+	}
+	dir, err := a.folderHere(ctx, c, "")
+	if err != nil {
+		return p, nil, err
+	}
+	plan := projectFor(dir, a.isHome(dir))
+	return svc.Project{Cwd: plan.Cwd.Value}, &plan, nil
+}
+
+// projectFor is a project for a folder, named after it. A home is no project's folder.
+func projectFor(dir string, home bool) api.CreateProject {
+	if dir == "" || home {
+		return api.CreateProject{Name: "First project"}
+	}
+	return api.CreateProject{Name: filepath.Base(dir), Cwd: api.Some(dir)}
+}
+
+// makeProject makes what was planned, if anything was.
+func (a *app) makeProject(ctx context.Context, c *api.Client, p svc.Project, plan *api.CreateProject) (svc.Project, error) {
+	if plan == nil {
+		return p, nil
+	}
+	p, err := c.CreateProject(ctx, *plan)
+	if err != nil {
+		return p, err
+	}
+	if p.Cwd == "" {
+		a.note("made project %s, since there was none", p.Slug)
+	} else {
+		a.note("made project %s, since there was none; its runs work in %s", p.Slug, p.Cwd)
+	}
+	return p, nil
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+func (a *app) notifyCommand() *cobra.Command {
+	return group(&cobra.Command{Use: "notify", Short: "Notifications: where the inbox is told"}, a.notifyList(), a.notifyTest())
+}
+
+func (a *app) sinkView() view[svc.SinkState] {
+	return view[svc.SinkState]{
+		name:  func(s svc.SinkState) string { return s.Name },
+		empty: "notifications go nowhere; [[notify]] in the orchestrator's config.toml adds a place",
+		columns: []column[svc.SinkState]{
+			{head: "SINK", cell: func(s svc.SinkState) string { return s.Name }},
+			{head: "KIND", cell: func(s svc.SinkState) string { return string(s.Kind) }},
+			{head: "WAITING", cell: func(s svc.SinkState) string { return strconv.Itoa(s.Waiting) }},
+			{head: "SENT", cell: func(s svc.SinkState) string { return a.when(s.SentAt) }},
+			{head: "FAILED", cell: func(s svc.SinkState) string { return a.when(s.FailedAt) }},
+			{head: "ERROR", cell: func(s svc.SinkState) string { return s.Error }, tone: func(svc.SinkState) tone { return bad }, flex: true},
+		},
+	}
+}
+
+func (a *app) notifyList() *cobra.Command {
+	return a.reading(&cobra.Command{
+		Use: "list", Short: "List where notifications go, and how that fares", Args: takes(),
+		RunE: a.calls(func(ctx context.Context, c *api.Client, _ []string) error {
+			sinks, err := c.Sinks(ctx)
+			if err != nil {
+				return err
+			}
+			return printList(a, a.sinkView(), sinks)
+		}),
+	})
+}
+
+func (a *app) notifyTest() *cobra.Command {
+	return a.asking(&cobra.Command{
+		Use: "test NAME", Short: "Send a test message to a sink", Args: takes("NAME"), ValidArgsFunction: a.completes(sinkNames),
+		Long: "Send a test message to a sink of the orchestrator's config.toml, at once, and say whether it was taken.",
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			if err := c.TestSink(ctx, args[0]); err != nil {
+				return err
+			}
+			a.out.printf("sink %s took the message\n", args[0])
+			return nil
+		}),
+	})
+}
+
+func sinkNames(ctx context.Context, c *api.Client) []string {
+	var out []string
+	sinks, _ := c.Sinks(ctx) // without an answer there is nothing to offer
+	for _, s := range sinks {
+		out = append(out, cobra.CompletionWithDesc(s.Name, string(s.Kind)))
+	}
+	return out
+}
+
+// checkSinks tells of places that do not take notifications.
+func (a *app) checkSinks(ctx context.Context, c *api.Client) []checkup {
+	sinks, err := c.Sinks(ctx)
+	if err != nil {
+		return nil // an older orchestrator, or what the hosts tell already
+	}
+	var out []checkup
+	for _, s := range sinks {
+		name := "notify " + s.Name
+		if s.Error == "" {
+			out = append(out, checkup{name, fine, strings.TrimSpace("takes what it is sent " + a.lastSent(s)), ""})
+			continue
+		}
+		out = append(out, checkup{name, warning, fmt.Sprintf("%s (%s, %d waiting)", s.Error, count(s.Failures, "failure"), s.Waiting),
+			"correct its [[notify]] in the orchestrator's config.toml; `svc notify test " + s.Name + "` tries it"})
+	}
+	return out
+}
+
+func (a *app) lastSent(s svc.SinkState) string {
+	if s.SentAt == nil {
+		return "(nothing so far)"
+	}
+	return "(last: " + a.when(s.SentAt) + ")"
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+	"svc/safetext"
+)
+
+func (a *app) runDiff() *cobra.Command {
+	var q api.ChangeQuery
+	var stat bool
+	cmd := &cobra.Command{
+		Use: "diff RUN", Short: "Print what a run has changed", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Long: "Print what a run has changed in its working copy: against the commit that its work stands on, or since an earlier\n" +
+			"checkpoint. It comes from the orchestrator's copy, also when the host is away. On a terminal it has colours and goes\n" +
+			"through your PAGER (less, if it is not set; cat for none), without anything that commands a terminal; elsewhere it is\n" +
+			"the patch as git apply takes it.",
+		Example: "  svc run diff 1a2b3c4d\n  svc run diff 1a2b3c4d --stat\n  svc run diff 1a2b3c4d --since 3 | git apply",
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			w, err := a.workspaceOfRun(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if stat {
+				return a.diffStat(ctx, c, w, q)
+			}
+			if a.output != "table" {
+				return usage("", "-o is for --stat; a patch is a patch")
+			}
+			body, err := c.Diff(ctx, w.ID, q)
+			if err != nil {
+				return err
+			}
+			defer body.Close()
+			if !isTerminal(a.out) {
+				_, err = io.Copy(a.out.raw(), body)
+				return err
+			}
+			return a.page(ctx, func(to io.Writer) error {
+				if a.coloured(a.out) {
+					to = &diffColours{to: to}
+				}
+				_, err := io.Copy(&logWriter{to: to, keep: safetext.Plain()}, body) // an agent wrote it
+				return err
+			})
+		}),
+	}
+	cmd.Flags().IntVar(&q.Checkpoint, "checkpoint", 0, "`NUMBER` of an earlier checkpoint; default: the newest that the orchestrator has")
+	cmd.Flags().IntVar(&q.Since, "since", 0, "compare with this earlier checkpoint, by its `NUMBER`")
+	cmd.Flags().BoolVar(&stat, "stat", false, "list the files with the numbers of their lines")
+	return a.both(cmd)
+}
+
+// changedFiles is how the files of a change are shown.
+var changedFiles = view[svc.ChangedFile]{
+	empty: "nothing has changed",
+	name:  func(f svc.ChangedFile) string { return f.Path },
+	columns: []column[svc.ChangedFile]{
+		{head: "STATUS", cell: func(f svc.ChangedFile) string { return f.Status }},
+		{head: "+", cell: func(f svc.ChangedFile) string { return lineWords(f, f.Additions) }, tone: func(svc.ChangedFile) tone { return good }},
+		{head: "-", cell: func(f svc.ChangedFile) string { return lineWords(f, f.Deletions) }, tone: func(svc.ChangedFile) tone { return bad }},
+		{head: "FILE", cell: fileWords, flex: true},
+	},
+}
+
+func lineWords(f svc.ChangedFile, lines int) string {
+	if f.Binary {
+		return "binary"
+	}
+	return fmt.Sprint(lines)
+}
+
+// fileWords is a file's name, with the one it had and a mode that changed.
+func fileWords(f svc.ChangedFile) string {
+	words := f.Path
+	if f.OldPath != "" {
+		words = f.OldPath + " => " + f.Path
+	}
+	if f.OldMode != "" && f.Mode != "" {
+		words += fmt.Sprintf(" (mode %s => %s)", f.OldMode, f.Mode)
+	}
+	if f.TooLarge {
+		words += " (large)"
+	}
+	return words
+}
+
+func (a *app) diffStat(ctx context.Context, c *api.Client, w svc.Workspace, q api.ChangeQuery) error {
+	change, err := c.Change(ctx, w.ID, q)
+	if err != nil {
+		return err
+	}
+	if a.output == "json" {
+		return a.printJSON(change)
+	}
+	if err := printList(a, changedFiles, change.Files); err != nil || a.output != "table" {
+		return err
+	}
+	additions, deletions := 0, 0
+	for _, f := range change.Files {
+		additions, deletions = additions+f.Additions, deletions+f.Deletions
+	}
+	against := "its base"
+	if change.Since > 0 {
+		against = fmt.Sprintf("checkpoint %d", change.Since)
+	}
+	a.note("checkpoint %d against %s: +%d -%d in %d files", change.Checkpoint, against, additions, deletions, len(change.Files))
+	if change.Truncated {
+		a.note("this is not all: there are more files than are listed, or files that are too large to be compared")
+	}
+	return nil
+}
+
+// page shows a text through the user's pager.
+func (a *app) page(ctx context.Context, write func(io.Writer) error) error {
+	pager := a.getenv("PAGER")
+	if pager == "" {
+		pager = "less"
+	}
+	program, _, _ := strings.Cut(pager, " ")
+	if _, err := exec.LookPath(program); err != nil || pager == "cat" {
+		return write(a.out.raw())
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
+	cmd.Env = append([]string{"LESS=FRX", "LV=-c"}, a.env...) // less passes colours, and ends by itself when all fits
+	cmd.Stdout, cmd.Stderr = a.out.raw(), a.err.raw()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return write(a.out.raw())
+	}
+	err = write(in)
+	if errors.Is(err, syscall.EPIPE) {
+		err = nil // the reader has seen enough
+	}
+	_ = in.Close()
+	return errors.Join(err, cmd.Wait())
+}
+
+// diffColours colours the lines of a patch by what they begin with.
+type diffColours struct {
+	to   io.Writer
+	rest []byte
+}
+
+func (d *diffColours) Write(p []byte) (int, error) {
+	d.rest = append(d.rest, p...)
+	for {
+		line, rest, whole := bytes.Cut(d.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		before, after := "", "\x1b[0m"
+		switch {
+		case bytes.HasPrefix(line, []byte("diff ")), bytes.HasPrefix(line, []byte("+++ ")), bytes.HasPrefix(line, []byte("--- ")):
+			before = "\x1b[1m"
+		case bytes.HasPrefix(line, []byte("+")):
+			before = "\x1b[32m"
+		case bytes.HasPrefix(line, []byte("-")):
+			before = "\x1b[31m"
+		case bytes.HasPrefix(line, []byte("@@")):
+			before = "\x1b[36m"
+		default:
+			after = ""
+		}
+		if _, err := fmt.Fprintf(d.to, "%s%s%s\n", before, line, after); err != nil {
+			return 0, err
+		}
+		d.rest = rest
+	}
+}

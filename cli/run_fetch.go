@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+// fetched is what `svc run fetch` brought.
+type fetched struct {
+	Branch     string `json:"branch"`
+	Checkpoint int    `json:"checkpoint"`
+	Commit     string `json:"commit"`
+}
+
+func (a *app) runFetch() *cobra.Command {
+	var branch string
+	cmd := &cobra.Command{
+		Use: "fetch RUN", Short: "Bring a run's work into the clone you stand in", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
+		Long: "Bring what a run has written into the clone you stand in, as a branch: the newest checkpoint of its working copy that the\n" +
+			"orchestrator has, also when the host is gone. Nothing is checked out. Each checkpoint is a commit on top of the agent's own.",
+		Example: "  svc run fetch 1a2b3c4d\n  svc run fetch 1a2b3c4d --branch try",
+		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+			w, err := a.workspaceOfRun(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if branch == "" {
+				branch = w.Branch
+			}
+			got, err := a.fetchCheckpoint(ctx, c, w, branch)
+			if err != nil {
+				return err
+			}
+			v := view[fetched]{name: func(f fetched) string { return f.Branch }, fields: func(f fetched) []field {
+				return []field{{"branch", f.Branch}, {"checkpoint", fmt.Sprint(f.Checkpoint)}, {"commit", f.Commit}}
+			}}
+			return printDone(a, v, got, "branch %s has checkpoint %d: %s; look at it with: git diff %s...%s", got.Branch, got.Checkpoint, changeWords(w),
+				svc.ShortCommit(w.BaseCommit), got.Branch)
+		}),
+	}
+	cmd.Flags().StringVar(&branch, "branch", "", "`NAME` of the branch to make or move on; default: the working copy's own")
+	return a.both(cmd)
+}
+
+func (a *app) fetchCheckpoint(ctx context.Context, c *api.Client, w svc.Workspace, branch string) (fetched, error) {
+	if _, err := a.git(ctx, "rev-parse", "--git-dir"); err != nil {
+		return fetched{}, &problem{what: "this folder is no clone", why: err.Error(), next: "go to a clone of " + w.Repo, exit: exitUsage, err: err}
+	}
+	body, err := c.Bundle(ctx, w.ID, w.RelayedCheckpoint)
+	if err != nil {
+		return fetched{}, err
+	}
+	defer body.Close()
+	f, err := os.CreateTemp("", "svc-*.bundle")
+	if err != nil {
+		return fetched{}, err
+	}
+	defer os.Remove(f.Name())
+	_, err = io.Copy(f, body)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fetched{}, err
+	}
+	if _, err := a.git(ctx, "cat-file", "-e", w.BaseCommit+"^{commit}"); err != nil {
+		return fetched{}, &problem{
+			what: "this clone does not have the commit that the run began at", why: svc.ShortCommit(w.BaseCommit) + " of " + w.BaseRef + " in " + w.Repo,
+			next: "fetch it first: git fetch " + w.Repo + " " + w.BaseRef, exit: exitConflict, err: err,
+		}
+	}
+	ref := fmt.Sprintf("refs/svc/%d:refs/heads/%s", w.RelayedCheckpoint, branch)
+	if _, err := a.git(ctx, "fetch", "--quiet", "--no-tags", f.Name(), ref); err != nil {
+		return fetched{}, &problem{what: "git did not take the branch " + branch, why: err.Error(), next: "choose another with --branch", exit: exitConflict, err: err}
+	}
+	commit, err := a.git(ctx, "rev-parse", "refs/heads/"+branch)
+	return fetched{Branch: branch, Checkpoint: w.RelayedCheckpoint, Commit: commit}, err
+}
+
+// git runs git where the person stands, with their own settings.
+func (a *app) git(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Env = a.env
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil && said.Len() > 0 {
+		return "", errors.New(strings.TrimSpace(said.String()))
+	}
+	return strings.TrimSpace(string(out)), err
+}

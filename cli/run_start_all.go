@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+
+	"svc"
+	"svc/api"
+)
+
+// startAll queues a run of every task and subtask of a project that is to do and
+// has no run under way, in the order of the board. What each needs decides when it
+// goes.
+func (a *app) startAll(ctx context.Context, c *api.Client, project string, f runFlags) error {
+	if f.watch {
+		return usage("svc queue --why shows them", "--all starts many runs, so it cannot --watch one")
+	}
+	p, err := a.pickProject(ctx, c, project)
+	if err != nil {
+		return err
+	}
+	items, err := collect(c.AllWorkItems(ctx, svc.WorkItemFilter{ProjectID: p.ID}))
+	if err != nil {
+		return err
+	}
+	started := []svc.RunSummary{}
+	for _, w := range items {
+		if !w.Kind.Runnable() || w.Status != svc.ItemTodo || w.NewestRun != nil && w.NewestRun.Status.Active() {
+			continue
+		}
+		body, err := a.newRun(ctx, c, p, w, f)
+		if err != nil {
+			return err
+		}
+		body.TaskID = w.ID
+		r, err := c.CreateRun(ctx, body)
+		if err != nil {
+			return err
+		}
+		started = append(started, r.Summary())
+	}
+	if a.output != "table" {
+		return a.printRuns(ctx, c, started)
+	}
+	if len(started) == 0 {
+		a.note("nothing is to do in %s that has no run under way", p.Slug)
+		return nil
+	}
+	a.out.printf("queued %s\n", count(len(started), "run"))
+	a.note("watch them with: svc queue --why")
+	return nil
+}

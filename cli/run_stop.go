@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"svc"
+	"svc/api"
+)
+
+func (a *app) runStop() *cobra.Command {
+	var (
+		project, task, host string
+		all                 bool
+	)
+	cmd := &cobra.Command{
+		Use: "stop [RUN…]", Short: "Stop runs", Args: takes("[RUN…]"), ValidArgsFunction: a.completesUpTo(math.MaxInt, runNames),
+		Long: "Stop runs: those that are named, or all that are active at and below a task, in a project or on a host.\n" +
+			"Each counts as stopped at once; its session is asked to end with Ctrl-C, then SIGTERM, then SIGKILL,\n" +
+			"and until it has ended the run is called stopping.",
+		Example: "  svc run stop 1a2b3c4d\n  svc run stop --all --task CHECKOUT-12",
+	}
+	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		scoped := project != "" || task != "" || host != ""
+		switch {
+		case scoped && len(args) > 0:
+			return usage("name runs, or a task, a project or a host", "both runs and what they belong to are named")
+		case scoped:
+			return a.stopAll(ctx, c, project, task, host)
+		case all:
+			return usage("say where with --task, --project or --host", "--all needs to know where")
+		case len(args) == 0:
+			return usage("`svc run list --active` shows them", "no run is named")
+		}
+		return a.stopNamed(ctx, c, args)
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "all that are active where --task, --project or --host says")
+	cmd.Flags().StringVar(&task, "task", "", "what runs at and below this `TASK`")
+	cmd.Flags().StringVarP(&project, "project", "p", "", "what runs in this `PROJECT`")
+	cmd.Flags().StringVar(&host, "host", "", "what runs on this `HOST`")
+	a.completeFlag(cmd, "project", projectNames)
+	a.completeFlag(cmd, "task", taskNames)
+	a.completeFlag(cmd, "host", hostNames)
+	return a.both(cmd)
+}
+
+func (a *app) stopNamed(ctx context.Context, c *api.Client, refs []string) error {
+	for _, ref := range refs {
+		r, err := a.theRun(ctx, c, ref)
+		if err != nil {
+			return err
+		}
+		if r, err = c.StopRun(ctx, r.ID); err != nil {
+			return err
+		}
+		if err := printDone(a, a.runView(nil), r, "%s run %s", runWord(r), a.short(r.ID, shortRun)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) stopAll(ctx context.Context, c *api.Client, project, task, host string) error {
+	f, err := a.runFilter(ctx, c, project, task, host)
+	if err != nil {
+		return err
+	}
+	stopped, err := c.StopRuns(ctx, api.StopRuns{TaskID: f.TaskID, ProjectID: f.ProjectID, HostID: f.HostID})
+	if err != nil {
+		return err
+	}
+	if a.output != "table" {
+		return printMachine(a, view[api.StoppedRuns]{name: func(s api.StoppedRuns) string { return fmt.Sprint(len(s.Stopped)) }}, stopped)
+	}
+	a.out.printf("stopped %s\n", count(len(stopped.Stopped), "run"))
+	return nil
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// queueWords is how a run waits, when it is not the usual way.
+func queueWords(r svc.Run) string {
+	words := ""
+	add := func(format string, args ...any) {
+		if words != "" {
+			words += ", "
+		}
+		words += fmt.Sprintf(format, args...)
+	}
+	if r.Priority != 0 {
+		add("priority %d", r.Priority)
+	}
+	if r.Wait {
+		add("waits as long as it takes")
+	}
+	if r.NotBefore != nil {
+		add("not before %s", r.NotBefore)
+	}
+	if len(r.HostLabels) > 0 {
+		add("on hosts with %s", joinPairs(r.HostLabels))
+	}
+	if r.IgnoreNeeds {
+		add("whatever its task needs")
+	}
+	return words
+}

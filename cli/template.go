@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+
+	"svc/safetext"
+)
+
+// addTemplate is --template: an answer of which a person says what is printed.
+func (a *app) addTemplate(cmd *cobra.Command) {
+	cmd.Flags().Func("template", "print this `TEXT` for each record, with {{.name}} for a field of its JSON, as in '{{.id}} {{.status}}'", func(text string) error {
+		t, err := template.New("--template").Option("missingkey=error").Funcs(template.FuncMap{"join": joinAny, "json": asJSON}).Parse(text)
+		if err != nil {
+			return err
+		}
+		a.output, a.template = "template", t
+		return nil
+	})
+}
+
+// joinAny joins a list of the JSON.
+func joinAny(list []any, between string) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = fmt.Sprint(v)
+	}
+	return strings.Join(words, between)
+}
+
+func asJSON(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// printTemplate prints a record as the template says. Its fields are those of the JSON, and of the same names.
+func (a *app) printTemplate(record any) error {
+	raw, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // a seq is no fraction
+	var fields any
+	if err := d.Decode(&fields); err != nil {
+		return err
+	}
+	var b strings.Builder
+	if err := a.template.Execute(&b, fields); err != nil {
+		return usage("--json shows the fields that there are", "the template does not fit: %s", err)
+	}
+	a.out.printf("%s\n", safetext.Lines(b.String()))
+	return a.out.failed
+}

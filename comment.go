@@ -1,0 +1,222 @@
+package svc
+
+import (
+	"slices"
+	"strings"
+)
+
+// CommentState is where a comment stands.
+type CommentState string
+
+// The states of a comment. A draft is everybody's to see; sent: an agent was given it; handled: the agent says that it has dealt
+// with it; resolved: a person says so.
+const (
+	CommentDraft    CommentState = "draft"
+	CommentSent     CommentState = "sent"
+	CommentHandled  CommentState = "handled"
+	CommentResolved CommentState = "resolved"
+)
+
+// Side is the version of a file that a comment's lines are counted in.
+type Side string
+
+// The sides of a change.
+const (
+	SideOld Side = "old"
+	SideNew Side = "new"
+)
+
+// Anchor says where a comment's lines are in the newest checkpoint.
+type Anchor string
+
+// The anchors. Gone: they were changed or taken away, or the newest checkpoint cannot be compared.
+const (
+	AnchorSame  Anchor = "same"
+	AnchorMoved Anchor = "moved"
+	AnchorGone  Anchor = "gone"
+)
+
+// Comment is what a person says about lines of a change.
+type Comment struct {
+	ID          string       `json:"id" doc:"UUID"`
+	WorkspaceID string       `json:"workspace_id"`
+	Checkpoint  int          `json:"checkpoint" doc:"That was read"`
+	Path        string       `json:"path" doc:"As the list of changes has it"`
+	Side        Side         `json:"side" enum:"old,new"`
+	Line        *int         `json:"line" doc:"Null: the whole file"`
+	EndLine     *int         `json:"end_line" doc:"The last of several; null: one line"`
+	Quote       string       `json:"quote" doc:"The lines, taken from the patch"`
+	Body        string       `json:"body"`
+	Author      string       `json:"author"`
+	State       CommentState `json:"state" enum:"draft,sent,handled,resolved"`
+	RunID       *string      `json:"run_id" doc:"That it was sent to; null: to none so far"`
+	Note        string       `json:"note" doc:"What the agent said when it had dealt with it"`
+	Anchor      Anchor       `json:"anchor" enum:"same,moved,gone" doc:"Against the newest checkpoint that the orchestrator has; gone also when the two cannot be compared"`
+	AnchorPath  string       `json:"anchor_path" doc:"The file there; empty when gone"`
+	AnchorLine  *int         `json:"anchor_line" doc:"The first of its lines there; null: the whole file, or gone"`
+	CreatedAt   Time         `json:"created_at"`
+	UpdatedAt   Time         `json:"updated_at"`
+	Version     int64        `json:"-"`
+}
+
+// The limits of comments.
+const (
+	maxCommentBody = 16 << 10
+	maxCommentNote = 4 << 10
+	maxCommentPath = 16 << 10
+	// MaxQuote is the most bytes of the lines that a comment is about.
+	MaxQuote = 16 << 10
+	// MaxComments is how many comments a workspace may have.
+	MaxComments = 1000
+)
+
+// NewComment is what is asked for when a comment is made.
+type NewComment struct {
+	Checkpoint int // 0: the newest that the orchestrator has
+	Path       string
+	Side       Side // empty: new
+	Line       *int
+	EndLine    *int
+	Body       string
+}
+
+// Validate names every field that is wrong.
+func (n NewComment) Validate() error {
+	var bad Problems
+	if n.Checkpoint < 0 {
+		bad.Add("checkpoint", "must be the number of a checkpoint")
+	}
+	if bad.text("path", n.Path, maxCommentPath) && n.Path == "" {
+		bad.Add("path", "must not be empty")
+	}
+	oneOf(&bad, "side", n.Side, SideOld, SideNew)
+	switch {
+	case n.Line != nil && *n.Line < 1:
+		bad.Add("line", "must be 1 or more")
+	case n.EndLine != nil && n.Line == nil:
+		bad.Add("end_line", "needs a line")
+	case n.EndLine != nil && *n.EndLine < *n.Line:
+		bad.Add("end_line", "must not be before line")
+	}
+	checkBody(&bad, n.Body)
+	return bad.Err()
+}
+
+func checkBody(bad *Problems, body string) {
+	if bad.text("body", body, maxCommentBody) && strings.TrimSpace(body) == "" {
+		bad.Add("body", "must not be empty")
+	}
+}
+
+// CommentPatch is a change that a person makes to a comment. Nil stays.
+type CommentPatch struct {
+	Body  *string
+	State *CommentState
+}
+
+// Apply changes the comment. A text can be changed as long as nobody was sent it; what an agent was sent or has handled becomes a
+// draft again only to be sent again.
+func (p CommentPatch) Apply(c *Comment) error {
+	var bad Problems
+	if p.Body != nil {
+		checkBody(&bad, *p.Body)
+	}
+	if p.State != nil && !slices.Contains([]CommentState{CommentDraft, CommentResolved}, *p.State) {
+		bad.Add("state", "must be %s or %s; the others follow from sending and from the agent", CommentDraft, CommentResolved)
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	state := c.State
+	if p.State != nil {
+		state = *p.State
+	}
+	if p.Body != nil && *p.Body != c.Body && state != CommentDraft {
+		return Errorf(CodeConflict, "the comment is %s; only a draft's text can be changed", c.State).With("state", c.State)
+	}
+	c.State = state
+	if p.Body != nil {
+		c.Body = *p.Body
+	}
+	return nil
+}
+
+// Handle notes that the agent has dealt with the comment.
+func (c *Comment) Handle(note string) error {
+	var bad Problems
+	bad.text("note", note, maxCommentNote)
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	if c.State != CommentSent && c.State != CommentHandled {
+		return Errorf(CodeConflict, "the comment is %s; only one that was sent can be handled", c.State).With("state", c.State)
+	}
+	c.State, c.Note = CommentHandled, note
+	return nil
+}
+
+// EventPayload is the part of an event that every comment.* topic carries.
+func (c *Comment) EventPayload(w Workspace) map[string]any {
+	p := map[string]any{"comment_id": c.ID, "workspace_id": c.WorkspaceID, "project_id": w.ProjectID, "task_id": w.TaskID, "host_id": w.HostID,
+		"checkpoint": c.Checkpoint, "path": c.Path, "state": c.State}
+	if c.RunID != nil {
+		p["run_id"] = *c.RunID
+	}
+	return p
+}
+
+// NewSend is what is asked for when comments are sent to an agent.
+type NewSend struct {
+	CommentIDs []string // nil: all drafts
+	Message    string   // before the comments; empty: none
+}
+
+const maxSendMessage = 16 << 10
+
+// Validate names every field that is wrong.
+func (n NewSend) Validate() error {
+	var bad Problems
+	bad.text("message", n.Message, maxSendMessage)
+	for _, id := range n.CommentIDs {
+		if !IsID(id) {
+			bad.Add("comment_ids", "%q is not an id", Cut(id, 100))
+		}
+	}
+	if len(n.CommentIDs) > MaxComments {
+		bad.Add("comment_ids", "has more than %d elements", MaxComments)
+	}
+	return bad.Err()
+}
+
+// Chosen are the comments that are sent, in the order in which they were made.
+func (n NewSend) Chosen(all []Comment) ([]Comment, error) {
+	var out []Comment
+	left := slices.Clone(n.CommentIDs)
+	for _, c := range all {
+		i := slices.Index(left, c.ID)
+		switch {
+		case n.CommentIDs == nil && c.State == CommentDraft:
+			out = append(out, c)
+		case i < 0:
+		case c.State != CommentDraft:
+			return nil, Errorf(CodeConflict, "comment %s is %s; only drafts are sent", c.ID, c.State).With("state", c.State)
+		default:
+			out = append(out, c)
+			left = slices.DeleteFunc(left, func(id string) bool { return id == c.ID })
+		}
+	}
+	if len(left) > 0 {
+		return nil, Invalid("comment_ids", "there is no comment %s on this workspace", left[0])
+	}
+	if len(out) == 0 && strings.TrimSpace(n.Message) == "" {
+		return nil, Invalid("comment_ids", "there is nothing to send: no draft, and no message")
+	}
+	return out, nil
+}
+
+// Sent is what became of comments that were sent.
+type Sent struct {
+	Prompt    string  `json:"prompt" doc:"The message and the comments, as the agent gets them"`
+	RunID     *string `json:"run_id" doc:"The run that got it; null for a preview"`
+	MessageID *string `json:"message_id" doc:"The message that it went as; null for a preview, and when a run was started with it"`
+}

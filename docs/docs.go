@@ -1,0 +1,29 @@
+// Package docs is the manual: the pages of this folder, embedded so that a binary alone can show them.
+package docs
+
+import "embed"
+
+//go:embed api.md config.md operations.md providers.md upgrade.md waiting.md
+var pages embed.FS
+
+// Topic is a page that `svc help` shows.
+type Topic struct{ Name, About string }
+
+// Topics lists the pages, those first that are asked for first.
+var Topics = []Topic{
+	{"config", "Every setting, its default and where it may be said"},
+	{"waiting", "The queue: in which order runs go, and what holds them back"},
+	{"providers", "The catalog of agents, key by key"},
+	{"operations", "Running it: backups, hosts, retention, metrics"},
+	{"upgrade", "How to upgrade, and how to go back"},
+	{"api", "The HTTP API"},
+}
+
+// Text is the page of a topic.
+func (t Topic) Text() string {
+	text, err := pages.ReadFile(t.Name + ".md")
+	if err != nil {
+		panic("docs: there is no page " + t.Name) // a topic without a page
+	}
+	return string(text)
+}

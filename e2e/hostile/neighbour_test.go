@@ -1,0 +1,189 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/proctest"
+)
+
+// mostMemory is what a hostile host may cost, in bytes.
+const mostMemory = 100 << 20
+
+// slowest is what a request of the neighbour may take meanwhile. It is generous:
+// a loaded machine is slow, not broken.
+const slowest = 15 * time.Second
+
+func TestAHostileWorkerIsNotNoticedByItsNeighbour(t *testing.T) {
+	t.Parallel()
+	lab := proctest.NewLab(t)
+	o := proctest.NewOrchestrator(lab, proctest.ServeOptions{})
+	o.Start()
+	client := o.Client()
+	good := proctest.NewWorker(o, proctest.WorkerOptions{Name: "good"})
+	good.Start()
+	run := newRun(t, client, good.HostID, "sh", "echo working; read line; echo $line")
+	proctest.Eventually(t, proctest.Patience, "the neighbour's run shows its screen", func() bool {
+		pane, err := client.Pane(t.Context(), run.ID)
+		return err == nil && strings.Contains(pane.Capture, "working")
+	})
+	run, err := client.Run(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHostile(t, o, client)
+	own := newRun(t, client, h.host, "sh", "none")
+	log, screen := logOf(t, client, run.ID), screenOf(t, client, run.ID)
+
+	before := residentOf(t, o.PID(), "VmRSS")
+	watched := watch(t, client, run.ID)
+	h.forge(t.Context(), run)
+	h.flood(t.Context(), own)
+	took := watched()
+	grown := residentOf(t, o.PID(), "VmHWM") - before
+
+	if took > slowest {
+		t.Errorf("a request of the neighbour took %s", took)
+	}
+	if !raceDetector && grown > mostMemory {
+		t.Errorf("the orchestrator's memory grew by %d MiB", grown>>20)
+	}
+	t.Logf("the neighbour's slowest request took %s; the memory grew by %d MiB", took.Round(time.Millisecond), grown>>20)
+	got, err := client.Run(t.Context(), run.ID)
+	forged := got.Hint != nil && *got.Hint == "forged" // the neighbour's own worker may have a hint of its own
+	if err != nil || got.Status != svc.RunRunning || forged || got.ProgressMessage != nil || got.Result != nil || got.UpdatedAt != run.UpdatedAt {
+		t.Errorf("the neighbour's run is %+v (%v)", got, err)
+	}
+	if now := logOf(t, client, run.ID); now != log {
+		t.Errorf("the neighbour's log is %q, was %q", now, log)
+	}
+	if now := screenOf(t, client, run.ID); now != screen {
+		t.Errorf("the neighbour's screen is %q, was %q", now, screen)
+	}
+	if host, err := client.Host(t.Context(), good.HostID); err != nil || host.Status != svc.HostOnline || host.InstanceSuspect {
+		t.Errorf("the neighbour is %s, suspect %v (%v)", host.Status, host.InstanceSuspect, err)
+	}
+	if err := client.SendKeys(t.Context(), run.ID, []string{"done", "Enter"}); err != nil {
+		t.Errorf("type into the neighbour's run: %v", err)
+	}
+	proctest.Eventually(t, proctest.Patience, "the neighbour's run ends well", func() bool {
+		r, err := client.Run(t.Context(), run.ID)
+		return err == nil && r.Status == svc.RunExited
+	})
+}
+
+func newHostile(t *testing.T, o *proctest.Orchestrator, client *api.Client) *hostile {
+	t.Helper()
+	host, err := client.CreateHost(t.Context(), api.CreateHost{Name: "evil"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := client.HostToken(t.Context(), host.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 8}
+	t.Cleanup(transport.CloseIdleConnections)
+	h := &hostile{t: t, o: o, token: token, host: host.ID, name: "evil", instance: svc.NewID(), http: &http.Client{Transport: transport}}
+	if status := h.register(t.Context(), h.instance); status != http.StatusOK {
+		t.Fatalf("register: %d", status)
+	}
+	return h
+}
+
+func newRun(t *testing.T, client *api.Client, host, provider, prompt string) svc.Run {
+	t.Helper()
+	p, err := client.CreateProject(t.Context(), api.CreateProject{Name: prompt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := client.CreateWorkItem(t.Context(), api.CreateWorkItem{ProjectID: p.ID, Kind: svc.KindTask, Title: prompt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := client.CreateRun(t.Context(), api.CreateRun{TaskID: task.ID, Provider: provider, Prompt: api.Some(prompt), HostID: api.Some(host)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// watch asks for the neighbour's run over and over. What it gives ends that and
+// tells how long the slowest answer took.
+func watch(t *testing.T, client *api.Client, runID string) (stop func() time.Duration) {
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := make(chan time.Duration, 1)
+	go func() {
+		var most time.Duration
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			began := time.Now()
+			if _, err := client.Run(ctx, runID); err != nil && ctx.Err() == nil {
+				t.Errorf("the neighbour's run cannot be read: %v", err)
+			}
+			most = max(most, time.Since(began))
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+		slow <- most
+	}()
+	return func() time.Duration {
+		cancel()
+		return <-slow
+	}
+}
+
+func logOf(t *testing.T, client *api.Client, runID string) string {
+	t.Helper()
+	r, err := client.Logs(t.Context(), runID, api.LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func screenOf(t *testing.T, client *api.Client, runID string) string {
+	t.Helper()
+	pane, err := client.Pane(t.Context(), runID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pane.Capture
+}
+
+// residentOf is a figure of a process's memory in bytes; 0 where the system does
+// not tell.
+func residentOf(t *testing.T, pid int, field string) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			kilobytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kilobytes << 10
+		}
+	}
+	return 0
+}

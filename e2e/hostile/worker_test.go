@@ -1,0 +1,197 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"svc"
+	"svc/internal/proctest"
+	"svc/wire"
+)
+
+// hostile is a worker with the token of a host of its own, and no manners.
+type hostile struct {
+	t        *testing.T
+	o        *proctest.Orchestrator
+	token    string
+	host     string
+	name     string
+	instance string
+	http     *http.Client
+}
+
+// post sends JSON to an internal endpoint and gives the status; 0: no answer.
+func (h *hostile) post(ctx context.Context, path string, body any) int {
+	b, err := json.Marshal(body)
+	if err != nil {
+		h.t.Error(err)
+		return 0
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.o.URL+"/api/internal"+path, bytes.NewReader(b))
+	if err != nil {
+		h.t.Error(err)
+		return 0
+	}
+	r.Header.Set("Authorization", "Bearer "+h.token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := h.http.Do(r)
+	if err != nil {
+		return 0
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+func (h *hostile) register(ctx context.Context, instance string) int {
+	return h.post(ctx, "/worker/register", wire.Registration{HostName: h.name, Platform: "hostile", InstanceID: instance, Capabilities: wire.Capabilities})
+}
+
+// open opens an uplink and reads what comes. With an instance it names itself.
+func (h *hostile) open(ctx context.Context, instance, boot string) (*websocket.Conn, error) {
+	header := http.Header{"Authorization": {"Bearer " + h.token}}
+	if instance != "" {
+		header.Set(wire.HeaderHostID, h.host)
+		header.Set(wire.HeaderInstanceID, instance)
+		header.Set(wire.HeaderBootID, boot)
+	}
+	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(h.o.URL, "http")+"/api/internal/worker/uplink",
+		&websocket.DialOptions{HTTPHeader: header, HTTPClient: h.http})
+	if err != nil {
+		return nil, err
+	}
+	c.SetReadLimit(wire.MaxFrame)
+	return c, nil
+}
+
+// send writes a frame. Whether it is taken is the orchestrator's affair.
+func (h *hostile) send(ctx context.Context, c *websocket.Conn, f wire.Frame) error {
+	b, err := wire.Encode(f)
+	if err != nil {
+		return err
+	}
+	return c.Write(ctx, websocket.MessageText, b)
+}
+
+// forgeries are reports about a run that is not this host's.
+func forgeries(r svc.Run) []wire.Frame {
+	signal := func(kind svc.SignalKind, source svc.SignalSource) wire.Frame {
+		s := svc.Signal{Kind: kind, Attempt: r.Attempt, Source: source, Timestamp: 1, Result: svc.ResultSuccess, Seq: 1 << 40, Message: "forged", Error: "forged"}
+		return wire.SignalFrame{RunID: r.ID, Signal: wire.FromSignal(s)}
+	}
+	zero := int64(0)
+	held := []wire.LiveRun{{RunID: r.ID, Attempt: r.Attempt}}
+	return []wire.Frame{
+		signal(svc.SignalFinished, svc.FromWrapper), signal(svc.SignalFailed, svc.FromWrapper), signal(svc.SignalFailed, svc.FromHook),
+		signal(svc.SignalCompleted, svc.FromHook), signal(svc.SignalProgress, svc.FromHook),
+		wire.RunDispatchAck{RunID: r.ID, Attempt: r.Attempt, Reason: "forged"},
+		wire.LogChunk{RunID: r.ID, Text: []byte("forged\n"), Timestamp: 1},
+		wire.LogChunk{RunID: r.ID, Text: []byte("forged\n"), Timestamp: 1, Attempt: r.Attempt, Offset: &zero},
+		wire.LogEnd{RunID: r.ID, Attempt: r.Attempt, Bytes: 1},
+		wire.LogGone{RunID: r.ID, Attempt: r.Attempt},
+		wire.Snapshot{RunID: r.ID, Capture: "forged", Timestamp: 1},
+		wire.Snapshot{RunID: r.ID, Capture: "forged", Timestamp: 1, Attempt: r.Attempt, Final: true},
+		wire.RunHint{RunID: r.ID, Attempt: r.Attempt, Hint: "forged"},
+		wire.RunUnknown{Runs: held},
+		wire.Orphan{SessionName: r.SessionName, RunID: r.ID, Attempt: r.Attempt, Action: "stopped"},
+	}
+}
+
+// forge reports about another host's run through every way there is, and before
+// it has said who it is.
+func (h *hostile) forge(ctx context.Context, r svc.Run) {
+	for _, instance := range []string{"", h.instance} {
+		c, err := h.open(ctx, instance, "")
+		if err != nil {
+			h.t.Errorf("open an uplink: %v", err)
+			return
+		}
+		for _, f := range forgeries(r) {
+			if err := h.send(ctx, c, f); err != nil {
+				h.t.Errorf("send a %s frame: %v", f.Type(), err)
+			}
+			if s, ok := f.(wire.SignalFrame); ok {
+				if status := h.post(ctx, "/runs/"+r.ID+"/signals", s.Signal); status != http.StatusForbidden {
+					h.t.Errorf("a forged %s was answered with %d", s.Kind, status)
+				}
+			}
+		}
+		held := []wire.LiveRun{{RunID: r.ID, Attempt: r.Attempt}}
+		_ = h.send(ctx, c, wire.Heartbeat{HostID: h.host, InstanceID: h.instance, Timestamp: 1, Runs: &held})
+		answered := false // its answer comes after all that was sent before it was judged
+		for !answered {
+			_, b, err := c.Read(ctx)
+			if err != nil {
+				h.t.Errorf("no answer to the heartbeat: %v", err)
+				break
+			}
+			answered = bytes.Contains(b, []byte(`"heartbeat_ack"`))
+		}
+		_ = c.CloseNow()
+	}
+}
+
+// flood fills the orchestrator's memory, each way from many sides at once.
+func (h *hostile) flood(ctx context.Context, own svc.Run) {
+	long := strings.Repeat("x", 3500<<10)
+	catalog := map[string]svc.ProviderReport{}
+	for i := range 30_000 {
+		catalog[fmt.Sprint("p", i)] = svc.ProviderReport{Reason: "x"}
+	}
+	far := int64(1) << 40 // is refused, and must be read all the same
+	frames := []wire.Frame{
+		wire.Orphan{SessionName: long, Action: "none"},
+		wire.Providers{Providers: catalog},
+		wire.RunHint{RunID: own.ID, Attempt: 1, Hint: long},
+		wire.Goodbye{Reason: long},
+		wire.RunDispatchAck{RunID: own.ID, Attempt: 1, Reason: long},
+		wire.KeysResult{RequestID: long},
+		wire.LogChunk{RunID: own.ID, Text: []byte(long), Timestamp: 1, Attempt: 1, Offset: &far},
+	}
+	var sides sync.WaitGroup
+	for side := range 24 {
+		sides.Go(func() { h.floodFrom(ctx, frames, side) })
+	}
+	for range 4 {
+		sides.Go(func() {
+			for range 50 {
+				h.register(ctx, svc.NewID())
+				if c, err := h.open(ctx, svc.NewID(), strings.Repeat("b", 60_000)); err == nil {
+					h.t.Error("a boot id of 60,000 bytes was taken")
+					_ = c.CloseNow()
+				}
+			}
+		})
+	}
+	sides.Wait()
+}
+
+// floodFrom is one of many connections: every frame, large ones most of all,
+// and nobody reads the answers.
+func (h *hostile) floodFrom(ctx context.Context, frames []wire.Frame, side int) {
+	rounds := 1
+	if proctest.Long() {
+		rounds = 5
+	}
+	for round := range rounds {
+		c, err := h.open(ctx, svc.NewID(), fmt.Sprint("boot-", side, "-", round))
+		if err != nil {
+			continue // it comes too often
+		}
+		for i := range 12 {
+			if h.send(ctx, c, frames[(side+i)%len(frames)]) != nil {
+				break // it was ended
+			}
+		}
+		_ = c.CloseNow()
+	}
+}

@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"svc"
+	"svc/hub"
+	"svc/review"
+)
+
+const (
+	// reviewsAtOnce is how many changes of one host are read at a time: each may hold some large files in memory.
+	reviewsAtOnce = 2
+	// mostChangedFiles is how many files a list of changes has.
+	mostChangedFiles = 5000
+	// largeFile is how many bytes of a file's patch are more than a page shows unasked.
+	largeFile = 1 << 20
+)
+
+// relayed is a checkpoint whose patch is here.
+type relayed struct {
+	number int
+	info   hub.CheckpointInfo
+	file   *os.File
+	size   int64
+	patch  *review.Patch
+}
+
+// readCheckpoint opens the patch of a checkpoint and lists it; number 0: the newest that is here. The file is the caller's to close.
+func (e *Engine) readCheckpoint(ctx context.Context, w svc.Workspace, number int) (r relayed, err error) {
+	if r.number = number; number == 0 {
+		r.number = w.RelayedCheckpoint
+	}
+	f, holder, err := e.openCheckpoint(ctx, w, r.number, hub.CheckpointPatch)
+	if err != nil {
+		return r, err
+	}
+	r.file, r.info = f, e.Hub.Checkpoints.Info(holder, r.number)
+	if r.info.Tree == "" && r.number == w.Checkpoint {
+		r.info.Tree = w.Tree
+	}
+	info, err := f.Stat()
+	if err == nil {
+		r.size = info.Size()
+		r.patch, err = review.Read(f, r.size)
+	}
+	if err != nil {
+		return r, errors.Join(notReadable(r.number, err), f.Close())
+	}
+	return r, nil
+}
+
+func notReadable(number int, err error) error {
+	if errors.Is(err, review.ErrMalformed) {
+		return svc.Errorf(svc.CodeConflict, "what was relayed of checkpoint %d cannot be read as a patch", number).Because(err)
+	}
+	return err
+}
+
+// change is a checkpoint, compared with the commit that it stands on or with an earlier checkpoint.
+type change struct {
+	to       relayed
+	since    int
+	files    []*review.File
+	patch    *os.File
+	size     int64
+	complete bool
+}
+
+func (c *change) close() { _ = c.patch.Close() } // nothing was written that must stay
+
+// openChange reads a change. One that compares two checkpoints is made here, in a file without a name.
+func (e *Engine) openChange(ctx context.Context, id string, number, since int) (c *change, err error) {
+	w, err := e.Store.Workspace(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	release, err := e.reviews.acquire(ctx, w.HostID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	to, err := e.readCheckpoint(ctx, w, number)
+	if err != nil {
+		return nil, err
+	}
+	c = &change{to: to, since: since, files: to.patch.Files, patch: to.file, size: to.size, complete: true}
+	if since == 0 {
+		return c, nil
+	}
+	defer func() {
+		if err = errors.Join(err, to.file.Close()); err != nil {
+			c = nil
+		}
+	}()
+	if since >= to.number {
+		return nil, svc.Invalid("since", "must be the number of a checkpoint before %d", to.number)
+	}
+	from, err := e.readCheckpoint(ctx, w, since)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, from.file.Close()) }()
+	if err := sameBase(from, to); err != nil {
+		return nil, err
+	}
+	c.patch, err = nameless(func(f io.Writer) (err error) {
+		c.files, c.complete, err = review.Between(from.patch, to.patch, f)
+		return notReadable(to.number, err)
+	})
+	if err == nil {
+		c.size, err = c.patch.Seek(0, io.SeekEnd)
+	}
+	return c, err
+}
+
+// sameBase refuses checkpoints whose patches are against different commits, as after an agent has gone back behind its base.
+func sameBase(from, to relayed) error {
+	if from.info.From == "" || from.info.From != to.info.From {
+		return svc.Errorf(svc.CodeConflict, "checkpoints %d and %d do not stand on the same commit; read each against its own base", from.number, to.number)
+	}
+	return nil
+}
+
+// nameless is a file that is gone when it is closed.
+func nameless(fill func(io.Writer) error) (*os.File, error) {
+	f, err := os.CreateTemp("", "svc-*.diff")
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(os.Remove(f.Name()), fill(f))
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Change lists what a checkpoint has changed; number 0: the newest that is here. since is an earlier checkpoint that it is compared
+// with; 0: the commit that it stands on.
+func (e *Engine) Change(ctx context.Context, id string, number, since int) (svc.Change, error) {
+	c, err := e.openChange(ctx, id, number, since)
+	if err != nil {
+		return svc.Change{}, err
+	}
+	defer c.close()
+	out := svc.Change{Checkpoint: c.to.number, Since: since, Tree: c.to.info.Tree, Files: []svc.ChangedFile{}, PatchBytes: c.size, Truncated: !c.complete}
+	for _, f := range review.List(c.files) {
+		if len(out.Files) == mostChangedFiles {
+			out.Truncated = true
+			break
+		}
+		file := svc.ChangedFile{Path: review.Quote(f.Path), OldPath: review.Quote(f.OldPath), Status: string(f.Status), Mode: f.Mode,
+			Additions: f.Additions, Deletions: f.Deletions, Binary: f.Binary, TooLarge: f.Unknown || f.End-f.Start > largeFile}
+		if f.OldMode != f.Mode {
+			file.OldMode = f.OldMode
+		}
+		out.Files = append(out.Files, file)
+	}
+	return out, nil
+}
+
+// Diff is a change as git apply takes it; path: only what it does to that file. The file is the caller's to close.
+func (e *Engine) Diff(ctx context.Context, id string, number, since int, path string) (*os.File, error) {
+	if since == 0 && path == "" { // it need not be read for that
+		f, _, err := e.CheckpointFile(ctx, id, number, hub.CheckpointPatch)
+		return f, err
+	}
+	c, err := e.openChange(ctx, id, number, since)
+	if err != nil {
+		return nil, err
+	}
+	if path == "" {
+		return c.patch, nil
+	}
+	defer c.close()
+	name := review.Unquote(path)
+	found := false
+	f, err := nameless(func(to io.Writer) error {
+		for _, f := range c.files {
+			if f.Path != name {
+				continue
+			}
+			found = true
+			if _, err := io.Copy(to, io.NewSectionReader(c.patch, f.Start, f.End-f.Start)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && !found {
+		return nil, errors.Join(svc.Invalid("path", "is no file that checkpoint %d has changed", c.to.number), f.Close())
+	}
+	return f, err
+}

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+
+	"svc"
+	"svc/store"
+	"svc/wire"
+)
+
+// An end that came with the run's own token is a claim: agents hold that token. It stands in the record, but
+// the session counts as alive, can be stopped and takes a place of its host until the host confirms the end, by
+// its own report or by an inventory without the session.
+
+// judgeClaims ends sessions that have told their own end and live on. The end stands, the session counts as
+// alive again, and one that is still there in the next inventory is an orphan.
+func (c *uplinkConn) judgeClaims(ctx context.Context, held []wire.LiveRun) {
+	outlived := map[attemptKey]int{}
+	for _, s := range held {
+		r, err := c.e.live(ctx, s.RunID)
+		if err != nil || !r.EndClaimed || s.Attempt != r.Attempt || mayReport(c.link.HostID, &r, s.Attempt) != nil {
+			continue
+		}
+		k := attemptKey{s.RunID, s.Attempt}
+		outlived[k] = c.absent.outlived[k] + 1
+		if err := c.e.sessionLives(ctx, k, outlived[k] == 2); err != nil && ctx.Err() == nil {
+			c.e.Log.Error("a session that outlives its end cannot be noted; trying again with the next inventory", "run_id", k.runID, "error", err)
+			delete(outlived, k)
+		}
+		if r.SessionEndedAt != nil { // else it was ordered to end already
+			c.e.order(c.link, k.runID, k.attempt, "run is "+string(r.Status))
+		}
+	}
+	c.absent.outlived = outlived
+}
+
+// sessionLives notes that the session of an attempt whose end was claimed is
+// alive.
+func (e *Engine) sessionLives(ctx context.Context, k attemptKey, orphan bool) error {
+	var r svc.Run
+	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if r, err = tx.LockRun(ctx, k.runID); err != nil || !r.EndClaimed || r.Attempt != k.attempt {
+			return err
+		}
+		if orphan {
+			p := r.EventPayload()
+			p["session_name"], p["action"] = r.SessionName, "stopped"
+			tx.Emit(svc.TopicRunOrphan, p)
+		}
+		if r.SessionEndedAt == nil {
+			return nil
+		}
+		r.SessionEndedAt = nil
+		return tx.UpdateRun(ctx, &r)
+	})
+	if err == nil {
+		e.runs.put(r)
+	}
+	return err
+}
+
+// confirms says whether a signal is the host's own word that a session is over of which the record says otherwise:
+// its end was only claimed, or the run was stopped before its host failed to start it. No move of the run comes of
+// it, but a session that counted as alive would be ordered to end for ever, and take a place of its host.
+func (in *ingestion) confirms(r *svc.Run, outcome svc.Outcome) bool {
+	s := in.signal
+	failed := s.Kind == svc.SignalFailed && s.Source == svc.FromWrapper
+	if !failed && s.Kind != svc.SignalFinished || s.Claim || s.Attempt != r.Attempt || r.Status.Active() {
+		return false
+	}
+	return r.EndClaimed || r.SessionEndedAt == nil && (failed || outcome == svc.Duplicate)
+}
+
+// confirm takes that word. How the attempt ended stays as it was told.
+func (in *ingestion) confirm(ctx context.Context, r svc.Run) error {
+	r.EndClaimed = false
+	if r.SessionEndedAt == nil {
+		r.SessionEndedAt = &in.tx.Now
+		p := r.EventPayload()
+		p["reason"] = "its host confirmed the end"
+		in.tx.Emit(svc.TopicRunSessionEnded, p)
+	}
+	in.before, in.moved = r, true
+	err := in.tx.UpdateRun(ctx, &r)
+	in.after = r
+	return err
+}

@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+// FuzzProof tries headers of an uplink (key, challenge, signature) that a worker did not make: none proves anything.
+func FuzzProof(f *testing.F) {
+	e := &Engine{Config: Config{SigningKey: []byte("0123456789abcdef0123456789abcdef"), Now: func() time.Time { return time.UnixMilli(1000) }}}
+	host, instance := "7d3c1f0a-5b7e-4c55-9a57-0b6a1c9e2f11", "9a57c1f0-5b7e-4c55-9a57-0b6a1c9e2f22"
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	public := base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
+	good := Hello{HostID: host, InstanceID: instance, BootID: "boot", Key: public, Challenge: e.challenge(host, instance)}
+	good.Signature = base64.StdEncoding.EncodeToString(ed25519.Sign(key, wire.UplinkProof(host, instance, "boot", good.Challenge)))
+	if !e.proves(good) {
+		f.Fatal("a good proof is refused")
+	}
+	add := func(h Hello) { f.Add(h.HostID, h.InstanceID, h.BootID, h.Key, h.Challenge, h.Signature) }
+	add(good)
+	add(Hello{})
+	add(Hello{HostID: host, InstanceID: instance, Key: public, Challenge: "00.9999999999999.", Signature: good.Signature})
+	add(Hello{HostID: host, InstanceID: instance, Key: "AAAA", Challenge: "..", Signature: "===="})
+	f.Fuzz(func(t *testing.T, host, instance, boot, key, challenge, signature string) {
+		h := Hello{HostID: host, InstanceID: instance, BootID: boot, Key: key, Challenge: challenge, Signature: signature}
+		e.challenges = challenges{used: map[string]svc.Time{good.Challenge: 1 << 60}} // it was used above
+		if e.proves(h) {
+			t.Errorf("%+v is taken", h)
+		}
+		if len(e.challenges.used) > 1 {
+			t.Errorf("%q is remembered", challenge)
+		}
+	})
+}

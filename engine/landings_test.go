@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+// readToLand is a workspace of a host whose run is over, with one relayed checkpoint of a project where landing makes items done.
+func (s *site) readToLand(w *worker) (svc.Run, svc.Workspace) {
+	s.t.Helper()
+	r := s.inRepository(on(w))
+	when := svc.DoneLanded
+	_, err := s.UpdateProject(s.ctx, r.ProjectID, svc.ProjectPatch{DoneWhen: &when}, nil)
+	s.no(err)
+	auto := true
+	_, err = s.UpdateWorkItem(s.ctx, r.TaskID, svc.WorkItemPatch{AutoMarkDone: &auto}, nil)
+	s.no(err)
+	r = w.started(r)
+	id := s.workspaceOf(r).ID
+	w.relays(id, 1, "bundle")
+	_, err = s.ReportWorkspace(s.ctx, Reporter{Host: w.host.ID}, id, svc.WorkspaceReport{State: svc.WorkspaceReady, Path: "/work", BaseRef: "main", BaseCommit: "base",
+		Checkpoint: 1, Tree: "tree", Commit: "commit"})
+	s.no(err)
+	s.want(svc.Applied)(s.signal(r, svc.SignalCompleted))
+	return r, s.workspaceOf(r)
+}
+
+// toLand is the orders that the worker got since it was last asked.
+func (w *worker) toLand() (orders []svc.LandOrder) {
+	w.s.t.Helper()
+	for _, f := range w.asked() {
+		if f.Do == wire.WorkspaceLand {
+			orders = append(orders, *f.Land)
+		}
+	}
+	return orders
+}
+
+func TestALandingIsAskedForUntilItsHostHasToldWhatCameOfIt(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		beating := w.keepBeating()
+		r, made := s.readToLand(w)
+		ctx := svc.WithCaller(s.ctx, svc.Caller{Name: "anna"})
+		land := func(change ...func(*svc.NewLanding)) (svc.Workspace, error) {
+			n := svc.NewLanding{Checkpoint: 1, How: svc.LandSquash}
+			for _, c := range change {
+				c(&n)
+			}
+			return s.LandWorkspace(ctx, made.ID, n)
+		}
+		_, err := land()
+		s.wantCode("while its run is active", err, svc.CodeWorkspaceBusy)
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(0)))
+		_, err = land(func(n *svc.NewLanding) { n.Checkpoint = 2 })
+		s.wantCode("a checkpoint that there is not", err, svc.CodeValidation)
+		_, err = land(func(n *svc.NewLanding) { n.How, n.Into = svc.LandPush, "main" })
+		s.wantCode("a push into a branch", err, svc.CodeValidation)
+		_, err = s.LandWorkspace(ctx, svc.NewID(), svc.NewLanding{Checkpoint: 1, How: svc.LandSquash})
+		s.wantCode("no such workspace", err, svc.CodeNotFound)
+		if item, err := s.WorkItem(s.ctx, r.TaskID); err != nil || item.Status == svc.ItemDone {
+			t.Errorf("a completion made the item %s, %v", item.Status, err)
+		}
+		s.news()
+
+		asked, err := land()
+		s.no(err)
+		if l := asked.Landing; l == nil || l.State != svc.LandingOpen || l.Into != "main" || l.By != "anna" || l.Message == "" {
+			t.Fatalf("asked for %+v", asked.Landing)
+		}
+		if got := w.toLand(); len(got) != 1 || got[0] != asked.Landing.Order() {
+			t.Fatalf("the host was asked %+v", got)
+		}
+		_, err = land()
+		s.wantCode("while it is being landed", err, svc.CodeConflict)
+		_, err = s.RemoveWorkspace(s.ctx, made.ID, "")
+		s.wantCode("removed while it is being landed", err, svc.CodeConflict)
+
+		// A lost request, a host that was away, an outcome that the host cannot tell: it is asked again for the same.
+		s.pass(landPoll)
+		beating()
+		w.drop()
+		s.pass(landPoll)
+		w.register(wire.Capabilities...)
+		w.connect()
+		w.beat()
+		beating = w.keepBeating()
+		s.pass(landPoll)
+		got := w.toLand()
+		if len(got) == 0 || got[len(got)-1] != asked.Landing.Order() {
+			t.Fatalf("the host was asked %+v", got)
+		}
+		host := Reporter{Host: w.host.ID}
+		unknown, err := s.ReportLanding(s.ctx, host, made.ID, svc.LandOutcome{ID: asked.Landing.ID, State: svc.LandingOpen, Error: "the remote is away"})
+		s.no(err)
+		if unknown.Landing.State != svc.LandingOpen || unknown.Landing.Error != "the remote is away" || unknown.LandedAt != nil {
+			t.Errorf("the landing is %+v", unknown.Landing)
+		}
+		s.pass(2 * landPoll)
+		if len(w.toLand()) == 0 {
+			t.Error("not asked again")
+		}
+		outcome := svc.LandOutcome{ID: asked.Landing.ID, State: svc.LandingDone, Commit: "landed"}
+		_, err = s.ReportLanding(s.ctx, Reporter{Host: svc.NewID()}, made.ID, outcome)
+		s.wantCode("another host", err, svc.CodeForbidden)
+		s.news()
+		for range 2 { // the answer may be lost
+			landed, err := s.ReportLanding(s.ctx, host, made.ID, outcome)
+			s.no(err)
+			if landed.LandedCommit != "landed" || landed.LandedInto != "main" || landed.LandedCheckpoint != 1 || landed.LandedAt == nil || landed.Landing.State != svc.LandingDone {
+				t.Errorf("landed %+v", landed)
+			}
+		}
+		s.wantTopics(svc.TopicItemStatus, svc.TopicWorkspaceLanded)
+		if item, err := s.WorkItem(s.ctx, r.TaskID); err != nil || item.Status != svc.ItemDone {
+			t.Errorf("the item is %s, %v", item.Status, err)
+		}
+		s.pass(2 * landPoll)
+		if got := w.toLand(); len(got) > 0 {
+			t.Errorf("asked again: %+v", got)
+		}
+
+		toRemove := func() int {
+			found, err := s.Store.LandedWorkspaces(s.ctx, s.now().Add(time.Hour), 10)
+			s.no(err)
+			return len(found)
+		}
+		if n := toRemove(); n != 1 {
+			t.Errorf("%d landed workspaces are there to be removed after their days", n)
+		}
+
+		// One that fails says why, and leaves what was landed before.
+		w.relays(made.ID, 2, "more")
+		if n := toRemove(); n != 0 {
+			t.Errorf("with a newer checkpoint, %d are there to be removed", n)
+		}
+		_, err = land()
+		s.wantCode("a newer checkpoint", err, svc.CodeChangeMoved)
+		again, err := land(func(n *svc.NewLanding) { n.Checkpoint, n.How, n.Into = 2, svc.LandMerge, "main" })
+		s.no(err)
+		s.news()
+		again, err = s.ReportLanding(s.ctx, host, made.ID, svc.LandOutcome{ID: again.Landing.ID, State: svc.LandingFailed, Reason: svc.LandConflict, Error: "no", Conflicts: []string{"a"}})
+		s.no(err)
+		s.wantTopics(svc.TopicWorkspaceLandFailed)
+		if again.LandedCheckpoint != 1 || again.Landing.Reason != svc.LandConflict || !slices.Equal(again.Landing.Conflicts, []string{"a"}) {
+			t.Errorf("after a conflict: %+v, landing %+v", again, again.Landing)
+		}
+
+		beating()
+		w.drop()
+		_, err = land(func(n *svc.NewLanding) { n.Checkpoint, n.Into = 2, "main" })
+		s.wantCode("away", err, svc.CodeHostNotConnected)
+		w.register(slices.DeleteFunc(slices.Clone(wire.Capabilities), func(c string) bool { return c == wire.CapLand })...)
+		w.connect()
+		w.beat()
+		s.settle()
+		_, err = land(func(n *svc.NewLanding) { n.Checkpoint, n.Into = 2, "main" })
+		s.wantCode("an old worker", err, svc.CodeCapabilityMissing)
+	})
+}

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+	"svc/place"
+	"svc/store"
+)
+
+// waitLine is every pending run at one moment.
+type waitLine struct {
+	runs     map[string]store.PendingRun
+	projects map[string]place.Project
+	order    []string // ids of those that only capacity holds back, as they will be placed
+	held     []string // ids of the others, longest waiting first
+}
+
+func (e *Engine) readLine(ctx context.Context, r store.Reader) (*waitLine, error) {
+	pending, err := r.PendingRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &waitLine{runs: make(map[string]store.PendingRun, len(pending))}
+	var ids []string
+	for _, p := range pending {
+		l.runs[p.ID] = p
+		ids = append(ids, p.ProjectID)
+	}
+	slices.Sort(ids)
+	if l.projects, err = queueProjects(ctx, r, slices.Compact(ids)); err != nil {
+		return nil, err
+	}
+	now := e.now()
+	free := map[string][]place.Waiting{}
+	slices.SortFunc(pending, func(a, b store.PendingRun) int { return int(min(max(a.PendingSince-b.PendingSince, -1), 1)) })
+	for _, p := range pending {
+		if p.Blocked || len(l.gate(p.ID).Holds(now)) > 0 {
+			l.held = append(l.held, p.ID)
+			continue
+		}
+		free[p.ProjectID] = append(free[p.ProjectID], place.Waiting(p.QueuedRun))
+	}
+	l.order = place.Order(free, l.projects)
+	return l, nil
+}
+
+// gate is what may hold a run of the line back, its needs aside.
+func (l *waitLine) gate(id string) place.Gate {
+	r := l.runs[id]
+	return place.Gate{NotBefore: r.NotBefore, BackOff: r.BackOff, Busy: r.Busy, Project: l.projects[r.ProjectID]}
+}
+
+// QueuedRuns is a page of the pending runs that pass the filter, in the order in
+// which they will be placed; those that something holds back come last. A cursor
+// names the run that the page before ended with and, in case that one is placed
+// meanwhile, its place.
+func (e *Engine) QueuedRuns(ctx context.Context, f svc.RunFilter, page svc.Page) (out svc.List[svc.RunSummary], err error) {
+	out.Items = []svc.RunSummary{}
+	err = e.Store.View(ctx, func(r store.Reader) error {
+		line, err := e.readLine(ctx, r)
+		if err != nil {
+			return err
+		}
+		ids := slices.Concat(line.order, line.held)
+		begin, err := store.QueuePlace(ids, page.Cursor)
+		if err != nil {
+			return err
+		}
+		bytes := 0
+		for out.NextCursor == nil && len(out.Items) < page.Limit && begin < len(ids) {
+			part := ids[begin:min(begin+svc.DefaultLimit, len(ids))] // few at a time: a page ends early when they are large
+			found, err := r.RunSummaries(ctx, part)
+			if err != nil {
+				return err
+			}
+			for i, id := range part {
+				if run, ok := found[id]; ok && f.Match(run) {
+					e.lookAt(&run)
+					summary := run.Summary()
+					text, err := svc.JSON(summary)
+					if err != nil {
+						return err
+					}
+					out.Items, bytes = append(out.Items, summary), bytes+len(text)
+				}
+				if len(out.Items) == page.Limit || page.Bytes > 0 && bytes > page.Bytes {
+					if at := begin + i; at+1 < len(ids) {
+						next := store.QueueCursor(at, id)
+						out.NextCursor = &next
+					}
+					break
+				}
+			}
+			begin += len(part)
+		}
+		return nil
+	})
+	return out, err
+}

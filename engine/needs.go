@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+	"svc/store"
+)
+
+// AddNeed makes an item need another one of its project. Doing it again changes
+// nothing.
+func (e *Engine) AddNeed(ctx context.Context, id, other string) error {
+	return e.changeNeed(ctx, id, func(tx *store.Tx, w svc.WorkItem) (bool, error) {
+		needed, err := tx.WorkItem(ctx, other)
+		if err != nil {
+			return false, err
+		}
+		if needed.ProjectID != w.ProjectID {
+			return false, svc.Invalid("other", "%q is in another project; items need items of their own project", needed.Title)
+		}
+		needs, err := tx.Needs(ctx, w.ProjectID)
+		if err != nil {
+			return false, err
+		}
+		for _, i := range []svc.WorkItem{w, needed} {
+			needs.Paths[i.ID], needs.Title[i.ID] = i.Path, i.Title
+		}
+		if err := needs.Check(w.ID, needed.ID); err != nil {
+			return false, err
+		}
+		return tx.AddNeed(ctx, w.ID, needed.ID)
+	})
+}
+
+// RemoveNeed takes a need back. One that there is not is not missed.
+func (e *Engine) RemoveNeed(ctx context.Context, id, other string) error {
+	return e.changeNeed(ctx, id, func(tx *store.Tx, w svc.WorkItem) (bool, error) {
+		needed, err := tx.WorkItem(ctx, other)
+		if svc.CodeOf(err) == svc.CodeNotFound {
+			return false, nil // with the item went the need
+		} else if err != nil {
+			return false, err
+		}
+		return tx.RemoveNeed(ctx, w.ID, needed.ID)
+	})
+}
+
+func (e *Engine) changeNeed(ctx context.Context, id string, change func(*store.Tx, svc.WorkItem) (bool, error)) error {
+	err := e.Store.Write(ctx, func(tx *store.Tx) error {
+		w, err := lockItem(ctx, tx, id, nil)
+		if err != nil {
+			return err
+		}
+		changed, err := change(tx, w)
+		if err != nil || !changed {
+			return err
+		}
+		if err := needsChanged(ctx, tx, w.ProjectID, w.ID); err != nil {
+			return err
+		}
+		return reblock(ctx, tx, w.ProjectID, []string{w.ID})
+	})
+	if err == nil {
+		e.claims.up()
+	}
+	return err
+}
+
+// needsChanged journals what items need now.
+func needsChanged(ctx context.Context, tx *store.Tx, projectID string, ids ...string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	needs, err := tx.NeedsOf(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		tx.Emit(svc.TopicItemNeeds, map[string]any{"task_id": id, "project_id": projectID, "needs": orEmpty(needs[id])})
+	}
+	return nil
+}
+
+// reblock brings up to date what is blocked at and below items whose needs, or
+// the states of what they need, changed. Of those that are free now each that has
+// needs of its own, and each that was asked about, is journaled.
+func reblock(ctx context.Context, tx *store.Tx, projectID string, roots []string) error {
+	freed, err := tx.Reblock(ctx, projectID, roots)
+	if err != nil || len(freed) == 0 {
+		return err
+	}
+	slices.Sort(freed)
+	needs, err := tx.NeedsOf(ctx, freed)
+	if err != nil {
+		return err
+	}
+	for _, id := range freed {
+		if slices.Contains(roots, id) || len(needs[id]) > 0 {
+			tx.Emit(svc.TopicItemUnblocked, map[string]any{"task_id": id, "project_id": projectID})
+		}
+	}
+	return nil
+}
+
+// itemMoved follows a change of an item that needs look at: whether it is done,
+// and where it is.
+func itemMoved(ctx context.Context, tx *store.Tx, before, after svc.WorkItem) error {
+	var roots []string
+	if (before.Status == svc.ItemDone) != (after.Status == svc.ItemDone) {
+		by, err := tx.NeededBy(ctx, []string{after.ID})
+		if err != nil {
+			return err
+		}
+		roots = by
+	}
+	if before.Path != after.Path {
+		needs, err := tx.Needs(ctx, after.ProjectID)
+		if err != nil {
+			return err
+		}
+		if len(needs.Of) == 0 {
+			return nil
+		}
+		if err := needs.CheckMove(after.Path); err != nil {
+			return err
+		}
+		roots = append(roots, after.ID)
+	}
+	if len(roots) == 0 {
+		return nil
+	}
+	return reblock(ctx, tx, after.ProjectID, roots)
+}
+
+// detach removes what others need of items that are being deleted, or refuses
+// the deletion.
+func detach(ctx context.Context, tx *store.Tx, projectID string, gone []string, wanted bool) error {
+	by, err := tx.NeededBy(ctx, gone)
+	if err != nil {
+		return err
+	}
+	if len(by) > 0 && !wanted {
+		return svc.Errorf(svc.CodeNeeded, "%d other items need this one; remove those needs first, or ask for detach=true", len(by)).
+			With("needed_by", by)
+	}
+	if err := tx.RemoveNeeds(ctx, gone); err != nil {
+		return err
+	}
+	if err := needsChanged(ctx, tx, projectID, by...); err != nil {
+		return err
+	}
+	return reblock(ctx, tx, projectID, by)
+}

@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/store"
+	"svc/wire"
+)
+
+// A worker has a key pair and signs each connection that it opens. The host's
+// row pins the key of the first such connection; from then on its token alone
+// opens nothing. What is signed names a challenge of ours, which the answer to
+// the registration carries: it is good for one connection and for a minute of
+// our own clock, so that no clock of a worker matters.
+const challengeLife = time.Minute
+
+// challenges remembers those that were used, for as long as they would be good.
+type challenges struct {
+	mu   sync.Mutex          // guards used
+	used map[string]svc.Time // until when
+}
+
+// use says whether a challenge is used for the first time.
+func (c *challenges) use(challenge string, now, until svc.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for old, end := range c.used {
+		if now > end {
+			delete(c.used, old)
+		}
+	}
+	if _, again := c.used[challenge]; again {
+		return false
+	}
+	if c.used == nil {
+		c.used = map[string]svc.Time{}
+	}
+	c.used[challenge] = until
+	return true
+}
+
+// challenge is what a worker of an instance signs. It holds all that is needed
+// to check it, so that nothing is kept for those who only ask for one.
+func (e *Engine) challenge(hostID, instanceID string) string {
+	var nonce [16]byte
+	rand.Read(nonce[:]) // it never fails
+	text := hex.EncodeToString(nonce[:]) + "." + strconv.FormatInt(int64(e.now().Add(challengeLife)), 10)
+	return text + "." + e.sign("challenge", hostID+"\x00"+instanceID+"\x00"+text)
+}
+
+func (e *Engine) challengeOK(challenge, hostID, instanceID string) bool {
+	cut := strings.LastIndexByte(challenge, '.')
+	if cut < 0 {
+		return false
+	}
+	text, sum := challenge[:cut], challenge[cut+1:]
+	_, digits, _ := strings.Cut(text, ".")
+	until, err := strconv.ParseInt(digits, 10, 64)
+	want := e.sign("challenge", hostID+"\x00"+instanceID+"\x00"+text)
+	now := e.now()
+	if err != nil || subtle.ConstantTimeCompare([]byte(sum), []byte(want)) != 1 || now > svc.Time(until) {
+		return false
+	}
+	return e.challenges.use(challenge, now, svc.Time(until))
+}
+
+// Admit judges who opens a connection for a host, before it is given anything.
+// With a key it must have signed one of our challenges; a host with a pinned key
+// accepts no other, and nobody without. The refused one makes the host suspect,
+// so that an operator learns of it.
+func (e *Engine) Admit(ctx context.Context, hello *Hello) error {
+	if hello.HostID == "" {
+		return nil // a plain peer; it is judged when its heartbeat says who it is
+	}
+	h, err := e.Store.Host(ctx, hello.HostID)
+	if svc.CodeOf(err) == svc.CodeNotFound || err == nil && hello.OnlyHost != "" && h.ID != hello.OnlyHost {
+		return svc.Errorf(svc.CodeHostNotFound, "there is no host %.100q for this token", hello.HostID)
+	}
+	if err != nil {
+		return err
+	}
+	if hello.Key != "" && !e.proves(*hello) {
+		return svc.Errorf(svc.CodeUnauthorized, "the connection is not signed with the key that it names; register again")
+	}
+	if h.WorkerKey == nil || *h.WorkerKey == hello.Key {
+		hello.admitted = true
+		return nil
+	}
+	if err := e.suspectKey(ctx, h.ID, hello.InstanceID, hello.Key); err != nil {
+		return err
+	}
+	return svc.Errorf(svc.CodeForbidden, "host %s is known by another key, and its token alone is not enough; "+
+		"if its worker was installed anew, an operator accepts the new key with: svc host clear-suspect %s", h.Name, h.Name)
+}
+
+// proves says whether a connection is signed with the key that it names.
+func (e *Engine) proves(hello Hello) bool {
+	key, err := base64.StdEncoding.DecodeString(hello.Key)
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return false
+	}
+	signature, err := base64.StdEncoding.DecodeString(hello.Signature)
+	if err != nil {
+		return false
+	}
+	text := wire.UplinkProof(hello.HostID, hello.InstanceID, hello.BootID, hello.Challenge)
+	return ed25519.Verify(key, text, signature) && e.challengeOK(hello.Challenge, hello.HostID, hello.InstanceID)
+}
+
+// suspectKey notes that someone came with another key than the pinned one, or
+// without any.
+func (e *Engine) suspectKey(ctx context.Context, hostID, instance, key string) error {
+	_, err := e.changeHost(ctx, hostID, func(tx *store.Tx, h *svc.Host) (bool, error) {
+		if h.WorkerKey == nil || h.SuspectWorkerKey != nil && *h.SuspectWorkerKey == key && h.InstanceSuspect {
+			return false, nil
+		}
+		h.SuspectWorkerKey = &key
+		if svc.IsID(instance) && value(h.InstanceID) != instance {
+			h.SuspectInstanceID = &instance
+		}
+		if !h.InstanceSuspect {
+			h.InstanceSuspect = true
+			p := h.EventPayload()
+			p["instance_id"], p["suspect_instance_id"], p["suspect_worker_key"] = h.InstanceID, h.SuspectInstanceID, key
+			tx.Emit(svc.TopicWorkerSuspect, p)
+		}
+		return true, nil
+	})
+	return err
+}
+
+// noteWorker keeps what the worker of the host's own connection said of itself:
+// its key, for the first time, that it names its boots, and how it runs sessions.
+func (c *uplinkConn) noteWorker(ctx context.Context) error {
+	if c.noted {
+		return nil
+	}
+	if own, ok := c.e.Hub.Uplinks.Of(c.link.HostID); !ok || own != c.link {
+		return nil
+	}
+	_, err := c.e.changeHost(ctx, c.link.HostID, func(_ *store.Tx, h *svc.Host) (bool, error) {
+		before := *h
+		if value(h.InstanceID) != c.link.InstanceID {
+			return false, nil
+		}
+		if h.WorkerKey == nil && c.hello.Key != "" && !h.InstanceSuspect {
+			h.WorkerKey = &c.hello.Key
+		}
+		h.NamesBoot = h.NamesBoot || c.hello.BootID != ""
+		h.Containment, h.Scopes = c.hello.Containment, c.hello.Scopes
+		return value(h.WorkerKey) != value(before.WorkerKey) || h.NamesBoot != before.NamesBoot ||
+			h.Containment != before.Containment || h.Scopes != before.Scopes, nil
+	})
+	c.noted = err == nil
+	return err
+}

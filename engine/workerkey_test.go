@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/wire"
+)
+
+// signer is a worker process with a key.
+type signer struct {
+	*worker
+	key ed25519.PrivateKey
+}
+
+func (w *worker) withKey(seed byte) signer {
+	text := make([]byte, ed25519.SeedSize)
+	text[0] = seed
+	return signer{w, ed25519.NewKeyFromSeed(text)}
+}
+
+func (k signer) public() string {
+	return base64.StdEncoding.EncodeToString(k.key.Public().(ed25519.PublicKey))
+}
+
+// hello is what the process says when it opens a connection: it registers, and signs the challenge.
+func (k signer) hello(boot string) Hello {
+	k.s.t.Helper()
+	registered, err := k.s.Register(k.s.ctx, wire.Registration{
+		HostName: k.host.Name, Platform: "linux", InstanceID: k.instance, Capabilities: wire.Capabilities}, "")
+	k.s.no(err)
+	h := Hello{HostID: k.host.ID, InstanceID: k.instance, BootID: boot, Key: k.public(), Challenge: registered.Challenge}
+	return k.sign(h)
+}
+
+func (k signer) sign(h Hello) Hello {
+	proof := wire.UplinkProof(h.HostID, h.InstanceID, h.BootID, h.Challenge)
+	h.Signature = base64.StdEncoding.EncodeToString(ed25519.Sign(k.key, proof))
+	return h
+}
+
+// opens connects as the server does, and sends a heartbeat if it was admitted.
+func (w *worker) opens(hello Hello) error {
+	w.s.t.Helper()
+	if err := w.s.Admit(w.s.ctx, &hello); err != nil {
+		return err
+	}
+	send, next := w.raw(hello)
+	send(wire.Heartbeat{HostID: w.host.ID, InstanceID: hello.InstanceID, Timestamp: 1})
+	if _, ok := next().(*wire.HeartbeatAck); !ok {
+		w.s.t.Error("the heartbeat was not answered")
+	}
+	return nil
+}
+
+func TestAfterASignedConnectionAHostsTokenAloneIsNotEnough(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		s.no(w.opens(Hello{HostID: w.host.ID, InstanceID: w.instance, BootID: "old"})) // a worker of before has no key
+		own := w.withKey(1)
+		s.no(w.opens(own.hello("new")))
+		if h := w.want(svc.HostOnline); h.WorkerKey == nil || *h.WorkerKey != own.public() || h.InstanceSuspect {
+			t.Fatalf("the key is not pinned: %+v", h)
+		}
+		s.news()
+		thief := w.withKey(2)
+		s.wantCode("without a key", w.opens(Hello{HostID: w.host.ID, InstanceID: w.instance, BootID: "x"}), svc.CodeForbidden)
+		s.wantCode("with another key", w.opens(thief.hello("x")), svc.CodeForbidden)
+		s.wantTopics(svc.TopicWorkerSuspect)
+		h := w.want(svc.HostOnline)
+		if !h.InstanceSuspect || *h.WorkerKey != own.public() || *h.SuspectWorkerKey != thief.public() {
+			t.Errorf("the host is %+v", h)
+		}
+		s.no(w.opens(own.hello("new"))) // its own worker comes and goes as before
+		_, err := s.ClearSuspect(s.ctx, h.ID)
+		s.no(err)
+		if h := w.want(svc.HostOnline); h.InstanceSuspect || *h.WorkerKey != own.public() {
+			t.Errorf("a stranger's key was taken while the host's own worker is connected: %+v", h)
+		}
+	})
+}
+
+func TestAProofIsGoodOnceForAMinuteAndForItsHost(t *testing.T) {
+	bubble(t, func(s *site) {
+		w, other := s.newHost("h"), s.newHost("other")
+		own := w.withKey(1)
+		first := own.hello("a")
+		s.no(w.opens(first))
+		s.wantCode("the same again", w.opens(first), svc.CodeUnauthorized)
+		late := own.hello("a")
+		s.pass(challengeLife + time.Second)
+		s.wantCode("late", w.opens(late), svc.CodeUnauthorized)
+		forOther := own.sign(Hello{HostID: other.host.ID, InstanceID: w.instance, BootID: "a", Key: own.public(), Challenge: own.hello("a").Challenge})
+		s.wantCode("for another host", other.opens(forOther), svc.CodeUnauthorized)
+		for what, change := range map[string]func(*Hello){
+			"another boot":        func(h *Hello) { h.BootID = "b" },
+			"another instance":    func(h *Hello) { h.InstanceID = svc.NewID() },
+			"another's signature": func(h *Hello) { h.Signature = w.withKey(2).sign(*h).Signature },
+			"no signature":        func(h *Hello) { h.Signature = "" },
+			"no challenge":        func(h *Hello) { h.Challenge = ""; *h = own.sign(*h) },
+			"a broken key":        func(h *Hello) { h.Key = "AAAA" },
+		} {
+			h := own.hello("a")
+			change(&h)
+			s.wantCode(what, w.opens(h), svc.CodeUnauthorized)
+		}
+		s.no(w.opens(own.hello("a")))
+	})
+}
+
+func TestAReinstalledWorkerIsAcceptedByAnOperator(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		hello := w.withKey(1).hello("a")
+		s.no(s.Admit(s.ctx, &hello))
+		send, next := w.raw(hello)
+		send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1})
+		next()
+		send(wire.Goodbye{})
+		s.pass(time.Second)
+		again := &worker{s: s, host: w.host, instance: svc.NewID()}
+		key := again.withKey(2)
+		s.wantCode("the new key", again.opens(key.hello("b")), svc.CodeForbidden)
+		_, err := s.ClearSuspect(s.ctx, w.host.ID)
+		s.no(err)
+		s.no(again.opens(key.hello("b")))
+		if h := w.want(svc.HostOnline); h.InstanceSuspect || *h.WorkerKey != key.public() || *h.InstanceID != again.instance {
+			t.Errorf("the host is %+v", h)
+		}
+	})
+}
+
+func TestWhoNamedItsBootOnceAndComesWithoutIsSuspect(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		w.register(wire.Capabilities...)
+		w.boot("first")
+		s.news()
+		w.boot("") // a token that was stolen, and an instance id that is no secret
+		if h := w.want(svc.HostOnline); !h.InstanceSuspect {
+			t.Errorf("it is not suspect: %+v", h)
+		}
+		s.wantTopics(svc.TopicWorkerSuspect)
+		s.wantStatus(s.run(on(w)), svc.RunPending)
+	})
+}
+
+func TestAChangedCatalogIsJournaled(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		w.send(wire.Providers{CatalogHash: "one"})
+		s.news()
+		w.send(wire.Providers{CatalogHash: "one"})
+		w.send(wire.Providers{CatalogHash: "two"})
+		s.wantTopics(svc.TopicWorkerCatalog)
+		if h := w.want(svc.HostOnline); h.CatalogHash != "two" {
+			t.Errorf("the host has %q", h.CatalogHash)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Remote is what a remote says of itself.
+type Remote struct {
+	Default string            // the branch its HEAD points to; empty when it names none
+	Heads   map[string]string // branch to commit
+}
+
+// ListRemote asks a remote for its branches. Nothing is fetched.
+func (p Program) ListRemote(ctx context.Context, url string) (Remote, error) {
+	c, err := p.reach(ctx)
+	if err != nil {
+		return Remote{}, err
+	}
+	c.args = []string{"ls-remote", "--quiet", "--symref", "--end-of-options", url, "HEAD", "refs/heads/*"}
+	// The patterns are patterns only without this.
+	c.env = append(c.env, "GIT_LITERAL_PATHSPECS=0", "GIT_DIR=/nonexistent")
+	got, err := p.exec(ctx, c)
+	if err != nil {
+		return Remote{}, err
+	}
+	return parseRemote(string(got.out)), nil
+}
+
+// parseRemote reads "ref: refs/heads/main\tHEAD" and "<oid>\t<name>".
+func parseRemote(listing string) Remote {
+	r := Remote{Heads: map[string]string{}}
+	for line := range strings.Lines(listing) {
+		value, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if ref, ok := strings.CutPrefix(value, "ref: "); ok && name == "HEAD" {
+			r.Default, _ = strings.CutPrefix(ref, "refs/heads/")
+			continue
+		}
+		if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok && IsOID(value) {
+			r.Heads[branch] = value
+		}
+	}
+	return r
+}
+
+// Fetch brings refs of a remote into the repository, forced and pruned: a refspec is "refs/heads/*:refs/heads/*" or
+// the full name of a commit. What git tells of its progress goes to show, which may be nil.
+func (r Repo) Fetch(ctx context.Context, url string, refspecs []string, show io.Writer) error {
+	c, err := r.reach(ctx)
+	if err != nil {
+		return err
+	}
+	c.args = []string{"fetch", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--force", "--prune"}
+	if show == nil {
+		c.args = append(c.args, "--quiet")
+	} else {
+		c.args, c.show = append(c.args, "--progress"), show
+	}
+	c.args = append(append(c.args, "--end-of-options", url), refspecs...)
+	if _, err := r.run(ctx, c); err != nil {
+		return err
+	}
+	return nil
+}
+
+// reachable are the settings of the host's user that decide how a remote is reached, by the beginnings of their keys.
+var reachable = []string{"credential.", "http.", "https.", "url.", "ssh."}
+
+// reach prepares a call that talks to a remote: as the host's user would, with its keys, credential helpers, proxies
+// and URL rewrites, and with none of its other settings.
+func (p Program) reach(ctx context.Context) (call, error) {
+	got, err := p.exec(ctx, call{
+		args: []string{"config", "--list", "--null", "--includes"}, env: []string{"GIT_DIR=/nonexistent"}, theirs: true,
+	})
+	if err != nil {
+		return call{}, fmt.Errorf("read how this host's user reaches remotes: %w", err)
+	}
+	var c call
+	for _, s := range parseConfig(string(got.out)) {
+		if s.key == "core.sshcommand" {
+			c.env = append(c.env, "GIT_SSH_COMMAND="+s.value)
+		}
+		if slices.ContainsFunc(reachable, func(prefix string) bool { return strings.HasPrefix(s.key, prefix) }) {
+			c.conf = append(c.conf, s)
+		}
+	}
+	return c, nil
+}
+
+// parseConfig reads entries "key\nvalue" that end in NUL. Git has written section and name in lower case.
+func parseConfig(listing string) []setting {
+	var all []setting
+	for entry := range strings.SplitSeq(listing, "\x00") {
+		if key, value, ok := strings.Cut(entry, "\n"); ok {
+			all = append(all, setting{key, value})
+		}
+	}
+	return all
+}

@@ -1,0 +1,278 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Repo is a bare repository that belongs to the caller: nobody else writes to its folder.
+type Repo struct {
+	Program
+	// Dir is the repository's folder, absolute.
+	Dir string
+	// borrowed are objects folders of others that are read besides the repository's own.
+	borrowed []string
+}
+
+// Format is how a repository names its objects.
+type Format string
+
+// The formats of git.
+const (
+	SHA1   Format = "sha1"
+	SHA256 Format = "sha256"
+)
+
+// FormatOf tells by an object's name how its repository names objects.
+func FormatOf(oid string) Format {
+	if len(oid) == 64 {
+		return SHA256
+	}
+	return SHA1
+}
+
+// IsOID tells whether s has the form of an object's name, in full.
+func IsOID(s string) bool {
+	if len(s) != 40 && len(s) != 64 {
+		return false
+	}
+	return strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// Init makes a bare repository, or completes one that was left in the middle of it.
+func (p Program) Init(ctx context.Context, dir string, format Format) (Repo, error) {
+	r := Repo{Program: p, Dir: dir}
+	_, err := p.exec(ctx, call{args: []string{
+		"init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--object-format=" + string(format), "--", dir,
+	}})
+	return r, err
+}
+
+// Objects is the folder of the repository's objects.
+func (r Repo) Objects() string { return filepath.Join(r.Dir, "objects") }
+
+// Alternate lets the repository read the objects of another one from now on. The other must keep them.
+func (r Repo) Alternate(objects string) error {
+	info := filepath.Join(r.Objects(), "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return fmt.Errorf("name an alternate: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(quotePath(objects)+"\n"), 0o600); err != nil {
+		return fmt.Errorf("name an alternate: %w", err)
+	}
+	return nil
+}
+
+// Recover removes what a killed git has left: locks and files that it had not finished. The caller must be sure that no
+// git works in the repository.
+func (r Repo) Recover() error {
+	for _, place := range []struct {
+		dir   string
+		below bool
+		left  func(name string) bool
+	}{
+		{r.Dir, false, isLock},
+		{filepath.Join(r.Dir, "refs"), true, isLock},
+		{r.Objects(), true, isUnfinished},
+	} {
+		if err := removeLeft(place.dir, place.below, place.left); err != nil {
+			return fmt.Errorf("remove what a killed git has left: %w", err)
+		}
+	}
+	return nil
+}
+
+func isLock(name string) bool       { return strings.HasSuffix(name, ".lock") }
+func isUnfinished(name string) bool { return strings.HasPrefix(name, "tmp_") }
+
+// removeLeft removes files by their names, in a folder and, if wanted, in all that are below.
+func removeLeft(dir string, below bool, left func(name string) bool) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case entry.IsDir() && path != dir && !below:
+			return fs.SkipDir
+		case !entry.IsDir() && left(entry.Name()):
+			return os.Remove(path)
+		}
+		return nil
+	})
+}
+
+// Borrowing is the repository seen together with the objects of others, for reading. What is written while they are
+// seen may rely on them: copy what must stay with [Repo.Import].
+func (r Repo) Borrowing(objects ...string) Repo {
+	r.borrowed = append(append([]string(nil), r.borrowed...), objects...)
+	return r
+}
+
+// run executes a command in the repository.
+func (r Repo) run(ctx context.Context, c call) (answer, error) {
+	c.env = append(c.env, "GIT_DIR="+r.Dir)
+	if len(r.borrowed) > 0 {
+		quoted := make([]string, len(r.borrowed))
+		for i, dir := range r.borrowed {
+			quoted[i] = quotePath(dir)
+		}
+		c.env = append(c.env, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+strings.Join(quoted, ":"))
+	}
+	return r.exec(ctx, c)
+}
+
+// quotePath writes a path so that git reads it back in a list that is separated by colons.
+func quotePath(path string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// line is the output of a command as one line.
+func (r Repo) line(ctx context.Context, args ...string) (string, error) {
+	got, err := r.run(ctx, call{args: args})
+	return strings.TrimSpace(string(got.out)), err
+}
+
+// Commit is the full name of the commit that a revision leads to. The error is ErrNotFound when there is none.
+func (r Repo) Commit(ctx context.Context, rev string) (string, error) {
+	return r.resolve(ctx, rev+"^{commit}")
+}
+
+// TreeOf is the name of the tree of a revision. The error is ErrNotFound when there is none.
+func (r Repo) TreeOf(ctx context.Context, rev string) (string, error) {
+	return r.resolve(ctx, rev+"^{tree}")
+}
+
+func (r Repo) resolve(ctx context.Context, rev string) (string, error) {
+	oid, err := r.line(ctx, "rev-parse", "--quiet", "--verify", "--end-of-options", rev)
+	if exitCode(err) == 1 {
+		return "", fmt.Errorf("%s: %w", rev, ErrNotFound)
+	}
+	return oid, err
+}
+
+// MergeBase is the best common ancestor of two commits. The error is ErrNotFound when they share no history.
+func (r Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+	oid, err := r.line(ctx, "merge-base", a, b)
+	if exitCode(err) == 1 && oid == "" && !errors.As(err, new(*Failure)) {
+		return "", fmt.Errorf("common ancestor of %s and %s: %w", a, b, ErrNotFound)
+	}
+	return oid, err
+}
+
+// Ref is a name for an object.
+type Ref struct{ Name, OID string }
+
+// Refs lists the refs below a prefix such as "refs/heads/".
+func (r Repo) Refs(ctx context.Context, prefix string) ([]Ref, error) {
+	got, err := r.run(ctx, call{args: []string{"for-each-ref", "--format=%(objectname) %(refname)", prefix}})
+	if err != nil {
+		return nil, err
+	}
+	var refs []Ref
+	for line := range strings.Lines(string(got.out)) {
+		oid, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		refs = append(refs, Ref{name, oid})
+	}
+	return refs, nil
+}
+
+// SetRef lets a ref name an object, whatever it named before. The repository is the caller's alone, so that this is the
+// replacement of a file and needs no process.
+func (r Repo) SetRef(ref, oid string) error { return r.replace(ref, oid) }
+
+// SetHead lets HEAD name a branch, which need not exist.
+func (r Repo) SetHead(ref string) error { return r.replace("HEAD", "ref: "+ref) }
+
+// replace writes a file of the repository in one step.
+func (r Repo) replace(name, line string) error {
+	path := filepath.Join(r.Dir, filepath.FromSlash(name))
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path+".lock", []byte(line+"\n"), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".lock", path)
+	}
+	if err != nil {
+		return fmt.Errorf("set %s: %w", name, err)
+	}
+	return nil
+}
+
+// Identity is who made a commit, and when.
+type Identity struct {
+	Name, Email string
+	Unix        int64 // seconds; the time zone is UTC
+}
+
+// NewCommit makes a commit of a tree, without a ref. Equal arguments make the same commit.
+func (r Repo) NewCommit(ctx context.Context, tree string, parents []string, by Identity, message string) (string, error) {
+	return r.NewCommitOf(ctx, tree, parents, by, by, message)
+}
+
+// NewCommitOf is NewCommit with an author who is not the committer.
+func (r Repo) NewCommitOf(ctx context.Context, tree string, parents []string, author, committer Identity, message string) (string, error) {
+	args := []string{"commit-tree", "--no-gpg-sign", tree}
+	for _, parent := range parents {
+		args = append(args, "-p", parent)
+	}
+	got, err := r.run(ctx, call{
+		args: args, stdin: strings.NewReader(message), env: append(author.env("AUTHOR"), committer.env("COMMITTER")...),
+	})
+	return strings.TrimSpace(string(got.out)), err
+}
+
+func (by Identity) env(as string) []string {
+	return []string{
+		"GIT_" + as + "_NAME=" + by.Name, "GIT_" + as + "_EMAIL=" + by.Email, "GIT_" + as + "_DATE=@" + strconv.FormatInt(by.Unix, 10) + " +0000",
+	}
+}
+
+// Pack copies the history of commits, apart from what the commits in not have, into another repository's objects
+// folder. It fails where anything of it is missing or unreadable, and then nothing is copied.
+func (r Repo) Pack(ctx context.Context, commits, not []string, objects string) error {
+	_, err := r.run(ctx, call{
+		args:  []string{"pack-objects", "--quiet", "--revs", "--non-empty", filepath.Join(objects, "pack", "pack")},
+		stdin: revs(commits, not),
+	})
+	return err
+}
+
+// Import copies history out of borrowed objects into the repository itself, like Pack.
+func (r Repo) Import(ctx context.Context, commits, not []string) error {
+	return r.Pack(ctx, commits, not, r.Objects())
+}
+
+// revs is a revision list as git reads it from standard input.
+func revs(commits, not []string) io.Reader {
+	var b strings.Builder
+	for _, oid := range commits {
+		b.WriteString(oid + "\n")
+	}
+	for _, oid := range not {
+		b.WriteString("^" + oid + "\n")
+	}
+	return strings.NewReader(b.String())
+}

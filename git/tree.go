@@ -1,0 +1,222 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Tree is a folder with files, seen through a repository of the caller and an index of the caller's choice. The folder
+// may belong to anybody: nothing in it is executed, whatever a .git inside it says.
+type Tree struct {
+	Repo
+	// Root is the folder, absolute. Everything in it is looked at, apart from entries of the name .git.
+	Root string
+	// Index is the index file, absolute. It need not exist: then it is empty.
+	Index string
+}
+
+func (t Tree) run(ctx context.Context, c call) (answer, error) {
+	c.env = append(c.env, "GIT_WORK_TREE="+t.Root, "GIT_INDEX_FILE="+t.Index)
+	c.dir = t.Root
+	return t.Repo.run(ctx, c)
+}
+
+// Changes is how a folder differs from its index.
+type Changes struct {
+	Changed []string // files and links whose content, kind or mode is different, and submodules at another commit
+	Removed []string
+	New     []string // files and links that the index does not have and that are not ignored
+	// Nested are folders that the index does not have and that are repositories themselves.
+	Nested []string
+	// Warnings is what git could not look at; empty: it has seen everything.
+	Warnings string
+}
+
+// Empty tells that folder and index do not differ, as far as could be seen.
+func (c Changes) Empty() bool {
+	return len(c.Changed)+len(c.Removed)+len(c.New)+len(c.Nested) == 0
+}
+
+// Status compares the folder with the index, and updates what the index remembers of unchanged files.
+func (t Tree) Status(ctx context.Context) (Changes, error) {
+	// A submodule's own state is not asked for (dirty): git would execute itself inside, with the config there.
+	got, err := t.run(ctx, call{args: []string{
+		"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty", "--no-ahead-behind",
+	}})
+	if err != nil {
+		return Changes{}, err
+	}
+	changes, err := parseStatus(string(got.out))
+	changes.Warnings = got.said
+	return changes, err
+}
+
+// parseStatus reads porcelain version 2: "1 <XY> <sub> <mH> <mI> <mW> <hH> <hI> <path>" and "? <path>".
+func parseStatus(listing string) (Changes, error) {
+	var c Changes
+	for entry := range strings.SplitSeq(strings.TrimSuffix(listing, "\x00"), "\x00") {
+		if entry == "" {
+			continue
+		}
+		if path, ok := strings.CutPrefix(entry, "? "); ok {
+			if dir, nested := strings.CutSuffix(path, "/"); nested {
+				c.Nested = append(c.Nested, dir)
+			} else {
+				c.New = append(c.New, path)
+			}
+			continue
+		}
+		fields := strings.SplitN(entry, " ", 9)
+		if len(fields) != 9 || fields[0] != "1" || len(fields[1]) != 2 {
+			return Changes{}, fmt.Errorf("git status: unexpected answer %q", entry)
+		}
+		mode, path := fields[5], fields[8]
+		switch worktree := fields[1][1]; {
+		case worktree == '.':
+		case worktree == 'D':
+			c.Removed = append(c.Removed, path)
+		case mode == gitlink && fields[4] != gitlink:
+			// A file has become a repository: seen again as nested, once the file is out of the index.
+			c.Removed = append(c.Removed, path)
+			c.Nested = append(c.Nested, path)
+		default:
+			c.Changed = append(c.Changed, path)
+		}
+	}
+	return c, nil
+}
+
+// gitlink is the mode of a submodule: an entry that names a commit of another repository.
+const gitlink = "160000"
+
+// Files lists what is in the folder and not ignored, as a folder that no index knows; nested repositories are listed
+// apart. The answer is complete when warnings is empty.
+func (t Tree) Files(ctx context.Context) (files, nested []string, warnings string, err error) {
+	t.Index = filepath.Join(t.Dir, "none")
+	got, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--others", "--exclude-standard"}})
+	if err != nil {
+		return nil, nil, "", err
+	}
+	for _, path := range split(got.out) {
+		if dir, ok := strings.CutSuffix(path, "/"); ok {
+			nested = append(nested, dir)
+		} else {
+			files = append(files, path)
+		}
+	}
+	return files, nested, got.said, nil
+}
+
+// Update brings paths into the index: remove takes them out, put stores what the folder has at them now, which for
+// a path that is gone means to take it out too. The returned text is what git would not store; empty: all is stored.
+func (t Tree) Update(ctx context.Context, remove, put []string) (warnings string, err error) {
+	var said []string
+	if len(remove) > 0 {
+		got, err := t.run(ctx, call{
+			args: []string{"update-index", "-z", "--force-remove", "--stdin"}, stdin: joined(remove),
+		})
+		if err != nil {
+			return "", err
+		}
+		said = append(said, got.said)
+	}
+	if len(put) > 0 {
+		got, err := t.run(ctx, call{
+			args: []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"}, stdin: joined(put),
+		})
+		if err != nil {
+			return "", err
+		}
+		said = append(said, got.said)
+	}
+	return strings.TrimSpace(strings.Join(said, "\n")), nil
+}
+
+// WriteTree stores the index as a tree.
+func (t Tree) WriteTree(ctx context.Context) (string, error) {
+	got, err := t.run(ctx, call{args: []string{"write-tree"}})
+	return strings.TrimSpace(string(got.out)), err
+}
+
+// Read fills the index from a revision; the folder is not looked at.
+func (t Tree) Read(ctx context.Context, rev string) error {
+	_, err := t.run(ctx, call{args: []string{"read-tree", "--reset", rev}})
+	return err
+}
+
+// Checkout brings folder and index to a revision. Files that the index does not know are overwritten where they are in the way.
+func (t Tree) Checkout(ctx context.Context, rev string) error {
+	_, err := t.run(ctx, call{args: []string{"read-tree", "--reset", "-u", rev}})
+	return err
+}
+
+// Unmerged lists the paths that the index holds in several versions: conflicts nobody has resolved.
+func (t Tree) Unmerged(ctx context.Context) ([]string, error) {
+	got, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--unmerged"}})
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, entry := range split(got.out) {
+		_, path, _ := strings.Cut(entry, "\t")
+		if n := len(paths); n == 0 || paths[n-1] != path {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// Submodules lists the paths of the index that name commits of other repositories.
+func (t Tree) Submodules(ctx context.Context) ([]string, error) {
+	got, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--stage"}})
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, entry := range split(got.out) {
+		if _, path, _ := strings.Cut(entry, "\t"); strings.HasPrefix(entry, gitlink) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// Ignored lists files that the folder's rules ignore and that a pattern file in the syntax of .gitignore names too.
+// The index says what is tracked: such a file is never listed.
+func (t Tree) Ignored(ctx context.Context, patterns string) ([]string, error) {
+	ignored, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard"}})
+	if err != nil {
+		return nil, err
+	}
+	named, err := t.run(ctx, call{args: []string{
+		"ls-files", "-z", "--others", "--ignored", "--exclude-from=" + patterns,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	is := map[string]bool{}
+	for _, path := range split(ignored.out) {
+		is[path] = true
+	}
+	var both []string
+	for _, path := range split(named.out) {
+		if is[path] && filepath.IsLocal(path) {
+			both = append(both, path)
+		}
+	}
+	return both, nil
+}
+
+func split(listing []byte) []string {
+	text := strings.TrimSuffix(string(listing), "\x00")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\x00")
+}
+
+func joined(paths []string) *strings.Reader {
+	return strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+}

@@ -1,0 +1,57 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Version is a release of git.
+type Version struct{ Major, Minor int }
+
+// MinVersion is the oldest git that this package works with.
+var MinVersion = Version{2, 38}
+
+func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// Less orders releases.
+func (v Version) Less(than Version) bool {
+	return v.Major < than.Major || v.Major == than.Major && v.Minor < than.Minor
+}
+
+// Version answers which release the binary is. The error is ErrNotInstalled or ErrTooOld where it cannot be used;
+// the version is true in the second case.
+func (p Program) Version(ctx context.Context) (Version, error) {
+	got, err := p.exec(ctx, call{args: []string{"version"}})
+	if err != nil {
+		return Version{}, err
+	}
+	v, err := parseVersion(string(got.out))
+	if err != nil {
+		return Version{}, err
+	}
+	if v.Less(MinVersion) {
+		return v, fmt.Errorf("%w: %s is installed, %s or newer is needed", ErrTooOld, v, MinVersion)
+	}
+	return v, nil
+}
+
+// parseVersion reads "git version 2.39.5", with whatever a distributor put behind it.
+func parseVersion(said string) (Version, error) {
+	words := strings.Fields(said)
+	if len(words) < 3 || words[0] != "git" || words[1] != "version" {
+		return Version{}, fmt.Errorf("git version: unexpected answer %q", said)
+	}
+	major, rest, _ := strings.Cut(words[2], ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	var v Version
+	var err error
+	if v.Major, err = strconv.Atoi(major); err == nil {
+		v.Minor, err = strconv.Atoi(minor)
+	}
+	if err != nil {
+		return Version{}, fmt.Errorf("git version: unexpected answer %q", said)
+	}
+	return v, nil
+}

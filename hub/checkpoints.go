@@ -1,0 +1,325 @@
+package hub
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"svc"
+)
+
+// MaxCheckpointFile is the most bytes of a relayed bundle or patch.
+const MaxCheckpointFile = 1 << 30
+
+// keptBundles is how many bundles of a workspace are kept. Each is on top of the base alone: none needs another.
+const keptBundles = 3
+
+// keptNewest is how many patches of a workspace are kept without a gap.
+const keptNewest = 8
+
+// KeepsPatch says whether the patch of a checkpoint is kept while another is the newest: all of the last few, and of older ones fewer
+// the older they are, so that a reader who was away finds one near the last that was read. Whatever is dropped is never kept again.
+func KeepsPatch(number, newest int) bool {
+	age := newest - number
+	return age < keptNewest || (number-1)%(1<<bits.Len(uint(age/keptNewest))) == 0
+}
+
+// CheckpointKind is what a relayed file of a checkpoint is.
+type CheckpointKind string
+
+// The kinds.
+const (
+	CheckpointBundle CheckpointKind = "bundle" // for git, on top of the workspace's base commit
+	CheckpointPatch  CheckpointKind = "patch"  // for people and git apply
+)
+
+// Checkpoints are the relayed checkpoints of workspaces: files <workspace>/<number>.bundle and .patch. One that is not
+// complete ends in .part; the orchestrator takes bytes only where its copy ends, as with logs, so that nothing is
+// lost or repeated, whoever restarts.
+type Checkpoints struct {
+	dir   string
+	quota *Quota
+
+	mu   sync.Mutex // guards busy
+	busy map[string]*inUse
+}
+
+// inUse is a workspace whose files someone writes or removes; no other workspace waits for it.
+type inUse struct {
+	sync.Mutex
+	users int // guarded by Checkpoints.mu
+}
+
+func newCheckpoints(dir string, quota *Quota) *Checkpoints {
+	return &Checkpoints{dir: dir, quota: quota, busy: map[string]*inUse{}}
+}
+
+// lock waits until nobody else writes the files of a workspace.
+func (c *Checkpoints) lock(workspaceID string) (unlock func()) {
+	c.mu.Lock()
+	u := c.busy[workspaceID]
+	if u == nil {
+		u = &inUse{}
+		c.busy[workspaceID] = u
+	}
+	u.users++
+	c.mu.Unlock()
+	u.Lock()
+	return func() {
+		u.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if u.users--; u.users == 0 {
+			delete(c.busy, workspaceID)
+		}
+	}
+}
+
+// Piece is a part of a file that a worker relays.
+type Piece struct {
+	HostID      string // that it counts for
+	WorkspaceID string
+	Number      int
+	Kind        CheckpointKind
+	Offset      int64
+	Total       int64  // bytes of the whole file
+	Hash        string // SHA-256 of the whole file, hex
+	Bytes       []byte // empty: it only asks how much is here
+}
+
+func (c *Checkpoints) folder(workspaceID string) string { return filepath.Join(c.dir, workspaceID) }
+func (c *Checkpoints) path(workspaceID string, number int, kind CheckpointKind) string {
+	return filepath.Join(c.folder(workspaceID), strconv.Itoa(number)+"."+string(kind))
+}
+
+// Take writes a piece where the copy ends, and answers where it ends then, and whether it is complete.
+func (c *Checkpoints) Take(p Piece) (offset int64, complete bool, err error) {
+	if !svc.IsID(p.WorkspaceID) || p.Number < 1 || p.Kind != CheckpointBundle && p.Kind != CheckpointPatch {
+		return 0, false, svc.Errorf(svc.CodeValidation, "this is no file of a checkpoint")
+	}
+	if p.Total < 0 || p.Total > MaxCheckpointFile {
+		return 0, false, svc.Errorf(svc.CodeTooLarge, "a checkpoint's file has at most %d bytes", MaxCheckpointFile)
+	}
+	defer c.lock(p.WorkspaceID)()
+	whole := c.path(p.WorkspaceID, p.Number, p.Kind)
+	if info, err := os.Stat(whole); err == nil {
+		return info.Size(), true, nil
+	}
+	if err := os.MkdirAll(c.folder(p.WorkspaceID), 0o700); err != nil {
+		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	f, err := os.OpenFile(whole+".part", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	defer f.Close()
+	if offset, err = f.Seek(0, io.SeekEnd); err != nil {
+		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	if offset == p.Offset && offset+int64(len(p.Bytes)) <= p.Total {
+		if err := c.write(f, p); err != nil {
+			return offset, false, errors.Join(fmt.Errorf("keep checkpoint: %w", err), f.Truncate(p.Offset))
+		}
+		offset += int64(len(p.Bytes))
+	}
+	if offset < p.Total {
+		return offset, false, nil
+	}
+	return c.complete(f, p, whole)
+}
+
+// write adds a piece to its file, if the host may have that much here. What is not taken is asked for again.
+func (c *Checkpoints) write(f *os.File, p Piece) error {
+	n := int64(len(p.Bytes))
+	if n > 0 && c.quota.noSpace() {
+		return svc.Errorf(svc.CodeUnavailable, "the orchestrator's disk has no room for checkpoints now; try again later")
+	}
+	if got := c.quota.take(p.HostID, n); got < n {
+		c.quota.add(p.HostID, -got)
+		return svc.Errorf(svc.CodeUnavailable, "the orchestrator keeps no more of this host, by [retention] relay_host_max_bytes; try again later")
+	}
+	if _, err := f.Write(p.Bytes); err != nil {
+		c.quota.add(p.HostID, -n)
+		return err
+	}
+	return nil
+}
+
+// complete gives a file its name when it is what the worker sent; else it is taken from the beginning.
+func (c *Checkpoints) complete(f *os.File, p Piece, whole string) (int64, bool, error) {
+	sum := sha256.New()
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	n, err := io.Copy(sum, f)
+	if err != nil {
+		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	if n != p.Total || hex.EncodeToString(sum.Sum(nil)) != p.Hash {
+		c.quota.add(p.HostID, -n)
+		return 0, false, f.Truncate(0)
+	}
+	if err := f.Sync(); err != nil {
+		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	if err := os.Rename(whole+".part", whole); err != nil {
+		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	return n, true, syncFolder(filepath.Dir(whole))
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Has says whether a checkpoint is here whole.
+func (c *Checkpoints) Has(workspaceID string, number int) bool {
+	for _, kind := range []CheckpointKind{CheckpointBundle, CheckpointPatch} {
+		if _, err := os.Stat(c.path(workspaceID, number, kind)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Open opens a file of a checkpoint. The error is fs.ErrNotExist when it is not here.
+func (c *Checkpoints) Open(workspaceID string, number int, kind CheckpointKind) (*os.File, error) {
+	if !svc.IsID(workspaceID) {
+		return nil, fs.ErrNotExist
+	}
+	return os.Open(c.path(workspaceID, number, kind))
+}
+
+// CheckpointInfo is what is known of a checkpoint besides its files.
+type CheckpointInfo struct {
+	Tree string `json:"tree"` // empty: its worker did not say
+	From string `json:"from"` // the commit that its patch is against; empty: its worker did not say
+}
+
+func (c *Checkpoints) infoPath(workspaceID string, number int) string {
+	return filepath.Join(c.folder(workspaceID), strconv.Itoa(number)+".json")
+}
+
+// Describe keeps what is known of a checkpoint beside its files, and with them.
+func (c *Checkpoints) Describe(hostID, workspaceID string, number int, info CheckpointInfo) error {
+	text, err := svc.JSON(info)
+	if err != nil {
+		return err
+	}
+	defer c.lock(workspaceID)()
+	path := c.infoPath(workspaceID, number)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.WriteFile(path+".part", text, 0o600); err != nil {
+		return fmt.Errorf("describe checkpoint: %w", err)
+	}
+	if err := os.Rename(path+".part", path); err != nil {
+		return fmt.Errorf("describe checkpoint: %w", err)
+	}
+	c.quota.add(hostID, int64(len(text)))
+	return nil
+}
+
+// Info is what is known of a checkpoint besides its files; empty: nothing is.
+func (c *Checkpoints) Info(workspaceID string, number int) (info CheckpointInfo) {
+	text, err := os.ReadFile(c.infoPath(workspaceID, number))
+	if err != nil || json.Unmarshal(text, &info) != nil {
+		return CheckpointInfo{}
+	}
+	return info
+}
+
+// drops says whether a file of a checkpoint goes once a newer checkpoint is whole.
+func drops(kind string, number, newest int, pinned []int) bool {
+	switch {
+	case number >= newest:
+		return false
+	case strings.HasSuffix(kind, ".part"):
+		return true
+	case kind == string(CheckpointBundle):
+		return number <= newest-keptBundles
+	default:
+		return !KeepsPatch(number, newest) && !slices.Contains(pinned, number)
+	}
+}
+
+// Trim removes what is older than the checkpoints that are kept, once a newer one is whole. The patches of pinned ones stay.
+func (c *Checkpoints) Trim(hostID, workspaceID string, newest int, pinned []int) error {
+	defer c.lock(workspaceID)()
+	entries, err := os.ReadDir(c.folder(workspaceID))
+	if err != nil {
+		return fmt.Errorf("trim checkpoints: %w", err)
+	}
+	var problems []error
+	for _, e := range entries {
+		digits, rest, _ := strings.Cut(e.Name(), ".")
+		number, err := strconv.Atoi(digits)
+		if err == nil && drops(rest, number, newest, pinned) {
+			size := sizeOf(e)
+			if err := os.Remove(filepath.Join(c.folder(workspaceID), e.Name())); err != nil {
+				problems = append(problems, err)
+				continue
+			}
+			c.quota.add(hostID, -size)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// Size is how many bytes are kept of a workspace.
+func (c *Checkpoints) Size(workspaceID string) (n int64) {
+	entries, _ := os.ReadDir(c.folder(workspaceID)) // what is not there has no bytes
+	for _, e := range entries {
+		n += sizeOf(e)
+	}
+	return n
+}
+
+// sizeOf is how many bytes a file has; 0 when it is gone.
+func sizeOf(e fs.DirEntry) int64 {
+	info, err := e.Info()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// Workspaces lists the workspaces that have files here.
+func (c *Checkpoints) Workspaces() ([]string, error) {
+	entries, err := os.ReadDir(c.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if svc.IsID(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, err
+}
+
+// Remove deletes all that is kept of a workspace.
+func (c *Checkpoints) Remove(workspaceID string) error {
+	if !svc.IsID(workspaceID) {
+		return fs.ErrNotExist
+	}
+	defer c.lock(workspaceID)()
+	return os.RemoveAll(c.folder(workspaceID))
+}

@@ -1,0 +1,184 @@
+package svc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// InboxKind is why something needs a person.
+type InboxKind string
+
+// The kinds of entries.
+const (
+	InboxNeedsInput InboxKind = "needs_input" // an agent waits for an answer
+	InboxFailed     InboxKind = "failed"      // a run ended badly, and nothing follows by itself
+	InboxReview     InboxKind = "review"      // a run is over, and nobody has dealt with its change
+	InboxHost       InboxKind = "host"        // a host is away or suspect while runs are open there, or its disk is full
+)
+
+// InboxKinds lists every kind.
+var InboxKinds = []InboxKind{InboxNeedsInput, InboxFailed, InboxReview, InboxHost}
+
+// InboxItem is an entry of the inbox. It is computed from the records, and is gone when its cause is.
+type InboxItem struct {
+	Key          string    `json:"key" doc:"Opaque; the same as long as the cause lasts, another when it happens again"`
+	Kind         InboxKind `json:"kind" enum:"needs_input,failed,review,host"`
+	Title        string    `json:"title" doc:"The work item's title, or the host's name"`
+	Text         string    `json:"text" doc:"What is the matter, in a line"`
+	Since        Time      `json:"since"`
+	RunID        *string   `json:"run_id"`
+	TaskID       *string   `json:"task_id"`
+	ProjectID    *string   `json:"project_id"`
+	HostID       *string   `json:"host_id"`
+	WorkspaceID  *string   `json:"workspace_id"`
+	SnoozedUntil *Time     `json:"snoozed_until" doc:"Null: it is not snoozed"`
+
+	ProjectSlug string `json:"-"` // empty: it is of no project
+	Dismissed   bool   `json:"-"`
+}
+
+// EventPayload is the part of an event that every inbox.* topic carries.
+func (i InboxItem) EventPayload() map[string]any {
+	p := map[string]any{"key": i.Key, "kind": i.Kind}
+	for name, id := range map[string]*string{"run_id": i.RunID, "task_id": i.TaskID, "project_id": i.ProjectID, "host_id": i.HostID, "workspace_id": i.WorkspaceID} {
+		if id != nil {
+			p[name] = *id
+		}
+	}
+	return p
+}
+
+// SetAside says whether somebody has dismissed the entry, or snoozed it beyond a time.
+func (i InboxItem) SetAside(now Time) bool {
+	return i.Dismissed || i.SnoozedUntil != nil && *i.SnoozedUntil > now
+}
+
+// InboxFilter narrows the inbox. Dismissed entries are never in it.
+type InboxFilter struct {
+	Snoozed bool // those too that are snoozed
+	After   Time // that are younger; 0: all
+}
+
+// InboxCause is what the records say of an entry; its kind says which of the facts there are.
+type InboxCause struct {
+	InboxItem        // but for its title and text
+	Subject   string // the work item's title, or the host's name
+	Reason    string // failed: the failure reason; host: what is wrong with it
+	Message   string // needs_input: the question; failed: the error
+	ExitCode  *int
+	Files     int
+	Additions int
+	Deletions int
+	OpenRuns  int
+}
+
+// What is wrong with a host.
+const (
+	HostTroubleOffline = "offline"
+	HostTroubleSuspect = "suspect"
+	HostTroubleDisk    = "disk_low"
+)
+
+// Item is the entry, in words.
+func (c InboxCause) Item() InboxItem {
+	item := c.InboxItem
+	item.Title, item.Text = inboxLine(c.Subject), inboxLine(c.text())
+	return item
+}
+
+func (c InboxCause) text() string {
+	switch c.Kind {
+	case InboxNeedsInput:
+		return join("needs input", c.Message)
+	case InboxFailed:
+		return join("failed", c.failure())
+	case InboxReview:
+		if c.Files == 0 {
+			return "to review: a change that is on its host only"
+		}
+		return fmt.Sprintf("to review: +%d -%d in %s", c.Additions, c.Deletions, counted(c.Files, "file"))
+	default:
+		return c.hostTrouble()
+	}
+}
+
+func (c InboxCause) failure() string {
+	switch {
+	case c.Message != "":
+		return c.Message
+	case c.Reason != "":
+		return strings.ReplaceAll(c.Reason, "_", " ")
+	case c.ExitCode != nil:
+		return fmt.Sprintf("exit code %d", *c.ExitCode)
+	default:
+		return ""
+	}
+}
+
+func (c InboxCause) hostTrouble() string {
+	switch c.Reason {
+	case HostTroubleOffline:
+		return "offline, with " + counted(c.OpenRuns, "open run")
+	case HostTroubleSuspect:
+		return "a second worker reports as this host, with " + counted(c.OpenRuns, "open run")
+	default:
+		return "has too little disk space free, and takes no new runs"
+	}
+}
+
+func join(words, more string) string {
+	if strings.TrimSpace(more) == "" {
+		return words
+	}
+	return words + ": " + more
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// maxInboxLine is the most characters of a title or a text: what agents say may be long.
+const maxInboxLine = 300
+
+// inboxLine makes one line of what may have several.
+func inboxLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if runes := []rune(s); len(runes) > maxInboxLine {
+		return string(runes[:maxInboxLine-1]) + "…"
+	}
+	return s
+}
+
+// InboxBefore says whether an entry stands before another: newest first.
+func InboxBefore(a, b InboxItem) bool {
+	if a.Since != b.Since {
+		return a.Since > b.Since
+	}
+	return a.Key > b.Key
+}
+
+// ParseInboxKey takes a key apart: its kind and the id of the record that it is about.
+func ParseInboxKey(key string) (kind InboxKind, subject string, ok bool) {
+	parts := strings.SplitN(key, ".", 3)
+	if len(parts) != 3 {
+		return "", "", false
+	}
+	kind = InboxKind(parts[0])
+	return kind, parts[1], slices.Contains(InboxKinds, kind) && IsID(parts[1])
+}
+
+// maxSnooze is how far ahead an entry may be snoozed.
+const maxSnooze = 366 * 24 // hours
+
+// CheckSnooze refuses a time that is over, or far away.
+func CheckSnooze(until, now Time) error {
+	if until <= now || until > now+maxSnooze*3_600_000 {
+		return Invalid("until", "must be in the future, and within a year")
+	}
+	return nil
+}

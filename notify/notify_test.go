@@ -1,0 +1,441 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"svc"
+	"svc/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// receiver stands in for the places that are sent to. It is reached without a network, so that a bubble's clock moves while it is slow.
+type receiver struct {
+	mu     sync.Mutex // guards the rest
+	answer func(r *http.Request) (status int, err error)
+	got    []delivery // that it was handed, whatever it answered
+}
+
+type delivery struct {
+	to, id, signature, body string
+	at                      time.Time
+	taken                   bool
+}
+
+func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	answer := r.answer
+	r.mu.Unlock()
+	status := http.StatusOK
+	if answer != nil {
+		status, err = answer(req)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.got = append(r.got, delivery{req.URL.Host, req.Header.Get("Svc-Notification-Id"), req.Header.Get("Svc-Signature"), string(body), time.Now(), err == nil && status < 300})
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: req}, nil
+}
+
+func (r *receiver) answers(answer func(*http.Request) (int, error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+func status(code int) func(*http.Request) (int, error) {
+	return func(*http.Request) (int, error) { return code, nil }
+}
+
+// take gives what came to a host since it was last asked.
+func (r *receiver) take(host string) (got []delivery) {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var rest []delivery
+	for _, d := range r.got {
+		if d.to == host {
+			got = append(got, d)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	r.got = rest
+	return got
+}
+
+// office is a database with a task and a dispatcher on it, in a bubble.
+type office struct {
+	t    *testing.T
+	dir  string
+	ctx  context.Context
+	st   *store.Store
+	to   *receiver
+	logs *bytes.Buffer
+	*Dispatcher
+	stop func()
+	item svc.WorkItem
+}
+
+func bubble(t *testing.T, test func(o *office), sinks ...svc.Sink) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		o := &office{t: t, dir: dir, ctx: t.Context(), to: &receiver{}, logs: &bytes.Buffer{}}
+		o.start(sinks...)
+		p := svc.Project{ID: svc.NewID(), Name: "p", Slug: "web", Status: svc.ProjectActive, CreatedAt: 1, UpdatedAt: 1, Version: 1}
+		o.write(func(tx *store.Tx) error { return tx.InsertProject(o.ctx, p) })
+		o.item = svc.WorkItem{ID: svc.NewID(), ProjectID: p.ID, Kind: svc.KindTask, Title: "Fix it", Status: svc.ItemTodo, StatusSource: svc.SourceByHand,
+			Position: "a", CreatedAt: 1, UpdatedAt: 1, Version: 1}
+		o.item.Path = o.item.ID
+		o.write(func(tx *store.Tx) error { return tx.InsertWorkItem(o.ctx, &o.item) })
+		o.pass(2 * time.Second) // the sinks are known from here
+		test(o)
+		o.stop()
+	})
+}
+
+// start opens the database and serves a dispatcher on it.
+func (o *office) start(sinks ...svc.Sink) {
+	o.t.Helper()
+	log := slog.New(slog.NewTextHandler(o.logs, nil))
+	st, err := store.Open(o.ctx, "sqlite:"+filepath.Join(o.dir, "svc.db"), store.Options{Log: log})
+	o.no(err)
+	o.st, o.Dispatcher = st, New(Config{Store: st, Sinks: sinks, PublicURL: "https://svc.example", Log: log, Transport: o.to})
+	ctx, cancel := context.WithCancel(o.ctx)
+	served := make(chan error, 1)
+	go func() { served <- o.Dispatcher.Run(ctx) }()
+	o.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := errors.Join(<-served, st.Close()); err != nil {
+			o.t.Error(err)
+		}
+	})
+}
+
+func (o *office) no(err error) {
+	o.t.Helper()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func (o *office) write(fn func(*store.Tx) error) {
+	o.t.Helper()
+	o.no(o.st.Write(o.ctx, fn))
+}
+
+func (o *office) pass(d time.Duration) {
+	<-time.NewTimer(d).C
+	synctest.Wait()
+}
+
+// asks makes a run that waits for an answer.
+func (o *office) asks(question string) svc.Run {
+	o.t.Helper()
+	return o.run(asking(question))
+}
+
+func asking(question string) func(*svc.Run, svc.Time) {
+	return func(r *svc.Run, now svc.Time) {
+		r.Status, r.NeedsInput, r.AskedAt, r.ProgressMessage = svc.RunRunning, true, &now, &question
+	}
+}
+
+// fails makes a run that failed, of a task of its own.
+func (o *office) fails() svc.Run {
+	o.t.Helper()
+	return o.run(func(r *svc.Run, now svc.Time) {
+		code := 3
+		r.Status, r.ExitCode, r.EndedAt, r.SessionEndedAt = svc.RunFailed, &code, &now, &now
+	})
+}
+
+func (o *office) run(change func(*svc.Run, svc.Time)) (r svc.Run) {
+	o.t.Helper()
+	o.write(func(tx *store.Tx) (err error) {
+		r, err = o.addRun(tx, change)
+		return err
+	})
+	return r
+}
+
+func (o *office) addRun(tx *store.Tx, change func(*svc.Run, svc.Time)) (r svc.Run, err error) {
+	item := o.item
+	item.ID, item.Position = svc.NewID(), item.Position+svc.NewID()
+	item.Path = item.ID
+	if err := tx.InsertWorkItem(o.ctx, &item); err != nil {
+		return r, err
+	}
+	id := svc.NewRunID()
+	r = svc.Run{ID: id, TaskID: item.ID, ProjectID: item.ProjectID, Provider: "a", SessionName: id, Attempt: 1, Prompt: "the prompt", Args: []string{},
+		Env: map[string]string{}, HostLabels: map[string]string{}, RestartPolicy: svc.RestartNever, PendingSince: 1, CreatedAt: tx.Now, UpdatedAt: tx.Now, Version: 1}
+	change(&r, tx.Now)
+	tx.Emit(svc.TopicRunCreated, r.EventPayload())
+	return r, tx.InsertRun(o.ctx, r)
+}
+
+// answered ends the question of a run.
+func (o *office) answered(r svc.Run) {
+	o.t.Helper()
+	o.write(func(tx *store.Tx) error {
+		r, err := tx.LockRun(o.ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		r.NeedsInput = false
+		tx.Emit(svc.TopicRunSignal, r.EventPayload())
+		return tx.UpdateRun(o.ctx, &r)
+	})
+}
+
+func (o *office) state(name string) svc.SinkState {
+	o.t.Helper()
+	s, err := o.st.SinkState(o.ctx, name)
+	o.no(err)
+	return s
+}
+
+var hook = svc.Sink{Name: "hook", Kind: svc.SinkWebhook, URL: "http://hook/path?key=address", Secret: "shared", Dwell: svc.DefaultDwell}
+
+func TestAnEntryIsToldOnceAndAtOnceOrAfterItsDwell(t *testing.T) {
+	bubble(t, func(o *office) {
+		r := o.asks("may I use svcr_1_abc_0123456789 or 0123456789abcdef0123456789abcdef?")
+		o.pass(2 * time.Second)
+		got := o.to.take("hook")
+		if len(got) != 1 {
+			t.Fatalf("a question was told %d times: %v", len(got), got)
+		}
+		var body map[string]any
+		o.no(json.Unmarshal([]byte(got[0].body), &body))
+		want := map[string]any{"id": got[0].id, "kind": "needs_input", "title": "Fix it", "text": "needs input: may I use [secret] or [secret]?", "project": "web",
+			"task_id": r.TaskID, "run_id": r.ID, "host_id": nil, "url": "https://svc.example/runs/" + r.ID}
+		for name, v := range want {
+			if body[name] != v {
+				t.Errorf("%s is %v, want %v", name, body[name], v)
+			}
+		}
+		if strings.Contains(got[0].body, "prompt") || got[0].id == "" || !strings.HasPrefix(got[0].signature, "sha256=") {
+			t.Errorf("sent %+v", got[0])
+		}
+		gone := o.fails()
+		o.pass(5 * time.Second)
+		o.write(func(tx *store.Tx) error {
+			tx.Emit(svc.TopicInboxDismissed, map[string]any{})
+			return tx.MarkInbox(o.ctx, "failed."+gone.ID+".1", nil, "ann")
+		})
+		stays := o.fails()
+		o.pass(10 * time.Second)
+		if early := o.to.take("hook"); len(early) != 0 {
+			t.Errorf("sent before the dwell was over: %v", early)
+		}
+		o.pass(time.Minute)
+		if got := o.to.take("hook"); len(got) != 1 || !strings.Contains(got[0].body, stays.ID) {
+			t.Errorf("after the dwell %v were sent", got)
+		}
+	}, hook)
+}
+
+func TestASinkThatIsDownLosesNothingAndHoldsUpNobody(t *testing.T) {
+	bubble(t, func(o *office) {
+		o.to.answers(func(r *http.Request) (int, error) {
+			switch r.URL.Host {
+			case "hook":
+				return 0, errors.New("connection refused")
+			case "slow":
+				<-r.Context().Done()
+				return 0, r.Context().Err()
+			}
+			return 200, nil
+		})
+		first := o.asks("one?")
+		closed := o.asks("closed?")
+		o.pass(5 * time.Second)
+		if got := o.to.take("well"); len(got) != 2 {
+			t.Fatalf("beside a dead and a slow sink %d were told, want 2", len(got))
+		}
+		o.answered(closed)
+		tries := o.to.take("hook")
+		o.pass(10 * time.Minute)
+		tries = append(tries, o.to.take("hook")...)
+		ids := map[string]bool{}
+		for _, d := range tries {
+			ids[d.id] = true
+		}
+		if len(tries) < 5 || len(tries) > 30 || len(ids) > 2 || tries[1].at.Sub(tries[0].at) > 11*time.Second {
+			t.Errorf("in ten minutes there were %d tries of %d notifications", len(tries), len(ids))
+		}
+		if s := o.state("hook"); s.Failures == 0 || s.Error != "it could not be reached: connection refused" || s.Waiting != 1 && s.Waiting != 2 {
+			t.Errorf("the sink is %+v", s)
+		}
+		if strings.Contains(o.logs.String(), "address") || strings.Contains(o.logs.String(), "shared") {
+			t.Errorf("a secret is in the log: %s", o.logs)
+		}
+		o.to.answers(nil)
+		o.pass(11 * time.Minute)
+		if got := o.to.take("hook"); len(got) != 1 || !strings.Contains(got[0].body, first.ID) || !ids[got[0].id] {
+			t.Errorf("when it is back it is sent %v, want the open entry with its id", got)
+		}
+		if got := o.to.take("well"); len(got) != 0 {
+			t.Errorf("the other sink was told again: %v", got)
+		}
+		if s := o.state("hook"); s.Failures != 0 || s.Error != "" || s.Waiting != 0 {
+			t.Errorf("the sink is %+v", s)
+		}
+	}, hook, svc.Sink{Name: "slow", Kind: svc.SinkNtfy, URL: "http://slow/t"}, svc.Sink{Name: "well", Kind: svc.SinkSlack, URL: "http://well/s"})
+}
+
+func TestWhatASinkAnswersDecidesWhetherItIsTriedAgain(t *testing.T) {
+	bubble(t, func(o *office) {
+		for _, c := range []struct {
+			status int
+			final  bool
+		}{{500, false}, {302, false}, {429, false}, {408, false}, {404, true}, {401, true}} {
+			o.to.answers(status(c.status))
+			r := o.asks("?")
+			o.pass(2 * time.Minute)
+			tries := o.to.take("hook")
+			if c.final != (len(tries) == 1) {
+				t.Errorf("after %d there were %d tries", c.status, len(tries))
+			}
+			if s := o.state("hook"); !strings.Contains(s.Error, fmt.Sprint(c.status)) || c.final != (s.Waiting == 0) {
+				t.Errorf("after %d the sink is %+v", c.status, s)
+			}
+			o.to.answers(nil)
+			o.pass(3 * time.Minute)
+			o.answered(r)
+			got := o.to.take("hook")
+			if want := map[bool]int{true: 0, false: 1}[c.final]; len(got) != want || want == 1 && got[0].id != tries[0].id {
+				t.Errorf("after %d, when it works again, it is sent %v", c.status, got)
+			}
+		}
+	}, hook)
+}
+
+func TestManyOpeningsBecomeADigest(t *testing.T) {
+	bubble(t, func(o *office) {
+		o.write(func(tx *store.Tx) error {
+			for range 500 {
+				if _, err := o.addRun(tx, asking("?")); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		o.pass(5 * time.Second)
+		got := o.to.take("hook")
+		if len(got) > oneByOne+1 || len(got) == 0 {
+			t.Fatalf("500 openings were sent as %d messages", len(got))
+		}
+		o.pass(2 * time.Minute)
+		got = append(got, o.to.take("hook")...)
+		told := 0
+		for _, d := range got {
+			var m struct{ Kind, Title, Text string }
+			o.no(json.Unmarshal([]byte(d.body), &m))
+			n := 1
+			if m.Kind == "digest" {
+				if _, err := fmt.Sscanf(m.Title, "%d entries need you", &n); err != nil || strings.Count(m.Text, "Fix it: needs input") != min(n, digestSays) {
+					t.Errorf("a digest is %+v", m)
+				}
+			}
+			told += n
+		}
+		if told != 500 || len(got) > 3*(oneByOne+1) {
+			t.Errorf("%d messages told of %d entries, want 500", len(got), told)
+		}
+	}, hook)
+}
+
+func TestWhatWasWrittenIsSentAfterACrashAndWithTheSameID(t *testing.T) {
+	bubble(t, func(o *office) {
+		o.asks("?")
+		// The process ends in the middle of a try: it was counted, and nobody knows what came of it.
+		o.to.answers(func(r *http.Request) (int, error) {
+			<-r.Context().Done()
+			return 0, r.Context().Err()
+		})
+		o.pass(2 * time.Second)
+		o.stop()
+		cut := o.to.take("hook")
+		o.to.answers(nil)
+		o.start(hook)
+		o.pass(2 * lease)
+		got := o.to.take("hook")
+		if len(cut) != 1 || len(got) != 1 || got[0].id != cut[0].id {
+			t.Errorf("cut off was %v, then sent %v", cut, got)
+		}
+		o.stop()
+		o.start(hook)
+		o.pass(time.Minute)
+		if again := o.to.take("hook"); len(again) != 0 {
+			t.Errorf("after a restart it was sent again: %v", again)
+		}
+	}, hook)
+}
+
+func TestOfManyOrchestratorsOneSends(t *testing.T) {
+	bubble(t, func(o *office) {
+		others := make([]*Dispatcher, 2)
+		ctx, cancel := context.WithCancel(o.ctx)
+		var wg sync.WaitGroup
+		for i := range others {
+			others[i] = New(o.Config)
+			wg.Go(func() { o.no(others[i].Run(ctx)) })
+		}
+		o.to.answers(func(*http.Request) (int, error) { // long enough for the others to look
+			<-time.NewTimer(3 * time.Second).C
+			return 200, nil
+		})
+		for range 3 {
+			o.asks("?")
+		}
+		o.pass(time.Minute)
+		var ids []string
+		for _, d := range o.to.take("hook") {
+			ids = append(ids, d.id)
+		}
+		if slices.Sort(ids); len(ids) != 3 || len(slices.Compact(ids)) != 3 {
+			t.Errorf("three entries were sent as %q", ids)
+		}
+		cancel()
+		wg.Wait()
+	}, hook)
+}
+
+func TestSinksGetWhatTheyWant(t *testing.T) {
+	bubble(t, func(o *office) {
+		o.asks("?")
+		o.fails()
+		o.pass(time.Minute)
+		for host, want := range map[string]int{"kinds": 1, "other": 0, "web": 2} {
+			if got := o.to.take(host); len(got) != want {
+				t.Errorf("%s got %d, want %d", host, len(got), want)
+			}
+		}
+	}, svc.Sink{Name: "kinds", Kind: svc.SinkWebhook, URL: "http://kinds", On: []svc.InboxKind{svc.InboxFailed}},
+		svc.Sink{Name: "other", Kind: svc.SinkWebhook, URL: "http://other", Projects: []string{"shop"}},
+		svc.Sink{Name: "web", Kind: svc.SinkWebhook, URL: "http://web", Projects: []string{"web"}})
+}

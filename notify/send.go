@@ -1,0 +1,183 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// message is what a sink is told.
+type message struct {
+	ID      string   `json:"id"`
+	Kind    string   `json:"kind"` // of the entry, digest, or test
+	Key     string   `json:"key"`
+	Title   string   `json:"title"`
+	Text    string   `json:"text"`
+	URL     string   `json:"url"`
+	Project string   `json:"project"`
+	TaskID  *string  `json:"task_id"`
+	RunID   *string  `json:"run_id"`
+	HostID  *string  `json:"host_id"`
+	Since   svc.Time `json:"since"`
+}
+
+// The kinds of messages that are no single entry.
+const (
+	kindDigest = "digest"
+	kindTest   = "test"
+)
+
+// ofEntry is the message of one entry.
+func ofEntry(id, base string, i svc.InboxItem) message {
+	m := message{ID: id, Kind: string(i.Kind), Key: i.Key, Title: i.Title, Text: i.Text, URL: base + "/", Project: i.ProjectSlug,
+		TaskID: i.TaskID, RunID: i.RunID, HostID: i.HostID, Since: i.Since}
+	switch {
+	case i.RunID != nil:
+		m.URL = base + "/runs/" + *i.RunID
+	case i.HostID != nil:
+		m.URL = base + "/hosts/" + *i.HostID
+	}
+	return m
+}
+
+// ofDigest is the message of several: how many, and the first titles.
+func ofDigest(id, base string, items []svc.InboxItem) message {
+	m := message{ID: id, Kind: kindDigest, Key: id, Title: fmt.Sprintf("%d entries need you", len(items)), URL: base + "/", Since: items[0].Since}
+	if len(items) == 1 {
+		m.Title = "1 entry needs you"
+	}
+	lines := make([]string, 0, digestSays)
+	for _, i := range items[:min(len(items), digestSays)] {
+		lines = append(lines, i.Title+": "+i.Text)
+	}
+	m.Text = strings.Join(lines, "\n")
+	return m
+}
+
+// secrets are the forms of our own tokens, and of anything like them: what agents say may hold one.
+var secrets = regexp.MustCompile(`\bsvc[a-z]_[0-9A-Za-z_-]+|\b[0-9a-fA-F]{32,}\b`)
+
+func redact(text string) string { return secrets.ReplaceAllString(text, "[secret]") }
+
+// patience is how long a sink may take for one message.
+const patience = 10 * time.Second
+
+// newClient never follows a redirect: a secret, or an address that is one, would go to somebody else.
+func newClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// refusal says that a sink will never take a message.
+type refusal struct{ status string }
+
+func (r refusal) Error() string { return "it answered " + r.status }
+
+// send hands a message to a sink. The error never has its address: that may be a secret.
+func send(ctx context.Context, c *http.Client, s svc.Sink, m message) error {
+	m.Title, m.Text = redact(m.Title), redact(m.Text)
+	req, err := request(ctx, s, m)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Svc-Notification-Id", m.ID)
+	req.Header.Set("User-Agent", "svc")
+	res, err := c.Do(req)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err // without the address
+		}
+		return fmt.Errorf("it could not be reached: %w", err)
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+	return judge(res)
+}
+
+func judge(res *http.Response) error {
+	switch status := res.StatusCode; {
+	case status >= 200 && status < 300:
+		return nil
+	case status >= 300 && status < 400:
+		return fmt.Errorf("it answered %s; redirects are not followed, so its url must be the place itself", res.Status)
+	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests:
+		return refusal{res.Status}
+	default:
+		return fmt.Errorf("it answered %s", res.Status)
+	}
+}
+
+// request is the message in the sink's own form.
+func request(ctx context.Context, s svc.Sink, m message) (*http.Request, error) {
+	switch s.Kind {
+	case svc.SinkNtfy:
+		return ntfyRequest(ctx, s, m)
+	case svc.SinkSlack:
+		text := fmt.Sprintf("*%s*\n%s\n<%s|open>", slackText(m.Title), slackText(m.Text), m.URL)
+		return jsonRequest(ctx, s.URL, map[string]string{"text": text}, "")
+	default:
+		return jsonRequest(ctx, s.URL, m, s.Secret)
+	}
+}
+
+func jsonRequest(ctx context.Context, to string, body any, secret string) (*http.Request, error) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode a notification: %w", err)
+	}
+	req, err := post(ctx, to, b)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if secret != "" {
+		mac := hmac.New(sha256.New, []byte(secret))
+		mac.Write(b)
+		req.Header.Set("Svc-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	}
+	return req, nil
+}
+
+// ntfyRequest publishes to a topic: the text is the body, the rest are headers.
+func ntfyRequest(ctx context.Context, s svc.Sink, m message) (*http.Request, error) {
+	req, err := post(ctx, s.URL, []byte(m.Text))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Title", mime.QEncoding.Encode("utf-8", m.Title))
+	req.Header.Set("Click", m.URL)
+	if m.Kind == string(svc.InboxNeedsInput) {
+		req.Header.Set("Priority", "high")
+	}
+	if s.Secret != "" {
+		req.Header.Set("Authorization", "Bearer "+s.Secret)
+	}
+	return req, nil
+}
+
+func post(ctx context.Context, to string, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("its url is not one")
+	}
+	return req, nil
+}
+
+// slackText writes the characters that Slack reads as markup.
+func slackText(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+}

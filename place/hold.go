@@ -1,0 +1,58 @@
+package place
+
+import (
+	"fmt"
+	"strings"
+
+	"svc"
+)
+
+// Gate is what may keep a run waiting besides hosts.
+type Gate struct {
+	NotBefore *svc.Time // that the caller chose
+	BackOff   *svc.Time // the end of a restart's back-off
+	Unmet     []Unmet   // items that its own needs and that are not done
+	Busy      bool      // another run is in the workspace that it goes on in
+	Project   Project
+}
+
+// Unmet is an item that a run's task needs and that is not done.
+type Unmet struct{ ID, Ref string }
+
+// mostNamed bounds the items that a sentence names.
+const mostNamed = 5
+
+// Holds is what holds a run back at a time: empty when only hosts do. Both the
+// claim that places a run and the answer that explains its wait ask here.
+func (g Gate) Holds(now svc.Time) []svc.Hold {
+	holds := []svc.Hold{}
+	if g.NotBefore != nil && *g.NotBefore > now {
+		holds = append(holds, svc.Hold{Code: svc.HoldNotBefore, Message: "it shall not start before " + g.NotBefore.String()})
+	}
+	if g.BackOff != nil && *g.BackOff > now {
+		holds = append(holds, svc.Hold{Code: svc.HoldBackOff, Message: "the back-off of its restart ends at " + g.BackOff.String()})
+	}
+	if len(g.Unmet) > 0 {
+		holds = append(holds, g.blocked())
+	}
+	if g.Project.Full() {
+		holds = append(holds, svc.Hold{Code: svc.HoldProjectFull, Message: "its project has as many active runs as its max_runs allows"})
+	}
+	if g.Busy {
+		holds = append(holds, svc.Hold{Code: svc.HoldWorkspaceBusy, Message: "another run is in its workspace"})
+	}
+	return holds
+}
+
+// blocked names what is to be done first.
+func (g Gate) blocked() svc.Hold {
+	ids, refs := make([]string, len(g.Unmet)), make([]string, len(g.Unmet))
+	for i, u := range g.Unmet {
+		ids[i], refs[i] = u.ID, u.Ref
+	}
+	message := "its task needs " + strings.Join(refs[:min(len(refs), mostNamed)], ", ")
+	if more := len(refs) - mostNamed; more > 0 {
+		message += fmt.Sprintf(" and %d more", more)
+	}
+	return svc.Hold{Code: svc.HoldBlocked, Message: message + " to be done", Needs: ids}
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// hold opens connections, says nothing on them and waits until the server has
+// ended so many. What it gives closes the others.
+func hold(t *testing.T, address string, n, ended int) (release func()) {
+	t.Helper()
+	closed := make(chan struct{}, n)
+	var all []net.Conn
+	for range n {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		all = append(all, c)
+		go func() {
+			_, _ = io.ReadAll(c)
+			closed <- struct{}{}
+		}()
+	}
+	for i := range ended {
+		select {
+		case <-closed:
+		case <-time.After(headerTimeout / 2): // by themselves they end after headerTimeout
+			t.Fatalf("%d of %d silent connections were ended, want %d", i, n, ended)
+		}
+	}
+	return func() {
+		for _, c := range all {
+			_ = c.Close()
+		}
+	}
+}
+
+func TestAnAddressHasFewConnectionsWithoutAToken(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	address, stop := g.start()
+	g.URL = "http://" + address.String()
+	known := &http.Client{Transport: &http.Transport{}}
+	ask := func() {
+		t.Helper()
+		request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL+"/api/v1/me", nil)
+		request.Header.Set("Authorization", "Bearer "+userToken)
+		answer, err := known.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+	}
+	ask() // a connection on which a token was accepted is no stranger's
+	release := hold(t, address.String(), mostStrangers+50, 50)
+	g.conns.mu.Lock()
+	knownConns := 0
+	for _, x := range g.conns.conns {
+		if x.known {
+			knownConns++
+		}
+	}
+	g.conns.mu.Unlock()
+	if knownConns != 1 {
+		t.Errorf("%d connections with a token are left, want 1", knownConns)
+	}
+	ask()
+	release()
+	known.CloseIdleConnections()
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheConnectionBookCountsEveryConnectionOnce(t *testing.T) {
+	t.Parallel()
+	b := newConnBook()
+	var conns []net.Conn
+	for range mostIdle + 10 {
+		here, there := net.Pipe()
+		t.Cleanup(func() { _ = here.Close(); _ = there.Close() })
+		x := b.add(here)
+		b.accepted(context.WithValue(t.Context(), clientConnKey{}, x))
+		conns = append(conns, here)
+	}
+	for _, c := range conns {
+		b.changed(c, http.StateActive)
+	}
+	for _, c := range conns {
+		b.changed(c, http.StateIdle)
+	}
+	if b.idle > mostIdle || len(b.conns) != b.idle || len(b.strangers) != 0 {
+		t.Errorf("%d of %d are idle, %d addresses have strangers", b.idle, len(b.conns), len(b.strangers))
+	}
+	for _, c := range conns {
+		b.changed(c, http.StateClosed)
+	}
+	if b.idle != 0 || len(b.conns) != 0 {
+		t.Errorf("%d are left, %d idle", len(b.conns), b.idle)
+	}
+}

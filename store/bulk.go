@@ -1,0 +1,99 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// inBulk merges statements that do the same to different rows: for PostgreSQL a
+// statement costs more than a row. A merged one stands where the first of them
+// stood, which none of them minds.
+func inBulk(list []statement) ([]statement, error) {
+	merged := make([]statement, 0, len(list))
+	same := map[string][]statement{}
+	for _, s := range list {
+		if s.bulk == "" {
+			merged = append(merged, s)
+			continue
+		}
+		if same[s.bulk] == nil {
+			merged = append(merged, s)
+		}
+		same[s.bulk] = append(same[s.bulk], s)
+	}
+	for i, s := range merged {
+		many := same[s.bulk]
+		if s.bulk == "" || len(many) == 1 {
+			continue
+		}
+		records, err := toRecords(many)
+		if err != nil {
+			return nil, err
+		}
+		merged[i] = statement{sql: s.bulk, args: []any{records}, rows: int64(len(many))}
+	}
+	return merged, nil
+}
+
+// toRecords writes the rows of statements as a JSON list.
+func toRecords(list []statement) (string, error) {
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '{')
+		for j, v := range plainArgs(s.args[:len(s.columns)]) {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(append(b, '"'), s.columns[j]...), '"', ':')
+			switch v := v.(type) {
+			case nil:
+				b = append(b, "null"...)
+			case int64:
+				b = strconv.AppendInt(b, v, 10)
+			case bool:
+				b = strconv.AppendBool(b, v)
+			case string:
+				text, err := json.Marshal(v)
+				if err != nil {
+					return "", err
+				}
+				b = append(b, text...)
+			default:
+				return "", fmt.Errorf("column %s is a %T", s.columns[j], v)
+			}
+		}
+		b = append(b, '}')
+	}
+	return string(append(b, ']')), nil
+}
+
+// bulkInsert is the bulk form of an INSERT of these columns.
+func bulkInsert(table, columns string) string {
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %[2]s FROM json_populate_recordset(CAST(NULL AS %[1]s), CAST($1 AS JSON))", table, columns)
+}
+
+// bulkUpdate is the bulk form of an UPDATE of rows by id. They are locked: their
+// versions need not be compared.
+func bulkUpdate(table string, columns []string) string {
+	set := make([]string, len(columns))
+	for i, c := range columns {
+		set[i] = c + " = new." + c
+	}
+	return fmt.Sprintf("UPDATE %s SET %s FROM json_populate_recordset(CAST(NULL AS %[1]s), CAST($1 AS JSON)) AS new WHERE %[1]s.id = new.id",
+		table, strings.Join(set, ", "))
+}
+
+// columnNames takes a list of columns apart.
+func columnNames(list string) []string {
+	names := strings.Split(list, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return slices.Clip(names)
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"svc"
+)
+
+// changes is what units have decided and the database was not told yet. What is
+// certain to succeed needs no answer: it waits here, and leaves together with
+// what other units of the group have decided. Several changes of one run become
+// one. Whatever reads the database directly sends them first: see writer.sync.
+type changes struct {
+	list []change
+	runs map[string]int // the place of each changed run in list
+}
+
+// change is a statement, or a run as it was and as it is.
+type change struct {
+	statement
+	was, now *svc.Run // nil: it is a statement
+}
+
+func (c *changes) add(s statement) { c.list = append(c.list, change{statement: s}) }
+
+// run notes the change of a run that is locked by this transaction.
+func (c *changes) run(was, now svc.Run) {
+	if at, has := c.runs[now.ID]; has {
+		c.list[at].now = &now
+		return
+	}
+	if c.runs == nil {
+		c.runs = map[string]int{}
+	}
+	c.runs[now.ID] = len(c.list)
+	c.list = append(c.list, change{was: &was, now: &now})
+}
+
+// merge adds what a unit decided to what others before it did.
+func (c *changes) merge(unit changes) {
+	for _, x := range unit.list {
+		if x.now != nil {
+			c.run(*x.was, *x.now)
+		} else {
+			c.list = append(c.list, x)
+		}
+	}
+}
+
+// take gives the statements and forgets them.
+func (c *changes) take() []statement {
+	list := make([]statement, 0, len(c.list)+3)
+	for _, x := range c.list {
+		if x.now == nil {
+			list = append(list, x.statement)
+		} else if s, differs := updateRun(x.was, x.now); differs {
+			list = append(list, s)
+		}
+	}
+	*c = changes{}
+	return list
+}
+
+// updateRun writes a run over what it was. Only what changed is named: a column
+// that is named costs SQLite the upkeep of every index it is in, changed or not.
+// False: nothing has changed.
+func updateRun(was, now *svc.Run) (statement, bool) {
+	old := changingValues(was)
+	args := make([]any, 0, len(changingColumns)+4)
+	var named uint64 // a bit for each column
+	for i, v := range changingValues(now) {
+		if old[i] != v {
+			args, named = append(args, v), named|1<<i
+		}
+	}
+	if now.Version != was.Version {
+		args, named = append(args, now.UpdatedAt, now.Version), named|1<<len(changingColumns)
+	}
+	if named == 0 {
+		return statement{}, false
+	}
+	text := runUpdateOf(named)
+	return statement{rows: 1, args: append(args, now.ID, was.Version), sql: text.sql, bulk: text.bulk, columns: text.columns}, true
+}
+
+// runUpdate is an update of the same columns of any run. There are some dozens: they are written once.
+type runUpdate struct {
+	sql, bulk string
+	columns   []string
+}
+
+var runUpdates sync.Map // of *runUpdate, by the columns that they name
+
+func runUpdateOf(named uint64) *runUpdate {
+	if known, ok := runUpdates.Load(named); ok {
+		return known.(*runUpdate) //nolint:forcetypeassert // nothing else is stored there
+	}
+	var columns []string
+	for i, c := range changingColumns {
+		if named&(1<<i) != 0 {
+			columns = append(columns, c)
+		}
+	}
+	if named&(1<<len(changingColumns)) != 0 {
+		columns = append(columns, "updated_at", "version")
+	}
+	var set strings.Builder
+	for i, c := range columns {
+		fmt.Fprintf(&set, "%s = $%d, ", c, i+1)
+	}
+	u := &runUpdate{bulk: bulkUpdate("runs", columns), columns: append(columns, "id"),
+		sql: fmt.Sprintf("UPDATE runs SET %s WHERE id = $%d AND version = $%d", strings.TrimSuffix(set.String(), ", "), len(columns)+1, len(columns)+2)}
+	runUpdates.Store(named, u)
+	return u
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"svc"
+)
+
+const commentColumns = `id, workspace_id, checkpoint, path, side, line, end_line, quote, body, author, state, run_id, note, created_at, updated_at, version`
+
+func scanComment(row scanner) (c svc.Comment, err error) {
+	return c, row.Scan(&c.ID, &c.WorkspaceID, &c.Checkpoint, &c.Path, &c.Side, &c.Line, &c.EndLine, &c.Quote, &c.Body, &c.Author, &c.State, &c.RunID, &c.Note,
+		&c.CreatedAt, &c.UpdatedAt, &c.Version)
+}
+
+// Comment reads a comment.
+func (r Reader) Comment(ctx context.Context, id string) (svc.Comment, error) {
+	return one(ctx, r.q, scanComment, "comment", id, "SELECT "+commentColumns+" FROM comments WHERE id = $1", id)
+}
+
+// LockComment reads a comment that this unit changes.
+func (tx *Tx) LockComment(ctx context.Context, id string) (svc.Comment, error) {
+	return one(ctx, tx.q, scanComment, "comment", id, "SELECT "+commentColumns+" FROM comments WHERE id = $1"+tx.d.forUpdate, id)
+}
+
+// Comments is a page of a workspace's comments, oldest first.
+func (r Reader) Comments(ctx context.Context, workspaceID string, page svc.Page) (svc.List[svc.Comment], error) {
+	var w where
+	w.add("workspace_id = ?", workspaceID)
+	if page.Cursor != "" {
+		var at svc.Time
+		var id string
+		if err := readCursor("comments", page.Cursor, (*int64)(&at), &id); err != nil {
+			return svc.List[svc.Comment]{}, err
+		}
+		w.add("(created_at, id) > (?, ?)", at, id)
+	}
+	found, cut, err := collectUpTo(ctx, r.q, page.Bytes, scanComment, fmt.Sprintf("SELECT %s FROM comments%s ORDER BY created_at, id LIMIT %d",
+		commentColumns, w.sql(), page.Limit+1), w.args...)
+	if err != nil {
+		return svc.List[svc.Comment]{}, fmt.Errorf("list comments: %w", err)
+	}
+	return paged(found, cut, page.Limit, func(c svc.Comment) string { return cursor("comments", int64(c.CreatedAt), c.ID) }), nil
+}
+
+// AllComments is every comment of a workspace, oldest first. There are at most svc.MaxComments.
+func (r Reader) AllComments(ctx context.Context, workspaceID string) ([]svc.Comment, error) {
+	found, err := collect(ctx, r.q, scanComment, "SELECT "+commentColumns+" FROM comments WHERE workspace_id = $1 ORDER BY created_at, id", workspaceID)
+	if err != nil {
+		return nil, fmt.Errorf("list comments: %w", err)
+	}
+	return found, nil
+}
+
+// CommentedCheckpoints are the numbers of the checkpoints of a workspace that comments are about.
+func (r Reader) CommentedCheckpoints(ctx context.Context, workspaceID string) ([]int, error) {
+	found, err := collect(ctx, r.q, func(row scanner) (n int, err error) { return n, row.Scan(&n) },
+		"SELECT DISTINCT checkpoint FROM comments WHERE workspace_id = $1", workspaceID)
+	if err != nil {
+		return nil, fmt.Errorf("list commented checkpoints: %w", err)
+	}
+	return found, nil
+}
+
+// CountComments is how many comments a workspace has.
+func (r Reader) CountComments(ctx context.Context, workspaceID string) (n int, err error) {
+	if err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM comments WHERE workspace_id = $1", workspaceID).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count comments: %w", err)
+	}
+	return n, nil
+}
+
+// InsertComment adds a comment.
+func (tx *Tx) InsertComment(ctx context.Context, c svc.Comment) error {
+	_, err := tx.exec(ctx, "INSERT INTO comments ("+commentColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)",
+		c.ID, c.WorkspaceID, c.Checkpoint, c.Path, c.Side, c.Line, c.EndLine, c.Quote, c.Body, c.Author, c.State, c.RunID, c.Note, c.CreatedAt, c.UpdatedAt, c.Version)
+	if err != nil {
+		return fmt.Errorf("insert comment: %w", err)
+	}
+	return nil
+}
+
+// UpdateComment writes a comment that was locked in this unit. What it is about stays.
+func (tx *Tx) UpdateComment(ctx context.Context, c *svc.Comment) error {
+	c.UpdatedAt = tx.Now
+	n, err := tx.exec(ctx, "UPDATE comments SET body = $1, state = $2, run_id = $3, note = $4, updated_at = $5, version = version + 1 WHERE id = $6 AND version = $7",
+		c.Body, c.State, c.RunID, c.Note, c.UpdatedAt, c.ID, c.Version)
+	return changed("comment", c.ID, &c.Version, n, err)
+}
+
+// DeleteComment removes a comment.
+func (tx *Tx) DeleteComment(ctx context.Context, id string) error {
+	if _, err := tx.exec(ctx, "DELETE FROM comments WHERE id = $1", id); err != nil {
+		return fmt.Errorf("delete comment: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"svc"
+)
+
+// inboxSource is a query for one cause of entries. Each gives the columns of inboxColumns. A key begins with the kind and the id of
+// the record that it is about; the rest tells this occurrence from the next one, and comes from the record, so that it is
+// the same after a restart and at every orchestrator.
+type inboxSource struct {
+	kind    svc.InboxKind
+	subject string // the column with the id of the record that an entry is about
+	from    string // "SELECT … FROM … WHERE …"
+}
+
+// inboxColumns is what a source gives, in this order.
+const inboxColumns = `key, since, run_id, task_id, project_id, slug, host_id, workspace_id, subject, reason, message, exit_code,
+	files, additions, deletions, open_runs`
+
+// ofRun are the columns of an entry about a run, between its key and its subject. The names are no joins: the order in which
+// tables are read is then the query's own.
+const ofRun = `runs.id AS run_id, runs.task_id AS task_id, runs.project_id AS project_id, (SELECT slug FROM projects WHERE projects.id = runs.project_id) AS slug,
+	runs.host_id AS host_id, runs.workspace_id AS workspace_id, (SELECT title FROM work_items WHERE work_items.id = runs.task_id) AS subject`
+
+// noChange and noRuns are the columns that only some entries have.
+const (
+	noChange = "CAST(0 AS BIGINT) AS files, CAST(0 AS BIGINT) AS additions, CAST(0 AS BIGINT) AS deletions"
+	noRuns   = "CAST(0 AS BIGINT) AS open_runs"
+)
+
+// toReview is the condition of the index of the same name.
+const toReview = `workspaces.state <> 'removed' AND workspaces.discarded_at IS NULL AND workspaces.landed_at IS NULL
+	AND (workspaces.files > 0 OR workspaces.checkpoint > workspaces.relayed_checkpoint)`
+
+// inboxSources is every cause. Each costs what it finds, or what is young, never what there ever was of other records.
+var inboxSources = []inboxSource{
+	{svc.InboxNeedsInput, "runs.id", `SELECT 'needs_input.' || runs.id || '.' || runs.attempt || '.' || runs.asked_at AS key, runs.asked_at AS since, ` + ofRun + `,
+		'' AS reason, coalesce(runs.progress_message, '') AS message, CAST(NULL AS BIGINT) AS exit_code, ` + noChange + ", " + noRuns + `
+		FROM runs WHERE runs.needs_input AND runs.asked_at IS NOT NULL`},
+	{svc.InboxFailed, "runs.id", `SELECT 'failed.' || runs.id || '.' || runs.attempt AS key, runs.ended_at AS since, ` + ofRun + `,
+		coalesce(runs.failure_reason, '') AS reason, coalesce(runs.error, '') AS message, runs.exit_code AS exit_code, ` + noChange + ", " + noRuns + `
+		FROM runs WHERE runs.status || '' = 'failed' AND runs.ended_at IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM runs AS newer WHERE newer.task_id = runs.task_id AND (newer.created_at, newer.id) > (runs.created_at, runs.id))
+		AND NOT EXISTS (SELECT 1 FROM work_items WHERE work_items.id = runs.task_id AND work_items.deleted_at IS NOT NULL)`},
+	// CROSS: SQLite begins with the working copies.
+	{svc.InboxReview, "workspaces.id", `SELECT 'review.' || workspaces.id || '.' || runs.id || '.' || runs.attempt AS key, runs.ended_at AS since, ` + ofRun + `,
+		'' AS reason, '' AS message, CAST(NULL AS BIGINT) AS exit_code, workspaces.files AS files, workspaces.additions AS additions, workspaces.deletions AS deletions, ` + noRuns + `
+		FROM workspaces CROSS JOIN runs WHERE ` + toReview + ` AND runs.id = workspaces.run_id AND runs.workspace_id || '' = workspaces.id
+		AND runs.ended_at IS NOT NULL AND runs.status NOT IN ('pending', 'spawning', 'running')
+		AND NOT EXISTS (SELECT 1 FROM runs AS other WHERE other.workspace_id = workspaces.id AND other.status IN ('pending', 'spawning', 'running'))`},
+	hostSource(svc.HostTroubleOffline, "offline_since", "hosts.status = 'offline' AND "+openRuns+" > 0"),
+	hostSource(svc.HostTroubleSuspect, "suspect_since", "hosts.instance_suspect AND "+openRuns+" > 0"),
+	hostSource(svc.HostTroubleDisk, "disk_low_since", "hosts.status <> 'offline'"),
+}
+
+func hostSource(trouble, since, condition string) inboxSource {
+	return inboxSource{svc.InboxHost, "hosts.id", `SELECT 'host.' || hosts.id || '.` + trouble + `.' || hosts.` + since + ` AS key, hosts.` + since + ` AS since,
+		CAST(NULL AS TEXT) AS run_id, CAST(NULL AS TEXT) AS task_id, CAST(NULL AS TEXT) AS project_id, '' AS slug, hosts.id AS host_id,
+		CAST(NULL AS TEXT) AS workspace_id, hosts.name AS subject, '` + trouble + `' AS reason, '' AS message, CAST(NULL AS BIGINT) AS exit_code,
+		` + noChange + ", " + openRuns + ` AS open_runs FROM hosts WHERE hosts.deleted_at IS NULL AND hosts.` + since + ` IS NOT NULL AND ` + condition}
+}
+
+// marked joins entries with what people did with them.
+func marked(from string) string {
+	return "SELECT " + inboxColumns + ", marks.key_of IS NOT NULL AND marks.until IS NULL, marks.until FROM (" + from + `) AS entries
+		LEFT JOIN (SELECT key AS key_of, until FROM inbox_marks) AS marks ON marks.key_of = entries.key`
+}
+
+func (s inboxSource) scan(row scanner) (c svc.InboxCause, err error) {
+	c.Kind = s.kind
+	return c, row.Scan(&c.Key, &c.Since, &c.RunID, &c.TaskID, &c.ProjectID, &c.ProjectSlug, &c.HostID, &c.WorkspaceID, &c.Subject, &c.Reason, &c.Message,
+		&c.ExitCode, &c.Files, &c.Additions, &c.Deletions, &c.OpenRuns, &c.Dismissed, &c.SnoozedUntil)
+}
+
+// list is the entries of a source that pass, newest first.
+func (s inboxSource) list(f svc.InboxFilter, now svc.Time, w where, limit int) (query string, args []any) {
+	if f.After > 0 {
+		w.add("since > ?", f.After)
+	}
+	if f.Snoozed {
+		w.add("(marks.key_of IS NULL OR marks.until IS NOT NULL)")
+	} else {
+		w.add("(marks.key_of IS NULL OR marks.until <= ?)", now)
+	}
+	return fmt.Sprintf("%s%s ORDER BY since DESC, key DESC LIMIT %d", marked(s.from), w.sql(), limit), w.args
+}
+
+// Inbox is a page of what needs a person, newest first: one state, computed from the records.
+func (r Reader) Inbox(ctx context.Context, f svc.InboxFilter, now svc.Time, page svc.Page) (svc.List[svc.InboxItem], error) {
+	var w where
+	if page.Cursor != "" {
+		var since svc.Time
+		var key string
+		if err := readCursor("inbox", page.Cursor, (*int64)(&since), &key); err != nil {
+			return svc.List[svc.InboxItem]{}, err
+		}
+		w.add("(since, key) < (?, ?)", since, key)
+	}
+	return oneState(ctx, r, func(r Reader) (svc.List[svc.InboxItem], error) {
+		found := []svc.InboxItem{}
+		for _, s := range inboxSources {
+			query, args := s.list(f, now, where{slices.Clone(w.conds), slices.Clone(w.args)}, page.Limit+1)
+			causes, err := collect(ctx, r.q, s.scan, query, args...)
+			if err != nil {
+				return svc.List[svc.InboxItem]{}, fmt.Errorf("list what is %s: %w", s.kind, err)
+			}
+			for _, c := range causes {
+				found = append(found, current(c, now))
+			}
+		}
+		slices.SortFunc(found, func(a, b svc.InboxItem) int {
+			if svc.InboxBefore(a, b) {
+				return -1
+			}
+			return 1
+		})
+		return paged(found, false, page.Limit, func(i svc.InboxItem) string { return cursor("inbox", int64(i.Since), i.Key) }), nil
+	})
+}
+
+// InboxItem reads an entry whose cause lasts, whatever people did with it.
+func (r Reader) InboxItem(ctx context.Context, key string, now svc.Time) (svc.InboxItem, error) {
+	kind, subject, ok := svc.ParseInboxKey(key)
+	for _, s := range inboxSources {
+		if !ok || s.kind != kind {
+			continue
+		}
+		found, err := collect(ctx, r.q, s.scan, marked(s.from+" AND "+s.subject+" = $1")+" WHERE key = $2", subject, key)
+		if err != nil {
+			return svc.InboxItem{}, fmt.Errorf("read an entry of the inbox: %w", err)
+		}
+		if len(found) > 0 {
+			return current(found[0], now), nil
+		}
+	}
+	return svc.InboxItem{}, svc.Errorf(svc.CodeNotFound, "the inbox has no entry %.200q: its cause may be over", key)
+}
+
+// current is the entry; a snooze that is over is none.
+func current(c svc.InboxCause, now svc.Time) svc.InboxItem {
+	if c.SnoozedUntil != nil && *c.SnoozedUntil <= now {
+		c.SnoozedUntil = nil
+	}
+	return c.Item()
+}
+
+// MarkInbox sets an entry aside until a time; nil: for good.
+func (tx *Tx) MarkInbox(ctx context.Context, key string, until *svc.Time, by string) error {
+	_, err := tx.exec(ctx, `INSERT INTO inbox_marks (key, until, marked_by, created_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (key) DO UPDATE SET until = $2, marked_by = $3, created_at = $4`, key, until, by, tx.Now)
+	if err != nil {
+		return fmt.Errorf("set an entry of the inbox aside: %w", err)
+	}
+	return nil
+}
+
+// ForgetSnoozes drops snoozes that were over before a time.
+func (tx *Tx) ForgetSnoozes(ctx context.Context, before svc.Time) (int64, error) {
+	n, err := tx.exec(ctx, "DELETE FROM inbox_marks WHERE until IS NOT NULL AND until < $1", before)
+	if err != nil {
+		return 0, fmt.Errorf("forget snoozes: %w", err)
+	}
+	return n, nil
+}
+
+// NoteDiskLow writes whether a host has too little disk space free. It is no change of the record: its version stays.
+func (tx *Tx) NoteDiskLow(ctx context.Context, hostID string, low bool) error {
+	_, err := tx.exec(ctx, "UPDATE hosts SET disk_low_since = CASE WHEN CAST($1 AS BOOLEAN) THEN coalesce(disk_low_since, CAST($2 AS BIGINT)) END WHERE id = $3", low, tx.Now, hostID)
+	if err != nil {
+		return fmt.Errorf("note a host's disk space: %w", err)
+	}
+	return nil
+}
+
+// DiskLowHosts is the ids of hosts that had too little disk space free by what is written.
+func (r Reader) DiskLowHosts(ctx context.Context) ([]string, error) {
+	ids, err := collect(ctx, r.q, func(row scanner) (id string, err error) { return id, row.Scan(&id) }, "SELECT id FROM hosts WHERE disk_low_since IS NOT NULL AND deleted_at IS NULL")
+	if err != nil {
+		return nil, fmt.Errorf("list hosts with little disk space: %w", err)
+	}
+	return ids, nil
+}

@@ -1,0 +1,16 @@
+-- The ids that an event's payload carries, as columns: the events of one run are found by index, however
+-- old it is. NULL: the payload has no such id. New columns are empty, so this takes no longer than a look at
+-- the table; the rows from before are filled while the orchestrator serves, newest first (see subjects.go).
+ALTER TABLE events ADD COLUMN project_id TEXT;
+ALTER TABLE events ADD COLUMN task_id TEXT;
+ALTER TABLE events ADD COLUMN run_id TEXT;
+ALTER TABLE events ADD COLUMN host_id TEXT;
+ALTER TABLE events ADD COLUMN workspace_id TEXT;
+CREATE INDEX events_by_project ON events (project_id, seq) WHERE project_id IS NOT NULL;
+CREATE INDEX events_by_task ON events (task_id, seq) WHERE task_id IS NOT NULL;
+CREATE INDEX events_by_run ON events (run_id, seq) WHERE run_id IS NOT NULL;
+CREATE INDEX events_by_host ON events (host_id, seq) WHERE host_id IS NOT NULL;
+CREATE INDEX events_by_workspace ON events (workspace_id, seq) WHERE workspace_id IS NOT NULL;
+-- The columns of events from this seq on are filled.
+ALTER TABLE journal ADD COLUMN subjects_from BIGINT NOT NULL DEFAULT 0;
+UPDATE journal SET subjects_from = head + 1;

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc"
+)
+
+// What each pass of the placement asks costs what is open, not what there ever
+// was: SQLite is kept from the indexes of all runs.
+func TestPlacementReadsOpenRunsAlone(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for _, c := range []struct{ query, index string }{
+		{hostQuery + " WHERE deleted_at IS NULL ORDER BY name", "runs_open"},
+		{"SELECT " + openRuns + " FROM hosts WHERE id IN ('a', 'b')", "runs_open"},
+		{"SELECT id FROM runs WHERE " + openOn + " IN ('a', 'b') AND status IN ('spawning', 'running') LIMIT 5", "runs_open"},
+		{"SELECT id FROM runs WHERE " + openOn + " = 'a' AND status IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id", "runs_open"},
+		{"SELECT id FROM runs WHERE " + openOn + " = 'a' AND acked AND status <> 'pending' ORDER BY id", "runs_open"},
+		{"SELECT host_id, count(*) FROM runs WHERE " + isUnconfirmed + " GROUP BY host_id", "runs_unconfirmed"},
+	} {
+		if plan := planOf(t, s, c.query); len(plan) != 1 || !strings.Contains(plan[0], "INDEX "+c.index) {
+			t.Errorf("%s\nis planned as %q, want one step by %s", c.query, plan, c.index)
+		}
+	}
+}
+
+// The inbox costs what is open and failed, not every run and working copy that there ever was. An entry is found by its key without
+// the others of its kind.
+func TestTheInboxReadsWhatIsOpenAlone(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	indexes := map[svc.InboxKind]string{svc.InboxNeedsInput: "runs_asking", svc.InboxFailed: "runs_failed", svc.InboxReview: "workspaces_to_review"}
+	for _, source := range inboxSources {
+		query, args := source.list(svc.InboxFilter{After: 1}, 2, where{}, 51)
+		plan := stepsOf(t, s, query, args...)
+		if index := indexes[source.kind]; index != "" && !slices.ContainsFunc(plan, func(step string) bool { return strings.Contains(step, " INDEX "+index) }) {
+			t.Errorf("%s is planned as %q, want a step by %s", source.kind, plan, index)
+		}
+		one := stepsOf(t, s, marked(source.from+" AND "+source.subject+" = $1")+" WHERE key = $2", "id", "key")
+		for _, step := range append(plan, one...) {
+			for _, table := range []string{"runs", "newer", "other", "workspaces", "work_items", "inbox_marks"} {
+				if whole := "SCAN " + table; step == whole || strings.HasPrefix(step, whole+" ") && !strings.Contains(step, indexes[source.kind]) {
+					t.Errorf("%s reads all of %s: %q", source.kind, table, step)
+				}
+			}
+		}
+		for _, step := range one {
+			if strings.HasPrefix(step, "SCAN") && !strings.Contains(step, " INDEX runs_open") { // few are open
+				t.Errorf("an entry of %s is looked for among all: %q", source.kind, step)
+			}
+		}
+	}
+}
+
+// planOf is the steps of a query that read runs.
+func planOf(t *testing.T, s *Store, query string) []string {
+	t.Helper()
+	return slices.DeleteFunc(stepsOf(t, s, query), func(step string) bool { return !strings.Contains(step, " runs ") })
+}
+
+// stepsOf is how SQLite plans a query.
+func stepsOf(t *testing.T, s *Store, query string, args ...any) (plan []string) {
+	t.Helper()
+	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, step)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}

@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"svc"
+)
+
+// QueueProject is what placement must know of a project.
+type QueueProject struct {
+	ID         string
+	MaxRuns    *int  // nil: no limit
+	ActiveRuns int   // of one with a limit
+	Isolated   bool  // its runs get working copies
+	Turn       int64 // the lower, the longer ago was its last one
+}
+
+// QueueProjects reads what placement must know of projects, by id.
+func (r Reader) QueueProjects(ctx context.Context, ids []string) (map[string]QueueProject, error) {
+	var w where
+	w.among(r.d, "id", ids)
+	found, err := collect(ctx, r.q, func(row scanner) (p QueueProject, err error) {
+		return p, row.Scan(&p.ID, &p.MaxRuns, &p.Isolated, &p.Turn)
+	}, "SELECT id, max_runs, isolation IN ('clone', 'worktree'), turn FROM projects"+w.sql(), w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the projects of waiting runs: %w", err)
+	}
+	out := make(map[string]QueueProject, len(found))
+	for _, p := range found {
+		out[p.ID] = p
+	}
+	for id, p := range out {
+		if p.MaxRuns == nil {
+			continue
+		}
+		if err := r.q.QueryRowContext(ctx, "SELECT "+openInProject("$1"), id).Scan(&p.ActiveRuns); err != nil {
+			return nil, fmt.Errorf("count the active runs of a project: %w", err)
+		}
+		out[id] = p
+	}
+	return out, nil
+}
+
+// openInProject counts the active runs of a project, written as in the index
+// that serves it.
+func openInProject(id string) string {
+	return "(SELECT count(*) FROM runs WHERE session_ended_at IS NULL AND host_id IS NOT NULL AND project_id || '' = " + id + " AND status <> 'pending')"
+}
+
+// ProjectRoom is how many runs a project may be given now; false: it has no
+// limit.
+func (tx *Tx) ProjectRoom(ctx context.Context, id string) (room int, limited bool, err error) {
+	err = tx.q.QueryRowContext(ctx, "SELECT max_runs IS NOT NULL, CASE WHEN max_runs IS NULL THEN 0 ELSE max_runs - "+openInProject("projects.id")+
+		" END FROM projects WHERE id = $1", id).Scan(&limited, &room)
+	if err != nil {
+		return 0, false, fmt.Errorf("read a project's room: %w", err)
+	}
+	return room, limited, nil
+}
+
+// TakeTurn notes that a run of the project was placed: others have their turn
+// first.
+func (tx *Tx) TakeTurn(ctx context.Context, id string) error {
+	if _, err := tx.exec(ctx, "UPDATE projects SET turn = (SELECT max(turn) FROM projects) + 1 WHERE id = $1", id); err != nil {
+		return fmt.Errorf("note a project's turn: %w", err)
+	}
+	return nil
+}
+
+// PendingRun is a run that waits, as its order needs it.
+type PendingRun struct {
+	QueuedRun
+	ProjectID string
+	NotBefore *svc.Time
+	BackOff   *svc.Time
+	Blocked   bool
+	Busy      bool // another run is in its workspace
+}
+
+// PendingRuns is every pending run, held back or not.
+func (r Reader) PendingRuns(ctx context.Context) ([]PendingRun, error) {
+	found, err := collect(ctx, r.q, func(row scanner) (p PendingRun, err error) {
+		return p, row.Scan(&p.ID, &p.Priority, &p.PendingSince, &p.ProjectID, &p.NotBefore, &p.BackOff, &p.Blocked, &p.Busy)
+	}, "SELECT id, priority, pending_since, project_id, not_before, next_dispatch_at, blocked, "+workspaceBusy+" FROM runs WHERE "+isPending)
+	if err != nil {
+		return nil, fmt.Errorf("read who waits: %w", err)
+	}
+	return found, nil
+}
+
+// RunSummaries is runs as lists show them, by id.
+func (r Reader) RunSummaries(ctx context.Context, ids []string) (map[string]svc.Run, error) {
+	var w where
+	w.among(r.d, "id", ids)
+	found, err := collect(ctx, r.q, scanNamedRun, "SELECT "+runSummary+" FROM runs"+w.sql(), w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read runs: %w", err)
+	}
+	out := make(map[string]svc.Run, len(found))
+	for _, run := range found {
+		out[run.ID] = run
+	}
+	return out, nil
+}
+
+// RunCounts counts the runs that pass the filter.
+func (r Reader) RunCounts(ctx context.Context, f svc.RunFilter) (c svc.RunCounts, err error) {
+	var w where
+	for column, id := range map[string]string{"project_id": f.ProjectID, "task_id": f.TaskID, "host_id": f.HostID} {
+		if id != "" {
+			w.add(column+" = ?", id)
+		}
+	}
+	addRunFilter(&w, f)
+	type count struct {
+		status     svc.RunStatus
+		n, waiting int
+	}
+	found, err := collect(ctx, r.q, func(row scanner) (c count, err error) { return c, row.Scan(&c.status, &c.n, &c.waiting) },
+		"SELECT status, count(*), sum(CASE WHEN needs_input THEN 1 ELSE 0 END) FROM runs"+w.sql()+" GROUP BY status", w.args...)
+	if err != nil {
+		return c, fmt.Errorf("count runs: %w", err)
+	}
+	for _, of := range found {
+		*c.Of(of.status) = of.n
+		c.NeedsInput += of.waiting
+	}
+	return c, nil
+}
+
+// ActiveRuns is the ids of the active runs of a task and everything below it, of
+// a project, or of a host, oldest first.
+func (r Reader) ActiveRuns(ctx context.Context, f svc.RunFilter) ([]string, error) {
+	query, args := "SELECT id FROM runs WHERE "+activeRuns, []any{}
+	switch {
+	case f.TaskID != "":
+		query, args = r.d.below+" "+query+" AND (task_id = $1 OR task_id IN (SELECT id FROM below))", append(args, f.TaskID)
+	case f.ProjectID != "":
+		query, args = query+" AND project_id || '' = $1", append(args, f.ProjectID)
+	default:
+		query, args = query+" AND host_id || '' = $1", append(args, f.HostID)
+	}
+	ids, err := collect(ctx, r.q, scanText, query+" ORDER BY created_at, id", args...)
+	if err != nil {
+		return nil, fmt.Errorf("find active runs: %w", err)
+	}
+	return ids, nil
+}
+
+// QueueCursor names a place in the order of the queue: its number and the run
+// there.
+func QueueCursor(at int, id string) string { return cursor("queue", at, id) }
+
+// QueuePlace is where a page begins behind a cursor, in the ids as they are now.
+func QueuePlace(ids []string, text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	var at int
+	var id string
+	if err := readCursor("queue", text, &at, &id); err != nil {
+		return 0, err
+	}
+	if i := slices.Index(ids, id); i >= 0 {
+		return i + 1, nil
+	}
+	return min(max(at, 0), len(ids)), nil // it was placed, and those behind it moved up
+}

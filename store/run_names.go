@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"svc"
+)
+
+// runNames are what a reader of a run knows its task by. They are read where they are kept, so a task that is
+// renamed is so in all its runs; a run that is only changed is read without them.
+const runNames = `(SELECT title FROM work_items WHERE work_items.id = runs.task_id),
+	(SELECT number FROM work_items WHERE work_items.id = runs.task_id),
+	(SELECT slug FROM projects WHERE projects.id = runs.project_id)`
+
+const runRead = runColumns + ", " + runNames
+
+func scanNamedRun(row scanner) (svc.Run, error) {
+	var title, slug string
+	var number int64
+	r, err := scanRun(andMore{row, []any{&title, &number, &slug}})
+	r.TaskTitle, r.TaskNumber, r.ProjectSlug = title, number, slug
+	return r, err
+}
+
+// andMore scans columns behind those that it is asked for.
+type andMore struct {
+	scanner
+	more []any
+}
+
+func (a andMore) Scan(dest ...any) error { return a.scanner.Scan(append(dest, a.more...)...) }
+
+// NameRun adds the names to a run that is answered with after a change.
+func (r Reader) NameRun(ctx context.Context, run *svc.Run) error {
+	err := r.q.QueryRowContext(ctx, "SELECT "+runNames+" FROM runs WHERE id = $1", run.ID).
+		Scan(&run.TaskTitle, &run.TaskNumber, &run.ProjectSlug)
+	if err != nil {
+		return fmt.Errorf("read the names of run %s: %w", run.ID, err)
+	}
+	return nil
+}

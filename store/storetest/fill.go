@@ -1,0 +1,67 @@
+package storetest
+
+import (
+	"testing"
+
+	"svc"
+	"svc/store"
+)
+
+// Fill puts records into every table, with values that are easily changed on
+// the way: absent ones, empty ones, the largest, and letters beyond ASCII.
+func Fill(t *testing.T, s *store.Store) {
+	t.Helper()
+	w := newWorld(t, s)
+	recordsRoundTrip(t, w)
+	p, h := w.project("second"), w.host("second")
+	late, parent := w.item(p, nil), w.item(p, nil)
+	w.write(func(tx *store.Tx) error { // its row comes before its parent's
+		late.ParentID, late.Path = &parent.ID, parent.Path+"/"+late.ID
+		return tx.UpdateWorkItem(w.ctx, &late)
+	})
+	other := w.item(p, nil)
+	w.write(func(tx *store.Tx) error { _, err := tx.AddNeed(w.ctx, late.ID, other.ID); return err })
+	r := w.run(late)
+	w.write(func(tx *store.Tx) error {
+		if _, err := tx.TakeSignal(w.ctx, svc.Signal{RunID: r.ID, Attempt: 1, Kind: svc.SignalStarted, Source: "worker", Via: "uplink", Timestamp: 4}); err != nil {
+			return err
+		}
+		if err := tx.KeepResult(w.ctx, "key", "print", `{"a":"ü"}`); err != nil {
+			return err
+		}
+		if err := tx.KeepServiceTimes(w.ctx, []store.ServiceTime{{Began: 1, Until: 2}, {Began: 5, Until: 9}}); err != nil {
+			return err
+		}
+		if err := tx.InsertAccessToken(w.ctx, svc.AccessToken{ID: svc.NewID(), Name: "ann", Role: "viewer", SecretHash: "s", CreatedBy: "owner", ExpiresAt: ptr(svc.Time(1 << 50))}); err != nil {
+			return err
+		}
+		if err := tx.PutSession(w.ctx, svc.Session{SecretHash: "c", TokenHash: "s", CreatedAt: 1, ExpiresAt: 1 << 50}); err != nil {
+			return err
+		}
+		if err := tx.AddHostToken(w.ctx, h.ID, 1); err != nil {
+			return err
+		}
+		copyID := svc.NewWorkspaceID()
+		if err := tx.InsertWorkspace(w.ctx, svc.Workspace{ID: copyID, ProjectID: p.ID, TaskID: late.ID, HostID: h.ID, RunID: r.ID,
+			Source: svc.Source{Repo: "/repo", Isolation: svc.IsolationClone}, Branch: "svc/work", State: svc.WorkspaceReady, Checkpoint: 3,
+			RelayedCheckpoint: 2, Conflicts: []string{"ä"}, ObservedAt: ptr(svc.Time(7)), CreatedAt: 1, UpdatedAt: 1, Version: 1}); err != nil {
+			return err
+		}
+		if err := tx.MarkInbox(w.ctx, "failed."+r.ID+".1", nil, "ännä"); err != nil {
+			return err
+		}
+		if err := tx.AddSink(w.ctx, "phöne"); err != nil {
+			return err
+		}
+		if _, err := tx.AddNotification(w.ctx, svc.Notification{ID: svc.NewID(), Sink: "phöne", Key: "failed." + r.ID + ".1", State: svc.NotificationWaiting, DueAt: 5, CreatedAt: 4}); err != nil {
+			return err
+		}
+		if err := tx.InsertComment(w.ctx, svc.Comment{ID: svc.NewID(), WorkspaceID: copyID, Checkpoint: 2, Path: "ä", Side: svc.SideNew, Line: ptr(3),
+			Quote: "q\n", Body: "b", Author: "ann", State: svc.CommentSent, RunID: &r.ID, CreatedAt: 1, UpdatedAt: 1, Version: 1}); err != nil {
+			return err
+		}
+		tx.Emit(svc.TopicRunCreated, map[string]any{"run_id": r.ID, "note": "ünï\u2028code"})
+		tx.Emit(svc.TopicHostCreated, map[string]any{"host_id": h.ID})
+		return nil
+	})
+}

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"svc"
+	"svc/internal/pgtest"
+)
+
+// journaled writes events about random subjects and gives them back, oldest
+// first.
+func journaled(t *testing.T, s *Store, ids map[string][]string, n int) []svc.Event {
+	t.Helper()
+	topics := []svc.Topic{svc.TopicRunCreated, svc.TopicRunFinished, svc.TopicHostUpdated, svc.TopicItemUpdated}
+	for i := 0; i < n; i += 50 {
+		err := s.Write(t.Context(), func(tx *Tx) error {
+			for range min(50, n-i) {
+				payload := map[string]any{"text": ids["run_id"][0]} // an id elsewhere finds nothing
+				for name, some := range ids {
+					if id := rand.N(len(some) + 1); id < len(some) {
+						payload[name] = some[id]
+					}
+				}
+				tx.Emit(topics[rand.N(len(topics))], payload)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, err := s.EventsAfter(t.Context(), 0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// wantEventsBySubject compares lists and resumed streams of random filters with
+// what the events themselves say.
+func wantEventsBySubject(t *testing.T, s *Store, ids map[string][]string, events []svc.Event) {
+	t.Helper()
+	for range 25 {
+		f := svc.EventFilter{}
+		for _, field := range f.Fields() {
+			if some := ids[field.Name]; rand.N(3) == 0 {
+				*field.ID = append([]string{svc.NewID()}, some...)[rand.N(len(some)+1)]
+			}
+		}
+		if rand.N(2) == 0 {
+			f.Topics = svc.Globs{"run.*"}
+		}
+		var want []int64
+		for _, e := range events {
+			if naive(f, e) {
+				want = append(want, e.Seq)
+			}
+		}
+		after := int64(rand.N(len(events)))
+		later, head, _, err := s.EventsOfAfter(t.Context(), f, after, 1<<20, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _ := slices.BinarySearch(want, after+1)
+		if got := seqs(later); !slices.Equal(got, want[first:]) || head != events[len(events)-1].Seq {
+			t.Fatalf("%+v after %d: got %v up to %d, want %v", f, after, got, head, want[first:])
+		}
+		slices.Reverse(want)
+		var got []int64
+		for page := (svc.Page{Limit: 7, Bytes: rand.N(2) * 300}); ; {
+			list, err := s.Events(t.Context(), f, page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, seqs(list.Items)...)
+			if list.NextCursor == nil {
+				break
+			}
+			page.Cursor = *list.NextCursor
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v: got %v, want %v", f, got, want)
+		}
+	}
+}
+
+func naive(f svc.EventFilter, e svc.Event) bool {
+	var payload map[string]any
+	if json.Unmarshal(e.Payload, &payload) != nil {
+		return false
+	}
+	for _, field := range f.Fields() {
+		if *field.ID != "" && payload[field.Name] != *field.ID {
+			return false
+		}
+	}
+	return f.Topics.Match(e.Topic)
+}
+
+func seqs(events []svc.Event) (out []int64) {
+	for _, e := range events {
+		out = append(out, e.Seq)
+	}
+	return out
+}
+
+// Events by subject are the same before, while and after the rows of an older
+// schema are filled; and then each column has what its payload has.
+func TestEventsAreFoundBySubjectAtAnyAge(t *testing.T) {
+	t.Parallel()
+	for engine, dsn := range map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "svc.db") },
+		"postgres": func(t *testing.T) string { return pgtest.Start(t) },
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s, err := Open(t.Context(), dsn(t), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			ids := map[string][]string{}
+			for i, name := range subjectColumns {
+				for range 1 + i {
+					ids[name] = append(ids[name], svc.NewID())
+				}
+			}
+			old := journaled(t, s, ids, 2*fillStep+100)
+			wantEventsBySubject(t, s, ids, old)
+
+			// As a migration finds them: nothing is filled.
+			err = s.Write(t.Context(), func(tx *Tx) error {
+				if _, err := tx.exec(t.Context(), "UPDATE journal SET subjects_from = head + 1"); err != nil {
+					return err
+				}
+				_, err := tx.exec(t.Context(), "UPDATE events SET project_id = NULL, task_id = NULL, run_id = NULL, host_id = NULL, workspace_id = NULL")
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := journaled(t, s, ids, 100)
+			steps := 0
+			for more := true; more; steps++ {
+				wantEventsBySubject(t, s, ids, all)
+				if more, err = s.FillSubjects(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if steps != 4 {
+				t.Errorf("it took %d steps, want three and one that finds nothing", steps)
+			}
+			for _, name := range subjectColumns {
+				var wrong int
+				query := fmt.Sprintf("SELECT count(*) FROM events WHERE coalesce(%s, '') <> coalesce(%s, '')", name, s.dialect.inPayload(name))
+				if err := s.read.QueryRowContext(t.Context(), query).Scan(&wrong); err != nil || wrong > 0 {
+					t.Errorf("%d events have another %s than their payload, %v", wrong, name, err)
+				}
+			}
+			wantEventsBySubject(t, s, ids, all)
+		})
+	}
+}

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"svc"
+)
+
+const workspaceColumns = `id, project_id, task_id, host_id, run_id, source, path, branch, state, error, base_ref, base_commit, base_fetched_at,
+	checkpoint, relayed_checkpoint, tree, commit_id, files, additions, deletions, conflicts, restored_from, discarded_at, observed_at,
+	size_bytes, landed_commit, landed_into, landed_at, landed_checkpoint, landing, created_at, updated_at, version`
+
+func scanWorkspace(row scanner) (svc.Workspace, error) {
+	var w svc.Workspace
+	var source, conflicts, landing string
+	err := row.Scan(&w.ID, &w.ProjectID, &w.TaskID, &w.HostID, &w.RunID, &source, &w.Path, &w.Branch, &w.State, &w.Error, &w.BaseRef, &w.BaseCommit,
+		&w.BaseFetchedAt, &w.Checkpoint, &w.RelayedCheckpoint, &w.Tree, &w.Commit, &w.Files, &w.Additions, &w.Deletions, &conflicts,
+		&w.RestoredFrom, &w.DiscardedAt, &w.ObservedAt, &w.SizeBytes, &w.LandedCommit, &w.LandedInto, &w.LandedAt,
+		&w.LandedCheckpoint, &landing, &w.CreatedAt, &w.UpdatedAt, &w.Version)
+	if err != nil {
+		return w, err
+	}
+	w.Conflicts = []string{}
+	if landing == "" {
+		landing = "null"
+	}
+	for _, column := range []struct {
+		text string
+		into any
+	}{{source, &w.Source}, {conflicts, &w.Conflicts}, {landing, &w.Landing}} {
+		if err := json.Unmarshal([]byte(column.text), column.into); err != nil {
+			return w, fmt.Errorf("workspace %s holds broken JSON: %w", w.ID, err)
+		}
+	}
+	w.Repo, w.Isolation = w.Source.Repo, w.Source.Isolation
+	return w, nil
+}
+
+// Workspace reads a workspace.
+func (r Reader) Workspace(ctx context.Context, id string) (svc.Workspace, error) {
+	return one(ctx, r.q, scanWorkspace, "workspace", id, "SELECT "+workspaceColumns+" FROM workspaces WHERE id = $1", id)
+}
+
+// LockWorkspace reads a workspace that this unit changes.
+func (tx *Tx) LockWorkspace(ctx context.Context, id string) (svc.Workspace, error) {
+	return one(ctx, tx.q, scanWorkspace, "workspace", id, "SELECT "+workspaceColumns+" FROM workspaces WHERE id = $1"+tx.d.forUpdate, id)
+}
+
+// Workspaces is a page of workspaces, newest first.
+func (r Reader) Workspaces(ctx context.Context, f svc.WorkspaceFilter, page svc.Page) (svc.List[svc.Workspace], error) {
+	var w where
+	for _, filter := range []struct{ column, value string }{{"task_id", f.TaskID}, {"host_id", f.HostID}, {"project_id", f.ProjectID}} {
+		if filter.value != "" {
+			w.add(filter.column+" = ?", filter.value)
+		}
+	}
+	if len(f.States) > 0 {
+		addAmong(&w, "state", f.States)
+	}
+	if page.Cursor != "" {
+		var at svc.Time
+		var id string
+		if err := readCursor("workspaces", page.Cursor, (*int64)(&at), &id); err != nil {
+			return svc.List[svc.Workspace]{}, err
+		}
+		w.add("(created_at, id) < (?, ?)", at, id)
+	}
+	found, cut, err := collectUpTo(ctx, r.q, page.Bytes, scanWorkspace, fmt.Sprintf("SELECT %s FROM workspaces%s ORDER BY created_at DESC, id DESC LIMIT %d",
+		workspaceColumns, w.sql(), page.Limit+1), w.args...)
+	if err != nil {
+		return svc.List[svc.Workspace]{}, fmt.Errorf("list workspaces: %w", err)
+	}
+	return paged(found, cut, page.Limit, func(w svc.Workspace) string { return cursor("workspaces", int64(w.CreatedAt), w.ID) }), nil
+}
+
+// DiscardedWorkspaces is at most limit workspaces that were discarded before a time and are not removed.
+func (r Reader) DiscardedWorkspaces(ctx context.Context, before svc.Time, limit int) ([]svc.Workspace, error) {
+	found, err := collect(ctx, r.q, scanWorkspace, "SELECT "+workspaceColumns+` FROM workspaces
+		WHERE discarded_at IS NOT NULL AND state <> 'removed' AND discarded_at < $1 ORDER BY discarded_at LIMIT CAST($2 AS BIGINT)`, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list discarded workspaces: %w", err)
+	}
+	return found, nil
+}
+
+// LandedWorkspaces is at most limit workspaces whose newest checkpoint was landed before a time, that were not discarded and are not removed.
+func (r Reader) LandedWorkspaces(ctx context.Context, before svc.Time, limit int) ([]svc.Workspace, error) {
+	found, err := collect(ctx, r.q, scanWorkspace, "SELECT "+workspaceColumns+` FROM workspaces WHERE landed_at IS NOT NULL AND state <> 'removed'
+		AND landed_checkpoint = checkpoint AND discarded_at IS NULL AND landed_at < $1 ORDER BY landed_at LIMIT CAST($2 AS BIGINT)`, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list landed workspaces: %w", err)
+	}
+	return found, nil
+}
+
+// OpenLandings is at most limit workspaces whose host has not told what came of their landing, those that were asked for first at the front.
+func (r Reader) OpenLandings(ctx context.Context, limit int) ([]svc.Workspace, error) {
+	found, err := collect(ctx, r.q, scanWorkspace, "SELECT "+workspaceColumns+` FROM workspaces WHERE landing_due IS NOT NULL
+		ORDER BY landing_due, id LIMIT CAST($1 AS BIGINT)`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list open landings: %w", err)
+	}
+	return found, nil
+}
+
+// RestoringWorkspaces is at most limit workspaces that are to be made from a checkpoint and that no run is in.
+func (r Reader) RestoringWorkspaces(ctx context.Context, limit int) ([]svc.Workspace, error) {
+	found, err := collect(ctx, r.q, scanWorkspace, "SELECT "+workspaceColumns+` FROM workspaces WHERE state = 'preparing' AND restored_from <> ''
+		AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.workspace_id = workspaces.id) ORDER BY created_at, id LIMIT CAST($1 AS BIGINT)`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces to be restored: %w", err)
+	}
+	return found, nil
+}
+
+// inWorkspace is a part of a query over runs: those that are in a workspace, or whose session may still be.
+const inWorkspace = "other.session_ended_at IS NULL AND other.host_id IS NOT NULL AND other.status <> 'pending'"
+
+// workspaceBusy is a part of a query over runs: another run is in the workspace that this one goes on in.
+const workspaceBusy = "workspace_id IS NOT NULL AND EXISTS (SELECT 1 FROM runs AS other WHERE other.workspace_id = runs.workspace_id AND other.id <> runs.id AND " + inWorkspace + ")"
+
+// workspaceLeft is a part of a query over runs: when the last other run left the workspace that this one goes on in; 0: none was in it.
+const workspaceLeft = "coalesce((SELECT max(other.session_ended_at) FROM runs AS other WHERE other.workspace_id = runs.workspace_id AND other.id <> runs.id), 0)"
+
+// WorkspaceUse is who is in a workspace besides a run.
+type WorkspaceUse struct {
+	RunID string   // that is in it; empty: none is
+	Since svc.Time // when the last one left; 0: none was in it
+}
+
+// WorkspaceUse tells who is in a workspace besides a run; an empty runID: besides nobody.
+func (r Reader) WorkspaceUse(ctx context.Context, workspaceID, runID string) (use WorkspaceUse, err error) {
+	err = r.q.QueryRowContext(ctx, `SELECT coalesce(max(CASE WHEN `+inWorkspace+` THEN other.id END), ''), coalesce(max(other.session_ended_at), 0)
+		FROM runs AS other WHERE other.workspace_id = $1 AND other.id <> $2`, workspaceID, runID).Scan(&use.RunID, &use.Since)
+	if err != nil {
+		return use, fmt.Errorf("ask who is in a workspace: %w", err)
+	}
+	return use, nil
+}
+
+// InsertWorkspace adds a workspace.
+func (tx *Tx) InsertWorkspace(ctx context.Context, w svc.Workspace) error {
+	_, err := tx.exec(ctx, "INSERT INTO workspaces ("+workspaceColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
+		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33)`, w.ID, w.ProjectID, w.TaskID, w.HostID, w.RunID, toJSON(w.Source), w.Path, w.Branch, w.State, w.Error, w.BaseRef,
+		w.BaseCommit, w.BaseFetchedAt, w.Checkpoint, w.RelayedCheckpoint, w.Tree, w.Commit, w.Files, w.Additions, w.Deletions,
+		conflictsOf(w), w.RestoredFrom, w.DiscardedAt, w.ObservedAt, w.SizeBytes, w.LandedCommit, w.LandedInto, w.LandedAt, w.LandedCheckpoint,
+		landingOf(w), w.CreatedAt, w.UpdatedAt, w.Version)
+	if err != nil {
+		return fmt.Errorf("insert workspace: %w", err)
+	}
+	return nil
+}
+
+// UpdateWorkspace writes a workspace that was locked in this unit. What was fixed at its creation stays.
+func (tx *Tx) UpdateWorkspace(ctx context.Context, w *svc.Workspace) error {
+	w.UpdatedAt = tx.Now
+	n, err := tx.exec(ctx, `UPDATE workspaces SET run_id = $1, path = $2, state = $3, error = $4, base_ref = $5, base_commit = $6, base_fetched_at = $7,
+		checkpoint = $8, relayed_checkpoint = $9, tree = $10, commit_id = $11, files = $12, additions = $13, deletions = $14, conflicts = $15,
+		discarded_at = $16, observed_at = $17, updated_at = $18, size_bytes = $19, landed_commit = $20, landed_into = $21, landed_at = $22,
+		landed_checkpoint = $23, landing = $24, landing_due = $25, version = version + 1 WHERE id = $26 AND version = $27`,
+		w.RunID, w.Path, w.State, w.Error, w.BaseRef, w.BaseCommit, w.BaseFetchedAt, w.Checkpoint, w.RelayedCheckpoint, w.Tree, w.Commit,
+		w.Files, w.Additions, w.Deletions, conflictsOf(*w), w.DiscardedAt, w.ObservedAt, w.UpdatedAt, w.SizeBytes,
+		w.LandedCommit, w.LandedInto, w.LandedAt, w.LandedCheckpoint, landingOf(*w), landingDue(*w), w.ID, w.Version)
+	return changed("workspace", w.ID, &w.Version, n, err)
+}
+
+// landingOf is the newest landing; empty: there was none.
+func landingOf(w svc.Workspace) string {
+	if w.Landing == nil {
+		return ""
+	}
+	return toJSON(w.Landing)
+}
+
+// landingDue is when the landing was asked for whose outcome is awaited; nil: none is.
+func landingDue(w svc.Workspace) *svc.Time {
+	if w.Landing == nil || w.Landing.State != svc.LandingOpen {
+		return nil
+	}
+	return &w.Landing.At
+}
+
+// conflictsOf is never null: an empty list says that there are none.
+func conflictsOf(w svc.Workspace) string {
+	if len(w.Conflicts) == 0 {
+		return "[]"
+	}
+	return toJSON(w.Conflicts)
+}

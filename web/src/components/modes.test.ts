@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { Provider } from '@/api/records';
+import { preferred, toolsOf } from './modes';
+
+const provider = (id: string, available: boolean, more: Partial<Provider> = {}): Provider => ({
+  id,
+  name: id,
+  bin: id,
+  tui_type: 'line_oriented',
+  completion_signals: [],
+  optional: false,
+  in_catalog: true,
+  tool: id,
+  interactive: false,
+  default: false,
+  hosts: { h: { host_name: 'h', available, reported_at: null } },
+  ...more,
+});
+
+const catalog = [
+  provider('provider_a', false),
+  provider('provider_b', true),
+  provider('claude', true),
+  provider('claude-tui', true, { tool: 'claude', interactive: true }),
+  provider('codex', false),
+];
+
+test('two modes of a tool are one choice, and what nobody has is left out', () => {
+  expect(toolsOf(catalog).map((tool) => [tool.provider.id, tool.interactive?.id])).toEqual([
+    ['provider_b', undefined],
+    ['claude', 'claude-tui'],
+    ['codex', undefined],
+  ]);
+});
+
+test('a wish wins, then the default, then what is there', () => {
+  expect(preferred(catalog, 'gone', 'codex')?.id).toBe('codex');
+  expect(preferred(catalog, undefined)?.id).toBe('provider_b');
+  expect(preferred([...catalog, provider('x', false, { default: true })])?.id).toBe('x');
+  expect(preferred([])).toBeUndefined();
+});

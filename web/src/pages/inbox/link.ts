@@ -1,0 +1,8 @@
+import { linkOptions } from '@tanstack/react-router';
+import type { InboxItem } from '@/api/schema.gen';
+
+/** linkOf is the page of what an entry is about. */
+export const linkOf = (item: Pick<InboxItem, 'run_id' | 'host_id'>) =>
+  item.run_id
+    ? linkOptions({ to: '/runs/$runId', params: { runId: item.run_id }, search: {} })
+    : linkOptions({ to: '/hosts/$hostId', params: { hostId: item.host_id ?? '' } });

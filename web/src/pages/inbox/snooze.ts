@@ -1,0 +1,19 @@
+/** Until is a time up to which an entry can be snoozed, with its name. */
+export interface Until {
+  label: string;
+  at: Date;
+}
+
+const morning = 9;
+
+/** untils are the times that are offered at a moment, by the clock of whoever looks. */
+export function untils(now: Date): Until[] {
+  const tomorrow = new Date(now);
+  tomorrow.setDate(now.getDate() + 1);
+  tomorrow.setHours(morning, 0, 0, 0);
+  return [
+    { label: 'For an hour', at: new Date(now.getTime() + 60 * 60_000) },
+    { label: 'For four hours', at: new Date(now.getTime() + 4 * 60 * 60_000) },
+    { label: 'Until tomorrow morning', at: tomorrow },
+  ];
+}

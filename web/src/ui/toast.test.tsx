@@ -1,0 +1,11 @@
+import { render, screen } from '@testing-library/react';
+import { expect, test } from 'vitest';
+import { Toaster } from './Toaster';
+import { toast } from './toast';
+
+test('no toast shows a text that hides or reorders something', async () => {
+  render(<Toaster dark={false} />);
+  toast.error('a\u202eb', { description: 'c\u200bd' });
+  expect(await screen.findByText('a<U+202E>b')).toBeTruthy();
+  expect(await screen.findByText('c<U+200B>d')).toBeTruthy();
+});

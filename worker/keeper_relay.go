@@ -1,0 +1,248 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/wire"
+	"svc/workspace"
+)
+
+// relay sends the newest checkpoint to the orchestrator: bundle and patch, by offset and acknowledgement, on connections of their own,
+// so that what is typed into a terminal never waits for them.
+func (k *workspaceKeeper) relay(ctx context.Context, r workspace.Record) error {
+	export, err := k.host.Export(ctx, r.ID, k.w.opts.Config.Worker.MaxBundleBytes)
+	if err != nil {
+		return err
+	}
+	root := fmt.Sprintf("/api/internal/workspaces/%s/checkpoints/%d/", r.ID, export.Number)
+	for kind, path := range map[string]string{"bundle": export.Bundle, "patch": export.Patch} {
+		if err := k.w.sendFile(ctx, root+kind, path); err != nil {
+			return err
+		}
+	}
+	body, err := svc.JSON(wire.CheckpointDone{Files: export.Stat.Files, Additions: export.Stat.Additions, Deletions: export.Stat.Deletions,
+		Tree: export.Tree, From: export.From})
+	if err != nil {
+		return err
+	}
+	if _, err := k.w.post(ctx, root+"done", body); err != nil {
+		return err
+	}
+	return k.host.Acknowledge(ctx, r.ID, export.Number)
+}
+
+// sendFile sends a file from where the orchestrator's copy ends.
+func (w *Worker) sendFile(ctx context.Context, path, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	total, err := io.Copy(sum, f)
+	if err != nil {
+		return err
+	}
+	q := url.Values{"total": {strconv.FormatInt(total, 10)}, "sha256": {hex.EncodeToString(sum.Sum(nil))}}
+	var kept wire.CheckpointOffset
+	piece := make([]byte, 0, wire.MaxPiece) // the first asks how much is there
+	for tries := 0; tries < 3; tries++ {
+		for before := int64(-1); kept.Offset > before; {
+			before = kept.Offset
+			q.Set("offset", strconv.FormatInt(kept.Offset, 10))
+			answer, err := w.sendPiece(ctx, path+"?"+q.Encode(), piece)
+			if err != nil {
+				return err
+			}
+			if err := json.Unmarshal(answer, &kept); err != nil {
+				return fmt.Errorf("send %s: the answer is not an orchestrator's: %w", path, err)
+			}
+			if kept.Complete {
+				return nil
+			}
+			if len(piece) == 0 {
+				before = -1
+			}
+			n, err := f.ReadAt(piece[:wire.MaxPiece], kept.Offset)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return err
+			}
+			piece = piece[:n]
+		}
+		kept = wire.CheckpointOffset{} // it did not take what was sent: what it has may be another file's
+		piece = piece[:0]
+	}
+	return fmt.Errorf("send %s: the orchestrator does not take it", path)
+}
+
+// pieceTimeout bounds the sending of one piece on a slow line.
+const pieceTimeout = 2 * time.Minute
+
+func (w *Worker) sendPiece(ctx context.Context, path string, piece []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, pieceTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server()+path, bytes.NewReader(piece))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/octet-stream")
+	response, err := w.request(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return io.ReadAll(io.LimitReader(response.Body, 1<<20))
+}
+
+// request sends a request with the worker's token. Anything but a 2xx is a *refused.
+func (w *Worker) request(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", "Bearer "+string(w.opts.Token))
+	r.Header.Set(wire.HeaderBootID, w.bootID)
+	response, err := w.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		defer response.Body.Close()
+		return nil, refusal(response)
+	}
+	return response, nil
+}
+
+// fetchRestore brings the checkpoint here that the run's working copy begins with; empty: it begins at the base.
+func (s *session) fetchRestore() (string, error) {
+	return s.w.keeper.fetchRestore(s.w.ctx, s.rec.Run.Workspace, s.a.File("restore"))
+}
+
+// fetchRestore brings the checkpoint to a file that a working copy begins with; empty: it begins at the base, or was made before.
+func (k *workspaceKeeper) fetchRestore(ctx context.Context, order *wire.Workspace, file string) (string, error) {
+	if order == nil || order.Restore == nil {
+		return "", nil
+	}
+	if r, err := k.host.Record(order.ID); err == nil && r.Ready() {
+		return "", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	path := fmt.Sprintf("%s/api/internal/workspaces/%s/checkpoints/%d/bundle?for=%s", k.w.server(), order.Restore.WorkspaceID, order.Restore.Checkpoint, order.ID)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := k.w.request(request)
+	if err != nil {
+		return "", fmt.Errorf("the checkpoint that its working copy begins with cannot be fetched: %w", err)
+	}
+	defer response.Body.Close()
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", &hostFault{err}
+	}
+	_, err = io.Copy(f, response.Body)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("the checkpoint that its working copy begins with cannot be fetched: %w", err)
+	}
+	return f.Name(), nil
+}
+
+// restore makes a working copy that no run is in so far. Its setup is left to its first run: that has a terminal, and may be contained.
+func (k *workspaceKeeper) restore(ctx context.Context, order *wire.Workspace) error {
+	f, err := os.CreateTemp(k.w.opts.Config.DataDir, ".restore-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err := f.Close(); err != nil {
+		return err
+	}
+	bundle, err := k.fetchRestore(ctx, order, f.Name())
+	if err != nil {
+		return err
+	}
+	_, err = k.host.Prepare(ctx, workspace.Order{
+		ID: order.ID, Source: order.Source(), Branch: order.Branch, Bundle: bundle, BundleBase: order.RestoreBase(), NoSetup: true,
+	})
+	return err
+}
+
+// land lands a checkpoint, or looks up what came of that, and tells the orchestrator, who asks again until it knows.
+func (k *workspaceKeeper) land(ctx context.Context, id string, o svc.LandOrder) error {
+	outcome, err := k.host.Land(ctx, id, o)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		k.w.log.Warn("a landing is not settled; it is looked up again when the orchestrator asks", "workspace_id", id, "landing_id", o.ID, "error", err)
+		outcome = svc.LandOutcome{ID: o.ID, State: svc.LandingOpen, Error: svc.Cut(err.Error(), 2000)}
+	}
+	body, err := svc.JSON(outcome)
+	if err != nil {
+		return err
+	}
+	_, err = k.w.post(ctx, "/api/internal/workspaces/"+id+"/landing", body)
+	return err
+}
+
+// answer does what the orchestrator asks for.
+func (k *workspaceKeeper) answer(ctx context.Context, l *link, f *wire.WorkspaceRequest) {
+	t := k.tended(f.WorkspaceID)
+	if f.Do == wire.WorkspaceLand {
+		if !t.landing.TryLock() {
+			return // it is under way; the orchestrator asks again
+		}
+		defer t.landing.Unlock()
+	}
+	if f.Do != wire.WorkspaceRestore {
+		t.busy.Lock()
+	} else if !t.busy.TryLock() {
+		return // it is being made; the orchestrator asks again
+	}
+	defer t.busy.Unlock()
+	in := k.live()[f.WorkspaceID]
+	var err error
+	switch f.Do {
+	case wire.WorkspaceCheckpoint:
+		t.again = time.Time{}
+		err = k.tend(ctx, f.WorkspaceID, t, in, true)
+	case wire.WorkspaceRemove:
+		err = k.host.Remove(ctx, f.WorkspaceID, workspace.Parting{Run: in != nil, Landed: f.Landed, GiveUp: f.Tree})
+		if errors.Is(err, workspace.ErrUnknown) {
+			err = nil // it is gone already
+		}
+		if err == nil {
+			k.forget(f.WorkspaceID)
+		}
+	case wire.WorkspaceRestore:
+		err = k.restore(ctx, f.Workspace)
+	case wire.WorkspaceLand:
+		err = k.land(ctx, f.WorkspaceID, *f.Land)
+	default:
+		err = fmt.Errorf("%q is not known here; update the worker", f.Do)
+	}
+	result := &wire.WorkspaceResult{RequestID: f.RequestID, OK: err == nil}
+	var unsafe *workspace.NotSafe
+	if errors.As(err, &unsafe) {
+		result.Unsafe = unsafe.Reasons
+	}
+	if err != nil {
+		result.Error = svc.Cut(err.Error(), 2000)
+	}
+	l.out.push(laneControl, result, nil)
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}

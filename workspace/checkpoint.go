@@ -1,0 +1,132 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"svc"
+	"svc/git"
+)
+
+// Checkpoint is a commit of everything in a workspace's folder that is not ignored.
+type Checkpoint struct {
+	Number int    `json:"number"` // 0: the base itself
+	Commit string `json:"commit"`
+	Tree   string `json:"tree"`
+	// Head is the commit that the agent's HEAD named, and the checkpoint's parent.
+	Head string   `json:"head"`
+	At   svc.Time `json:"at,omitempty"`
+	// Warnings is what could not be read or stored; empty: the checkpoint has everything.
+	Warnings string `json:"warnings,omitempty"`
+	// Conflicts are paths that a merge or rebase under way has left unresolved.
+	Conflicts []string `json:"conflicts,omitempty"`
+}
+
+// startRef is what the HEAD of our own repository names: where the workspace began.
+const startRef = "refs/heads/main"
+
+func checkpointRef(number int) string { return "refs/svc/" + strconv.Itoa(number) }
+
+// author is who makes checkpoints.
+var author = git.Identity{Name: "svc", Email: "svc@localhost"}
+
+// Checkpoint keeps what is in the workspace now, and tells whether that is new: a tree and a HEAD as in the newest
+// checkpoint make none. The error is ErrMissing when the folder is gone; then the newest one stands.
+func (h Host) Checkpoint(ctx context.Context, id string) (c Checkpoint, made bool, err error) {
+	l, r, err := h.open(ctx, id)
+	if err != nil {
+		return Checkpoint{}, false, err
+	}
+	defer func() { l.release(err) }()
+	h.Git = l.under(h.Git)
+	if !r.Ready() {
+		return Checkpoint{}, false, fmt.Errorf("checkpoint workspace %s: %w", id, ErrNotReady)
+	}
+	made, err = h.checkpoint(ctx, &r, l.cut)
+	return r.Newest, made, err
+}
+
+// open acquires a workspace's lock, repairs what a killed process has left, and reads the record.
+func (h Host) open(ctx context.Context, id string) (*lock, Record, error) {
+	if _, err := h.Record(id); err != nil { // makes no folder for an id that is unknown
+		return nil, Record{}, err
+	}
+	l, err := hold(ctx, h.keep(id, "lock"))
+	if err != nil {
+		return nil, Record{}, err
+	}
+	r, err := h.Record(id)
+	if err == nil && l.cut {
+		err = h.recover(id)
+	}
+	if err != nil {
+		l.release(err)
+		return nil, Record{}, err
+	}
+	return l, r, nil
+}
+
+func (h Host) recover(id string) error {
+	err := os.Remove(h.keep(id, "index.lock"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("recover workspace: %w", err)
+	}
+	return h.private(h.Git, id).Recover()
+}
+
+// tree is the folder as our own repository and index see it.
+func (h Host) tree(private git.Repo, r Record) git.Tree {
+	return git.Tree{Repo: private, Root: r.Path, Index: h.keep(r.ID, "index")}
+}
+
+// checkpoint makes one if there is something new, and records it. After a cut the index may be ahead of the newest one.
+func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, err error) {
+	if err := checkFolder(r.Path); err != nil {
+		return false, err
+	}
+	private := h.private(h.Git, r.ID)
+	tree := h.tree(private, *r)
+	if err := h.copyExcludes(*r); err != nil {
+		return false, err
+	}
+	next, err := h.collect(ctx, tree, *r, cut)
+	if err != nil {
+		return false, err
+	}
+	next.Head = h.importHead(ctx, private, *r)
+	next.Conflicts = h.conflicts(ctx, private, *r)
+	if next.Tree == r.Newest.Tree && next.Head == r.Newest.Head {
+		// Nothing new to keep; but whether all was seen is told of this look, not of the last one.
+		r.Newest.Warnings, r.Newest.Conflicts = next.Warnings, next.Conflicts
+		return false, nil
+	}
+	next.Number, next.At = r.Newest.Number+1, h.now()
+	by := author
+	by.Unix = next.At.Std().Unix()
+	message := fmt.Sprintf("checkpoint %d of workspace %s\n", next.Number, r.ID)
+	if next.Commit, err = private.NewCommit(ctx, next.Tree, []string{next.Head}, by, message); err != nil {
+		return false, err
+	}
+	// Recorded, then named: a checkpoint without its ref is found by its record (Export names it again).
+	r.Newest = next
+	if err := h.write(*r); err != nil {
+		return false, err
+	}
+	return true, private.SetRef(checkpointRef(next.Number), next.Commit)
+}
+
+// bundledCheckpoint is the checkpoint that a bundle's refs name.
+func bundledCheckpoint(refs []git.Ref) (Checkpoint, error) {
+	for _, ref := range refs {
+		digits, ok := strings.CutPrefix(ref.Name, "refs/svc/")
+		if number, err := strconv.Atoi(digits); ok && err == nil && number > 0 {
+			return Checkpoint{Number: number, Commit: ref.OID}, nil
+		}
+	}
+	return Checkpoint{}, errors.New("the bundle has no checkpoint")
+}

@@ -1,0 +1,178 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"svc"
+	"svc/git"
+)
+
+// makeCopy makes the folder and the agent's repository, on its branch, and answers where that has its index. The
+// folder is still empty.
+func (h Host) makeCopy(ctx context.Context, mirror, private git.Repo, r Record) (index string, err error) {
+	if err := os.MkdirAll(filepath.Dir(r.Path), 0o700); err != nil {
+		return "", fmt.Errorf("make workspace: %w", err)
+	}
+	if r.Source.Isolation == svc.IsolationWorktree {
+		return h.makeWorktree(ctx, mirror, private, r)
+	}
+	clone, err := h.Git.Clone(ctx, mirror, r.Path, r.Source.Repo)
+	if err != nil {
+		return "", err
+	}
+	if err := h.handOver(ctx, private, r, clone.Objects()); err != nil {
+		return "", err
+	}
+	ref := "refs/heads/" + r.Branch
+	if err := clone.SetRef(ref, r.Newest.Head); err != nil {
+		return "", err
+	}
+	return filepath.Join(clone.Dir, "index"), clone.SetHead(ref)
+}
+
+// handOver gives the agent's repository the commits of a bundle that are not in the mirror.
+func (h Host) handOver(ctx context.Context, private git.Repo, r Record, objects string) error {
+	if r.Newest.Head == r.BaseCommit {
+		return nil
+	}
+	return private.Pack(ctx, []string{r.Newest.Head}, []string{r.BaseCommit}, objects)
+}
+
+// makeWorktree adds a working tree to the repository that all worktrees of a mirror share. That one belongs to the agents
+// in it, who may have put anything into its config: so the few files of a worktree are written here, through a root that no link
+// leads out of, and no git is executed there.
+func (h Host) makeWorktree(ctx context.Context, mirror, private git.Repo, r Record) (index string, err error) {
+	shared := h.shared(r.Source.Repo)
+	l, err := hold(ctx, shared+".lock")
+	if err != nil {
+		return "", err
+	}
+	defer func() { l.release(err) }()
+	if err := h.openShared(ctx, mirror, r); err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(shared)
+	if err != nil {
+		return "", fmt.Errorf("make worktree: %w", err)
+	}
+	defer root.Close()
+	if err := plainFolders(root, "objects", "objects/pack"); err != nil {
+		return "", err
+	}
+	if err := h.handOver(ctx, private, r, filepath.Join(shared, "objects")); err != nil {
+		return "", err
+	}
+	admin := "worktrees/" + r.ID
+	ref := "refs/heads/" + r.Branch
+	for _, file := range []struct{ name, text string }{
+		{ref, r.Newest.Head},
+		{"refs/remotes/origin/" + r.BaseRef, r.BaseCommit},
+		// Locked: a "git worktree prune" or "remove" of a neighbour leaves it alone.
+		{admin + "/locked", "svc workspace " + r.ID},
+		{admin + "/commondir", "../.."},
+		{admin + "/gitdir", filepath.Join(r.Path, ".git")},
+		{admin + "/HEAD", "ref: " + ref},
+	} {
+		if err := writeBelow(root, file.name, file.text+"\n"); err != nil {
+			return "", fmt.Errorf("make worktree: %w", err)
+		}
+	}
+	if err := os.Mkdir(r.Path, 0o700); err != nil {
+		return "", fmt.Errorf("make worktree: %w", err)
+	}
+	dir := filepath.Join(shared, filepath.FromSlash(admin))
+	if err := os.WriteFile(filepath.Join(r.Path, ".git"), []byte("gitdir: "+dir+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("make worktree: %w", err)
+	}
+	return filepath.Join(dir, "index"), nil
+}
+
+// openShared makes the repository that worktrees share. It reads the mirror's objects and has the real remote.
+func (h Host) openShared(ctx context.Context, mirror git.Repo, r Record) error {
+	dir := h.shared(r.Source.Repo)
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	// Complete at its place or not at all: once it is there, no git is executed in it any more.
+	building := dir + ".new"
+	if err := removeTree(building); err != nil {
+		return err
+	}
+	shared, err := h.Git.Init(ctx, building, git.FormatOf(r.BaseCommit))
+	if err != nil {
+		return err
+	}
+	if err := shared.Alternate(mirror.Objects()); err != nil {
+		return err
+	}
+	if err := shared.SetRemote(ctx, "origin", r.Source.Repo); err != nil {
+		return err
+	}
+	if err := os.Rename(building, dir); err != nil {
+		return fmt.Errorf("make shared repository: %w", err)
+	}
+	return nil
+}
+
+// unlinkWorktree takes a workspace's files out of the shared repository. Its branch stays: the commits on it may be on
+// no other.
+func (h Host) unlinkWorktree(r Record) error {
+	root, err := os.OpenRoot(h.shared(r.Source.Repo))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove worktree: %w", err)
+	}
+	defer root.Close()
+	if err := root.RemoveAll("worktrees/" + r.ID); err != nil {
+		return fmt.Errorf("remove worktree: %w", err)
+	}
+	return nil
+}
+
+// plainFolders makes sure that folders of somebody else are folders, not links to elsewhere.
+func plainFolders(root *os.Root, names ...string) error {
+	for _, name := range names {
+		info, err := root.Lstat(name)
+		if err != nil {
+			return fmt.Errorf("make worktree: %w", err)
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("make worktree: %s of the shared repository is no folder", name)
+		}
+	}
+	return nil
+}
+
+// writeBelow writes a file below a root, with the folders on the way.
+func writeBelow(root *os.Root, name, text string) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return root.WriteFile(name, []byte(text), 0o644)
+}
+
+// copyFile copies a file of ours.
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", filepath.Base(from), err)
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", filepath.Base(from), err)
+	}
+	_, err = io.Copy(target, source)
+	if err = errors.Join(err, target.Close()); err != nil {
+		return fmt.Errorf("copy %s: %w", filepath.Base(from), err)
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+package workspace
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// DiskFree is how many bytes this user may still write where path is.
+func DiskFree(path string) (uint64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		return 0, fmt.Errorf("free disk space of %s: %w", path, err)
+	}
+	return s.Bavail * uint64(s.Bsize), nil
+}

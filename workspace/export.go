@@ -1,0 +1,119 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"svc/git"
+)
+
+// Export is a checkpoint as files that can be sent elsewhere.
+type Export struct {
+	Number int
+	Bundle string // a git bundle on top of the workspace's base commit
+	Patch  string // against From
+	// From is what the change is compared with: the newest commit that the checkpoint shares with the base.
+	From string
+	Tree string
+	Stat git.Stat
+}
+
+// Export writes the newest checkpoint as a bundle and a patch, each of at most max bytes. They stay until Acknowledge, and are not
+// written twice. The error is git.ErrTooLarge when one would be larger: the checkpoint is then on this host only.
+func (h Host) Export(ctx context.Context, id string, max int64) (e Export, err error) {
+	l, r, err := h.open(ctx, id)
+	if err != nil {
+		return Export{}, err
+	}
+	defer func() { l.release(err) }()
+	if r.Newest.Number == 0 {
+		return Export{}, fmt.Errorf("export workspace %s: it has no checkpoint: %w", id, ErrNotReady)
+	}
+	private := h.private(l.under(h.Git), id)
+	if err := private.SetRef(checkpointRef(r.Newest.Number), r.Newest.Commit); err != nil {
+		return Export{}, err
+	}
+	e = Export{Number: r.Newest.Number, Tree: r.Newest.Tree, Bundle: h.outFile(id, r.Newest.Number, "bundle"), Patch: h.outFile(id, r.Newest.Number, "patch")}
+	if e.From, err = private.MergeBase(ctx, r.BaseCommit, r.Newest.Commit); errors.Is(err, git.ErrNotFound) {
+		e.From, err = r.BaseCommit, nil // a history of the agent's own
+	}
+	if err != nil {
+		return Export{}, err
+	}
+	if e.Stat, err = private.DiffStat(ctx, e.From, r.Newest.Commit); err != nil {
+		return Export{}, err
+	}
+	err = writeOnce(e.Bundle, func(w io.Writer) error {
+		return private.Bundle(ctx, w, checkpointRef(e.Number), r.BaseCommit, max)
+	})
+	if err != nil {
+		return Export{}, err
+	}
+	err = writeOnce(e.Patch, func(w io.Writer) error { return private.Patch(ctx, w, e.From, r.Newest.Commit, max) })
+	return e, err
+}
+
+func (h Host) outFile(id string, number int, kind string) string {
+	return h.keep(id, filepath.Join("out", strconv.Itoa(number)+"."+kind))
+}
+
+// writeOnce writes a file that is complete, and safe against a power cut, as soon as it has its name.
+func writeOnce(path string, fill func(io.Writer) error) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	err = fill(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", filepath.Base(path), err), os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Acknowledge notes that the orchestrator has a checkpoint for good, and removes the files of it and of earlier ones.
+func (h Host) Acknowledge(ctx context.Context, id string, number int) (err error) {
+	l, r, err := h.open(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { l.release(err) }()
+	if number > r.Relayed && number <= r.Newest.Number {
+		r.Relayed = number
+		if err := h.write(r); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(h.keep(id, "out"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove sent files: %w", err)
+	}
+	for _, entry := range entries {
+		digits, _, _ := strings.Cut(entry.Name(), ".")
+		// What is no number was not finished, and nobody writes while the lock is held.
+		if n, err := strconv.Atoi(digits); err != nil || n <= r.Relayed {
+			if err := os.Remove(h.keep(id, filepath.Join("out", entry.Name()))); err != nil {
+				return fmt.Errorf("remove sent files: %w", err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"svc/git"
+)
+
+// importHead copies what the agent has committed into our repository, and answers what its HEAD names. Where that
+// cannot be known or copied, the checkpoint stands on the HEAD of the one before: the files matter more.
+func (h Host) importHead(ctx context.Context, private git.Repo, r Record) string {
+	dir, common := h.gitDirs(r)
+	head, err := git.ReadHead(dir, common)
+	if err != nil || head.OID == "" || len(head.OID) != len(r.Newest.Head) {
+		return r.Newest.Head
+	}
+	if head.OID == r.Newest.Head {
+		return head.OID
+	}
+	objects := filepath.Join(common, "objects")
+	known := []string{r.BaseCommit, r.Newest.Commit}
+	if err := private.Borrowing(objects).Import(ctx, []string{head.OID}, known); err != nil {
+		return r.Newest.Head
+	}
+	if oid, err := private.Commit(ctx, head.OID); err != nil || oid != head.OID {
+		return r.Newest.Head
+	}
+	return head.OID
+}
+
+// maxForeignFile bounds what is copied of the agent's repository: an index of a million files.
+const maxForeignFile = 256 << 20
+
+// conflicts lists what an operation under way has left unresolved, by a copy of the agent's index. Nil: nothing is
+// known of any.
+func (h Host) conflicts(ctx context.Context, private git.Repo, r Record) []string {
+	dir, _ := h.gitDirs(r)
+	if !git.InOperation(dir) {
+		return nil
+	}
+	index := h.keep(r.ID, "conflicts.index")
+	defer os.Remove(index)
+	if err := copyForeign(dir, "index", index); err != nil {
+		return nil
+	}
+	paths, err := git.Tree{Repo: private, Root: r.Path, Index: index}.Unmerged(ctx)
+	if err != nil {
+		return nil
+	}
+	return paths
+}
+
+// copyExcludes takes over what the agent's repository ignores besides its .gitignore files.
+func (h Host) copyExcludes(r Record) error {
+	_, common := h.gitDirs(r)
+	ours := filepath.Join(h.keep(r.ID, "git"), "info", "exclude")
+	if err := os.MkdirAll(filepath.Dir(ours), 0o700); err != nil {
+		return fmt.Errorf("copy excludes: %w", err)
+	}
+	if err := copyForeign(common, "info/exclude", ours); err == nil {
+		return nil
+	}
+	if err := os.Remove(ours); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("copy excludes: %w", err)
+	}
+	return nil
+}
+
+// copyForeign copies a plain file of a folder that is somebody else's.
+func copyForeign(dir, name, to string) error {
+	from, err := git.OpenPlain(dir, name)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, io.LimitReader(from, maxForeignFile))
+	return errors.Join(err, target.Close())
+}

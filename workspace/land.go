@@ -1,0 +1,368 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"svc"
+	"svc/git"
+	"svc/rundir"
+)
+
+// deed is a landing as this host has recorded it: beside the workspace's record, one at a time.
+type deed struct {
+	Order svc.LandOrder `json:"order"`
+	// Commit is the checkpoint that is landed; empty: it was not looked at so far.
+	Commit string `json:"commit,omitempty"`
+	// Tries are the commits that the target was to get, each recorded before the target is moved.
+	Tries []try `json:"tries,omitempty"`
+	// Outcome is what came of it; nil: that is not known.
+	Outcome *svc.LandOutcome `json:"outcome,omitempty"`
+	// Pushed is the commit that the newest push has put on the workspace's own branch; empty: there was none.
+	Pushed string `json:"pushed,omitempty"`
+	// Squashed is the newest squash, of which git's history does not tell what it has of the workspace.
+	Squashed squash `json:"squashed,omitzero"`
+}
+
+// squash is a commit with the whole change of a checkpoint. A later checkpoint is merged where it is as what was written since.
+type squash struct {
+	Checkpoint string `json:"checkpoint"` // its commit
+	Commit     string `json:"commit"`
+}
+
+// try is a commit on top of a tip of the target; an empty tip: the branch was not there.
+type try struct {
+	Tip    string `json:"tip"`
+	Commit string `json:"commit"`
+}
+
+// mostTries is how often a landing is made: once, and three times again when the target was moved by others.
+const mostTries = 4
+
+// The steps of a landing. Each is recorded before what follows it.
+const (
+	StepLand   Step = "land"   // the order is recorded
+	StepMove   Step = "move"   // the commit is recorded, and the target is moved next
+	StepMoved  Step = "moved"  // the target was moved, and nothing is recorded of it
+	StepLanded Step = "landed" // the outcome is recorded
+)
+
+// Land brings a checkpoint into the workspace's repository, exactly once: an order that was cut off is looked up first, and one whose
+// outcome is recorded is only answered. An outcome that is open says why it cannot be told so far; so does an error. Ask again later.
+func (h Host) Land(ctx context.Context, id string, o svc.LandOrder) (out svc.LandOutcome, err error) {
+	if err := o.Validate(); err != nil {
+		return out, err
+	}
+	l, r, err := h.open(ctx, id)
+	if errors.Is(err, ErrUnknown) {
+		return failed(o, svc.LandWorkspaceGone, "this host no longer has the workspace; whether it was landed cannot be told"), nil
+	}
+	if err != nil {
+		return out, err
+	}
+	defer func() { l.release(err) }()
+	h.Git = l.under(h.Git)
+	d, err := h.deed(id, o)
+	if err != nil || d.Outcome != nil {
+		return value(d.Outcome), err
+	}
+	if err := h.record(id, d, StepLand); err != nil {
+		return out, err
+	}
+	if out, err = h.land(ctx, &r, &d, l.cut); err != nil || out.State == svc.LandingOpen {
+		return out, err
+	}
+	if err := h.tidy(r, o); err != nil {
+		return svc.LandOutcome{}, err
+	}
+	d.Outcome = &out
+	switch {
+	case out.State != svc.LandingDone:
+	case o.How == svc.LandPush:
+		d.Pushed = out.Commit
+	case o.How == svc.LandSquash:
+		d.Squashed = squash{Checkpoint: d.Commit, Commit: out.Commit}
+	}
+	return out, h.record(id, d, StepLanded)
+}
+
+func value(o *svc.LandOutcome) svc.LandOutcome {
+	if o == nil {
+		return svc.LandOutcome{}
+	}
+	return *o
+}
+
+func failed(o svc.LandOrder, reason svc.LandReason, format string, args ...any) svc.LandOutcome {
+	return svc.LandOutcome{ID: o.ID, State: svc.LandingFailed, Reason: reason, Error: plain(fmt.Sprintf(format, args...))}
+}
+
+func landed(o svc.LandOrder, commit string) svc.LandOutcome {
+	return svc.LandOutcome{ID: o.ID, State: svc.LandingDone, Commit: commit}
+}
+
+// plain is a text of git's, or a path, as it can be told.
+func plain(text string) string { return svc.Cut(strings.ToValidUTF8(text, "\uFFFD"), 2000) }
+
+// deed reads what is recorded of an order; of another one only what stays true.
+func (h Host) deed(id string, o svc.LandOrder) (deed, error) {
+	var d deed
+	err := rundir.ReadRecord(h.keep(id, "landing"), &d)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return d, err
+	}
+	if d.Order.ID != o.ID {
+		d = deed{Order: o, Pushed: d.Pushed, Squashed: d.Squashed}
+	}
+	return d, nil
+}
+
+func (h Host) record(id string, d deed, step Step) error {
+	if err := rundir.WriteRecord(h.keep(id, "landing"), d); err != nil {
+		return err
+	}
+	h.reached(step)
+	return nil
+}
+
+func (h Host) reached(step Step) {
+	if h.at != nil {
+		h.at(step)
+	}
+}
+
+// land looks up what has come of earlier tries and makes the next one, until the target has the change or refuses it.
+func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandOutcome, error) {
+	o := d.Order
+	if d.Commit == "" {
+		if out, err := h.takeCheckpoint(ctx, r, d, cut); err != nil || out.State != "" {
+			return out, err
+		}
+	}
+	private := h.private(h.Git, r.ID)
+	var last try
+	var refused error // why the last try was not taken
+	for {
+		tip, err := h.targetTip(ctx, *r, o)
+		switch out := asOutcome(o, err); {
+		case err == nil:
+		case out.State == "" || ctx.Err() != nil:
+			return svc.LandOutcome{}, err
+		case len(d.Tries) > 0 && out.Reason == svc.LandUnreachable: // it may have been taken
+			return svc.LandOutcome{ID: o.ID, State: svc.LandingOpen, Error: out.Error}, nil
+		default:
+			return out, nil
+		}
+		commit, err := taken(ctx, private, d.Tries, tip)
+		if err != nil || commit != "" {
+			return landed(o, commit), err
+		}
+		if refused != nil && tip == last.Tip {
+			return asRefusal(o, refused), nil
+		}
+		if len(d.Tries) >= mostTries && tip != d.Tries[len(d.Tries)-1].Tip {
+			return failed(o, svc.LandTargetMoved, "%s was moved by others %d times while it was landed", o.Into, mostTries), nil
+		}
+		next, out, err := h.compose(ctx, private, *d, tip)
+		if err != nil || out.State != "" {
+			return out, err
+		}
+		if last = (try{tip, next}); len(d.Tries) == 0 || d.Tries[len(d.Tries)-1] != last {
+			d.Tries = append(d.Tries, last)
+		}
+		if err := h.record(r.ID, *d, StepMove); err != nil {
+			return svc.LandOutcome{}, err
+		}
+		if refused = h.move(ctx, private, *r, o, last); refused == nil {
+			h.reached(StepMoved)
+			return landed(o, next), nil
+		}
+		if ctx.Err() != nil {
+			return svc.LandOutcome{}, ctx.Err()
+		}
+	}
+}
+
+// takeCheckpoint keeps what is in the workspace now, and looks whether that is what is to be landed.
+func (h Host) takeCheckpoint(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandOutcome, error) {
+	o := d.Order
+	if !r.Handed || r.Newest.Number == 0 {
+		return failed(o, svc.LandNoCheckpoint, "this host has no checkpoint of the workspace"), nil
+	}
+	if r.Ready() {
+		if _, err := h.checkpoint(ctx, r, cut); err != nil && !errors.Is(err, ErrMissing) {
+			return svc.LandOutcome{}, err
+		}
+	}
+	switch {
+	case r.Newest.Number > o.Checkpoint:
+		return failed(o, svc.LandChangeMoved, "something was written since checkpoint %d; the newest is %d", o.Checkpoint, r.Newest.Number), nil
+	case r.Newest.Number < o.Checkpoint:
+		return failed(o, svc.LandNoCheckpoint, "this host has no checkpoint %d; the newest is %d", o.Checkpoint, r.Newest.Number), nil
+	}
+	d.Commit = r.Newest.Commit
+	return svc.LandOutcome{}, nil
+}
+
+// targetTip brings the repository's mirror up to date and answers what the target names now; empty: nothing, of a push.
+func (h Host) targetTip(ctx context.Context, r Record, o svc.LandOrder) (string, error) {
+	source := r.Source
+	if source.Base = r.BaseRef; o.How != svc.LandPush {
+		source.Base = o.Into
+	}
+	from, err := h.fetch(ctx, source, nil)
+	if o.How != svc.LandPush {
+		return from.commit, err
+	}
+	if errors.As(err, new(noBranch)) { // the base is gone, which a push does not need
+		source.Base = ""
+		_, err = h.fetch(ctx, source, nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	tip, err := git.Repo{Program: h.Git, Dir: h.mirror(source.Repo)}.Commit(ctx, "refs/heads/"+o.Into)
+	if errors.Is(err, git.ErrNotFound) {
+		return "", nil
+	}
+	return tip, err
+}
+
+// asOutcome is the failure that an error of targetTip means; without a state: none, but something to be tried again.
+func asOutcome(o svc.LandOrder, err error) svc.LandOutcome {
+	var failure *Failure
+	switch {
+	case errors.As(err, new(noBranch)):
+		return failed(o, svc.LandTargetMissing, "the repository has no branch %q", o.Into)
+	case errors.As(err, &failure):
+		return failed(o, svc.LandUnreachable, "%s", reason(failure.Err))
+	}
+	return svc.LandOutcome{}
+}
+
+// taken is the try that the target has; empty: none.
+func taken(ctx context.Context, private git.Repo, tries []try, tip string) (string, error) {
+	if tip == "" {
+		return "", nil
+	}
+	for _, t := range tries {
+		if has, err := private.Contains(ctx, tip, t.Commit); has || err != nil {
+			return t.Commit, err
+		}
+	}
+	return "", nil
+}
+
+// committer makes the commits of landings.
+var committer = git.Identity{Name: "svc", Email: "svc@localhost"}
+
+// compose makes the commit that the target gets on top of its tip. An outcome with a state says that there is none.
+func (h Host) compose(ctx context.Context, private git.Repo, d deed, tip string) (next string, out svc.LandOutcome, err error) {
+	o := d.Order
+	if o.How == svc.LandPush {
+		return h.composePush(ctx, private, d, tip)
+	}
+	tree, conflicts, err := h.merge(ctx, private, d, tip)
+	switch {
+	case errors.Is(err, git.ErrNotFound):
+		return "", failed(o, svc.LandUnrelated, "the change and %s share no history", o.Into), nil
+	case err != nil:
+		return "", out, err
+	case len(conflicts) > 0:
+		out = failed(o, svc.LandConflict, "%s has changed what the change changes: %d files", o.Into, len(conflicts))
+		for _, path := range conflicts[:min(len(conflicts), svc.MaxConflicts)] {
+			out.Conflicts = append(out.Conflicts, plain(path))
+		}
+		return "", out, nil
+	}
+	before, err := private.TreeOf(ctx, tip)
+	if err != nil {
+		return "", out, err
+	}
+	if tree == before {
+		return "", failed(o, svc.LandNothing, "%s has the whole change already", o.Into), nil
+	}
+	parents := []string{tip}
+	if o.How == svc.LandMerge {
+		parents = append(parents, d.Commit)
+	}
+	next, err = h.commit(ctx, private, o, tree, parents)
+	return next, out, err
+}
+
+// merge merges the checkpoint into the tip. Where the tip has an earlier checkpoint as a squash, what was written since that is merged: the
+// two sides are put on a commit of the earlier checkpoint, which git then takes for the common ancestor.
+func (h Host) merge(ctx context.Context, private git.Repo, d deed, tip string) (tree string, conflicts []string, err error) {
+	if d.Squashed.Commit == "" {
+		return private.MergeTree(ctx, tip, d.Commit)
+	}
+	// The squash may be on a branch that the mirror does not have any more.
+	if has, err := private.Contains(ctx, tip, d.Squashed.Commit); err != nil || !has {
+		return private.MergeTree(ctx, tip, d.Commit)
+	}
+	var sides [3]string
+	for i, commit := range []string{d.Squashed.Checkpoint, tip, d.Commit} {
+		of, err := private.TreeOf(ctx, commit)
+		if err != nil {
+			return "", nil, err
+		}
+		var parents []string
+		if i > 0 {
+			parents = sides[:1]
+		}
+		if sides[i], err = private.NewCommit(ctx, of, parents, committer, "to merge "+commit+"\n"); err != nil {
+			return "", nil, err
+		}
+	}
+	return private.MergeTree(ctx, sides[1], sides[2])
+}
+
+// composePush is the checkpoint itself, or, where an earlier one was pushed that it does not descend from, a commit with its tree on top of
+// both: the branch only ever moves forward.
+func (h Host) composePush(ctx context.Context, private git.Repo, d deed, tip string) (next string, out svc.LandOutcome, err error) {
+	if tip == "" {
+		return d.Commit, out, nil
+	}
+	if has, err := private.Contains(ctx, tip, d.Commit); has || err != nil {
+		return "", landed(d.Order, tip), err
+	}
+	if forward, err := private.Contains(ctx, d.Commit, tip); forward || err != nil {
+		return d.Commit, out, err
+	}
+	if tip != d.Pushed {
+		return "", failed(d.Order, svc.LandTargetMoved, "the branch %s has commits that svc did not put there", d.Order.Into), nil
+	}
+	tree, err := private.TreeOf(ctx, d.Commit)
+	if err != nil {
+		return "", out, err
+	}
+	next, err = h.commit(ctx, private, d.Order, tree, []string{tip, d.Commit})
+	return next, out, err
+}
+
+func (h Host) commit(ctx context.Context, private git.Repo, o svc.LandOrder, tree string, parents []string) (string, error) {
+	name, email := o.Author()
+	author, by := git.Identity{Name: name, Email: email, Unix: o.At.Std().Unix()}, committer
+	by.Unix = author.Unix
+	return private.NewCommitOf(ctx, tree, parents, author, by, strings.TrimRight(o.Message, "\n")+"\n")
+}
+
+// move moves the target. After an error it may have moved all the same.
+func (h Host) move(ctx context.Context, private git.Repo, r Record, o svc.LandOrder, t try) error {
+	if r.Source.IsPath() {
+		return h.swap(ctx, private, r, o, t)
+	}
+	return private.Push(ctx, r.Source.Repo, "refs/heads/"+o.Into, t.Commit, t.Tip)
+}
+
+// asRefusal is the outcome of a target that did not move.
+func asRefusal(o svc.LandOrder, err error) svc.LandOutcome {
+	var in *checkoutInUse
+	if errors.As(err, &in) {
+		return failed(o, svc.LandCheckout, "%s", in.Error())
+	}
+	return failed(o, svc.LandRefused, "%s", reason(err))
+}

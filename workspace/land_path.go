@@ -1,0 +1,224 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"svc"
+	"svc/git"
+)
+
+// checkoutInUse is why a branch of a repository on this host was not moved: somebody works on it.
+type checkoutInUse struct{ root, why string }
+
+func (e *checkoutInUse) Error() string {
+	return fmt.Sprintf("the branch is checked out in %s, %s", e.root, e.why)
+}
+
+// swap moves a branch of a repository that is a folder of this host: objects first, then, under git's own locks, the files of the one clean
+// checkout of the branch, if there is one, and the ref last. The repository's config and hooks are somebody else's: no git is executed with them.
+func (h Host) swap(ctx context.Context, private git.Repo, r Record, o svc.LandOrder, t try) (err error) {
+	f, err := git.FindForeign(r.Source.Repo)
+	if err != nil {
+		return err
+	}
+	if err := h.give(ctx, private, r, f, t.Commit); err != nil {
+		return err
+	}
+	ref := "refs/heads/" + o.Into
+	s, err := f.Begin(o.ID, ref, t.Tip, t.Commit)
+	if err != nil {
+		return err
+	}
+	checkouts, err := f.Checkouts(ref)
+	if err == nil && len(checkouts) > 1 {
+		err = &checkoutInUse{checkouts[0].Root, "and elsewhere"}
+	}
+	if err == nil && len(checkouts) == 1 {
+		err = h.bring(ctx, private, r.ID, s, checkouts[0], t)
+	}
+	if err != nil {
+		return errors.Join(err, s.Abandon())
+	}
+	by := committer
+	by.Unix = o.At.Std().Unix()
+	return s.Commit(t.Tip, by, "svc: "+string(o.How)+" checkpoint")
+}
+
+// give copies a commit's objects into a repository that has those of the mirror's branches.
+func (h Host) give(ctx context.Context, private git.Repo, r Record, f git.Foreign, commit string) error {
+	root, err := os.OpenRoot(f.Common)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := plainFolders(root, "objects", "objects/pack"); err != nil {
+		return err
+	}
+	refs, err := git.Repo{Program: h.Git, Dir: h.mirror(r.Source.Repo)}.Refs(ctx, "refs/heads/")
+	if err != nil {
+		return err
+	}
+	var has []string
+	for _, ref := range refs {
+		has = append(has, ref.OID)
+	}
+	return private.Pack(ctx, []string{commit}, has, filepath.Join(f.Common, "objects"))
+}
+
+// tidy releases what a landing that was cut off has locked in a repository of this host.
+func (h Host) tidy(r Record, o svc.LandOrder) error {
+	if !r.Source.IsPath() {
+		return nil
+	}
+	f, err := git.FindForeign(r.Source.Repo)
+	if err != nil {
+		return err
+	}
+	return f.Abandon(o.ID, "refs/heads/"+o.Into)
+}
+
+// bring brings a clean checkout from the branch's tip to the new commit. Its index is replaced last: where that is the new one, all is done.
+func (h Host) bring(ctx context.Context, private git.Repo, id string, s *git.Swap, c git.Checkout, t try) error {
+	if git.InOperation(c.Dir) {
+		return &checkoutInUse{c.Root, "where a merge or rebase is under way"}
+	}
+	if err := s.LockIndex(c); err != nil {
+		return err
+	}
+	tree := git.Tree{Repo: private, Root: c.Root, Index: h.keep(id, "checkout.index")}
+	defer os.Remove(tree.Index)
+	if err := copyForeign(c.Dir, "index", tree.Index); err != nil {
+		return err
+	}
+	done, err := h.fits(ctx, tree, c, t)
+	if err != nil || done {
+		return err
+	}
+	if err := tree.Checkout(ctx, t.Commit); err != nil {
+		return errors.Join(err, back(tree, t))
+	}
+	if err := s.PutIndex(c, tree.Index); err != nil {
+		return errors.Join(err, back(tree, t))
+	}
+	return nil
+}
+
+// back brings the files back to the tip, when not all of them could be brought to the commit. It does not end with the caller's context.
+func back(tree git.Tree, t try) error {
+	ctx := context.Background()
+	if err := tree.Read(ctx, t.Commit); err != nil { // so that git removes the files that only the commit has
+		return err
+	}
+	return tree.Checkout(ctx, t.Tip)
+}
+
+// fits looks whether a checkout can be brought to a commit without anything being lost: every file is as in the tip, or, where a landing was
+// cut off in the middle, as in the commit. Done: it is there already.
+func (h Host) fits(ctx context.Context, tree git.Tree, c git.Checkout, t try) (done bool, err error) {
+	busy := func(format string, args ...any) error { return &checkoutInUse{c.Root, fmt.Sprintf(format, args...)} }
+	index, err := tree.IndexTree(ctx)
+	if err != nil {
+		return false, busy("whose index cannot be read: %s", reason(err))
+	}
+	before, err1 := tree.TreeOf(ctx, t.Tip)
+	after, err2 := tree.TreeOf(ctx, t.Commit)
+	if err := errors.Join(err1, err2); err != nil {
+		return false, err
+	}
+	if index != before && index != after {
+		return false, busy("which has staged changes")
+	}
+	if flagged, err := tree.Flagged(ctx); err != nil || flagged {
+		return false, errors.Join(err, busy("which has files that git was told not to look at"))
+	}
+	changes, err := tree.Status(ctx)
+	if err != nil || changes.Warnings != "" {
+		return false, busy("which cannot be looked at: %s", plain(changes.Warnings+text(err)))
+	}
+	changed := append(changes.Changed, changes.Removed...)
+	if index == after {
+		if len(changed) > 0 {
+			return false, busy("where %s was changed and not committed", plain(changed[0]))
+		}
+		return true, nil
+	}
+	touched, err := tree.Touched(ctx, t.Tip, t.Commit)
+	if err != nil {
+		return false, err
+	}
+	if filtered, err := tree.Filtered(ctx, touched.All); err != nil || len(filtered) > 0 {
+		return false, errors.Join(err, busy("where a program converts files such as %s, which svc does not run", plain(first(filtered))))
+	}
+	added, err1 := existing(c.Root, touched.Added)
+	kept, err2 := existing(c.Root, touched.Removed)
+	if err := errors.Join(err1, err2); err != nil {
+		return false, err
+	}
+	for _, path := range changed {
+		if slices.Contains(kept, path) {
+			return false, busy("where %s was changed and not committed", plain(path))
+		}
+	}
+	if path, err := h.unlike(ctx, tree, t.Commit, append(changed, added...)); err != nil || path != "" {
+		return false, errors.Join(err, busy("where %s was changed and not committed", plain(path)))
+	}
+	return false, nil
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return reason(err)
+}
+
+func first(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return paths[0]
+}
+
+// unlike is one of the paths that the folder has not as the commit has it; empty: none.
+func (h Host) unlike(ctx context.Context, tree git.Tree, commit string, paths []string) (string, error) {
+	if len(paths) == 0 {
+		return "", nil
+	}
+	tree.Index += ".after"
+	defer os.Remove(tree.Index)
+	if err := tree.Read(ctx, commit); err != nil {
+		return "", err
+	}
+	seen, err := tree.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, path := range append(seen.Changed, seen.Removed...) {
+		if slices.Contains(paths, path) {
+			return path, nil
+		}
+	}
+	return "", nil
+}
+
+// existing lists those of the paths where the folder has something, or where a file is in the place of a folder on the way.
+func existing(dir string, paths []string) ([]string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var found []string
+	for _, path := range paths {
+		if _, err := root.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			found = append(found, path)
+		}
+	}
+	return found, nil
+}

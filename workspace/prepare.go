@@ -1,0 +1,254 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"svc"
+	"svc/git"
+)
+
+// Order is a workspace to be prepared.
+type Order struct {
+	ID     string
+	Source svc.Source // with its defaults filled in
+	Branch string     // that it is on
+	// Bundle is a file with a checkpoint of another workspace to begin with, which was made on top of BundleBase; empty:
+	// it begins at the base.
+	Bundle, BundleBase string
+	Env                []string  // of the setup script
+	Out                io.Writer // gets what git and the script print; nil: nobody
+	Tell               func(Step)
+	// Run runs the setup script of a workspace, as the session is run; nil: as it is.
+	Run func(Record, *exec.Cmd) error
+	// NoSetup leaves the setup to the next one who prepares the workspace: before that no agent starts in it.
+	NoSetup bool
+}
+
+// Prepare makes the workspace, step by step, or goes on with one that is ready as it was left. A preparation that was cut
+// off or failed begins again. A *Failure says that the workspace could not be made, and is recorded; any other error
+// leaves it as it is, to be tried again.
+func (h Host) Prepare(ctx context.Context, o Order) (r Record, err error) {
+	if err := o.Source.Validate(); err != nil {
+		return Record{}, err
+	}
+	if !svc.IsID(o.ID) {
+		return Record{}, fmt.Errorf("prepare workspace %q: %w", o.ID, ErrUnknown)
+	}
+	l, err := hold(ctx, h.keep(o.ID, "lock"))
+	if err != nil {
+		return Record{}, err
+	}
+	defer func() { l.release(err) }()
+	h.Git = l.under(h.Git)
+	if l.cut {
+		if err := h.recover(o.ID); err != nil {
+			return Record{}, err
+		}
+	}
+	if r, err = h.begin(ctx, o); err != nil || r.Ready() && (!r.SetupDue || o.NoSetup) {
+		return r, err
+	}
+	if r.Ready() {
+		err = h.lateSetup(ctx, o, &r)
+	} else {
+		err = h.steps(ctx, o, &r)
+	}
+	var failure *Failure
+	if errors.As(err, &failure) && ctx.Err() == nil {
+		r.Error = failure.Error()
+		err = errors.Join(err, h.write(r))
+	}
+	return r, err
+}
+
+// lateSetup runs the setup of a workspace that was made without it. What is in the folder stays, however it ends.
+func (h Host) lateSetup(ctx context.Context, o Order, r *Record) error {
+	if o.Tell != nil {
+		o.Tell(StepSetup)
+	}
+	if err := h.stepSetup(ctx, o, r); err != nil {
+		return err
+	}
+	r.SetupDue, r.Error = false, ""
+	return h.write(*r)
+}
+
+// begin answers the record of a workspace that is ready, or a new one after nothing is left of an earlier preparation.
+func (h Host) begin(ctx context.Context, o Order) (Record, error) {
+	fresh := Record{ID: o.ID, Source: o.Source, Branch: o.Branch, Path: h.Path(o.ID)}
+	r, err := h.Record(o.ID)
+	switch {
+	case errors.Is(err, ErrUnknown):
+		if _, err := os.Lstat(fresh.Path); !errors.Is(err, fs.ErrNotExist) {
+			return Record{}, fmt.Errorf("prepare workspace: %s exists and is not ours", fresh.Path)
+		}
+		return fresh, nil
+	case err != nil:
+		return Record{}, err
+	case r.Step == StepRemove, r.Step == StepDelete:
+		return r, fmt.Errorf("prepare workspace: its removal has begun: %w", ErrNotReady)
+	case r.Ready():
+		return r, checkFolder(r.Path)
+	}
+	busy, err := processInside(ctx, r.Path)
+	if err == nil && busy {
+		err = fmt.Errorf("a process of an earlier preparation still works in %s: %w", r.Path, ErrInUse)
+	}
+	if err != nil {
+		return r, err
+	}
+	return fresh, h.erase(r)
+}
+
+// erase takes away everything of a workspace but its record and lock.
+func (h Host) erase(r Record) error {
+	if err := removeTree(r.Path); err != nil {
+		return err
+	}
+	return h.eraseKept(r)
+}
+
+// eraseKept takes away what is ours of a workspace but its record and lock.
+func (h Host) eraseKept(r Record) error {
+	if r.Source.Isolation == svc.IsolationWorktree {
+		if err := h.unlinkWorktree(r); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"git", "index", "out"} {
+		if err := removeTree(h.keep(r.ID, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h Host) steps(ctx context.Context, o Order, r *Record) error {
+	for _, step := range []struct {
+		name Step
+		do   func(context.Context, Order, *Record) error
+	}{
+		{StepFetch, h.stepFetch}, {StepCheckout, h.stepCheckout}, {StepInclude, h.stepInclude}, {StepSetup, h.stepSetup},
+	} {
+		if err := h.take(r, step.name); err != nil {
+			return err
+		}
+		if o.Tell != nil {
+			o.Tell(step.name)
+		}
+		if err := step.do(ctx, o, r); err != nil {
+			return err
+		}
+	}
+	r.Handed = true
+	return h.take(r, StepDone)
+}
+
+func (h Host) stepFetch(ctx context.Context, o Order, r *Record) error {
+	from, err := h.fetch(ctx, o.Source, o.Out)
+	if err != nil {
+		return err
+	}
+	r.BaseRef, r.BaseCommit, r.BaseFetchedAt = from.ref, from.commit, from.fetchedAt
+	if o.Bundle == "" {
+		return nil
+	}
+	r.BaseCommit = o.BundleBase
+	return h.fetchCommit(ctx, o.Source.Repo, o.BundleBase, o.Out)
+}
+
+// fetchCommit makes sure that the mirror has a commit that may be on no branch any more.
+func (h Host) fetchCommit(ctx context.Context, repo, commit string, out io.Writer) (err error) {
+	l, err := hold(ctx, h.mirror(repo)+".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { l.release(err) }()
+	mirror := git.Repo{Program: l.under(h.Git), Dir: h.mirror(repo)}
+	if _, err := mirror.Commit(ctx, commit); err == nil {
+		return nil
+	}
+	if err := mirror.Fetch(ctx, repo, []string{commit}, out); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// stepCheckout makes our own repository and the agent's, and fills the folder.
+func (h Host) stepCheckout(ctx context.Context, o Order, r *Record) error {
+	mirror := git.Repo{Program: h.Git, Dir: h.mirror(o.Source.Repo)}
+	private, err := h.Git.Init(ctx, h.keep(r.ID, "git"), git.FormatOf(r.BaseCommit))
+	if err != nil {
+		return err
+	}
+	if err := private.Alternate(mirror.Objects()); err != nil {
+		return err
+	}
+	if r.Newest, err = h.startingPoint(ctx, private, o, *r); err != nil {
+		return err
+	}
+	r.Relayed = r.Newest.Number
+	if err := private.SetRef(startRef, r.Newest.Commit); err != nil {
+		return err
+	}
+	index, err := h.makeCopy(ctx, mirror, private, *r)
+	if err != nil {
+		return err
+	}
+	theirs := git.Tree{Repo: private, Root: r.Path, Index: index}
+	if err := theirs.Checkout(ctx, r.Newest.Head); err != nil {
+		return err
+	}
+	if err := copyFile(index, h.keep(r.ID, "index")); err != nil {
+		return err
+	}
+	if r.Newest.Number == 0 {
+		return nil
+	}
+	return h.tree(private, *r).Checkout(ctx, r.Newest.Commit)
+}
+
+// startingPoint is the checkpoint that a workspace begins with: the base, as number 0, or the one of a bundle.
+func (h Host) startingPoint(ctx context.Context, private git.Repo, o Order, r Record) (Checkpoint, error) {
+	at := Checkpoint{Commit: r.BaseCommit, Head: r.BaseCommit}
+	if o.Bundle != "" {
+		refs, err := private.Unbundle(ctx, o.Bundle)
+		if err != nil {
+			return Checkpoint{}, err
+		}
+		if at, err = bundledCheckpoint(refs); err != nil {
+			return Checkpoint{}, err
+		}
+		if at.Head, err = private.Commit(ctx, at.Commit+"^"); err != nil {
+			return Checkpoint{}, err
+		}
+		if err := private.SetRef(checkpointRef(at.Number), at.Commit); err != nil {
+			return Checkpoint{}, err
+		}
+	}
+	var err error
+	at.Tree, err = private.TreeOf(ctx, at.Commit)
+	return at, err
+}
+
+// Exists tells whether a workspace's folder is there; the error is ErrMissing when it is gone.
+func (h Host) Exists(id string) error { return checkFolder(h.Path(id)) }
+
+// checkFolder tells whether a workspace's folder is there. A link in its place is not followed.
+func checkFolder(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
+		return fmt.Errorf("%s: %w", filepath.Base(path), ErrMissing)
+	case err != nil:
+		return fmt.Errorf("look at workspace: %w", err)
+	}
+	return nil
+}
