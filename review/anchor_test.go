@@ -12,9 +12,7 @@ import (
 // later checkpoint with what git's own comparison of the two says. Lines are unique and not moved, so that there is one answer.
 func TestLinesAreFoundAgainWhereGitHasThem(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := &random{Rand: rand.New(rand.NewPCG(seed, 0))}
+	r := &random{Rand: rand.New(rand.NewPCG(seed(t), 0))}
 	unique := func() string { r.count++; return fmt.Sprintf("line %d\n", r.count) }
 	edit := func(text string) string {
 		lines := strings.SplitAfter(text, "\n")

@@ -8,9 +8,7 @@ func List(files []*File) []*File {
 		if i, ok := gone[f.Path]; ok && f.Status == Added {
 			both := *out[i]
 			both.Status, both.Mode, both.OID = TypeChanged, f.Mode, f.OID
-			if both.Additions += f.Additions; both.OldOID == both.OID {
-				both.Additions, both.Deletions = 0, 0
-			}
+			both.Additions += f.Additions
 			both.Binary, both.Unknown = both.Binary || f.Binary, both.Unknown || f.Unknown
 			out[i] = &both
 			continue
