@@ -209,6 +209,12 @@ func (t Tree) Ignored(ctx context.Context, patterns string) ([]string, error) {
 	return both, nil
 }
 
+// TrackedIgnored lists files that the index has although the folder's rules ignore them.
+func (t Tree) TrackedIgnored(ctx context.Context) ([]string, error) {
+	got, err := t.run(ctx, call{args: []string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}})
+	return split(got.out), err
+}
+
 func split(listing []byte) []string {
 	text := strings.TrimSuffix(string(listing), "\x00")
 	if text == "" {

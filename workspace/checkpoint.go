@@ -94,7 +94,8 @@ func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, e
 	if err := h.copyExcludes(*r); err != nil {
 		return false, err
 	}
-	next, err := h.collect(ctx, tree, *r, cut)
+	was := r.Ignored
+	next, err := h.collect(ctx, tree, r, cut)
 	if err != nil {
 		return false, err
 	}
@@ -103,6 +104,9 @@ func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, e
 	if next.Tree == r.Newest.Tree && next.Head == r.Newest.Head {
 		// Nothing new to keep; but whether all was seen is told of this look, not of the last one.
 		r.Newest.Warnings, r.Newest.Conflicts = next.Warnings, next.Conflicts
+		if r.Ignored != was {
+			return false, h.write(*r)
+		}
 		return false, nil
 	}
 	next.Number, next.At = r.Newest.Number+1, h.now()

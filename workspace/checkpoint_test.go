@@ -91,6 +91,49 @@ func TestACheckpointKeepsEverythingAndTouchesNothing(t *testing.T) {
 	}
 }
 
+func TestIgnoredFilesAreKeptWhenTheAgentTracksThem(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []svc.Isolation{svc.IsolationClone, svc.IsolationWorktree} {
+		t.Run(string(isolation), func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t)
+			r := prepare(t, h, orderOf(newOrigin(t), isolation))
+			has := func(want ...string) {
+				t.Helper()
+				c, _ := checkpoint(t, h, r)
+				kept := rebuilt(t, h, r, c)
+				for _, name := range []string{"secret", "forced.log", "noise.log"} {
+					if _, ok := kept[name]; ok != slices.Contains(want, name) {
+						t.Errorf("checkpoint %d has %s: %v", c.Number, name, ok)
+					}
+				}
+			}
+			write(t, filepath.Join(r.Path, "noise.log"), "ignored")
+			write(t, filepath.Join(r.Path, "forced.log"), "ignored and added")
+			write(t, filepath.Join(r.Path, "secret"), "kept until there is a rule")
+			has("secret")
+			agent(t, r.Path, "add", "-f", "forced.log") // nothing but the agent's index changes
+			has("secret", "forced.log")
+			write(t, filepath.Join(r.Path, "sub/.gitignore"), "")
+			write(t, filepath.Join(r.Path, ".gitignore"), "*.log\nsecret\n")
+			has("forced.log")
+			has("forced.log")
+			_, common := h.gitDirs(r)
+			write(t, filepath.Join(r.Path, ".gitignore"), "*.log\n")
+			has("forced.log", "secret")
+			write(t, filepath.Join(common, "info/exclude"), "secret\n")
+			has("forced.log")
+			agent(t, r.Path, "add", "-f", "secret")
+			agent(t, r.Path, "rm", "-q", "--cached", "forced.log")
+			has("secret")
+			write(t, filepath.Join(r.Path, "secret"), "changed")
+			has("secret")
+			check(t, os.Remove(filepath.Join(r.Path, "secret")))
+			has()
+		})
+	}
+}
+
 func TestACheckpointStandsWithoutTheAgentsRepository(t *testing.T) {
 	t.Parallel()
 	h := newHost(t)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,22 +19,26 @@ import (
 const rawAttributes = "* -text !eol -ident !working-tree-encoding !filter\n"
 
 // collect brings the index up to the folder and writes it as a tree.
-func (h Host) collect(ctx context.Context, tree git.Tree, r Record, cut bool) (Checkpoint, error) {
+func (h Host) collect(ctx context.Context, tree git.Tree, r *Record, cut bool) (Checkpoint, error) {
 	changes, err := tree.Status(ctx)
 	if err != nil {
 		return Checkpoint{}, err
 	}
 	said := []string{changes.Warnings}
-	if changes.Empty() && !cut {
+	forget, forced, err := h.ignored(ctx, tree, r, changes, cut)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	if changes.Empty() && len(forget)+len(forced) == 0 && !cut {
 		return Checkpoint{Tree: r.Newest.Tree, Warnings: changes.Warnings}, nil
 	}
-	put := append(changes.Changed, changes.New...)
+	put := slices.Concat(without(changes.Changed, forget), changes.New, forced)
 	below, warnings, err := nestedFiles(ctx, tree, "", changes.Nested, 0)
 	if err != nil {
 		return Checkpoint{}, err
 	}
 	said = append(said, warnings)
-	warnings, err = h.update(ctx, tree, changes.Removed, append(put, below...))
+	warnings, err = h.update(ctx, tree, append(changes.Removed, forget...), append(put, below...))
 	if err != nil {
 		return Checkpoint{}, err
 	}

@@ -109,6 +109,8 @@ type Record struct {
 	BaseFetchedAt svc.Time `json:"base_fetched_at,omitempty"`
 	// Newest is the newest checkpoint. Before the first it is number 0, the base itself.
 	Newest Checkpoint `json:"newest"`
+	// Ignored is a mark of the agent's index and rules by which ignored files were last told apart.
+	Ignored string `json:"ignored,omitempty"`
 	// Relayed is the number of the newest checkpoint that the orchestrator has acknowledged.
 	Relayed int `json:"relayed"`
 }

@@ -1,0 +1,278 @@
+package fault
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/proctest"
+)
+
+// TestNoTreeThatStoodStillIsLost has agents change their working copies at random while everything around them breaks. Whenever an
+// agent rests, the orchestrator gets its tree, byte for byte; it is there although the host's folders are gone at the end; and the
+// agent's own index, HEAD, branches, stash and settings are as the agent left them.
+func TestNoTreeThatStoodStillIsLost(t *testing.T) {
+	t.Parallel()
+	seed := either(1, rand.Uint64())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for injected := 0; injected < either(50, 10_000) && !t.Failed(); {
+		t.Run(fmt.Sprintf("after %d", injected), func(t *testing.T) {
+			s := newLossSite(t, random, 3)
+			for range either(5, 25) {
+				injected += s.round(either(10, 40))
+			}
+			s.loseTheHost()
+		})
+	}
+}
+
+// lossSite is one host behind a bad network, and agents that work on it.
+type lossSite struct {
+	*site
+	random *rand.Rand
+	repo   string
+	host   *proctest.Worker
+	proxy  *proctest.Proxy
+	agents []*lossAgent
+	rounds int
+}
+
+// lossAgent does what the test writes into its box: round by round it changes the working copy, then rests until it is told that
+// its tree was seen.
+type lossAgent struct {
+	run  svc.Run
+	box  string
+	tree string // as it rested last
+}
+
+// The agent's loop. Another attempt goes on with the round that was cut off. A git that was killed leaves its lock behind.
+const lossScript = `
+box=%s
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@localhost GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost
+describe() {
+	git rev-parse HEAD; git symbolic-ref -q HEAD; git for-each-ref; git stash list; sha256sum .git/index .git/config
+	rm -f $box/index; cp .git/index $box/index
+	GIT_INDEX_FILE=$box/index git add -A && GIT_INDEX_FILE=$box/index git write-tree
+}
+n=1
+while :; do
+	until test -e $box/$n.sh; do sleep 0.05; done
+	until test -e $box/$n.rests; do
+		find .git -name '*.lock' -delete
+		sh $box/$n.sh >/dev/null 2>&1
+		describe > $box/tmp && mv $box/tmp $box/$n.rests
+	done
+	until test -e $box/$n.seen; do sleep 0.05; done
+	test -e $box/$n.after || { describe > $box/tmp && mv $box/tmp $box/$n.after; }
+	n=$((n+1))
+done
+`
+
+func newLossSite(t *testing.T, random *rand.Rand, agents int) *lossSite {
+	t.Helper()
+	s := &lossSite{site: newSite(t, proctest.ServeOptions{}), random: random}
+	s.repo = s.repository()
+	s.proxy = proctest.NewProxy(s.o)
+	s.host = s.worker(proctest.WorkerOptions{Server: s.proxy.URL, Config: "checkpoint_every = \"1s\""})
+	for i := range agents {
+		a := &lossAgent{box: s.lab.Path("box", fmt.Sprint(i), ".")}
+		a.run = s.run(fmt.Sprintf(lossScript, a.box), func(b *api.CreateRun) {
+			b.RestartPolicy, b.MaxRestarts = api.Some(svc.RestartAlways), api.Some(1000)
+		})
+		s.agents = append(s.agents, a)
+	}
+	for _, a := range s.agents {
+		s.follower.AwaitRun(a.run.ID, svc.TopicRunStarted)
+	}
+	return s
+}
+
+// round lets every agent work while faults come and go, and then looks at what is kept of each. It says how many faults there were.
+func (s *lossSite) round(faults int) int {
+	s.t.Helper()
+	s.rounds++
+	for _, a := range s.agents {
+		s.write(a, "sh", s.work())
+	}
+	for range faults {
+		s.fault()
+	}
+	for _, a := range s.agents {
+		a.tree = lastLine(s.await(a, "rests"))
+		s.wantKept(a)
+		s.write(a, "seen", "")
+	}
+	for _, a := range s.agents {
+		if after := s.await(a, "after"); after != s.await(a, "rests") {
+			s.t.Fatalf("round %d: the agent left\n%s\nand found\n%s", s.rounds, s.await(a, "rests"), after)
+		}
+	}
+	return faults
+}
+
+// fault breaks one thing and mends it.
+func (s *lossSite) fault() {
+	s.t.Helper()
+	length := time.Duration(s.random.Int64N(int64(400 * time.Millisecond)))
+	switch s.random.IntN(16) {
+	case 0, 1:
+		s.host.Kill()
+		proctest.Pause(length)
+		s.host.Launch()
+	case 2, 3:
+		s.o.Kill()
+		proctest.Pause(length)
+		s.o.Start()
+	case 4, 5:
+		s.host.Signal(syscall.SIGSTOP)
+		proctest.Pause(length)
+		s.host.Signal(syscall.SIGCONT)
+	case 6, 7, 8:
+		s.proxy.Set(proctest.Weather{Stall: true})
+		proctest.Pause(length)
+		s.proxy.Set(proctest.Weather{})
+	case 9:
+		s.killOne(s.agents[s.random.IntN(len(s.agents))])
+	default:
+		proctest.Pause(length / 4)
+		s.proxy.Cut()
+	}
+}
+
+// killOne kills a wrapper or a whole tmux server, and what the agent was doing with it. Between two attempts there is none.
+func (s *lossSite) killOne(a *lossAgent) {
+	s.t.Helper()
+	for _, p := range s.lab.Processes() {
+		session := strings.HasPrefix(p.Command, "tmux") && strings.Contains(p.Command, "/"+a.run.ID[:8])
+		wrapper := strings.Contains(p.Command, " exec ") && strings.Contains(p.Command, a.run.ID)
+		if session || wrapper && s.random.IntN(2) == 0 {
+			kill(s.t, p)
+			return
+		}
+	}
+}
+
+// work is a shell script that does to a repository what agents do. Its last line makes a tree that never was before.
+func (s *lossSite) work() string {
+	r := s.random
+	file := func() string { return []string{"a", "b c", "d/e", "d/f/g", "-h", "i\nj"}[r.IntN(6)] }
+	lines := []string{"git rebase --abort; git merge --abort"}
+	for range 1 + r.IntN(6) {
+		f := fmt.Sprintf("'./%s'", file())
+		lines = append(lines, []string{
+			"mkdir -p d/f; echo " + fmt.Sprint(r.Uint64()) + " >> " + f,
+			"mkdir -p d/f; head -c " + fmt.Sprint(r.IntN(300_000)) + " /dev/urandom > " + f,
+			"rm -rf " + f,
+			"rm -rf d",
+			"git add -A; git commit -qm work",
+			"git commit -qa --amend -m again",
+			"git stash push -qu",
+			"git stash pop -q",
+			fmt.Sprintf("git switch -qc other-%d", r.Uint64()),
+			"git switch -q --detach",
+			"git rebase -q HEAD~2 -x 'echo x >> x; git add x; git commit -qm x'",
+			"git reset -q --hard HEAD~1",
+			"ln -sf /etc/passwd link; chmod 755 " + f,
+			"echo ignored > .gitignore; echo secret > ignored",
+			"git add -A",
+			"rm -f .git/index; git reset -q",
+		}[r.IntN(16)])
+	}
+	return strings.Join(append(lines, fmt.Sprintf("echo %d > round", r.Uint64())), "\n") + "\n"
+}
+
+// write puts a file into an agent's box, whole or not at all.
+func (s *lossSite) write(a *lossAgent, name, text string) {
+	s.t.Helper()
+	path := filepath.Join(a.box, fmt.Sprintf("%d.%s", s.rounds, name))
+	s.lab.Write(path+".new", text)
+	if err := os.Rename(path+".new", path); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// await reads a file of the agent once it is there.
+func (s *lossSite) await(a *lossAgent, name string) (text string) {
+	s.t.Helper()
+	path := filepath.Join(a.box, fmt.Sprintf("%d.%s", s.rounds, name))
+	proctest.Eventually(s.t, proctest.Patience, "the agent writes "+path, func() bool {
+		raw, err := os.ReadFile(path)
+		text = string(raw)
+		return err == nil
+	})
+	return text
+}
+
+// wantKept waits until the orchestrator has an agent's tree, and takes it out of its bundle.
+func (s *lossSite) wantKept(a *lossAgent) {
+	s.t.Helper()
+	var w svc.Workspace
+	proctest.Eventually(s.t, proctest.Patience, fmt.Sprintf("round %d: tree %s of run %s is kept", s.rounds, a.tree, a.run.ID), func() bool {
+		r, err := s.client.Run(s.t.Context(), a.run.ID)
+		if err != nil || r.WorkspaceID == nil {
+			return false
+		}
+		w, err = s.client.Workspace(s.t.Context(), *r.WorkspaceID)
+		return err == nil && w.Tree == a.tree && w.RelayedCheckpoint == w.Checkpoint
+	})
+	if got := s.fetched(w); got != a.tree {
+		s.t.Fatalf("round %d: the bundle of checkpoint %d has tree %s, the agent rests at %s", s.rounds, w.Checkpoint, got, a.tree)
+	}
+}
+
+// fetched is the tree in the newest bundle that the orchestrator has, checked by git object by object.
+func (s *lossSite) fetched(w svc.Workspace) string {
+	s.t.Helper()
+	body, err := s.client.Bundle(s.t.Context(), w.ID, w.RelayedCheckpoint)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = body.Close() }()
+	dir := s.t.TempDir()
+	raw, err := io.ReadAll(body)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "bundle"), raw, 0o600)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	script := `git clone -q --bare "$1" repo && cd repo && git -c fetch.fsckObjects=true fetch -q ../bundle '+refs/*:refs/kept/*' &&
+		git rev-parse "$(git for-each-ref --format='%(objectname)' refs/kept | head -n 1)^{tree}"`
+	cmd := exec.CommandContext(s.t.Context(), "sh", "-c", script, "sh", s.repo)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("fetch checkpoint %d: %v\n%s", w.RelayedCheckpoint, err, out)
+	}
+	return lastLine(string(out))
+}
+
+// loseTheHost removes all that the host has; what the orchestrator has stands.
+func (s *lossSite) loseTheHost() {
+	s.t.Helper()
+	s.host.Kill()
+	for _, a := range s.agents {
+		killSession(s.t, s.lab, a.run)
+	}
+	removeAll(s.t, filepath.Join(s.host.Dir, "work"), filepath.Join(s.host.Dir, "mirrors"))
+	s.o.Kill()
+	s.o.Start()
+	for _, a := range s.agents {
+		s.wantKept(a)
+	}
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
