@@ -153,12 +153,12 @@ func liveWrapper(context.Context, pipe) error {
 	return nil
 }
 
-func liveSink(context.Context, pipe) error { // --max LIMIT FILE
+func liveSink(context.Context, pipe) error { // --max LIMIT FILE STATE TIMES
 	limit, err := strconv.ParseInt(os.Args[4], 10, 64)
 	if err != nil {
 		return err
 	}
-	return worker.Sink(os.Stdin, os.Args[5], limit, "")
+	return worker.Sink(os.Stdin, os.Args[5], limit, os.Args[6], os.Args[7])
 }
 
 // tmuxUsage is the processor time of every session's tmux server so far. Each

@@ -3,7 +3,6 @@ package cli
 import (
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -44,11 +43,12 @@ func (a *app) execCommand() *cobra.Command {
 func (a *app) sinkCommand() *cobra.Command {
 	var limit int64
 	cmd := &cobra.Command{
-		Use:   "sink FILE [STATE]",
+		Use:   "sink FILE [STATE] [TIMES]",
 		Short: "Append standard input to a run's log",
-		Args:  takes("FILE", "[STATE]"),
+		Args:  takes("FILE", "[STATE]", "[TIMES]"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return worker.Sink(a.in, args[0], limit, strings.Join(args[1:], ""))
+			args = append(args, "", "")
+			return worker.Sink(a.in, args[0], limit, args[1], args[2])
 		},
 	}
 	cmd.Flags().Int64Var(&limit, "max", 0, "stop writing at this many `BYTES`; 0: never")

@@ -386,7 +386,7 @@ func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
 	if err != nil {
 		return err
 	}
-	kept, err := c.e.Hub.Relay.Append(r.HostOf(attempt), f.RunID, attempt, f.Offset, f.Raw())
+	kept, err := c.e.Hub.Relay.Append(r.HostOf(attempt), f.RunID, attempt, f.Offset, f.Raw(), f.Times...)
 	if err != nil {
 		return err
 	}

@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"svc/wire"
 )
 
 // relayOpen is how many runs that nobody works with keep their file open.
@@ -46,10 +48,11 @@ type runLog struct {
 	users int           // guarded by Relay.mu
 	idle  *list.Element // guarded by Relay.mu; nil while in use
 
-	writing sync.Mutex // guards the next three, and orders the writes of this run
+	writing sync.Mutex // guards the next four, and orders the writes of this run
 	file    *os.File   // the attempt that was written last; nil: none open
 	attempt int
 	end     logEnd
+	times   keptTimes
 
 	mu    sync.Mutex    // guards what follows
 	wake  chan struct{} // closed when there is news; nil while nobody waits
@@ -83,8 +86,8 @@ func (r *Relay) Appended() int64 { return r.appended.Load() }
 // refused, and the answer says where to go on. Without an offset (a plain peer)
 // it is appended. A log that reaches a bound is cut: its last line says so, and nothing more is taken.
 // An error means that the disk refused; what was written before
-// it counts in the answer. The empty host is bounded by MostLog alone.
-func (r *Relay) Append(hostID, runID string, attempt int, offset *int64, data []byte) (Appended, error) {
+// it counts in the answer. The empty host is bounded by MostLog alone. Of the times, those of bytes that are taken are kept.
+func (r *Relay) Append(hostID, runID string, attempt int, offset *int64, data []byte, times ...wire.LogTime) (Appended, error) {
 	if err := r.dir.check(runID); err != nil {
 		return Appended{}, err
 	}
@@ -93,7 +96,7 @@ func (r *Relay) Append(hostID, runID string, attempt int, offset *int64, data []
 	}
 	l := r.acquire(runID)
 	defer r.release(l)
-	got, err := r.append(l, hostID, attempt, offset, data)
+	got, err := r.append(l, hostID, attempt, offset, data, times)
 	r.appended.Add(int64(got.Bytes))
 	if got.Bytes > 0 || got.Complete {
 		l.notify(false)
@@ -104,7 +107,7 @@ func (r *Relay) Append(hostID, runID string, attempt int, offset *int64, data []
 	return got, nil
 }
 
-func (r *Relay) append(l *runLog, hostID string, attempt int, offset *int64, data []byte) (Appended, error) {
+func (r *Relay) append(l *runLog, hostID string, attempt int, offset *int64, data []byte, times []wire.LogTime) (Appended, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	size, err := l.open(r.dir, attempt)
@@ -115,9 +118,14 @@ func (r *Relay) append(l *runLog, hostID string, attempt int, offset *int64, dat
 		return Appended{Offset: size, Complete: l.end.whole(size)}, nil
 	}
 	room, by := r.room(hostID, size, int64(len(data)))
+	if len(times) > 0 {
+		r.keepTimes(l, hostID, size, size+room, times)
+	}
 	n, err := l.file.Write(data[:room])
 	r.quota.add(hostID, int64(n)-room)
-	size += int64(n)
+	if size += int64(n); int64(n) < room {
+		l.times.close() // those of what was not written are removed before the next
+	}
 	if err == nil && room < int64(len(data)) {
 		r.log.Warn("a log was cut at a bound", "run_id", l.runID, "attempt", attempt, "host_id", hostID, "bytes", size, "bound", string(by))
 		err = l.cut(r.dir, size, by)
@@ -208,6 +216,7 @@ func (l *runLog) reopen(dir relayDir, attempt int) error {
 }
 
 func (l *runLog) close() {
+	l.times.close()
 	if l.file != nil {
 		_ = l.file.Close() // every write was checked; nothing is buffered
 		l.file = nil
@@ -319,7 +328,9 @@ func (r *Relay) Purge(before time.Time, live func(runID string) bool) (int, erro
 		}
 		return busy || live(runID)
 	}
-	isLog := func(name string) bool { return strings.HasSuffix(name, ".log") || strings.HasSuffix(name, ".end") }
+	isLog := func(name string) bool {
+		return slices.Contains([]string{".log", ".end", timesSuffix}, filepath.Ext(name))
+	}
 	return r.dir.purge(before, used, isLog)
 }
 

@@ -16,7 +16,7 @@ import (
 
 // relayDir is the folder of what workers relayed: one folder per run, in it
 // <attempt>.log for each attempt, <attempt>.end with the length that it has in
-// the end, and pane.json for the last screen. Everything
+// the end, <attempt>.times with when its bytes were written, and pane.json for the last screen. Everything
 // is readable by the orchestrator's user alone, since terminals show secrets.
 type relayDir string
 
@@ -29,6 +29,13 @@ func (d relayDir) log(runID string, attempt int) string {
 func (d relayDir) end(runID string, attempt int) string {
 	return filepath.Join(d.run(runID), strconv.Itoa(attempt)+".end")
 }
+
+func (d relayDir) times(runID string, attempt int) string {
+	return filepath.Join(d.run(runID), strconv.Itoa(attempt)+timesSuffix)
+}
+
+// timesSuffix is how the name of a file of times ends.
+const timesSuffix = ".times"
 
 // noEnd is the length of a log that may still grow, or whose end nobody told.
 const noEnd = -1
@@ -81,7 +88,7 @@ func (d relayDir) attempts(runID string) ([]int, error) {
 	}
 	var attempts []int
 	for _, e := range entries {
-		if n, ok := attemptOf(e.Name()); ok {
+		if n, ok := attemptOf(e.Name(), ".log"); ok {
 			attempts = append(attempts, n)
 		}
 	}
@@ -89,8 +96,8 @@ func (d relayDir) attempts(runID string) ([]int, error) {
 	return attempts, nil
 }
 
-func attemptOf(name string) (int, bool) {
-	digits, ok := strings.CutSuffix(name, ".log")
+func attemptOf(name, suffix string) (int, bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok {
 		return 0, false
 	}
@@ -130,7 +137,7 @@ func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string
 	removed, left := 0, len(files)
 	for _, f := range files {
 		info, err := f.Info()
-		if err != nil || !fits(f.Name()) || !info.ModTime().Before(before) {
+		if err != nil || !fits(f.Name()) || !info.ModTime().Before(before) || d.hasLog(runID, f.Name()) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.run(runID), f.Name())); err != nil {
@@ -145,7 +152,17 @@ func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string
 	return removed, nil
 }
 
-// Sizes tells of each run that has logs how many bytes each attempt's has.
+// hasLog says whether a file has the times of a log that is here: they go with it, which comes before them in the folder's order.
+func (d relayDir) hasLog(runID, name string) bool {
+	attempt, ok := attemptOf(name, timesSuffix)
+	if !ok {
+		return false
+	}
+	_, err := os.Lstat(d.log(runID, attempt))
+	return err == nil
+}
+
+// Sizes tells of each run that has logs how many bytes each attempt's has, with its times.
 func (r *Relay) Sizes(each func(runID string, attempts map[int]int64) error) error {
 	runs, err := os.ReadDir(string(r.dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,8 +178,10 @@ func (r *Relay) Sizes(each func(runID string, attempts map[int]int64) error) err
 		files, _ := os.ReadDir(r.dir.run(run.Name())) // purged meanwhile: it has none
 		attempts := map[int]int64{}
 		for _, f := range files {
-			if n, ok := attemptOf(f.Name()); ok {
-				attempts[n] = sizeOf(f)
+			for _, suffix := range []string{".log", timesSuffix} {
+				if n, ok := attemptOf(f.Name(), suffix); ok {
+					attempts[n] += sizeOf(f)
+				}
 			}
 		}
 		if err := each(run.Name(), attempts); err != nil {

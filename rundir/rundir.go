@@ -4,6 +4,7 @@
 //
 //	worker.lock                    held by the worker while it lives
 //	runs/<run_id>.log              the log of record: raw bytes, all attempts of this host
+//	runs/<run_id>.<attempt>.times  when the bytes of the log were written, one attempt's; stays with the log
 //	runs/done/<2 hex>/<run_id>     what is left of a run that is over here, besides its log
 //	runs/<run_id>.<attempt>/       one attempt, for the owner alone:
 //	    dispatch                   what the worker was given, and what it made of it
@@ -81,6 +82,11 @@ func (d Dir) SpoolPath() string { return filepath.Join(string(d), "spool") }
 
 // LogPath is the run's log of record.
 func (d Dir) LogPath(runID string) string { return filepath.Join(d.runs(), runID+".log") }
+
+// TimesPath is where it is noted when the bytes of an attempt's log were written.
+func (d Dir) TimesPath(runID string, attempt int) string {
+	return d.Attempt(runID, attempt).Path() + ".times"
+}
 
 // DonePath is the folder of what is left of runs that are over, besides their logs.
 func (d Dir) DonePath() string { return filepath.Join(d.runs(), "done") }

@@ -40,6 +40,7 @@ func FuzzLogChunk(f *testing.F) {
 		`a line\n","timestamp":1}`, `","timestamp":1,"attempt":2,"offset":0,"bytes":5}`, `x","text":"y"}`, `x","text":""}`, `x","text":null}`,
 		`x","Text":"z","data":"/w=="}`, `x"`, `x"}}`, `x"} `, `x",}`, `x\`, `x\u12`, `x\q"}`, "x\n\"}", `x","run_id":"y"}`, `x","offset":-1,"attempt":1}`, `x",
 		"bytes":"many"}`, `\ud83d\ude00\ud83d"}`, `x","type":"heartbeat"}`,
+		`x","times":[[0,0],[5,1,80,24]]}`, `x","times":[[0]]}`, `x","times":[null]}`, `x","times":null}`,
 	} {
 		f.Add([]byte(s))
 	}

@@ -59,6 +59,9 @@ type LogChunk struct {
 	Offset    *int64   `json:"offset,omitempty"`
 	Bytes     int      `json:"bytes,omitempty"` // raw length
 	Data      []byte   `json:"data,omitempty"`  // the raw bytes when they are not valid UTF-8
+	// Times says when its bytes were written; absent: a peer from before, or nothing new to say. They count with the
+	// chunk: who takes it takes them, who refuses it refuses them.
+	Times LogTimes `json:"times,omitempty"`
 }
 
 // Raw is the chunk's bytes as the terminal got them.

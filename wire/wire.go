@@ -21,6 +21,7 @@
 //	2026-11  workspace_request asks to land (land).
 //	2026-11  names in keys: Escape, Up, Ctrl+R, text:… (keys2).
 //	2026-11  heartbeat gains catalog_error.
+//	2026-11  log_chunk gains times.
 package wire
 
 import (

@@ -95,15 +95,27 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 			return 0, errTorn
 		}
 	}
+	times, to := r.timesOf(l, offset, offset+int64(len(raw)))
+	raw = raw[:to-offset]
 	n := int64(len(raw))
-	if r.sending(l, offset, offset+n) {
+	if r.sending(l, offset, to) {
 		chunk := r.chunk(l, offset, raw)
+		chunk.Times = times
 		l.out.push(laneLog, chunk, func() {
 			chunk.Release()
 			r.written(l)
 		})
 	}
 	return n, nil
+}
+
+// timesOf is when the bytes from one offset to the other were written. What has more times than a chunk may carry is
+// to be sent up to the answered offset alone. A peer that keeps no offsets has no use for them.
+func (r *relay) timesOf(l *link, from, to int64) ([]wire.LogTime, int64) {
+	if !l.can(wire.CapLogAck) {
+		return nil, to
+	}
+	return r.times.between(from, to)
 }
 
 // errCut says that a log is shorter than it was: its session, which owns it, has cut it.

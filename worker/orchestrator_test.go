@@ -31,6 +31,7 @@ type orchestrator struct {
 	frames  []wire.Frame
 	signals []svc.Signal
 	logs    map[key][]byte
+	times   map[key][]wire.LogTime
 	ends    map[key]int64 // lengths that the worker told
 	conn    wire.Conn
 	conns   int
@@ -47,7 +48,7 @@ type orchestrator struct {
 }
 
 func newOrchestrator(t *testing.T) *orchestrator {
-	o := &orchestrator{t: t, hostID: svc.NewID(), caps: wire.Capabilities, logs: map[key][]byte{}, ends: map[key]int64{}}
+	o := &orchestrator{t: t, hostID: svc.NewID(), caps: wire.Capabilities, logs: map[key][]byte{}, times: map[key][]wire.LogTime{}, ends: map[key]int64{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/internal/worker/register", o.register)
 	mux.HandleFunc("POST /api/internal/runs/{id}/signals", o.signal)
@@ -191,6 +192,7 @@ func (o *orchestrator) takeLog(ctx context.Context, conn wire.Conn, f *wire.LogC
 	have := int64(len(o.logs[k]))
 	if !o.logStopped && (f.Offset == nil || *f.Offset == have) {
 		o.logs[k] = append(o.logs[k], f.Raw()...)
+		o.times[k] = append(o.times[k], f.Times...)
 	}
 	if len(f.Raw()) != f.Bytes {
 		o.t.Errorf("chunk of %d bytes says that it has %d", len(f.Raw()), f.Bytes)

@@ -17,7 +17,7 @@ import (
 // Pruned is what a host's old runs amount to.
 type Pruned struct {
 	Runs  int   `json:"runs"`  // whose logs and tombstones were removed, or would be
-	Bytes int64 `json:"bytes"` // of their logs
+	Bytes int64 `json:"bytes"` // of their logs and recordings
 	// Unconfirmed runs are old enough but stay: it is not known that the orchestrator has their logs.
 	Unconfirmed int `json:"unconfirmed"`
 	Mirrors     int `json:"mirrors"` // copies of repositories that no working copy needs
@@ -84,11 +84,17 @@ func (p *Pruned) take(dir rundir.Dir, runID string, before time.Time, dry bool) 
 	if err == nil {
 		p.Bytes += log.Size()
 	}
+	var paths []string
+	for number := 1; number <= t.Attempt; number++ {
+		times := dir.TimesPath(runID, number)
+		p.Bytes += fileSize(times)
+		paths = append(paths, times)
+	}
 	if dry {
 		return nil
 	}
-	// The log first: a tombstone without a log is tried again, a log without one would stay for ever.
-	for _, path := range []string{dir.LogPath(runID), tombstonePath(dir, runID)} {
+	// The tombstone last: one without a log is tried again, a log without one would stay for ever.
+	for _, path := range append(paths, dir.LogPath(runID), tombstonePath(dir, runID)) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -36,7 +36,8 @@ type relay struct {
 	now     func() time.Time
 	wake    chan struct{} // holds one token when there may be something to do
 
-	file os.FileInfo // of the log that was first read: nothing else is read in its place; only run touches it
+	file  os.FileInfo // of the log that was first read: nothing else is read in its place; only run touches it
+	times timesReader // likewise
 
 	mu    sync.Mutex // guards the fields below
 	link  *link      // the connection that they refer to

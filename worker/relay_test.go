@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,6 +21,7 @@ import (
 // keeper is an orchestrator's side of one log: it takes a chunk only where its copy ends.
 type keeper struct {
 	kept  []byte
+	times []wire.LogTime
 	under []func() // answers that have not been given yet
 }
 
@@ -36,7 +38,7 @@ func (k *keeper) take(t *rapid.T, r *relay, l *link) {
 		}
 		c := out.frame.(*wire.LogChunk)
 		if *c.Offset == int64(len(k.kept)) {
-			k.kept = append(k.kept, c.Raw()...)
+			k.kept, k.times = append(k.kept, c.Raw()...), append(k.times, c.Times...)
 		}
 		if len(c.Data) > 0 && utf8.Valid(c.Data) {
 			t.Errorf("a chunk of valid text carries its bytes")
@@ -47,7 +49,7 @@ func (k *keeper) take(t *rapid.T, r *relay, l *link) {
 	}
 }
 
-// TestARelayNeitherLosesNorRepeatsAByte plays a growing log against a keeper whose answers come late,
+// TestARelayNeitherLosesNorRepeatsAByte plays a growing log, with its times, against a keeper whose answers come late,
 // whose connection drops and who may lose part of its copy.
 func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 	t.Parallel()
@@ -60,6 +62,9 @@ func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 		written = append(written, strings.Repeat("-", int(base))...)
 		_ = os.WriteFile(path, written, 0o600)
 		r := newRelay(svc.NewRunID(), 1, path, base, 0, time.Now)
+		r.times.path = filepath.Join(dir, "times")
+		lines, noted := []byte("svc times 1 0 0\n"), []wire.LogTime(nil)
+		_ = os.WriteFile(r.times.path, lines, 0o600)
 		l := newLink(nil, wire.Capabilities)
 		k := &keeper{}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
@@ -71,6 +76,11 @@ func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 				} else {
 					noise.Read(part)
 				}
+				for i, n := 0, min(rapid.SampledFrom([]int{0, 1, 1, 2, 3, 5000}).Draw(t, "times"), len(part)); i < n; i++ {
+					at := wire.LogTime{Ms: int64(len(noted)), Offset: int64(len(written)+i*len(part)/n) - base}
+					noted, lines = append(noted, at), at.AppendLine(lines)
+				}
+				_ = os.WriteFile(r.times.path, lines, 0o600)
 				written = append(written, part...)
 				_ = os.WriteFile(path, written, 0o600)
 			case "send":
@@ -85,6 +95,7 @@ func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 				l, k.under = newLink(nil, wire.Capabilities), nil
 			case "forget": // a relay file that was lost, noticed by a new connection
 				k.kept = k.kept[:len(k.kept)/2]
+				k.times = slices.DeleteFunc(k.times, func(at wire.LogTime) bool { return at.Offset >= int64(len(k.kept)) })
 				l, k.under = newLink(nil, wire.Capabilities), nil
 			}
 		}
@@ -103,6 +114,9 @@ func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 		}
 		if !bytes.Equal(k.kept, written[base:]) {
 			t.Fatalf("kept %d bytes that differ from the %d written", len(k.kept), len(written)-int(base))
+		}
+		if !slices.Equal(k.times, noted) {
+			t.Fatalf("%d times were kept that differ from the %d noted", len(k.times), len(noted))
 		}
 	})
 }
@@ -207,13 +221,13 @@ func TestTheSinkAppendsSaysOnceThatItIsFullAndReadsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := strings.NewReader(strings.Repeat("x", 200_000))
-	if err := Sink(in, path, 100_000, ""); err != nil {
+	if err := Sink(in, path, 100_000, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	if in.Len() != 0 {
 		t.Errorf("%d bytes were not read", in.Len())
 	}
-	if err := Sink(strings.NewReader("another attempt"), path, 100_000, ""); err != nil {
+	if err := Sink(strings.NewReader("another attempt"), path, 100_000, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)

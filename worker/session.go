@@ -239,7 +239,7 @@ func (s *session) logRelay() *relay {
 // makeRelay gives the session its log, from the recorded base on.
 func (s *session) makeRelay() *relay {
 	r := newRelay(s.a.RunID, s.a.Number, s.w.dir.LogPath(s.a.RunID), s.rec.LogBase, s.rec.LogAcked, s.w.opts.Now)
-	r.most = s.mostLog()
+	r.most, r.times.path = s.mostLog(), s.timesPath()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.relay = r

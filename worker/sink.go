@@ -21,8 +21,8 @@ import (
 // cannot be written, on a full disk for example, is dropped too: the log says
 // how much is missing as soon as it can be written again, and meanwhile the file
 // state says so to the worker. state may be empty; it has its room on disk
-// already (see reserveSinkState).
-func Sink(r io.Reader, path string, limit int64, state string) error {
+// already (see reserveSinkState). In times it notes when the bytes were written; empty: nowhere.
+func Sink(r io.Reader, path string, limit int64, state, times string) error {
 	f, err := rundir.OpenOwn(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return fmt.Errorf("open log: %w", err)
@@ -32,6 +32,9 @@ func Sink(r io.Reader, path string, limit int64, state string) error {
 		if s.state, err = rundir.OpenOwn(state, os.O_WRONLY); err == nil {
 			defer func() { _ = s.state.Close() }()
 		}
+	}
+	if s.times = openTimes(times); s.times != nil {
+		defer s.times.close()
 	}
 	return errors.Join(s.copy(r), f.Close())
 }
@@ -43,8 +46,9 @@ const gulp = 2 * time.Millisecond
 // sinkLog is a log that is being written.
 type sinkLog struct {
 	f     io.Writer
-	state *os.File // nil: nobody is told
-	limit int64    // 0: none
+	state *os.File  // nil: nobody is told
+	times *logTimes // nil: they are not noted
+	limit int64     // 0: none
 	size  int64
 	full  bool  // the limit is reached, and said
 	lost  int64 // bytes that could not be written since the last that could
@@ -102,6 +106,7 @@ func (s *sinkLog) take(part []byte) {
 
 // write answers whether all of it was written. A cause that is new is told.
 func (s *sinkLog) write(part []byte) bool {
+	s.times.note(s.size) // before the bytes: who reads them finds their time
 	n, err := s.f.Write(part)
 	s.size += int64(n)
 	if err == nil {

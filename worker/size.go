@@ -27,8 +27,10 @@ func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) 
 	if !p.live {
 		return
 	}
+	s.noteSize(paneSize{cols, rows}) // before the program draws anew
 	if err := p.server.Resize(ctx, p.pane, cols, rows); err != nil {
 		s.log.Warn("the session keeps its size", "error", err)
+		s.noteSize(s.size())
 		return
 	}
 	s.mu.Lock()

@@ -37,6 +37,7 @@ func (s *session) start(ctx context.Context) error {
 		return s.spawnError(&hostFault{err})
 	}
 	s.beginLog()
+	s.beginTimes()
 	s.rec.State = rundir.StateSpawning
 	s.rec.Session = &rundir.Session{Socket: s.socket()}
 	// On disk before it is done: a worker that finds this record knows that a session may exist.
@@ -296,7 +297,7 @@ func (s *session) sinkArgv(logFile string) []string {
 		return nil
 	}
 	limit := strconv.FormatInt(s.w.opts.Config.Worker.MaxLogBytes, 10)
-	return append(append([]string{}, s.w.opts.SinkArgv...), "--max", limit, logFile, s.sinkState())
+	return append(append([]string{}, s.w.opts.SinkArgv...), "--max", limit, logFile, s.sinkState(), s.timesPath())
 }
 
 // fileSize is 0 for a file that is not there yet, or is not a regular one.

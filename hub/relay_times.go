@@ -1,0 +1,181 @@
+package hub
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"svc/wire"
+)
+
+// The times of a log are lines of a file beside it, in the order of their bytes. They are written before the bytes, so that a
+// crash between the two loses nothing: what is about bytes that are not there is removed when the file is next opened, and
+// comes again with them.
+
+// keptTimes is the file of times of the attempt that is written to.
+type keptTimes struct {
+	file *os.File // nil: not open
+	size int64
+	last int64 // the offset of the last line
+}
+
+func (k *keptTimes) close() {
+	if k.file != nil {
+		_ = k.file.Close() // every write was checked; nothing is buffered
+		*k = keptTimes{}
+	}
+}
+
+// keepTimes keeps the times of the bytes from one offset to the other, which are about to be written. Without them the log is
+// still a log: what goes wrong is logged. The caller has the lock of the writes.
+func (r *Relay) keepTimes(l *runLog, hostID string, from, to int64, times []wire.LogTime) {
+	err := l.times.open(r.dir.times(l.runID, l.attempt), from)
+	if err == nil {
+		err = l.times.add(r.quota, hostID, from, to, times)
+	}
+	if err != nil {
+		l.times.close()
+		r.log.Warn("when a log was written could not be kept", "run_id", l.runID, "attempt", l.attempt, "error", err)
+	}
+}
+
+// timesTail is more than two lines.
+const timesTail = 512
+
+// open opens the file for a log of this size.
+func (k *keptTimes) open(path string, size int64) error {
+	if k.file != nil {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	good, last, err := timesBefore(f, size)
+	if err == nil {
+		err = f.Truncate(good)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	*k = keptTimes{file: f, size: good, last: last}
+	return nil
+}
+
+// timesBefore finds the end of the lines that are about bytes before an offset, and the offset of the last of them. That is the
+// last line, unless a crash or a loss left more.
+func timesBefore(f *os.File, offset int64) (end, last int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	tail := make([]byte, min(info.Size(), timesTail))
+	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
+		return 0, 0, err
+	}
+	if lines := bytes.Split(tail, []byte("\n")); len(lines) > 2 && len(lines[len(lines)-1]) == 0 {
+		if at, ok := wire.ParseLogTime(lines[len(lines)-2]); ok && at.Offset < offset {
+			return info.Size(), at.Offset, nil
+		}
+	}
+	lines := timesLines(f)
+	for {
+		at, err := lines.next()
+		if errors.Is(err, io.EOF) || err == nil && at.Offset >= offset {
+			return end, last, nil
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		end, last = lines.read, at.Offset
+	}
+}
+
+// add writes the times that are about the bytes between the offsets, as far as there is room for them. A peer's order is not
+// relied on.
+func (k *keptTimes) add(quota *Quota, hostID string, from, to int64, times []wire.LogTime) error {
+	var text []byte
+	for _, at := range times {
+		if at.Offset = max(at.Offset, k.last); at.Offset < from || at.Offset >= to {
+			continue
+		}
+		k.last = at.Offset
+		text = at.AppendLine(text)
+	}
+	n := int64(len(text))
+	if n == 0 || k.size+n > wire.MaxTimesFile {
+		return nil
+	}
+	if room := quota.take(hostID, n); room < n {
+		quota.add(hostID, -room)
+		return nil
+	}
+	wrote, err := k.file.Write(text)
+	quota.add(hostID, int64(wrote)-n)
+	k.size += int64(wrote)
+	return err
+}
+
+// LogTimes reads when the bytes of an attempt's log were written. Close must be called.
+type LogTimes struct {
+	file  *os.File
+	lines *timeLines
+	last  wire.LogTime
+}
+
+// Times opens the times of an attempt's log; nil: none are known. What is added later may be missing.
+func (r *Relay) Times(runID string, attempt int) (*LogTimes, error) {
+	if err := r.dir.check(runID); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(r.dir.times(runID, attempt))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open times of run %s, attempt %d: %w", runID, attempt, err)
+	}
+	return &LogTimes{file: f, lines: timesLines(f)}, nil
+}
+
+// Next is the next time: neither it nor its byte is before the one before. It ends with io.EOF.
+func (t *LogTimes) Next() (wire.LogTime, error) {
+	at, err := t.lines.next()
+	if err != nil {
+		return at, err
+	}
+	at.Ms, at.Offset = max(at.Ms, t.last.Ms), max(at.Offset, t.last.Offset)
+	t.last = at
+	return at, nil
+}
+
+// Close lets go of the file.
+func (t *LogTimes) Close() error { return t.file.Close() }
+
+// timeLines reads lines of times.
+type timeLines struct {
+	from *bufio.Reader
+	read int64 // bytes, up to the last line that was given
+	seen int64 // with the lines that are no times
+}
+
+func timesLines(f io.Reader) *timeLines { return &timeLines{from: bufio.NewReader(f)} }
+
+// next is the next line that is a time. What a crash left of the last line is none: io.EOF.
+func (l *timeLines) next() (wire.LogTime, error) {
+	for {
+		line, err := l.from.ReadSlice('\n')
+		l.seen += int64(len(line))
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return wire.LogTime{}, err
+		}
+		if at, ok := wire.ParseLogTime(bytes.TrimSuffix(line, []byte("\n"))); ok && err == nil {
+			l.read = l.seen
+			return at, nil
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// LogTime says when a byte of an attempt's log was written. The bytes after it, up to the next LogTime, count as
+// written at the same time.
+//
+// On the uplink it is an array of numbers, in a file a line of them, in the order of the fields: the first two; four
+// when the terminal got another size; five at the beginning of an attempt. A reader ignores numbers beyond those.
+type LogTime struct {
+	Ms     int64 // since the attempt's start, on its host
+	Offset int64 // counts from the attempt's first byte
+	// Cols and Rows are the size of the terminal from this byte on; 0: as before.
+	Cols, Rows int
+	// At is the host's clock at the attempt's start, in milliseconds since 1970; 0 in all but the first LogTime.
+	At int64
+}
+
+// Bounds of times.
+const (
+	MaxTimes     = 4096     // of one log_chunk
+	MaxTimesFile = 16 << 20 // bytes of lines that are kept of an attempt, on either side
+	maxSide      = 10_000   // columns or rows
+)
+
+// AppendLine appends the time as a line of a file.
+func (t LogTime) AppendLine(b []byte) []byte { return append(t.appendTo(b, ' '), '\n') }
+
+func (t LogTime) appendTo(b []byte, separator byte) []byte {
+	numbers := []int64{t.Ms, t.Offset, int64(t.Cols), int64(t.Rows), t.At}
+	switch {
+	case t.Cols == 0:
+		numbers = numbers[:2]
+	case t.At == 0:
+		numbers = numbers[:4]
+	}
+	for i, n := range numbers {
+		if i > 0 {
+			b = append(b, separator)
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return b
+}
+
+// ParseLogTime reads a line without its end. False: it is not a time, such as one that a crash cut short.
+func ParseLogTime(line []byte) (LogTime, bool) {
+	var numbers []int64
+	for _, word := range bytes.Fields(line) {
+		n, err := strconv.ParseInt(string(word), 10, 64)
+		if err != nil {
+			return LogTime{}, false
+		}
+		numbers = append(numbers, n)
+	}
+	return logTimeOf(numbers)
+}
+
+func logTimeOf(numbers []int64) (t LogTime, ok bool) {
+	if len(numbers) < 2 {
+		return t, false
+	}
+	for _, n := range numbers {
+		if n < 0 || n > math.MaxInt64/2 {
+			return t, false
+		}
+	}
+	t.Ms, t.Offset = numbers[0], numbers[1]
+	if len(numbers) < 4 {
+		return t, true
+	}
+	cols, rows := numbers[2], numbers[3]
+	if cols < 1 || cols > maxSide || rows < 1 || rows > maxSide {
+		return LogTime{}, false
+	}
+	t.Cols, t.Rows = int(cols), int(rows)
+	if len(numbers) > 4 {
+		t.At = numbers[4]
+	}
+	return t, true
+}
+
+// MarshalJSON is the array of numbers.
+func (t LogTime) MarshalJSON() ([]byte, error) { return append(t.appendTo([]byte{'['}, ','), ']'), nil }
+
+// UnmarshalJSON reads it.
+func (t *LogTime) UnmarshalJSON(b []byte) error {
+	var numbers []int64
+	if err := json.Unmarshal(b, &numbers); err != nil {
+		return err
+	}
+	var ok bool
+	if *t, ok = logTimeOf(numbers); !ok {
+		return malformed("times: %.60s is not [ms, offset] or [ms, offset, cols, rows]", b)
+	}
+	return nil
+}
+
+// LogTimes are the times of a chunk, in order.
+type LogTimes []LogTime
+
+// UnmarshalJSON refuses more than MaxTimes before there is memory for them.
+func (l *LogTimes) UnmarshalJSON(b []byte) error {
+	if err := few("log_chunk", "times", bytes.Count(b, []byte("["))-1, MaxTimes); err != nil {
+		return err
+	}
+	return json.Unmarshal(b, (*[]LogTime)(l))
+}
