@@ -19,8 +19,14 @@ test('the server is killed and comes back while the page is open: nothing is los
   await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
   await expect(page.getByText(/^No connection for/)).toBeVisible();
   await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
+  // A part of the page that was never needed before waits for the server; the page stays.
+  await page.keyboard.press('c');
+  await expect(page.getByText('The server cannot be reached')).toBeVisible();
+  await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
 
   await server.launch();
+  await expect(page.getByRole('dialog', { name: 'New work item' })).toBeVisible({ timeout: 60_000 });
+  await page.keyboard.press('Escape');
   await lab.add('Planned after');
   await expect(page.getByRole('status', { name: 'Connection: Live' })).toBeVisible({ timeout: 60_000 });
   await expect(column(page, 'To do').getByText('Planned after')).toBeVisible();

@@ -114,6 +114,14 @@ test('a run that waits for someone is said everywhere, and answered where it is 
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await expect(page.getByRole('textbox', { name: 'Terminal, attached' })).toBeFocused();
   await expect(page.getByText('You are typing')).toBeVisible();
+  // Neither the wheel nor a click answers the question, and after both the keyboard is still the agent's.
+  await page.locator('.xterm-screen').hover();
+  await page.mouse.wheel(0, -300);
+  await page.mouse.wheel(0, 300);
+  await page.getByRole('radio', { name: '100 %' }).click();
+  await page.getByRole('button', { name: '220×50' }).click();
+  await expect(page.getByRole('button', { name: '220×50' })).toBeHidden();
+  expect((await lab.server.api.run(run.id)).needs_input).toBe(true);
   await page.keyboard.type('green');
   await page.keyboard.press('Enter');
   await expect(screen(page)).toContainText('chose <green>');

@@ -7,13 +7,13 @@ import { onSessionChange, session, takeLegacyToken, takeTokenFromHash } from '@/
 import { queryClient } from '@/data/client';
 import { signInOnce } from '@/data/signIn';
 import { lazily } from '@/lib/lazily';
+import { onTrouble } from '@/lib/parts';
 import { followTheme, isDark, usePrefs } from '@/lib/prefs';
-import { storage } from '@/lib/storage';
 import { CachePatcher } from '@/live/cache';
 import { openLive } from '@/live/connect';
 import { noteState } from '@/live/connection';
 import { TooltipLayer } from '@/ui/Tooltip';
-import { useToaster } from '@/ui/toast';
+import { loadToasts, toast, useToaster } from '@/ui/toast';
 import { router } from './router';
 
 // The printed link signs in. The token leaves the address bar at once, and with it the history.
@@ -23,16 +23,6 @@ if (linked) {
 }
 
 followTheme();
-
-// After an upgrade an open tab may ask for a chunk that is gone: it reloads, once.
-window.addEventListener('vite:preloadError', (event) => {
-  const mark = 'svc.reloaded';
-  const last = Number(storage.getItem(mark) ?? 0);
-  if (Date.now() - last < 60_000) return;
-  storage.setItem(mark, String(Date.now()));
-  event.preventDefault();
-  location.reload();
-});
 
 const Toaster = lazily(async () => (await import('@/ui/Toaster')).Toaster);
 
@@ -48,7 +38,26 @@ function App() {
   );
 }
 
+/** readyForTrouble has what tells of trouble here before there is any. */
+function readyForTrouble(): void {
+  const soon = window.requestIdleCallback ?? ((act: () => void) => setTimeout(act, 2000));
+  soon(() => void Promise.all([Toaster.preload(), loadToasts()]).catch(() => {})); // the banner remains
+  onTrouble((trouble) =>
+    trouble === 'waits'
+      ? toast.error('The server cannot be reached', {
+          id: 'part',
+          description: 'This part of the page is loaded as soon as it answers. What you typed stays.',
+        })
+      : toast.error('A part of the page could not be loaded', {
+          id: 'part',
+          description: 'Loading the page anew helps when the server is there again. Drafts are kept.',
+          action: { label: 'Load anew', onClick: () => location.reload() },
+        }),
+  );
+}
+
 function start(): void {
+  readyForTrouble();
   const patcher = new CachePatcher(queryClient);
   openLive((notice) => {
     if (notice.type === 'events') patcher.apply(notice.events);

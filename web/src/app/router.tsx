@@ -9,8 +9,12 @@ import {
 import { messageOf } from '@/api/error';
 import { session } from '@/api/session';
 import { NotFound } from '@/components/NotFound';
+import { PartError, persist } from '@/lib/parts';
 import { ErrorState } from '@/ui/States';
 import { Shell } from './Shell';
+
+/** page is the component of a route, loaded with its first visit; while the server is away it waits. */
+const page: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => persist(load), name);
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
@@ -33,7 +37,7 @@ const login = createRoute({
     if (session())
       throw redirect({ href: search.next && /^\/(?![/\\])/.test(search.next) ? search.next : '/' });
   },
-  component: lazyRouteComponent(() => import('@/pages/login/LoginPage'), 'LoginPage'),
+  component: page(() => import('@/pages/login/LoginPage'), 'LoginPage'),
 });
 
 /** shell is everything that wants a signed-in user. */
@@ -50,7 +54,7 @@ const shell = createRoute({
 const home = createRoute({
   getParentRoute: () => shell,
   path: '/',
-  component: lazyRouteComponent(() => import('@/pages/home/HomePage'), 'HomePage'),
+  component: page(() => import('@/pages/home/HomePage'), 'HomePage'),
 });
 
 /** ItemSearch is the work item whose sheet stands over a page. */
@@ -63,26 +67,26 @@ const board = createRoute({
   getParentRoute: () => shell,
   path: '/p/$slug/board',
   validateSearch: itemSearch,
-  component: lazyRouteComponent(() => import('@/pages/board/BoardPage'), 'BoardPage'),
+  component: page(() => import('@/pages/board/BoardPage'), 'BoardPage'),
 });
 
 const tree = createRoute({
   getParentRoute: () => shell,
   path: '/p/$slug/tree',
   validateSearch: itemSearch,
-  component: lazyRouteComponent(() => import('@/pages/tree/TreePage'), 'TreePage'),
+  component: page(() => import('@/pages/tree/TreePage'), 'TreePage'),
 });
 
 const projectSettings = createRoute({
   getParentRoute: () => shell,
   path: '/p/$slug/settings',
-  component: lazyRouteComponent(() => import('@/pages/project/ProjectSettingsPage'), 'ProjectSettingsPage'),
+  component: page(() => import('@/pages/project/ProjectSettingsPage'), 'ProjectSettingsPage'),
 });
 
 const workItem = createRoute({
   getParentRoute: () => shell,
   path: '/t/$id',
-  component: lazyRouteComponent(() => import('@/pages/item/ItemPage'), 'ItemPage'),
+  component: page(() => import('@/pages/item/ItemPage'), 'ItemPage'),
 });
 
 /** RunsSearch is what the list of runs is filtered by. */
@@ -102,26 +106,26 @@ const runs = createRoute({
     host: text(search.host),
     provider: text(search.provider),
   }),
-  component: lazyRouteComponent(() => import('@/pages/runs/RunsPage'), 'RunsPage'),
+  component: page(() => import('@/pages/runs/RunsPage'), 'RunsPage'),
 });
 
 const run = createRoute({
   getParentRoute: () => shell,
   path: '/runs/$runId',
   validateSearch: (search): { tab?: string } => ({ tab: text(search.tab) }),
-  component: lazyRouteComponent(() => import('@/pages/run/RunPage'), 'RunPage'),
+  component: page(() => import('@/pages/run/RunPage'), 'RunPage'),
 });
 
 const hosts = createRoute({
   getParentRoute: () => shell,
   path: '/hosts',
-  component: lazyRouteComponent(() => import('@/pages/hosts/HostsPage'), 'HostsPage'),
+  component: page(() => import('@/pages/hosts/HostsPage'), 'HostsPage'),
 });
 
 const host = createRoute({
   getParentRoute: () => shell,
   path: '/hosts/$hostId',
-  component: lazyRouteComponent(() => import('@/pages/host/HostPage'), 'HostPage'),
+  component: page(() => import('@/pages/host/HostPage'), 'HostPage'),
 });
 
 const activity = createRoute({
@@ -131,26 +135,26 @@ const activity = createRoute({
     about: text(search.about),
     project: text(search.project),
   }),
-  component: lazyRouteComponent(() => import('@/pages/activity/ActivityPage'), 'ActivityPage'),
+  component: page(() => import('@/pages/activity/ActivityPage'), 'ActivityPage'),
 });
 
 const inbox = createRoute({
   getParentRoute: () => shell,
   path: '/inbox',
   validateSearch: (search): { snoozed?: true } => (search.snoozed === true ? { snoozed: true } : {}),
-  component: lazyRouteComponent(() => import('@/pages/inbox/InboxPage'), 'InboxPage'),
+  component: page(() => import('@/pages/inbox/InboxPage'), 'InboxPage'),
 });
 
 const providers = createRoute({
   getParentRoute: () => shell,
   path: '/providers',
-  component: lazyRouteComponent(() => import('@/pages/providers/ProvidersPage'), 'ProvidersPage'),
+  component: page(() => import('@/pages/providers/ProvidersPage'), 'ProvidersPage'),
 });
 
 const settings = createRoute({
   getParentRoute: () => shell,
   path: '/settings',
-  component: lazyRouteComponent(() => import('@/pages/settings/SettingsPage'), 'SettingsPage'),
+  component: page(() => import('@/pages/settings/SettingsPage'), 'SettingsPage'),
 });
 
 /** router knows every page. A new page is a route here and an entry in destinations.ts. */
@@ -175,7 +179,13 @@ export const router = createRouter({
   ]),
   defaultPreload: 'intent',
   defaultErrorComponent: ({ error, reset }) => (
-    <ErrorState page title="This page broke" message={messageOf(error)} retry={reset} className="pt-[12vh]" />
+    <ErrorState
+      page
+      title="This page broke"
+      message={messageOf(error)}
+      retry={error instanceof PartError ? () => location.reload() : reset}
+      className="pt-[12vh]"
+    />
   ),
 });
 

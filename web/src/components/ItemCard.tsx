@@ -1,6 +1,6 @@
 import { Ellipsis } from 'lucide-react';
 import type { Ref } from 'react';
-import type { Host, Run, WorkItem } from '@/api/records';
+import { type Host, isActive, type Run, type WorkItem } from '@/api/records';
 import type { Progress } from '@/data/board';
 import { lazily } from '@/lib/lazily';
 import { IconButton } from '@/ui/Button';
@@ -8,7 +8,7 @@ import { cx } from '@/ui/cx';
 import { MenuButton } from '@/ui/MenuButton';
 import { ItemName } from './ItemName';
 import { RunPill } from './RunPill';
-import { ChildProgress, KindIcon } from './status';
+import { ChildProgress, KindIcon, NeedsYouBadge } from './status';
 import type { MoveItem } from './useItemMoves';
 
 const ItemMenu = lazily(async () => (await import('./ItemMenu')).ItemMenu);
@@ -17,6 +17,8 @@ const ItemMenu = lazily(async () => (await import('./ItemMenu')).ItemMenu);
 export interface CardFacts {
   parent?: WorkItem;
   progress?: Progress;
+  /** How many items below it need someone. */
+  needsBelow?: number;
   run?: Run;
   host?: Host;
 }
@@ -47,15 +49,19 @@ export function ItemCard({
   onDelete(): void;
   ref?: Ref<HTMLElement>;
 }) {
-  const { parent, progress, run, host } = facts;
-  const needsYou = run?.needs_input ?? false;
+  const { parent, progress, needsBelow = 0, run, host } = facts;
+  const needsYou = run !== undefined && isActive(run) && run.needs_input;
   return (
     <article
       ref={ref}
       data-card={item.id}
       className={cx(
         'group relative rounded-lg bg-panel shadow-1 ring-1 transition-[box-shadow,opacity] dark:bg-raised',
-        selected ? 'ring-2 ring-accent' : needsYou ? 'ring-warn/70' : 'ring-line hover:ring-line-strong',
+        selected
+          ? 'ring-2 ring-accent'
+          : needsYou || needsBelow > 0
+            ? 'ring-warn/70'
+            : 'ring-line hover:ring-line-strong',
         dragging && 'opacity-40',
       )}
     >
@@ -83,10 +89,11 @@ export function ItemCard({
             <ItemName item={item} />
           </span>
         </span>
-        {(run || progress) && (
+        {(run || progress || needsBelow > 0) && (
           <span className="flex flex-wrap items-center gap-2">
             {run && <RunPill run={run} host={host} />}
             {progress && <ChildProgress {...progress} />}
+            {needsBelow > 0 && <NeedsYouBadge count={needsBelow} />}
             {run && host && <span className="ml-auto truncate text-2xs text-ink-3">{host.name}</span>}
           </span>
         )}

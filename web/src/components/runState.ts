@@ -113,12 +113,22 @@ export function failure(run: Run): string {
   return `The wrapper said that the tool exited with code ${run.exit_code ?? 'unknown'}.`;
 }
 
-/** latestRuns is for each work item the run that matters most: an active one, else the newest. */
+/** weight orders the runs of one work item: whoever needs someone comes first, then what is at work. */
+const weight = (run: Run): number => (isActive(run) ? (run.needs_input ? 2 : 1) : 0);
+
+/** latestRuns is for each work item the run that matters most, of equal ones the newest. The runs are newest first. */
 export function latestRuns(runs: readonly Run[]): Map<string, Run> {
   const latest = new Map<string, Run>();
   for (const run of runs) {
     const known = latest.get(run.task_id);
-    if (!known || (isActive(run) && !isActive(known))) latest.set(run.task_id, run);
+    if (!known || weight(run) > weight(known)) latest.set(run.task_id, run);
   }
   return latest;
+}
+
+/** needsYou is the work items that have a run which needs someone. */
+export function needsYou(runs: ReadonlyMap<string, Run> | undefined): Set<string> {
+  const found = new Set<string>();
+  for (const [id, run] of runs ?? []) if (weight(run) === 2) found.add(id);
+  return found;
 }

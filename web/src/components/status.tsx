@@ -6,6 +6,7 @@ import {
   CircleDot,
   CornerDownRight,
   Flag,
+  Hand,
   Layers,
   SquareCheck,
 } from 'lucide-react';
@@ -108,6 +109,16 @@ export function ChildProgress({
         />
       </svg>
       {done}/{total}
+    </span>
+  );
+}
+
+/** NeedsYouBadge is how many of something need someone. */
+export function NeedsYouBadge({ count }: { count: number }) {
+  return (
+    <span className="inline-flex shrink-0 items-center gap-1 text-2xs font-medium text-warn tabular">
+      <Hand aria-hidden className="size-3" />
+      {count === 1 ? '1 needs you' : `${count} need you`}
     </span>
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { item } from '@/live/fixtures';
-import { columnsOf, laneRows, lanesOf, progressOf, treeRows, visible } from './board';
+import { columnsOf, laneRows, lanesOf, needsBelow, progressOf, treeRows, visible } from './board';
 
 const items = [
   item('a', { kind: 'epic' }),
@@ -25,6 +25,16 @@ describe('the board', () => {
       'e',
       'b',
       'c',
+    ]);
+  });
+
+  it('puts what needs someone on top of its column, and counts it for what stands above', () => {
+    const waiting = new Set(['d', 'c']);
+    expect(ids(columnsOf(items, waiting).todo)).toBe('da');
+    expect(ids(lanesOf(items, items, new Set(['d']))[0]?.columns.cancelled ?? [])).toBe('c');
+    expect([...needsBelow(items, waiting)]).toEqual([
+      ['a', 2],
+      ['b', 1],
     ]);
   });
 

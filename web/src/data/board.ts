@@ -20,11 +20,25 @@ export function visible(items: readonly WorkItem[], { levels, words }: BoardFilt
   );
 }
 
-/** columnsOf sorts items into the board's columns. */
-export function columnsOf(items: readonly WorkItem[]): Columns {
+const nobody: ReadonlySet<string> = new Set();
+
+/** columnsOf sorts items into the board's columns; those that need someone stand on top. */
+export function columnsOf(items: readonly WorkItem[], needsYou = nobody): Columns {
   const columns: Columns = { todo: [], doing: [], done: [], cancelled: [] };
-  for (const item of items) columns[item.status].push(item);
+  for (const item of items) if (needsYou.has(item.id)) columns[item.status].push(item);
+  for (const item of items) if (!needsYou.has(item.id)) columns[item.status].push(item);
   return columns;
+}
+
+/** needsBelow counts for each item how many below it need someone. */
+export function needsBelow(items: readonly WorkItem[], needsYou: ReadonlySet<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  if (needsYou.size === 0) return counts;
+  for (const { id, path } of items) {
+    if (!needsYou.has(id)) continue;
+    for (const above of path.split('/').slice(0, -1)) counts.set(above, (counts.get(above) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** Progress is how many children an item has and how many are done; cancelled ones do not count. */
@@ -52,7 +66,11 @@ export interface Lane {
 }
 
 /** lanesOf groups items by parent, in the order of the parents; items without one come last. */
-export function lanesOf(all: readonly WorkItem[], shown: readonly WorkItem[]): Lane[] {
+export function lanesOf(
+  all: readonly WorkItem[],
+  shown: readonly WorkItem[],
+  needsYou: ReadonlySet<string> = nobody,
+): Lane[] {
   const byId = new Map(all.map((item) => [item.id, item]));
   const groups = new Map<string | null, WorkItem[]>();
   for (const item of shown) {
@@ -64,7 +82,11 @@ export function lanesOf(all: readonly WorkItem[], shown: readonly WorkItem[]): L
   const lane = (key: string | null): Lane | null => {
     const group = groups.get(key);
     return group
-      ? { parent: key ? (byId.get(key) ?? null) : null, columns: columnsOf(group), count: group.length }
+      ? {
+          parent: key ? (byId.get(key) ?? null) : null,
+          columns: columnsOf(group, needsYou),
+          count: group.length,
+        }
       : null;
   };
   const keys = [...all.filter((item) => groups.has(item.id)).map((item) => item.id), null];

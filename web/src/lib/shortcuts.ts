@@ -12,9 +12,13 @@ export function isTyping(target: EventTarget | null): boolean {
 /** Bindings are actions by key, in tinykeys' notation: "c", "g b", "$mod+k". */
 export type Bindings = Record<string, (event: KeyboardEvent) => void>;
 
+/** isAttached says whether the page shows a terminal whose every key belongs to an agent. */
+const isAttached = (): boolean => document.querySelector('[data-attached]') !== null;
+
 /**
  * useShortcuts binds keys for as long as the component is mounted. They rest while someone types, while a
- * dialog or a menu is open, and for keys that something nearer has already taken.
+ * dialog or a menu is open, and for keys that something nearer has already taken; all of them rest while a
+ * terminal is attached, wherever the focus is.
  */
 export function useShortcuts(bindings: Bindings, { everywhere = false } = {}): void {
   const latest = useRef(bindings);
@@ -24,7 +28,7 @@ export function useShortcuts(bindings: Bindings, { everywhere = false } = {}): v
     const guarded: Bindings = {};
     for (const key of names.split(',')) {
       guarded[key] = (event) => {
-        if (event.defaultPrevented) return;
+        if (event.defaultPrevented || isAttached()) return;
         if (
           !everywhere &&
           (isTyping(event.target) || document.querySelector('[role="dialog"][data-modal], [role="menu"]'))

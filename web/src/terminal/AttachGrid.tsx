@@ -52,6 +52,18 @@ export default function AttachGrid({
     if (maySend({ phase })) grid.current?.focus();
   }, [phase]);
 
+  useEffect(() => {
+    // A click on a button takes the focus, and keys would be lost: it goes back before the button acts, so that a
+    // dialog that it opens gives it back too.
+    const keep = ({ target }: MouseEvent): void => {
+      const elsewhere =
+        target instanceof Element && target.closest('input, textarea, select, [role="dialog"]');
+      if (!elsewhere && getSelection()?.type !== 'Range') grid.current?.focus();
+    };
+    document.addEventListener('click', keep, true);
+    return () => document.removeEventListener('click', keep, true);
+  }, []);
+
   return (
     <Grid
       ref={grid}
@@ -62,7 +74,6 @@ export default function AttachGrid({
       typing
       label="Terminal, attached. Control backslash, then d, detaches."
       onType={(data) => keys.current?.type(data)}
-      onBinary={(data) => attachment.binary(data)}
       onScale={onFitting}
     />
   );

@@ -48,24 +48,27 @@ function neverReply({ parser }: Terminal): void {
   for (const id of colourQuestions) parser.registerOscHandler(id, (data) => data.includes('?'));
 }
 
+/** Modes in which a terminal reports what nobody typed: the mouse in its several encodings, and the focus. */
+const reports = [9, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1015, 1016];
+
+/**
+ * onlyKeys keeps everything but keys and pasted text from becoming input. A tick of the wheel would be an arrow key,
+ * which answers an agent's menu.
+ */
+function onlyKeys(terminal: Terminal): void {
+  terminal.attachCustomWheelEventHandler(() => false);
+  terminal.parser.registerCsiHandler({ prefix: '?', final: 'h' }, (modes) =>
+    modes.every((mode) => reports.includes(mode as number)),
+  );
+}
+
 /** Grid is the terminal as a grid of cells of a fixed size, with its font scaled and never refitted. */
-export default function Grid({
-  cols,
-  rows,
-  scale,
-  palette,
-  typing,
-  label,
-  onType,
-  onBinary,
-  onScale,
-  ref,
-}: GridProps) {
+export default function Grid({ cols, rows, scale, palette, typing, label, onType, onScale, ref }: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const host = useRef<HTMLDivElement>(null);
   const terminal = useRef<Terminal | null>(null);
-  const handlers = useRef({ onType, onBinary, onScale });
-  handlers.current = { onType, onBinary, onScale };
+  const handlers = useRef({ onType, onScale });
+  handlers.current = { onType, onScale };
   const first = useRef({ cols, rows, palette, typing, label });
 
   useEffect(() => {
@@ -89,17 +92,18 @@ export default function Grid({
     made.loadAddon(new Unicode11Addon());
     made.unicode.activeVersion = '11';
     neverReply(made);
+    onlyKeys(made);
     made.open(host.current);
     made.textarea?.setAttribute('aria-label', label);
     made.onData((data) => handlers.current.onType?.(data));
-    made.onBinary((data) => handlers.current.onBinary?.(data));
     made.attachCustomKeyEventHandler((event) => {
-      // Copy and paste of terminals; Ctrl+C and Ctrl+V alone belong to the agent.
-      if (event.type !== 'keydown' || !event.ctrlKey || !event.shiftKey) return true;
-      if (event.code === 'KeyV') return false;
+      // Ctrl+C copies what is selected; without a selection it belongs to the agent, as Ctrl+V does.
+      if (event.type !== 'keydown' || !event.ctrlKey || event.altKey) return true;
+      if (event.code === 'KeyV' && event.shiftKey) return false;
       if (event.code === 'KeyC' && made.hasSelection()) {
         event.preventDefault();
         void copyText(made.getSelection());
+        made.clearSelection();
         return false;
       }
       return true;
@@ -156,7 +160,7 @@ export default function Grid({
   useImperativeHandle(
     ref,
     () => ({
-      write: (data) => terminal.current?.write(data),
+      write: (data, done) => terminal.current?.write(data, done),
       focus: () => terminal.current?.focus(),
     }),
     [],

@@ -63,16 +63,8 @@ export class Attachment {
 
   /** type sends what a person typed, in order. Without the lease nothing is sent. */
   type(text: string): void {
-    this.sendBytes(new TextEncoder().encode(text));
-  }
-
-  /** binary sends bytes that a terminal gave as characters 0 to 255, as some mouse reports are. */
-  binary(text: string): void {
-    this.sendBytes(Uint8Array.from(text, (char) => char.charCodeAt(0)));
-  }
-
-  private sendBytes(bytes: Uint8Array): void {
     if (!maySend(this.lease)) return;
+    const bytes = new TextEncoder().encode(text);
     for (let at = 0; at < bytes.length; at += piece) {
       this.socket.send(JSON.stringify({ type: 'input', bytes: toBase64(bytes.subarray(at, at + piece)) }));
     }

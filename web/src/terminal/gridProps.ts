@@ -3,7 +3,8 @@ import type { Palette } from './palette';
 
 /** GridHandle writes into the terminal. */
 export interface GridHandle {
-  write(data: string | Uint8Array): void;
+  /** write draws; done is called when it is drawn. */
+  write(data: string | Uint8Array, done?: () => void): void;
   focus(): void;
 }
 
@@ -26,7 +27,6 @@ export interface GridProps {
   typing: boolean;
   label: string;
   onType?(data: string): void;
-  onBinary?(data: string): void;
   onScale?(fitting: Fitting): void;
   ref?: Ref<GridHandle>;
 }

@@ -8,6 +8,7 @@ export async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
+    const before = document.activeElement;
     const area = document.createElement('textarea');
     area.value = text;
     area.style.position = 'fixed';
@@ -16,6 +17,7 @@ export async function copyText(text: string): Promise<boolean> {
     area.select();
     const copied = document.execCommand('copy');
     area.remove();
+    if (before instanceof HTMLElement) before.focus(); // as a terminal, which goes on typing
     return copied;
   }
 }

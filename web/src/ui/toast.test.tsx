@@ -1,9 +1,10 @@
 import { render, screen } from '@testing-library/react';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Toaster } from './Toaster';
 import { toast } from './toast';
 
 test('no toast shows a text that hides or reorders something', async () => {
+  vi.stubGlobal('fetch', async () => new Response()); // the server is there
   render(<Toaster dark={false} />);
   toast.error('a\u202eb', { description: 'c\u200bd' });
   expect(await screen.findByText('a<U+202E>b')).toBeTruthy();

@@ -50,6 +50,7 @@ export const BoardCard = memo(function BoardCard({ item, lane }: { item: WorkIte
         facts={{
           parent: lane === undefined && item.parent_id ? board.byId.get(item.parent_id) : undefined,
           progress: board.progress.get(id),
+          needsBelow: board.needsBelow.get(id),
           run,
           host: run?.host_id ? board.hosts.get(run.host_id) : undefined,
         }}

@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { ChevronsLeft, Plus } from 'lucide-react';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import type { ItemStatus, WorkItem } from '@/api/records';
-import { StatusIcon, statusNames } from '@/components/status';
+import { NeedsYouBadge, StatusIcon, statusNames } from '@/components/status';
 import { useDnd } from '@/lib/dnd';
 import { setPref } from '@/lib/prefs';
 import { IconButton } from '@/ui/Button';
@@ -36,13 +36,15 @@ export function useColumnDrop(
 }
 
 /** ColumnTitle names a column, counts its items and adds to it. */
-export function ColumnTitle({ status, count }: { status: ItemStatus; count: number }) {
+export function ColumnTitle({ status, items }: { status: ItemStatus; items: WorkItem[] }) {
   const board = useBoard();
+  const waiting = items.filter((item) => board.needsYou.has(item.id)).length;
   return (
     <header className="group/title flex h-9 items-center gap-2 px-1">
       <StatusIcon status={status} />
       <h2 className="text-sm font-medium">{statusNames[status]}</h2>
-      <span className="text-xs text-ink-3 tabular">{count}</span>
+      <span className="text-xs text-ink-3 tabular">{items.length}</span>
+      {waiting > 0 && <NeedsYouBadge count={waiting} />}
       <span className="ml-auto flex">
         {status === 'cancelled' && (
           <IconButton label="Collapse cancelled" size="sm" onClick={() => setPref('cancelledOpen', false)}>
@@ -94,7 +96,7 @@ export function Column({ status, items }: { status: ItemStatus; items: WorkItem[
       aria-label={`${statusNames[status]}, ${items.length} items`}
       className="flex min-h-0 w-[80vw] shrink-0 snap-center flex-col sm:w-auto sm:min-w-60 sm:flex-1 sm:shrink sm:basis-0"
     >
-      <ColumnTitle status={status} count={items.length} />
+      <ColumnTitle status={status} items={items} />
       <div
         ref={scroller}
         className={cx(

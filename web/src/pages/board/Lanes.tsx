@@ -59,7 +59,7 @@ export function Lanes({
       <div className="min-w-fit">
         <div className="sticky top-0 z-10 grid gap-3 bg-canvas" style={grid}>
           {statuses.map((status) => (
-            <ColumnTitle key={status} status={status} count={columns[status].length} />
+            <ColumnTitle key={status} status={status} items={columns[status]} />
           ))}
         </div>
         <div className="relative" style={{ height: rows.getTotalSize() }}>

@@ -5,10 +5,10 @@ import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { messageOf } from '@/api/error';
 import { type ItemStatus, itemStatuses, type Project, type WorkItem } from '@/api/records';
 import { openNewItem } from '@/components/newItem';
-import { latestRuns } from '@/components/runState';
+import { latestRuns, needsYou } from '@/components/runState';
 import { statusNames } from '@/components/status';
 import { useItemMoves } from '@/components/useItemMoves';
-import { columnsOf, lanesOf, progressOf, visible } from '@/data/board';
+import { columnsOf, lanesOf, needsBelow, progressOf, visible } from '@/data/board';
 import { hostsQuery, runsQuery, workItemsQuery } from '@/data/queries';
 import { useDnd } from '@/lib/dnd';
 import { lazily } from '@/lib/lazily';
@@ -43,13 +43,17 @@ export function ProjectBoard({ project }: { project: Project }) {
 
   const query = useDeferredValue(words);
   const shown = useMemo(() => visible(items, { levels, words: query }), [items, levels, query]);
-  const columns = useMemo(() => columnsOf(shown), [shown]);
-  const lanes = useMemo(() => (withLanes ? lanesOf(items, shown) : null), [withLanes, items, shown]);
+  const waiting = useStableSet(useMemo(() => needsYou(runs), [runs]));
+  const columns = useMemo(() => columnsOf(shown, waiting), [shown, waiting]);
+  const lanes = useMemo(
+    () => (withLanes ? lanesOf(items, shown, waiting) : null),
+    [withLanes, items, shown, waiting],
+  );
   const statuses = useMemo<ItemStatus[]>(
     () => itemStatuses.filter((status) => status !== 'cancelled' || cancelledOpen),
     [cancelledOpen],
   );
-  const keys = useBoardKeys({ columns, statuses, move, scrollers, openMenu: setMenu });
+  const keys = useBoardKeys({ columns, lanes, statuses, move, scrollers, openMenu: setMenu });
   const first = statuses.map((status) => columns[status][0]?.id).find(Boolean);
   const active = keys.active && shown.some((item) => item.id === keys.active) ? keys.active : first;
 
@@ -58,6 +62,8 @@ export function ProjectBoard({ project }: { project: Project }) {
       byId: new Map(items.map((item) => [item.id, item])),
       progress: progressOf(items),
       runs: runs ?? new Map(),
+      needsYou: waiting,
+      needsBelow: needsBelow(items, waiting),
       hosts: new Map(hosts?.map((host) => [host.id, host])),
       move,
       selected,
@@ -70,7 +76,7 @@ export function ProjectBoard({ project }: { project: Project }) {
       create: (status, parent) =>
         openNewItem({ project_id: project.id, status, parent_id: parent?.id ?? null }),
     }),
-    [items, runs, hosts, move, selected, active, menu, scrollers, navigate, project.id],
+    [items, runs, waiting, hosts, move, selected, active, menu, scrollers, navigate, project.id],
   );
 
   const dnd = useDnd();
@@ -179,4 +185,13 @@ export function ProjectBoard({ project }: { project: Project }) {
       {doomed && <DeleteItemDialog item={doomed} onClose={() => setDoomed(null)} />}
     </BoardContext>
   );
+}
+
+/** useStableSet is the same set for as long as the same is in it. */
+function useStableSet(set: ReadonlySet<string>): ReadonlySet<string> {
+  const [stable, setStable] = useState(set);
+  if (stable === set || (stable.size === set.size && [...set].every((each) => stable.has(each))))
+    return stable;
+  setStable(set);
+  return set;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { columnsOf } from '@/data/board';
+import { columnsOf, lanesOf } from '@/data/board';
 import { item } from '@/live/fixtures';
 import { dropMove } from './drop';
-import { neighbour, placeOf, shove } from './useBoardKeys';
+import { laneNeighbour, neighbour, placeOf, shove } from './useBoardKeys';
 
 const items = [
   item('a'),
@@ -43,5 +43,16 @@ describe('keys', () => {
     expect(shove(columns, from, 'ArrowRight')).toEqual({ status: 'doing' });
     expect(shove(columns, from, 'ArrowUp')).toEqual({ before: 'a' });
     expect(shove(columns, from, 'ArrowDown')).toBeNull();
+  });
+
+  it('follow the lanes as they are seen', () => {
+    const [p, q] = [item('p', { kind: 'epic' }), item('q', { kind: 'epic' })];
+    const below = (id: string, parent: string) => item(id, { parent_id: parent, path: `${parent}/${id}` });
+    // By position they alternate; in sight each lane has its own two.
+    const tasks = [below('1', 'p'), below('2', 'q'), below('3', 'p'), below('4', 'q')];
+    const lanes = lanesOf([p, q, ...tasks], tasks);
+    const next = (id: string, key: string) => laneNeighbour(lanes, ['todo', 'doing', 'done'], id, key)?.id;
+    expect(['1', '3', '2', '4'].map((id) => next(id, 'ArrowDown'))).toEqual(['3', '2', '4', undefined]);
+    expect(['1', '3', '2', '4'].map((id) => next(id, 'ArrowUp'))).toEqual([undefined, '1', '3', '2']);
   });
 });

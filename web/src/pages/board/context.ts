@@ -8,6 +8,10 @@ export interface Board {
   byId: Map<string, WorkItem>;
   progress: Map<string, Progress>;
   runs: Map<string, Run>;
+  /** The items that need someone. */
+  needsYou: ReadonlySet<string>;
+  /** How many below an item need someone. */
+  needsBelow: Map<string, number>;
   hosts: Map<string, Host>;
   move: MoveItem;
   /** The item whose sheet is open. */

@@ -3,7 +3,7 @@ import { type ItemStatus, isRunnable, itemStatuses, type WorkItem } from '@/api/
 import { openStartRun } from '@/components/startRun';
 import { statusNames } from '@/components/status';
 import type { MoveItem } from '@/components/useItemMoves';
-import type { Columns } from '@/data/board';
+import type { Columns, Lane } from '@/data/board';
 import type { Move } from '@/data/moves';
 import { focusSoon } from '@/lib/focus';
 
@@ -39,6 +39,24 @@ export function neighbour(
   return undefined;
 }
 
+/** laneNeighbour is the same on a board with lanes: the card that is seen next to it, in the same lane or the next one. */
+export function laneNeighbour(
+  lanes: readonly Lane[],
+  statuses: readonly ItemStatus[],
+  id: string,
+  key: string,
+): WorkItem | undefined {
+  const at = lanes.findIndex((lane) => placeOf(lane.columns, id));
+  const lane = lanes[at];
+  const from = lane && placeOf(lane.columns, id);
+  if (!from) return undefined;
+  const near = neighbour(lane.columns, statuses, from, key);
+  if (near || key === 'ArrowLeft' || key === 'ArrowRight') return near;
+  const further = key === 'ArrowUp' ? lanes.slice(0, at).reverse() : lanes.slice(at + 1);
+  const column = further.map((each) => each.columns[from.status]).find((each) => each.length > 0);
+  return key === 'ArrowUp' ? column?.at(-1) : column?.[0];
+}
+
 /** shove is the move of Shift and an arrow key. Null: there is no way further. */
 export function shove(columns: Columns, from: Place, key: string): Move | null {
   if (key === 'ArrowUp' || key === 'ArrowDown') {
@@ -53,12 +71,15 @@ export function shove(columns: Columns, from: Place, key: string): Move | null {
 /** useBoardKeys makes the board usable with the keyboard alone. */
 export function useBoardKeys({
   columns,
+  lanes,
   statuses,
   move,
   scrollers,
   openMenu,
 }: {
   columns: Columns;
+  /** Null: the board has none. */
+  lanes: Lane[] | null;
   statuses: ItemStatus[];
   move: MoveItem;
   scrollers: Map<string, (id: string) => void>;
@@ -84,11 +105,16 @@ export function useBoardKeys({
     if (event.key.startsWith('Arrow')) {
       event.preventDefault();
       if (!event.shiftKey) {
-        const next = neighbour(columns, statuses, from, event.key);
+        const next = lanes
+          ? laneNeighbour(lanes, statuses, id, event.key)
+          : neighbour(columns, statuses, from, event.key);
         if (next) focusCard(next.id, next.status);
         return;
       }
-      const made = shove(columns, from, event.key);
+      const lane = lanes?.find((each) => placeOf(each.columns, id));
+      const made = lane
+        ? shove(lane.columns, placeOf(lane.columns, id) as Place, event.key)
+        : shove(columns, from, event.key);
       if (!made) return;
       const status = made.status ?? item.status;
       void move(item, made, `“${item.title}” ${made.status ? `is in ${statusNames[made.status]}` : 'moved'}`);

@@ -21,12 +21,23 @@ const attachedKeys: [string, string][] = [
 ];
 const plainKeys = ['y', 'n', '1', '2', '3', 'Ctrl+C', 'Enter'];
 
-/** KeyBar types without a keyboard: a line of text, and the keys that phones do not have. */
-export function KeyBar({ run, attachment }: { run: RunDetail; attachment: Attachment | null }) {
-  return attachment ? <AttachedKeys attachment={attachment} /> : <PlainKeys run={run} />;
+/**
+ * KeyBar types without a keyboard: a line of text, and the keys that phones do not have. Ready: who attaches can type
+ * into it at once.
+ */
+export function KeyBar({
+  run,
+  attachment,
+  ready,
+}: {
+  run: RunDetail;
+  attachment: Attachment | null;
+  ready: boolean;
+}) {
+  return attachment ? <AttachedKeys attachment={attachment} ready={ready} /> : <PlainKeys run={run} />;
 }
 
-function AttachedKeys({ attachment }: { attachment: Attachment }) {
+function AttachedKeys({ attachment, ready }: { attachment: Attachment; ready: boolean }) {
   const lease = attachment.store((state) => state.lease);
   const [text, setText] = useState('');
   const may = maySend(lease);
@@ -40,6 +51,7 @@ function AttachedKeys({ attachment }: { attachment: Attachment }) {
       <form onSubmit={submit} className="flex gap-1.5">
         <Input
           aria-label="Text for the agent"
+          autoFocus={ready}
           value={text}
           onChange={(event) => setText(event.target.value)}
           disabled={!may}

@@ -1,6 +1,8 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import type { Host } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
+import { focusSoon } from '@/lib/focus';
+import { persist } from '@/lib/parts';
 import { useShortcuts } from '@/lib/shortcuts';
 import { phone, useMedia } from '@/lib/useMedia';
 import { Attachment } from '@/terminal/attach';
@@ -17,8 +19,8 @@ import { KeyBar } from './KeyBar';
 import { NoScreen } from './NoScreen';
 import { PaneBar, type PaneMode } from './PaneBar';
 
-const WatchGrid = lazy(() => import('@/terminal/WatchGrid'));
-const importAttachGrid = () => import('@/terminal/AttachGrid');
+const WatchGrid = lazy(() => persist(() => import('@/terminal/WatchGrid')));
+const importAttachGrid = () => persist(() => import('@/terminal/AttachGrid'));
 const AttachGrid = lazy(importAttachGrid);
 
 /** Live is the run's terminal: watched, or shared by whoever attaches. */
@@ -42,6 +44,7 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
     <div className="flex min-h-0 flex-1 flex-col">
       <Banners run={run} host={host} attached={attachment !== null} onAttach={attach} />
       <div
+        data-attached={attachment ? '' : undefined}
         className={cx(
           'flex min-h-0 flex-1 flex-col',
           attachment && 'm-1.5 overflow-hidden rounded-lg ring-2 ring-bad',
@@ -92,7 +95,9 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
             </Suspense>
           )}
         </div>
-        {(attachment ? mode === 'reader' : small) && running && <KeyBar run={run} attachment={attachment} />}
+        {(attachment ? mode === 'reader' : small) && running && (
+          <KeyBar run={run} attachment={attachment} ready={!small} />
+        )}
       </div>
     </div>
   );
@@ -139,6 +144,9 @@ function useAttachment(run: RunDetail) {
   return {
     attachment,
     attach: () => attachment ?? setAttachment(new Attachment(run.id)),
-    detach: () => setAttachment(null),
+    detach: () => {
+      setAttachment(null);
+      focusSoon('[data-attach]');
+    },
   };
 }

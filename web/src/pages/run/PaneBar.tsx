@@ -55,6 +55,7 @@ export function PaneBar({
           <QuickKeys run={run} />
           <Button
             size="sm"
+            data-attach=""
             icon={<Keyboard className="size-3.5" />}
             onClick={onAttach}
             {...tip('Type into the agent’s own terminal', 'a')}

@@ -7,11 +7,11 @@ import { messageOf } from '@/api/error';
 import { type ItemStatus, isRunnable, itemStatuses, type Project, type WorkItem } from '@/api/records';
 import { openNewItem } from '@/components/newItem';
 import { PageHeader } from '@/components/PageHeader';
-import { latestRuns } from '@/components/runState';
+import { latestRuns, needsYou } from '@/components/runState';
 import { openStartRun } from '@/components/startRun';
 import { statusNames } from '@/components/status';
 import { useItemMoves } from '@/components/useItemMoves';
-import { childrenOf, progressOf, treeRows } from '@/data/board';
+import { childrenOf, needsBelow, progressOf, treeRows } from '@/data/board';
 import type { Move } from '@/data/moves';
 import { hostsQuery, runsQuery, workItemsQuery } from '@/data/queries';
 import { useDnd } from '@/lib/dnd';
@@ -42,6 +42,7 @@ export function ProjectTree({ project }: { project: Project }) {
 
   const rows = useMemo(() => treeRows(items, closed), [items, closed]);
   const progress = useMemo(() => progressOf(items), [items]);
+  const below = useMemo(() => needsBelow(items, needsYou(runs)), [items, runs]);
   const siblings = useMemo(() => childrenOf(items), [items]);
   const lines = useVirtualizer({
     count: rows.length,
@@ -188,6 +189,7 @@ export function ProjectTree({ project }: { project: Project }) {
                     size={family.length}
                     place={family.indexOf(item) + 1}
                     progress={progress.get(item.id)}
+                    needsBelow={below.get(item.id)}
                     run={run}
                     host={hosts.find((host) => host.id === run?.host_id)}
                     move={move}

@@ -4,7 +4,7 @@ import type { Host, Run } from '@/api/records';
 import { ItemMenu } from '@/components/ItemMenu';
 import { ItemName } from '@/components/ItemName';
 import { RunPill } from '@/components/RunPill';
-import { ChildProgress, KindIcon, StatusIcon } from '@/components/status';
+import { ChildProgress, KindIcon, NeedsYouBadge, StatusIcon } from '@/components/status';
 import type { MoveItem } from '@/components/useItemMoves';
 import type { Progress, TreeRow as Row } from '@/data/board';
 import { useDnd } from '@/lib/dnd';
@@ -18,6 +18,8 @@ interface Props {
   size: number;
   place: number;
   progress?: Progress;
+  /** How many items below it need someone. */
+  needsBelow?: number;
   run?: Run;
   host?: Host;
   move: MoveItem;
@@ -36,6 +38,7 @@ export function TreeRow({
   size,
   place,
   progress,
+  needsBelow,
   run,
   host,
   move,
@@ -127,7 +130,8 @@ export function TreeRow({
       >
         <ItemName item={item} />
       </span>
-      {run && <RunPill run={run} host={host} className="max-sm:hidden" />}
+      {needsBelow && <NeedsYouBadge count={needsBelow} />}
+      {run && <RunPill run={run} host={host} className={cx(!run.needs_input && 'max-sm:hidden')} />}
       <span className="flex shrink-0 sm:w-12">{progress && <ChildProgress {...progress} />}</span>
       <StatusIcon status={item.status} named />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: it only keeps clicks on the menu from opening the row */}

@@ -1,0 +1,30 @@
+import { act, render } from '@testing-library/react';
+import { createRef } from 'react';
+import { expect, it, vi } from 'vitest';
+import Grid from './Grid';
+import type { GridHandle } from './gridProps';
+import { dark } from './palette';
+
+it('only keys are input: neither the wheel, nor the mouse, nor the focus', async () => {
+  const typed = vi.fn();
+  const grid = createRef<GridHandle>();
+  const { container } = render(
+    <Grid ref={grid} cols={20} rows={5} scale="full" palette={dark} typing label="Agent" onType={typed} />,
+  );
+  const element = container.querySelector('.xterm') as HTMLElement;
+  const area = container.querySelector('textarea') as HTMLTextAreaElement;
+  // A program asks for reports of the mouse and of the focus.
+  const shown = new Promise<void>((resolve) =>
+    grid.current?.write('\x1b[?1000h\x1b[?1006h\x1b[?1004h', resolve),
+  );
+  await act(() => shown);
+  element.dispatchEvent(new WheelEvent('wheel', { deltaY: -120, bubbles: true, cancelable: true }));
+  element.dispatchEvent(new MouseEvent('mousedown', { button: 0, bubbles: true, cancelable: true }));
+  area.focus();
+  area.dispatchEvent(new FocusEvent('focus'));
+  area.dispatchEvent(new FocusEvent('blur'));
+  expect(typed).not.toHaveBeenCalled();
+
+  area.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowUp', keyCode: 38, bubbles: true }));
+  expect(typed.mock.calls).toEqual([['\x1b[A']]);
+});
