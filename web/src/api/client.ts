@@ -14,6 +14,8 @@ export type Input<O extends keyof Operations> = Part<Operations[O]['path'], 'pat
     signal?: AbortSignal;
     /** Makes a POST safe to repeat. */
     idempotencyKey?: string;
+    /** Changes only this version of a record, as tagged answered it. */
+    ifMatch?: string;
   };
 
 /** call asks the server. It throws an ApiError; a session that is no longer good signs this browser out. */
@@ -21,10 +23,30 @@ export async function call<O extends keyof Operations>(
   operation: O,
   input: Input<O>,
 ): Promise<Operations[O]['answer']> {
+  return (await tagged(operation, input)).answer;
+}
+
+/** tagged is call with the tag of the record's version; null: the answer has none. */
+export async function tagged<O extends keyof Operations>(
+  operation: O,
+  input: Input<O>,
+): Promise<{ answer: Operations[O]['answer']; etag: string | null }> {
+  const response = await send(operation, input);
+  const answer = (response.status === 204 ? undefined : await response.json()) as Operations[O]['answer'];
+  return { answer, etag: response.headers.get('ETag') };
+}
+
+/** callText asks for what is answered as text. */
+export async function callText<O extends keyof Operations>(operation: O, input: Input<O>): Promise<string> {
+  return (await send(operation, input)).text();
+}
+
+async function send<O extends keyof Operations>(operation: O, input: Input<O>): Promise<Response> {
   const [method, template] = operation.split(' ', 2) as [string, string];
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (method !== 'GET') headers['Svc-Request'] = '1'; // a foreign page cannot send it
   if (input.idempotencyKey) headers['Idempotency-Key'] = input.idempotencyKey;
+  if (input.ifMatch) headers['If-Match'] = input.ifMatch;
   let body: string | undefined;
   if (input.body !== undefined) {
     headers['Content-Type'] = 'application/json';
@@ -32,12 +54,9 @@ export async function call<O extends keyof Operations>(
   }
   const url = urlOf(template, input.path, input.query);
   const response = await reach(url, { method, headers, body, signal: input.signal, cache: 'no-store' });
-  if (!response.ok) {
-    if (response.status === 401 && operation !== 'POST /session') noteSession(null);
-    throw await refusal(response);
-  }
-  if (response.status === 204) return undefined as Operations[O]['answer'];
-  return (await response.json()) as Operations[O]['answer'];
+  if (response.ok) return response;
+  if (response.status === 401 && operation !== 'POST /session') noteSession(null);
+  throw await refusal(response);
 }
 
 /** urlOf fills a path's names and appends a query; absent values are left out, lists are repeated. */

@@ -25,6 +25,8 @@ export const kinds: readonly Kind[] = ['milestone', 'epic', 'task', 'subtask'];
 export const itemStatuses: readonly ItemStatus[] = ['todo', 'doing', 'done', 'cancelled'];
 /** activeStatuses are those of runs that have not ended. */
 export const activeStatuses: readonly RunStatus[] = ['pending', 'spawning', 'running'];
+/** endedStatuses are those of runs that have ended. */
+export const endedStatuses: readonly RunStatus[] = ['exited', 'failed', 'stopped'];
 
 /** isActive says whether a run has not ended. */
 export const isActive = (run: Run): boolean => activeStatuses.includes(run.status);

@@ -1,48 +1,39 @@
 import { describe, expect, it } from 'vitest';
-import type { Run } from '@/api/records';
-import { noticesOf, statesOf } from './notices';
+import type { InboxItem } from '@/api/schema.gen';
+import { keysOf, noticesOf } from './notices';
 
-const run = (changes: Partial<Run>): Run =>
-  ({
-    id: 'r',
-    attempt: 1,
-    status: 'running',
-    needs_input: false,
-    session_name: 'svc-1',
-    task_title: 'Fix it',
-    progress_message: null,
-    failure_reason: null,
-    error: null,
-    exit_code: null,
-    ...changes,
-  }) as Run;
-const titles = (before: Run[], after: Run[]): string[] =>
-  noticesOf(statesOf(before), after).map((notice) => notice.title);
+const entry = (key: string, changes: Partial<InboxItem> = {}): InboxItem => ({
+  key,
+  kind: 'needs_input',
+  title: 'Fix it',
+  text: 'May I?',
+  since: '2026-01-02T03:04:05.000Z',
+  snoozed_until: null,
+  run_id: 'r',
+  task_id: 't',
+  project_id: 'p',
+  host_id: null,
+  workspace_id: null,
+  ...changes,
+});
 
 describe('noticesOf', () => {
   it('tells a question once, with its text', () => {
-    const asks = run({ needs_input: true, progress_message: 'May I?' });
-    expect(noticesOf(statesOf([run({})]), [asks])).toEqual([
+    const asks = entry('1');
+    expect(noticesOf(keysOf([]), [asks])).toEqual([
       { runId: 'r', title: 'Fix it needs you', body: 'May I?' },
     ]);
-    expect(titles([asks], [asks])).toEqual([]);
+    expect(noticesOf(keysOf([asks]), [asks])).toEqual([]);
   });
 
-  it('tells a failure, also of a run that was not known before', () => {
-    const failed = run({ status: 'failed', exit_code: 3 });
-    expect(titles([run({})], [failed])).toEqual(['Fix it failed']);
-    expect(titles([], [failed])).toEqual(['Fix it failed']);
-    expect(titles([failed], [failed])).toEqual([]);
+  it('tells a failure, and the same thing again when it happens again', () => {
+    const failed = entry('1', { kind: 'failed' });
+    expect(noticesOf(keysOf([]), [failed])[0]?.title).toBe('Fix it failed');
+    expect(noticesOf(keysOf([failed]), [entry('2', { kind: 'failed' })])).toHaveLength(1);
   });
 
-  it('tells the same thing again for another attempt', () => {
-    expect(titles([run({ status: 'failed' })], [run({ status: 'failed', attempt: 2 })])).toEqual([
-      'Fix it failed',
-    ]);
-  });
-
-  it('says nothing of a run that goes on or ends well', () => {
-    expect(titles([run({})], [run({ status: 'exited' })])).toEqual([]);
-    expect(titles([run({ needs_input: true })], [run({})])).toEqual([]);
+  it('says nothing of changes to review and of hosts', () => {
+    const inbox = [entry('1', { kind: 'review' }), entry('2', { kind: 'host', run_id: null, host_id: 'h' })];
+    expect(noticesOf(keysOf([]), inbox)).toEqual([]);
   });
 });

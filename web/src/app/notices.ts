@@ -1,5 +1,4 @@
-import type { Run } from '@/api/records';
-import { failure } from '@/components/runState';
+import type { InboxItem } from '@/api/schema.gen';
 
 /** Notice is what a person is told who looks elsewhere. */
 export interface Notice {
@@ -8,25 +7,16 @@ export interface Notice {
   body: string;
 }
 
-/** stateOf is what matters of a run for someone who is away. */
-const stateOf = (run: Run): string =>
-  run.needs_input ? 'needs you' : run.status === 'failed' ? 'failed' : 'other';
+const words: Partial<Record<InboxItem['kind'], string>> = { needs_input: 'needs you', failed: 'failed' };
 
-/** statesOf remembers how runs stand, to find out later what is new. */
-export const statesOf = (runs: readonly Run[]): Map<string, string> =>
-  new Map(runs.map((run) => [run.id, `${run.attempt} ${stateOf(run)}`]));
+/** keysOf remembers what stands in the inbox, to find out later what is new. */
+export const keysOf = (inbox: readonly InboxItem[]): Set<string> => new Set(inbox.map(({ key }) => key));
 
-/** noticesOf tells which runs came to need someone, or failed, since their states were remembered. */
-export function noticesOf(before: ReadonlyMap<string, string>, runs: readonly Run[]): Notice[] {
-  return runs
-    .filter((run) => stateOf(run) !== 'other' && before.get(run.id) !== `${run.attempt} ${stateOf(run)}`)
-    .map((run) =>
-      run.needs_input
-        ? {
-            runId: run.id,
-            title: `${run.task_title} needs you`,
-            body: run.progress_message ?? run.session_name,
-          }
-        : { runId: run.id, title: `${run.task_title} failed`, body: failure(run) },
-    );
+/** noticesOf tells which runs came to need someone, or failed, since the inbox was remembered. */
+export function noticesOf(before: ReadonlySet<string>, inbox: readonly InboxItem[]): Notice[] {
+  return inbox.flatMap(({ key, kind, run_id, title, text }) =>
+    run_id && words[kind] && !before.has(key)
+      ? [{ runId: run_id, title: `${title} ${words[kind]}`, body: text }]
+      : [],
+  );
 }

@@ -1,31 +1,31 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { runsQuery } from '@/data/queries';
+import { inboxQuery } from '@/data/queries';
 import { usePrefs } from '@/lib/prefs';
 import { setWaiting } from '@/lib/title';
-import { type Notice, noticesOf, statesOf } from './notices';
+import { keysOf, type Notice, noticesOf } from './notices';
 
 /**
  * useNeedsYou counts the runs that wait for someone and puts the count into the tab's title. To someone who
  * looks elsewhere it may tell what is new: a question, a failure.
  */
 export function useNeedsYou(): void {
-  const { data: runs } = useQuery(runsQuery({}));
+  const { data: inbox } = useQuery(inboxQuery(false));
   const notify = usePrefs((prefs) => prefs.notify);
   const navigate = useNavigate();
-  const known = useRef<Map<string, string> | null>(null);
-  const count = runs?.filter((run) => run.needs_input).length ?? 0;
+  const known = useRef<Set<string> | null>(null);
+  const count = inbox?.filter((item) => item.kind === 'needs_input').length ?? 0;
   useEffect(() => setWaiting(count), [count]);
   useEffect(() => {
-    if (!runs) return;
+    if (!inbox) return;
     const before = known.current;
-    known.current = statesOf(runs);
+    known.current = keysOf(inbox);
     if (!before || !notify || !document.hidden) return;
-    for (const notice of noticesOf(before, runs)) {
+    for (const notice of noticesOf(before, inbox)) {
       show(notice, () => void navigate({ to: '/runs/$runId', params: { runId: notice.runId }, search: {} }));
     }
-  }, [runs, notify, navigate]);
+  }, [inbox, notify, navigate]);
 }
 
 function show({ runId, title, body }: Notice, open: () => void): void {

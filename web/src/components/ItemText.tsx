@@ -2,10 +2,12 @@ import { Pencil } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { messageOf } from '@/api/error';
 import type { WorkItem } from '@/api/records';
-import { useUpdateItem } from '@/data/actions';
+import { TextConflict, useSaveDescription, useUpdateItem } from '@/data/actions';
+import { useDraft } from '@/lib/drafts';
 import { Button } from '@/ui/Button';
 import { Textarea } from '@/ui/Field';
 import { Kbd } from '@/ui/Kbd';
+import { RelativeTime } from '@/ui/RelativeTime';
 import { toast } from '@/ui/toast';
 import { Markdown } from './Markdown';
 
@@ -46,14 +48,31 @@ export function ItemTitle({ item }: { item: WorkItem }) {
   );
 }
 
-/** ItemDescription is the description as Markdown, with a plain editor behind it. */
+/**
+ * ItemDescription is the description as Markdown, with a plain editor behind it. What is written there is kept in this
+ * browser until it is saved or given up, and is never saved over what someone else wrote meanwhile.
+ */
 export function ItemDescription({ item }: { item: WorkItem }) {
-  const [draft, setDraft] = useState<string | null>(null);
-  const update = useUpdateItem();
-  const save = (): void =>
-    update.mutate({ id: item.id, patch: { description: draft ?? '' } }, { onSuccess: () => setDraft(null) });
+  const { draft, write, drop } = useDraft(`description.${item.id}`);
+  const [editing, setEditing] = useState(false);
+  // What the text was written on top of: that of the draft, or of the moment when the editor was opened.
+  const [opened, setOpened] = useState(item.description);
+  const base = draft?.base ?? opened;
+  const text = draft?.text ?? base;
+  const save = useSaveDescription();
+  const conflict = save.error instanceof TextConflict ? save.error : null;
+  const close = (): void => {
+    save.reset();
+    drop();
+    setEditing(false);
+  };
+  const edit = (): void => {
+    setOpened(item.description);
+    setEditing(true);
+  };
+  const submit = (on = base): void => save.mutate({ id: item.id, text, base: on }, { onSuccess: close });
 
-  if (draft === null) {
+  if (!editing && !draft) {
     return (
       <section aria-label="Description" className="group flex flex-col gap-2">
         {item.description ? (
@@ -63,7 +82,7 @@ export function ItemDescription({ item }: { item: WorkItem }) {
               variant="ghost"
               size="sm"
               icon={<Pencil className="size-3" />}
-              onClick={() => setDraft(item.description)}
+              onClick={edit}
               className="-ml-2.5 self-start"
             >
               Edit description
@@ -72,7 +91,7 @@ export function ItemDescription({ item }: { item: WorkItem }) {
         ) : (
           <button
             type="button"
-            onClick={() => setDraft('')}
+            onClick={edit}
             className="rounded-lg border border-dashed px-3 py-3 text-left text-sm text-ink-3 hover:border-line-strong hover:text-ink-2"
           >
             Add a description…
@@ -83,37 +102,90 @@ export function ItemDescription({ item }: { item: WorkItem }) {
   }
   return (
     <section aria-label="Description" className="flex flex-col gap-2">
+      {draft && !editing && (
+        <p className="text-xs text-warn">
+          Not saved yet: your draft of <RelativeTime at={new Date(draft.at).toISOString()} />.
+        </p>
+      )}
       <Textarea
         aria-label="Description"
-        value={draft}
-        onChange={(event) => setDraft(event.target.value)}
+        value={text}
+        onChange={(event) => {
+          setEditing(true);
+          write(event.target.value, base);
+        }}
         maxLength={65536}
-        autoFocus
+        autoFocus={editing}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) save();
-          if (event.key === 'Escape' && draft === item.description) {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit();
+          if (event.key === 'Escape' && !draft) {
             event.stopPropagation();
-            setDraft(null);
+            close();
           }
         }}
         className="min-h-40 font-mono text-xs"
       />
-      {update.error && (
-        <p role="alert" className="text-xs text-bad">
-          {messageOf(update.error)}
-        </p>
+      {conflict ? (
+        <Conflict
+          theirs={conflict.theirs}
+          onMine={() => submit(conflict.theirs)}
+          onTheirs={close}
+          onBoth={() => {
+            save.reset();
+            write(`${conflict.theirs}\n\n${text}`, conflict.theirs);
+          }}
+        />
+      ) : (
+        save.error && (
+          <p role="alert" className="text-xs text-bad">
+            {messageOf(save.error)} Your text is kept here.
+          </p>
+        )
       )}
       <div className="flex items-center gap-2">
-        <Button variant="primary" size="sm" busy={update.isPending} onClick={save}>
+        <Button variant="primary" size="sm" busy={save.isPending} onClick={() => submit()}>
           Save
         </Button>
-        <Button variant="ghost" size="sm" onClick={() => setDraft(null)}>
-          Cancel
+        <Button variant="ghost" size="sm" onClick={close}>
+          {draft ? 'Discard' : 'Cancel'}
         </Button>
         <span className="ml-auto flex items-center gap-1.5 text-xs text-ink-3">
           Markdown · <Kbd keys="Ctrl Enter" /> saves
         </span>
       </div>
     </section>
+  );
+}
+
+/** Conflict shows what someone else saved meanwhile, and leaves the choice. */
+function Conflict({
+  theirs,
+  onMine,
+  onTheirs,
+  onBoth,
+}: {
+  theirs: string;
+  onMine(): void;
+  onTheirs(): void;
+  onBoth(): void;
+}) {
+  return (
+    <div role="alert" className="flex flex-col gap-2 rounded-lg p-3 text-xs tone-warn">
+      <p className="font-medium">Someone else has saved this description meanwhile. Theirs:</p>
+      <pre className="max-h-48 overflow-auto rounded-md bg-sunken p-2 font-mono whitespace-pre-wrap text-ink">
+        {theirs || '(empty)'}
+      </pre>
+      <div className="flex flex-wrap gap-2">
+        <Button size="sm" onClick={onBoth}>
+          Put mine below theirs
+        </Button>
+        <Button size="sm" onClick={onMine}>
+          Replace theirs with mine
+        </Button>
+        <Button size="sm" onClick={onTheirs}>
+          Give mine up
+        </Button>
+      </div>
+    </div>
   );
 }

@@ -4,6 +4,7 @@ import { messageOf } from '@/api/error';
 import { type Kind, kinds } from '@/api/records';
 import { useCreateItem } from '@/data/actions';
 import { workItemsQuery } from '@/data/queries';
+import { useDraft } from '@/lib/drafts';
 import { Button } from '@/ui/Button';
 import { Field, Input, Select, Textarea } from '@/ui/Field';
 import { Dialog } from '@/ui/Overlay';
@@ -26,8 +27,15 @@ export function NewItemDialog() {
 }
 
 function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
-  const [title, setTitle] = useState('');
-  const [description, setDescription] = useState('');
+  // What was written stays when the form is closed by Esc, and goes with Cancel.
+  const titleDraft = useDraft(`new.title.${seed.project_id}`);
+  const descriptionDraft = useDraft(`new.description.${seed.project_id}`);
+  const title = titleDraft.draft?.text ?? '';
+  const description = descriptionDraft.draft?.text ?? '';
+  const drop = (): void => {
+    titleDraft.drop();
+    descriptionDraft.drop();
+  };
   const [kind, setKind] = useState<Kind>(seed.kind ?? 'task');
   const [parent, setParent] = useState(seed.parent_id ?? '');
   const create = useCreateItem();
@@ -42,6 +50,7 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
       { ...seed, kind, title: title.trim(), description, parent_id: parent || null },
       {
         onSuccess: (item) => {
+          drop();
           onClose();
           toast.success(`Created “${item.title}”`);
         },
@@ -55,7 +64,7 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
           <Input
             {...ids}
             value={title}
-            onChange={(event) => setTitle(event.target.value)}
+            onChange={(event) => titleDraft.write(event.target.value, '')}
             maxLength={500}
             required
             placeholder="What should happen?"
@@ -92,13 +101,20 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
           <Textarea
             {...ids}
             value={description}
-            onChange={(event) => setDescription(event.target.value)}
+            onChange={(event) => descriptionDraft.write(event.target.value, '')}
             maxLength={65536}
           />
         )}
       </Field>
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          onClick={() => {
+            drop();
+            onClose();
+          }}
+        >
+          Cancel
+        </Button>
         <Button type="submit" variant="primary" busy={create.isPending} disabled={title.trim() === ''}>
           Create
         </Button>

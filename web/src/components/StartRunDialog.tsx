@@ -7,6 +7,7 @@ import { availability, type Host, type Project, type Provider, type RestartPolic
 import { useStartRun } from '@/data/actions';
 import { hostsQuery, projectsQuery, providersQuery } from '@/data/queries';
 import { splitArgs } from '@/lib/args';
+import { useDraft } from '@/lib/drafts';
 import { randomKey } from '@/lib/id';
 import { setPref, usePrefs } from '@/lib/prefs';
 import { Button } from '@/ui/Button';
@@ -51,9 +52,12 @@ function Form({ onClose }: { onClose(): void }) {
   const [provider, setProvider] = useState(again?.provider ?? '');
   const [host, setHost] = useState(again?.pinned_host_id ?? '');
   const [typedModel, setModel] = useState(again?.model);
-  const [prompt, setPrompt] = useState(
+  const [given] = useState(
     again?.prompt ?? [seed?.item.title, seed?.item.description].filter(Boolean).join('\n\n'),
   );
+  // A prompt that was changed and not used is still there when the form is opened again.
+  const changed = useDraft(`prompt.${seed?.item.id}`);
+  const prompt = changed.draft?.text ?? given;
   const [args, setArgs] = useState(
     again?.args
       .map((arg) => (/^[\w./:=-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`))
@@ -71,6 +75,7 @@ function Form({ onClose }: { onClose(): void }) {
   const chosen = preferred(providers, provider, project?.provider, last?.provider);
   const model = typedModel ?? modelFor(chosen, project, last);
   const parsed = splitArgs(args);
+  const pinned = hosts.find((each) => each.id === host);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!chosen || parsed === null) return;
@@ -78,6 +83,7 @@ function Form({ onClose }: { onClose(): void }) {
     start.mutate(
       {
         key,
+        again: again?.id,
         body: {
           task_id: seed.item.id,
           provider: chosen.id,
@@ -92,9 +98,12 @@ function Form({ onClose }: { onClose(): void }) {
       },
       {
         onSuccess: (run) => {
+          changed.drop();
           onClose();
           toast.success('The run is queued', {
-            description: 'A host takes it in a moment.',
+            description: obstacleOf(pinned)
+              ? `It waits for ${pinned?.name}, which is ${obstacleOf(pinned)}.`
+              : 'It begins as soon as a host takes it.',
             action: {
               label: 'Watch',
               onClick: () => void navigate({ to: '/runs/$runId', params: { runId: run.id } }),
@@ -132,7 +141,7 @@ function Form({ onClose }: { onClose(): void }) {
               {hosts.map((each) => (
                 <option key={each.id} value={each.id}>
                   {each.name}
-                  {each.status === 'online' ? '' : ` (${each.status})`}
+                  {obstacleOf(each) && ` (${obstacleOf(each)})`}
                 </option>
               ))}
             </Select>
@@ -141,13 +150,31 @@ function Form({ onClose }: { onClose(): void }) {
       </div>
       {chosen && <Mode chosen={chosen} providers={providers} onChange={setProvider} />}
       {chosen && <Readiness provider={chosen} hosts={hosts} hostId={host} />}
+      {again && Object.keys(again.env).length > 0 && (
+        <p className="text-xs text-ink-3">
+          Its variables come along: {Object.keys(again.env).sort().join(', ')}.
+        </p>
+      )}
       {project?.cwd === '' && <Folder cwd={cwd} onChange={setCwd} asked />}
-      <Field label="Prompt" optional>
+      <Field
+        label="Prompt"
+        optional
+        hint={
+          changed.draft && (
+            <>
+              Changed by you, and kept until it is used.{' '}
+              <button type="button" onClick={changed.drop} className="text-accent hover:underline">
+                Begin with the task’s own again
+              </button>
+            </>
+          )
+        }
+      >
         {(ids) => (
           <Textarea
             {...ids}
             value={prompt}
-            onChange={(event) => setPrompt(event.target.value)}
+            onChange={(event) => changed.write(event.target.value, given)}
             className="min-h-28 font-mono text-xs"
           />
         )}
@@ -293,6 +320,10 @@ function Folder({ cwd, onChange, asked }: { cwd: string; onChange(cwd: string): 
   );
 }
 
+/** obstacleOf is why a host takes no new run now; empty: it does. */
+const obstacleOf = (host: Host | undefined): string =>
+  !host ? '' : host.status !== 'online' ? host.status : host.instance_suspect ? 'suspect' : '';
+
 /** Readiness says before the start what would fail after it, with the command that fixes it. */
 function Readiness({ provider, hosts, hostId }: { provider: Provider; hosts: Host[]; hostId: string }) {
   const report = hostId ? provider.hosts[hostId] : undefined;
@@ -300,6 +331,15 @@ function Readiness({ provider, hosts, hostId }: { provider: Provider; hosts: Hos
   const missing = hostId
     ? report?.available === false
     : online.length > 0 && !online.some((host) => provider.hosts[host.id]?.available);
+  const pinned = hosts.find((host) => host.id === hostId);
+  if (obstacleOf(pinned)) {
+    return (
+      <p className="rounded-lg px-3 py-2 text-xs tone-warn">
+        {pinned?.name} is {obstacleOf(pinned)} and takes no new runs. The run waits for it, and fails when it
+        does not come back in time.
+      </p>
+    );
+  }
   if (!missing && online.length > 0) return null;
   if (online.length === 0) {
     return (

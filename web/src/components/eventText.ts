@@ -1,6 +1,8 @@
 import type { Event } from '@/api/records';
 import type { Tone } from '@/ui/Badge';
 
+const someone = 'someone';
+
 /** EventText is an event of the journal in words. */
 export interface EventText {
   title: string;
@@ -23,21 +25,25 @@ export interface EventText {
     | 'server'
     | 'warn'
     | 'repeat';
-  /** Who said it. */
+  /** Who said or did it: the name of a token, or a part of svc. */
   source: string;
 }
 
 const sources: Record<string, string> = {
-  wrapper: 'wrapper',
-  'provider-hook': 'agent’s hook',
-  manual: 'someone, by hand',
+  wrapper: 'the wrapper',
+  'provider-hook': 'the agent’s hook',
+  manual: someone,
 };
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
 /** eventText reads an event. A topic it does not know keeps its own name. */
 export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>): EventText {
-  const source = sources[String(payload.source)] ?? 'orchestrator';
+  // Whoever asked for it is named; a move by hand of which no name is known was someone's all the same.
+  const source =
+    text(payload.by) ??
+    sources[String(payload.source ?? (topic.startsWith('work_item.') ? payload.status_source : ''))] ??
+    'the orchestrator';
   const say = (
     title: string,
     icon: EventText['icon'],
@@ -47,7 +53,10 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
   const host = text(payload.host_name) ?? text(payload.name) ?? 'A host';
   switch (topic) {
     case 'run.created':
-      return { ...say('Run queued', 'plus', 'neutral', text(payload.provider)), source: 'someone, by hand' };
+      return {
+        ...say('Run queued', 'plus', 'neutral', text(payload.provider)),
+        source: text(payload.by) ?? someone,
+      };
     case 'run.spawning':
       return say(`Given to ${text(payload.host_name) ?? 'a host'}`, 'clock', 'info');
     case 'run.started':
@@ -65,9 +74,9 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
     case 'run.output_appended':
       return say(`${payload.line_count} lines of output`, 'message');
     case 'run.lease_acquired':
-      return { ...say('Someone attached', 'keyboard'), source: 'someone, by hand' };
+      return { ...say('Someone attached', 'keyboard'), source: text(payload.by) ?? someone };
     case 'run.lease_released':
-      return { ...say('Keyboard released', 'keyboard'), source: 'someone, by hand' };
+      return { ...say('Keyboard released', 'keyboard'), source: text(payload.by) ?? someone };
     case 'run.orphan_detected':
       return say(
         'Leftover session found',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { run } from '@/live/fixtures';
-import { latestRuns, needsYou } from './runState';
+import { host, run } from '@/live/fixtures';
+import { canAttach, latestRuns, needsYou, runState } from './runState';
 
 describe('the run that a work item shows', () => {
   const ended = { status: 'exited', ended_at: '2026-01-02T03:04:05.000Z' } as const;
@@ -19,5 +19,17 @@ describe('the run that a work item shows', () => {
   it('needs nobody once it has ended', () => {
     const runs = latestRuns([run('a', { ...ended, needs_input: true })]);
     expect(needsYou(runs).size).toBe(0);
+  });
+});
+
+describe('a run whose host is away', () => {
+  it('is not called quiet, and nobody can attach to it', () => {
+    const silent = run('a', { last_output_at: '2026-01-02T03:04:05.000Z' });
+    const later = Date.parse('2026-01-02T04:04:05.000Z');
+    expect(runState(silent, host('h'), later).word).toBe('Quiet 1 h');
+    expect(canAttach(silent, host('h'))).toBe(true);
+    const away = host('h', { status: 'offline' });
+    expect(runState(silent, away, later)).toMatchObject({ word: 'Host offline', stale: true });
+    expect(canAttach(silent, away)).toBe(false);
   });
 });

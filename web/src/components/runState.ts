@@ -55,12 +55,13 @@ export function runState(run: Run, host: Host | undefined, now: number): RunStat
         because: `A host took the run; its session has not reported yet.${suffix}`,
       };
     case 'running': {
-      const quiet = run.last_output_at ? now - Date.parse(run.last_output_at) : 0;
-      const word = quiet >= quietAfter ? `Quiet ${span(quiet)}` : 'Running';
+      // Silence says nothing about an agent whose host is away.
+      const quiet = run.last_output_at && !away ? now - Date.parse(run.last_output_at) : 0;
+      const word = away ? 'Host offline' : quiet >= quietAfter ? `Quiet ${span(quiet)}` : 'Running';
       return {
         ...base,
         word,
-        tone: 'info',
+        tone: away ? 'warn' : 'info',
         icon: 'pulse',
         because: `The wrapper said that the session started.${suffix}`,
         at: run.started_at,
@@ -102,6 +103,10 @@ function waits(run: Run): string {
   if (run.next_dispatch_at) return `Attempt ${run.attempt} waits out its back-off before it begins.`;
   return run.pinned_host_id ? 'It waits for the host it was pinned to.' : 'It waits for a host to take it.';
 }
+
+/** canAttach says whether someone can type into a run's session now. */
+export const canAttach = (run: Run, host: Host | undefined): boolean =>
+  run.status === 'running' && host?.status !== 'offline';
 
 /** failure is why a run failed, in a sentence. */
 export function failure(run: Run): string {

@@ -2,7 +2,8 @@
 // page does not wait for its own event.
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import { call } from '@/api/client';
+import { call, tagged } from '@/api/client';
+import { isCode } from '@/api/error';
 import type { Host, Project, WorkItem } from '@/api/records';
 import type {
   CreateHost,
@@ -60,6 +61,41 @@ export function useUpdateItem() {
   });
 }
 
+/** TextConflict says that someone else has changed a text since it was read, and to what. */
+export class TextConflict extends Error {
+  constructor(readonly theirs: string) {
+    super('someone else has changed it meanwhile');
+  }
+}
+
+/** How often a description is saved anew when other fields of its item change meanwhile. */
+const mostSaves = 5;
+
+/** saveDescription saves a text that was written on top of another one. It throws a TextConflict when that one is no more. */
+export async function saveDescription(id: string, text: string, base: string): Promise<WorkItem> {
+  for (let tries = 1; ; tries++) {
+    const { answer, etag } = await tagged('GET /work-items/{id}', { path: { id } });
+    if (answer.description === text) return answer;
+    if (answer.description !== base) throw new TextConflict(answer.description);
+    const input = { path: { id }, body: { description: text }, ...(etag && { ifMatch: etag }) };
+    try {
+      return await call('PATCH /work-items/{id}', input);
+    } catch (error) {
+      if (!isCode(error, 'precondition_failed') || tries === mostSaves) throw error;
+    }
+  }
+}
+
+/** useSaveDescription saves a description, but never over someone else's. */
+export function useSaveDescription() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, text, base }: { id: string; text: string; base: string }) =>
+      saveDescription(id, text, base),
+    onSuccess: (item) => putWorkItem(client, item),
+  });
+}
+
 /** useCreateItem adds an item at the end of its project. */
 export function useCreateItem() {
   const client = useQueryClient();
@@ -84,12 +120,17 @@ export function useDeleteItem() {
   });
 }
 
-/** useStartRun admits a run; it is placed on a host later. */
+/**
+ * useStartRun admits a run; it is placed on a host later. One that repeats another is like it in all that the form
+ * does not name, such as its environment.
+ */
 export function useStartRun() {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ body, key }: { body: CreateRun; key: string }) =>
-      call('POST /runs', { body, idempotencyKey: key }),
+    mutationFn: ({ body, key, again }: { body: CreateRun; key: string; again?: string }) =>
+      again
+        ? call('POST /runs/{id}/rerun', { path: { id: again }, body, idempotencyKey: key })
+        : call('POST /runs', { body, idempotencyKey: key }),
     onSuccess: (run) => {
       putRun(client, run);
       void client.invalidateQueries({ queryKey: ['runs'] });

@@ -1,9 +1,9 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { all, call } from '@/api/client';
-import { activeStatuses, type Event, type Run } from '@/api/records';
+import { activeStatuses, type Event, endedStatuses, type Run } from '@/api/records';
 import { current } from '@/live/cache';
 import { streamReady } from '@/live/connection';
-import { historyTopics, type RunFilter, runTopics, type Subject } from '@/live/patches';
+import { historyTopics, type RunFilter, type RunPages, runTopics, type Subject } from '@/live/patches';
 import { keys } from './keys';
 
 /** How many ended runs a list of runs begins with. */
@@ -56,6 +56,37 @@ export const runsQuery = (filter: RunFilter) =>
       }),
   });
 
+/** activeRunsQuery is every run that fits and has not ended, newest first. */
+export const activeRunsQuery = (filter: RunFilter) => {
+  const wanted = { ...filter, status: filter.status ?? [...activeStatuses] };
+  return queryOptions({
+    queryKey: keys.runs(wanted),
+    queryFn: ({ signal }) =>
+      live(keys.runs(wanted), async (): Promise<Run[]> => all('GET /runs', wanted, signal)),
+  });
+};
+
+/** How many ended runs one page has. */
+const endedPage = 100;
+/** endedRunsQuery is the runs that fit and have ended, newest first and page by page. */
+export const endedRunsQuery = (filter: RunFilter) => {
+  const wanted = { ...filter, status: filter.status ?? [...endedStatuses] };
+  return infiniteQueryOptions({
+    queryKey: keys.endedRuns(wanted),
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam, signal }): Promise<RunPages['pages'][number]> =>
+      call('GET /runs', { query: { ...wanted, limit: endedPage, cursor: pageParam }, signal }),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+};
+
+/** runCountsQuery is how many runs fit, of each status. */
+export const runCountsQuery = (filter: RunFilter) =>
+  queryOptions({
+    queryKey: keys.runCounts(filter),
+    queryFn: ({ signal }) => call('GET /runs/counts', { query: filter, signal }),
+  });
+
 /** runQuery is one run. */
 export const runQuery = (id: string) =>
   queryOptions({
@@ -85,13 +116,19 @@ export const providersQuery = queryOptions({
 
 /** How many events one page of the journal has. */
 const eventPage = 200;
-/** journalQuery is the journal, newest first and page by page; topics are globs, none lets all through. */
-export const journalQuery = (topics: string[]) =>
+/**
+ * journalQuery is the journal, or what it tells of a project, newest first and page by page; topics are globs, none lets
+ * all through.
+ */
+export const journalQuery = (topics: string[], projectId?: string) =>
   infiniteQueryOptions({
-    queryKey: keys.events(topics),
+    queryKey: keys.events(topics, projectId),
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      call('GET /events', { query: { topic: topics, limit: eventPage, cursor: pageParam }, signal }),
+      call('GET /events', {
+        query: { topic: topics, project_id: projectId, limit: eventPage, cursor: pageParam },
+        signal,
+      }),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
 

@@ -24,7 +24,7 @@ it('the page is loaded anew when the server has another one', async () => {
   const server = around('away', 'other');
   const load = vi.fn(async () => 'part');
   void persist(load, server);
-  await vi.waitFor(() => expect(server.reload).toHaveBeenCalledTimes(1));
+  await vi.waitFor(() => expect(server.reload).toHaveBeenCalledTimes(1), { timeout: 30_000 });
   expect(load).not.toHaveBeenCalled();
 });
 

@@ -1,10 +1,11 @@
 import { useEffect } from 'react';
+import { visible } from './visible';
 
 let page = '';
 let waiting = 0;
 
 function show(): void {
-  document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${page ? `${page} · ` : ''}svc`;
+  document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${page ? `${visible(page)} · ` : ''}svc`;
 }
 
 /** useTitle names the page in the browser's tab. */

@@ -11,11 +11,14 @@ import {
   patchProjects,
   patchRun,
   patchRunEvents,
+  patchRunPages,
   patchRuns,
   patchWorkItem,
   patchWorkItems,
   type RunFilter,
+  type RunPages,
   type Subject,
+  withEndedRun,
   withRun,
 } from './patches';
 import type { JournalEvent } from './protocol';
@@ -61,7 +64,18 @@ export class CachePatcher {
     if (topic === 'snapshot') {
       void this.client.invalidateQueries({
         predicate: ({ queryKey }) =>
-          ['providers', 'events', 'history', 'run', 'work-item', 'inbox'].includes(String(queryKey[0])),
+          [
+            'providers',
+            'events',
+            'history',
+            'run',
+            'work-item',
+            'inbox',
+            'ended-runs',
+            'run-counts',
+            'workspace',
+            'comments',
+          ].includes(String(queryKey[0])),
       });
       return;
     }
@@ -70,6 +84,14 @@ export class CachePatcher {
       void this.client.invalidateQueries({ queryKey: keys.hosts });
       void this.client.invalidateQueries({ queryKey: keys.providers });
     }
+    if (domain === 'workspace') {
+      void this.client.invalidateQueries({ queryKey: keys.workspace(payload.workspace_id as string) });
+      // A newer checkpoint may have moved the lines that comments are on.
+      if (topic === 'workspace.checkpointed')
+        void this.client.invalidateQueries({ queryKey: keys.comments(payload.workspace_id as string) });
+    }
+    if (domain === 'comment')
+      void this.client.invalidateQueries({ queryKey: keys.comments(payload.workspace_id as string) });
     if (topic === 'work_item.created' || topic === 'work_item.updated')
       this.items.add(payload.task_id as string);
     if (changesBlocked(topic, payload)) {
@@ -92,14 +114,15 @@ export class CachePatcher {
     this.items.clear();
     this.runs.clear();
     if (this.inbox) void this.client.invalidateQueries({ queryKey: ['inbox'] });
+    if (runs.length > 0) void this.client.invalidateQueries({ queryKey: ['run-counts'] });
     this.inbox = false;
     if (items.length > tooMany) {
       void this.client.invalidateQueries({ queryKey: ['work-items'] });
       void this.client.invalidateQueries({ queryKey: ['work-item'] });
     } else for (const id of items) void this.readItem(id);
     if (runs.length > tooMany) {
-      void this.client.invalidateQueries({ queryKey: ['runs'] });
-      void this.client.invalidateQueries({ queryKey: ['run'] });
+      for (const each of ['runs', 'ended-runs', 'run'])
+        void this.client.invalidateQueries({ queryKey: [each] });
     } else for (const id of runs) void this.readRun(id);
   }
 
@@ -151,6 +174,8 @@ function patch(key: readonly unknown[], data: unknown, event: JournalEvent): unk
       return patchWorkItem(data as WorkItem, event);
     case 'runs':
       return patchRuns(data as Run[], key[1] as RunFilter, event);
+    case 'ended-runs':
+      return patchRunPages(data as RunPages, key[1] as RunFilter, event);
     case 'run':
       return patchRun(data as Run, event);
     case 'hosts':
@@ -158,7 +183,7 @@ function patch(key: readonly unknown[], data: unknown, event: JournalEvent): unk
     case 'events':
       return key[1] === 'run'
         ? patchRunEvents(data as Event[], key[2] as string, event)
-        : patchJournal(data as JournalPages, key[1] as string[], event);
+        : patchJournal(data as JournalPages, key[1] as string[], event, key[2] as string | undefined);
     case 'history':
       return patchHistory(data as JournalPages, key[1] as Subject, key[2] as string, event);
     default:
@@ -196,5 +221,13 @@ export function putRun(client: QueryClient, run: Run): void {
   );
   for (const { queryKey } of client.getQueryCache().findAll({ queryKey: ['runs'] })) {
     client.setQueryData<Run[]>(queryKey, (runs) => runs && withRun(runs, queryKey[1] as RunFilter, run));
+  }
+  for (const { queryKey, state } of client.getQueryCache().findAll({ queryKey: ['ended-runs'] })) {
+    client.setQueryData<RunPages>(
+      queryKey,
+      (list) => list && withEndedRun(list, queryKey[1] as RunFilter, run),
+    );
+    // The answer that is under way may be older than this record.
+    if (state.fetchStatus === 'fetching') void client.invalidateQueries({ queryKey, exact: true });
   }
 }

@@ -1,6 +1,19 @@
 import { describe, expect, it } from 'vitest';
+import type { Run } from '@/api/records';
 import { host, item, project, run } from './fixtures';
-import { patchHosts, patchProjects, patchRun, patchRuns, patchWorkItem, patchWorkItems } from './patches';
+import {
+  patchHosts,
+  patchProjects,
+  patchRun,
+  patchRunPages,
+  patchRuns,
+  patchWorkItem,
+  patchWorkItems,
+  type RunFilter,
+  type RunPages,
+  withEndedRun,
+} from './patches';
+import type { JournalEvent } from './protocol';
 
 const event = (topic: string, payload: Record<string, unknown>) => ({ seq: 1, topic, payload });
 const told = (id: string, fields: Record<string, unknown> = {}) => {
@@ -178,5 +191,38 @@ describe('hosts and projects', () => {
       patchProjects(projects, event('project.updated', { project_id: 'p', name: 'N', slug: 'n' }))[0],
     ).toMatchObject({ name: 'N', slug: 'n' });
     expect(ids(patchProjects(projects, event('project.archived', { project_id: 'p' })))).toBe('q');
+  });
+});
+
+describe('ended runs, page by page', () => {
+  const at = (n: number): Partial<Run> => ({ status: 'failed', created_at: `2026-01-02T03:04:0${n}.000Z` });
+  const list = (): RunPages => ({
+    pages: [
+      { items: [run('e', at(8)), run('d', at(6))], next_cursor: 'x' },
+      { items: [run('b', at(4))], next_cursor: 'y' },
+    ],
+    pageParams: [undefined, 'x'],
+  });
+  const filter: RunFilter = { status: ['failed'] };
+  const shown = (pages: RunPages): string => pages.pages.flatMap((p) => p.items.map((r) => r.id)).join('');
+
+  it('take one that has ended in its place, but none that lies beyond what is loaded', () => {
+    expect(shown(withEndedRun(list(), filter, run('c', at(5))))).toBe('edcb');
+    expect(shown(withEndedRun(list(), filter, run('f', at(9))))).toBe('fedb');
+    expect(shown(withEndedRun(list(), filter, run('a', at(2))))).toBe('edb');
+    expect(shown(withEndedRun(list(), filter, run('c', { ...at(5), status: 'exited' })))).toBe('edb');
+  });
+
+  it('lose one that begins again', () => {
+    const again: JournalEvent = {
+      seq: 1,
+      topic: 'run.requeued',
+      payload: { run_id: 'd', attempt: 2, status: 'pending' },
+    };
+    expect(shown(patchRunPages(list(), filter, again))).toBe('eb');
+    const other = list();
+    expect(patchRunPages(other, filter, { ...again, payload: { ...again.payload, run_id: 'z' } })).toBe(
+      other,
+    );
   });
 });

@@ -4,11 +4,14 @@ import type { Event, Host, Project, Run, Snapshot, WorkItem } from '@/api/record
 import { isActive } from '@/api/records';
 import type { JournalEvent } from './protocol';
 
-/** RunFilter is what a cached list of runs is about; empty: all runs. */
+/** RunFilter is what a cached list of runs is about, as the server's filter names it; empty: all runs. */
 export interface RunFilter {
   project_id?: string;
   task_id?: string;
   host_id?: string;
+  provider?: string;
+  status?: Run['status'][];
+  needs_input?: 'true';
 }
 
 /** byPosition orders work items as the server does. */
@@ -172,6 +175,7 @@ export function patchRuns(runs: Run[], filter: RunFilter, event: JournalEvent): 
   if (index >= 0) {
     const before = runs[index] as Run;
     const after = patchRun(before, event);
+    if (!fits(after, filter)) return runs.toSpliced(index, 1);
     return after === before ? runs : runs.with(index, after);
   }
   if (event.topic !== 'run.created') return runs;
@@ -196,8 +200,51 @@ function fits(run: Run, filter: RunFilter): boolean {
   return (
     (!filter.project_id || run.project_id === filter.project_id) &&
     (!filter.task_id || run.task_id === filter.task_id) &&
-    (!filter.host_id || run.host_id === filter.host_id)
+    (!filter.host_id || run.host_id === filter.host_id) &&
+    (!filter.provider || run.provider === filter.provider) &&
+    (!filter.status || filter.status.includes(run.status)) &&
+    (!filter.needs_input || run.needs_input)
   );
+}
+
+/** RunPages is ended runs as the cache holds them: pages, newest first. */
+export interface RunPages {
+  pages: { items: Run[]; next_cursor: string | null }[];
+  pageParams: unknown[];
+}
+
+/** patchRunPages applies an event to the runs of a list that are loaded. One that ends enters with its record. */
+export function patchRunPages(list: RunPages, filter: RunFilter, event: JournalEvent): RunPages {
+  if (event.topic === 'snapshot') return list;
+  let changed = false;
+  const pages = list.pages.map((page) => {
+    const items = event.topic === 'run.created' ? page.items : patchRuns(page.items, filter, event);
+    if (items === page.items) return page;
+    changed = true;
+    return { ...page, items };
+  });
+  return changed ? { ...list, pages } : list;
+}
+
+/** withEndedRun is a list of ended runs with a run as the server has it now, if its place is among those loaded. */
+export function withEndedRun(list: RunPages, filter: RunFilter, run: Run): RunPages {
+  const put = (index: number, items: Run[]): RunPages => ({
+    ...list,
+    pages: list.pages.with(index, { ...(list.pages[index] as RunPages['pages'][number]), items }),
+  });
+  const held = list.pages.findIndex((page) => page.items.some((other) => other.id === run.id));
+  if (held >= 0) {
+    const items = (list.pages[held] as RunPages['pages'][number]).items;
+    const index = items.findIndex((other) => other.id === run.id);
+    return put(held, fits(run, filter) ? items.with(index, run) : items.toSpliced(index, 1));
+  }
+  if (!fits(run, filter)) return list;
+  for (const [index, page] of list.pages.entries()) {
+    const older = page.items.findIndex((other) => other.created_at < run.created_at);
+    if (older >= 0) return put(index, page.items.toSpliced(older, 0, run));
+    if (page.next_cursor === null) return put(index, [...page.items, run]);
+  }
+  return list;
 }
 
 /** newRun is a run of which only its creation is known; the record itself is read soon after. */
@@ -320,9 +367,11 @@ export function patchJournal(
   journal: JournalPages,
   topics: readonly string[],
   event: JournalEvent,
+  projectId?: string,
 ): JournalPages {
   const [first, ...rest] = journal.pages;
   if (!first || event.topic === 'snapshot' || !passes(event.topic, topics)) return journal;
+  if (projectId !== undefined && event.payload.project_id !== projectId) return journal;
   const items = withEvent(first.items, event);
   return items === first.items ? journal : { ...journal, pages: [{ ...first, items }, ...rest] };
 }

@@ -6,7 +6,7 @@ import { messageOf } from '@/api/error';
 import type { Event } from '@/api/records';
 import { FilterMenu } from '@/components/FilterMenu';
 import { PageHeader } from '@/components/PageHeader';
-import { hostsQuery, journalQuery, projectsQuery, runsQuery } from '@/data/queries';
+import { activeRunsQuery, hostsQuery, journalQuery, projectsQuery } from '@/data/queries';
 import { useItemTitles } from '@/data/useItemTitles';
 import { useTitle } from '@/lib/title';
 import { useConnection } from '@/live/connection';
@@ -45,21 +45,22 @@ export function ActivityPage() {
   const { about, project: slug } = useSearch({ from: '/shell/activity' });
   const navigate = useNavigate({ from: '/activity' });
   const topics = abouts.find((each) => each.value === about)?.topics ?? everything;
-  const journal = useInfiniteQuery(journalQuery(topics));
-  useExactTimes(topics);
-  const { data: projects = [] } = useQuery(projectsQuery);
+  const { data: projects = [], isSuccess: known } = useQuery(projectsQuery);
   const { data: hosts = [] } = useQuery(hostsQuery);
-  const { data: runs = [] } = useQuery(runsQuery({}));
+  const { data: runs = [] } = useQuery(activeRunsQuery({ needs_input: 'true' }));
   const project = projects.find((each) => each.slug === slug);
-  const all = useMemo(() => journal.data?.pages.flatMap((page) => page.items) ?? nothing, [journal.data]);
-  const events = useMemo(
-    () => (project ? all.filter((event) => event.payload.project_id === project.id) : all),
-    [all, project],
-  );
+  // Until it is known which project an address means, nothing is asked; one that is unknown has no events.
+  const journal = useInfiniteQuery({
+    ...journalQuery(topics, project?.id),
+    enabled: !slug || Boolean(project),
+  });
+  useExactTimes(topics, project?.id);
+  const missing = slug !== undefined && known && !project;
+  const events = useMemo(() => journal.data?.pages.flatMap((page) => page.items) ?? nothing, [journal.data]);
   const entries = useMemo(() => collapse(events), [events]);
   const projectIds = useMemo(
-    () => [...new Set(all.map((event) => String(event.payload.project_id ?? '')))],
-    [all],
+    () => [...new Set(events.map((event) => String(event.payload.project_id ?? '')))],
+    [events],
   );
   const titles = useItemTitles(projectIds.filter((id) => projects.some((each) => each.id === id)));
   const set = (change: { about?: string; project?: string }): void =>
@@ -90,13 +91,13 @@ export function ActivityPage() {
           <NeedsYou runs={waiting} hosts={hosts} />
         </section>
       )}
-      {journal.isPending ? (
+      {journal.isPending && !missing ? (
         <Loading label="Loading the journal" className="flex flex-col gap-2 p-5">
           {['a', 'b', 'c', 'd', 'e'].map((key) => (
             <Skeleton key={key} className="h-10" />
           ))}
         </Loading>
-      ) : journal.error && all.length === 0 ? (
+      ) : journal.error && events.length === 0 ? (
         <ErrorState
           title="The journal could not be read"
           message={messageOf(journal.error)}
@@ -143,7 +144,7 @@ export function ActivityPage() {
  * useExactTimes reads the journal anew when the stream comes back: events that it catches up with arrive
  * without their time, and would look as if they had just happened.
  */
-function useExactTimes(topics: string[]): void {
+function useExactTimes(topics: string[], projectId: string | undefined): void {
   const client = useQueryClient();
   const state = useConnection((connection) => connection.state);
   const lost = useRef(false);
@@ -151,7 +152,7 @@ function useExactTimes(topics: string[]): void {
     if (state !== 'open') lost.current = true;
     else if (lost.current) {
       lost.current = false;
-      void client.invalidateQueries({ queryKey: journalQuery(topics).queryKey });
+      void client.invalidateQueries({ queryKey: journalQuery(topics, projectId).queryKey });
     }
-  }, [client, state, topics]);
+  }, [client, state, topics, projectId]);
 }

@@ -4,6 +4,7 @@ import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react';
 import type { Event, Host, Project } from '@/api/records';
 import { EventIcon } from '@/components/EventIcon';
 import { eventText } from '@/components/eventText';
+import { useKeptScroll } from '@/lib/kept';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { Spinner } from '@/ui/Spinner';
 import type { Entry } from './collapse';
@@ -27,6 +28,7 @@ export function EventList({
   onMore(): void;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
+  const { initialOffset, onScroll } = useKeptScroll('events');
   const names = useMemo(
     () => new Map([...hosts, ...projects].map((each) => [each.id, each.name])),
     [hosts, projects],
@@ -37,6 +39,7 @@ export function EventList({
     getItemKey: (index) => entries[index]?.event.seq ?? 'more',
     estimateSize: () => 49,
     overscan: 8,
+    initialOffset,
   });
   const items = rows.getVirtualItems();
   const near = more && (items.at(-1)?.index ?? 0) >= entries.length - 10;
@@ -44,7 +47,7 @@ export function EventList({
     if (near && !loading) onMore();
   }, [near, loading, onMore]);
   return (
-    <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
+    <div ref={scroller} onScroll={onScroll} className="min-h-0 flex-1 overflow-y-auto">
       <ol aria-label="Events, newest first" className="relative" style={{ height: rows.getTotalSize() }}>
         {items.map(({ index, key, start }) => {
           const entry = entries[index];

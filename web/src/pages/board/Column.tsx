@@ -4,6 +4,7 @@ import { type RefObject, useEffect, useRef, useState } from 'react';
 import type { ItemStatus, WorkItem } from '@/api/records';
 import { NeedsYouBadge, StatusIcon, statusNames } from '@/components/status';
 import { useDnd } from '@/lib/dnd';
+import { useKeptScroll } from '@/lib/kept';
 import { setPref } from '@/lib/prefs';
 import { IconButton } from '@/ui/Button';
 import { cx } from '@/ui/cx';
@@ -68,6 +69,7 @@ export function Column({ status, items }: { status: ItemStatus; items: WorkItem[
   const board = useBoard();
   const scroller = useRef<HTMLDivElement>(null);
   const over = useColumnDrop(scroller, status, undefined, true);
+  const { initialOffset, onScroll } = useKeptScroll(status);
   const rows = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
@@ -77,6 +79,7 @@ export function Column({ status, items }: { status: ItemStatus; items: WorkItem[
     overscan: 3,
     paddingStart: 2,
     paddingEnd: 12,
+    initialOffset,
   });
   const { scrollers } = board;
   useEffect(() => {
@@ -99,6 +102,7 @@ export function Column({ status, items }: { status: ItemStatus; items: WorkItem[
       <ColumnTitle status={status} items={items} />
       <div
         ref={scroller}
+        onScroll={onScroll}
         className={cx(
           '-mx-1 min-h-0 flex-1 overflow-y-auto rounded-lg px-1 transition-colors',
           over && 'bg-accent/8',

@@ -11,6 +11,8 @@ import { useItemMoves } from '@/components/useItemMoves';
 import { columnsOf, lanesOf, needsBelow, progressOf, visible } from '@/data/board';
 import { hostsQuery, runsQuery, workItemsQuery } from '@/data/queries';
 import { useDnd } from '@/lib/dnd';
+import { focusSoon } from '@/lib/focus';
+import { useKept } from '@/lib/kept';
 import { lazily } from '@/lib/lazily';
 import { setPref, usePrefs } from '@/lib/prefs';
 import { Button } from '@/ui/Button';
@@ -36,7 +38,7 @@ export function ProjectBoard({ project }: { project: Project }) {
   const { item: selected } = useSearch({ from: '/shell/p/$slug/board' });
   const navigate = useNavigate({ from: '/p/$slug/board' });
   const move = useItemMoves(project.id);
-  const [words, setWords] = useState('');
+  const [words, setWords] = useKept('words', '');
   const [menu, setMenu] = useState<string | null>(null);
   const [doomed, setDoomed] = useState<WorkItem | null>(null);
   const scrollers = useMemo(() => new Map<string, (id: string) => void>(), []);
@@ -178,7 +180,10 @@ export function ProjectBoard({ project }: { project: Project }) {
         <ItemSheet
           id={selected}
           move={move}
-          onClose={() => void navigate({ search: {} })}
+          onClose={() => {
+            void navigate({ search: {} });
+            focusSoon(`[data-card-focus="${selected}"]`);
+          }}
           onOpen={board.open}
         />
       )}

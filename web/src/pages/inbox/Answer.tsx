@@ -1,14 +1,16 @@
 import { SendHorizontal } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { messageOf } from '@/api/error';
 import { useSendKeys } from '@/data/actions';
+import { useDraft } from '@/lib/drafts';
 import { Button } from '@/ui/Button';
 import { Input } from '@/ui/Field';
 import { toast } from '@/ui/toast';
 
 /** Answer types a line into the session of an agent that asks, with Enter behind it. A refused line stays in the field. */
 export function Answer({ runId, about }: { runId: string; about: string }) {
-  const [text, setText] = useState('');
+  const { draft, write, drop } = useDraft(`answer.${runId}`);
+  const text = draft?.text ?? '';
   const send = useSendKeys();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -16,7 +18,7 @@ export function Answer({ runId, about }: { runId: string; about: string }) {
       { id: runId, keys: text === '' ? ['Enter'] : [text, 'Enter'] },
       {
         onSuccess: () => {
-          setText('');
+          drop();
           toast.success(`Answered “${about}”`);
         },
         onError: (error) => toast.error(messageOf(error)),
@@ -29,7 +31,7 @@ export function Answer({ runId, about }: { runId: string; about: string }) {
         aria-label={`Answer to ${about}`}
         placeholder="Answer, then Enter"
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => write(event.target.value, '')}
         className="h-7 min-w-0 grow font-mono text-xs"
       />
       <Button

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { type Host, isActive } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
 import { Reason } from '@/components/Reason';
-import { failure, quietAfter } from '@/components/runState';
+import { canAttach, failure, quietAfter } from '@/components/runState';
 import { span } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { type Tone, tones } from '@/ui/Badge';
@@ -41,7 +41,8 @@ export function Banners({
         icon={<Hand className="size-4" />}
         title="The agent waits for you"
         action={
-          !attached && (
+          !attached &&
+          canAttach(run, host) && (
             <Button size="sm" variant="primary" icon={<Keyboard className="size-3.5" />} onClick={onAttach}>
               Answer
             </Button>
@@ -49,6 +50,16 @@ export function Banners({
         }
       >
         {run.progress_message && <p className="text-sm text-ink">{run.progress_message}</p>}
+      </Banner>
+    );
+  }
+  if (run.status === 'running' && !canAttach(run, host)) {
+    return (
+      <Banner tone="warn" icon={<Info className="size-4" />} title={`${host?.name} is offline`}>
+        <p>
+          What is shown is the last that is known. The agent may go on there; it can be watched and attached
+          to when its host is back.
+        </p>
       </Banner>
     );
   }

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Host, WorkItem } from '@/api/records';
@@ -6,6 +7,7 @@ import { HostName } from '@/components/HostPill';
 import { ItemName } from '@/components/ItemName';
 import { failure } from '@/components/runState';
 import { Section } from '@/components/Section';
+import { hostsQuery } from '@/data/queries';
 import { exact, span } from '@/lib/time';
 import { CopyButton } from '@/ui/Copy';
 import { RelativeTime } from '@/ui/RelativeTime';
@@ -62,7 +64,7 @@ export function Details({ run, host, item }: { run: RunDetail; host?: Host; item
               )}
             </Fact>
             <Fact name="Host asked for">
-              {run.pinned_host_id ? <Mono text={run.pinned_host_id} /> : <None word="any" />}
+              {run.pinned_host_id ? <AskedHost id={run.pinned_host_id} /> : <None word="any" />}
             </Fact>
             <Fact name="Restarts">
               {run.restart_policy === 'never'
@@ -144,6 +146,18 @@ export function Details({ run, host, item }: { run: RunDetail; host?: Host; item
         </Section>
       </div>
     </div>
+  );
+}
+
+/** AskedHost is the host that a run was pinned to, by name. */
+function AskedHost({ id }: { id: string }) {
+  const { data: hosts } = useQuery(hostsQuery);
+  const host = hosts?.find((other) => other.id === id);
+  if (!host) return hosts ? <None word="one that was deleted" /> : null;
+  return (
+    <Link to="/hosts/$hostId" params={{ hostId: id }} className="hover:underline">
+      {host.name}
+    </Link>
   );
 }
 

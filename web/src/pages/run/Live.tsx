@@ -1,12 +1,14 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { Host } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
+import { canAttach } from '@/components/runState';
 import { focusSoon } from '@/lib/focus';
 import { persist } from '@/lib/parts';
 import { useShortcuts } from '@/lib/shortcuts';
 import { phone, useMedia } from '@/lib/useMedia';
 import { Attachment } from '@/terminal/attach';
 import type { Fitting } from '@/terminal/gridProps';
+import type { Palette } from '@/terminal/palette';
 import { Reader } from '@/terminal/Reader';
 import { usePalette } from '@/terminal/usePalette';
 import { usePane } from '@/terminal/usePane';
@@ -38,7 +40,8 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
     // Who presses Attach begins to type at once, so the code for it is there before.
     if (running) void importAttachGrid();
   }, [running]);
-  useShortcuts({ a: () => running && !attachment && attach() });
+  const may = canAttach(run, host);
+  useShortcuts({ a: () => may && !attachment && attach() });
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -70,14 +73,7 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
           {!state.pane && !attachment ? (
             <NoScreen run={run} live={state.live} />
           ) : mode === 'reader' ? (
-            <section
-              aria-label="Screen, as text"
-              // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-              tabIndex={0}
-              className="h-full overflow-auto"
-            >
-              <Reader capture={capture} palette={palette} />
-            </section>
+            <ReaderPane capture={capture} palette={palette} />
           ) : (
             <Suspense fallback={<GridPlace typing={attachment !== null} />}>
               {attachment ? (
@@ -100,6 +96,30 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
         )}
       </div>
     </div>
+  );
+}
+
+/** ReaderPane shows the screen as text from its end, where agents write, and stays there until someone scrolls away. */
+function ReaderPane({ capture, palette }: { capture: string; palette: Palette }) {
+  const pane = useRef<HTMLElement>(null);
+  const atEnd = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every new screen moves the end
+  useLayoutEffect(() => {
+    if (pane.current && atEnd.current) pane.current.scrollTop = pane.current.scrollHeight;
+  }, [capture]);
+  return (
+    <section
+      ref={pane}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        atEnd.current = scrollHeight - scrollTop - clientHeight < 24;
+      }}
+      aria-label="Screen, as text"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
+      tabIndex={0}
+      className="h-full overflow-auto"
+    >
+      <Reader capture={capture} palette={palette} />
+    </section>
   );
 }
 

@@ -95,6 +95,20 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     setFollowing(false);
     rows.scrollToIndex(hits[next] as number, { align: 'center' });
   };
+  // A new text leads to its first hit, also when the log has yet to bring it.
+  const sought = useRef('');
+  const found = hits[0];
+  useEffect(() => {
+    if (query === '' || found === undefined) {
+      if (query === '') sought.current = '';
+      return;
+    }
+    if (sought.current === query) return;
+    sought.current = query;
+    setHit(0);
+    setFollowing(false);
+    rows.scrollToIndex(found, { align: 'center' });
+  }, [query, found, rows]);
   useShortcuts({ '$mod+f': () => search.current?.focus() });
   const onScroll = (): void => {
     const element = scroller.current;

@@ -2,6 +2,7 @@ import { BookOpenText, CornerDownLeft, Expand, Keyboard, Scaling } from 'lucide-
 import { messageOf } from '@/api/error';
 import { type Host, isActive } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
+import { canAttach } from '@/components/runState';
 import { useSendKeys } from '@/data/actions';
 import { ago, exact, span } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
@@ -58,6 +59,7 @@ export function PaneBar({
             data-attach=""
             icon={<Keyboard className="size-3.5" />}
             onClick={onAttach}
+            disabled={!canAttach(run, host)}
             {...tip('Type into the agent’s own terminal', 'a')}
           >
             Attach

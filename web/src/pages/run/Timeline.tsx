@@ -109,7 +109,7 @@ function Row({ event, next, several }: { event: Event; next?: Event; several: bo
         <div className="flex flex-wrap gap-x-1.5 text-xs text-ink-3">
           {text.detail && <span className="break-words text-ink-2">{text.detail}</span>}
           {text.detail && <span aria-hidden>·</span>}
-          <span>by the {text.source.replace('someone, by hand', 'user')}</span>
+          <span>by {text.source}</span>
           <span aria-hidden>·</span>
           <time dateTime={event.created_at}>{exact(event.created_at)}</time>
           {gap >= 1000 && <span>· {span(gap)} later</span>}

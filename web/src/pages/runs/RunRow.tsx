@@ -41,8 +41,10 @@ export const RunRow = memo(function RunRow({ run, host }: { run: Run; host?: Hos
         </span>
       </span>
       <span className="min-w-0 text-xs text-ink-2 max-sm:order-3">
-        {host ? (
+        {host && isActive(run) ? (
           <HostName host={host} />
+        ) : host ? (
+          <span className="truncate">{host.name}</span>
         ) : (
           <span className="text-ink-3">{isActive(run) ? 'no host yet' : ''}</span>
         )}

@@ -1,46 +1,63 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ListFilter, SquareTerminal } from 'lucide-react';
-import { useMemo, useRef } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { messageOf } from '@/api/error';
 import type { Host, Run } from '@/api/records';
 import { FilterMenu } from '@/components/FilterMenu';
 import { PageHeader } from '@/components/PageHeader';
-import { hostsQuery, projectsQuery, providersQuery, runsQuery } from '@/data/queries';
+import {
+  activeRunsQuery,
+  endedRunsQuery,
+  hostsQuery,
+  projectsQuery,
+  providersQuery,
+  runCountsQuery,
+} from '@/data/queries';
+import { useKeptScroll } from '@/lib/kept';
 import { useTitle } from '@/lib/title';
+import type { RunFilter } from '@/live/patches';
 import { Button } from '@/ui/Button';
 import { cx } from '@/ui/cx';
+import { Spinner } from '@/ui/Spinner';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
-import { arrange, fits, type Group, statuses } from './arrange';
-
+import { arrange, type Group, statuses, wantedOf } from './arrange';
 import { RunRow } from './RunRow';
 
 const nothing: Run[] = [];
-type Row = { type: 'title'; group: Group } | { type: 'run'; run: Run };
+type Row = { type: 'title'; group: Group; count: number } | { type: 'run'; run: Run };
 
-/** RunsPage is every run that is at work and the newest that ended; those that need someone come first. */
+/** RunsPage is every run, those that need someone first. What ended is loaded as far as one scrolls. */
 export function RunsPage() {
   useTitle('Runs');
   const search = useSearch({ from: '/shell/runs' });
   const navigate = useNavigate({ from: '/runs' });
-  const { data: projects = [] } = useQuery(projectsQuery);
-  const { data: hosts = [] } = useQuery(hostsQuery);
+  const { data: projects = [], isSuccess: projectsKnown } = useQuery(projectsQuery);
+  const { data: hosts = [], isSuccess: hostsKnown } = useQuery(hostsQuery);
   const { data: providers = [] } = useQuery(providersQuery);
   const project = projects.find((each) => each.slug === search.project);
   const host = hosts.find((each) => each.name === search.host);
-  const query = useQuery(
-    runsQuery({ ...(project && { project_id: project.id }), ...(host && { host_id: host.id }) }),
+  const missing =
+    (search.project && projectsKnown && !project) || (search.host && hostsKnown && !host) || false;
+  const { data, error, isPending, refetch, older } = useRuns(
+    {
+      ...(project && { project_id: project.id }),
+      ...(host && { host_id: host.id }),
+      ...(search.provider && { provider: search.provider }),
+    },
+    search.status,
+    // Until it is known which project and host an address means, nothing is asked.
+    Boolean((!search.project || project) && (!search.host || host)),
   );
-  const { data: runs = nothing, error, isPending } = query;
-  const shown = useMemo(() => runs.filter((run) => fits(run, search)), [runs, search]);
+  const { runs, ended } = data;
   const rows = useMemo<Row[]>(
     () =>
-      arrange(shown).flatMap((group) => [
-        { type: 'title', group } as const,
+      arrange(runs).flatMap((group) => [
+        { type: 'title', group, count: group.title === 'Ended' ? ended : group.runs.length } as const,
         ...group.runs.map((run) => ({ type: 'run', run }) as const),
       ]),
-    [shown],
+    [runs, ended],
   );
   const set = (change: Partial<typeof search>): void =>
     void navigate({ search: { ...search, ...change }, replace: true });
@@ -76,7 +93,7 @@ export function RunsPage() {
           />
         </div>
       </PageHeader>
-      {isPending ? (
+      {isPending && !missing ? (
         <Loading label="Loading the runs" className="flex flex-col gap-2 p-4 sm:p-5">
           {['a', 'b', 'c', 'd'].map((key) => (
             <Skeleton key={key} className="h-13" />
@@ -86,10 +103,10 @@ export function RunsPage() {
         <ErrorState
           title="The runs could not be read"
           message={messageOf(error)}
-          retry={() => void query.refetch()}
+          retry={refetch}
           className="pt-[12vh]"
         />
-      ) : rows.length === 0 ? (
+      ) : missing || (rows.length === 0 && !older.more) ? (
         filtered ? (
           <EmptyState
             icon={<ListFilter className="size-5" />}
@@ -99,7 +116,7 @@ export function RunsPage() {
               <Button onClick={() => void navigate({ search: {}, replace: true })}>Show all runs</Button>
             }
           >
-            There may be others that it hides.
+            All runs were looked through, not only the newest.
           </EmptyState>
         ) : (
           <EmptyState icon={<SquareTerminal className="size-5" />} title="No runs yet" className="pt-[12vh]">
@@ -108,54 +125,114 @@ export function RunsPage() {
           </EmptyState>
         )
       ) : (
-        <List rows={rows} hosts={hosts} />
+        <List rows={rows} hosts={hosts} older={older} />
       )}
     </>
   );
 }
 
-function List({ rows, hosts }: { rows: Row[]; hosts: Host[] }) {
+/** Older is how a list goes on beyond what is loaded. */
+interface Older {
+  more: boolean;
+  loading: boolean;
+  /** The last attempt failed: the next one is up to the user. */
+  failed: boolean;
+  load(): void;
+}
+
+/** useRuns is the runs that fit: all that have not ended, and of the others those that are loaded. */
+function useRuns(filter: RunFilter, status: string | undefined, enabled: boolean) {
+  const { active: going, ended: over, needs_input } = wantedOf(status);
+  const wanted = { ...filter, ...(needs_input && { needs_input }) };
+  const active = useQuery({
+    ...activeRunsQuery({ ...wanted, status: going }),
+    enabled: enabled && going.length > 0,
+  });
+  const ended = useInfiniteQuery({
+    ...endedRunsQuery({ ...wanted, status: over }),
+    enabled: enabled && over.length > 0,
+  });
+  const { data: counts } = useQuery({ ...runCountsQuery(wanted), enabled: enabled && over.length > 0 });
+  const loaded = useMemo(() => ended.data?.pages.flatMap((page) => page.items) ?? nothing, [ended.data]);
+  const runs = useMemo(() => [...(active.data ?? nothing), ...loaded], [active.data, loaded]);
+  const total = over.reduce((sum, each) => sum + (counts?.[each] ?? 0), 0);
+  const older: Older = {
+    more: ended.hasNextPage,
+    loading: ended.isFetchingNextPage,
+    failed: ended.isFetchNextPageError,
+    load: () => void ended.fetchNextPage(),
+  };
+  return {
+    data: { runs, ended: Math.max(total, loaded.length) },
+    error: active.error ?? ended.error,
+    isPending: !enabled || active.isLoading || ended.isLoading,
+    refetch: () => {
+      for (const query of [active, ended]) if (query.error) void query.refetch();
+    },
+    older,
+  };
+}
+
+function List({ rows, hosts, older }: { rows: Row[]; hosts: Host[]; older: Older }) {
   const scroller = useRef<HTMLDivElement>(null);
+  const { initialOffset, onScroll } = useKeptScroll('runs');
   const hostOf = useMemo(() => new Map(hosts.map((host) => [host.id, host])), [hosts]);
   const virtual = useVirtualizer({
-    count: rows.length,
+    count: rows.length + (older.more ? 1 : 0),
     getScrollElement: () => scroller.current,
     getItemKey: (index) => {
       const row = rows[index];
-      return row?.type === 'run' ? row.run.id : (row?.group.title ?? index);
+      return row?.type === 'run' ? row.run.id : (row?.group.title ?? 'more');
     },
     estimateSize: (index) => (rows[index]?.type === 'run' ? 57 : 36),
     overscan: 8,
+    initialOffset,
   });
+  const items = virtual.getVirtualItems();
+  const near = older.more && (items.at(-1)?.index ?? 0) >= rows.length - 10;
+  const { load, loading, failed } = older;
+  useEffect(() => {
+    if (near && !loading && !failed) load();
+  }, [near, loading, failed, load]);
   return (
-    <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
+    <div ref={scroller} onScroll={onScroll} className="min-h-0 flex-1 overflow-y-auto">
       <ul className="relative" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map(({ index, key, start }) => {
+        {items.map(({ index, key, start }) => {
           const row = rows[index];
           return (
-            row && (
-              <li
-                key={key}
-                ref={virtual.measureElement}
-                data-index={index}
-                className="absolute inset-x-0 top-0"
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                {row.type === 'run' ? (
-                  <RunRow run={row.run} host={hostOf.get(row.run.host_id ?? '')} />
-                ) : (
-                  <h2
-                    className={cx(
-                      'flex h-9 items-end gap-2 border-b px-4 pb-1.5 text-xs font-medium sm:px-5',
-                      row.group.title === 'Needs you' ? 'text-warn' : 'text-ink-2',
-                    )}
-                  >
-                    {row.group.title}
-                    <span className="text-ink-3 tabular">{row.group.runs.length}</span>
-                  </h2>
-                )}
-              </li>
-            )
+            <li
+              key={key}
+              ref={virtual.measureElement}
+              data-index={index}
+              className="absolute inset-x-0 top-0"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {!row ? (
+                <span className="flex h-9 items-center gap-2 px-5 text-xs text-ink-3">
+                  {failed && !loading ? (
+                    <Button size="sm" onClick={load}>
+                      Read older runs
+                    </Button>
+                  ) : (
+                    <>
+                      <Spinner /> Older runs
+                    </>
+                  )}
+                </span>
+              ) : row.type === 'run' ? (
+                <RunRow run={row.run} host={hostOf.get(row.run.host_id ?? '')} />
+              ) : (
+                <h2
+                  className={cx(
+                    'flex h-9 items-end gap-2 border-b px-4 pb-1.5 text-xs font-medium sm:px-5',
+                    row.group.title === 'Needs you' ? 'text-warn' : 'text-ink-2',
+                  )}
+                >
+                  {row.group.title}
+                  <span className="text-ink-3 tabular">{row.count.toLocaleString()}</span>
+                </h2>
+              )}
+            </li>
           );
         })}
       </ul>

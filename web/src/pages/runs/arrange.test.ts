@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Run } from '@/api/records';
-import { arrange, fits } from './arrange';
+import { arrange, wantedOf } from './arrange';
 
 const run = (id: string, changes: Partial<Run>): Run =>
   ({
@@ -33,12 +33,14 @@ describe('arrange', () => {
   });
 });
 
-describe('fits', () => {
-  it('combines status and provider', () => {
-    expect(fits(run('a', {}), { status: 'active', provider: 'demo' })).toBe(true);
-    expect(fits(run('a', {}), { status: 'active', provider: 'other' })).toBe(false);
-    expect(fits(run('a', { status: 'failed' }), { status: 'active' })).toBe(false);
-    expect(fits(run('a', { needs_input: true }), { status: 'needs-you' })).toBe(true);
-    expect(fits(run('a', { status: 'pending' }), { status: 'running' })).toBe(false);
+describe('the status filter', () => {
+  it('asks for active runs, ended ones, or both', () => {
+    expect(wantedOf(undefined)).toEqual({
+      active: ['pending', 'spawning', 'running'],
+      ended: ['exited', 'failed', 'stopped'],
+    });
+    expect(wantedOf('failed')).toEqual({ active: [], ended: ['failed'] });
+    expect(wantedOf('pending')).toEqual({ active: ['pending'], ended: [] });
+    expect(wantedOf('needs-you')).toMatchObject({ ended: [], needs_input: 'true' });
   });
 });

@@ -1,10 +1,4 @@
-import { isActive, type Run } from '@/api/records';
-
-/** RunsFilter is what a person wants to see; absent: everything. */
-export interface RunsFilter {
-  status?: string;
-  provider?: string;
-}
+import { activeStatuses, endedStatuses, isActive, type Run, type RunStatus } from '@/api/records';
 
 /** statuses are the choices of the status filter. */
 export const statuses = [
@@ -17,13 +11,19 @@ export const statuses = [
   { value: 'stopped', label: 'Stopped' },
 ];
 
-/** fits says whether a filter lets a run through. */
-export function fits(run: Run, { status, provider }: RunsFilter): boolean {
-  if (provider && run.provider !== provider) return false;
-  if (!status) return true;
-  if (status === 'needs-you') return run.needs_input;
-  if (status === 'active') return isActive(run);
-  return run.status === status;
+/** Wanted is what the server is asked for: which of the runs that have not ended, and which of those that have. */
+export interface Wanted {
+  active: RunStatus[];
+  ended: RunStatus[];
+  needs_input?: 'true';
+}
+
+/** wantedOf is what a choice of the status filter asks for; absent: everything. */
+export function wantedOf(status: string | undefined): Wanted {
+  if (status === 'needs-you') return { active: [...activeStatuses], ended: [], needs_input: 'true' };
+  if (status === 'active') return { active: [...activeStatuses], ended: [] };
+  const one = (list: readonly RunStatus[]): RunStatus[] => list.filter((each) => !status || each === status);
+  return { active: one(activeStatuses), ended: one(endedStatuses) };
 }
 
 /** Group is runs under one heading. */

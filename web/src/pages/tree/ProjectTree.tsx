@@ -208,7 +208,15 @@ export function ProjectTree({ project }: { project: Project }) {
         )}
       </div>
       {selected && (
-        <ItemSheet id={selected} move={move} onClose={() => void navigate({ search: {} })} onOpen={open} />
+        <ItemSheet
+          id={selected}
+          move={move}
+          onClose={() => {
+            void navigate({ search: {} });
+            focusRow(selected);
+          }}
+          onOpen={open}
+        />
       )}
       {doomed && <DeleteItemDialog item={doomed} onClose={() => setDoomed(null)} />}
     </>
