@@ -61,7 +61,7 @@ box=%s
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@localhost GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@localhost
 describe() {
 	git rev-parse HEAD; git symbolic-ref -q HEAD; git for-each-ref; git stash list; sha256sum .git/index .git/config
-	rm -f $box/index; cp .git/index $box/index
+	rm -f $box/index; cp -p .git/index $box/index # with its time, by which git knows what it must look at again
 	GIT_INDEX_FILE=$box/index git add -A && GIT_INDEX_FILE=$box/index git write-tree
 }
 n=1
