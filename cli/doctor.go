@@ -81,6 +81,9 @@ func checkGit(ctx context.Context) checkup {
 // checkHere looks at this machine.
 func (a *app) checkHere(ctx context.Context, cfg *config.Config) []checkup {
 	out := []checkup{checkDataDir(cfg.DataDir), checkSpace(cfg.DataDir)}
+	if a.getenv("SVC_SIGNING_KEY") != "" {
+		out = append(out, a.checkSigningKey(cfg.DataDir))
+	}
 	if version, err := checkTmux(ctx); err != nil {
 		p := a.explain(err)
 		out = append(out, checkup{"tmux", warning, p.what + "; a worker needs it", p.next})
@@ -125,6 +128,20 @@ func checkDataDir(dir string) checkup {
 		return checkup{"data dir", warning, fmt.Sprintf("%s is open to others (mode %04o)", dir, info.Mode().Perm()), "chmod 700 " + dir}
 	}
 	return checkup{"data dir", fine, dir, ""}
+}
+
+// checkSigningKey looks at the key that an orchestrator here would get from the environment.
+func (a *app) checkSigningKey(dir string) checkup {
+	const name = "signing key"
+	key, _, err := config.EnsureSigningKey(dir, a.getenv)
+	if err != nil {
+		return checkup{name, broken, err.Error(), "an orchestrator here does not start until then"}
+	}
+	if path, other := config.SigningKeyFile(dir); other != "" && other != key {
+		return checkup{name, warning, "SVC_SIGNING_KEY beats the file " + path + ", which holds another key",
+			"hosts that joined with the file's key must join again; remove the one that is not meant"}
+	}
+	return checkup{name, fine, "SVC_SIGNING_KEY", ""}
 }
 
 // Free space below which runs are at risk, and below which they fail.

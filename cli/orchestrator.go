@@ -105,7 +105,7 @@ func (o *orchestrator) prepare(a *app) (key config.Secret, err error) {
 		return "", err
 	}
 	warn(w)
-	if o.user, err = config.EnsureUserToken(dir); err != nil {
+	if o.user, err = config.EnsureUserToken(dir, a.getenv); err != nil {
 		return "", err
 	}
 	warn(o.user.Warning)
@@ -113,7 +113,7 @@ func (o *orchestrator) prepare(a *app) (key config.Secret, err error) {
 		return "", err
 	}
 	warn(o.worker.Warning)
-	if key, w, err = config.EnsureSigningKey(dir); err != nil {
+	if key, w, err = config.EnsureSigningKey(dir, a.getenv); err != nil {
 		return "", err
 	}
 	warn(w)

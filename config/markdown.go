@@ -67,13 +67,16 @@ const markdownTail = `
 
 | variable | beats the file | for |
 |---|---|---|
-| ` + "`SVC_TOKEN`" + ` | ` + "`token`" + ` | the command line: the user token |
+| ` + "`SVC_TOKEN`" + ` | ` + "`token`" + ` | the command line: the user token that it sends |
+| ` + "`SVC_TOKEN`" + ` | ` + "`token`" + ` | the orchestrator: the user token that it accepts, 32 hex characters |
+| ` + "`SVC_SIGNING_KEY`" + ` | ` + "`signing_key`" + ` | the orchestrator: the key of host and run tokens, 64 hex characters |
 | ` + "`SVC_WORKER_TOKEN`" + ` | ` + "`worker_token`" + ` | the orchestrator: the worker token |
 | ` + "`SVC_WORKER_TOKEN`" + ` | ` + "`host_token`, else `worker_token`" + ` | a worker: the token that it sends |
 
 The orchestrator makes a missing file at its start: 32 hex characters, mode 0600. A file that is
 there is used and never replaced; one that is empty or malformed is an error. One that other users
-could read is set to 0600 and a warning is logged.
+could read is set to 0600 and a warning is logged. With the variable set, the orchestrator neither reads nor makes
+the file; a value that is no token or key is an error that names the variable. None of the variables enters a session.
 `
 
 func (s section) markdown(b *strings.Builder) {

@@ -55,10 +55,16 @@ func UserToken(dir string, env func(string) string) (Token, error) {
 	return fromFile(path, word, warning, false, err, isUserToken)
 }
 
-// EnsureUserToken is the token that the orchestrator accepts: the one in the data directory's
-// file, which is made at the first start. A file that is empty or holds something else is an
-// error; it is never replaced.
-func EnsureUserToken(dir string) (Token, error) {
+// EnsureUserToken is the token that the orchestrator accepts: SVC_TOKEN, else the one in the data
+// directory's file, which is made at the first start. A variable or a file that holds something else
+// than a token is an error; a file is never replaced.
+func EnsureUserToken(dir string, env func(string) string) (Token, error) {
+	if v := strings.TrimSpace(env("SVC_TOKEN")); v != "" {
+		if !isUserToken(v) {
+			return Token{}, errors.New("SVC_TOKEN must be 32 hex characters for an orchestrator")
+		}
+		return fromEnv("SVC_TOKEN", v)
+	}
 	path := filepath.Join(dir, userTokenFile)
 	word, warning, made, err := ensureSecret(path, NewToken)
 	return fromFile(path, word, warning, made, err, isUserToken)
@@ -105,14 +111,31 @@ func workerToken(dir string, env func(string) string) (Token, error) {
 }
 
 // EnsureSigningKey is the orchestrator's own secret, from which the tokens of runs and hosts are
-// made. It is drawn at the first start; a new one would make all of those worthless.
-func EnsureSigningKey(dir string) (key Secret, warning string, err error) {
+// made: SVC_SIGNING_KEY, else the file in the data directory. The file is made at the first start;
+// another key would make all of those worthless. A variable counts as it is written, as a file does.
+func EnsureSigningKey(dir string, env func(string) string) (key Secret, warning string, err error) {
+	if v := strings.TrimSpace(env("SVC_SIGNING_KEY")); v != "" {
+		if _, err := hex.DecodeString(v); err != nil || len(v) != 64 {
+			return "", "", errors.New("SVC_SIGNING_KEY must be 64 hex characters")
+		}
+		return Secret(v), "", nil
+	}
 	path := filepath.Join(dir, signingKeyFile)
 	word, warning, _, err := ensureSecret(path, func() string { return NewToken() + NewToken() })
 	if err == nil && len(word) < 32 {
 		err = fmt.Errorf("%s holds no key; restore it from a backup, or remove it and join every host again", path)
 	}
 	return Secret(word), warning, err
+}
+
+// SigningKeyFile is the path of the key's file and what it holds; empty: there is none that can be read.
+func SigningKeyFile(dir string) (path string, key Secret) {
+	path = filepath.Join(dir, signingKeyFile)
+	word, _, err := readSecret(path)
+	if err != nil {
+		return path, ""
+	}
+	return path, Secret(word)
 }
 
 // ErrOtherHost says that a data directory belongs to the worker of another host.

@@ -20,7 +20,7 @@ const someToken = "0123456789abcdef0123456789abcdef"
 func TestTheOrchestratorMakesItsTokensOnceAndKeepsThem(t *testing.T) {
 	t.Parallel()
 	for file, ensure := range map[string]func(string) (config.Token, error){
-		"token":        config.EnsureUserToken,
+		"token":        func(dir string) (config.Token, error) { return config.EnsureUserToken(dir, none) },
 		"worker_token": func(dir string) (config.Token, error) { return config.EnsureWorkerToken(dir, none) },
 	} {
 		t.Run(file, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestATokenThatIsThereIsUsed(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "token"), "\n "+someToken+" \r\n")
 	write(t, filepath.Join(dir, "worker_token"), "chosen-by-the-operator\n")
-	user, err := config.EnsureUserToken(dir)
+	user, err := config.EnsureUserToken(dir, none)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestProcessesThatStartAtOnceAgree(t *testing.T) {
 		var made [16]bool
 		for i := range tokens {
 			wg.Go(func() {
-				token, err := config.EnsureUserToken(dir)
+				token, err := config.EnsureUserToken(dir, none)
 				id, _, idErr := config.EnsureInstanceID(dir)
 				if err := errors.Join(err, idErr); err != nil {
 					t.Error(err)
@@ -113,7 +113,7 @@ func TestAMalformedTokenFileIsAnErrorAndIsKept(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "token")
 		write(t, path, content)
-		_, err := config.EnsureUserToken(dir)
+		_, err := config.EnsureUserToken(dir, none)
 		mention(t, err, path)
 		_, err = config.UserToken(dir, none)
 		mention(t, err, path)
@@ -140,7 +140,7 @@ func TestAMalformedTokenFileIsAnErrorAndIsKept(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "token"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := config.EnsureUserToken(dir)
+	_, err := config.EnsureUserToken(dir, none)
 	mention(t, err, filepath.Join(dir, "token"), "not a regular file")
 }
 
@@ -152,7 +152,7 @@ func TestATokenFileOpenToOthersIsClosedWithAWarning(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	token, err := config.EnsureUserToken(dir)
+	token, err := config.EnsureUserToken(dir, none)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestATokenFileOpenToOthersIsClosedWithAWarning(t *testing.T) {
 		t.Errorf("the warning is %q", token.Warning)
 	}
 	equal(t, "mode", mode(t, path), os.FileMode(0o600))
-	token, err = config.EnsureUserToken(dir)
+	token, err = config.EnsureUserToken(dir, none)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,6 +203,52 @@ func TestTheVariableBeatsTheTokenFile(t *testing.T) {
 	only(t, empty)
 	_, err = config.UserToken(dir, vars{"SVC_TOKEN": "two words"}.get)
 	mention(t, err, "SVC_TOKEN")
+}
+
+func TestTheVariablesBeatTheFilesOfAnOrchestrator(t *testing.T) {
+	t.Parallel()
+	dir, other, key := t.TempDir(), strings.Repeat("c0", 16), strings.Repeat("aB", 32)
+	write(t, filepath.Join(dir, "token"), someToken)
+	write(t, filepath.Join(dir, "signing_key"), someToken+someToken)
+	env := vars{"SVC_TOKEN": other, "SVC_SIGNING_KEY": " " + key + "\n"}.get
+	for _, dir := range []string{dir, t.TempDir()} {
+		token, err := config.EnsureUserToken(dir, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "token", string(token.Value)+" from "+token.From, other+" from SVC_TOKEN")
+		equal(t, "made", token.Made, false)
+		got, warning, err := config.EnsureSigningKey(dir, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "key", string(got), key)
+		equal(t, "warning", warning, "")
+	}
+	got, _, err := config.EnsureSigningKey(dir, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "the file's key", string(got), someToken+someToken)
+	empty := t.TempDir()
+	for _, bad := range []string{"geheim", someToken, someToken + someToken[1:], someToken + someToken + "0", "x" + (someToken + someToken)[1:], strings.Repeat("ä", 32)} {
+		_, _, err := config.EnsureSigningKey(empty, vars{"SVC_SIGNING_KEY": bad}.get)
+		refused(t, err, "SVC_SIGNING_KEY", bad)
+	}
+	for _, bad := range []string{"geheim", someToken[1:], someToken + "00", "svch_0aa0_sum"} {
+		_, err := config.EnsureUserToken(empty, vars{"SVC_TOKEN": bad}.get)
+		refused(t, err, "SVC_TOKEN", bad)
+	}
+	only(t, empty)
+}
+
+// refused wants an error that names the variable and does not show its value.
+func refused(t *testing.T, err error, variable, value string) {
+	t.Helper()
+	mention(t, err, variable)
+	if err != nil && strings.Contains(err.Error(), value) {
+		t.Errorf("the error shows the value: %v", err)
+	}
 }
 
 func TestAWorkerKeepsTheTokenItWasGiven(t *testing.T) {

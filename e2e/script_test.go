@@ -105,7 +105,7 @@ func paste(ts *testscript.TestScript, neg bool, args []string) {
 func scriptEnv(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "WORK", "SVC_DATA_DIR", "XDG_RUNTIME_DIR", "SVC_API_URL", "SVC_TOKEN",
-		"SVC_WORKER_TOKEN", "SVC_CONFIG", "SVC_DATABASE", "SVC_PORT", "SVC_BIND", "NO_COLOR",
+		"SVC_WORKER_TOKEN", "SVC_SIGNING_KEY", "SVC_CONFIG", "SVC_DATABASE", "SVC_PORT", "SVC_BIND", "NO_COLOR",
 		"SSL_CERT_FILE", "GORACE"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)

@@ -152,10 +152,10 @@ func TestProxiesReachEveryToolAndNeverCatchLoopback(t *testing.T) {
 func TestNoSecretOfTheWorkerEntersASession(t *testing.T) {
 	t.Parallel()
 	s := provider.Session{
-		Base: []string{"SVC_WORKER_TOKEN=geheim", "SVC_TOKEN=geheim", "SVC_DATABASE=geheim", "SVC_SIGNAL_TOKEN=geheim", "SVC_RUN_ID=geheim",
+		Base: []string{"SVC_WORKER_TOKEN=geheim", "SVC_TOKEN=geheim", "SVC_SIGNING_KEY=geheim", "SVC_DATABASE=geheim", "SVC_SIGNAL_TOKEN=geheim", "SVC_RUN_ID=geheim",
 			"SVC_GATEWAY_API_KEY=geheim", "SVC_CONFIG=/c", "SVC_DATA_DIR=/d", "PATH=/bin"},
 		Run:  map[string]string{"SVC_RUN_ID": "geheim", "SVC_TOKEN": "geheim"},
-		Vars: map[string]string{"SVC_WORKER_TOKEN": "geheim", "SVC_ATTEMPT": "2"},
+		Vars: map[string]string{"SVC_WORKER_TOKEN": "geheim", "SVC_SIGNING_KEY": "geheim", "SVC_ATTEMPT": "2"},
 	}
 	e := provider.Entry{EnvMap: provider.EnvMap{{Name: "SVC_TOKEN", Source: "SVC_WORKER_TOKEN"}}}
 	got := e.Environ(s)

@@ -22,7 +22,7 @@ type EnvVar struct {
 type EnvMap []EnvVar
 
 // workerSecrets never enter a session, neither under their own name nor under another.
-var workerSecrets = []string{"SVC_TOKEN", "SVC_WORKER_TOKEN", "SVC_DATABASE"}
+var workerSecrets = []string{"SVC_TOKEN", "SVC_WORKER_TOKEN", "SVC_SIGNING_KEY", "SVC_DATABASE"}
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 

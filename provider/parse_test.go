@@ -129,6 +129,7 @@ func TestMistakesAreToldWithFileLineAndKey(t *testing.T) {
 		{"env_map sets our own", "[providers.x]\nbin = 'a'\nenv_map = 'SVC_RUN_ID=A'", "SVC_RUN_ID: names that begin with SVC_ belong to svc"},
 		{"env_map hands out the worker token", "[providers.x]\nbin = 'a'\nenv_map = 'A=SVC_WORKER_TOKEN'", "A: SVC_WORKER_TOKEN never enters a session"},
 		{"env_map hands out the user token", "[providers.x]\nbin = 'a'\nenv_map = 'A=SVC_TOKEN'", "A: SVC_TOKEN never enters a session"},
+		{"env_map hands out the signing key", "[providers.x]\nbin = 'a'\nenv_map = 'A=SVC_SIGNING_KEY'", "A: SVC_SIGNING_KEY never enters a session"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func sessionEnv(l rundir.Launch, own []string, binDir string) []string {
 		"SVC_RUN_DIR=" + l.AttemptFolder().SessionPath(), // where svc exec signal finds the spool
 		"COLORTERM=truecolor",
 	}
-	drop := []string{"TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "SVC_WORKER_TOKEN", "SVC_TOKEN", "SVC_DATA_DIR"}
+	drop := []string{"TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "SVC_WORKER_TOKEN", "SVC_TOKEN", "SVC_SIGNING_KEY", "SVC_DATA_DIR"}
 	// The pane knows best which terminal it is.
 	if term := lookup(own, "TERM"); term != "" {
 		set = append(set, "TERM="+term)

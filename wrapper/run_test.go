@@ -92,7 +92,7 @@ func TestTheProvidersEnvironmentIsTheLaunchFilesAndTheSessions(t *testing.T) {
 	bothWays(t, func(t *testing.T, launchOf launcher) {
 		l := launchOf(t, t.TempDir(), "http://127.0.0.1:1", "env; echo cwd=$(pwd)")
 		l.Cwd, l.PromptFile = t.TempDir(), "/p"
-		l.Env = append(l.Env, "KEY=secret", "TMUX=/y", "TMUX_PANE=%1", "TERM_PROGRAM=x", "SVC_WORKER_TOKEN=worker", "SVC_DATA_DIR=/d", "SVC_RUN_ID=old", "TERM=dumb")
+		l.Env = append(l.Env, "KEY=secret", "TMUX=/y", "TMUX_PANE=%1", "TERM_PROGRAM=x", "SVC_WORKER_TOKEN=worker", "SVC_SIGNING_KEY=key", "SVC_DATA_DIR=/d", "SVC_RUN_ID=old", "TERM=dumb")
 		c := start(t, l)
 		c.exit()
 		<-c.done
@@ -107,7 +107,7 @@ func TestTheProvidersEnvironmentIsTheLaunchFilesAndTheSessions(t *testing.T) {
 			}
 		}
 		for _, line := range lines {
-			for _, never := range []string{"TMUX", "TERM_PROGRAM", "SVC_WORKER_TOKEN", "SVC_DATA_DIR", "SVC_RUN_ID=old", "TERM=dumb", "WRAPPER_TEST_RUN"} {
+			for _, never := range []string{"TMUX", "TERM_PROGRAM", "SVC_WORKER_TOKEN", "SVC_SIGNING_KEY", "SVC_DATA_DIR", "SVC_RUN_ID=old", "TERM=dumb", "WRAPPER_TEST_RUN"} {
 				if strings.HasPrefix(line, never) {
 					t.Errorf("the provider sees %s", line)
 				}
