@@ -53,6 +53,8 @@ const (
 	CodeSinkFailed        Code = "sink_failed"
 	CodeWorkspaceBusy     Code = "workspace_busy"
 	CodeChangeMoved       Code = "change_moved"
+	CodeNoTurns           Code = "no_turns"
+	CodeNeedsInput        Code = "needs_input"
 )
 
 // Error is the one error type that a user may see. Anything else is internal

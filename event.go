@@ -35,6 +35,7 @@ const (
 	TopicRunLeaseAcquired Topic = "run.lease_acquired"
 	TopicRunLeaseReleased Topic = "run.lease_released"
 	TopicRunOrphan        Topic = "run.orphan_detected"
+	TopicRunMessage       Topic = "run.message"       // a message to its agent was sent, or went on to another state
 	TopicRunSessionEnded  Topic = "run.session_ended" // of a run that was over: its host confirmed it, or was deleted
 
 	TopicWorkerRegistered  Topic = "worker.registered"
@@ -78,7 +79,7 @@ var Topics = []Topic{
 	TopicProjectCreated, TopicProjectUpdated, TopicProjectArchived,
 	TopicItemCreated, TopicItemUpdated, TopicItemStatus, TopicItemReparented, TopicItemDeleted, TopicItemNeeds, TopicItemUnblocked,
 	TopicRunCreated, TopicRunUpdated, TopicRunSpawning, TopicRunStarted, TopicRunFinished, TopicRunFailed, TopicRunStopped,
-	TopicRunRequeued, TopicRunSignal, TopicRunOutput, TopicRunLeaseAcquired, TopicRunLeaseReleased, TopicRunOrphan, TopicRunSessionEnded,
+	TopicRunRequeued, TopicRunSignal, TopicRunOutput, TopicRunLeaseAcquired, TopicRunLeaseReleased, TopicRunOrphan, TopicRunMessage, TopicRunSessionEnded,
 	TopicWorkerRegistered, TopicWorkerOffline, TopicWorkerSuspect, TopicWorkerReinstalled, TopicWorkerProviders, TopicWorkerCatalog, TopicWorkerConnected, TopicWorkerGone,
 	TopicHostCreated, TopicHostUpdated, TopicHostDeleted, TopicHostRotated,
 	TopicWorkspaceCreated, TopicWorkspaceReady, TopicWorkspaceFailed, TopicWorkspaceCheckpointed, TopicWorkspaceMissing, TopicWorkspaceDiscarded,

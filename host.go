@@ -18,6 +18,9 @@ type ProviderReport struct {
 	Reason    string `json:"reason,omitempty" doc:"Why it is not available"`
 	// PromptLimit is set for a tool that can only take its prompt as an argument.
 	PromptLimit int `json:"prompt_limit,omitempty" doc:"The longest prompt that it takes, in bytes; absent: no limit is known"`
+	// Message is how it takes messages while it runs, as its catalog entry says.
+	Message string `json:"message,omitempty" enum:"none,paste" doc:"How it takes messages while it runs; absent: it takes none"`
+	Turns   bool   `json:"turns,omitempty" doc:"Its hooks report the end of a turn"`
 }
 
 // RefusalCoolingDown is the code of a host that failed to start runs for reasons of its own and waits

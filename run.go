@@ -124,6 +124,8 @@ type Run struct {
 	EndClaimed bool `json:"-"`
 	// AskedAt is when the question was asked that it waits with. It counts only while NeedsInput holds.
 	AskedAt *Time `json:"-"`
+	// TurnOver says that the agent waits for a prompt: a hook reported the end of a turn, and nothing was submitted since.
+	TurnOver bool `json:"-"`
 }
 
 // TaskRef is the short name of the run's work item.
@@ -293,7 +295,7 @@ func (r *Run) Requeue(now, nextDispatch Time) {
 	r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason = nil, nil, nil, nil, nil
 	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput = 0, nil, nil, false
 	r.StartedAt, r.EndedAt, r.SessionEndedAt, r.AskedAt, r.Hint = nil, nil, nil, nil, nil
-	r.OutputBytes, r.OutputLines, r.EndClaimed = 0, 0, false
+	r.OutputBytes, r.OutputLines, r.EndClaimed, r.TurnOver = 0, 0, false, false
 }
 
 // The back-off between attempts.

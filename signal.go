@@ -41,6 +41,8 @@ type Signal struct {
 	Message    string  // progress
 	Percent    *int    // progress; nil: not said
 	NeedsInput bool    // progress
+	Submitted  string  // progress: the PromptDigest of a prompt that the tool was given; empty: none was
+	Idle       bool    // progress: the tool is at its prompt, no turn goes on
 	PID        *int    // started; nil: not said
 	Timestamp  Time    // the sender's clock: kept as evidence, never compared
 	NoAttempt  bool    // the sender named none; Attempt is then meaningless
@@ -84,6 +86,9 @@ func (s Signal) Validate() error {
 		if s.Percent != nil && (*s.Percent < 0 || *s.Percent > 255) {
 			bad.Add("payload.percent", "must be 0 to 255")
 		}
+		if s.Submitted != "" && !isDigest(s.Submitted) {
+			bad.Add("payload.submitted", "must be a SHA-256 in hexadecimal digits")
+		}
 	}
 	bad.text("payload.reason", s.Reason, maxDescription)
 	bad.text("payload.error", s.Error, maxDescription)
@@ -121,7 +126,7 @@ func (r *Run) Apply(s Signal, now Time) Verdict {
 	case SignalFailed:
 		return r.applyFailed(s, now)
 	case SignalCompleted:
-		r.Result, r.ResultReason = &s.Result, nil
+		r.Result, r.ResultReason, r.TurnOver = &s.Result, nil, true
 		if s.Reason != "" {
 			r.ResultReason = &s.Reason
 		}
@@ -188,8 +193,17 @@ func (r *Run) applyProgress(s Signal, now Time) Verdict {
 		r.AskedAt = &now
 	}
 	r.NeedsInput = asks
+	switch {
+	case s.Idle:
+		r.TurnOver = true
+	case s.Submitted != "", s.NeedsInput: // a question belongs to a turn
+		r.TurnOver = false
+	}
 	return Verdict{Outcome: Applied, Topic: TopicRunSignal}
 }
+
+// Asks says whether the agent waits for the answer to a question, and not just for the next prompt.
+func (r *Run) Asks() bool { return r.NeedsInput && !r.TurnOver }
 
 // Reachable says whether the session can be typed into and attached to: it
 // runs, or nobody but the run itself has said that it ended.

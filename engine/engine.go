@@ -70,6 +70,7 @@ type Engine struct {
 	keys     *keyBook
 	typed    *requests[wire.KeysResult]
 	asks     *requests[wire.WorkspaceResult]
+	messages *messageBook
 	hints    *hintBook
 	logs     *logBook
 	pieces   *hostSlots // of checkpoints, by host
@@ -96,7 +97,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if len(c.SigningKey) < 16 {
 		return nil, errors.New("engine: the signing key is too short")
 	}
-	e := &Engine{Config: c, claims: newWake(), restores: newWake(), landings: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), typed: newRequests[wire.KeysResult](), asks: newRequests[wire.WorkspaceResult](), hints: newHintBook(), logs: newLogBook(), pieces: newSlots(piecesAtOnce), reviews: newSlots(reviewsAtOnce), links: newLinkBook(), paces: newPaces(),
+	e := &Engine{Config: c, claims: newWake(), restores: newWake(), landings: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), typed: newRequests[wire.KeysResult](), asks: newRequests[wire.WorkspaceResult](), messages: newMessageBook(), hints: newHintBook(), logs: newLogBook(), pieces: newSlots(piecesAtOnce), reviews: newSlots(reviewsAtOnce), links: newLinkBook(), paces: newPaces(),
 		tokenUses: tokenUses{written: map[string]svc.Time{}}}
 	e.readyAt, e.watch = e.now(), newWitness(c.Now, c.OfflineAfter)
 	e.feed = newFeed(c.Store, c.Log)
@@ -133,6 +134,7 @@ func (e *Engine) Serve(ctx context.Context) error {
 	g.Go(func() error { return e.removeUnwanted(ctx) })
 	g.Go(func() error { return e.askRestores(ctx) })
 	g.Go(func() error { return e.askLandings(ctx) })
+	g.Go(func() error { return e.deliverMessages(ctx) })
 	g.Go(func() error { return e.Hub.Run(ctx) })
 	return g.Wait()
 }

@@ -69,7 +69,7 @@ func (in *ingestion) run(ctx context.Context) error {
 	}
 	if outcome != svc.Applied {
 		in.verdict.Outcome = outcome
-		return nil
+		return in.laterTurnEnd(ctx, r)
 	}
 	in.wrote = writes(r)
 	in.signal.SessionOpen = in.signal.Claim && in.e.canConfirm(&r)
@@ -80,6 +80,11 @@ func (in *ingestion) run(ctx context.Context) error {
 	}
 	if in.signal.Kind == svc.SignalCompleted {
 		if err := in.markDone(ctx, r); err != nil {
+			return err
+		}
+	}
+	if in.signal.Submitted != "" {
+		if err := acknowledge(ctx, in.tx, &r, in.signal.Submitted); err != nil {
 			return err
 		}
 	}
@@ -216,6 +221,9 @@ func (in *ingestion) afterwards(ctx context.Context) {
 	if in.signal.Kind == svc.SignalCompleted || in.signal.Kind == svc.SignalProgress && r.NeedsInput {
 		in.e.keepNow(ctx, r)
 	}
+	if in.signal.Kind == svc.SignalCompleted || in.signal.Submitted != "" || in.signal.Idle {
+		in.e.messages.wake.up()
+	}
 	in.e.pushes.answered(r.ID, r.Attempt)
 }
 
@@ -249,6 +257,25 @@ func (e *Engine) sessionOver(r svc.Run) {
 	e.Hub.Attach.RunEnded(r.ID, r.Attempt)
 }
 
+// laterTurnEnd notes that a turn is over which is not the attempt's first. A completed signal counts once for its attempt; each
+// one says that the agent waits for a prompt.
+func (in *ingestion) laterTurnEnd(ctx context.Context, r svc.Run) error {
+	if in.verdict.Outcome != svc.Duplicate || in.signal.Kind != svc.SignalCompleted || r.TurnOver || !r.Reachable() {
+		return nil
+	}
+	r.TurnOver = true
+	in.before, in.after, in.moved = r, r, true
+	return in.tx.UpdateRun(ctx, &in.after)
+}
+
+// answered notes that the run's question is answered.
+func answered(tx *store.Tx, r *svc.Run) {
+	r.NeedsInput = false
+	p := r.EventPayload()
+	p["kind"], p["source"], p["needs_input"] = "input", svc.FromUser, false
+	tx.Emit(svc.TopicRunSignal, p)
+}
+
 // touched notes that someone typed into a run: whatever it asked is answered.
 func (e *Engine) touched(runID, by string) {
 	ctx := svc.WithCaller(context.Background(), svc.Caller{Name: by})
@@ -260,10 +287,7 @@ func (e *Engine) touched(runID, by string) {
 		if r, err = tx.LockRun(ctx, runID); err != nil || !r.NeedsInput {
 			return err
 		}
-		r.NeedsInput = false
-		p := r.EventPayload()
-		p["kind"], p["source"], p["needs_input"] = "input", svc.FromUser, false
-		tx.Emit(svc.TopicRunSignal, p)
+		answered(tx, &r)
 		return tx.UpdateRun(ctx, &r)
 	}, store.RunRow(runID))
 	if err != nil {

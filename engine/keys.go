@@ -156,30 +156,39 @@ func (e *Engine) typeKeys(ctx context.Context, runID string, keys []string) (sen
 // not answered has an outcome that nobody knows.
 func (e *Engine) askWorker(ctx context.Context, link *hub.Uplink, r svc.Run, keys []string) (sent bool, err error) {
 	id := svc.NewID()
+	answer, err := e.askTyped(ctx, link, id, wire.Keys{RequestID: id, RunID: r.ID, Attempt: r.Attempt, Keys: keys})
+	switch {
+	case err != nil:
+		return false, svc.Errorf(svc.CodeHostNotConnected, "the run's host went away; try again when it is back").Because(err)
+	case answer == nil:
+		return true, errOutcomeUnknown
+	case !answer.OK:
+		reason := answer.Error
+		if reason == "" {
+			reason = "the worker refused the keys"
+		}
+		return true, svc.Errorf(svc.CodeInvalidKeys, "%s", reason).With("fields", map[string]any{"keys": reason})
+	}
+	return true, nil
+}
+
+// askTyped sends a worker a frame that types and waits for its answer; nil: nobody can know what became of it. An error says that the
+// frame was not sent.
+func (e *Engine) askTyped(ctx context.Context, link *hub.Uplink, id string, f wire.Frame) (*wire.KeysResult, error) {
 	request := e.typed.ask(id, link)
 	defer e.typed.forget(id)
-	if err := link.Send(wire.Keys{RequestID: id, RunID: r.ID, Attempt: r.Attempt, Keys: keys}); err != nil {
-		return false, svc.Errorf(svc.CodeHostNotConnected, "the run's host went away; try again when it is back").Because(err)
+	if err := link.Send(f); err != nil {
+		return nil, err
 	}
 	timeout := time.NewTimer(keysGiveUp)
 	defer timeout.Stop()
 	select {
 	case answer := <-request.answer:
-		switch {
-		case answer == nil:
-			return true, errOutcomeUnknown
-		case !answer.OK:
-			reason := answer.Error
-			if reason == "" {
-				reason = "the worker refused the keys"
-			}
-			return true, svc.Errorf(svc.CodeInvalidKeys, "%s", reason).With("fields", map[string]any{"keys": reason})
-		}
-		return true, nil
+		return answer, nil
 	case <-timeout.C:
-		return true, errOutcomeUnknown
+		return nil, nil
 	case <-ctx.Done():
-		return true, errOutcomeUnknown
+		return nil, nil
 	}
 }
 

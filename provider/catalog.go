@@ -34,6 +34,18 @@ const (
 	IdleDetection CompletionSignal = "idle_detection"
 )
 
+// Message is how a tool takes messages while it runs.
+type Message string
+
+// The ways. A tool that takes pastes knows bracketed ones, and submits what was pasted when Enter is pressed.
+const (
+	MessageNone  Message = "none"
+	MessagePaste Message = "paste"
+)
+
+// Turns says whether the tool's hooks report the end of a turn.
+func (e Entry) Turns() bool { return slices.Contains(e.CompletionSignals, NativeHook) }
+
 // Entry is one tool of the catalog. Entries are values: whoever holds one may keep it for ever.
 type Entry struct {
 	ID   string `json:"id"`
@@ -49,6 +61,8 @@ type Entry struct {
 	InstalledDetection []string           `json:"installed_detection"`
 	// LongPrompt says how the tool takes a prompt that is too long for an argument.
 	LongPrompt LongPrompt `json:"long_prompt,omitempty"`
+	// Message says how the tool takes messages while it runs.
+	Message Message `json:"message,omitempty"`
 	// Optional says that the doctor does not mind when the tool is absent.
 	Optional bool `json:"optional"`
 	// KeepAlive names programs that may outlive a session of the tool, such as shared daemons; "*" is

@@ -12,7 +12,7 @@ import (
 var entryKeys = []string{
 	"id", "name", "bin", "argv_template", "env_map", "tui_type", "completion_signals",
 	"hooks_config_template", "hooks_config_name", "installed_detection", "optional", "keep_alive",
-	"long_prompt",
+	"long_prompt", "message",
 }
 
 // entry reads one table. Where it complains, what it returns is of no use.
@@ -35,6 +35,7 @@ func (p *parser) entry(id string, t table) Entry {
 		Optional:           t.flag("optional"),
 		KeepAlive:          t.list("keep_alive", nil),
 		LongPrompt:         choice(t, "long_prompt", t.text("long_prompt", string(PromptRefused)), PromptRefused, PromptStdin),
+		Message:            choice(t, "message", t.text("message", string(MessageNone)), MessageNone, MessagePaste),
 	}
 	if own := t.text("id", id); own != id {
 		t.complain("id", "is not the id in the table's name, [providers.%s]", id)

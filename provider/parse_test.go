@@ -55,6 +55,7 @@ hooks_config_name = "hooks.toml"
 installed_detection = ["version", "--short"]
 optional = true
 long_prompt = "stdin"
+message = "paste"
 `)
 	want := provider.Entry{
 		ID: "my-tool_1", Name: "My tool", Bin: "/opt/tool",
@@ -69,6 +70,7 @@ long_prompt = "stdin"
 		InstalledDetection: []string{"version", "--short"},
 		Optional:           true,
 		LongPrompt:         provider.PromptStdin,
+		Message:            provider.MessagePaste,
 	}
 	if got := entry(t, c, "my-tool_1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -80,7 +82,7 @@ func TestWhatAnEntryLeavesOutHasADefault(t *testing.T) {
 	want := provider.Entry{
 		ID: "x", Name: "x", Bin: "tool", ArgvTemplate: []string{"{args}", "{prompt}"}, TUIType: provider.LineOriented,
 		CompletionSignals: []provider.CompletionSignal{provider.ExitCode}, HooksName: "hooks.json", InstalledDetection: []string{"--version"},
-		LongPrompt: provider.PromptRefused,
+		LongPrompt: provider.PromptRefused, Message: provider.MessageNone,
 	}
 	if got := entry(t, parse(t, "[providers.x]\nbin = 'tool'"), "x"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -106,6 +108,7 @@ func TestMistakesAreToldWithFileLineAndKey(t *testing.T) {
 		{"an id of 65 characters", "[providers." + strings.Repeat("a", 65) + "]\nbin = 'a'", ": an id has"},
 		{"another id inside", "[providers.x]\nid = 'y'\nbin = 'a'", "line 2: providers.x.id: is not the id"},
 		{"no bin", "\n\n[providers.x]\nname = 'X'", "line 3: providers.x.bin: is missing"},
+		{"an unknown way to take messages", "[providers.x]\nbin = 'a'\nmessage = 'type'", "line 3: providers.x.message: must be one of none, paste"},
 		{"an empty bin", "[providers.x]\nbin = ' '", "line 2: providers.x.bin: must be the name"},
 		{"a relative bin", "[providers.x]\nbin = './a'", "line 2: providers.x.bin: must be a name to look up on the PATH, or an absolute path"},
 		{"a bin of the wrong type", "[providers.x]\nbin = 1", "line 2: providers.x.bin: must be a string"},

@@ -247,7 +247,7 @@ func TestAShellHandsKimiItsModelAndCopilotItsPlugin(t *testing.T) {
 func TestTheHooksOfPresetsAreReadByTheirOwnTranslator(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string][]string{
-		"claude": {"Stop"}, "claude-tui": {"Notification", "Stop"}, "gemini": {"AfterAgent"}, "gemini-tui": {"AfterAgent", "Notification"},
+		"claude": {"Stop"}, "claude-tui": {"Notification", "PermissionRequest", "Stop", "UserPromptSubmit"}, "gemini": {"AfterAgent"}, "gemini-tui": {"AfterAgent", "BeforeAgent", "Notification"},
 		"qwen": {"Stop"}, "qwen-tui": {"Notification", "Stop"},
 	} {
 		path, err := presetEntry(t, id).RenderHooks(t.TempDir(), "http://127.0.0.1:1", svc.NewRunID())

@@ -78,7 +78,10 @@ func ProbeEntries(ctx context.Context, entries []Entry, pathEnv string) map[stri
 	for _, e := range entries {
 		group.Go(func() error {
 			report := Probe(ctx, e, pathEnv)
-			report.PromptLimit = e.PromptLimit()
+			report.PromptLimit, report.Turns = e.PromptLimit(), e.Turns()
+			if e.Message == MessagePaste {
+				report.Message = string(MessagePaste)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			reports[e.ID] = report

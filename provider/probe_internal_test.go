@@ -158,12 +158,12 @@ func TestAProbeSeesThePathButNoSecret(t *testing.T) {
 func TestAllProvidersAreProbed(t *testing.T) {
 	t.Parallel()
 	c, err := Parse("c", []byte("[providers.here]\nbin='sh'\ninstalled_detection=['-c','echo 7']\n[providers.gone]\nbin='no-such-tool'\n"+
-		"[providers.bad]\nbin='sh'\ninstalled_detection=['-c','exit 1']\n[providers.three]\nbin='true'\n[providers.four]\nbin='true'\n[providers.five]\nbin='true'\n"))
+		"[providers.bad]\nbin='sh'\ninstalled_detection=['-c','exit 1']\n[providers.three]\nbin='true'\n[providers.four]\nbin='true'\n[providers.five]\nbin='true'\nmessage='paste'\ncompletion_signals=['native_hook']\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := ProbeAll(t.Context(), c, systemPath)
-	if len(got) != 6 || got["here"] != (svc.ProviderReport{Available: true, Version: "7", PromptLimit: svc.MaxArgument}) || got["gone"].Available || got["bad"].Available || !got["five"].Available {
+	if len(got) != 6 || got["here"] != (svc.ProviderReport{Available: true, Version: "7", PromptLimit: svc.MaxArgument}) || got["gone"].Available || got["bad"].Available || got["five"] != (svc.ProviderReport{Available: true, PromptLimit: svc.MaxArgument, Message: "paste", Turns: true, Version: got["five"].Version}) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -28,6 +28,8 @@ var statuses = map[svc.Code]int{
 	svc.CodeWorkspaceNotSafe:  http.StatusConflict,
 	svc.CodeWorkspaceBusy:     http.StatusConflict,
 	svc.CodeChangeMoved:       http.StatusConflict,
+	svc.CodeNoTurns:           http.StatusConflict,
+	svc.CodeNeedsInput:        http.StatusConflict,
 	svc.CodeMissingAttempt:    http.StatusBadRequest,
 	svc.CodeUnauthorized:      http.StatusUnauthorized,
 	svc.CodeForbidden:         http.StatusForbidden,

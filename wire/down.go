@@ -49,6 +49,14 @@ type Keys struct {
 	Keys      []string `json:"keys"`
 }
 
+// Paste asks a worker to paste a text into a session and to submit it (capability paste). It is answered with KeysResult.
+type Paste struct {
+	RequestID string `json:"request_id"`
+	RunID     string `json:"run_id"`
+	Attempt   int    `json:"attempt"`
+	Text      string `json:"text"`
+}
+
 // AttachOpen asks a worker to relay a session's terminal (capability attach).
 type AttachOpen struct {
 	AttachID string `json:"attach_id"`
@@ -116,6 +124,7 @@ func (RunDispatch) Type() string  { return "run_dispatch" }
 func (Error) Type() string        { return "error" }
 func (RunStop) Type() string      { return "run_stop" }
 func (Keys) Type() string         { return "keys" }
+func (Paste) Type() string        { return "paste" }
 func (AttachOpen) Type() string   { return "attach_open" }
 func (AttachInput) Type() string  { return "attach_input" }
 func (AttachResize) Type() string { return "attach_resize" }
@@ -130,6 +139,12 @@ func (f RunDispatch) check() error { return needRun("run_dispatch", f.RunID, f.A
 func (Error) check() error         { return nil }
 func (f RunStop) check() error     { return needRun("run_stop", f.RunID, f.Attempt) }
 func (f Keys) check() error        { return needRun("keys", f.RunID, f.Attempt) }
+func (f Paste) check() error {
+	if err := need("paste", "request_id", f.RequestID); err != nil {
+		return err
+	}
+	return needRun("paste", f.RunID, f.Attempt)
+}
 func (f AttachOpen) check() error {
 	if err := need("attach_open", "attach_id", f.AttachID); err != nil {
 		return err
@@ -150,6 +165,7 @@ var downFrames = map[string]func() Frame{
 	"error":         func() Frame { return &Error{} },
 	"run_stop":      func() Frame { return &RunStop{} },
 	"keys":          func() Frame { return &Keys{} },
+	"paste":         func() Frame { return &Paste{} },
 	"attach_open":   func() Frame { return &AttachOpen{} },
 	"attach_input":  func() Frame { return &AttachInput{} },
 	"attach_resize": func() Frame { return &AttachResize{} },

@@ -30,6 +30,8 @@ type payload struct {
 	Message    *string     `json:"message,omitempty"`
 	Percent    *int        `json:"percent,omitempty"`
 	NeedsInput *bool       `json:"needs_input,omitempty"`
+	Submitted  *string     `json:"submitted,omitempty"`
+	Idle       *bool       `json:"idle,omitempty"`
 	PID        *int        `json:"pid,omitempty"`
 }
 
@@ -39,7 +41,7 @@ var payloadFields = map[svc.SignalKind]struct{ required, optional string }{
 	svc.SignalFinished:  {"exit_code", "reason"},
 	svc.SignalCompleted: {"result", "reason"},
 	svc.SignalFailed:    {"error", ""},
-	svc.SignalProgress:  {"message", "percent needs_input"},
+	svc.SignalProgress:  {"message", "percent needs_input submitted idle"},
 }
 
 // ParseSignal reads a signal body strictly: an unknown field is an error that
@@ -123,6 +125,8 @@ func (p payload) fill(s *svc.Signal) {
 	set(&s.Error, p.Error)
 	set(&s.Message, p.Message)
 	set(&s.NeedsInput, p.NeedsInput)
+	set(&s.Submitted, p.Submitted)
+	set(&s.Idle, p.Idle)
 	s.Percent, s.PID = p.Percent, p.PID
 }
 
@@ -149,6 +153,10 @@ func FromSignal(s svc.Signal) Signal {
 		if s.NeedsInput {
 			p.NeedsInput = &s.NeedsInput
 		}
+		if s.Idle {
+			p.Idle = &s.Idle
+		}
+		p.Submitted = some(s.Submitted)
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {

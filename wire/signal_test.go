@@ -26,6 +26,8 @@ var signals = map[string]svc.Signal{
 	"failed_silently":  {Kind: svc.SignalFailed, Source: svc.FromWrapper},
 	"progress":         {Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1, Message: "m"},
 	"progress_full":    {Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1<<63 - 1, Message: "m", Percent: ptr(255), NeedsInput: true},
+	"progress_prompt":  {Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1, Message: "m", Submitted: svc.PromptDigest("a prompt")},
+	"progress_idle":    {Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1, Message: "m", NeedsInput: true, Idle: true},
 }
 
 func TestSignalBodiesAreWrittenAndReadAsTheContractHasThem(t *testing.T) {

@@ -93,11 +93,13 @@ type LogGone struct {
 	Attempt int    `json:"attempt"`
 }
 
-// KeysResult answers Keys.
+// KeysResult answers Keys and Paste.
 type KeysResult struct {
 	RequestID string `json:"request_id"`
 	OK        bool   `json:"ok"`
 	Error     string `json:"error,omitempty"`
+	// Unknown says that some of it may have reached the session all the same; absent: nothing has, or all of it when OK.
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // AttachData is terminal output of a relay.

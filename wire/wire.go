@@ -22,6 +22,8 @@
 //	2026-11  names in keys: Escape, Up, Ctrl+R, text:… (keys2).
 //	2026-11  heartbeat gains catalog_error.
 //	2026-11  log_chunk gains times.
+//	2026-11  paste (capability paste); providers say how each takes messages, and whether it reports turns.
+//	2026-11  progress signals gain submitted and idle.
 package wire
 
 import (
@@ -57,10 +59,11 @@ const (
 	CapWorkerKey = "worker_key"
 	CapWorkspace = "workspace"
 	CapLand      = "land"
+	CapPaste     = "paste"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {

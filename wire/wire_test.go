@@ -60,6 +60,7 @@ var upGolden = map[string]Frame{
 	"log_gone":            LogGone{RunID: runID, Attempt: 2},
 	"keys_result":         KeysResult{RequestID: "r1", OK: true},
 	"workspace_result":    WorkspaceResult{RequestID: "r1", Error: "not safe", Unsafe: []svc.UnsafeReason{svc.UnsafeRelay}},
+	"keys_result_unknown": KeysResult{RequestID: "r1", Error: "tmux did not answer", Unknown: true},
 	"keys_result_refused": KeysResult{RequestID: "r1", Error: "only letters"},
 	"attach_data":         AttachData{AttachID: "a1", Bytes: []byte{0, 0xff, '\n'}},
 	"attach_resized":      AttachResized{AttachID: "a1", Rows: 50, Cols: 220},
@@ -78,6 +79,7 @@ var downGolden = map[string]Frame{
 		Prompt: "do <it>", Args: []string{"-v", ""}, Model: "m", Env: map[string]string{"A": "1"}, SignalToken: "svcr_x", ProjectSlug: "p"},
 	"error":             Error{Code: CodeMalformed, Message: "frame has no type"},
 	"run_stop":          RunStop{RunID: runID, Attempt: 2, Reason: "run is stopped"},
+	"paste":             Paste{RequestID: "r1", RunID: runID, Attempt: 2, Text: "first\n\tsecond <line>"},
 	"keys":              Keys{RequestID: "r1", RunID: runID, Attempt: 2, Keys: []string{"yes", "Enter"}},
 	"attach_open":       AttachOpen{AttachID: "a1", RunID: runID, Attempt: 2, Rows: 50, Cols: 220},
 	"attach_input":      AttachInput{AttachID: "a1", Bytes: []byte("ls\r")},
@@ -170,7 +172,7 @@ func TestEveryFrameHasAGoldenFileAndNoFileIsLeftOver(t *testing.T) {
 			}
 		}
 	}
-	if len(upFrames) != 17 || len(downFrames) != 14 {
+	if len(upFrames) != 17 || len(downFrames) != 15 {
 		t.Errorf("%d frames go up and %d down", len(upFrames), len(downFrames))
 	}
 }

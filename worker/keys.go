@@ -96,31 +96,40 @@ func (w *Worker) takeKeys(l *link, f *wire.Keys) {
 	}
 	strokes, err := judgeKeys(f.Keys, l.can(wire.CapKeys2))
 	if err != nil {
-		w.keysResult(l, f, err)
+		w.keysResult(l, f.RequestID, err)
 		return
 	}
 	s := w.session(f.RunID, f.Attempt)
 	if s == nil {
-		w.keysResult(l, f, fmt.Errorf("attempt %d of this run has no session on this host", f.Attempt))
+		w.keysResult(l, f.RequestID, fmt.Errorf("attempt %d of this run has no session on this host", f.Attempt))
 		return
 	}
-	s.typing.do(func() { w.keysResult(l, f, s.typeKeys(w.ctx, strokes)) })
+	s.typing.do(func() { w.keysResult(l, f.RequestID, s.typeKeys(w.ctx, strokes)) })
 }
 
-func (w *Worker) keysResult(l *link, f *wire.Keys, err error) {
-	result := &wire.KeysResult{RequestID: f.RequestID, OK: err == nil}
-	if err != nil {
+func (w *Worker) keysResult(l *link, requestID string, err error) {
+	w.answerKeys(l, &wire.KeysResult{RequestID: requestID}, err)
+}
+
+// answerKeys completes a result and sends it.
+func (w *Worker) answerKeys(l *link, result *wire.KeysResult, err error) {
+	if result.OK = err == nil; err != nil {
 		result.Error = err.Error()
 	}
 	w.keys.end(result, l)
 }
 
 func (s *session) typeKeys(ctx context.Context, strokes []stroke) error {
+	return s.input(ctx, func(p place) error { return press(ctx, p.server, p.pane, strokes) })
+}
+
+// input writes to a live session's pane.
+func (s *session) input(ctx context.Context, write func(place) error) error {
 	p := s.where()
 	if !p.live {
 		return errors.New("the session is not running")
 	}
-	err := s.reach(ctx, p, func() error { return press(ctx, p.server, p.pane, strokes) })
+	err := s.reach(ctx, p, func() error { return write(p) })
 	if errors.Is(err, tmux.ErrPaneDead) || errors.Is(err, tmux.ErrNoServer) {
 		return errors.New("the session has ended")
 	}

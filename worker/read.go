@@ -53,6 +53,8 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 		w.stopRun(f)
 	case *wire.Keys:
 		w.takeKeys(l, f)
+	case *wire.Paste:
+		w.takePaste(l, f)
 	case *wire.WorkspaceRequest:
 		w.tasks.Go(func() { w.keeper.answer(w.ctx, l, f) })
 	case *wire.RunRecall:

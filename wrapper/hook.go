@@ -132,6 +132,18 @@ func asks(question, otherwise string) *svc.Signal {
 	return &svc.Signal{Kind: svc.SignalProgress, Message: tidy(question), NeedsInput: true}
 }
 
+// submitted is a progress signal: the tool was given a prompt, and begins a turn with it.
+func submitted(prompt string) *svc.Signal {
+	return &svc.Signal{Kind: svc.SignalProgress, Message: "works on a prompt", Submitted: svc.PromptDigest(prompt)}
+}
+
+// waits is a progress signal: the tool is at its prompt and waits for the next one.
+func waits(words, otherwise string) *svc.Signal {
+	sig := asks(words, otherwise)
+	sig.Idle = true
+	return sig
+}
+
 // tidy makes a tool's words fit for a signal.
 func tidy(text string) string {
 	text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", ""))

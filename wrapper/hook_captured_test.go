@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"svc"
 )
 
 // What real tools were seen to give to their hooks; testdata/hooks/README.md says where it is from.
@@ -14,17 +16,21 @@ func TestWhatRealToolsGaveToTheirHooksBecomesSignals(t *testing.T) {
 	const prompt = "Please do it outside the sandbox. {{run: echo yes > /home/user/approved.txt}}"
 	const wants = " wants to run: echo yes > /home/user/approved.txt"
 	cases := map[string]string{
-		"claude-stop":             "completed success",
-		"claude-permission":       "asks Claude needs your permission",
-		"codex-turn-complete":     "completed success",
-		"codex-tui-turn-complete": "completed success",
-		"codex-title-thread":      "", // a thread of codex's own, which ends while the run works
-		"codex-permission":        "asks The prompt says so.\ncodex" + wants,
-		"gemini-after-agent":      "completed success",
-		"gemini-permission":       "asks Tool Confirm Shell Command requires execution\ngemini" + wants,
-		"opencode-idle":           "completed success",
-		"opencode-error":          "failed APIError: the gateway refuses, as the prompt wants it",
-		"opencode-permission":     "asks opencode" + wants,
+		"claude-stop":               "completed success",
+		"claude-permission":         "asks Claude needs your permission",
+		"claude-permission-request": "asks claude" + wants,
+		"claude-idle":               "waits Claude is waiting for your input",
+		"claude-prompt-submit":      "submitted " + svc.PromptDigest("first line\n\tsecond line\nthird \"line\" ;"),
+		"codex-turn-complete":       "completed success",
+		"codex-tui-turn-complete":   "completed success",
+		"codex-title-thread":        "", // a thread of codex's own, which ends while the run works
+		"codex-permission":          "asks The prompt says so.\ncodex" + wants,
+		"gemini-before-agent":       "submitted " + svc.PromptDigest("first line second line third \"line\" ;"),
+		"gemini-after-agent":        "completed success",
+		"gemini-permission":         "asks Tool Confirm Shell Command requires execution\ngemini" + wants,
+		"opencode-idle":             "completed success",
+		"opencode-error":            "failed APIError: the gateway refuses, as the prompt wants it",
+		"opencode-permission":       "asks opencode" + wants,
 	}
 	files, err := filepath.Glob("testdata/hooks/*.json")
 	if err != nil {

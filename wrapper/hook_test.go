@@ -19,7 +19,12 @@ func TestAToolsOwnWordsBecomeSignals(t *testing.T) {
 		{"claude", `{"hook_event_name":"SubagentStop"}`, ""},
 		{"claude", `{"hook_event_name":"Notification","notification_type":"permission_prompt","message":"May I run ls?"}`, "asks May I run ls?"},
 		{"claude", `{"hook_event_name":"Notification","message":"Claude needs your permission to use Bash"}`, "asks Claude needs your permission to use Bash"},
-		{"claude", `{"hook_event_name":"Notification","notification_type":"idle_prompt","message":"waiting"}`, ""},
+		{"claude", `{"hook_event_name":"Notification","notification_type":"idle_prompt","message":"Claude is waiting for your input"}`, "waits Claude is waiting for your input"},
+		{"claude", `{"hook_event_name":"Notification","notification_type":"agent_needs_input","message":"Which one?"}`, "asks Which one?"},
+		{"claude", `{"hook_event_name":"Notification","notification_type":"auth_success","message":"in"}`, ""},
+		{"claude", `{"hook_event_name":"UserPromptSubmit","prompt":"do  it\n\tnow"}`, "submitted " + svc.PromptDigest("do it now")},
+		{"claude", `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm x","description":"Remove x"}}`, "asks Remove x\nclaude wants to run: rm x"},
+		{"claude", `{"hook_event_name":"PermissionRequest","tool_name":"Write","tool_input":{"file_path":"x"}}`, "asks claude asks for a permission to use Write"},
 		{"qwen", `{"hook_event_name":"Stop","stop_hook_active":false,"background_tasks":[],"crons":[]}`, "completed success"},
 		{"qwen", `{"hook_event_name":"Notification","notification_type":"permission_prompt","message":"Qwen Code needs your permission"}`, "asks Qwen Code needs your permission"},
 		{"qwen", `{"hook_event_name":"Notification","notification_type":"auth_success","message":"Successfully authenticated"}`, ""},
@@ -69,6 +74,10 @@ func TestAToolsOwnWordsBecomeSignals(t *testing.T) {
 
 func inWords(s svc.Signal) string {
 	switch {
+	case s.Submitted != "":
+		return "submitted " + s.Submitted
+	case s.Idle && s.NeedsInput:
+		return "waits " + s.Message
 	case s.NeedsInput:
 		return "asks " + s.Message
 	case s.Kind == svc.SignalFailed:

@@ -16,7 +16,7 @@ import (
 	"svc/rundir"
 )
 
-const signalUsage = `usage: svc exec signal progress --message TEXT [--percent N] [--needs-input]
+const signalUsage = `usage: svc exec signal progress --message TEXT [--percent N] [--needs-input | --submitted PROMPT]
        svc exec signal completed --result success|partial_success|user_rejected [--reason TEXT]
        svc exec signal failed --error TEXT
        svc exec signal --from claude|codex|copilot|gemini|opencode|qwen [JSON]   (else JSON on standard input)
@@ -75,7 +75,7 @@ func parseSignal(args []string) (signalArgs, error) {
 	flags.SetOutput(io.Discard)
 	s := &out.signal
 	s.Source = svc.FromHook
-	percent := -1
+	percent, prompt := -1, ""
 	kind := svc.SignalKind("")
 	if !strings.HasPrefix(args[0], "-") {
 		kind, args = svc.SignalKind(args[0]), args[1:]
@@ -85,6 +85,7 @@ func parseSignal(args []string) (signalArgs, error) {
 		flags.StringVar(&s.Message, "message", "", "")
 		flags.IntVar(&percent, "percent", -1, "")
 		flags.BoolVar(&s.NeedsInput, "needs-input", false, "")
+		flags.StringVar(&prompt, "submitted", "", "")
 	case svc.SignalCompleted:
 		flags.StringVar((*string)(&s.Result), "result", "", "")
 		flags.StringVar(&s.Reason, "reason", "", "")
@@ -103,6 +104,9 @@ func parseSignal(args []string) (signalArgs, error) {
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if given["percent"] {
 		s.Percent = &percent
+	}
+	if given["submitted"] {
+		s.Submitted = svc.PromptDigest(prompt)
 	}
 	return out, out.check(given)
 }

@@ -3,6 +3,7 @@ package wrapper
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"svc"
@@ -18,15 +19,21 @@ func notJSON(tool string, err error) string {
 	return fmt.Sprintf("%s gave its hook no JSON object: %v", tool, err)
 }
 
-// likeClaude reads the settings' hooks Stop and Notification of claude, and of qwen, which took them over. Stop says that the
+// likeClaude reads the settings' hooks UserPromptSubmit, PermissionRequest, Stop and Notification of claude, and of qwen, which took them over. Stop says that the
 // agent has nothing more to say; work that it left in the background may still go on.
 func likeClaude(tool string) translator {
 	return func(_ *session, input []byte) (*svc.Signal, string) {
 		var e struct {
-			Event      string `json:"hook_event_name"`
-			Type       string `json:"notification_type"`
-			Message    string `json:"message"`
-			Background []any  `json:"background_tasks"`
+			Event     string `json:"hook_event_name"`
+			Type      string `json:"notification_type"`
+			Message   string `json:"message"`
+			Prompt    string `json:"prompt"`
+			Tool      string `json:"tool_name"`
+			ToolInput struct {
+				Command     any    `json:"command"`
+				Description string `json:"description"`
+			} `json:"tool_input"`
+			Background []any `json:"background_tasks"`
 		}
 		if err := json.Unmarshal(input, &e); err != nil {
 			return nil, notJSON(tool, err)
@@ -37,7 +44,14 @@ func likeClaude(tool string) translator {
 				return &svc.Signal{Kind: svc.SignalProgress, Message: fmt.Sprintf("waiting for %d background tasks", n)}, ""
 			}
 			return completed(), ""
-		case e.Event == "Notification" && (e.Type == "permission_prompt" || e.Type == "elicitation_dialog"),
+		case e.Event == "UserPromptSubmit":
+			return submitted(e.Prompt), ""
+		case e.Event == "PermissionRequest":
+			question := wantsToRun(e.ToolInput.Description, tool, commandLine(e.ToolInput.Command))
+			return asks(question, tool+" asks for a permission to use "+e.Tool), ""
+		case e.Event == "Notification" && e.Type == "idle_prompt":
+			return waits(e.Message, tool+" waits for a prompt"), ""
+		case e.Event == "Notification" && slices.Contains([]string{"permission_prompt", "elicitation_dialog", "agent_needs_input"}, e.Type),
 			// older versions name no type
 			e.Event == "Notification" && e.Type == "" && strings.Contains(e.Message, "permission"):
 			return asks(e.Message, tool+" asks for a permission"), ""
@@ -153,12 +167,13 @@ func commandLine(command any) string {
 	}
 }
 
-// fromGemini reads the hooks AfterAgent and Notification.
+// fromGemini reads the hooks BeforeAgent, AfterAgent and Notification.
 func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 	var e struct {
 		Event   string `json:"hook_event_name"`
 		Type    string `json:"notification_type"`
 		Message string `json:"message"`
+		Prompt  string `json:"prompt"`
 		Details struct {
 			Command string `json:"command"`
 		} `json:"details"`
@@ -167,6 +182,8 @@ func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 		return nil, notJSON("gemini", err)
 	}
 	switch e.Event {
+	case "BeforeAgent":
+		return submitted(e.Prompt), ""
 	case "AfterAgent":
 		return completed(), ""
 	case "Notification":

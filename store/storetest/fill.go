@@ -60,6 +60,10 @@ func Fill(t *testing.T, s *store.Store) {
 			Quote: "q\n", Body: "b", Author: "ann", State: svc.CommentSent, RunID: &r.ID, CreatedAt: 1, UpdatedAt: 1, Version: 1}); err != nil {
 			return err
 		}
+		if err := tx.InsertMessage(w.ctx, svc.Message{ID: svc.NewID(), RunID: r.ID, Number: 1, Attempt: 1, Text: "ü\n\t", State: svc.MessageUnconfirmed,
+			Reason: svc.MessageUnknown, By: "ann", When: svc.MessageNow, Answer: true, Asked: true, CreatedAt: 1, UpdatedAt: 2, Version: 3}); err != nil {
+			return err
+		}
 		tx.Emit(svc.TopicRunCreated, map[string]any{"run_id": r.ID, "note": "ünï\u2028code"})
 		tx.Emit(svc.TopicHostCreated, map[string]any{"host_id": h.ID})
 		return nil

@@ -52,7 +52,7 @@ func recordsRoundTrip(t *testing.T, w *world) {
 	})
 	r.Status, r.Attempt, r.HostID, r.FailureReason = svc.RunFailed, 2, &h.ID, ptr(svc.ReasonHostLost)
 	r.ExitCode, r.Error, r.Result, r.ResultReason = ptr(-1), ptr("e"), ptr(svc.ResultPartialSuccess), ptr("why")
-	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.AskedAt = math.MaxInt64, ptr("p"), ptr(255), true, ptr(svc.Time(8))
+	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.AskedAt, r.TurnOver = math.MaxInt64, ptr("p"), ptr(255), true, ptr(svc.Time(8)), true
 	r.LastOutputAt, r.PendingSince, r.NextDispatchAt, r.StartedAt = ptr(svc.Time(1)), 2, ptr(svc.Time(3)), ptr(svc.Time(4))
 	r.EndedAt, r.SessionEndedAt, r.Refused = ptr(svc.Time(5)), ptr(svc.Time(6)), []string{h.ID}
 	r.PastHosts, r.EndClaimed = []string{"", h.ID}, true

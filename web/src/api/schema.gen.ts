@@ -200,7 +200,7 @@ export interface ErrorAnswer {
 
 export interface ErrorBody {
   /** For programs; see docs/api.md for the list */
-  code: "active_runs" | "body_too_large" | "capability_missing" | "change_moved" | "conflict" | "forbidden" | "forbidden_origin" | "has_children" | "host_not_connected" | "host_not_found" | "idempotency_key_reused" | "internal" | "invalid_attempt" | "invalid_keys" | "invalid_task_kind" | "lease_held" | "log_gone" | "method_not_allowed" | "missing_attempt" | "need_cycle" | "need_in_own_line" | "needed" | "no_snapshot" | "not_found" | "not_relayed" | "outcome_unknown" | "precondition_failed" | "project_archived" | "prompt_too_long" | "run_not_active" | "run_not_pending" | "run_not_running" | "sink_failed" | "unauthorized" | "unavailable" | "unknown_provider" | "unsupported_media_type" | "validation_failed" | "workspace_busy" | "workspace_not_safe";
+  code: "active_runs" | "body_too_large" | "capability_missing" | "change_moved" | "conflict" | "forbidden" | "forbidden_origin" | "has_children" | "host_not_connected" | "host_not_found" | "idempotency_key_reused" | "internal" | "invalid_attempt" | "invalid_keys" | "invalid_task_kind" | "lease_held" | "log_gone" | "method_not_allowed" | "missing_attempt" | "need_cycle" | "need_in_own_line" | "needed" | "needs_input" | "no_snapshot" | "no_turns" | "not_found" | "not_relayed" | "outcome_unknown" | "precondition_failed" | "project_archived" | "prompt_too_long" | "run_not_active" | "run_not_pending" | "run_not_running" | "sink_failed" | "unauthorized" | "unavailable" | "unknown_provider" | "unsupported_media_type" | "validation_failed" | "workspace_busy" | "workspace_not_safe";
   /** For programs; fields names each field that is wrong */
   details?: Record<string, unknown>;
   /** For people */
@@ -212,7 +212,7 @@ export interface Event {
   payload: Record<string, unknown>;
   /** Grows by one with every event, in commit order */
   seq: number;
-  topic: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked";
+  topic: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.message" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked";
 }
 
 export interface EventList {
@@ -227,7 +227,7 @@ export interface EventMessage {
   /** Its payload */
   data: Record<string, unknown>;
   /** Its topic */
-  event: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked";
+  event: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.message" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked";
   /** The event's seq */
   id: number;
 }
@@ -403,6 +403,12 @@ export interface ListInboxItem {
   next_cursor: string | null;
 }
 
+export interface ListMessage {
+  items: Message[];
+  /** Null on the last page */
+  next_cursor: string | null;
+}
+
 export interface ListProject {
   items: Project[];
   /** Null on the last page */
@@ -445,6 +451,22 @@ export interface Me {
   /** Of the caller's token */
   name: string;
   role: "viewer" | "operator" | "admin";
+}
+
+export interface Message {
+  /** The attempt that it is for; it is not given to a later one */
+  attempt: number;
+  /** Who sent it */
+  by: string;
+  created_at: string;
+  /** UUID */
+  id: string;
+  /** Why it is unconfirmed or undelivered; empty: it is neither */
+  reason: "" | "not_reported" | "outcome_unknown" | "run_ended" | "host_away" | "provider_takes_none" | "no_turns" | "refused";
+  run_id: string;
+  state: "queued" | "pasted" | "acknowledged" | "unconfirmed" | "undelivered";
+  text: string;
+  when: "now" | "turn_end";
 }
 
 export interface NewToken {
@@ -618,10 +640,14 @@ export interface ProviderOnHost {
 
 export interface ProviderReport {
   available: boolean;
+  /** How it takes messages while it runs; absent: it takes none */
+  message?: "none" | "paste";
   /** The longest prompt that it takes, in bytes; absent: no limit is known */
   prompt_limit?: number;
   /** Why it is not available */
   reason?: string;
+  /** Its hooks report the end of a turn */
+  turns?: boolean;
   version?: string;
 }
 
@@ -893,6 +919,15 @@ export interface SendComments {
 
 export interface SendKeys {
   keys: string[];
+}
+
+export interface SendMessage {
+  /** It may answer a question that the agent asks; absent: it is refused while there is one */
+  answer?: boolean;
+  /** Up to 64 KiB, without control characters other than tab and newline */
+  text: string;
+  /** turn_end: when the agent waits for a prompt; absent: now */
+  when?: "now" | "turn_end";
 }
 
 export interface Sent {
@@ -1320,6 +1355,20 @@ export interface Operations {
     query: { follow?: boolean; tail?: number; from?: string; skip?: number; attempt?: number; format?: "raw" | "text" };
     body: undefined;
     answer: undefined;
+  };
+  /** List the messages to a run's agent, in the order in which they were sent */
+  'GET /runs/{id}/messages': {
+    path: { id: string };
+    query: { limit?: number; cursor?: string };
+    body: undefined;
+    answer: ListMessage;
+  };
+  /** Send a message to the agent of a live session */
+  'POST /runs/{id}/messages': {
+    path: { id: string };
+    query: undefined;
+    body: SendMessage;
+    answer: Message;
   };
   /** Read the latest screen of a run */
   'GET /runs/{id}/pane': {

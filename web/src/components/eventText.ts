@@ -84,6 +84,13 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
         'warn',
         payload.action === 'stopped' ? 'It was ended.' : 'It was left alone.',
       );
+    case 'run.message':
+      return say(
+        `Message ${payload.state}`,
+        'message',
+        payload.state === 'unconfirmed' || payload.state === 'undelivered' ? 'warn' : 'info',
+        text(payload.reason)?.replaceAll('_', ' '),
+      );
     case 'run.session_ended':
       return payload.reason === 'host_lost'
         ? say('Session counted as ended', 'warn', 'warn', 'Its host was deleted.')

@@ -348,6 +348,7 @@ export const runTopics: readonly string[] = [
   'run.lease_acquired',
   'run.lease_released',
   'run.orphan_detected',
+  'run.message',
 ];
 
 /** patchRunEvents adds an event to the list of one run's, newest first. */
