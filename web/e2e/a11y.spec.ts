@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from '@playwright/test';
 import type { AxeResults, RunOptions } from 'axe-core';
+import { change } from './support/change.ts';
 import { expect, type Lab, test } from './support/test.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -152,5 +153,26 @@ test.describe('axe finds nothing, in both themes', () => {
       await go(page, lab, path);
       await clean(page, path);
     }
+  });
+
+  test('where changes are read', async ({ page, lab }) => {
+    const { run } = await change(lab.server);
+    await go(page, lab, `/runs/${run.id}?tab=changes`);
+    const shed = page.getByRole('region', { name: 'shed.txt' });
+    await expect(shed.getByRole('table')).toContainText('zwei');
+    await clean(page, 'a change');
+    await shed.getByRole('button', { name: 'Comment on line 2', exact: true }).click();
+    await shed.getByRole('textbox').fill('Say it in English');
+    await clean(page, 'a comment being written');
+    await shed.getByRole('button', { name: 'Add draft' }).click();
+    await expect(shed.getByText('Draft, not sent')).toBeVisible();
+    await clean(page, 'a comment');
+    await page.getByRole('button', { name: 'Send 1 comment' }).click();
+    await expect(page.getByRole('region', { name: 'What the agent gets' })).toContainText('English');
+    await clean(page, 'comments to send');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Land' }).click();
+    await expect(page.getByRole('dialog', { name: 'Land this change' })).toBeVisible();
+    await clean(page, 'a change to land');
   });
 });

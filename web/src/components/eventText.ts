@@ -143,6 +143,35 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
       return say('Unblocked: all it needs is done', 'check', 'ok');
     case 'run.updated':
       return say('Its wait was changed', 'pen', 'neutral', `priority ${String(payload.priority)}`);
+    case 'workspace.created':
+      return say('Working copy asked for', 'plus');
+    case 'workspace.ready':
+      return say('Working copy ready', 'check', 'info', text(payload.branch));
+    case 'workspace.failed':
+      return say('No working copy could be made', 'cross', 'bad', text(payload.error));
+    case 'workspace.checkpointed':
+      return say(`Checkpoint ${String(payload.checkpoint)}`, 'clock', 'info');
+    case 'workspace.land_requested':
+      return say('Landing asked for', 'move', 'info', text(payload.into));
+    case 'workspace.landed':
+      return say(
+        `Landed${text(payload.into) ? ` into ${text(payload.into)}` : ''}`,
+        'check',
+        'ok',
+        text(payload.commit)?.slice(0, 12),
+      );
+    case 'workspace.land_failed':
+      return say('Not landed', 'cross', 'bad', text(payload.error) ?? text(payload.reason));
+    case 'workspace.discarded':
+      return say('Working copy discarded', 'trash');
+    case 'workspace.removed':
+      return say('Working copy removed', 'trash');
+    case 'comment.created':
+      return say('Comment on a change', 'message', 'neutral', text(payload.path));
+    case 'comment.updated':
+      return say(`Comment: ${String(payload.state)}`, 'message', 'neutral', text(payload.path));
+    case 'comment.deleted':
+      return say('Comment deleted', 'trash', 'neutral', text(payload.path));
     case 'work_item.deleted':
       return say('Work item deleted', 'trash');
     default:

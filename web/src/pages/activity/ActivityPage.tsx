@@ -32,6 +32,7 @@ const abouts: { value: string; label: string; topics: string[] }[] = [
   { value: 'runs', label: 'Runs', topics: quietTopics },
   { value: 'ends', label: 'Ends and failures', topics: ['run.finished', 'run.failed', 'run.stopped'] },
   { value: 'work', label: 'Work items', topics: ['work_item.*'] },
+  { value: 'changes', label: 'Changes', topics: ['workspace.*', 'comment.*'] },
   { value: 'projects', label: 'Projects', topics: ['project.*'] },
   { value: 'hosts', label: 'Hosts', topics: ['worker.*', 'host.*'] },
   { value: 'output', label: 'Output', topics: ['run.output_appended'] },

@@ -2,7 +2,11 @@ import { linkOptions } from '@tanstack/react-router';
 import type { InboxItem } from '@/api/schema.gen';
 
 /** linkOf is the page of what an entry is about. */
-export const linkOf = (item: Pick<InboxItem, 'run_id' | 'host_id'>) =>
+export const linkOf = (item: Pick<InboxItem, 'kind' | 'run_id' | 'host_id'>) =>
   item.run_id
-    ? linkOptions({ to: '/runs/$runId', params: { runId: item.run_id }, search: {} })
+    ? linkOptions({
+        to: '/runs/$runId',
+        params: { runId: item.run_id },
+        search: item.kind === 'review' ? { tab: 'changes' } : {},
+      })
     : linkOptions({ to: '/hosts/$hostId', params: { hostId: item.host_id ?? '' } });

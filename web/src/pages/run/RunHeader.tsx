@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ChevronRight, RotateCw, Square } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -6,6 +7,7 @@ import type { RunDetail } from '@/api/schema.gen';
 import { HostName } from '@/components/HostPill';
 import { RunPill } from '@/components/RunPill';
 import { openStartRun } from '@/components/startRun';
+import { workspaceQuery } from '@/data/changes';
 import { span } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { Button } from '@/ui/Button';
@@ -15,12 +17,13 @@ import { StopDialog } from './StopDialog';
 
 const tabs = [
   { id: 'live', label: 'Live' },
+  { id: 'changes', label: 'Changes' },
   { id: 'timeline', label: 'Timeline' },
   { id: 'log', label: 'Log' },
   { id: 'details', label: 'Details' },
 ];
 
-/** RunHeader says which run this is and how it stands, and leads to its four views. */
+/** RunHeader says which run this is and how it stands, and leads to its views. */
 export function RunHeader({
   run,
   host,
@@ -74,7 +77,7 @@ export function RunHeader({
         </div>
       </div>
       <StatusLine run={run} host={host} />
-      <nav aria-label="Views of this run" className="flex gap-1 px-2.5 sm:px-3.5">
+      <nav aria-label="Views of this run" className="flex gap-1 overflow-x-auto px-2.5 sm:px-3.5">
         {tabs.map((each) => (
           <Link
             key={each.id}
@@ -88,11 +91,24 @@ export function RunHeader({
             )}
           >
             {each.label}
+            {each.id === 'changes' && run.workspace_id && <Changed id={run.workspace_id} />}
           </Link>
         ))}
       </nav>
       {stopping && <StopDialog run={run} host={host} onClose={() => setStopping(false)} />}
     </header>
+  );
+}
+
+/** Changed is how many lines a run has changed so far. */
+function Changed({ id }: { id: string }) {
+  const { data } = useQuery(workspaceQuery(id));
+  if (!data || data.files === 0) return null;
+  return (
+    <span className="ml-1.5 font-mono text-2xs tabular">
+      <span className="text-ok">+{data.additions.toLocaleString()}</span>{' '}
+      <span className="text-bad">−{data.deletions.toLocaleString()}</span>
+    </span>
   );
 }
 

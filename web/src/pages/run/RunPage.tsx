@@ -4,6 +4,7 @@ import { isCode, messageOf } from '@/api/error';
 import type { RunDetail } from '@/api/schema.gen';
 import { NotFound } from '@/components/NotFound';
 import { hostsQuery, runQuery, workItemQuery } from '@/data/queries';
+import { lazily } from '@/lib/lazily';
 import { useTitle } from '@/lib/title';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { Details } from './Details';
@@ -12,7 +13,9 @@ import { Log } from './Log';
 import { RunHeader } from './RunHeader';
 import { Timeline } from './Timeline';
 
-/** RunPage is one run: its terminal, its story, its log and its every field. */
+const Changes = lazily(async () => (await import('./changes/Changes')).Changes);
+
+/** RunPage is one run: its terminal, what it has changed, its story, its log and its every field. */
 export function RunPage() {
   const { runId } = useParams({ from: '/shell/runs/$runId' });
   const { data: run, error, refetch } = useQuery(runQuery(runId));
@@ -47,7 +50,9 @@ function OneRun({ run }: { run: RunDetail }) {
   return (
     <>
       <RunHeader run={run} host={host} item={item} tab={tab} />
-      {tab === 'timeline' ? (
+      {tab === 'changes' ? (
+        <Changes key={run.workspace_id} run={run} />
+      ) : tab === 'timeline' ? (
         <Timeline run={run} />
       ) : tab === 'log' ? (
         <Log run={run} />

@@ -1,0 +1,109 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { change, git } from './support/change.ts';
+import { expect, test, until, watch } from './support/test.ts';
+
+test('a change is read, commented on with the keyboard alone, previewed and landed', async ({
+  browser,
+  page,
+  server,
+}) => {
+  const { lab, run, repo } = await change(server);
+  await page.goto(server.link(`/runs/${run.id}`));
+  await page.getByRole('link', { name: /^Changes/ }).click();
+  const shed = page.getByRole('region', { name: 'shed.txt' });
+  await expect(shed.getByRole('table')).toContainText('zwei');
+  await expect(shed).toContainText('+1 −1');
+  await expect(page.getByRole('region', { name: 'paint.txt' })).toContainText('new');
+
+  // Another reader has the same change open.
+  const context = await browser.newContext();
+  const check = watch(context);
+  try {
+    const other = await context.newPage();
+    await other.goto(server.link(`/runs/${run.id}?tab=changes`));
+    await expect(other.getByRole('region', { name: 'shed.txt' }).getByRole('table')).toContainText('zwei');
+
+    await shed.getByRole('button', { name: 'Comment on line 1', exact: true }).focus();
+    await page.keyboard.press('ArrowDown');
+    await expect(shed.getByRole('button', { name: 'Comment on removed line 2' })).toBeFocused();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('Say it in English');
+    await page.keyboard.press('Escape');
+    await expect(shed.getByRole('button', { name: 'Comment on line 2', exact: true })).toBeFocused();
+    await page.keyboard.press('Enter');
+    await expect(shed.getByRole('textbox')).toHaveValue('Say it in English');
+    await page.keyboard.press('Control+Enter');
+    await expect(shed.getByText('Draft, not sent')).toBeVisible();
+    const theirs = other.getByRole('region', { name: 'shed.txt' });
+    await expect(theirs.getByText('Say it in English')).toBeVisible();
+
+    await other.getByRole('button', { name: 'Send 1 comment' }).click();
+    const preview = other.getByRole('region', { name: 'What the agent gets' });
+    await expect(preview).toContainText('Say it in English');
+    await expect(preview).toContainText('shed.txt');
+    await other.keyboard.press('Escape');
+    await theirs.getByRole('button', { name: 'Delete' }).click();
+    await expect(shed.getByText('Say it in English')).toBeHidden();
+    check();
+  } finally {
+    await context.close();
+  }
+
+  await page.getByRole('button', { name: 'Land' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Land this change' });
+  await expect(dialog).toContainText('main gets one commit on top, by you');
+  await expect(dialog).toContainText('2 files, 2 lines added and 1 removed');
+  await dialog.getByRole('button', { name: 'Land it' }).click();
+  await expect(page.getByText(/landed checkpoint \d+ into main/)).toBeVisible();
+  expect(git(repo, 'show', 'main:shed.txt')).toBe('one\nzwei\nthree\n');
+  expect(git(repo, 'log', '-1', '--format=%s', 'main').trim()).toBe('Paint the shed');
+  expect((await lab.server.api.run(run.id)).status).toBe('exited');
+});
+
+test('a conflict is shown with its files, and an agent is asked to bring the copy up to date', async ({
+  page,
+  server,
+}) => {
+  const { run, repo } = await change(server);
+  // Someone else changes the same line first.
+  const clone = `${repo}-theirs`;
+  git(server.dir, 'clone', '-q', repo, clone);
+  writeFileSync(join(clone, 'shed.txt'), 'one\ndeux\nthree\n');
+  git(clone, 'commit', '-q', '-a', '-m', 'French');
+  git(clone, 'push', '-q', 'origin', 'main');
+
+  await page.goto(server.link(`/runs/${run.id}?tab=changes`));
+  await page.getByRole('button', { name: 'Land' }).click();
+  await page.getByRole('button', { name: 'Land it' }).click();
+  await expect(page.getByRole('list', { name: 'Files in conflict' })).toContainText('shed.txt');
+  expect(git(repo, 'show', 'main:shed.txt')).toBe('one\ndeux\nthree\n');
+  await page.getByRole('button', { name: 'Ask an agent to bring it up to date' }).click();
+  await expect(page).not.toHaveURL(new RegExp(run.id));
+  const id = new URL(page.url()).pathname.split('/').at(-1) as string;
+  const asked = await server.api.call<{ prompt: string; workspace_id: string }>('GET', `/runs/${id}`);
+  expect(asked.prompt).toContain('shed.txt');
+  expect(asked.workspace_id).toBe((await server.api.run(run.id)).workspace_id);
+  await until('that run has ended', async () => (await server.api.run(id)).session_ended_at !== null);
+});
+
+test('a change is readable on a phone', async ({ browser, server }) => {
+  const { run } = await change(server);
+  const context = await browser.newContext({ viewport: { width: 390, height: 780 }, hasTouch: true });
+  const check = watch(context);
+  try {
+    const page = await context.newPage();
+    await page.goto(server.link(`/runs/${run.id}?tab=changes`));
+    const shed = page.getByRole('region', { name: 'shed.txt' });
+    await expect(shed.getByRole('table')).toContainText('zwei');
+    await shed.getByRole('button', { name: 'Comment on line 2', exact: true }).tap();
+    await shed.getByRole('textbox').fill('From a phone');
+    await shed.getByRole('button', { name: 'Add draft' }).tap();
+    await expect(page.getByRole('button', { name: 'Send 1 comment' })).toBeVisible();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    check();
+  } finally {
+    await context.close();
+  }
+});

@@ -1,0 +1,111 @@
+// What a run has changed in its working copy: its checkpoints, the comments on them, and what becomes of them.
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { call, callText } from '@/api/client';
+import type { Comment, CreateComment, LandWorkspace, PatchComment, SendComments } from '@/api/schema.gen';
+import { keys } from './keys';
+
+/** Version is what is read of a workspace: a checkpoint, against an earlier one or against its base. */
+export interface Version {
+  checkpoint: number;
+  /** 0: the base. */
+  since: number;
+}
+
+const queryOf = ({ checkpoint, since }: Version) => ({ checkpoint, ...(since > 0 && { since }) });
+
+/** workspaceQuery is a run's working copy. */
+export const workspaceQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.workspace(id),
+    queryFn: ({ signal }) => call('GET /workspaces/{id}', { path: { id }, signal }),
+  });
+
+/** changesQuery is the files that differ. A checkpoint never changes, so it is read once. */
+export const changesQuery = (id: string, version: Version) =>
+  queryOptions({
+    queryKey: keys.changes(id, version),
+    queryFn: ({ signal }) =>
+      call('GET /workspaces/{id}/changes', { path: { id }, query: queryOf(version), signal }),
+  });
+
+/** diffQuery is the patch of one file. */
+export const diffQuery = (id: string, version: Version, path: string) =>
+  queryOptions({
+    queryKey: keys.diff(id, version, path),
+    queryFn: ({ signal }) =>
+      callText('GET /workspaces/{id}/diff', { path: { id }, query: { ...queryOf(version), path }, signal }),
+  });
+
+/** commentsQuery is every comment on a working copy, oldest first; drafts are everybody's. */
+export const commentsQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.comments(id),
+    queryFn: async ({ signal }) => {
+      const items: Comment[] = [];
+      let cursor: string | undefined;
+      do {
+        const query = { limit: 500, cursor };
+        const page = await call('GET /workspaces/{id}/comments', { path: { id }, query, signal });
+        items.push(...page.items);
+        cursor = page.next_cursor ?? undefined;
+      } while (cursor);
+      return items;
+    },
+  });
+
+/** sendPreviewQuery is the prompt that a message and all drafts make. Nothing is sent. */
+export const sendPreviewQuery = (id: string, message: string) =>
+  queryOptions({
+    queryKey: keys.sendPreview(id, message),
+    queryFn: ({ signal }) =>
+      call('POST /workspaces/{id}/send', {
+        path: { id },
+        query: { preview: true },
+        body: message ? { message } : {},
+        signal,
+      }),
+    staleTime: 0,
+    gcTime: 0,
+  });
+
+/** useCommentActions is what a person does with comments. */
+export function useCommentActions(id: string) {
+  const client = useQueryClient();
+  const onSuccess = () => client.invalidateQueries({ queryKey: keys.comments(id) });
+  return {
+    add: useMutation({
+      mutationFn: ({ body, key }: { body: CreateComment; key: string }) =>
+        call('POST /workspaces/{id}/comments', { path: { id }, body, idempotencyKey: key }),
+      onSuccess,
+    }),
+    change: useMutation({
+      mutationFn: ({ comment, patch }: { comment: string; patch: PatchComment }) =>
+        call('PATCH /comments/{id}', { path: { id: comment }, body: patch }),
+      onSuccess,
+    }),
+    remove: useMutation({
+      mutationFn: (comment: string) => call('DELETE /comments/{id}', { path: { id: comment } }),
+      onSuccess,
+    }),
+  };
+}
+
+/** useSendComments sends drafts to the agent of a working copy. */
+export function useSendComments(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ body, key }: { body: SendComments; key: string }) =>
+      call('POST /workspaces/{id}/send', { path: { id }, body, idempotencyKey: key }),
+    onSuccess: () => client.invalidateQueries({ queryKey: keys.comments(id) }),
+  });
+}
+
+/** useLand has the host bring a checkpoint into the repository. What came of it is told by the workspace. */
+export function useLand(id: string) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ body, key }: { body: LandWorkspace; key: string }) =>
+      call('POST /workspaces/{id}/land', { path: { id }, body, idempotencyKey: key }),
+    onSuccess: (workspace) => client.setQueryData(keys.workspace(id), workspace),
+  });
+}
