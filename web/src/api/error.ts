@@ -20,10 +20,22 @@ export class ApiError extends Error {
 
 /** messageOf is one sentence for a person, whatever was thrown. */
 export function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'Something went wrong.';
-  const text = error.message.trim();
-  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+  return error instanceof Error ? sentence(error.message.trim()) : 'Something went wrong.';
+}
+
+function sentence(text: string): string {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+}
+
+/** fieldErrors is what the server said of each field, as a sentence by the field's name; empty: it named none. */
+export function fieldErrors(error: unknown): Record<string, string> {
+  if (!(error instanceof ApiError)) return {};
+  const { fields, field } = error.details;
+  if (typeof field === 'string') return { [field]: messageOf(error) };
+  return Object.fromEntries(
+    Object.entries(fields ?? {}).map(([name, text]) => [name, sentence(String(text))]),
+  );
 }
 
 /** isCode says whether the server refused with this code. */

@@ -1,5 +1,5 @@
 // The records under the names that the page uses, and the values of their fields.
-import type { CreateRun, Host, Provider, RunSummary, WorkItem } from './schema.gen';
+import type { CreateRun, Host, Me, Provider, RunSummary, WorkItem } from './schema.gen';
 
 export type { Event, Host, Project, Provider, Snapshot, WorkItem } from './schema.gen';
 
@@ -14,6 +14,8 @@ export type ItemStatus = WorkItem['status'];
 export type RunStatus = Run['status'];
 /** HostStatus is what the orchestrator derived for a host. */
 export type HostStatus = Host['status'];
+/** Role is what the holder of an access token may do; each includes those before it. */
+export type Role = Me['role'];
 /** RestartPolicy says when a run that ended begins again. */
 export type RestartPolicy = NonNullable<CreateRun['restart_policy']>;
 /** Confidence is how sure a person is who marks an item done. */

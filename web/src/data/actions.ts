@@ -3,7 +3,6 @@
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { call, tagged } from '@/api/client';
-import { isCode } from '@/api/error';
 import type { Host, Project, WorkItem } from '@/api/records';
 import type {
   CreateHost,
@@ -18,6 +17,7 @@ import { randomKey } from '@/lib/id';
 import { putRun, putWorkItem } from '@/live/cache';
 import { keys } from './keys';
 import { guess, type Move, patchOf, undoOf, withGuess, withoutGuess } from './moves';
+import { onVersion } from './versions';
 
 /** useMoveItem moves an item of a project. It answers the move that undoes it, or null when nothing changed. */
 export function useMoveItem(projectId: string): (id: string, move: Move) => Promise<Move | null> {
@@ -68,22 +68,17 @@ export class TextConflict extends Error {
   }
 }
 
-/** How often a description is saved anew when other fields of its item change meanwhile. */
-const mostSaves = 5;
-
 /** saveDescription saves a text that was written on top of another one. It throws a TextConflict when that one is no more. */
-export async function saveDescription(id: string, text: string, base: string): Promise<WorkItem> {
-  for (let tries = 1; ; tries++) {
-    const { answer, etag } = await tagged('GET /work-items/{id}', { path: { id } });
-    if (answer.description === text) return answer;
-    if (answer.description !== base) throw new TextConflict(answer.description);
-    const input = { path: { id }, body: { description: text }, ...(etag && { ifMatch: etag }) };
-    try {
-      return await call('PATCH /work-items/{id}', input);
-    } catch (error) {
-      if (!isCode(error, 'precondition_failed') || tries === mostSaves) throw error;
-    }
-  }
+export function saveDescription(id: string, text: string, base: string): Promise<WorkItem> {
+  const path = { id };
+  return onVersion(
+    () => tagged('GET /work-items/{id}', { path }),
+    async (item, version) => {
+      if (item.description === text) return item;
+      if (item.description !== base) throw new TextConflict(item.description);
+      return call('PATCH /work-items/{id}', { path, body: { description: text }, ...version });
+    },
+  );
 }
 
 /** useSaveDescription saves a description, but never over someone else's. */
@@ -162,16 +157,48 @@ export function useCreateProject() {
   });
 }
 
-/** useUpdateProject changes fields of a project. */
-export function useUpdateProject() {
+/** FieldConflict says that someone else has changed fields of a project since they were read. */
+export class FieldConflict extends Error {
+  constructor(readonly theirs: Project) {
+    super('someone else has changed it meanwhile');
+  }
+}
+
+/** ProjectChange is fields of a project with the values that they shall have, and those that were seen before. */
+export interface ProjectChange {
+  id: string;
+  patch: PatchProject;
+  base: Partial<Project>;
+}
+
+/** saveProject changes fields of a project. It throws a FieldConflict when one of them is no longer what it was. */
+export function saveProject({ id, patch, base }: ProjectChange): Promise<Project> {
+  const path = { id };
+  const names = Object.keys(patch) as (keyof PatchProject)[];
+  return onVersion(
+    () => tagged('GET /projects/{id}', { path }),
+    async (project, version) => {
+      const taken = names.filter((name) => project[name] !== patch[name]);
+      if (taken.some((name) => name in base && project[name] !== base[name]))
+        throw new FieldConflict(project);
+      return call('PATCH /projects/{id}', { path, body: patch, ...version });
+    },
+  );
+}
+
+/** useSaveProject changes fields of a project, but never over what someone else has made of them. */
+export function useSaveProject() {
   const client = useQueryClient();
+  const put = (project: Project): void => {
+    client.setQueryData<Project[]>(keys.projects, (projects) =>
+      projects?.map((other) => (other.id === project.id ? project : other)),
+    );
+  };
   return useMutation({
-    mutationFn: ({ id, patch }: { id: string; patch: PatchProject }) =>
-      call('PATCH /projects/{id}', { path: { id }, body: patch }),
-    onSuccess: (project) => {
-      client.setQueryData<Project[]>(keys.projects, (projects) =>
-        projects?.map((other) => (other.id === project.id ? project : other)),
-      );
+    mutationFn: saveProject,
+    onSuccess: put,
+    onError: (error) => {
+      if (error instanceof FieldConflict) put(error.theirs);
     },
   });
 }

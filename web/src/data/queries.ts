@@ -15,6 +15,12 @@ async function live<T>(key: readonly unknown[], ask: () => Promise<T>): Promise<
   return current(key, ask);
 }
 
+/** meQuery is whose token this browser is signed in with. */
+export const meQuery = queryOptions({
+  queryKey: keys.me,
+  queryFn: ({ signal }) => call('GET /me', { signal }),
+});
+
 /** projectsQuery is every project that is not archived, by name. */
 export const projectsQuery = queryOptions({
   queryKey: keys.projects,

@@ -1,23 +1,25 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { messageOf } from '@/api/error';
 import type { Project } from '@/api/records';
 import { NotFound } from '@/components/NotFound';
 import { PageHeader } from '@/components/PageHeader';
 import { useProject } from '@/components/project';
 import { Section } from '@/components/Section';
-import { useArchiveProject, useUpdateProject } from '@/data/actions';
+import { useArchiveProject } from '@/data/actions';
+import { useMay } from '@/data/role';
 import { useTitle } from '@/lib/title';
 import { Button } from '@/ui/Button';
-import { Field, Input, Textarea } from '@/ui/Field';
 import { Dialog } from '@/ui/Overlay';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { toast } from '@/ui/toast';
+import { SettingsForm } from './SettingsForm';
 
-/** ProjectSettingsPage is a project's own facts, and its end. */
+/** ProjectSettingsPage is what a project is, how its runs work, and its end. */
 export function ProjectSettingsPage() {
   const { slug } = useParams({ from: '/shell/p/$slug/settings' });
-  const { project, isPending, error, refetch } = useProject(slug);
+  const { project, isPending, error, refetch } = useFollowed(slug);
+  const may = useMay('operator');
   useTitle(project ? `${project.name} settings` : 'Project settings');
   if (project) {
     return (
@@ -25,8 +27,8 @@ export function ProjectSettingsPage() {
         <PageHeader title={`${project.name} settings`} />
         <div className="overflow-y-auto">
           <div className="mx-auto flex max-w-2xl flex-col gap-6 p-4 sm:p-6">
-            <Facts key={project.id} project={project} />
-            <Archive project={project} />
+            <SettingsForm key={project.id} project={project} />
+            {may && <Archive project={project} />}
           </div>
         </div>
       </>
@@ -50,89 +52,21 @@ export function ProjectSettingsPage() {
   return <NotFound what="project" />;
 }
 
-function Facts({ project }: { project: Project }) {
-  const [draft, setDraft] = useState({
-    name: project.name,
-    slug: project.slug,
-    description: project.description,
-    cwd: project.cwd,
-  });
-  const update = useUpdateProject();
+/**
+ * useFollowed is the project of a page. When its slug changes while the page is open, here or elsewhere, the page goes along.
+ */
+function useFollowed(slug: string) {
+  const query = useProject(slug);
   const navigate = useNavigate();
-  const changed = (Object.keys(draft) as (keyof typeof draft)[]).filter(
-    (name) => draft[name] !== project[name],
-  );
-  const set = (name: keyof typeof draft) => (event: { target: { value: string } }) =>
-    setDraft({ ...draft, [name]: event.target.value });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    update.mutate(
-      { id: project.id, patch: Object.fromEntries(changed.map((name) => [name, draft[name].trim()])) },
-      {
-        onSuccess: (saved) => {
-          setDraft({ name: saved.name, slug: saved.slug, description: saved.description, cwd: saved.cwd });
-          toast.success('Saved');
-          if (saved.slug !== project.slug)
-            void navigate({ to: '/p/$slug/settings', params: { slug: saved.slug }, replace: true });
-        },
-      },
-    );
-  };
-  return (
-    <Section title="General">
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        <div className="grid gap-4 sm:grid-cols-2">
-          <Field label="Name">
-            {(ids) => <Input {...ids} value={draft.name} onChange={set('name')} maxLength={200} required />}
-          </Field>
-          <Field label="Slug" hint="Its name in links and on the command line.">
-            {(ids) => (
-              <Input
-                {...ids}
-                value={draft.slug}
-                onChange={set('slug')}
-                pattern="[a-z0-9\-]{1,64}"
-                required
-                className="font-mono text-xs"
-              />
-            )}
-          </Field>
-        </div>
-        <Field label="Description" optional>
-          {(ids) => <Textarea {...ids} value={draft.description} onChange={set('description')} />}
-        </Field>
-        <Field
-          label="Working directory"
-          optional
-          hint="Where runs begin on their host. Left empty, the worker decides."
-        >
-          {(ids) => (
-            <Input
-              {...ids}
-              value={draft.cwd}
-              onChange={set('cwd')}
-              className="font-mono text-xs"
-              placeholder="/srv/project"
-            />
-          )}
-        </Field>
-        {update.error && (
-          <p role="alert" className="text-sm text-bad">
-            {messageOf(update.error)}
-          </p>
-        )}
-        <Button
-          type="submit"
-          variant="primary"
-          busy={update.isPending}
-          disabled={changed.length === 0}
-          className="self-end"
-        >
-          Save
-        </Button>
-      </form>
-    </Section>
-  );
+  const [seen, setSeen] = useState<{ id: string; slug: string } | null>(null);
+  const { project: named } = query;
+  if (named && (seen?.id !== named.id || seen.slug !== slug)) setSeen({ id: named.id, slug });
+  const renamed =
+    !named && seen?.slug === slug ? query.data?.find((other) => other.id === seen.id) : undefined;
+  useEffect(() => {
+    if (renamed) void navigate({ to: '/p/$slug/settings', params: { slug: renamed.slug }, replace: true });
+  }, [renamed, navigate]);
+  return { ...query, project: named ?? renamed };
 }
 
 function Archive({ project }: { project: Project }) {

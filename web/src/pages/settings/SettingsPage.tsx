@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { LogOut, Monitor, Moon, Sun } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { call, prefix } from '@/api/client';
+import { prefix } from '@/api/client';
 import { PageHeader } from '@/components/PageHeader';
 import { Section } from '@/components/Section';
+import { meQuery } from '@/data/queries';
 import { signOut } from '@/data/signIn';
 import { setPref, type Theme, usePrefs } from '@/lib/prefs';
 import { useTitle } from '@/lib/title';
@@ -78,7 +79,7 @@ function About() {
       return ((await response.json()) as { info: { version: string } }).info.version;
     },
   });
-  const { data: me } = useQuery({ queryKey: ['me'], queryFn: ({ signal }) => call('GET /me', { signal }) });
+  const { data: me } = useQuery(meQuery);
   return (
     <Section title="About">
       <dl className="grid grid-cols-[7rem_1fr] gap-y-2 text-sm">
