@@ -19,6 +19,7 @@ import (
 	"svc/hub"
 	"svc/internal/pgtest"
 	"svc/store"
+	"svc/store/storetest"
 	"svc/wire"
 )
 
@@ -56,7 +57,7 @@ func start(t *testing.T, dir string, options ...func(*Config)) *site {
 // startWith is start on a store with options of its own.
 func startWith(t *testing.T, dir string, o store.Options, options ...func(*Config)) *site {
 	t.Helper()
-	st, err := store.Open(t.Context(), "sqlite:"+filepath.Join(dir, "svc.db"), o)
+	st, err := store.Open(t.Context(), storetest.Fresh(t, dir), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 
 	"svc"
 	"svc/store"
+	"svc/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -121,7 +121,7 @@ func bubble(t *testing.T, test func(o *office), sinks ...svc.Sink) {
 func (o *office) start(sinks ...svc.Sink) {
 	o.t.Helper()
 	log := slog.New(slog.NewTextHandler(o.logs, nil))
-	st, err := store.Open(o.ctx, "sqlite:"+filepath.Join(o.dir, "svc.db"), store.Options{Log: log})
+	st, err := store.Open(o.ctx, storetest.Fresh(o.t, o.dir), store.Options{Log: log})
 	o.no(err)
 	o.st, o.Dispatcher = st, New(Config{Store: st, Sinks: sinks, PublicURL: "https://svc.example", Log: log, Transport: o.to})
 	ctx, cancel := context.WithCancel(o.ctx)

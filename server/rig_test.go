@@ -19,6 +19,7 @@ import (
 	"svc/engine"
 	"svc/hub"
 	"svc/store"
+	"svc/store/storetest"
 )
 
 const (
@@ -41,7 +42,7 @@ func newRig(t testing.TB, changes ...func(*Options)) *rig {
 	dir := t.TempDir()
 	logs := &lockedBuffer{}
 	log := slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	db, err := store.Open(t.Context(), "sqlite:"+filepath.Join(dir, "svc.db"), store.Options{Log: log})
+	db, err := store.Open(t.Context(), storetest.Fresh(t, dir), store.Options{Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

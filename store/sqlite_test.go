@@ -29,7 +29,7 @@ func openStore(t *testing.T, dsn string) *store.Store {
 func TestSQLiteKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) *store.Store {
-		return openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "svc.db"))
+		return openStore(t, storetest.Fresh(t, t.TempDir()))
 	})
 }
 

@@ -50,9 +50,10 @@ type lossSite struct {
 // lossAgent does what the test writes into its box: round by round it changes the working copy, then rests until it is told that
 // its tree was seen.
 type lossAgent struct {
-	run  svc.Run
-	box  string
-	tree string // as it rested last
+	run   svc.Run
+	box   string
+	tree  string // as it rested last
+	kills int    // of its sessions
 }
 
 // The agent's loop. Another attempt goes on with the round that was cut off. A git that was killed leaves its lock behind.
@@ -149,14 +150,19 @@ func (s *lossSite) fault() {
 	}
 }
 
-// killOne kills a wrapper or a whole tmux server, and what the agent was doing with it. Between two attempts there is none.
+// killOne kills a wrapper or a whole tmux server, and what the agent was doing with it. Between two attempts there is none; and a run
+// that was killed often waits for minutes before it starts again, so each is killed a few times only.
 func (s *lossSite) killOne(a *lossAgent) {
 	s.t.Helper()
+	if a.kills == 4 {
+		return
+	}
 	for _, p := range s.lab.Processes() {
 		session := strings.HasPrefix(p.Command, "tmux") && strings.Contains(p.Command, "/"+a.run.ID[:8])
 		wrapper := strings.Contains(p.Command, " exec ") && strings.Contains(p.Command, a.run.ID)
 		if session || wrapper && s.random.IntN(2) == 0 {
 			kill(s.t, p)
+			a.kills++
 			return
 		}
 	}
