@@ -26,6 +26,8 @@ type Hello struct {
 	Signature   string
 	Containment string // how it runs sessions; empty: not said
 	Scopes      string
+	// Capabilities that both sides know; nil: not said, and those of the registration count.
+	Capabilities []string
 
 	admitted bool // by Admit
 }
@@ -178,7 +180,11 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 	}
 	c.nobody.Stop()
 	c.enter(hostID)
-	c.link.Identify(hostID, instanceID, c.hello.BootID, c.e.Hub.Uplinks.Announced(hostID, instanceID))
+	caps := c.hello.Capabilities
+	if caps == nil {
+		caps = c.e.Hub.Uplinks.Announced(hostID, instanceID)
+	}
+	c.link.Identify(hostID, instanceID, c.hello.BootID, caps)
 	defer c.e.linkChanged(hostID, "")
 	defer c.e.hosts.identifying(hostID, c.e.watch.look)()
 	nameless := h.NamesBoot && c.hello.BootID == "" // its worker always says which boot it is

@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +87,34 @@ func TestAWorkerThatNamesItselfGetsNewRunsAfterItsFirstHeartbeatToo(t *testing.T
 		s.run()
 		if f := again(); f != nil {
 			t.Errorf("before the first heartbeat of the new connection came %+v", f)
+		}
+	})
+}
+
+func TestTheCapabilitiesOfAConnectionAreThoseOfItsUpgrade(t *testing.T) {
+	bubble(t, func(s *site) {
+		for i, c := range []struct{ registered, upgrade, want []string }{
+			{[]string{wire.CapStop}, nil, []string{wire.CapStop}},
+			{nil, []string{wire.CapKeys}, []string{wire.CapKeys}},
+			{[]string{wire.CapStop, wire.CapKeys}, []string{wire.CapKeys}, []string{wire.CapKeys}},
+			{[]string{wire.CapStop}, []string{}, nil},
+		} {
+			w := s.newHost(fmt.Sprintf("h%d", i))
+			w.register(c.registered...)
+			send, next := w.raw(Hello{HostID: w.host.ID, InstanceID: w.instance, Capabilities: c.upgrade})
+			send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1})
+			if _, ok := next().(*wire.HeartbeatAck); !ok {
+				t.Fatal("the heartbeat was not answered")
+			}
+			link, connected := s.Hub.Uplinks.Of(w.host.ID)
+			if !connected {
+				t.Fatal("the host is not connected")
+			}
+			for _, known := range wire.Capabilities {
+				if got := link.Has(known); got != slices.Contains(c.want, known) {
+					t.Errorf("registered with %v, upgraded with %v: %s is %v", c.registered, c.upgrade, known, got)
+				}
+			}
 		}
 	})
 }

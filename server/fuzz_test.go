@@ -78,7 +78,7 @@ func FuzzHeaders(f *testing.F) {
 			r := httptest.NewRequestWithContext(t.Context(), request[0], request[1], strings.NewReader("{}"))
 			for name, value := range map[string]string{
 				"Authorization": token, wire.HeaderHostID: named, wire.HeaderInstanceID: named, wire.HeaderBootID: named, "Cookie": cookie, wire.HeaderWorkerKey: other, wire.HeaderChallenge: other,
-				wire.HeaderSignature: other, wire.HeaderContainment: other, wire.HeaderScopes: other, "Svc-Request": other, "Range": other, "Upgrade": "websocket", "Connection": "Upgrade",
+				wire.HeaderSignature: other, wire.HeaderContainment: other, wire.HeaderScopes: other, wire.HeaderCapabilities: other, "Svc-Request": other, "Range": other, "Upgrade": "websocket", "Connection": "Upgrade",
 				"Origin": origin, "Content-Type": "application/json", "Last-Event-ID": other, "If-Match": other, "Idempotency-Key": other, "X-Request-Id": other,
 			} {
 				r.Header.Set(name, value)

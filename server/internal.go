@@ -113,6 +113,11 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, svc.Errorf(svc.CodeValidation, "%v", err))
 		return
 	}
+	hello, err := helloOf(r)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
 	who := reporterOf(r.Context())
 	if payer := cmp.Or(who.Host, named.HostID); payer != "" {
 		if err := s.Engine.PaceArrival(r.Context(), "connect", payer); err != nil {
@@ -124,7 +129,6 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	hello := helloOf(r)
 	if err := s.Engine.Admit(r.Context(), &hello); err != nil {
 		writeError(w, r, err)
 		return
@@ -147,7 +151,11 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 
 // helloOf is what a worker says of itself when it opens the uplink. The texts are copies: the request is gone
 // while the connection is served.
-func helloOf(r *http.Request) engine.Hello {
+func helloOf(r *http.Request) (engine.Hello, error) {
+	caps, err := wire.HeaderCapabilitiesOf(r.Header.Values(wire.HeaderCapabilities))
+	if err != nil {
+		return engine.Hello{}, svc.Errorf(svc.CodeValidation, "%v", err)
+	}
 	header := func(name string) string { return strings.Clone(r.Header.Get(name)) }
 	who := reporterOf(r.Context())
 	return engine.Hello{
@@ -155,7 +163,8 @@ func helloOf(r *http.Request) engine.Hello {
 		OnlyHost: strings.Clone(who.Host), Generation: who.Generation,
 		Key: header(wire.HeaderWorkerKey), Challenge: header(wire.HeaderChallenge), Signature: header(wire.HeaderSignature),
 		Containment: oneOf(r.Header.Get(wire.HeaderContainment), "off", "bwrap"), Scopes: oneOf(r.Header.Get(wire.HeaderScopes), "on", "off"),
-	}
+		Capabilities: caps,
+	}, nil
 }
 
 // oneOf is a word that is known; empty for any other.

@@ -58,6 +58,34 @@ func (g *rig) working(hostName string) (hostID string, d wire.RunDispatch, c *we
 	}
 }
 
+func TestTheUpgradeSaysWhatAWorkerCanDo(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	host := g.want(http.StatusCreated, "POST", "/api/v1/hosts", map[string]any{"name": "h"}).JSON["id"].(string)
+	instance := svc.NewID()
+	dial := func(caps string) (*http.Response, error) {
+		c, answer, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(g.URL, "http")+"/api/internal/worker/uplink", &websocket.DialOptions{
+			HTTPHeader: http.Header{"Authorization": {"Bearer " + workerToken}, wire.HeaderHostID: {host}, wire.HeaderInstanceID: {instance},
+				wire.HeaderCapabilities: {caps}},
+		})
+		if err == nil {
+			t.Cleanup(func() { _ = c.CloseNow() })
+		}
+		return answer, err
+	}
+	answer, err := dial(strings.Repeat("x,", wire.MaxCapabilities))
+	if err == nil || answer.StatusCode != http.StatusBadRequest {
+		t.Errorf("a header without a bound was answered with %v (%v)", answer, err)
+	}
+	if _, err := dial("keys, teleport,\tstop"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host is connected with what its upgrade said", func() bool {
+		link, connected := g.Engine.Hub.Uplinks.Of(host)
+		return connected && link.Has(wire.CapKeys) && link.Has(wire.CapStop) && !link.Has(wire.CapAttach)
+	})
+}
+
 func started(attempt int) any {
 	return wire.FromSignal(svc.Signal{Kind: svc.SignalStarted, Attempt: attempt, Source: svc.FromWrapper, Timestamp: 1})
 }

@@ -24,6 +24,7 @@
 //	2026-11  log_chunk gains times.
 //	2026-11  paste (capability paste); providers say how each takes messages, and whether it reports turns.
 //	2026-11  progress signals gain submitted and idle.
+//	2026-11  the upgrade request carries Svc-Capabilities.
 package wire
 
 import (
@@ -89,6 +90,9 @@ const (
 	HeaderWorkerKey = "Svc-Worker-Key" // its public key, base64
 	HeaderChallenge = "Svc-Challenge"  // what the registration was answered with
 	HeaderSignature = "Svc-Signature"  // of UplinkProof, base64
+
+	// What it can do (capabilities, comma-separated); absent: what it registered with.
+	HeaderCapabilities = "Svc-Capabilities"
 
 	// How it runs sessions.
 	HeaderContainment = "Svc-Containment" // off or bwrap

@@ -65,9 +65,10 @@ func whatToDo(err error, hostName string) string {
 // meanwhile, and what both sides know is agreed upon there.
 func (w *Worker) dialUplink(ctx context.Context) (wire.Conn, wire.Registered, error) {
 	var registered wire.Registered
+	caps := w.capabilities(ctx)
 	body, err := json.Marshal(wire.Registration{
 		HostName: w.opts.Config.Worker.HostName, Platform: w.opts.Platform, InstanceID: w.instanceID,
-		Capabilities: w.capabilities(ctx), Version: w.opts.Version,
+		Capabilities: caps, Version: w.opts.Version,
 	})
 	if err != nil {
 		return nil, registered, fmt.Errorf("encode registration: %w", err)
@@ -79,14 +80,14 @@ func (w *Worker) dialUplink(ctx context.Context) (wire.Conn, wire.Registered, er
 	if err := json.Unmarshal(answer, &registered); err != nil || !svc.IsID(registered.HostID) {
 		return nil, registered, fmt.Errorf("register: the answer is not an orchestrator's: %.200q", answer)
 	}
-	conn, err := w.openSocket(ctx, registered)
+	conn, err := w.openSocket(ctx, registered, caps)
 	if err != nil {
 		return nil, registered, fmt.Errorf("open uplink: %w", err)
 	}
 	return conn, registered, nil
 }
 
-func (w *Worker) openSocket(ctx context.Context, as wire.Registered) (wire.Conn, error) {
+func (w *Worker) openSocket(ctx context.Context, as wire.Registered, caps []string) (wire.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, httpTimeout)
 	defer cancel()
 	header := http.Header{}
@@ -94,6 +95,7 @@ func (w *Worker) openSocket(ctx context.Context, as wire.Registered) (wire.Conn,
 	header.Set(wire.HeaderHostID, as.HostID)
 	header.Set(wire.HeaderInstanceID, w.instanceID)
 	header.Set(wire.HeaderBootID, w.bootID)
+	header.Set(wire.HeaderCapabilities, wire.JoinCapabilities(caps))
 	header.Set(wire.HeaderContainment, w.containment())
 	header.Set(wire.HeaderScopes, w.scopes.word())
 	if as.Challenge != "" {

@@ -426,6 +426,9 @@ func TestTheInstanceStaysAndTheBootIsNew(t *testing.T) {
 	}
 	l.start()
 	instance, boot := heads()
+	if got := strings.Split(l.o.header(wire.HeaderCapabilities), ","); !slices.Equal(got, wire.Capabilities) {
+		t.Errorf("the upgrade announces %v, want %v", got, wire.Capabilities)
+	}
 	l.stop()
 	l.start()
 	again, reboot := heads()
