@@ -30,6 +30,9 @@ var architecture = arch.Rules{
 		// What others wrote, made safe to show.
 		"safetext": {Never: join(sql, http, "os", "net", "io/fs")},
 
+		// Recordings of terminals.
+		"asciicast": {Never: join(sql, http, "os", "net", "io/fs")},
+
 		// The orchestrator.
 		"store":  {Imports: []string{"."}, TestImports: []string{"store/storetest"}, Never: http},
 		"hub":    {Imports: []string{".", "wire", "safetext"}, Never: join(sql, http)},
@@ -37,7 +40,7 @@ var architecture = arch.Rules{
 		"review": {Never: join(sql, http, "os", "net", "io/fs"), TestImports: []string{"git"}},
 		"engine": {Imports: []string{".", "wire", "store", "hub", "place", "review"}, TestImports: []string{"store/storetest"}, Never: http},
 		"server": {
-			Imports:     []string{".", "api", "wire", "engine", "hub", "store", "provider", "web"},
+			Imports:     []string{".", "api", "wire", "engine", "hub", "store", "provider", "web", "asciicast"},
 			TestImports: []string{"store/storetest"},
 		},
 		"notify": {Imports: []string{".", "store"}, Never: sql},
@@ -79,7 +82,7 @@ var architecture = arch.Rules{
 // product is everything that cli wires together.
 var product = []string{
 	".", "wire", "api", "config", "store", "hub", "place", "review", "backup", "engine", "notify", "server", "web", "docs",
-	"tmux", "git", "leftover", "provider", "rundir", "workspace", "safetext", "worker", "wrapper",
+	"tmux", "git", "leftover", "provider", "rundir", "workspace", "safetext", "asciicast", "worker", "wrapper",
 }
 
 // join puts single import paths behind those of two lists.

@@ -37,6 +37,7 @@ const (
 	CodeNeeded            Code = "needed"
 	CodeNoSnapshot        Code = "no_snapshot"
 	CodeLogGone           Code = "log_gone"
+	CodeNoRecording       Code = "no_recording"
 	CodeLeaseHeld         Code = "lease_held"
 	CodeLeaseTaken        Code = "lease_taken"
 	CodeInvalidKeys       Code = "invalid_keys"

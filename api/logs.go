@@ -67,11 +67,29 @@ func (c *Client) openLog(ctx context.Context, id string, o LogOptions) (body io.
 	if err != nil {
 		return nil, "", err
 	}
-	from = res.Header.Get(HeaderLogFrom)
+	return logBody(res), res.Header.Get(HeaderLogFrom), nil
+}
+
+// logBody is the log of an answer, or what was made of it.
+func logBody(res *http.Response) io.ReadCloser {
 	if short := res.Header.Get(HeaderLogIncomplete); short != "" {
-		return shortLog{res.Body, svc.Errorf(svc.CodeLogGone, "a part of the log is missing, of attempt %s: it is gone, or its host is away", short)}, from, nil
+		return shortLog{res.Body, svc.Errorf(svc.CodeLogGone, "a part of the log is missing, of attempt %s: it is gone, or its host is away", short)}
 	}
-	return res.Body, from, nil
+	return res.Body
+}
+
+// Recording streams the recording of an attempt, 0 the last one, as asciicast v2. The reader is the caller's to close.
+// Where a part of the log is missing, it ends with an error of code log_gone.
+func (c *Client) Recording(ctx context.Context, id string, attempt int) (io.ReadCloser, error) {
+	q := url.Values{}
+	if attempt != 0 {
+		q.Set("attempt", strconv.Itoa(attempt))
+	}
+	res, err := c.send(ctx, call{method: http.MethodGet, path: at("/runs/%s/recording", id), query: q})
+	if err != nil {
+		return nil, err
+	}
+	return logBody(res), nil
 }
 
 // shortLog is a log that does not look whole at its end.

@@ -45,7 +45,7 @@ func exitOf(code svc.Code) int {
 	switch code {
 	case svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeForbiddenOrigin:
 		return exitUnauthorized
-	case svc.CodeNotFound, svc.CodeHostNotFound, svc.CodeNoSnapshot, svc.CodeLogGone, svc.CodeNotRelayed:
+	case svc.CodeNotFound, svc.CodeHostNotFound, svc.CodeNoSnapshot, svc.CodeLogGone, svc.CodeNoRecording, svc.CodeNotRelayed:
 		return exitNotFound
 	case svc.CodeConflict, svc.CodeProjectArchived, svc.CodeHasChildren, svc.CodeActiveRuns, svc.CodeRunNotActive,
 		svc.CodeRunNotRunning, svc.CodeRunNotPending, svc.CodeNeeded, svc.CodeLeaseHeld, svc.CodePrecondition, svc.CodeIdempotency, svc.CodeInvalidAttempt, svc.CodeWorkspaceNotSafe, svc.CodeWorkspaceBusy,

@@ -72,7 +72,7 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	o.server, err = server.New(server.Options{
 		Notifier: o.notify,
 		Engine:   o.engine, Live: &server.Live{Runs: o.engine, Panes: o.hub.Panes, Relay: o.hub.Relay, Attach: o.hub.Attach, Log: log,
-			FetchLog: o.engine.LogOf},
+			FetchLog: o.engine.LogOf, Events: o.engine.EventsAfter},
 		WorkerToken: server.WorkerToken(o.worker.Value),
 		Logger:      log, Version: Version(), Catalog: o.facts, CatalogProblem: o.catalog.Problem, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
 		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey, WorkerCA: cfg.Server.WorkerCA,

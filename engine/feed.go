@@ -348,6 +348,18 @@ func (e *Engine) Events(ctx context.Context, f svc.EventFilter, page svc.Page) (
 	return list, err
 }
 
+// pageUnit and pageBytes bound what EventsAfter reads at once.
+const (
+	pageUnit  = 200
+	pageBytes = 1 << 20
+)
+
+// EventsAfter is the next events behind seq that pass the filter, oldest first, and up to which seq there are no others.
+func (e *Engine) EventsAfter(ctx context.Context, f svc.EventFilter, seq int64) (events []svc.Event, until int64, err error) {
+	events, until, _, err = e.Store.EventsOfAfter(ctx, f, seq, pageUnit, pageBytes)
+	return events, until, err
+}
+
 // fillSubjects lets events from before there were columns for their subjects
 // be found by them. It takes at most half of the writer's time.
 func (e *Engine) fillSubjects(ctx context.Context) error {

@@ -37,6 +37,7 @@ var statuses = map[svc.Code]int{
 	svc.CodeNotFound:          http.StatusNotFound,
 	svc.CodeNoSnapshot:        http.StatusNotFound,
 	svc.CodeLogGone:           http.StatusNotFound,
+	svc.CodeNoRecording:       http.StatusNotFound,
 	svc.CodeHostNotFound:      http.StatusNotFound,
 	svc.CodeMethodNotAllowed:  http.StatusMethodNotAllowed,
 	svc.CodeConflict:          http.StatusConflict,

@@ -97,6 +97,7 @@ func (s *liveStage) routes(ctx context.Context) http.Handler {
 	}
 	mount("/runs/{id}/pane", s.live.Pane)
 	mount("/runs/{id}/logs", s.live.Logs)
+	mount("/runs/{id}/recording", s.live.Recording)
 	mount("/runs/{id}/pane/ws", s.live.PaneWS)
 	mount("/runs/{id}/attach/ws", s.live.AttachWS)
 	return mux

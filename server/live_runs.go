@@ -31,6 +31,10 @@ type Live struct {
 	// is not whole. Nil: what is here is all there is.
 	FetchLog func(ctx context.Context, r svc.Run, attempt int) error
 
+	// Events is what the journal has behind a seq, oldest first, and up to which seq that is all of it: the markers of
+	// recordings. Nil: there are none.
+	Events func(ctx context.Context, f svc.EventFilter, after int64) (events []svc.Event, until int64, err error)
+
 	stall time.Duration // how long one write of a log may take; 0: writeLimit
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"svc/api"
+	"svc/asciicast"
 )
 
 // liveRoutes mounts what Live serves. These answers stream or are no JSON, so
@@ -43,6 +44,17 @@ func (s *Server) liveRoutes() {
 			"text/plain; charset=utf-8": {Schema: text},
 		}}},
 	}), s.last(s.Live.Logs))
+
+	s.route(s.document(huma.Operation{
+		OperationID: "get-recording", Method: http.MethodGet, Path: "/runs/{id}/recording", Tags: tags,
+		Summary: "Replay an attempt of a run",
+		Description: "The recording of its terminal as asciicast v2: what it got (o), its sizes (r) and the run's events (m). " +
+			"Of an attempt that goes on, what is there now. Without the times of its log there is no recording: 404 no_recording.",
+		Parameters: []*huma.Param{id, query("attempt", "Absent: the last one", number)},
+		Responses: map[string]*huma.Response{"200": {Description: "The recording", Content: map[string]*huma.MediaType{
+			asciicast.MediaType: {Schema: text},
+		}}},
+	}), s.last(s.Live.Recording))
 
 	socket := func(name, path, summary, doc string, handler http.HandlerFunc) {
 		s.route(s.document(huma.Operation{

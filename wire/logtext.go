@@ -148,3 +148,19 @@ func codeUnit(b []byte) (rune, bool) {
 	n, err := strconv.ParseUint(string(b[1:5]), 16, 16)
 	return rune(n), err == nil
 }
+
+// WholeCharacters leaves out a character at the end that has only begun. Bytes
+// that can never become one stay.
+func WholeCharacters(raw []byte) []byte {
+	for back := 1; back <= min(utf8.UTFMax-1, len(raw)); back++ {
+		at := len(raw) - back
+		if !utf8.RuneStart(raw[at]) {
+			continue
+		}
+		if !utf8.FullRune(raw[at:]) {
+			return raw[:at]
+		}
+		break
+	}
+	return raw
+}

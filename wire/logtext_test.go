@@ -114,3 +114,21 @@ func TestATextIsOnesOwnUntilItIsReleased(t *testing.T) {
 		t.Errorf("texts are %q, %q and %q", second.Text, third.Text, fourth.Text)
 	}
 }
+
+func TestChunksEndAtWholeCharacters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want string }{
+		{"abc", "abc"},
+		{"ab\xc3", "ab"},
+		{"ab\xc3\xa9", "ab\xc3\xa9"},
+		{"\xf0\x9f\x8c", ""},
+		{"a\xf0\x9f", "a"},
+		{"a\xff", "a\xff"},         // can never become a character
+		{"a\x80\x80", "a\x80\x80"}, // neither can this
+		{"", ""},
+	} {
+		if got := string(WholeCharacters([]byte(c.in))); got != c.want {
+			t.Errorf("WholeCharacters(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}

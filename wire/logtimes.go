@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strconv"
 )
 
@@ -26,6 +25,7 @@ const (
 	MaxTimes     = 4096     // of one log_chunk
 	MaxTimesFile = 16 << 20 // bytes of lines that are kept of an attempt, on either side
 	maxSide      = 10_000   // columns or rows
+	maxMs        = 1 << 43  // of a time: more than two centuries, and few enough for a time.Duration
 )
 
 // AppendLine appends the time as a line of a file.
@@ -66,9 +66,12 @@ func logTimeOf(numbers []int64) (t LogTime, ok bool) {
 		return t, false
 	}
 	for _, n := range numbers {
-		if n < 0 || n > math.MaxInt64/2 {
+		if n < 0 {
 			return t, false
 		}
+	}
+	if numbers[0] > maxMs {
+		return t, false
 	}
 	t.Ms, t.Offset = numbers[0], numbers[1]
 	if len(numbers) < 4 {

@@ -22,7 +22,7 @@ func TestATimeIsALineAndComesBack(t *testing.T) {
 	if at, ok := ParseLogTime([]byte("1 2 3 4 5 6")); !ok || at != (LogTime{1, 2, 3, 4, 5}) {
 		t.Errorf("a time of a later version is %+v, %v", at, ok)
 	}
-	for _, line := range []string{"", "1", "1 x", "-1 2", "1 -2", "1 2 0 4", "1 2 3 10001", "1 99999999999999999999", "\x00\x00"} {
+	for _, line := range []string{"", "1", "1 x", "-1 2", "1 -2", "1 2 0 4", "1 2 3 10001", "1 99999999999999999999", "9999999999999 1", "\x00\x00"} {
 		if at, ok := ParseLogTime([]byte(line)); ok {
 			t.Errorf("%q is the time %+v", line, at)
 		}

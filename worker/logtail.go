@@ -90,7 +90,7 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 	}
 	final := r.final(offset + int64(len(raw)))
 	if !force && !final {
-		raw = wholeCharacters(raw)
+		raw = wire.WholeCharacters(raw)
 		if len(raw) == 0 {
 			return 0, errTorn
 		}
@@ -198,20 +198,4 @@ func replaceInvalid(raw []byte) string {
 		raw = raw[n:]
 	}
 	return b.String()
-}
-
-// wholeCharacters leaves out a character at the end that has only begun. Bytes
-// that can never become one stay.
-func wholeCharacters(raw []byte) []byte {
-	for back := 1; back <= min(utf8.UTFMax-1, len(raw)); back++ {
-		at := len(raw) - back
-		if !utf8.RuneStart(raw[at]) {
-			continue
-		}
-		if !utf8.FullRune(raw[at:]) {
-			return raw[:at]
-		}
-		break
-	}
-	return raw
 }

@@ -121,24 +121,6 @@ func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 	})
 }
 
-func TestChunksEndAtWholeCharacters(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ in, want string }{
-		{"abc", "abc"},
-		{"ab\xc3", "ab"},
-		{"ab\xc3\xa9", "ab\xc3\xa9"},
-		{"\xf0\x9f\x8c", ""},
-		{"a\xf0\x9f", "a"},
-		{"a\xff", "a\xff"},         // can never become a character
-		{"a\x80\x80", "a\x80\x80"}, // neither can this
-		{"", ""},
-	} {
-		if got := string(wholeCharacters([]byte(c.in))); got != c.want {
-			t.Errorf("wholeCharacters(%q) = %q, want %q", c.in, got, c.want)
-		}
-	}
-}
-
 func TestInvalidBytesTravelBesideTheirReplacement(t *testing.T) {
 	t.Parallel()
 	r := newRelay(svc.NewRunID(), 1, "", 0, 0, time.Now)

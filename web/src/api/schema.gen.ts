@@ -200,7 +200,7 @@ export interface ErrorAnswer {
 
 export interface ErrorBody {
   /** For programs; see docs/api.md for the list */
-  code: "active_runs" | "body_too_large" | "capability_missing" | "change_moved" | "conflict" | "forbidden" | "forbidden_origin" | "has_children" | "host_not_connected" | "host_not_found" | "idempotency_key_reused" | "internal" | "invalid_attempt" | "invalid_keys" | "invalid_task_kind" | "lease_held" | "log_gone" | "method_not_allowed" | "missing_attempt" | "need_cycle" | "need_in_own_line" | "needed" | "needs_input" | "no_snapshot" | "no_turns" | "not_found" | "not_relayed" | "outcome_unknown" | "precondition_failed" | "project_archived" | "prompt_too_long" | "run_not_active" | "run_not_pending" | "run_not_running" | "sink_failed" | "unauthorized" | "unavailable" | "unknown_provider" | "unsupported_media_type" | "validation_failed" | "workspace_busy" | "workspace_not_safe";
+  code: "active_runs" | "body_too_large" | "capability_missing" | "change_moved" | "conflict" | "forbidden" | "forbidden_origin" | "has_children" | "host_not_connected" | "host_not_found" | "idempotency_key_reused" | "internal" | "invalid_attempt" | "invalid_keys" | "invalid_task_kind" | "lease_held" | "log_gone" | "method_not_allowed" | "missing_attempt" | "need_cycle" | "need_in_own_line" | "needed" | "needs_input" | "no_recording" | "no_snapshot" | "no_turns" | "not_found" | "not_relayed" | "outcome_unknown" | "precondition_failed" | "project_archived" | "prompt_too_long" | "run_not_active" | "run_not_pending" | "run_not_running" | "sink_failed" | "unauthorized" | "unavailable" | "unknown_provider" | "unsupported_media_type" | "validation_failed" | "workspace_busy" | "workspace_not_safe";
   /** For programs; fields names each field that is wrong */
   details?: Record<string, unknown>;
   /** For people */
@@ -1381,6 +1381,13 @@ export interface Operations {
   'GET /runs/{id}/pane/ws': {
     path: { id: string };
     query: { token?: string };
+    body: undefined;
+    answer: undefined;
+  };
+  /** Replay an attempt of a run */
+  'GET /runs/{id}/recording': {
+    path: { id: string };
+    query: { attempt?: number };
     body: undefined;
     answer: undefined;
   };
