@@ -241,11 +241,16 @@ func promptOf(f runFlags, w svc.WorkItem) (string, error) {
 	if !f.cmd.Flags().Changed("prompt") {
 		return strings.TrimSpace(w.Title + "\n\n" + w.Description), nil
 	}
-	if file, ok := strings.CutPrefix(f.prompt, "@"); ok {
+	return textOrFile(f.prompt)
+}
+
+// textOrFile is a text, or with @ before it the content of the file that it names.
+func textOrFile(text string) (string, error) {
+	if file, ok := strings.CutPrefix(text, "@"); ok {
 		text, err := os.ReadFile(file)
 		return string(text), err
 	}
-	return f.prompt, nil
+	return text, nil
 }
 
 func (a *app) runRetry() *cobra.Command {
