@@ -3,7 +3,9 @@
 // Where the environment variable SVC_TEST_POSTGRES holds a postgres:// URL, databases are created on
 // that server, whose role must be allowed to create them. Otherwise the first call in a test process
 // starts a private server: a fresh cluster in a temporary directory that listens on a Unix socket
-// there and nowhere else. It syncs to disk like a production server, so that durability is real.
+// there and nowhere else. A commit is written before it is acknowledged, as in production, but not synced
+// to disk: tests kill processes, never the machine, and what a process has written survives it. In a
+// program that is no test, such as a benchmark, it is synced too.
 //
 // The databases sort text as English readers do (ICU en-US) wherever the server can, not by byte:
 // a query that relies on byte order without saying COLLATE "C" fails here rather than at a user's.

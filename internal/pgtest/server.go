@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,7 +49,6 @@ var settings = []string{
 	"shared_buffers=16MB",
 	"max_connections=200",
 	"max_wal_size=256MB",
-	"fsync=on",
 	"synchronous_commit=on",
 	"log_min_messages=fatal",
 	"log_min_error_statement=panic",
@@ -123,6 +123,9 @@ func launch(keeper string, own []string, postgres, dir, data string, account *sy
 	args = append(args, postgres, "-D", data, "-k", dir)
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
+	}
+	if testing.Testing() {
+		args = append(args, "-c", "fsync=off", "-c", "full_page_writes=off")
 	}
 	s := &server{dir: dir, hold: hold, output: &output{}, exited: make(chan struct{})}
 	s.keeper = exec.CommandContext(context.Background(), "/bin/sh", args...)
