@@ -117,6 +117,11 @@ test.describe('axe finds nothing, in both themes', () => {
     await clean(page, 'inbox');
     await go(page, lab, '/runs');
     await clean(page, 'runs');
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    await server.api.start(await lab.add('Later'), 'true', { not_before: later });
+    await go(page, lab, '/queue');
+    await expect(page.getByRole('link', { name: 'Later' })).toBeVisible();
+    await clean(page, 'queue');
     await go(page, lab, `/runs/${failed.id}`);
     await expect(page.getByRole('heading', { name: 'It failed' })).toBeVisible();
     await clean(page, 'failed run');

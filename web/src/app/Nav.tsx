@@ -106,11 +106,14 @@ function Place({ place, words, count = 0 }: { place: Destination; words: string;
   );
 }
 
+/** The keys of the places that have room on a phone; the others are found by Search. */
+const onPhones = ['i', 'r', 'h'];
+
 /** BottomBar is the nav on phones. */
 export function BottomBar({ project, inbox, onSearch }: NavProps) {
   const places = [
     ...(project ? projectDestinations(project.slug).slice(0, 2) : []),
-    ...destinations.slice(0, 3),
+    ...destinations.filter((place) => onPhones.includes(place.key)),
     settingsDestination,
   ];
   const cell =

@@ -3,6 +3,7 @@ import {
   Activity,
   Columns3,
   Inbox,
+  ListOrdered,
   ListTree,
   type LucideIcon,
   Plug,
@@ -47,6 +48,7 @@ export const projectDestinations = (slug: string): Destination[] => [
 export const destinations: Destination[] = [
   { label: 'Inbox', icon: Inbox, key: 'i', link: linkOptions({ to: '/inbox', search: {} }) },
   { label: 'Runs', icon: SquareTerminal, key: 'r', link: linkOptions({ to: '/runs', search: {} }) },
+  { label: 'Queue', icon: ListOrdered, key: 'q', link: linkOptions({ to: '/queue', search: {} }) },
   { label: 'Hosts', icon: Server, key: 'h', link: linkOptions({ to: '/hosts' }) },
   { label: 'Activity', icon: Activity, key: 'a', link: linkOptions({ to: '/activity', search: {} }) },
   { label: 'Providers', icon: Plug, key: 'v', link: linkOptions({ to: '/providers' }) },

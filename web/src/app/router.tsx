@@ -116,6 +116,13 @@ const run = createRoute({
   component: page(() => import('@/pages/run/RunPage'), 'RunPage'),
 });
 
+const queue = createRoute({
+  getParentRoute: () => shell,
+  path: '/queue',
+  validateSearch: (search): { project?: string } => ({ project: text(search.project) }),
+  component: page(() => import('@/pages/queue/QueuePage'), 'QueuePage'),
+});
+
 const hosts = createRoute({
   getParentRoute: () => shell,
   path: '/hosts',
@@ -169,6 +176,7 @@ export const router = createRouter({
       workItem,
       runs,
       run,
+      queue,
       hosts,
       host,
       activity,

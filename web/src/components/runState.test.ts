@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { host, run } from '@/live/fixtures';
-import { canAttach, latestRuns, needsYou, runState } from './runState';
+import { calmRuns, canAttach, latestRuns, needsYou, runState } from './runState';
 
 describe('the run that a work item shows', () => {
   const ended = { status: 'exited', ended_at: '2026-01-02T03:04:05.000Z' } as const;
@@ -31,5 +31,22 @@ describe('a run whose host is away', () => {
     const away = host('h', { status: 'offline' });
     expect(runState(silent, away, later)).toMatchObject({ word: 'Host offline', stale: true });
     expect(canAttach(silent, away)).toBe(false);
+  });
+});
+
+describe('a view of many runs', () => {
+  it('is the same while agents only write, and another when anything else happens', () => {
+    const select = calmRuns();
+    const at = (time: string) => ({ last_output_at: `2026-01-02T03:${time}.000Z` });
+    const [a, b] = [run('a', { task_id: 'x', ...at('04:05') }), run('b', { task_id: 'y' })];
+    const first = select([a, b]);
+    expect(select([{ ...a, ...at('04:59') }, b])).toBe(first);
+
+    const later = select([{ ...a, ...at('05:05') }, b]);
+    expect(later).not.toBe(first);
+    expect(later.get('y')).toBe(first.get('y'));
+    const asks = { ...a, needs_input: true, ...at('05:06') };
+    expect(select([asks, b]).get('x')?.needs_input).toBe(true);
+    expect(select([asks]).has('y')).toBe(false);
   });
 });

@@ -131,6 +131,39 @@ export function latestRuns(runs: readonly Run[]): Map<string, Run> {
   return latest;
 }
 
+/** How much later an output must be to be worth drawing a board anew, in ms: it only tells who is quiet. */
+const outputStep = 60_000;
+
+/** alike says whether two states of a run look the same on a card. */
+function alike(a: Run, b: Run): boolean {
+  if (a === b) return true;
+  for (const name of Object.keys(b) as (keyof Run)[]) {
+    if (a[name] === b[name]) continue;
+    if (name !== 'last_output_at' || !a[name] || !b[name]) return false;
+    if (Date.parse(b[name]) - Date.parse(a[name]) >= outputStep) return false;
+  }
+  return true;
+}
+
+/**
+ * calmRuns is latestRuns for a view that is drawn anew only when something looks different: as long as agents only
+ * write, it answers the same map.
+ */
+export function calmRuns(): (runs: readonly Run[]) => Map<string, Run> {
+  let last = new Map<string, Run>();
+  return (runs) => {
+    const next = latestRuns(runs);
+    let same = next.size === last.size;
+    for (const [id, run] of next) {
+      const known = last.get(id);
+      if (known && alike(known, run)) next.set(id, known);
+      else same = false;
+    }
+    if (!same) last = next;
+    return last;
+  };
+}
+
 /** needsYou is the work items that have a run which needs someone. */
 export function needsYou(runs: ReadonlyMap<string, Run> | undefined): Set<string> {
   const found = new Set<string>();

@@ -11,6 +11,7 @@ import type {
   CreateWorkItem,
   PatchHost,
   PatchProject,
+  PatchRun,
   PatchWorkItem,
 } from '@/api/schema.gen';
 import { randomKey } from '@/lib/id';
@@ -129,6 +130,19 @@ export function useStartRun() {
     onSuccess: (run) => {
       putRun(client, run);
       void client.invalidateQueries({ queryKey: ['runs'] });
+    },
+  });
+}
+
+/** useChangeWait changes how a waiting run waits. */
+export function useChangeWait() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, patch }: { id: string; patch: PatchRun }) =>
+      call('PATCH /runs/{id}', { path: { id }, body: patch }),
+    onSuccess: (run) => {
+      putRun(client, run);
+      return client.invalidateQueries({ queryKey: ['queue'] });
     },
   });
 }

@@ -9,6 +9,8 @@ export const keys = {
   runs: (filter: RunFilter) => ['runs', filter] as const,
   endedRuns: (filter: RunFilter) => ['ended-runs', filter] as const,
   runCounts: (filter: RunFilter) => ['run-counts', filter] as const,
+  queue: (projectId?: string) => ['queue', projectId] as const,
+  waiting: (id: string) => ['queue', 'waiting', id] as const,
   run: (id: string) => ['run', id] as const,
   hosts: ['hosts'] as const,
   providers: ['providers'] as const,

@@ -93,6 +93,35 @@ export const runCountsQuery = (filter: RunFilter) =>
     queryFn: ({ signal }) => call('GET /runs/counts', { query: filter, signal }),
   });
 
+/** queueQuery is the runs that wait, in the order in which they will be placed, page by page. */
+export const queueQuery = (projectId?: string) =>
+  infiniteQueryOptions({
+    queryKey: keys.queue(projectId),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      call('GET /runs', {
+        query: {
+          status: ['pending'],
+          order: 'queue',
+          project_id: projectId,
+          limit: endedPage,
+          cursor: pageParam,
+        },
+        signal,
+      }),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+
+/** How old what is shown of a wait may be, in ms: hosts fill up and become free without an event of the run. */
+const waitingAge = 10_000;
+/** waitingQuery is why a run waits; null: it does not any more. */
+export const waitingQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.waiting(id),
+    queryFn: async ({ signal }) => (await call('GET /runs/{id}', { path: { id }, signal })).waiting,
+    refetchInterval: waitingAge,
+  });
+
 /** runQuery is one run. */
 export const runQuery = (id: string) =>
   queryOptions({

@@ -43,7 +43,7 @@ export class CachePatcher {
     recall.note(events);
     for (const query of this.client.getQueryCache().getAll()) {
       const data = query.state.data;
-      if (data === undefined) continue;
+      if (data === undefined || data === null) continue;
       const next = events.reduce<unknown>((current, event) => patch(query.queryKey, current, event), data);
       if (next === null) this.client.removeQueries({ queryKey: query.queryKey, exact: true });
       else if (next !== data) this.client.setQueryData(query.queryKey, next);
@@ -73,6 +73,7 @@ export class CachePatcher {
             'inbox',
             'ended-runs',
             'run-counts',
+            'queue',
             'workspace',
             'comments',
           ].includes(String(queryKey[0])),
@@ -114,7 +115,10 @@ export class CachePatcher {
     this.items.clear();
     this.runs.clear();
     if (this.inbox) void this.client.invalidateQueries({ queryKey: ['inbox'] });
-    if (runs.length > 0) void this.client.invalidateQueries({ queryKey: ['run-counts'] });
+    if (runs.length > 0) {
+      void this.client.invalidateQueries({ queryKey: ['run-counts'] });
+      void this.client.invalidateQueries({ queryKey: ['queue'] });
+    }
     this.inbox = false;
     if (items.length > tooMany) {
       void this.client.invalidateQueries({ queryKey: ['work-items'] });

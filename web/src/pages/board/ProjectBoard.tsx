@@ -5,7 +5,7 @@ import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { messageOf } from '@/api/error';
 import { type ItemStatus, itemStatuses, type Project, type WorkItem } from '@/api/records';
 import { openNewItem } from '@/components/newItem';
-import { latestRuns, needsYou } from '@/components/runState';
+import { calmRuns, needsYou } from '@/components/runState';
 import { statusNames } from '@/components/status';
 import { useItemMoves } from '@/components/useItemMoves';
 import { columnsOf, lanesOf, needsBelow, progressOf, visible } from '@/data/board';
@@ -32,7 +32,8 @@ const DeleteItemDialog = lazily(async () => (await import('@/components/DeleteIt
 /** ProjectBoard is the board of a project that is there. */
 export function ProjectBoard({ project }: { project: Project }) {
   const { data: items = nothing, isPending, error, refetch } = useQuery(workItemsQuery(project.id));
-  const { data: runs } = useQuery({ ...runsQuery({ project_id: project.id }), select: latestRuns });
+  const [select] = useState(calmRuns);
+  const { data: runs } = useQuery({ ...runsQuery({ project_id: project.id }), select });
   const { data: hosts } = useQuery(hostsQuery);
   const { levels, lanes: withLanes, cancelledOpen } = usePrefs();
   const { item: selected } = useSearch({ from: '/shell/p/$slug/board' });

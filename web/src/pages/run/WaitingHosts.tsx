@@ -1,29 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import type { Waiting } from '@/api/schema.gen';
+import { hostReasons } from '@/components/waiting';
 import { exact, span } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { cx } from '@/ui/cx';
 import { tip } from '@/ui/Tooltip';
-
-type Why = Waiting['hosts'][number]['why'];
-
-const reasons: Record<Why, string> = {
-  other_host_pinned: 'the run is pinned to another host',
-  labels_missing: 'it does not have the labels that the run asks for',
-  never_seen: 'no worker has joined as it yet',
-  offline: 'offline',
-  disabled: 'disabled: it gets no new runs',
-  suspect: 'suspect: two workers claim to be it',
-  cooling_down: 'it cannot start runs and takes none for now',
-  disk_low: 'it has too little disk space free',
-  no_workspaces: 'its worker cannot make working copies',
-  not_connected: 'its worker is not connected now',
-  full: 'full: as many runs as it may have',
-  unconfirmed: 'it has not confirmed the runs it was given',
-  refused: 'it refused this attempt',
-  provider_missing: 'it does not have the provider',
-  eligible: 'eligible',
-};
 
 /** WaitingHosts is why a pending run does not run: every host with its reason, and when the wait ends. */
 export function WaitingHosts({ waiting }: { waiting: Waiting }) {
@@ -63,7 +44,7 @@ export function WaitingHosts({ waiting }: { waiting: Waiting }) {
               >
                 {host.name}
               </Link>
-              <span className={cx(host.why === 'eligible' && 'text-ok')}>{reasons[host.why]}</span>
+              <span className={cx(host.why === 'eligible' && 'text-ok')}>{hostReasons[host.why]}</span>
             </li>
           ))}
         </ul>

@@ -7,7 +7,7 @@ import { messageOf } from '@/api/error';
 import { type ItemStatus, isRunnable, itemStatuses, type Project, type WorkItem } from '@/api/records';
 import { openNewItem } from '@/components/newItem';
 import { PageHeader } from '@/components/PageHeader';
-import { latestRuns, needsYou } from '@/components/runState';
+import { calmRuns, needsYou } from '@/components/runState';
 import { openStartRun } from '@/components/startRun';
 import { statusNames } from '@/components/status';
 import { useItemMoves } from '@/components/useItemMoves';
@@ -29,7 +29,8 @@ const DeleteItemDialog = lazily(async () => (await import('@/components/DeleteIt
 /** ProjectTree is the tree of a project that is there. */
 export function ProjectTree({ project }: { project: Project }) {
   const { data: items = nothing, isPending, error, refetch } = useQuery(workItemsQuery(project.id));
-  const { data: runs } = useQuery({ ...runsQuery({ project_id: project.id }), select: latestRuns });
+  const [select] = useState(calmRuns);
+  const { data: runs } = useQuery({ ...runsQuery({ project_id: project.id }), select });
   const { data: hosts = [] } = useQuery(hostsQuery);
   const { item: selected } = useSearch({ from: '/shell/p/$slug/tree' });
   const navigate = useNavigate({ from: '/p/$slug/tree' });
