@@ -158,6 +158,10 @@ test.describe('axe finds nothing, in both themes', () => {
       await go(page, lab, path);
       await clean(page, path);
     }
+    await go(page, lab, '/settings');
+    await page.getByRole('button', { name: 'New token' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'new token');
   });
 
   test('where changes are read', async ({ page, lab }) => {

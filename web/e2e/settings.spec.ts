@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Project } from '../src/api/records.ts';
-import { expect, test } from './support/test.ts';
+import { expect, Lab, Server, test } from './support/test.ts';
 
 test('a project gets its repository, learns what is wrong at the field, and is never saved over', async ({
   page,
@@ -40,4 +43,63 @@ test('a project gets its repository, learns what is wrong at the field, and is n
   await expect(page).toHaveURL(new RegExp(`/p/${slug}/settings`));
   await expect(page.getByLabel('Base')).toHaveValue('mine');
   expect(await api.call<Project>('GET', path)).toMatchObject({ base: 'mine', slug, keep_days: 30 });
+});
+
+test('an admin tests where notifications go, lets someone in, and shows them out', async ({
+  page,
+  browser,
+}) => {
+  const taken: string[] = [];
+  const listener = createServer((request, response) => {
+    taken.push(request.url ?? '');
+    response.writeHead(request.url === '/phone' ? 200 : 500).end();
+  });
+  await once(listener.listen(0, '127.0.0.1'), 'listening');
+  const sink = (name: string) =>
+    `[[notify]]\nname = "${name}"\nkind = "webhook"\nurl = "http://127.0.0.1:${(listener.address() as AddressInfo).port}/${name}"\n`;
+  const server = await Server.start({ config: sink('phone') + sink('broken') });
+  try {
+    const lab = await Lab.of(server);
+    await page.goto(server.link('/settings'));
+    await page.getByRole('button', { name: 'Test phone' }).click();
+    const sinks = page.getByRole('list', { name: 'Notification sinks' });
+    await expect(sinks.getByText('It took the test message.')).toBeVisible();
+    await page.getByRole('button', { name: 'Test broken' }).click();
+    await expect(sinks.getByText(/500/).first()).toBeVisible();
+    expect(taken).toContain('/phone');
+    expect(taken).toContain('/broken');
+
+    await page.getByRole('button', { name: 'New token' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('owner');
+    await dialog.getByLabel('Role').selectOption('viewer');
+    await dialog.getByRole('button', { name: 'Make it' }).click();
+    await expect(dialog.getByText(/is the name of the token in the data dir/)).toBeVisible();
+    await dialog.getByLabel('Name').fill('ann');
+    await dialog.getByRole('button', { name: 'Make it' }).click();
+    const link = await page
+      .getByRole('dialog', { name: 'The token of ann' })
+      .getByText(/#token=/)
+      .innerText();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await expect(page.getByRole('list', { name: 'Access tokens' }).getByText('ann')).toBeVisible();
+
+    const context = await browser.newContext();
+    const ann = await context.newPage();
+    await ann.goto(link.replace('/#', '/settings#'));
+    await expect(ann.getByText('ann, viewer')).toBeVisible();
+    await expect(ann.getByText('Access tokens')).toHaveCount(0);
+    await ann.goto(`${server.url}/p/${lab.project.slug}/settings`);
+    await expect(ann.getByText(/needs the role operator/)).toBeVisible();
+    await expect(ann.getByLabel('Name')).toBeDisabled();
+
+    await page.getByRole('button', { name: 'Revoke ann' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await expect(page.getByText('Only the owner’s so far.')).toBeVisible();
+    await expect(ann.getByRole('heading', { name: 'Sign in to svc' })).toBeVisible();
+    await context.close();
+  } finally {
+    await server.close();
+    listener.close();
+  }
 });

@@ -48,6 +48,8 @@ const patience = 60_000;
 export interface ServerOptions {
   hostName?: string;
   catalog?: string;
+  /** Tables that config.toml has besides [worker]. */
+  config?: string;
 }
 
 /** Server is `svc up` with a data directory and a port of its own, which both outlive its restarts. */
@@ -71,7 +73,7 @@ export class Server {
     const server = new Server(await freePort(), options.hostName ?? 'build-1');
     mkdirSync(join(server.dir, 'work'));
     const config = `[worker]\nstop_grace = ["300ms", "2s"]\ncwd = "${join(server.dir, 'work')}"\n`;
-    writeFileSync(join(server.dir, 'config.toml'), config);
+    writeFileSync(join(server.dir, 'config.toml'), config + (options.config ?? ''));
     writeFileSync(join(server.dir, 'providers.toml'), options.catalog ?? catalog);
     await server.launch();
     return server;

@@ -3,6 +3,8 @@ import type { RunFilter, Subject } from '@/live/patches';
 /** keys names everything in the query cache; the event stream finds the records by them. */
 export const keys = {
   me: ['me'] as const,
+  tokens: ['tokens'] as const,
+  sinks: ['sinks'] as const,
   projects: ['projects'] as const,
   workItems: (projectId: string) => ['work-items', projectId] as const,
   workItem: (id: string) => ['work-item', id] as const,

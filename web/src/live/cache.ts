@@ -76,10 +76,12 @@ export class CachePatcher {
             'queue',
             'workspace',
             'comments',
+            'tokens',
           ].includes(String(queryKey[0])),
       });
       return;
     }
+    if (domain === 'token') void this.client.invalidateQueries({ queryKey: keys.tokens });
     if (domain === 'project') void this.client.invalidateQueries({ queryKey: keys.projects });
     if (domain === 'worker' || domain === 'host') {
       void this.client.invalidateQueries({ queryKey: keys.hosts });

@@ -5,12 +5,15 @@ import { prefix } from '@/api/client';
 import { PageHeader } from '@/components/PageHeader';
 import { Section } from '@/components/Section';
 import { meQuery } from '@/data/queries';
+import { useMay } from '@/data/role';
 import { signOut } from '@/data/signIn';
 import { setPref, type Theme, usePrefs } from '@/lib/prefs';
 import { useTitle } from '@/lib/title';
 import { Button } from '@/ui/Button';
 import { Switch } from '@/ui/Field';
 import { Segmented } from '@/ui/Segmented';
+import { Sinks } from './Sinks';
+import { Tokens } from './Tokens';
 
 const themes: { value: Theme; label: string; icon: ReactNode }[] = [
   { value: 'system', label: 'System', icon: <Monitor className="size-3.5" /> },
@@ -18,10 +21,11 @@ const themes: { value: Theme; label: string; icon: ReactNode }[] = [
   { value: 'dark', label: 'Dark', icon: <Moon className="size-3.5" /> },
 ];
 
-/** SettingsPage is about this browser: how the page looks, what it tells, who is signed in. */
+/** SettingsPage is about this browser, and for admins about who may come in and where notifications go. */
 export function SettingsPage() {
   useTitle('Settings');
   const theme = usePrefs((prefs) => prefs.theme);
+  const admin = useMay('admin');
   return (
     <>
       <PageHeader title="Settings" />
@@ -39,6 +43,12 @@ export function SettingsPage() {
             </div>
           </Section>
           <Notifications />
+          {admin && (
+            <>
+              <Tokens />
+              <Sinks />
+            </>
+          )}
           <About />
         </div>
       </div>
