@@ -45,6 +45,8 @@ const (
 	HoldProjectFull HoldCode = "project_full"
 	// HoldWorkspaceBusy: another run is in the workspace that it shall go on in.
 	HoldWorkspaceBusy HoldCode = "workspace_busy"
+	// HoldPredecessor: the run that it continues is not over.
+	HoldPredecessor HoldCode = "predecessor_active"
 )
 
 // HostWithheld is a host that a pending run was not given to.

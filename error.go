@@ -56,6 +56,7 @@ const (
 	CodeChangeMoved       Code = "change_moved"
 	CodeNoTurns           Code = "no_turns"
 	CodeNeedsInput        Code = "needs_input"
+	CodeNoConversation    Code = "no_conversation"
 )
 
 // Error is the one error type that a user may see. Anything else is internal

@@ -21,6 +21,9 @@ type ProviderReport struct {
 	// Message is how it takes messages while it runs, as its catalog entry says.
 	Message string `json:"message,omitempty" enum:"none,paste" doc:"How it takes messages while it runs; absent: it takes none"`
 	Turns   bool   `json:"turns,omitempty" doc:"Its hooks report the end of a turn"`
+	// Conversation and Resumes say whether a conversation can be gone on with; an older worker says neither.
+	Conversation ConversationSource `json:"conversation,omitempty" enum:"minted,hook" doc:"Where the id of its conversation comes from; absent: from nowhere"`
+	Resumes      bool               `json:"resumes,omitempty" doc:"It can go on with a conversation; absent: it cannot"`
 }
 
 // RefusalCoolingDown is the code of a host that failed to start runs for reasons of its own and waits

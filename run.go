@@ -100,6 +100,8 @@ type Run struct {
 	EndedAt         *Time             `json:"ended_at"`
 	SessionEndedAt  *Time             `json:"session_ended_at" doc:"Null while the session may still be alive"`
 	WorkspaceID     *string           `json:"workspace_id" doc:"The working copy that it runs in; null: none"`
+	ContinuesRunID  *string           `json:"continues_run_id" doc:"The run that it continues, in the same workspace; null: none"`
+	Conversation    *Conversation     `json:"conversation" doc:"The tool's conversation; null: none is known"`
 	CreatedBy       *string           `json:"created_by" doc:"The name of the token that made it; null: made before names were kept"`
 	CreatedAt       Time              `json:"created_at"`
 	UpdatedAt       Time              `json:"updated_at"`
@@ -126,6 +128,8 @@ type Run struct {
 	AskedAt *Time `json:"-"`
 	// TurnOver says that the agent waits for a prompt: a hook reported the end of a turn, and nothing was submitted since.
 	TurnOver bool `json:"-"`
+	// Resumes says that it goes on with the conversation, and does not begin one.
+	Resumes bool `json:"-"`
 }
 
 // TaskRef is the short name of the run's work item.
@@ -150,6 +154,8 @@ type NewRun struct {
 	HostLabels    map[string]string
 	IgnoreNeeds   bool
 	WorkspaceID   *string // that it runs in, on its host only; nil: in one of its own, where its project has a repository
+	Continues     *string // the run whose conversation it goes on with; nil: it begins one
+	Fresh         bool    // with Continues: in the same workspace, but with a new conversation
 }
 
 // DefaultMaxRestarts bounds the attempts when the caller does not say.
@@ -168,7 +174,9 @@ const MaxArgument = 128<<10 - 1
 // Validate names every field that is wrong.
 func (n NewRun) Validate() error {
 	var bad Problems
+	n.validateContinues(&bad)
 	switch {
+	case n.Continues != nil && n.TaskID == "" && n.Task == nil: // it is the other run's
 	case n.Task == nil && !IsID(n.TaskID):
 		bad.Add("task_id", "must be the id of a task or subtask")
 	case n.Task != nil && n.TaskID != "":
@@ -212,6 +220,21 @@ func (n NewRun) Validate() error {
 	}
 	checkLabels(&bad, "host_labels", n.HostLabels)
 	return bad.Err()
+}
+
+func (n NewRun) validateContinues(bad *Problems) {
+	switch {
+	case n.Continues == nil && n.Fresh:
+		bad.Add("fresh", "goes only with continues")
+	case n.Continues == nil:
+	case !IsID(*n.Continues):
+		bad.Add("continues", "must be the id of a run, or null")
+	case n.Task != nil:
+		bad.Add("task", "goes only without continues: the task is that of the other run")
+	}
+	if n.Continues != nil && strings.TrimSpace(n.Prompt) == "" {
+		bad.Add("prompt", "is required to continue a run")
+	}
 }
 
 const (
@@ -264,12 +287,12 @@ func (r *Run) MayRequeue() bool {
 }
 
 // MayRestart says whether the policy asks for another attempt after the one
-// that just ended. A stop and a missing host never do.
+// that just ended. A stop, a missing host and a lost conversation never do.
 func (r *Run) MayRestart() bool {
 	if !r.MayRequeue() {
 		return false
 	}
-	if r.FailureReason != nil && *r.FailureReason == ReasonNoEligibleHost {
+	if r.FailureReason != nil && *r.FailureReason == ReasonNoEligibleHost || r.conversationGone() {
 		return false
 	}
 	switch r.RestartPolicy {
@@ -296,6 +319,12 @@ func (r *Run) Requeue(now, nextDispatch Time) {
 	r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput = 0, nil, nil, false
 	r.StartedAt, r.EndedAt, r.SessionEndedAt, r.AskedAt, r.Hint = nil, nil, nil, nil, nil
 	r.OutputBytes, r.OutputLines, r.EndClaimed, r.TurnOver = 0, 0, false, false
+	switch {
+	case !r.Resumes:
+		r.Conversation = nil // the next attempt begins another one
+	case r.Conversation != nil:
+		r.Resume(*r.Conversation)
+	}
 }
 
 // The back-off between attempts.

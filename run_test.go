@@ -192,7 +192,7 @@ func TestRequeueForgetsTheAttempt(t *testing.T) {
 	t.Parallel()
 	kept := map[string]bool{}
 	for _, f := range []string{"ID", "TaskID", "TaskTitle", "TaskNumber", "ProjectID", "ProjectSlug", "Provider", "SessionName", "PinnedHostID", "Prompt", "Args", "Model", "Cwd", "Env",
-		"RestartPolicy", "MaxRestarts", "Wait", "Priority", "NotBefore", "HostLabels", "IgnoreNeeds", "Blocked", "UnblockedAt", "LastOutputAt", "WorkspaceID", "CreatedBy", "CreatedAt", "UpdatedAt", "Version", "TaskManualMarks"} {
+		"RestartPolicy", "MaxRestarts", "Wait", "Priority", "NotBefore", "HostLabels", "IgnoreNeeds", "Blocked", "UnblockedAt", "LastOutputAt", "WorkspaceID", "ContinuesRunID", "Resumes", "CreatedBy", "CreatedAt", "UpdatedAt", "Version", "TaskManualMarks"} {
 		kept[f] = true
 	}
 	var full svc.Run
@@ -203,7 +203,8 @@ func TestRequeueForgetsTheAttempt(t *testing.T) {
 	full.Attempt = 4
 	r := full
 	r.Requeue(now, now+9)
-	want := map[string]any{"Status": svc.RunPending, "Attempt": 5, "PendingSince": now, "NextDispatchAt": ptr(now + 9),
+	goesOn := svc.Conversation{ID: full.Conversation.ID, Source: full.Conversation.Source, Resumed: svc.ResumedUnknown} // it has to prove it again
+	want := map[string]any{"Conversation": &goesOn, "Status": svc.RunPending, "Attempt": 5, "PendingSince": now, "NextDispatchAt": ptr(now + 9),
 		"PastHosts": append(slices.Clone(full.PastHosts), *full.HostID)}
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name

@@ -34,20 +34,22 @@ type Signal struct {
 	Seq     int64 // progress only
 	Source  SignalSource
 
-	ExitCode   int     // finished
-	Reason     string  // finished and completed; may be empty
-	Result     Result  // completed
-	Error      string  // failed
-	Message    string  // progress
-	Percent    *int    // progress; nil: not said
-	NeedsInput bool    // progress
-	Submitted  string  // progress: the PromptDigest of a prompt that the tool was given; empty: none was
-	Idle       bool    // progress: the tool is at its prompt, no turn goes on
-	PID        *int    // started; nil: not said
-	Timestamp  Time    // the sender's clock: kept as evidence, never compared
-	NoAttempt  bool    // the sender named none; Attempt is then meaningless
-	Via        string  // which endpoint it came through, as evidence
-	By         *string // who asked for it; nil: no person did
+	ExitCode   int    // finished
+	Reason     string // finished and completed; may be empty
+	Result     Result // completed
+	Error      string // failed
+	Message    string // progress
+	Percent    *int   // progress; nil: not said
+	NeedsInput bool   // progress
+	Submitted  string // progress: the PromptDigest of a prompt that the tool was given; empty: none was
+	Idle       bool   // progress: the tool is at its prompt, no turn goes on
+	PID        *int   // started; nil: not said
+	// Conversation is the id by which the tool knows its session with the model: progress and completed; empty: not said.
+	Conversation string
+	Timestamp    Time    // the sender's clock: kept as evidence, never compared
+	NoAttempt    bool    // the sender named none; Attempt is then meaningless
+	Via          string  // which endpoint it came through, as evidence
+	By           *string // who asked for it; nil: no person did
 	// Claim says that it came with the run's own token, which agents hold. An end so reported stands, but
 	// whether the session is over its host has to confirm. SessionOpen says that the host can be asked: until
 	// it answers, the session counts as alive.
@@ -90,6 +92,9 @@ func (s Signal) Validate() error {
 			bad.Add("payload.submitted", "must be a SHA-256 in hexadecimal digits")
 		}
 	}
+	if s.Conversation != "" && !IsConversation(s.Conversation) {
+		bad.Add("payload.conversation", "must be 1 to %d letters, digits, ., _ and -, the first a letter or a digit", MaxConversation)
+	}
 	bad.text("payload.reason", s.Reason, maxDescription)
 	bad.text("payload.error", s.Error, maxDescription)
 	bad.text("payload.message", s.Message, maxDescription)
@@ -118,6 +123,9 @@ type Verdict struct {
 // Apply changes the run as a signal of its current attempt asks. The caller has
 // passed the guard (attempt, dedup, seq) before.
 func (r *Run) Apply(s Signal, now Time) Verdict {
+	if s.Kind == SignalCompleted || s.Kind == SignalProgress {
+		r.hear(s.Conversation)
+	}
 	switch s.Kind {
 	case SignalStarted:
 		return r.applyStarted(now)

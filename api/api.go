@@ -62,6 +62,8 @@ type ProviderFacts struct {
 	TUIType           string   `json:"tui_type" enum:"line_oriented,full_screen,raw_mode," doc:"line_oriented, full_screen or raw_mode; empty likewise"`
 	CompletionSignals []string `json:"completion_signals" nullable:"false"`
 	Optional          bool     `json:"optional" doc:"Its absence on a host is fine"`
+	Conversation      string   `json:"conversation" enum:"none,minted,hook" doc:"Where the id of its conversation comes from: svc makes it up, or the tool reports it"`
+	Resumes           bool     `json:"resumes" doc:"It can go on with a conversation"`
 }
 
 // ProviderOnHost is what one host's worker last reported of a provider.
@@ -70,6 +72,7 @@ type ProviderOnHost struct {
 	Available bool   `json:"available"`
 	Version   string `json:"version,omitempty"`
 	Reason    string `json:"reason,omitempty" doc:"Why it is not available"`
+	Resumes   bool   `json:"resumes" doc:"It can go on with a conversation there; false also for a worker that is too old to say"`
 
 	ReportedAt *svc.Time `json:"reported_at" doc:"When the worker last looked"`
 }

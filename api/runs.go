@@ -8,6 +8,8 @@ type CreateRun struct {
 	Task          *CreateWorkItem        `json:"task,omitempty" doc:"Makes the work item together with the run, both or neither, in place of task_id"`
 	Provider      string                 `json:"provider,omitzero" minLength:"1" example:"claude" doc:"Absent: the project's, then that of [runs]; needed when neither names one"`
 	WorkspaceID   Opt[string]            `json:"workspace_id,omitzero" nullable:"true" doc:"Runs in this workspace, on its host only, waiting while another run is in it; null or absent: in one of its own, where the project has a repository"`
+	Continues     Opt[string]            `json:"continues,omitzero" nullable:"true" doc:"Goes on with the conversation of this run: task, provider, model, host and workspace are that run's, args, env and cwd too unless they are given; it waits until that run is over. The prompt is required. 409 no_conversation when the provider cannot, or no conversation is known. Null or absent: it continues none"`
+	Fresh         Opt[bool]              `json:"fresh,omitzero" doc:"With continues: in the same workspace, but with a new conversation; provider and model may differ. Absent: false"`
 	HostID        Opt[string]            `json:"host_id,omitzero" nullable:"true" doc:"Pins the run to this host; null or absent: any"`
 	Prompt        Opt[string]            `json:"prompt,omitzero" example:"Let a customer pay with a card"`
 	Args          Opt[[]string]          `json:"args,omitzero" doc:"Arguments for the provider's tool"`
@@ -127,6 +129,8 @@ func (b CreateRun) New() (svc.NewRun, error) {
 		TaskID:        b.TaskID,
 		Provider:      b.Provider,
 		WorkspaceID:   orNull(b.WorkspaceID),
+		Continues:     orNull(b.Continues),
+		Fresh:         orZero(&bad, "fresh", b.Fresh),
 		HostID:        orNull(b.HostID),
 		Prompt:        orZero(&bad, "prompt", b.Prompt),
 		Args:          orZero(&bad, "args", b.Args),

@@ -49,7 +49,7 @@ func exitOf(code svc.Code) int {
 		return exitNotFound
 	case svc.CodeConflict, svc.CodeProjectArchived, svc.CodeHasChildren, svc.CodeActiveRuns, svc.CodeRunNotActive,
 		svc.CodeRunNotRunning, svc.CodeRunNotPending, svc.CodeNeeded, svc.CodeLeaseHeld, svc.CodePrecondition, svc.CodeIdempotency, svc.CodeInvalidAttempt, svc.CodeWorkspaceNotSafe, svc.CodeWorkspaceBusy,
-		svc.CodeChangeMoved, svc.CodeNoTurns, svc.CodeNeedsInput:
+		svc.CodeChangeMoved, svc.CodeNoTurns, svc.CodeNeedsInput, svc.CodeNoConversation:
 		return exitConflict
 	case svc.CodeUnavailable, svc.CodeHostNotConnected, svc.CodeOutcomeUnknown, svc.CodeSinkFailed:
 		return exitUnreachable

@@ -140,7 +140,7 @@ func (o *orchestrator) facts() []server.ProviderInfo {
 			signals[i] = string(s)
 		}
 		out = append(out, server.ProviderInfo{ID: e.ID, Name: e.Name, Bin: e.Bin, TUIType: string(e.TUIType),
-			CompletionSignals: signals, Optional: e.Optional})
+			CompletionSignals: signals, Optional: e.Optional, Conversation: string(e.Conversation), Resumes: e.Resumes()})
 	}
 	return out
 }

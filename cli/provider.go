@@ -25,6 +25,7 @@ func (a *app) providerView() view[api.Provider] {
 			{head: "NAME", cell: func(p api.Provider) string { return p.Name }},
 			{head: "MODE", cell: modeWord},
 			{head: "BINARY", cell: func(p api.Provider) string { return p.Bin }},
+			{head: "CONTINUES", cell: continuesWord},
 			{head: "AVAILABLE ON", cell: func(p api.Provider) string { return strings.Join(hostsWith(p, true), " ") }, flex: true,
 				tone: func(api.Provider) tone { return good }},
 			{head: "NOT ON", cell: func(p api.Provider) string { return strings.Join(hostsWith(p, false), " ") }, flex: true,
@@ -39,6 +40,28 @@ func modeWord(p api.Provider) string {
 		return "interactive mode of " + p.Tool
 	}
 	return ""
+}
+
+// continuesWord says whether the tool can go on with a conversation: on all hosts that have it, on some, or, while none has it, as
+// the orchestrator's own catalog says.
+func continuesWord(p api.Provider) string {
+	have, can := 0, 0
+	for _, h := range p.Hosts {
+		if h.Available {
+			have++
+		}
+		if h.Available && h.Resumes {
+			can++
+		}
+	}
+	switch {
+	case have == 0 && p.Resumes, have > 0 && can == have:
+		return "yes"
+	case can > 0:
+		return "on some"
+	default:
+		return "no"
+	}
 }
 
 func hostsWith(p api.Provider, available bool) []string {

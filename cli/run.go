@@ -107,6 +107,12 @@ func (a *app) runFields(r svc.Run, hosts map[string]string) []field {
 		{"started", a.whenExactly(r.StartedAt)}, {"last output", a.whenExactly(r.LastOutputAt)},
 		{"ended", a.whenExactly(r.EndedAt)}, {"prompt", r.Prompt},
 	}
+	if r.ContinuesRunID != nil {
+		fields = append(fields, field{"continues", *r.ContinuesRunID})
+	}
+	if c := r.Conversation; c != nil {
+		fields = append(fields, field{"conversation", conversationWords(*c)})
+	}
 	if !r.Status.Active() {
 		fields = append(fields, field{"outcome", ending(r)})
 	}
@@ -157,7 +163,7 @@ func hostNamesByID(ctx context.Context, c *api.Client) (map[string]string, error
 
 func (a *app) runCommand() *cobra.Command {
 	return group(&cobra.Command{Use: "run", Short: "Agents at work: start, watch, stop"},
-		a.runList(), a.runStart(), a.runShow(), a.runWatch(), a.runLogs(), a.runScreen(), a.runKeys(), a.runSendMessage(), a.runStop(), a.runPriority(), a.runRerun(), a.runRetry(), a.runDiff(), a.runComment(), a.runSend(), a.runFetch(), a.runLand(), a.runDiscard())
+		a.runList(), a.runStart(), a.runShow(), a.runWatch(), a.runLogs(), a.runScreen(), a.runKeys(), a.runSendMessage(), a.runStop(), a.runPriority(), a.runRerun(), a.runRetry(), a.runContinue(), a.runDiff(), a.runComment(), a.runSend(), a.runFetch(), a.runLand(), a.runDiscard())
 }
 
 func (a *app) runList() *cobra.Command {

@@ -161,7 +161,7 @@ func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, now svc.Tim
 	}
 	var units []*claimUnitOfWork
 	for begin := 0; begin < len(claims); begin += claimUnit {
-		u := &claimUnitOfWork{e: e, claims: claims[begin:min(begin+claimUnit, len(claims))]}
+		u := &claimUnitOfWork{e: e, fleet: fleet, claims: claims[begin:min(begin+claimUnit, len(claims))]}
 		u.reserve()
 		u.wait = e.Store.QueueRepeatable(ctx, func(tx *store.Tx) error { return u.run(ctx, tx) }, u.rows()...)
 		units = append(units, u)
@@ -207,6 +207,7 @@ func (e *Engine) makesWorkspaces(hostID string) bool {
 // claimUnitOfWork is claims that are committed together.
 type claimUnitOfWork struct {
 	e      *Engine
+	fleet  *place.Fleet // that the claims were made on
 	claims []place.Claim
 	pushes map[string]*pushed // reserved, by run id
 	wait   func() error
@@ -214,6 +215,7 @@ type claimUnitOfWork struct {
 	projects map[string]*place.Project // as they are now
 	sources  map[string]svc.Source     // of the runs' projects, by id
 	claimed  []svc.Run
+	moved    bool     // a run is to be placed anew
 	large    []string // their prompts are not kept here: the sweep reads them when there is room
 }
 
@@ -243,7 +245,7 @@ func (u *claimUnitOfWork) rows() []store.Row {
 
 // run commits the claims whose facts still hold.
 func (u *claimUnitOfWork) run(ctx context.Context, tx *store.Tx) error {
-	u.claimed, u.large, u.projects, u.sources = nil, nil, map[string]*place.Project{}, map[string]svc.Source{}
+	u.claimed, u.moved, u.large, u.projects, u.sources = nil, false, nil, map[string]*place.Project{}, map[string]svc.Source{}
 	var ids []string
 	for _, c := range u.claims {
 		if !slices.Contains(ids, c.HostID) {
@@ -277,6 +279,9 @@ func (u *claimUnitOfWork) run(ctx context.Context, tx *store.Tx) error {
 				return err
 			}
 		}
+	}
+	if err := moveFollowers(ctx, tx, u.claimed); err != nil {
+		return err
 	}
 	return tx.DispatchedTo(ctx, given)
 }
@@ -322,9 +327,17 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 			return err
 		}
 	}
-	gate := place.Gate{NotBefore: r.NotBefore, BackOff: r.NextDispatchAt, Busy: use.RunID != "", Project: *project}
+	before, err := predecessor(ctx, tx.Reader, r)
+	if err != nil {
+		return err
+	}
+	gate := place.Gate{NotBefore: r.NotBefore, BackOff: r.NextDispatchAt, Busy: use.RunID != "", Follows: before.ID != "" && !before.Over(), Project: *project}
 	if r.Blocked || len(gate.Holds(tx.Now)) > 0 { // it was requeued, patched or blocked, or its workspace taken, since
 		return nil
+	}
+	if r.Attempt == 1 && before.ID != "" && r.Follow(before) {
+		u.moved = true
+		return tx.UpdateRun(ctx, &r) // the next pass places it
 	}
 	project.Free--
 	now := tx.Now
@@ -340,6 +353,9 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 		if err := giveWorkspace(ctx, tx, &r, source, c.HostID); err != nil {
 			return err
 		}
+	}
+	if !r.Resumes && u.mints(c.HostID, r.Provider) {
+		r.Conversation = svc.MintConversation()
 	}
 	if err := tx.UpdateRun(ctx, &r); err != nil {
 		return err
@@ -371,6 +387,9 @@ func (u *claimUnitOfWork) follow(ctx context.Context) {
 		}
 	}
 	u.release() // what was not claimed after all
+	if u.moved {
+		u.e.claims.up()
+	}
 	if len(u.large) > 0 {
 		u.e.pushes.wake.up()
 	}
@@ -422,7 +441,7 @@ func (e *Engine) endOverdue(ctx context.Context, waiting waitingRuns, began svc.
 			if r.Status != svc.RunPending || r.Wait || waitsFrom(&r) > before || r.Blocked {
 				continue // it was placed, stopped, requeued, patched or blocked since it was read
 			}
-			if held, err := heldInWorkspace(ctx, tx, &r, before); err != nil {
+			if held, err := heldByRuns(ctx, tx, &r, before); err != nil {
 				return err
 			} else if held {
 				continue
@@ -443,8 +462,13 @@ func (e *Engine) endOverdue(ctx context.Context, waiting waitingRuns, began svc.
 	return len(overdue), nil
 }
 
-// heldInWorkspace says whether another run was in the workspace that a run goes on in, at any moment since a time.
-func heldInWorkspace(ctx context.Context, tx *store.Tx, r *svc.Run, since svc.Time) (bool, error) {
+// heldByRuns says whether at any moment since a time another run was in the workspace that a run goes on in, or the one that it
+// continues was not over.
+func heldByRuns(ctx context.Context, tx *store.Tx, r *svc.Run, since svc.Time) (bool, error) {
+	before, err := predecessor(ctx, tx.Reader, *r)
+	if err != nil || before.ID != "" && (!before.Over() || value(before.SessionEndedAt) > since) {
+		return true, err
+	}
 	if r.WorkspaceID == nil {
 		return false, nil
 	}

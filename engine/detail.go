@@ -62,7 +62,7 @@ func (e *Engine) waiting(ctx context.Context, r store.Reader, run svc.Run) (*svc
 		position := i + 1
 		w.Position = &position
 	}
-	if !run.Wait && len(gate.Unmet) == 0 && !gate.Project.Full() && !gate.Busy {
+	if !run.Wait && len(gate.Unmet) == 0 && !gate.Project.Full() && !gate.Busy && !gate.Follows {
 		from := waitsFrom(&run)
 		if run.WorkspaceID != nil {
 			use, err := r.WorkspaceUse(ctx, *run.WorkspaceID, run.ID)
@@ -71,6 +71,11 @@ func (e *Engine) waiting(ctx context.Context, r store.Reader, run svc.Run) (*svc
 			}
 			from = max(from, use.Since)
 		}
+		before, err := predecessor(ctx, r, run)
+		if err != nil {
+			return nil, err
+		}
+		from = max(from, value(before.SessionEndedAt))
 		if gate.Project.Limited {
 			from = max(from, e.full.until(run.ProjectID, e.readyAt))
 		}

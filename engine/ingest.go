@@ -56,6 +56,9 @@ func (in *ingestion) run(ctx context.Context) error {
 		return err
 	}
 	in.before, in.after = r, r
+	if r.ConversationLost(in.signal) {
+		in.signal = in.signal.LosesConversation()
+	}
 	outcome, err := in.guard(ctx, r)
 	if err != nil {
 		return err
@@ -154,10 +157,19 @@ func (in *ingestion) journal(r *svc.Run) {
 		p["error"] = in.signal.Error
 	case svc.SignalCompleted:
 		p["result"], p["reason"] = in.signal.Result, r.ResultReason
+		in.tellConversation(p, r)
 	case svc.SignalProgress:
 		p["seq"], p["message"], p["percent"], p["needs_input"] = in.signal.Seq, in.signal.Message, in.signal.Percent, r.NeedsInput
+		in.tellConversation(p, r)
 	}
 	in.tx.Emit(in.verdict.Topic, p)
+}
+
+// tellConversation adds the conversation that a signal told of.
+func (in *ingestion) tellConversation(p map[string]any, r *svc.Run) {
+	if in.signal.Conversation != "" {
+		p["conversation"] = r.Conversation
+	}
 }
 
 // markDone moves the run's own item when it asks for that and no person moved

@@ -49,7 +49,7 @@ func (e *Engine) readLine(ctx context.Context, r store.Reader) (*waitLine, error
 // gate is what may hold a run of the line back, its needs aside.
 func (l *waitLine) gate(id string) place.Gate {
 	r := l.runs[id]
-	return place.Gate{NotBefore: r.NotBefore, BackOff: r.BackOff, Busy: r.Busy, Project: l.projects[r.ProjectID]}
+	return place.Gate{NotBefore: r.NotBefore, BackOff: r.BackOff, Busy: r.Busy, Follows: r.Follows, Project: l.projects[r.ProjectID]}
 }
 
 // QueuedRuns is a page of the pending runs that pass the filter, in the order in

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -49,9 +50,17 @@ func (e *Engine) tryPush(ctx context.Context, r svc.Run, p *pushed, projects map
 	if dispatch.Workspace, err = e.dispatchedWorkspace(ctx, &r); err != nil {
 		return err
 	}
+	switch {
+	case link.Has(wire.CapConversation):
+		dispatch.Conversation = dispatchedConversation(&r)
+	case r.Resumes: // the worker that could was replaced by an older one, which would begin another conversation
+		e.pushes.drop(p)
+		e.unsendable(ctx, r, "the run cannot be sent to its host: the worker there is too old to go on with a conversation")
+		return nil
+	}
 	if field, size, err := oversize(dispatch, wire.MaxFrame); err == nil && field != "" {
 		e.pushes.drop(p)
-		e.unsendable(ctx, r, field, size)
+		e.unsendable(ctx, r, fmt.Sprintf("the run cannot be sent to a host: it takes %d bytes, of which most are %s; at most %d are allowed", size, field, wire.MaxFrame))
 		return nil
 	}
 	frame, err := wire.Encode(dispatch)

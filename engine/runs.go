@@ -23,6 +23,9 @@ func (e *Engine) CreateRun(ctx context.Context, n svc.NewRun) (svc.Run, error) {
 			return svc.Run{}, err
 		}
 	}
+	if err := e.takeOver(ctx, &n); err != nil {
+		return svc.Run{}, err
+	}
 	if err := checkSendable(n); err != nil {
 		return svc.Run{}, err
 	}
@@ -71,8 +74,10 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 		}
 		n.Cwd = rel
 	}
-	task.Project.Defaults().Fill(&n)
-	e.RunDefaults.Fill(&n)
+	if n.Continues == nil {
+		task.Project.Defaults().Fill(&n)
+		e.RunDefaults.Fill(&n)
+	}
 	if n.Provider == "" {
 		return svc.Run{}, svc.Invalid("provider", "is missing, and neither the project nor [runs] provider names one")
 	}
@@ -91,7 +96,7 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 	}
 	r := svc.Run{TaskID: n.TaskID, ProjectID: task.Project.ID, Provider: n.Provider,
 		Status: svc.RunPending, Attempt: 1, PinnedHostID: n.HostID, Prompt: n.Prompt, Args: orEmpty(n.Args), Model: n.Model, Cwd: n.Cwd,
-		Env: n.Env, WorkspaceID: n.WorkspaceID, RestartPolicy: n.RestartPolicy, MaxRestarts: svc.DefaultMaxRestarts, PendingSince: tx.Now, CreatedBy: by(ctx), CreatedAt: tx.Now,
+		Env: n.Env, WorkspaceID: n.WorkspaceID, ContinuesRunID: n.Continues, RestartPolicy: n.RestartPolicy, MaxRestarts: svc.DefaultMaxRestarts, PendingSince: tx.Now, CreatedBy: by(ctx), CreatedAt: tx.Now,
 		UpdatedAt: tx.Now, Version: 1, TaskManualMarks: task.ManualMarks,
 		Wait: n.Wait, Priority: n.Priority, NotBefore: n.NotBefore, HostLabels: n.HostLabels, IgnoreNeeds: n.IgnoreNeeds, Blocked: task.Blocked && !n.IgnoreNeeds}
 	if r.HostLabels == nil {
@@ -104,6 +109,9 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 		r.RestartPolicy = svc.RestartNever
 	}
 	assign(&r.MaxRestarts, n.MaxRestarts)
+	if err := e.continueRun(ctx, tx, &r, n.Fresh); err != nil {
+		return svc.Run{}, err
+	}
 	if err := insertRun(ctx, tx, &r); err != nil {
 		return r, err
 	}
@@ -117,6 +125,9 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 	}
 	if r.WorkspaceID != nil {
 		payload["workspace_id"] = *r.WorkspaceID
+	}
+	if r.ContinuesRunID != nil {
+		payload["continues_run_id"] = *r.ContinuesRunID
 	}
 	tx.Emit(svc.TopicRunCreated, payload)
 	return r, nil

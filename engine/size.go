@@ -87,10 +87,9 @@ func checkPrompt(ctx context.Context, tx *store.Tx, n svc.NewRun) error {
 	return svc.Errorf(svc.CodePromptTooLong, "prompt: %s", why).With("fields", map[string]any{"prompt": why})
 }
 
-// unsendable ends an attempt that no frame can carry: a run of before its size was checked. Pushed
-// again and again, it would cut its host off each time.
-func (e *Engine) unsendable(ctx context.Context, r svc.Run, field string, size int) {
-	why := fmt.Sprintf("the run cannot be sent to a host: it takes %d bytes, of which most are %s; at most %d are allowed", size, field, wire.MaxFrame)
+// unsendable ends an attempt that its host cannot be given: no frame can carry it, as a run of before its size was checked, which would
+// cut the host off each time that it is pushed; or its worker is too old for it.
+func (e *Engine) unsendable(ctx context.Context, r svc.Run, why string) {
 	_, err := e.Ingest(ctx, svc.Signal{RunID: r.ID, Attempt: r.Attempt, Kind: svc.SignalFailed, Source: svc.FromWrapper, Via: "orchestrator",
 		Error: why, Timestamp: e.now()})
 	if err != nil && ctx.Err() == nil {

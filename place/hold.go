@@ -13,6 +13,7 @@ type Gate struct {
 	BackOff   *svc.Time // the end of a restart's back-off
 	Unmet     []Unmet   // items that its own needs and that are not done
 	Busy      bool      // another run is in the workspace that it goes on in
+	Follows   bool      // the run that it continues is not over
 	Project   Project
 }
 
@@ -40,6 +41,9 @@ func (g Gate) Holds(now svc.Time) []svc.Hold {
 	}
 	if g.Busy {
 		holds = append(holds, svc.Hold{Code: svc.HoldWorkspaceBusy, Message: "another run is in its workspace"})
+	}
+	if g.Follows {
+		holds = append(holds, svc.Hold{Code: svc.HoldPredecessor, Message: "the run that it continues is not over"})
 	}
 	return holds
 }

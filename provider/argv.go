@@ -9,7 +9,7 @@ import (
 
 // The placeholders of each template.
 var (
-	argvPlaceholders = []string{"args", "prompt", "prompt_file", "api_key", "model", "hooks_config"}
+	argvPlaceholders = []string{"args", "prompt", "prompt_file", "api_key", "model", "hooks_config", "conversation"}
 	hookPlaceholders = []string{"svc_api_url", "run_id"}
 )
 
@@ -46,6 +46,9 @@ type Values struct {
 	APIKey      config.Secret // the gateway's
 	Model       string
 	HooksConfig string // path of the rendered hook config
+	// Conversation is the id of the tool's conversation; empty: it makes up its own. Resume: it goes on with it.
+	Conversation string
+	Resume       bool
 }
 
 func (v Values) of(name string) string {
@@ -60,6 +63,8 @@ func (v Values) of(name string) string {
 		return v.Model
 	case "hooks_config":
 		return v.HooksConfig
+	case "conversation":
+		return v.Conversation
 	}
 	return ""
 }
@@ -71,9 +76,13 @@ func (v Values) of(name string) string {
 // placeholder is left out, and with it the flag directly before it in the template: an element that
 // begins with "-", other than "--".
 func (e Entry) Argv(v Values) []string {
-	argv := make([]string, 0, len(e.ArgvTemplate)+len(v.Args))
+	template := e.ArgvTemplate
+	if v.Resume {
+		template = e.ResumeTemplate
+	}
+	argv := make([]string, 0, len(template)+len(v.Args))
 	flag := false // whether the last of argv is a flag that belongs to the next element
-	for _, el := range e.ArgvTemplate {
+	for _, el := range template {
 		if el == argsPlaceholder {
 			argv, flag = append(argv, v.Args...), false
 			continue

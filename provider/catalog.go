@@ -63,6 +63,10 @@ type Entry struct {
 	LongPrompt LongPrompt `json:"long_prompt,omitempty"`
 	// Message says how the tool takes messages while it runs.
 	Message Message `json:"message,omitempty"`
+	// Conversation says where the id of the tool's conversation comes from; empty: from nowhere.
+	Conversation svc.ConversationSource `json:"conversation,omitempty"`
+	// ResumeTemplate is ArgvTemplate for a run that goes on with a conversation; empty: the tool cannot.
+	ResumeTemplate []string `json:"resume_argv_template,omitempty"`
 	// Optional says that the doctor does not mind when the tool is absent.
 	Optional bool `json:"optional"`
 	// KeepAlive names programs that may outlive a session of the tool, such as shared daemons; "*" is
@@ -131,6 +135,7 @@ func (c *Catalog) Entry(id string) (Entry, error) {
 // clone keeps the catalog's own slices out of other hands.
 func (e Entry) clone() Entry {
 	e.ArgvTemplate = slices.Clone(e.ArgvTemplate)
+	e.ResumeTemplate = slices.Clone(e.ResumeTemplate)
 	e.EnvMap = slices.Clone(e.EnvMap)
 	e.CompletionSignals = slices.Clone(e.CompletionSignals)
 	e.InstalledDetection = slices.Clone(e.InstalledDetection)

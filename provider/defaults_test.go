@@ -30,7 +30,7 @@ func TestTheShippedCatalogIsTheInterfacesTable(t *testing.T) {
 		{"provider_b", provider.LineOriented, exit, false, []string{"agent", "run", "--model", "{model}", "--api-key", "{api_key}", "{args}"}, false},
 		{"provider_c", provider.FullScreen, hook, true, serve, false},
 		{"provider_d", provider.LineOriented, exit, false, []string{"chat", "--model", "{model}", "--api-key", "{api_key}", "{args}"}, true},
-		{"demo", provider.LineOriented, hook, false, []string{"exec", "demo", "{args}", "--", "{prompt}"}, true},
+		{"demo", provider.LineOriented, hook, false, []string{"exec", "demo", "--conversation", "{conversation}", "{args}", "--", "{prompt}"}, true},
 	}
 	c := provider.Defaults()
 	for i, tt := range tests {

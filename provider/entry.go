@@ -12,7 +12,7 @@ import (
 var entryKeys = []string{
 	"id", "name", "bin", "argv_template", "env_map", "tui_type", "completion_signals",
 	"hooks_config_template", "hooks_config_name", "installed_detection", "optional", "keep_alive",
-	"long_prompt", "message",
+	"long_prompt", "message", "conversation", "resume_argv_template",
 }
 
 // entry reads one table. Where it complains, what it returns is of no use.
@@ -34,6 +34,8 @@ func (p *parser) entry(id string, t table) Entry {
 		InstalledDetection: t.list("installed_detection", defaultDetection),
 		Optional:           t.flag("optional"),
 		KeepAlive:          t.list("keep_alive", nil),
+		Conversation:       t.conversation(),
+		ResumeTemplate:     t.list("resume_argv_template", nil),
 		LongPrompt:         choice(t, "long_prompt", t.text("long_prompt", string(PromptRefused)), PromptRefused, PromptStdin),
 		Message:            choice(t, "message", t.text("message", string(MessageNone)), MessageNone, MessagePaste),
 	}
@@ -47,7 +49,9 @@ func (p *parser) entry(id string, t table) Entry {
 			e.CompletionSignals = append(e.CompletionSignals, choice(t, "completion_signals", name, NativeHook, ExitCode, IdleDetection))
 		}
 	}
-	t.checkArgv(e.ArgvTemplate)
+	t.checkArgv("argv_template", e.ArgvTemplate)
+	t.checkArgv("resume_argv_template", e.ResumeTemplate)
+	t.checkConversation(e)
 	t.checkPlaceholders("hooks_config_template", e.HooksTemplate, hookPlaceholders)
 	return e
 }
@@ -158,16 +162,16 @@ func (t table) envMap() EnvMap {
 	return m
 }
 
-func (t table) checkArgv(template []string) {
+func (t table) checkArgv(key string, template []string) {
 	for _, el := range template {
 		if el == argsPlaceholder {
 			continue
 		}
 		if slices.Contains(placeholders(el), "args") {
-			t.complain("argv_template", "{args} must be an element of its own")
+			t.complain(key, "{args} must be an element of its own")
 			continue
 		}
-		t.checkPlaceholders("argv_template", el, argvPlaceholders)
+		t.checkPlaceholders(key, el, argvPlaceholders)
 	}
 }
 

@@ -56,6 +56,8 @@ installed_detection = ["version", "--short"]
 optional = true
 long_prompt = "stdin"
 message = "paste"
+conversation = "hook"
+resume_argv_template = ["--resume={conversation}", "{prompt}"]
 `)
 	want := provider.Entry{
 		ID: "my-tool_1", Name: "My tool", Bin: "/opt/tool",
@@ -71,6 +73,8 @@ message = "paste"
 		Optional:           true,
 		LongPrompt:         provider.PromptStdin,
 		Message:            provider.MessagePaste,
+		Conversation:       svc.ConversationByHook,
+		ResumeTemplate:     []string{"--resume={conversation}", "{prompt}"},
 	}
 	if got := entry(t, c, "my-tool_1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -121,6 +125,14 @@ func TestMistakesAreToldWithFileLineAndKey(t *testing.T) {
 		{"args inside an element", "[providers.x]\nbin = 'a'\nargv_template = ['-x={args}']", "line 3: providers.x.argv_template: {args} must be an element of its own"},
 		{"unknown hook placeholder", "[providers.x]\nbin = 'a'\nhooks_config_template = '{api_key}'", "line 3: providers.x.hooks_config_template: unknown placeholder {api_key}"},
 		{"hook config in another folder", "[providers.x]\nbin = 'a'\nhooks_config_name = '../a'", "line 3: providers.x.hooks_config_name: must be a file name"},
+		{"wrong conversation", "[providers.x]\nbin = 'a'\nconversation = 'new'", "line 3: providers.x.conversation: must be one of none, minted, hook"},
+		{"a minted id for nobody", "[providers.x]\nbin = 'a'\nconversation = 'minted'", "providers.x.argv_template: must have {conversation}"},
+		{"an id that nobody mints", "[providers.x]\nbin = 'a'\nargv_template = ['{conversation}']\nconversation = 'hook'", "line 3: providers.x.argv_template: has {conversation}"},
+		{"resume without a conversation", "[providers.x]\nbin = 'a'\nresume_argv_template = ['{conversation}', '{prompt}']", "line 3: providers.x.resume_argv_template: needs conversation"},
+		{"resume of any conversation", "[providers.x]\nbin = 'a'\nconversation = 'hook'\nresume_argv_template = ['--last', '{prompt}']", "line 4: providers.x.resume_argv_template: must have {conversation}"},
+		{"resume without the prompt", "[providers.x]\nbin = 'a'\nconversation = 'hook'\nresume_argv_template = ['{conversation}']", "line 4: providers.x.resume_argv_template: must take {prompt}"},
+		{"unknown resume placeholder", "[providers.x]\nbin = 'a'\nconversation = 'hook'\nresume_argv_template = ['{session}']", "line 4: providers.x.resume_argv_template: unknown placeholder {session}"},
+		{"args inside a resume element", "[providers.x]\nbin = 'a'\nconversation = 'hook'\nresume_argv_template = ['-x={args}']", "line 4: providers.x.resume_argv_template: {args} must be"},
 		{"wrong tui_type", "[providers.x]\nbin = 'a'\ntui_type = 'fullscreen'", "line 3: providers.x.tui_type: must be one of line_oriented, full_screen, raw_mode"},
 		{"wrong completion signal", "[providers.x]\nbin = 'a'\ncompletion_signals = ['exit']", "line 3: providers.x.completion_signals: must be one of native_hook, exit_code, idle_detection"},
 		{"optional as text", "[providers.x]\nbin = 'a'\noptional = 'yes'", "line 3: providers.x.optional: must be true or false"},

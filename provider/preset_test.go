@@ -74,9 +74,9 @@ func idsOf(entries []provider.Entry) (ids []string) {
 // The commands that were seen to work with the real tools.
 func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
 	t.Parallel()
-	v := provider.Values{Prompt: "P", PromptFile: "/p", Model: "M", HooksConfig: "/h", Args: []string{"-x"}}
+	v := provider.Values{Prompt: "P", PromptFile: "/p", Model: "M", HooksConfig: "/h", Args: []string{"-x"}, Conversation: "C"}
 	for id, want := range map[string][]string{
-		"claude":     {"-p", "--model", "M", "--settings", "/h", "--allowedTools", "Bash,Edit,Write", "-x"},
+		"claude":     {"-p", "--session-id", "C", "--model", "M", "--settings", "/h", "--allowedTools", "Bash,Edit,Write", "-x"},
 		"claude-tui": {"--model", "M", "--settings", "/h", "-x", "--", "P"},
 		"gemini":     {"--yolo", "--skip-trust", "--model", "M", "-x"},
 		"gemini-tui": {"--model", "M", "-x", "-i", "P"},
@@ -89,6 +89,51 @@ func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
 	} {
 		if got := presetEntry(t, id).Argv(v); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", id, got, want)
+		}
+	}
+}
+
+// A conversation is gone on with under the same sandbox, permissions, hooks and gateway: what the arguments of a resumed run differ in
+// is the conversation alone.
+func TestAResumedRunOfAPresetHasTheFlagsOfTheFirst(t *testing.T) {
+	dir := tool(t, "codex")        // not parallel: see below
+	added := map[string][2]string{ // to the first run and to the resumed one
+		"claude": {"--session-id C", "--resume C"}, "claude-tui": {"", "--resume C"}, "codex": {"", "resume C"},
+	}
+	for _, name := range provider.PresetNames() {
+		entries, err := provider.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			want, resumes := added[e.ID]
+			if e.Resumes() != resumes {
+				t.Errorf("%s resumes: %v, want %v", e.ID, e.Resumes(), resumes)
+			}
+			if !resumes {
+				continue
+			}
+			var got [2]string
+			for i, resume := range []bool{false, true} {
+				argv := e.Argv(provider.Values{Prompt: "P", Model: "M", HooksConfig: "/h", Args: []string{"-x"}, Conversation: "C", Resume: resume})
+				if e.Bin == "sh" {
+					cmd := exec.CommandContext(t.Context(), "/bin/sh", argv...)
+					cmd.Env = e.Environ(provider.Session{Base: []string{"PATH=" + dir + ":/usr/bin:/bin"}, Gateway: provider.Gateway{URL: "http://g", APIKey: "k"}})
+					out, err := cmd.CombinedOutput()
+					if err != nil {
+						t.Fatalf("%v: %s", err, out)
+					}
+					argv = strings.Split(strings.TrimSpace(string(out)), "\n")
+				}
+				line := " " + strings.Join(argv, " ") + " "
+				if !strings.Contains(line, " "+want[i]) {
+					t.Errorf("%s: %q has no %q", e.ID, line, want[i])
+				}
+				got[i] = strings.Join(strings.Fields(strings.Replace(line, " "+want[i]+" ", " ", 1)), " ")
+			}
+			if got[0] != got[1] || got[0] == "" {
+				t.Errorf("%s: the first run has %q, the resumed one %q", e.ID, got[0], got[1])
+			}
 		}
 	}
 }

@@ -79,6 +79,7 @@ func ProbeEntries(ctx context.Context, entries []Entry, pathEnv string) map[stri
 		group.Go(func() error {
 			report := Probe(ctx, e, pathEnv)
 			report.PromptLimit, report.Turns = e.PromptLimit(), e.Turns()
+			report.Conversation, report.Resumes = e.Conversation, e.Resumes()
 			if e.Message == MessagePaste {
 				report.Message = string(MessagePaste)
 			}

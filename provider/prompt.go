@@ -26,8 +26,10 @@ func (e Entry) PromptLimit() int {
 	return svc.MaxArgument
 }
 
-func (e Entry) promptInArgv() bool {
-	return slices.ContainsFunc(e.ArgvTemplate, func(el string) bool { return slices.Contains(placeholders(el), "prompt") })
+func (e Entry) promptInArgv() bool { return hasPlaceholder(e.ArgvTemplate, "prompt") }
+
+func hasPlaceholder(template []string, name string) bool {
+	return slices.ContainsFunc(template, func(el string) bool { return slices.Contains(placeholders(el), name) })
 }
 
 // OnStdin says whether standard input is the prompt and not the terminal.

@@ -30,6 +30,7 @@ var statuses = map[svc.Code]int{
 	svc.CodeChangeMoved:       http.StatusConflict,
 	svc.CodeNoTurns:           http.StatusConflict,
 	svc.CodeNeedsInput:        http.StatusConflict,
+	svc.CodeNoConversation:    http.StatusConflict,
 	svc.CodeMissingAttempt:    http.StatusBadRequest,
 	svc.CodeUnauthorized:      http.StatusUnauthorized,
 	svc.CodeForbidden:         http.StatusForbidden,

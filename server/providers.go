@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sort"
@@ -50,6 +51,7 @@ func providers(catalog []ProviderInfo, hosts []svc.Host, preferred string) []api
 		if facts.CompletionSignals == nil {
 			facts.CompletionSignals = []string{}
 		}
+		facts.Conversation = cmp.Or(facts.Conversation, "none")
 		place[facts.ID] = len(out)
 		out = append(out, api.Provider{ProviderFacts: facts, InCatalog: known, Hosts: map[string]api.ProviderOnHost{}})
 	}
@@ -68,7 +70,7 @@ func providers(catalog []ProviderInfo, hosts []svc.Host, preferred string) []api
 	for _, h := range hosts {
 		for id, r := range h.Providers {
 			out[place[id]].Hosts[h.ID] = api.ProviderOnHost{
-				HostName: h.Name, Available: r.Available, Version: r.Version, Reason: r.Reason, ReportedAt: h.ProvidersAt,
+				HostName: h.Name, Available: r.Available, Version: r.Version, Reason: r.Reason, Resumes: r.Resumes, ReportedAt: h.ProvidersAt,
 			}
 		}
 	}

@@ -96,7 +96,7 @@ func (r Reader) QueuedRuns(ctx context.Context, q RunQueue, now svc.Time, limit 
 	found, err := collect(ctx, r.q, func(row scanner) (w QueuedRun, err error) { return w, row.Scan(&w.ID, &w.Priority, &w.PendingSince) },
 		`SELECT id, priority, pending_since FROM runs WHERE `+isQueued+` AND `+queueOf+` = $1
 		AND (next_dispatch_at IS NULL OR next_dispatch_at <= $2) AND (not_before IS NULL OR not_before <= $2)
-		AND NOT (`+workspaceBusy+`) ORDER BY priority DESC, pending_since, id LIMIT CAST($3 AS BIGINT)`, q.key, now, limit)
+		AND NOT (`+workspaceBusy+`) AND NOT (`+predecessorActive+`) ORDER BY priority DESC, pending_since, id LIMIT CAST($3 AS BIGINT)`, q.key, now, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read a queue: %w", err)
 	}
@@ -127,7 +127,8 @@ func (r Reader) OverdueRuns(ctx context.Context, projectID string, before svc.Ti
 	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE `+isQueued+` AND NOT wait AND project_id = $1 AND pending_since <= $2
 		AND (next_dispatch_at IS NULL OR next_dispatch_at <= $2) AND (not_before IS NULL OR not_before <= $2)
 		AND (unblocked_at IS NULL OR unblocked_at <= $2)
-		AND NOT (`+workspaceBusy+`) AND NOT (`+workspaceLeft+` > $2) ORDER BY pending_since, id LIMIT CAST($3 AS BIGINT)`, projectID, before, limit)
+		AND NOT (`+workspaceBusy+`) AND NOT (`+workspaceLeft+` > $2)
+		AND NOT (`+predecessorActive+`) AND NOT (`+predecessorLeft+` > $2) ORDER BY pending_since, id LIMIT CAST($3 AS BIGINT)`, projectID, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find runs that wait too long: %w", err)
 	}

@@ -77,13 +77,14 @@ type PendingRun struct {
 	BackOff   *svc.Time
 	Blocked   bool
 	Busy      bool // another run is in its workspace
+	Follows   bool // the run that it continues is not over
 }
 
 // PendingRuns is every pending run, held back or not.
 func (r Reader) PendingRuns(ctx context.Context) ([]PendingRun, error) {
 	found, err := collect(ctx, r.q, func(row scanner) (p PendingRun, err error) {
-		return p, row.Scan(&p.ID, &p.Priority, &p.PendingSince, &p.ProjectID, &p.NotBefore, &p.BackOff, &p.Blocked, &p.Busy)
-	}, "SELECT id, priority, pending_since, project_id, not_before, next_dispatch_at, blocked, "+workspaceBusy+" FROM runs WHERE "+isPending)
+		return p, row.Scan(&p.ID, &p.Priority, &p.PendingSince, &p.ProjectID, &p.NotBefore, &p.BackOff, &p.Blocked, &p.Busy, &p.Follows)
+	}, "SELECT id, priority, pending_since, project_id, not_before, next_dispatch_at, blocked, "+workspaceBusy+", "+predecessorActive+" FROM runs WHERE "+isPending)
 	if err != nil {
 		return nil, fmt.Errorf("read who waits: %w", err)
 	}

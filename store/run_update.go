@@ -12,7 +12,8 @@ import (
 var changingColumns = []string{"status", "attempt", "host_id", "failure_reason", "exit_code", "error", "result", "result_reason",
 	"last_progress_seq", "progress_message", "progress_percent", "needs_input", "last_output_at", "pending_since", "next_dispatch_at",
 	"started_at", "ended_at", "session_ended_at", "refused", "acked", "dispatched_at",
-	"output_bytes", "output_lines", "past_hosts", "end_claimed", "wait", "priority", "not_before", "blocked", "unblocked_at", "workspace_id", "asked_at", "turn_over"}
+	"output_bytes", "output_lines", "past_hosts", "end_claimed", "wait", "priority", "not_before", "blocked", "unblocked_at", "workspace_id", "asked_at", "turn_over",
+	"pinned_host_id", "conversation"}
 
 // changingValues are the values of those columns, in the same order, as plain
 // values that can be compared.
@@ -21,7 +22,8 @@ func changingValues(r *svc.Run) []any {
 		plain(r.ResultReason), r.LastProgressSeq, plain(r.ProgressMessage), plain(r.ProgressPercent), r.NeedsInput, plain(r.LastOutputAt),
 		r.PendingSince, plain(r.NextDispatchAt), plain(r.StartedAt), plain(r.EndedAt), plain(r.SessionEndedAt),
 		toJSON(r.Refused), r.Acked, plain(r.DispatchedAt), r.OutputBytes, r.OutputLines,
-		toJSON(r.PastHosts), r.EndClaimed, r.Wait, r.Priority, plain(r.NotBefore), r.Blocked, plain(r.UnblockedAt), plain(r.WorkspaceID), plain(r.AskedAt), r.TurnOver}
+		toJSON(r.PastHosts), r.EndClaimed, r.Wait, r.Priority, plain(r.NotBefore), r.Blocked, plain(r.UnblockedAt), plain(r.WorkspaceID), plain(r.AskedAt), r.TurnOver,
+		plain(r.PinnedHostID), toJSON(r.Conversation)}
 }
 
 func plain[T any](p *T) any {

@@ -15,17 +15,19 @@ const runColumns = `id, task_id, project_id, provider, session_name, status, att
 	env, restart_policy, max_restarts, wait, priority, not_before, host_labels, ignore_needs, failure_reason, exit_code, error, result, result_reason, last_progress_seq, progress_message,
 	progress_percent, needs_input, last_output_at, pending_since, next_dispatch_at, started_at, ended_at, session_ended_at,
 	task_manual_marks, refused, acked, dispatched_at, created_by, created_at, updated_at, version, output_bytes, output_lines,
-	past_hosts, end_claimed, blocked, unblocked_at, workspace_id, asked_at, turn_over`
+	past_hosts, end_claimed, blocked, unblocked_at, workspace_id, asked_at, turn_over,
+	continues_run_id, resumes, conversation`
 
 func scanRun(row scanner) (svc.Run, error) {
 	var r svc.Run
-	var args, env, labels, refused, past string
+	var args, env, labels, refused, past, conversation string
 	err := row.Scan(&r.ID, &r.TaskID, &r.ProjectID, &r.Provider, &r.SessionName, &r.Status, &r.Attempt, &r.HostID, &r.PinnedHostID,
 		&r.Prompt, &args, &r.Model, &r.Cwd, &env, &r.RestartPolicy, &r.MaxRestarts, &r.Wait, &r.Priority, &r.NotBefore, &labels, &r.IgnoreNeeds, &r.FailureReason, &r.ExitCode, &r.Error, &r.Result,
 		&r.ResultReason, &r.LastProgressSeq, &r.ProgressMessage, &r.ProgressPercent, &r.NeedsInput, &r.LastOutputAt, &r.PendingSince,
 		&r.NextDispatchAt, &r.StartedAt, &r.EndedAt, &r.SessionEndedAt, &r.TaskManualMarks, &refused, &r.Acked,
 		&r.DispatchedAt, &r.CreatedBy, &r.CreatedAt, &r.UpdatedAt, &r.Version, &r.OutputBytes, &r.OutputLines,
-		&past, &r.EndClaimed, &r.Blocked, &r.UnblockedAt, &r.WorkspaceID, &r.AskedAt, &r.TurnOver)
+		&past, &r.EndClaimed, &r.Blocked, &r.UnblockedAt, &r.WorkspaceID, &r.AskedAt, &r.TurnOver,
+		&r.ContinuesRunID, &r.Resumes, &conversation)
 	if err != nil {
 		return r, err
 	}
@@ -33,7 +35,8 @@ func scanRun(row scanner) (svc.Run, error) {
 	for _, column := range []struct {
 		text, usual string // what most runs hold, and what the field holds already
 		into        any
-	}{{args, "[]", &r.Args}, {env, "{}", &r.Env}, {labels, "{}", &r.HostLabels}, {refused, "null", &r.Refused}, {past, "null", &r.PastHosts}} {
+	}{{args, "[]", &r.Args}, {env, "{}", &r.Env}, {labels, "{}", &r.HostLabels}, {refused, "null", &r.Refused}, {past, "null", &r.PastHosts},
+		{conversation, "null", &r.Conversation}} {
 		if column.text == column.usual {
 			continue
 		}
@@ -179,7 +182,7 @@ func (tx *Tx) runTarget(ctx context.Context, taskID string) (RunTarget, error) {
 var ErrSessionTaken = errors.New("the session name is taken")
 
 const insertRun = "INSERT INTO runs (" + runColumns + `) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,
-		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42,$43,$44,$45,$46,$47,$48,$49,$50,$51,$52,$53)`
+		$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36,$37,$38,$39,$40,$41,$42,$43,$44,$45,$46,$47,$48,$49,$50,$51,$52,$53,$54,$55,$56)`
 
 var (
 	insertRuns     = bulkInsert("runs", runColumns)
@@ -191,7 +194,8 @@ func runValues(r *svc.Run) []any {
 		r.Model, r.Cwd, toJSON(r.Env), r.RestartPolicy, r.MaxRestarts, r.Wait, r.Priority, r.NotBefore, toJSON(labelsOf(r)), r.IgnoreNeeds, r.FailureReason, r.ExitCode, r.Error, r.Result, r.ResultReason,
 		r.LastProgressSeq, r.ProgressMessage, r.ProgressPercent, r.NeedsInput, r.LastOutputAt, r.PendingSince, r.NextDispatchAt,
 		r.StartedAt, r.EndedAt, r.SessionEndedAt, r.TaskManualMarks, toJSON(r.Refused), r.Acked, r.DispatchedAt, r.CreatedBy, r.CreatedAt,
-		r.UpdatedAt, r.Version, r.OutputBytes, r.OutputLines, toJSON(r.PastHosts), r.EndClaimed, r.Blocked, r.UnblockedAt, r.WorkspaceID, r.AskedAt, r.TurnOver}
+		r.UpdatedAt, r.Version, r.OutputBytes, r.OutputLines, toJSON(r.PastHosts), r.EndClaimed, r.Blocked, r.UnblockedAt, r.WorkspaceID, r.AskedAt, r.TurnOver,
+		r.ContinuesRunID, r.Resumes, toJSON(r.Conversation)}
 }
 
 // labelsOf is never nil: equal demands are equal texts.

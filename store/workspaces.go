@@ -124,6 +124,34 @@ const workspaceBusy = "workspace_id IS NOT NULL AND EXISTS (SELECT 1 FROM runs A
 // workspaceLeft is a part of a query over runs: when the last other run left the workspace that this one goes on in; 0: none was in it.
 const workspaceLeft = "coalesce((SELECT max(other.session_ended_at) FROM runs AS other WHERE other.workspace_id = runs.workspace_id AND other.id <> runs.id), 0)"
 
+// predecessorActive is a part of a query over runs: the run that this one continues is not over (Run.Over).
+const predecessorActive = "continues_run_id IS NOT NULL AND EXISTS (SELECT 1 FROM runs AS other WHERE other.id = runs.continues_run_id AND other.session_ended_at IS NULL AND (other.status = 'pending' OR other.host_id IS NOT NULL))"
+
+// predecessorLeft is a part of a query over runs: when the run that this one continues was over; 0: it continues none.
+const predecessorLeft = "coalesce((SELECT other.session_ended_at FROM runs AS other WHERE other.id = runs.continues_run_id), 0)"
+
+// Followers is the ids of pending runs that continue one of these.
+func (r Reader) Followers(ctx context.Context, ids []string) ([]string, error) {
+	var w where
+	w.among(r.d, "continues_run_id", ids)
+	w.add("continues_run_id IS NOT NULL")
+	w.add("status || '' = 'pending'")
+	found, err := collect(ctx, r.q, scanText, "SELECT id FROM runs"+w.sql()+" ORDER BY id", w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("find runs that continue others: %w", err)
+	}
+	return found, nil
+}
+
+// NewestRunIn is the id of the newest run that works, worked or shall work in a workspace; empty: none does.
+func (r Reader) NewestRunIn(ctx context.Context, workspaceID string) (string, error) {
+	found, err := collect(ctx, r.q, scanText, "SELECT id FROM runs WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1", workspaceID)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0], nil
+}
+
 // WorkspaceUse is who is in a workspace besides a run.
 type WorkspaceUse struct {
 	RunID string   // that is in it; empty: none is

@@ -26,6 +26,14 @@ type RunDispatch struct {
 	ProjectSlug string            `json:"project_slug,omitempty"`
 	// Workspace is the working copy that the run gets, in which cwd is a relative path (capability workspace); absent: none.
 	Workspace *Workspace `json:"workspace,omitempty"`
+	// Conversation says that signals may carry the id of the tool's conversation, and which one it is (capability conversation); absent: they may not.
+	Conversation *Conversation `json:"conversation,omitempty"`
+}
+
+// Conversation is the part of a dispatch about the tool's conversation.
+type Conversation struct {
+	ID     string `json:"id,omitempty"`     // for a provider that is given one; absent: the tool makes up its own
+	Resume bool   `json:"resume,omitempty"` // the tool goes on with it; absent: it begins it
 }
 
 // Error tells a worker what was wrong with a frame it sent.
@@ -134,11 +142,16 @@ func (RunRecall) Type() string    { return "run_recall" }
 func (LogRead) Type() string      { return "log_read" }
 func (ScreenAck) Type() string    { return "screen_ack" }
 
-func (HeartbeatAck) check() error  { return nil }
-func (f RunDispatch) check() error { return needRun("run_dispatch", f.RunID, f.Attempt) }
-func (Error) check() error         { return nil }
-func (f RunStop) check() error     { return needRun("run_stop", f.RunID, f.Attempt) }
-func (f Keys) check() error        { return needRun("keys", f.RunID, f.Attempt) }
+func (HeartbeatAck) check() error { return nil }
+func (f RunDispatch) check() error {
+	if c := f.Conversation; c != nil && !svc.IsConversation(c.ID) && (c.ID != "" || c.Resume) {
+		return malformed("run_dispatch: conversation.id is not the id of a conversation")
+	}
+	return needRun("run_dispatch", f.RunID, f.Attempt)
+}
+func (Error) check() error     { return nil }
+func (f RunStop) check() error { return needRun("run_stop", f.RunID, f.Attempt) }
+func (f Keys) check() error    { return needRun("keys", f.RunID, f.Attempt) }
 func (f Paste) check() error {
 	if err := need("paste", "request_id", f.RequestID); err != nil {
 		return err

@@ -41,6 +41,9 @@ func (f *Heartbeat) clip() {
 func (f *Providers) clip() {
 	for id, p := range f.Providers {
 		p.Version, p.Reason = svc.Cut(p.Version, maxReport), svc.Cut(p.Reason, maxReport)
+		if p.Conversation != svc.ConversationMinted && p.Conversation != svc.ConversationByHook { // of a version to come
+			p.Conversation, p.Resumes = "", false
+		}
 		f.Providers[id] = p
 	}
 }

@@ -33,15 +33,17 @@ type payload struct {
 	Submitted  *string     `json:"submitted,omitempty"`
 	Idle       *bool       `json:"idle,omitempty"`
 	PID        *int        `json:"pid,omitempty"`
+
+	Conversation *string `json:"conversation,omitempty"` // absent: not said
 }
 
 // allowed and required payload fields of each kind.
 var payloadFields = map[svc.SignalKind]struct{ required, optional string }{
 	svc.SignalStarted:   {"", "pid"},
 	svc.SignalFinished:  {"exit_code", "reason"},
-	svc.SignalCompleted: {"result", "reason"},
+	svc.SignalCompleted: {"result", "reason conversation"},
 	svc.SignalFailed:    {"error", ""},
-	svc.SignalProgress:  {"message", "percent needs_input submitted idle"},
+	svc.SignalProgress:  {"message", "percent needs_input submitted idle conversation"},
 }
 
 // ParseSignal reads a signal body strictly: an unknown field is an error that
@@ -127,6 +129,7 @@ func (p payload) fill(s *svc.Signal) {
 	set(&s.NeedsInput, p.NeedsInput)
 	set(&s.Submitted, p.Submitted)
 	set(&s.Idle, p.Idle)
+	set(&s.Conversation, p.Conversation)
 	s.Percent, s.PID = p.Percent, p.PID
 }
 
@@ -145,11 +148,11 @@ func FromSignal(s svc.Signal) Signal {
 	case svc.SignalFinished:
 		p.ExitCode, p.Reason = &s.ExitCode, some(s.Reason)
 	case svc.SignalCompleted:
-		p.Result, p.Reason = &s.Result, some(s.Reason)
+		p.Result, p.Reason, p.Conversation = &s.Result, some(s.Reason), some(s.Conversation)
 	case svc.SignalFailed:
 		p.Error = &s.Error
 	case svc.SignalProgress:
-		p.Message, p.Percent = &s.Message, s.Percent
+		p.Message, p.Percent, p.Conversation = &s.Message, s.Percent, some(s.Conversation)
 		if s.NeedsInput {
 			p.NeedsInput = &s.NeedsInput
 		}

@@ -25,6 +25,8 @@ var signals = map[string]svc.Signal{
 	"failed":           {Kind: svc.SignalFailed, Source: svc.FromHook, Error: "no key"},
 	"failed_silently":  {Kind: svc.SignalFailed, Source: svc.FromWrapper},
 	"progress":         {Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1, Message: "m"},
+	"completed_in":     {Kind: svc.SignalCompleted, Source: svc.FromHook, Result: svc.ResultSuccess, Conversation: "ses_1.a-B"},
+	"progress_in":      {Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1, Message: "m", Conversation: "ses_1.a-B"},
 	"progress_full":    {Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1<<63 - 1, Message: "m", Percent: ptr(255), NeedsInput: true},
 	"progress_prompt":  {Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1, Message: "m", Submitted: svc.PromptDigest("a prompt")},
 	"progress_idle":    {Kind: svc.SignalProgress, Source: svc.FromHook, Seq: 1, Message: "m", NeedsInput: true, Idle: true},

@@ -25,6 +25,7 @@
 //	2026-11  paste (capability paste); providers say how each takes messages, and whether it reports turns.
 //	2026-11  progress signals gain submitted and idle.
 //	2026-11  the upgrade request carries Svc-Capabilities.
+//	2026-11  run_dispatch gains conversation, and so do the payloads of progress and completed (conversation).
 package wire
 
 import (
@@ -61,10 +62,12 @@ const (
 	CapWorkspace = "workspace"
 	CapLand      = "land"
 	CapPaste     = "paste"
+
+	CapConversation = "conversation"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {

@@ -181,6 +181,10 @@ func (s *session) prepare(ctx context.Context) (rundir.Launch, error) {
 	if err != nil {
 		return rundir.Launch{}, err
 	}
+	conversation, err := conversationOf(run, entry)
+	if err != nil {
+		return rundir.Launch{}, err
+	}
 	cwd, err := s.cwd()
 	if err != nil {
 		return rundir.Launch{}, err
@@ -227,6 +231,7 @@ func (s *session) prepare(ctx context.Context) (rundir.Launch, error) {
 	}
 	values := provider.Values{
 		Args: run.Args, Prompt: run.Prompt, PromptFile: launch.PromptFile, APIKey: gateway.APIKey, Model: run.Model, HooksConfig: hooks,
+		Conversation: conversation.ID, Resume: conversation.Resume,
 	}
 	if entry.OnStdin(run.Prompt) {
 		values.Prompt, launch.Stdin = "", launch.PromptFile
@@ -247,7 +252,22 @@ func (s *session) variables(l rundir.Launch) map[string]string {
 	if l.PromptFile != "" {
 		vars["SVC_PROMPT_FILE"] = l.PromptFile
 	}
+	if s.rec.Run.Conversation != nil {
+		vars["SVC_SIGNAL_FIELDS"] = "conversation" // an older orchestrator would refuse signals with it
+	}
 	return vars
+}
+
+// conversationOf is the conversation that a run begins or goes on with. An entry that cannot go on with one fails the run: it would
+// begin another one, unnoticed.
+func conversationOf(run wire.RunDispatch, entry provider.Entry) (wire.Conversation, error) {
+	switch {
+	case run.Conversation == nil:
+		return wire.Conversation{}, nil
+	case run.Conversation.Resume && !entry.Resumes():
+		return wire.Conversation{}, fmt.Errorf("the run goes on with a conversation, and the entry of %s on this host has no resume_argv_template", entry.ID)
+	}
+	return *run.Conversation, nil
 }
 
 // variable looks into the environment of the sessions.

@@ -2,6 +2,7 @@ package wrapper
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 	"svc"
 )
 
-const demoUsage = `usage: svc exec demo [--delay D] [--lines N] [--sleep D] [--ask] [--fail-hook TEXT] [--exit N] [-- PROMPT]
+const demoUsage = `usage: svc exec demo [--delay D] [--lines N] [--sleep D] [--ask] [--fail-hook TEXT] [--exit N]
+                     [--conversation ID | --resume ID] [-- PROMPT]
 
 A scripted agent: it prints a short run, reports progress like a provider's hook, and ends.
 `
@@ -26,6 +28,8 @@ type demo struct {
 	fail   string        // report failed with this text; empty: completed
 	exit   int
 	prompt string
+
+	conversation, resume string // ids: it begins the first, or goes on with the second; empty: neither
 }
 
 // Demo is "svc exec demo": a tiny agent that needs no key and no network. Outside a session it shows
@@ -57,6 +61,8 @@ func parseDemo(args []string) (demo, error) {
 	flags.BoolVar(&d.ask, "ask", false, "")
 	flags.StringVar(&d.fail, "fail-hook", "", "")
 	flags.IntVar(&d.exit, "exit", 0, "")
+	flags.StringVar(&d.conversation, "conversation", "", "")
+	flags.StringVar(&d.resume, "resume", "", "")
 	if err := flags.Parse(args); err != nil {
 		return d, err
 	}
@@ -85,11 +91,17 @@ func (d demo) play(sess *session, std IO) int {
 		time.Sleep(d.delay)
 	}
 	report := func(s svc.Signal) {
+		if s.Kind != svc.SignalFailed {
+			in(cmp.Or(d.resume, d.conversation), &s)
+		}
 		if sess != nil {
 			sess.report(s, std.Stderr)
 		}
 	}
 	say("\x1b[1mHello!\x1b[0m I am the demo agent of svc. I change nothing; I only show how a run looks.")
+	if d.resume != "" {
+		say("I go on with our conversation %s.", d.resume)
+	}
 	if d.prompt != "" {
 		say("You asked: \x1b[36m%s\x1b[0m", d.prompt)
 	}

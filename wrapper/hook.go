@@ -124,6 +124,14 @@ func completed() *svc.Signal {
 	return &svc.Signal{Kind: svc.SignalCompleted, Result: svc.ResultSuccess}
 }
 
+// in is the signal of a conversation. What is no id of one says nothing: the rest of the signal counts all the same.
+func in(conversation string, sig *svc.Signal) *svc.Signal {
+	if svc.IsConversation(conversation) {
+		sig.Conversation = conversation
+	}
+	return sig
+}
+
 // asks is a progress signal with a question for a person.
 func asks(question, otherwise string) *svc.Signal {
 	if strings.TrimSpace(question) == "" {

@@ -87,6 +87,41 @@ func inWords(s svc.Signal) string {
 	}
 }
 
+// The id of a conversation goes along where the orchestrator takes it, and where it is one.
+func TestAHookTellsOfItsConversation(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fields string
+		args   []string
+		input  string
+		want   string
+	}{
+		{"conversation", []string{"--from", "claude"}, `{"hook_event_name":"Stop","session_id":"e9470a1d-09b0"}`, "e9470a1d-09b0"},
+		{"conversation", []string{"--from", "claude"}, `{"hook_event_name":"Notification","notification_type":"idle_prompt","session_id":"s1"}`, "s1"},
+		{"conversation", []string{"--from", "codex", `{"type":"agent-turn-complete","thread-id":"t1"}`}, "", "t1"},
+		{"conversation", []string{"completed", "--result", "success", "--conversation", "ses_1"}, "", "ses_1"},
+		{"conversation", []string{"progress", "--message", "m", "--conversation", "ses_1"}, "", "ses_1"},
+		{"", []string{"completed", "--result", "success", "--conversation", "ses_1"}, "", ""},                                 // an older orchestrator would refuse it
+		{"conversation", []string{"--from", "claude"}, `{"hook_event_name":"Stop","session_id":"--dangerously-skip-it"}`, ""}, // no id
+	} {
+		o := newOrchestrator(t)
+		std, stderr, _ := inSession(t, o.URL)
+		std.Env, std.Stdin = append(std.Env, "SVC_SIGNAL_FIELDS="+tt.fields), strings.NewReader(tt.input)
+		if code := Signal(tt.args, std); code != 0 {
+			t.Errorf("%v: exit code %d, %s", tt.args, code, stderr)
+		}
+		if got := o.signals(); len(got) != 1 || got[0].Conversation != tt.want {
+			t.Errorf("%v with %q: reported %+v, want the conversation %q", tt.args, tt.fields, got, tt.want)
+		}
+	}
+	o := newOrchestrator(t)
+	std, stderr, _ := inSession(t, o.URL)
+	std.Env = append(std.Env, "SVC_SIGNAL_FIELDS=conversation")
+	if code := Signal([]string{"completed", "--result", "success", "--conversation", "../x"}, std); code != exitHook || !strings.Contains(stderr.String(), "payload.conversation") || len(o.signals()) > 0 {
+		t.Errorf("what is no id: exit code %d, %s", code, stderr)
+	}
+}
+
 func TestTheEndOfCodexsHiddenTitleThreadCompletesNothing(t *testing.T) {
 	t.Parallel()
 	const prompt = "Fix the title of the page"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,8 +17,8 @@ import (
 	"svc/rundir"
 )
 
-const signalUsage = `usage: svc exec signal progress --message TEXT [--percent N] [--needs-input | --submitted PROMPT]
-       svc exec signal completed --result success|partial_success|user_rejected [--reason TEXT]
+const signalUsage = `usage: svc exec signal progress --message TEXT [--percent N] [--needs-input | --submitted PROMPT] [--conversation ID]
+       svc exec signal completed --result success|partial_success|user_rejected [--reason TEXT] [--conversation ID]
        svc exec signal failed --error TEXT
        svc exec signal --from claude|codex|copilot|gemini|opencode|qwen [JSON]   (else JSON on standard input)
 `
@@ -86,9 +87,11 @@ func parseSignal(args []string) (signalArgs, error) {
 		flags.IntVar(&percent, "percent", -1, "")
 		flags.BoolVar(&s.NeedsInput, "needs-input", false, "")
 		flags.StringVar(&prompt, "submitted", "", "")
+		flags.StringVar(&s.Conversation, "conversation", "", "")
 	case svc.SignalCompleted:
 		flags.StringVar((*string)(&s.Result), "result", "", "")
 		flags.StringVar(&s.Reason, "reason", "", "")
+		flags.StringVar(&s.Conversation, "conversation", "", "")
 	case svc.SignalFailed:
 		flags.StringVar(&s.Error, "error", "", "")
 	case "":
@@ -136,6 +139,7 @@ type session struct {
 	token      string // the run's own; empty: nothing can be posted
 	poster     *poster
 	promptFile string
+	fields     []string // of signals that the orchestrator takes besides those of the first version
 }
 
 var errNoSession = errors.New("not inside a session of svc: SVC_RUN_DIR is not set, or is not the folder of an attempt")
@@ -151,7 +155,7 @@ func sessionOf(std IO) (*session, error) {
 	token := std.env("SVC_SIGNAL_TOKEN")
 	return &session{
 		attempt: attempt, token: token, poster: newPoster(attempt.Dir, std.env("SVC_API_URL"), token),
-		promptFile: std.env("SVC_PROMPT_FILE"),
+		promptFile: std.env("SVC_PROMPT_FILE"), fields: strings.Fields(std.env("SVC_SIGNAL_FIELDS")),
 	}, nil
 }
 
@@ -166,6 +170,9 @@ func earlierSession(std IO) (rundir.Attempt, bool) {
 func (s *session) stamp(sig svc.Signal) svc.Signal {
 	sig.RunID, sig.Attempt, sig.Source = s.attempt.RunID, s.attempt.Number, svc.FromHook
 	sig.Timestamp = svc.TimeOf(time.Now())
+	if !slices.Contains(s.fields, "conversation") {
+		sig.Conversation = ""
+	}
 	return sig
 }
 

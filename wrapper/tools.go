@@ -20,13 +20,14 @@ func notJSON(tool string, err error) string {
 }
 
 // likeClaude reads the settings' hooks UserPromptSubmit, PermissionRequest, Stop and Notification of claude, and of qwen, which took them over. Stop says that the
-// agent has nothing more to say; work that it left in the background may still go on.
+// agent has nothing more to say; work that it left in the background may still go on. Each names the conversation.
 func likeClaude(tool string) translator {
 	return func(_ *session, input []byte) (*svc.Signal, string) {
 		var e struct {
 			Event     string `json:"hook_event_name"`
 			Type      string `json:"notification_type"`
 			Message   string `json:"message"`
+			Session   string `json:"session_id"`
 			Prompt    string `json:"prompt"`
 			Tool      string `json:"tool_name"`
 			ToolInput struct {
@@ -41,20 +42,20 @@ func likeClaude(tool string) translator {
 		switch {
 		case e.Event == "Stop":
 			if n := stillRunning(e.Background); n > 0 {
-				return &svc.Signal{Kind: svc.SignalProgress, Message: fmt.Sprintf("waiting for %d background tasks", n)}, ""
+				return in(e.Session, &svc.Signal{Kind: svc.SignalProgress, Message: fmt.Sprintf("waiting for %d background tasks", n)}), ""
 			}
-			return completed(), ""
+			return in(e.Session, completed()), ""
 		case e.Event == "UserPromptSubmit":
-			return submitted(e.Prompt), ""
+			return in(e.Session, submitted(e.Prompt)), ""
 		case e.Event == "PermissionRequest":
 			question := wantsToRun(e.ToolInput.Description, tool, commandLine(e.ToolInput.Command))
-			return asks(question, tool+" asks for a permission to use "+e.Tool), ""
+			return in(e.Session, asks(question, tool+" asks for a permission to use "+e.Tool)), ""
 		case e.Event == "Notification" && e.Type == "idle_prompt":
-			return waits(e.Message, tool+" waits for a prompt"), ""
+			return in(e.Session, waits(e.Message, tool+" waits for a prompt")), ""
 		case e.Event == "Notification" && slices.Contains([]string{"permission_prompt", "elicitation_dialog", "agent_needs_input"}, e.Type),
 			// older versions name no type
 			e.Event == "Notification" && e.Type == "" && strings.Contains(e.Message, "permission"):
-			return asks(e.Message, tool+" asks for a permission"), ""
+			return in(e.Session, asks(e.Message, tool+" asks for a permission")), ""
 		default:
 			return nil, unknown(tool, strings.TrimSpace(e.Event+" "+e.Type))
 		}
@@ -110,7 +111,7 @@ func fromCodex(s *session, input []byte) (*svc.Signal, string) {
 		if !s.isConversation(e.Thread, e.Inputs) {
 			return nil, "the thread " + e.Thread + " is not the run's conversation"
 		}
-		return completed(), ""
+		return in(e.Thread, completed()), ""
 	case e.Event == "PermissionRequest":
 		question := wantsToRun(e.ToolInput.Description, "codex", commandLine(e.ToolInput.Command))
 		return asks(question, "codex asks for a permission to use "+e.Tool), ""

@@ -38,7 +38,7 @@ func recordsRoundTrip(t *testing.T, w *world) {
 	h.Status, h.Platform, h.LastSeenAt, h.InstanceID = svc.HostOnline, "linux/arm64", ptr(svc.Time(7)), ptr(svc.NewID())
 	h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns = true, ptr(svc.NewID()), ptr(3)
 	h.Labels = map[string]string{"zone": "ä"}
-	h.Providers = map[string]svc.ProviderReport{"provider_a": {Available: true, Version: "1"}, "x": {Reason: "missing"}}
+	h.Providers = map[string]svc.ProviderReport{"provider_a": {Available: true, Version: "1", Conversation: svc.ConversationMinted, Resumes: true}, "x": {Reason: "missing"}}
 	h.WorkerVersion, h.LastDispatchAt, h.OfflineSince = "v1", ptr(svc.Time(8)), ptr(svc.Time(9))
 	w.write(func(tx *store.Tx) error { return tx.UpdateHost(w.ctx, &h) })
 	gotHost, err := w.Host(w.ctx, "h")
@@ -48,6 +48,7 @@ func recordsRoundTrip(t *testing.T, w *world) {
 		r.PinnedHostID, r.Prompt, r.Model, r.Cwd = &h.ID, "prompt\x1b[0m", "m", "/c"
 		r.Args, r.Env = []string{"a", ""}, map[string]string{"K": "V"}
 		r.RestartPolicy, r.MaxRestarts, r.TaskManualMarks = svc.RestartAlways, 7, 4
+		r.ContinuesRunID, r.Resumes = ptr(svc.NewRunID()), true
 		r.HostLabels, r.IgnoreNeeds = map[string]string{"gpu": "a b", "": ""}, true
 	})
 	r.Status, r.Attempt, r.HostID, r.FailureReason = svc.RunFailed, 2, &h.ID, ptr(svc.ReasonHostLost)
@@ -56,6 +57,7 @@ func recordsRoundTrip(t *testing.T, w *world) {
 	r.LastOutputAt, r.PendingSince, r.NextDispatchAt, r.StartedAt = ptr(svc.Time(1)), 2, ptr(svc.Time(3)), ptr(svc.Time(4))
 	r.EndedAt, r.SessionEndedAt, r.Refused = ptr(svc.Time(5)), ptr(svc.Time(6)), []string{h.ID}
 	r.PastHosts, r.EndClaimed = []string{"", h.ID}, true
+	r.Conversation, r.PinnedHostID = &svc.Conversation{ID: "c", Source: svc.ConversationByHook, Resumed: svc.ResumedYes}, nil
 	r.Wait, r.Priority, r.NotBefore = true, -2, ptr(svc.Time(8))
 	r.Acked, r.DispatchedAt = true, ptr(svc.Time(7))
 	w.write(func(tx *store.Tx) error { return tx.UpdateRun(w.ctx, &r) })

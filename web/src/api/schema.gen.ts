@@ -83,6 +83,15 @@ export interface Comment {
   workspace_id: string;
 }
 
+export interface Conversation {
+  /** As the tool knows it */
+  id: string;
+  /** yes: the tool itself reported the id that it was asked to go on with; unknown: it has not so far; no: it began this conversation */
+  resumed: "yes" | "no" | "unknown";
+  /** minted: svc made it up and gave it to the tool; hook: the tool reported it */
+  source: "minted" | "hook";
+}
+
 export interface CreateComment {
   /** Up to 16 KiB */
   body: string;
@@ -138,10 +147,14 @@ export interface CreateProject {
 export interface CreateRun {
   /** Arguments for the provider's tool */
   args?: string[];
+  /** Goes on with the conversation of this run: task, provider, model, host and workspace are that run's, args, env and cwd too unless they are given; it waits until that run is over. The prompt is required. 409 no_conversation when the provider cannot, or no conversation is known. Null or absent: it continues none */
+  continues?: string | null;
   /** Absent: the project's, then the worker's own */
   cwd?: string;
   /** Extra variables of the session */
   env?: Record<string, string>;
+  /** With continues: in the same workspace, but with a new conversation; provider and model may differ. Absent: false */
+  fresh?: boolean;
   /** Pins the run to this host; null or absent: any */
   host_id?: string | null;
   /** Only hosts with all of these labels */
@@ -200,7 +213,7 @@ export interface ErrorAnswer {
 
 export interface ErrorBody {
   /** For programs; see docs/api.md for the list */
-  code: "active_runs" | "body_too_large" | "capability_missing" | "change_moved" | "conflict" | "forbidden" | "forbidden_origin" | "has_children" | "host_not_connected" | "host_not_found" | "idempotency_key_reused" | "internal" | "invalid_attempt" | "invalid_keys" | "invalid_task_kind" | "lease_held" | "log_gone" | "method_not_allowed" | "missing_attempt" | "need_cycle" | "need_in_own_line" | "needed" | "needs_input" | "no_recording" | "no_snapshot" | "no_turns" | "not_found" | "not_relayed" | "outcome_unknown" | "precondition_failed" | "project_archived" | "prompt_too_long" | "run_not_active" | "run_not_pending" | "run_not_running" | "sink_failed" | "unauthorized" | "unavailable" | "unknown_provider" | "unsupported_media_type" | "validation_failed" | "workspace_busy" | "workspace_not_safe";
+  code: "active_runs" | "body_too_large" | "capability_missing" | "change_moved" | "conflict" | "forbidden" | "forbidden_origin" | "has_children" | "host_not_connected" | "host_not_found" | "idempotency_key_reused" | "internal" | "invalid_attempt" | "invalid_keys" | "invalid_task_kind" | "lease_held" | "log_gone" | "method_not_allowed" | "missing_attempt" | "need_cycle" | "need_in_own_line" | "needed" | "needs_input" | "no_conversation" | "no_recording" | "no_snapshot" | "no_turns" | "not_found" | "not_relayed" | "outcome_unknown" | "precondition_failed" | "project_archived" | "prompt_too_long" | "run_not_active" | "run_not_pending" | "run_not_running" | "sink_failed" | "unauthorized" | "unavailable" | "unknown_provider" | "unsupported_media_type" | "validation_failed" | "workspace_busy" | "workspace_not_safe";
   /** For programs; fields names each field that is wrong */
   details?: Record<string, unknown>;
   /** For people */
@@ -610,6 +623,8 @@ export interface Provider {
   /** Executable, resolved on the worker's PATH; empty when only a worker knows the provider */
   bin: string;
   completion_signals: string[];
+  /** Where the id of its conversation comes from: svc makes it up, or the tool reports it */
+  conversation: "none" | "minted" | "hook";
   /** Whether [runs] provider names it */
   default: boolean;
   /** By host id; a host that never reported it is absent */
@@ -622,6 +637,8 @@ export interface Provider {
   name: string;
   /** Its absence on a host is fine */
   optional: boolean;
+  /** It can go on with a conversation */
+  resumes: boolean;
   /** The tool's id: two entries of one tool, a headless and an interactive one, have it in common */
   tool: string;
   /** line_oriented, full_screen or raw_mode; empty likewise */
@@ -635,17 +652,23 @@ export interface ProviderOnHost {
   reason?: string;
   /** When the worker last looked */
   reported_at: string | null;
+  /** It can go on with a conversation there; false also for a worker that is too old to say */
+  resumes: boolean;
   version?: string;
 }
 
 export interface ProviderReport {
   available: boolean;
+  /** Where the id of its conversation comes from; absent: from nowhere */
+  conversation?: "minted" | "hook";
   /** How it takes messages while it runs; absent: it takes none */
   message?: "none" | "paste";
   /** The longest prompt that it takes, in bytes; absent: no limit is known */
   prompt_limit?: number;
   /** Why it is not available */
   reason?: string;
+  /** It can go on with a conversation; absent: it cannot */
+  resumes?: boolean;
   /** Its hooks report the end of a turn */
   turns?: boolean;
   version?: string;
@@ -684,6 +707,10 @@ export interface Run {
   args: string[];
   /** Incarnation, from 1; a restart adds one */
   attempt: number;
+  /** The run that it continues, in the same workspace; null: none */
+  continues_run_id: string | null;
+  /** The tool's conversation; null: none is known */
+  conversation: Conversation | null;
   created_at: string;
   /** The name of the token that made it; null: made before names were kept */
   created_by: string | null;
@@ -771,6 +798,10 @@ export interface RunDetail {
   args: string[];
   /** Incarnation, from 1; a restart adds one */
   attempt: number;
+  /** The run that it continues, in the same workspace; null: none */
+  continues_run_id: string | null;
+  /** The tool's conversation; null: none is known */
+  conversation: Conversation | null;
   created_at: string;
   /** The name of the token that made it; null: made before names were kept */
   created_by: string | null;
@@ -845,6 +876,10 @@ export interface RunDetail {
 export interface RunSummary {
   /** Incarnation, from 1; a restart adds one */
   attempt: number;
+  /** The run that it continues, in the same workspace; null: none */
+  continues_run_id: string | null;
+  /** The tool's conversation; null: none is known */
+  conversation: Conversation | null;
   created_at: string;
   /** The name of the token that made it; null: made before names were kept */
   created_by: string | null;

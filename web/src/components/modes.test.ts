@@ -9,11 +9,13 @@ const provider = (id: string, available: boolean, more: Partial<Provider> = {}):
   tui_type: 'line_oriented',
   completion_signals: [],
   optional: false,
+  conversation: 'none',
+  resumes: false,
   in_catalog: true,
   tool: id,
   interactive: false,
   default: false,
-  hosts: { h: { host_name: 'h', available, reported_at: null } },
+  hosts: { h: { host_name: 'h', available, resumes: false, reported_at: null } },
   ...more,
 });
 

@@ -67,6 +67,8 @@ export const run = (id: string, fields: Partial<Run> = {}): Run => ({
   ended_at: null,
   session_ended_at: null,
   workspace_id: null,
+  continues_run_id: null,
+  conversation: null,
   created_by: 'ann',
   created_at: at,
   updated_at: at,

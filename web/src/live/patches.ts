@@ -151,6 +151,7 @@ export function patchRun(run: Run, event: JournalEvent): Run {
     next.progress_message = text(payload.message) ?? null;
     next.progress_percent = typeof payload.percent === 'number' ? payload.percent : null;
   }
+  if (payload.conversation) next.conversation = payload.conversation as Run['conversation'];
   if (payload.kind === 'completed') next.result = (payload.result as Run['result']) ?? null;
   if (typeof payload.needs_input === 'boolean') next.needs_input = payload.needs_input;
   if (typeof payload.exit_code === 'number') next.exit_code = payload.exit_code;
@@ -288,7 +289,9 @@ function newRun(payload: Record<string, unknown>): Run {
     started_at: null,
     ended_at: null,
     session_ended_at: null,
-    workspace_id: null,
+    workspace_id: text(payload.workspace_id) ?? null,
+    continues_run_id: text(payload.continues_run_id) ?? null,
+    conversation: null,
     created_by: text(payload.by) ?? null,
     created_at: now,
     updated_at: now,

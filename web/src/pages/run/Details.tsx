@@ -41,6 +41,26 @@ export function Details({ run, host, item }: { run: RunDetail; host?: Host; item
               {run.provider}
               {run.model && <span className="text-ink-3"> {run.model}</span>}
             </Fact>
+            {run.continues_run_id && (
+              <Fact name="Continues">
+                <Link
+                  to="/runs/$runId"
+                  params={{ runId: run.continues_run_id }}
+                  className="text-accent hover:underline"
+                >
+                  <Mono text={run.continues_run_id} />
+                </Link>
+              </Fact>
+            )}
+            {run.conversation && (
+              <Fact name="Conversation">
+                <Mono text={run.conversation.id} />
+                {run.conversation.resumed === 'yes' && <span className="text-ink-3"> gone on with</span>}
+                {run.conversation.resumed === 'unknown' && (
+                  <span className="text-ink-3"> not confirmed by the agent</span>
+                )}
+              </Fact>
+            )}
             {queueWords(run) && <Fact name="Queue">{queueWords(run)}</Fact>}
             <Fact name="Arguments">
               {run.args.length > 0 ? <Mono text={run.args.map(quoted).join(' ')} /> : <None />}

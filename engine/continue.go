@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+
+	"svc"
+	"svc/store"
+	"svc/wire"
+)
+
+// predecessor is the run that a run continues; one without an id: it continues none.
+func predecessor(ctx context.Context, r store.Reader, run svc.Run) (svc.Run, error) {
+	if run.ContinuesRunID == nil {
+		return svc.Run{}, nil
+	}
+	return r.Run(ctx, *run.ContinuesRunID)
+}
+
+// takeOver fills in what a new run has in common with the one that it continues, as far as that never changes any more. Where the other
+// one is, admission reads in its unit, and the claim once more.
+func (e *Engine) takeOver(ctx context.Context, n *svc.NewRun) error {
+	if n.Continues == nil {
+		return nil
+	}
+	before, err := e.Store.Run(ctx, *n.Continues)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return svc.Invalid("continues", "there is no run %s", *n.Continues)
+	}
+	if err != nil {
+		return err
+	}
+	return n.TakeOver(before)
+}
+
+// continueRun lets a new run go on where the other one is, with its conversation unless a fresh one was asked for.
+func (e *Engine) continueRun(ctx context.Context, tx *store.Tx, r *svc.Run, fresh bool) error {
+	before, err := predecessor(ctx, tx.Reader, *r)
+	if err != nil || before.ID == "" {
+		return err
+	}
+	r.Follow(before)
+	if fresh {
+		return nil
+	}
+	const instead = "; with fresh a new conversation begins in the same workspace"
+	if before.Conversation == nil {
+		return svc.Errorf(svc.CodeNoConversation, "no conversation of run %s is known%s", before.ID, instead)
+	}
+	if r.PinnedHostID == nil {
+		return svc.Errorf(svc.CodeNoConversation, "run %s has not been on any host%s", before.ID, instead)
+	}
+	host, err := tx.Host(ctx, *r.PinnedHostID)
+	if err != nil {
+		return err
+	}
+	if !host.Providers[r.Provider].Resumes {
+		return svc.Errorf(svc.CodeNoConversation, "%s on host %s cannot go on with a conversation%s", r.Provider, host.Name, instead)
+	}
+	r.Resume(*before.Conversation)
+	return nil
+}
+
+// moveFollowers keeps the runs that wait for others, which are given to hosts now, where those are: a restart may have taken one elsewhere.
+func moveFollowers(ctx context.Context, tx *store.Tx, claimed []svc.Run) error {
+	byID := make(map[string]svc.Run, len(claimed))
+	ids := make([]string, 0, len(claimed))
+	for _, r := range claimed {
+		byID[r.ID], ids = r, append(ids, r.ID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	followers, err := tx.Followers(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range followers {
+		r, err := tx.LockRun(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r.Status == svc.RunPending && r.Attempt == 1 && r.Follow(byID[*r.ContinuesRunID]) {
+			if err := tx.UpdateRun(ctx, &r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mints says whether a provider on a host is given the id of its conversation.
+func (u *claimUnitOfWork) mints(hostID, provider string) bool {
+	if link, ok := u.e.Hub.Uplinks.Of(hostID); !ok || !link.Has(wire.CapConversation) {
+		return false
+	}
+	for i := range u.fleet.Hosts {
+		if h := &u.fleet.Hosts[i]; h.ID == hostID {
+			return h.Providers[provider].Conversation == svc.ConversationMinted
+		}
+	}
+	return false
+}
+
+// dispatchedConversation is the part of a dispatch about the tool's conversation.
+func dispatchedConversation(r *svc.Run) *wire.Conversation {
+	c := &wire.Conversation{Resume: r.Resumes}
+	if r.Conversation != nil {
+		c.ID = r.Conversation.ID
+	}
+	return c
+}
