@@ -44,13 +44,16 @@ var errMalformed = errors.New("too many malformed frames")
 // errEnded ends a connection that we have ended ourselves.
 var errEnded = errors.New("the connection was ended")
 
-// ServeUplink serves a worker's connection until it ends.
+// ServeUplink serves a worker's connection until it or ctx ends; then the worker is told to connect again, if it
+// knows how.
 func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) error {
 	c := &uplinkConn{e: e, conn: conn, link: hub.NewUplink(conn), hello: hello,
 		changes: pipeline{most: mostChanges}, chunks: pipeline{most: mostChunks}}
-	ctx, cancel := context.WithCancel(ctx)
+	outer := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(outer)) // it outlives the caller's by a goaway
 	defer cancel()
 	c.stop = cancel
+	defer context.AfterFunc(outer, func() { c.sendAway(ctx) })()
 	c.enter(hello.OnlyHost)
 	defer c.leaveBook()
 	if conn, ok := conn.(interface {
@@ -90,6 +93,8 @@ type uplinkConn struct {
 	nobody    *time.Timer // ends it when nobody says whose it is
 	stop      context.CancelFunc
 	ended     atomic.Bool // from outside: nothing more of it is taken
+
+	goaway atomic.Bool // its worker knows that frame
 
 	payer      *hostLinks // what it shares with its host's other connections
 	payerID    string
@@ -185,6 +190,7 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 		caps = c.e.Hub.Uplinks.Announced(hostID, instanceID)
 	}
 	c.link.Identify(hostID, instanceID, c.hello.BootID, caps)
+	c.goaway.Store(c.link.Has(wire.CapGoaway))
 	defer c.e.linkChanged(hostID, "")
 	defer c.e.hosts.identifying(hostID, c.e.watch.look)()
 	nameless := h.NamesBoot && c.hello.BootID == "" // its worker always says which boot it is

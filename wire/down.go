@@ -126,6 +126,13 @@ type ScreenAck struct {
 	Attempt int    `json:"attempt"`
 }
 
+// Goaway says that the orchestrator ends the connection in order, and how long the worker should wait before it
+// connects again (capability goaway). Nothing follows it.
+type Goaway struct {
+	Reason  string `json:"reason"` // for people
+	AfterMS int64  `json:"after_ms"`
+}
+
 // Type names of the frames that go down.
 func (HeartbeatAck) Type() string { return "heartbeat_ack" }
 func (RunDispatch) Type() string  { return "run_dispatch" }
@@ -141,6 +148,7 @@ func (LogAck) Type() string       { return "log_ack" }
 func (RunRecall) Type() string    { return "run_recall" }
 func (LogRead) Type() string      { return "log_read" }
 func (ScreenAck) Type() string    { return "screen_ack" }
+func (Goaway) Type() string       { return "goaway" }
 
 func (HeartbeatAck) check() error { return nil }
 func (f RunDispatch) check() error {
@@ -171,6 +179,12 @@ func (f RunRecall) check() error    { return needRuns("run_recall", f.Runs) }
 func (f LogRead) check() error      { return needRun("log_read", f.RunID, f.Attempt) }
 func (f LogAck) check() error       { return needRun("log_ack", f.RunID, f.Attempt) }
 func (f ScreenAck) check() error    { return needRun("screen_ack", f.RunID, f.Attempt) }
+func (f Goaway) check() error {
+	if f.AfterMS < 0 {
+		return malformed("goaway: after_ms is negative")
+	}
+	return nil
+}
 
 var downFrames = map[string]func() Frame{
 	"heartbeat_ack": func() Frame { return &HeartbeatAck{} },
@@ -187,6 +201,7 @@ var downFrames = map[string]func() Frame{
 	"run_recall":    func() Frame { return &RunRecall{} },
 	"log_read":      func() Frame { return &LogRead{} },
 	"screen_ack":    func() Frame { return &ScreenAck{} },
+	"goaway":        func() Frame { return &Goaway{} },
 
 	"workspace_request": func() Frame { return &WorkspaceRequest{} },
 }

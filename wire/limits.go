@@ -32,6 +32,7 @@ func (f *KeysResult) clip()     { clip(&f.Error) }
 func (f *AttachClosed) clip()   { clip(&f.Reason) }
 func (f *RunHint) clip()        { clip(&f.Hint) }
 func (f *Goodbye) clip()        { clip(&f.Reason) }
+func (f *Goaway) clip()         { clip(&f.Reason) }
 func (f *Heartbeat) clip() {
 	clip(&f.CatalogError)
 	if f.Refusing != nil {

@@ -26,6 +26,7 @@
 //	2026-11  progress signals gain submitted and idle.
 //	2026-11  the upgrade request carries Svc-Capabilities.
 //	2026-11  run_dispatch gains conversation, and so do the payloads of progress and completed (conversation).
+//	2026-11  goaway, with a capability of the same name.
 package wire
 
 import (
@@ -61,13 +62,14 @@ const (
 	CapWorkerKey = "worker_key"
 	CapWorkspace = "workspace"
 	CapLand      = "land"
+	CapGoaway    = "goaway"
 	CapPaste     = "paste"
 
 	CapConversation = "conversation"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation, CapGoaway}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {

@@ -91,6 +91,7 @@ var downGolden = map[string]Frame{
 	"log_read":          LogRead{RunID: runID, Attempt: 2},
 	"log_ack_complete":  LogAck{RunID: runID, Attempt: 2, Offset: 7, Complete: true},
 	"screen_ack":        ScreenAck{RunID: runID, Attempt: 2},
+	"goaway":            Goaway{Reason: "the orchestrator is shutting down", AfterMS: 1500},
 	"workspace_request": WorkspaceRequest{RequestID: "r1", WorkspaceID: taskID, Do: WorkspaceRemove, Tree: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"},
 	"run_dispatch_conversation": RunDispatch{RunID: runID, TaskID: taskID, Provider: "demo", SessionName: "svc-6f1c0f5e", Attempt: 2, Prompt: "go on",
 		Conversation: &Conversation{ID: hostID, Resume: true}},
@@ -175,7 +176,7 @@ func TestEveryFrameHasAGoldenFileAndNoFileIsLeftOver(t *testing.T) {
 			}
 		}
 	}
-	if len(upFrames) != 17 || len(downFrames) != 15 {
+	if len(upFrames) != 17 || len(downFrames) != 16 {
 		t.Errorf("%d frames go up and %d down", len(upFrames), len(downFrames))
 	}
 }

@@ -90,18 +90,29 @@ func (w *Worker) keepConnected(ctx context.Context) {
 		if lived {
 			wait.reset()
 		}
-		pause := wait.next()
-		if hint := whatToDo(err, w.opts.Config.Worker.HostName); hint != "" {
-			pause = max(pause, wait.slow())
-			w.log.Error("the orchestrator refuses this worker", "error", err, "what_to_do", hint, "retry_in", pause)
-		} else {
-			w.log.Warn("no uplink", "error", err, "retry_in", pause)
-		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(w.pause(wait, lived, err)):
 		}
 	}
+}
+
+// pause is how long to wait after a connection ended, and logs why it did. An orchestrator that ends it in order says
+// how long, and is no trouble; one that had not answered a heartbeat yet is treated like one that cannot be reached.
+func (w *Worker) pause(wait *backoff, lived bool, err error) time.Duration {
+	var away *sentAway
+	if errors.As(err, &away) && lived {
+		w.log.Info("the orchestrator ended the uplink", "reason", away.reason, "retry_in", away.after)
+		return away.after
+	}
+	pause := wait.next()
+	if hint := whatToDo(err, w.opts.Config.Worker.HostName); hint != "" {
+		pause = max(pause, wait.slow())
+		w.log.Error("the orchestrator refuses this worker", "error", err, "what_to_do", hint, "retry_in", pause)
+	} else {
+		w.log.Warn("no uplink", "error", err, "retry_in", pause)
+	}
+	return pause
 }
 
 // connection registers, opens the uplink and serves it until it drops. lived

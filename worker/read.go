@@ -13,6 +13,14 @@ import (
 // protocol.
 const maxMalformed = 10
 
+// sentAway is how a connection ends that an orchestrator in order ended.
+type sentAway struct {
+	reason string
+	after  time.Duration // when to connect again
+}
+
+func (s *sentAway) Error() string { return "sent away: " + s.reason }
+
 // read takes frames until the connection ends. Nothing here waits for a disk, a
 // program or a person: each frame is handed on, in order, to who answers it.
 func (w *Worker) read(ctx context.Context, l *link) error {
@@ -25,6 +33,9 @@ func (w *Worker) read(ctx context.Context, l *link) error {
 		frame, err := wire.DecodeDown(body)
 		if err == nil {
 			bad = 0
+			if f, ok := frame.(*wire.Goaway); ok {
+				return &sentAway{reason: f.Reason, after: time.Duration(min(f.AfterMS, backoffMost.Milliseconds())) * time.Millisecond}
+			}
 			w.take(l, frame)
 			continue
 		}

@@ -285,6 +285,62 @@ func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
 	})
 }
 
+func TestAWorkerThatIsSentAwayComesBackWhenItWasTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, log := bareWorker(t, 0.999), &logBuffer{}
+		w.log = quietLogger(log)
+		ctx, cancel := context.WithCancel(t.Context())
+		var tries []time.Time
+		away := func(after time.Duration, answers bool) (wire.Conn, wire.Registered, error) {
+			ours, theirs := wire.Pipe()
+			go sendAway(ctx, theirs, after, answers)
+			return ours, wire.Registered{HostID: svc.NewID()}, nil
+		}
+		w.dial = func(context.Context) (wire.Conn, wire.Registered, error) {
+			tries = append(tries, time.Now())
+			switch len(tries) {
+			case 1:
+				return away(1500*time.Millisecond, true)
+			case 2:
+				return away(time.Hour, true)
+			case 3:
+				return away(0, true)
+			case 4:
+				return away(0, false) // it has not answered anything: back-off
+			}
+			cancel()
+			return nil, wire.Registered{}, errors.New("unreachable")
+		}
+		w.keepConnected(ctx)
+		var waits []time.Duration
+		for i := 1; i < len(tries); i++ {
+			waits = append(waits, tries[i].Sub(tries[i-1]).Round(100*time.Millisecond))
+		}
+		if want := []time.Duration{1500 * time.Millisecond, backoffMost, 0, backoffFirst}; !slices.Equal(waits, want) {
+			t.Errorf("waits %v, want %v", waits, want)
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+			t.Errorf("%d warnings, want one, of the last:\n%s", n, log)
+		}
+	})
+}
+
+// sendAway is an orchestrator that ends in order, after the first heartbeat if it answers.
+func sendAway(ctx context.Context, conn wire.Conn, after time.Duration, answers bool) {
+	if answers {
+		if _, err := conn.Read(ctx); err != nil {
+			return
+		}
+		ack, _ := wire.Encode(wire.HeartbeatAck{Timestamp: 1})
+		_ = conn.Write(ctx, ack)
+		synctest.Wait()
+	}
+	away, _ := wire.Encode(wire.Goaway{Reason: "restart", AfterMS: after.Milliseconds()})
+	_ = conn.Write(ctx, away)
+	_, _ = conn.Read(ctx) // until the worker closes
+}
+
 // answerOneHeartbeat is an orchestrator that goes away after the first heartbeat.
 func answerOneHeartbeat(ctx context.Context, conn wire.Conn) {
 	if _, err := conn.Read(ctx); err != nil {
