@@ -12,19 +12,21 @@ type InboxKind string
 
 // The kinds of entries.
 const (
-	InboxNeedsInput InboxKind = "needs_input" // an agent waits for an answer
-	InboxFailed     InboxKind = "failed"      // a run ended badly, and nothing follows by itself
-	InboxReview     InboxKind = "review"      // a run is over, and nobody has dealt with its change
-	InboxHost       InboxKind = "host"        // a host is away or suspect while runs are open there, or its disk is full
+	InboxNeedsInput  InboxKind = "needs_input" // an agent waits for an answer
+	InboxFailed      InboxKind = "failed"      // a run ended badly, and nothing follows by itself
+	InboxReview      InboxKind = "review"      // a run is over, and nobody has dealt with its change
+	InboxUnconfirmed InboxKind = "unconfirmed" // nobody knows whether a message reached its agent
+	InboxLandFailed  InboxKind = "land_failed" // the newest landing of a working copy failed
+	InboxHost        InboxKind = "host"        // a host is away or suspect while runs are open there, or its disk is full
 )
 
 // InboxKinds lists every kind.
-var InboxKinds = []InboxKind{InboxNeedsInput, InboxFailed, InboxReview, InboxHost}
+var InboxKinds = []InboxKind{InboxNeedsInput, InboxFailed, InboxReview, InboxUnconfirmed, InboxLandFailed, InboxHost}
 
 // InboxItem is an entry of the inbox. It is computed from the records, and is gone when its cause is.
 type InboxItem struct {
 	Key          string    `json:"key" doc:"Opaque; the same as long as the cause lasts, another when it happens again"`
-	Kind         InboxKind `json:"kind" enum:"needs_input,failed,review,host"`
+	Kind         InboxKind `json:"kind" enum:"needs_input,failed,review,unconfirmed,land_failed,host"`
 	Title        string    `json:"title" doc:"The work item's title, or the host's name"`
 	Text         string    `json:"text" doc:"What is the matter, in a line"`
 	Since        Time      `json:"since"`
@@ -65,8 +67,8 @@ type InboxFilter struct {
 type InboxCause struct {
 	InboxItem        // but for its title and text
 	Subject   string // the work item's title, or the host's name
-	Reason    string // failed: the failure reason; host: what is wrong with it
-	Message   string // needs_input: the question; failed: the error
+	Reason    string // failed: the failure reason; unconfirmed, land_failed: the reason; host: what is wrong with it
+	Message   string // needs_input: the question; failed, land_failed: the error; unconfirmed: the text
 	ExitCode  *int
 	Files     int
 	Additions int
@@ -99,6 +101,10 @@ func (c InboxCause) text() string {
 			return "to review: a change that is on its host only"
 		}
 		return fmt.Sprintf("to review: +%d -%d in %s", c.Additions, c.Deletions, counted(c.Files, "file"))
+	case InboxUnconfirmed:
+		return join("a message may not have arrived", c.Message)
+	case InboxLandFailed:
+		return join("landing failed", c.failure())
 	default:
 		return c.hostTrouble()
 	}

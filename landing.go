@@ -175,6 +175,11 @@ func (w *Workspace) Settle(o LandOutcome, now Time) (settled bool) {
 	return o.State != LandingOpen
 }
 
+// LandFailed says that the newest landing failed, and that nothing has happened since that makes it matter no more.
+func (w *Workspace) LandFailed() bool {
+	return w.Landing != nil && w.Landing.State == LandingFailed && w.Landing.Checkpoint == w.Checkpoint && w.DiscardedAt == nil && w.State != WorkspaceRemoved
+}
+
 // MaxConflicts is how many paths an outcome names.
 const MaxConflicts = maxConflicts
 

@@ -20,7 +20,7 @@ type Notify struct {
 	Kind     string        `toml:"kind" shown:"none; it is required" doc:"webhook: a JSON object; ntfy: a message to a topic of ntfy; slack: an incoming webhook of Slack, or of what understands the same."`
 	URL      string        `toml:"url" kind:"secret" shown:"none; it is required" doc:"Where it is sent, http or https. Addresses of a private network are allowed. Redirects are not followed."`
 	Secret   Secret        `toml:"secret" kind:"secret" shown:"none" doc:"webhook: key of the HMAC-SHA256 of the body, in Svc-Signature. ntfy: an access token. slack has none: its url is the secret."`
-	On       []string      `toml:"on" shown:"all kinds" doc:"Kinds of entries: needs_input, failed, review, host."`
+	On       []string      `toml:"on" shown:"all kinds" doc:"Kinds of entries: needs_input, failed, review, unconfirmed, land_failed, host."`
 	Dwell    time.Duration `toml:"dwell" default:"15s" doc:"An entry that is gone after this time is not sent. needs_input is sent at once."`
 	Projects []string      `toml:"projects" shown:"all projects" doc:"Slugs of projects. Entries of hosts are sent in any case."`
 }

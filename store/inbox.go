@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -52,6 +53,16 @@ var inboxSources = []inboxSource{
 		FROM workspaces CROSS JOIN runs WHERE ` + toReview + ` AND runs.id = workspaces.run_id AND runs.workspace_id || '' = workspaces.id
 		AND runs.ended_at IS NOT NULL AND runs.status NOT IN ('pending', 'spawning', 'running')
 		AND NOT EXISTS (SELECT 1 FROM runs AS other WHERE other.workspace_id = workspaces.id AND other.status IN ('pending', 'spawning', 'running'))`},
+	// CROSS: SQLite begins with the runs that are open.
+	{svc.InboxUnconfirmed, "messages.id", `SELECT 'unconfirmed.' || messages.id || '.' || messages.number AS key, messages.updated_at AS since, ` + ofRun + `,
+		messages.reason AS reason, messages.text AS message, CAST(NULL AS BIGINT) AS exit_code, ` + noChange + ", " + noRuns + `
+		FROM runs CROSS JOIN messages WHERE ` + openOn + ` > '' AND runs.status IN ('spawning', 'running')
+		AND messages.state = 'unconfirmed' AND messages.run_id = runs.id AND messages.attempt = runs.attempt
+		AND NOT EXISTS (SELECT 1 FROM messages AS later WHERE later.run_id = messages.run_id AND later.number > messages.number AND later.state = 'acknowledged')`},
+	// Its message is the record of the landing; see scan.
+	{svc.InboxLandFailed, "workspaces.id", `SELECT 'land_failed.' || workspaces.id || '.' || workspaces.land_failed_at AS key, workspaces.land_failed_at AS since, ` + ofRun + `,
+		'' AS reason, workspaces.landing AS message, CAST(NULL AS BIGINT) AS exit_code, ` + noChange + ", " + noRuns + `
+		FROM workspaces CROSS JOIN runs WHERE workspaces.land_failed_at IS NOT NULL AND runs.id = workspaces.run_id`},
 	hostSource(svc.HostTroubleOffline, "offline_since", "hosts.status = 'offline' AND "+openRuns+" > 0"),
 	hostSource(svc.HostTroubleSuspect, "suspect_since", "hosts.instance_suspect AND "+openRuns+" > 0"),
 	hostSource(svc.HostTroubleDisk, "disk_low_since", "hosts.status <> 'offline'"),
@@ -72,8 +83,15 @@ func marked(from string) string {
 
 func (s inboxSource) scan(row scanner) (c svc.InboxCause, err error) {
 	c.Kind = s.kind
-	return c, row.Scan(&c.Key, &c.Since, &c.RunID, &c.TaskID, &c.ProjectID, &c.ProjectSlug, &c.HostID, &c.WorkspaceID, &c.Subject, &c.Reason, &c.Message,
+	err = row.Scan(&c.Key, &c.Since, &c.RunID, &c.TaskID, &c.ProjectID, &c.ProjectSlug, &c.HostID, &c.WorkspaceID, &c.Subject, &c.Reason, &c.Message,
 		&c.ExitCode, &c.Files, &c.Additions, &c.Deletions, &c.OpenRuns, &c.Dismissed, &c.SnoozedUntil)
+	if err == nil && s.kind == svc.InboxLandFailed {
+		var l svc.Landing
+		if err = json.Unmarshal([]byte(c.Message), &l); err == nil {
+			c.Reason, c.Message = string(l.Reason), l.Error
+		}
+	}
+	return c, err
 }
 
 // list is the entries of a source that pass, newest first.

@@ -41,7 +41,8 @@ func TestTheInboxReadsWhatIsOpenAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	indexes := map[svc.InboxKind]string{svc.InboxNeedsInput: "runs_asking", svc.InboxFailed: "runs_failed", svc.InboxReview: "workspaces_to_review"}
+	indexes := map[svc.InboxKind]string{svc.InboxNeedsInput: "runs_asking", svc.InboxFailed: "runs_failed", svc.InboxReview: "workspaces_to_review",
+		svc.InboxUnconfirmed: "runs_open", svc.InboxLandFailed: "workspaces_land_failed"}
 	for _, source := range inboxSources {
 		query, args := source.list(svc.InboxFilter{After: 1}, 2, where{}, 51)
 		plan := stepsOf(t, s, query, args...)
@@ -50,7 +51,7 @@ func TestTheInboxReadsWhatIsOpenAlone(t *testing.T) {
 		}
 		one := stepsOf(t, s, marked(source.from+" AND "+source.subject+" = $1")+" WHERE key = $2", "id", "key")
 		for _, step := range append(plan, one...) {
-			for _, table := range []string{"runs", "newer", "other", "workspaces", "work_items", "inbox_marks"} {
+			for _, table := range []string{"runs", "newer", "other", "messages", "later", "workspaces", "work_items", "inbox_marks"} {
 				if whole := "SCAN " + table; step == whole || strings.HasPrefix(step, whole+" ") && !strings.Contains(step, indexes[source.kind]) {
 					t.Errorf("%s reads all of %s: %q", source.kind, table, step)
 				}

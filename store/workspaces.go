@@ -187,10 +187,11 @@ func (tx *Tx) UpdateWorkspace(ctx context.Context, w *svc.Workspace) error {
 	n, err := tx.exec(ctx, `UPDATE workspaces SET run_id = $1, path = $2, state = $3, error = $4, base_ref = $5, base_commit = $6, base_fetched_at = $7,
 		checkpoint = $8, relayed_checkpoint = $9, tree = $10, commit_id = $11, files = $12, additions = $13, deletions = $14, conflicts = $15,
 		discarded_at = $16, observed_at = $17, updated_at = $18, size_bytes = $19, landed_commit = $20, landed_into = $21, landed_at = $22,
-		landed_checkpoint = $23, landing = $24, landing_due = $25, version = version + 1 WHERE id = $26 AND version = $27`,
+		landed_checkpoint = $23, landing = $24, landing_due = $25,
+		land_failed_at = CASE WHEN CAST($26 AS BOOLEAN) THEN coalesce(land_failed_at, $18) END, version = version + 1 WHERE id = $27 AND version = $28`,
 		w.RunID, w.Path, w.State, w.Error, w.BaseRef, w.BaseCommit, w.BaseFetchedAt, w.Checkpoint, w.RelayedCheckpoint, w.Tree, w.Commit,
 		w.Files, w.Additions, w.Deletions, conflictsOf(*w), w.DiscardedAt, w.ObservedAt, w.UpdatedAt, w.SizeBytes,
-		w.LandedCommit, w.LandedInto, w.LandedAt, w.LandedCheckpoint, landingOf(*w), landingDue(*w), w.ID, w.Version)
+		w.LandedCommit, w.LandedInto, w.LandedAt, w.LandedCheckpoint, landingOf(*w), landingDue(*w), w.LandFailed(), w.ID, w.Version)
 	return changed("workspace", w.ID, &w.Version, n, err)
 }
 

@@ -23,3 +23,7 @@ CREATE INDEX messages_unconfirmed ON messages (run_id, attempt, number) WHERE st
 
 -- The agent waits for a prompt: a hook reported the end of its turn, and nothing was submitted since.
 ALTER TABLE runs ADD COLUMN turn_over BOOLEAN NOT NULL DEFAULT FALSE;
+
+-- When the newest landing failed; NULL: it did not, or somebody has dealt with it since.
+ALTER TABLE workspaces ADD COLUMN land_failed_at BIGINT;
+CREATE INDEX workspaces_land_failed ON workspaces (land_failed_at) WHERE land_failed_at IS NOT NULL;

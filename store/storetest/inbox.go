@@ -35,6 +35,21 @@ func inboxOfAllKinds(t *testing.T, w *world) {
 	})
 	h.Status, h.OfflineSince, h.InstanceSuspect = svc.HostOffline, ptr(svc.Time(20)), true
 	w.write(func(tx *store.Tx) error { return tx.UpdateHost(w.ctx, &h) })
+	w.write(func(tx *store.Tx) error { // after the host: it is the newest
+		broken := changed
+		broken.ID, broken.RunID, broken.Files = svc.NewWorkspaceID(), failed.ID, 0
+		if err := tx.InsertWorkspace(w.ctx, broken); err != nil {
+			return err
+		}
+		broken.Landing = &svc.Landing{Checkpoint: 1, State: svc.LandingFailed, Reason: svc.LandConflict, Error: "\"ö\" conflicts", Conflicts: []string{}}
+		return tx.UpdateWorkspace(w.ctx, &broken)
+	})
+	for i, m := range []svc.Message{{State: svc.MessageUnconfirmed, Text: "before"}, {State: svc.MessageAcknowledged}, {State: svc.MessageUnconfirmed, Text: "use\nthis"},
+		{State: svc.MessageUnconfirmed, Attempt: 2, Text: "another attempt's"}} {
+		m.ID, m.RunID, m.Number, m.UpdatedAt, m.Version = svc.NewID(), asking.ID, int64(i+1), 45, 1
+		m.Attempt = max(m.Attempt, 1)
+		w.write(func(tx *store.Tx) error { return tx.InsertMessage(w.ctx, m) })
+	}
 
 	list := func(f svc.InboxFilter, page svc.Page) svc.List[svc.InboxItem] {
 		t.Helper()
@@ -52,13 +67,14 @@ func inboxOfAllKinds(t *testing.T, w *world) {
 	if failed.ID < second.ID {
 		slices.Reverse(same)
 	}
-	want := append(append([]string{"a second worker reports as this host, with 1 open run", "needs input: which?"}, same...),
+	want := append(append([]string{"landing failed: \"ö\" conflicts", "a second worker reports as this host, with 1 open run", "needs input: which?",
+		"a message may not have arrived: use this"}, same...),
 		"to review: +3 -4 in 2 files", "offline, with 1 open run")
 	all := list(svc.InboxFilter{}, svc.Page{Limit: 50}).Items
 	if got := texts(all); !slices.Equal(got, want) {
 		t.Fatalf("the inbox has %q\nwant %q", got, want)
 	}
-	if one := all[1]; *one.RunID != asking.ID || one.ProjectSlug != p.Slug || one.Title != asking.TaskTitle || one.Since != 50 {
+	if one := all[2]; *one.RunID != asking.ID || one.ProjectSlug != p.Slug || one.Title != asking.TaskTitle || one.Since != 50 {
 		t.Errorf("the question is %+v", one)
 	}
 	var paged []svc.InboxItem
@@ -72,7 +88,7 @@ func inboxOfAllKinds(t *testing.T, w *world) {
 	if !reflect.DeepEqual(paged, all) {
 		t.Errorf("in pages of two the inbox has %q", texts(paged))
 	}
-	if got := texts(list(svc.InboxFilter{After: 40}, svc.Page{Limit: 50}).Items); !slices.Equal(got, want[:2]) {
+	if got := texts(list(svc.InboxFilter{After: 40}, svc.Page{Limit: 50}).Items); !slices.Equal(got, want[:4]) {
 		t.Errorf("younger than 40 are %q", got)
 	}
 	for _, item := range all {

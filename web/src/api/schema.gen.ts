@@ -336,7 +336,7 @@ export interface InboxItem {
   host_id: string | null;
   /** Opaque; the same as long as the cause lasts, another when it happens again */
   key: string;
-  kind: "needs_input" | "failed" | "review" | "host";
+  kind: "needs_input" | "failed" | "review" | "unconfirmed" | "land_failed" | "host";
   project_id: string | null;
   run_id: string | null;
   since: string;

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { Check, CircleX, Clock, FileDiff, Hand, type LucideIcon, Server } from 'lucide-react';
+import { Check, CircleX, Clock, FileDiff, GitMerge, Hand, type LucideIcon, MessageSquareWarning, Server } from 'lucide-react';
 import type { InboxItem } from '@/api/schema.gen';
 import { exact } from '@/lib/time';
 import { Button } from '@/ui/Button';
@@ -15,6 +15,8 @@ const kinds: Record<InboxItem['kind'], { word: string; icon: LucideIcon; tone: s
   needs_input: { word: 'Question', icon: Hand, tone: 'text-warn' },
   failed: { word: 'Failed', icon: CircleX, tone: 'text-bad' },
   review: { word: 'To review', icon: FileDiff, tone: 'text-accent' },
+  unconfirmed: { word: 'Message', icon: MessageSquareWarning, tone: 'text-warn' },
+  land_failed: { word: 'Landing failed', icon: GitMerge, tone: 'text-bad' },
   host: { word: 'Host', icon: Server, tone: 'text-warn' },
 };
 

@@ -7,6 +7,6 @@ export const linkOf = (item: Pick<InboxItem, 'kind' | 'run_id' | 'host_id'>) =>
     ? linkOptions({
         to: '/runs/$runId',
         params: { runId: item.run_id },
-        search: item.kind === 'review' ? { tab: 'changes' } : {},
+        search: item.kind === 'review' || item.kind === 'land_failed' ? { tab: 'changes' } : {},
       })
     : linkOptions({ to: '/hosts/$hostId', params: { hostId: item.host_id ?? '' } });
