@@ -1,5 +1,6 @@
 // Records for tests: whole ones, of which a test names only what it is about.
 import type { Host, Project, Run, WorkItem } from '@/api/records';
+import type { Workspace } from '@/api/schema.gen';
 
 const at = '2026-01-02T03:04:05.000Z';
 
@@ -123,6 +124,44 @@ export const project = (id: string, fields: Partial<Project> = {}): Project => (
   keep_days: 14,
   done_when: 'completed',
   archived_at: null,
+  created_at: at,
+  updated_at: at,
+  ...fields,
+});
+
+/** workspace is the working copy of run r, just made. */
+export const workspace = (id: string, fields: Partial<Workspace> = {}): Workspace => ({
+  id,
+  project_id: 'p',
+  task_id: 't',
+  host_id: 'h',
+  run_id: 'r',
+  isolation: 'clone',
+  repo: '/srv/repo',
+  path: '',
+  branch: 'svc/t-1',
+  state: 'preparing',
+  error: '',
+  base_ref: '',
+  base_commit: '',
+  base_fetched_at: null,
+  checkpoint: 0,
+  relayed_checkpoint: 0,
+  tree: '',
+  commit: '',
+  files: 0,
+  additions: 0,
+  deletions: 0,
+  conflicts: [],
+  size_bytes: 0,
+  restored_from: '',
+  landed_commit: '',
+  landed_into: '',
+  landed_at: null,
+  landed_checkpoint: 0,
+  landing: null,
+  discarded_at: null,
+  observed_at: null,
   created_at: at,
   updated_at: at,
   ...fields,

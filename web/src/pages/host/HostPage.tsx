@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
-import type { ReactNode } from 'react';
 import { messageOf } from '@/api/error';
 import { type Host, isActive } from '@/api/records';
+import { Fact, Facts, Mono } from '@/components/Facts';
 import { History } from '@/components/History';
 import { HostPill } from '@/components/HostPill';
 import { hostState } from '@/components/hostState';
@@ -16,7 +16,6 @@ import { exact } from '@/lib/time';
 import { useTitle } from '@/lib/title';
 import { useNow } from '@/lib/useNow';
 import { Badge } from '@/ui/Badge';
-import { CopyButton } from '@/ui/Copy';
 import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
@@ -176,29 +175,5 @@ function Providers({ host }: { host: Host }) {
         {reports.length === 0 && <li className="py-2 text-sm text-ink-3">Nothing reported.</li>}
       </ul>
     </Section>
-  );
-}
-
-function Facts({ children }: { children: ReactNode }) {
-  return <dl className="grid grid-cols-[minmax(6rem,9rem)_1fr] gap-x-4 gap-y-2 text-sm">{children}</dl>;
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <>
-      <dt className="text-ink-3">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </>
-  );
-}
-
-function Mono({ text }: { text: string }) {
-  return (
-    <span className="flex items-center gap-1">
-      <code className="min-w-0 font-mono text-xs break-all">{text}</code>
-      <span className="-my-1">
-        <CopyButton text={text} />
-      </span>
-    </span>
   );
 }

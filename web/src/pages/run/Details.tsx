@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import type { Host, WorkItem } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
+import { Fact, Facts, Mono } from '@/components/Facts';
 import { HostName } from '@/components/HostPill';
 import { ItemName } from '@/components/ItemName';
 import { failure } from '@/components/runState';
 import { Section } from '@/components/Section';
+import { WorkspaceLine } from '@/components/WorkspaceLine';
 import { hostsQuery } from '@/data/queries';
 import { exact, span } from '@/lib/time';
 import { CopyButton } from '@/ui/Copy';
@@ -69,7 +70,9 @@ export function Details({ run, host, item }: { run: RunDetail; host?: Host; item
               {run.cwd ? (
                 <Mono text={run.cwd} />
               ) : (
-                <None word="its host’s own default; no folder was named" />
+                <None
+                  word={run.workspace_id ? 'its working copy' : 'its host’s own default; no folder was named'}
+                />
               )}
             </Fact>
             <Fact name="Variables">
@@ -139,6 +142,11 @@ export function Details({ run, host, item }: { run: RunDetail; host?: Host; item
             </Fact>
           </Facts>
         </Section>
+        {run.workspace_id && (
+          <Section title="Working copy">
+            <WorkspaceLine id={run.workspace_id} run={run} />
+          </Section>
+        )}
         <Section title="Times">
           <Facts>
             <Moment name="Created" at={run.created_at} />
@@ -235,19 +243,6 @@ function Evidence({ run }: { run: RunDetail }) {
   );
 }
 
-function Facts({ children }: { children: ReactNode }) {
-  return <dl className="grid grid-cols-[minmax(6rem,9rem)_1fr] gap-x-4 gap-y-2 text-sm">{children}</dl>;
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <>
-      <dt className="text-ink-3">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </>
-  );
-}
-
 function Moment({ name, at }: { name: string; at: string | null }) {
   return (
     <Fact name={name}>
@@ -259,17 +254,6 @@ function Moment({ name, at }: { name: string; at: string | null }) {
         <None />
       )}
     </Fact>
-  );
-}
-
-function Mono({ text }: { text: string }) {
-  return (
-    <span className="flex items-start gap-1">
-      <code className="min-w-0 font-mono text-xs leading-5 break-all whitespace-pre-wrap">{text}</code>
-      <span className="-my-1 shrink-0">
-        <CopyButton text={text} />
-      </span>
-    </span>
   );
 }
 
