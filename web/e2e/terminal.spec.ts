@@ -146,3 +146,25 @@ test('a provider that is on no host says before and after the start how to fix i
   await expect(page.getByRole('heading', { name: 'It failed' })).toBeVisible();
   await expect(page.getByRole('code').filter({ hasText: 'svc provider doctor absent' })).toBeVisible();
 });
+
+test('a message reaches the agent without attaching, and says how it stands', async ({ page, lab }) => {
+  const run = await lab.server.api.start(await lab.add('Listens'), echo, { provider: 'chat' });
+  await lab.reaches(run, 'running');
+  await page.goto(lab.server.link(`/runs/${run.id}`));
+  await expect(screen(page)).toContainText('ready');
+  const composer = page.getByRole('region', { name: 'Message to the agent' });
+  await expect(composer).toContainText('It is pasted into the session now and submitted.');
+  await composer.getByRole('textbox').fill('hello from below');
+  // What is written survives a reload.
+  await page.reload();
+  await expect(composer.getByRole('textbox')).toHaveValue('hello from below');
+  await composer.getByRole('button', { name: 'Send' }).click();
+  await expect(screen(page)).toContainText('heard <hello from below>');
+  await expect(composer.getByRole('listitem')).toContainText(
+    /Pasted and submitted|Not known whether it arrived/,
+  );
+  await expect(composer.getByRole('textbox')).toHaveValue('');
+
+  await attach(page);
+  await expect(composer).toBeHidden();
+});

@@ -19,7 +19,7 @@ import { Api } from './api.ts';
 /** binary is the svc under test, as `make build` leaves it. */
 export const binary = resolve(process.env.SVC_BIN ?? join(import.meta.dirname, '../../../bin/svc'));
 
-// sh runs the prompt as a shell script: an agent that does what a journey says. absent is on no host.
+// sh runs the prompt as a shell script: an agent that does what a journey says. chat takes messages too. absent is on no host.
 const catalog = `
 [providers.sh]
 name = "Shell"
@@ -27,6 +27,14 @@ bin = "/bin/sh"
 argv_template = ["-c", "{prompt}"]
 tui_type = "full_screen"
 installed_detection = ["-c", "true"]
+
+[providers.chat]
+name = "Shell that takes messages"
+bin = "/bin/sh"
+argv_template = ["-c", "{prompt}"]
+tui_type = "line_oriented"
+installed_detection = ["-c", "true"]
+message = "paste"
 
 [providers.demo]
 name = "Demo agent"

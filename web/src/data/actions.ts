@@ -13,6 +13,7 @@ import type {
   PatchProject,
   PatchRun,
   PatchWorkItem,
+  SendMessage,
 } from '@/api/schema.gen';
 import { randomKey } from '@/lib/id';
 import { putRun, putWorkItem } from '@/live/cache';
@@ -235,6 +236,16 @@ export function useSendKeys() {
   return useMutation({
     mutationFn: ({ id, keys }: { id: string; keys: string[] }) =>
       call('POST /runs/{id}/keys', { path: { id }, body: { keys }, idempotencyKey: randomKey() }),
+  });
+}
+
+/** useSendMessage writes to the agent of a run. */
+export function useSendMessage() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, key, body }: { id: string; key: string; body: SendMessage }) =>
+      call('POST /runs/{id}/messages', { path: { id }, body, idempotencyKey: key }),
+    onSuccess: ({ run_id }) => client.invalidateQueries({ queryKey: keys.messages(run_id) }),
   });
 }
 

@@ -14,6 +14,7 @@ export const keys = {
   queue: (projectId?: string) => ['queue', projectId] as const,
   waiting: (id: string) => ['queue', 'waiting', id] as const,
   run: (id: string) => ['run', id] as const,
+  messages: (runId: string) => ['messages', runId] as const,
   hosts: ['hosts'] as const,
   providers: ['providers'] as const,
   inbox: (snoozed: boolean) => ['inbox', snoozed] as const,

@@ -129,6 +129,13 @@ export const runQuery = (id: string) =>
     queryFn: ({ signal }) => live(keys.run(id), () => call('GET /runs/{id}', { path: { id }, signal })),
   });
 
+/** messagesQuery is what was written to a run's agent, in the order in which it was sent. */
+export const messagesQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.messages(id),
+    queryFn: async ({ signal }) => (await call('GET /runs/{id}/messages', { path: { id }, signal })).items,
+  });
+
 /** hostsQuery is every host, by name. */
 export const hostsQuery = queryOptions({
   queryKey: keys.hosts,

@@ -74,6 +74,7 @@ export class CachePatcher {
             'ended-runs',
             'run-counts',
             'queue',
+            'messages',
             'workspace',
             'comments',
             'tokens',
@@ -93,6 +94,8 @@ export class CachePatcher {
       if (topic === 'workspace.checkpointed')
         void this.client.invalidateQueries({ queryKey: keys.comments(payload.workspace_id as string) });
     }
+    if (topic === 'run.message')
+      void this.client.invalidateQueries({ queryKey: keys.messages(payload.run_id as string) });
     if (domain === 'comment')
       void this.client.invalidateQueries({ queryKey: keys.comments(payload.workspace_id as string) });
     if (topic === 'work_item.created' || topic === 'work_item.updated')
@@ -101,7 +104,7 @@ export class CachePatcher {
       void this.client.invalidateQueries({ queryKey: keys.workItems(payload.project_id as string) });
       void this.client.invalidateQueries({ queryKey: ['work-item'] });
     }
-    if (domain === 'run' && topic !== 'run.output_appended' && !topic.startsWith('run.lease_')) {
+    if (domain === 'run' && !isAside(topic)) {
       this.runs.add(payload.run_id as string);
     }
     if (changesInbox(topic)) this.inbox = true;
@@ -153,9 +156,13 @@ export class CachePatcher {
   }
 }
 
+/** isAside says whether an event of a run changes nothing of its record that the event does not tell. */
+const isAside = (topic: string): boolean =>
+  topic === 'run.output_appended' || topic === 'run.message' || topic.startsWith('run.lease_');
+
 /** changesInbox says whether an event may bring an entry of the inbox, or take one away. */
 function changesInbox(topic: string): boolean {
-  if (topic === 'run.output_appended' || topic.startsWith('run.lease_')) return false;
+  if (isAside(topic)) return false;
   return /^(run|workspace|inbox|host|worker)\./.test(topic) || topic === 'work_item.deleted';
 }
 

@@ -125,7 +125,8 @@ export function patchRun(run: Run, event: JournalEvent): Run {
     const lease = topic === 'run.lease_acquired' ? { attached_at: text(payload.timestamp) ?? '' } : null;
     return { ...run, lease } as Run;
   }
-  if (attempt < run.attempt || topic.startsWith('run.lease_') || topic === 'run.orphan_detected') return run;
+  if (attempt < run.attempt || topic.startsWith('run.lease_')) return run;
+  if (topic === 'run.orphan_detected' || topic === 'run.message') return run;
   const next: Run = { ...run, attempt };
   if (topic === 'run.output_appended') {
     return { ...next, last_output_at: text(payload.timestamp) ?? run.last_output_at };

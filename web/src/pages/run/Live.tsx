@@ -17,6 +17,7 @@ import { Skeleton } from '@/ui/States';
 import { toast } from '@/ui/toast';
 import { AttachBar } from './AttachBar';
 import { Banners } from './Banners';
+import { Composer, takesMessages } from './Composer';
 import { KeyBar } from './KeyBar';
 import { NoScreen } from './NoScreen';
 import { PaneBar, type PaneMode } from './PaneBar';
@@ -91,6 +92,7 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
             </Suspense>
           )}
         </div>
+        {!attachment && takesMessages(run, host) && <Composer run={run} host={host} />}
         {(attachment ? mode === 'reader' : small) && running && (
           <KeyBar run={run} attachment={attachment} ready={!small} />
         )}
