@@ -119,10 +119,11 @@ func printsOf(t *testing.T, url string, args ...string) string {
 }
 
 // localCommands speak to no orchestrator, do not end, or print a whole text
-// (logs, screen), which has a test of its own.
+// (logs, screen, replay), which has a test of its own, or write a file.
 var localCommands = map[string]bool{
 	"svc up": true, "svc serve": true, "svc worker": true, "svc exec": true, "svc backup": true, "svc completion": true, "svc help": true,
 	"svc version": true, "svc doctor": true, "svc login": true, "svc attach": true, "svc run watch": true, "svc run logs": true, "svc logs": true, "svc run screen": true, "svc exit-codes": true,
+	"svc run replay": true, "svc run export": true,
 }
 
 // remoteCommands are the calls of every command that speaks to an orchestrator.

@@ -121,6 +121,7 @@ type player struct {
 	now   int64  // milliseconds since the beginning
 	at    int64  // bytes of the log that were read
 	torn  []byte // the beginning of a character, read and not yet written
+	ended bool   // a marker said that the attempt has
 }
 
 // play writes all there is. The size in the first time is the header's.
@@ -208,18 +209,20 @@ func (p *player) proceed(ms int64) error {
 // markRest writes the markers after the last output, up to the one that the attempt ended with: what comes later is no
 // part of it.
 func (p *player) markRest() error {
-	for {
+	for !p.ended {
 		m, ok, err := p.marks.next(math.MaxInt64)
 		if err != nil || !ok {
 			return err
 		}
-		if err := p.mark(m); err != nil || m.ends {
+		if err := p.mark(m); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 func (p *player) mark(m marker) error {
+	p.ended = p.ended || m.ends
 	p.now = max(p.now, m.ms)
 	return p.write(asciicast.Marker, m.label)
 }
@@ -286,7 +289,7 @@ func (m *markers) next(until int64) (marker, bool, error) {
 			continue
 		}
 		switch e.Topic {
-		case svc.TopicRunFinished, svc.TopicRunFailed, svc.TopicRunStopped:
+		case svc.TopicRunFinished, svc.TopicRunFailed, svc.TopicRunStopped, svc.TopicRunSessionEnded:
 			at.ends = true
 		}
 		return at, true, nil
