@@ -70,7 +70,7 @@ func TestCommentsFollowTheirLinesAndAreHandledByTheirAgentAlone(t *testing.T) {
 		_, err = s.UpdateComment(ctx, c.ID, svc.CommentPatch{State: ptr(svc.CommentSent)}, nil)
 		s.wantCode("to be sent by hand", err, svc.CodeValidation)
 
-		// The prompt is composed of all drafts; nothing is sent without a delivery.
+		// The prompt is composed of all drafts; nothing is sent without a conversation to go on with.
 		sent, err := s.PreviewSend(ctx, id, svc.NewSend{Message: "Please."})
 		s.no(err)
 		if !strings.HasPrefix(sent.Prompt, "Please.\n\nReview comments on your changes:\n\n1. a, lines 2 to 3 (checkpoint 1)\n   > TWO\n   > three\n   why not?\n") {
@@ -79,7 +79,10 @@ func TestCommentsFollowTheirLinesAndAreHandledByTheirAgentAlone(t *testing.T) {
 		_, err = s.PreviewSend(ctx, id, svc.NewSend{CommentIDs: []string{svc.NewID()}})
 		s.wantCode("a comment that there is not", err, svc.CodeValidation)
 		_, err = s.SendComments(ctx, id, svc.NewSend{})
-		s.wantCode("nothing can deliver it", err, svc.CodeConflict)
+		s.wantCode("no conversation is known", err, svc.CodeNoConversation)
+		if got, err := s.Comment(s.ctx, c.ID); err != nil || got.State != svc.CommentDraft {
+			t.Errorf("it is %s (%v)", got.State, err)
+		}
 
 		// The agent handles what it was sent, in its own workspace.
 		who := Reporter{Host: w.host.ID, Attempt: r.Attempt}

@@ -16,20 +16,33 @@ func predecessor(ctx context.Context, r store.Reader, run svc.Run) (svc.Run, err
 	return r.Run(ctx, *run.ContinuesRunID)
 }
 
-// takeOver fills in what a new run has in common with the one that it continues, as far as that never changes any more. Where the other
-// one is, admission reads in its unit, and the claim once more.
-func (e *Engine) takeOver(ctx context.Context, n *svc.NewRun) error {
-	if n.Continues == nil {
-		return nil
-	}
-	before, err := e.Store.Run(ctx, *n.Continues)
-	if svc.CodeOf(err) == svc.CodeNotFound {
-		return svc.Invalid("continues", "there is no run %s", *n.Continues)
-	}
-	if err != nil {
+// complete checks what a caller asks for, and fills in what the run has in common with the one that it continues, as far as that never
+// changes any more. Where the other one is, admission reads in its unit, and the claim once more.
+func complete(ctx context.Context, r store.Reader, n *svc.NewRun) error {
+	if err := n.Validate(); err != nil {
 		return err
 	}
-	return n.TakeOver(before)
+	if n.Continues != nil {
+		before, err := r.Run(ctx, *n.Continues)
+		if svc.CodeOf(err) == svc.CodeNotFound {
+			return svc.Invalid("continues", "there is no run %s", *n.Continues)
+		}
+		if err != nil {
+			return err
+		}
+		if err := n.TakeOver(before); err != nil {
+			return err
+		}
+	}
+	return checkSendable(*n)
+}
+
+// admitContinuing makes a run that continues another one, in a unit that does more.
+func (e *Engine) admitContinuing(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run, error) {
+	if err := complete(ctx, tx.Reader, &n); err != nil {
+		return svc.Run{}, err
+	}
+	return e.admit(ctx, tx, n)
 }
 
 // continueRun lets a new run go on where the other one is, with its conversation unless a fresh one was asked for.

@@ -15,19 +15,13 @@ var builtinProviders = []string{"provider_a", "provider_b", "provider_c", "provi
 
 // CreateRun admits a run. It never waits for a host: placement comes later.
 func (e *Engine) CreateRun(ctx context.Context, n svc.NewRun) (svc.Run, error) {
-	if err := n.Validate(); err != nil {
+	if err := complete(ctx, e.Store.Reader, &n); err != nil {
 		return svc.Run{}, err
 	}
 	if n.Task != nil {
 		if err := n.Task.Validate(); err != nil {
 			return svc.Run{}, err
 		}
-	}
-	if err := e.takeOver(ctx, &n); err != nil {
-		return svc.Run{}, err
-	}
-	if err := checkSendable(n); err != nil {
-		return svc.Run{}, err
 	}
 	row := store.TargetRow(n.TaskID)
 	if n.Task != nil {

@@ -5,6 +5,7 @@ import (
 
 	"svc"
 	"svc/review"
+	"svc/store"
 )
 
 // PreviewSend composes the prompt that comments would be sent with, and changes nothing.
@@ -26,14 +27,68 @@ func (e *Engine) PreviewSend(ctx context.Context, workspaceID string, n svc.NewS
 	return svc.Sent{Prompt: promptOf(n.Message, chosen)}, nil
 }
 
-// SendComments delivers comments to an agent. There is no conversation that could be gone on with, so that it is refused: a draft
-// is sent only together with its delivery.
+// SendComments gives comments to the agent of a workspace: as the prompt of a run that goes on with the conversation of the newest one in
+// it, when that is over. The drafts become sent in the unit that admits the run: both or neither. Whoever sends at the same time
+// finds no drafts any more.
 func (e *Engine) SendComments(ctx context.Context, workspaceID string, n svc.NewSend) (svc.Sent, error) {
-	if _, err := e.PreviewSend(ctx, workspaceID, n); err != nil {
+	if err := n.Validate(); err != nil {
 		return svc.Sent{}, err
 	}
-	return svc.Sent{}, svc.Errorf(svc.CodeConflict, "this orchestrator cannot go on with an agent's conversation, so nothing was sent and the drafts stay; "+
-		"preview=true has the prompt, for a run that you start in this workspace")
+	before, err := e.Store.Workspace(ctx, workspaceID)
+	if err != nil {
+		return svc.Sent{}, err
+	}
+	sent, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Sent, error) {
+		w, err := tx.LockWorkspace(ctx, workspaceID)
+		if err != nil {
+			return svc.Sent{}, err
+		}
+		return e.send(ctx, tx, w, n)
+	}, store.TargetRow(before.TaskID))
+	if err == nil {
+		e.claims.up()
+	}
+	return sent, err
+}
+
+// send is SendComments in its unit.
+func (e *Engine) send(ctx context.Context, tx *store.Tx, w svc.Workspace, n svc.NewSend) (svc.Sent, error) {
+	all, err := tx.AllComments(ctx, w.ID)
+	if err != nil {
+		return svc.Sent{}, err
+	}
+	chosen, err := n.Chosen(all)
+	if err != nil {
+		return svc.Sent{}, err
+	}
+	newest, err := tx.NewestRunIn(ctx, w.ID)
+	if err != nil {
+		return svc.Sent{}, err
+	}
+	if newest == "" {
+		return svc.Sent{}, unsent(svc.Errorf(svc.CodeNoConversation, "no run has been in this workspace"))
+	}
+	prompt := promptOf(n.Message, chosen)
+	r, err := e.admitContinuing(ctx, tx, svc.NewRun{Continues: &newest, Prompt: prompt})
+	if err != nil {
+		return svc.Sent{}, unsent(err)
+	}
+	for _, c := range chosen {
+		c.State, c.RunID = svc.CommentSent, &r.ID
+		if err := tx.UpdateComment(ctx, &c); err != nil {
+			return svc.Sent{}, err
+		}
+		tx.Emit(svc.TopicCommentUpdated, c.EventPayload(w))
+	}
+	return svc.Sent{Prompt: prompt, RunID: &r.ID}, nil
+}
+
+// unsent says what to do in place of a send for which there is no conversation.
+func unsent(err error) error {
+	if svc.CodeOf(err) != svc.CodeNoConversation {
+		return err
+	}
+	return svc.Errorf(svc.CodeNoConversation, "%s. Nothing was sent and the drafts stay; preview=true has the prompt, for a run that you start in this workspace", err.Error())
 }
 
 // promptOf is what an agent is sent for comments.

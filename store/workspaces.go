@@ -143,9 +143,11 @@ func (r Reader) Followers(ctx context.Context, ids []string) ([]string, error) {
 	return found, nil
 }
 
-// NewestRunIn is the id of the newest run that works, worked or shall work in a workspace; empty: none does.
+// NewestRunIn is the id of the newest run that works, worked or shall work in a workspace; empty: none does. Of those that were made in the
+// same moment it is the one that no other continues.
 func (r Reader) NewestRunIn(ctx context.Context, workspaceID string) (string, error) {
-	found, err := collect(ctx, r.q, scanText, "SELECT id FROM runs WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1", workspaceID)
+	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE workspace_id = $1
+		ORDER BY created_at DESC, EXISTS (SELECT 1 FROM runs AS later WHERE later.continues_run_id = runs.id), id DESC LIMIT 1`, workspaceID)
 	if err != nil || len(found) == 0 {
 		return "", err
 	}

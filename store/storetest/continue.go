@@ -78,12 +78,15 @@ func runsThatContinue(t *testing.T, w *world) {
 	if id, err := w.NewestRunIn(w.ctx, workspace); err != nil || id != "" {
 		t.Errorf("in a workspace without runs: %q (%v)", id, err)
 	}
-	in := func(at svc.Time) svc.Run {
-		return w.run(task, func(r *svc.Run) { r.WorkspaceID, r.CreatedAt = &workspace, at })
+	in := func(at svc.Time, before *string) svc.Run {
+		return w.run(task, func(r *svc.Run) { r.WorkspaceID, r.CreatedAt, r.ContinuesRunID = &workspace, at, before })
 	}
-	in(7)
-	newest := in(9)
-	in(8)
-	id, err := w.NewestRunIn(w.ctx, workspace)
-	same(t, err, id, newest.ID)
+	in(7, nil)
+	newest := in(9, nil)
+	in(8, nil)
+	for range 4 { // each continues the one before, in the same moment
+		id, err := w.NewestRunIn(w.ctx, workspace)
+		same(t, err, id, newest.ID)
+		newest = in(9, &newest.ID)
+	}
 }

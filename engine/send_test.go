@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"svc"
+	"svc/wire"
+)
+
+// commented is a run under way in a workspace with two drafts, whose agent can go on with its conversation.
+func commented(s *site) (w *worker, r svc.Run, drafts []svc.Comment) {
+	s.t.Helper()
+	w = s.online("h")
+	w.keepBeating()
+	w.resumes(svc.ConversationMinted)
+	r = s.inRepository()
+	id := w.dispatched().Workspace.ID
+	r = w.started(r)
+	w.relaysPatch(id, 1, patchOne, "base")
+	for _, body := range []string{"why?", "and how?"} {
+		c, err := s.CreateComment(s.ctx, id, svc.NewComment{Path: "a", Line: ptr(2), Body: body})
+		s.no(err)
+		drafts = append(drafts, c)
+	}
+	s.news()
+	return w, r, drafts
+}
+
+func (s *site) runsOf(r svc.Run) []svc.RunSummary {
+	s.t.Helper()
+	list, err := s.Runs(s.ctx, svc.RunFilter{TaskID: r.TaskID}, svc.Page{Limit: 100})
+	s.no(err)
+	return list.Items
+}
+
+func TestCommentsAreSentAsARunThatGoesOnWithTheConversation(t *testing.T) {
+	bubble(t, func(s *site) {
+		w, r, drafts := commented(s)
+		preview, err := s.PreviewSend(s.ctx, *r.WorkspaceID, svc.NewSend{CommentIDs: []string{drafts[0].ID}, Message: "Please."})
+		s.no(err)
+		key := WithIdempotency(svc.WithCaller(s.ctx, svc.Caller{Name: "ann"}), "k", "f")
+		sent, err := s.SendComments(key, *r.WorkspaceID, svc.NewSend{CommentIDs: []string{drafts[0].ID}, Message: "Please."})
+		s.no(err)
+		if sent.RunID == nil || sent.MessageID != nil || sent.Prompt != preview.Prompt || !strings.Contains(sent.Prompt, "why?") {
+			t.Fatalf("sent %+v", sent)
+		}
+		again, err := s.SendComments(key, *r.WorkspaceID, svc.NewSend{CommentIDs: []string{drafts[0].ID}, Message: "Please."})
+		s.no(err)
+		if *again.RunID != *sent.RunID || len(s.runsOf(r)) != 2 {
+			t.Errorf("repeated: %s after %s, %d runs", *again.RunID, *sent.RunID, len(s.runsOf(r)))
+		}
+		events := s.wantTopics(svc.TopicRunCreated, svc.TopicCommentUpdated)
+		if field(events[1], "state") != "sent" || field(events[1], "run_id") != *sent.RunID {
+			t.Errorf("journaled %s", events[1].Payload)
+		}
+		for i, want := range []svc.CommentState{svc.CommentSent, svc.CommentDraft} {
+			if c, err := s.Comment(s.ctx, drafts[i].ID); err != nil || c.State != want {
+				t.Errorf("comment %d is %s (%v), want %s", i, c.State, err, want)
+			}
+		}
+
+		// The next one waits behind the first, and goes on with the same conversation.
+		third, err := s.SendComments(s.ctx, *r.WorkspaceID, svc.NewSend{})
+		s.no(err)
+		s.ended(r, 0)
+		for _, id := range []string{*sent.RunID, *third.RunID} {
+			next, err := s.Run(s.ctx, id)
+			s.no(err)
+			got := w.dispatched()
+			if got.RunID != id || got.Workspace.ID != *r.WorkspaceID || *got.Conversation != (wire.Conversation{ID: r.Conversation.ID, Resume: true}) || got.Prompt != next.Prompt {
+				t.Fatalf("dispatched %+v, %+v", got, got.Conversation)
+			}
+			next = w.started(next)
+			if id == *sent.RunID { // the agent of the run that it was sent to says that it has dealt with it
+				_, err = s.HandleComment(s.ctx, Reporter{Host: w.host.ID, Attempt: 1}, id, drafts[0].ID, "done")
+				s.no(err)
+			}
+			s.ended(next, 0)
+		}
+		if last, err := s.Run(s.ctx, *third.RunID); err != nil || *last.ContinuesRunID != *sent.RunID || len(s.runsOf(r)) != 3 {
+			t.Errorf("the third of %d runs continues %s (%v)", len(s.runsOf(r)), *last.ContinuesRunID, err)
+		}
+		_, err = s.SendComments(s.ctx, *r.WorkspaceID, svc.NewSend{})
+		s.wantCode("nothing is left", err, svc.CodeValidation)
+	})
+}
+
+func TestTwoWhoSendAtTheSameTimeStartOneRun(t *testing.T) {
+	bubble(t, func(s *site) {
+		_, r, drafts := commented(s)
+		codes := make([]svc.Code, 4)
+		var all sync.WaitGroup
+		for i := range codes {
+			all.Go(func() {
+				n := svc.NewSend{}
+				if i%2 == 1 {
+					n.CommentIDs = []string{drafts[0].ID, drafts[1].ID}
+				}
+				_, err := s.SendComments(s.ctx, *r.WorkspaceID, n)
+				codes[i] = svc.CodeOf(err)
+			})
+		}
+		all.Wait()
+		sent := 0
+		for i, code := range codes {
+			switch {
+			case code == "":
+				sent++
+			case code != svc.CodeValidation && i%2 == 0, code != svc.CodeConflict && i%2 == 1:
+				t.Errorf("send %d: %s", i, code)
+			}
+		}
+		if runs := s.runsOf(r); sent != 1 || len(runs) != 2 {
+			t.Errorf("%d were sent, %d runs", sent, len(runs))
+		}
+		for _, c := range drafts {
+			if got, err := s.Comment(s.ctx, c.ID); err != nil || got.State != svc.CommentSent {
+				t.Errorf("comment is %s (%v)", got.State, err)
+			}
+		}
+	})
+}
