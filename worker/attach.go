@@ -18,6 +18,9 @@ const (
 	echoFrames = 2
 )
 
+// notRunning tells why a session cannot be attached.
+const notRunning = "the session is not running"
+
 // attach is one relay between a terminal at the orchestrator's side and a session.
 type attach struct {
 	id    string
@@ -35,8 +38,8 @@ type attach struct {
 
 func (w *Worker) attachOpen(l *link, f *wire.AttachOpen) {
 	s := w.session(f.RunID, f.Attempt)
-	if s == nil || !s.where().live {
-		l.out.push(laneControl, &wire.AttachClosed{AttachID: f.AttachID, Reason: "the session is not running"}, nil)
+	if s == nil {
+		l.out.push(laneControl, &wire.AttachClosed{AttachID: f.AttachID, Reason: notRunning}, nil)
 		return
 	}
 	a := &attach{id: f.AttachID, s: s, l: l, ready: make(chan struct{}), over: make(chan struct{}),
@@ -60,7 +63,11 @@ func (w *Worker) attachOpen(l *link, f *wire.AttachOpen) {
 // that size: it belongs to the lease, which may have outlived a connection.
 func (w *Worker) openAttach(ctx context.Context, a *attach, cols, rows int) {
 	defer close(a.ready)
-	p := a.s.where()
+	p := a.s.awaitPlace(ctx)
+	if !p.live {
+		w.closeAttach(a, notRunning)
+		return
+	}
 	if cols <= 0 || rows <= 0 {
 		cols, rows = tmux.DefaultCols, tmux.DefaultRows
 	}

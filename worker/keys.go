@@ -125,9 +125,9 @@ func (s *session) typeKeys(ctx context.Context, strokes []stroke) error {
 
 // input writes to a live session's pane.
 func (s *session) input(ctx context.Context, write func(place) error) error {
-	p := s.where()
+	p := s.awaitPlace(ctx)
 	if !p.live {
-		return errors.New("the session is not running")
+		return errors.New(notRunning)
 	}
 	err := s.reach(ctx, p, func() error { return write(p) })
 	if errors.Is(err, tmux.ErrPaneDead) || errors.Is(err, tmux.ErrNoServer) {

@@ -35,6 +35,7 @@ type session struct {
 	accepted  chan struct{}        // closed when the dispatch was answered
 	refusal   string               // why it was refused; read after accepted. Empty: it was not
 	stop      chan struct{}        // closed when the session shall end
+	placed    chan struct{}        // closed when it is first known where the session is
 	gone      chan struct{}        // closed when nothing of the session runs any more
 	reported  chan struct{}        // closed when the orchestrator was told the end
 
@@ -58,7 +59,7 @@ type session struct {
 	sizeChanged bool // since the screen was last looked at
 	leaving     bool // nothing of it writes to its working copy any more
 	concluded   bool // the session is over and the length of its log is known
-	once        struct{ stop, gone, reported, answer bool }
+	once        struct{ stop, placed, gone, reported, answer bool }
 }
 
 // place is where a live session is found.
@@ -73,7 +74,7 @@ type place struct {
 func newSession(w *Worker, a rundir.Attempt, before *session) *session {
 	s := &session{
 		w: w, a: a, before: before, log: w.log.With("run_id", a.RunID, "attempt", a.Number),
-		accepted: make(chan struct{}), stop: make(chan struct{}), gone: make(chan struct{}), reported: make(chan struct{}),
+		accepted: make(chan struct{}), stop: make(chan struct{}), placed: make(chan struct{}), gone: make(chan struct{}), reported: make(chan struct{}),
 	}
 	s.typing.tasks, s.sizing.tasks = &w.tasks, &w.tasks
 	return s
@@ -225,8 +226,26 @@ func (s *session) where() place {
 
 func (s *session) setPlace(p place) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.place = p
+	s.mu.Unlock()
+	s.closeOnce(&s.once.placed, s.placed)
+}
+
+// placeLimit is how long whoever wants to reach a session waits until it is known where it is: the wrapper reports the start before
+// the worker has found the session.
+const placeLimit = 15 * time.Second
+
+// awaitPlace is the session's place, as soon as it is known; live is false when the session is over, or is not found in time.
+func (s *session) awaitPlace(ctx context.Context) place {
+	limit := time.NewTimer(placeLimit)
+	defer limit.Stop()
+	select {
+	case <-s.placed:
+	case <-s.gone:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	return s.where()
 }
 
 // logRelay is the relay of the log, or nil while the session has none.

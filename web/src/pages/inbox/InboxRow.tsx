@@ -1,5 +1,15 @@
 import { Link } from '@tanstack/react-router';
-import { Check, CircleX, Clock, FileDiff, GitMerge, Hand, type LucideIcon, MessageSquareWarning, Server } from 'lucide-react';
+import {
+  Check,
+  CircleX,
+  Clock,
+  FileDiff,
+  GitMerge,
+  Hand,
+  type LucideIcon,
+  MessageSquareWarning,
+  Server,
+} from 'lucide-react';
 import type { InboxItem } from '@/api/schema.gen';
 import { exact } from '@/lib/time';
 import { Button } from '@/ui/Button';
