@@ -126,6 +126,11 @@ const queue = createRoute({
 const hosts = createRoute({
   getParentRoute: () => shell,
   path: '/hosts',
+  // A search for a number comes as one.
+  validateSearch: (search): { q?: string; sort?: string } => ({
+    q: text(search.q === undefined ? undefined : String(search.q)),
+    sort: text(search.sort),
+  }),
   component: page(() => import('@/pages/hosts/HostsPage'), 'HostsPage'),
 });
 

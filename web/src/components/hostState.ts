@@ -73,7 +73,7 @@ export function hostState(host: Host, now: number): HostState {
           word,
           tone: 'warn',
           stale,
-          away: 'takes no runs',
+          away: host.refusing.code === 'disk_low' ? 'disk low' : 'takes no runs',
           because: `It takes no new runs: ${host.refusing.message}. It looks again by itself.`,
         };
       }
@@ -98,6 +98,12 @@ export function hostState(host: Host, now: number): HostState {
 
 const order: HostWord[] = ['offline', 'suspect', 'disabled', 'never seen', 'online'];
 
-/** worstFirst orders hosts by their word, then by name. */
+/** takesRuns says whether a host may be given runs now, as far as it is known; it may be full. */
+export const takesRuns = (host: Host): boolean =>
+  hostWord(host) === 'online' && host.connected && !host.refusing;
+
+/** worstFirst orders hosts by their word, then those that take no runs before those that do, then by name. */
 export const worstFirst = (a: Host, b: Host): number =>
-  order.indexOf(hostWord(a)) - order.indexOf(hostWord(b)) || a.name.localeCompare(b.name);
+  order.indexOf(hostWord(a)) - order.indexOf(hostWord(b)) ||
+  Number(takesRuns(a)) - Number(takesRuns(b)) ||
+  a.name.localeCompare(b.name);

@@ -3,6 +3,7 @@ import type { RunFilter, Subject } from '@/live/patches';
 /** keys names everything in the query cache; the event stream finds the records by them. */
 export const keys = {
   me: ['me'] as const,
+  version: ['version'] as const,
   tokens: ['tokens'] as const,
   sinks: ['sinks'] as const,
   projects: ['projects'] as const,

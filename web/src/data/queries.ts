@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { all, call } from '@/api/client';
+import { all, call, prefix } from '@/api/client';
 import { activeStatuses, type Event, endedStatuses, type Run } from '@/api/records';
 import { current } from '@/live/cache';
 import { streamReady } from '@/live/connection';
@@ -19,6 +19,15 @@ async function live<T>(key: readonly unknown[], ask: () => Promise<T>): Promise<
 export const meQuery = queryOptions({
   queryKey: keys.me,
   queryFn: ({ signal }) => call('GET /me', { signal }),
+});
+
+/** versionQuery is the version of the server. */
+export const versionQuery = queryOptions({
+  queryKey: keys.version,
+  queryFn: async ({ signal }) => {
+    const response = await fetch(`${prefix}/openapi.json`, { signal });
+    return ((await response.json()) as { info: { version: string } }).info.version;
+  },
 });
 
 /** projectsQuery is every project that is not archived, by name. */

@@ -3,23 +3,20 @@ import { Link, useParams } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
 import { messageOf } from '@/api/error';
 import { type Host, isActive } from '@/api/records';
-import { Fact, Facts, Mono } from '@/components/Facts';
 import { History } from '@/components/History';
 import { HostPill } from '@/components/HostPill';
 import { hostState } from '@/components/hostState';
-import { Load } from '@/components/Load';
 import { NotFound } from '@/components/NotFound';
 import { Reason } from '@/components/Reason';
 import { Section } from '@/components/Section';
 import { hostsQuery, runsQuery } from '@/data/queries';
-import { exact } from '@/lib/time';
 import { useTitle } from '@/lib/title';
 import { useNow } from '@/lib/useNow';
 import { Badge } from '@/ui/Badge';
-import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { HostActions } from './HostActions';
+import { HostFacts } from './HostFacts';
 import { Limits } from './Limits';
 import { RunRow } from './RunRow';
 import { Suspect } from './Suspect';
@@ -71,41 +68,7 @@ function OneHost({ host }: { host: Host }) {
         <div className="mx-auto flex max-w-3xl flex-col gap-6 p-4 sm:p-6">
           {host.instance_suspect && <Suspect host={host} />}
           <Section title="State" about={state.because}>
-            <Facts>
-              <Fact name="Last seen">
-                {host.last_seen_at ? (
-                  <span className={cx(state.stale && 'text-warn')}>
-                    <RelativeTime at={host.last_seen_at} />{' '}
-                    <span className="text-xs text-ink-3">{exact(host.last_seen_at)}</span>
-                  </span>
-                ) : (
-                  'never'
-                )}
-              </Fact>
-              <Fact name="Load">
-                <Load host={host} />
-              </Fact>
-              <Fact name="Platform">{host.platform || 'not known'}</Fact>
-              <Fact name="Worker">{host.worker_version || 'not known'}</Fact>
-              <Fact name="Status on record">{host.status}</Fact>
-              {Object.keys(host.labels).length > 0 && (
-                <Fact name="Labels">
-                  <span className="flex flex-wrap gap-1">
-                    {Object.entries(host.labels).map(([name, value]) => (
-                      <Badge key={name}>{`${name}=${value}`}</Badge>
-                    ))}
-                  </span>
-                </Fact>
-              )}
-              <Fact name="Id">
-                <Mono text={host.id} />
-              </Fact>
-              {host.instance_id && (
-                <Fact name="Worker’s identity">
-                  <Mono text={host.instance_id} />
-                </Fact>
-              )}
-            </Facts>
+            <HostFacts host={host} />
             <Limits host={host} />
           </Section>
           <Runs host={host} />

@@ -1,27 +1,25 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { Plus, Server } from 'lucide-react';
-import { useState } from 'react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Plus, Search, Server } from 'lucide-react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import { messageOf } from '@/api/error';
 import type { Host } from '@/api/records';
-import { HostPill } from '@/components/HostPill';
-import { hostState, worstFirst } from '@/components/hostState';
-import { Load } from '@/components/Load';
+import { takesRuns } from '@/components/hostState';
 import { PageHeader } from '@/components/PageHeader';
 import { hostsQuery } from '@/data/queries';
+import { useKeptScroll } from '@/lib/kept';
 import { useTitle } from '@/lib/title';
-import { useNow } from '@/lib/useNow';
-import { Badge } from '@/ui/Badge';
 import { Button } from '@/ui/Button';
-import { cx } from '@/ui/cx';
-import { RelativeTime } from '@/ui/RelativeTime';
+import { Input, Select } from '@/ui/Field';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { AddHostDialog } from './AddHostDialog';
+import { arrange, orders } from './arrange';
+import { HostRow } from './HostRow';
 
 /** How often heartbeats are looked at while the page is open; the journal does not tell them. */
 export const heartbeatLook = 10_000;
 
-/** HostsPage is the fleet, the worst first. */
+/** HostsPage is the fleet, the worst first unless someone wants another order. */
 export function HostsPage() {
   useTitle('Hosts');
   const [adding, setAdding] = useState(false);
@@ -38,15 +36,7 @@ export function HostsPage() {
       </PageHeader>
       {hosts ? (
         hosts.length > 0 ? (
-          <div className="min-h-0 flex-1 overflow-y-auto">
-            <ul>
-              {[...hosts].sort(worstFirst).map((host) => (
-                <li key={host.id}>
-                  <HostRow host={host} />
-                </li>
-              ))}
-            </ul>
-          </div>
+          <HostList hosts={hosts} />
         ) : (
           <EmptyState
             icon={<Server className="size-5" />}
@@ -76,54 +66,80 @@ export function HostsPage() {
   );
 }
 
-function Summary({ hosts }: { hosts: Host[] }) {
-  const online = hosts.filter((host) => host.status === 'online' && !host.instance_suspect).length;
+/** HostList is the hosts that fit a search, in an order; both are in the address. */
+function HostList({ hosts }: { hosts: Host[] }) {
+  const search = useSearch({ from: '/shell/hosts' });
+  const navigate = useNavigate({ from: '/hosts' });
+  const [text, setText] = useState(search.q ?? '');
+  const scroller = useRef<HTMLDivElement>(null);
+  const { initialOffset, onScroll } = useKeptScroll('hosts');
+  useLayoutEffect(() => {
+    scroller.current?.scrollTo(0, initialOffset);
+  }, [initialOffset]);
+  const find = (next: string): void => {
+    setText(next);
+    void navigate({ search: { ...search, q: next || undefined }, replace: true });
+  };
+  const shown = arrange(hosts, text, search.sort);
   return (
-    <span className="text-xs text-ink-3 tabular">
-      {online} of {hosts.length} take runs
-    </span>
+    <>
+      <div className="flex flex-wrap items-center gap-2 border-b px-4 py-2 sm:px-5">
+        <div className="min-w-40 flex-1 sm:max-w-80">
+          <Input
+            type="search"
+            aria-label="Search hosts"
+            placeholder="Name, label, provider, state"
+            value={text}
+            onChange={(event) => find(event.target.value)}
+          />
+        </div>
+        <div className="w-48">
+          <Select
+            aria-label="Order of hosts"
+            value={search.sort ?? orders[0]?.value}
+            onChange={(event) =>
+              void navigate({ search: { ...search, sort: event.target.value }, replace: true })
+            }
+          >
+            {orders.map(({ value, label }) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </Select>
+        </div>
+        <span role="status" className="text-xs text-ink-3 tabular">
+          {text.trim() && `${shown.length} of ${hosts.length} fit`}
+        </span>
+      </div>
+      <div ref={scroller} onScroll={onScroll} className="min-h-0 flex-1 overflow-y-auto">
+        {shown.length > 0 ? (
+          <ul aria-label="Hosts">
+            {shown.map((host) => (
+              <li key={host.id}>
+                <HostRow host={host} />
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <EmptyState
+            icon={<Search className="size-5" />}
+            title="No host fits the search"
+            action={<Button onClick={() => find('')}>Show all {hosts.length}</Button>}
+          >
+            There are {hosts.length} hosts, and none has all of these words.
+          </EmptyState>
+        )}
+      </div>
+    </>
   );
 }
 
-function HostRow({ host }: { host: Host }) {
-  const { stale } = hostState(host, useNow());
-  const reports = Object.entries(host.providers);
-  const available = reports.filter(([, report]) => report.available).map(([id]) => id);
+function Summary({ hosts }: { hosts: Host[] }) {
+  const taking = hosts.filter(takesRuns).length;
   return (
-    <Link
-      to="/hosts/$hostId"
-      params={{ hostId: host.id }}
-      className="grid min-h-15 grid-cols-[1fr_auto] items-center gap-x-5 gap-y-1.5 border-b px-4 py-2.5 hover:bg-hover sm:grid-cols-[7rem_minmax(8rem,14rem)_8rem_1fr_7rem] sm:px-5"
-    >
-      <span className="max-sm:order-2 max-sm:justify-self-end">
-        <HostPill host={host} />
-      </span>
-      <span className="flex min-w-0 flex-col max-sm:order-1">
-        <span className="truncate text-sm font-medium">{host.name}</span>
-        <span className="truncate text-xs text-ink-3">
-          {[host.platform, host.worker_version].filter(Boolean).join(' · ') || 'waits for its worker'}
-        </span>
-      </span>
-      <span className="max-sm:order-3">
-        <Load host={host} />
-      </span>
-      <span className="flex min-w-0 flex-wrap gap-1 max-sm:order-5 max-sm:col-span-2">
-        {available.map((id) => (
-          <Badge key={id} tone="ok">
-            {id}
-          </Badge>
-        ))}
-        {reports.length > available.length && <Badge>{reports.length - available.length} missing</Badge>}
-      </span>
-      <span className={cx('text-right text-xs tabular max-sm:order-4', stale ? 'text-warn' : 'text-ink-3')}>
-        {host.last_seen_at ? (
-          <>
-            seen <RelativeTime at={host.last_seen_at} />
-          </>
-        ) : (
-          'never seen'
-        )}
-      </span>
-    </Link>
+    <span className="text-xs text-ink-3 tabular">
+      {taking} of {hosts.length} take runs
+    </span>
   );
 }

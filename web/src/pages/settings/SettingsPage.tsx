@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { prefix } from '@/api/client';
 import { PageHeader } from '@/components/PageHeader';
 import { Section } from '@/components/Section';
-import { meQuery } from '@/data/queries';
+import { meQuery, versionQuery } from '@/data/queries';
 import { useMay } from '@/data/role';
 import { signOut } from '@/data/signIn';
 import { setPref, type Theme, usePrefs } from '@/lib/prefs';
@@ -82,13 +82,7 @@ function Notifications() {
 }
 
 function About() {
-  const { data: version } = useQuery({
-    queryKey: ['version'],
-    queryFn: async ({ signal }) => {
-      const response = await fetch(`${prefix}/openapi.json`, { signal });
-      return ((await response.json()) as { info: { version: string } }).info.version;
-    },
-  });
+  const { data: version } = useQuery(versionQuery);
   const { data: me } = useQuery(meQuery);
   return (
     <Section title="About">
