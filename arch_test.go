@@ -43,7 +43,7 @@ var architecture = arch.Rules{
 			Imports:     []string{".", "api", "wire", "engine", "hub", "store", "provider", "web", "asciicast"},
 			TestImports: []string{"store/storetest"},
 		},
-		"notify": {Imports: []string{".", "store"}, Never: sql},
+		"notify": {Imports: []string{".", "store"}, TestImports: []string{"store/storetest"}, Never: sql},
 		"backup": {Imports: []string{"."}, Never: join(sql, http)},
 		"web":    {},
 		"docs":   {},
