@@ -43,6 +43,9 @@ test('a change is read, commented on with the keyboard alone, previewed and land
     const preview = other.getByRole('region', { name: 'What the agent gets' });
     await expect(preview).toContainText('Say it in English');
     await expect(preview).toContainText('shed.txt');
+    // A shell has no conversation that could go on: the refusal is said, and nothing is lost.
+    await other.getByRole('button', { name: 'Send', exact: true }).click();
+    await expect(other.getByRole('alert')).toContainText('Nothing was sent; the drafts stay.');
     await other.keyboard.press('Escape');
     await theirs.getByRole('button', { name: 'Delete' }).click();
     await expect(shed.getByText('Say it in English')).toBeHidden();
@@ -50,6 +53,11 @@ test('a change is read, commented on with the keyboard alone, previewed and land
   } finally {
     await context.close();
   }
+
+  await shed.getByLabel('Reviewed').check();
+  await expect(shed.getByRole('table')).toBeHidden();
+  await page.reload();
+  await expect(shed.getByLabel('Reviewed')).toBeChecked();
 
   await page.getByRole('button', { name: 'Land' }).click();
   const dialog = page.getByRole('dialog', { name: 'Land this change' });

@@ -12,6 +12,7 @@ import { cx } from '@/ui/cx';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { CommentForm } from './CommentForm';
 import { DiffTable } from './DiffTable';
+import { reviewedOf, useReviewed } from './reviewed';
 import { Thread } from './Thread';
 import { threadsOf } from './threads';
 
@@ -55,6 +56,14 @@ export function FileDiff({
   onToggle(): void;
 }) {
   const [onFile, setOnFile] = useState(false);
+  const { mark, set } = useReviewed(workspaceId, file.path);
+  // Of what is new since a checkpoint nobody can say that the file was read.
+  const whole = version.since === 0 && !file.binary && !file.too_large;
+  const { data: patch } = useQuery({
+    ...diffQuery(workspaceId, version, file.path),
+    enabled: whole && (open || mark !== undefined),
+  });
+  const reviewed = reviewedOf(mark, patch);
   const { add } = useCommentActions(workspaceId);
   const drafts = comments.filter((comment) => comment.state === 'draft').length;
   const comment = (place: { side?: 'old' | 'new'; line?: number }) => (body: string) =>
@@ -64,13 +73,13 @@ export function FileDiff({
     });
   return (
     <section aria-label={file.path} className="shrink-0 rounded-lg bg-panel ring-1 ring-line">
-      <header className="sticky top-0 z-10 flex items-center gap-2 rounded-t-lg border-b bg-panel px-2 py-1.5">
+      <header className="sticky top-0 z-10 flex flex-wrap items-center gap-x-2 gap-y-1 rounded-t-lg border-b bg-panel px-2 py-1.5">
         <button
           type="button"
           id={titleId}
           aria-expanded={open}
           onClick={onToggle}
-          className="flex min-w-0 flex-1 items-center gap-2 text-left text-sm"
+          className="flex min-w-0 flex-1 basis-40 items-center gap-2 text-left text-sm"
         >
           <ChevronRight
             aria-hidden
@@ -84,6 +93,20 @@ export function FileDiff({
           </span>
           {words[file.status] && <Badge>{words[file.status]}</Badge>}
         </button>
+        {whole && patch !== undefined && (
+          <label className="flex shrink-0 items-center gap-1.5 text-xs text-ink-2">
+            <input
+              type="checkbox"
+              checked={reviewed === 'yes'}
+              onChange={(event) => {
+                set(event.target.checked ? patch : null);
+                if (event.target.checked === open) onToggle();
+              }}
+              className="accent-accent-fill"
+            />
+            {reviewed === 'changed' ? 'Changed since you reviewed it' : 'Reviewed'}
+          </label>
+        )}
         {drafts > 0 && <Badge tone="warn">{drafts === 1 ? '1 draft' : `${drafts} drafts`}</Badge>}
         <Counts additions={file.additions} deletions={file.deletions} />
         <IconButton
