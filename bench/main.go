@@ -45,6 +45,7 @@ var targets = []target{
 	{"fleet", fleet},
 	{"screens", screens},
 	{"echo", echo},
+	{"recording", recording},
 	{"workspaces", workspaces},
 }
 
