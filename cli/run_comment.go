@@ -179,8 +179,8 @@ func (a *app) runSend() *cobra.Command {
 	var preview bool
 	cmd := &cobra.Command{
 		Use: "send RUN", Short: "Send the comments on a run's change to its agent", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Send all drafts on a run's change to its agent, as one prompt: a new run goes on with the conversation, in the same workspace, as soon\n" +
-			"as the run in it is over. Where the agent cannot go on, nothing is sent. --preview prints the prompt and changes nothing.",
+		Long: "Send all drafts on a run's change to its agent, as one prompt: as a message to the agent that works there, where it takes messages,\n" +
+			"else a new run goes on with the conversation, in the same workspace, as soon as the run in it is over. Where the agent cannot go on, nothing is sent. --preview prints the prompt and changes nothing.",
 		Example: "  svc run send 1a2b3c4d --preview\n  svc run send 1a2b3c4d -m 'Please look at these.'",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := a.workspaceOfRun(ctx, c, args[0])

@@ -27,9 +27,9 @@ func (e *Engine) PreviewSend(ctx context.Context, workspaceID string, n svc.NewS
 	return svc.Sent{Prompt: promptOf(n.Message, chosen)}, nil
 }
 
-// SendComments gives comments to the agent of a workspace: as the prompt of a run that goes on with the conversation of the newest one in
-// it, when that is over. The drafts become sent in the unit that admits the run: both or neither. Whoever sends at the same time
-// finds no drafts any more.
+// SendComments gives comments to the agent of a workspace: as a message to the run that is active in it, where its provider takes
+// messages, else as the prompt of a run that goes on with the conversation of the newest one, when that is over. The drafts become sent in
+// the unit that keeps the message or admits the run: both or neither. Whoever sends at the same time finds no drafts any more.
 func (e *Engine) SendComments(ctx context.Context, workspaceID string, n svc.NewSend) (svc.Sent, error) {
 	if err := n.Validate(); err != nil {
 		return svc.Sent{}, err
@@ -47,6 +47,7 @@ func (e *Engine) SendComments(ctx context.Context, workspaceID string, n svc.New
 	}, store.TargetRow(before.TaskID))
 	if err == nil {
 		e.claims.up()
+		e.messages.wake.up()
 	}
 	return sent, err
 }
@@ -61,26 +62,57 @@ func (e *Engine) send(ctx context.Context, tx *store.Tx, w svc.Workspace, n svc.
 	if err != nil {
 		return svc.Sent{}, err
 	}
-	newest, err := tx.NewestRunIn(ctx, w.ID)
-	if err != nil {
-		return svc.Sent{}, err
-	}
-	if newest == "" {
-		return svc.Sent{}, unsent(svc.Errorf(svc.CodeNoConversation, "no run has been in this workspace"))
-	}
-	prompt := promptOf(n.Message, chosen)
-	r, err := e.admitContinuing(ctx, tx, svc.NewRun{Continues: &newest, Prompt: prompt})
+	sent, err := e.deliverPrompt(ctx, tx, w, promptOf(n.Message, chosen))
 	if err != nil {
 		return svc.Sent{}, unsent(err)
 	}
 	for _, c := range chosen {
-		c.State, c.RunID = svc.CommentSent, &r.ID
+		c.State, c.RunID = svc.CommentSent, sent.RunID
 		if err := tx.UpdateComment(ctx, &c); err != nil {
 			return svc.Sent{}, err
 		}
 		tx.Emit(svc.TopicCommentUpdated, c.EventPayload(w))
 	}
-	return svc.Sent{Prompt: prompt, RunID: &r.ID}, nil
+	return sent, nil
+}
+
+// deliverPrompt gives a prompt to the agent of a workspace, as a message or as a run.
+func (e *Engine) deliverPrompt(ctx context.Context, tx *store.Tx, w svc.Workspace, prompt string) (svc.Sent, error) {
+	use, err := tx.WorkspaceUse(ctx, w.ID, "")
+	if err != nil {
+		return svc.Sent{}, err
+	}
+	if use.RunID != "" {
+		r, err := tx.LockRun(ctx, use.RunID)
+		if err != nil {
+			return svc.Sent{}, err
+		}
+		message := svc.NewMessage{Text: prompt, When: svc.MessageNow}
+		if takes, err := takesMessage(ctx, tx, &r, message); err != nil {
+			return svc.Sent{}, err
+		} else if takes {
+			m, err := e.addMessage(ctx, tx, &r, message)
+			return svc.Sent{Prompt: prompt, RunID: &r.ID, MessageID: &m.ID}, err
+		}
+	}
+	newest, err := tx.NewestRunIn(ctx, w.ID)
+	if err != nil {
+		return svc.Sent{}, err
+	}
+	if newest == "" {
+		return svc.Sent{}, svc.Errorf(svc.CodeNoConversation, "no run has been in this workspace")
+	}
+	r, err := e.admitContinuing(ctx, tx, svc.NewRun{Continues: &newest, Prompt: prompt})
+	return svc.Sent{Prompt: prompt, RunID: &r.ID}, err
+}
+
+// takesMessage says whether the agent of a run can be given a message. One that is too long goes as a prompt.
+func takesMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc.NewMessage) (bool, error) {
+	if r.Status != svc.RunRunning || n.Validate() != nil {
+		return false, nil
+	}
+	report, known, err := providerOn(ctx, tx.Reader, r)
+	return known && report.Message == takesPaste, err
 }
 
 // unsent says what to do in place of a send for which there is no conversation.

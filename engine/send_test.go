@@ -122,3 +122,43 @@ func TestTwoWhoSendAtTheSameTimeStartOneRun(t *testing.T) {
 		}
 	})
 }
+
+func TestCommentsAreSentAsAMessageToAnAgentThatTakesThem(t *testing.T) {
+	bubble(t, func(s *site) {
+		w, r, drafts := commented(s)
+		w.reports(svc.ProviderReport{Available: true, Message: "paste"})
+		w.take()
+		holder := s.attach(w, r)
+		_, err := s.SendComments(s.ctx, *r.WorkspaceID, svc.NewSend{})
+		s.wantCode("while somebody types", err, svc.CodeLeaseHeld)
+		holder.Leave()
+		s.settle()
+		if c, err := s.Comment(s.ctx, drafts[0].ID); err != nil || c.State != svc.CommentDraft {
+			t.Errorf("a refused draft is %s (%v)", c.State, err)
+		}
+		w.take()
+		s.news()
+
+		sent, err := s.SendComments(s.ctx, *r.WorkspaceID, svc.NewSend{CommentIDs: []string{drafts[0].ID}})
+		s.no(err)
+		if *sent.RunID != r.ID || sent.MessageID == nil || len(s.runsOf(r)) != 1 {
+			t.Fatalf("sent %+v, and there are %d runs", sent, len(s.runsOf(r)))
+		}
+		s.wantTopics(svc.TopicRunMessage, svc.TopicCommentUpdated)
+		w.wantPastes(sent.Prompt)
+		_, err = s.HandleComment(s.ctx, Reporter{Host: w.host.ID, Attempt: 1}, r.ID, drafts[0].ID, "done")
+		s.no(err)
+
+		// What is too long for a message goes as the prompt of a run.
+		for range 4 {
+			_, err := s.CreateComment(s.ctx, *r.WorkspaceID, svc.NewComment{Path: "a", Line: ptr(2), Body: strings.Repeat("x", 16<<10)})
+			s.no(err)
+		}
+		w.reports(svc.ProviderReport{Available: true, Message: "paste", Conversation: svc.ConversationMinted, Resumes: true})
+		long, err := s.SendComments(s.ctx, *r.WorkspaceID, svc.NewSend{})
+		s.no(err)
+		if *long.RunID == r.ID || long.MessageID != nil {
+			t.Errorf("%d bytes went as message %v", len(long.Prompt), long.MessageID)
+		}
+	})
+}
