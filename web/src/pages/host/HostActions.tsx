@@ -5,6 +5,7 @@ import { messageOf } from '@/api/error';
 import type { Host } from '@/api/records';
 import { JoinSteps } from '@/components/JoinSteps';
 import { useDeleteHost, useHostAction, useHostToken } from '@/data/actions';
+import { useMay } from '@/data/role';
 import { Button, IconButton } from '@/ui/Button';
 import { Menu, MenuItem, MenuLine } from '@/ui/Menu';
 import { MenuButton } from '@/ui/MenuButton';
@@ -17,10 +18,12 @@ export function keepsGoing(runs: number): string {
   return `No new runs. ${runs} ${runs === 1 ? 'run keeps' : 'runs keep'} going; nothing is stopped.`;
 }
 
-/** HostActions is what can be done with a host, each after saying what it does. */
+/** HostActions is what can be done with a host by whoever is signed in, each after saying what it does. */
 export function HostActions({ host }: { host: Host }) {
   const [asked, setAsked] = useState<'disable' | 'delete' | 'join' | null>(null);
   const act = useHostAction();
+  const operator = useMay('operator');
+  const admin = useMay('admin');
   const close = (): void => setAsked(null);
   const enable = (): void =>
     act.mutate(
@@ -30,6 +33,7 @@ export function HostActions({ host }: { host: Host }) {
         onError: (error) => toast.error(messageOf(error)),
       },
     );
+  if (operator === false) return null;
   return (
     <>
       {host.status === 'disabled' ? (
@@ -41,24 +45,26 @@ export function HostActions({ host }: { host: Host }) {
           Disable
         </Button>
       )}
-      <MenuButton
-        trigger={(props) => (
-          <IconButton {...props} label="More">
-            <Ellipsis className="size-4" />
-          </IconButton>
-        )}
-        menu={(place) => (
-          <Menu {...place} label={`More for ${host.name}`}>
-            <MenuItem icon={<Terminal className="size-4" />} onSelect={() => setAsked('join')}>
-              Show the join command
-            </MenuItem>
-            <MenuLine />
-            <MenuItem icon={<Trash2 className="size-4" />} danger onSelect={() => setAsked('delete')}>
-              Delete…
-            </MenuItem>
-          </Menu>
-        )}
-      />
+      {admin !== false && (
+        <MenuButton
+          trigger={(props) => (
+            <IconButton {...props} label="More">
+              <Ellipsis className="size-4" />
+            </IconButton>
+          )}
+          menu={(place) => (
+            <Menu {...place} label={`More for ${host.name}`}>
+              <MenuItem icon={<Terminal className="size-4" />} onSelect={() => setAsked('join')}>
+                Show the join command
+              </MenuItem>
+              <MenuLine />
+              <MenuItem icon={<Trash2 className="size-4" />} danger onSelect={() => setAsked('delete')}>
+                Delete…
+              </MenuItem>
+            </Menu>
+          )}
+        />
+      )}
       {asked === 'disable' && <DisableDialog host={host} onClose={close} />}
       {asked === 'delete' && <DeleteDialog host={host} onClose={close} />}
       {asked === 'join' && <JoinDialog host={host} onClose={close} />}

@@ -10,6 +10,7 @@ import { NotFound } from '@/components/NotFound';
 import { Reason } from '@/components/Reason';
 import { Section } from '@/components/Section';
 import { hostsQuery, runsQuery } from '@/data/queries';
+import { useMay } from '@/data/role';
 import { useTitle } from '@/lib/title';
 import { useNow } from '@/lib/useNow';
 import { Badge } from '@/ui/Badge';
@@ -49,6 +50,7 @@ export function HostPage() {
 
 function OneHost({ host }: { host: Host }) {
   const state = hostState(host, useNow());
+  const operator = useMay('operator');
   return (
     <>
       <header className="flex min-h-13 flex-wrap items-center gap-x-3 gap-y-2 border-b px-4 py-2 sm:px-5">
@@ -66,10 +68,10 @@ function OneHost({ host }: { host: Host }) {
       </header>
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto flex max-w-3xl flex-col gap-6 p-4 sm:p-6">
-          {host.instance_suspect && <Suspect host={host} />}
+          {host.instance_suspect && <Suspect host={host} mayDecide={operator !== false} />}
           <Section title="State" about={state.because}>
             <HostFacts host={host} />
-            <Limits host={host} />
+            {operator !== false && <Limits host={host} />}
           </Section>
           <Runs host={host} />
           <Providers host={host} />

@@ -6,7 +6,7 @@ import { Button } from '@/ui/Button';
 import { toast } from '@/ui/toast';
 
 /** Suspect explains why a host is not trusted, and lets a person decide. */
-export function Suspect({ host }: { host: Host }) {
+export function Suspect({ host, mayDecide }: { host: Host; mayDecide: boolean }) {
   const act = useHostAction();
   const clear = (): void =>
     act.mutate(
@@ -38,9 +38,11 @@ export function Suspect({ host }: { host: Host }) {
           host.
         </p>
       </div>
-      <Button className="self-start" busy={act.isPending} onClick={clear}>
-        Accept the newcomer
-      </Button>
+      {mayDecide && (
+        <Button className="self-start" busy={act.isPending} onClick={clear}>
+          Accept the newcomer
+        </Button>
+      )}
     </section>
   );
 }

@@ -7,6 +7,7 @@ import type { Host } from '@/api/records';
 import { takesRuns } from '@/components/hostState';
 import { PageHeader } from '@/components/PageHeader';
 import { hostsQuery } from '@/data/queries';
+import { useMay } from '@/data/role';
 import { useKeptScroll } from '@/lib/kept';
 import { useTitle } from '@/lib/title';
 import { Button } from '@/ui/Button';
@@ -24,7 +25,8 @@ export function HostsPage() {
   useTitle('Hosts');
   const [adding, setAdding] = useState(false);
   const { data: hosts, error, refetch } = useQuery({ ...hostsQuery, refetchInterval: heartbeatLook });
-  const add = (
+  const admin = useMay('admin');
+  const add = admin !== false && (
     <Button variant="primary" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
       Add a host
     </Button>

@@ -25,10 +25,11 @@ export function ProjectSettingsPage() {
     return (
       <>
         <PageHeader title={`${project.name} settings`} />
-        <div className="overflow-y-auto">
+        {/* What gets the focus is not hidden behind the bar that saves. */}
+        <div className="scroll-pb-24 overflow-y-auto">
           <div className="mx-auto flex max-w-2xl flex-col gap-6 p-4 sm:p-6">
             <SettingsForm key={project.id} project={project} />
-            {may && <Archive project={project} />}
+            {may !== false && <Archive project={project} />}
           </div>
         </div>
       </>

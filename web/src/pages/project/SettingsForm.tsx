@@ -96,7 +96,7 @@ function Outcome({
   return (
     <p
       role={bad ? 'alert' : undefined}
-      className={`min-w-0 flex-1 basis-48 text-sm ${bad ? 'text-bad' : 'text-ink-2'}`}
+      className={`min-w-0 flex-1 basis-32 text-sm ${bad ? 'text-bad' : 'text-ink-2'}`}
     >
       {text}
     </p>
