@@ -1,7 +1,11 @@
-import { render, screen } from '@testing-library/react';
+import { configure, render, screen } from '@testing-library/react';
 import { expect, test, vi } from 'vitest';
 import { Toaster } from './Toaster';
 import { toast } from './toast';
+
+// Limits are there to end what hangs: a busy machine takes long.
+configure({ asyncUtilTimeout: 30_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 test('no toast shows a text that hides or reorders something', async () => {
   vi.stubGlobal('fetch', async () => new Response()); // the server is there
