@@ -33,7 +33,7 @@ func (a *app) loginCommand() *cobra.Command {
 // addContext is the flag that chooses among the orchestrators that were signed
 // in to.
 func (a *app) addContext(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.context, "context", "", "use the orchestrator that `svc login --context NAME` signed in to")
+	cmd.Flags().StringVar(&a.context, "context", "", "use the orchestrator with this `NAME`, given to svc login")
 }
 
 func (a *app) login(ctx context.Context, args []string) error {
