@@ -122,6 +122,7 @@ const (
 	CauseDatabaseDamaged     Cause = "database_damaged"
 	CauseLostLock            Cause = "lost_lock"
 	CauseShuttingDown        Cause = "shutting_down"
+	CauseDraining            Cause = "draining"
 )
 
 // Words is the cause as a sentence for a person.
@@ -145,6 +146,8 @@ func (c Cause) Words() string {
 		return "another orchestrator has taken over this database"
 	case CauseShuttingDown:
 		return "the orchestrator is shutting down"
+	case CauseDraining:
+		return "the orchestrator is draining"
 	default:
 		return string(c)
 	}

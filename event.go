@@ -72,6 +72,8 @@ const (
 
 	TopicTokenCreated Topic = "token.created"
 	TopicTokenRevoked Topic = "token.revoked"
+
+	TopicReplicaDraining Topic = "replica.draining" // an orchestrator was told to hand over and end
 )
 
 // Topics lists every topic.
@@ -87,6 +89,7 @@ var Topics = []Topic{
 	TopicInboxSnoozed, TopicInboxDismissed,
 	TopicCommentCreated, TopicCommentUpdated, TopicCommentDeleted,
 	TopicTokenCreated, TopicTokenRevoked,
+	TopicReplicaDraining,
 }
 
 // Event is one line of the journal.

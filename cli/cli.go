@@ -132,7 +132,7 @@ func (a *app) root() *cobra.Command {
 	a.addGroup(root, groupServe, a.upCommand(), a.initCommand(), a.serveCommand(), a.workerCommand())
 	a.addGroup(root, groupWork, a.statusCommand(), a.inboxCommand(), a.topCommand(), a.projectCommand(), a.taskCommand(), a.runCommand(), a.queueCommand(), a.workspaceCommand(), a.attachCommand(),
 		shortcut(a.runList(), "ps"), shortcut(a.runLogs(), "logs"), shortcut(a.runStop(), "stop"))
-	a.addGroup(root, groupFleet, a.hostCommand(), a.providerCommand(), a.eventsCommand(), a.notifyCommand(), a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.dbCommand(), a.tokenCommand())
+	a.addGroup(root, groupFleet, a.hostCommand(), a.providerCommand(), a.eventsCommand(), a.notifyCommand(), a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.dbCommand(), a.tokenCommand(), a.replicaCommand())
 	a.addGroup(root, groupMore, a.loginCommand(), a.whoamiCommand(), a.versionCommand())
 	root.AddCommand(a.execCommand(), exitCodesTopic())
 	for _, topic := range docs.Topics {

@@ -59,6 +59,7 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 	o.hub.Quota.MostHost, o.hub.Quota.MinFree = cfg.Retention.RelayHostMaxBytes, cfg.Retention.RelayMinFree
 	o.engine, err = engine.New(ctx, engine.Config{
 		Store: o.store, Hub: o.hub, Log: log,
+		Version:         Version(),
 		RunDefaults:     svc.RunDefaults{Provider: cfg.Runs.Provider, Model: cfg.Runs.Model},
 		DispatchTimeout: cfg.Runs.DispatchTimeout, AckTimeout: cfg.Runs.AckTimeout, LostAfter: cfg.Runs.LostAfter,
 		OfflineAfter: cfg.Hosts.OfflineAfter, OutputInterval: cfg.Events.OutputInterval, AutoMarkDone: cfg.WorkItems.AutoMarkDone,
@@ -143,6 +144,20 @@ func (o *orchestrator) facts() []server.ProviderInfo {
 			CompletionSignals: signals, Optional: e.Optional, Conversation: string(e.Conversation), Resumes: e.Resumes()})
 	}
 	return out
+}
+
+// untilDrained ends with ctx, or when the orchestrator is told to hand over and end.
+func (o *orchestrator) untilDrained(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		defer stop()
+		select {
+		case <-o.engine.Drained():
+			o.log.Info("draining: this orchestrator hands over what it carries, and ends")
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, stop
 }
 
 // run serves until ctx ends. The doors close first, then the engine stops, then

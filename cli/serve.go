@@ -28,7 +28,9 @@ func (a *app) serveCommand() *cobra.Command {
 			if o.user.Made {
 				log.Info("made the access token; the command line reads it from its file", "file", o.user.From)
 			}
-			return o.run(cmd.Context())
+			ctx, stop := o.untilDrained(cmd.Context())
+			defer stop()
+			return o.run(ctx)
 		},
 	}
 	a.serverFlags(cmd)

@@ -67,6 +67,8 @@ func (a *app) up(ctx context.Context, cfg *config.Config, demo bool) error {
 	}
 	first.orchestrator, first.url = o, localURL(cfg, o.addr)
 
+	ctx, stop := o.untilDrained(ctx)
+	defer stop()
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
 	group, ctx := errgroup.WithContext(ctx)

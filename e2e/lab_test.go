@@ -189,6 +189,11 @@ func (p *process) ready() bool {
 // end sends a signal and waits for the end.
 func (p *process) end(s os.Signal) error {
 	_ = p.cmd.Process.Signal(s) // it may have ended already
+	return p.wait()
+}
+
+// wait is for its end.
+func (p *process) wait() error {
 	select {
 	case <-p.ended:
 		return p.err
@@ -200,10 +205,17 @@ func (p *process) end(s os.Signal) error {
 }
 
 func (l *lab) interrupt(verb string) (*process, error) {
+	return l.end(verb, func(p *process) error { return p.end(os.Interrupt) })
+}
+
+// awaitEnd waits until a process has ended by itself.
+func (l *lab) awaitEnd(verb string) (*process, error) { return l.end(verb, (*process).wait) }
+
+func (l *lab) end(verb string, by func(*process) error) (*process, error) {
 	for i, p := range l.running {
 		if p.verb == verb {
 			l.running = append(l.running[:i:i], l.running[i+1:]...)
-			return p, p.end(os.Interrupt)
+			return p, by(p)
 		}
 	}
 	return nil, fmt.Errorf("no %s runs", verb)

@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": background("serve"), "up": background("up"), "worker": background("worker"),
-			"paste": paste, "interrupt": interrupt, "exits": exits, "let": let, "jsonkeys": jsonKeys, "until": until, "trim": trim,
+			"paste": paste, "interrupt": interrupt, "ended": ended, "exits": exits, "let": let, "jsonkeys": jsonKeys, "until": until, "trim": trim,
 			"certificate": certificate, "sink": sink,
 			"postgres": func(ts *testscript.TestScript, neg bool, args []string) { postgres(t, ts, neg, args) },
 		},
@@ -121,6 +121,18 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: interrupt serve|up|worker")
 	}
 	p, err := ts.Value("lab").(*lab).interrupt(args[0])
+	ts.Check(err)
+	keepOutput(ts, p)
+}
+
+// ended waits until what serve, up or worker started has ended by itself, and wants it to have ended well:
+//
+//	ended serve|up|worker
+func ended(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: ended serve|up|worker")
+	}
+	p, err := ts.Value("lab").(*lab).awaitEnd(args[0])
 	ts.Check(err)
 	keepOutput(ts, p)
 }

@@ -40,6 +40,8 @@ type Config struct {
 	EventsDays      int             // retention of the journal
 	RelayDays       int             // retention of relayed logs and screens
 
+	Version string // of the product, for the list of replicas
+
 	// SigningKey makes the tokens of runs and hosts. It must stay the same over
 	// restarts.
 	SigningKey []byte
@@ -84,6 +86,7 @@ type Engine struct {
 	challenges challenges
 	watch      *witness
 	readyAt    svc.Time // when this process began
+	replica    *replica
 }
 
 // New makes an engine. It reads what it must know before anything is asked.
@@ -99,6 +102,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	}
 	e := &Engine{Config: c, claims: newWake(), restores: newWake(), landings: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), typed: newRequests[wire.KeysResult](), asks: newRequests[wire.WorkspaceResult](), messages: newMessageBook(), hints: newHintBook(), logs: newLogBook(), pieces: newSlots(piecesAtOnce), reviews: newSlots(reviewsAtOnce), links: newLinkBook(), paces: newPaces(),
 		tokenUses: tokenUses{written: map[string]svc.Time{}}}
+	e.replica = newReplica()
 	e.readyAt, e.watch = e.now(), newWitness(c.Now, c.OfflineAfter)
 	e.feed = newFeed(c.Store, c.Log)
 	if err := e.feed.start(ctx); err != nil {
@@ -112,6 +116,9 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 		return nil, err
 	}
 	if e.served, err = newServedTimes(ctx, c.Store, c.DispatchTimeout, e.readyAt); err != nil {
+		return nil, err
+	}
+	if err := c.Store.RegisterReplica(ctx, e.self()); err != nil {
 		return nil, err
 	}
 	e.Hub.OnLease, e.Hub.OnInput = e.leaseChanged, e.touched
@@ -135,6 +142,7 @@ func (e *Engine) Serve(ctx context.Context) error {
 	g.Go(func() error { return e.askRestores(ctx) })
 	g.Go(func() error { return e.askLandings(ctx) })
 	g.Go(func() error { return e.deliverMessages(ctx) })
+	g.Go(func() error { return e.replicaLoop(ctx) })
 	g.Go(func() error { return e.Hub.Run(ctx) })
 	return g.Wait()
 }

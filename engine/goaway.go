@@ -28,8 +28,12 @@ func (c *uplinkConn) sendAway(ctx context.Context) {
 	if !c.goaway.Load() {
 		return
 	}
+	reason := "the orchestrator is shutting down"
+	if c.e.Draining() {
+		reason = "the orchestrator is draining"
+	}
 	after := awayFor(c.e.Hub.Uplinks.Count(), jitter())
-	if err := c.link.Send(wire.Goaway{Reason: "the orchestrator is shutting down", AfterMS: after.Milliseconds()}); err != nil {
+	if err := c.link.Send(wire.Goaway{Reason: reason, AfterMS: after.Milliseconds()}); err != nil {
 		return
 	}
 	c.link.Finish()

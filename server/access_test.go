@@ -32,6 +32,7 @@ var exceptions = map[string]svc.Role{
 	"POST /session": "", "DELETE /session": svc.RoleViewer,
 	"GET /tokens": svc.RoleAdmin, "POST /tokens": svc.RoleAdmin, "DELETE /tokens/{id}": svc.RoleAdmin,
 	"POST /hosts": svc.RoleAdmin, "DELETE /hosts/{id}": svc.RoleAdmin, "POST /hosts/{id}/token": svc.RoleAdmin, "POST /hosts/{id}/rotate-token": svc.RoleAdmin,
+	"POST /replicas/{id}/drain": svc.RoleAdmin,
 }
 
 // The description says which role each operation needs; each role is tried on

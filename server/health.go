@@ -45,6 +45,9 @@ func (s *Server) healthRoutes() {
 // ready says whether requests can be served: the database takes writes, and the
 // server is not on its way out.
 func (s *Server) ready(ctx context.Context) error {
+	if s.Engine.Draining() {
+		return svc.Unavailable(svc.CauseDraining)
+	}
 	if s.closing.Err() != nil {
 		return shuttingDown
 	}

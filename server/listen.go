@@ -21,6 +21,11 @@ const (
 
 	// drainTimeout is how long a shutdown waits for requests in flight.
 	drainTimeout = 5 * time.Second
+
+	// How long new requests are answered while a replica is drained: until streams and sockets have left, so that
+	// balancers and workers can turn elsewhere.
+	handOverLeast = time.Second
+	handOverMost  = 2 * time.Second
 )
 
 // Dead peers of a stream are found by TCP alone: there are no heartbeats.
@@ -91,10 +96,13 @@ func (s *Server) accept(server *http.Server) error {
 // drain ends what is being served. Sockets are not the http.Server's any more,
 // so they are waited for by themselves.
 func (s *Server) drain(server *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
-	defer cancel()
 	s.close()
 	left := s.lasting.shut()
+	if s.Engine.Draining() {
+		handOver(left)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
 	err := server.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("drain requests: %w", err), server.Close())
@@ -105,4 +113,16 @@ func (s *Server) drain(server *http.Server) error {
 		err = errors.Join(err, errors.New("drain: a stream or socket did not end in time"))
 	}
 	return err
+}
+
+// handOver waits while requests are still answered.
+func handOver(left <-chan struct{}) {
+	least, most := time.NewTimer(handOverLeast), time.NewTimer(handOverMost)
+	defer least.Stop()
+	defer most.Stop()
+	<-least.C
+	select {
+	case <-left:
+	case <-most.C:
+	}
 }

@@ -31,6 +31,7 @@ func (s *Server) routes() {
 	s.workspaceRoutes()
 	s.inboxRoutes()
 	s.notifyRoutes()
+	s.replicaRoutes()
 	s.messageRoutes()
 	s.commentRoutes()
 	s.sendRoute()

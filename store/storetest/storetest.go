@@ -49,6 +49,7 @@ func Run(t *testing.T, open Open) {
 		{"the runs of hosts that are gone are found without their rows", runsOfGoneHosts},
 		{"the inbox is one list of all causes, newest first", inboxOfAllKinds},
 		{"the next message of each run is its oldest open one", messagesOfRuns},
+		{"a replica is ready, draining or gone, and a beat keeps what it was told", registryOfReplicas},
 		{"the outbox keeps each notification once, in the order in which it is sent", outboxOfSinks},
 		{"every list gives each row once in pages of two", pagesGiveEachRowOnce},
 		{"pages end early when their records are large", pagesEndEarly},

@@ -225,7 +225,7 @@ export interface Event {
   payload: Record<string, unknown>;
   /** Grows by one with every event, in commit order */
   seq: number;
-  topic: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.message" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked";
+  topic: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.message" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked" | "replica.draining";
 }
 
 export interface EventList {
@@ -240,7 +240,7 @@ export interface EventMessage {
   /** Its payload */
   data: Record<string, unknown>;
   /** Its topic */
-  event: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.message" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked";
+  event: "project.created" | "project.updated" | "project.archived" | "work_item.created" | "work_item.updated" | "work_item.status_changed" | "work_item.reparented" | "work_item.deleted" | "work_item.needs_changed" | "work_item.unblocked" | "run.created" | "run.updated" | "run.spawning" | "run.started" | "run.finished" | "run.failed" | "run.stopped" | "run.requeued" | "run.signal_received" | "run.output_appended" | "run.lease_acquired" | "run.lease_released" | "run.orphan_detected" | "run.message" | "run.session_ended" | "worker.registered" | "worker.offline" | "worker.instance_suspect" | "worker.instance_reinstalled" | "worker.providers_changed" | "worker.catalog_changed" | "worker.connected" | "worker.disconnected" | "host.created" | "host.updated" | "host.deleted" | "host.token_rotated" | "workspace.created" | "workspace.ready" | "workspace.failed" | "workspace.checkpointed" | "workspace.missing" | "workspace.discarded" | "workspace.kept" | "workspace.removed" | "workspace.land_requested" | "workspace.landed" | "workspace.land_failed" | "inbox.snoozed" | "inbox.dismissed" | "comment.created" | "comment.updated" | "comment.deleted" | "token.created" | "token.revoked" | "replica.draining";
   /** The event's seq */
   id: number;
 }
@@ -430,6 +430,12 @@ export interface ListProject {
 
 export interface ListProvider {
   items: Provider[];
+  /** Null on the last page */
+  next_cursor: string | null;
+}
+
+export interface ListReplica {
+  items: Replica[];
   /** Null on the last page */
   next_cursor: string | null;
 }
@@ -672,6 +678,23 @@ export interface ProviderReport {
   /** Its hooks report the end of a turn */
   turns?: boolean;
   version?: string;
+}
+
+export interface Replica {
+  /** Where other orchestrators reach it, as configured; empty: it serves the database alone */
+  address: string;
+  /** New for each process */
+  id: string;
+  /** When it last said that it lives */
+  last_seen_at: string;
+  /** Whether it places runs and decides about hosts */
+  leader: boolean;
+  /** When it started */
+  since: string;
+  state: "ready" | "draining" | "gone";
+  /** Connections of workers */
+  uplinks: number;
+  version: string;
 }
 
 export interface Rerun {
@@ -1327,6 +1350,20 @@ export interface Operations {
     query: undefined;
     body: undefined;
     answer: ListProvider;
+  };
+  /** List the orchestrator processes, newest first */
+  'GET /replicas': {
+    path: undefined;
+    query: { limit?: number; cursor?: string };
+    body: undefined;
+    answer: ListReplica;
+  };
+  /** Have an orchestrator hand over what it carries, and end */
+  'POST /replicas/{id}/drain': {
+    path: { id: string };
+    query: undefined;
+    body: undefined;
+    answer: Replica;
   };
   /** List runs, newest first; filters combine */
   'GET /runs': {

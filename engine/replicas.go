@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/store"
+)
+
+// How often this process says that it lives: on PostgreSQL others may look, the file of SQLite is its own.
+const (
+	beatShared = time.Second
+	beatAlone  = time.Minute
+)
+
+// replica is this process in the list of orchestrators.
+type replica struct {
+	id      string
+	drained chan struct{} // closed when it was told to hand over and end
+	drain   func()
+}
+
+func newReplica() *replica {
+	drained := make(chan struct{})
+	return &replica{id: svc.NewID(), drained: drained, drain: sync.OnceFunc(func() { close(drained) })}
+}
+
+// self is the record of this process.
+func (e *Engine) self() svc.Replica {
+	r := svc.Replica{ID: e.replica.id, Version: e.Version, State: svc.ReplicaReady, Uplinks: e.Hub.Uplinks.Count()}
+	if e.Draining() {
+		r.State = svc.ReplicaDraining
+	}
+	return r
+}
+
+// Drained is closed when this process was told to hand over and end.
+func (e *Engine) Drained() <-chan struct{} { return e.replica.drained }
+
+// Draining says whether that has happened.
+func (e *Engine) Draining() bool {
+	select {
+	case <-e.replica.drained:
+		return true
+	default:
+		return false
+	}
+}
+
+// Replicas is a page of orchestrator processes, newest first. Of this one it is told what holds now.
+func (e *Engine) Replicas(ctx context.Context, page svc.Page) (svc.List[svc.Replica], error) {
+	list, err := e.Store.Replicas(ctx, page)
+	for i, r := range list.Items {
+		if r.ID == e.replica.id {
+			own := &list.Items[i]
+			own.Leader, own.Uplinks, own.LastSeenAt = true, e.Hub.Uplinks.Count(), max(r.LastSeenAt, e.now())
+		}
+	}
+	return list, err
+}
+
+// DrainReplica has an orchestrator hand over what it carries and end. It cannot be undone; asked again, it is answered alike.
+func (e *Engine) DrainReplica(ctx context.Context, id string) (svc.Replica, error) {
+	r, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Replica, error) {
+		r, first, err := tx.DrainReplica(ctx, id)
+		if first {
+			tx.Emit(svc.TopicReplicaDraining, r.EventPayload())
+		}
+		return r, err
+	})
+	if err != nil {
+		return svc.Replica{}, err
+	}
+	if r.ID == e.replica.id { // and not a former one that this key was used for
+		r.Leader = true
+		e.replica.drain()
+	}
+	return r, nil
+}
+
+// replicaLoop says that this process lives, until it ends.
+func (e *Engine) replicaLoop(ctx context.Context) error {
+	every := beatAlone
+	if e.Store.Shared() {
+		every = beatShared
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			err := e.Store.WriteRepeatable(ctx, func(tx *store.Tx) error { return tx.BeatReplica(ctx, e.self()) })
+			if err != nil && ctx.Err() == nil {
+				e.Log.Debug("the beat of this orchestrator cannot be written; trying again", "error", err)
+			}
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			if err := e.Store.WriteRepeatable(last, func(tx *store.Tx) error { return tx.EndReplica(last, e.replica.id) }); err != nil {
+				e.Log.Warn("the end of this orchestrator cannot be written", "error", err)
+			}
+			return nil
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package svc
+
+// ReplicaState is what an orchestrator does.
+type ReplicaState string
+
+// The states of an orchestrator. Gone is final.
+const (
+	ReplicaReady    ReplicaState = "ready"
+	ReplicaDraining ReplicaState = "draining" // it hands over what it carries, then ends
+	ReplicaGone     ReplicaState = "gone"     // it ended, or no longer says that it lives
+)
+
+// Replica is one orchestrator process on the database.
+type Replica struct {
+	ID         string       `json:"id" doc:"New for each process"`
+	Address    string       `json:"address" doc:"Where other orchestrators reach it, as configured; empty: it serves the database alone"`
+	Version    string       `json:"version"`
+	State      ReplicaState `json:"state" enum:"ready,draining,gone"`
+	Leader     bool         `json:"leader" doc:"Whether it places runs and decides about hosts"`
+	Uplinks    int          `json:"uplinks" doc:"Connections of workers"`
+	Since      Time         `json:"since" doc:"When it started"`
+	LastSeenAt Time         `json:"last_seen_at" doc:"When it last said that it lives"`
+}
+
+// EventPayload is what events of a replica carry.
+func (r Replica) EventPayload() map[string]any {
+	return map[string]any{"replica_id": r.ID, "address": r.Address, "version": r.Version}
+}

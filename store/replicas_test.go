@@ -1,0 +1,90 @@
+package store
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/internal/pgtest"
+)
+
+func TestASilentReplicaIsGoneAndRemovedAfterADay(t *testing.T) {
+	t.Parallel()
+	for engine, dsn := range map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "svc.db") },
+		"postgres": func(t *testing.T) string { return pgtest.Start(t) },
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s, err := Open(t.Context(), dsn(t), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			own := svc.Replica{ID: svc.NewID(), State: svc.ReplicaReady}
+			fresh, silent := addReplica(t, s, 0), addReplica(t, s, 6*time.Second)
+			addReplica(t, s, 25*time.Hour)
+			if err := s.Write(t.Context(), func(tx *Tx) error { return tx.BeatReplica(t.Context(), own) }); err != nil {
+				t.Fatal(err)
+			}
+			wantReplicas(t, s, map[string]svc.ReplicaState{own.ID: svc.ReplicaReady, fresh: svc.ReplicaReady, silent: svc.ReplicaGone})
+		})
+	}
+}
+
+func TestWhoeverTakesTheDatabaseOverListsTheFormerOneAsGone(t *testing.T) {
+	t.Parallel()
+	for engine, dsn := range map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "svc.db") },
+		"postgres": func(t *testing.T) string { return pgtest.Start(t) },
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			s, err := Open(t.Context(), dsn(t), Options{Exclusive: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			former := addReplica(t, s, 0) // it was killed just now
+			own := svc.Replica{ID: svc.NewID(), State: svc.ReplicaReady}
+			if err := s.RegisterReplica(t.Context(), own); err != nil {
+				t.Fatal(err)
+			}
+			wantReplicas(t, s, map[string]svc.ReplicaState{own.ID: svc.ReplicaReady, former: svc.ReplicaGone})
+		})
+	}
+}
+
+// addReplica lists a replica whose last beat was so long ago.
+func addReplica(t *testing.T, s *Store, ago time.Duration) (id string) {
+	t.Helper()
+	id = svc.NewID()
+	if err := s.Write(t.Context(), func(tx *Tx) error {
+		now, err := tx.clock(t.Context())
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(t.Context(), "INSERT INTO replicas ("+replicaColumns+") VALUES ($1, '', 'v', 'ready', 0, $2, $2)", id, now.Add(-ago))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func wantReplicas(t *testing.T, s *Store, want map[string]svc.ReplicaState) {
+	t.Helper()
+	list, err := s.Replicas(t.Context(), svc.Page{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list.Items {
+		if want[r.ID] != r.State {
+			t.Errorf("%s is %s, want %q", r.ID, r.State, want[r.ID])
+		}
+	}
+	if len(list.Items) != len(want) {
+		t.Errorf("%d replicas are listed, want %d", len(list.Items), len(want))
+	}
+}
