@@ -15,7 +15,7 @@ import (
 func (a *app) inboxCommand() *cobra.Command {
 	var snoozed bool
 	cmd := &cobra.Command{
-		Use: "inbox", Short: "What needs you: questions, failures, changes to review or to land, messages that may not have arrived, hosts in trouble", Args: takes(),
+		Use: "inbox", Short: "What needs you: questions, failures, changes, messages, hosts in trouble", Args: takes(),
 		Long: "List what needs a person, newest first: agents that wait for an answer, runs that failed, changes to review, hosts in trouble.\n" +
 			"Entries disappear by themselves when their cause does. On a terminal the list is live: Up and Down choose an entry,\n" +
 			"Enter attaches to its run, a answers the agent, d dismisses the entry for everybody, q ends.",

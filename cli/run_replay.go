@@ -225,7 +225,7 @@ func (p *replayer) play(ctx context.Context) error {
 func (p *replayer) wait(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	for due := (<-chan time.Time)(timer.C); ; {
+	for due := timer.C; ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -108,7 +108,8 @@ func (e *Engine) deliverPrompt(ctx context.Context, tx *store.Tx, w svc.Workspac
 
 // takesMessage says whether the agent of a run can be given a message. One that is too long goes as a prompt.
 func takesMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc.NewMessage) (bool, error) {
-	if r.Status != svc.RunRunning || n.Validate() != nil {
+	pastable := n.Validate() == nil
+	if r.Status != svc.RunRunning || !pastable {
 		return false, nil
 	}
 	report, known, err := providerOn(ctx, tx.Reader, r)

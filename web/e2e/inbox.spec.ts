@@ -6,7 +6,7 @@ test('a question is answered in the inbox and goes by itself; a failure is put a
 }) => {
   const asks = await lab.run(
     'svc exec signal progress --message "Which colour?" --needs-input; read -r line; printf "chose <%s>\\n" "$line"; sleep 60',
-    'Paint the shed',
+    'Choose the colour',
   );
   const failed = await lab.server.api.start(await lab.add('Break the shed'), 'exit 3');
   await lab.reaches(failed, 'failed');
@@ -15,12 +15,12 @@ test('a question is answered in the inbox and goes by itself; a failure is put a
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /Inbox/ }).click();
   await expect(page).toHaveURL(/\/inbox$/);
   const entry = (title: string) => page.getByRole('main').getByRole('listitem').filter({ hasText: title });
-  await expect(entry('Paint the shed')).toContainText('Which colour?');
+  await expect(entry('Choose the colour')).toContainText('Which colour?');
   await expect(entry('Break the shed')).toContainText('Failed');
 
-  await entry('Paint the shed').getByLabel('Answer to Paint the shed').fill('green');
+  await entry('Choose the colour').getByLabel('Answer to Choose the colour').fill('green');
   await page.keyboard.press('Enter');
-  await expect(entry('Paint the shed')).toHaveCount(0);
+  await expect(entry('Choose the colour')).toHaveCount(0);
   await expect
     .poll(async () => (await lab.server.api.run(asks.id)).needs_input, 'the run no longer asks')
     .toBe(false);
