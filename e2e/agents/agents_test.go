@@ -19,6 +19,7 @@ type agent struct {
 	asks     bool                // a hook says when it waits for a person
 	why      string              // without asks: why not
 	answer   []string            // the keys with which a person says yes
+	store    string              // where it keeps its conversations, below the home; empty: they cannot be gone on with
 	home     func(*site)         // what a person did once in this home
 	once     string              // that, in words
 }
@@ -26,12 +27,12 @@ type agent struct {
 var known = map[string]agent{
 	"claude": {
 		protocol: "messages", model: "claude-sonnet-4-5", hook: true, asks: true, answer: []string{"Enter"},
-		failure: "`failed`, exit code 1", home: claudeHome,
+		failure: "`failed`, exit code 1", home: claudeHome, store: ".claude/projects",
 		once: "its first-run dialogs were answered",
 	},
 	"codex": {
 		protocol: "responses", model: "gpt-5", hook: true, asks: true, answer: []string{"y"},
-		failure: "`failed`, exit code 1", home: codexHome,
+		failure: "`failed`, exit code 1", home: codexHome, store: ".codex/sessions",
 		once: "the folder was trusted and the hook reviewed",
 	},
 	"gemini": {

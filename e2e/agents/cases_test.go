@@ -25,6 +25,7 @@ var cases = []struct {
 	{"needs you", needsYou},
 	{"odd prompt", oddPrompt},
 	{"prompt of 200 KiB", longPrompt},
+	{"continued", continued},
 }
 
 // success: the tool runs one command of the model's and ends.

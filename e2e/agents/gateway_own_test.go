@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,5 +165,31 @@ func TestTheTableOfResultsIsOfTheVersionsThatAreInstalled(t *testing.T) {
 		if row := rows[i+2]; !strings.HasPrefix(row, "| "+p.tool+" "+p.version+" |") || strings.Count(row, " |") != len(cases)+1 {
 			t.Errorf("%s: %q is not of %s %s: make test-agents UPDATE=1", guide, row, p.tool, p.version)
 		}
+	}
+}
+
+func TestTheTableOfResultsKeepsWhatWasNotTried(t *testing.T) {
+	t.Parallel()
+	_, table, _ := split(t)
+	all := pins(t)
+	same := results{}
+	same.fill(table, all)
+	if got := same.table(all); got != strings.TrimSpace(table)+"\n" {
+		t.Errorf("with nothing tried the table becomes\n%s", got)
+	}
+	raised := slices.Clone(all)
+	raised[0].version += ".1"
+	now := results{}
+	now.keep(all[1].tool, cases[0].name, "a | b")
+	now.fill(table, raised)
+	for tool, want := range map[string]string{all[0].tool: notTried, all[1].tool: "a | b", all[2].tool: same[all[2].tool][cases[0].name]} {
+		if got := now[tool][cases[0].name]; got != want || got == "" {
+			t.Errorf("%s: %q, want %q", tool, got, want)
+		}
+	}
+	again := results{}
+	again.fill(now.table(raised), raised)
+	if !reflect.DeepEqual(again, now) {
+		t.Errorf("read back as %v, want %v", again, now)
 	}
 }

@@ -1,0 +1,106 @@
+package agents
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"svc"
+)
+
+// continued: with each entry that says it can, a second run goes on with the conversation of the first: the model is told what the
+// first was. When the tool has lost the conversation, no other one begins in its place.
+func continued(s *site) string {
+	entries := s.resuming()
+	if can := s.agent.store != ""; can != (len(entries) > 0) {
+		s.t.Fatalf("the entries that go on with a conversation are %q; the tests know of the tool that it can: %v", entries, can)
+	}
+	if len(entries) == 0 {
+		return "its entries do not say how"
+	}
+	var told []string
+	for _, id := range entries {
+		last := s.goOn(id)
+		told = append(told, id+" goes on; without its store: "+s.lose(last))
+	}
+	return strings.Join(told, "; ")
+}
+
+// resuming is the tool's entries that say that they can go on with a conversation.
+func (s *site) resuming() (ids []string) {
+	s.t.Helper()
+	providers, err := s.client.Providers(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, p := range providers {
+		for _, host := range p.Hosts {
+			if host.Resumes && (p.ID == s.agent.pin.tool || p.ID == s.agent.pin.tool+"-tui") {
+				ids = append(ids, p.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// goOn has a conversation of two runs and answers with the second.
+func (s *site) goOn(provider string) svc.Run {
+	s.t.Helper()
+	first := "Remember this word: heliotrope-" + provider
+	before := s.turn(s.start(provider, first))
+	if c := before.Conversation; c == nil || c.Resumed != svc.ResumedNo {
+		s.t.Fatalf("%s: the first run has the conversation %+v; its log:\n%s", provider, c, s.log(before.ID))
+	}
+	second := "And which word was it, " + provider + "?"
+	r := s.turn(s.goOnWith(before, second))
+	if c := r.Conversation; c == nil || c.ID != before.Conversation.ID || c.Resumed != svc.ResumedYes {
+		s.t.Errorf("%s: the second run is %s with the conversation %+v, the first had %+v; its log:\n%s", provider, show(r), c, before.Conversation, s.log(r.ID))
+	}
+	both := func(q question) bool { return holding(first)(q) && holding(second)(q) }
+	if len(s.gateway.questions(both)) == 0 {
+		s.t.Errorf("%s: no question has the prompts of both runs; the log:\n%s", provider, s.log(r.ID))
+	}
+	return r
+}
+
+// lose takes the tool's conversations away and tells what becomes of a run that wants to go on.
+func (s *site) lose(before svc.Run) string {
+	s.t.Helper()
+	store := s.lab.Path(filepath.FromSlash(s.agent.store))
+	if entries, err := os.ReadDir(store); err != nil || len(entries) == 0 {
+		s.t.Fatalf("the tool keeps nothing in %s: %v", store, err)
+	}
+	if err := os.RemoveAll(store); err != nil {
+		s.t.Fatal(err)
+	}
+	prompt := "Is anybody there, " + before.Provider + "?"
+	r := s.turn(s.goOnWith(before, prompt))
+	if r.Status != svc.RunFailed || r.Conversation == nil || r.Conversation.Resumed != svc.ResumedUnknown {
+		s.t.Errorf("%s: without its conversation the run is %s, %+v; its log:\n%s", before.Provider, show(r), r.Conversation, s.log(r.ID))
+	}
+	if n := len(s.gateway.questions(holding(prompt))); n > 0 {
+		s.t.Errorf("%s: the model was asked %d times in another conversation", before.Provider, n)
+	}
+	return show(r)
+}
+
+func interactive(provider string) bool { return strings.HasSuffix(provider, "-tui") }
+
+// goOnWith starts a run that continues another one, with "svc run continue", and answers with its id.
+func (s *site) goOnWith(before svc.Run, prompt string) string {
+	s.t.Helper()
+	return s.svc("run", "continue", before.ID, prompt, "-o", "name")
+}
+
+// turn waits for the end of a run, and of an interactive one for the end of its turn: then it stops it.
+func (s *site) turn(id string) svc.Run {
+	s.t.Helper()
+	r := s.awaitRun(id, "its turn is over", func(r svc.Run) bool {
+		return r.SessionEndedAt != nil || r.Result != nil && interactive(r.Provider)
+	})
+	if r.SessionEndedAt == nil {
+		s.svc("run", "stop", id)
+		r = s.ended(id)
+	}
+	return r
+}
