@@ -125,7 +125,7 @@ test.describe('axe finds nothing, in both themes', () => {
     await go(page, lab, `/runs/${failed.id}`);
     await expect(page.getByRole('heading', { name: 'It failed' })).toBeVisible();
     await clean(page, 'failed run');
-    for (const tab of ['timeline', 'log', 'details']) {
+    for (const tab of ['timeline', 'log', 'replay', 'details']) {
       await go(page, lab, `/runs/${run.id}?tab=${tab}`);
       await clean(page, tab);
     }

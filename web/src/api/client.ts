@@ -41,6 +41,14 @@ export async function callText<O extends keyof Operations>(operation: O, input: 
   return (await send(operation, input)).text();
 }
 
+/** callStream asks for what is answered piece by piece. */
+export async function callStream<O extends keyof Operations>(
+  operation: O,
+  input: Input<O>,
+): Promise<ReadableStream<Uint8Array>> {
+  return (await send(operation, input)).body ?? new ReadableStream();
+}
+
 async function send<O extends keyof Operations>(operation: O, input: Input<O>): Promise<Response> {
   const [method, template] = operation.split(' ', 2) as [string, string];
   const headers: Record<string, string> = { Accept: 'application/json' };

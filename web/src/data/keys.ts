@@ -15,6 +15,7 @@ export const keys = {
   queue: (projectId?: string) => ['queue', projectId] as const,
   waiting: (id: string) => ['queue', 'waiting', id] as const,
   run: (id: string) => ['run', id] as const,
+  recording: (runId: string, attempt: number) => ['recording', runId, attempt] as const,
   messages: (runId: string) => ['messages', runId] as const,
   hosts: ['hosts'] as const,
   providers: ['providers'] as const,

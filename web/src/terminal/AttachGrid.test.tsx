@@ -13,7 +13,11 @@ vi.mock('./Grid', async () => {
   return {
     default: function Grid({ ref, label }: GridProps) {
       const area = useRef<HTMLTextAreaElement>(null);
-      useImperativeHandle(ref, () => ({ write: () => {}, focus: () => area.current?.focus() }), []);
+      useImperativeHandle(
+        ref,
+        () => ({ write: () => {}, resize: () => {}, focus: () => area.current?.focus() }),
+        [],
+      );
       return <textarea ref={area} aria-label={label} />;
     },
   };

@@ -142,7 +142,7 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
       };
       const font =
         scale === 'fit'
-          ? fontFor({ width: room.clientWidth - 16, height: room.clientHeight - 16 }, { cols, rows }, cell)
+          ? fontFor({ width: room.clientWidth - 16, height: room.clientHeight - 16 }, now, cell)
           : plainSize;
       if (Math.abs(font - size) > 0.04) now.options.fontSize = font;
       handlers.current.onScale?.({
@@ -154,13 +154,18 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
     scaleFont();
     const observer = new ResizeObserver(scaleFont);
     observer.observe(room);
-    return () => observer.disconnect();
-  }, [scale, cols, rows]);
+    const resized = terminal.current?.onResize(scaleFont);
+    return () => {
+      observer.disconnect();
+      resized?.dispose();
+    };
+  }, [scale]);
 
   useImperativeHandle(
     ref,
     () => ({
       write: (data, done) => terminal.current?.write(data, done),
+      resize: (cols, rows) => terminal.current?.resize(cols, rows),
       focus: () => terminal.current?.focus(),
     }),
     [],

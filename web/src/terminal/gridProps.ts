@@ -5,6 +5,8 @@ import type { Palette } from './palette';
 export interface GridHandle {
   /** write draws; done is called when it is drawn. */
   write(data: string | Uint8Array, done?: () => void): void;
+  /** resize gives the terminal another size than that of its props, at once. */
+  resize(cols: number, rows: number): void;
   focus(): void;
 }
 

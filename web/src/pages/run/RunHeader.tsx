@@ -20,6 +20,7 @@ const tabs = [
   { id: 'changes', label: 'Changes' },
   { id: 'timeline', label: 'Timeline' },
   { id: 'log', label: 'Log' },
+  { id: 'replay', label: 'Replay' },
   { id: 'details', label: 'Details' },
 ];
 

@@ -14,8 +14,9 @@ import { RunHeader } from './RunHeader';
 import { Timeline } from './Timeline';
 
 const Changes = lazily(async () => (await import('./changes/Changes')).Changes);
+const Replay = lazily(async () => (await import('./replay/Replay')).Replay);
 
-/** RunPage is one run: its terminal, what it has changed, its story, its log and its every field. */
+/** RunPage is one run: its terminal, what it has changed, its story, its log, its replay and its every field. */
 export function RunPage() {
   const { runId } = useParams({ from: '/shell/runs/$runId' });
   const { data: run, error, refetch } = useQuery(runQuery(runId));
@@ -56,6 +57,8 @@ function OneRun({ run }: { run: RunDetail }) {
         <Timeline run={run} />
       ) : tab === 'log' ? (
         <Log run={run} />
+      ) : tab === 'replay' ? (
+        <Replay run={run} />
       ) : tab === 'details' ? (
         <Details run={run} host={host} item={item} />
       ) : (

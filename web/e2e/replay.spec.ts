@@ -1,0 +1,54 @@
+import { expect, screen, test } from './support/test.ts';
+
+test('a run is played again: from its start to its end, to any moment and back', async ({ page, lab }) => {
+  const task = await lab.add('Seen again');
+  const run = await lab.server.api.start(task, 'Paint the shed', {
+    provider: 'demo',
+    args: ['--delay', '200ms', '--lines', '6'],
+  });
+  await lab.reaches(run, 'exited');
+  await page.goto(lab.server.link(`/runs/${run.id}`));
+  await page.getByRole('link', { name: 'Replay' }).click();
+
+  const position = page.getByRole('slider', { name: 'Position' });
+  await position.focus();
+  await page.keyboard.press('End');
+  await expect(screen(page)).toContainText('[100%]');
+  const end = await page.locator('[data-time]').textContent();
+  await page.keyboard.press('Home');
+  await expect(screen(page)).not.toContainText('[100%]');
+  await expect(page.locator('[data-time]')).toContainText(/^0:00/);
+
+  // From the start to the end by itself, and then it stops.
+  await page.getByRole('radio', { name: '8×' }).click();
+  await page.getByRole('button', { name: 'Play' }).click();
+  await expect(page.locator('[data-time]')).toHaveText(end as string);
+  await expect(page.getByRole('button', { name: 'Play' })).toBeVisible();
+  await expect(screen(page)).toContainText('[100%]');
+
+  // Each event leads to its moment.
+  const events = page.getByRole('list', { name: 'Events of this attempt' });
+  await events.getByRole('button').first().click();
+  await expect(screen(page)).not.toContainText('[100%]');
+  await events.getByRole('button').last().click();
+  await expect(screen(page)).toContainText('[100%]');
+
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect
+    .poll(() =>
+      page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
+    )
+    .toBe(0);
+  await expect(page.getByRole('button', { name: 'Play' })).toBeInViewport();
+  await expect(page.getByRole('checkbox', { name: 'Skip idle time' })).toBeInViewport();
+  await position.focus();
+  await page.keyboard.press('Home');
+  await expect(screen(page)).not.toContainText('[100%]');
+});
+
+test('a run without a recording says so in words', async ({ page, lab }) => {
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  const run = await lab.server.api.start(await lab.add('Not yet'), 'true', { not_before: later });
+  await page.goto(lab.server.link(`/runs/${run.id}?tab=replay`));
+  await expect(page.getByRole('heading', { name: 'There is no recording' })).toBeVisible();
+});

@@ -1,0 +1,137 @@
+import { Pause, Play } from 'lucide-react';
+import { useState } from 'react';
+import type { Event } from '@/api/records';
+import { eventText } from '@/components/eventText';
+import Grid from '@/terminal/Grid';
+import { countUntil, type Mark, type Recording } from '@/terminal/recording';
+import { usePalette } from '@/terminal/usePalette';
+import { IconButton } from '@/ui/Button';
+import { cx } from '@/ui/cx';
+import { Segmented } from '@/ui/Segmented';
+import { usePlayer } from './usePlayer';
+
+const speeds = ['1', '2', '4', '8'].map((value) => ({ value, label: `${value}×` }));
+/** How many events have a line on the scrubber; the list has all that are shown. */
+const mostMarks = 500;
+
+/** clock is a time of a recording: 1:02:03. */
+export function clock(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const two = (n: number): string => String(n).padStart(2, '0');
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+/** Player is a recording on a terminal, with what moves through it below. */
+export function Player({ recording }: { recording: Recording }) {
+  const palette = usePalette();
+  const [speed, setSpeed] = useState('1');
+  const [skipIdle, setSkipIdle] = useState(true);
+  const { grid, at, playing, seek, toggle } = usePlayer(recording, Number(speed), skipIdle);
+  const { length } = recording;
+  const marks = recording.marks.slice(0, mostMarks);
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <div className="min-h-0 flex-1 overflow-hidden">
+        <Grid
+          ref={grid}
+          cols={recording.cols}
+          rows={recording.rows}
+          scale="fit"
+          palette={palette}
+          typing={false}
+          label="Terminal, replayed"
+        />
+      </div>
+      <section aria-label="Player" className="flex flex-col gap-1.5 border-t bg-panel px-3 py-2 sm:px-4">
+        <div className="flex items-center gap-2">
+          <IconButton label={playing ? 'Pause' : 'Play'} onClick={toggle}>
+            {playing ? <Pause className="size-4" /> : <Play className="size-4" />}
+          </IconButton>
+          <div className="relative min-w-0 flex-1">
+            <input
+              type="range"
+              aria-label="Position"
+              aria-valuetext={`${clock(at)} of ${clock(length)}`}
+              min={0}
+              max={Math.max(1, length)}
+              step="any" // arrow keys move by a hundredth
+              value={at}
+              onChange={(event) => seek(Number(event.target.value))}
+              className="block h-8 w-full accent-accent"
+            />
+            <Ticks marks={marks} length={length} />
+          </div>
+          <span data-time className="shrink-0 font-mono text-xs text-ink-2 tabular">
+            {clock(at)} / {clock(length)}
+          </span>
+        </div>
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-1.5">
+          <Segmented label="Speed" value={speed} onChange={setSpeed} options={speeds} />
+          <label className="flex h-8 items-center gap-2 text-xs text-ink-2">
+            <input
+              type="checkbox"
+              checked={skipIdle}
+              onChange={(event) => setSkipIdle(event.target.checked)}
+              className="size-4 accent-accent"
+            />
+            Skip idle time
+          </label>
+        </div>
+        {marks.length > 0 && <Marks marks={marks} at={at} onSeek={seek} />}
+        {recording.marks.length > mostMarks && (
+          <p className="text-xs text-ink-3">
+            The first {mostMarks} of {recording.marks.length.toLocaleString()} events are listed.
+          </p>
+        )}
+      </section>
+    </div>
+  );
+}
+
+/** Ticks are where on the scrubber the events are. */
+function Ticks({ marks, length }: { marks: Mark[]; length: number }) {
+  return (
+    // The thumb's middle keeps half its width from both ends.
+    <div aria-hidden className="pointer-events-none absolute inset-x-2 top-0 h-1.5">
+      {marks.map((mark, i) => (
+        <span
+          // biome-ignore lint/suspicious/noArrayIndexKey: marks have no identity but their place
+          key={i}
+          data-mark
+          className="absolute h-full w-px bg-ink-3"
+          style={{ left: `${length > 0 ? (mark.at / length) * 100 : 0}%` }}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** Marks are the events of the attempt; each leads to the screen of its moment. */
+function Marks({ marks, at, onSeek }: { marks: Mark[]; at: number; onSeek(at: number): void }) {
+  const latest = countUntil(marks, (mark) => mark.at, at) - 1;
+  return (
+    <ol
+      aria-label="Events of this attempt"
+      className="flex max-h-20 flex-wrap gap-1 overflow-y-auto text-xs sm:max-h-24"
+    >
+      {marks.map((mark, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: as above
+        <li key={i}>
+          <button
+            type="button"
+            aria-current={i === latest ? 'step' : undefined}
+            onClick={() => onSeek(mark.at)}
+            className={cx(
+              'flex h-7 items-center gap-1.5 rounded-md px-2 hover:bg-hover',
+              i === latest ? 'bg-hover text-ink' : 'text-ink-2',
+            )}
+          >
+            <span className="font-mono tabular">{clock(mark.at)}</span>
+            {eventText({ topic: mark.label as Event['topic'], payload: {} }).title}
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,104 @@
+import { useQuery } from '@tanstack/react-query';
+import { RotateCw, VideoOff } from 'lucide-react';
+import { useState } from 'react';
+import { callStream } from '@/api/client';
+import { isCode, messageOf } from '@/api/error';
+import { isActive } from '@/api/records';
+import type { RunDetail } from '@/api/schema.gen';
+import { keys } from '@/data/keys';
+import { bytes } from '@/lib/bytes';
+import { mostBytes, readRecording } from '@/terminal/recording';
+import { Button } from '@/ui/Button';
+import { Select } from '@/ui/Field';
+import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
+import { Player } from './Player';
+
+/** Replay plays the recording of an attempt of the run. */
+export function Replay({ run }: { run: RunDetail }) {
+  const last = Math.max(1, run.attempt);
+  const [chosen, setChosen] = useState<number | null>(null);
+  const attempt = chosen ?? last;
+  const active = isActive(run) && attempt === last;
+  const { data, error, refetch, isFetching, dataUpdatedAt } = useQuery({
+    queryKey: keys.recording(run.id, attempt),
+    queryFn: async ({ signal }) =>
+      readRecording(
+        await callStream('GET /runs/{id}/recording', { path: { id: run.id }, query: { attempt }, signal }),
+      ),
+    // It can be large, so it is kept only while it is shown, and read anew only when someone asks.
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    structuralSharing: false,
+    refetchOnReconnect: false,
+    retry: false,
+  });
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      {(last > 1 || active || data?.cut) && (
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b px-3 py-1.5 text-xs text-ink-2 sm:px-4">
+          {last > 1 && (
+            <Select
+              aria-label="Attempt"
+              value={attempt}
+              onChange={(event) => setChosen(Number(event.target.value))}
+              className="w-auto!"
+            >
+              {Array.from({ length: last }, (_, i) => i + 1).map((n) => (
+                <option key={n} value={n}>
+                  Attempt {n}
+                </option>
+              ))}
+            </Select>
+          )}
+          {data?.cut && (
+            <span role="status" className="text-warn">
+              This recording is too large to play whole: these are its first {bytes(mostBytes)}. `svc run
+              export` saves all of it.
+            </span>
+          )}
+          {active && (
+            <>
+              <span>The run goes on; this is what it had recorded when this was loaded.</span>
+              <Button
+                size="sm"
+                busy={isFetching}
+                icon={<RotateCw className="size-3.5" />}
+                onClick={() => void refetch()}
+              >
+                Load again
+              </Button>
+            </>
+          )}
+        </div>
+      )}
+      {error ? (
+        <Unreadable error={error} attempt={attempt} retry={() => void refetch()} />
+      ) : !data ? (
+        <Loading label="Loading the recording" className="flex-1 p-4">
+          <Skeleton className="h-full" />
+        </Loading>
+      ) : (
+        <Player key={`${attempt} ${dataUpdatedAt}`} recording={data} />
+      )}
+    </div>
+  );
+}
+
+function Unreadable({ error, attempt, retry }: { error: Error; attempt: number; retry(): void }) {
+  if (isCode(error, 'no_recording')) {
+    return (
+      <EmptyState icon={<VideoOff className="size-5" />} title="There is no recording" className="pt-[10vh]">
+        The host did not note when the output of attempt {attempt} came, so it cannot be played. What it wrote
+        is under Log.
+      </EmptyState>
+    );
+  }
+  return (
+    <ErrorState
+      title="The recording could not be read"
+      message={messageOf(error)}
+      retry={retry}
+      className="pt-[10vh]"
+    />
+  );
+}
