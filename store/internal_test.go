@@ -12,43 +12,51 @@ import (
 	"svc/internal/pgtest"
 )
 
-// Deleted rows cannot be read through the store, but an audit reads them: their
-// paths must stay true when the subtree they are in moves.
-func TestDeletedRowsMoveWithTheirSubtree(t *testing.T) {
-	t.Parallel()
+// onBoth runs a test on a database of each kind.
+func onBoth(t *testing.T, o Options, test func(t *testing.T, s *Store)) {
+	t.Helper()
 	for engine, dsn := range map[string]func(*testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "svc.db") },
 		"postgres": func(t *testing.T) string { return pgtest.Start(t) },
 	} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s, err := Open(t.Context(), dsn(t), Options{})
+			s, err := Open(t.Context(), dsn(t), o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = s.Close() })
-			ids := chainOfItems(t, s, 4)
-			to := svc.NewID()
-			err = s.Write(t.Context(), func(tx *Tx) error {
-				if _, err := tx.DeleteSubtree(t.Context(), ids[2]); err != nil {
-					return err
-				}
-				return tx.MoveSubtree(t.Context(), ids[0], ids[0], to+"/"+ids[0])
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := 1; i < len(ids); i++ {
-				var path string
-				if err := s.read.QueryRowContext(t.Context(), "SELECT path FROM work_items WHERE id = $1", ids[i]).Scan(&path); err != nil {
-					t.Fatal(err)
-				}
-				if want := to + "/" + strings.Join(ids[:i+1], "/"); path != want {
-					t.Errorf("level %d is at %s, want %s", i, path, want)
-				}
-			}
+			test(t, s)
 		})
 	}
+}
+
+// Deleted rows cannot be read through the store, but an audit reads them: their
+// paths must stay true when the subtree they are in moves.
+func TestDeletedRowsMoveWithTheirSubtree(t *testing.T) {
+	t.Parallel()
+	onBoth(t, Options{}, func(t *testing.T, s *Store) {
+		ids := chainOfItems(t, s, 4)
+		to := svc.NewID()
+		err := s.Write(t.Context(), func(tx *Tx) error {
+			if _, err := tx.DeleteSubtree(t.Context(), ids[2]); err != nil {
+				return err
+			}
+			return tx.MoveSubtree(t.Context(), ids[0], ids[0], to+"/"+ids[0])
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < len(ids); i++ {
+			var path string
+			if err := s.read.QueryRowContext(t.Context(), "SELECT path FROM work_items WHERE id = $1", ids[i]).Scan(&path); err != nil {
+				t.Fatal(err)
+			}
+			if want := to + "/" + strings.Join(ids[:i+1], "/"); path != want {
+				t.Errorf("level %d is at %s, want %s", i, path, want)
+			}
+		}
+	})
 }
 
 // chainOfItems makes items each of which is the parent of the next.

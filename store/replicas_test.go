@@ -1,59 +1,35 @@
 package store
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
 	"svc"
-	"svc/internal/pgtest"
 )
 
 func TestASilentReplicaIsGoneAndRemovedAfterADay(t *testing.T) {
 	t.Parallel()
-	for engine, dsn := range map[string]func(*testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "svc.db") },
-		"postgres": func(t *testing.T) string { return pgtest.Start(t) },
-	} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s, err := Open(t.Context(), dsn(t), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = s.Close() })
-			own := svc.Replica{ID: svc.NewID(), State: svc.ReplicaReady}
-			fresh, silent := addReplica(t, s, 0), addReplica(t, s, 6*time.Second)
-			addReplica(t, s, 25*time.Hour)
-			if err := s.Write(t.Context(), func(tx *Tx) error { return tx.BeatReplica(t.Context(), own) }); err != nil {
-				t.Fatal(err)
-			}
-			wantReplicas(t, s, map[string]svc.ReplicaState{own.ID: svc.ReplicaReady, fresh: svc.ReplicaReady, silent: svc.ReplicaGone})
-		})
-	}
+	onBoth(t, Options{}, func(t *testing.T, s *Store) {
+		own := svc.Replica{ID: svc.NewID(), State: svc.ReplicaReady}
+		fresh, silent := addReplica(t, s, 0), addReplica(t, s, 6*time.Second)
+		addReplica(t, s, 25*time.Hour)
+		if err := s.Write(t.Context(), func(tx *Tx) error { return tx.BeatReplica(t.Context(), own) }); err != nil {
+			t.Fatal(err)
+		}
+		wantReplicas(t, s, map[string]svc.ReplicaState{own.ID: svc.ReplicaReady, fresh: svc.ReplicaReady, silent: svc.ReplicaGone})
+	})
 }
 
 func TestWhoeverTakesTheDatabaseOverListsTheFormerOneAsGone(t *testing.T) {
 	t.Parallel()
-	for engine, dsn := range map[string]func(*testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "svc.db") },
-		"postgres": func(t *testing.T) string { return pgtest.Start(t) },
-	} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s, err := Open(t.Context(), dsn(t), Options{Exclusive: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = s.Close() })
-			former := addReplica(t, s, 0) // it was killed just now
-			own := svc.Replica{ID: svc.NewID(), State: svc.ReplicaReady}
-			if err := s.RegisterReplica(t.Context(), own); err != nil {
-				t.Fatal(err)
-			}
-			wantReplicas(t, s, map[string]svc.ReplicaState{own.ID: svc.ReplicaReady, former: svc.ReplicaGone})
-		})
-	}
+	onBoth(t, Options{Exclusive: true}, func(t *testing.T, s *Store) {
+		former := addReplica(t, s, 0) // it was killed just now
+		own := svc.Replica{ID: svc.NewID(), State: svc.ReplicaReady}
+		if err := s.RegisterReplica(t.Context(), own); err != nil {
+			t.Fatal(err)
+		}
+		wantReplicas(t, s, map[string]svc.ReplicaState{own.ID: svc.ReplicaReady, former: svc.ReplicaGone})
+	})
 }
 
 // addReplica lists a replica whose last beat was so long ago.

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"svc"
-	"svc/internal/pgtest"
 )
 
 // journaled writes events about random subjects and gives them back, oldest
@@ -113,56 +111,45 @@ func seqs(events []svc.Event) (out []int64) {
 // schema are filled; and then each column has what its payload has.
 func TestEventsAreFoundBySubjectAtAnyAge(t *testing.T) {
 	t.Parallel()
-	for engine, dsn := range map[string]func(*testing.T) string{
-		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "svc.db") },
-		"postgres": func(t *testing.T) string { return pgtest.Start(t) },
-	} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			s, err := Open(t.Context(), dsn(t), Options{})
-			if err != nil {
-				t.Fatal(err)
+	onBoth(t, Options{}, func(t *testing.T, s *Store) {
+		ids := map[string][]string{}
+		for i, name := range subjectColumns {
+			for range 1 + i {
+				ids[name] = append(ids[name], svc.NewID())
 			}
-			t.Cleanup(func() { _ = s.Close() })
-			ids := map[string][]string{}
-			for i, name := range subjectColumns {
-				for range 1 + i {
-					ids[name] = append(ids[name], svc.NewID())
-				}
-			}
-			old := journaled(t, s, ids, 2*fillStep+100)
-			wantEventsBySubject(t, s, ids, old)
+		}
+		old := journaled(t, s, ids, 2*fillStep+100)
+		wantEventsBySubject(t, s, ids, old)
 
-			// As a migration finds them: nothing is filled.
-			err = s.Write(t.Context(), func(tx *Tx) error {
-				if _, err := tx.exec(t.Context(), "UPDATE journal SET subjects_from = head + 1"); err != nil {
-					return err
-				}
-				_, err := tx.exec(t.Context(), "UPDATE events SET project_id = NULL, task_id = NULL, run_id = NULL, host_id = NULL, workspace_id = NULL")
+		// As a migration finds them: nothing is filled.
+		err := s.Write(t.Context(), func(tx *Tx) error {
+			if _, err := tx.exec(t.Context(), "UPDATE journal SET subjects_from = head + 1"); err != nil {
 				return err
-			})
-			if err != nil {
+			}
+			_, err := tx.exec(t.Context(), "UPDATE events SET project_id = NULL, task_id = NULL, run_id = NULL, host_id = NULL, workspace_id = NULL")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := journaled(t, s, ids, 100)
+		steps := 0
+		for more := true; more; steps++ {
+			wantEventsBySubject(t, s, ids, all)
+			if more, err = s.FillSubjects(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			all := journaled(t, s, ids, 100)
-			steps := 0
-			for more := true; more; steps++ {
-				wantEventsBySubject(t, s, ids, all)
-				if more, err = s.FillSubjects(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+		}
+		if steps != 4 {
+			t.Errorf("it took %d steps, want three and one that finds nothing", steps)
+		}
+		for _, name := range subjectColumns {
+			var wrong int
+			query := fmt.Sprintf("SELECT count(*) FROM events WHERE coalesce(%s, '') <> coalesce(%s, '')", name, s.dialect.inPayload(name))
+			if err := s.read.QueryRowContext(t.Context(), query).Scan(&wrong); err != nil || wrong > 0 {
+				t.Errorf("%d events have another %s than their payload, %v", wrong, name, err)
 			}
-			if steps != 4 {
-				t.Errorf("it took %d steps, want three and one that finds nothing", steps)
-			}
-			for _, name := range subjectColumns {
-				var wrong int
-				query := fmt.Sprintf("SELECT count(*) FROM events WHERE coalesce(%s, '') <> coalesce(%s, '')", name, s.dialect.inPayload(name))
-				if err := s.read.QueryRowContext(t.Context(), query).Scan(&wrong); err != nil || wrong > 0 {
-					t.Errorf("%d events have another %s than their payload, %v", wrong, name, err)
-				}
-			}
-			wantEventsBySubject(t, s, ids, all)
-		})
-	}
+		}
+		wantEventsBySubject(t, s, ids, all)
+	})
 }
