@@ -3,7 +3,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help up build web test test-long test-agents soak lint bench fuzz audit screenshots release clean
+.PHONY: help up build web test test-long test-agents soak lint bench fuzz audit screenshots demo-video release clean
 
 # Without git (a source archive) or without a commit the version is "unknown".
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -55,6 +55,10 @@ fuzz: web ## Run each fuzz target for FUZZTIME (default 5m)
 screenshots: build ## Make docs/screenshots anew: every page in both themes
 	@scripts/install-test-deps
 	@scripts/screenshots
+
+demo-video: build ## Make docs/demo.svg anew: the recording of the demo run, as an animated picture
+	@scripts/install-test-deps tmux
+	@scripts/demo-video
 
 audit: ## Look for known weaknesses in Go modules and npm packages (needs the network)
 	@scripts/audit

@@ -25,17 +25,20 @@ var architecture = arch.Rules{
 		// The contracts.
 		"wire":   {Imports: []string{"."}, Never: join(sql, http, "os/exec")},
 		"api":    {Imports: []string{"."}, Never: sql},
-		"config": {Imports: []string{"."}, Never: join(sql, http)},
+		"config": {Imports: []string{".", "atomicfile"}, Never: join(sql, http)},
 
 		// What others wrote, made safe to show.
 		"safetext": {Never: join(sql, http, "os", "net", "io/fs")},
+
+		// Files, written whole or not at all.
+		"atomicfile": {Never: join(sql, http, "os/exec")},
 
 		// Recordings of terminals.
 		"asciicast": {Never: join(sql, http, "os", "net", "io/fs")},
 
 		// The orchestrator.
 		"store":  {Imports: []string{"."}, TestImports: []string{"store/storetest"}, Never: http},
-		"hub":    {Imports: []string{".", "wire", "safetext"}, Never: join(sql, http)},
+		"hub":    {Imports: []string{".", "wire", "safetext", "atomicfile"}, Never: join(sql, http)},
 		"place":  {Imports: []string{"."}, Never: join(sql, http, "os", "net", "io/fs")},
 		"review": {Never: join(sql, http, "os", "net", "io/fs"), TestImports: []string{"git"}},
 		"engine": {Imports: []string{".", "wire", "store", "hub", "place", "review"}, TestImports: []string{"store/storetest"}, Never: http},
@@ -43,46 +46,52 @@ var architecture = arch.Rules{
 			Imports:     []string{".", "api", "wire", "engine", "hub", "store", "provider", "web", "asciicast"},
 			TestImports: []string{"store/storetest"},
 		},
-		"notify": {Imports: []string{".", "store"}, TestImports: []string{"store/storetest"}, Never: sql},
-		"backup": {Imports: []string{"."}, Never: join(sql, http)},
-		"web":    {},
-		"docs":   {},
+		"notify":  {Imports: []string{".", "store"}, TestImports: []string{"store/storetest"}, Never: sql},
+		"mirror":  {Never: sql},
+		"cluster": {Imports: []string{".", "store"}, Never: sql},
+		"backup":  {Imports: []string{"."}, Never: join(sql, http)},
+		"web":     {},
+		"docs":    {},
 
 		// The worker's host.
-		"tmux":      {Never: join(sql, http)},
+		"process":   {Never: join(sql, http, "os/exec")},
+		"tmux":      {Imports: []string{"process"}, Never: join(sql, http)},
 		"git":       {Never: join(sql, http)},
-		"leftover":  {Never: join(sql, http, "os/exec")},
-		"provider":  {Imports: []string{".", "config"}, Never: join(sql, http)},
-		"rundir":    {Imports: []string{".", "wire"}, Never: join(sql, http)},
-		"workspace": {Imports: []string{".", "git", "rundir"}, Never: join(sql, http)},
-		"worker":    {Imports: []string{".", "wire", "config", "provider", "rundir", "tmux", "leftover", "git", "workspace"}, TestImports: []string{"wrapper"}, Never: sql},
-		"wrapper":   {Imports: []string{".", "wire", "config", "provider", "rundir", "leftover", "workspace"}, Never: sql},
+		"leftover":  {Imports: []string{"process"}, Never: join(sql, http, "os/exec")},
+		"provider":  {Imports: []string{".", "config", "atomicfile"}, Never: join(sql, http)},
+		"rundir":    {Imports: []string{".", "wire", "process", "atomicfile"}, Never: join(sql, http)},
+		"workspace": {Imports: []string{".", "git", "rundir", "atomicfile"}, Never: join(sql, http)},
+		"worker":    {Imports: []string{".", "wire", "config", "provider", "rundir", "process", "tmux", "leftover", "git", "workspace"}, TestImports: []string{"wrapper"}, Never: sql},
+		"wrapper":   {Imports: []string{".", "wire", "config", "provider", "rundir", "process", "leftover", "workspace"}, Never: sql},
 
 		// Where all is wired together.
 		"cli":     {Imports: product},
 		"cmd/svc": {Imports: []string{"cli"}, Never: join(sql, http)},
 
 		// What only tests use.
-		"e2e":               {TestImports: append([]string{"cli", "internal/proctest", "store/storetest"}, product...)},
-		"store/storetest":   {Imports: []string{".", "store", "internal/pgtest"}},
-		"e2e/agents":        {TestImports: append([]string{"internal/proctest"}, product...)},
-		"e2e/fault":         {TestImports: append([]string{"internal/proctest"}, product...)},
-		"e2e/live":          {TestImports: append([]string{"internal/proctest"}, product...)},
-		"e2e/hostile":       {TestImports: append([]string{"internal/proctest"}, product...)},
-		"e2e/soak":          {TestImports: append([]string{"internal/proctest"}, product...)},
-		"internal/arch":     {},
-		"internal/pgtest":   {},
-		"internal/sbom":     {Never: join(sql, http)},
-		"internal/deb":      {Never: join(sql, http)},
-		"internal/proctest": {Imports: []string{".", "api"}},
+		"e2e":                 {TestImports: append([]string{"cli", "internal/proctest", "store/storetest"}, product...)},
+		"store/storetest":     {Imports: []string{".", "store", "internal/pgtest"}},
+		"e2e/agents":          {TestImports: append([]string{"internal/proctest"}, product...)},
+		"e2e/fault":           {TestImports: append([]string{"internal/proctest"}, product...)},
+		"e2e/live":            {TestImports: append([]string{"internal/proctest"}, product...)},
+		"e2e/cluster":         {TestImports: append([]string{"internal/proctest"}, product...)},
+		"e2e/hostile":         {TestImports: append([]string{"internal/proctest"}, product...)},
+		"e2e/soak":            {TestImports: append([]string{"internal/proctest"}, product...)},
+		"internal/arch":       {},
+		"internal/pgtest":     {},
+		"internal/textbuffer": {},
+		"internal/castsvg":    {Imports: []string{"asciicast"}, Never: join(sql, http)},
+		"internal/sbom":       {Never: join(sql, http)},
+		"internal/deb":        {Never: join(sql, http)},
+		"internal/proctest":   {Imports: []string{".", "api"}},
 	},
-	TestSupport: []string{".", "internal/pgtest"},
+	TestSupport: []string{".", "internal/pgtest", "internal/textbuffer"},
 }
 
 // product is everything that cli wires together.
 var product = []string{
-	".", "wire", "api", "config", "store", "hub", "place", "review", "backup", "engine", "notify", "server", "web", "docs",
-	"tmux", "git", "leftover", "provider", "rundir", "workspace", "safetext", "asciicast", "worker", "wrapper",
+	".", "wire", "api", "config", "store", "hub", "place", "review", "backup", "mirror", "engine", "notify", "server", "cluster", "web", "docs",
+	"process", "tmux", "git", "leftover", "provider", "rundir", "workspace", "safetext", "asciicast", "atomicfile", "worker", "wrapper",
 }
 
 // join puts single import paths behind those of two lists.

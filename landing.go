@@ -27,7 +27,7 @@ const (
 	LandingFailed LandingState = "failed"
 )
 
-// LandReason is why a landing failed. Nothing has moved then.
+// LandReason is why a landing failed. Nothing has moved then, except where it says that this is not known.
 type LandReason string
 
 // The reasons.
@@ -43,6 +43,7 @@ const (
 	LandUnreachable   LandReason = "unreachable"     // the repository cannot be reached
 	LandWorkspaceGone LandReason = "workspace_gone"  // its host has no such workspace any more
 	LandNoCheckpoint  LandReason = "checkpoint_gone" // its host has no such checkpoint
+	LandGivenUp       LandReason = "given_up"        // by a person, before its host told what came of it: that is not known
 )
 
 // Landing is the bringing of a workspace's checkpoint into its repository.
@@ -56,7 +57,7 @@ type Landing struct {
 	At         Time         `json:"at" doc:"When it was asked for, and the commit's date"`
 	State      LandingState `json:"state" enum:"open,landed,failed" doc:"Open: its host has not told what came of it"`
 	Commit     string       `json:"commit" doc:"That the branch got; empty: none so far"`
-	Reason     LandReason   `json:"reason" enum:",conflict,unrelated,nothing_to_land,change_moved,target_missing,target_moved,checkout_in_use,refused,unreachable,workspace_gone,checkpoint_gone" doc:"Why it failed; empty: it did not"`
+	Reason     LandReason   `json:"reason" enum:",conflict,unrelated,nothing_to_land,change_moved,target_missing,target_moved,checkout_in_use,refused,unreachable,workspace_gone,checkpoint_gone,given_up" doc:"Why it failed; empty: it did not"`
 	Error      string       `json:"error" doc:"The same in words; while it is open, why its outcome is not known"`
 	Conflicts  []string     `json:"conflicts" nullable:"false" doc:"Paths that both sides have changed"`
 }
@@ -162,10 +163,37 @@ func (o LandOutcome) Validate() error {
 	return bad.Err()
 }
 
+// Awaits says whether an outcome tells something of the landing that is not known. One that was given up is asked for no more, but what its
+// host tells of it all the same is the truth.
+func (l *Landing) Awaits(o LandOutcome) bool {
+	switch {
+	case l == nil || l.ID != o.ID:
+		return false
+	case l.State == LandingOpen:
+		return o.State != LandingOpen || l.Error != o.Error
+	default:
+		return l.Reason == LandGivenUp && o.State != LandingOpen
+	}
+}
+
+// GiveUp ends a landing whose outcome nobody waits for any longer, and answers whether there was one.
+func (l *Landing) GiveUp(by string) bool {
+	if l == nil || l.State != LandingOpen {
+		return false
+	}
+	why := "before its host told what came of it"
+	if l.Error != "" {
+		why += " (" + l.Error + ")"
+	}
+	l.State, l.Reason = LandingFailed, LandGivenUp
+	l.Error = Cut(fmt.Sprintf("given up by %s %s; whether %s has the change is not known", by, why, l.Into), maxReportText)
+	return true
+}
+
 // Settle takes over what a host tells of the workspace's landing, and answers whether that is its end.
 func (w *Workspace) Settle(o LandOutcome, now Time) (settled bool) {
 	l := w.Landing
-	if l == nil || l.ID != o.ID || l.State != LandingOpen {
+	if !l.Awaits(o) {
 		return false
 	}
 	l.State, l.Commit, l.Reason, l.Error, l.Conflicts = o.State, o.Commit, o.Reason, o.Error, o.Conflicts

@@ -15,7 +15,7 @@ const (
 	SinkSlack   SinkKind = "slack"
 )
 
-// Sink is where notifications of inbox entries go. Its address and its secret are for nobody's eyes.
+// Sink is where notifications of inbox entries go. Its address and its secret are never shown.
 type Sink struct {
 	Name     string
 	Kind     SinkKind
@@ -56,6 +56,8 @@ type SinkState struct {
 	FailedAt *Time       `json:"failed_at" doc:"When it last did not; null: never"`
 	Error    string      `json:"error" doc:"Why it last did not; empty: it has taken one since"`
 
+	OldestAt    *Time  `json:"-"` // when the oldest of those that wait came into the outbox; nil: none waits
+	FailedTries int64  `json:"-"` // of this process, since it began
 	Since       Time   `json:"-"` // entries from before are not sent
 	Owner       string `json:"-"` // the orchestrator that sends to it now
 	LeasedUntil Time   `json:"-"`

@@ -156,7 +156,7 @@ func (p Project) Isolates() bool {
 }
 
 // CwdInCopy is a folder as runs with a working copy name it: relative to the copy. A folder of the repository itself means the same one in
-// the copy. False: it lies elsewhere.
+// the copy. False: it lies elsewhere, and the answer is the copy's own folder.
 func (p Project) CwdInCopy(cwd string) (rel string, ok bool) {
 	switch {
 	case cwd == "":
@@ -165,10 +165,13 @@ func (p Project) CwdInCopy(cwd string) (rel string, ok bool) {
 		return filepath.Clean(cwd), true
 	case p.Source().IsPath() && filepath.IsAbs(cwd):
 		rel, err := filepath.Rel(p.Repo, cwd)
+		if err != nil || !filepath.IsLocal(rel) {
+			return "", false
+		}
 		if rel == "." {
 			rel = ""
 		}
-		return rel, err == nil && (rel == "" || filepath.IsLocal(rel))
+		return rel, true
 	default:
 		return "", false
 	}

@@ -36,7 +36,7 @@ const (
 	RestartAlways    RestartPolicy = "always"
 )
 
-// FailureReason says why a run failed without any word from a wrapper or hook.
+// FailureReason says why a run failed without a signal of its wrapper or a hook.
 type FailureReason string
 
 // The reasons: the first two at the dispatch timeout, the third when a host
@@ -109,7 +109,7 @@ type Run struct {
 
 	// What the orchestrator keeps for itself.
 	TaskManualMarks int64    `json:"-"` // the task's ManualMarks when the run was made
-	Refused         []string `json:"-"` // hosts that said no to this attempt
+	Refused         []string `json:"-"` // hosts that refused this attempt
 	Acked           bool     `json:"-"` // the host confirmed this attempt
 	Blocked         bool     `json:"-"` // its item needs something that is not done, and it does not ignore that
 	UnblockedAt     *Time    `json:"-"` // when that was last over

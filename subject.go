@@ -40,7 +40,7 @@ func SubjectsOf(payload map[string]any) (s Subjects) {
 			}
 		}
 		if !IsID(*f.ID) {
-			*f.ID = "" // what a stranger reported is no reason to find the event
+			*f.ID = "" // it was not checked, so the event must not be found by it
 		}
 	}
 	return s

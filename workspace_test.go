@@ -143,3 +143,24 @@ func TestRemovalNamesEveryReasonAgainstIt(t *testing.T) {
 		}
 	}
 }
+
+func TestAFolderIsNamedAsItIsInTheCopy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		repo, cwd, want string
+		ok              bool
+	}{
+		{"/srv/shop", "", "", true},
+		{"/srv/shop", "sub/./dir", "sub/dir", true},
+		{"/srv/shop", "/srv/shop", "", true},
+		{"/srv/shop", "/srv/shop/sub", "sub", true},
+		{"/srv/shop", "/srv/shopping", "", false}, // as when the project was made in a clone of the folder
+		{"/srv/shop", "../shopping", "", false},
+		{"https://x/shop.git", "/srv/shop", "", false},
+		{"https://x/shop.git", "sub", "sub", true},
+	} {
+		if got, ok := (Project{Repo: c.repo}).CwdInCopy(c.cwd); got != c.want || ok != c.ok {
+			t.Errorf("%s with a copy of %s is %q, %v, want %q, %v", c.cwd, c.repo, got, ok, c.want, c.ok)
+		}
+	}
+}

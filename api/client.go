@@ -196,9 +196,7 @@ func cause(err error) error {
 func refusal(res *http.Response) error {
 	defer func() { _ = res.Body.Close() }()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxBody))
-	var e Envelope
-	if json.Unmarshal(body, &e) == nil && e.Error.Code != "" {
-		err := &svc.Error{Code: e.Error.Code, Message: e.Error.Message, Details: e.Error.Details}
+	if err, ours := svc.ParseError(body); ours {
 		if id := res.Header.Get(HeaderRequestID); id != "" && res.StatusCode >= http.StatusInternalServerError {
 			return &ServerError{RequestID: id, Err: err}
 		}

@@ -44,7 +44,7 @@ func (f *followedLog) Read(p []byte) (int, error) {
 // Close ends the answer that is being read.
 func (f *followedLog) Close() error { return f.body.Close() }
 
-// again opens the log behind what was read, as soon as the orchestrator is there.
+// again opens the log after the last byte that was read, as soon as the orchestrator can be reached.
 func (f *followedLog) again(err error) error {
 	_ = f.body.Close() // it broke off
 	o := f.o

@@ -24,14 +24,6 @@ func Some[T any](v T) Opt[T] { return Opt[T]{Set: true, Value: v} }
 // Null is a field that is there and null.
 func Null[T any]() Opt[T] { return Opt[T]{Set: true, Null: true} }
 
-// Maybe is a field with the value that v points at, absent when v is nil.
-func Maybe[T any](v *T) Opt[T] {
-	if v == nil {
-		return Opt[T]{}
-	}
-	return Some(*v)
-}
-
 // IsZero says whether the field is absent.
 func (o Opt[T]) IsZero() bool { return !o.Set }
 

@@ -36,6 +36,7 @@ var childRoles = map[string]func(ctx context.Context, p pipe) error{
 	"live-printer":   livePrinter,
 	"live-flood":     liveFlood,
 	"live-echo":      liveEcho,
+	"live-changer":   liveChanger,
 }
 
 // pipe is a child's end of its conversation with the parent.

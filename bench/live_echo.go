@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"svc/process"
 	"svc/tmux"
 )
 
@@ -157,7 +158,7 @@ func openBareKeys(ctx context.Context, dir string) (*bareKeys, error) {
 		return nil, err
 	}
 	if b.term, err = b.server.Attach(ctx, session.Pane, tmux.DefaultCols, tmux.DefaultRows); err != nil {
-		return nil, errors.Join(err, b.server.Kill(ctx, tmux.Process{}))
+		return nil, errors.Join(err, b.server.Kill(ctx, process.ID{}))
 	}
 	go func() {
 		buf := make([]byte, 64<<10)
@@ -183,7 +184,7 @@ func (b *bareKeys) draws() <-chan []byte { return b.drawn }
 
 func (b *bareKeys) close() {
 	_ = b.term.Close()
-	_ = b.server.Kill(context.Background(), tmux.Process{})
+	_ = b.server.Kill(context.Background(), process.ID{})
 }
 
 // socketKeys is a browser's attach socket.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/process"
 	"svc/tmux"
 )
 
@@ -107,25 +108,30 @@ func (s *liveSite) start(ctx context.Context, argss ...[]string) (ids []string, 
 		}
 		ids = append(ids, r.ID)
 	}
+	return ids, s.await(ctx, ids)
+}
+
+// await waits until all of the runs run.
+func (s *liveSite) await(ctx context.Context, ids []string) error {
 	deadline := time.Now().Add(3 * time.Minute)
 	for _, id := range ids {
 		for {
 			r, err := s.engine.Run(ctx, id)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if r.Status == svc.RunRunning {
 				break
 			}
 			if !r.Status.Active() || time.Now().After(deadline) {
-				return nil, s.failure(r)
+				return s.failure(r)
 			}
 			if err := rest(ctx, 20*time.Millisecond); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return ids, nil
+	return nil
 }
 
 // failure tells why a run did not start, or ended.
@@ -146,7 +152,7 @@ func (s *liveSite) end(ctx context.Context) error {
 	}
 	sockets, err := filepath.Glob(filepath.Join(s.dir, "w", "rt", "*"))
 	errs = append(errs, err, parallel(8, len(sockets), func(i int) error {
-		return tmux.Server{Socket: sockets[i]}.Kill(ctx, tmux.Process{})
+		return tmux.Server{Socket: sockets[i]}.Kill(ctx, process.ID{})
 	}), s.close())
 	s.remove()
 	return errors.Join(errs...)

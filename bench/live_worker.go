@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc/config"
+	"svc/process"
 	"svc/tmux"
 	"svc/worker"
 	"svc/wrapper"
@@ -27,6 +28,8 @@ type liveOrder struct {
 	// not at all, "fork" by a capture of every pane each second beside a worker
 	// that does not look.
 	Mode string
+	// Checkpoints is how often working copies are kept; 0: never.
+	Checkpoints time.Duration
 }
 
 // liveUsage is the processor time of a worker's process and of all it has
@@ -80,7 +83,10 @@ func startLiveWorker(ctx context.Context, o liveOrder) (stop func() error, err e
 	}
 	cfg := &config.Config{DataDir: o.Dir, CatalogPath: filepath.Join(o.Dir, "providers.toml"),
 		Worker: config.Worker{HostName: "host-0", ServerURL: o.URL, HeartbeatInterval: 5 * time.Second,
-			StopGrace: [2]time.Duration{time.Second, time.Second}, MaxLogBytes: 1 << 30}}
+			StopGrace: [2]time.Duration{time.Second, time.Second}, MaxLogBytes: 1 << 30, MaxBundleBytes: 64 << 20, CheckpointEvery: o.Checkpoints}}
+	if o.Checkpoints == 0 {
+		cfg.Worker.CheckpointEvery = 24 * time.Hour
+	}
 	snapshots := time.Second
 	if o.Mode != "hint" {
 		snapshots = 24 * time.Hour
@@ -174,7 +180,7 @@ func tmuxUsage(ctx context.Context, dir string) (time.Duration, int, error) {
 	}
 	var sum time.Duration
 	for _, socket := range sockets {
-		found, err := tmux.Server{Socket: socket}.Inspect(ctx, tmux.Process{})
+		found, err := tmux.Server{Socket: socket}.Inspect(ctx, process.ID{})
 		if err != nil {
 			return 0, 0, err
 		}

@@ -47,6 +47,7 @@ var targets = []target{
 	{"echo", echo},
 	{"recording", recording},
 	{"workspaces", workspaces},
+	{"copies", copies},
 }
 
 func main() {

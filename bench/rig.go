@@ -97,7 +97,7 @@ func newRigOn(ctx context.Context, dsn, dir, addr string) (_ *rig, err error) {
 	g.stop = stop
 	go func() { g.ended <- g.engine.Serve(inner) }()
 	go func() {
-		defer stopInner() // the doors close first
+		defer stopInner() // the listeners close first
 		g.ended <- s.Run(serving)
 	}()
 	return g, nil

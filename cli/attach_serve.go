@@ -22,7 +22,7 @@ const (
 	prefixWait = 500 * time.Millisecond
 	// socketPatience bounds one write, and the answer to a ping.
 	socketPatience = 10 * time.Second
-	// pingEvery finds out about a peer that is gone without a word.
+	// pingEvery finds a peer that is gone without having closed the connection.
 	pingEvery = 15 * time.Second
 	// letterboxEvery is how often a cut-out of the screen is fetched.
 	letterboxEvery = time.Second
@@ -148,7 +148,7 @@ func (t *attachment) serve(ctx context.Context, conn *websocket.Conn) error {
 }
 
 // readSocket hands over frames until the connection ends, and notices one that
-// has died without a word.
+// has ended without closing the connection.
 func (t *attachment) readSocket(ctx context.Context, conn *websocket.Conn) (<-chan attachFrame, <-chan error) {
 	frames, failed := make(chan attachFrame), make(chan error, 2) // room for both goroutines
 	go func() {

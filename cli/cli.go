@@ -1,9 +1,20 @@
 // Package cli is the command line: it reads flags and settings, wires the other
 // packages together and prints. It decides nothing else.
 //
-// Commands are noun and verb, one file for each noun. Standard output is the
-// answer, standard error everything else. On a terminal an answer is a table
-// with colours and ages; elsewhere it has neither, and nothing is cut short.
+// Commands are noun and verb. Standard output is the answer, standard error
+// everything else. On a terminal an answer is a table with colours and ages;
+// elsewhere it has neither, and nothing is cut short.
+//
+// The files, by what their names begin with:
+//
+//	project, workitem_, run_, host, workspace, provider, trial, queue, inbox, notify, access, login, replica: a noun's commands
+//	status, top, events, live, watch, stream: what is going on, once or as it changes
+//	attach_, keyboard, terminal, canvas, spinner: a person's terminal
+//	up, upscreen, demo, init, folder, tools, gateway: the first hour, and which folder and repository is meant
+//	orchestrator, member, serve, worker_, install, tmux, address, pid1, port: the daemons and their wiring
+//	doctor_, backup, restore, db, version: an operator's commands
+//	exec: what runs inside a session
+//	command, output, table, template, markdown, man, errors, exit, flags, confirm, complete, resolve, pick: shared by the commands
 package cli
 
 import (

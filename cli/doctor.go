@@ -198,16 +198,24 @@ func (a *app) checkProviders(ctx context.Context, cfg *config.Config) []checkup 
 		path = provider.WithDir(path, filepath.Dir(self)) // a worker finds svc itself there too
 	}
 	reports := provider.ProbeAll(ctx, catalog, path)
-	available, missing := []string{}, []string{}
+	available, missing, asking := []string{}, []string{}, []string{}
 	for _, id := range catalog.IDs() {
-		if reports[id].Available {
-			available = append(available, id)
-		} else {
+		if !reports[id].Available {
 			missing = append(missing, id)
+			continue
+		}
+		available = append(available, id)
+		if e, err := catalog.Entry(id); err == nil && e.AsksTrust {
+			asking = append(asking, id)
 		}
 	}
 	if len(available) == 0 {
 		return []checkup{{"providers", warning, "none is installed: " + strings.Join(missing, ", "), "svc provider doctor says what each needs"}}
 	}
-	return []checkup{{"providers", fine, strings.Join(available, ", "), ""}}
+	found := []checkup{{"providers", fine, strings.Join(available, ", "), ""}}
+	if len(asking) > 0 {
+		found = append(found, checkup{"folder trust", warning, strings.Join(asking, ", ") + ": asks in each new folder, and so in each new working copy, whether it is trusted",
+			"attach to the first run there and answer, or use an entry that asks nothing"})
+	}
+	return found
 }

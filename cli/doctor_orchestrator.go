@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -38,7 +39,27 @@ func (a *app) checkOrchestrator(ctx context.Context, cfg *config.Config) []check
 	if err != nil {
 		return append(out, checkup{"token", warning, err.Error(), "set SVC_TOKEN, to let the doctor look at the hosts too"})
 	}
+	out = append(out, a.checkReplicas(ctx, client)...)
 	return append(append(out, a.checkSinks(ctx, client)...), a.checkHosts(ctx, client)...)
+}
+
+// checkReplicas lists the orchestrators where several share the database.
+func (a *app) checkReplicas(ctx context.Context, c *api.Client) (out []checkup) {
+	for r, err := range c.AllReplicas(ctx) {
+		if err != nil {
+			p := a.explain(err)
+			return append(out, checkup{"replicas", broken, p.Error(), p.next})
+		}
+		if r.Address == "" || r.State == svc.ReplicaGone {
+			continue
+		}
+		role := "stands by"
+		if r.Leader {
+			role = "leads"
+		}
+		out = append(out, checkup{"replica " + r.Address, fine, fmt.Sprintf("%s, %s, svc %s, %d workers", role, r.State, r.Version, r.Uplinks), ""})
+	}
+	return out
 }
 
 // orchestratorState is what the orchestrator says of itself to anyone who asks.
@@ -56,18 +77,17 @@ func readiness(ctx context.Context, url string) (s orchestratorState, err error)
 	}
 	defer func() { _ = res.Body.Close() }()
 	s.date, _ = http.ParseTime(res.Header.Get("Date"))
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 1<<20)) // the status speaks for a body that was cut off
 	var answer struct {
 		Warnings []string `json:"warnings"`
-		api.Envelope
 	}
-	readable := json.NewDecoder(http.MaxBytesReader(nil, res.Body, 1<<20)).Decode(&answer) == nil
-	switch {
-	case res.StatusCode == http.StatusOK:
+	if res.StatusCode == http.StatusOK {
+		_ = json.Unmarshal(body, &answer)
 		s.warnings = answer.Warnings
-	case !readable || answer.Error.Code == "":
+	} else if refusal, ours := svc.ParseError(body); ours {
+		s.trouble = refusal
+	} else {
 		s.trouble = errors.New("the orchestrator answers " + res.Status)
-	default:
-		s.trouble = &svc.Error{Code: answer.Error.Code, Message: answer.Error.Message, Details: answer.Error.Details}
 	}
 	return s, nil
 }

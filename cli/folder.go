@@ -60,7 +60,7 @@ func (a *app) folderHere(ctx context.Context, c *api.Client, hostID string) (str
 	return dir, nil
 }
 
-// isHome says that a folder is nobody's project: the home, something above it, or the root.
+// isHome says that a folder must not become a project: the home, something above it, or the root.
 func (a *app) isHome(dir string) bool {
 	return dir == "/" || inside(a.getenv("HOME"), dir)
 }
@@ -126,40 +126,41 @@ func projectAround(projects []svc.Project) *svc.Project {
 
 // planProject is pickProject for a command that makes something in it. When there is no project at all, it says which one
 // would be made, so that nothing is made before everything was checked.
-func (a *app) planProject(ctx context.Context, c *api.Client, ref string) (svc.Project, *api.CreateProject, error) {
+func (a *app) planProject(ctx context.Context, c *api.Client, ref string) (svc.Project, *projectPlan, error) {
 	p, err := a.pickProject(ctx, c, ref)
 	if !errors.Is(err, errNoProject) {
 		return p, nil, err
 	}
-	dir, err := a.folderHere(ctx, c, "")
+	here, err := a.folderHere(ctx, c, "")
 	if err != nil {
 		return p, nil, err
 	}
-	plan := projectFor(dir, a.isHome(dir))
-	return svc.Project{Cwd: plan.Cwd.Value}, &plan, nil
-}
-
-// projectFor is a project for a folder, named after it. A home is no project's folder.
-func projectFor(dir string, home bool) api.CreateProject {
-	if dir == "" || home {
-		return api.CreateProject{Name: "First project"}
+	plan := projectPlan{CreateProject: api.CreateProject{Name: "First project"}}
+	if dir, err := os.Getwd(); err == nil && !a.isHome(dir) { // a folder that was removed is none
+		if of := a.projectFor(ctx, dir, here != ""); here != "" || of.Repo.Set { // of a folder of this machine, others have the repository at most
+			plan = of
+		}
 	}
-	return api.CreateProject{Name: filepath.Base(dir), Cwd: api.Some(dir)}
+	n, err := plan.New()
+	if err != nil {
+		return p, nil, err
+	}
+	p = svc.Project{Cwd: n.Cwd}
+	return p, &plan, p.SetSource(n.Source)
 }
 
 // makeProject makes what was planned, if anything was.
-func (a *app) makeProject(ctx context.Context, c *api.Client, p svc.Project, plan *api.CreateProject) (svc.Project, error) {
+func (a *app) makeProject(ctx context.Context, c *api.Client, p svc.Project, plan *projectPlan) (svc.Project, error) {
 	if plan == nil {
 		return p, nil
 	}
-	p, err := c.CreateProject(ctx, *plan)
+	p, err := c.CreateProject(ctx, plan.CreateProject)
 	if err != nil {
 		return p, err
 	}
-	if p.Cwd == "" {
-		a.note("made project %s, since there was none", p.Slug)
-	} else {
-		a.note("made project %s, since there was none; its runs work in %s", p.Slug, p.Cwd)
+	a.note("made project %s, since there was none%s", p.Slug, worksIn(p))
+	if plan.noCopies != "" {
+		a.note("its runs get no copies of their own: %s", noCopiesSentence(p, plan.noCopies))
 	}
 	return p, nil
 }

@@ -2,34 +2,98 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 
+	"svc"
 	"svc/api"
 	"svc/git"
 )
 
-// repoHere is the repository of the folder that the person stands in, for a new project: the folder itself when runs go to this machine,
-// else where it was cloned from. Nothing: it is none, has no commit, or git is missing or too old for working copies.
-func (a *app) repoHere(ctx context.Context, local bool) api.Source {
+// projectPlan is a project that is to be made for a folder.
+type projectPlan struct {
+	api.CreateProject
+	// noCopies is why its runs get no working copies although the folder is in a git repository. Empty: they get them, or it is in none.
+	noCopies string
+}
+
+// projectFor is the project for the current folder, named after it: its runs work in the folder or, when that is in a repository of which
+// they can have copies, in a copy each. Whoever makes a project for a folder asks here. local says that runs go to this machine.
+func (a *app) projectFor(ctx context.Context, dir string, local bool) projectPlan {
+	p := projectPlan{CreateProject: api.CreateProject{Name: filepath.Base(dir), Cwd: api.Some(dir)}}
+	p.Source, p.noCopies = a.repoHere(ctx, dir, local)
+	return p
+}
+
+// repoHere is the repository of the current folder, for a new project: the repository's own folder when runs go to this machine, else
+// where it was cloned from. Without one, why says what is in the way; it is empty in a folder that is in no repository.
+func (a *app) repoHere(ctx context.Context, dir string, local bool) (source api.Source, why string) {
+	inside, err := a.git(ctx, "rev-parse", "--is-inside-work-tree")
+	if err != nil {
+		return source, "" // no repository, or no git
+	}
 	if _, err := (git.Program{}).Version(ctx); err != nil {
-		return api.Source{}
+		return source, err.Error()
+	}
+	if inside != "true" {
+		return source, "this folder has no files of its repository, which is a bare one or this is its .git"
 	}
 	if _, err := a.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
-		return api.Source{}
+		return source, "the repository has no commit yet"
 	}
-	if !local {
-		origin, err := a.git(ctx, "remote", "get-url", "origin")
-		if err != nil || origin == "" {
-			return api.Source{}
-		}
-		return api.Source{Repo: api.Some(origin)}
+	if _, err := a.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD:./"); err != nil {
+		return source, "this folder is not in the repository's newest commit"
 	}
-	top, err := a.git(ctx, "rev-parse", "--show-toplevel")
-	if err != nil || top == "" {
-		return api.Source{}
+	if local {
+		source, err = a.folderRepo(ctx, dir)
+	} else {
+		source, err = a.originRepo(ctx)
 	}
-	source := api.Source{Repo: api.Some(top)}
-	if branch, err := a.git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil && branch != "" {
-		source.Base = api.Some(branch)
+	if err == nil {
+		err = svc.Source{Repo: source.Repo.Value, Base: source.Base.Value}.OrDefaults().Validate()
 	}
-	return source
+	if err != nil {
+		return api.Source{}, err.Error()
+	}
+	return source, ""
+}
+
+// folderRepo is the repository around the current folder, at the branch that is checked out.
+func (a *app) folderRepo(ctx context.Context, dir string) (api.Source, error) {
+	root, err := a.git(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return api.Source{}, err
+	}
+	up, err := a.git(ctx, "rev-parse", "--show-cdup")
+	if err != nil {
+		return api.Source{}, err
+	}
+	top := filepath.Join(dir, up) // named as the person names it, which root is not when there is a symbolic link above dir
+	if _, err := git.FindForeign(top); err != nil || !sameFolder(top, root) {
+		return api.Source{}, errors.New("the repository is not in a folder above this one")
+	}
+	branch, err := a.git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err != nil {
+		return api.Source{}, errors.New("no branch of the repository is checked out")
+	}
+	return api.Source{Repo: api.Some(top), Base: api.Some(branch)}, nil
+}
+
+func sameFolder(one, other string) bool {
+	a, err := os.Stat(one)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(other)
+	return err == nil && os.SameFile(a, b)
+}
+
+// originRepo is where the current folder's repository was cloned from, at its default branch.
+func (a *app) originRepo(ctx context.Context) (api.Source, error) {
+	origin, err := a.git(ctx, "remote", "get-url", "origin")
+	if err != nil || origin == "" {
+		return api.Source{}, errors.New("runs may go to other machines, and the repository has no origin that they could clone")
+	}
+	return api.Source{Repo: api.Some(origin)}, nil
 }

@@ -18,14 +18,17 @@ type setup struct {
 	Gateway gatewayReport `json:"gateway"`
 	Project *svc.Project  `json:"project"` // of the current folder; null: there is none
 	Made    bool          `json:"made"`    // the project was made just now
-	Missing []string      `json:"missing"` // what stands in the way of a first run, and what to do
+	// NoCopies is why runs of that new project get no working copies; empty: they do, or the folder is in no repository.
+	NoCopies string   `json:"no_copies"`
+	Missing  []string `json:"missing"` // what stands in the way of a first run, and what to do
 }
 
 func (a *app) initCommand() *cobra.Command {
 	return a.both(&cobra.Command{
 		Use: "init", Short: "Find the agents of this machine and make a project for the current folder", Args: takes(),
 		Long: "Look for agent tools on the PATH and add them to this machine's catalog, ask the model gateway whether it answers,\n" +
-			"make a project for the current folder unless it has one, and say what is missing. It can be repeated at any time.",
+			"make a project for the current folder unless it has one, and say what is missing. It can be repeated at any time.\n" +
+			"In a folder of a git repository, each run of that project gets a working copy of its own.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.config()
 			if err != nil {
@@ -67,7 +70,7 @@ func (a *app) setUp(ctx context.Context, cfg *config.Config) (s setup, err error
 	}
 	c, err := a.client()
 	if err == nil {
-		s.Project, s.Made, err = a.projectOfFolder(ctx, c, working(s.Tools))
+		err = a.projectOfFolder(ctx, c, &s)
 	}
 	if err != nil {
 		p := a.explain(err)
@@ -81,12 +84,12 @@ func (a *app) setUp(ctx context.Context, cfg *config.Config) (s setup, err error
 	return s, nil
 }
 
-// projectOfFolder is the project of the current folder, made when there is none. It gets a provider when several tools are there: a
-// run that names none must not have to ask.
-func (a *app) projectOfFolder(ctx context.Context, c *api.Client, tools []string) (*svc.Project, bool, error) {
+// projectOfFolder finds the project of the current folder, and makes it when there is none. It gets a provider when several tools are there:
+// a run that names none must not have to ask.
+func (a *app) projectOfFolder(ctx context.Context, c *api.Client, s *setup) error {
 	projects, err := collect(c.AllProjects(ctx))
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	active := projects[:0:0]
 	for _, p := range projects {
@@ -94,28 +97,31 @@ func (a *app) projectOfFolder(ctx context.Context, c *api.Client, tools []string
 			active = append(active, p)
 		}
 	}
-	if p := projectAround(active); p != nil {
-		if tool := preferredTool(tools); p.Provider == "" && tool != "" {
-			changed, err := c.UpdateProject(ctx, p.ID, api.PatchProject{Provider: api.Some(tool)})
-			return &changed, false, err
+	tool := preferredTool(working(s.Tools))
+	if s.Project = projectAround(active); s.Project != nil {
+		if s.Project.Provider == "" && tool != "" {
+			*s.Project, err = c.UpdateProject(ctx, s.Project.ID, api.PatchProject{Provider: api.Some(tool)})
 		}
-		return p, false, nil
+		return err
 	}
 	dir, err := os.Getwd()
 	if err != nil || a.isHome(dir) {
-		return nil, false, nil //nolint:nilerr // a folder that was removed is none
+		return nil //nolint:nilerr // a folder that was removed is none
 	}
-	body := projectFor(dir, false)
 	here, err := a.folderHere(ctx, c, "")
 	if err != nil {
-		return nil, false, err
+		return err
 	}
-	body.Source = a.repoHere(ctx, here != "")
-	if tool := preferredTool(tools); tool != "" {
-		body.Provider = api.Some(tool)
+	plan := a.projectFor(ctx, dir, here != "")
+	if tool != "" {
+		plan.Provider = api.Some(tool)
 	}
-	p, err := c.CreateProject(ctx, body)
-	return &p, true, err
+	p, err := c.CreateProject(ctx, plan.CreateProject)
+	if err != nil {
+		return err
+	}
+	s.Project, s.Made, s.NoCopies = &p, true, plan.noCopies
+	return nil
 }
 
 func (a *app) printSetup(s setup) {
@@ -127,6 +133,9 @@ func (a *app) printSetup(s setup) {
 	fields = append(fields, field{"agents", tools}, field{"gateway", s.Gateway.words()})
 	if s.Project != nil {
 		fields = append(fields, field{"project", projectSentence(*s.Project, s.Made)})
+	}
+	if s.NoCopies != "" {
+		fields = append(fields, field{"copies", "none: " + noCopiesSentence(*s.Project, s.NoCopies)})
 	}
 	a.printFields(fields)
 	for _, line := range s.Missing {
@@ -151,4 +160,9 @@ func projectSentence(p svc.Project, made bool) string {
 		words = append(words, "with", p.Provider+"; for another: svc project update "+p.Slug+" --provider ID")
 	}
 	return strings.Join(words, " ")
+}
+
+// noCopiesSentence is why runs of a project get no working copies, and how that is changed.
+func noCopiesSentence(p svc.Project, why string) string {
+	return why + "; when it can be cloned: svc project update " + p.Slug + " --repo REPOSITORY"
 }

@@ -24,68 +24,90 @@ import (
 
 // orchestrator is a whole orchestrator, opened and listening.
 type orchestrator struct {
+	office
+	core
+	addr net.Addr
+}
+
+// office is what an orchestrator has whether or not it leads: its settings, secrets and catalog.
+type office struct {
 	cfg     *config.Config
 	log     *slog.Logger
-	store   *store.Store
-	hub     *hub.Hub
-	engine  *engine.Engine
-	server  *server.Server
-	notify  *notify.Dispatcher
 	catalog *provider.Registry
-	addr    net.Addr
 	user    config.Token
 	worker  config.Token
+	key     config.Secret
+}
+
+// core is the part of an orchestrator that decides and answers. It holds the database.
+type core struct {
+	store  *store.Store
+	hub    *hub.Hub
+	engine *engine.Engine
+	server *server.Server
+	notify *notify.Dispatcher
 }
 
 // openOrchestrator opens everything up to the listener. What it opened is
 // closed by run, or at once when it fails.
 func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *orchestrator, err error) {
-	o := &orchestrator{cfg: cfg, log: log}
+	o := &orchestrator{office: office{cfg: cfg, log: log}}
+	if err := o.prepare(a); err != nil {
+		return nil, err
+	}
+	if err := o.open(ctx, &o.office, ""); err != nil {
+		return nil, err
+	}
+	if err := o.build(ctx, &o.office, "", false); err != nil {
+		return nil, err
+	}
+	if o.addr, err = o.server.Listen(ctx); err != nil {
+		return nil, errors.Join(listenProblem(ctx, cfg, err), o.store.Close())
+	}
+	o.notify.PublicURL = cmp.Or(cfg.Server.PublicURL, localURL(cfg, o.addr))
+	return o, nil
+}
+
+// open opens the database, alone or as a member whose turn it waits for.
+func (c *core) open(ctx context.Context, o *office, replica string) (err error) {
+	c.store, err = store.Open(ctx, o.cfg.Server.Database, store.Options{Log: o.log, Exclusive: true, Replica: replica})
+	return err
+}
+
+// build makes all that stands on the database, which is closed when that fails.
+func (c *core) build(ctx context.Context, o *office, replica string, standby bool) (err error) {
 	defer func() {
-		if err != nil && o.store != nil {
-			err = errors.Join(err, o.store.Close())
+		if err != nil {
+			err = errors.Join(err, c.store.Close())
 		}
 	}()
-	key, err := o.prepare(a)
-	if err != nil {
-		return nil, err
-	}
-	if o.store, err = store.Open(ctx, cfg.Server.Database, store.Options{Log: log, Exclusive: true}); err != nil {
-		return nil, err
-	}
-	o.hub = hub.New(cfg.RelayDir(), log)
-	o.hub.LeaseIdle = cfg.Server.LeaseIdle
-	o.hub.Relay.MostLog = cfg.Retention.RelayMaxBytes
-	o.hub.Quota.MostHost, o.hub.Quota.MinFree = cfg.Retention.RelayHostMaxBytes, cfg.Retention.RelayMinFree
-	o.engine, err = engine.New(ctx, engine.Config{
-		Store: o.store, Hub: o.hub, Log: log,
-		Version:         Version(),
+	cfg, log := o.cfg, o.log
+	c.hub = hub.New(cfg.RelayDir(), log)
+	c.hub.LeaseIdle = cfg.Server.LeaseIdle
+	c.hub.Relay.MostLog = cfg.Retention.RelayMaxBytes
+	c.hub.Quota.MostHost, c.hub.Quota.MinFree = cfg.Retention.RelayHostMaxBytes, cfg.Retention.RelayMinFree
+	c.engine, err = engine.New(ctx, engine.Config{
+		Store: c.store, Hub: c.hub, Log: log,
+		Version: Version(), ReplicaID: replica, Standby: standby,
 		RunDefaults:     svc.RunDefaults{Provider: cfg.Runs.Provider, Model: cfg.Runs.Model},
 		DispatchTimeout: cfg.Runs.DispatchTimeout, AckTimeout: cfg.Runs.AckTimeout, LostAfter: cfg.Runs.LostAfter,
 		OfflineAfter: cfg.Hosts.OfflineAfter, OutputInterval: cfg.Events.OutputInterval, AutoMarkDone: cfg.WorkItems.AutoMarkDone,
-		EventsDays: cfg.Retention.EventsDays, RelayDays: cfg.Retention.RelayDays, SigningKey: []byte(key), OwnerTokenHash: svc.SecretHash(string(o.user.Value)),
+		EventsDays: cfg.Retention.EventsDays, RelayDays: cfg.Retention.RelayDays, SigningKey: []byte(o.key), OwnerTokenHash: svc.SecretHash(string(o.user.Value)),
 		KnownProvider: func(id string) bool { return o.catalog.Current().Has(id) },
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	o.notify = notify.New(notify.Config{Store: o.store, Sinks: sinksOf(cfg), Log: log})
-	o.server, err = server.New(server.Options{
-		Notifier: o.notify,
-		Engine:   o.engine, Live: &server.Live{Runs: o.engine, Panes: o.hub.Panes, Relay: o.hub.Relay, Attach: o.hub.Attach, Log: log,
-			FetchLog: o.engine.LogOf, Events: o.engine.EventsAfter},
+	c.notify = notify.New(notify.Config{Store: c.store, Sinks: sinksOf(cfg), Log: log})
+	c.server, err = server.New(server.Options{
+		Notifier: c.notify,
+		Engine:   c.engine, Live: &server.Live{Runs: c.engine, Panes: c.hub.Panes, Relay: c.hub.Relay, Attach: c.hub.Attach, Log: log,
+			FetchLog: c.engine.LogOf, Events: c.engine.EventsAfter},
 		WorkerToken: server.WorkerToken(o.worker.Value),
 		Logger:      log, Version: Version(), Catalog: o.facts, CatalogProblem: o.catalog.Problem, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
 		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey, WorkerCA: cfg.Server.WorkerCA,
 	})
-	if err != nil {
-		return nil, err
-	}
-	if o.addr, err = o.server.Listen(ctx); err != nil {
-		return nil, listenProblem(ctx, cfg, err)
-	}
-	o.notify.PublicURL = cmp.Or(cfg.Server.PublicURL, localURL(cfg, o.addr))
-	return o, nil
+	return err
 }
 
 func sinksOf(cfg *config.Config) (sinks []svc.Sink) {
@@ -97,43 +119,43 @@ func sinksOf(cfg *config.Config) (sinks []svc.Sink) {
 
 // prepare makes what the first start makes: the data dir, the tokens, the
 // signing key and the catalog.
-func (o *orchestrator) prepare(a *app) (key config.Secret, err error) {
+func (o *office) prepare(a *app) error {
 	dir := o.cfg.DataDir
 	var warnings []string
 	warn := func(w string) { warnings = append(warnings, w) }
 	w, err := config.EnsureDataDir(dir)
 	if err != nil {
-		return "", err
+		return err
 	}
 	warn(w)
 	if o.user, err = config.EnsureUserToken(dir, a.getenv); err != nil {
-		return "", err
+		return err
 	}
 	warn(o.user.Warning)
 	if o.worker, err = config.EnsureWorkerToken(dir, a.getenv); err != nil {
-		return "", err
+		return err
 	}
 	warn(o.worker.Warning)
-	if key, w, err = config.EnsureSigningKey(dir, a.getenv); err != nil {
-		return "", err
+	if o.key, w, err = config.EnsureSigningKey(dir, a.getenv); err != nil {
+		return err
 	}
 	warn(w)
 	if _, err := provider.EnsureFile(o.cfg.CatalogPath); err != nil {
-		return "", err
+		return err
 	}
 	if o.catalog, err = provider.Open(o.cfg.CatalogPath, provider.Options{Logger: o.log, LastGood: o.cfg.LastGoodCatalog()}); err != nil {
-		return "", err
+		return err
 	}
 	for _, w := range warnings {
 		if w != "" {
 			o.log.Warn(w)
 		}
 	}
-	return key, nil
+	return nil
 }
 
 // facts is what the API tells of the catalog.
-func (o *orchestrator) facts() []server.ProviderInfo {
+func (o *office) facts() []server.ProviderInfo {
 	var out []server.ProviderInfo
 	for _, e := range o.catalog.Current().Entries() {
 		signals := make([]string, len(e.CompletionSignals))
@@ -160,33 +182,38 @@ func (o *orchestrator) untilDrained(ctx context.Context) (context.Context, conte
 	return ctx, stop
 }
 
-// run serves until ctx ends. The doors close first, then the engine stops, then
+// run serves until ctx ends. The listeners close first, then the engine stops, then
 // the database closes: nothing is asked of a part that is gone.
-func (o *orchestrator) run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, o.store.Close()) }()
+func (o *orchestrator) run(ctx context.Context) error {
+	return o.core.run(ctx, &o.office, o.server.Run)
+}
+
+// run keeps the core going while serve does, which ends with ctx or when a part breaks; then the rest ends and the database is closed.
+func (c *core) run(ctx context.Context, o *office, serve func(context.Context) error) (err error) {
+	defer func() { err = errors.Join(err, c.store.Close()) }()
 	inner, stopInner := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopInner()
 	g, inner := errgroup.WithContext(inner)
 	ended := make(chan struct{})
 	defer close(ended)
-	defer context.AfterFunc(ctx, func() { o.boundShutdown(ended) })()
-	g.Go(func() error { return o.engine.Serve(inner) })
-	g.Go(func() error { return o.notify.Run(inner) })
+	defer context.AfterFunc(ctx, func() { c.boundShutdown(o.log, ended) })()
+	g.Go(func() error { return c.engine.Serve(inner) })
+	g.Go(func() error { return c.notify.Run(inner) })
 	g.Go(func() error { return o.catalog.Run(inner) })
 	g.Go(func() error { // two orchestrators must not decide side by side
 		select {
-		case <-o.store.Lost():
-			return o.store.LostError()
+		case <-c.store.Lost():
+			return c.store.LostError()
 		case <-inner.Done():
 			return nil
 		}
 	})
 	g.Go(func() error {
 		defer stopInner()
-		doors, stop := context.WithCancel(ctx)
+		listening, stop := context.WithCancel(ctx)
 		defer stop()
-		context.AfterFunc(inner, stop) // a part that broke takes the doors down
-		return o.server.Run(doors)
+		context.AfterFunc(inner, stop) // a part that broke ends the listeners too
+		return serve(listening)
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("orchestrator: %w", err)
@@ -198,11 +225,11 @@ func (o *orchestrator) run(ctx context.Context) (err error) {
 // answer: requests in flight are drained, and the engine writes what it knows.
 const shutdownLimit = 8 * time.Second
 
-func (o *orchestrator) boundShutdown(ended <-chan struct{}) {
+func (c *core) boundShutdown(log *slog.Logger, ended <-chan struct{}) {
 	select {
 	case <-ended:
 	case <-time.After(shutdownLimit):
-		o.log.Warn("the database does not answer; the shutdown goes on without it")
-		o.store.Abort()
+		log.Warn("the database does not answer; the shutdown goes on without it")
+		c.store.Abort()
 	}
 }

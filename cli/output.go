@@ -21,7 +21,7 @@ type column[T any] struct {
 	head string
 	cell func(T) string
 	tone func(T) tone // nil: plain
-	flex bool         // gives way when the window is narrow
+	flex bool         // is shortened when the window is narrow
 }
 
 // viewOf shows records by the part of them that a view is of.

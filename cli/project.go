@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -165,8 +166,10 @@ func (a *app) projectCreate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if repo := a.repoHere(ctx, p.Cwd != ""); !p.Isolates() && repo.Repo.Set && !cmd.Flags().Changed("isolation") {
-			a.note("this folder is a git repository; to give each run a working copy of its own: svc project update %s --repo %s", p.Slug, repo.Repo.Value)
+		if dir, err := os.Getwd(); err == nil && !p.Isolates() && !cmd.Flags().Changed("isolation") {
+			if source, _ := a.repoHere(ctx, dir, p.Cwd != ""); source.Repo.Set {
+				a.note("this folder is in a git repository; to give each run a working copy of its own: svc project update %s --repo %s", p.Slug, shellQuote(source.Repo.Value))
+			}
 		}
 		return printDone(a, a.projectView(), p, "made project %s%s", p.Slug, worksIn(p))
 	})

@@ -103,6 +103,7 @@ type finding struct {
 	Available bool   `json:"available"`
 	Optional  bool   `json:"optional"`
 	Reason    string `json:"reason"` // why it is not available
+	AsksTrust bool   `json:"asks_trust"`
 }
 
 func (f finding) verdict() string {
@@ -143,6 +144,9 @@ func findingView() view[finding] {
 
 // whatToDo is the end of the reason; the PATH before it is the same for all.
 func (f finding) whatToDo() string {
+	if f.Available && f.AsksTrust {
+		return "attach to its first run in each new folder: it asks whether the folder is trusted"
+	}
 	if i := strings.LastIndex(f.Reason, "; "); i >= 0 {
 		return f.Reason[i+2:]
 	}
@@ -222,7 +226,7 @@ func (a *app) examine(ctx context.Context, only []string) ([]finding, error) {
 			return nil, err
 		}
 		r := reports[id]
-		findings = append(findings, finding{id, entry.Bin, r.Version, r.Available, entry.Optional, r.Reason})
+		findings = append(findings, finding{id, entry.Bin, r.Version, r.Available, entry.Optional, r.Reason, entry.AsksTrust})
 	}
 	return findings, ctx.Err()
 }

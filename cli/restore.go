@@ -174,7 +174,7 @@ func (a *app) makeRoom(ctx context.Context, cfg *config.Config, m backup.Manifes
 }
 
 // moveAside takes files out of the way; of the relayed logs all, since those of
-// another database are nobody's.
+// another database belong to no run.
 func (a *app) moveAside(cfg *config.Config, files []string) error {
 	aside := filepath.Join(cfg.DataDir, "replaced-"+a.now().UTC().Format("20060102T150405Z"))
 	if err := os.Mkdir(aside, 0o700); err != nil {

@@ -115,7 +115,7 @@ func (a *app) diffStat(ctx context.Context, c *api.Client, w svc.Workspace, q ap
 	if change.Since > 0 {
 		against = fmt.Sprintf("checkpoint %d", change.Since)
 	}
-	a.note("checkpoint %d against %s: +%d -%d in %d files", change.Checkpoint, against, additions, deletions, len(change.Files))
+	a.note("checkpoint %d against %s: +%d -%d in %s", change.Checkpoint, against, additions, deletions, count(len(change.Files), "file"))
 	if change.Truncated {
 		a.note("this is not all: there are more files than are listed, or files that are too large to be compared")
 	}

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +23,8 @@ type fetched struct {
 	Branch     string `json:"branch"`
 	Checkpoint int    `json:"checkpoint"`
 	Commit     string `json:"commit"`
+	// KeptAt is when the checkpoint was made: what the agent wrote later is not in it.
+	KeptAt svc.Time `json:"kept_at"`
 }
 
 func (a *app) runFetch() *cobra.Command {
@@ -43,10 +47,17 @@ func (a *app) runFetch() *cobra.Command {
 				return err
 			}
 			v := view[fetched]{name: func(f fetched) string { return f.Branch }, fields: func(f fetched) []field {
-				return []field{{"branch", f.Branch}, {"checkpoint", fmt.Sprint(f.Checkpoint)}, {"commit", f.Commit}}
+				return []field{{"branch", f.Branch}, {"checkpoint", fmt.Sprint(f.Checkpoint)}, {"commit", f.Commit}, {"kept", a.whenExactly(&f.KeptAt)}}
 			}}
-			return printDone(a, v, got, "branch %s has checkpoint %d: %s; look at it with: git diff %s...%s", got.Branch, got.Checkpoint, changeWords(w),
-				svc.ShortCommit(w.BaseCommit), got.Branch)
+			if w.Checkpoint > w.RelayedCheckpoint {
+				a.note("checkpoint %d is on its host only; the orchestrator does not have it yet", w.Checkpoint)
+			}
+			kept := a.when(&got.KeptAt)
+			if a.human() {
+				kept += " ago"
+			}
+			return printDone(a, v, got, "branch %s has checkpoint %d, kept %s: %s; look at it with: git diff %s...%s", got.Branch, got.Checkpoint, kept,
+				changeWords(w), svc.ShortCommit(w.BaseCommit), got.Branch)
 		}),
 	}
 	cmd.Flags().StringVar(&branch, "branch", "", "`NAME` of the branch to make or move on; default: the working copy's own")
@@ -81,8 +92,13 @@ func (a *app) fetchCheckpoint(ctx context.Context, c *api.Client, w svc.Workspac
 	if _, err := a.git(ctx, "fetch", "--quiet", "--no-tags", f.Name(), ref); err != nil {
 		return fetched{}, &problem{what: "git did not take the branch " + branch, why: err.Error(), next: "choose another with --branch", exit: exitConflict, err: err}
 	}
-	commit, err := a.git(ctx, "rev-parse", "refs/heads/"+branch)
-	return fetched{Branch: branch, Checkpoint: w.RelayedCheckpoint, Commit: commit}, err
+	found, err := a.git(ctx, "log", "-1", "--no-show-signature", "--format=%H %ct", "refs/heads/"+branch)
+	if err != nil {
+		return fetched{}, err
+	}
+	commit, seconds, _ := strings.Cut(found, " ")
+	unix, err := strconv.ParseInt(seconds, 10, 64)
+	return fetched{Branch: branch, Checkpoint: w.RelayedCheckpoint, Commit: commit, KeptAt: svc.TimeOf(time.Unix(unix, 0))}, err
 }
 
 // git runs git where the person stands, with their own settings.

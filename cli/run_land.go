@@ -99,6 +99,8 @@ func (a *app) notLanded(w svc.Workspace) error {
 		p.next = "commit there, or check out another branch, and try again; or land it as a branch of its own with --push"
 	case svc.LandRefused:
 		p.next = "land it as a branch of its own with --push, if the branch is protected"
+	case svc.LandGivenUp:
+		p.next = "look at " + l.Into + " in the repository; `svc run discard " + a.short(w.RunID, shortRun) + " --undo` and a new landing look there first, too"
 	case svc.LandTargetMissing:
 		p.next = "name a branch of the repository with --into"
 	default:
@@ -143,7 +145,9 @@ func (a *app) runDiscard() *cobra.Command {
 	var undo bool
 	cmd := &cobra.Command{
 		Use: "discard RUN", Short: "Mark a run's work as not wanted", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
-		Long: "Mark the working copy of a run as not wanted. It is removed from its host after the project's keep_days, if nothing is lost by it.",
+		Long: "Mark the working copy of a run as not wanted. It is removed from its host after the project's keep_days, if nothing is lost by it.\n" +
+			"A landing whose outcome is not known, as when its repository never came back, is given up: nobody waits for it any longer. What the\n" +
+			"host tells of it later is shown all the same, and a new landing looks first whether the branch has the change.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			w, err := a.workspaceOfRun(ctx, c, args[0])
 			if err != nil {
@@ -162,8 +166,12 @@ func (a *app) discard(ctx context.Context, c *api.Client, w svc.Workspace, undo 
 	if undo {
 		change, word = c.KeepWorkspace, "kept"
 	}
+	before := w.Landing
 	if w, err = change(ctx, w.ID); err != nil {
 		return err
+	}
+	if l := w.Landing; l != nil && l.Reason == svc.LandGivenUp && (before == nil || before.ID == l.ID && before.State == svc.LandingOpen) {
+		a.note("the landing into %s was given up; whether %s has the change is not known", l.Into, l.Into)
 	}
 	return printDone(a, a.workspaceView(), w, "%s workspace %s", word, a.short(w.ID, shortRun))
 }

@@ -221,7 +221,7 @@ func (p *replayer) play(ctx context.Context) error {
 	}
 }
 
-// wait waits, and minds the keys meanwhile.
+// wait waits, and reads the keys meanwhile.
 func (p *replayer) wait(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

@@ -112,20 +112,29 @@ func (a *app) startRun(ctx context.Context, c *api.Client, body api.CreateRun, w
 		admitted(r)
 	}
 	if wait {
-		a.note("started run %s with %s%s", r.ID, r.Provider, inFolder(r.Cwd))
+		a.note("started run %s with %s%s", r.ID, r.Provider, worksWhere(ctx, c, r))
 		return a.watch(ctx, c, r.ID)
 	}
 	if a.output == "table" {
 		defer a.note("watch it with: svc run watch %s", shortRun(r.ID))
 	}
-	return printDone(a, a.runView(nil), r, "started run %s with %s%s", r.ID, r.Provider, inFolder(r.Cwd))
+	return printDone(a, a.runView(nil), r, "started run %s with %s%s", r.ID, r.Provider, worksWhere(ctx, c, r))
 }
 
-func inFolder(cwd string) string {
-	if cwd == "" {
-		return ""
+// worksWhere says in which folder a run works, as far as that is known before it is on a host.
+func worksWhere(ctx context.Context, c *api.Client, r svc.Run) string {
+	if filepath.IsAbs(r.Cwd) {
+		return " in " + r.Cwd
 	}
-	return " in " + cwd
+	p, err := c.Project(ctx, r.ProjectID)
+	switch {
+	case err != nil || !p.Isolates() || r.WorkspaceID != nil:
+		return ""
+	case r.Cwd == "":
+		return " in a copy of " + p.Repo
+	default:
+		return " in " + r.Cwd + " of a copy of " + p.Repo
+	}
 }
 
 // newRun is the request for a run of an item in a project, with everything checked that can be. Whoever calls it says which item.

@@ -42,6 +42,9 @@ func (a *app) watch(ctx context.Context, c *api.Client, id string) error {
 	if err := printDone(a, a.runView(nil), r, "run %s %s", shortRun(r.ID), ending(r)); err != nil {
 		return err
 	}
+	if r.WorkspaceID != nil && a.output == "table" {
+		a.note("what it changed: svc run diff %s; into the repository: svc run land %s", shortRun(r.ID), shortRun(r.ID))
+	}
 	if !succeeded(r) {
 		return exitCode(exitNoSuccess)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"log/slog"
+	"net"
 
 	"github.com/spf13/cobra"
 )
@@ -17,17 +18,19 @@ func (a *app) serveCommand() *cobra.Command {
 				return err
 			}
 			log := a.logger(slog.LevelInfo)
+			if cfg.Server.ClusterAddress != "" {
+				m, err := a.openMember(cmd.Context(), cfg, log)
+				if err != nil {
+					return err
+				}
+				m.tell(m.addr)
+				return m.run(cmd.Context())
+			}
 			o, err := a.openOrchestrator(cmd.Context(), cfg, log)
 			if err != nil {
 				return err
 			}
-			log.Info("listening", "address", o.addr.String(), "data_dir", cfg.DataDir, "version", Version())
-			if where := beyond(cfg.Server); where != "" && !cfg.Server.TLS() {
-				log.Warn("tokens, keys and screens pass the network unencrypted" + where + "; see [server] tls_cert and bind")
-			}
-			if o.user.Made {
-				log.Info("made the access token; the command line reads it from its file", "file", o.user.From)
-			}
+			o.tell(o.addr)
 			ctx, stop := o.untilDrained(cmd.Context())
 			defer stop()
 			return o.run(ctx)
@@ -36,6 +39,17 @@ func (a *app) serveCommand() *cobra.Command {
 	a.serverFlags(cmd)
 	cmd.AddCommand(a.serveInstall())
 	return cmd
+}
+
+// tell logs how an orchestrator can be reached.
+func (o *office) tell(addr net.Addr) {
+	o.log.Info("listening", "address", addr.String(), "data_dir", o.cfg.DataDir, "version", Version())
+	if where := beyond(o.cfg.Server); where != "" && !o.cfg.Server.TLS() {
+		o.log.Warn("tokens, keys and screens pass the network unencrypted" + where + "; see [server] tls_cert and bind")
+	}
+	if o.user.Made {
+		o.log.Info("made the access token; the command line reads it from its file", "file", o.user.From)
+	}
 }
 
 // serverFlags are the settings of an orchestrator that are flags too.

@@ -32,6 +32,9 @@ func (a *app) upCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if cfg.Server.ClusterAddress != "" {
+				return usage("use svc serve and svc worker, or remove cluster_address", "svc up is an orchestrator for this machine alone, and [server] cluster_address is set")
+			}
 			if cfg.Origin("server.bind").Place == config.FromDefault {
 				cfg.Server.Bind = "127.0.0.1" // its agents and its operator are on this machine
 			}
@@ -141,16 +144,21 @@ func (a *app) firstProject(ctx context.Context, s *start) error {
 	if err != nil || len(projects.Items) > 0 {
 		return err
 	}
-	n, err := projectFor(dir, false).New()
+	plan := a.projectFor(ctx, dir, true)
+	n, err := plan.New()
 	if err != nil {
 		return err
 	}
 	n.Provider = preferredTool(working(s.tools))
 	p, err := e.CreateProject(ctx, n)
-	if err == nil {
-		s.project = projectSentence(p, true)
+	if err != nil {
+		return err
 	}
-	return err
+	s.project = projectSentence(p, true)
+	if plan.noCopies != "" {
+		s.copies = "none: " + noCopiesSentence(p, plan.noCopies)
+	}
+	return nil
 }
 
 // goingOnWithin bounds the look at what goes on, at a shutdown.

@@ -28,6 +28,7 @@ type start struct {
 	tools        []foundTool // what the first start found; empty at later ones
 	gateway      string      // what the gateway said at the first start; empty: none is set, or it is not the first
 	project      string      // the project that was made just now; empty: none was
+	copies       string      // why runs of that project get no working copies; empty: they do, or nobody would expect it
 }
 
 // printStart is the screen of `svc up`. The token is shown to a person only;
@@ -42,7 +43,7 @@ func (a *app) printStart(s start) {
 	a.out.printf("%s · data %s%s · %s\n", st.bold.Render("svc "+Version()), a.tilde(s.cfg.DataDir), fresh, database)
 	a.out.printf("%s listening on %s%s\n", st.good.Render("✓"), s.url, beyond(s.cfg.Server))
 	a.printWorker(s, st)
-	for _, line := range []field{{"gateway", s.gateway}, {"project", s.project}} {
+	for _, line := range []field{{"gateway", s.gateway}, {"project", s.project}, {"copies", s.copies}} {
 		if line.text != "" {
 			a.out.printf("  %s: %s\n", line.label, line.text)
 		}
@@ -89,7 +90,7 @@ func (a *app) printWorker(s start, st styles) {
 	}
 }
 
-// providerMarks is one word for each tool, those that are there last, where the eye ends. Standard ids that are absent are of no
+// providerMarks is one word for each tool, those that are available last. Standard ids that are absent are of no
 // interest, and the two modes of a tool are one.
 func providerMarks(reports map[string]svc.ProviderReport, st styles) []safetext.Text {
 	var absent, present []safetext.Text

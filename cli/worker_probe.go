@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"svc"
-	"svc/api"
 	"svc/config"
 	"svc/wire"
 )
@@ -45,9 +44,11 @@ func (a *app) probeServer(ctx context.Context, cfg *config.Config, token config.
 	}
 	defer func() { _ = res.Body.Close() }()
 	answer, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // an empty one says nothing, as below
-	var envelope api.Envelope
-	_ = json.Unmarshal(answer, &envelope)
-	return refusedWorker(cfg, token, envelope.Error.Code)
+	refusal, ours := svc.ParseError(answer)
+	if !ours {
+		return nil
+	}
+	return refusedWorker(cfg, token, refusal.Code)
 }
 
 func refusedWorker(cfg *config.Config, token config.Token, code svc.Code) error {

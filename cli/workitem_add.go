@@ -101,7 +101,7 @@ func addNeeds(ctx context.Context, c *api.Client, w svc.WorkItem, others []svc.W
 }
 
 // placeTask says where a new item stands: under its parent, or in a project, which may have to be made.
-func (a *app) placeTask(ctx context.Context, c *api.Client, body *api.CreateWorkItem, project, parent string) (svc.Project, *api.CreateProject, error) {
+func (a *app) placeTask(ctx context.Context, c *api.Client, body *api.CreateWorkItem, project, parent string) (svc.Project, *projectPlan, error) {
 	if parent != "" {
 		above, err := a.task(ctx, c, parent)
 		if err != nil {
@@ -118,7 +118,7 @@ func (a *app) placeTask(ctx context.Context, c *api.Client, body *api.CreateWork
 
 // addAndRun makes a task and a run of it in one request, after everything that can be checked was: a command that is refused leaves
 // nothing behind.
-func (a *app) addAndRun(ctx context.Context, c *api.Client, p svc.Project, plan *api.CreateProject, task api.CreateWorkItem, f runFlags) error {
+func (a *app) addAndRun(ctx context.Context, c *api.Client, p svc.Project, plan *projectPlan, task api.CreateWorkItem, f runFlags) error {
 	body, err := a.newRun(ctx, c, p, svc.WorkItem{Title: task.Title, Description: task.Description.Value}, f)
 	if err != nil {
 		return err

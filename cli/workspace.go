@@ -110,7 +110,7 @@ func changeWords(w svc.Workspace) string {
 	if w.RelayedCheckpoint == 0 {
 		return ""
 	}
-	return fmt.Sprintf("+%d -%d in %d files", w.Additions, w.Deletions, w.Files)
+	return fmt.Sprintf("+%d -%d in %s", w.Additions, w.Deletions, count(w.Files, "file"))
 }
 
 // sizeWords is a number of bytes as people read it; empty for none.

@@ -3,10 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -40,6 +42,13 @@ func (c *Config) check(setting string) error {
 		return checkDatabase(c.Server.Database)
 	case "server.public_url":
 		return checkServerURL(c.Server.PublicURL)
+	case "server.cluster_address":
+		return c.checkCluster()
+	case "server.cluster_listen":
+		if c.Server.ClusterListen != "" && c.Server.ClusterAddress == "" {
+			return errors.New("needs server.cluster_address")
+		}
+		return checkHostPort(c.Server.ClusterListen, true)
 	case "server.lease_idle":
 		return within(int64(c.Server.LeaseIdle), 0, 1<<63-1, "is negative")
 	case "runs.lost_after":
@@ -248,4 +257,24 @@ func checkDatabase(text string) error {
 		return nil
 	}
 	return errors.New("has a scheme that is not known: write sqlite:PATH or postgres://…")
+}
+
+// checkCluster judges where other orchestrators reach this one.
+func (c *Config) checkCluster() error {
+	if c.Server.ClusterAddress != "" && strings.HasPrefix(c.Server.Database, "sqlite:") {
+		return errors.New("needs a server.database of PostgreSQL: an SQLite file is held by one orchestrator")
+	}
+	return checkHostPort(c.Server.ClusterAddress, false)
+}
+
+// checkHostPort judges host:port; empty is none. Anywhere allows an empty host, which is every address of the machine.
+func checkHostPort(s string, anywhere bool) error {
+	if s == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(s)
+	if n, portErr := strconv.Atoi(port); err != nil || portErr != nil || n < 1 || n > 65535 || host == "" && !anywhere {
+		return errors.New("is not host:port")
+	}
+	return nil
 }

@@ -57,6 +57,9 @@ type Server struct {
 
 	PublicURL string `toml:"public_url" shown:"the address that it listens on" doc:"Where people reach the orchestrator, http or https: the base of the links in notifications."`
 
+	ClusterAddress string `toml:"cluster_address" env:"SVC_CLUSTER_ADDRESS" shown:"none: this orchestrator serves its database alone" doc:"host:port at which other orchestrators on the same PostgreSQL reach this one. Its presence joins them; see operations. All need the same SVC_SIGNING_KEY, SVC_TOKEN and SVC_WORKER_TOKEN."`
+	ClusterListen  string `toml:"cluster_listen" env:"SVC_CLUSTER_LISTEN" shown:"the port of cluster_address, on all addresses" doc:"host:port at which this orchestrator listens for the others, where it differs from cluster_address. Needs cluster_address."`
+
 	LeaseIdle time.Duration `toml:"lease_idle" default:"10m" doc:"A holder of a run's keyboard who sends nothing for this long loses it to the first who waits. 0: never."`
 }
 
@@ -144,6 +147,15 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Addr is the address to listen on, in the form that net.Listen takes.
 func (s Server) Addr() string { return net.JoinHostPort(s.Bind, strconv.Itoa(s.Port)) }
+
+// PeerAddr is where the orchestrator listens for others, as host:port.
+func (s Server) PeerAddr() string {
+	if s.ClusterListen != "" {
+		return s.ClusterListen
+	}
+	_, port, _ := net.SplitHostPort(s.ClusterAddress) // it was checked
+	return net.JoinHostPort("", port)
+}
 
 // TLS reports whether the orchestrator itself speaks TLS.
 func (s Server) TLS() bool { return s.TLSCert != "" }

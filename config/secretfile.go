@@ -6,8 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"svc/atomicfile"
 )
 
 // maxSecretBytes bounds what is read from a file that should hold one word.
@@ -50,19 +51,7 @@ func ensureSecret(path string, draw func() string) (word, warning string, made b
 	if !errors.Is(err, fs.ErrNotExist) {
 		return word, warning, false, err
 	}
-	temp, err := writeTemp(path, draw())
-	if err != nil {
-		return "", "", false, err
-	}
-	defer os.Remove(temp)
-	// A link, unlike a rename, fails when another process was first.
-	err = os.Link(temp, path)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", "", false, err
-	}
-	made = err == nil
-	// The process that was first may not have come to this yet, and its word is used here too.
-	if err := syncDir(filepath.Dir(path)); err != nil {
+	if made, err = atomicfile.Create(path, []byte(draw()+"\n"), 0o600); err != nil {
 		return "", "", false, err
 	}
 	word, warning, err = readSecret(path)
@@ -71,37 +60,5 @@ func ensureSecret(path string, draw func() string) (word, warning string, made b
 
 // replaceSecret puts a word into the file at path, whatever was there.
 func replaceSecret(path, word string) error {
-	temp, err := writeTemp(path, word)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// writeTemp writes a word to a new file beside path, mode 0600, safely on disk.
-func writeTemp(path, word string) (name string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.WriteString(word + "\n")
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return f.Name(), nil
-}
-
-// syncDir makes a new name in a directory survive a power cut.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return atomicfile.Replace(path, []byte(word+"\n"), 0o600)
 }

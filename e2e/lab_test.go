@@ -11,9 +11,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"svc/internal/textbuffer"
 )
 
 // patience bounds every wait of these tests. It is long because the machine may
@@ -72,14 +73,31 @@ func (l *lab) close() {
 	for i := len(l.running) - 1; i >= 0; i-- {
 		_ = l.running[i].end(syscall.SIGINT)
 	}
+	_ = l.endSessions() // what is left then fails the removal of the directory
+	_ = os.RemoveAll(l.runtime)
+}
+
+// endSessions ends all sessions with everything in them.
+func (l *lab) endSessions() error {
 	sockets, _ := filepath.Glob(filepath.Join(l.runtime, "*", "*")) // the pattern is well formed
 	for _, socket := range sockets {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		_ = exec.CommandContext(ctx, "tmux", "-S", socket, "kill-server").Run() // it may have ended by itself
 		cancel()
 	}
-	_ = await(l.noneLeft) // what is left then fails the removal of the directory
-	_ = os.RemoveAll(l.runtime)
+	return await(l.noneLeft)
+}
+
+// lose ends a worker and all of its sessions as a machine does that loses its power.
+func (l *lab) lose(verb string) (*process, error) {
+	p, err := l.end(verb, func(p *process) error {
+		_ = p.end(os.Kill) // it did not end well, as it should
+		return nil
+	})
+	if err != nil {
+		return p, err
+	}
+	return p, l.endSessions()
 }
 
 // noneLeft ends the wrappers of sessions, which would wait for a worker to come
@@ -112,8 +130,8 @@ type process struct {
 	verb   string
 	cmd    *exec.Cmd
 	url    string // of an orchestrator
-	stdout *tail
-	stderr *tail
+	stdout *textbuffer.Buffer
+	stderr *textbuffer.Buffer
 	ended  chan struct{}
 	err    error // once ended
 }
@@ -141,7 +159,7 @@ func (l *lab) startIn(dir string, env []string, verb string, args ...string) (*p
 
 // run is start with a command of its own.
 func (l *lab) run(env []string, verb string, cmd *exec.Cmd) (*process, error) {
-	p := &process{verb: verb, cmd: cmd, stdout: newTail(), stderr: newTail(), ended: make(chan struct{})}
+	p := &process{verb: verb, cmd: cmd, stdout: &textbuffer.Buffer{}, stderr: &textbuffer.Buffer{}, ended: make(chan struct{})}
 	p.cmd.Env = env
 	if cmd.Dir == "" {
 		cmd.Dir = l.dir
@@ -219,24 +237,4 @@ func (l *lab) end(verb string, by func(*process) error) (*process, error) {
 		}
 	}
 	return nil, fmt.Errorf("no %s runs", verb)
-}
-
-// tail keeps what a process wrote.
-type tail struct {
-	mu   sync.Mutex // guards text
-	text strings.Builder
-}
-
-func newTail() *tail { return &tail{} }
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.text.Write(b)
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.text.String()
 }

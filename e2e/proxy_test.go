@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc/internal/proctest"
+	"svc/internal/textbuffer"
 )
 
 // proxies make the whole configuration of a proxy of the snippet in the
@@ -112,7 +113,7 @@ func behind(t *testing.T, name, program string) site {
 // startProxy waits until it lets a request through.
 func (s site) startProxy(cmd *exec.Cmd) {
 	s.Helper()
-	said := newTail()
+	said := &textbuffer.Buffer{}
 	cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = said, said, s.env, s.lab.dir
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"svc/internal/textbuffer"
 )
 
 // terminal is a person at a terminal who has called svc.
@@ -18,7 +20,7 @@ type terminal struct {
 	tty   *os.File // the person's side
 	line  *os.File // the program's side, kept open to look at its modes
 	cmd   *exec.Cmd
-	shown *tail
+	shown *textbuffer.Buffer
 	ended chan struct{}
 	fresh unix.Termios // the terminal's settings before svc was called
 }
@@ -33,7 +35,7 @@ func atTerminal(t *testing.T, env []string, cols, rows uint16, args ...string) *
 	if err := pty.Setsize(tty, &pty.Winsize{Cols: cols, Rows: rows}); err != nil {
 		t.Fatal(err)
 	}
-	term := &terminal{T: t, tty: tty, line: line, cmd: exec.Command("svc", args...), shown: newTail(), ended: make(chan struct{})}
+	term := &terminal{T: t, tty: tty, line: line, cmd: exec.Command("svc", args...), shown: &textbuffer.Buffer{}, ended: make(chan struct{})}
 	term.cmd.Env = append(env, "TERM=xterm-256color")
 	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = line, line, line
 	term.fresh = term.modes()

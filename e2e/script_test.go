@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": background("serve"), "up": background("up"), "worker": background("worker"),
-			"paste": paste, "interrupt": interrupt, "ended": ended, "exits": exits, "let": let, "jsonkeys": jsonKeys, "until": until, "trim": trim,
+			"paste": paste, "interrupt": interrupt, "ended": ended, "lose": lose, "exits": exits, "let": let, "jsonkeys": jsonKeys, "until": until, "trim": trim,
 			"certificate": certificate, "sink": sink,
 			"postgres": func(ts *testscript.TestScript, neg bool, args []string) { postgres(t, ts, neg, args) },
 		},
@@ -121,6 +121,18 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: interrupt serve|up|worker")
 	}
 	p, err := ts.Value("lab").(*lab).interrupt(args[0])
+	ts.Check(err)
+	keepOutput(ts, p)
+}
+
+// lose ends what up or worker started, with its sessions, as a machine does that loses its power:
+//
+//	lose up|worker
+func lose(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: lose up|worker")
+	}
+	p, err := ts.Value("lab").(*lab).lose(args[0])
 	ts.Check(err)
 	keepOutput(ts, p)
 }

@@ -22,7 +22,7 @@ const (
 )
 
 // errBadToken is the same for a token that never was, that expired and that was
-// revoked: a stranger learns nothing.
+// revoked: the answer must not tell which tokens exist.
 var errBadToken = svc.Errorf(svc.CodeUnauthorized, "the token is missing or not the right one for this")
 
 func newSecret() string {

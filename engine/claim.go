@@ -33,6 +33,7 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 	for {
 		again, next, err := e.claimPass(ctx)
 		if err != nil && ctx.Err() == nil {
+			e.served.interrupt()
 			e.Log.Error("runs cannot be placed; trying again", "error", err)
 		}
 		if again && err == nil && ctx.Err() == nil {

@@ -28,6 +28,10 @@ func (e *Engine) RunDetail(ctx context.Context, id string) (svc.RunDetail, error
 		return d, err
 	}
 	e.lookAt(&d.Run)
+	if e.Standby {
+		d.Lease, err = e.leaseOf(ctx, id)
+		return d, err
+	}
 	if lease, held := e.Hub.Attach.Holder(id); held {
 		d.Lease = &lease
 	}
@@ -56,7 +60,11 @@ func (e *Engine) waiting(ctx context.Context, r store.Reader, run svc.Run) (*svc
 		}
 	}
 	demand := place.Demand{Provider: run.Provider, PinnedHostID: value(run.PinnedHostID), Refused: run.Refused, Labels: run.HostLabels, Workspace: gate.Project.Isolated}
-	w := &svc.Waiting{Why: gate.Holds(e.now()), Hosts: fleet.Explain(demand), HostsTotal: len(fleet.Hosts)}
+	w := &svc.Waiting{Why: gate.Holds(e.now()), Hosts: []svc.HostWithheld{}, HostsTotal: len(fleet.Hosts)}
+	if e.Standby { // which of them could take it is known to the leader
+		return w, nil
+	}
+	w.Hosts = fleet.Explain(demand)
 	w.Hosts = w.Hosts[:min(len(w.Hosts), svc.MostWithheld)]
 	if i := slices.Index(line.order, run.ID); i >= 0 && len(w.Why) == 0 {
 		position := i + 1

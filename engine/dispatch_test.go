@@ -58,6 +58,41 @@ func TestAClaimWhoseAnswerWasLostIsPushed(t *testing.T) {
 	})
 }
 
+// A host that is offline by the database, and online as far as this process knows, would not be given runs for as long as its heartbeats
+// came.
+func TestAHostIsBackAlsoWhenTheAnswerOfItsAbsenceWasLost(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inBubble(t, func(t *testing.T) {
+		var opened atomic.Pointer[store.Store]
+		var lost atomic.Bool
+		s := startWith(t, dir, store.Options{LoseAnswer: func() error {
+			st := opened.Load()
+			if st == nil || lost.Load() {
+				return nil
+			}
+			h, err := st.Host(t.Context(), "h")
+			if err == nil && h.Status == svc.HostOffline {
+				lost.Store(true)
+				return errors.New("the connection is gone")
+			}
+			return nil
+		}}, quietly)
+		opened.Store(s.Store)
+		w := s.online("h")
+		w.drop()
+		s.pass(s.OfflineAfter + 5*time.Second)
+		w.want(svc.HostOffline)
+		if !lost.Load() {
+			t.Fatal("the answer of a commit was not lost")
+		}
+		w.connect()
+		w.beat()
+		w.want(svc.HostOnline)
+		w.started(s.run())
+	})
+}
+
 // What a host that is back must be told is read from the database, which may not answer at that
 // moment.
 func TestAHostIsToldWhatItMissedAlsoAfterAReadThatFailed(t *testing.T) {

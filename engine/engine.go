@@ -41,6 +41,11 @@ type Config struct {
 	RelayDays       int             // retention of relayed logs and screens
 
 	Version string // of the product, for the list of replicas
+	// ReplicaID is this process in the list of replicas, which someone else keeps: package cluster. Empty: the engine lists itself.
+	ReplicaID string
+	// Standby makes an engine beside the leader's, on another orchestrator of the same database: it takes requests that concern the database
+	// alone, and does nothing by itself but to follow the journal.
+	Standby bool
 
 	// SigningKey makes the tokens of runs and hosts. It must stay the same over
 	// restarts.
@@ -102,9 +107,12 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	}
 	e := &Engine{Config: c, claims: newWake(), restores: newWake(), landings: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), typed: newRequests[wire.KeysResult](), asks: newRequests[wire.WorkspaceResult](), messages: newMessageBook(), hints: newHintBook(), logs: newLogBook(), pieces: newSlots(piecesAtOnce), reviews: newSlots(reviewsAtOnce), links: newLinkBook(), paces: newPaces(),
 		tokenUses: tokenUses{written: map[string]svc.Time{}}}
-	e.replica = newReplica()
+	e.replica = newReplica(c.ReplicaID)
 	e.readyAt, e.watch = e.now(), newWitness(c.Now, c.OfflineAfter)
 	e.feed = newFeed(c.Store, c.Log)
+	if c.ReplicaID != "" {
+		e.feed.poll, e.feed.told = sharedPoll, e.othersWrote
+	}
 	if err := e.feed.start(ctx); err != nil {
 		return nil, err
 	}
@@ -112,14 +120,22 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if e.hosts, err = newHostBook(ctx, c.Store, e.watch.look(), e.readyAt, e.Hub.Uplinks.Pin, e.Hub.Uplinks.Connected); err != nil {
 		return nil, err
 	}
+	if e.hosts.standby = c.Standby; c.Standby {
+		return e, nil
+	}
 	if err := e.recoverOutput(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.releaseLeases(ctx); err != nil {
 		return nil, err
 	}
 	if e.served, err = newServedTimes(ctx, c.Store, c.DispatchTimeout, e.readyAt); err != nil {
 		return nil, err
 	}
-	if err := c.Store.RegisterReplica(ctx, e.self()); err != nil {
-		return nil, err
+	if c.ReplicaID == "" {
+		if err := c.Store.RegisterReplica(ctx, e.self()); err != nil {
+			return nil, err
+		}
 	}
 	e.Hub.OnLease, e.Hub.OnInput = e.leaseChanged, e.touched
 	return e, nil
@@ -130,6 +146,9 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 func (e *Engine) Serve(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.feed.run(ctx) })
+	if e.Standby {
+		return g.Wait()
+	}
 	g.Go(func() error { return e.claimLoop(ctx) })
 	g.Go(func() error { return e.sweepLoop(ctx) })
 	g.Go(func() error { return e.livenessLoop(ctx) })

@@ -22,6 +22,9 @@ import (
 type feed struct {
 	store *store.Store
 	log   *slog.Logger
+	poll  time.Duration
+	hint  *wake             // another process has written something
+	told  func([]svc.Event) // is given every event once; nil: nobody
 
 	mu      sync.RWMutex // guards the rest
 	ring    []message    // consecutive seqs, the newest last
@@ -43,12 +46,12 @@ const (
 	ringBytes = 8 << 20 // of the messages in it
 	feedPage  = 1000
 	feedBytes = 2 << 20     // of payloads in a page
-	feedPoll  = time.Second // a wake-up may be lost, or come from another process
+	feedPoll  = time.Second // a wake-up may be lost
 	chunkSize = 64 << 10    // of one Next
 )
 
 func newFeed(s *store.Store, log *slog.Logger) *feed {
-	return &feed{store: s, log: log, news: make(chan struct{})}
+	return &feed{store: s, log: log, poll: feedPoll, hint: newWake(), news: make(chan struct{})}
 }
 
 // start notes where the journal ends now; run goes on from there.
@@ -63,8 +66,9 @@ func (f *feed) start(ctx context.Context) error {
 
 func (f *feed) run(ctx context.Context) error {
 	defer f.stop()
-	poll := time.NewTicker(feedPoll)
+	poll := time.NewTicker(f.poll)
 	defer poll.Stop()
+	failing := false
 	for {
 		committed := f.store.Committed() // before reading: no commit is missed
 		for {
@@ -72,8 +76,10 @@ func (f *feed) run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			if err != nil {
+			if err != nil && !failing {
 				f.log.Error("the journal cannot be read; trying again", "error", err)
+			}
+			if failing = err != nil; failing {
 				break
 			}
 			if !more {
@@ -82,6 +88,7 @@ func (f *feed) run(ctx context.Context) error {
 		}
 		select {
 		case <-committed:
+		case <-f.hint.c:
 		case <-poll.C:
 		case <-ctx.Done():
 			return nil
@@ -95,6 +102,9 @@ func (f *feed) take(ctx context.Context) (more bool, err error) {
 	events, more, err := f.store.EventsPage(ctx, f.head(), feedPage, feedBytes)
 	if err != nil || len(events) == 0 {
 		return false, err
+	}
+	if f.told != nil {
+		f.told(events)
 	}
 	fresh := make([]message, len(events))
 	for i, e := range events {

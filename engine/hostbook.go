@@ -21,6 +21,8 @@ type hostBook struct {
 	pin    func(hostID, instance string) // told which instance is a host's own
 	linked func(hostID string) bool      // says whether a host's own connection is open
 
+	standby bool // the connections are another orchestrator's
+
 	mu    sync.Mutex // guards the rest
 	hosts map[string]hostEntry
 	dirty map[string]bool // whose heartbeat is not in the database yet
@@ -43,6 +45,8 @@ type hostEntry struct {
 	diskFree *int64 // nil: not said
 	diskLow  bool   // as it is written in the database
 	link     linkState
+	// doubt: a change of the row failed, or only its answer was lost. Until one is known to be committed, the row alone says the status.
+	doubt bool
 }
 
 // newHostBook reads every host. Of what was before this process the wall clock
@@ -75,12 +79,12 @@ func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Ti
 
 // quiet notes a heartbeat that changes nothing but the time. It is false when
 // the heartbeat must go through the database: the host is not known, not up,
-// or the instance is not the pinned one.
+// in doubt, or the instance is not the pinned one.
 func (b *hostBook) quiet(hostID, instance string, heard time.Time, seen svc.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e, known := b.hosts[hostID]
-	if !known || e.instance != instance || e.status != svc.HostOnline && e.status != svc.HostDisabled {
+	if !known || e.doubt || e.instance != instance || e.status != svc.HostOnline && e.status != svc.HostDisabled {
 		return false
 	}
 	e.hear(heard, seen)
@@ -115,12 +119,24 @@ func (b *hostBook) written(h svc.Host, now, heard time.Time) {
 		if h.Status == svc.HostOffline && e.status != svc.HostOffline {
 			e.left = now
 		}
-		e.version, e.status, e.instance = h.Version, h.Status, value(h.InstanceID)
+		e.version, e.status, e.instance, e.doubt = h.Version, h.Status, value(h.InstanceID), false
 		if e.instance != "" {
 			b.pin(h.ID, e.instance)
 		}
 	}
 	b.hosts[h.ID] = e
+}
+
+// unsure notes that nobody knows whether a change of these hosts is committed.
+func (b *hostBook) unsure(ids ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range ids {
+		if e, known := b.hosts[id]; known {
+			e.doubt = true
+			b.hosts[id] = e
+		}
+	}
 }
 
 // clock notes what a heartbeat tells of a host's clock.
@@ -174,8 +190,12 @@ func (b *hostBook) forget(hostID string) {
 	delete(b.dirty, hostID)
 }
 
-// overlay makes a host's last heartbeat and its connection current.
+// overlay makes a host's last heartbeat and its connection current. Where another orchestrator has the connections, the record says what was last written.
 func (b *hostBook) overlay(h *svc.Host) {
+	if b.standby {
+		h.Connected = h.DisconnectedSince == nil && h.LastSeenAt != nil
+		return
+	}
 	linked := b.linked(h.ID)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,13 +223,14 @@ func (b *hostBook) fresh(hostID string, now time.Time, within time.Duration) boo
 }
 
 // silent is every host, in one of the statuses, without a heartbeat for longer
-// than a time, of which nothing counts before since.
+// than a time, of which nothing counts before since. One in doubt may be online.
 func (b *hostBook) silent(now, since time.Time, longer time.Duration, statuses ...svc.HostStatus) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var ids []string
 	for id, e := range b.hosts {
-		if slices.Contains(statuses, e.status) && now.Sub(latest(e.heard, since)) > longer && !now.Before(e.unread) {
+		fits := slices.Contains(statuses, e.status) || e.doubt && slices.Contains(statuses, svc.HostOnline)
+		if fits && now.Sub(latest(e.heard, since)) > longer && !now.Before(e.unread) {
 			ids = append(ids, id)
 		}
 	}

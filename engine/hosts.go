@@ -77,7 +77,7 @@ func (e *Engine) changeHost(ctx context.Context, idOrName string, change func(*s
 // monotonic clock.
 func (e *Engine) changeHostHeard(ctx context.Context, idOrName string, heard time.Time,
 	change func(*store.Tx, *svc.Host) (bool, error)) (svc.Host, error) {
-	replayed := true
+	replayed, changed := true, ""
 	h, err := once(ctx, e.Store.Write, func(tx *store.Tx) (svc.Host, error) {
 		replayed = false
 		h, err := tx.LockHost(ctx, idOrName)
@@ -87,10 +87,14 @@ func (e *Engine) changeHostHeard(ctx context.Context, idOrName string, heard tim
 		e.hosts.overlay(&h)
 		write, err := change(tx, &h)
 		if err == nil && write {
+			changed = h.ID
 			err = tx.UpdateHost(ctx, &h)
 		}
 		return h, err
 	}, store.HostRow(idOrName))
+	if err != nil {
+		e.hosts.unsure(changed)
+	}
 	if err != nil || replayed {
 		return h, err
 	}
@@ -162,7 +166,7 @@ func (e *Engine) EnableHost(ctx context.Context, idOrName string) (svc.Host, err
 }
 
 // acceptSuspect takes the suspect instance and the suspect key as the host's own. While the worker with the
-// pinned key is connected nothing is taken of one that came with another: that one proved to be a stranger.
+// pinned key is connected nothing is taken of one that came with another: that one is another machine.
 func (e *Engine) acceptSuspect(h *svc.Host) {
 	if h.SuspectWorkerKey != nil && e.Hub.Uplinks.Connected(h.ID) {
 		return

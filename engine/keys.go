@@ -191,25 +191,3 @@ func (e *Engine) askTyped(ctx context.Context, link *hub.Uplink, id string, f wi
 		return nil, nil
 	}
 }
-
-// leaseChanged journals who holds a run's keyboard.
-func (e *Engine) leaseChanged(l hub.LeaseEvent) {
-	ctx := svc.WithCaller(context.Background(), svc.Caller{Name: l.By})
-	topic := svc.TopicRunLeaseReleased
-	if l.Acquired {
-		topic = svc.TopicRunLeaseAcquired
-	}
-	err := e.Store.Write(ctx, func(tx *store.Tx) error {
-		r, err := tx.Run(ctx, l.RunID)
-		if err != nil {
-			return err
-		}
-		p := r.EventPayload()
-		p["attempt"], p["timestamp"], p["holder"] = l.Attempt, l.At, l.Holder
-		tx.Emit(topic, p)
-		return nil
-	})
-	if err != nil {
-		e.Log.Error("a lease cannot be journaled", "run_id", l.RunID, "error", err)
-	}
-}

@@ -81,7 +81,7 @@ func (e *Engine) mayLand(ctx context.Context, tx *store.Tx, w *svc.Workspace, n 
 }
 
 func landingOpen(w svc.Workspace) error {
-	return svc.Errorf(svc.CodeConflict, "the workspace is being landed into %s; its host has not told what came of it", w.Landing.Into).With("landing_id", w.Landing.ID)
+	return svc.Errorf(svc.CodeConflict, "the workspace is being landed into %s; its host has not told what came of it; svc run discard gives it up", w.Landing.Into).With("landing_id", w.Landing.ID)
 }
 
 func landingPayload(w *svc.Workspace) map[string]any {
@@ -160,7 +160,7 @@ func (e *Engine) ReportLanding(ctx context.Context, who Reporter, id string, out
 		if err == nil {
 			err = who.ofHost(&w)
 		}
-		if err != nil || !news(w, outcome) {
+		if err != nil || !w.Landing.Awaits(outcome) {
 			return w, err
 		}
 		if w.Settle(outcome, tx.Now) {
@@ -179,12 +179,6 @@ func (e *Engine) ReportLanding(ctx context.Context, who Reporter, id string, out
 		e.claims.up() // a need may be met
 	}
 	return w, err
-}
-
-// news says whether an outcome tells something of the workspace's landing that is not known.
-func news(w svc.Workspace, o svc.LandOutcome) bool {
-	l := w.Landing
-	return l != nil && l.ID == o.ID && l.State == svc.LandingOpen && (o.State != svc.LandingOpen || l.Error != o.Error)
 }
 
 // markLanded moves the item of a landed workspace to done, where its project says so.

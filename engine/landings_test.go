@@ -40,6 +40,81 @@ func (w *worker) toLand() (orders []svc.LandOrder) {
 	return orders
 }
 
+func TestALandingThatIsGivenUpIsAskedForNoMoreAndItsOutcomeStillCounts(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		defer w.keepBeating()()
+		r, made := s.readToLand(w)
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(0)))
+		ctx := svc.WithCaller(s.ctx, svc.Caller{Name: "anna"})
+		host := Reporter{Host: w.host.ID}
+		land := func() *svc.Landing {
+			t.Helper()
+			w, err := s.LandWorkspace(ctx, made.ID, svc.NewLanding{Checkpoint: 1, How: svc.LandSquash})
+			s.no(err)
+			return w.Landing
+		}
+		tells := func(o svc.LandOutcome) svc.Workspace {
+			t.Helper()
+			w, err := s.ReportLanding(s.ctx, host, made.ID, o)
+			s.no(err)
+			return w
+		}
+		first := land()
+		tells(svc.LandOutcome{ID: first.ID, State: svc.LandingOpen, Error: "the remote is away"})
+		s.news()
+		discarded, err := s.DiscardWorkspace(ctx, made.ID, false)
+		s.no(err)
+		s.wantTopics(svc.TopicWorkspaceLandFailed, svc.TopicWorkspaceDiscarded)
+		const words = "given up by anna before its host told what came of it (the remote is away); whether main has the change is not known"
+		if l := discarded.Landing; l.State != svc.LandingFailed || l.Reason != svc.LandGivenUp || l.Error != words || discarded.DiscardedAt == nil || discarded.LandedAt != nil {
+			t.Errorf("it is %+v, landing %+v", discarded, l)
+		}
+		w.toLand()
+		s.pass(3 * landPoll)
+		if got := w.toLand(); len(got) > 0 {
+			t.Errorf("asked for again: %+v", got)
+		}
+		// The host has no news that says nothing.
+		if got := tells(svc.LandOutcome{ID: first.ID, State: svc.LandingOpen, Error: "still away"}); got.Landing.Error != words {
+			t.Errorf("the landing is %+v", got.Landing)
+		}
+		s.news()
+		_, err = s.DiscardWorkspace(ctx, made.ID, false)
+		s.no(err)
+		s.wantTopics()
+
+		// It is wanted after all, and landed again; that is given up although it is discarded before.
+		_, err = s.DiscardWorkspace(ctx, made.ID, true)
+		s.no(err)
+		second := land()
+		_, err = s.DiscardWorkspace(ctx, made.ID, false)
+		s.no(err)
+		third := land()
+		s.news()
+		_, err = s.DiscardWorkspace(ctx, made.ID, false)
+		s.no(err)
+		s.wantTopics(svc.TopicWorkspaceLandFailed)
+		for _, old := range []*svc.Landing{first, second} {
+			if got := tells(svc.LandOutcome{ID: old.ID, State: svc.LandingDone, Commit: "old"}); got.LandedAt != nil {
+				t.Errorf("an outcome of a landing that was replaced made it %+v", got)
+			}
+		}
+
+		// What the host tells of the last one is true, however late it is.
+		for range 2 {
+			got := tells(svc.LandOutcome{ID: third.ID, State: svc.LandingDone, Commit: "landed"})
+			if got.Landing.State != svc.LandingDone || got.Landing.Reason != "" || got.Landing.Error != "" || got.LandedCommit != "landed" || got.LandedCheckpoint != 1 {
+				t.Errorf("landed %+v, landing %+v", got, got.Landing)
+			}
+		}
+		s.wantTopics(svc.TopicItemStatus, svc.TopicWorkspaceLanded)
+		if item, err := s.WorkItem(s.ctx, r.TaskID); err != nil || item.Status != svc.ItemDone {
+			t.Errorf("the item is %s, %v", item.Status, err)
+		}
+	})
+}
+
 func TestALandingIsAskedForUntilItsHostHasToldWhatCameOfIt(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")

@@ -111,9 +111,9 @@ const (
 )
 
 // hostsOffline declares hosts offline that are still silent when the unit is
-// run.
+// run. One that is not online by its row is noted as it is.
 func (e *Engine) hostsOffline(ctx context.Context, ids []string) error {
-	var gone []svc.Host
+	var rows []svc.Host
 	err := e.Store.Write(ctx, func(tx *store.Tx) error {
 		now, since, ok := e.watch.watched()
 		if !ok {
@@ -125,11 +125,15 @@ func (e *Engine) hostsOffline(ctx context.Context, ids []string) error {
 				continue
 			}
 			h, err := tx.LockHost(ctx, id)
-			if svc.CodeOf(err) == svc.CodeNotFound || err == nil && h.Status != svc.HostOnline {
+			if svc.CodeOf(err) == svc.CodeNotFound {
 				continue
 			}
 			if err != nil {
 				return err
+			}
+			if h.Status != svc.HostOnline {
+				rows = append(rows, h)
+				continue
 			}
 			e.hosts.overlay(&h)
 			h.Status, h.OfflineSince = svc.HostOffline, &tx.Now
@@ -137,14 +141,15 @@ func (e *Engine) hostsOffline(ctx context.Context, ids []string) error {
 			if err := tx.UpdateHost(ctx, &h); err != nil {
 				return err
 			}
-			gone = append(gone, h)
+			rows = append(rows, h)
 		}
 		return nil
 	}, store.HostRows(ids...)...)
 	if err != nil {
+		e.hosts.unsure(ids...)
 		return err
 	}
-	for _, h := range gone {
+	for _, h := range rows {
 		e.hosts.written(h, e.watch.look(), time.Time{})
 	}
 	e.claims.up()

@@ -88,12 +88,6 @@ func (m *outputMeter) learn(runID string, attempt int, log hub.LogLength, told i
 	m.wrote(t, now)
 }
 
-// knows says whether there is a tally of the attempt.
-func (m *outputMeter) knows(runID string, attempt int) bool {
-	_, known := m.of(runID, attempt)
-	return known
-}
-
 // of is the tally of an attempt.
 func (m *outputMeter) of(runID string, attempt int) (outputTally, bool) {
 	m.mu.Lock()
@@ -163,18 +157,24 @@ func writes(r svc.Run) bool { return r.Status == svc.RunSpawning || r.Status == 
 // journal is may be old news: any length that was ever told of serves to count on
 // from, since a log only grows.
 func (e *Engine) readOutput(r svc.Run) error {
-	log, err := e.Hub.Relay.Length(r.ID, r.Attempt, hub.LogLength{Bytes: max(r.OutputBytes, 0), Lines: r.OutputLines})
+	known := hub.LogLength{Bytes: max(r.OutputBytes, 0), Lines: r.OutputLines}
+	if t, has := e.output.of(r.ID, r.Attempt); has && t.log.Bytes > known.Bytes {
+		known = t.log
+	}
+	log, err := e.Hub.Relay.Length(r.ID, r.Attempt, known)
 	if err == nil && log.Bytes > 0 {
 		e.output.learn(r.ID, r.Attempt, log, r.OutputBytes, e.now())
 	}
 	return err
 }
 
-// prepareEnd makes sure that the last output of a run can be told in the unit of
-// work that ends its attempt, also when this process has not seen it written.
+// prepareEnd measures the log of a run, so that the unit of work that ends its
+// attempt tells of all that is in it. What the meter has is not enough: a chunk
+// may be in the log and not be counted yet, on a connection that another has
+// replaced, or in a process before this one.
 func (e *Engine) prepareEnd(ctx context.Context, runID string) {
 	r, err := e.live(ctx, runID)
-	if err != nil || !writes(r) || e.output.knows(r.ID, r.Attempt) {
+	if err != nil || !writes(r) {
 		return // the unit itself says what is wrong
 	}
 	if err := e.readOutput(r); err != nil {

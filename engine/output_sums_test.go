@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -95,6 +96,23 @@ func TestTheEndTellsOfOutputThatThisProcessHasNotSeen(t *testing.T) {
 	})
 }
 
+// A chunk may be in the log while the connection that it came by has not counted it: another connection of the host, which found it there,
+// has gone on to the end.
+func TestTheEndTellsOfOutputThatIsNotCountedYet(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		r := w.started(s.run())
+		w.log(r, "one\n", 0)
+		s.wantOutput(r, "one\n")
+		offset := int64(4)
+		if _, err := s.Hub.Relay.Append("", r.ID, 1, &offset, []byte("two\nthree")); err != nil {
+			t.Fatal(err)
+		}
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
+		s.wantOutput(r, "one\ntwo\nthree")
+	})
+}
+
 func TestAUnitThatFailsCountsNothing(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -185,4 +203,50 @@ func TestALogThatIsRelayedAgainIsNotToldAgain(t *testing.T) {
 		s.pass(10 * time.Second)
 		s.wantOutput(r, "one\ntwo\nthree\n")
 	})
+}
+
+// TestALogThatLostAPartIsCountedOnce is an orchestrator that takes over with a copy of the log that is behind what the journal has told of.
+func TestALogThatLostAPartIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	for _, left := range []int64{0, 2, 4, 7} {
+		t.Run(fmt.Sprint(left, " bytes are left"), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			inBubble(t, func(t *testing.T) {
+				s := start(t, dir)
+				w := s.online("h")
+				r, ends := w.started(s.run()), w.started(s.run())
+				for _, r := range []svc.Run{r, ends} {
+					w.log(r, "one\ntwo\n", 0)
+					s.wantOutput(r, "one\ntwo\n")
+				}
+				s.stop()
+				for _, r := range []svc.Run{r, ends} {
+					if err := os.Truncate(filepath.Join(dir, "relay", r.ID, "1.log"), left); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s = start(t, dir)
+				w.s = s
+				w.connect()
+				w.beat()
+				s.pass(10 * time.Second)
+				const log = "one\ntwo\nthree\nfour"
+				for _, r := range []svc.Run{r, ends} {
+					w.log(r, log[8:], 8) // refused: the copy ends before
+					w.log(r, log[left:9], left)
+					s.pass(10 * time.Second)
+					w.log(r, log[9:], 9)
+				}
+				s.want(svc.Applied)(s.signal(ends, svc.SignalFinished))
+				s.pass(10 * time.Second)
+				for _, r := range []svc.Run{r, ends} {
+					s.wantOutput(r, log)
+					if got := s.get(r); got.OutputBytes != int64(len(log)) || got.OutputLines != 3 {
+						t.Errorf("the row has %d bytes and %d lines", got.OutputBytes, got.OutputLines)
+					}
+				}
+			})
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -22,9 +23,9 @@ type replica struct {
 	drain   func()
 }
 
-func newReplica() *replica {
+func newReplica(id string) *replica {
 	drained := make(chan struct{})
-	return &replica{id: svc.NewID(), drained: drained, drain: sync.OnceFunc(func() { close(drained) })}
+	return &replica{id: cmp.Or(id, svc.NewID()), drained: drained, drain: sync.OnceFunc(func() { close(drained) })}
 }
 
 // self is the record of this process.
@@ -55,10 +56,34 @@ func (e *Engine) Replicas(ctx context.Context, page svc.Page) (svc.List[svc.Repl
 	for i, r := range list.Items {
 		if r.ID == e.replica.id {
 			own := &list.Items[i]
-			own.Leader, own.Uplinks, own.LastSeenAt = true, e.Hub.Uplinks.Count(), max(r.LastSeenAt, e.now())
+			own.Leader, own.LastSeenAt = true, max(r.LastSeenAt, e.now())
+			if e.ReplicaID == "" { // of several, another may carry them
+				own.Uplinks = e.Hub.Uplinks.Count()
+			}
 		}
 	}
 	return list, err
+}
+
+// Differences is what the orchestrators on the database should have in common and have not, in words; nothing where there is only this one.
+func (e *Engine) Differences(ctx context.Context) (words []string, err error) {
+	if e.ReplicaID == "" {
+		return nil, nil
+	}
+	d, err := e.Store.Differences(ctx)
+	for _, w := range []struct {
+		holds bool
+		words string
+	}{
+		{d.Versions, "the orchestrators on this database are of different versions: upgrade the older ones"},
+		{d.Settings, "the orchestrators on this database have different settings in [runs], [hosts], [work_items], [events] or [retention]"},
+		{d.Clocks, "the clock of an orchestrator is more than a second off the database's: set up NTP"},
+	} {
+		if w.holds {
+			words = append(words, w.words)
+		}
+	}
+	return words, err
 }
 
 // DrainReplica has an orchestrator hand over what it carries and end. It cannot be undone; asked again, it is answered alike.
@@ -82,6 +107,10 @@ func (e *Engine) DrainReplica(ctx context.Context, id string) (svc.Replica, erro
 
 // replicaLoop says that this process lives, until it ends.
 func (e *Engine) replicaLoop(ctx context.Context) error {
+	if e.ReplicaID != "" {
+		<-ctx.Done()
+		return nil
+	}
 	every := beatAlone
 	if e.Store.Shared() {
 		every = beatShared

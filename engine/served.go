@@ -26,9 +26,10 @@ const (
 type servedTimes struct {
 	timeout time.Duration
 
-	mu    sync.Mutex // guards the rest
-	times place.Served
-	kept  svc.Time // until when they were written
+	mu     sync.Mutex // guards the rest
+	times  place.Served
+	kept   svc.Time // until when they were written
+	failed bool     // the last pass did not come to its end
 }
 
 // newServedTimes reads the times of service of before; this one begins now.
@@ -47,11 +48,26 @@ func newServedTimes(ctx context.Context, s *store.Store, timeout time.Duration, 
 	return t, nil
 }
 
-// extend notes that runs are placed at now.
+// extend notes that runs are placed at now. What lies between a pass that
+// failed and the next one does not count.
 func (t *servedTimes) extend(now svc.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.times = t.times.Extend(now, servedPause)
+	pause := servedPause
+	if t.failed {
+		pause = -1
+		if last := t.times[len(t.times)-1]; last.Began == last.Until {
+			t.times = t.times[:len(t.times)-1]
+		}
+	}
+	t.times, t.failed = t.times.Extend(now, pause), false
+}
+
+// interrupt notes that a pass could not place runs.
+func (t *servedTimes) interrupt() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed = true
 }
 
 // since is the moment from which on that much time was served up to now, if so

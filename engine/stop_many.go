@@ -8,7 +8,7 @@ import (
 )
 
 // stopUnit bounds the runs that one unit of work stops: everyone else's writes
-// stand behind it.
+// wait for it.
 const stopUnit = 50
 
 // MostStopped bounds the runs that one request may name.

@@ -262,7 +262,7 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		c.awaitChange(ctx, c.e.acked(ctx, c.link, f))
 		return nil
 	case *wire.AttachData, *wire.AttachResized, *wire.AttachClosed:
-		// A key's echo waits for nobody's commit, nor for a disk.
+		// A key's echo waits for no commit and no disk.
 		if c.link.Identified() {
 			c.e.Hub.Attach.FromWorker(c.link.HostID, f)
 		}
@@ -399,13 +399,13 @@ func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
 		return err
 	}
 	kept, err := c.e.Hub.Relay.Append(r.HostOf(attempt), f.RunID, attempt, f.Offset, f.Raw(), f.Times...)
-	if err != nil {
-		return err
-	}
-	if kept.Bytes > 0 { // before the answer: an end that follows it must find the bytes counted
+	if kept.Bytes > 0 { // a part may be in the log, whatever went wrong with the rest
 		if err := c.e.countOutput(r, attempt, kept); err != nil {
 			c.e.Log.Error("the relayed log of a run cannot be read; its output is journaled later", "run_id", r.ID, "error", err)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	if f.Offset != nil && c.link.Has(wire.CapLogAck) {
 		_ = c.link.Send(wire.LogAck{RunID: f.RunID, Attempt: attempt, Offset: kept.Offset, Complete: kept.Complete})

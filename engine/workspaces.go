@@ -131,13 +131,20 @@ func (e *Engine) changeWorkspace(ctx context.Context, id string, change func(*st
 }
 
 // DiscardWorkspace marks a workspace as not wanted, or, with wanted, undoes that. A discarded one is removed after the project's
-// keep_days, if nothing is lost by it.
+// keep_days, if nothing is lost by it. A landing whose outcome is not known is given up with it: nobody asks for it again.
 func (e *Engine) DiscardWorkspace(ctx context.Context, id string, wanted bool) (svc.Workspace, error) {
 	return e.changeWorkspace(ctx, id, func(tx *store.Tx, w *svc.Workspace) error {
 		if w.State == svc.WorkspaceRemoved {
 			return svc.Errorf(svc.CodeConflict, "the workspace was removed; the orchestrator's copy of its checkpoint stays readable")
 		}
+		gaveUp := !wanted && w.Landing.GiveUp(svc.CallerName(ctx))
+		if gaveUp {
+			tx.Emit(svc.TopicWorkspaceLandFailed, landingPayload(w))
+		}
 		if wanted == (w.DiscardedAt == nil) {
+			if gaveUp {
+				return tx.UpdateWorkspace(ctx, w)
+			}
 			return nil
 		}
 		topic := svc.TopicWorkspaceDiscarded
@@ -274,11 +281,11 @@ func (e *Engine) CheckpointRelayed(ctx context.Context, who Reporter, id string,
 		if !e.Hub.Checkpoints.Has(id, number) {
 			return svc.Errorf(svc.CodeNotRelayed, "the files of checkpoint %d are not here", number)
 		}
-		if number <= w.RelayedCheckpoint {
-			return nil
-		}
 		if err := e.Hub.Checkpoints.Describe(w.HostID, id, number, hub.CheckpointInfo{Tree: done.Tree, From: done.From}); err != nil {
 			return err
+		}
+		if number <= w.RelayedCheckpoint { // it was sent again: what was here of it is lost
+			return nil
 		}
 		w.RelayedCheckpoint, w.Files, w.Additions, w.Deletions = number, done.Files, done.Additions, done.Deletions
 		w.Checkpoint = max(w.Checkpoint, number)

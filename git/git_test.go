@@ -204,7 +204,7 @@ func TestACommitSurvivesTheRepositoryItWasImportedFrom(t *testing.T) {
 	id := must[string](t)(tree.WriteTree(t.Context()))
 	parent := must[string](t)(tree.Commit(t.Context(), "main"))
 	by := Identity{Name: "svc", Email: "svc@localhost", Unix: 1}
-	commit := must[string](t)(tree.NewCommit(t.Context(), id, []string{parent}, by, "text\n"))
+	commit := must[string](t)(tree.NewCommit(id, []string{parent}, by, "text\n"))
 	check(t, tree.SetRef("refs/svc/1", commit))
 
 	var bundle, patch bytes.Buffer
@@ -282,9 +282,10 @@ func TestARemoteIsListedAndFetchedAndItsErrorsAreSaid(t *testing.T) {
 	t.Parallel()
 	dir := newAgentRepo(t, map[string]string{"a": "1"})
 	agent(t, dir, "branch", "other")
-	oid := agent(t, dir, "rev-parse", "HEAD")
+	agent(t, dir, "tag", "-m", "annotated", "v1")
+	oid, tag := agent(t, dir, "rev-parse", "HEAD"), agent(t, dir, "rev-parse", "v1")
 	remote := must[Remote](t)(Program{}.ListRemote(t.Context(), dir))
-	if remote.Default != "main" || len(remote.Heads) != 2 || remote.Heads["other"] != oid {
+	if remote.Default != "main" || len(remote.Heads) != 2 || remote.Heads["other"] != oid || len(remote.Tags) != 1 || remote.Tags["v1"] != tag {
 		t.Errorf("remote %+v", remote)
 	}
 	mirror := must[Repo](t)(Program{}.Init(t.Context(), filepath.Join(t.TempDir(), "git"), FormatOf(oid)))
@@ -306,6 +307,34 @@ func TestARemoteIsListedAndFetchedAndItsErrorsAreSaid(t *testing.T) {
 		if _, err := (Program{}).ListRemote(t.Context(), url); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: error %v, want %q", url, err, says)
 		}
+	}
+}
+
+func TestAMirrorIsOneWhileItHasWhatTheRemoteHas(t *testing.T) {
+	t.Parallel()
+	dir := newAgentRepo(t, map[string]string{"a": "1"})
+	agent(t, dir, "tag", "-m", "annotated", "v1")
+	mirror := must[Repo](t)(Program{}.Init(t.Context(), filepath.Join(t.TempDir(), "git"), SHA1))
+	is := func() bool {
+		t.Helper()
+		return must[bool](t)(mirror.Mirrors(t.Context(), must[Remote](t)(Program{}.ListRemote(t.Context(), dir))))
+	}
+	for _, change := range [][]string{
+		{"status"}, {"commit", "-q", "--allow-empty", "-m", "more"}, {"branch", "other"}, {"branch", "-m", "other", "renamed"}, {"branch", "-D", "renamed"},
+		{"tag", "-f", "v1", "-m", "again"}, {"tag", "light"}, {"tag", "-d", "light"},
+	} {
+		agent(t, dir, change...)
+		if is() {
+			t.Errorf("it is still one after git %s", change)
+		}
+		check(t, mirror.Fetch(t.Context(), dir, []string{"refs/heads/*:refs/heads/*", "refs/tags/*:refs/tags/*"}, nil))
+		if !is() {
+			t.Errorf("it is none after a fetch of git %s", change)
+		}
+	}
+	check(t, mirror.SetRef("refs/other/x", agent(t, dir, "rev-parse", "HEAD")))
+	if is() {
+		t.Error("it is one with a ref that the remote does not have")
 	}
 }
 

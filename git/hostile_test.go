@@ -119,7 +119,7 @@ func TestNothingThatARepositoryNamesIsExecuted(t *testing.T) {
 	dot := filepath.Join(dir, ".git")
 	head := must[Head](t)(ReadHead(dot, dot))
 	check(t, tree.Borrowing(filepath.Join(dot, "objects")).Import(ctx, []string{head.OID}, nil))
-	commit := must[string](t)(tree.NewCommit(ctx, id, []string{head.OID}, Identity{Name: "svc", Email: "s@x"}, "m"))
+	commit := must[string](t)(tree.NewCommit(id, []string{head.OID}, Identity{Name: "svc", Email: "s@x"}, "m"))
 	check(t, tree.SetRef("refs/svc/1", commit))
 	check(t, tree.Bundle(ctx, new(bytes.Buffer), "refs/svc/1", head.OID, 1<<20))
 	var patch bytes.Buffer

@@ -12,15 +12,16 @@ import (
 type Remote struct {
 	Default string            // the branch its HEAD points to; empty when it names none
 	Heads   map[string]string // branch to commit
+	Tags    map[string]string // tag to object
 }
 
-// ListRemote asks a remote for its branches. Nothing is fetched.
+// ListRemote asks a remote for its branches and tags. Nothing is fetched.
 func (p Program) ListRemote(ctx context.Context, url string) (Remote, error) {
 	c, err := p.reach(ctx)
 	if err != nil {
 		return Remote{}, err
 	}
-	c.args = []string{"ls-remote", "--quiet", "--symref", "--end-of-options", url, "HEAD", "refs/heads/*"}
+	c.args = []string{"ls-remote", "--quiet", "--symref", "--end-of-options", url, "HEAD", "refs/heads/*", "refs/tags/*"}
 	// The patterns are patterns only without this.
 	c.env = append(c.env, "GIT_LITERAL_PATHSPECS=0", "GIT_DIR=/nonexistent")
 	got, err := p.exec(ctx, c)
@@ -32,18 +33,41 @@ func (p Program) ListRemote(ctx context.Context, url string) (Remote, error) {
 
 // parseRemote reads "ref: refs/heads/main\tHEAD" and "<oid>\t<name>".
 func parseRemote(listing string) Remote {
-	r := Remote{Heads: map[string]string{}}
+	r := Remote{Heads: map[string]string{}, Tags: map[string]string{}}
 	for line := range strings.Lines(listing) {
 		value, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if ref, ok := strings.CutPrefix(value, "ref: "); ok && name == "HEAD" {
 			r.Default, _ = strings.CutPrefix(ref, "refs/heads/")
 			continue
 		}
-		if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok && IsOID(value) {
+		if !IsOID(value) {
+			continue
+		}
+		if branch, ok := strings.CutPrefix(name, "refs/heads/"); ok {
 			r.Heads[branch] = value
+		}
+		// What a tag leads to is listed too, under the name of the tag and "^{}".
+		if tag, ok := strings.CutPrefix(name, "refs/tags/"); ok && !strings.HasSuffix(tag, "^{}") {
+			r.Tags[tag] = value
 		}
 	}
 	return r
+}
+
+// Mirrors tells whether the repository has exactly the branches and tags of a remote: then a fetch would bring nothing.
+func (r Repo) Mirrors(ctx context.Context, remote Remote) (bool, error) {
+	refs, err := r.Refs(ctx, "refs/")
+	if err != nil || len(refs) != len(remote.Heads)+len(remote.Tags) {
+		return false, err
+	}
+	for _, ref := range refs {
+		branch, isHead := strings.CutPrefix(ref.Name, "refs/heads/")
+		tag, isTag := strings.CutPrefix(ref.Name, "refs/tags/")
+		if isHead && remote.Heads[branch] != ref.OID || isTag && remote.Tags[tag] != ref.OID || !isHead && !isTag {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // Fetch brings refs of a remote into the repository, forced and pruned: a refspec is "refs/heads/*:refs/heads/*" or

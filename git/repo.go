@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -78,7 +77,7 @@ func (r Repo) Recover() error {
 		below bool
 		left  func(name string) bool
 	}{
-		{r.Dir, false, isLock},
+		{r.Dir, false, isLock}, {r.Dir, false, isUnfinishedIndex},
 		{filepath.Join(r.Dir, "refs"), true, isLock},
 		{r.Objects(), true, isUnfinished},
 	} {
@@ -91,6 +90,9 @@ func (r Repo) Recover() error {
 
 func isLock(name string) bool       { return strings.HasSuffix(name, ".lock") }
 func isUnfinished(name string) bool { return strings.HasPrefix(name, "tmp_") }
+
+// isUnfinishedIndex is the second file of a split index before it has its name, "sharedindex.<hash>".
+func isUnfinishedIndex(name string) bool { return strings.HasPrefix(name, "sharedindex_") }
 
 // removeLeft removes files by their names, in a folder and, if wanted, in all that are below.
 func removeLeft(dir string, below bool, left func(name string) bool) error {
@@ -219,35 +221,6 @@ func (r Repo) replace(name, line string) error {
 		return fmt.Errorf("set %s: %w", name, err)
 	}
 	return nil
-}
-
-// Identity is who made a commit, and when.
-type Identity struct {
-	Name, Email string
-	Unix        int64 // seconds; the time zone is UTC
-}
-
-// NewCommit makes a commit of a tree, without a ref. Equal arguments make the same commit.
-func (r Repo) NewCommit(ctx context.Context, tree string, parents []string, by Identity, message string) (string, error) {
-	return r.NewCommitOf(ctx, tree, parents, by, by, message)
-}
-
-// NewCommitOf is NewCommit with an author who is not the committer.
-func (r Repo) NewCommitOf(ctx context.Context, tree string, parents []string, author, committer Identity, message string) (string, error) {
-	args := []string{"commit-tree", "--no-gpg-sign", tree}
-	for _, parent := range parents {
-		args = append(args, "-p", parent)
-	}
-	got, err := r.run(ctx, call{
-		args: args, stdin: strings.NewReader(message), env: append(author.env("AUTHOR"), committer.env("COMMITTER")...),
-	})
-	return strings.TrimSpace(string(got.out)), err
-}
-
-func (by Identity) env(as string) []string {
-	return []string{
-		"GIT_" + as + "_NAME=" + by.Name, "GIT_" + as + "_EMAIL=" + by.Email, "GIT_" + as + "_DATE=@" + strconv.FormatInt(by.Unix, 10) + " +0000",
-	}
 }
 
 // Pack copies the history of commits, apart from what the commits in not have, into another repository's objects

@@ -15,11 +15,20 @@ type Tree struct {
 	Root string
 	// Index is the index file, absolute. It need not exist: then it is empty.
 	Index string
+	// Split keeps most of the index in a second file, in the repository's folder, which is only read: to change a few entries
+	// then does not mean to write all of them. Such an index is of no use without its repository.
+	Split bool
 }
+
+// splitting are the settings of a split index. Each reading of the second file renews its time; those that the index has left behind are removed.
+var splitting = []setting{{"core.splitIndex", "true"}, {"splitIndex.maxPercentChange", "20"}, {"splitIndex.sharedIndexExpire", "5.minutes.ago"}}
 
 func (t Tree) run(ctx context.Context, c call) (answer, error) {
 	c.env = append(c.env, "GIT_WORK_TREE="+t.Root, "GIT_INDEX_FILE="+t.Index)
 	c.dir = t.Root
+	if t.Split {
+		c.conf = append(c.conf, splitting...)
+	}
 	return t.Repo.run(ctx, c)
 }
 

@@ -157,7 +157,7 @@ func (a *Attachment) input(b []byte) {
 		return
 	}
 	if onlyReports(b) {
-		return // a terminal's word answers nobody's question
+		return // what a terminal sends by itself is no answer to the agent's question
 	}
 	h := a.hub
 	h.mu.Lock()

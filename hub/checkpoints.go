@@ -17,10 +17,9 @@ import (
 	"sync"
 
 	"svc"
+	"svc/atomicfile"
+	"svc/wire"
 )
-
-// MaxCheckpointFile is the most bytes of a relayed bundle or patch.
-const MaxCheckpointFile = 1 << 30
 
 // keptBundles is how many bundles of a workspace are kept. Each is on top of the base alone: none needs another.
 const keptBundles = 3
@@ -50,6 +49,7 @@ const (
 type Checkpoints struct {
 	dir   string
 	quota *Quota
+	files *fileReports // nil: nobody is told
 
 	mu   sync.Mutex // guards busy
 	busy map[string]*inUse
@@ -108,8 +108,8 @@ func (c *Checkpoints) Take(p Piece) (offset int64, complete bool, err error) {
 	if !svc.IsID(p.WorkspaceID) || p.Number < 1 || p.Kind != CheckpointBundle && p.Kind != CheckpointPatch {
 		return 0, false, svc.Errorf(svc.CodeValidation, "this is no file of a checkpoint")
 	}
-	if p.Total < 0 || p.Total > MaxCheckpointFile {
-		return 0, false, svc.Errorf(svc.CodeTooLarge, "a checkpoint's file has at most %d bytes", MaxCheckpointFile)
+	if p.Total < 0 || p.Total > wire.MaxCheckpointFile {
+		return 0, false, svc.Errorf(svc.CodeTooLarge, "a checkpoint's file has at most %d bytes", wire.MaxCheckpointFile)
 	}
 	defer c.lock(p.WorkspaceID)()
 	whole := c.path(p.WorkspaceID, p.Number, p.Kind)
@@ -176,15 +176,8 @@ func (c *Checkpoints) complete(f *os.File, p Piece, whole string) (int64, bool, 
 	if err := os.Rename(whole+".part", whole); err != nil {
 		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
 	}
-	return n, true, syncFolder(filepath.Dir(whole))
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	c.files.wrote(whole)
+	return n, true, atomicfile.SyncDir(filepath.Dir(whole))
 }
 
 // Has says whether a checkpoint is here whole.
@@ -232,6 +225,7 @@ func (c *Checkpoints) Describe(hostID, workspaceID string, number int, info Chec
 	if err := os.Rename(path+".part", path); err != nil {
 		return fmt.Errorf("describe checkpoint: %w", err)
 	}
+	c.files.wrote(path)
 	c.quota.add(hostID, int64(len(text)))
 	return nil
 }
@@ -272,10 +266,12 @@ func (c *Checkpoints) Trim(hostID, workspaceID string, newest int, pinned []int)
 		number, err := strconv.Atoi(digits)
 		if err == nil && drops(rest, number, newest, pinned) {
 			size := sizeOf(e)
-			if err := os.Remove(filepath.Join(c.folder(workspaceID), e.Name())); err != nil {
+			path := filepath.Join(c.folder(workspaceID), e.Name())
+			if err := os.Remove(path); err != nil {
 				problems = append(problems, err)
 				continue
 			}
+			c.files.dropped(path)
 			c.quota.add(hostID, -size)
 		}
 	}
@@ -321,5 +317,15 @@ func (c *Checkpoints) Remove(workspaceID string) error {
 		return fs.ErrNotExist
 	}
 	defer c.lock(workspaceID)()
-	return os.RemoveAll(c.folder(workspaceID))
+	entries, err := os.ReadDir(c.folder(workspaceID))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.RemoveAll(c.folder(workspaceID)); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		c.files.dropped(filepath.Join(c.folder(workspaceID), e.Name()))
+	}
+	return nil
 }

@@ -29,6 +29,10 @@ type Hub struct {
 	OnLease func(LeaseEvent)
 	OnInput func(runID, by string)
 
+	// OnWritten and OnRemoved are told, by its path below the hub's folder, of each file that was written and that was removed on
+	// purpose, after the deed, often, and from any goroutine. They are set before Run; nil: nobody wants to know.
+	OnWritten, OnRemoved func(path string)
+
 	// LeaseIdle is how long a holder of a keyboard may send nothing before someone
 	// who waits gets it; 0: for ever. It is set before Run.
 	LeaseIdle time.Duration
@@ -39,6 +43,18 @@ func New(dir string, log *slog.Logger) *Hub {
 	quota := newQuota(dir)
 	h := &Hub{Uplinks: NewUplinks(), Panes: NewPanes(dir, log), Relay: newRelayIn(dir, quota, log),
 		Checkpoints: newCheckpoints(filepath.Join(dir, "workspaces"), quota), Quota: quota}
+	files := &fileReports{dir: dir,
+		written: func(path string) {
+			if h.OnWritten != nil {
+				h.OnWritten(path)
+			}
+		},
+		removed: func(path string) {
+			if h.OnRemoved != nil {
+				h.OnRemoved(path)
+			}
+		}}
+	h.Panes.files, h.Relay.files, h.Checkpoints.files = files, files, files
 	h.Attach = NewAttachments(AttachConfig{
 		Link: func(hostID string) (Link, bool) {
 			l, ok := h.Uplinks.Of(hostID)

@@ -20,8 +20,9 @@ import (
 // that memory has no room for, and at a shutdown all of them; and at once, for
 // good, the screen at the end of a session ([Panes.PutFinal], [Panes.Keep]).
 type Panes struct {
-	dir relayDir
-	log *slog.Logger
+	dir   relayDir
+	files *fileReports // nil: nobody is told
+	log   *slog.Logger
 
 	full chan struct{} // holds a token when memory has no room
 
@@ -232,8 +233,8 @@ func (p *Panes) release(pn *pane) {
 	pn.mu.Unlock()
 }
 
-// Keep writes the last screen of an ended session to disk at once and lets go
-// of it in memory. A screen that comes later is taken like any other.
+// Keep writes the last screen of an ended session to disk at once and releases
+// its memory. A screen that comes later is taken like any other.
 func (p *Panes) Keep(runID string) error {
 	p.mu.Lock()
 	pn := p.runs[runID]
@@ -276,5 +277,5 @@ func (p *Panes) Purge(before time.Time, live func(runID string) bool) (int, erro
 		p.mu.Unlock()
 		return inMemory || live(runID)
 	}
-	return p.dir.purge(before, busy, isPaneFile)
+	return p.dir.purge(before, busy, isPaneFile, p.files)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/atomicfile"
 	"svc/safetext"
 )
 
@@ -112,16 +113,7 @@ func (d relayDir) writePane(s *PaneSnapshot, sync bool) error {
 	if err := os.Rename(path+".new", path); err != nil || !sync {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes a new name in a folder survive a loss of power.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
 // Run writes the screens that rest, and those that memory has no room for,
@@ -163,7 +155,7 @@ func (p *Panes) all() []*pane {
 	return slices.SortedFunc(maps.Keys(used), func(a, b *pane) int { return used[a].Compare(used[b]) })
 }
 
-// rest writes the screens that nobody touched for a while and lets go of them.
+// rest writes the screens that have not changed for a while and releases their memory.
 func (p *Panes) rest() {
 	for _, pn := range p.all() {
 		pn.mu.Lock()
@@ -176,7 +168,7 @@ func (p *Panes) rest() {
 	}
 }
 
-// makeRoom writes screens and lets go of them until the rest fits. False means
+// makeRoom writes screens and releases their memory until the rest fits. False means
 // that one could not be written.
 func (p *Panes) makeRoom() bool {
 	written := true
@@ -210,6 +202,7 @@ func (p *Panes) write(pn *pane, sync bool) error {
 		return nil
 	}
 	err := p.dir.writePane(s, sync)
+	p.files.wrote(p.dir.pane(s.RunID))
 	if err != nil {
 		pn.mu.Lock()
 		pn.dirty = true // tried again when it is written next

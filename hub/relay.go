@@ -33,6 +33,7 @@ type Relay struct {
 
 	dir   relayDir
 	quota *Quota
+	files *fileReports // nil: nobody is told
 	log   *slog.Logger
 
 	appended atomic.Int64 // bytes, since the process began
@@ -97,6 +98,9 @@ func (r *Relay) Append(hostID, runID string, attempt int, offset *int64, data []
 	l := r.acquire(runID)
 	defer r.release(l)
 	got, err := r.append(l, hostID, attempt, offset, data, times)
+	if got.Bytes > 0 || err != nil {
+		r.files.wrote(r.dir.times(runID, attempt), r.dir.log(runID, attempt), r.dir.end(runID, attempt)) // a log with too few times stays so
+	}
 	r.appended.Add(int64(got.Bytes))
 	if got.Bytes > 0 || got.Complete {
 		l.notify(false)
@@ -154,6 +158,7 @@ func (r *Relay) Finish(runID string, attempt int, length int64) (Appended, error
 	l := r.acquire(runID)
 	defer r.release(l)
 	got, err := r.finish(l, attempt, length)
+	r.files.wrote(r.dir.log(runID, attempt), r.dir.end(runID, attempt))
 	if err != nil {
 		return got, fmt.Errorf("note the end of the log of run %s, attempt %d: %w", runID, attempt, err)
 	}
@@ -211,7 +216,11 @@ func (l *runLog) reopen(dir relayDir, attempt int) error {
 	if err != nil {
 		return err
 	}
-	l.file, l.attempt, l.end = f, attempt, end
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	l.file, l.attempt, l.end = f, attempt, end.at(info.Size())
 	return nil
 }
 
@@ -331,7 +340,7 @@ func (r *Relay) Purge(before time.Time, live func(runID string) bool) (int, erro
 	isLog := func(name string) bool {
 		return slices.Contains([]string{".log", ".end", timesSuffix}, filepath.Ext(name))
 	}
-	return r.dir.purge(before, used, isLog)
+	return r.dir.purge(before, used, isLog, r.files)
 }
 
 // Whole opens a log that is one file, for a reader that wants to seek: the

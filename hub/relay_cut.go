@@ -32,6 +32,15 @@ type logEnd struct {
 // whole says whether a log with this many bytes takes nothing more.
 func (e logEnd) whole(size int64) bool { return e.cut != "" || e.length != noEnd && size >= e.length }
 
+// at is what the note says of a log with this many bytes. That one was cut holds where the cut was made: a copy that has less, of an
+// orchestrator that took over, lacks what lies between, and it comes again.
+func (e logEnd) at(size int64) logEnd {
+	if e.cut != "" && size < e.length {
+		return logEnd{length: noEnd}
+	}
+	return e
+}
+
 // cut ends a log at its present size, for good. The intent is noted before the notice is written: after a crash between the two, open
 // writes it again. The caller has the lock of the writes.
 func (l *runLog) cut(dir relayDir, at int64, by cutBy) error {

@@ -108,7 +108,7 @@ func attemptOf(name, suffix string) (int, bool) {
 // purge removes the files of finished runs that fit and were last written
 // before the time, and folders that are empty then. It returns how many files
 // went.
-func (d relayDir) purge(before time.Time, live func(runID string) bool, fits func(name string) bool) (int, error) {
+func (d relayDir) purge(before time.Time, live func(runID string) bool, fits func(name string) bool, files *fileReports) (int, error) {
 	runs, err := os.ReadDir(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
@@ -122,14 +122,14 @@ func (d relayDir) purge(before time.Time, live func(runID string) bool, fits fun
 		if !run.IsDir() || !svc.IsID(run.Name()) || live(run.Name()) {
 			continue
 		}
-		n, err := d.purgeRun(run.Name(), before, fits)
+		n, err := d.purgeRun(run.Name(), before, fits, files)
 		removed += n
 		problems = append(problems, err)
 	}
 	return removed, errors.Join(problems...)
 }
 
-func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string) bool) (int, error) {
+func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string) bool, told *fileReports) (int, error) {
 	files, err := os.ReadDir(d.run(runID))
 	if err != nil {
 		return 0, fmt.Errorf("list relayed files of run %s: %w", runID, err)
@@ -140,9 +140,11 @@ func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string
 		if err != nil || !fits(f.Name()) || !info.ModTime().Before(before) || d.hasLog(runID, f.Name()) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(d.run(runID), f.Name())); err != nil {
+		path := filepath.Join(d.run(runID), f.Name())
+		if err := os.Remove(path); err != nil {
 			return removed, fmt.Errorf("purge relayed files of run %s: %w", runID, err)
 		}
+		told.dropped(path)
 		removed++
 		left--
 	}

@@ -101,9 +101,10 @@ func (r *Relay) State(runID string, attempt int) (LogState, error) {
 	info, err := os.Stat(r.dir.log(runID, attempt))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return LogState{End: end.length}, nil
+		return LogState{End: end.at(0).length}, nil
 	case err != nil:
 		return LogState{}, fmt.Errorf("look at log of run %s, attempt %d: %w", runID, attempt, err)
 	}
+	end = end.at(info.Size())
 	return LogState{Exists: true, Size: info.Size(), End: end.length, Cut: end.cut != ""}, nil
 }

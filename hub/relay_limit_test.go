@@ -51,6 +51,64 @@ func TestALogIsKeptUpToItsBound(t *testing.T) {
 	}
 }
 
+// TestACutLogOfWhichAPartIsMissingIsTakenAgain is what an orchestrator that takes over may have: the note of the cut, and less of the log.
+func TestACutLogOfWhichAPartIsMissingIsTakenAgain(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(path string) error{
+		"a part":     func(path string) error { return os.Truncate(path, 30) },
+		"the notice": func(path string) error { return os.Truncate(path, 105) },
+		"all":        os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, run := t.TempDir(), svc.NewRunID()
+			text := []byte(strings.Repeat("0123456789", 20))
+			send := func(r *Relay) {
+				for range 10 { // as a worker does: it goes on where the copy ends
+					asked := int64(len(text) - 1)
+					got, err := r.Append("", run, 1, &asked, text[asked:])
+					if err == nil && !got.Complete {
+						got, err = r.Append("", run, 1, &got.Offset, text[got.Offset:min(got.Offset+64, int64(len(text)))])
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got, err := r.Finish(run, 1, int64(len(text))); err != nil || !got.Complete {
+					t.Errorf("its end: %+v, %v", got, err)
+				}
+			}
+			open := func() *Relay {
+				r := NewRelay(dir, slog.New(slog.DiscardHandler))
+				r.MostLog = 100
+				return r
+			}
+			before := open()
+			send(before)
+			want, err := os.ReadFile(before.dir.log(run, 1))
+			if err != nil || !bytes.HasPrefix(want, text[:100]) || len(want) < 150 {
+				t.Fatalf("the log before: %q, %v", want, err)
+			}
+			before.Close()
+			if err := lose(before.dir.log(run, 1)); err != nil {
+				t.Fatal(err)
+			}
+			after := open()
+			defer after.Close()
+			if state, err := after.State(run, 1); err != nil || name != "the notice" && state.Complete() {
+				t.Errorf("a log that lacks a part: %+v, %v", state, err)
+			}
+			send(after)
+			if got, err := os.ReadFile(after.dir.log(run, 1)); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("the log is %q, %v, want %q", got, err, want)
+			}
+			if state, err := after.State(run, 1); err != nil || !state.Complete() || !state.Cut {
+				t.Errorf("its state: %+v, %v", state, err)
+			}
+		})
+	}
+}
+
 func TestWithoutFreeSpaceNoLogIsTaken(t *testing.T) {
 	t.Parallel()
 	r := NewRelay(t.TempDir(), slog.New(slog.DiscardHandler))

@@ -116,7 +116,7 @@ func (r *Relay) spans(runID string, attempt int) ([]span, error) {
 	return spans, nil
 }
 
-// Close lets go of the log.
+// Close releases the log.
 func (lr *LogReader) Close() error {
 	lr.closeFile()
 	lr.relay.release(lr.log)

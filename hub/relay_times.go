@@ -153,7 +153,7 @@ func (t *LogTimes) Next() (wire.LogTime, error) {
 	return at, nil
 }
 
-// Close lets go of the file.
+// Close releases the file.
 func (t *LogTimes) Close() error { return t.file.Close() }
 
 // timeLines reads lines of times.

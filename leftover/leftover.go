@@ -16,14 +16,14 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"svc/process"
 )
 
-// Process is one process at one moment. A pid with its start time is never used again until the host
-// restarts.
+// Process is a process, and its name for people.
 type Process struct {
-	PID     int
-	Start   uint64 // in the unit of the system
-	Command string // its name, for people
+	process.ID
+	Command string
 }
 
 // Search says which processes are looked for. Its zero value finds none.
@@ -32,7 +32,7 @@ type Search struct {
 	Root int
 	// Leader leads the terminal session whose members belong to it. It lives, or its end was seen a
 	// moment ago: later its pid may name another session. Zero: none.
-	Leader Process
+	Leader process.ID
 	// RunID and Attempt are what a process carries in its environment. An empty RunID: not looked for.
 	RunID   string
 	Attempt int
@@ -57,12 +57,12 @@ func (s Search) Find() ([]Process, error) {
 		belongs[p.PID] = true
 	}
 	for _, p := range s.Known {
-		if now, lives := table[p.PID]; lives && now.start == p.Start {
+		if table.Lives(p.ID) {
 			belongs[p.PID] = true
 		}
 	}
 	for pid, p := range table {
-		if s.leads(table, p.session) || s.RunID != "" && !belongs[pid] && carries(pid, s.RunID, s.Attempt) {
+		if s.leads(table, p.Session) || s.RunID != "" && !belongs[pid] && carries(pid, s.RunID, s.Attempt) {
 			belongs[pid] = true
 		}
 	}
@@ -80,7 +80,7 @@ func (s Search) Find() ([]Process, error) {
 // leads says whether a terminal session is the leader's and not one of a later process with its pid.
 func (s Search) leads(t Table, session int) bool {
 	leader, lives := t[session]
-	return s.Leader.PID != 0 && session == s.Leader.PID && (!lives || leader.start == s.Leader.Start)
+	return s.Leader.PID != 0 && session == s.Leader.PID && (!lives || leader.ID == s.Leader)
 }
 
 // How leftovers are ended.
@@ -112,15 +112,15 @@ func (s Search) End(ctx context.Context, grace time.Duration, tell func(Process,
 				if told[p] == 0 {
 					told[p] = syscall.SIGTERM
 					tell(p, syscall.SIGTERM)
-					p.signal(syscall.SIGTERM)
-					p.signal(syscall.SIGCONT) // a stopped one cannot act on it
+					_ = p.Signal(syscall.SIGTERM) // what still lives is found again
+					_ = p.Signal(syscall.SIGCONT) // a stopped one cannot act on it
 				}
 			default:
 				if told[p] != syscall.SIGKILL {
 					told[p] = syscall.SIGKILL
 					tell(p, syscall.SIGKILL)
 				}
-				p.signal(syscall.SIGKILL)
+				_ = p.Signal(syscall.SIGKILL)
 			}
 		}
 		select {
@@ -131,28 +131,27 @@ func (s Search) End(ctx context.Context, grace time.Duration, tell func(Process,
 	}
 }
 
-// signal signals this very process and no other that got its number.
-func (p Process) signal(sig syscall.Signal) {
-	if start, lives := startOf(p.PID); lives && start == p.Start {
-		_ = syscall.Kill(p.PID, sig) // it may have ended in between
-	}
-}
-
 // Table is every process that lived at one moment, by pid. Those that have ended and were not yet
 // collected are not in it.
-type Table map[int]entry
+type Table map[int]process.Stat
 
-// entry is what the system tells of a process.
-type entry struct {
-	parent, session int
-	start           uint64
-	command         string
+// Scan reads all processes.
+func Scan() (Table, error) {
+	all, err := process.All()
+	if err != nil {
+		return nil, err
+	}
+	table := make(Table, len(all))
+	for _, p := range all {
+		table[p.PID] = p
+	}
+	return table, nil
 }
 
-// Find is the process with this pid, if it lives.
-func (t Table) Find(pid int) (p Process, lives bool) {
-	_, lives = t[pid]
-	return t.process(pid), lives
+// Lives says whether a process was there.
+func (t Table) Lives(p process.ID) bool {
+	now, lives := t[p.PID]
+	return lives && now.ID == p
 }
 
 // Descendants lists the children of a process, their children and so on.
@@ -162,7 +161,7 @@ func (t Table) Descendants(root int) (found []Process) {
 	}
 	children := map[int][]int{}
 	for pid, p := range t {
-		children[p.parent] = append(children[p.parent], pid)
+		children[p.Parent] = append(children[p.Parent], pid)
 	}
 	seen := map[int]bool{root: true} // the table is not of one instant: a loop is possible
 	for next := []int{root}; len(next) > 0; next = next[1:] {
@@ -179,7 +178,7 @@ func (t Table) Descendants(root int) (found []Process) {
 
 func (t Table) process(pid int) Process {
 	p := t[pid]
-	return Process{PID: pid, Start: p.start, Command: p.command}
+	return Process{ID: p.ID, Command: p.Command}
 }
 
 // kept says whether a process, or one below root that it descends from, is a program that may stay.
@@ -189,10 +188,10 @@ func (t Table) kept(pid, root int, keep []string) bool {
 		if len(keep) == 0 || !lives || pid <= 1 || pid == root {
 			return false
 		}
-		if slices.Contains(keep, p.command) || slices.Contains(keep, filepath.Base(programOf(pid))) {
+		if slices.Contains(keep, p.Command) || slices.Contains(keep, filepath.Base(programOf(pid))) {
 			return true
 		}
-		pid = p.parent
+		pid = p.Parent
 	}
 	return false
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/leftover"
+	"svc/process"
 )
 
 // start runs a shell script that prints "index pid" lines, and returns as many pids as it is asked for.
@@ -74,13 +75,9 @@ func TestProcessesAreFoundByEachSign(t *testing.T) {
 	t.Parallel()
 	run := fmt.Sprintf("run-%d-%d", os.Getpid(), time.Now().UnixNano())
 	root, pids := start(t, `(setsid sh -c '`+sleeper+`' & wait) & read line`, 1, "SVC_RUN_ID="+run, "SVC_ATTEMPT=2")
-	table, err := leftover.Scan()
+	known, err := process.Of(pids[0])
 	if err != nil {
 		t.Fatal(err)
-	}
-	known, lives := table.Find(pids[0])
-	if !lives {
-		t.Fatal("the process is not in the table")
 	}
 	for name, c := range map[string]struct {
 		search leftover.Search
@@ -89,8 +86,8 @@ func TestProcessesAreFoundByEachSign(t *testing.T) {
 		"tree":                {leftover.Search{Root: root}, true},
 		"environment":         {leftover.Search{RunID: run, Attempt: 2}, true},
 		"another attempt":     {leftover.Search{RunID: run, Attempt: 3}, false},
-		"known":               {leftover.Search{Known: []leftover.Process{known}}, true},
-		"its pid used again":  {leftover.Search{Known: []leftover.Process{{PID: known.PID, Start: known.Start + 1}}}, false},
+		"known":               {leftover.Search{Known: []leftover.Process{{ID: known}}}, true},
+		"its pid used again":  {leftover.Search{Known: []leftover.Process{{ID: process.ID{PID: known.PID, Start: known.Start + 1}}}}, false},
 		"its own session":     {leftover.Search{Leader: known}, false}, // the leader is not a leftover of itself
 		"kept":                {leftover.Search{Root: root, Keep: []string{"sleep"}}, false},
 		"all kept":            {leftover.Search{Root: root, Keep: []string{"*"}}, false},

@@ -140,6 +140,7 @@ func (d *Dispatcher) settle(ctx context.Context, s svc.Sink, n svc.Notification,
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
 	defer cancel()
 	if failure != nil && !cut {
+		d.failed[s.Name].Add(1)
 		d.Log.Warn("a sink did not take a notification", "sink", s.Name, "notification_id", n.ID, "tries", n.Tries, "error", failure)
 	}
 	return d.Store.Write(ctx, func(tx *store.Tx) error {
@@ -159,9 +160,9 @@ func (d *Dispatcher) settle(ctx context.Context, s svc.Sink, n svc.Notification,
 			state.FailedAt, state.Error, state.RetryAt = &tx.Now, failure.Error(), nil
 			state.Failures++
 		default:
-			n.DueAt, n.Error = tx.Now.Add(backoff(n.Tries, jitter())), failure.Error()
+			n.DueAt, n.Error = tx.Now.Add(max(backoff(n.Tries, jitter()), spared(failure))), failure.Error()
 			state.Failures++
-			retry := tx.Now.Add(backoff(state.Failures, jitter()))
+			retry := tx.Now.Add(max(backoff(state.Failures, jitter()), spared(failure)))
 			state.FailedAt, state.Error, state.RetryAt = &tx.Now, failure.Error(), &retry
 		}
 		if state.Owner == d.owner {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,6 +32,7 @@ type Dispatcher struct {
 	client *http.Client
 	owner  string                     // this process, to other orchestrators
 	known  map[string]map[string]bool // by sink, the keys that are in the outbox
+	failed map[string]*atomic.Int64   // by sink, the tries that failed
 	head   int64                      // of the journal when the inbox was last read
 	swept  svc.Time
 }
@@ -43,9 +45,10 @@ func New(c Config) *Dispatcher {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	d := &Dispatcher{Config: c, client: newClient(c.Transport), owner: svc.NewID(), known: map[string]map[string]bool{}, head: -1}
+	d := &Dispatcher{Config: c, client: newClient(c.Transport), owner: svc.NewID(), known: map[string]map[string]bool{},
+		failed: map[string]*atomic.Int64{}, head: -1}
 	for _, s := range c.Sinks {
-		d.known[s.Name] = map[string]bool{}
+		d.known[s.Name], d.failed[s.Name] = map[string]bool{}, &atomic.Int64{}
 	}
 	return d
 }
@@ -216,7 +219,7 @@ func (d *Dispatcher) States(ctx context.Context) ([]svc.SinkState, error) {
 		if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
 			return nil, err
 		}
-		state.Name, state.Kind = s.Name, s.Kind
+		state.Name, state.Kind, state.FailedTries = s.Name, s.Kind, d.failed[s.Name].Load()
 		state.On, state.Projects = slices.Clone(s.On), append([]string{}, s.Projects...)
 		if len(state.On) == 0 {
 			state.On = slices.Clone(svc.InboxKinds)

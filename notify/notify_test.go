@@ -29,7 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type receiver struct {
 	mu     sync.Mutex // guards the rest
 	answer func(r *http.Request) (status int, err error)
-	got    []delivery // that it was handed, whatever it answered
+	header http.Header // of the answers
+	got    []delivery  // that it was handed, whatever it answered
 }
 
 type delivery struct {
@@ -56,7 +57,7 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: req}, nil
+	return &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Header: r.header.Clone(), Body: io.NopCloser(strings.NewReader("")), Request: req}, nil
 }
 
 func (r *receiver) answers(answer func(*http.Request) (int, error)) {
@@ -120,19 +121,25 @@ func bubble(t *testing.T, test func(o *office), sinks ...svc.Sink) {
 // start opens the database and serves a dispatcher on it.
 func (o *office) start(sinks ...svc.Sink) {
 	o.t.Helper()
-	log := slog.New(slog.NewTextHandler(o.logs, nil))
-	st, err := store.Open(o.ctx, storetest.Fresh(o.t, o.dir), store.Options{Log: log})
-	o.no(err)
-	o.st, o.Dispatcher = st, New(Config{Store: st, Sinks: sinks, PublicURL: "https://svc.example", Log: log, Transport: o.to})
+	o.connect(sinks...)
 	ctx, cancel := context.WithCancel(o.ctx)
 	served := make(chan error, 1)
 	go func() { served <- o.Dispatcher.Run(ctx) }()
 	o.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := errors.Join(<-served, st.Close()); err != nil {
+		if err := errors.Join(<-served, o.st.Close()); err != nil {
 			o.t.Error(err)
 		}
 	})
+}
+
+// connect opens the database and makes a dispatcher, which does nothing by itself.
+func (o *office) connect(sinks ...svc.Sink) {
+	o.t.Helper()
+	log := slog.New(slog.NewTextHandler(o.logs, nil))
+	st, err := store.Open(o.ctx, storetest.Fresh(o.t, o.dir), store.Options{Log: log})
+	o.no(err)
+	o.st, o.Dispatcher = st, New(Config{Store: st, Sinks: sinks, PublicURL: "https://svc.example", Log: log, Transport: o.to})
 }
 
 func (o *office) no(err error) {

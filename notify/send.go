@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,7 +109,46 @@ func send(ctx context.Context, c *http.Client, s svc.Sink, m message) error {
 	return judge(res)
 }
 
+// later is a failure of a sink that says when it may be tried again.
+type later struct {
+	error
+	wait time.Duration
+}
+
+// mostAsked is how long a sink may ask to be left alone, however long it says.
+const mostAsked = time.Hour
+
+// spared is how long the sink wants to be left alone after a failure; 0: it did not say.
+func spared(failure error) time.Duration {
+	var l later
+	if errors.As(failure, &l) {
+		return min(l.wait, mostAsked)
+	}
+	return 0
+}
+
+// retryAfter reads the header of that name, which has seconds or a date; 0: it says nothing.
+func retryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return max(time.Until(date), 0)
+	}
+	return 0
+}
+
 func judge(res *http.Response) error {
+	err := verdict(res)
+	var never refusal
+	if err == nil || errors.As(err, &never) {
+		return err
+	}
+	return later{err, retryAfter(res.Header)}
+}
+
+func verdict(res *http.Response) error {
 	switch status := res.StatusCode; {
 	case status >= 200 && status < 300:
 		return nil

@@ -67,8 +67,10 @@ type Entry struct {
 	Conversation svc.ConversationSource `json:"conversation,omitempty"`
 	// ResumeTemplate is ArgvTemplate for a run that goes on with a conversation; empty: the tool cannot.
 	ResumeTemplate []string `json:"resume_argv_template,omitempty"`
-	// Optional says that the doctor does not mind when the tool is absent.
+	// Optional says that the doctor does not report an absent tool as a problem.
 	Optional bool `json:"optional"`
+	// AsksTrust says that the tool asks a person in each new folder whether it is trusted, and waits until then.
+	AsksTrust bool `json:"asks_trust,omitempty"`
 	// KeepAlive names programs that may outlive a session of the tool, such as shared daemons; "*" is
 	// every program. Others are ended with it.
 	KeepAlive []string `json:"keep_alive,omitempty"`

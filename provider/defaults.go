@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"svc/atomicfile"
 )
 
 // defaults is the catalog as it is shipped, with comments for its reader.
@@ -30,7 +32,7 @@ func EnsureFile(path string) (made bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return false, fmt.Errorf("write the first provider catalog: %w", err)
 	}
-	made, err = create(path, defaults, 0o600)
+	made, err = atomicfile.Create(path, defaults, 0o600)
 	if err != nil {
 		return false, fmt.Errorf("write the first provider catalog: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 var entryKeys = []string{
 	"id", "name", "bin", "argv_template", "env_map", "tui_type", "completion_signals",
 	"hooks_config_template", "hooks_config_name", "installed_detection", "optional", "keep_alive",
-	"long_prompt", "message", "conversation", "resume_argv_template",
+	"long_prompt", "message", "conversation", "resume_argv_template", "asks_trust",
 }
 
 // entry reads one table. Where it complains, what it returns is of no use.
@@ -33,6 +33,7 @@ func (p *parser) entry(id string, t table) Entry {
 		HooksName:          t.fileName("hooks_config_name", defaultHooksName),
 		InstalledDetection: t.list("installed_detection", defaultDetection),
 		Optional:           t.flag("optional"),
+		AsksTrust:          t.flag("asks_trust"),
 		KeepAlive:          t.list("keep_alive", nil),
 		Conversation:       t.conversation(),
 		ResumeTemplate:     t.list("resume_argv_template", nil),

@@ -1,12 +1,9 @@
 package provider
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -36,55 +33,6 @@ func readFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("read provider catalog: %s has more than %d bytes", path, maxFileBytes)
 	}
 	return data, nil
-}
-
-// create makes a file with this content unless something is there already. Of several processes that
-// try, one succeeds, and none ever sees half a file.
-func create(path string, data []byte, mode fs.FileMode) (made bool, err error) {
-	temp, err := writeBeside(path, data, mode)
-	if err != nil {
-		return false, err
-	}
-	defer os.Remove(temp)
-	if err := os.Link(temp, path); errors.Is(err, fs.ErrExist) {
-		return false, nil
-	} else if err != nil {
-		return false, err
-	}
-	return true, syncDir(filepath.Dir(path))
-}
-
-// replace puts this content into a file in one step.
-func replace(path string, data []byte, mode fs.FileMode) error {
-	temp, err := writeBeside(path, data, mode)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// writeBeside writes a new file into the directory of path, safely on disk.
-func writeBeside(path string, data []byte, mode fs.FileMode) (name string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return f.Name(), nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // locked runs change while no other process that asks the same holds the directory.

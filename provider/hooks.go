@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"svc"
+	"svc/atomicfile"
 )
 
 // RenderHooks writes the entry's hook config for one run into dir, which is made for the owner
@@ -61,5 +62,5 @@ func writePrivate(path, text string) error {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return err
 	}
-	return replace(path, []byte(text), 0o600)
+	return atomicfile.Replace(path, []byte(text), 0o600)
 }

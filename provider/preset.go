@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"svc"
+	"svc/atomicfile"
 )
 
 //go:embed presets/*.toml
@@ -97,7 +98,7 @@ func appendEntries(file string, text []byte, more *Catalog) error {
 	if err != nil {
 		return fmt.Errorf("read mode of provider catalog: %w", err)
 	}
-	if err := replace(file, whole, info.Mode().Perm()); err != nil {
+	if err := atomicfile.Replace(file, whole, info.Mode().Perm()); err != nil {
 		return fmt.Errorf("write provider catalog: %w", err)
 	}
 	return nil

@@ -52,6 +52,10 @@ func TestThePresetsAreTheHeadlessAndTheInteractiveEntryOfEachTool(t *testing.T) 
 			if err != nil {
 				t.Fatal(err)
 			}
+			// These were seen to wait in a dialog; without a terminal none asks.
+			if asks := slices.Contains([]string{"claude-tui", "codex-tui", "copilot-tui", "gemini-tui"}, e.ID); e.AsksTrust != asks {
+				t.Errorf("%s asks for trust: %v", e.ID, e.AsksTrust)
+			}
 			// codex has its hook among its arguments, the others in a file.
 			hooks := slices.Contains(e.CompletionSignals, provider.NativeHook)
 			if inArgs := name == "codex"; hooks != (path != "" || inArgs) {
@@ -82,7 +86,7 @@ func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
 		"gemini-tui": {"--model", "M", "-x", "-i", "P"},
 		"goose":      {"run", "--model", "M", "-x", "-i", "/p"},
 		"goose-tui":  {"run", "--model", "M", "-x", "-s", "-t", "P"},
-		"qwen":       {"--yolo", "--model", "M", "-x"},
+		"qwen":       {"--yolo", "--session-id", "C", "--model", "M", "-x"},
 		"qwen-tui":   {"--model", "M", "-x", "-i", "P"},
 		"pi":         {"--print", "--extension", "/h", "--model", "M", "-x"},
 		"pi-tui":     {"--extension", "/h", "--model", "M", "-x", "--", "P"},
@@ -99,6 +103,7 @@ func TestAResumedRunOfAPresetHasTheFlagsOfTheFirst(t *testing.T) {
 	dir := tool(t, "codex")        // not parallel: see below
 	added := map[string][2]string{ // to the first run and to the resumed one
 		"claude": {"--session-id C", "--resume C"}, "claude-tui": {"", "--resume C"}, "codex": {"", "resume C"},
+		"qwen": {"--session-id C", "--resume C"},
 	}
 	for _, name := range provider.PresetNames() {
 		entries, err := provider.Preset(name)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"svc/atomicfile"
 )
 
 // The watcher waits until a file was quiet for settleAfter, so that one edit is one reload, but never
@@ -102,7 +104,7 @@ func (r *Registry) force(data []byte, c *Catalog) {
 	if kept, err := readFile(r.copy); err == nil && bytes.Equal(kept, data) {
 		return
 	}
-	if err := replace(r.copy, data, 0o600); err != nil {
+	if err := atomicfile.Replace(r.copy, data, 0o600); err != nil {
 		r.log.Warn("no copy of the provider catalog was kept", "path", r.copy, "error", err)
 	}
 }

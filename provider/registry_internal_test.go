@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"svc/atomicfile"
+	"svc/internal/textbuffer"
 )
 
 // one is a catalog with a single entry.
@@ -25,13 +28,13 @@ type watched struct {
 	*Registry
 	changes <-chan *Catalog
 	errors  chan error
-	log     *logBuffer
+	log     *textbuffer.Buffer
 	stop    func() // ends Run and waits for it
 }
 
 func watch(t *testing.T, path string) watched {
 	t.Helper()
-	w := watched{errors: make(chan error, 100), log: &logBuffer{}}
+	w := watched{errors: make(chan error, 100), log: &textbuffer.Buffer{}}
 	var err error
 	w.Registry, err = Open(path, Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), OnError: func(err error) { w.errors <- err }})
 	if err != nil {
@@ -201,7 +204,7 @@ func TestAChangeBetweenOpenAndRunIsNotMissed(t *testing.T) {
 // swap writes a file so that nobody sees it half written.
 func swap(t *testing.T, path, text string) {
 	t.Helper()
-	must(t, replace(path, []byte(text), 0o600))
+	must(t, atomicfile.Replace(path, []byte(text), 0o600))
 }
 
 func TestABrokenCatalogLeavesTheOldOneInForceAndIsToldOnce(t *testing.T) {
@@ -378,24 +381,6 @@ func TestTheTrailOfALoopEnds(t *testing.T) {
 	if spots := trail(filepath.Join(dir, "a")); len(spots) == 0 || len(spots) > 100 {
 		t.Errorf("%d spots", len(spots))
 	}
-}
-
-// logBuffer is a buffer that may be read while it is written.
-type logBuffer struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // A start with a broken catalog takes the copy of the last good one; only a first start has none.

@@ -33,7 +33,7 @@ func Quote(name string) string {
 	return b.String()
 }
 
-// What stands behind a backslash for which byte.
+// The bytes that are escaped, and the letters that follow the backslash, in the same order.
 const (
 	escaped = "\a\b\t\n\v\f\r\"\\"
 	escapes = `abtnvfr"\`

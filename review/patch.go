@@ -130,7 +130,7 @@ func (s *scanner) next() {
 
 func (s *scanner) ended() bool { return s.eof }
 
-// after is what stands behind the words that the line begins with.
+// after is what follows the words that the line begins with.
 func (s *scanner) after(words string) (string, bool) {
 	if s.eof || !bytes.HasPrefix(s.line, []byte(words)) {
 		return "", false
@@ -275,7 +275,7 @@ func parseHunk(text string) (h hunk, err error) {
 func (s *scanner) hunk(f *File, h hunk) error {
 	at := h.old
 	if h.olds == 0 {
-		at++ // what comes stands behind the line that is named
+		at++ // the lines are inserted after the one that is named
 	}
 	if f.text != nil && !f.text.begin(at) {
 		return ErrMalformed

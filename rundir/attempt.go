@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"svc"
+	"svc/atomicfile"
+	"svc/process"
 	"svc/wire"
 )
 
@@ -29,7 +31,7 @@ func (a Attempt) Create() error {
 	if err := a.makeCounter(0); err != nil && !errors.Is(err, os.ErrExist) {
 		return diskError("create counter", err)
 	}
-	return diskErrorOrNil("create attempt folder", syncDir(a.Dir.runs()))
+	return diskErrorOrNil("create attempt folder", atomicfile.SyncDir(a.Dir.runs()))
 }
 
 // Exists tells whether the folder is there.
@@ -155,10 +157,10 @@ func (d *Dispatch) Forget() bool {
 
 // Session is how a session is found again.
 type Session struct {
-	Socket string  `json:"socket"`
-	Server Process `json:"server"` // the multiplexer's own process
-	PaneID string  `json:"pane_id"`
-	Pane   Process `json:"pane"` // the wrapper
+	Socket string     `json:"socket"`
+	Server process.ID `json:"server"` // the multiplexer's own process
+	PaneID string     `json:"pane_id"`
+	Pane   process.ID `json:"pane"` // the wrapper
 }
 
 // WriteDispatch keeps the dispatch safely on disk.
@@ -174,9 +176,9 @@ func (a Attempt) ReadDispatch() (Dispatch, error) {
 // Wrapper tells which processes an attempt consists of. It is written before the provider starts,
 // then without Child, and again right after.
 type Wrapper struct {
-	Wrapper Process  `json:"wrapper"`
-	Child   *Process `json:"child,omitempty"` // nil: not started; its pid is its process group too
-	At      svc.Time `json:"at"`
+	Wrapper process.ID  `json:"wrapper"`
+	Child   *process.ID `json:"child,omitempty"` // nil: not started; its pid is its process group too
+	At      svc.Time    `json:"at"`
 }
 
 // WriteWrapper records the processes.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"svc"
+	"svc/process"
 	"svc/rundir"
 	"svc/wire"
 )
@@ -43,10 +44,10 @@ func TestTheRecordsOfAnAttemptAreReadAsWritten(t *testing.T) {
 	dispatch := rundir.Dispatch{
 		Run:        wire.RunDispatch{RunID: a.RunID, Attempt: 3, Prompt: "do it", Env: map[string]string{"A": "b"}},
 		ReceivedAt: at, State: rundir.StateRunning, LogBase: 42,
-		Session: &rundir.Session{Socket: "/run/x", PaneID: "%0", Pane: rundir.Self()},
+		Session: &rundir.Session{Socket: "/run/x", PaneID: "%0", Pane: process.Self()},
 	}
-	child := rundir.Process{PID: 9, Start: 8}
-	wrapper := rundir.Wrapper{Wrapper: rundir.Self(), Child: &child, At: at}
+	child := process.ID{PID: 9, Start: 8}
+	wrapper := rundir.Wrapper{Wrapper: process.Self(), Child: &child, At: at}
 	exit := rundir.Exit{Code: 130, Reason: "hangup", At: at}
 	if err := errors.Join(a.WriteDispatch(dispatch), a.WriteWrapper(wrapper), a.WriteExit(exit), a.WritePrompt("do it\n")); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"svc/atomicfile"
+	"svc/process"
 	"svc/wire"
 )
 
@@ -53,7 +55,7 @@ func (a Attempt) WriteLaunch(l Launch) error { return WriteRecord(a.LaunchPath()
 // Before that it records who takes it, so that a launch file that is gone has a process to ask for.
 func TakeLaunch(path string) (Launch, error) {
 	var l Launch
-	if data, err := encodeRecord(Self()); err == nil {
+	if data, err := encodeRecord(process.Self()); err == nil {
 		// Not synced: after a power cut the process is gone too. On a full disk the run goes on without it.
 		if f, err := show(filepath.Dir(path), takerPath(path), data); err == nil {
 			_ = f.Close()
@@ -68,25 +70,16 @@ func TakeLaunch(path string) (Launch, error) {
 	if gone := os.Remove(path); gone != nil {
 		return l, errors.Join(err, gone)
 	}
-	_ = syncDir(filepath.Dir(path)) // a launch file that comes back after a power cut starts nothing
+	_ = atomicfile.SyncDir(filepath.Dir(path)) // a launch file that comes back after a power cut starts nothing
 	return l, err
 }
 
 // ReadTaker tells which process has taken a launch file, or was about to; fs.ErrNotExist means that
 // none came so far.
-func ReadTaker(path string) (Process, error) {
-	var p Process
+func ReadTaker(path string) (process.ID, error) {
+	var p process.ID
 	err := ReadRecord(takerPath(path), &p)
 	return p, err
 }
 
 func takerPath(launch string) string { return launch + ".taker" }
-
-// RevokedLaunch is where a launch file is moved that nobody may take any more.
-func RevokedLaunch(path string) string { return path + ".revoked" }
-
-// LaunchRevoked tells whether a launch file was taken back before it was taken.
-func LaunchRevoked(path string) bool {
-	_, err := os.Stat(RevokedLaunch(path))
-	return err == nil
-}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"svc"
+	"svc/atomicfile"
 )
 
 // ErrCorrupt says that a record is there but is not what was written: torn, cut or changed.
@@ -132,20 +133,11 @@ func replace(dir, path string, data []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return syncDir(filepath.Dir(path))
+	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
 // tempPrefix begins the names of files that are not complete yet.
 const tempPrefix = ".tmp-"
-
-// syncDir makes a new name in a directory survive a power cut.
-func syncDir(dir string) error {
-	d, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
 
 // diskError wraps err and marks a full disk.
 func diskError(doing string, err error) error {

@@ -76,7 +76,7 @@ func TestARecordWithAnyByteChangedIsCorrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := rundir.ReadRecord(path, &note{}); !errors.Is(err, rundir.ErrCorrupt) {
-		t.Errorf("something behind it: got %v", err)
+		t.Errorf("trailing data: got %v", err)
 	}
 }
 

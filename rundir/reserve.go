@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"svc/atomicfile"
 )
 
 // The reserve: space that is taken while there is some, for the two words about the end.
@@ -67,7 +69,7 @@ func overwrite(from, to string, data []byte) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(to))
+	return atomicfile.SyncDir(filepath.Dir(to))
 }
 
 func full(err error) bool {

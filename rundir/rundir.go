@@ -5,13 +5,20 @@
 //	worker.lock                    held by the worker while it lives
 //	runs/<run_id>.log              the log of record: raw bytes, all attempts of this host
 //	runs/<run_id>.<attempt>.times  when the bytes of the log were written, one attempt's; stays with the log
-//	runs/done/<2 hex>/<run_id>     what is left of a run that is over here, besides its log
+//	runs/done/<2 hex>/<run_id>     the tombstone of a run that is over here: what is left of it besides its log
 //	runs/<run_id>.<attempt>/       one attempt, for the owner alone:
 //	    dispatch                   what the worker was given, and what it made of it
-//	    launch                     what the wrapper shall start; removed when it was read
+//	    try                        how often the attempt was tried to be started
+//	    launch-<try>               what the wrapper shall start; removed when it was read
+//	    launch-<try>.taker         which process took it; .revoked in its place: nobody may take it any more
+//	    view                       how its screen is shown
+//	    sink                       what the log's writer could not write
+//	    restore                    a checkpoint that its working copy begins with
 //	    wrapper                    which processes the attempt consists of
 //	    reserve.exit, .finished    disk space kept for the words about the end
 //	    exit                       how it ended; what is believed
+//	    end                        the final length of its log
+//	    screen                     its last screen, until the orchestrator has it
 //	    leftovers                  processes that outlived the provider and were ended by the wrapper
 //	    session/                   all that the session itself needs, and all that a contained one sees:
 //	        prompt                 the prompt as plain text
@@ -19,7 +26,7 @@
 //	        spool/                 what the session reports, one file for each signal, until it is delivered
 //	        bin/                   first in the session's PATH: svc as the worker runs it
 //	        counter                numbers the attempt's signals
-//	        hook-failed, …         what one hook remembers for the next
+//	        hook-failed, codex-thread   what one hook remembers for the next
 //	spool/                         the worker's own signals that are not yet delivered, one file each
 //	spool/bad/                     what was found damaged in a spool, or refused
 //	quarantine/                    folders of attempts whose dispatch was damaged, after their end
@@ -31,9 +38,9 @@
 // # What is whose
 //
 // A session is told its folder within the attempt and nothing else. What it reports goes into the spool there,
-// which speaks for that attempt alone, and carries the run's token: the worker delivers it with that, and
-// vouches with its own token only for what it has seen itself, the beginning and the end. What the worker
-// believes, the processes and the end, is beside that folder, where a contained session cannot write. A session
+// which is that attempt's alone, and carries the run's token: the worker delivers it with that token, and
+// reports with its own only what it has seen itself, the beginning and the end. The records that the worker
+// relies on, the processes and the end, are beside that folder, where a contained session cannot write. A session
 // that is not contained can write to all of the attempt and to its log, so the worker opens neither links nor
 // anything but regular files there, and waits for nothing in them (OpenOwn).
 //
@@ -88,8 +95,8 @@ func (d Dir) TimesPath(runID string, attempt int) string {
 	return d.Attempt(runID, attempt).Path() + ".times"
 }
 
-// DonePath is the folder of what is left of runs that are over, besides their logs.
-func (d Dir) DonePath() string { return filepath.Join(d.runs(), "done") }
+// donePath is the folder of the tombstones.
+func (d Dir) donePath() string { return filepath.Join(d.runs(), "done") }
 
 // Attempt is the folder of one attempt. It need not exist.
 func (d Dir) Attempt(runID string, number int) Attempt {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"svc/atomicfile"
 )
 
 // movable are the folders of a worker, as Open makes them and SetAside does.
@@ -37,7 +39,7 @@ func Separate(dataDir, own string) (Dir, error) {
 	if len(attempts) == 0 {
 		removeLinks(dataDir)
 	}
-	return Dir(own), errors.Join(syncDir(dataDir), syncDir(own))
+	return Dir(own), errors.Join(atomicfile.SyncDir(dataDir), atomicfile.SyncDir(own))
 }
 
 // moveFolder puts the folder at to, and a link to it at from, in one step: a session of before finds its

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"svc"
+	"svc/atomicfile"
 	"svc/wire"
 )
 
@@ -90,7 +91,7 @@ func (a Attempt) put(spool string, s svc.Signal, token string) (Entry, error) {
 	f, err := show(spool, e.Path, data)
 	release()
 	if err == nil {
-		err = errors.Join(f.Sync(), f.Close(), syncDir(spool))
+		err = errors.Join(f.Sync(), f.Close(), atomicfile.SyncDir(spool))
 	}
 	return e, diskErrorOrNil(doing, err)
 }

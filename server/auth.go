@@ -96,14 +96,14 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (*http.Req
 		if err != nil {
 			return nil, err
 		}
-		s.conns.accepted(r.Context())
+		Accepted(r.Context())
 		return r.WithContext(svc.WithCaller(r.Context(), c)), nil
 	default:
 		who, err := s.reporter(r, token)
 		if err != nil {
 			return nil, err
 		}
-		s.conns.accepted(r.Context())
+		Accepted(r.Context())
 		return r.WithContext(context.WithValue(r.Context(), reporterKey{}, who)), nil
 	}
 }

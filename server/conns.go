@@ -11,7 +11,7 @@ import (
 // What connections may cost before anyone has shown a token on them. A process
 // has about a thousand files; whoever can reach the port must not take them all.
 const (
-	mostStrangers = 128 // connections of one address on which no token was accepted yet
+	mostAnonymous = 128 // connections of one address on which no token was accepted yet
 	mostIdle      = 512 // connections of all addresses that wait for their next request
 )
 
@@ -19,12 +19,13 @@ const (
 type connBook struct {
 	mu        sync.Mutex // guards all below
 	conns     map[net.Conn]*clientConn
-	strangers map[string]int // by address
+	anonymous map[string]int // connections on which no token was accepted yet, by address
 	idle      int
 }
 
 // clientConn is one of them; guarded by connBook.
 type clientConn struct {
+	book    *connBook
 	conn    net.Conn
 	address string
 	known   bool      // a token was accepted on it
@@ -34,7 +35,7 @@ type clientConn struct {
 type clientConnKey struct{}
 
 func newConnBook() *connBook {
-	return &connBook{conns: map[net.Conn]*clientConn{}, strangers: map[string]int{}}
+	return &connBook{conns: map[net.Conn]*clientConn{}, anonymous: map[string]int{}}
 }
 
 // watch has an http.Server tell of its connections.
@@ -50,13 +51,13 @@ func (b *connBook) add(c net.Conn) *clientConn {
 	if err != nil {
 		address = c.RemoteAddr().String()
 	}
-	x := &clientConn{conn: c, address: address}
+	x := &clientConn{book: b, conn: c, address: address}
 	b.mu.Lock()
 	b.conns[c] = x
 	b.rest(x, time.Now()) // until its first request comes
-	b.strangers[address]++
+	b.anonymous[address]++
 	var over *clientConn
-	if b.strangers[address] > mostStrangers {
+	if b.anonymous[address] > mostAnonymous {
 		over = b.longestIdle(func(other *clientConn) bool { return !other.known && other.address == address })
 		b.forget(over) // itself, when all others have a request under way
 	}
@@ -87,16 +88,17 @@ func (b *connBook) changed(c net.Conn, state http.ConnState) {
 	over.close()
 }
 
-// accepted notes that a token was accepted on the request's connection.
-func (b *connBook) accepted(ctx context.Context) {
+// Accepted notes that a token was accepted on the connection of a request, whose context it is given.
+func Accepted(ctx context.Context) {
 	x, _ := ctx.Value(clientConnKey{}).(*clientConn)
 	if x == nil {
 		return // served by someone else's listener
 	}
+	b := x.book
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !x.known && b.conns[x.conn] == x {
-		b.lessStrangers(x)
+		b.lessAnonymous(x)
 	}
 	x.known = true
 }
@@ -118,13 +120,13 @@ func (b *connBook) forget(x *clientConn) {
 	delete(b.conns, x.conn)
 	b.rest(x, time.Time{})
 	if !x.known {
-		b.lessStrangers(x)
+		b.lessAnonymous(x)
 	}
 }
 
-func (b *connBook) lessStrangers(x *clientConn) {
-	if b.strangers[x.address]--; b.strangers[x.address] <= 0 {
-		delete(b.strangers, x.address)
+func (b *connBook) lessAnonymous(x *clientConn) {
+	if b.anonymous[x.address]--; b.anonymous[x.address] <= 0 {
+		delete(b.anonymous, x.address)
 	}
 }
 

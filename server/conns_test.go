@@ -59,15 +59,15 @@ func TestAnAddressHasFewConnectionsWithoutAToken(t *testing.T) {
 		_ = answer.Body.Close()
 	}
 	ask() // a connection on which a token was accepted is no stranger's
-	release := hold(t, address.String(), mostStrangers+50, 50)
-	g.conns.mu.Lock()
+	release := hold(t, address.String(), mostAnonymous+50, 50)
+	g.endpoint.conns.mu.Lock()
 	knownConns := 0
-	for _, x := range g.conns.conns {
+	for _, x := range g.endpoint.conns.conns {
 		if x.known {
 			knownConns++
 		}
 	}
-	g.conns.mu.Unlock()
+	g.endpoint.conns.mu.Unlock()
 	if knownConns != 1 {
 		t.Errorf("%d connections with a token are left, want 1", knownConns)
 	}
@@ -87,7 +87,7 @@ func TestTheConnectionBookCountsEveryConnectionOnce(t *testing.T) {
 		here, there := net.Pipe()
 		t.Cleanup(func() { _ = here.Close(); _ = there.Close() })
 		x := b.add(here)
-		b.accepted(context.WithValue(t.Context(), clientConnKey{}, x))
+		Accepted(context.WithValue(t.Context(), clientConnKey{}, x))
 		conns = append(conns, here)
 	}
 	for _, c := range conns {
@@ -96,8 +96,8 @@ func TestTheConnectionBookCountsEveryConnectionOnce(t *testing.T) {
 	for _, c := range conns {
 		b.changed(c, http.StateIdle)
 	}
-	if b.idle > mostIdle || len(b.conns) != b.idle || len(b.strangers) != 0 {
-		t.Errorf("%d of %d are idle, %d addresses have strangers", b.idle, len(b.conns), len(b.strangers))
+	if b.idle > mostIdle || len(b.conns) != b.idle || len(b.anonymous) != 0 {
+		t.Errorf("%d of %d are idle, %d addresses have anonymous ones", b.idle, len(b.conns), len(b.anonymous))
 	}
 	for _, c := range conns {
 		b.changed(c, http.StateClosed)

@@ -30,6 +30,10 @@ type exchange struct {
 
 type exchangeKey struct{}
 
+func withExchange(ctx context.Context, x *exchange) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, x)
+}
+
 func exchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return x
@@ -74,7 +78,7 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
 		x := &exchange{ResponseWriter: w, id: requestID(r)}
-		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+		r = r.WithContext(withExchange(r.Context(), x))
 		secure(w.Header(), r)
 		w.Header().Set(api.HeaderRequestID, x.id)
 		defer func() {

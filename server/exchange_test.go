@@ -136,7 +136,7 @@ func TestEveryCodeHasItsStatusAndAnUnknownOneIsInternal(t *testing.T) {
 		401: "unauthorized", 403: "forbidden forbidden_origin", 404: "not_found no_snapshot log_gone no_recording host_not_found not_relayed", 405: "method_not_allowed",
 		409: "conflict project_archived has_children active_runs run_not_active run_not_running lease_held invalid_attempt idempotency_key_reused run_not_pending needed workspace_not_safe workspace_busy change_moved no_turns needs_input no_conversation",
 		412: "precondition_failed", 413: "body_too_large", 415: "unsupported_media_type", 500: "internal",
-		503: "unavailable host_not_connected capability_missing outcome_unknown sink_failed",
+		503: "unavailable host_not_connected capability_missing outcome_unknown sink_failed replica_unreachable",
 	} {
 		for code := range strings.FieldsSeq(list) {
 			codes++

@@ -1,13 +1,18 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"svc"
 )
 
 var (
@@ -31,7 +36,7 @@ func TestEveryMetricIsInTheManual(t *testing.T) {
 			want[m[1]] = m[3]
 		}
 	}
-	g := newRig(t)
+	g := newRig(t, func(o *Options) { o.Notifier = fakeSinks{} })
 	g.want(http.StatusOK, "GET", "/api/v1/projects", nil) // a request that is counted
 	got := map[string]string{}
 	for _, m := range exposed.FindAllStringSubmatch(g.want(http.StatusOK, "GET", "/metrics", nil).Body, -1) {
@@ -60,6 +65,35 @@ func TestEveryMetricIsInTheManual(t *testing.T) {
 		if file == "grafana.json" && !json.Valid(text) {
 			t.Error("the dashboard is no JSON")
 		}
+	}
+}
+
+// fakeSinks are two sinks, of which one does not take what it is sent.
+type fakeSinks struct{ noSinks }
+
+func (fakeSinks) States(context.Context) ([]svc.SinkState, error) {
+	since := svc.TimeOf(time.Now().Add(-time.Hour))
+	return []svc.SinkState{{Name: "phone", Waiting: 3, OldestAt: &since, FailedTries: 7}, {Name: "team"}}, nil
+}
+
+func TestTheOutboxIsInTheMetrics(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, func(o *Options) { o.Notifier = fakeSinks{} })
+	body := g.want(http.StatusOK, "GET", "/metrics", nil).Body
+	for _, line := range []string{
+		`svc_notifications_waiting{sink="phone"} 3`, `svc_notifications_waiting{sink="team"} 0`, `svc_notifications_oldest_seconds{sink="team"} 0`,
+		`svc_notification_failures_total{sink="phone"} 7`, `svc_notification_failures_total{sink="team"} 0`,
+	} {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	oldest := regexp.MustCompile(`svc_notifications_oldest_seconds\{sink="phone"\} ([\d.]+)`).FindStringSubmatch(body)
+	if oldest == nil {
+		t.Fatal("there is no age of the oldest")
+	}
+	if age, err := strconv.ParseFloat(oldest[1], 64); err != nil || age < 3600 || age > 3700 {
+		t.Errorf("the oldest is %s s old, want an hour", oldest[1])
 	}
 }
 

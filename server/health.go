@@ -35,6 +35,9 @@ func (s *Server) healthRoutes() {
 		if s.CatalogProblem != nil && s.CatalogProblem() != "" {
 			ready.Warnings = append(ready.Warnings, catalogWarning)
 		}
+		if differences, err := s.Engine.Differences(ctx); err == nil { // else the next one who asks is told
+			ready.Warnings = append(ready.Warnings, differences...)
+		}
 		writeJSON(w, r, http.StatusOK, ready)
 	})
 	s.mux.Handle("GET /metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{

@@ -14,8 +14,8 @@ import (
 	"svc/wire"
 )
 
-// internalRoutes are the worker's doors. They are no part of the public API
-// and of its description.
+// internalRoutes are the endpoints of workers. They are not part of the public API
+// and its description.
 func (s *Server) internalRoutes() {
 	s.mux.HandleFunc("POST "+internalRoot+"/worker/register", s.registerWorker)
 	s.mux.HandleFunc("POST "+internalRoot+"/runs/{id}/signals", s.signal)

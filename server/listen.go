@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -31,67 +33,98 @@ const (
 // Dead peers of a stream are found by TCP alone: there are no heartbeats.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
 
+// Endpoint is where requests come in: a listener, its limits, and who answers.
+type Endpoint struct {
+	Listener net.Listener // nil: Addr is bound
+	Addr     string       // host:port
+	TLSCert  string       // PEM files; both empty: plain HTTP
+	TLSKey   string
+	Workers  *x509.CertPool // the authority of the workers' certificates; nil: none is asked for
+	Handler  http.Handler
+	Log      *slog.Logger
+
+	mu    sync.Mutex // guards the rest
+	bound net.Listener
+	conns *connBook
+}
+
 // Listen binds the address, unless a listener was given or it is bound already,
-// and tells where the server listens. Nothing is served before Run.
-func (s *Server) Listen(ctx context.Context) (net.Addr, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// and tells where that is. Nothing is served before Run.
+func (p *Endpoint) Listen(ctx context.Context) (net.Addr, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	switch {
-	case s.bound != nil:
-	case s.Listener != nil:
-		s.bound = s.Listener
+	case p.bound != nil:
+	case p.Listener != nil:
+		p.bound = p.Listener
 	default:
-		l, err := (&net.ListenConfig{KeepAliveConfig: keepAlive}).Listen(ctx, "tcp", s.Addr)
+		l, err := (&net.ListenConfig{KeepAliveConfig: keepAlive}).Listen(ctx, "tcp", p.Addr)
 		if err != nil {
 			return nil, fmt.Errorf("listen: %w", err)
 		}
-		s.bound = l
+		p.bound = l
 	}
-	return s.bound.Addr(), nil
+	if p.conns == nil {
+		p.conns = newConnBook()
+	}
+	return p.bound.Addr(), nil
 }
 
-// Run serves until ctx ends, then drains: no new connections, requests in
-// flight are answered, streams and sockets are ended. It returns when all that
-// is done, nil after an orderly end.
-func (s *Server) Run(ctx context.Context) error {
-	if _, err := s.Listen(ctx); err != nil {
+// Run serves until ctx ends; then drain ends what is being served. It returns when all that is done, nil after an orderly end.
+func (p *Endpoint) Run(ctx context.Context, drain func(*http.Server) error) error {
+	if _, err := p.Listen(ctx); err != nil {
 		return err
 	}
 	server := &http.Server{
-		Handler:                      s.handler,
+		Handler:                      p.Handler,
 		ReadHeaderTimeout:            headerTimeout,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true,
-		TLSConfig:                    s.tlsConfig(),
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		TLSConfig:                    p.tlsConfig(),
+		ErrorLog:                     slog.NewLogLogger(p.Log.Handler(), slog.LevelDebug),
 	}
-	s.conns.watch(server)
+	p.conns.watch(server)
 	served := make(chan error, 1)
-	go func() { served <- s.accept(server) }()
+	go func() { served <- p.accept(server) }()
 	select {
 	case err := <-served: // it never serves without an error
-		s.close()
-		_ = server.Close()
-		<-s.lasting.shut()
-		return fmt.Errorf("serve: %w", err)
+		return errors.Join(fmt.Errorf("serve: %w", err), drain(server))
 	case <-ctx.Done():
 	}
-	err := s.drain(server)
+	err := drain(server)
 	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
 		err = errors.Join(err, fmt.Errorf("serve: %w", serveErr))
 	}
 	return err
 }
 
-func (s *Server) accept(server *http.Server) error {
-	if s.TLSCert != "" {
-		return server.ServeTLS(s.bound, s.TLSCert, s.TLSKey)
+func (p *Endpoint) accept(server *http.Server) error {
+	if p.TLSCert != "" {
+		return server.ServeTLS(p.bound, p.TLSCert, p.TLSKey)
 	}
-	return server.Serve(s.bound)
+	return server.Serve(p.bound)
 }
+
+// Drain answers the requests that are in flight, for a while, and closes all connections.
+func Drain(server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("drain requests: %w", err), server.Close())
+	}
+	return nil
+}
+
+// Listen binds the server's address and tells where it listens. Nothing is served before Run.
+func (s *Server) Listen(ctx context.Context) (net.Addr, error) { return s.endpoint.Listen(ctx) }
+
+// Run serves until ctx ends, then drains: no new connections, requests in
+// flight are answered, streams and sockets are ended. It returns when all that
+// is done, nil after an orderly end.
+func (s *Server) Run(ctx context.Context) error { return s.endpoint.Run(ctx, s.drain) }
 
 // drain ends what is being served. Sockets are not the http.Server's any more,
 // so they are waited for by themselves.
@@ -101,15 +134,12 @@ func (s *Server) drain(server *http.Server) error {
 	if s.Engine.Draining() {
 		handOver(left)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
-	defer cancel()
-	err := server.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("drain requests: %w", err), server.Close())
-	}
+	limit := time.NewTimer(drainTimeout)
+	defer limit.Stop()
+	err := Drain(server)
 	select {
 	case <-left:
-	case <-ctx.Done():
+	case <-limit.C:
 		err = errors.Join(err, errors.New("drain: a stream or socket did not end in time"))
 	}
 	return err

@@ -26,7 +26,7 @@ import (
 // ends it and answers what Run did.
 func (g *rig) start() (net.Addr, func() error) {
 	g.Helper()
-	g.Addr = "127.0.0.1:0"
+	g.endpoint.Addr = "127.0.0.1:0"
 	addr, err := g.Listen(g.Context())
 	if err != nil {
 		g.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hinshun/vt10x"
 	"pgregory.net/rapid"
 
 	"svc"
@@ -161,43 +162,9 @@ func TestARecordingThatIsCutShortDoesNotLookComplete(t *testing.T) {
 func TestARecordingPlayedBackIsTheLog(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "cast")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
 		log := []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"é", "世", "🌍", "a", "\x1b[1m", "\xff", "\xf0\x9f", "\r\n", "\"\\", "\u2028", "\x00"}), 1, 60).Draw(t, "log"), ""))
-		var times []wire.LogTime
-		for at, ms := int64(0), int64(0); at < int64(len(log)); {
-			times = append(times, wire.LogTime{Ms: ms, Offset: at})
-			at, ms = at+rapid.Int64Range(1, 20).Draw(t, "bytes"), ms+rapid.Int64Range(50, 5000).Draw(t, "ms")
-		}
-		run := svc.Run{ID: svc.NewRunID(), Attempt: 1, Status: svc.RunRunning}
-		relay := hub.NewRelay(dir, slog.New(slog.DiscardHandler))
-		defer func() { relay.Close() }()
-		for at := int64(0); at < int64(len(log)); {
-			to := min(at+rapid.Int64Range(1, 30).Draw(t, "piece"), int64(len(log)))
-			part := slices.DeleteFunc(slices.Clone(times), func(lt wire.LogTime) bool { return lt.Offset < at || lt.Offset >= to })
-			for range rapid.IntRange(1, 2).Draw(t, "sent") {
-				if _, err := relay.Append("", run.ID, 1, &at, log[at:to], part...); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if rapid.Bool().Draw(t, "restart") {
-				relay.Close()
-				relay = hub.NewRelay(dir, slog.New(slog.DiscardHandler))
-			}
-			at = to
-		}
-		live := &Live{Runs: oneRun{run}, Relay: relay}
-		request := httptest.NewRequest(http.MethodGet, "/", nil)
-		request.SetPathValue("id", run.ID)
-		answer := httptest.NewRecorder()
-		live.Recording(answer, request)
-		_, events, err := readCast(answer.Body.String())
-		if err != nil || answer.Code != http.StatusOK {
-			t.Fatalf("%d: %v", answer.Code, err)
-		}
+		times := drawTimes(t, log)
+		_, events := relayed(t, log, times)
 		want := strings.Map(func(r rune) rune { return r }, string(log)) // each invalid byte is U+FFFD
 		if got := outputOf(events); got != want {
 			t.Fatalf("it gives %q, want %q", got, want)
@@ -215,6 +182,144 @@ func TestARecordingPlayedBackIsTheLog(t *testing.T) {
 			}
 		}
 	})
+}
+
+// drawTimes gives the bytes of a log times, in any pieces.
+func drawTimes(t *rapid.T, log []byte) (times []wire.LogTime) {
+	for at, ms := int64(0), int64(0); at < int64(len(log)); {
+		times = append(times, wire.LogTime{Ms: ms, Offset: at})
+		at, ms = at+rapid.Int64Range(1, 20).Draw(t, "bytes"), ms+rapid.Int64Range(50, 5000).Draw(t, "ms")
+	}
+	return times
+}
+
+// relayed is the recording of a log that came in any pieces, some of them twice, over restarts of the orchestrator.
+func relayed(t *rapid.T, log []byte, times []wire.LogTime) (asciicast.Header, []asciicast.Event) {
+	dir, err := os.MkdirTemp("", "cast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	run := svc.Run{ID: svc.NewRunID(), Attempt: 1, Status: svc.RunRunning}
+	relay := hub.NewRelay(dir, slog.New(slog.DiscardHandler))
+	defer func() { relay.Close() }()
+	for at := int64(0); at < int64(len(log)); {
+		to := min(at+rapid.Int64Range(1, 30).Draw(t, "piece"), int64(len(log)))
+		part := slices.DeleteFunc(slices.Clone(times), func(lt wire.LogTime) bool { return lt.Offset < at || lt.Offset >= to })
+		for range rapid.IntRange(1, 2).Draw(t, "sent") {
+			if _, err := relay.Append("", run.ID, 1, &at, log[at:to], part...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rapid.Bool().Draw(t, "restart") {
+			relay.Close()
+			relay = hub.NewRelay(dir, slog.New(slog.DiscardHandler))
+		}
+		at = to
+	}
+	live := &Live{Runs: oneRun{run}, Relay: relay}
+	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	request.SetPathValue("id", run.ID)
+	answer := httptest.NewRecorder()
+	live.Recording(answer, request)
+	header, events, err := readCast(answer.Body.String())
+	if err != nil || answer.Code != http.StatusOK {
+		t.Fatalf("%d: %v", answer.Code, err)
+	}
+	return header, events
+}
+
+// TestASeekShowsWhatAStraightPlayShows goes to moments of a recording in any order. The screen there is the one of a terminal that was given the
+// log byte by byte, with the sizes that it had, up to that moment.
+func TestASeekShowsWhatAStraightPlayShows(t *testing.T) {
+	t.Parallel()
+	pieces := []string{
+		"word ", "é─", "世", "\r\n", "\r", "\t", "\b", "\x1b[1;31m", "\x1b[0m", "\x1b[38;5;208m", "\x1b[H", "\x1b[3;7H", "\x1b[2K", "\x1b[J", "\x1b[2A", "\x1b[5C",
+		"\x1b[2L", "\x1b[M", "\x1b[3P", "\x1b[2;4r", "\x1b[r", "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25l", "\x1b[?25h", "\x1b7", "\x1b8", "\x1bM", "\x1b]0;title\x07", "\x1bc",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		log := []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 80).Draw(t, "log"), ""))
+		times := drawTimes(t, log)
+		for i := range times {
+			if i == 0 || rapid.IntRange(0, 5).Draw(t, "resized") == 0 {
+				times[i].Cols, times[i].Rows = rapid.IntRange(8, 30).Draw(t, "cols"), rapid.IntRange(4, 9).Draw(t, "rows")
+			}
+		}
+		header, events := relayed(t, log, times)
+		for range 5 {
+			moment := rapid.Int64Range(0, times[len(times)-1].Ms+100).Draw(t, "moment")
+			straight := newScreen(times[0].Cols, times[0].Rows)
+			for i, lt := range times {
+				if lt.Ms > moment {
+					break
+				}
+				until := int64(len(log))
+				if i+1 < len(times) {
+					until = times[i+1].Offset
+				}
+				straight.resize(lt.Cols, lt.Rows)
+				for _, b := range log[lt.Offset:until] {
+					straight.write(string([]byte{b}))
+				}
+			}
+			sought := newScreen(header.Width, header.Height)
+			output := ""
+			for _, e := range events {
+				if e.At > time.Duration(moment)*time.Millisecond {
+					break
+				}
+				if e.Kind == asciicast.Output {
+					output += e.Data
+					continue
+				}
+				sought.write(output)
+				output = ""
+				cols, rows, _ := asciicast.ParseSize(e.Data)
+				sought.resize(cols, rows)
+			}
+			sought.write(output)
+			if got, want := sought.show(), straight.show(); got != want {
+				t.Fatalf("at %d ms it shows\n%s\n, want\n%s", moment, got, want)
+			}
+		}
+	})
+}
+
+// screen is a terminal that takes characters in pieces.
+type screen struct {
+	vt10x.Terminal
+	torn []byte
+}
+
+func newScreen(cols, rows int) *screen {
+	return &screen{Terminal: vt10x.New(vt10x.WithSize(cols, rows))}
+}
+
+func (s *screen) write(text string) {
+	s.torn = append(s.torn, text...)
+	whole := wire.WholeCharacters(s.torn)
+	_, _ = s.Write(whole) // it fails at nothing
+	s.torn = s.torn[len(whole):]
+}
+
+func (s *screen) resize(cols, rows int) {
+	if cols > 0 {
+		s.Resize(cols, rows)
+	}
+}
+
+// show is the size, the cursor and every cell with its look.
+func (s *screen) show() string {
+	var b strings.Builder
+	cols, rows := s.Size()
+	fmt.Fprintln(&b, cols, rows, s.Cursor(), s.CursorVisible(), s.Title())
+	for y := range rows {
+		for x := range cols {
+			fmt.Fprint(&b, s.Cell(x, y))
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
 }
 
 // oneRun is the only run there is.

@@ -22,7 +22,7 @@ type metrics struct {
 	acks      prometheus.Histogram
 }
 
-func newMetrics(r *prometheus.Registry, e *engine.Engine) (*metrics, error) {
+func newMetrics(r *prometheus.Registry, e *engine.Engine, n Notifier) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "svc_http_requests_total", Help: "Answered requests.",
@@ -47,7 +47,7 @@ func newMetrics(r *prometheus.Registry, e *engine.Engine) (*metrics, error) {
 		Committed:    func(d time.Duration) { m.commits.Observe(d.Seconds()) },
 		Acknowledged: func(d time.Duration) { m.acks.Observe(d.Seconds()) },
 	})
-	for _, c := range []prometheus.Collector{m.requests, m.durations, m.streams, m.commits, m.acks, newFigures(e)} {
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.streams, m.commits, m.acks, newFigures(e), newOutboxFigures(n)} {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

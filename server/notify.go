@@ -22,9 +22,6 @@ func (noSinks) States(context.Context) ([]svc.SinkState, error) { return []svc.S
 func (noSinks) Test(_ context.Context, name string) error       { return svc.NotFound("sink", name) }
 
 func (s *Server) notifyRoutes() {
-	if s.Notifier == nil {
-		s.Notifier = noSinks{}
-	}
 	tags := []string{"Inbox"}
 	register(s, huma.Operation{
 		OperationID: "list-sinks", Method: http.MethodGet, Path: "/notify", Tags: tags,

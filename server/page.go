@@ -110,7 +110,7 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := a.body
 	if small := a.gzipped(); small != nil {
 		h.Add("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if acceptsGzip(r) {
 			h.Set("Content-Encoding", "gzip")
 			body = small
 		}

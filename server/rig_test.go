@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"svc/api"
 	"svc/engine"
 	"svc/hub"
+	"svc/internal/textbuffer"
 	"svc/store"
 	"svc/store/storetest"
 )
@@ -33,14 +33,14 @@ type rig struct {
 	testing.TB
 	*Server
 	URL  string
-	logs *lockedBuffer
+	logs *textbuffer.Buffer
 }
 
 // newRig starts one. Each change may alter the options.
 func newRig(t testing.TB, changes ...func(*Options)) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	logs := &lockedBuffer{}
+	logs := &textbuffer.Buffer{}
 	log := slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	db, err := store.Open(t.Context(), storetest.Fresh(t, dir), store.Options{Log: log})
 	if err != nil {
@@ -206,24 +206,6 @@ func (g *rig) run() string {
 	_, task := g.task()
 	r := g.want(http.StatusAccepted, "POST", "/api/v1/runs", map[string]any{"task_id": task, "provider": "provider_b"})
 	return r.JSON["id"].(string)
-}
-
-// lockedBuffer takes the log of several goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // eventually waits for a condition, bounded.

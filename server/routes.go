@@ -159,7 +159,7 @@ func (s *Server) route(op *huma.Operation, next http.HandlerFunc) {
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			r.Header.Set("Content-Type", "application/json") // in the one spelling that huma knows
 		}
-		next(w, r)
+		compress(op, w, r, next)
 	})
 }
 

@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -88,14 +87,12 @@ type Server struct {
 	workerCAs *x509.CertPool // nil: workers need no certificate
 
 	registrations, uplinks *arrivals
-	conns                  *connBook
 
 	stall     time.Duration // how long one write to a stream may take
 	bodyLimit time.Duration // how long a body may take to arrive
 	recheck   time.Duration // how often the token of an open stream or socket is checked
 
-	mu    sync.Mutex // guards bound
-	bound net.Listener
+	endpoint *Endpoint
 }
 
 // New makes a Server and all its routes. It listens only in Run.
@@ -120,18 +117,21 @@ func New(o Options) (*Server, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
+	if o.Notifier == nil {
+		o.Notifier = noSinks{}
+	}
 	if o.Catalog == nil {
 		o.Catalog = func() []ProviderInfo { return nil }
 	}
 	s := &Server{Options: o, log: o.Logger, mux: http.NewServeMux(), stall: writeLimit, bodyLimit: bodyTimeout,
-		registrations: newArrivals(), uplinks: newArrivals(), conns: newConnBook()}
+		registrations: newArrivals(), uplinks: newArrivals()}
 	s.recheck = tokenRecheck
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error
-	if s.metrics, err = newMetrics(o.Registry, o.Engine); err != nil {
+	if s.metrics, err = newMetrics(o.Registry, o.Engine, o.Notifier); err != nil {
 		return nil, err
 	}
-	if s.workerCAs, err = readAuthority(o.WorkerCA); err != nil {
+	if s.workerCAs, err = ReadAuthority(o.WorkerCA); err != nil {
 		return nil, err
 	}
 	if s.page, err = newPage(o.SPA); err != nil {
@@ -139,6 +139,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.routes()
 	s.handler = s.exchange(http.HandlerFunc(s.serve))
+	s.endpoint = &Endpoint{Listener: o.Listener, Addr: o.Addr, TLSCert: o.TLSCert, TLSKey: o.TLSKey, Workers: s.workerCAs, Handler: s.handler, Log: s.log}
 	return s, nil
 }
 

@@ -14,9 +14,9 @@ import (
 // certificate of that authority. People and hooks need none, so that a certificate is
 // asked for in the handshake and demanded by path.
 
-// readAuthority reads the authority of the workers' certificates; nil without a
+// ReadAuthority reads the authority of the workers' certificates; nil without a
 // file.
-func readAuthority(file string) (*x509.CertPool, error) {
+func ReadAuthority(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // no authority is a pool of its own kind
 	}
@@ -31,10 +31,10 @@ func readAuthority(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-func (s *Server) tlsConfig() *tls.Config {
+func (p *Endpoint) tlsConfig() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.workerCAs != nil {
-		c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, s.workerCAs
+	if p.Workers != nil {
+		c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, p.Workers
 	}
 	return c
 }

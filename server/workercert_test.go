@@ -129,7 +129,7 @@ func TestAnAuthorityWithoutACertificateIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, file + ".missing"} {
-		if _, err := readAuthority(path); err == nil || !strings.Contains(err.Error(), "authority of the workers' certificates") {
+		if _, err := ReadAuthority(path); err == nil || !strings.Contains(err.Error(), "authority of the workers' certificates") {
 			t.Errorf("%s: got %v", path, err)
 		}
 	}

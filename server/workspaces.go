@@ -80,7 +80,7 @@ func (s *Server) workspaceRoutes() {
 	register(s, huma.Operation{
 		OperationID: "discard-workspace", Method: http.MethodPost, Path: "/workspaces/{id}/discard", Tags: tags,
 		Summary:     "Mark a workspace as not wanted",
-		Description: "It is removed after the project's keep_days, if nothing is lost by it.",
+		Description: "It is removed after the project's keep_days, if nothing is lost by it. A landing that is open is given up: it fails with given_up, and what its host tells of it later still counts.",
 	}, func(ctx context.Context, in *change) (*record[svc.Workspace], error) {
 		return workspace(s.Engine.DiscardWorkspace(ctx, in.ID, false))
 	})

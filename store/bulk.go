@@ -9,8 +9,8 @@ import (
 )
 
 // inBulk merges statements that do the same to different rows: for PostgreSQL a
-// statement costs more than a row. A merged one stands where the first of them
-// stood, which none of them minds.
+// statement costs more than a row. A merged one is executed in the place of the
+// first; the order among such statements does not matter.
 func inBulk(list []statement) ([]statement, error) {
 	merged := make([]statement, 0, len(list))
 	same := map[string][]statement{}

@@ -54,7 +54,7 @@ func openSource(ctx context.Context, dsn string, log *slog.Logger) (_ *snapshot,
 			case !has:
 				return nil, nothingOfSvc("this database")
 			}
-			return takeLease(ctx, db, log)
+			return takeLease(ctx, db, "", log)
 		})
 	}
 	if err := databaseThere(file); err != nil {

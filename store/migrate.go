@@ -31,7 +31,7 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 	}
 	options := []goose.ProviderOption{goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true)}
 	if d == postgresDialect {
-		locker, err := lock.NewPostgresSessionLocker()
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300)) // seconds between tries, and tries
 		if err != nil {
 			return fmt.Errorf("prepare the migration lock: %w", err)
 		}
@@ -48,6 +48,9 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 	if have > newest {
 		return svc.Errorf(svc.CodeConflict,
 			"the database was written by a newer svc (schema %d, this one knows %d); use that version, or restore a backup", have, newest)
+	}
+	if have == newest {
+		return nil // nobody waits for the lock
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)

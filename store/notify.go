@@ -33,7 +33,7 @@ func (r Reader) SinkState(ctx context.Context, name string) (svc.SinkState, erro
 	if err != nil {
 		return s, err
 	}
-	err = r.q.QueryRowContext(ctx, "SELECT count(*) FROM notifications WHERE sink = $1 AND state = 'waiting'", name).Scan(&s.Waiting)
+	err = r.q.QueryRowContext(ctx, "SELECT count(*), min(created_at) FROM notifications WHERE sink = $1 AND state = 'waiting'", name).Scan(&s.Waiting, &s.OldestAt)
 	if err != nil {
 		return s, fmt.Errorf("count what waits for sink %s: %w", name, err)
 	}

@@ -41,6 +41,9 @@ type Options struct {
 	// and fences this one off when another takes over: see lease. An SQLite file
 	// is always held by one.
 	Exclusive bool
+	// Replica is the member of a [Registry] that this process is. Then Exclusive waits until it is this one's turn to lead.
+	// Empty: the database is served alone.
+	Replica string
 	// LoseAnswer is asked after each commit: its error is what the callers are
 	// told, although their units are durable. Nil: every answer arrives. Tests
 	// play a connection with it that breaks at the worst moment.
@@ -95,7 +98,7 @@ func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 	if err := s.connect(dsn); err != nil {
 		return nil, err
 	}
-	if err := s.prepare(ctx, o.Exclusive && s.dialect == postgresDialect); err != nil {
+	if err := s.prepare(ctx, o); err != nil {
 		return nil, err
 	}
 	s.reads = newStatements(s.read)
@@ -106,12 +109,16 @@ func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 
 // prepare brings the schema up to date, as the only orchestrator if it shall be
 // exclusive.
-func (s *Store) prepare(ctx context.Context, exclusive bool) error {
+func (s *Store) prepare(ctx context.Context, o Options) (err error) {
 	if err := s.await(ctx); err != nil {
 		return err
 	}
-	if !exclusive {
+	switch {
+	case !o.Exclusive || s.dialect != postgresDialect:
 		return migrate(ctx, s.write, s.dialect)
+	case o.Replica != "": // the schema was seen to when it joined; a newer member may have added to it since
+		s.lease, err = takeLease(ctx, s.write, o.Replica, s.log)
+		return err
 	}
 	old, err := hasLease(ctx, s.write)
 	if err != nil {
@@ -125,7 +132,7 @@ func (s *Store) prepare(ctx context.Context, exclusive bool) error {
 			return err
 		}
 	}
-	if s.lease, err = takeLease(ctx, s.write, s.log); err != nil || !old {
+	if s.lease, err = takeLease(ctx, s.write, "", s.log); err != nil || !old {
 		return err
 	}
 	return migrate(ctx, s.write, s.dialect)
@@ -140,17 +147,21 @@ func (s *Store) await(ctx context.Context) error {
 	if s.dialect != postgresDialect {
 		return nil
 	}
+	return awaitPostgres(ctx, s.write, s.log)
+}
+
+func awaitPostgres(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	for began := time.Now(); ; {
 		ping, cancel := context.WithTimeout(ctx, connectLimit)
-		err := s.write.PingContext(ping)
+		err := db.PingContext(ping)
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil || s.dialect.cause(err) != svc.CauseDatabaseUnreachable || time.Since(began) > startPatience {
+		if err == nil || postgresDialect.cause(err) != svc.CauseDatabaseUnreachable || time.Since(began) > startPatience {
 			return err
 		}
-		s.log.Warn("the database does not answer; trying again", "error", err)
+		log.Warn("the database does not answer; trying again", "error", err)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -162,7 +162,7 @@ func TestCloseEndsAReadEvenWhenTheServerIsWedged(t *testing.T) {
 	v := attach(t, server, session.Pane, 80, 24)
 	v.keys(t, "hello")
 	v.await(t, "hello")
-	if err := session.Server.signal(syscall.SIGSTOP); err != nil {
+	if err := session.Server.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	if err := v.Close(); err != nil {

@@ -14,9 +14,9 @@
 // # What outlives the caller
 //
 // Everything that must survive a restart of the caller belongs to the tmux server: the program, its
-// screen, and the log. The log is written by a pipe that is opened in the same breath as the session
+// screen, and the log. The log is written by a pipe that is opened by the same command as the session
 // (a pipe opened one call later misses the first output), by a program of its own: the caller only
-// reads the file. A caller that comes back asks [Server.Inspect] and compares the [Process] values
+// reads the file. A caller that comes back asks [Server.Inspect] and compares the process.ID values
 // with those it wrote down: a pid together with its start time names a process once and for ever.
 //
 // # Knowing and not knowing
@@ -28,7 +28,7 @@
 //
 // A pane stays when its program ends, so that the last screen can be read; [Session.Dead] tells.
 // tmux's own idea of an exit code is not offered, because it is now and then missing. Use
-// [Process.Wait] for the moment of the end, and the program's own record for its result.
+// Wait of its process for the moment of the end, and the program's own record for its result.
 //
 // # The last bytes
 //

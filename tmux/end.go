@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"svc/process"
 )
 
 // killGrace is how long a server may take to leave in good order before it is made to.
@@ -15,7 +17,7 @@ const killGrace = 3 * time.Second
 // session can start there at once. known is the server that the caller remembers, or the zero
 // value; it is ended if it lost its socket. No server is no error. The program in the pane gets
 // SIGHUP and may outlive this call; what the log's sink has not yet been given is lost.
-func (s Server) Kill(ctx context.Context, known Process) error {
+func (s Server) Kill(ctx context.Context, known process.ID) error {
 	server, err := s.findOr(known)
 	if errors.Is(err, ErrNoServer) || errors.Is(err, errJustEnded) {
 		return s.removeSocket()
@@ -28,13 +30,13 @@ func (s Server) Kill(ctx context.Context, known Process) error {
 		server = known // it takes no connection, but there it is
 	}
 	// SIGTERM is what kill-server does, and needs no answer from a server that is wedged.
-	if err := server.signal(syscall.SIGTERM); err != nil {
+	if err := server.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("kill tmux server: %w", err)
 	}
 	grace, cancel := context.WithTimeout(ctx, killGrace)
 	defer cancel()
 	if server.Wait(grace) != nil {
-		if err := server.signal(syscall.SIGKILL); err != nil {
+		if err := server.Signal(syscall.SIGKILL); err != nil {
 			return fmt.Errorf("kill tmux server: %w", err)
 		}
 		if err := server.Wait(ctx); err != nil {
@@ -47,7 +49,7 @@ func (s Server) Kill(ctx context.Context, known Process) error {
 // RestoreSocket makes a server create its deleted socket anew, and waits until it answers there.
 // known is the server that the caller remembers; the zero value lets Linux find it. A server that
 // never lost its socket is no error.
-func (s Server) RestoreSocket(ctx context.Context, known Process) error {
+func (s Server) RestoreSocket(ctx context.Context, known process.ID) error {
 	server, err := s.findOr(known)
 	if err == nil {
 		return nil
@@ -55,7 +57,7 @@ func (s Server) RestoreSocket(ctx context.Context, known Process) error {
 	if !errors.Is(err, ErrSocketLost) {
 		return fmt.Errorf("restore tmux socket: %w", err)
 	}
-	if err := server.signal(syscall.SIGUSR1); err != nil {
+	if err := server.Signal(syscall.SIGUSR1); err != nil {
 		return fmt.Errorf("restore tmux socket: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)

@@ -7,18 +7,20 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+
+	"svc/process"
 )
 
 // Session is what a server holds at one moment.
 type Session struct {
 	// Server is the tmux server itself.
-	Server Process
+	Server process.ID
 	// Name of the session.
 	Name string
 	// Pane is the pane's id, such as "%0": the address for all calls about it.
 	Pane string
 	// Process is the program in the pane. Its Start is zero when it ended before it could be read.
-	Process Process
+	Process process.ID
 	// Dead means that the program has ended; its last screen can still be captured.
 	Dead bool
 	// Piped means that the output is given to the log's sink; it stays true when the pane is dead.
@@ -30,7 +32,7 @@ type Session struct {
 	Clients int
 }
 
-// The name comes last, since it is the only field that a stranger could fill with anything.
+// The name comes last, since it is the only field that may hold any text.
 const inspectFormat = "#{pid} #{pane_id} #{pane_pid} #{pane_dead} #{pane_pipe} " +
 	"#{pane_width} #{pane_height} #{session_attached} #{session_name}"
 
@@ -38,7 +40,7 @@ const inspectFormat = "#{pid} #{pane_id} #{pane_pid} #{pane_dead} #{pane_pipe} "
 // value. ErrNoServer means that nobody listens on the socket and known is gone too; every other
 // error means unknown. The caller compares Server and Process with what it remembers: another
 // server may have taken the socket.
-func (s Server) Inspect(ctx context.Context, known Process) (Session, error) {
+func (s Server) Inspect(ctx context.Context, known process.ID) (Session, error) {
 	out, err := s.run(ctx, []string{"list-panes", "-a", "-F", inspectFormat})
 	if errors.Is(err, ErrNoServer) {
 		_, err = s.findOr(known)
@@ -67,13 +69,13 @@ func parseSession(line string) (Session, error) {
 		return Session{}, fmt.Errorf("unexpected answer of tmux %q", line)
 	}
 	session.Dead, session.Piped = dead != 0, piped != 0
-	if session.Server.Start, err = ProcessStart(session.Server.PID); err != nil {
+	if session.Server, err = process.Of(session.Server.PID); err != nil {
 		return Session{}, err
 	}
 	if session.Dead {
 		return session, nil // the PID may have been reused
 	}
-	session.Process.Start, err = ProcessStart(session.Process.PID)
+	session.Process, err = process.Of(session.Process.PID)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Session{}, err
 	}

@@ -5,17 +5,18 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
+
+	"svc/process"
 )
 
 func TestKilledServerIsKnownAbsent(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
 	session := start(t, server, Spec{Argv: []string{"cat"}})
-	if err := session.Server.signal(syscall.SIGKILL); err != nil {
+	if err := session.Server.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	if err := session.Server.Wait(t.Context()); err != nil {
@@ -36,7 +37,7 @@ func TestDeletedSocketIsUnknownUntilRestored(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
 	session := start(t, server, Spec{Argv: []string{"cat"}})
-	for _, known := range []Process{session.Server, {}} {
+	for _, known := range []process.ID{session.Server, {}} {
 		if err := os.Remove(server.Socket); err != nil {
 			t.Fatal(err)
 		}
@@ -138,67 +139,10 @@ func TestWaitReturnsWhenTheProgramEnds(t *testing.T) {
 }
 
 // awaitReady returns once the process was seen alive.
-func awaitReady(t *testing.T, process Process) {
+func awaitReady(t *testing.T, process process.ID) {
 	t.Helper()
 	eventually(t, "the process lives", func() (bool, string) {
 		alive, _ := process.Alive()
 		return alive, ""
 	})
-}
-
-func TestWaitEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	self, err := processOf(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, wait := range map[string]func(context.Context, Process) error{"notified": waitExit, "polling": pollExit} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		if err := wait(ctx, self); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: %v, want the context's error", name, err)
-		}
-		cancel()
-	}
-}
-
-func TestProcessWithAnotherStartIsAnotherProcess(t *testing.T) {
-	t.Parallel()
-	self, err := processOf(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if alive, err := self.Alive(); !alive || err != nil {
-		t.Errorf("self: alive %v, %v", alive, err)
-	}
-	self.Start++
-	if alive, err := self.Alive(); alive || err != nil {
-		t.Errorf("same pid, other start: alive %v, %v", alive, err)
-	}
-	if err := self.Wait(t.Context()); err != nil {
-		t.Errorf("wait for it: %v", err)
-	}
-	if _, err := ProcessStart(1 << 30); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("start of a pid that nobody has: %v", err)
-	}
-}
-
-func TestUncollectedProcessHasEnded(t *testing.T) {
-	t.Parallel()
-	cmd := exec.Command("true")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	process, err := processOf(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if alive, err := process.Alive(); alive || err != nil {
-		t.Errorf("zombie: alive %v, %v", alive, err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
 }

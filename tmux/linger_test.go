@@ -45,7 +45,7 @@ func TestAServerThatTakesNoConnectionIsKilledByItsProcess(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	made := start(t, s, Spec{Argv: []string{"sleep", "600"}})
-	if err := made.Server.signal(syscall.SIGSTOP); err != nil {
+	if err := made.Server.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	for { // until its queue is full

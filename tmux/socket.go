@@ -9,6 +9,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"svc/process"
 )
 
 // settle is how long find waits for the socket of a server that has just ended: a child that it
@@ -17,8 +19,8 @@ const settle = 2 * time.Second
 
 // find answers which process serves the socket, without asking tmux: the kernel knows it even of a
 // server that answers nobody.
-func (s Server) find() (Process, error) {
-	var server Process
+func (s Server) find() (process.ID, error) {
+	var server process.ID
 	var err error
 	ctx, cancel := context.WithTimeout(context.Background(), settle)
 	defer cancel()
@@ -32,44 +34,44 @@ func (s Server) find() (Process, error) {
 var errJustEnded = errors.New("the tmux server has just ended")
 
 // look is find for this moment.
-func (s Server) look() (Process, error) {
+func (s Server) look() (process.ID, error) {
 	if err := s.checkSocket(); err != nil {
-		return Process{}, err
+		return process.ID{}, err
 	}
 	conn, err := net.DialTimeout("unix", s.Socket, time.Second) //nolint:noctx // a local socket answers or refuses at once
 	if err == nil {
 		defer func() { _ = conn.Close() }()
 		pid, err := peerPID(conn.(*net.UnixConn))
 		if err != nil {
-			return Process{}, fmt.Errorf("ask who serves %s: %w", s.Socket, err)
+			return process.ID{}, fmt.Errorf("ask who serves %s: %w", s.Socket, err)
 		}
 		return living(pid)
 	}
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
-		return Process{}, fmt.Errorf("connect to tmux: %w", err)
+		return process.ID{}, fmt.Errorf("connect to tmux: %w", err)
 	}
 	pid, err := listenerPID(s.Socket)
 	if err != nil {
-		return Process{}, fmt.Errorf("look for the server of %s: %w", s.Socket, err)
+		return process.ID{}, fmt.Errorf("look for the server of %s: %w", s.Socket, err)
 	}
 	if pid == 0 {
-		return Process{}, fmt.Errorf("%w on %s", ErrNoServer, s.Socket)
+		return process.ID{}, fmt.Errorf("%w on %s", ErrNoServer, s.Socket)
 	}
 	server, err := living(pid)
 	if err != nil {
-		return Process{}, err
+		return process.ID{}, err
 	}
 	return server, fmt.Errorf("%w %s (pid %d)", ErrSocketLost, s.Socket, pid)
 }
 
 // living names the process behind a socket, which has to live to count as its server.
-func living(pid int) (Process, error) {
-	server, err := processOf(pid)
+func living(pid int) (process.ID, error) {
+	server, err := process.Of(pid)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Process{}, errJustEnded
+		return process.ID{}, errJustEnded
 	}
 	if err != nil {
-		return Process{}, err
+		return process.ID{}, err
 	}
 	alive, err := server.Alive()
 	if err == nil && !alive {
@@ -79,19 +81,19 @@ func living(pid int) (Process, error) {
 }
 
 // findOr is find with the caller's memory: a remembered server that still lives is not absent.
-func (s Server) findOr(known Process) (Process, error) {
+func (s Server) findOr(known process.ID) (process.ID, error) {
 	server, err := s.find()
 	if !errors.Is(err, ErrNoServer) || known.PID == 0 {
 		return server, err
 	}
 	alive, aliveErr := known.Alive()
 	if aliveErr != nil {
-		return Process{}, aliveErr
+		return process.ID{}, aliveErr
 	}
 	if alive {
 		return known, fmt.Errorf("%w %s (pid %d)", ErrSocketLost, s.Socket, known.PID)
 	}
-	return Process{}, err
+	return process.ID{}, err
 }
 
 func (s Server) removeSocket() error {
@@ -99,4 +101,20 @@ func (s Server) removeSocket() error {
 		return fmt.Errorf("remove tmux socket: %w", err)
 	}
 	return nil
+}
+
+// poll calls done at once and then in intervals, until it is true, fails, or ctx ends.
+func poll(ctx context.Context, interval time.Duration, done func() (bool, error)) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
 }

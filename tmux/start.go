@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc/process"
 )
 
 // DefaultCols and DefaultRows are the size of a pane whose Spec names none.
@@ -85,7 +87,7 @@ func (s Server) Start(ctx context.Context, spec Spec) (Session, error) {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		return Session{}, fmt.Errorf("start session %s: %w", spec.Name,
-			errors.Join(err, s.Kill(cleanup, Process{})))
+			errors.Join(err, s.Kill(cleanup, process.ID{})))
 	}
 	return session, nil
 }
@@ -113,10 +115,7 @@ func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 	// Read before Inspect: a program that ends at once loses its start time as soon as tmux
 	// collects it. Without an answer Inspect must do: the program may be at work already.
 	pid, answerErr := strconv.Atoi(strings.TrimSpace(string(out)))
-	program := Process{PID: pid}
-	if start, err := ProcessStart(pid); answerErr == nil && err == nil {
-		program.Start = start
-	}
+	program, _ := process.Of(pid)
 	session, err := s.inspectNew(ctx)
 	if err != nil {
 		return Session{}, fmt.Errorf("tmux made no session, it answered %q: %w", out, err)
@@ -154,7 +153,7 @@ func (s Server) inspectNew(ctx context.Context) (Session, error) {
 	defer cancel()
 	for {
 		coming := starting(s.Socket)
-		session, err := s.Inspect(ctx, Process{})
+		session, err := s.Inspect(ctx, process.ID{})
 		if err == nil || errors.Is(err, ErrNoServer) && !coming {
 			return session, err
 		}

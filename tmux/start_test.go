@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/process"
 )
 
 func TestStartAnswersWhatInspectFinds(t *testing.T) {
@@ -29,7 +31,7 @@ func TestStartAnswersWhatInspectFinds(t *testing.T) {
 	if started != want {
 		t.Errorf("Start = %+v, want %+v", started, want)
 	}
-	for what, process := range map[string]Process{"server": started.Server, "program": started.Process} {
+	for what, process := range map[string]process.ID{"server": started.Server, "program": started.Process} {
 		if alive, err := process.Alive(); !alive || err != nil || process.Start == 0 {
 			t.Errorf("%s %+v: alive %v, error %v", what, process, alive, err)
 		}
@@ -169,7 +171,7 @@ func assertNotPwned(t *testing.T, server Server) {
 	if _, err := os.Stat(file(server, "pwned")); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a text was executed")
 	}
-	if _, err := server.Inspect(t.Context(), Process{}); err != nil {
+	if _, err := server.Inspect(t.Context(), process.ID{}); err != nil {
 		t.Errorf("the session did not survive: %v", err)
 	}
 }
@@ -223,7 +225,7 @@ func TestStartTakesOverAStaleSocket(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
 	first := start(t, server, Spec{Argv: []string{"cat"}})
-	if err := first.Server.signal(9); err != nil {
+	if err := first.Server.Signal(9); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Server.Wait(t.Context()); err != nil {
@@ -264,7 +266,7 @@ func TestStartLeavesNothingAfterAnError(t *testing.T) {
 		if err := try(); err == nil || errors.Is(err, ErrNotInstalled) {
 			t.Errorf("%s: error %v", what, err)
 		}
-		if _, err := server.Inspect(t.Context(), Process{}); !errors.Is(err, ErrNoServer) {
+		if _, err := server.Inspect(t.Context(), process.ID{}); !errors.Is(err, ErrNoServer) {
 			t.Errorf("%s: left a server: %v", what, err)
 		}
 	}
@@ -277,7 +279,7 @@ func TestMissingBinaryAndUnusableSocketAreTold(t *testing.T) {
 		if _, err := server.Version(t.Context()); !errors.Is(err, ErrNotInstalled) {
 			t.Errorf("Version with %s: %v, want ErrNotInstalled", bin, err)
 		}
-		if _, err := server.Inspect(t.Context(), Process{}); !errors.Is(err, ErrNotInstalled) {
+		if _, err := server.Inspect(t.Context(), process.ID{}); !errors.Is(err, ErrNotInstalled) {
 			t.Errorf("Inspect with %s: %v, want ErrNotInstalled", bin, err)
 		}
 	}
@@ -296,7 +298,7 @@ func TestLongestSocketPathWorks(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
 	server.Socket += strings.Repeat("x", MaxSocketPath-len(server.Socket))
-	t.Cleanup(func() { _ = server.Kill(context.Background(), Process{}) })
+	t.Cleanup(func() { _ = server.Kill(context.Background(), process.ID{}) })
 	start(t, server, Spec{Argv: []string{"cat"}})
 }
 
@@ -325,7 +327,7 @@ func TestStartUnderALowLimitOfOpenFilesIsWholeOrAnError(t *testing.T) {
 				t.Fatal(err)
 			}
 			server.Bin = ""
-			if _, err := server.Inspect(t.Context(), Process{}); !errors.Is(err, ErrNoServer) {
+			if _, err := server.Inspect(t.Context(), process.ID{}); !errors.Is(err, ErrNoServer) {
 				t.Errorf("left a server: %v", err)
 			}
 		})

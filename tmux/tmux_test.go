@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/process"
 )
 
 // testPrefix begins the names of all folders of this run, and so shows in the command line of
@@ -34,8 +36,8 @@ func leftBehind() []string {
 			continue
 		}
 		pid, _ := strconv.Atoi(strings.Split(file, "/")[2])
-		if process, err := processOf(pid); err == nil {
-			if alive, _ := process.Alive(); alive {
+		if p, err := process.Of(pid); err == nil {
+			if alive, _ := p.Alive(); alive {
 				left = append(left, file+" "+strings.ReplaceAll(string(line), "\x00", " "))
 			}
 		}
@@ -54,7 +56,7 @@ func newServer(t *testing.T) Server {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		if err := server.Kill(ctx, Process{}); err != nil {
+		if err := server.Kill(ctx, process.ID{}); err != nil {
 			t.Errorf("clean up: %v", err)
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -117,7 +119,7 @@ func awaitDead(t *testing.T, server Server) Session {
 	var session Session
 	eventually(t, "the pane dies", func() (bool, string) {
 		var err error
-		if session, err = server.Inspect(t.Context(), Process{}); err != nil {
+		if session, err = server.Inspect(t.Context(), process.ID{}); err != nil {
 			t.Fatal(err)
 		}
 		return session.Dead, ""

@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"encoding/json"
-
-	"svc"
-)
+import "svc"
 
 // Refusal is what the orchestrator says when it does not take a request.
 type Refusal struct {
@@ -13,19 +9,13 @@ type Refusal struct {
 }
 
 // RefusalOf reads the body of an answer that is not a success. It is false when
-// the body is not the orchestrator's own: a proxy, a load balancer or a captive
-// portal answered in its place, and nothing is known of the request.
+// the body is not the orchestrator's own.
 func RefusalOf(body []byte) (Refusal, bool) {
-	var envelope struct {
-		Error struct {
-			Code    svc.Code `json:"code"`
-			Message string   `json:"message"`
-		} `json:"error"`
-	}
-	if json.Unmarshal(body, &envelope) != nil || envelope.Error.Code == "" || envelope.Error.Message == "" {
+	err, ours := svc.ParseError(body)
+	if !ours {
 		return Refusal{}, false
 	}
-	return Refusal{Code: envelope.Error.Code, Message: envelope.Error.Message}, true
+	return Refusal{Code: err.Code, Message: err.Message}, true
 }
 
 // ForGood says whether the same signal would be refused again: it is malformed,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"svc"
@@ -99,9 +100,9 @@ func parsePayload(raw json.RawMessage, required, optional string) (payload, erro
 	var bad svc.Problems
 	allowed := strings.Fields(required + " " + optional)
 	for field, value := range given {
-		if !contains(allowed, field) {
+		if !slices.Contains(allowed, field) {
 			bad.Add("payload."+field, "is not a field of this kind")
-		} else if string(value) == "null" && contains(strings.Fields(required), field) {
+		} else if string(value) == "null" && slices.Contains(strings.Fields(required), field) {
 			bad.Add("payload."+field, "must not be null")
 		}
 	}
@@ -213,13 +214,4 @@ func typeError(err error, prefix string) error {
 		return svc.Invalid(at(strings.Trim(name, `"`)), "is not a known field")
 	}
 	return svc.Invalid(max(prefix, "body"), "is not valid JSON: %v", err)
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -105,6 +105,9 @@ func (f WorkspaceResult) check() error {
 // MaxPiece is the most bytes of a checkpoint's file in one request: what else goes to the orchestrator waits for no more than that.
 const MaxPiece = 1 << 20
 
+// MaxCheckpointFile is the most bytes of a relayed bundle or patch.
+const MaxCheckpointFile = 1 << 30
+
 // CheckpointOffset answers a piece of a checkpoint's file: how much of it is kept.
 type CheckpointOffset struct {
 	Offset   int64 `json:"offset"`

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"time"
 
+	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
 )
@@ -21,7 +22,7 @@ func (w *Worker) adoptAll(ctx context.Context) error {
 		rec, err := a.ReadDispatch()
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			w.clearStray(a)
+			w.removeStaleDir(a)
 			continue
 		case err != nil:
 			w.quarantine(a, err)
@@ -48,9 +49,9 @@ func (w *Worker) adoptAll(ctx context.Context) error {
 	return nil
 }
 
-// clearStray removes a folder without a dispatch: a dispatch that was never acknowledged, or what a
+// removeStaleDir removes a folder without a dispatch: a dispatch that was never acknowledged, or what a
 // late hook made of one that is over. What it has to tell is delivered first.
-func (w *Worker) clearStray(a rundir.Attempt) {
+func (w *Worker) removeStaleDir(a rundir.Attempt) {
 	tells := w.holdsSignals(a)
 	w.mu.Lock()
 	if tells {
@@ -129,13 +130,13 @@ const (
 func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 	record := s.rec.Session
 	server := s.tmux(record.Socket)
-	known := tmux.Process(record.Server)
+	known := record.Server
 	for try := 1; ; try++ {
 		found, err := server.Inspect(ctx, known)
 		switch {
 		case err == nil && s.same(found):
 			if found.Process.Start == 0 {
-				found.Process = tmux.Process(record.Pane) // it has ended, and nobody tells its start any more
+				found.Process = record.Pane // it has ended, and nobody tells its start any more
 			}
 			return found, nil
 		case err == nil:
@@ -174,7 +175,7 @@ func (s *session) same(found tmux.Session) bool {
 		wrapper, err := s.a.ReadWrapper()
 		return err != nil || wrapper.Wrapper.PID == found.Process.PID
 	}
-	if tmux.Process(record.Server) != found.Server || record.Pane.PID != found.Process.PID {
+	if record.Server != found.Server || record.Pane.PID != found.Process.PID {
 		return false
 	}
 	return record.Pane.Start == 0 || found.Process.Start == 0 || record.Pane.Start == found.Process.Start
@@ -182,7 +183,7 @@ func (s *session) same(found tmux.Session) bool {
 
 // closeTerminal ends a tmux that came up after its permit was revoked: its wrapper has nothing to do.
 func (s *session) closeTerminal(ctx context.Context) {
-	if err := s.tmux(s.rec.Session.Socket).Kill(ctx, tmux.Process{}); err != nil {
+	if err := s.tmux(s.rec.Session.Socket).Kill(ctx, process.ID{}); err != nil {
 		s.log.Warn("a terminal without a session stays", "error", err)
 	}
 }
@@ -190,11 +191,11 @@ func (s *session) closeTerminal(ctx context.Context) {
 // awaitWrapper waits for a wrapper whose terminal is gone. It hangs up its provider, records the end
 // and leaves; one that does not is made to, like any session that shall end.
 func (s *session) awaitWrapper(ctx context.Context) {
-	wrapper := tmux.Process(s.rec.Session.Pane)
+	wrapper := s.rec.Session.Pane
 	if record, err := s.a.ReadWrapper(); err == nil {
-		wrapper = tmux.Process(record.Wrapper)
+		wrapper = record.Wrapper
 	} else if taker, err := s.taker(); err == nil && wrapper.PID == 0 {
-		wrapper = tmux.Process(taker)
+		wrapper = taker
 	}
 	if alive, err := wrapper.Alive(); err == nil && !alive {
 		return
@@ -207,9 +208,8 @@ func (s *session) awaitWrapper(ctx context.Context) {
 
 // restoreEnding finds the log's length: recorded, or where the file ends now.
 func (s *session) restoreEnding() {
-	var e ending
-	if err := rundir.ReadRecord(s.a.File("end"), &e); err == nil {
-		s.logRelay().finish(e.LogEnd)
+	if end, err := s.a.ReadLogEnd(); err == nil {
+		s.logRelay().finish(end)
 	} else {
 		s.finishLog(s.logLength())
 	}

@@ -20,11 +20,10 @@ type pinger interface{ Ping(context.Context) error }
 // pulse counts for how long the other side of a connection has been answering, as long as someone
 // wants to know.
 type pulse struct {
-	mu    sync.Mutex // guards the fields below
-	total time.Duration
-	last  time.Time // the last answer, or the last look of those that cannot ask
-	sent  time.Time // the last question
-	asks  bool      // a question is under way
+	mu       sync.Mutex  // guards the fields below
+	answered runningTime // up to the last answer, or the last look of those that cannot ask
+	sent     time.Time   // the last question
+	asks     bool        // a question is under way
 }
 
 // answering is for how long the orchestrator has been answering on this connection while someone
@@ -36,19 +35,19 @@ func (l *link) answering() time.Duration {
 	conn, ok := l.conn.(pinger)
 	switch {
 	case !ok: // in memory: it answers for as long as it is open
-		p.count(time.Now())
+		p.answered.count(time.Now(), pingCounts)
 	case !p.asks && time.Since(p.sent) >= pingEvery:
 		p.asks, p.sent = true, time.Now()
 		l.tasks.Go(func() { l.ask(conn) })
 	}
-	return p.total
+	return p.answered.total
 }
 
 // answeredFor is the same for one who does not want to know anything new.
 func (l *link) answeredFor() time.Duration {
 	l.pulse.mu.Lock()
 	defer l.pulse.mu.Unlock()
-	return l.pulse.total
+	return l.pulse.answered.total
 }
 
 // ask waits for one answer. It ends with the connection at the latest.
@@ -59,14 +58,6 @@ func (l *link) ask(conn pinger) {
 	defer p.mu.Unlock()
 	p.asks = false
 	if err == nil {
-		p.count(time.Now())
+		p.answered.count(time.Now(), pingCounts)
 	}
-}
-
-// count adds the time since the last answer. The caller has the lock.
-func (p *pulse) count(now time.Time) {
-	if !p.last.IsZero() {
-		p.total += min(now.Sub(p.last), pingCounts)
-	}
-	p.last = now
 }

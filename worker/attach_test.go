@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/process"
 	"svc/tmux"
 	"svc/wire"
 )
@@ -36,7 +37,7 @@ func (o *orchestrator) sizes(id string) (sizes []paneSize) {
 func (l *lab) paneSizeOf(run string) paneSize {
 	l.t.Helper()
 	rec := l.record(run)
-	found, err := tmux.Server{Socket: rec.Session.Socket}.Inspect(l.t.Context(), tmux.Process{})
+	found, err := tmux.Server{Socket: rec.Session.Socket}.Inspect(l.t.Context(), process.ID{})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/process"
 	"svc/rundir"
 )
 
@@ -79,11 +80,7 @@ func TestAWrapperThatTookItsLaunchFileIsWaitedFor(t *testing.T) {
 	l := newLab(t)
 	run := svc.NewRunID()
 	a := l.plant(run, rundir.Dispatch{State: rundir.StateSpawning}, `exit 0`)
-	w, err := New(l.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	permit, err := newSession(w, a, nil).grant(rundir.Launch{RunID: run, Attempt: 1})
+	permit, err := a.Grant(rundir.Launch{RunID: run, Attempt: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +89,11 @@ func TestAWrapperThatTookItsLaunchFileIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = slow.Process.Kill(); _ = slow.Wait() }()
-	if err := rundir.WriteRecord(permit+".taker", rundir.ProcessOf(slow.Process.Pid)); err != nil {
+	taker, err := process.Of(slow.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rundir.WriteRecord(permit+".taker", taker); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(permit); err != nil {

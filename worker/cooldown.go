@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
 )
@@ -23,7 +24,15 @@ const (
 type trouble struct {
 	faults int // in a row
 	cause  string
-	until  time.Time // zero: runs are taken
+	until  time.Time     // zero: runs are taken
+	pause  time.Duration // until its last probe; 0: it has started a run since
+}
+
+// nextPause is the time until the next probe: the first time that is given, then twice as long each time, until a run is started. A
+// probe that succeeds is not enough: it may not see what keeps runs from starting.
+func (t *trouble) nextPause(first time.Duration) time.Duration {
+	t.pause = min(max(2*t.pause, first), cooldownMost)
+	return t.pause
 }
 
 // hostFailed notes that a run could not be started here through no fault of its own.
@@ -32,14 +41,16 @@ func (w *Worker) hostFailed(fault *hostFault) {
 	w.trouble.faults++
 	w.trouble.cause = fault.Error()
 	begins := w.trouble.faults >= faultsAllowed && w.trouble.until.IsZero()
+	var pause time.Duration
 	if begins {
-		w.trouble.until = w.opts.Now().Add(w.opts.Cooldown)
+		pause = w.trouble.nextPause(w.opts.Cooldown)
+		w.trouble.until = w.opts.Now().Add(pause)
 	}
 	w.mu.Unlock()
 	if begins {
-		w.log.Error("this host cannot start runs and takes none for now", "error", fault, "retry_in", w.opts.Cooldown)
+		w.log.Error("this host cannot start runs and takes none for now", "error", fault, "retry_in", pause)
 		w.tellTrouble()
-		w.tasks.Go(func() { w.coolDown(w.ctx) })
+		w.tasks.Go(func() { w.coolDown(w.ctx, pause) })
 	}
 }
 
@@ -47,7 +58,7 @@ func (w *Worker) hostFailed(fault *hostFault) {
 func (w *Worker) hostWorks() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.trouble.faults = 0
+	w.trouble.faults, w.trouble.pause = 0, 0
 }
 
 // refusing is why runs are refused now; empty: they are taken.
@@ -82,8 +93,8 @@ func (w *Worker) tellTrouble() {
 }
 
 // coolDown waits, tries to start a session, and waits longer as long as that fails.
-func (w *Worker) coolDown(ctx context.Context) {
-	for pause := w.opts.Cooldown; ; pause = min(2*pause, cooldownMost) {
+func (w *Worker) coolDown(ctx context.Context, pause time.Duration) {
+	for {
 		select {
 		case <-ctx.Done():
 			return
@@ -95,10 +106,11 @@ func (w *Worker) coolDown(ctx context.Context) {
 		}
 		w.mu.Lock()
 		if err == nil {
-			w.trouble = trouble{}
+			w.trouble = trouble{pause: w.trouble.pause}
 		} else {
+			pause = w.trouble.nextPause(w.opts.Cooldown)
 			w.trouble.cause = err.Error()
-			w.trouble.until = w.opts.Now().Add(min(2*pause, cooldownMost))
+			w.trouble.until = w.opts.Now().Add(pause)
 		}
 		w.mu.Unlock()
 		w.tellTrouble()
@@ -106,7 +118,7 @@ func (w *Worker) coolDown(ctx context.Context) {
 			w.log.Info("this host can start runs again")
 			return
 		}
-		w.log.Warn("this host still cannot start runs", "error", err, "retry_in", min(2*pause, cooldownMost))
+		w.log.Warn("this host still cannot start runs", "error", err, "retry_in", pause)
 	}
 }
 
@@ -131,7 +143,7 @@ func (w *Worker) tryHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := server.Kill(ctx, tmux.Process{}); err != nil {
+	if err := server.Kill(ctx, process.ID{}); err != nil {
 		return fmt.Errorf("end the probe: %w", err)
 	}
 	return nil

@@ -80,7 +80,7 @@ func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
 }
 
 // tokenOf is the token that a signal is delivered with. What a session reports goes out with the run's own,
-// which it must bring. The worker vouches with its own token for what it has seen itself: the beginning and
+// which it must bring. With its own token the worker reports only what it has seen itself: the beginning and
 // the end, which wait until they are true (awaitTurn). False: it is not the run's own word.
 func (p *spooler) tokenOf(e rundir.Entry) (config.Secret, bool) {
 	s := p.w.session(e.RunID(), e.Attempt())

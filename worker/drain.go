@@ -2,9 +2,10 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"time"
 
-	"svc/tmux"
+	"svc/process"
 )
 
 // How it is decided that everything has been written.
@@ -18,7 +19,9 @@ const (
 // terminal loses what is still in it. But a process with something to do is runnable, however
 // starved it is: when tmux and the writer both sleep, and the file does not grow, nothing is under
 // way.
-func (s *session) drain(ctx context.Context, host tmux.Process, writers []tmux.Process) {
+func (s *session) drain(ctx context.Context, host process.ID, writers []process.ID) {
+	ctx, cancel := patient(ctx, closeLimit)
+	defer cancel()
 	path := s.w.dir.LogPath(s.a.RunID)
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
@@ -31,7 +34,7 @@ func (s *session) drain(ctx context.Context, host tmux.Process, writers []tmux.P
 		case <-tick.C:
 		}
 		now := fileSize(path)
-		if now == size && asleep(append(writers, host)) {
+		if now == size && host.Asleep() && !slices.ContainsFunc(writers, awake) {
 			still++
 		} else {
 			still = 0
@@ -40,9 +43,11 @@ func (s *session) drain(ctx context.Context, host tmux.Process, writers []tmux.P
 	}
 }
 
+func awake(p process.ID) bool { return !p.Asleep() }
+
 // awaitWriters waits, after the terminal was closed, until the log's writers have left. They write
 // what they have read, then their input ends.
-func (s *session) awaitWriters(ctx context.Context, writers []tmux.Process) {
+func (s *session) awaitWriters(ctx context.Context, writers []process.ID) {
 	for _, p := range writers {
 		if p.Wait(ctx) != nil {
 			s.log.Warn("the log's writer does not leave", "pid", p.PID)

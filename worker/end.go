@@ -9,17 +9,13 @@ import (
 	"time"
 
 	"svc"
+	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
 )
 
-// ending is what a worker notes of an ended session for the one after it.
-type ending struct {
-	LogEnd int64 `json:"log_end"` // the attempt's length in bytes
-}
-
-// closeLimit bounds the calls that take leave of a session.
+// closeLimit bounds each step of closing a session, in time in which this worker runs.
 const closeLimit = 10 * time.Second
 
 // reasonLost is the end that nobody saw; reasonTerminalGone a stop that only follows from one.
@@ -28,7 +24,7 @@ const (
 	reasonTerminalGone = "its terminal is gone"
 )
 
-// end takes leave of a session whose wrapper has ended: it keeps the last screen, lets the log's
+// end closes a session whose wrapper has ended: it keeps the last screen, lets the log's
 // writer finish, closes the terminal and sees to it that the end is in the spool. False means that
 // ctx ended first.
 func (s *session) end(ctx context.Context) bool {
@@ -36,15 +32,13 @@ func (s *session) end(ctx context.Context) bool {
 	s.setPlace(place{server: p.server, host: p.host, pane: p.pane, process: p.process})
 	s.w.detachSession(s, "the session has ended")
 	s.reapLeftovers(ctx) // first: what still writes to the terminal belongs to the log
-	closing, cancel := context.WithTimeout(ctx, closeLimit)
-	defer cancel()
-	s.awaitPane(closing, p)
-	var writers []tmux.Process
+	s.awaitPane(ctx, p)
+	var writers []process.ID
 	if alive, err := p.host.Alive(); err == nil && alive {
-		writers = childrenOf(p.host.PID) // the wrapper, the only other one, has ended
+		writers = process.Children(p.host.PID) // the wrapper, the only other one, has ended
 	}
-	s.drain(closing, p.host, writers)
-	s.keepScreen(closing, p)
+	s.drain(ctx, p.host, writers)
+	s.keepScreen(ctx, p)
 	if ctx.Err() != nil {
 		return false
 	}
@@ -58,6 +52,8 @@ func (s *session) end(ctx context.Context) bool {
 // awaitPane waits until tmux has read all that the wrapper's terminal still had: it marks the pane
 // dead then. A tmux that is gone has nothing to wait for.
 func (s *session) awaitPane(ctx context.Context, p place) {
+	ctx, cancel := patient(ctx, closeLimit)
+	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -75,8 +71,8 @@ func (s *session) awaitPane(ctx context.Context, p place) {
 }
 
 // close closes the terminal and waits for who wrote its log.
-func (s *session) close(ctx context.Context, p place, writers []tmux.Process) error {
-	ctx, cancel := context.WithTimeout(ctx, closeLimit)
+func (s *session) close(ctx context.Context, p place, writers []process.ID) error {
+	ctx, cancel := patient(ctx, closeLimit)
 	defer cancel()
 	err := p.server.Kill(ctx, p.host)
 	if err == nil {
@@ -86,7 +82,7 @@ func (s *session) close(ctx context.Context, p place, writers []tmux.Process) er
 }
 
 func (s *session) finishLog(end int64) {
-	if err := rundir.WriteRecord(s.a.File("end"), ending{end}); err != nil {
+	if err := s.a.WriteLogEnd(end); err != nil {
 		s.log.Warn("the log's length could not be recorded", "error", err)
 	}
 	if r := s.logRelay(); r != nil {
@@ -244,11 +240,11 @@ const clearEvery = time.Second
 // stays, until the disk has room again.
 func (s *session) clear(ctx context.Context) {
 	r := s.logRelay()
-	end := endedRecord{Attempt: s.a.Number, LogBase: s.rec.LogBase, LogEnd: r.length(), Signal: s.rec.Word, Relayed: r == nil || r.caught()}
+	end := rundir.Ended{Attempt: s.a.Number, LogBase: s.rec.LogBase, LogEnd: r.length(), Signal: s.rec.Word, Relayed: r == nil || r.caught()}
 	tick := time.NewTicker(clearEvery)
 	defer tick.Stop()
 	for told := false; ; told = true {
-		err := s.w.bury(s.a.RunID, end)
+		err := s.w.recordEnd(s.a.RunID, end)
 		if err == nil {
 			break
 		}

@@ -51,12 +51,21 @@ func (p *spooler) noteEnds(entries []rundir.Entry) {
 	p.ends = waiting
 }
 
-// beginAnew forgets how long the ends of a run have waited: so far nothing could have been taken, the end
-// no more than what is before it. The caller has the lock.
+// beginAnew forgets how long the ends of a run have waited, for what is before them and for their logs: so far nothing could have
+// been taken, the end no more than the rest. What is before an end can then arrive before it.
 func (p *spooler) beginAnew(run string) {
+	var ended []key
+	p.mu.Lock()
 	for k, end := range p.ends {
 		if k.runID == run {
 			end.held = 0
+			ended = append(ended, k)
+		}
+	}
+	p.mu.Unlock()
+	for _, k := range ended {
+		if s := p.w.session(k.runID, k.attempt); s != nil && s.logRelay() != nil {
+			s.logRelay().beginAnew()
 		}
 	}
 }

@@ -12,24 +12,47 @@ import (
 	"svc/wire"
 )
 
-// lastScreen is the screen at the end of a session, kept on disk until the orchestrator has it.
-type lastScreen struct {
-	Text string   `json:"text"`
-	At   svc.Time `json:"at"` // 0: recorded by a version that did not say
+// keepScreen writes the last screen down before its terminal goes. A terminal that does not answer has none to show: then it is the one
+// that a worker before this one wrote down, or else the one that was last seen.
+func (s *session) keepScreen(ctx context.Context, p place) {
+	text, err := s.lastCapture(ctx, p)
+	switch {
+	case err == nil:
+		s.recordScreen(rundir.Screen{Text: text, At: svc.TimeOf(s.w.opts.Now())})
+	case ctx.Err() != nil || s.recallScreen(): // the next worker asks again
+	default:
+		s.mu.Lock()
+		seen := s.seen
+		s.mu.Unlock()
+		s.log.Warn("the last screen could not be read", "error", err, "earlier_one", seen != nil)
+		if seen != nil {
+			s.recordScreen(*seen)
+		}
+	}
 }
 
-// keepScreen writes the last screen down before its terminal goes. A terminal that is gone already
-// has no screen, but a worker that was killed since may have written it down.
-func (s *session) keepScreen(ctx context.Context, p place) {
-	text, err := s.capture(ctx, p)
-	if err != nil {
-		if !s.recallScreen() && !errors.Is(err, tmux.ErrNoServer) {
-			s.log.Warn("the last screen could not be read", "error", err)
+// lastCapture asks the terminal for its screen until it answers, is gone, or has had the time of a step.
+func (s *session) lastCapture(ctx context.Context, p place) (text string, err error) {
+	ctx, cancel := patient(ctx, closeLimit)
+	defer cancel()
+	for {
+		if text, err = s.capture(ctx, p); err == nil || errors.Is(err, tmux.ErrNoServer) {
+			return text, err
 		}
-		return
+		select {
+		case <-ctx.Done():
+			return "", err
+		case <-time.After(capturePause):
+		}
 	}
-	screen := lastScreen{Text: text, At: svc.TimeOf(s.w.opts.Now())}
-	if err := rundir.WriteRecord(s.a.File("screen"), screen); err != nil {
+}
+
+// capturePause is the time between two questions to a terminal that did not answer.
+const capturePause = 50 * time.Millisecond
+
+// recordScreen writes the last screen down and sends it.
+func (s *session) recordScreen(screen rundir.Screen) {
+	if err := s.a.WriteScreen(screen); err != nil {
 		s.log.Warn("the last screen is kept in memory only", "error", err)
 	}
 	s.showFinal(screen)
@@ -37,8 +60,7 @@ func (s *session) keepScreen(ctx context.Context, p place) {
 
 // recallScreen goes on with the last screen that an earlier worker wrote down, if it did.
 func (s *session) recallScreen() bool {
-	var screen lastScreen
-	err := rundir.ReadRecord(s.a.File("screen"), &screen)
+	screen, err := s.a.ReadScreen()
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.log.Warn("the record of the last screen cannot be read", "error", err)
@@ -50,9 +72,9 @@ func (s *session) recallScreen() bool {
 }
 
 // showFinal makes a screen the last one and sends it.
-func (s *session) showFinal(screen lastScreen) {
+func (s *session) showFinal(screen rundir.Screen) {
 	s.mu.Lock()
-	s.final = &finalScreen{lastScreen: screen}
+	s.final = &finalScreen{Screen: screen}
 	s.mu.Unlock()
 	s.resendFinal()
 }
@@ -61,7 +83,7 @@ func (s *session) showFinal(screen lastScreen) {
 // connection until the orchestrator says that it is on disk. One that cannot say so takes frames in
 // order at least: a heartbeat that left after the screen and was answered tells that it was taken.
 type finalScreen struct {
-	lastScreen
+	rundir.Screen
 	on   *link     // the connection it was last given to; nil: none
 	at   time.Time // when
 	sent bool      // it has left on that one
@@ -72,17 +94,21 @@ type finalScreen struct {
 // finalRetry is how long an acknowledgement may take before the screen is sent again.
 const finalRetry = 10 * time.Second
 
-// taken says whether the screen need not be kept here any longer.
-func (f *finalScreen) taken() bool {
-	if f.on != nil && f.on.can(wire.CapFinal) {
+// acked says whether the orchestrator answers when it has the screen on disk. It takes the screen of the end so, and no other.
+func (f *finalScreen) acked() bool { return f.on != nil && f.on.can(wire.CapFinal) && !f.Seen }
+
+// taken says whether the screen need not be kept here any longer. One that is not the end's is on the orchestrator's disk when
+// the end is.
+func (f *finalScreen) taken(reported bool) bool {
+	if f.acked() || f.kept {
 		return f.kept
 	}
-	return f.kept || f.sent && f.on.answered.Load() > f.beat
+	return f.sent && f.on.answered.Load() > f.beat && (reported || !f.Seen)
 }
 
 // arrived says whether the end may be told, as far as the screen is concerned.
 func (f *finalScreen) arrived() bool {
-	if f.on != nil && f.on.can(wire.CapFinal) {
+	if f.acked() {
 		return f.kept
 	}
 	return f.kept || f.sent
@@ -93,12 +119,13 @@ func (s *session) resendFinal() {
 	l := s.w.uplink()
 	s.mu.Lock()
 	f := s.final
-	if f == nil || l == nil || f.taken() || l == f.on && !(f.sent && l.can(wire.CapFinal) && time.Since(f.at) > finalRetry) {
+	if f == nil || l == nil || f.taken(s.isReported()) || l == f.on && !(f.sent && f.acked() && time.Since(f.at) > finalRetry) {
 		s.mu.Unlock()
 		return
 	}
 	f.on, f.at, f.sent = l, time.Now(), false
 	frame := s.snapshot(f.Text)
+	frame.Final = f.acked()
 	s.mu.Unlock()
 	if f.At != 0 {
 		frame.Timestamp = f.At
@@ -110,14 +137,14 @@ func (s *session) resendFinal() {
 			f.sent, f.beat = true, l.beats.Load()
 		}
 	}
-	if frame.Final = l.can(wire.CapFinal); frame.Final {
+	if frame.Final {
 		l.out.push(laneControl, frame, sent) // a screen of the run's next attempt must not take its place
 		return
 	}
 	l.out.show(frame, sent)
 }
 
-// screenKept takes the word that the last screen is on the orchestrator's disk.
+// screenKept notes that the orchestrator has the last screen on disk.
 func (s *session) screenKept() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,5 +157,5 @@ func (s *session) screenKept() {
 func (s *session) finalTaken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.final == nil || s.final.taken()
+	return s.final == nil || s.final.taken(s.isReported())
 }

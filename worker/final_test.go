@@ -1,7 +1,11 @@
 package worker
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,5 +77,68 @@ func TestTheNextWorkerSendsTheLastScreenOfASessionThatEndedMeanwhile(t *testing.
 	finals := l.o.finals(run, 1)
 	if len(finals) == 0 || !strings.Contains(finals[0].Capture, "the last words") {
 		t.Errorf("%d last screens, the first %+v", len(finals), finals)
+	}
+}
+
+// blindTmux is a tmux that shows no screen while a file exists. It notes each question in another.
+func blindTmux(t *testing.T) (bin, blind, asked string) {
+	t.Helper()
+	dir := t.TempDir()
+	bin, blind, asked = filepath.Join(dir, "tmux"), filepath.Join(dir, "blind"), filepath.Join(dir, "asked")
+	script := "#!/bin/sh\ncase \"$*\" in *capture-pane*) if [ -e " + blind + " ]; then echo x >> " + asked + "; echo busy >&2; exit 1; fi;; esac\nexec tmux \"$@\"\n"
+	if err := os.WriteFile(bin, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return bin, blind, asked
+}
+
+// A host may be so busy, or a tmux be stopped for so long, that the first question for the last screen fails.
+func TestALastScreenIsAskedForUntilItIsThere(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	bin, blind, asked := blindTmux(t)
+	l.opts.TmuxBin = bin
+	l.start()
+	run := l.begin(`read line; echo the last words; exit 0`)
+	if err := os.WriteFile(blind, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.pressEnter(run)
+	l.wait("the wrapper's record", func() bool {
+		_, err := l.dir.Attempt(run, 1).ReadExit()
+		return err == nil
+	})
+	l.wait("the session to be over", func() bool { s := l.w.session(run, 1); return s == nil || !s.where().live })
+	before := fileSize(asked)
+	l.wait("another question", func() bool { return fileSize(asked) > before+2*int64(len("x\n")) })
+	if err := os.Remove(blind); err != nil {
+		t.Fatal(err)
+	}
+	l.finished(run, 1)
+	if finals := l.o.finals(run, 1); len(finals) == 0 || !strings.Contains(finals[0].Capture, "the last words") {
+		t.Errorf("the last screens are %+v", finals)
+	}
+	l.cleared(run, 1)
+}
+
+// An orchestrator that is killed forgets the screens of sessions that go on. What was last seen of one whose terminal is gone comes again
+// with its end, and does not say that it is the screen of the end.
+func TestATerminalThatIsKilledLeavesTheScreenThatWasLastSeen(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.opts.LogHold = time.Hour
+	l.start()
+	run := l.begin(`echo seen; sleep 1000`)
+	l.wait("the screen", l.o.shows(run, "seen"))
+	if err := syscall.Kill(l.record(run).Session.Server.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	l.finished(run, 1)
+	l.cleared(run, 1)
+	all := framesOf[*wire.Snapshot](l.o)
+	first := slices.IndexFunc(all, func(f *wire.Snapshot) bool { return strings.Contains(f.Capture, "seen") })
+	last := all[len(all)-1]
+	if last == all[first] || last.Final || last.Capture != all[first].Capture || last.Timestamp > all[first].Timestamp {
+		t.Errorf("of %d screens the last is %+v, want the one that was seen once more", len(all), last)
 	}
 }

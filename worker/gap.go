@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
@@ -21,7 +22,7 @@ type logGap struct {
 	hint    string // the last word about it, for whoever looks at the run; empty: there was no gap
 }
 
-func (s *session) sinkState() string { return s.a.File("sink") }
+func (s *session) sinkState() string { return s.a.SinkPath() }
 
 // pipeAgain marks the gap of a writer that has ended and starts another. It is called until the pipe
 // is seen again; on a disk that is full now, that is when there is room.
@@ -52,8 +53,8 @@ func (s *session) pipeAgain(ctx context.Context, p place) {
 // findWriter finds the process that writes the log: tmux notices its end only with the next output,
 // which is lost then.
 func (s *session) findWriter(p place) {
-	s.writer = tmux.Process{}
-	for _, child := range childrenOf(p.host.PID) {
+	s.writer = process.ID{}
+	for _, child := range process.Children(p.host.PID) {
 		if child.PID != p.process.PID {
 			s.writer = child
 		}
@@ -61,7 +62,7 @@ func (s *session) findWriter(p place) {
 }
 
 // awaitWriter answers a channel that is closed when the writer has ended; nil when there is none.
-func (s *session) awaitWriter(ctx context.Context, writer tmux.Process) <-chan struct{} {
+func (s *session) awaitWriter(ctx context.Context, writer process.ID) <-chan struct{} {
 	if writer.PID == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"svc/process"
 	"svc/wire"
 )
 
@@ -95,9 +96,11 @@ func TestALogWhoseWriterWasKilledSaysSoAndGoesOn(t *testing.T) {
 	run := l.begin(`echo first; while read line; do echo "got $line"; done`)
 	l.wait("the first line", func() bool { return strings.Contains(l.o.log(run, 1), "first") })
 	p := l.w.session(run, 1).where()
-	for _, child := range childrenOf(p.host.PID) {
+	for _, child := range process.Children(p.host.PID) {
 		if child.PID != p.process.PID {
-			signalProcess(child, syscall.SIGKILL)
+			if err := child.Signal(syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	l.wait("the hint", func() bool { return strings.Contains(strings.Join(l.hints(), "\n"), "its writer ended") })
@@ -123,7 +126,7 @@ func TestScreensAreLookedAtWhenTheLogDoesNotGrow(t *testing.T) {
 	l.start()
 	run := l.begin(`echo first; while read line; do echo "got $line"; done`)
 	l.wait("the first screen", func() bool { return l.o.count("snapshot") > 0 })
-	state, err := os.OpenFile(l.dir.Attempt(run, 1).File("sink"), os.O_WRONLY, 0)
+	state, err := os.OpenFile(l.dir.Attempt(run, 1).SinkPath(), os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

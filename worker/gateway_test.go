@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"svc/config"
+	"svc/internal/textbuffer"
 )
 
 func TestTheGatewayIsReadAnewAndABrokenFileLeavesTheLastOne(t *testing.T) {
 	t.Parallel()
 	file, broken := config.Gateway{URL: "http://one/", APIKey: "k1"}, error(nil)
-	logs := &logBuffer{}
+	logs := &textbuffer.Buffer{}
 	w := &Worker{log: slog.New(slog.NewTextHandler(logs, nil)), opts: Options{Environ: []string{"SVC_GATEWAY_URL=http://environment"}}}
 	w.gatewayFile = gatewayFile{read: func() (config.Gateway, error) { return file, broken }, last: file}
 	want := func(url string, key config.Secret) {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -179,7 +180,7 @@ func TestAnAttemptWhoseEndCannotBeRecordedIsClearedLater(t *testing.T) {
 	l.start()
 	let := filepath.Join(t.TempDir(), "go-on")
 	run := l.begin(`until [ -e ` + let + ` ]; do sleep 0.05; done`)
-	inTheWay := filepath.Dir(tombstonePath(l.dir, run))
+	inTheWay := filepath.Dir(l.dir.TombstonePath(run))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(inTheWay), 0o700), os.WriteFile(inTheWay, nil, 0o600), os.WriteFile(let, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -223,6 +224,50 @@ func TestAnEndDoesNotOvertakeWhileTheOrchestratorCannotTakeAnything(t *testing.T
 		}
 		if !overdue(10 * time.Second) {
 			t.Error("the end waits, though the orchestrator answers and does not take what is before it")
+		}
+	})
+}
+
+// An orchestrator without its database answers on the connection, and takes neither the log nor the end. When it is back, both can arrive:
+// the log first.
+func TestAnEndDoesNotOvertakeItsLogWhenTheOrchestratorTakesSignalsAgain(t *testing.T) {
+	t.Parallel()
+	path := logOf(t, 100)
+	synctest.Test(t, func(t *testing.T) {
+		conn := &frozen{thaw: make(chan struct{})}
+		close(conn.thaw)
+		r, l := heldLink(t, conn, path)
+		w := &Worker{link: l}
+		w.opts.LogHold = 10 * time.Second
+		p := newSpooler(w)
+		attempt := 1
+		end := rundir.Entry{Frame: wire.SignalFrame{RunID: r.runID, Signal: wire.Signal{Attempt: &attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper}}}
+		w.sessions = map[key]*session{{r.runID, attempt}: {relay: r, concluded: true}}
+		tell := func(limit time.Duration) bool {
+			for begun := time.Now(); time.Since(begun) < limit; time.Sleep(gatePoll) {
+				p.noteEnds([]rundir.Entry{end})
+				if p.mayTell(end) {
+					return true
+				}
+			}
+			return false
+		}
+		for range 3 {
+			if tell(9 * time.Second) {
+				t.Fatal("the end goes out before its log, though nothing could have been taken")
+			}
+			if !tell(10 * time.Second) {
+				t.Fatal("the end waits for its log for ever")
+			}
+			p.settled(r.runID, 0, &refused{status: http.StatusServiceUnavailable})
+		}
+		if tell(9 * time.Second) {
+			t.Error("the end goes out before its log after the orchestrator took nothing")
+		}
+		tell(10 * time.Second)
+		p.settled(r.runID, 0, &refused{status: http.StatusInternalServerError}) // it takes signals, but not this one
+		if !tell(gatePoll) {
+			t.Error("the end waits for a log that the orchestrator does not take")
 		}
 	})
 }

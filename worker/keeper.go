@@ -36,6 +36,7 @@ type tended struct {
 	size     int64 // of the folder; 0: not measured
 	tooLarge int   // the checkpoint that is too large to be sent; 0: none
 	again    time.Time
+	asked    *link      // the connection on which the orchestrator said that it has what it acknowledged
 	landing  sync.Mutex // held while it is landed, or waits for that
 }
 
@@ -227,6 +228,9 @@ func (k *workspaceKeeper) send(ctx context.Context, r workspace.Record, t *tende
 		return nil
 	}
 	err := k.tell(ctx, t, r.ID, k.report(r, t, in, missing))
+	if err == nil {
+		err = k.verifyRelayed(ctx, &r, t)
+	}
 	if err == nil && r.Newest.Number > r.Relayed && r.Newest.Number != t.tooLarge {
 		err = k.relay(ctx, r)
 		if errors.Is(err, git.ErrTooLarge) {

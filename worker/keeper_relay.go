@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"svc"
@@ -42,6 +43,61 @@ func (k *workspaceKeeper) relay(ctx context.Context, r workspace.Record) error {
 		return err
 	}
 	return k.host.Acknowledge(ctx, r.ID, export.Number)
+}
+
+// verifyRelayed asks the orchestrator, once on each connection, whether it still has the checkpoint that it acknowledged: it may be
+// another that took over, or have lost its disk.
+func (k *workspaceKeeper) verifyRelayed(ctx context.Context, r *workspace.Record, t *tended) error {
+	l := k.w.uplink()
+	if l == nil || l == t.asked || r.Relayed == 0 || r.Relayed < r.Newest.Number {
+		return nil
+	}
+	for _, kind := range []string{"bundle", "patch"} {
+		has, err := k.w.hasFile(ctx, fmt.Sprintf("/api/internal/workspaces/%s/checkpoints/%d/%s", r.ID, r.Relayed, kind))
+		if err != nil {
+			return err
+		}
+		if !has {
+			k.w.log.Info("the orchestrator does not have a checkpoint any more; it is sent again", "workspace_id", r.ID, "checkpoint", r.Relayed)
+			if err := k.host.Lost(ctx, r.ID, r.Relayed); err != nil {
+				return err
+			}
+			r.Relayed--
+			break
+		}
+	}
+	t.asked = l
+	return nil
+}
+
+// verifyBeforeRemoval makes sure that what the host believes to be with the orchestrator is there.
+func (k *workspaceKeeper) verifyBeforeRemoval(ctx context.Context, id string, t *tended) error {
+	r, err := k.host.Record(id)
+	if errors.Is(err, workspace.ErrUnknown) {
+		return nil // Remove says so
+	}
+	if err != nil {
+		return err
+	}
+	return k.verifyRelayed(ctx, &r, t)
+}
+
+// hasFile asks whether the orchestrator has the whole of a file. It sends nothing of it.
+func (w *Worker) hasFile(ctx context.Context, path string) (bool, error) {
+	q := url.Values{"offset": {"0"}, "total": {strconv.Itoa(wire.MaxCheckpointFile)}, "sha256": {strings.Repeat("0", 2*sha256.Size)}}
+	answer, err := w.sendPiece(ctx, path+"?"+q.Encode(), nil)
+	var no *refused
+	if errors.As(err, &no) && no.status >= 400 && no.status < 500 && no.status != http.StatusTooManyRequests {
+		return true, nil // it does not want it: the workspace is not known there
+	}
+	if err != nil {
+		return false, err
+	}
+	var kept wire.CheckpointOffset
+	if err := json.Unmarshal(answer, &kept); err != nil {
+		return false, fmt.Errorf("ask for %s: the answer is not an orchestrator's: %w", path, err)
+	}
+	return kept.Complete, nil
 }
 
 // sendFile sends a file from where the orchestrator's copy ends.
@@ -124,7 +180,7 @@ func (w *Worker) request(r *http.Request) (*http.Response, error) {
 
 // fetchRestore brings the checkpoint here that the run's working copy begins with; empty: it begins at the base.
 func (s *session) fetchRestore() (string, error) {
-	return s.w.keeper.fetchRestore(s.w.ctx, s.rec.Run.Workspace, s.a.File("restore"))
+	return s.w.keeper.fetchRestore(s.w.ctx, s.rec.Run.Workspace, s.a.RestorePath())
 }
 
 // fetchRestore brings the checkpoint to a file that a working copy begins with; empty: it begins at the base, or was made before.
@@ -218,6 +274,9 @@ func (k *workspaceKeeper) answer(ctx context.Context, l *link, f *wire.Workspace
 		t.again = time.Time{}
 		err = k.tend(ctx, f.WorkspaceID, t, in, true)
 	case wire.WorkspaceRemove:
+		if err = k.verifyBeforeRemoval(ctx, f.WorkspaceID, t); err != nil {
+			break
+		}
 		err = k.host.Remove(ctx, f.WorkspaceID, workspace.Parting{Run: in != nil, Landed: f.Landed, GiveUp: f.Tree})
 		if errors.Is(err, workspace.ErrUnknown) {
 			err = nil // it is gone already

@@ -9,13 +9,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"svc"
 	"svc/config"
+	"svc/internal/textbuffer"
+	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
@@ -43,7 +44,7 @@ type lab struct {
 	w       *Worker
 	cancel  context.CancelFunc
 	done    chan error
-	logs    *logBuffer
+	logs    *textbuffer.Buffer
 }
 
 func newLab(t *testing.T) *lab {
@@ -56,7 +57,7 @@ func newLab(t *testing.T) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lab{t: t, o: newOrchestrator(t), runtime: runtime, dir: rundir.Dir(data), logs: &logBuffer{}}
+	l := &lab{t: t, o: newOrchestrator(t), runtime: runtime, dir: rundir.Dir(data), logs: &textbuffer.Buffer{}}
 	l.cfg = &config.Config{DataDir: data, CatalogPath: filepath.Join(data, "providers.toml")}
 	l.cfg.Worker = config.Worker{
 		ServerURL: l.o.http.URL, HostName: "lab", Cwd: data, HeartbeatInterval: 200 * time.Millisecond,
@@ -170,7 +171,7 @@ func (l *lab) tearDown() {
 	sockets, _ := filepath.Glob(filepath.Join(l.runtime, "*"))
 	for _, socket := range sockets {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		if err := (tmux.Server{Socket: socket}).Kill(ctx, tmux.Process{}); err != nil {
+		if err := (tmux.Server{Socket: socket}).Kill(ctx, process.ID{}); err != nil {
 			l.t.Errorf("end session: %v", err)
 		}
 		cancel()
@@ -212,12 +213,8 @@ func (l *lab) idle() {
 
 // alive tells whether a process runs; one that has ended and was not collected does not.
 func alive(pid int) bool {
-	start, err := tmux.ProcessStart(pid)
-	if err != nil {
-		return false
-	}
-	alive, err := tmux.Process{PID: pid, Start: start}.Alive()
-	return err == nil && alive
+	p, err := process.Read(pid)
+	return err == nil && !p.Ended
 }
 
 // pidIn reads a pid that a script has written to a file.
@@ -235,24 +232,7 @@ func (l *lab) pidIn(path string) int {
 	return pid
 }
 
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-func quietLogger(b *logBuffer) *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
+func quietLogger(b *textbuffer.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
 
 func configOf(heartbeat time.Duration) *config.Config {
 	return &config.Config{Worker: config.Worker{HostName: "lab", HeartbeatInterval: heartbeat}}

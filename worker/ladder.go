@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/leftover"
+	"svc/process"
 	"svc/tmux"
 )
 
@@ -67,7 +68,7 @@ func (l ladder) next(ctx context.Context, s *session) ladder {
 		}
 		s.rec.Killed = true // on disk before it is done: the end is then this stop's
 		s.save()
-		signalProcess(p.process, syscall.SIGKILL)
+		_ = p.process.Signal(syscall.SIGKILL) // the step after closes the terminal
 	case stepClose:
 		if err := p.server.Kill(ctx, p.host); err != nil {
 			s.log.Error("the session cannot be closed", "error", err)
@@ -89,11 +90,11 @@ func (s *session) signalProvider(sig syscall.Signal) {
 		if sig == syscall.SIGKILL {
 			s.killBelow(wrapper)
 		} else {
-			signalProcess(wrapper, sig)
+			_ = wrapper.Signal(sig) // it may have ended in between
 		}
 		return
 	}
-	child := tmux.Process(*record.Child)
+	child := *record.Child
 	if alive, err := child.Alive(); err != nil || !alive {
 		return // the PID may have been reused; what it left behind is found by its environment
 	}
@@ -104,7 +105,7 @@ func (s *session) signalProvider(sig syscall.Signal) {
 }
 
 // killBelow kills the processes below a wrapper.
-func (s *session) killBelow(wrapper tmux.Process) {
+func (s *session) killBelow(wrapper process.ID) {
 	table, err := leftover.Scan()
 	if err != nil {
 		s.log.Warn("the processes of the session cannot be listed", "error", err)
@@ -112,13 +113,6 @@ func (s *session) killBelow(wrapper tmux.Process) {
 	}
 	for _, p := range table.Descendants(wrapper.PID) {
 		s.log.Info("a process of the session is killed", "pid", p.PID, "command", p.Command)
-		signalProcess(tmux.Process{PID: p.PID, Start: p.Start}, syscall.SIGKILL)
-	}
-}
-
-// signalProcess signals this very process and no other that got its number.
-func signalProcess(p tmux.Process, sig syscall.Signal) {
-	if alive, err := p.Alive(); err == nil && alive {
-		_ = syscall.Kill(p.PID, sig)
+		_ = p.Signal(syscall.SIGKILL) // it may have ended in between
 	}
 }

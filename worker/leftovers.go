@@ -45,8 +45,8 @@ func (s *session) reapLeftovers(ctx context.Context) {
 // every other sign of their session.
 func (s *session) noteTree(t leftover.Table) {
 	p := s.where().process
-	if now, lives := t.Find(p.PID); lives && now.Start == p.Start {
-		s.leader, s.tree = now, t.Descendants(p.PID)
+	if t.Lives(p) {
+		s.leader, s.tree = p, t.Descendants(p.PID)
 	}
 }
 

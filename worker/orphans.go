@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
@@ -62,7 +63,7 @@ func (w *Worker) reportUnknownSessions(ctx context.Context) {
 		if e.Type()&os.ModeSocket == 0 || w.knows(socket) {
 			continue
 		}
-		found, err := tmux.Server{Socket: socket, Bin: w.opts.TmuxBin}.Inspect(ctx, tmux.Process{})
+		found, err := tmux.Server{Socket: socket, Bin: w.opts.TmuxBin}.Inspect(ctx, process.ID{})
 		if errors.Is(err, tmux.ErrNoServer) && socketName.MatchString(e.Name()) && !w.knows(socket) {
 			w.removeDeadSocket(socket)
 		}
@@ -142,7 +143,7 @@ func (w *Worker) clearLate(a rundir.Attempt) {
 		return
 	}
 	if over, err := w.readTombstone(a.RunID); err == nil && over >= a.Number {
-		w.clearStray(a)
+		w.removeStaleDir(a)
 	}
 }
 

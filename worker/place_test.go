@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/textbuffer"
 	"svc/rundir"
 	"svc/wire"
 )
@@ -30,7 +31,7 @@ func TestWhoWantsASessionWaitsUntilItIsFound(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				s := newSession(&Worker{log: quietLogger(&logBuffer{})}, rundir.Attempt{RunID: svc.NewRunID(), Number: 1}, nil)
+				s := newSession(&Worker{log: quietLogger(&textbuffer.Buffer{})}, rundir.Attempt{RunID: svc.NewRunID(), Number: 1}, nil)
 				began := time.Now()
 				time.AfterFunc(time.Second, func() { c.happens(s, cancel) })
 				if p := s.awaitPlace(ctx); p.live != c.live || time.Since(began) != c.after {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"svc"
@@ -35,25 +34,13 @@ func Prune(ctx context.Context, dir rundir.Dir, before time.Time, dry bool) (p P
 	if p.Mirrors, err = (workspace.Host{Dir: string(dir)}).PruneMirrors(ctx, before, dry); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
-	shards, err := os.ReadDir(dir.DonePath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
+	runs, err := dir.Tombstones()
 	if err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
-	for _, shard := range shards {
-		runs, err := os.ReadDir(filepath.Join(dir.DonePath(), shard.Name()))
-		if err != nil {
-			return p, fmt.Errorf("prune: %w", err)
-		}
-		for _, run := range runs {
-			if !svc.IsID(run.Name()) {
-				continue
-			}
-			if err := p.take(dir, run.Name(), before, dry); err != nil {
-				return p, fmt.Errorf("prune run %s: %w", run.Name(), err)
-			}
+	for _, run := range runs {
+		if err := p.take(dir, run, before, dry); err != nil {
+			return p, fmt.Errorf("prune run %s: %w", run, err)
 		}
 	}
 	return p, nil
@@ -61,7 +48,7 @@ func Prune(ctx context.Context, dir rundir.Dir, before time.Time, dry bool) (p P
 
 // take decides about one run.
 func (p *Pruned) take(dir rundir.Dir, runID string, before time.Time, dry bool) error {
-	t, err := findTombstone(dir, runID)
+	t, err := dir.Tombstone(runID)
 	if errors.Is(err, rundir.ErrCorrupt) {
 		p.Unconfirmed++
 		return nil
@@ -94,7 +81,7 @@ func (p *Pruned) take(dir rundir.Dir, runID string, before time.Time, dry bool) 
 		return nil
 	}
 	// The tombstone last: one without a log is tried again, a log without one would stay for ever.
-	for _, path := range append(paths, dir.LogPath(runID), tombstonePath(dir, runID)) {
+	for _, path := range append(paths, dir.LogPath(runID), dir.TombstonePath(runID)) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

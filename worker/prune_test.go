@@ -2,10 +2,12 @@ package worker
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"svc"
+	"svc/internal/textbuffer"
 	"svc/rundir"
 )
 
@@ -17,7 +19,7 @@ func TestOnlyOldLogsThatTheOrchestratorHasArePruned(t *testing.T) {
 	}
 	now := time.Now()
 	old := now.AddDate(0, 0, -100)
-	w := &Worker{dir: dir, log: quietLogger(&logBuffer{}), opts: Options{Now: func() time.Time { return old }}}
+	w := &Worker{dir: dir, log: quietLogger(&textbuffer.Buffer{}), opts: Options{Now: func() time.Time { return old }}}
 	over := func(logAt time.Time, relayed ...bool) string {
 		run := svc.NewRunID()
 		if err := os.WriteFile(dir.LogPath(run), []byte("12345"), 0o600); err != nil {
@@ -30,7 +32,7 @@ func TestOnlyOldLogsThatTheOrchestratorHasArePruned(t *testing.T) {
 			if err := os.WriteFile(dir.TimesPath(run, i+1), []byte("12"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.bury(run, endedRecord{Attempt: i + 1, Relayed: r}); err != nil {
+			if err := w.recordEnd(run, rundir.Ended{Attempt: i + 1, Relayed: r}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -78,22 +80,23 @@ func TestATombstoneOfAnEarlierVersionCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Worker{dir: dir, log: quietLogger(&logBuffer{}), opts: Options{Now: time.Now}}
+	w := &Worker{dir: dir, log: quietLogger(&textbuffer.Buffer{}), opts: Options{Now: time.Now}}
 	run := svc.NewRunID()
-	if err := rundir.WriteRecord(oldTombstonePath(dir, run), tombstone{Attempt: 2}); err != nil {
+	earlier := strings.TrimSuffix(dir.LogPath(run), ".log") + ".done" // beside the log
+	if err := rundir.WriteRecord(earlier, rundir.Tombstone{Attempt: 2}); err != nil {
 		t.Fatal(err)
 	}
 	if over, err := w.readTombstone(run); over != 2 || err != nil {
 		t.Errorf("over %d, %v; want 2", over, err)
 	}
-	if err := w.bury(run, endedRecord{Attempt: 3, Relayed: true}); err != nil {
+	if err := w.recordEnd(run, rundir.Ended{Attempt: 3, Relayed: true}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := findTombstone(dir, run)
+	got, err := dir.Tombstone(run)
 	if err != nil || got.Attempt != 3 || got.Relayed {
 		t.Errorf("%+v, %v; want attempt 3, not known to be relayed", got, err)
 	}
-	if _, err := os.Stat(oldTombstonePath(dir, run)); !os.IsNotExist(err) {
+	if _, err := os.Stat(earlier); !os.IsNotExist(err) {
 		t.Errorf("the old one is still there: %v", err)
 	}
 }

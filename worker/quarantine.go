@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"svc"
+	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
@@ -55,10 +56,10 @@ func (w *Worker) settleDamaged(ctx context.Context) {
 // damagedOver says whether nothing of the attempt runs. What cannot be found out counts as no.
 func (w *Worker) damagedOver(ctx context.Context, a rundir.Attempt) bool {
 	if record, err := a.ReadWrapper(); err == nil {
-		alive, err := tmux.Process(record.Wrapper).Alive()
+		alive, err := record.Wrapper.Alive()
 		return err == nil && !alive
 	}
-	found, err := tmux.Server{Socket: w.socketOf(a.RunID), Bin: w.opts.TmuxBin}.Inspect(ctx, tmux.Process{})
+	found, err := tmux.Server{Socket: w.socketOf(a.RunID), Bin: w.opts.TmuxBin}.Inspect(ctx, process.ID{})
 	return errors.Is(err, tmux.ErrNoServer) || err == nil && found.Dead
 }
 
@@ -75,7 +76,7 @@ func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 	newer := w.newest(a.RunID)
 	w.mu.Unlock()
 	if newer == nil { // else that one has the socket now
-		if err := (tmux.Server{Socket: w.socketOf(a.RunID), Bin: w.opts.TmuxBin}).Kill(ctx, tmux.Process{}); err != nil {
+		if err := (tmux.Server{Socket: w.socketOf(a.RunID), Bin: w.opts.TmuxBin}).Kill(ctx, process.ID{}); err != nil {
 			log.Warn("the terminal of a damaged attempt stays", "error", err)
 			return
 		}
@@ -93,7 +94,7 @@ func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 		w.spool.wakeUp()
 		return
 	}
-	if err := w.bury(a.RunID, endedRecord{Attempt: a.Number}); err != nil {
+	if err := w.recordEnd(a.RunID, rundir.Ended{Attempt: a.Number}); err != nil {
 		log.Error("the end of a damaged attempt could not be recorded", "error", err)
 		return
 	}

@@ -3,10 +3,7 @@ package worker
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"svc"
@@ -14,71 +11,26 @@ import (
 	"svc/wire"
 )
 
-// tombstone says that a run's attempts up to one are over on this host. It is what is left of them
-// besides the log: it makes a late repetition of a dispatch start nothing, and from it the worker tells
-// again how they ended, to an orchestrator that has lost what it knew.
-type tombstone struct {
-	Attempt int           `json:"attempt"`
-	Ends    []endedRecord `json:"ends,omitempty"` // oldest first; attempts of before this was kept are not in it
-	// At is when the last of them was over; 0: a version that did not say.
-	At svc.Time `json:"at,omitempty"`
-	// Relayed: the orchestrator has acknowledged the whole log of all of them. False: not, or not known.
-	Relayed bool `json:"relayed,omitempty"`
-}
-
-// endedRecord is how one attempt ended.
-type endedRecord struct {
-	Attempt int          `json:"attempt"`
-	LogBase int64        `json:"log_base"`         // where in the run's log file it begins
-	LogEnd  int64        `json:"log_end"`          // its length in bytes
-	Signal  *wire.Signal `json:"signal,omitempty"` // what was reported; absent: not known
-	Relayed bool         `json:"-"`                // the orchestrator has the whole log
-}
-
 // mostEnds bounds what a tombstone keeps of a run that is restarted over and over.
 const mostEnds = 64
 
-// tombstonePath is where a run's tombstone is: in one of 256 folders, since there is one for each run
-// that this host ever had, up to [worker] log_days.
-func tombstonePath(dir rundir.Dir, runID string) string {
-	return filepath.Join(dir.DonePath(), runID[:2], runID)
-}
-
-// oldTombstonePath is where earlier versions put it, beside the log.
-func oldTombstonePath(dir rundir.Dir, runID string) string {
-	return strings.TrimSuffix(dir.LogPath(runID), ".log") + ".done"
-}
-
-// findTombstone reads a run's tombstone; its zero value means that there is none.
-func findTombstone(dir rundir.Dir, runID string) (t tombstone, err error) {
-	for _, path := range []string{tombstonePath(dir, runID), oldTombstonePath(dir, runID)} {
-		err = rundir.ReadRecord(path, &t)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return t, err
-		}
-	}
-	return tombstone{}, nil
-}
-
-func (w *Worker) tombstoneOf(runID string) (tombstone, error) { return findTombstone(w.dir, runID) }
-
 // readTombstone is the highest attempt that is over; 0 means none.
 func (w *Worker) readTombstone(runID string) (int, error) {
-	t, err := w.tombstoneOf(runID)
+	t, err := w.dir.Tombstone(runID)
 	return t.Attempt, err
 }
 
-// bury writes the tombstone of an attempt.
-func (w *Worker) bury(runID string, end endedRecord) error {
-	t, err := w.tombstoneOf(runID)
+// recordEnd writes the tombstone of an attempt.
+func (w *Worker) recordEnd(runID string, end rundir.Ended) error {
+	t, err := w.dir.Tombstone(runID)
 	damaged := errors.Is(err, rundir.ErrCorrupt)
 	if err != nil && !damaged {
 		return err
 	}
 	if damaged {
-		t = tombstone{}
+		t = rundir.Tombstone{}
 	}
-	if _, has := t.of(end.Attempt); has {
+	if _, has := t.Of(end.Attempt); has {
 		return nil
 	}
 	t.Relayed = end.Relayed && !damaged && (t.Attempt == 0 || t.Relayed)
@@ -87,26 +39,7 @@ func (w *Worker) bury(runID string, end endedRecord) error {
 	if len(t.Ends) > mostEnds {
 		t.Ends = t.Ends[len(t.Ends)-mostEnds:]
 	}
-	path := tombstonePath(w.dir, runID)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	if err := rundir.WriteRecord(path, t); err != nil {
-		return err
-	}
-	if err := os.Remove(oldTombstonePath(w.dir, runID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.log.Warn("an old tombstone stays", "run_id", runID, "error", err)
-	}
-	return nil
-}
-
-func (t tombstone) of(attempt int) (endedRecord, bool) {
-	for _, e := range t.Ends {
-		if e.Attempt == attempt {
-			return e, true
-		}
-	}
-	return endedRecord{}, false
+	return w.dir.WriteTombstone(runID, t)
 }
 
 // recall answers an orchestrator whose record of attempts differs from the inventory. It is told again
@@ -150,7 +83,7 @@ func (w *Worker) tellAgain(runID string, attempt int) (known bool, err error) {
 		}
 		w.awaitDrop(s)
 	}
-	t, err := w.tombstoneOf(runID)
+	t, err := w.dir.Tombstone(runID)
 	if err != nil || w.hasDamaged(w.dir.Attempt(runID, attempt)) {
 		return true, err
 	}
@@ -207,14 +140,14 @@ func (w *Worker) awaitDrop(s *session) {
 
 // endOf is how an attempt ended. Of the only attempt of a tombstone from before ends were kept, the log is
 // the whole file.
-func (w *Worker) endOf(t tombstone, runID string, attempt int) (endedRecord, bool) {
-	if end, has := t.of(attempt); has {
+func (w *Worker) endOf(t rundir.Tombstone, runID string, attempt int) (rundir.Ended, bool) {
+	if end, has := t.Of(attempt); has {
 		return end, true
 	}
 	if attempt == 1 && t.Attempt == 1 {
-		return endedRecord{Attempt: 1, LogEnd: fileSize(w.dir.LogPath(runID))}, true
+		return rundir.Ended{Attempt: 1, LogEnd: fileSize(w.dir.LogPath(runID))}, true
 	}
-	return endedRecord{}, false
+	return rundir.Ended{}, false
 }
 
 // report spools the end of an attempt once more. Without the signal it was reported with, only that it is
@@ -236,7 +169,7 @@ func (w *Worker) report(runID string, attempt int, word *wire.Signal) error {
 
 // reopen makes a session of an attempt that is over and was cleared away: it is relayed and reported like
 // one that has just ended, and cleared away again.
-func (w *Worker) reopen(runID string, end endedRecord, tell bool) error {
+func (w *Worker) reopen(runID string, end rundir.Ended, tell bool) error {
 	a := w.dir.Attempt(runID, end.Attempt)
 	w.mu.Lock()
 	if err := w.ctx.Err(); err != nil || w.sessions[key{runID, end.Attempt}] != nil {
@@ -253,7 +186,7 @@ func (w *Worker) reopen(runID string, end endedRecord, tell bool) error {
 	w.mu.Unlock()
 	err := a.Create()
 	if err == nil {
-		err = rundir.WriteRecord(a.File("end"), ending{LogEnd: end.LogEnd})
+		err = a.WriteLogEnd(end.LogEnd)
 	}
 	if err == nil {
 		err = a.WriteDispatch(s.rec)
@@ -281,7 +214,7 @@ func (w *Worker) readLog(l *link, f *wire.LogRead) {
 			}
 			w.awaitDrop(s) // it is just being cleared away
 		}
-		t, err := w.tombstoneOf(f.RunID)
+		t, err := w.dir.Tombstone(f.RunID)
 		end, has := w.endOf(t, f.RunID, f.Attempt)
 		if err == nil && has && fileSize(w.dir.LogPath(f.RunID)) >= end.LogBase+end.LogEnd {
 			err = w.reopen(f.RunID, end, false)

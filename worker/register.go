@@ -73,6 +73,7 @@ func (w *Worker) dialUplink(ctx context.Context) (wire.Conn, wire.Registered, er
 	if err != nil {
 		return nil, registered, fmt.Errorf("encode registration: %w", err)
 	}
+	w.http.CloseIdleConnections() // they lead where the last uplink ended, or to one of several orchestrators that froze
 	answer, err := w.post(ctx, "/api/internal/worker/register", body)
 	if err != nil {
 		return nil, registered, fmt.Errorf("register: %w", err)

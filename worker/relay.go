@@ -134,6 +134,15 @@ func (r *relay) stuck(l *link, after time.Duration) bool {
 	return l == r.link && answering-r.stuckFrom >= after
 }
 
+// beginAnew forgets for how long nothing of the log was taken: the orchestrator could not take anything.
+func (r *relay) beginAnew() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.link != nil {
+		r.stuckFrom = r.link.answeredFor()
+	}
+}
+
 // confirmed says whether acked is the word of an orchestrator and not a memory.
 func (r *relay) confirmed() bool {
 	return r.link != nil && (r.phase == phaseOpen || !r.link.can(wire.CapLogAck))

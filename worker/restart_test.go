@@ -203,11 +203,7 @@ func TestAnAttemptThatWasBeingStartedIsStartedOnlyWhenNobodyTookItsLaunch(t *tes
 	mark := string(l.dir) + "/started-"
 	l.plant(taken, rundir.Dispatch{State: rundir.StateSpawning}, `touch `+mark+`taken`)
 	a := l.plant(untaken, rundir.Dispatch{State: rundir.StateSpawning}, `touch `+mark+`untaken`)
-	w, err := New(l.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := newSession(w, a, nil).grant(rundir.Launch{RunID: untaken, Attempt: 1}); err != nil {
+	if _, err := a.Grant(rundir.Launch{RunID: untaken, Attempt: 1}); err != nil {
 		t.Fatal(err)
 	}
 	l.start()

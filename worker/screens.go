@@ -77,6 +77,7 @@ func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screen
 		sum := sha256.Sum256([]byte(screen))
 		if !seen.looked || sum != seen.sum {
 			seen.on = nil
+			s.noteScreen(screen)
 		}
 		seen.looked, seen.size, seen.text, seen.sum = true, size, screen, sum
 	}
@@ -84,6 +85,13 @@ func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screen
 		seen.on = l
 		l.out.show(s.snapshot(seen.text), nil)
 	}
+}
+
+// noteScreen keeps what was seen of the terminal, should it not answer at the end.
+func (s *session) noteScreen(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = &rundir.Screen{Text: text, At: svc.TimeOf(s.w.opts.Now()), Seen: true}
 }
 
 // look captures the screen when it is this session's turn.
@@ -142,15 +150,11 @@ func (s *session) resized() bool {
 	return was
 }
 
-// view is how a session is shown. It is the catalog's word when the session was started: runs keep
+// keepView notes how the session is shown. It is the catalog's word when the session was started: runs keep
 // what they were started with.
-type view struct {
-	Plain bool `json:"plain"`
-}
-
 func (s *session) keepView(plain bool) {
 	s.plain = plain
-	if err := rundir.WriteRecord(s.a.File("view"), view{plain}); err != nil {
+	if err := s.a.WriteView(rundir.View{Plain: plain}); err != nil {
 		s.log.Warn("how the session is shown could not be recorded", "error", err)
 	}
 }
@@ -158,8 +162,7 @@ func (s *session) keepView(plain bool) {
 // recallView is for a session of an earlier worker. Without a record it is shown with colours: they
 // can be left out later, not added.
 func (s *session) recallView() {
-	var v view
-	if err := rundir.ReadRecord(s.a.File("view"), &v); err == nil {
+	if v, err := s.a.ReadView(); err == nil {
 		s.plain = v.Plain
 	}
 }

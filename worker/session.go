@@ -11,6 +11,7 @@ import (
 
 	"svc"
 	"svc/leftover"
+	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
@@ -43,17 +44,18 @@ type session struct {
 	plain bool            // snapshots are without colours; set before the session is followed
 	// leader is the wrapper as it was last seen alive by this worker, and tree what was below it; only
 	// lead touches them. Zero: it was not seen.
-	leader leftover.Process
+	leader process.ID
 	tree   []leftover.Process
 	// Only tendTerminal touches these.
-	told   string       // the last complaint about the terminal
-	writer tmux.Process // who writes the log; the zero value: nobody was found
+	told   string     // the last complaint about the terminal
+	writer process.ID // who writes the log; the zero value: nobody was found
 
 	mu          sync.Mutex // guards the fields below
 	stopReason  string
 	place       place
 	relay       *relay
-	final       *finalScreen // nil: there is none, or not yet
+	final       *finalScreen   // nil: there is none, or not yet
+	seen        *rundir.Screen // the newest that was looked at while the session went on; nil: none was
 	sized       paneSize
 	gap         logGap
 	sizeChanged bool // since the screen was last looked at
@@ -65,10 +67,10 @@ type session struct {
 // place is where a live session is found.
 type place struct {
 	server  tmux.Server
-	host    tmux.Process // the tmux server's process
+	host    process.ID // the tmux server's process
 	pane    string
-	process tmux.Process // the wrapper
-	live    bool         // false: not started yet, or over
+	process process.ID // the wrapper
+	live    bool       // false: not started yet, or over
 }
 
 func newSession(w *Worker, a rundir.Attempt, before *session) *session {

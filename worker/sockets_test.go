@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,23 @@ func TestAHostThatCannotStartRunsRefusesThemCoolsDownAndComesBack(t *testing.T) 
 	l.finished(l.begin("exit 0"), 1)
 	if n := len(l.o.signalsOf(run, 1, svc.SignalFailed)); n != 0 {
 		t.Errorf("%d failed signals of a run that was refused", n)
+	}
+}
+
+// A disk that is full for a moment costs a moment. What keeps coming back is tried ever more seldom, also when no probe sees it.
+func TestAHostIsTriedSoonAndThenEverMoreSeldomUntilItStartsARun(t *testing.T) {
+	t.Parallel()
+	w := &Worker{}
+	var pauses []float64
+	for range 9 {
+		pauses = append(pauses, w.trouble.nextPause(3*time.Second).Seconds())
+	}
+	if want := []float64{3, 6, 12, 24, 48, 96, 192, 384, 600}; !slices.Equal(pauses, want) {
+		t.Errorf("the pauses are %v, want %v", pauses, want)
+	}
+	w.hostWorks()
+	if got := w.trouble.nextPause(3 * time.Second); got != 3*time.Second {
+		t.Errorf("after a run was started the pause is %v, want 3 s", got)
 	}
 }
 

@@ -296,6 +296,10 @@ func (p *spooler) send(ctx context.Context, entries []rundir.Entry) {
 
 // settled notes the outcome of a delivery.
 func (p *spooler) settled(run string, epoch int, err error) {
+	refusal := aboutTheSignal(err)
+	if err != nil && !refusal {
+		p.beginAnew(run)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.busy, run)
@@ -309,9 +313,7 @@ func (p *spooler) settled(run string, epoch int, err error) {
 	}
 	now := time.Now()
 	again := p.retry[run].later(now)
-	if again.refused = aboutTheSignal(err); !again.refused {
-		p.beginAnew(run)
-	}
+	again.refused = refusal
 	p.retry[run] = again
 	var answered *refused
 	switch {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/process"
 	"svc/provider"
 	"svc/rundir"
 	"svc/tmux"
@@ -32,7 +33,7 @@ func (s *session) start(ctx context.Context) error {
 	if err := reserveSinkState(s.sinkState()); err != nil {
 		return s.spawnError(&hostFault{err})
 	}
-	permit, err := s.grant(launch)
+	permit, err := s.a.Grant(launch)
 	if err != nil {
 		return s.spawnError(&hostFault{err})
 	}
@@ -115,7 +116,7 @@ func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, 
 		if !errors.Is(err, tmux.ErrRunning) || try == spawnTries {
 			return made, err
 		}
-		found, inspectErr := server.Inspect(ctx, tmux.Process{})
+		found, inspectErr := server.Inspect(ctx, process.ID{})
 		switch {
 		case inspectErr != nil: // it is coming or going
 		case !s.same(found):
@@ -151,7 +152,7 @@ func (s *session) startScoped(ctx context.Context, server tmux.Server, permit st
 func (s *session) found(made tmux.Session, socket string) {
 	s.rec.State = rundir.StateRunning
 	s.rec.Session = &rundir.Session{
-		Socket: socket, Server: rundir.Process(made.Server), PaneID: made.Pane, Pane: rundir.Process(made.Process),
+		Socket: socket, Server: made.Server, PaneID: made.Pane, Pane: made.Process,
 	}
 	s.save() // before it can be reached: who reads that it runs may find it by the record
 	s.setPlace(place{

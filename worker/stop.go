@@ -2,6 +2,7 @@ package worker
 
 import (
 	"svc"
+	"svc/rundir"
 	"svc/wire"
 )
 
@@ -45,7 +46,7 @@ func (w *Worker) refuseStart(runID string, attempt int) {
 		}
 		return
 	}
-	if err := w.bury(runID, endedRecord{Attempt: attempt, Relayed: true}); err != nil {
+	if err := w.recordEnd(runID, rundir.Ended{Attempt: attempt, Relayed: true}); err != nil {
 		w.log.Error("stop of an unknown attempt could not be recorded", "run_id", runID, "attempt", attempt, "error", err)
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/textbuffer"
 	"svc/provider"
 	"svc/rundir"
 	"svc/tmux"
@@ -219,7 +220,7 @@ func TestAShortIntervalDoesNotMakeTheWorkerImpatient(t *testing.T) {
 
 // bareWorker is a worker without a host: enough to hold connections.
 func bareWorker(t *testing.T, random float64) *Worker {
-	w := &Worker{log: quietLogger(&logBuffer{}), instanceID: svc.NewID(), sessions: map[key]*session{}, attaches: map[string]*attach{}, registry: &provider.Registry{}}
+	w := &Worker{log: quietLogger(&textbuffer.Buffer{}), instanceID: svc.NewID(), sessions: map[key]*session{}, attaches: map[string]*attach{}, registry: &provider.Registry{}}
 	w.opts = Options{Config: configOf(30 * time.Second), Random: func() float64 { return random }, Now: time.Now}
 	w.dir = rundir.Dir(t.TempDir())
 	w.spool = newSpooler(w)
@@ -288,7 +289,7 @@ func TestAHalfOpenConnectionIsReplaced(t *testing.T) {
 func TestAWorkerThatIsSentAwayComesBackWhenItWasTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, log := bareWorker(t, 0.999), &logBuffer{}
+		w, log := bareWorker(t, 0.999), &textbuffer.Buffer{}
 		w.log = quietLogger(log)
 		ctx, cancel := context.WithCancel(t.Context())
 		var tries []time.Time

@@ -94,7 +94,7 @@ type Options struct {
 	// Default: 15 s.
 	ProbeAgain time.Duration
 	// Cooldown is how long this host takes no runs after it could not start some for reasons of its own;
-	// it doubles with each probe that fails. Default: 30 s.
+	// it doubles until a run is started. Default: 3 s.
 	Cooldown time.Duration
 	// LogHold is how long the report of an end waits for the log before it. Default: 10 s.
 	LogHold time.Duration
@@ -140,7 +140,7 @@ func (o *Options) fill() error {
 	setDefault(&o.Snapshots, time.Second)
 	setDefault(&o.LogHold, 10*time.Second)
 	setDefault(&o.ProbeAgain, 15*time.Second)
-	setDefault(&o.Cooldown, 30*time.Second)
+	setDefault(&o.Cooldown, 3*time.Second)
 	own := *o.Config // the caller's stays as it is
 	setDefault(&own.Worker.HeartbeatInterval, 30*time.Second)
 	o.Config = &own

@@ -27,8 +27,9 @@ type Checkpoint struct {
 	Conflicts []string `json:"conflicts,omitempty"`
 }
 
-// startRef is what the HEAD of our own repository names: where the workspace began.
-const startRef = "refs/heads/main"
+// headRef is what the HEAD of our own repository names: the newest checkpoint, or where the workspace began. A status then has nothing to
+// compare the index with. Nothing else depends on it.
+const headRef = "refs/heads/main"
 
 func checkpointRef(number int) string { return "refs/svc/" + strconv.Itoa(number) }
 
@@ -72,16 +73,17 @@ func (h Host) open(ctx context.Context, id string) (*lock, Record, error) {
 }
 
 func (h Host) recover(id string) error {
-	err := os.Remove(h.keep(id, "index.lock"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("recover workspace: %w", err)
+	for _, name := range []string{"index.lock", "index.anew.lock"} {
+		if err := os.Remove(h.keep(id, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("recover workspace: %w", err)
+		}
 	}
 	return h.private(h.Git, id).Recover()
 }
 
 // tree is the folder as our own repository and index see it.
 func (h Host) tree(private git.Repo, r Record) git.Tree {
-	return git.Tree{Repo: private, Root: r.Path, Index: h.keep(r.ID, "index")}
+	return git.Tree{Repo: private, Root: r.Path, Index: h.keep(r.ID, "index"), Split: true}
 }
 
 // checkpoint makes one if there is something new, and records it. After a cut the index may be ahead of the newest one.
@@ -102,7 +104,7 @@ func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, e
 	next.Head = h.importHead(ctx, private, *r)
 	next.Conflicts = h.conflicts(ctx, private, *r)
 	if next.Tree == r.Newest.Tree && next.Head == r.Newest.Head {
-		// Nothing new to keep; but whether all was seen is told of this look, not of the last one.
+		// Nothing new to keep. The warnings are those of this pass, not of the last one.
 		r.Newest.Warnings, r.Newest.Conflicts = next.Warnings, next.Conflicts
 		if r.Ignored != was {
 			return false, h.write(*r)
@@ -113,7 +115,7 @@ func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, e
 	by := author
 	by.Unix = next.At.Std().Unix()
 	message := fmt.Sprintf("checkpoint %d of workspace %s\n", next.Number, r.ID)
-	if next.Commit, err = private.NewCommit(ctx, next.Tree, []string{next.Head}, by, message); err != nil {
+	if next.Commit, err = private.NewCommit(next.Tree, []string{next.Head}, by, message); err != nil {
 		return false, err
 	}
 	// Recorded, then named: a checkpoint without its ref is found by its record (Export names it again).
@@ -121,7 +123,10 @@ func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, e
 	if err := h.write(*r); err != nil {
 		return false, err
 	}
-	return true, private.SetRef(checkpointRef(next.Number), next.Commit)
+	if err := private.SetRef(checkpointRef(next.Number), next.Commit); err != nil {
+		return true, err
+	}
+	return true, private.SetRef(headRef, next.Commit)
 }
 
 // bundledCheckpoint is the checkpoint that a bundle's refs name.

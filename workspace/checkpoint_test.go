@@ -91,6 +91,39 @@ func TestACheckpointKeepsEverythingAndTouchesNothing(t *testing.T) {
 	}
 }
 
+func TestAnIndexThatCannotBeReadIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(index, shared string){
+		"half an index":  func(index, _ string) { check(t, os.Truncate(index, 20)) },
+		"no second file": func(_, shared string) { check(t, os.Remove(shared)) },
+		"half of it":     func(_, shared string) { check(t, os.Truncate(shared, 20)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t)
+			r := prepare(t, h, orderOf(newOrigin(t), svc.IsolationClone))
+			write(t, filepath.Join(r.Path, "a"), "kept\n")
+			write(t, filepath.Join(r.Path, "forced.log"), "ignored and added")
+			agent(t, r.Path, "add", "-f", "forced.log")
+			first, _ := checkpoint(t, h, r)
+			shared, err := filepath.Glob(filepath.Join(h.private(h.Git, r.ID).Dir, "sharedindex.*"))
+			if check(t, err); len(shared) != 1 {
+				t.Fatalf("the index has the second files %q", shared)
+			}
+			spoil(h.keep(r.ID, "index"), shared[0])
+			if c, made := checkpoint(t, h, r); made || c.Commit != first.Commit || c.Warnings != "" {
+				t.Errorf("an equal tree made %+v", c)
+			}
+			write(t, filepath.Join(r.Path, "b"), "new\n")
+			c, made := checkpoint(t, h, r)
+			if !made || c.Number != 2 {
+				t.Errorf("made %v: %+v", made, c)
+			}
+			same(t, "the checkpoint", rebuilt(t, h, r, c), files(t, r.Path))
+		})
+	}
+}
+
 func TestIgnoredFilesAreKeptWhenTheAgentTracksThem(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []svc.Isolation{svc.IsolationClone, svc.IsolationWorktree} {

@@ -21,6 +21,9 @@ const rawAttributes = "* -text !eol -ident !working-tree-encoding !filter\n"
 // collect brings the index up to the folder and writes it as a tree.
 func (h Host) collect(ctx context.Context, tree git.Tree, r *Record, cut bool) (Checkpoint, error) {
 	changes, err := tree.Status(ctx)
+	if err != nil && ctx.Err() == nil {
+		changes, err = h.lookAnew(ctx, tree, *r, err)
+	}
 	if err != nil {
 		return Checkpoint{}, err
 	}
@@ -45,6 +48,24 @@ func (h Host) collect(ctx context.Context, tree git.Tree, r *Record, cut bool) (
 	said = append(said, warnings)
 	id, err := tree.WriteTree(ctx)
 	return Checkpoint{Tree: id, Warnings: joinLines(said)}, err
+}
+
+// lookAnew takes the status with an index that is made from the newest checkpoint, in case the one that is there is why it failed: a power cut
+// may have left half of it. It is replaced only by a complete one.
+func (h Host) lookAnew(ctx context.Context, tree git.Tree, r Record, failed error) (git.Changes, error) {
+	anew := tree
+	anew.Index += ".anew"
+	defer os.Remove(anew.Index)
+	if err := os.Remove(anew.Index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return git.Changes{}, errors.Join(failed, err)
+	}
+	if err := anew.Read(ctx, r.Newest.Tree); err != nil {
+		return git.Changes{}, errors.Join(failed, err)
+	}
+	if err := os.Rename(anew.Index, tree.Index); err != nil {
+		return git.Changes{}, errors.Join(failed, err)
+	}
+	return tree.Status(ctx)
 }
 
 // update brings paths into the index. Where git refuses, the files are stored without any conversion, and those

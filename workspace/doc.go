@@ -12,7 +12,7 @@
 //	    record                   where it stands; written before each step
 //	    lock                     held while it is worked on
 //	    git/                     a repository with the checkpoints, refs/svc/<n>; reads the mirror's objects
-//	    index                    what the last checkpoint knew of the folder's files
+//	    index                    what the last checkpoint knew of the folder's files; most of it is in git/sharedindex.*
 //	    out/<n>.bundle, .patch   the newest checkpoint, to be sent up
 //
 // # Intent before the deed

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"svc/atomicfile"
 	"svc/git"
 )
 
@@ -72,21 +73,24 @@ func writeOnce(path string, fill func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
+	if err := atomicfile.Fill(path, 0o600, fill); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
-	err = fill(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", filepath.Base(path), err), os.Remove(f.Name()))
-	}
 	return nil
+}
+
+// Lost notes that the orchestrator does not have a checkpoint any more that it had acknowledged: it is on this host only.
+func (h Host) Lost(ctx context.Context, id string, number int) (err error) {
+	l, r, err := h.open(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer func() { l.release(err) }()
+	if r.Relayed < number {
+		return nil
+	}
+	r.Relayed = number - 1
+	return h.write(r)
 }
 
 // Acknowledge notes that the orchestrator has a checkpoint for good, and removes the files of it and of earlier ones.

@@ -121,7 +121,11 @@ func TestAKillAtEveryStepOfACheckpointLosesNothing(t *testing.T) {
 		calls = n
 		// What a git leaves that was killed itself.
 		private := h.private(h.Git, r.ID)
-		for _, name := range []string{h.keep(r.ID, "index.lock"), private.Dir + "/HEAD.lock", private.Dir + "/refs/heads/main.lock", private.Dir + "/objects/tmp_obj_x"} {
+		left := []string{
+			h.keep(r.ID, "index.lock"), h.keep(r.ID, "index.anew.lock"), private.Dir + "/HEAD.lock", private.Dir + "/refs/heads/main.lock",
+			private.Dir + "/objects/tmp_obj_x", private.Dir + "/sharedindex_x",
+		}
+		for _, name := range left {
 			write(t, name, "")
 		}
 		c, _ := checkpoint(t, h, r)
@@ -129,6 +133,11 @@ func TestAKillAtEveryStepOfACheckpointLosesNothing(t *testing.T) {
 			t.Fatalf("after a kill at call %d: %+v", n, c)
 		}
 		same(t, "the checkpoint", rebuilt(t, h, r, c), files(t, r.Path))
+		for _, name := range left {
+			if _, err := os.Lstat(name); err == nil {
+				t.Errorf("after a kill at call %d there is still %s", n, name)
+			}
+		}
 		if _, err := h.Export(t.Context(), r.ID, 1<<20); err != nil {
 			t.Fatal(err)
 		}

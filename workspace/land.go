@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"svc"
@@ -19,6 +20,8 @@ type deed struct {
 	Commit string `json:"commit,omitempty"`
 	// Tries are the commits that the target was to get, each recorded before the target is moved.
 	Tries []try `json:"tries,omitempty"`
+	// Before are the tries of orders for the same that were given up: what came of them is not known, so the target is looked at for them too.
+	Before []try `json:"before,omitempty"`
 	// Outcome is what came of it; nil: that is not known.
 	Outcome *svc.LandOutcome `json:"outcome,omitempty"`
 	// Pushed is the commit that the newest push has put on the workspace's own branch; empty: there was none.
@@ -115,7 +118,11 @@ func (h Host) deed(id string, o svc.LandOrder) (deed, error) {
 		return d, err
 	}
 	if d.Order.ID != o.ID {
-		d = deed{Order: o, Pushed: d.Pushed, Squashed: d.Squashed}
+		next := deed{Order: o, Pushed: d.Pushed, Squashed: d.Squashed}
+		if d.Outcome == nil && d.Order.Checkpoint == o.Checkpoint && d.Order.How == o.How && d.Order.Into == o.Into {
+			next.Before = append(d.Before, d.Tries...)
+		}
+		d = next
 	}
 	return d, nil
 }
@@ -151,12 +158,12 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 		case err == nil:
 		case out.State == "" || ctx.Err() != nil:
 			return svc.LandOutcome{}, err
-		case len(d.Tries) > 0 && out.Reason == svc.LandUnreachable: // it may have been taken
+		case len(d.Before)+len(d.Tries) > 0 && out.Reason == svc.LandUnreachable: // it may have been taken
 			return svc.LandOutcome{ID: o.ID, State: svc.LandingOpen, Error: out.Error}, nil
 		default:
 			return out, nil
 		}
-		commit, err := taken(ctx, private, d.Tries, tip)
+		commit, err := taken(ctx, private, slices.Concat(d.Before, d.Tries), tip)
 		if err != nil || commit != "" {
 			return landed(o, commit), err
 		}
@@ -313,7 +320,7 @@ func (h Host) merge(ctx context.Context, private git.Repo, d deed, tip string) (
 		if i > 0 {
 			parents = sides[:1]
 		}
-		if sides[i], err = private.NewCommit(ctx, of, parents, committer, "to merge "+commit+"\n"); err != nil {
+		if sides[i], err = private.NewCommit(of, parents, committer, "to merge "+commit+"\n"); err != nil {
 			return "", nil, err
 		}
 	}
@@ -347,7 +354,7 @@ func (h Host) commit(ctx context.Context, private git.Repo, o svc.LandOrder, tre
 	name, email := o.Author()
 	author, by := git.Identity{Name: name, Email: email, Unix: o.At.Std().Unix()}, committer
 	by.Unix = author.Unix
-	return private.NewCommitOf(ctx, tree, parents, author, by, strings.TrimRight(o.Message, "\n")+"\n")
+	return private.NewCommitOf(tree, parents, author, by, strings.TrimRight(o.Message, "\n")+"\n")
 }
 
 // move moves the target. After an error it may have moved all the same.

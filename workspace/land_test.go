@@ -246,7 +246,7 @@ func TestATargetThatMovesMeanwhileGetsTheChangeOnItsNewTip(t *testing.T) {
 }
 
 // changing are the calls of git that write something.
-var changing = map[string][]string{"by a URL": {"commit-tree", "push"}, "by a path": {"pack-objects", "read-tree"}}
+var changing = map[string][]string{"by a URL": {"merge-tree", "push"}, "by a path": {"pack-objects", "read-tree"}}
 
 // killerAfter is a git that works, and kills whoever called it after a command.
 func killerAfter(t *testing.T, verb string) string {
@@ -313,14 +313,42 @@ func TestAKillAtEveryStepOfALandingLandsOnce(t *testing.T) {
 }
 
 // TestARemoteThatIsGoneAfterItTookTheChangeIsAskedWhenItIsBack loses the answer of a push.
+// goesAway lets the remote vanish with each push, after it took it.
+func (l *landing) goesAway() {
+	l.t.Helper()
+	real, err := exec.LookPath("git")
+	check(l.t, err)
+	l.h.Git.Bin = filepath.Join(l.t.TempDir(), "git")
+	write(l.t, l.h.Git.Bin, "#!/bin/sh\n'"+real+"' \"$@\" || exit\ntest \"$1\" != push || { mv '"+l.remote+"' '"+l.remote+".gone'; echo lost >&2; exit 128; }\n")
+	check(l.t, os.Chmod(l.h.Git.Bin, 0o755))
+}
+
+// TestALandingAfterOneThatWasGivenUpLandsOnce gives up a landing that the target has, and asks for the same again.
+func TestALandingAfterOneThatWasGivenUpLandsOnce(t *testing.T) {
+	t.Parallel()
+	for _, how := range []svc.LandHow{svc.LandSquash, svc.LandMerge} {
+		l := newLanding(t)
+		l.goesAway()
+		for range 2 { // the second is given up as well
+			if out := l.land(l.order(how)); out.State != svc.LandingOpen {
+				t.Fatalf("%s, with the remote away: %+v", how, out)
+			}
+		}
+		check(t, os.Rename(l.remote+".gone", l.remote))
+		took := l.git("rev-parse", "main")
+		l.others("others", "x")
+		other := l.order(how)
+		other.By, other.Message = "otto", "the title again"
+		if out := l.landed(other); out.Commit != took || l.count("main") != 1 {
+			t.Errorf("%s: %+v, want %s\n%s", how, out, took, l.git("log", "--oneline", "main"))
+		}
+	}
+}
+
 func TestARemoteThatIsGoneAfterItTookTheChangeIsAskedWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	l := newLanding(t)
-	real, err := exec.LookPath("git")
-	check(t, err)
-	l.h.Git.Bin = filepath.Join(t.TempDir(), "git")
-	write(t, l.h.Git.Bin, "#!/bin/sh\n'"+real+"' \"$@\" || exit\ntest \"$1\" != push || { mv '"+l.remote+"' '"+l.remote+".gone'; echo lost >&2; exit 128; }\n")
-	check(t, os.Chmod(l.h.Git.Bin, 0o755))
+	l.goesAway()
 	o := l.order(svc.LandSquash)
 	for range 2 {
 		if out := l.land(o); out.State != svc.LandingOpen || out.Error == "" {

@@ -40,8 +40,8 @@ func reason(err error) string {
 
 func unavailable(err error) error { return &Failure{svc.BaseUnavailable, err} }
 
-// fetch brings the repository's mirror up to date and answers where a working copy begins. Nothing older than this
-// fetch is ever taken for the base.
+// fetch brings the repository's mirror up to date and answers where a working copy begins. Nothing older than what the remote
+// has said just now is ever taken for the base.
 func (h Host) fetch(ctx context.Context, source svc.Source, out io.Writer) (from base, err error) {
 	// Without a lock: a credential helper may leave a daemon running, which would inherit it.
 	free := h.Git
@@ -63,8 +63,14 @@ func (h Host) fetch(ctx context.Context, source svc.Source, out io.Writer) (from
 	if err != nil {
 		return base{}, err
 	}
-	if err := mirror.Fetch(ctx, source.Repo, []string{"refs/heads/*:refs/heads/*", "refs/tags/*:refs/tags/*"}, out); err != nil {
-		return base{}, unavailable(err)
+	current, err := mirror.Mirrors(ctx, remote)
+	if err != nil {
+		return base{}, err
+	}
+	if !current {
+		if err := mirror.Fetch(ctx, source.Repo, []string{"refs/heads/*:refs/heads/*", "refs/tags/*:refs/tags/*"}, out); err != nil {
+			return base{}, unavailable(err)
+		}
 	}
 	if err := pointHead(mirror, "refs/heads/"+remote.Default); err != nil {
 		return base{}, err

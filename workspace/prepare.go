@@ -195,7 +195,7 @@ func (h Host) stepCheckout(ctx context.Context, o Order, r *Record) error {
 		return err
 	}
 	r.Relayed = r.Newest.Number
-	if err := private.SetRef(startRef, r.Newest.Commit); err != nil {
+	if err := private.SetRef(headRef, r.Newest.Commit); err != nil {
 		return err
 	}
 	index, err := h.makeCopy(ctx, mirror, private, *r)

@@ -65,6 +65,10 @@ func TestAWorkspaceIsRemovedOnlyWhenNothingIsLost(t *testing.T) {
 			write(t, filepath.Join(r.Path, "work"), "and more, after it was relayed")
 			refused(t, h, r, Parting{}, svc.UnsafeRelay)
 			check(t, h.Acknowledge(t.Context(), r.ID, 2))
+			check(t, h.Lost(t.Context(), r.ID, 3)) // it never had that one
+			check(t, h.Lost(t.Context(), r.ID, 2))
+			refused(t, h, r, Parting{}, svc.UnsafeRelay)
+			check(t, h.Acknowledge(t.Context(), r.ID, 2))
 			check(t, os.Chmod(filepath.Join(r.Path, "dir"), 0o500))
 			check(t, h.Remove(t.Context(), r.ID, Parting{}))
 			nothingLeft(t, h, r)

@@ -1,14 +1,12 @@
 package wrapper
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -19,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"svc/process"
 	"svc/rundir"
 )
 
@@ -139,28 +138,14 @@ func socketPair() (ours, theirs *os.File, err error) {
 
 // find sees how the namespace's first process and the provider are numbered here.
 func (b *box) find(provider int) {
-	for _, first := range childrenOf(b.bwrap.pid) {
-		b.first = first
-		for _, pid := range childrenOf(first) {
-			if innerPID(pid) == provider {
-				b.provider = pid
+	for _, first := range process.Children(b.bwrap.pid) {
+		b.first = first.PID
+		for _, p := range process.Children(first.PID) {
+			if innerPID(p.PID) == provider {
+				b.provider = p.PID
 			}
 		}
 	}
-}
-
-// childrenOf lists the children of a process, of each of its threads.
-func childrenOf(pid int) (pids []int) {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is good
-	for _, thread := range threads {
-		text, _ := os.ReadFile(thread)
-		for _, word := range bytes.Fields(text) {
-			if n, err := strconv.Atoi(string(word)); err == nil {
-				pids = append(pids, n)
-			}
-		}
-	}
-	return pids
 }
 
 // innerPID is a process's number in its own namespace; 0: it is gone.
@@ -193,7 +178,7 @@ func (b *box) wait(caught <-chan os.Signal, _ time.Duration) rundir.Exit {
 	told := make(chan insideReport, 1)
 	go func() {
 		var report insideReport
-		_ = b.reports.Decode(&report) // empty when it has ended without a word
+		_ = b.reports.Decode(&report) // empty when it has ended without a report
 		told <- report
 	}()
 	ended := make(chan syscall.WaitStatus, 1)
@@ -250,7 +235,7 @@ func Inside(_ []string, std IO) int {
 	unix.CloseOnExec(insideConn)
 	_ = unix.Dup3(insideStderr, 2, 0)
 	_ = unix.Close(insideStderr)
-	// The session must not speak in its name.
+	// A process of the session must not be able to trace it, and so report in its place.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	conn := os.NewFile(insideConn, "wrapper")
 	reports, orders := json.NewEncoder(conn), json.NewDecoder(conn)

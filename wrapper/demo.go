@@ -46,7 +46,7 @@ func Demo(args []string, std IO) int {
 	}
 	sess, err := sessionOf(std)
 	if err != nil {
-		sess = nil // shown to a curious person, on a plain terminal
+		sess = nil // started by a person on a terminal, outside a session: nothing is reported
 	}
 	return d.play(sess, std)
 }

@@ -64,8 +64,8 @@ func TestASignalWhileTheLaunchFileIsTakenReachesTheProvider(t *testing.T) {
 func TestATerminalThatComesLateStartsNothingAndSaysNothing(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/launch-1"
-	if err := os.WriteFile(rundir.RevokedLaunch(path), nil, 0o600); err != nil {
-		t.Fatal(err)
+	if err := os.WriteFile(path, nil, 0o600); err != nil || !rundir.RevokeLaunch(path) {
+		t.Fatalf("the launch file was not revoked: %v", err)
 	}
 	t.Cleanup(func() { signal.Reset(append(passedOn, jobControl...)...) }) // Run catches them in this process
 	var stderr strings.Builder

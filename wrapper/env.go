@@ -60,7 +60,7 @@ func linkSelf(a rundir.Attempt) (binDir string) {
 	if err != nil {
 		return ""
 	}
-	binDir = a.SessionFile("bin")
+	binDir = a.BinPath()
 	if err := os.MkdirAll(binDir, 0o700); err != nil {
 		return ""
 	}

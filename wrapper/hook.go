@@ -89,26 +89,13 @@ func hookInput(rest []string, stdin io.Reader) ([]byte, error) {
 func (s *session) afterFailure(sig svc.Signal) (why string) {
 	switch sig.Kind {
 	case svc.SignalFailed:
-		_ = s.remember("hook-failed", "failed") // else the orchestrator still has the order of arrival
+		_ = s.attempt.Remember(rundir.HookFailed, "failed") // else the orchestrator still has the order of arrival
 	case svc.SignalCompleted:
-		if s.recall("hook-failed") != "" {
+		if s.attempt.Recall(rundir.HookFailed) != "" {
 			return "a failure was reported before"
 		}
 	}
 	return ""
-}
-
-// remember keeps a word of a hook for the next one; recall is empty when there is none.
-func (s *session) remember(name, word string) error {
-	return rundir.WriteRecord(s.attempt.SessionFile(name), word)
-}
-
-func (s *session) recall(name string) string {
-	var word string
-	if err := rundir.ReadRecord(s.attempt.SessionFile(name), &word); err != nil {
-		return "" // damaged or never written: nothing is known
-	}
-	return word
 }
 
 // prompt is what the run was asked to do; empty when that is unknown.

@@ -99,6 +99,11 @@ func TestAHookTellsOfItsConversation(t *testing.T) {
 		{"conversation", []string{"--from", "claude"}, `{"hook_event_name":"Stop","session_id":"e9470a1d-09b0"}`, "e9470a1d-09b0"},
 		{"conversation", []string{"--from", "claude"}, `{"hook_event_name":"Notification","notification_type":"idle_prompt","session_id":"s1"}`, "s1"},
 		{"conversation", []string{"--from", "codex", `{"type":"agent-turn-complete","thread-id":"t1"}`}, "", "t1"},
+		{"conversation", []string{"--from", "qwen"}, `{"hook_event_name":"Stop","session_id":"q1"}`, "q1"},
+		{"conversation", []string{"--from", "gemini"}, `{"hook_event_name":"AfterAgent","session_id":"g1"}`, "g1"},
+		{"conversation", []string{"--from", "gemini"}, `{"hook_event_name":"Notification","session_id":"g1","message":"may I?"}`, "g1"},
+		{"conversation", []string{"--from", "opencode"}, `{"type":"session.idle","properties":{"sessionID":"ses_1"}}`, "ses_1"},
+		{"conversation", []string{"--from", "opencode"}, `{"type":"permission.asked","properties":{"sessionID":"ses_2"}}`, ""}, // it may be a helper's
 		{"conversation", []string{"completed", "--result", "success", "--conversation", "ses_1"}, "", "ses_1"},
 		{"conversation", []string{"progress", "--message", "m", "--conversation", "ses_1"}, "", "ses_1"},
 		{"", []string{"completed", "--result", "success", "--conversation", "ses_1"}, "", ""},                                 // an older orchestrator would refuse it

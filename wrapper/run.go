@@ -15,6 +15,7 @@ import (
 
 	"svc"
 	"svc/leftover"
+	"svc/process"
 	"svc/rundir"
 )
 
@@ -78,7 +79,7 @@ func newRunner(l rundir.Launch, std IO) *runner {
 func (r *runner) run(caught <-chan os.Signal) int {
 	_ = leftover.Adopt() // where it is not possible, leftovers are found by their other signs
 	r.warn(r.attempt.Create())
-	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: rundir.Self(), At: r.time()}))
+	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: process.Self(), At: r.time()}))
 	var started <-chan struct{}
 	var failed *failure
 	if r.launch.Workspace != nil {
@@ -95,8 +96,8 @@ func (r *runner) run(caught <-chan os.Signal) int {
 		r.warn(r.attempt.WriteExit(exit))
 		return r.report(exit, started)
 	}
-	process := rundir.ProcessOf(agent.process())
-	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: rundir.Self(), Child: &process, At: r.time()}))
+	child, _ := process.Of(agent.process()) // without a start when it has ended already
+	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: process.Self(), Child: &child, At: r.time()}))
 	if r.launch.Workspace == nil {
 		started = r.reportStarted(agent.process())
 	}
@@ -150,10 +151,10 @@ func (r *runner) reap(root int) {
 	if r.launch.Reap == nil || root == 0 {
 		return
 	}
-	self := rundir.Self()
+	self := process.Self()
 	search := leftover.Search{Root: root, Keep: r.launch.Reap.Keep}
 	if session, err := unix.Getsid(0); root == self.PID && err == nil && session == self.PID {
-		search.Leader = leftover.Process{PID: self.PID, Start: self.Start}
+		search.Leader = self
 	}
 	var ended []rundir.Leftover
 	left, err := search.End(context.Background(), r.launch.Reap.Grace, func(p leftover.Process, sig syscall.Signal) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"svc"
+	"svc/rundir"
 )
 
 // What follows knows the hooks of real tools. Their JSON has many more fields; only these matter.
@@ -128,7 +129,7 @@ func (s *session) isConversation(thread string, inputs []string) bool {
 	if thread == "" {
 		return true // versions that name no thread have no hidden ones
 	}
-	if known := s.recall("codex-thread"); known != "" {
+	if known := s.attempt.Recall(rundir.CodexThread); known != "" {
 		return known == thread
 	}
 	prompt := s.prompt()
@@ -141,7 +142,7 @@ func (s *session) isConversation(thread string, inputs []string) bool {
 	if title && !given {
 		return false
 	}
-	_ = s.remember("codex-thread", thread)
+	_ = s.attempt.Remember(rundir.CodexThread, thread)
 	return true
 }
 
@@ -168,12 +169,13 @@ func commandLine(command any) string {
 	}
 }
 
-// fromGemini reads the hooks BeforeAgent, AfterAgent and Notification.
+// fromGemini reads the hooks BeforeAgent, AfterAgent and Notification. Each names the conversation.
 func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 	var e struct {
 		Event   string `json:"hook_event_name"`
 		Type    string `json:"notification_type"`
 		Message string `json:"message"`
+		Session string `json:"session_id"`
 		Prompt  string `json:"prompt"`
 		Details struct {
 			Command string `json:"command"`
@@ -184,22 +186,24 @@ func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 	}
 	switch e.Event {
 	case "BeforeAgent":
-		return submitted(e.Prompt), ""
+		return in(e.Session, submitted(e.Prompt)), ""
 	case "AfterAgent":
-		return completed(), ""
+		return in(e.Session, completed()), ""
 	case "Notification":
-		return asks(wantsToRun(e.Message, "gemini", e.Details.Command), "gemini asks for a permission"), ""
+		return in(e.Session, asks(wantsToRun(e.Message, "gemini", e.Details.Command), "gemini asks for a permission")), ""
 	default:
 		return nil, unknown("gemini", e.Event)
 	}
 }
 
 // fromOpencode reads a plugin's event as it is: session.idle, session.error, permission.asked. An
-// interruption by a person ends a turn, not the run.
+// interruption by a person ends a turn, not the run. The session that becomes idle is the run's conversation: the plugin leaves those of
+// helpers out. Who asks for a permission may be a helper.
 func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 	var e struct {
 		Type       string `json:"type"`
 		Properties struct {
+			Session    string   `json:"sessionID"`
 			Title      string   `json:"title"` // of older versions
 			Permission string   `json:"permission"`
 			Patterns   []string `json:"patterns"`
@@ -216,7 +220,7 @@ func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 	}
 	switch e.Type {
 	case "session.idle":
-		return completed(), ""
+		return in(e.Properties.Session, completed()), ""
 	case "session.error":
 		failed := e.Properties.Error
 		if failed.Name == "MessageAbortedError" {

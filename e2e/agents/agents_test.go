@@ -50,7 +50,7 @@ var known = map[string]agent{
 	},
 	"qwen": {
 		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"},
-		failure: "`failed`, exit code 1", once: "nothing",
+		failure: "`failed`, exit code 1", once: "nothing", store: ".qwen/projects",
 	},
 	"copilot": {
 		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"},

@@ -121,7 +121,7 @@ func (s *lossSite) round(faults int) int {
 	return faults
 }
 
-// fault breaks one thing and mends it.
+// fault breaks one thing and repairs it.
 func (s *lossSite) fault() {
 	s.t.Helper()
 	length := time.Duration(s.random.Int64N(int64(400 * time.Millisecond)))

@@ -20,13 +20,8 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil { // they wait more than they compute
 		panic(err)
 	}
-	os.Exit(proctest.Main(withPostgres{m}))
+	os.Exit(proctest.Main(pgtest.Tests{M: m}))
 }
-
-// withPostgres stops the PostgreSQL server of the tests, if one was started, before the binary goes.
-type withPostgres struct{ m *testing.M }
-
-func (w withPostgres) Run() int { return pgtest.Main(w.m) }
 
 // either is the short value, or the long one when the long variants run.
 func either[T any](short, long T) T {

@@ -25,13 +25,8 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(proctest.Main(withPostgres{m}))
+	os.Exit(proctest.Main(pgtest.Tests{M: m}))
 }
-
-// withPostgres stops the PostgreSQL server of the tests, if one was started, before the binary goes.
-type withPostgres struct{ m *testing.M }
-
-func (w withPostgres) Run() int { return pgtest.Main(w.m) }
 
 // settings is how long and on what a soak runs.
 type settings struct {

@@ -33,7 +33,7 @@ type Package struct {
 }
 
 // Rules describe a module. A directory with a go.mod of its own is another module: its files are
-// held to the habits, its imports are its own affair.
+// held to the habits, its imports are not checked.
 type Rules struct {
 	Module      string             // the module's path, as in go.mod
 	Packages    map[string]Package // by directory; may name packages that do not exist yet
@@ -76,7 +76,7 @@ func (r Rules) Check(tree fs.FS) ([]string, error) {
 	return violations, nil
 }
 
-// read parses the tree's Go files and finds those, in Go and TypeScript, that are too long.
+// read parses the tree's Go files, finds those, in Go and TypeScript, that are too long, and the metaphors in Go and Markdown.
 func read(tree fs.FS) (files []file, violations []string, err error) {
 	var nested []string
 	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -92,14 +92,15 @@ func read(tree fs.FS) (files []file, violations []string, err error) {
 			}
 			return nil
 		}
-		if !slices.Contains([]string{".go", ".ts", ".tsx"}, path.Ext(name)) {
+		if !slices.Contains([]string{".go", ".md", ".ts", ".tsx"}, path.Ext(name)) {
 			return nil
 		}
 		source, err := fs.ReadFile(tree, name)
 		if err != nil {
 			return err
 		}
-		if lines := bytes.Count(source, []byte("\n")); lines > MaxLines && !generated(source) {
+		violations = append(violations, wording(name, source)...)
+		if lines := bytes.Count(source, []byte("\n")); lines > MaxLines && path.Ext(name) != ".md" && !generated(source) {
 			violations = append(violations, fmt.Sprintf("%s has %d lines, more than %d", name, lines, MaxLines))
 		}
 		if path.Ext(name) != ".go" {

@@ -104,6 +104,14 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 			"planned has no package comment that begins with its name",
 		},
 		{
+			"a metaphor in a comment", "words.go", "package mod\n\n// it kno" + "cks twice\n",
+			"words.go:3: \"kno" + "ck\" is a metaphor; write: probe, or authenticate",
+		},
+		{
+			"a metaphor in a document", "docs/x.md", "the worker takes le" + "ave\n",
+			"docs/x.md:1: \"takes le" + "ave\" is a metaphor; write: end, close or release",
+		},
+		{
 			"a long Go file", "long.go", "package mod\n" + long,
 			"long.go has 701 lines, more than 700",
 		},

@@ -61,6 +61,12 @@ func Main(m interface{ Run() int }) int {
 	return code
 }
 
+// Tests are the tests of M under Main, for a caller that runs them itself.
+type Tests struct{ M interface{ Run() int } }
+
+// Run is Main.
+func (t Tests) Run() int { return Main(t.M) }
+
 // Start creates an empty database for the test and returns its postgres:// URL. The database is
 // dropped when the test ends, whoever is still connected. Without PostgreSQL the test fails; it is
 // never skipped.

@@ -36,6 +36,8 @@ type Orchestrator struct {
 	Dir  string
 	Port int
 	URL  string
+
+	token string // empty: it is in the data directory
 }
 
 // ServeOptions is what an orchestrator may be given besides the defaults of a lab.
@@ -45,14 +47,19 @@ type ServeOptions struct {
 	Config string
 	// OfflineAfter is empty for the default of 90 s.
 	OfflineAfter string
+
+	Name   string // of its process and data directory; empty: "orchestrator"
+	Server string // more lines of the section [server]
+	Env    []string
 }
 
 // NewOrchestrator prepares an orchestrator; Start starts it.
 func NewOrchestrator(l *Lab, o ServeOptions) *Orchestrator {
 	l.TB.Helper()
-	dir := l.Path("orchestrator")
+	fill(&o.Name, "orchestrator")
+	dir := l.Path(o.Name)
 	port := FreePort(l.TB)
-	config := fmt.Sprintf("[server]\nbind = \"127.0.0.1\"\nport = %d\n", port)
+	config := fmt.Sprintf("[server]\nbind = \"127.0.0.1\"\nport = %d\n", port) + o.Server
 	if o.Database != "" {
 		config += fmt.Sprintf("database = %q\n", o.Database)
 	}
@@ -61,7 +68,7 @@ func NewOrchestrator(l *Lab, o ServeOptions) *Orchestrator {
 	}
 	l.Write(filepath.Join(dir, "config.toml"), config+o.Config)
 	l.Write(filepath.Join(dir, "providers.toml"), Catalog)
-	p := l.process("orchestrator", []string{"SVC_DATA_DIR=" + dir}, "serve")
+	p := l.process(o.Name, append([]string{"SVC_DATA_DIR=" + dir}, o.Env...), "serve")
 	l.TB.Cleanup(p.tell)
 	return &Orchestrator{Process: p, Dir: dir, Port: port, URL: fmt.Sprintf("http://127.0.0.1:%d", port)}
 }
@@ -119,6 +126,9 @@ func (o *Orchestrator) AwaitReady() {
 // Token is the user token. The first start makes it.
 func (o *Orchestrator) Token() string {
 	o.lab.TB.Helper()
+	if o.token != "" {
+		return o.token
+	}
 	text, err := os.ReadFile(filepath.Join(o.Dir, "token"))
 	if err != nil {
 		o.lab.TB.Fatal(err)

@@ -12,7 +12,8 @@ import (
 // connection obey the same weather, which may change at any moment.
 type Proxy struct {
 	URL    string
-	target string
+	choose func() string // where the next connection goes
+	tries  int           // how often to choose until someone takes the connection; 0: once
 	l      *Lab
 	accept net.Listener
 	tasks  sync.WaitGroup
@@ -53,14 +54,18 @@ type proxied struct {
 
 // NewProxy makes a proxy to the orchestrator.
 func NewProxy(o *Orchestrator) *Proxy {
-	l := o.lab
+	o.lab.TB.Helper()
+	return newProxy(o.lab, net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
+}
+
+func newProxy(l *Lab, target string) *Proxy {
 	l.TB.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
 	if err != nil {
 		l.TB.Fatal(err)
 	}
 	p := &Proxy{
-		URL: "http://" + listener.Addr().String(), target: net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)),
+		URL: "http://" + listener.Addr().String(), choose: func() string { return target },
 		l: l, accept: listener, changed: make(chan struct{}), conns: map[*proxied]bool{},
 	}
 	p.tasks.Go(p.serve)
@@ -139,7 +144,10 @@ func (p *Proxy) serve() {
 func (p *Proxy) connect(near net.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	far, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.target)
+	far, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.choose())
+	for try := 1; err != nil && try < p.tries; try++ {
+		far, err = (&net.Dialer{}).DialContext(ctx, "tcp", p.choose())
+	}
 	if err != nil {
 		_ = near.Close() // the orchestrator is down
 		return

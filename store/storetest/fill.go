@@ -64,7 +64,7 @@ func Fill(t *testing.T, s *store.Store) {
 			Reason: svc.MessageUnknown, By: "ann", When: svc.MessageNow, Answer: true, Asked: true, CreatedAt: 1, UpdatedAt: 2, Version: 3}); err != nil {
 			return err
 		}
-		if err := tx.BeatReplica(w.ctx, svc.Replica{ID: svc.NewID(), Address: "10.0.0.1:7899", Version: "v1", State: svc.ReplicaReady, Uplinks: 3}); err != nil {
+		if err := tx.BeatReplica(w.ctx, svc.Replica{ID: svc.NewID(), Address: "10.0.0.1:7899", Version: "v1", State: svc.ReplicaGone, Uplinks: 3}); err != nil {
 			return err
 		}
 		tx.Emit(svc.TopicRunCreated, map[string]any{"run_id": r.ID, "note": "ünï\u2028code"})

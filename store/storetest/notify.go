@@ -68,9 +68,10 @@ func outboxOfSinks(t *testing.T, w *world) {
 	add("e", 200, 0)
 	state, err := w.SinkState(w.ctx, "phone")
 	w.no(err)
-	if state.Waiting != 1 || state.Since == 0 {
+	if state.Waiting != 1 || state.Since == 0 || state.OldestAt == nil || *state.OldestAt != 200 {
 		t.Errorf("the sink is %+v; one waits", state)
 	}
+	state.OldestAt = nil
 	state.Waiting, state.Owner, state.LeasedUntil, state.Failures, state.RetryAt, state.SentAt, state.FailedAt, state.Error = 0, "o", 5, 3, ptr(svc.Time(9)), ptr(svc.Time(1)), ptr(svc.Time(2)), "é"
 	w.write(func(tx *store.Tx) error {
 		if err := tx.UpdateSink(w.ctx, state); err != nil {

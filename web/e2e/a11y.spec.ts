@@ -66,13 +66,19 @@ test.describe('axe finds nothing, in both themes', () => {
     await go(page, lab, `/p/${slug}/settings`);
     await clean(page, 'project settings');
     await go(page, lab, `/t/${epic.id}`);
-    await clean(page, 'item page');
+    await page.getByRole('button', { name: 'Add a need' }).click();
+    await expect(page.getByRole('listbox').getByRole('option').first()).toBeVisible();
+    await clean(page, 'item page, with a need to be added');
     await go(page, lab, `/p/${slug}/board`);
     await page.getByRole('button', { name: /Cancelled/ }).click();
     await page.getByRole('button', { name: 'Lanes by parent' }).click();
     await clean(page, 'board with lanes');
     await page.getByRole('button', { name: 'Without lanes' }).click();
     await clean(page, 'board');
+    await page.getByRole('article').filter({ hasText: doing.title }).getByRole('checkbox').check();
+    await expect(page.getByRole('region', { name: 'Selection' })).toBeVisible();
+    await clean(page, 'board with a selection');
+    await page.keyboard.press('Escape');
     await page.keyboard.press('Shift+?');
     await expect(page.getByRole('dialog')).toBeVisible();
     await clean(page, 'help');
@@ -117,6 +123,17 @@ test.describe('axe finds nothing, in both themes', () => {
     await clean(page, 'inbox');
     await go(page, lab, '/runs');
     await clean(page, 'runs');
+    await page.getByRole('checkbox').first().check();
+    await page.getByRole('button', { name: 'Stop 1' }).click();
+    await expect(page.getByRole('dialog', { name: 'Stop 1 run?' })).toBeVisible();
+    await clean(page, 'runs with a selection, about to be stopped');
+    await go(page, lab, '/wall');
+    await expect(page.getByRole('article', { name: task.title })).toContainText('colour 7');
+    await clean(page, 'wall');
+    await page.getByRole('button', { name: new RegExp(task.title) }).click();
+    await expect(page.getByRole('region', { name: 'Enlarged' })).toBeVisible();
+    await expect(page.locator('.xterm-rows')).toContainText('colour 7');
+    await clean(page, 'wall, enlarged');
     const later = new Date(Date.now() + 3_600_000).toISOString();
     await server.api.start(await lab.add('Later'), 'true', { not_before: later });
     await go(page, lab, '/queue');
@@ -165,11 +182,21 @@ test.describe('axe finds nothing, in both themes', () => {
   });
 
   test('where changes are read', async ({ page, lab }) => {
-    const { run } = await change(lab.server);
+    const code = 'package shed\n\n// Paint it.\nfunc Paint() string { return "red" + string(rune(7)) }\n';
+    const { run } = await change(
+      lab.server,
+      `sed -i s/two/zwei/ shed.txt; cat > shed.go <<'END'\n${code}END`,
+    );
     await go(page, lab, `/runs/${run.id}?tab=changes`);
     const shed = page.getByRole('region', { name: 'shed.txt' });
     await expect(shed.getByRole('table')).toContainText('zwei');
+    await expect(
+      page.getByRole('region', { name: 'shed.go' }).getByText('func', { exact: true }),
+    ).toBeVisible();
     await clean(page, 'a change');
+    await page.getByRole('radio', { name: 'Split' }).click();
+    await clean(page, 'a change, split');
+    await page.getByRole('radio', { name: 'Unified' }).click();
     await shed.getByRole('button', { name: 'Comment on line 2', exact: true }).click();
     await shed.getByRole('textbox').fill('Say it in English');
     await clean(page, 'a comment being written');
@@ -183,5 +210,14 @@ test.describe('axe finds nothing, in both themes', () => {
     await page.getByRole('button', { name: 'Land' }).click();
     await expect(page.getByRole('dialog', { name: 'Land this change' })).toBeVisible();
     await clean(page, 'a change to land');
+    const { api } = lab.server;
+    const second = await api.start(await api.item(run.task_id), 'true');
+    await lab.reaches(second, 'exited');
+    await go(page, lab, `/t/${run.task_id}?tab=compare`);
+    await expect(page.getByRole('row', { name: /^Outcome/ }).getByText('Finished')).toHaveCount(2);
+    await clean(page, 'runs beside each other');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Compare with another run' }).click();
+    await clean(page, 'two runs to start');
   });
 });

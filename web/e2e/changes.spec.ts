@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { change, git } from './support/change.ts';
-import { expect, test, until, watch } from './support/test.ts';
+import { card, expect, test, until, watch } from './support/test.ts';
 
 test('a change is read, commented on with the keyboard alone, previewed and landed', async ({
   browser,
@@ -114,4 +114,31 @@ test('a change is readable on a phone', async ({ browser, server }) => {
   } finally {
     await context.close();
   }
+});
+
+test('a card tells how large a change is, its item shows it, and the versions stand beside each other', async ({
+  page,
+  server,
+}) => {
+  const { lab } = await change(server, "sed -i s/two/zwei/ shed.txt; echo 'package shed' > shed.go");
+  await page.goto(lab.board);
+  await expect(card(page, 'Paint the shed')).toContainText('+2 −1');
+  await card(page, 'Paint the shed').getByRole('button', { name: 'Paint the shed' }).click();
+  const sheet = page.getByRole('dialog', { name: 'Work item' });
+  await sheet.getByRole('button', { name: /^Changes/ }).click();
+  await expect(sheet.getByRole('region', { name: 'shed.txt' }).getByRole('table')).toContainText('zwei');
+  await expect(sheet.getByRole('radiogroup', { name: 'Versions' })).toBeHidden();
+
+  await sheet.getByRole('link', { name: 'Open as a page' }).click();
+  await expect(page).toHaveURL(/\/t\/[^?]+\?tab=changes/);
+  await page.getByRole('radio', { name: 'Split' }).click();
+  const line = page.getByRole('region', { name: 'shed.txt' }).getByRole('row').nth(2);
+  await expect(line.getByRole('cell')).toHaveText(['2', 'removed: −two', '2', 'added: +zwei']);
+  await page.reload();
+  await expect(line.getByRole('cell')).toHaveText(['2', 'removed: −two', '2', 'added: +zwei']);
+  // Code has colours, read by a worker that the page's policy allows.
+  const code = page.getByRole('region', { name: 'shed.go' });
+  await expect(code.getByText('package', { exact: true })).toBeVisible();
+  await page.getByRole('button', { name: 'Item', exact: true }).click();
+  await expect(page.getByRole('heading', { name: 'Runs' })).toBeVisible();
 });

@@ -1,4 +1,4 @@
-import { expect, screen, test } from './support/test.ts';
+import { expect, screen, test, until } from './support/test.ts';
 
 test('a run is played again: from its start to its end, to any moment and back', async ({ page, lab }) => {
   const task = await lab.add('Seen again');
@@ -44,6 +44,23 @@ test('a run is played again: from its start to its end, to any moment and back',
   await position.focus();
   await page.keyboard.press('Home');
   await expect(screen(page)).not.toContainText('[100%]');
+});
+
+test('an event of the timeline leads to the screen of its moment', async ({ page, lab }) => {
+  const run = await lab.run('echo before; read -r answer; echo after; read -r more', 'Led to a moment');
+  await lab.server.api.call('POST', `/runs/${run.id}/keys`, { keys: ['yes', 'Enter'] });
+  await until('it goes on', async () => (await lab.server.api.log(run.id)).includes('after'));
+  await lab.server.api.call('POST', `/runs/${run.id}/stop`);
+  await lab.reaches(run, 'stopped');
+  await page.goto(lab.server.link(`/runs/${run.id}?tab=timeline`));
+  const events = page.getByRole('list', { name: 'Events of this run, newest first' });
+  await events.getByRole('link', { name: /^Replay from here: .*[Ss]topped/ }).click();
+  await expect(screen(page)).toContainText('after');
+  await expect(page).toHaveURL(/tab=replay&event=\d+/);
+  await page.goBack();
+  await events.getByRole('link', { name: /^Replay from here: .*[Ss]tarted/ }).click();
+  await expect(page.locator('[data-time]')).toContainText(/^0:00/);
+  await expect(screen(page)).not.toContainText('after');
 });
 
 test('a run without a recording says so in words', async ({ page, lab }) => {

@@ -51,9 +51,9 @@ test('a second browser waits for the keyboard and gets it on release', async ({ 
   try {
     const other = await context.newPage();
     await other.goto(lab.server.link(`/runs/${run.id}`));
-    await expect(other.getByText('Someone is typing')).toBeVisible();
+    await expect(other.getByText('owner is typing')).toBeVisible();
     await other.getByRole('button', { name: 'Attach' }).click();
-    await expect(other.getByText('Someone else is typing')).toBeVisible();
+    await expect(other.getByRole('button', { name: 'Take over' })).toBeVisible();
     await other.keyboard.type('refused');
     await page.keyboard.type('from the first');
     await page.keyboard.press('Enter');
@@ -74,6 +74,53 @@ test('a second browser waits for the keyboard and gets it on release', async ({ 
     check();
   } finally {
     await context.close();
+  }
+});
+
+test('the keyboard is taken over by name, and taken back', async ({ browser, page, lab }) => {
+  const run = await lab.run(echo);
+  await page.goto(lab.server.link(`/runs/${run.id}`));
+  await attach(page);
+  const sign = (name: string, role: string) =>
+    lab.server.api.call<{ token: string }>('POST', '/tokens', { name, role });
+  const { token } = await sign('keyboard-ann', 'operator');
+  const viewer = await sign('keyboard-bob', 'viewer');
+
+  const context = await browser.newContext();
+  const watcher = await browser.newContext();
+  const checks = [watch(context), watch(watcher)];
+  try {
+    const ann = await context.newPage();
+    await ann.goto(`${lab.server.url}/runs/${run.id}#token=${token}`);
+    await ann.getByRole('button', { name: 'Attach' }).click();
+    await expect(ann.getByText('owner is typing')).toBeVisible();
+    await ann.getByRole('button', { name: 'Take over' }).click();
+    await expect(ann.getByText('You are typing')).toBeVisible();
+    await expect(page.getByText('keyboard-ann has taken over the keyboard')).toBeVisible();
+    await page.keyboard.type('not sent');
+    await ann.keyboard.type('from ann');
+    await ann.keyboard.press('Enter');
+    await expect(screen(page)).toContainText('heard <from ann>');
+
+    // Who may only watch sees who types, and is not offered the keyboard.
+    const bob = await watcher.newPage();
+    await bob.goto(`${lab.server.url}/runs/${run.id}#token=${viewer.token}`);
+    await expect(bob.getByText('keyboard-ann is typing')).toBeVisible();
+    await bob.getByRole('button', { name: 'Attach' }).click();
+    await expect(bob.getByRole('button', { name: 'Detach' })).toBeVisible();
+    await expect(screen(bob)).toContainText('heard <from ann>');
+    await expect(bob.getByRole('button', { name: 'Take over' })).toHaveCount(0);
+
+    await page.getByRole('button', { name: 'Take over' }).click();
+    await expect(page.getByText('You are typing')).toBeVisible();
+    await expect(ann.getByText('owner has taken over the keyboard')).toBeVisible();
+    await page.keyboard.type('mine');
+    await page.keyboard.press('Enter');
+    await expect(screen(ann)).toContainText('heard <mine>');
+    for (const check of checks) check();
+  } finally {
+    await context.close();
+    await watcher.close();
   }
 });
 

@@ -1,4 +1,7 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Host, Run, WorkItem } from '../../src/api/records.ts';
+import { git } from '../support/change.ts';
 import type { Server } from '../support/server.ts';
 import { until } from '../support/server.ts';
 
@@ -58,14 +61,58 @@ ${bold}${cyan}●${off} ${bold}Next:${off} the same in the invoice PDF, then the
   ${dim}[██████████████████░░░░░░░░░░] 64 %   12.4k tokens   3 files changed${off}
 `;
 
+const before = `package checkout
+
+// Total is what the customer pays.
+func (c Cart) Total() Money {
+	sum := 0.0
+	for _, l := range c.Lines {
+		sum += round(l.Price * float64(l.Count))
+	}
+	return Money(round(sum))
+}
+
+func round(amount float64) float64 {
+	return math.Round(amount*100) / 100
+}
+`;
+const after = `package checkout
+
+// Total is what the customer pays. Amounts are summed in minor units and rounded once, where they are shown.
+func (c Cart) Total() Money {
+	var sum Minor
+	for _, l := range c.Lines {
+		sum += l.Price.Times(l.Count)
+	}
+	return sum.Money(c.Currency)
+}
+`;
+const tested = `package checkout
+
+func TestThreeLinesAreRoundedOnce(t *testing.T) {
+	cart := Cart{Currency: "EUR", Lines: []Line{{Price: 335, Count: 3}}}
+	if got := cart.Total(); got.String() != "10.05" {
+		t.Errorf("got %s", got)
+	}
+}
+`;
+
+const edit = `cat > services/checkout/totals.go <<'END'
+${after}END
+cat > services/checkout/totals_test.go <<'END'
+${tested}END
+`;
+
 const agent = `
+edit() {
+${edit}}
 case "$1" in
-work)  cat session.txt; svc exec signal progress --message "Moving the invoice PDF to minor units" --percent 64; sleep 600;;
+work)  edit; cat session.txt; svc exec signal progress --message "Moving the invoice PDF to minor units" --percent 64; sleep 3600;;
 ask)   echo "The migration touches 18,204 open carts."; svc exec signal progress --message "Shall I run the migration on staging now? It locks open carts for about a minute." --needs-input; read -r answer;;
-busy)  i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo "checked $i of 1240 components"; done; svc exec signal progress --message "Comparing screenshots, 400 of 1240" --percent 32; sleep 600;;
+busy)  i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo "checked $i of 1240 components"; done; svc exec signal progress --message "Comparing screenshots, 400 of 1240" --percent 32; sleep 3600;;
 fail)  echo "FAIL: TestRefundTwice (0.02s)"; echo "    refund_test.go:58: refunded twice, want once"; exit 1;;
-done)  cat session.txt; svc exec signal completed --result success;;
-part)  echo "Two of three callers moved."; svc exec signal completed --result partial_success --reason "The mobile client still sends floats.";;
+done)  edit; cat session.txt; svc exec signal completed --result success;;
+part)  sed -i 's/math.Round/roundHalfEven/' services/checkout/totals.go; echo "Two of three callers moved."; svc exec signal completed --result partial_success --reason "The mobile client still sends floats.";;
 esac
 `;
 
@@ -79,13 +126,28 @@ export interface Demo {
   done: Run;
 }
 
+/** makeRepository is the service that the agents work on; their script is in it, so that each working copy has it. */
+function makeRepository(server: Server): string {
+  const dir = join(server.dir, 'shop');
+  mkdirSync(join(dir, 'services/checkout'), { recursive: true });
+  writeFileSync(join(dir, 'agent.sh'), agent);
+  writeFileSync(join(dir, 'session.txt'), session);
+  writeFileSync(join(dir, 'services/checkout/totals.go'), before);
+  git(dir, 'init', '-q', '-b', 'main');
+  git(dir, 'add', '.');
+  git(dir, 'commit', '-q', '-m', 'The checkout as it was');
+  git(server.dir, 'clone', '-q', '--bare', dir, `${dir}.git`);
+  return `${dir}.git`;
+}
+
 /** makeDemo fills a server with a team's week. */
 export async function makeDemo(server: Server): Promise<Demo> {
   const { api } = server;
-  server.write('agent.sh', agent);
-  server.write('session.txt', session);
+  const repo = makeRepository(server);
   const shop = await api.project('Checkout rewrite', {
     description: 'One checkout for web and app, exact to the cent.',
+    repo,
+    base: 'main',
   });
   await api.project('Design system');
   await api.project('Support tooling');

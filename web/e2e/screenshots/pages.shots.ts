@@ -36,6 +36,45 @@ function shots({ slug, task, working, asking, failed, done }: Demo): Shot[] {
       ready: (page) => text(page, 'Three lines of'),
     },
     { name: 'work-item-page', path: `/t/${task.id}`, ready: (page) => text(page, 'Three lines of') },
+    {
+      name: 'changes',
+      path: `/runs/${done.id}?tab=changes`,
+      ready: async (page) => {
+        await page.getByRole('radio', { name: 'Unified' }).click();
+        await expect(page.getByText('package', { exact: true }).first()).toBeVisible();
+        const line = page.getByRole('button', { name: 'Comment on line 6', exact: true }).first();
+        await line.click();
+        await page
+          .getByRole('textbox', { name: 'Comment on line 6' })
+          .fill('What happens with carts in two currencies? Refuse them here, with a test.');
+        await page.mouse.move(0, 0);
+      },
+    },
+    {
+      name: 'changes-split',
+      path: `/runs/${done.id}?tab=changes`,
+      ready: async (page) => {
+        await page.getByRole('radio', { name: 'Split' }).click();
+        await expect(page.getByText('package', { exact: true }).first()).toBeVisible();
+        await page.mouse.move(0, 0);
+      },
+    },
+    {
+      name: 'compare',
+      path: `/t/${done.task_id}?tab=compare`,
+      ready: (page) => text(page, 'Partly done'),
+    },
+    {
+      name: 'replay',
+      path: `/runs/${done.id}?tab=replay`,
+      ready: async (page) => {
+        await page.getByRole('slider', { name: 'Position' }).focus();
+        await page.keyboard.press('End');
+        await screen(page, '143 tests');
+      },
+    },
+    { name: 'inbox', path: '/inbox', ready: (page) => text(page, /Shall I run the migration/) },
+    { name: 'queue', path: '/queue', ready: (page) => heading(page, 'Queue') },
     { name: 'tree', path: `/p/${slug}/tree`, ready: (page) => text(page, 'Gift cards') },
     {
       name: 'start-run',
@@ -92,15 +131,29 @@ function shots({ slug, task, working, asking, failed, done }: Demo): Shot[] {
   ];
 }
 
+/** SHOTS=replay,board makes only these anew. */
+const only = process.env.SHOTS?.split(',');
+const wanted = ({ name }: Shot): boolean => !only || only.includes(name);
+
 /** On a phone the same pages look different enough to be seen. */
-const onPhone = ['board', 'run-live', 'run-needs-you', 'runs', 'hosts', 'activity', 'tree'];
+const onPhone = [
+  'board',
+  'run-live',
+  'run-needs-you',
+  'runs',
+  'hosts',
+  'activity',
+  'tree',
+  'inbox',
+  'changes',
+];
 
 test('the pages, in both themes', async ({ browser }) => {
-  test.setTimeout(600_000);
+  test.setTimeout(1_800_000);
   mkdirSync(folder, { recursive: true });
   const fresh = await Server.start({ catalog });
   try {
-    for (const theme of ['dark', 'light'] as const) {
+    for (const theme of only ? [] : (['dark', 'light'] as const)) {
       const page = await browser.newPage({ colorScheme: theme, viewport: { width: 1280, height: 800 } });
       await page.goto(`${fresh.url}/login`);
       await heading(page, 'Sign in to svc');
@@ -113,7 +166,7 @@ test('the pages, in both themes', async ({ browser }) => {
     }
     const demo = await makeDemo(fresh);
     for (const theme of ['dark', 'light'] as const) {
-      for (const shot of shots(demo)) {
+      for (const shot of shots(demo).filter(wanted)) {
         const page = await browser.newPage({ colorScheme: theme, viewport: { width: 1280, height: 800 } });
         await page.goto(fresh.link(shot.path));
         await shot.ready(page);
@@ -121,7 +174,7 @@ test('the pages, in both themes', async ({ browser }) => {
         await page.close();
       }
     }
-    for (const shot of shots(demo).filter(({ name }) => onPhone.includes(name))) {
+    for (const shot of shots(demo).filter((shot) => onPhone.includes(shot.name) && wanted(shot))) {
       const page = await browser.newPage({
         colorScheme: 'dark',
         viewport: { width: 390, height: 780 },
@@ -129,7 +182,8 @@ test('the pages, in both themes', async ({ browser }) => {
         isMobile: true,
       });
       await page.goto(fresh.link(shot.path));
-      if (shot.name.startsWith('run-')) await expect(page.getByLabel('Screen, as text')).toBeVisible();
+      if (shot.name === 'changes') await text(page, 'totals.go');
+      else if (shot.name.startsWith('run-')) await expect(page.getByLabel('Screen, as text')).toBeVisible();
       else await shot.ready(page);
       await take(page, `phone-${shot.name}`);
       await page.close();

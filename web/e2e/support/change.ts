@@ -13,8 +13,10 @@ export function git(dir: string, ...args: string[]): string {
   return execFileSync('git', [...who, ...args], { cwd: dir, encoding: 'utf8' });
 }
 
+const paint = "sed -i s/two/zwei/ shed.txt; printf 'red\\n' > paint.txt";
+
 /** change is a project with a repository, and a run that has changed it and ended. */
-export async function change(server: Server): Promise<{ lab: Lab; run: Run; repo: string }> {
+export async function change(server: Server, script = paint): Promise<{ lab: Lab; run: Run; repo: string }> {
   const dir = join(server.dir, `repo-${++repos}`);
   const repo = `${dir}.git`;
   mkdirSync(dir);
@@ -28,7 +30,6 @@ export async function change(server: Server): Promise<{ lab: Lab; run: Run; repo
     await server.api.project(`Shed ${repos}`, { repo, base: 'main', isolation: 'clone' }),
   );
   const task = await lab.add('Paint the shed');
-  const script = "sed -i s/two/zwei/ shed.txt; printf 'red\\n' > paint.txt";
   const run = await server.api.start(task, script);
   await lab.reaches(run, 'exited');
   return { lab, run, repo };

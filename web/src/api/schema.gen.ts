@@ -213,7 +213,7 @@ export interface ErrorAnswer {
 
 export interface ErrorBody {
   /** For programs; see docs/api.md for the list */
-  code: "active_runs" | "body_too_large" | "capability_missing" | "change_moved" | "conflict" | "forbidden" | "forbidden_origin" | "has_children" | "host_not_connected" | "host_not_found" | "idempotency_key_reused" | "internal" | "invalid_attempt" | "invalid_keys" | "invalid_task_kind" | "lease_held" | "log_gone" | "method_not_allowed" | "missing_attempt" | "need_cycle" | "need_in_own_line" | "needed" | "needs_input" | "no_conversation" | "no_recording" | "no_snapshot" | "no_turns" | "not_found" | "not_relayed" | "outcome_unknown" | "precondition_failed" | "project_archived" | "prompt_too_long" | "run_not_active" | "run_not_pending" | "run_not_running" | "sink_failed" | "unauthorized" | "unavailable" | "unknown_provider" | "unsupported_media_type" | "validation_failed" | "workspace_busy" | "workspace_not_safe";
+  code: "active_runs" | "body_too_large" | "capability_missing" | "change_moved" | "conflict" | "forbidden" | "forbidden_origin" | "has_children" | "host_not_connected" | "host_not_found" | "idempotency_key_reused" | "internal" | "invalid_attempt" | "invalid_keys" | "invalid_task_kind" | "lease_held" | "log_gone" | "method_not_allowed" | "missing_attempt" | "need_cycle" | "need_in_own_line" | "needed" | "needs_input" | "no_conversation" | "no_recording" | "no_snapshot" | "no_turns" | "not_found" | "not_relayed" | "outcome_unknown" | "precondition_failed" | "project_archived" | "prompt_too_long" | "replica_unreachable" | "run_not_active" | "run_not_pending" | "run_not_running" | "sink_failed" | "unauthorized" | "unavailable" | "unknown_provider" | "unsupported_media_type" | "validation_failed" | "workspace_busy" | "workspace_not_safe";
   /** For programs; fields names each field that is wrong */
   details?: Record<string, unknown>;
   /** For people */
@@ -370,7 +370,7 @@ export interface Landing {
   /** Of the commit */
   message: string;
   /** Why it failed; empty: it did not */
-  reason: "" | "conflict" | "unrelated" | "nothing_to_land" | "change_moved" | "target_missing" | "target_moved" | "checkout_in_use" | "refused" | "unreachable" | "workspace_gone" | "checkpoint_gone";
+  reason: "" | "conflict" | "unrelated" | "nothing_to_land" | "change_moved" | "target_missing" | "target_moved" | "checkout_in_use" | "refused" | "unreachable" | "workspace_gone" | "checkpoint_gone" | "given_up";
   /** Open: its host has not told what came of it */
   state: "open" | "landed" | "failed";
 }

@@ -9,6 +9,8 @@ const groups: [string, [string, string][]][] = [
       ['/', 'Search'],
       ['?', 'This help'],
       ['c', 'New work item'],
+      ['x', 'Select a row or a card'],
+      ['Esc', 'Clear the selection'],
     ],
   ],
   [
@@ -18,6 +20,8 @@ const groups: [string, [string, string][]][] = [
       ['g t', 'Tree'],
       ['g i', 'Inbox'],
       ['g r', 'Runs'],
+      ['g w', 'Wall'],
+      ['g q', 'Queue'],
       ['g h', 'Hosts'],
       ['g a', 'Activity'],
       ['g p', 'Project settings'],
@@ -51,6 +55,7 @@ const groups: [string, [string, string][]][] = [
       ['Shift+↑ Shift+↓', 'Move among siblings'],
     ],
   ],
+  ['Queue', [['Shift+↑ Shift+↓', 'Higher, lower priority']]],
   [
     'Inbox',
     [

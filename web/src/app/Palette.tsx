@@ -1,28 +1,84 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
-import { FolderKanban, LogOut, Moon, Plus, Sun } from 'lucide-react';
+import {
+  FolderKanban,
+  Keyboard,
+  ListOrdered,
+  LogOut,
+  Moon,
+  Play,
+  Plus,
+  Server,
+  Square,
+  SquareTerminal,
+  Sun,
+} from 'lucide-react';
 import { Dialog } from 'radix-ui';
-import { type ReactNode, useState } from 'react';
-import type { Project, WorkItem } from '@/api/records';
+import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
+import { type Host, itemRef, type Project, type Run, taskRef, type WorkItem } from '@/api/records';
+import { wishAttach } from '@/components/attachWish';
+import { hostWord } from '@/components/hostState';
 import { openNewItem } from '@/components/newItem';
+import { RunPill } from '@/components/RunPill';
+import { StopDialog } from '@/components/StopDialog';
+import { openStartRun } from '@/components/startRun';
 import { KindIcon } from '@/components/status';
-import { projectsQuery, workItemsQuery } from '@/data/queries';
+import {
+  activeRunsQuery,
+  endedRunsQuery,
+  hostsQuery,
+  projectsQuery,
+  runQuery,
+  workItemsQuery,
+} from '@/data/queries';
 import { signOut } from '@/data/signIn';
 import { isDark, setPref, usePrefs } from '@/lib/prefs';
 import { Kbd } from '@/ui/Kbd';
 import type { Destination } from './destinations';
+import { findHosts, findItems, findRuns, fits, parse, type Verb, verbs } from './paletteFind';
 
-/** How many work items the palette offers at a time. */
-const most = 30;
+/** How many of a kind the palette offers at a time. */
+const most = 20;
+const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const matches = (text: string, query: string): boolean =>
-  query
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.toLowerCase().includes(word));
+const verbIcons: Record<Verb, ReactNode> = {
+  start: <Play className="size-4" />,
+  queue: <ListOrdered className="size-4" />,
+  attach: <Keyboard className="size-4" />,
+  stop: <Square className="size-3.5" />,
+};
 
-/** Palette finds a page, a work item or a command by a few letters. */
+/** useEverything is all that a search looks through: every project's items, the hosts, and the runs that are likely meant. */
+function useEverything(searching: boolean, projects: readonly Project[], id: string | null) {
+  const { items, reading } = useQueries({
+    queries: projects.map((project) => ({ ...workItemsQuery(project.id), enabled: searching })),
+    combine: (results) => ({
+      items: results.flatMap(({ data }) => data ?? []),
+      reading: results.some(({ isLoading }) => isLoading),
+    }),
+  });
+  const { data: hosts = [] } = useQuery({ ...hostsQuery, enabled: searching });
+  const active = useQuery({ ...activeRunsQuery({}), enabled: searching });
+  const ended = useInfiniteQuery({ ...endedRunsQuery({}), enabled: searching });
+  const named = useQuery({ ...runQuery(id ?? ''), enabled: id !== null, retry: false });
+  const runs = useMemo(() => {
+    const found = new Map<string, Run>();
+    for (const run of [...(active.data ?? []), ...(ended.data?.pages.flatMap((page) => page.items) ?? [])])
+      found.set(run.id, run);
+    if (named.data) found.set(named.data.id, named.data);
+    return [...found.values()];
+  }, [active.data, ended.data, named.data]);
+  return {
+    items,
+    hosts,
+    runs,
+    reading: reading || active.isLoading || ended.isLoading || named.isLoading,
+  };
+}
+
+/** Palette finds work items, runs, hosts and pages by a few letters, and does things to them. */
 export function Palette({
   project,
   places,
@@ -32,21 +88,49 @@ export function Palette({
   places: Destination[];
   onClose(): void;
 }) {
-  const [query, setQuery] = useState('');
-  const search = query.trim();
+  const [typed, setTyped] = useState('');
+  const input = useRef<HTMLInputElement>(null);
+  const [stopping, setStopping] = useState<Run | null>(null);
+  const { verb, words } = parse(typed);
   const navigate = useNavigate();
   const theme = usePrefs((prefs) => prefs.theme);
   const { data: projects = [] } = useQuery(projectsQuery);
-  const { data: items = [] } = useQuery({ ...workItemsQuery(project?.id ?? ''), enabled: project !== null });
-  const found = search === '' ? [] : items.filter((item) => matches(item.title, search)).slice(0, most);
+  const searching = words !== '' || verb !== null;
+  const all = useEverything(searching, projects, wholeId.test(words) ? words.toLowerCase() : null);
+  const hostOf = useMemo(() => new Map(all.hosts.map((host) => [host.id, host])), [all.hosts]);
+  const items = searching ? findItems(all.items, words, verb, project?.id).slice(0, most) : [];
+  const runs = searching ? findRuns(all.runs, hostOf, words, verb).slice(0, most) : [];
+  const hosts = searching ? findHosts(all.hosts, words, verb).slice(0, most) : [];
   const run = (action: () => unknown) => () => {
     onClose();
     void action();
   };
-  const offer = (text: string): boolean => search === '' || matches(text, search);
-  const openItem = (item: WorkItem) =>
-    project && navigate({ to: '/p/$slug/board', params: { slug: project.slug }, search: { item: item.id } });
+  /** ask begins with a verb: what it is for is typed behind it. */
+  const ask = (begin: Verb): void => {
+    flushSync(() => setTyped(`${begin} `));
+    input.current?.focus();
+    input.current?.setSelectionRange(begin.length + 1, begin.length + 1);
+  };
+  const offer = (text: string): boolean => verb === null && (words === '' || fits(words, text));
+  const onItem = (item: WorkItem): unknown => {
+    if (verb) return openStartRun(item, undefined, { wait: verb === 'queue' });
+    return navigate({
+      to: '/p/$slug/board',
+      params: { slug: item.project_slug },
+      search: { item: item.id },
+    });
+  };
+  const onRun = (each: Run) => (): void => {
+    if (verb === 'stop') {
+      setStopping(each);
+      return;
+    }
+    if (verb === 'attach') wishAttach(each.id);
+    run(() => navigate({ to: '/runs/$runId', params: { runId: each.id }, search: {} }))();
+  };
 
+  if (stopping)
+    return <StopDialog run={stopping} host={hostOf.get(stopping.host_id ?? '')} onClose={onClose} />;
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
@@ -59,30 +143,65 @@ export function Palette({
           <Dialog.Title className="sr-only">Command palette</Dialog.Title>
           <Command shouldFilter={false} loop>
             <Command.Input
-              value={query}
-              onValueChange={setQuery}
-              placeholder="Find a work item, a page or a command…"
+              ref={input}
+              value={typed}
+              onValueChange={setTyped}
+              placeholder="Find a work item, a run, a host or a page, or do something…"
               className="h-12 w-full border-b bg-transparent px-4 text-base outline-none placeholder:text-ink-3"
             />
             <Command.List className="max-h-[46vh] overflow-y-auto p-1.5">
               <Command.Empty className="px-3 py-8 text-center text-sm text-ink-3">
-                Nothing matches “{search}”.
+                {all.reading ? 'Looking…' : nothing(verb, words)}
               </Command.Empty>
-              {found.length > 0 && (
-                <Group title="Work items">
-                  {found.map((item) => (
+              {items.length > 0 && (
+                <Group
+                  title={
+                    verb === 'start' ? 'Start a run of' : verb === 'queue' ? 'Queue a run of' : 'Work items'
+                  }
+                >
+                  {items.map((item) => (
                     <Row
                       key={item.id}
                       value={item.id}
                       icon={<KindIcon kind={item.kind} />}
-                      onSelect={run(() => openItem(item))}
+                      about={itemRef(item)}
+                      onSelect={run(() => onItem(item))}
                     >
                       {item.title}
                     </Row>
                   ))}
                 </Group>
               )}
+              {runs.length > 0 && (
+                <Group title={verb === 'stop' ? 'Stop' : verb === 'attach' ? 'Attach to' : 'Runs'}>
+                  {runs.map((each) => (
+                    <Row
+                      key={each.id}
+                      value={each.id}
+                      icon={<SquareTerminal className="size-4" />}
+                      about={`${taskRef(each)} ${each.provider}`}
+                      state={<RunPill run={each} host={hostOf.get(each.host_id ?? '')} />}
+                      onSelect={onRun(each)}
+                    >
+                      {each.task_title}
+                    </Row>
+                  ))}
+                </Group>
+              )}
+              {hosts.length > 0 && (
+                <Hosts
+                  hosts={hosts}
+                  onOpen={(id) => run(() => navigate({ to: '/hosts/$hostId', params: { hostId: id } }))}
+                />
+              )}
               <Group title="Do">
+                {verbs
+                  .filter(({ label }) => offer(label))
+                  .map(({ verb: each, label }) => (
+                    <Row key={each} value={each} icon={verbIcons[each]} onSelect={() => ask(each)}>
+                      {label}
+                    </Row>
+                  ))}
                 {project && offer('New work item') && (
                   <Row
                     value="new"
@@ -151,6 +270,31 @@ export function Palette({
   );
 }
 
+function Hosts({ hosts, onOpen }: { hosts: Host[]; onOpen(id: string): () => void }) {
+  return (
+    <Group title="Hosts">
+      {hosts.map((host) => (
+        <Row
+          key={host.id}
+          value={host.id}
+          icon={<Server className="size-4" />}
+          about={hostWord(host)}
+          onSelect={onOpen(host.id)}
+        >
+          {host.name}
+        </Row>
+      ))}
+    </Group>
+  );
+}
+
+/** nothing says what was looked through in vain. */
+function nothing(verb: Verb | null, words: string): string {
+  if (verb === 'start' || verb === 'queue') return `No task matches “${words}”.`;
+  if (verb) return `No run that can be ${verb === 'stop' ? 'stopped' : 'attached to'} matches “${words}”.`;
+  return `Nothing matches “${words}” among work items, hosts, active runs and the newest ended ones.`;
+}
+
 function Group({ title, children }: { title: string; children: ReactNode }) {
   return (
     <Command.Group
@@ -166,12 +310,17 @@ function Row({
   value,
   icon,
   hint,
+  about,
+  state,
   onSelect,
   children,
 }: {
   value: string;
   icon: ReactNode;
   hint?: string;
+  /** What stands behind the name, smaller. */
+  about?: string;
+  state?: ReactNode;
   onSelect(): void;
   children: ReactNode;
 }) {
@@ -182,7 +331,10 @@ function Row({
       className="flex h-9 cursor-default items-center gap-3 rounded-md px-2.5 text-sm data-[selected=true]:bg-hover"
     >
       <span className="flex size-4 items-center justify-center text-ink-3">{icon}</span>
-      <span className="min-w-0 flex-1 truncate">{children}</span>
+      <span className="min-w-0 flex-1 truncate">
+        {children} {about && <span className="text-xs text-ink-3">{about}</span>}
+      </span>
+      {state}
       {hint && <Kbd keys={hint} />}
     </Command.Item>
   );

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useBulkAction } from '@/components/bulkAction';
 import { openNewItem, useNewItem } from '@/components/newItem';
 import { useCurrentProject } from '@/components/project';
 import { useStartRunDialog } from '@/components/startRun';
@@ -16,6 +17,7 @@ const Palette = lazily(async () => (await import('./Palette')).Palette);
 const Help = lazily(async () => (await import('./Help')).Help);
 const NewItemDialog = lazily(async () => (await import('@/components/NewItemDialog')).NewItemDialog);
 const StartRunDialog = lazily(async () => (await import('@/components/StartRunDialog')).StartRunDialog);
+const BulkDialog = lazily(async () => (await import('@/components/BulkDialog')).BulkDialog);
 
 /** Shell is what stands around every page: the nav, the palette, the help, the connection. */
 export function Shell() {
@@ -27,6 +29,7 @@ export function Shell() {
   const { data: inbox = [] } = useQuery(inboxQuery(false));
   const creating = useNewItem((state) => state.seed !== null);
   const starting = useStartRunDialog((state) => state.seed !== null);
+  const asking = useBulkAction((state) => state.action !== null);
   const narrow = /^\/runs\/./.test(path);
   const places = [
     ...(project ? projectDestinations(project.slug) : []),
@@ -68,6 +71,7 @@ export function Shell() {
       </div>
       {creating && <NewItemDialog />}
       {starting && <StartRunDialog />}
+      {asking && <BulkDialog />}
       {overlay === 'palette' && (
         <Palette project={project} places={places} onClose={() => setOverlay(null)} />
       )}

@@ -3,6 +3,7 @@ import {
   Activity,
   Columns3,
   Inbox,
+  LayoutGrid,
   ListOrdered,
   ListTree,
   type LucideIcon,
@@ -48,6 +49,7 @@ export const projectDestinations = (slug: string): Destination[] => [
 export const destinations: Destination[] = [
   { label: 'Inbox', icon: Inbox, key: 'i', link: linkOptions({ to: '/inbox', search: {} }) },
   { label: 'Runs', icon: SquareTerminal, key: 'r', link: linkOptions({ to: '/runs', search: {} }) },
+  { label: 'Wall', icon: LayoutGrid, key: 'w', link: linkOptions({ to: '/wall', search: {} }) },
   { label: 'Queue', icon: ListOrdered, key: 'q', link: linkOptions({ to: '/queue', search: {} }) },
   { label: 'Hosts', icon: Server, key: 'h', link: linkOptions({ to: '/hosts' }) },
   { label: 'Activity', icon: Activity, key: 'a', link: linkOptions({ to: '/activity', search: {} }) },

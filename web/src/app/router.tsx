@@ -7,6 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { messageOf } from '@/api/error';
+import { type Kind, kinds } from '@/api/records';
 import { session } from '@/api/session';
 import { NotFound } from '@/components/NotFound';
 import { PartError, persist } from '@/lib/parts';
@@ -18,6 +19,9 @@ const page: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() =>
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
+
+/** words is a search as someone typed it: one for a number comes as a number. */
+const words = (value: unknown): string | undefined => text(value === undefined ? undefined : String(value));
 
 const root = createRootRoute({
   component: Outlet,
@@ -63,10 +67,23 @@ interface ItemSearch {
 }
 const itemSearch = (search: Record<string, unknown>): ItemSearch => ({ item: text(search.item) });
 
+/** BoardSearch is what a board shows besides: its address is a view to keep or to send. */
+interface BoardSearch extends ItemSearch {
+  q?: string;
+  /** Absent: those of the last time. */
+  levels?: Kind[];
+}
+
 const board = createRoute({
   getParentRoute: () => shell,
   path: '/p/$slug/board',
-  validateSearch: itemSearch,
+  validateSearch: (search): BoardSearch => ({
+    ...itemSearch(search),
+    q: words(search.q),
+    levels: Array.isArray(search.levels)
+      ? kinds.filter((kind) => (search.levels as unknown[]).includes(kind))
+      : undefined,
+  }),
   component: page(() => import('@/pages/board/BoardPage'), 'BoardPage'),
 });
 
@@ -86,11 +103,14 @@ const projectSettings = createRoute({
 const workItem = createRoute({
   getParentRoute: () => shell,
   path: '/t/$id',
+  validateSearch: (search): { tab?: string } => ({ tab: text(search.tab) }),
   component: page(() => import('@/pages/item/ItemPage'), 'ItemPage'),
 });
 
-/** RunsSearch is what the list of runs is filtered by. */
+/** RunsSearch is what the list of runs is filtered and ordered by: its address is a view to keep or to send. */
 export interface RunsSearch {
+  q?: string;
+  sort?: string;
   status?: string;
   project?: string;
   host?: string;
@@ -101,6 +121,8 @@ const runs = createRoute({
   getParentRoute: () => shell,
   path: '/runs',
   validateSearch: (search): RunsSearch => ({
+    q: words(search.q),
+    sort: text(search.sort),
     status: text(search.status),
     project: text(search.project),
     host: text(search.host),
@@ -112,8 +134,31 @@ const runs = createRoute({
 const run = createRoute({
   getParentRoute: () => shell,
   path: '/runs/$runId',
-  validateSearch: (search): { tab?: string } => ({ tab: text(search.tab) }),
+  validateSearch: (search): { tab?: string; event?: number } => ({
+    tab: text(search.tab),
+    event: Number.isInteger(search.event) ? (search.event as number) : undefined,
+  }),
   component: page(() => import('@/pages/run/RunPage'), 'RunPage'),
+});
+
+/** WallSearch is whose screens the wall shows, and which of them is enlarged. */
+interface WallSearch {
+  project?: string;
+  host?: string;
+  runs?: string[];
+  open?: string;
+}
+
+const wall = createRoute({
+  getParentRoute: () => shell,
+  path: '/wall',
+  validateSearch: (search): WallSearch => ({
+    project: text(search.project),
+    host: text(search.host),
+    runs: Array.isArray(search.runs) ? search.runs.map(String) : undefined,
+    open: text(search.open),
+  }),
+  component: page(() => import('@/pages/wall/WallPage'), 'WallPage'),
 });
 
 const queue = createRoute({
@@ -126,9 +171,8 @@ const queue = createRoute({
 const hosts = createRoute({
   getParentRoute: () => shell,
   path: '/hosts',
-  // A search for a number comes as one.
   validateSearch: (search): { q?: string; sort?: string } => ({
-    q: text(search.q === undefined ? undefined : String(search.q)),
+    q: words(search.q),
     sort: text(search.sort),
   }),
   component: page(() => import('@/pages/hosts/HostsPage'), 'HostsPage'),
@@ -181,6 +225,7 @@ export const router = createRouter({
       workItem,
       runs,
       run,
+      wall,
       queue,
       hosts,
       host,

@@ -4,11 +4,13 @@ import { type Host, isActive, type Run, type WorkItem } from '@/api/records';
 import type { Progress } from '@/data/board';
 import { lazily } from '@/lib/lazily';
 import { IconButton } from '@/ui/Button';
+import { Checkbox } from '@/ui/Checkbox';
 import { cx } from '@/ui/cx';
 import { MenuButton } from '@/ui/MenuButton';
+import { Counts } from './Counts';
 import { ItemName } from './ItemName';
 import { RunPill } from './RunPill';
-import { ChildProgress, KindIcon, NeedsYouBadge } from './status';
+import { ChildProgress, KindIcon, NeedsYouBadge, WaitsBadge } from './status';
 import type { MoveItem } from './useItemMoves';
 
 const ItemMenu = lazily(async () => (await import('./ItemMenu')).ItemMenu);
@@ -19,8 +21,12 @@ export interface CardFacts {
   progress?: Progress;
   /** How many items below it need someone. */
   needsBelow?: number;
+  /** How many of those that it needs are not done; absent: it is not blocked. */
+  unmet?: number;
   run?: Run;
   host?: Host;
+  /** How large the change in its run's working copy is. */
+  change?: { files: number; additions: number; deletions: number };
 }
 
 /** ItemCard is a work item on the board. */
@@ -28,7 +34,10 @@ export function ItemCard({
   item,
   facts,
   move,
+  open,
   selected,
+  selecting,
+  onToggle,
   tabbable,
   dragging,
   menuOpen,
@@ -40,7 +49,12 @@ export function ItemCard({
   item: WorkItem;
   facts: CardFacts;
   move: MoveItem;
+  /** Its sheet is open. */
+  open: boolean;
   selected: boolean;
+  /** Some card is selected, so a click on the checkbox of another is likely. */
+  selecting: boolean;
+  onToggle(range: boolean): void;
   tabbable: boolean;
   dragging: boolean;
   menuOpen: boolean;
@@ -49,7 +63,7 @@ export function ItemCard({
   onDelete(): void;
   ref?: Ref<HTMLElement>;
 }) {
-  const { parent, progress, needsBelow = 0, run, host } = facts;
+  const { parent, progress, needsBelow = 0, unmet, run, host, change } = facts;
   const needsYou = run !== undefined && isActive(run) && run.needs_input;
   return (
     <article
@@ -57,7 +71,7 @@ export function ItemCard({
       data-card={item.id}
       className={cx(
         'group relative rounded-lg bg-panel shadow-1 ring-1 transition-[box-shadow,opacity] dark:bg-raised',
-        selected
+        open || selected
           ? 'ring-2 ring-accent'
           : needsYou || needsBelow > 0
             ? 'ring-warn/70'
@@ -69,7 +83,10 @@ export function ItemCard({
         type="button"
         data-card-focus={item.id}
         tabIndex={tabbable ? 0 : -1}
-        onClick={onOpen}
+        onClick={(event) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey) onToggle(event.shiftKey);
+          else onOpen();
+        }}
         className="flex w-full cursor-pointer flex-col gap-2 rounded-lg p-3 text-left"
       >
         {parent && (
@@ -89,10 +106,12 @@ export function ItemCard({
             <ItemName item={item} />
           </span>
         </span>
-        {(run || progress || needsBelow > 0) && (
+        {(run || progress || needsBelow > 0 || unmet !== undefined) && (
           <span className="flex flex-wrap items-center gap-2">
             {run && <RunPill run={run} host={host} />}
             {progress && <ChildProgress {...progress} />}
+            {change && change.files > 0 && <Counts {...change} className="text-2xs" />}
+            {unmet !== undefined && <WaitsBadge count={unmet} />}
             {needsBelow > 0 && <NeedsYouBadge count={needsBelow} />}
             {run && host && <span className="ml-auto truncate text-2xs text-ink-3">{host.name}</span>}
           </span>
@@ -103,6 +122,19 @@ export function ItemCard({
           </span>
         )}
       </button>
+      <Checkbox
+        label={`Select ${item.title}`}
+        checked={selected}
+        onToggle={onToggle}
+        tabIndex={-1}
+        className={cx(
+          'absolute left-[7px]',
+          parent ? 'top-[34px]' : 'top-2.5',
+          !selected &&
+            !selecting &&
+            'opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:hidden',
+        )}
+      />
       <div
         className={cx(
           'absolute top-1.5 right-1.5 transition-opacity',
@@ -119,7 +151,15 @@ export function ItemCard({
             </IconButton>
           )}
           menu={(place) => (
-            <ItemMenu {...place} item={item} move={move} onOpen={onOpen} onDelete={onDelete} />
+            <ItemMenu
+              {...place}
+              item={item}
+              move={move}
+              onOpen={onOpen}
+              onSelect={() => onToggle(false)}
+              selected={selected}
+              onDelete={onDelete}
+            />
           )}
         />
       </div>

@@ -3,17 +3,22 @@ import { ChevronRight, Ellipsis, Play } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { isCode, messageOf } from '@/api/error';
 import { isRunnable, itemRef, type WorkItem } from '@/api/records';
-import { workItemQuery, workItemsQuery } from '@/data/queries';
+import { workspaceQuery } from '@/data/changes';
+import { runsQuery, workItemQuery, workItemsQuery } from '@/data/queries';
+import { lazily } from '@/lib/lazily';
 import { useShortcuts } from '@/lib/shortcuts';
 import { useTitle } from '@/lib/title';
 import { Button, IconButton } from '@/ui/Button';
+import { cx } from '@/ui/cx';
 import { MenuButton } from '@/ui/MenuButton';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
+import { Counts } from './Counts';
 import { DeleteItemDialog } from './DeleteItemDialog';
 import { History } from './History';
 import { ItemChildren } from './ItemChildren';
 import { ItemMenu } from './ItemMenu';
+import { ItemName } from './ItemName';
 import { ItemNeeds } from './ItemNeeds';
 import { ItemProperties } from './ItemProperties';
 import { ItemRuns } from './ItemRuns';
@@ -23,8 +28,20 @@ import { openStartRun } from './startRun';
 import { KindIcon, kindNames } from './status';
 import type { MoveItem } from './useItemMoves';
 
+const CompareRuns = lazily(async () => (await import('./CompareRuns')).CompareRuns);
+const Changes = lazily(async () => (await import('./changes/Changes')).Changes);
+
+/** ItemView is a view of a work item. */
+export type ItemView = 'item' | 'changes' | 'compare';
+
+/** isItemView says whether a text names a view. */
+export const isItemView = (text: string | undefined): text is ItemView =>
+  text === 'item' || text === 'changes' || text === 'compare';
+
 interface Props {
   id: string;
+  view: ItemView;
+  onView(view: ItemView): void;
   move: MoveItem;
   /** What stands beside the item's own menu. */
   actions?: ReactNode;
@@ -55,8 +72,17 @@ export function ItemDetail(props: Props) {
   );
 }
 
-function Detail({ item, move, actions, onOpen, onGone }: Props & { item: WorkItem }) {
+function Detail({ item, view, onView, move, actions, onOpen, onGone }: Props & { item: WorkItem }) {
   const [deleting, setDeleting] = useState(false);
+  const { data: runs } = useQuery({ ...runsQuery({ task_id: item.id }), enabled: isRunnable(item) });
+  const changed = runs?.find((run) => run.workspace_id);
+  const several = runs !== undefined && runs.length > 1;
+  const other =
+    changed && view === 'changes' ? (
+      <Changes key={changed.workspace_id} run={changed} />
+    ) : several && view === 'compare' ? (
+      <CompareRuns taskId={item.id} runs={runs} />
+    ) : null;
   useTitle(item.title);
   useShortcuts({ r: () => isRunnable(item) && openStartRun(item) });
   return (
@@ -88,22 +114,76 @@ function Detail({ item, move, actions, onOpen, onGone }: Props & { item: WorkIte
           {actions}
         </span>
       </header>
-      <div className="min-h-0 flex-1 overflow-y-auto">
-        <div className="mx-auto flex max-w-3xl flex-col gap-6 px-5 py-5">
-          <ItemTitle item={item} />
-          <ItemProperties item={item} move={move} />
-          <ItemDescription item={item} />
-          {isRunnable(item) && <ItemRuns item={item} />}
-          <ItemNeeds item={item} onOpen={onOpen} />
-          <ItemChildren item={item} onOpen={onOpen} />
-          <History subject="task_id" id={item.id} since={item.created_at} />
-          <p className="text-xs text-ink-3">
-            Created <RelativeTime at={item.created_at} />, changed <RelativeTime at={item.updated_at} />
-          </p>
+      {other && (
+        <h1 className="truncate px-5 pt-2.5 text-base font-semibold tracking-tight">
+          <ItemName item={item} />
+        </h1>
+      )}
+      {(changed || several) && (
+        <Views copy={changed?.workspace_id} several={several} view={view} onView={onView} />
+      )}
+      {other ?? (
+        <div className="min-h-0 flex-1 overflow-y-auto">
+          <div className="mx-auto flex max-w-3xl flex-col gap-6 px-5 py-5">
+            <ItemTitle item={item} />
+            <ItemProperties item={item} move={move} />
+            <ItemDescription item={item} />
+            {isRunnable(item) && <ItemRuns item={item} />}
+            <ItemNeeds item={item} onOpen={onOpen} />
+            <ItemChildren item={item} onOpen={onOpen} />
+            <History subject="task_id" id={item.id} since={item.created_at} />
+            <p className="text-xs text-ink-3">
+              Created <RelativeTime at={item.created_at} />, changed <RelativeTime at={item.updated_at} />
+            </p>
+          </div>
         </div>
-      </div>
+      )}
       {deleting && <DeleteItemDialog item={item} onClose={() => setDeleting(false)} onDeleted={onGone} />}
     </>
+  );
+}
+
+/** Views leads from the item to what its newest working copy has changed, to its runs beside each other, and back. */
+function Views({
+  copy,
+  several,
+  view,
+  onView,
+}: {
+  copy?: string | null;
+  several: boolean;
+  view: ItemView;
+  onView(view: ItemView): void;
+}) {
+  const { data } = useQuery({ ...workspaceQuery(copy ?? ''), enabled: Boolean(copy) });
+  const tab = (to: ItemView, label: ReactNode) => (
+    <button
+      type="button"
+      aria-current={view === to ? 'page' : undefined}
+      onClick={() => onView(to)}
+      className={cx(
+        '-mb-px border-b-2 px-2 pt-2 pb-2 text-sm font-medium',
+        view === to ? 'border-accent text-ink' : 'border-transparent text-ink-3 hover:text-ink',
+      )}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <nav aria-label="Views of this item" className="flex gap-1 border-b px-3">
+      {tab('item', 'Item')}
+      {copy &&
+        tab(
+          'changes',
+          <>
+            Changes
+            {data && data.files > 0 && (
+              <Counts additions={data.additions} deletions={data.deletions} className="ml-1.5 text-2xs" />
+            )}
+          </>,
+        )}
+      {several && tab('compare', 'Compare')}
+    </nav>
   );
 }
 

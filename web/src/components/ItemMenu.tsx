@@ -1,4 +1,4 @@
-import { Copy, CornerLeftUp, ListPlus, PanelRight, Play, Shapes, Trash2 } from 'lucide-react';
+import { Copy, CornerLeftUp, ListPlus, PanelRight, Play, Shapes, SquareCheckBig, Trash2 } from 'lucide-react';
 import { messageOf } from '@/api/error';
 import { isRunnable, itemStatuses, type Kind, kinds, type WorkItem } from '@/api/records';
 import { useUpdateItem } from '@/data/actions';
@@ -16,9 +16,19 @@ export function ItemMenu({
   item,
   move,
   onOpen,
+  onSelect,
+  selected,
   onDelete,
   ...place
-}: MenuPlace & { item: WorkItem; move: MoveItem; onOpen?(): void; onDelete(): void }) {
+}: MenuPlace & {
+  item: WorkItem;
+  move: MoveItem;
+  onOpen?(): void;
+  /** Absent: where the menu stands, nothing can be selected. */
+  onSelect?(): void;
+  selected?: boolean;
+  onDelete(): void;
+}) {
   const update = useUpdateItem();
   const setKind = (kind: Kind): void =>
     update.mutate({ id: item.id, patch: { kind } }, { onError: (error) => toast.error(messageOf(error)) });
@@ -28,6 +38,11 @@ export function ItemMenu({
         {onOpen && (
           <MenuItem icon={<PanelRight className="size-4" />} shortcut="Enter" onSelect={onOpen}>
             Open
+          </MenuItem>
+        )}
+        {onSelect && (
+          <MenuItem icon={<SquareCheckBig className="size-4" />} shortcut="x" onSelect={onSelect}>
+            {selected ? 'Deselect' : 'Select'}
           </MenuItem>
         )}
         {isRunnable(item) && (

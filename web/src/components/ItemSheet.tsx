@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { Maximize2, X } from 'lucide-react';
+import { useState } from 'react';
 import { IconButton } from '@/ui/Button';
 import { Sheet } from '@/ui/Overlay';
-import { ItemDetail } from './ItemDetail';
+import { ItemDetail, type ItemView } from './ItemDetail';
 import type { MoveItem } from './useItemMoves';
 
 /** ItemSheet is a work item beside the board or the tree. Without an id it is closed. */
@@ -17,12 +18,17 @@ export function ItemSheet({
   onClose(): void;
   onOpen(id: string): void;
 }) {
+  // Another item begins with its own view.
+  const [chosen, choose] = useState<{ id?: string; view: ItemView }>({ view: 'item' });
+  const view = chosen.id === id ? chosen.view : 'item';
   return (
     <Sheet open={id !== undefined} onClose={onClose} title="Work item">
       {id && (
         <ItemDetail
           key={id}
           id={id}
+          view={view}
+          onView={(next) => choose({ id, view: next })}
           move={move}
           onOpen={onOpen}
           onGone={onClose}
@@ -31,6 +37,7 @@ export function ItemSheet({
               <Link
                 to="/t/$id"
                 params={{ id }}
+                search={view === 'item' ? {} : { tab: view }}
                 aria-label="Open as a page"
                 title="Open as a page"
                 className="flex size-8 items-center justify-center rounded-md text-ink-2 hover:bg-hover hover:text-ink"

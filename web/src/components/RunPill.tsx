@@ -1,4 +1,4 @@
-import { CircleCheck, CircleX, Clock, Hand, Square } from 'lucide-react';
+import { CircleCheck, CircleX, Clock, Hand, RotateCw, Square } from 'lucide-react';
 import type { Host, Run } from '@/api/records';
 import { exact } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
@@ -21,6 +21,8 @@ function StateIcon({ icon }: { icon: RunState['icon'] }) {
       return <CircleCheck className="size-3" />;
     case 'cross':
       return <CircleX className="size-3" />;
+    case 'loop':
+      return <RotateCw className="size-3" />;
     case 'square':
       return <Square className="size-2.5 fill-current" />;
   }

@@ -3,8 +3,8 @@ import { useNavigate } from '@tanstack/react-router';
 import { ChevronRight, Play } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { messageOf } from '@/api/error';
-import { availability, type Host, type Project, type Provider, type RestartPolicy } from '@/api/records';
-import { useStartRun } from '@/data/actions';
+import type { Host, Project, Provider, RestartPolicy } from '@/api/records';
+import { useStartRuns } from '@/data/actions';
 import { hostsQuery, projectsQuery, providersQuery } from '@/data/queries';
 import { splitArgs } from '@/lib/args';
 import { useDraft } from '@/lib/drafts';
@@ -16,8 +16,10 @@ import { Field, Input, Select, Textarea } from '@/ui/Field';
 import { Dialog } from '@/ui/Overlay';
 import { Segmented } from '@/ui/Segmented';
 import { toast } from '@/ui/toast';
-import { preferred, toolsOf } from './modes';
+import { type Contender, Contenders } from './Contenders';
+import { preferred } from './modes';
 import { useStartRunDialog } from './startRun';
+import { ToolSelect } from './ToolSelect';
 
 const policies: { value: RestartPolicy; label: string }[] = [
   { value: 'never', label: 'Never' },
@@ -33,7 +35,7 @@ export function StartRunDialog() {
     <Dialog
       open={seed !== null}
       onClose={close}
-      title={seed?.again ? 'Run again' : 'Start a run'}
+      title={seed?.again ? 'Run again' : seed?.wait ? 'Queue a run' : 'Start a run'}
       description={seed && `On “${seed.item.title}”`}
     >
       {seed && <Form key={seed.item.id} onClose={close} />}
@@ -66,9 +68,10 @@ function Form({ onClose }: { onClose(): void }) {
   const [cwd, setCwd] = useState(again?.cwd ?? '');
   const [policy, setPolicy] = useState<RestartPolicy>(again?.restart_policy ?? 'never');
   const [restarts, setRestarts] = useState(String(again?.max_restarts || 3));
+  const [contenders, setContenders] = useState<Contender[]>([]);
   // One key per opened form: a second click on Start cannot start a second run.
   const [key] = useState(randomKey);
-  const start = useStartRun();
+  const start = useStartRuns();
   const navigate = useNavigate();
   if (!seed) return null;
 
@@ -86,20 +89,38 @@ function Form({ onClose }: { onClose(): void }) {
         again: again?.id,
         body: {
           task_id: seed.item.id,
-          provider: chosen.id,
           host_id: host || null,
           prompt,
           args: parsed,
-          model,
           cwd,
           restart_policy: policy,
+          ...(seed.wait && { wait: true }),
           ...(policy === 'never' ? {} : { max_restarts: Number(restarts) }),
         },
+        with: [
+          { provider: chosen.id, model },
+          ...contenders.map((each) => ({
+            provider: preferred(providers, each.tool)?.id ?? each.tool,
+            model: each.model,
+          })),
+        ],
       },
       {
-        onSuccess: (run) => {
+        onSuccess: ([run, ...others]) => {
           changed.drop();
           onClose();
+          if (others.length > 0) {
+            toast.success(`${others.length + 1} runs are queued`, {
+              description: 'Each begins as soon as a host takes it.',
+              action: {
+                label: 'Compare',
+                onClick: () =>
+                  void navigate({ to: '/t/$id', params: { id: seed.item.id }, search: { tab: 'compare' } }),
+              },
+            });
+            return;
+          }
+          if (!run) return;
           toast.success('The run is queued', {
             description: obstacleOf(pinned)
               ? `It waits for ${pinned?.name}, which is ${obstacleOf(pinned)}.`
@@ -119,19 +140,12 @@ function Form({ onClose }: { onClose(): void }) {
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label="Provider">
           {(ids) => (
-            <Select
+            <ToolSelect
               {...ids}
+              providers={providers}
               value={chosen?.tool ?? ''}
               onChange={(event) => setProvider(event.target.value)}
-              required
-            >
-              {toolsOf(providers).map((tool) => (
-                <option key={tool.provider.id} value={tool.provider.tool}>
-                  {tool.provider.name}
-                  {availability(tool.provider).available === 0 ? ' (on no host)' : ''}
-                </option>
-              ))}
-            </Select>
+            />
           )}
         </Field>
         <Field label="Host">
@@ -239,9 +253,18 @@ function Form({ onClose }: { onClose(): void }) {
           </div>
         </div>
       </details>
+      <Contenders
+        contenders={contenders}
+        providers={providers}
+        first={chosen?.tool ?? ''}
+        onChange={setContenders}
+      />
       {start.error && (
         <p role="alert" className="text-sm text-bad">
           {messageOf(start.error)}
+          {start.started > 0 &&
+            contenders.length > 0 &&
+            ` ${startedOf(start.started, contenders.length + 1)}`}
         </p>
       )}
       <div className="flex justify-end gap-2">
@@ -253,12 +276,17 @@ function Form({ onClose }: { onClose(): void }) {
           busy={start.isPending}
           disabled={!chosen || parsed === null}
         >
-          Start
+          {seed.wait ? 'Queue' : 'Start'}
+          {contenders.length > 0 && ` ${contenders.length + 1} runs`}
         </Button>
       </div>
     </form>
   );
 }
+
+/** startedOf says how much of what was asked for was done. */
+const startedOf = (started: number, all: number): string =>
+  `${started === 1 ? 'The first' : `The first ${started}`} of ${all} runs ${started === 1 ? 'was' : 'were'} started, and will not be started twice.`;
 
 /** modelFor is the model that belongs to a provider: the project's, else the last one used with it. */
 const modelFor = (

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Run } from '@/api/records';
 import { host, run } from '@/live/fixtures';
 import { calmRuns, canAttach, latestRuns, needsYou, runState } from './runState';
 
@@ -48,5 +49,27 @@ describe('a view of many runs', () => {
     const asks = { ...a, needs_input: true, ...at('05:06') };
     expect(select([asks, b]).get('x')?.needs_input).toBe(true);
     expect(select([asks]).has('y')).toBe(false);
+  });
+});
+
+describe('a run that ends again and again', () => {
+  const now = Date.parse('2026-01-02T03:10:00.000Z');
+  const word = (fields: Partial<Run>) =>
+    runState(run('r', { restart_policy: 'always', max_restarts: 9, ...fields }), undefined, now).word;
+  it('looks like a crash loop, also in the moments in which it runs', () => {
+    expect(word({ attempt: 3, status: 'pending' })).toBe('Crash loop');
+    expect(word({ attempt: 4, status: 'spawning' })).toBe('Crash loop');
+    expect(word({ attempt: 4, started_at: '2026-01-02T03:09:30.000Z' })).toBe('Crash loop');
+  });
+  it('looks like it runs once it has lasted', () => {
+    expect(word({ attempt: 4, started_at: '2026-01-02T03:08:00.000Z' })).toBe('Running');
+  });
+  it('is only restarted the first time, and queued before', () => {
+    expect(word({ attempt: 2, status: 'pending' })).toBe('Restarting');
+    expect(word({ attempt: 1, status: 'pending' })).toBe('Queued');
+  });
+  it('needs you first, and is over when it is', () => {
+    expect(word({ attempt: 5, needs_input: true })).toBe('Needs you');
+    expect(word({ attempt: 5, status: 'failed' })).toBe('Failed');
   });
 });

@@ -5,11 +5,22 @@ import type { Tone } from '@/ui/Badge';
 /** After how long without output a running run is called quiet, in ms. It is a hint and changes nothing. */
 export const quietAfter = 10 * 60_000;
 
+/** From which attempt on a run that keeps ending is called a crash loop. */
+const loopAttempt = 3;
+/** How long an attempt must last to be no part of a crash loop, in ms. */
+const loopCalm = 60_000;
+
+/** isCrashLoop says whether a run ends again and again soon after it began. */
+export function isCrashLoop(run: Run, now: number): boolean {
+  if (!isActive(run) || run.attempt < loopAttempt || run.needs_input) return false;
+  return run.status !== 'running' || !run.started_at || now - Date.parse(run.started_at) < loopCalm;
+}
+
 /** RunState is a run in one word, with its explanation. */
 export interface RunState {
   word: string;
   tone: Tone;
-  icon: 'clock' | 'spinner' | 'pulse' | 'hand' | 'check' | 'cross' | 'square';
+  icon: 'clock' | 'spinner' | 'pulse' | 'hand' | 'check' | 'cross' | 'square' | 'loop';
   /** The word is older than it may be: the host that would know better is away. */
   stale: boolean;
   /** Which signal put it there. */
@@ -36,8 +47,28 @@ export function runState(run: Run, host: Host | undefined, now: number): RunStat
       because: `The agent's hook asked for input.${suffix}`,
     };
   }
+  if (isCrashLoop(run, now) && !away) {
+    const times = run.attempt - 1;
+    const next = run.next_dispatch_at && run.status === 'pending' ? ' It waits out its back-off.' : '';
+    return {
+      ...base,
+      word: 'Crash loop',
+      tone: 'bad',
+      icon: 'loop',
+      because: `It has ended ${times} times and was started again: attempt ${run.attempt} of ${run.max_restarts + 1}.${next}${suffix}`,
+    };
+  }
   switch (run.status) {
     case 'pending':
+      if (run.attempt > 1)
+        return {
+          ...base,
+          word: 'Restarting',
+          tone: 'warn',
+          icon: 'loop',
+          because: `It ended and starts again: ${waits(run)}`,
+          at: run.pending_since,
+        };
       return {
         ...base,
         word: 'Queued',

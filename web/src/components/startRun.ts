@@ -6,11 +6,13 @@ import type { Run } from '@/api/schema.gen';
 interface RunSeed {
   item: Pick<WorkItem, 'id' | 'title' | 'description' | 'project_id'>;
   again?: Run;
+  /** It waits in the queue until a host takes it, however long that is. */
+  wait?: boolean;
 }
 
 /** useStartRunDialog is the seed of the open dialog; null: it is closed. */
 export const useStartRunDialog = create<{ seed: RunSeed | null }>(() => ({ seed: null }));
 
 /** openStartRun opens the dialog that starts a run. */
-export const openStartRun = (item: RunSeed['item'], again?: Run): void =>
-  useStartRunDialog.setState({ seed: { item, again } });
+export const openStartRun = (item: RunSeed['item'], again?: Run, how: Pick<RunSeed, 'wait'> = {}): void =>
+  useStartRunDialog.setState({ seed: { item, again, ...how } });

@@ -7,6 +7,7 @@ import {
   CornerDownRight,
   Flag,
   Hand,
+  Hourglass,
   Layers,
   SquareCheck,
 } from 'lucide-react';
@@ -109,6 +110,16 @@ export function ChildProgress({
         />
       </svg>
       {done}/{total}
+    </span>
+  );
+}
+
+/** WaitsBadge says that an item is blocked: by how many that it needs itself; 0: by what an item above it needs. */
+export function WaitsBadge({ count }: { count: number }) {
+  return (
+    <span className="inline-flex shrink-0 items-center gap-1 text-2xs font-medium text-ink-2 tabular">
+      <Hourglass aria-hidden className="size-3" />
+      {count > 0 ? `waits for ${count}` : 'waits for others'}
     </span>
   );
 }

@@ -21,17 +21,56 @@ export const hostReasons: Record<Why, string> = {
   eligible: 'eligible',
 };
 
-/**
- * waitsFor is why a run waits, in a few sentences: what holds it back, else what is the matter with the hosts, the
- * most frequent first.
- */
+/** nearest orders reasons by how near a host is to taking the run: what is nearest is what to look at first. */
+const nearest: readonly Why[] = [
+  'eligible',
+  'full',
+  'unconfirmed',
+  'not_connected',
+  'cooling_down',
+  'disk_low',
+  'refused',
+  'offline',
+  'suspect',
+  'disabled',
+  'never_seen',
+  'no_workspaces',
+  'provider_missing',
+  'labels_missing',
+  'other_host_pinned',
+];
+
+/** unfit are the reasons of hosts that no waiting makes fit. */
+const unfit: ReadonlySet<Why> = new Set(['labels_missing', 'other_host_pinned']);
+
+/** Blocker is one reason with the hosts that have it. */
+export interface Blocker {
+  why: Why;
+  hosts: Waiting['hosts'];
+}
+
+/** blockersOf groups hosts by why they do not take a run, those nearest to it first. What could never take it is counted. */
+export function blockersOf({ hosts }: Waiting): { blockers: Blocker[]; unfit: number } {
+  const groups = new Map<Why, Waiting['hosts']>();
+  for (const host of hosts) groups.set(host.why, [...(groups.get(host.why) ?? []), host]);
+  const all = nearest.flatMap((why) => {
+    const found = groups.get(why);
+    return found ? [{ why, hosts: found }] : [];
+  });
+  const fit = all.filter(({ why }) => !unfit.has(why));
+  // Where none fits, that is what blocks it.
+  if (fit.length === 0) return { blockers: all, unfit: 0 };
+  return { blockers: fit, unfit: hosts.length - fit.reduce((sum, each) => sum + each.hosts.length, 0) };
+}
+
+/** waitsFor is why a run waits, in a few sentences: what holds it back, else what is the matter with the hosts. */
 export function waitsFor(waiting: Waiting): string[] {
   if (waiting.why.length > 0) return waiting.why.map((hold) => hold.message);
   if (waiting.hosts_total === 0) return ['there is no host at all'];
-  const counts = new Map<Why, number>();
-  for (const { why } of waiting.hosts) counts.set(why, (counts.get(why) ?? 0) + 1);
-  if (counts.has('eligible')) return ['a host takes it next'];
-  return [...counts]
-    .sort(([, a], [, b]) => b - a)
-    .map(([why, count]) => `${count === 1 ? '1 host' : `${count} hosts`}: ${hostReasons[why]}`);
+  const { blockers } = blockersOf(waiting);
+  if (blockers[0]?.why === 'eligible') return ['a host takes it next'];
+  return blockers.map(({ why, hosts }) => `${hostCount(hosts.length)}: ${hostReasons[why]}`);
 }
+
+/** hostCount is a number of hosts in words. */
+export const hostCount = (count: number): string => (count === 1 ? '1 host' : `${count} hosts`);

@@ -1,4 +1,4 @@
-// Who may come in, and where notifications go: what only an admin sees.
+// Who may come in, where notifications go, and which orchestrators there are: what only an admin sees.
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { all, call } from '@/api/client';
 import type { CreateToken } from '@/api/schema.gen';
@@ -43,5 +43,21 @@ export function useTestSink() {
   return useMutation({
     mutationFn: (name: string) => call('POST /notify/{name}/test', { path: { name } }),
     onSettled: () => client.invalidateQueries({ queryKey: keys.sinks }),
+  });
+}
+
+/** replicasQuery is the orchestrator processes, newest first. They say that they live without an event, so it is read now and then. */
+export const replicasQuery = queryOptions({
+  queryKey: keys.replicas,
+  queryFn: ({ signal }) => all('GET /replicas', {}, signal),
+  refetchInterval: 10_000,
+});
+
+/** useDrainReplica has an orchestrator hand over and end. */
+export function useDrainReplica() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (id: string) => call('POST /replicas/{id}/drain', { path: { id } }),
+    onSettled: () => client.invalidateQueries({ queryKey: keys.replicas }),
   });
 }

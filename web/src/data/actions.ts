@@ -1,7 +1,7 @@
 // What a person does to records. Each action writes the server's answer into the cache at once, so the
 // page does not wait for its own event.
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
-import { useCallback } from 'react';
+import { useCallback, useState } from 'react';
 import { call, tagged } from '@/api/client';
 import type { Host, Project, WorkItem } from '@/api/records';
 import type {
@@ -11,8 +11,8 @@ import type {
   CreateWorkItem,
   PatchHost,
   PatchProject,
-  PatchRun,
   PatchWorkItem,
+  Run,
   SendMessage,
 } from '@/api/schema.gen';
 import { randomKey } from '@/lib/id';
@@ -93,6 +93,21 @@ export function useSaveDescription() {
   });
 }
 
+/** useChangeNeed has an item need another one, or no longer. */
+export function useChangeNeed(item: WorkItem) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ other, needed }: { other: string; needed: boolean }) =>
+      call(`${needed ? 'PUT' : 'DELETE'} /work-items/{id}/needs/{other}`, { path: { id: item.id, other } }),
+    onSuccess: async () => {
+      const path = { id: item.id };
+      putWorkItem(client, await call('GET /work-items/{id}', { path }));
+      // Everything below it is blocked with it.
+      return client.invalidateQueries({ queryKey: keys.workItems(item.project_id) });
+    },
+  });
+}
+
 /** useCreateItem adds an item at the end of its project. */
 export function useCreateItem() {
   const client = useQueryClient();
@@ -135,17 +150,30 @@ export function useStartRun() {
   });
 }
 
-/** useChangeWait changes how a waiting run waits. */
-export function useChangeWait() {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: ({ id, patch }: { id: string; patch: PatchRun }) =>
-      call('PATCH /runs/{id}', { path: { id }, body: patch }),
-    onSuccess: (run) => {
-      putRun(client, run);
-      return client.invalidateQueries({ queryKey: ['queue'] });
+/**
+ * useStartRuns starts several runs that are alike but for their tool and model. When one is refused, those before it are
+ * started; a second try with the same key starts only what is missing.
+ */
+export function useStartRuns() {
+  const start = useStartRun();
+  const [started, setStarted] = useState(0);
+  const all = useMutation({
+    mutationFn: async (order: {
+      key: string;
+      again?: string;
+      body: CreateRun;
+      with: { provider: string; model: string }[];
+    }) => {
+      const runs: Run[] = [];
+      for (const [index, each] of order.with.entries()) {
+        setStarted(index);
+        const key = index === 0 ? order.key : `${order.key}-${index}`;
+        runs.push(await start.mutateAsync({ key, again: order.again, body: { ...order.body, ...each } }));
+      }
+      return runs;
     },
   });
+  return { ...all, started };
 }
 
 /** useStopRun stops a run. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { item } from '@/live/fixtures';
-import { columnsOf, laneRows, lanesOf, needsBelow, progressOf, treeRows, visible } from './board';
+import { columnsOf, laneRows, lanesOf, needsBelow, progressOf, treeRows, unmet, visible } from './board';
 
 const items = [
   item('a', { kind: 'epic' }),
@@ -70,4 +70,14 @@ describe('the tree', () => {
       'efalse',
     ]);
   });
+});
+
+it('counts the needs that are not done; a cancelled one is not', () => {
+  const waits = item('c', { needs: ['a', 'b', 'd'], blocked: true });
+  const items = [item('a', { status: 'done' }), item('b', { status: 'cancelled' }), waits, item('d')];
+  const byId = new Map(items.map((each) => [each.id, each]));
+  expect(unmet(waits, byId)).toBe(2);
+  expect(unmet({ ...waits, needs: [] }, byId)).toBe(0);
+  expect(unmet({ ...waits, status: 'done' }, byId)).toBeUndefined();
+  expect(unmet({ ...waits, blocked: false }, byId)).toBeUndefined();
 });

@@ -147,3 +147,9 @@ export function treeRows(items: readonly WorkItem[], closed: ReadonlySet<string>
 /** isWithin says whether an item is another one or lies below it. */
 export const isWithin = (item: WorkItem, ancestor: WorkItem): boolean =>
   item.id === ancestor.id || item.path.startsWith(`${ancestor.path}/`);
+
+/** unmet is how many of the items that a blocked item needs itself are not done; undefined: nothing holds it back. */
+export const unmet = (item: WorkItem, byId: ReadonlyMap<string, WorkItem>): number | undefined =>
+  item.blocked && item.status !== 'done' && item.status !== 'cancelled'
+    ? item.needs.filter((id) => byId.get(id)?.status !== 'done').length
+    : undefined;

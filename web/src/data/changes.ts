@@ -1,8 +1,17 @@
 // What a run has changed in its working copy: its checkpoints, the comments on them, and what becomes of them.
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
-import { call, callText } from '@/api/client';
-import type { Comment, CreateComment, LandWorkspace, PatchComment, SendComments } from '@/api/schema.gen';
+import { all, call, callText } from '@/api/client';
+import type {
+  Comment,
+  CreateComment,
+  LandWorkspace,
+  PatchComment,
+  SendComments,
+  Workspace,
+} from '@/api/schema.gen';
+import type { ChangeSizes } from '@/live/patches';
 import { keys } from './keys';
+import { live } from './queries';
 
 /** Version is what is read of a workspace: a checkpoint, against an earlier one or against its base. */
 export interface Version {
@@ -18,7 +27,52 @@ export const workspaceQuery = (id: string) =>
   queryOptions({
     queryKey: keys.workspace(id),
     queryFn: ({ signal }) => call('GET /workspaces/{id}', { path: { id }, signal }),
+    // A checkpoint is told when it is made; that it has arrived, and can be read, no event tells.
+    refetchInterval: ({ state: { data } }) =>
+      data && data.relayed_checkpoint < data.checkpoint ? 2000 : false,
   });
+
+/**
+ * changeSizesQuery is how large the changes of a project's working copies are, those that are still on a host. Events tell
+ * each change of them.
+ */
+export const changeSizesQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: keys.changeSizes(projectId),
+    queryFn: ({ signal }) =>
+      live(keys.changeSizes(projectId), async () => {
+        const state = ['ready' as const, 'busy' as const, 'missing' as const];
+        const copies = await all('GET /workspaces', { project_id: projectId, state }, signal);
+        return Object.fromEntries(
+          copies.map(({ id, files, additions, deletions }) => [id, { files, additions, deletions }]),
+        ) as ChangeSizes;
+      }),
+  });
+
+/** taskWorkspacesQuery is every working copy of a work item, newest first. */
+export const taskWorkspacesQuery = (taskId: string) =>
+  queryOptions({
+    queryKey: keys.taskWorkspaces(taskId),
+    queryFn: ({ signal }) => all('GET /workspaces', { task_id: taskId }, signal),
+  });
+
+/** useWant marks working copies as not wanted, or undoes that. */
+export function useWant() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: async ({ ids, wanted }: { ids: string[]; wanted: boolean }) => {
+      const done: Workspace[] = [];
+      for (const id of ids)
+        done.push(await call(`POST /workspaces/{id}/${wanted ? 'keep' : 'discard'}`, { path: { id } }));
+      return done;
+    },
+    onSuccess: (copies) => {
+      for (const copy of copies) client.setQueryData(keys.workspace(copy.id), copy);
+    },
+    // Some may be done when one is refused.
+    onSettled: () => client.invalidateQueries({ queryKey: ['workspaces'] }),
+  });
+}
 
 /** changesQuery is the files that differ. A checkpoint never changes, so it is read once. */
 export const changesQuery = (id: string, version: Version) =>

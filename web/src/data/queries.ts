@@ -10,7 +10,7 @@ import { keys } from './keys';
 const endedRuns = 200;
 
 /** live reads what the event stream keeps up to date from then on. */
-async function live<T>(key: readonly unknown[], ask: () => Promise<T>): Promise<T> {
+export async function live<T>(key: readonly unknown[], ask: () => Promise<T>): Promise<T> {
   await streamReady;
   return current(key, ask);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { placeOf, rowsOf } from './patch';
+import { blocksOf, pairsOf, placeOf, rowsOf } from './patch';
 
 const patch = `diff --git a/main.go b/main.go
 index 1..2 100644
@@ -46,4 +46,46 @@ describe('the rows of a patch', () => {
       { side: 'new', line: 4 },
     ]);
   });
+});
+
+describe('two versions beside each other', () => {
+  it('have removed lines beside the added ones in their place', () => {
+    expect(pairsOf(rowsOf(patch)).map(({ old, new: after }) => [old, after])).toEqual([
+      [0, 0],
+      [1, 1],
+      [2, 3],
+      [null, 4],
+      [5, 5],
+      [6, 6],
+      [7, 8],
+      [9, 9],
+    ]);
+  });
+
+  it('do not run into the next exchange', () => {
+    const rows = rowsOf('@@ -1,2 +1,1 @@\n-a\n+b\n-c\n');
+    expect(pairsOf(rows).map(({ old, new: after }) => [old, after])).toEqual([
+      [0, 0],
+      [1, 2],
+      [3, null],
+    ]);
+  });
+
+  it('are not parted by a missing newline', () => {
+    const rows = rowsOf('@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n');
+    expect(pairsOf(rows).map(({ old, new: after }) => [old, after])).toEqual([
+      [0, 0],
+      [2, 2],
+      [1, 3],
+    ]);
+  });
+});
+
+it('each version of each hunk is read as code by itself', () => {
+  expect(blocksOf(rowsOf(patch)).map(({ code, rows }) => [code, rows])).toEqual([
+    ['one\ntwo\nfour', [1, 2, 5]],
+    ['one\nzwei\ndrei\nfour', [1, 3, 4, 5]],
+    ['@@ -1 +1 @@ no head', [7]],
+    ['+++ no head either', [8]],
+  ]);
 });

@@ -55,3 +55,65 @@ export function placeOf(row: Row): { side: Side; line: number } | null {
   if (row.new !== null) return { side: 'new', line: row.new };
   return row.old === null ? null : { side: 'old', line: row.old };
 }
+
+/** Pair is a line of the two versions beside each other: places in the rows; null: that side has nothing here. */
+export interface Pair {
+  old: number | null;
+  new: number | null;
+}
+
+/** pairsOf puts removed lines beside the added ones that stand in their place. Gaps and notes are on both sides. */
+export function pairsOf(rows: readonly Row[]): Pair[] {
+  const pairs: Pair[] = [];
+  let removed: number[] = [];
+  let added: number[] = [];
+  const flush = (): void => {
+    for (let i = 0; i < Math.max(removed.length, added.length); i++)
+      pairs.push({ old: removed[i] ?? null, new: added[i] ?? null });
+    removed = [];
+    added = [];
+  };
+  rows.forEach((row, index) => {
+    if (row.kind === 'del') {
+      // A removed line after added ones begins the next exchange.
+      if (added.length > 0) flush();
+      removed.push(index);
+    } else if (row.kind === 'add') added.push(index);
+    else if (row.kind === 'note' && removed.length + added.length > 0 && rows[index + 1]?.kind === 'add') {
+      // That the old version has no newline at its end stands between the two: it must not part them.
+      pairs.push({ old: index, new: index });
+    } else {
+      flush();
+      pairs.push({ old: index, new: index });
+    }
+  });
+  flush();
+  return pairs;
+}
+
+/** Block is the lines of one version in one hunk, with the places of their rows. */
+export interface Block {
+  code: string;
+  rows: number[];
+}
+
+/** blocksOf is each version of each hunk as code that can be read by itself. */
+export function blocksOf(rows: readonly Row[]): Block[] {
+  const blocks: Block[] = [];
+  let before: number[] = [];
+  let after: number[] = [];
+  const flush = (): void => {
+    for (const places of [before, after])
+      if (places.length > 0)
+        blocks.push({ code: places.map((place) => rows[place]?.text).join('\n'), rows: places });
+    before = [];
+    after = [];
+  };
+  rows.forEach((row, index) => {
+    if (row.kind === 'gap') flush();
+    if (row.old !== null) before.push(index);
+    if (row.new !== null) after.push(index);
+  });
+  flush();
+  return blocks;
+}

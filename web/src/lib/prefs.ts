@@ -17,6 +17,8 @@ interface Prefs {
   lanes: boolean;
   /** Whether the board shows cancelled items as a column instead of a rail. */
   cancelledOpen: boolean;
+  /** Whether a change is shown with the old version beside the new one, where there is room. */
+  splitDiff: boolean;
   /** Whether the browser tells when a run needs someone. */
   notify: boolean;
   /** What the last run was started with, so that the next form begins there. */
@@ -32,6 +34,7 @@ export const usePrefs = create<Prefs>()(
       levels: [],
       lanes: false,
       cancelledOpen: false,
+      splitDiff: false,
       notify: false,
       lastRun: null,
     }),

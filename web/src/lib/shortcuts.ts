@@ -5,7 +5,9 @@ import { tinykeys } from 'tinykeys';
 export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof Element &&
-    target.closest('input, textarea, select, [contenteditable="true"], [data-terminal], .xterm') !== null
+    target.closest(
+      'input:not([type="checkbox"]), textarea, select, [contenteditable="true"], [data-terminal], .xterm',
+    ) !== null
   );
 }
 

@@ -4,7 +4,9 @@ import { isCode } from '@/api/error';
 import type { Event, Host, Project, Run, WorkItem } from '@/api/records';
 import { keys } from '@/data/keys';
 import {
+  type ChangeSizes,
   type JournalPages,
+  patchChangeSizes,
   patchHistory,
   patchHosts,
   patchJournal,
@@ -76,6 +78,8 @@ export class CachePatcher {
             'queue',
             'messages',
             'workspace',
+            'workspaces',
+            'change-sizes',
             'comments',
             'tokens',
           ].includes(String(queryKey[0])),
@@ -90,6 +94,7 @@ export class CachePatcher {
     }
     if (domain === 'workspace') {
       void this.client.invalidateQueries({ queryKey: keys.workspace(payload.workspace_id as string) });
+      void this.client.invalidateQueries({ queryKey: keys.taskWorkspaces(payload.task_id as string) });
       // A newer checkpoint may have moved the lines that comments are on.
       if (topic === 'workspace.checkpointed')
         void this.client.invalidateQueries({ queryKey: keys.comments(payload.workspace_id as string) });
@@ -191,6 +196,8 @@ function patch(key: readonly unknown[], data: unknown, event: JournalEvent): unk
       return patchRunPages(data as RunPages, key[1] as RunFilter, event);
     case 'run':
       return patchRun(data as Run, event);
+    case 'change-sizes':
+      return patchChangeSizes(data as ChangeSizes, key[1] as string, event);
     case 'hosts':
       return patchHosts(data as Host[], event);
     case 'events':

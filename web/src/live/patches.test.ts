@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Run } from '@/api/records';
 import { host, item, project, run } from './fixtures';
 import {
+  patchChangeSizes,
   patchHosts,
   patchProjects,
   patchRun,
@@ -159,6 +160,13 @@ describe('runs', () => {
     expect(next).toEqual(run('r', { last_output_at: 'now' }));
   });
 
+  it('say who has the keyboard', () => {
+    const held = { ...run('r'), lease: null };
+    const taken = patchRun(held, event('run.lease_acquired', about({ timestamp: 'now', holder: 'ann' })));
+    expect(taken).toEqual({ ...held, lease: { attached_at: 'now', holder: 'ann' } });
+    expect(patchRun(taken, event('run.lease_released', about({})))).toEqual(held);
+  });
+
   it('enter only the lists that they fit', () => {
     const created = event(
       'run.created',
@@ -225,4 +233,14 @@ describe('ended runs, page by page', () => {
       other,
     );
   });
+});
+
+it('a checkpoint tells how large the change in a working copy is', () => {
+  const sizes = { w: { files: 1, additions: 2, deletions: 3 } };
+  const told = { workspace_id: 'w', project_id: 'p', files: 2, additions: 5, deletions: 3 };
+  const next = patchChangeSizes(sizes, 'p', event('workspace.checkpointed', told));
+  expect(next).toEqual({ w: { files: 2, additions: 5, deletions: 3 } });
+  expect(patchChangeSizes(next, 'p', event('workspace.checkpointed', told))).toBe(next);
+  expect(patchChangeSizes(sizes, 'other', event('workspace.checkpointed', told))).toBe(sizes);
+  expect(patchChangeSizes(sizes, 'p', event('workspace.ready', told))).toBe(sizes);
 });

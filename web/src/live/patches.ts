@@ -122,7 +122,10 @@ export function patchRun(run: Run, event: JournalEvent): Run {
   if (!topic.startsWith('run.') || payload.run_id !== run.id) return run;
   const attempt = Number(payload.attempt);
   if (topic.startsWith('run.lease_') && attempt === run.attempt && 'lease' in run) {
-    const lease = topic === 'run.lease_acquired' ? { attached_at: text(payload.timestamp) ?? '' } : null;
+    const lease =
+      topic === 'run.lease_acquired'
+        ? { attached_at: text(payload.timestamp) ?? '', holder: text(payload.holder) ?? '' }
+        : null;
     return { ...run, lease } as Run;
   }
   if (attempt < run.attempt || topic.startsWith('run.lease_')) return run;
@@ -336,6 +339,26 @@ export function patchProjects(projects: Project[], event: JournalEvent): Project
   if (topic === 'project.archived') return projects.toSpliced(index, 1);
   const { name, slug } = payload as { name: string; slug: string };
   return projects.with(index, { ...project, name, slug });
+}
+
+/** ChangeSizes is how many files and lines were changed in each working copy, by its id. */
+export type ChangeSizes = Record<string, { files: number; additions: number; deletions: number }>;
+
+/** patchChangeSizes applies an event to the sizes of one project's changes. */
+export function patchChangeSizes(sizes: ChangeSizes, projectId: string, event: JournalEvent): ChangeSizes {
+  const { topic, payload } = event;
+  if (topic !== 'workspace.checkpointed' || payload.project_id !== projectId) return sizes;
+  const { workspace_id: id, files, additions, deletions } = payload as Record<string, unknown>;
+  const known = sizes[id as string];
+  const next = { files: Number(files), additions: Number(additions), deletions: Number(deletions) };
+  if (
+    known &&
+    known.additions === next.additions &&
+    known.deletions === next.deletions &&
+    known.files === next.files
+  )
+    return sizes;
+  return { ...sizes, [id as string]: next };
 }
 
 /** runTopics are the events of a run that a timeline shows: all but how its output grew. */

@@ -80,6 +80,11 @@ export class Attachment {
     if (this.socket.send(JSON.stringify({ type: 'release_lease' }))) this.happen({ type: 'released' });
   }
 
+  /** take takes the keyboard from whoever has it. The former holder is told and watches on. */
+  take(): void {
+    this.socket.send(JSON.stringify({ type: 'take_lease' }));
+  }
+
   /** close detaches. */
   close(): void {
     this.socket.close();

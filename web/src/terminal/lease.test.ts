@@ -25,6 +25,18 @@ describe('the lease', () => {
     expect(step(watching, acquired).phase).toBe('holder');
   });
 
+  it('taken over is watched, with the name of who took it, until it is taken back', () => {
+    const taken = through(
+      { type: 'opened' },
+      acquired,
+      away,
+      frame({ type: 'error', code: 'lease_taken', message: 'ann has taken over', by: 'ann' }),
+    );
+    expect(taken).toMatchObject({ phase: 'watching', takenBy: 'ann', since: null, notice: null });
+    expect(maySend(taken)).toBe(false);
+    expect(step(taken, acquired)).toMatchObject({ phase: 'holder', takenBy: null });
+  });
+
   it('released is free, and the next key may take it', () => {
     const free = through({ type: 'opened' }, acquired, { type: 'released' });
     expect(free).toMatchObject({ phase: 'free', since: null });

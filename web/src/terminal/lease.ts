@@ -11,6 +11,8 @@ export type Phase = 'connecting' | 'holder' | 'watching' | 'free' | 'lost' | 'en
 /** Lease is the phase with what else a person should know. */
 export interface Lease {
   phase: Phase;
+  /** Who has taken the keyboard from this client; null: nobody has. */
+  takenBy: string | null;
   /** When this client got the lease; null: it has none. */
   since: string | null;
   /** What the server said last that is still true: the host is away, the input did not arrive. */
@@ -24,7 +26,7 @@ export interface Lease {
 /** ServerFrame is what the attach socket sends. */
 export type ServerFrame =
   | { type: 'lease_acquired'; run_id: string; attached_at: string }
-  | { type: 'error'; code: string; message: string }
+  | { type: 'error'; code: string; message: string; by?: string }
   | { type: 'data'; bytes: string }
   | { type: 'resize'; rows: number; cols: number };
 
@@ -36,7 +38,14 @@ export type LeaseEvent =
   | { type: 'closed'; code: number; reason: string };
 
 /** begin is a lease before its socket is open. */
-export const begin: Lease = { phase: 'connecting', since: null, notice: null, why: null, failures: 0 };
+export const begin: Lease = {
+  phase: 'connecting',
+  takenBy: null,
+  since: null,
+  notice: null,
+  why: null,
+  failures: 0,
+};
 
 const runEnded = 1000;
 const refused = 1008;
@@ -68,7 +77,14 @@ export function step(lease: Lease, event: LeaseEvent): Lease {
 function heard(lease: Lease, frame: ServerFrame): Lease {
   switch (frame.type) {
     case 'lease_acquired':
-      return { ...lease, phase: 'holder', since: frame.attached_at, notice: null, failures: 0 };
+      return {
+        ...lease,
+        phase: 'holder',
+        takenBy: null,
+        since: frame.attached_at,
+        notice: null,
+        failures: 0,
+      };
     case 'data':
       // Output flows: the host is there again.
       return lease.notice === null && lease.failures === 0 ? lease : { ...lease, notice: null, failures: 0 };
@@ -76,6 +92,8 @@ function heard(lease: Lease, frame: ServerFrame): Lease {
       return lease;
     case 'error':
       if (frame.code === 'lease_held') return { ...lease, phase: 'watching', since: null, failures: 0 };
+      if (frame.code === 'lease_taken')
+        return { ...lease, phase: 'watching', takenBy: frame.by ?? null, since: null, notice: null };
       return { ...lease, notice: frame.message };
   }
 }

@@ -1,6 +1,7 @@
 import { memo, useEffect, useRef, useState } from 'react';
 import type { WorkItem } from '@/api/records';
 import { ItemCard } from '@/components/ItemCard';
+import { unmet } from '@/data/board';
 import { useDnd } from '@/lib/dnd';
 import { cx } from '@/ui/cx';
 import { useBoard } from './context';
@@ -51,11 +52,16 @@ export const BoardCard = memo(function BoardCard({ item, lane }: { item: WorkIte
           parent: lane === undefined && item.parent_id ? board.byId.get(item.parent_id) : undefined,
           progress: board.progress.get(id),
           needsBelow: board.needsBelow.get(id),
+          unmet: unmet(item, board.byId),
           run,
           host: run?.host_id ? board.hosts.get(run.host_id) : undefined,
+          change: run?.workspace_id ? board.changes[run.workspace_id] : undefined,
         }}
         move={board.move}
-        selected={board.selected === id}
+        open={board.selected === id}
+        selected={board.selection.has(id)}
+        selecting={board.selection.ids.length > 0}
+        onToggle={(range) => board.selection.toggle(id, range)}
         tabbable={board.active === id}
         dragging={dragging}
         menuOpen={board.menu === id}

@@ -3,18 +3,21 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Columns3, ListFilter } from 'lucide-react';
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { messageOf } from '@/api/error';
-import { type ItemStatus, itemStatuses, type Project, type WorkItem } from '@/api/records';
+import { type ItemStatus, itemStatuses, type Kind, type Project, type WorkItem } from '@/api/records';
 import { openNewItem } from '@/components/newItem';
 import { calmRuns, needsYou } from '@/components/runState';
 import { statusNames } from '@/components/status';
 import { useItemMoves } from '@/components/useItemMoves';
 import { columnsOf, lanesOf, needsBelow, progressOf, visible } from '@/data/board';
+import { changeSizesQuery } from '@/data/changes';
 import { hostsQuery, runsQuery, workItemsQuery } from '@/data/queries';
 import { useDnd } from '@/lib/dnd';
 import { focusSoon } from '@/lib/focus';
-import { useKept } from '@/lib/kept';
 import { lazily } from '@/lib/lazily';
 import { setPref, usePrefs } from '@/lib/prefs';
+import { useSelection } from '@/lib/selection';
+import { useTyped } from '@/lib/typed';
+import type { ChangeSizes } from '@/live/patches';
 import { Button } from '@/ui/Button';
 import { EmptyState, ErrorState } from '@/ui/States';
 import { BoardSkeleton } from './BoardPage';
@@ -26,7 +29,9 @@ import { Toolbar } from './Toolbar';
 import { useBoardKeys } from './useBoardKeys';
 
 const nothing: WorkItem[] = [];
+const unchanged: ChangeSizes = {};
 const ItemSheet = lazily(async () => (await import('@/components/ItemSheet')).ItemSheet);
+const BoardSelection = lazily(async () => (await import('./BoardSelection')).BoardSelection);
 const DeleteItemDialog = lazily(async () => (await import('@/components/DeleteItemDialog')).DeleteItemDialog);
 
 /** ProjectBoard is the board of a project that is there. */
@@ -35,11 +40,22 @@ export function ProjectBoard({ project }: { project: Project }) {
   const [select] = useState(calmRuns);
   const { data: runs } = useQuery({ ...runsQuery({ project_id: project.id }), select });
   const { data: hosts } = useQuery(hostsQuery);
-  const { levels, lanes: withLanes, cancelledOpen } = usePrefs();
-  const { item: selected } = useSearch({ from: '/shell/p/$slug/board' });
+  const { data: changes = unchanged } = useQuery({
+    ...changeSizesQuery(project.id),
+    enabled: project.repo !== '',
+  });
+  const { levels: lastLevels, lanes: withLanes, cancelledOpen } = usePrefs();
+  const { item: selected, q = '', levels = lastLevels } = useSearch({ from: '/shell/p/$slug/board' });
   const navigate = useNavigate({ from: '/p/$slug/board' });
   const move = useItemMoves(project.id);
-  const [words, setWords] = useKept('words', '');
+  const [words, setWords] = useTyped(
+    q,
+    (next) => void navigate({ search: (kept) => ({ ...kept, q: next || undefined }), replace: true }),
+  );
+  const setLevels = (next: Kind[]): void => {
+    setPref('levels', next);
+    void navigate({ search: (kept) => ({ ...kept, levels: next }), replace: true });
+  };
   const [menu, setMenu] = useState<string | null>(null);
   const [doomed, setDoomed] = useState<WorkItem | null>(null);
   const scrollers = useMemo(() => new Map<string, (id: string) => void>(), []);
@@ -56,7 +72,20 @@ export function ProjectBoard({ project }: { project: Project }) {
     () => itemStatuses.filter((status) => status !== 'cancelled' || cancelledOpen),
     [cancelledOpen],
   );
-  const keys = useBoardKeys({ columns, lanes, statuses, move, scrollers, openMenu: setMenu });
+  const order = useMemo(
+    () => statuses.flatMap((status) => columns[status].map((item) => item.id)),
+    [columns, statuses],
+  );
+  const selection = useSelection(order);
+  const keys = useBoardKeys({
+    columns,
+    lanes,
+    statuses,
+    move,
+    scrollers,
+    openMenu: setMenu,
+    select: selection.toggle,
+  });
   const first = statuses.map((status) => columns[status][0]?.id).find(Boolean);
   const active = keys.active && shown.some((item) => item.id === keys.active) ? keys.active : first;
 
@@ -68,18 +97,34 @@ export function ProjectBoard({ project }: { project: Project }) {
       needsYou: waiting,
       needsBelow: needsBelow(items, waiting),
       hosts: new Map(hosts?.map((host) => [host.id, host])),
+      changes,
       move,
       selected,
+      selection,
       active,
       menu,
       setMenu,
       scrollers,
-      open: (id) => void navigate({ search: { item: id } }),
+      open: (id) => void navigate({ search: (kept) => ({ ...kept, item: id }) }),
       remove: setDoomed,
       create: (status, parent) =>
         openNewItem({ project_id: project.id, status, parent_id: parent?.id ?? null }),
     }),
-    [items, runs, waiting, hosts, move, selected, active, menu, scrollers, navigate, project.id],
+    [
+      items,
+      runs,
+      waiting,
+      hosts,
+      changes,
+      move,
+      selected,
+      selection,
+      active,
+      menu,
+      scrollers,
+      navigate,
+      project.id,
+    ],
   );
 
   const dnd = useDnd();
@@ -123,7 +168,14 @@ export function ProjectBoard({ project }: { project: Project }) {
   const create = (): void => openNewItem({ project_id: project.id });
   return (
     <BoardContext value={board}>
-      <Toolbar title={project.name} words={words} onWords={setWords} onCreate={create} />
+      <Toolbar
+        title={project.name}
+        words={words}
+        onWords={setWords}
+        levels={levels}
+        onLevels={setLevels}
+        onCreate={create}
+      />
       {items.length === 0 ? (
         <EmptyState
           icon={<Columns3 className="size-5" />}
@@ -146,7 +198,7 @@ export function ProjectBoard({ project }: { project: Project }) {
             <Button
               onClick={() => {
                 setWords('');
-                setPref('levels', []);
+                setLevels([]);
               }}
             >
               Show all {items.length} items
@@ -177,12 +229,15 @@ export function ProjectBoard({ project }: { project: Project }) {
           )}
         </div>
       )}
+      {selection.ids.length > 0 && (
+        <BoardSelection project={project} items={items} total={order.length} selection={selection} />
+      )}
       {selected && (
         <ItemSheet
           id={selected}
           move={move}
           onClose={() => {
-            void navigate({ search: {} });
+            void navigate({ search: (kept) => ({ ...kept, item: undefined }) });
             focusSoon(`[data-card-focus="${selected}"]`);
           }}
           onOpen={board.open}

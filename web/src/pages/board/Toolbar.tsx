@@ -1,4 +1,5 @@
 import { ListFilter, Plus, Rows3, Search, X } from 'lucide-react';
+import type { Kind } from '@/api/records';
 import { PageHeader } from '@/components/PageHeader';
 import { kindNames } from '@/components/status';
 import { lazily } from '@/lib/lazily';
@@ -14,14 +15,17 @@ export function Toolbar({
   title,
   words,
   onWords,
+  levels,
+  onLevels,
   onCreate,
 }: {
   title: string;
   words: string;
   onWords(words: string): void;
+  levels: readonly Kind[];
+  onLevels(levels: Kind[]): void;
   onCreate(): void;
 }) {
-  const levels = usePrefs((prefs) => prefs.levels);
   const lanes = usePrefs((prefs) => prefs.lanes);
   return (
     <PageHeader title={title}>
@@ -60,7 +64,7 @@ export function Toolbar({
             </span>
           </Button>
         )}
-        menu={(place) => <LevelMenu {...place} />}
+        menu={(place) => <LevelMenu {...place} levels={levels} onLevels={onLevels} />}
       />
       <IconButton
         label={lanes ? 'Without lanes' : 'Lanes by parent'}

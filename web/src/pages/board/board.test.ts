@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { columnsOf, lanesOf } from '@/data/board';
-import { item } from '@/live/fixtures';
+import { item, run } from '@/live/fixtures';
+import { runsOf } from './BoardSelection';
 import { dropMove } from './drop';
 import { laneNeighbour, neighbour, placeOf, shove } from './useBoardKeys';
 
@@ -55,4 +56,16 @@ describe('keys', () => {
     expect(['1', '3', '2', '4'].map((id) => next(id, 'ArrowDown'))).toEqual(['3', '2', '4', undefined]);
     expect(['1', '3', '2', '4'].map((id) => next(id, 'ArrowUp'))).toEqual([undefined, '1', '3', '2']);
   });
+});
+
+it('acts on the runs of selected cards: those at work, else the newest', () => {
+  const runs = [
+    run('b2', { task_id: 'b', status: 'exited' }),
+    run('a3', { task_id: 'a', status: 'exited' }),
+    run('a2', { task_id: 'a', status: 'running' }),
+    run('a1', { task_id: 'a', status: 'pending' }),
+    run('b1', { task_id: 'b', status: 'failed' }),
+    run('c1', { task_id: 'c', status: 'running' }),
+  ];
+  expect(runsOf(runs, [item('a'), item('b')]).map(({ id }) => id)).toEqual(['a2', 'a1', 'b2']);
 });

@@ -2,6 +2,8 @@ import { createContext, useContext } from 'react';
 import type { Host, ItemStatus, Run, WorkItem } from '@/api/records';
 import type { MoveItem } from '@/components/useItemMoves';
 import type { Progress } from '@/data/board';
+import type { Selection } from '@/lib/selection';
+import type { ChangeSizes } from '@/live/patches';
 
 /** Board is what columns and cards share. */
 export interface Board {
@@ -13,9 +15,13 @@ export interface Board {
   /** How many below an item need someone. */
   needsBelow: Map<string, number>;
   hosts: Map<string, Host>;
+  /** How large the changes in working copies are. */
+  changes: ChangeSizes;
   move: MoveItem;
   /** The item whose sheet is open. */
   selected: string | undefined;
+  /** The cards that something is to be done to together. */
+  selection: Selection;
   /** The card that Tab reaches; the arrow keys move it. */
   active: string | undefined;
   /** The card whose menu is open. */

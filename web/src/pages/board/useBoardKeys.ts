@@ -76,6 +76,7 @@ export function useBoardKeys({
   move,
   scrollers,
   openMenu,
+  select,
 }: {
   columns: Columns;
   /** Null: the board has none. */
@@ -84,6 +85,7 @@ export function useBoardKeys({
   move: MoveItem;
   scrollers: Map<string, (id: string) => void>;
   openMenu(id: string): void;
+  select(id: string): void;
 }) {
   const [active, setActive] = useState<string>();
 
@@ -126,6 +128,9 @@ export function useBoardKeys({
     } else if (event.key === 'm') {
       event.preventDefault();
       openMenu(id);
+    } else if (event.key === 'x') {
+      event.preventDefault();
+      select(id);
     } else if (event.key === 'r' && isRunnable(item)) {
       event.preventDefault();
       openStartRun(item);

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
-import { ItemDetail } from '@/components/ItemDetail';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { ItemDetail, isItemView } from '@/components/ItemDetail';
 import { useItemMoves } from '@/components/useItemMoves';
 import { workItemQuery, workItemsQuery } from '@/data/queries';
 
 /** ItemPage is a work item on a page of its own, for links. */
 export function ItemPage() {
   const { id } = useParams({ from: '/shell/t/$id' });
+  const { tab } = useSearch({ from: '/shell/t/$id' });
   const { data: item } = useQuery(workItemQuery(id));
   const projectId = item?.project_id ?? '';
   // Moves are shown at once in the project's list, which must be there for that.
@@ -17,6 +18,10 @@ export function ItemPage() {
     <ItemDetail
       key={id}
       id={id}
+      view={isItemView(tab) ? tab : 'item'}
+      onView={(view) =>
+        void navigate({ to: '/t/$id', params: { id }, search: view === 'item' ? {} : { tab: view } })
+      }
       move={move}
       onOpen={(next) => void navigate({ to: '/t/$id', params: { id: next } })}
       onGone={() => void navigate({ to: '/' })}

@@ -2,17 +2,25 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ListFilter, ListOrdered } from 'lucide-react';
-import { useEffect, useMemo, useRef } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { messageOf } from '@/api/error';
 import type { Run } from '@/api/records';
+import { doBulk } from '@/components/bulkAction';
 import { FilterMenu } from '@/components/FilterMenu';
 import { PageHeader } from '@/components/PageHeader';
+import { priorityName } from '@/components/priorities';
+import { RunActions } from '@/components/RunActions';
+import { SelectionBar } from '@/components/SelectionBar';
+import { useBulkRuns } from '@/data/bulk';
 import { projectsQuery, queueQuery } from '@/data/queries';
 import { useKeptScroll } from '@/lib/kept';
+import { type Selection, useSelection, useSelectKey } from '@/lib/selection';
 import { useTitle } from '@/lib/title';
 import { Button } from '@/ui/Button';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
+import { highest, lowest } from './priorityAt';
 import { QueueRow } from './QueueRow';
+import { useQueueDrops } from './useQueueDrag';
 
 const nothing: Run[] = [];
 
@@ -26,6 +34,21 @@ export function QueuePage() {
   const missing = slug !== undefined && known && !project;
   const query = useInfiniteQuery({ ...queueQuery(project?.id), enabled: !slug || Boolean(project) });
   const runs = useMemo<Run[]>(() => query.data?.pages.flatMap((page) => page.items) ?? nothing, [query.data]);
+  const selection = useSelection(useMemo(() => runs.map((run) => run.id), [runs]));
+  useSelectKey(selection);
+  const bulk = useBulkRuns();
+  const prioritise = useCallback(
+    (run: Run, priority: number) =>
+      void doBulk({
+        items: [run],
+        nameOf: (each) => each.task_title,
+        act: bulk.setPriority(() => priority),
+        said: () => `“${run.task_title}” now has the priority ${priorityName(priority).toLowerCase()}`,
+        undo: bulk.setPriority((each) => each.priority),
+      }),
+    [bulk],
+  );
+  useQueueDrops(runs, prioritise);
   return (
     <>
       <PageHeader title="Queue">
@@ -55,6 +78,8 @@ export function QueuePage() {
           more={query.hasNextPage && !query.isFetchNextPageError}
           loading={query.isFetchingNextPage}
           load={() => void query.fetchNextPage()}
+          selection={selection}
+          prioritise={prioritise}
         />
       ) : slug ? (
         <EmptyState
@@ -71,11 +96,30 @@ export function QueuePage() {
           when its time has not come.
         </EmptyState>
       )}
+      {selection.ids.length > 0 && (
+        <SelectionBar selection={selection} total={runs.length}>
+          <RunActions runs={runs.filter((run) => selection.has(run.id))} onDone={selection.clear} />
+        </SelectionBar>
+      )}
     </>
   );
 }
 
-function List({ runs, more, loading, load }: { runs: Run[]; more: boolean; loading: boolean; load(): void }) {
+function List({
+  runs,
+  more,
+  loading,
+  load,
+  selection,
+  prioritise,
+}: {
+  runs: Run[];
+  more: boolean;
+  loading: boolean;
+  load(): void;
+  selection: Selection;
+  prioritise(run: Run, priority: number): void;
+}) {
   const scroller = useRef<HTMLDivElement>(null);
   const { initialOffset, onScroll } = useKeptScroll('queue');
   const rows = useVirtualizer({
@@ -95,6 +139,15 @@ function List({ runs, more, loading, load }: { runs: Run[]; more: boolean; loadi
     <div ref={scroller} onScroll={onScroll} className="min-h-0 flex-1 overflow-y-auto">
       <ol
         aria-label="Runs that wait, next first"
+        onKeyDown={(event) => {
+          const step = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
+          const id = (event.target as Element).closest<HTMLElement>('[data-row]')?.dataset.row;
+          const run = runs.find((each) => each.id === id);
+          if (!event.shiftKey || step === 0 || !run) return;
+          event.preventDefault();
+          const priority = run.priority + step;
+          if (priority >= lowest && priority <= highest) prioritise(run, priority);
+        }}
         className="relative"
         style={{ height: rows.getTotalSize() }}
       >
@@ -109,7 +162,12 @@ function List({ runs, more, loading, load }: { runs: Run[]; more: boolean; loadi
                 className="absolute inset-x-0 top-0"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <QueueRow run={run} />
+                <QueueRow
+                  run={run}
+                  selected={selection.has(run.id)}
+                  onToggle={selection.toggle}
+                  onPriority={prioritise}
+                />
               </li>
             )
           );

@@ -2,33 +2,50 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { messageOf } from '@/api/error';
 import { type Run, taskRef } from '@/api/records';
+import { priorities } from '@/components/priorities';
 import { waitsFor } from '@/components/waiting';
-import { useChangeWait } from '@/data/actions';
 import { waitingQuery } from '@/data/queries';
 import { exact, span } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
+import { Checkbox } from '@/ui/Checkbox';
+import { cx } from '@/ui/cx';
 import { Select } from '@/ui/Field';
 import { RelativeTime } from '@/ui/RelativeTime';
-import { toast } from '@/ui/toast';
+import { useQueueDrag } from './useQueueDrag';
 
-const priorities = [
-  { value: 2, label: 'Highest' },
-  { value: 1, label: 'High' },
-  { value: 0, label: 'Normal' },
-  { value: -1, label: 'Low' },
-  { value: -2, label: 'Lowest' },
-];
-
-/** QueueRow is one run that waits: its place, why it waits, and its priority to change. */
-export function QueueRow({ run }: { run: Run }) {
+/** QueueRow is one run that waits: its place, why it waits, and its priority to change, by hand or by a drag. */
+export function QueueRow({
+  run,
+  selected,
+  onToggle,
+  onPriority,
+}: {
+  run: Run;
+  onPriority(run: Run, priority: number): void;
+  selected: boolean;
+  onToggle(id: string, range: boolean): void;
+}) {
   const { data: waiting, error } = useQuery(waitingQuery(run.id));
-  const change = useChangeWait();
+  const { ref, dragging, edge } = useQueueDrag(run.id);
   const now = useNow();
   const ends = waiting?.times_out_at ? Date.parse(waiting.times_out_at) - now : null;
   const words = waiting ? waitsFor(waiting).map((each) => messageOf(new Error(each))) : [];
   return (
-    <div className="flex min-h-18 flex-wrap items-center gap-x-4 gap-y-2 border-b px-4 py-2 sm:px-5">
-      <span className="w-8 shrink-0 text-right text-sm font-medium tabular">
+    <div
+      ref={ref}
+      data-row={run.id}
+      className={cx(
+        'relative flex min-h-18 flex-wrap items-center gap-x-3 gap-y-2 border-b py-2 pr-4 pl-2 sm:pr-5 sm:pl-3',
+        selected && 'bg-accent/4',
+        dragging && 'opacity-40',
+      )}
+    >
+      <Checkbox
+        label={`Select ${run.task_title}`}
+        checked={selected}
+        onToggle={(range) => onToggle(run.id, range)}
+      />
+      <span className="w-6 shrink-0 text-right text-sm font-medium tabular">
         {waiting?.position ?? <span className="text-ink-3">–</span>}
         <span className="sr-only">
           {waiting?.position ? ' in the queue' : ' has no place in the queue yet'}
@@ -61,13 +78,7 @@ export function QueueRow({ run }: { run: Run }) {
         <Select
           aria-label={`Priority of ${run.task_title}`}
           value={run.priority}
-          disabled={change.isPending}
-          onChange={(event) =>
-            change.mutate(
-              { id: run.id, patch: { priority: Number(event.target.value) } },
-              { onError: (failed) => toast.error(messageOf(failed)) },
-            )
-          }
+          onChange={(event) => onPriority(run, Number(event.target.value))}
         >
           {priorities.map(({ value, label }) => (
             <option key={value} value={value}>
@@ -76,6 +87,15 @@ export function QueueRow({ run }: { run: Run }) {
           ))}
         </Select>
       </span>
+      {edge && (
+        <span
+          aria-hidden
+          className={cx(
+            'pointer-events-none absolute inset-x-2 h-0.5 rounded-full bg-accent',
+            edge === 'top' ? '-top-px' : '-bottom-px',
+          )}
+        />
+      )}
     </div>
   );
 }

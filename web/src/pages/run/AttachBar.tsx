@@ -1,5 +1,6 @@
-import { Maximize2, Minimize2, Unplug } from 'lucide-react';
+import { Keyboard, Maximize2, Minimize2, Unplug } from 'lucide-react';
 import { messageOf } from '@/api/error';
+import { useMay } from '@/data/role';
 import type { Attachment } from '@/terminal/attach';
 import { spawnCols, spawnRows } from '@/terminal/frame';
 import type { Fitting } from '@/terminal/gridProps';
@@ -12,8 +13,8 @@ import { Spinner } from '@/ui/Spinner';
 import { tip } from '@/ui/Tooltip';
 import { modes, type PaneMode } from './PaneBar';
 
-/** wordsOf says who may type now. */
-function wordsOf(lease: Lease): { title: string; about: string } {
+/** wordsOf says who may type now. The holder is known by the name of their token, or not at all. */
+export function wordsOf(lease: Lease, holder: string | undefined): { title: string; about: string } {
   switch (lease.phase) {
     case 'connecting':
       return { title: 'Attaching', about: 'Opening the terminal.' };
@@ -21,8 +22,10 @@ function wordsOf(lease: Lease): { title: string; about: string } {
       return { title: 'You are typing', about: 'Every key goes to the agent.' };
     case 'watching':
       return {
-        title: 'Someone else is typing',
-        about: 'You see everything. The keyboard is yours when they leave.',
+        title: lease.takenBy
+          ? `${lease.takenBy} has taken over the keyboard`
+          : `${holder || 'Someone else'} is typing`,
+        about: 'You see everything. The keyboard is yours when they leave, or when you take it over.',
       };
     case 'free':
       return {
@@ -39,19 +42,23 @@ function wordsOf(lease: Lease): { title: string; about: string } {
 /** AttachBar stands over the attached terminal: who types, and always the way out. */
 export function AttachBar({
   attachment,
+  holder: name,
   mode,
   onMode,
   fitting,
   onDetach,
 }: {
   attachment: Attachment;
+  /** The name of whoever has the keyboard; undefined: nobody has, or it is not known. */
+  holder: string | undefined;
   mode: PaneMode;
   onMode(mode: PaneMode): void;
   fitting: Fitting | null;
   onDetach(): void;
 }) {
   const { lease, size } = attachment.store();
-  const { title, about } = wordsOf(lease);
+  const { title, about } = wordsOf(lease, name);
+  const may = useMay('operator');
   const resized = size !== null && (size.cols !== spawnCols || size.rows !== spawnRows);
   const holder = lease.phase === 'holder';
   return (
@@ -88,6 +95,16 @@ export function AttachBar({
             )}
           >
             {size ? `${size.cols}×${size.rows}` : `${spawnCols}×${spawnRows}`}
+          </Button>
+        )}
+        {lease.phase === 'watching' && may !== false && (
+          <Button
+            size="sm"
+            icon={<Keyboard className="size-3.5" />}
+            onClick={() => attachment.take()}
+            {...tip('Take the keyboard at once. Whoever has it is told, and watches on.')}
+          >
+            Take over
           </Button>
         )}
         {holder && (

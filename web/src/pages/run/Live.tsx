@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { Host } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
+import { useAttachWish } from '@/components/attachWish';
 import { canAttach } from '@/components/runState';
 import { focusSoon } from '@/lib/focus';
 import { persist } from '@/lib/parts';
@@ -42,6 +43,12 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
     if (running) void importAttachGrid();
   }, [running]);
   const may = canAttach(run, host);
+  const wished = useAttachWish(({ runId }) => runId === run.id);
+  useEffect(() => {
+    if (!wished) return;
+    useAttachWish.setState({ runId: null });
+    if (may) attach();
+  }, [wished, may, attach]);
   useShortcuts({ a: () => may && !attachment && attach() });
 
   return (
@@ -57,6 +64,7 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
         {attachment ? (
           <AttachBar
             attachment={attachment}
+            holder={run.lease?.holder}
             mode={mode}
             onMode={setChosen}
             fitting={fitting}

@@ -50,7 +50,7 @@ export function PaneBar({
               className="text-xs text-ink-2 max-sm:hidden"
               {...tip(`Since ${exact(run.lease.attached_at)}`)}
             >
-              Someone is typing
+              {run.lease.holder || 'Someone'} is typing
             </span>
           )}
           <QuickKeys run={run} />

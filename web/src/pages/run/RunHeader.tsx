@@ -4,8 +4,10 @@ import { ChevronRight, RotateCw, Square } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type Host, isActive, isStopping, taskRef, type WorkItem } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
+import { Counts } from '@/components/Counts';
 import { HostName } from '@/components/HostPill';
 import { RunPill } from '@/components/RunPill';
+import { StopDialog } from '@/components/StopDialog';
 import { openStartRun } from '@/components/startRun';
 import { workspaceQuery } from '@/data/changes';
 import { span } from '@/lib/time';
@@ -13,7 +15,6 @@ import { useNow } from '@/lib/useNow';
 import { Button } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
-import { StopDialog } from './StopDialog';
 
 const tabs = [
   { id: 'live', label: 'Live' },
@@ -105,12 +106,7 @@ export function RunHeader({
 function Changed({ id }: { id: string }) {
   const { data } = useQuery(workspaceQuery(id));
   if (!data || data.files === 0) return null;
-  return (
-    <span className="ml-1.5 font-mono text-2xs tabular">
-      <span className="text-ok">+{data.additions.toLocaleString()}</span>{' '}
-      <span className="text-bad">−{data.deletions.toLocaleString()}</span>
-    </span>
-  );
+  return <Counts additions={data.additions} deletions={data.deletions} className="ml-1.5 text-2xs" />;
 }
 
 /** StatusLine is everything that changes about a run, each with how old it is. */

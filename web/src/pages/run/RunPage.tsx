@@ -13,7 +13,7 @@ import { Log } from './Log';
 import { RunHeader } from './RunHeader';
 import { Timeline } from './Timeline';
 
-const Changes = lazily(async () => (await import('./changes/Changes')).Changes);
+const Changes = lazily(async () => (await import('@/components/changes/Changes')).Changes);
 const Replay = lazily(async () => (await import('./replay/Replay')).Replay);
 
 /** RunPage is one run: its terminal, what it has changed, its story, its log, its replay and its every field. */
@@ -43,7 +43,7 @@ export function RunPage() {
 }
 
 function OneRun({ run }: { run: RunDetail }) {
-  const { tab = 'live' } = useSearch({ from: '/shell/runs/$runId' });
+  const { tab = 'live', event } = useSearch({ from: '/shell/runs/$runId' });
   const { data: hosts } = useQuery(hostsQuery);
   const { data: item } = useQuery(workItemQuery(run.task_id));
   const host = hosts?.find((other) => other.id === run.host_id);
@@ -58,7 +58,7 @@ function OneRun({ run }: { run: RunDetail }) {
       ) : tab === 'log' ? (
         <Log run={run} />
       ) : tab === 'replay' ? (
-        <Replay run={run} />
+        <Replay key={event} run={run} event={event} />
       ) : tab === 'details' ? (
         <Details run={run} host={host} item={item} />
       ) : (

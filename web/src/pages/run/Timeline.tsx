@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { History } from 'lucide-react';
 import { useRef } from 'react';
@@ -12,6 +13,7 @@ import { exact, span } from '@/lib/time';
 import { Badge } from '@/ui/Badge';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
+import { attemptOf } from './replay/moment';
 
 /** Timeline is what the journal tells of the run, newest first, each with who said it and when. */
 export function Timeline({ run }: { run: RunDetail }) {
@@ -48,10 +50,20 @@ export function Timeline({ run }: { run: RunDetail }) {
       </EmptyState>
     );
   }
-  return <Story events={events} several={run.attempt > 1} purged={purged} />;
+  return <Story runId={run.id} events={events} several={run.attempt > 1} purged={purged} />;
 }
 
-function Story({ events, several, purged }: { events: Event[]; several: boolean; purged: boolean }) {
+function Story({
+  runId,
+  events,
+  several,
+  purged,
+}: {
+  runId: string;
+  events: Event[];
+  several: boolean;
+  purged: boolean;
+}) {
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count: events.length,
@@ -80,7 +92,7 @@ function Story({ events, several, purged }: { events: Event[]; several: boolean;
                 className="absolute inset-x-4 top-0 flex gap-3 pb-4 sm:inset-x-6"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <Row event={event} next={events[index + 1]} several={several} />
+                <Row runId={runId} event={event} next={events[index + 1]} several={several} />
               </li>
             )
           );
@@ -91,7 +103,17 @@ function Story({ events, several, purged }: { events: Event[]; several: boolean;
   );
 }
 
-function Row({ event, next, several }: { event: Event; next?: Event; several: boolean }) {
+function Row({
+  runId,
+  event,
+  next,
+  several,
+}: {
+  runId: string;
+  event: Event;
+  next?: Event;
+  several: boolean;
+}) {
   const text = eventText(event);
   const gap = next ? Date.parse(event.created_at) - Date.parse(next.created_at) : 0;
   return (
@@ -113,6 +135,20 @@ function Row({ event, next, several }: { event: Event; next?: Event; several: bo
           <span aria-hidden>·</span>
           <time dateTime={event.created_at}>{exact(event.created_at)}</time>
           {gap >= 1000 && <span>· {span(gap)} later</span>}
+          {attemptOf(event) > 0 && (
+            <>
+              <span aria-hidden>·</span>
+              <Link
+                to="/runs/$runId"
+                params={{ runId }}
+                search={{ tab: 'replay', event: event.seq }}
+                aria-label={`Replay from here: ${text.title}`}
+                className="text-ink-2 underline decoration-line-strong underline-offset-2 hover:text-ink"
+              >
+                Replay from here
+              </Link>
+            </>
+          )}
         </div>
       </div>
     </>

@@ -1,12 +1,15 @@
 import { Link } from '@tanstack/react-router';
 import type { Waiting } from '@/api/schema.gen';
-import { hostReasons } from '@/components/waiting';
+import { type Blocker, blockersOf, hostCount, hostReasons } from '@/components/waiting';
 import { exact, span } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { cx } from '@/ui/cx';
 import { tip } from '@/ui/Tooltip';
 
-/** WaitingHosts is why a pending run does not run: every host with its reason, and when the wait ends. */
+/** How many hosts a reason names. */
+const mostNames = 4;
+
+/** WaitingHosts is why a pending run does not run: what blocks it, with the hosts it is about, and when the wait ends. */
 export function WaitingHosts({ waiting }: { waiting: Waiting }) {
   const now = useNow();
   const timesOut = waiting.times_out_at;
@@ -34,21 +37,49 @@ export function WaitingHosts({ waiting }: { waiting: Waiting }) {
           .
         </p>
       ) : (
-        <ul className="flex flex-col gap-0.5">
-          {waiting.hosts.map((host) => (
-            <li key={host.host_id} className="flex gap-2">
-              <Link
-                to="/hosts/$hostId"
-                params={{ hostId: host.host_id }}
-                className="min-w-20 font-medium text-ink hover:underline"
-              >
-                {host.name}
-              </Link>
-              <span className={cx(host.why === 'eligible' && 'text-ok')}>{hostReasons[host.why]}</span>
-            </li>
-          ))}
-        </ul>
+        <Blockers waiting={waiting} />
       )}
     </div>
+  );
+}
+
+function Blockers({ waiting }: { waiting: Waiting }) {
+  const { blockers, unfit } = blockersOf(waiting);
+  const unlisted = waiting.hosts_total - waiting.hosts.length;
+  return (
+    <>
+      <ul aria-label="What blocks it" className="flex flex-col gap-0.5">
+        {blockers.map((blocker) => (
+          <BlockerLine key={blocker.why} {...blocker} />
+        ))}
+      </ul>
+      {unfit > 0 && <p className="text-ink-3">{hostCount(unfit)} more could never take it.</p>}
+      {unlisted > 0 && (
+        <p className="text-ink-3">
+          {waiting.hosts.length} of {waiting.hosts_total} hosts are told of here.
+        </p>
+      )}
+    </>
+  );
+}
+
+function BlockerLine({ why, hosts }: Blocker) {
+  return (
+    <li className="flex flex-wrap gap-x-2">
+      {hosts.slice(0, mostNames).map((host) => (
+        <Link
+          key={host.host_id}
+          to="/hosts/$hostId"
+          params={{ hostId: host.host_id }}
+          className="font-medium text-ink hover:underline"
+        >
+          {host.name}
+        </Link>
+      ))}
+      {hosts.length > mostNames && (
+        <span className="font-medium text-ink">and {hosts.length - mostNames} more</span>
+      )}
+      <span className={cx(why === 'eligible' && 'text-ok')}>{hostReasons[why]}</span>
+    </li>
   );
 }

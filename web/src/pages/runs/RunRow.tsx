@@ -7,52 +7,73 @@ import { RunPill } from '@/components/RunPill';
 import { failure } from '@/components/runState';
 import { span } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
+import { Checkbox } from '@/ui/Checkbox';
 import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
 
 /** RunRow is one run of the list: what it is about, where it runs, and how fresh that is. */
-export const RunRow = memo(function RunRow({ run, host }: { run: Run; host?: Host }) {
+export const RunRow = memo(function RunRow({
+  run,
+  host,
+  selected,
+  onToggle,
+}: {
+  run: Run;
+  host?: Host;
+  selected: boolean;
+  onToggle(id: string, range: boolean): void;
+}) {
   const words =
     run.status === 'failed'
       ? headOf(failure(run))
       : ((isActive(run) ? (run.hint ?? run.progress_message) : run.result_reason) ??
         run.prompt_excerpt?.split('\n')[0]);
   return (
-    <Link
-      to="/runs/$runId"
-      params={{ runId: run.id }}
+    <div
+      data-row={run.id}
       className={cx(
-        'grid min-h-14 grid-cols-[1fr_auto] items-center gap-x-4 gap-y-1 border-b px-4 py-2 hover:bg-hover sm:grid-cols-[7.5rem_1fr_9rem_7rem] sm:px-5',
-        run.needs_input && isActive(run) && 'bg-warn/6',
+        'flex min-h-14 items-center border-b pl-2 hover:bg-hover sm:pl-3',
+        selected ? 'bg-accent/4' : run.needs_input && isActive(run) && 'bg-warn/6',
       )}
     >
-      <span className="max-sm:order-2">
-        <RunPill run={run} host={host} />
-      </span>
-      <span className="flex min-w-0 flex-col max-sm:order-1">
-        <span className="truncate text-sm font-medium">{run.task_title}</span>
-        <span className="flex min-w-0 gap-2 text-xs text-ink-3">
-          <span className="shrink-0">{taskRef(run)}</span>
-          <span className="shrink-0">{run.provider}</span>
-          {run.attempt > 1 && <span className="shrink-0">attempt {run.attempt}</span>}
-          {words && (
-            <span className={cx('truncate', run.needs_input ? 'text-warn' : 'text-ink-2')}>{words}</span>
+      <Checkbox
+        label={`Select ${run.task_title}, ${run.session_name}`}
+        checked={selected}
+        onToggle={(range) => onToggle(run.id, range)}
+      />
+      <Link
+        to="/runs/$runId"
+        params={{ runId: run.id }}
+        className="grid min-w-0 flex-1 grid-cols-[1fr_auto] items-center gap-x-4 gap-y-1 py-2 pr-4 pl-2 sm:grid-cols-[7.5rem_1fr_9rem_7rem] sm:pr-5"
+      >
+        <span className="max-sm:order-2">
+          <RunPill run={run} host={host} />
+        </span>
+        <span className="flex min-w-0 flex-col max-sm:order-1">
+          <span className="truncate text-sm font-medium">{run.task_title}</span>
+          <span className="flex min-w-0 gap-2 text-xs text-ink-3">
+            <span className="shrink-0">{taskRef(run)}</span>
+            <span className="shrink-0">{run.provider}</span>
+            {run.attempt > 1 && <span className="shrink-0">attempt {run.attempt}</span>}
+            {words && (
+              <span className={cx('truncate', run.needs_input ? 'text-warn' : 'text-ink-2')}>{words}</span>
+            )}
+          </span>
+        </span>
+        <span className="min-w-0 text-xs text-ink-2 max-sm:order-3">
+          {host && isActive(run) ? (
+            <HostName host={host} />
+          ) : host ? (
+            <span className="truncate">{host.name}</span>
+          ) : (
+            <span className="text-ink-3">{isActive(run) ? 'no host yet' : ''}</span>
           )}
         </span>
-      </span>
-      <span className="min-w-0 text-xs text-ink-2 max-sm:order-3">
-        {host && isActive(run) ? (
-          <HostName host={host} />
-        ) : host ? (
-          <span className="truncate">{host.name}</span>
-        ) : (
-          <span className="text-ink-3">{isActive(run) ? 'no host yet' : ''}</span>
-        )}
-      </span>
-      <span className="text-right text-xs text-ink-3 tabular max-sm:order-4">
-        <Ages run={run} />
-      </span>
-    </Link>
+        <span className="text-right text-xs text-ink-3 tabular max-sm:order-4">
+          <Ages run={run} />
+        </span>
+      </Link>
+    </div>
   );
 });
 

@@ -6,7 +6,7 @@ import {
   createRouter,
   RouterProvider,
 } from '@tanstack/react-router';
-import { cleanup, configure, render, screen, waitFor } from '@testing-library/react';
+import { cleanup, configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Run } from '@/api/records';
 import { noteState } from '@/live/connection';
@@ -104,4 +104,29 @@ it('never takes a project that is not there for all of them', async () => {
   open('/runs?project=gone');
   expect(await screen.findByText('No run fits the filter')).toBeTruthy();
   expect(asked.some((url) => url.includes('/runs?'))).toBe(false);
+});
+
+it('says how far a search has looked, and goes on when someone wants it to', async () => {
+  ended = Array.from({ length: 130 }, (_, i) => run(`r${i}`, { status: 'failed', task_title: `Task ${i}` }));
+  open('/runs?status=failed&q=Task+129');
+  expect(await screen.findByText(/100 of 130 ended runs were looked through/)).toBeTruthy();
+  expect(screen.queryByText('Task 129')).toBeNull();
+  expect(screen.queryByText('No run fits the filter')).toBeNull();
+  fireEvent.click(screen.getByRole('button', { name: 'Look through older runs' }));
+  expect(await screen.findByText('Task 129')).toBeTruthy();
+});
+
+it('selects a range, and says how many', async () => {
+  ended = ['a', 'b', 'c', 'd'].map((id) => run(id, { status: 'failed', task_title: `Task ${id}` }));
+  open('/runs?status=failed');
+  const box = (id: string) => screen.getByRole('checkbox', { name: `Select Task ${id}, svc-${id}` });
+  await screen.findByText('Task d');
+  fireEvent.click(box('a'));
+  fireEvent.click(box('c'), { shiftKey: true });
+  const bar = screen.getByRole('region', { name: 'Selection' });
+  expect(bar.textContent).toContain('3 selected');
+  fireEvent.keyDown(box('d'), { key: 'x', code: 'KeyX' });
+  expect(bar.textContent).toContain('4 selected');
+  fireEvent.keyDown(box('d'), { key: 'Escape', code: 'Escape' });
+  expect(screen.queryByRole('region', { name: 'Selection' })).toBeNull();
 });

@@ -2,11 +2,14 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ListFilter, SquareTerminal } from 'lucide-react';
-import { useEffect, useMemo, useRef } from 'react';
+import { useDeferredValue, useEffect, useMemo, useRef } from 'react';
 import { messageOf } from '@/api/error';
 import type { Host, Run } from '@/api/records';
 import { FilterMenu } from '@/components/FilterMenu';
 import { PageHeader } from '@/components/PageHeader';
+import { RunActions } from '@/components/RunActions';
+import { SelectionBar } from '@/components/SelectionBar';
+import { WatchLink } from '@/components/WatchLink';
 import {
   activeRunsQuery,
   endedRunsQuery,
@@ -16,13 +19,16 @@ import {
   runCountsQuery,
 } from '@/data/queries';
 import { useKeptScroll } from '@/lib/kept';
+import { type Selection, useSelection, useSelectKey } from '@/lib/selection';
 import { useTitle } from '@/lib/title';
+import { useTyped } from '@/lib/typed';
 import type { RunFilter } from '@/live/patches';
 import { Button } from '@/ui/Button';
 import { cx } from '@/ui/cx';
+import { Input, Select } from '@/ui/Field';
 import { Spinner } from '@/ui/Spinner';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
-import { arrange, type Group, statuses, wantedOf } from './arrange';
+import { arrange, found, type Group, orders, statuses, wantedOf } from './arrange';
 import { RunRow } from './RunRow';
 
 const nothing: Run[] = [];
@@ -50,23 +56,44 @@ export function RunsPage() {
     // Until it is known which project and host an address means, nothing is asked.
     Boolean((!search.project || project) && (!search.host || host)),
   );
-  const { runs, ended } = data;
-  const rows = useMemo<Row[]>(
-    () =>
-      arrange(runs).flatMap((group) => [
-        { type: 'title', group, count: group.title === 'Ended' ? ended : group.runs.length } as const,
-        ...group.runs.map((run) => ({ type: 'run', run }) as const),
-      ]),
-    [runs, ended],
-  );
+  const { runs, ended, endedLoaded } = data;
   const set = (change: Partial<typeof search>): void =>
     void navigate({ search: { ...search, ...change }, replace: true });
-  const filtered = Object.values(search).some(Boolean);
+  const [text, find] = useTyped(search.q ?? '', (q) => set({ q: q || undefined }));
+  const words = useDeferredValue(text.trim());
+  const rows = useMemo<Row[]>(
+    () =>
+      arrange(found(runs, words), search.sort).flatMap((group) => [
+        {
+          type: 'title',
+          group,
+          count: group.title === 'Ended' && words === '' ? ended : group.runs.length,
+        } as const,
+        ...group.runs.map((run) => ({ type: 'run', run }) as const),
+      ]),
+    [runs, ended, words, search.sort],
+  );
+  const shown = useMemo(() => rows.flatMap((row) => (row.type === 'run' ? [row.run] : [])), [rows]);
+  const selection = useSelection(useMemo(() => shown.map((run) => run.id), [shown]));
+  const chosen = shown.filter((run) => selection.has(run.id));
+  useSelectKey(selection);
+  const { sort: _, ...filters } = search;
+  const filtered = Object.values(filters).some(Boolean);
+  const searched = words === '' ? null : { loaded: endedLoaded, of: ended };
 
   return (
     <>
       <PageHeader title="Runs">
-        <div className="flex flex-wrap justify-end gap-1.5">
+        <div className="flex flex-wrap items-center justify-end gap-1.5">
+          <div className="w-44 max-sm:w-full">
+            <Input
+              type="search"
+              aria-label="Search runs"
+              placeholder="Task, number, id…"
+              value={text}
+              onChange={(event) => find(event.target.value)}
+            />
+          </div>
           <FilterMenu
             label="Status"
             value={search.status}
@@ -91,6 +118,21 @@ export function RunsPage() {
             onChange={(provider) => set({ provider })}
             options={providers.map((each) => ({ value: each.id, label: each.name }))}
           />
+          <div className="w-36">
+            <Select
+              aria-label="Order of active runs"
+              value={search.sort ?? orders[0]?.value}
+              onChange={({ target }) =>
+                set({ sort: target.value === orders[0]?.value ? undefined : target.value })
+              }
+            >
+              {orders.map(({ value, label }) => (
+                <option key={value} value={value}>
+                  {label}
+                </option>
+              ))}
+            </Select>
+          </div>
         </div>
       </PageHeader>
       {isPending && !missing ? (
@@ -125,7 +167,13 @@ export function RunsPage() {
           </EmptyState>
         )
       ) : (
-        <List rows={rows} hosts={hosts} older={older} />
+        <List rows={rows} hosts={hosts} older={older} searched={searched} selection={selection} />
+      )}
+      {selection.ids.length > 0 && (
+        <SelectionBar selection={selection} total={shown.length}>
+          <WatchLink runs={chosen} />
+          <RunActions runs={chosen} onDone={selection.clear} />
+        </SelectionBar>
       )}
     </>
   );
@@ -163,7 +211,7 @@ function useRuns(filter: RunFilter, status: string | undefined, enabled: boolean
     load: () => void ended.fetchNextPage(),
   };
   return {
-    data: { runs, ended: Math.max(total, loaded.length) },
+    data: { runs, ended: Math.max(total, loaded.length), endedLoaded: loaded.length },
     error: active.error ?? ended.error,
     isPending: !enabled || active.isLoading || ended.isLoading,
     refetch: () => {
@@ -173,7 +221,20 @@ function useRuns(filter: RunFilter, status: string | undefined, enabled: boolean
   };
 }
 
-function List({ rows, hosts, older }: { rows: Row[]; hosts: Host[]; older: Older }) {
+function List({
+  rows,
+  hosts,
+  older,
+  searched,
+  selection,
+}: {
+  rows: Row[];
+  hosts: Host[];
+  older: Older;
+  /** Of the ended runs, how many a search has looked through; null: none is searched for. */
+  searched: { loaded: number; of: number } | null;
+  selection: Selection;
+}) {
   const scroller = useRef<HTMLDivElement>(null);
   const { initialOffset, onScroll } = useKeptScroll('runs');
   const hostOf = useMemo(() => new Map(hosts.map((host) => [host.id, host])), [hosts]);
@@ -192,8 +253,9 @@ function List({ rows, hosts, older }: { rows: Row[]; hosts: Host[]; older: Older
   const near = older.more && (items.at(-1)?.index ?? 0) >= rows.length - 10;
   const { load, loading, failed } = older;
   useEffect(() => {
-    if (near && !loading && !failed) load();
-  }, [near, loading, failed, load]);
+    // A search would read everything there is by itself: it goes on when someone wants it to.
+    if (near && !loading && !failed && !searched) load();
+  }, [near, loading, failed, load, searched]);
   return (
     <div ref={scroller} onScroll={onScroll} className="min-h-0 flex-1 overflow-y-auto">
       <ul className="relative" style={{ height: virtual.getTotalSize() }}>
@@ -208,10 +270,16 @@ function List({ rows, hosts, older }: { rows: Row[]; hosts: Host[]; older: Older
               style={{ transform: `translateY(${start}px)` }}
             >
               {!row ? (
-                <span className="flex h-9 items-center gap-2 px-5 text-xs text-ink-3">
-                  {failed && !loading ? (
+                <span className="flex min-h-9 flex-wrap items-center gap-2 px-5 py-1 text-xs text-ink-3">
+                  {searched && (
+                    <span role="status">
+                      {searched.loaded.toLocaleString()} of {searched.of.toLocaleString()} ended runs were
+                      looked through.
+                    </span>
+                  )}
+                  {(failed || searched) && !loading ? (
                     <Button size="sm" onClick={load}>
-                      Read older runs
+                      {searched ? 'Look through older runs' : 'Read older runs'}
                     </Button>
                   ) : (
                     <>
@@ -220,12 +288,21 @@ function List({ rows, hosts, older }: { rows: Row[]; hosts: Host[]; older: Older
                   )}
                 </span>
               ) : row.type === 'run' ? (
-                <RunRow run={row.run} host={hostOf.get(row.run.host_id ?? '')} />
+                <RunRow
+                  run={row.run}
+                  host={hostOf.get(row.run.host_id ?? '')}
+                  selected={selection.has(row.run.id)}
+                  onToggle={selection.toggle}
+                />
               ) : (
                 <h2
                   className={cx(
                     'flex h-9 items-end gap-2 border-b px-4 pb-1.5 text-xs font-medium sm:px-5',
-                    row.group.title === 'Needs you' ? 'text-warn' : 'text-ink-2',
+                    row.group.title === 'Needs you'
+                      ? 'text-warn'
+                      : row.group.title === 'Crash loops'
+                        ? 'text-bad'
+                        : 'text-ink-2',
                   )}
                 >
                   {row.group.title}

@@ -1,4 +1,5 @@
-import { activeStatuses, endedStatuses, isActive, type Run, type RunStatus } from '@/api/records';
+import { activeStatuses, endedStatuses, isActive, type Run, type RunStatus, taskRef } from '@/api/records';
+import { isCrashLoop } from '@/components/runState';
 
 /** statuses are the choices of the status filter. */
 export const statuses = [
@@ -32,14 +33,56 @@ export interface Group {
   runs: Run[];
 }
 
-/** arrange groups runs: those that need someone, those at work, those that ended; each newest first. */
-export function arrange(runs: readonly Run[]): Group[] {
+/** orders are what runs that have not ended can be sorted by; what ended is always newest first. */
+export const orders: { value: string; label: string; compare?(a: Run, b: Run): number }[] = [
+  { value: 'newest', label: 'Newest first' },
+  { value: 'oldest', label: 'Oldest first', compare: (a, b) => (a.created_at < b.created_at ? -1 : 1) },
+  { value: 'quiet', label: 'Quietest first', compare: (a, b) => (lastWord(a) < lastWord(b) ? -1 : 1) },
+  {
+    value: 'task',
+    label: 'By task',
+    compare: (a, b) =>
+      a.project_slug.localeCompare(b.project_slug) ||
+      a.task_number - b.task_number ||
+      (a.created_at < b.created_at ? 1 : -1),
+  },
+];
+
+const lastWord = (run: Run): string => run.last_output_at ?? run.started_at ?? run.pending_since;
+
+/**
+ * arrange groups runs: those that need someone, those that crash again and again, those at work, those that wait, each
+ * in the order that is wanted; then those that ended.
+ */
+export function arrange(runs: readonly Run[], order?: string, now = Date.now()): Group[] {
+  const compare = orders.find((each) => each.value === order)?.compare;
+  const active = runs.filter(isActive);
+  if (compare) active.sort(compare);
+  const titleOf = (run: Run): string => {
+    if (run.needs_input) return 'Needs you';
+    if (isCrashLoop(run, now)) return 'Crash loops';
+    return run.status === 'pending' ? 'Queued' : 'Active';
+  };
   const groups: Group[] = [
-    { title: 'Needs you', runs: runs.filter((run) => isActive(run) && run.needs_input) },
-    { title: 'Active', runs: runs.filter((run) => isActive(run) && !run.needs_input) },
+    ...['Needs you', 'Crash loops', 'Active', 'Queued'].map((title) => ({
+      title,
+      runs: active.filter((run) => titleOf(run) === title),
+    })),
     { title: 'Ended', runs: runs.filter((run) => !isActive(run)).sort(byEnd) },
   ];
   return groups.filter((group) => group.runs.length > 0);
+}
+
+/** found is the runs in which every word of a search is: in the task's name or number, the run's id, provider or prompt. */
+export function found(runs: readonly Run[], search: string): readonly Run[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return runs;
+  return runs.filter((run) => {
+    const text = [taskRef(run), run.task_title, run.id, run.session_name, run.provider, run.prompt_excerpt]
+      .join('\n')
+      .toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
 }
 
 const byEnd = (a: Run, b: Run): number =>

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { cleanup, configure, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Role } from '@/api/records';
-import type { AccessToken, SinkState } from '@/api/schema.gen';
+import type { AccessToken, Replica, SinkState } from '@/api/schema.gen';
 import { SettingsPage } from './SettingsPage';
 
 // Limits are there to end what hangs: a busy machine takes long.
@@ -39,6 +39,7 @@ const sink = (name: string, fields: Partial<SinkState> = {}): SinkState => ({
 let role: Role;
 let tokens: AccessToken[];
 let sinks: SinkState[];
+let replicas: Replica[];
 let asked: { what: string; key?: string; body?: unknown }[];
 /** What POST is answered with instead; a thrown error is a lost answer. */
 let post: (() => Response) | null;
@@ -68,6 +69,7 @@ async function answer(url: string, init: RequestInit = {}): Promise<Response> {
   }
   if (init.method === 'POST') return new Response(null, { status: 204 });
   if (path === '/tokens') return list(tokens);
+  if (path === '/replicas') return list(replicas);
   return path === '/notify' ? list(sinks) : list([]);
 }
 
@@ -75,6 +77,7 @@ beforeEach(() => {
   role = 'admin';
   tokens = [];
   sinks = [];
+  replicas = [];
   asked = [];
   post = null;
   vi.stubGlobal('fetch', answer);
@@ -96,6 +99,7 @@ it('is about this browser alone for those who are no admins', async () => {
   expect(await screen.findByText('ann, operator')).toBeTruthy();
   expect(screen.queryByText('Access tokens')).toBeNull();
   expect(screen.queryByText('Notification sinks')).toBeNull();
+  expect(screen.queryByText('Orchestrators')).toBeNull();
   expect(asked.some(({ what }) => what === 'GET /tokens' || what === 'GET /notify')).toBe(false);
 });
 
@@ -182,4 +186,28 @@ it('tells how a sink fares, and what came of a test', async () => {
   post = null;
   press('Test phone');
   expect(await screen.findByText('It took the test message.')).toBeTruthy();
+});
+
+it('lists the orchestrators, and drains one only after it was asked', async () => {
+  const one = { version: '1.2', uplinks: 1, since: at, last_seen_at: at, leader: false };
+  replicas = [
+    { ...one, id: 'r1', address: 'https://a:7899', state: 'ready', leader: true },
+    { ...one, id: 'r2', address: 'https://b:7899', state: 'gone', uplinks: 0 },
+  ];
+  show();
+  await screen.findByText('https://a:7899');
+  const rows = within(screen.getByRole('list', { name: 'Orchestrators' })).getAllByRole('listitem');
+  expect(rows[0]?.textContent).toContain('https://a:7899readyleader1.2 · 1 worker');
+  expect(rows[1]?.textContent).toContain('gone');
+  expect(screen.getAllByRole('button', { name: /^Drain/ })).toHaveLength(1);
+  press('Drain https://a:7899');
+  expect(screen.getByText(/^No other orchestrator is ready/)).toBeTruthy();
+  expect(asked.some(({ what }) => what.startsWith('POST'))).toBe(false);
+  post = () => refused(409, { code: 'conflict', message: 'it is gone' });
+  press('Drain');
+  expect((await screen.findByRole('alert')).textContent).toBe('It is gone.');
+  post = () => Response.json({ ...replicas[0], state: 'draining' });
+  press('Drain');
+  await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+  expect(asked.filter(({ what }) => what === 'POST /replicas/r1/drain')).toHaveLength(2);
 });

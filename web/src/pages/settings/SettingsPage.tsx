@@ -12,6 +12,7 @@ import { useTitle } from '@/lib/title';
 import { Button } from '@/ui/Button';
 import { Switch } from '@/ui/Field';
 import { Segmented } from '@/ui/Segmented';
+import { Replicas } from './Replicas';
 import { Sinks } from './Sinks';
 import { Tokens } from './Tokens';
 
@@ -21,7 +22,7 @@ const themes: { value: Theme; label: string; icon: ReactNode }[] = [
   { value: 'dark', label: 'Dark', icon: <Moon className="size-3.5" /> },
 ];
 
-/** SettingsPage is about this browser, and for admins about who may come in and where notifications go. */
+/** SettingsPage is about this browser, and for admins about who may come in, where notifications go, and the orchestrators. */
 export function SettingsPage() {
   useTitle('Settings');
   const theme = usePrefs((prefs) => prefs.theme);
@@ -47,6 +48,7 @@ export function SettingsPage() {
             <>
               <Tokens />
               <Sinks />
+              <Replicas />
             </>
           )}
           <About />

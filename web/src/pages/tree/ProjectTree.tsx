@@ -11,7 +11,7 @@ import { calmRuns, needsYou } from '@/components/runState';
 import { openStartRun } from '@/components/startRun';
 import { statusNames } from '@/components/status';
 import { useItemMoves } from '@/components/useItemMoves';
-import { childrenOf, needsBelow, progressOf, treeRows } from '@/data/board';
+import { childrenOf, needsBelow, progressOf, treeRows, unmet } from '@/data/board';
 import type { Move } from '@/data/moves';
 import { hostsQuery, runsQuery, workItemsQuery } from '@/data/queries';
 import { useDnd } from '@/lib/dnd';
@@ -44,6 +44,7 @@ export function ProjectTree({ project }: { project: Project }) {
   const rows = useMemo(() => treeRows(items, closed), [items, closed]);
   const progress = useMemo(() => progressOf(items), [items]);
   const below = useMemo(() => needsBelow(items, needsYou(runs)), [items, runs]);
+  const byId = useMemo(() => new Map(items.map((item) => [item.id, item])), [items]);
   const siblings = useMemo(() => childrenOf(items), [items]);
   const lines = useVirtualizer({
     count: rows.length,
@@ -191,6 +192,7 @@ export function ProjectTree({ project }: { project: Project }) {
                     place={family.indexOf(item) + 1}
                     progress={progress.get(item.id)}
                     needsBelow={below.get(item.id)}
+                    unmet={unmet(item, byId)}
                     run={run}
                     host={hosts.find((host) => host.id === run?.host_id)}
                     move={move}

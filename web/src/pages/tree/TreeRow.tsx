@@ -4,7 +4,7 @@ import type { Host, Run } from '@/api/records';
 import { ItemMenu } from '@/components/ItemMenu';
 import { ItemName } from '@/components/ItemName';
 import { RunPill } from '@/components/RunPill';
-import { ChildProgress, KindIcon, NeedsYouBadge, StatusIcon } from '@/components/status';
+import { ChildProgress, KindIcon, NeedsYouBadge, StatusIcon, WaitsBadge } from '@/components/status';
 import type { MoveItem } from '@/components/useItemMoves';
 import type { Progress, TreeRow as Row } from '@/data/board';
 import { useDnd } from '@/lib/dnd';
@@ -20,6 +20,8 @@ interface Props {
   progress?: Progress;
   /** How many items below it need someone. */
   needsBelow?: number;
+  /** How many of those that it needs are not done; absent: it is not blocked. */
+  unmet?: number;
   run?: Run;
   host?: Host;
   move: MoveItem;
@@ -39,6 +41,7 @@ export function TreeRow({
   place,
   progress,
   needsBelow,
+  unmet,
   run,
   host,
   move,
@@ -130,6 +133,7 @@ export function TreeRow({
       >
         <ItemName item={item} />
       </span>
+      {unmet !== undefined && <WaitsBadge count={unmet} />}
       {needsBelow && <NeedsYouBadge count={needsBelow} />}
       {run && <RunPill run={run} host={host} className={cx(!run.needs_input && 'max-sm:hidden')} />}
       <span className="flex shrink-0 sm:w-12">{progress && <ChildProgress {...progress} />}</span>

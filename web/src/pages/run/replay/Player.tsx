@@ -1,7 +1,5 @@
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
-import type { Event } from '@/api/records';
-import { eventText } from '@/components/eventText';
 import Grid from '@/terminal/Grid';
 import { countUntil, type Mark, type Recording } from '@/terminal/recording';
 import { usePalette } from '@/terminal/usePalette';
@@ -22,12 +20,21 @@ export function clock(ms: number): string {
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
 
-/** Player is a recording on a terminal, with what moves through it below. */
-export function Player({ recording }: { recording: Recording }) {
+/** Player is a recording on a terminal, with what moves through it below. It stands where it starts, in ms, until it is played. */
+export function Player({
+  recording,
+  titles,
+  start = 0,
+}: {
+  recording: Recording;
+  /** What each of its marks is. */
+  titles: readonly string[];
+  start?: number;
+}) {
   const palette = usePalette();
   const [speed, setSpeed] = useState('1');
   const [skipIdle, setSkipIdle] = useState(true);
-  const { grid, at, playing, seek, toggle } = usePlayer(recording, Number(speed), skipIdle);
+  const { grid, at, playing, seek, toggle } = usePlayer(recording, start, Number(speed), skipIdle);
   const { length } = recording;
   const marks = recording.marks.slice(0, mostMarks);
   return (
@@ -78,7 +85,7 @@ export function Player({ recording }: { recording: Recording }) {
             Skip idle time
           </label>
         </div>
-        {marks.length > 0 && <Marks marks={marks} at={at} onSeek={seek} />}
+        {marks.length > 0 && <Marks marks={marks} titles={titles} at={at} onSeek={seek} />}
         {recording.marks.length > mostMarks && (
           <p className="text-xs text-ink-3">
             The first {mostMarks} of {recording.marks.length.toLocaleString()} events are listed.
@@ -108,7 +115,17 @@ function Ticks({ marks, length }: { marks: Mark[]; length: number }) {
 }
 
 /** Marks are the events of the attempt; each leads to the screen of its moment. */
-function Marks({ marks, at, onSeek }: { marks: Mark[]; at: number; onSeek(at: number): void }) {
+function Marks({
+  marks,
+  titles,
+  at,
+  onSeek,
+}: {
+  marks: Mark[];
+  titles: readonly string[];
+  at: number;
+  onSeek(at: number): void;
+}) {
   const latest = countUntil(marks, (mark) => mark.at, at) - 1;
   return (
     <ol
@@ -128,7 +145,7 @@ function Marks({ marks, at, onSeek }: { marks: Mark[]; at: number; onSeek(at: nu
             )}
           >
             <span className="font-mono tabular">{clock(mark.at)}</span>
-            {eventText({ topic: mark.label as Event['topic'], payload: {} }).title}
+            {titles[i] ?? mark.label}
           </button>
         </li>
       ))}

@@ -3,20 +3,59 @@ import { RotateCw, VideoOff } from 'lucide-react';
 import { useState } from 'react';
 import { callStream } from '@/api/client';
 import { isCode, messageOf } from '@/api/error';
-import { isActive } from '@/api/records';
+import { type Event, isActive } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
 import { keys } from '@/data/keys';
+import { runEventsQuery } from '@/data/queries';
 import { bytes } from '@/lib/bytes';
-import { mostBytes, readRecording } from '@/terminal/recording';
+import { mostBytes, type Recording, readRecording } from '@/terminal/recording';
 import { Button } from '@/ui/Button';
 import { Select } from '@/ui/Field';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
+import { attemptOf, momentOf, titlesOf } from './moment';
 import { Player } from './Player';
 
-/** Replay plays the recording of an attempt of the run. */
-export function Replay({ run }: { run: RunDetail }) {
+const none: Event[] = [];
+
+/** Replay plays the recording of an attempt of the run: from its start, or from the moment of an event. */
+export function Replay({ run, event }: { run: RunDetail; event?: number }) {
+  const { data: events = none, isPending } = useQuery(runEventsQuery(run.id));
+  const wanted = events.find((other) => other.seq === event);
+  // A journal that cannot be read leads to the start.
+  if (event !== undefined && isPending) return <Reading />;
+  return (
+    <Attempts
+      run={run}
+      events={events}
+      begin={wanted ? attemptOf(wanted) : null}
+      start={(recording) =>
+        wanted ? (momentOf(recording.marks, events, wanted.seq) ?? recording.length) : 0
+      }
+    />
+  );
+}
+
+const Reading = () => (
+  <Loading label="Loading the recording" className="flex-1 p-4">
+    <Skeleton className="h-full" />
+  </Loading>
+);
+
+function Attempts({
+  run,
+  events,
+  begin,
+  start,
+}: {
+  run: RunDetail;
+  events: Event[];
+  /** The attempt that is shown first; null: the last one. */
+  begin: number | null;
+  /** Where the recording of that attempt begins, in ms. */
+  start(recording: Recording): number;
+}) {
   const last = Math.max(1, run.attempt);
-  const [chosen, setChosen] = useState<number | null>(null);
+  const [chosen, setChosen] = useState<number | null>(begin);
   const attempt = chosen ?? last;
   const active = isActive(run) && attempt === last;
   const { data, error, refetch, isFetching, dataUpdatedAt } = useQuery({
@@ -74,11 +113,14 @@ export function Replay({ run }: { run: RunDetail }) {
       {error ? (
         <Unreadable error={error} attempt={attempt} retry={() => void refetch()} />
       ) : !data ? (
-        <Loading label="Loading the recording" className="flex-1 p-4">
-          <Skeleton className="h-full" />
-        </Loading>
+        <Reading />
       ) : (
-        <Player key={`${attempt} ${dataUpdatedAt}`} recording={data} />
+        <Player
+          key={`${attempt} ${dataUpdatedAt}`}
+          recording={data}
+          titles={titlesOf(data.marks, events, attempt)}
+          start={attempt === begin ? start(data) : 0}
+        />
       )}
     </div>
   );

@@ -3,12 +3,12 @@ import type { GridHandle } from '@/terminal/gridProps';
 import { Playback } from '@/terminal/playback';
 import { advance, type Recording } from '@/terminal/recording';
 
-/** usePlayer moves through a recording and draws where it is. It stands at the beginning, and stops at the end. */
-export function usePlayer(recording: Recording, speed: number, skipIdle: boolean) {
+/** usePlayer moves through a recording and draws where it is. It stands at its start, and stops at the end. */
+export function usePlayer(recording: Recording, start: number, speed: number, skipIdle: boolean) {
   const grid = useRef<GridHandle>(null);
   const playback = useRef<Playback | null>(null);
-  const position = useRef(0);
-  const [at, setAt] = useState(0);
+  const position = useRef(start);
+  const [at, setAt] = useState(start);
   const [playing, setPlaying] = useState(false);
 
   const seek = useCallback(

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/cluster"
+	"svc/config"
+	"svc/mirror"
+	"svc/server"
+	"svc/store"
+)
+
+// member is an orchestrator that shares its database with others.
+type member struct {
+	office
+	id       string
+	registry *store.Registry
+	cluster  *cluster.Member
+	standby  core // what it answers with while another one leads
+	leading  atomic.Pointer[core]
+	files    *mirror.Source   // what workers relayed, for the others to copy
+	public   *server.Endpoint // for clients and workers
+	peers    *server.Endpoint // for the other orchestrators
+	addr     net.Addr
+}
+
+// openMember opens the listeners and joins the others. What it opened is closed by run, or at once when it fails.
+func (a *app) openMember(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *member, err error) {
+	m := &member{office: office{cfg: cfg, log: log}, id: svc.NewID(), files: mirror.NewSource(cfg.RelayDir())}
+	if err := m.prepare(a); err != nil {
+		return nil, err
+	}
+	workers, err := server.ReadAuthority(cfg.Server.WorkerCA)
+	if err != nil {
+		return nil, err
+	}
+	m.cluster = cluster.New(cluster.Config{
+		ID: m.id, Key: []byte(m.key), Log: log, Lead: m.lead, UplinkPath: server.UplinkPath,
+		Refuse: server.Refuse, Accepted: server.AcceptedRequest, Repeatable: server.Repeatable,
+		Files: m.files, Records: server.OfRecords, RecordsMostly: server.OfRecordsMostly,
+		Hint: func() {
+			if c := m.leading.Load(); c != nil {
+				c.engine.OthersWrote()
+			}
+		},
+	})
+	m.public = &server.Endpoint{Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey, Workers: workers, Handler: m.cluster, Log: log}
+	m.peers = &server.Endpoint{Addr: cfg.Server.PeerAddr(), Handler: m.cluster.Peers(), Log: log}
+	if m.addr, err = m.public.Listen(ctx); err != nil {
+		return nil, listenProblem(ctx, cfg, err)
+	}
+	if _, err = m.peers.Listen(ctx); err != nil {
+		return nil, fmt.Errorf("listen for other orchestrators, see [server] cluster_listen: %w", err)
+	}
+	if err := m.join(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// join lists this orchestrator beside the others, and opens what it answers with while another one leads.
+func (m *member) join(ctx context.Context) (err error) {
+	cfg, log := m.cfg, m.log
+	key, tokens := cluster.Prints([]byte(m.key), string(m.user.Value), string(m.worker.Value))
+	m.registry, err = store.Join(ctx, cfg.Server.Database, store.Member{ID: m.id, Address: cfg.Server.ClusterAddress, Version: Version(),
+		KeyPrint: key, TokenPrint: tokens, ConfigPrint: configPrint(cfg)}, log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.registry.Close())
+		}
+	}()
+	m.cluster.Registry = m.registry
+	if m.standby.store, err = store.Open(ctx, cfg.Server.Database, store.Options{Log: log}); err != nil {
+		return err
+	}
+	if err := m.standby.build(ctx, &m.office, m.id, true); err != nil {
+		return err
+	}
+	m.cluster.Standby = m.standby.server.Handler()
+	return nil
+}
+
+// configPrint is a print of the settings that decide alike only when all have the same.
+func configPrint(cfg *config.Config) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v %+v %+v %+v %+v", cfg.Runs, cfg.Hosts, cfg.WorkItems, cfg.Events, cfg.Retention))
+	return hex.EncodeToString(sum[:8])
+}
+
+// run takes part until ctx ends or this orchestrator is drained.
+func (m *member) run(ctx context.Context) (err error) {
+	defer func() {
+		m.cluster.Close()
+		err = errors.Join(err, m.standby.store.Close(), m.registry.Close())
+	}()
+	open, shut := context.WithCancel(context.WithoutCancel(ctx))
+	defer shut()
+	g, open := errgroup.WithContext(open)
+	g.Go(func() error { return m.public.Run(open, server.Drain) })
+	g.Go(func() error { return m.peers.Run(open, server.Drain) })
+	g.Go(func() error { return m.standby.engine.Serve(open) })
+	g.Go(func() error {
+		m.cluster.Hints(open, m.standby.store.Committed)
+		return nil
+	})
+	g.Go(func() error {
+		defer shut()
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(open, stop)() // a listener that broke ends it
+		err := m.cluster.Run(ctx)
+		m.standby.server.Close()
+		return err
+	})
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("orchestrator: %w", err)
+	}
+	return nil
+}
+
+// lead is one turn of this orchestrator.
+func (m *member) lead(ctx context.Context, serve cluster.Serve) error {
+	var c core
+	if err := m.copying(ctx, func() error { return c.open(ctx, &m.office, m.id) }); err != nil {
+		return err
+	}
+	if err := c.build(ctx, &m.office, m.id, false); err != nil {
+		return err
+	}
+	c.hub.OnWritten, c.hub.OnRemoved = m.files.Written, m.files.Removed
+	began := time.Now()
+	m.log.Info("this orchestrator leads")
+	c.notify.PublicURL = cmp.Or(m.cfg.Server.PublicURL, localURL(m.cfg, m.addr))
+	err := c.run(ctx, &m.office, func(ctx context.Context) error {
+		m.leading.Store(&c)
+		stop := serve(c.server.Handler(), c.server.Close)
+		<-ctx.Done()
+		m.leading.Store(nil)
+		stop()
+		return nil
+	})
+	m.log.Info("this orchestrator led", "for", time.Since(began).Round(time.Second))
+	return err
+}
+
+// copying keeps a copy of what workers relayed to the leader, while this orchestrator waits for its turn: the loss of a leader's disk costs nothing then.
+func (m *member) copying(ctx context.Context, wait func() error) error {
+	copying, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	puller := &mirror.Puller{Dir: m.cfg.RelayDir(), Client: m.cluster.Client(), Base: m.cluster.Leader, Log: m.log, MinFree: m.cfg.Retention.RelayMinFree}
+	go func() { done <- puller.Run(copying) }()
+	err := wait()
+	stop()
+	if copyErr := <-done; copyErr != nil && !errors.Is(copyErr, context.Canceled) {
+		m.log.Warn("what workers relayed is not copied", "error", copyErr)
+	}
+	return err
+}

@@ -1,0 +1,255 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/pgtest"
+	"svc/internal/proctest"
+)
+
+// failure is one thing that happens to an orchestrator, or to what stands between it and the others.
+type failure struct {
+	name string
+	// strict: no request that may be repeated fails, not even for a moment.
+	strict bool
+	begin  func(s *site, o *proctest.Orchestrator)
+	// meanwhile is what else holds while it lasts; nil: nothing.
+	meanwhile func(s *site, o *proctest.Orchestrator)
+	end       func(s *site, o *proctest.Orchestrator)
+	pause     time.Duration // until runs start again, as promised
+}
+
+// rounds is how often each failure happens.
+func rounds() int {
+	if proctest.Long() {
+		return 20
+	}
+	return 1
+}
+
+// talker is a run that prints for a while and then waits for a line.
+const talker = `i=0; while [ $i -lt 15 ]; do echo line $i; i=$((i+1)); sleep 0.1; done; read -r line; echo got $line`
+
+// suffer has failures happen to the orchestrator that pick names, one after the other.
+func suffer(t *testing.T, s *site, pick func() *proctest.Orchestrator, failures ...failure) {
+	t.Helper()
+	for round := range rounds() {
+		for _, f := range failures {
+			if !s.in(t, fmt.Sprintf("%s/%d", f.name, round+1), func() { s.suffer(f, pick(), fmt.Sprintf("%s %d", f.name, round+1)) }) {
+				return // what is left of the site says nothing about the next
+			}
+		}
+	}
+}
+
+func (s *site) suffer(f failure, o *proctest.Orchestrator, mark string) {
+	s.t.Helper()
+	before := s.run(mark+" before", talker)
+	s.await(before, svc.TopicRunStarted)
+	stop := s.load(mark, f.strict)
+	defer stop()
+	began := time.Now()
+	f.begin(s, o)
+	during := s.run(mark+" during", "echo during")
+	s.took("a run starts after", s.await(during, svc.TopicRunStarted).Came.Sub(began), f.pause)
+	s.awaitEnd(during)
+	if f.meanwhile != nil {
+		f.meanwhile(s, o)
+	}
+	f.end(s, o)
+	s.answer(mark, before, "hello")
+	s.awaitEnd(before)
+	stop()
+	s.awaitState(o, http.StatusOK)
+}
+
+func kill(_ *site, o *proctest.Orchestrator)  { o.Kill() }
+func stop(_ *site, o *proctest.Orchestrator)  { o.Stop() }
+func start(_ *site, o *proctest.Orchestrator) { o.Start() }
+
+func freeze(_ *site, o *proctest.Orchestrator) { o.Signal(syscall.SIGSTOP) }
+func wake(_ *site, o *proctest.Orchestrator)   { o.Signal(syscall.SIGCONT) }
+
+// wakeLate wakes an orchestrator that has requests waiting which were answered by another one meanwhile. It may answer them alike or refuse them.
+func wakeLate(s *site, o *proctest.Orchestrator) {
+	s.t.Helper()
+	if proctest.Long() {
+		proctest.Pause(25 * time.Second) // longer than any lease
+	}
+	const requests = 5
+	var waiting sync.WaitGroup
+	late := make([]string, requests)
+	sent := make([]chan struct{}, requests)
+	for i := range requests {
+		sent[i] = make(chan struct{})
+		mark := fmt.Sprintf("%s late %d", s.t.Name(), i)
+		s.note(mark, "")
+		waiting.Go(func() {
+			item, err := s.item(s.t.Context(), o.Client(), mark, sent[i])
+			if err != nil && !passing(err) {
+				s.t.Errorf("%s by the one that was frozen is answered with %v", mark, err)
+			}
+			late[i] = item
+		})
+	}
+	for i := range requests {
+		<-sent[i]
+		mark := fmt.Sprintf("%s late %d", s.t.Name(), i)
+		s.create(mark, func(ctx context.Context) (string, error) { return s.item(ctx, s.client, mark, nil) })
+	}
+	wake(s, o)
+	waiting.Wait()
+	for i, id := range late {
+		if want := s.acked[fmt.Sprintf("%s late %d", s.t.Name(), i)]; id != "" && id != want {
+			s.t.Errorf("the one that was frozen has created %s, the others %s", id, want)
+		}
+	}
+}
+
+// item creates an item under its title as a key; sent is closed when the request is on its way.
+func (s *site) item(ctx context.Context, client *api.Client, title string, sent chan struct{}) (string, error) {
+	if sent != nil {
+		ctx = onWrote(ctx, func() { close(sent) })
+	}
+	item, err := client.CreateWorkItem(api.WithIdempotencyKey(ctx, title), api.CreateWorkItem{ProjectID: s.project, Kind: svc.KindTask, Title: title})
+	return item.ID, err
+}
+
+// cutDatabase takes the database away from an orchestrator: connections are closed and refused, or lost without a word.
+func cutDatabase(mode pgtest.Mode) func(*site, *proctest.Orchestrator) {
+	return func(s *site, o *proctest.Orchestrator) {
+		s.t.Helper()
+		link := s.links[s.index(o)]
+		link.Set(mode)
+		if mode == pgtest.Refuses {
+			link.Cut()
+		}
+		s.took("not ready after", s.awaitState(o, http.StatusServiceUnavailable), 5*time.Second)
+	}
+}
+
+func mendDatabase(s *site, o *proctest.Orchestrator) {
+	s.links[s.index(o)].Set(pgtest.Works)
+	s.links[s.index(o)].Cut()
+}
+
+// saysUnavailable is what one without the database answers.
+func saysUnavailable(s *site, o *proctest.Orchestrator) {
+	s.t.Helper()
+	if status, code := ask(o, "/api/v1/projects"); status != http.StatusServiceUnavailable || code != svc.CodeUnavailable {
+		s.t.Errorf("%s answers %d %s without the database", o.Name(), status, code)
+	}
+}
+
+func loseWorkers(silently bool) func(*site, *proctest.Orchestrator) {
+	return func(s *site, o *proctest.Orchestrator) { s.m.Separate(o, silently) }
+}
+
+func findWorkers(s *site, o *proctest.Orchestrator) { s.m.Rejoin(o) }
+
+func cutPeers(s *site, o *proctest.Orchestrator) {
+	s.m.Peers[s.index(o)].Set(proctest.Weather{Refuse: true})
+	s.m.Peers[s.index(o)].Cut()
+}
+
+func mendPeers(s *site, o *proctest.Orchestrator) { s.m.Peers[s.index(o)].Set(proctest.Weather{}) }
+
+// sayUnreachable is what the others answer when they do not reach the leader, which works: they serve records, and nothing that is live.
+func sayUnreachable(s *site, leader *proctest.Orchestrator) {
+	s.t.Helper()
+	var others []*proctest.Orchestrator
+	for _, o := range s.m.All {
+		if o != leader {
+			others = append(others, o)
+		}
+	}
+	s.awaitAnswers("/readyz", http.StatusServiceUnavailable, svc.CodeReplicaUnreachable, others...)
+	s.awaitAnswers("/api/v1/runs/"+s.runs[0]+"/logs", http.StatusServiceUnavailable, svc.CodeReplicaUnreachable, others...)
+	for _, o := range others { // the database is theirs, too
+		mark := s.t.Name() + " by " + o.Name()
+		id := s.create(mark, func(ctx context.Context) (string, error) { return s.item(ctx, o.Client(), mark, nil) })
+		if _, err := o.Client().WorkItem(s.t.Context(), id); err != nil {
+			s.t.Errorf("%s does not know what it created: %v", o.Name(), err)
+		}
+	}
+	if status, _ := state(leader); status != http.StatusOK {
+		s.t.Errorf("the leader answers %d", status)
+	}
+}
+
+// drain has an orchestrator end as an operator does.
+func drain(s *site, o *proctest.Orchestrator) {
+	s.t.Helper()
+	began := time.Now()
+	list, err := s.client.Replicas(s.t.Context(), svc.Page{Limit: 100})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, r := range list.Items {
+		if r.State == svc.ReplicaReady && "http://"+r.Address == s.m.Peers[s.index(o)].URL {
+			if _, err := s.client.DrainReplica(s.t.Context(), r.ID); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+	if err := o.Wait(proctest.Patience); err != nil {
+		s.t.Errorf("%s ended with %v", o.Name(), err)
+	}
+	s.took("drained", time.Since(began), 45*time.Second)
+}
+
+// wantOther fails when an orchestrator still leads.
+func wantOther(s *site, o *proctest.Orchestrator) {
+	s.t.Helper()
+	if s.m.Leader() == o {
+		s.t.Errorf("%s still leads", o.Name())
+	}
+}
+
+func TestFailuresOfTheLeader(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 3, pgtest.Start(t))
+	without := func(s *site, o *proctest.Orchestrator) { saysUnavailable(s, o); wantOther(s, o) }
+	failures := []failure{
+		{name: "killed", begin: kill, meanwhile: wantOther, end: start, pause: 8 * time.Second},
+		{name: "frozen", begin: freeze, meanwhile: wantOther, end: wakeLate, pause: 10 * time.Second},
+		{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: without, end: mendDatabase, pause: 12 * time.Second},
+		{name: "without its peers", begin: cutPeers, meanwhile: sayUnreachable, end: mendPeers, pause: 6 * time.Second},
+		{name: "drained", strict: true, begin: drain, meanwhile: wantOther, end: start, pause: 6 * time.Second},
+	}
+	if proctest.Long() {
+		failures = append(failures,
+			failure{name: "stopped", begin: stop, meanwhile: wantOther, end: start, pause: 6 * time.Second},
+			failure{name: "without its workers", begin: loseWorkers(false), end: findWorkers, pause: 15 * time.Second},
+			failure{name: "without the database and a word", begin: cutDatabase(pgtest.Swallows), meanwhile: without, end: mendDatabase, pause: 15 * time.Second},
+			failure{name: "without its workers and a word", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
+	}
+	suffer(t, s, s.m.Leader, failures...)
+}
+
+func TestFailuresOfAFollower(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 3, pgtest.Start(t))
+	failures := []failure{
+		{name: "killed", begin: kill, end: start, pause: 10 * time.Second},
+		{name: "frozen", begin: freeze, end: wakeLate, pause: 15 * time.Second},
+		{name: "without the database and a word", begin: cutDatabase(pgtest.Swallows), meanwhile: saysUnavailable, end: mendDatabase, pause: 15 * time.Second},
+		{name: "without its workers", begin: loseWorkers(false), end: findWorkers, pause: 15 * time.Second},
+		{name: "drained", strict: true, begin: drain, end: start, pause: 6 * time.Second},
+	}
+	if proctest.Long() {
+		failures = append(failures,
+			failure{name: "stopped", begin: stop, end: start, pause: 6 * time.Second},
+			failure{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: saysUnavailable, end: mendDatabase, pause: 12 * time.Second},
+			failure{name: "without its workers and a word", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
+	}
+	suffer(t, s, s.m.Follower, failures...)
+}

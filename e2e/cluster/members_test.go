@@ -1,0 +1,178 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptrace"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"svc"
+	"svc/api"
+	"svc/internal/pgtest"
+	"svc/internal/proctest"
+)
+
+// onWrote calls fn when the request of the context has been written.
+func onWrote(ctx context.Context, fn func()) context.Context {
+	once := sync.OnceFunc(fn)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { once() }})
+}
+
+func TestAnyOrchestratorAnswersForAll(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	s := newSite(t, 3, dsn)
+	s.in(t, "run", s.anyAnswers)
+	s.in(t, "keys", s.sameKeys)
+	s.in(t, "attach", s.attachments)
+	s.in(t, "joiners", s.joiners)
+}
+
+func (s *site) anyAnswers() {
+	t := s.t
+	for i, o := range s.m.All {
+		id := s.run("run of "+o.Name(), "echo from "+o.Name()+"; read -r line; echo got $line")
+		s.await(id, svc.TopicRunStarted)
+		for _, at := range s.m.All {
+			got, err := at.Client().Run(t.Context(), id)
+			if err != nil || got.Status != svc.RunRunning {
+				t.Errorf("%s: the run is %s: %v", at.Name(), got.Status, err)
+			}
+		}
+		if err := o.Client().SendKeys(t.Context(), id, []string{"text:hello", "Enter"}); err != nil {
+			t.Fatalf("keys by %s: %v", o.Name(), err)
+		}
+		s.awaitEnd(id)
+		if _, text := s.log(s.m.All[(i+1)%len(s.m.All)], id); !strings.Contains(text, "got hello") {
+			t.Errorf("its log is %q", text)
+		}
+	}
+	var listed []svc.Replica
+	proctest.Eventually(t, proctest.Patience, "three are listed, of which one leads and one carries the host", func() bool {
+		list, err := s.client.Replicas(t.Context(), svc.Page{Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaders, uplinks := 0, 0
+		for _, r := range list.Items {
+			if r.Leader {
+				leaders++
+			}
+			uplinks += r.Uplinks
+		}
+		listed = list.Items
+		return len(list.Items) == 3 && leaders == 1 && uplinks == 1
+	})
+	for _, o := range s.m.All {
+		if address := strings.TrimPrefix(s.m.Peers[s.index(o)].URL, "http://"); !slices.ContainsFunc(listed, func(r svc.Replica) bool { return r.Address == address }) {
+			t.Errorf("%s is not listed", o.Name())
+		}
+	}
+}
+
+// sameKeys uses each key at two orchestrators at once.
+func (s *site) sameKeys() {
+	t := s.t
+	leader, follower := s.m.Leader(), s.m.Follower()
+	clients := []*api.Client{leader.Client(), follower.Client()}
+	for pair := range 50 * rounds() {
+		mark := fmt.Sprintf("same key %d", pair)
+		s.note(mark, "")
+		ids := make([]string, len(clients))
+		var both sync.WaitGroup
+		for i, client := range clients {
+			both.Go(func() {
+				var err error
+				if ids[i], err = s.item(t.Context(), client, mark, nil); err != nil {
+					t.Errorf("%s at %s: %v", mark, client.BaseURL, err)
+				}
+			})
+		}
+		both.Wait()
+		if ids[0] != ids[1] {
+			t.Errorf("%s created %v", mark, ids)
+		}
+		s.note(mark, ids[0])
+	}
+}
+
+// joiners may not join: one with other secrets, and one that wants the database for itself.
+func (s *site) joiners() {
+	t := s.t
+	joiners := map[string]*proctest.Orchestrator{
+		"SVC_SIGNING_KEY":  s.m.Joiner("otherkey", s.dsn, "SVC_SIGNING_KEY="+strings.Repeat("0f", 32)),
+		"SVC_TOKEN":        s.m.Joiner("othertoken", s.dsn, "SVC_TOKEN="+strings.Repeat("ab", 16)),
+		"SVC_WORKER_TOKEN": s.m.Joiner("otherworker", s.dsn, "SVC_WORKER_TOKEN="+strings.Repeat("ab", 16)),
+		"cluster_address":  proctest.NewOrchestrator(s.lab, proctest.ServeOptions{Name: "alone", Database: s.dsn}),
+	}
+	for _, o := range joiners {
+		o.Launch()
+	}
+	for word, o := range joiners {
+		if err := o.Wait(proctest.Patience); err == nil {
+			t.Errorf("%s ended with 0", o.Name())
+		}
+		if said := o.Log(); !strings.Contains(said, word) {
+			t.Errorf("%s does not name %s: %s", o.Name(), word, said)
+		}
+	}
+}
+
+// attachments are terminals through a follower, one of which loses the leader.
+func (s *site) attachments() {
+	leader, follower := s.m.Leader(), s.m.Follower()
+	id := s.run("attached", `while read -r line; do echo "[said $line]"; [ "$line" = end ] && exit 0; done`)
+	s.await(id, svc.TopicRunStarted)
+	first := s.attach(follower, id)
+	first.typeIn("hello\r")
+	first.awaitOutput("[said hello]")
+	leader.Kill()
+	first.awaitClose()
+	leader.Launch()
+	second := s.attach(follower, id)
+	second.typeIn("again\r")
+	second.awaitOutput("[said again]")
+	second.typeIn("end\r")
+	s.awaitEnd(id)
+	second.awaitClose()
+	s.awaitAllReady()
+	var told []svc.Topic
+	proctest.Eventually(s.t, proctest.Patience, "the keyboard was taken and given back twice", func() bool {
+		told = nil
+		for _, e := range s.readers["balancer"].Of(id, svc.TopicRunLeaseAcquired, svc.TopicRunLeaseReleased) {
+			told = append(told, e.Topic)
+		}
+		return len(told) >= 4
+	})
+	if want := []svc.Topic{svc.TopicRunLeaseAcquired, svc.TopicRunLeaseReleased, svc.TopicRunLeaseAcquired, svc.TopicRunLeaseReleased}; !slices.Equal(told, want) {
+		s.t.Errorf("told is %v", told)
+	}
+}
+
+func TestWhatWorkersRelayedOutlivesTheLeadersDiskAndTheHost(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 2, pgtest.Start(t))
+	leader, other := s.m.Leader(), s.m.Follower()
+	id := s.run("relayed", "seq 1 20000; echo the end")
+	s.awaitEnd(id)
+	_, want := s.log(leader, id)
+	copied := filepath.Join(other.Dir, "relay", id, "1.log")
+	proctest.Eventually(t, proctest.Patience, "the log is copied", func() bool {
+		text, err := os.ReadFile(copied)
+		return err == nil && len(text) >= len(want)
+	})
+	s.worker.Kill()
+	leader.Kill()
+	if err := errors.Join(os.RemoveAll(s.worker.Dir), os.RemoveAll(leader.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := s.log(other, id); status != 200 || text != want || !strings.Contains(want, "the end") {
+		t.Errorf("the log is %d with %d bytes, want %d", status, len(text), len(want))
+	}
+}

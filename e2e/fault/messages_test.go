@@ -1,0 +1,296 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/proctest"
+)
+
+// TestAMessageArrivesOnceOrItsStateSaysWhyNot sends messages to agents while worker, orchestrator, wrappers and tmux servers are
+// killed. Each agent writes into a file outside of svc what it was given. No text is given twice, to another attempt or out of
+// order; what is acknowledged was given, what is undelivered was not, and the rest says that nobody knows.
+func TestAMessageArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
+	t.Parallel()
+	seed := either(1, rand.Uint64())
+	t.Logf("seed %d", seed)
+	for i := range either(uint64(1), 25) {
+		t.Run(fmt.Sprint("site ", i), func(t *testing.T) {
+			s := newMessageSite(t, seed+i, 2)
+			for range either(1, 4) {
+				s.round(either(4, 8))
+			}
+			s.judge()
+		})
+	}
+}
+
+// messageSite is one host and agents that take messages.
+type messageSite struct {
+	*site
+	random *rand.Rand
+	host   *proctest.Worker
+	agents []*messageAgent
+}
+
+// messageAgent notes what it is given.
+type messageAgent struct {
+	run    svc.Run
+	random *rand.Rand
+	sent   []string // what was accepted, in order
+	denied []string // what was refused
+}
+
+// The agent notes each prompt with its attempt before it reports it, as the hook of a real tool does.
+const messageScript = `
+svc exec signal completed --result success
+while read -r line; do
+	echo "$SVC_ATTEMPT $line" >> '%s'/$SVC_RUN_ID
+	svc exec signal progress --message 'works on a prompt' --submitted "$line"
+	svc exec signal completed --result success
+done
+`
+
+const talker = `
+[providers.talker]
+bin = "/bin/sh"
+argv_template = ["-c", "{prompt}"]
+installed_detection = ["-c", "true"]
+message = "paste"
+completion_signals = ["native_hook", "exit_code"]
+`
+
+func newMessageSite(t *testing.T, seed uint64, agents int) *messageSite {
+	t.Helper()
+	s := &messageSite{site: newSite(t, proctest.ServeOptions{OfflineAfter: "3s"}), random: rand.New(rand.NewPCG(seed, 0))}
+	s.host = proctest.NewWorker(s.o, proctest.WorkerOptions{})
+	s.lab.Write(filepath.Join(s.host.Dir, "providers.toml"), proctest.Catalog+talker)
+	s.host.Start()
+	s.lab.Write(filepath.Join(s.notes(), "made"), "")
+	proctest.Eventually(t, proctest.Patience, "the host reports its providers", func() bool {
+		h, err := s.client.Host(t.Context(), s.host.HostID)
+		return err == nil && h.Providers["talker"].Available
+	})
+	for i := range agents {
+		a := &messageAgent{random: rand.New(rand.NewPCG(seed, uint64(i+1)))}
+		a.run = s.run(fmt.Sprintf(messageScript, s.notes()), func(b *api.CreateRun) {
+			b.Provider, b.RestartPolicy, b.MaxRestarts = "talker", api.Some(svc.RestartAlways), api.Some(1000)
+		})
+		s.agents = append(s.agents, a)
+	}
+	for _, a := range s.agents {
+		s.follower.AwaitRun(a.run.ID, svc.TopicRunStarted)
+	}
+	return s
+}
+
+func (s *messageSite) notes() string { return filepath.Join(s.lab.Dir, "notes") }
+
+// round sends messages to every agent while everything is killed once or twice.
+func (s *messageSite) round(messages int) {
+	s.t.Helper()
+	var sending sync.WaitGroup
+	for _, a := range s.agents {
+		sending.Go(func() {
+			for range messages {
+				s.send(a)
+			}
+		})
+	}
+	victim, part := s.agents[s.random.IntN(len(s.agents))], []string{" exec run ", "tmux"}[s.random.IntN(2)]
+	faults := []func(){
+		s.restartWorker, s.restartWorker, s.restartOrchestrator, s.restartOrchestrator,
+		func() { s.killSession(victim, part) },
+	}
+	s.random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	for _, fault := range faults {
+		fault()
+		s.pause()
+	}
+	sending.Wait()
+	s.settle()
+	for _, a := range s.agents {
+		s.arrives(a)
+	}
+}
+
+// settle waits until each message has come to its end.
+func (s *messageSite) settle() {
+	s.t.Helper()
+	proctest.Eventually(s.t, proctest.Patience, "every message has come to its end", func() bool {
+		return !slices.ContainsFunc(s.agents, func(a *messageAgent) bool {
+			messages, err := s.messages(a)
+			return err != nil || slices.ContainsFunc(messages, func(m svc.Message) bool {
+				return m.State == svc.MessageQueued || m.State == svc.MessagePasted
+			})
+		})
+	})
+}
+
+// arrives checks that an agent is given messages when nothing is broken any more. The first may meet the end of the attempt before, or
+// what was pasted into the same line and not submitted.
+func (s *messageSite) arrives(a *messageAgent) {
+	s.t.Helper()
+	for range 3 {
+		s.send(a)
+		s.settle()
+		if sent := len(a.sent); sent > 0 && s.noted(a)[a.sent[sent-1]].times > 0 {
+			return
+		}
+	}
+	s.t.Errorf("run %s is given no messages, though nothing is broken", a.run.ID)
+}
+
+// send repeats a message with its key until it is answered.
+func (s *messageSite) send(a *messageAgent) {
+	text := fmt.Sprintf("<%s-%d>", a.run.ID[:8], len(a.sent)+len(a.denied))
+	when := []svc.MessageWhen{svc.MessageNow, svc.MessageTurnEnd}[a.random.IntN(2)]
+	proctest.Pause(time.Duration(a.random.Int64N(int64(time.Second))))
+	ctx := api.WithIdempotencyKey(s.t.Context(), text)
+	for s.t.Context().Err() == nil {
+		try, cancel := context.WithTimeout(ctx, 4*time.Second)
+		_, err := s.client.SendMessage(try, a.run.ID, api.SendMessage{Text: text, When: when})
+		cancel()
+		var refused *svc.Error
+		switch {
+		case err == nil:
+			a.sent = append(a.sent, text)
+			return
+		case errors.As(err, &refused) && refused.Code != svc.CodeUnavailable:
+			s.t.Logf("%s is refused: %v", text, err)
+			a.denied = append(a.denied, text)
+			return
+		}
+		proctest.Pause(50 * time.Millisecond)
+	}
+}
+
+// pause lets some of a message's way pass: it takes about half a second.
+func (s *messageSite) pause() {
+	proctest.Pause(time.Duration(s.random.Int64N(int64(500 * time.Millisecond))))
+}
+
+func (s *messageSite) restartWorker() {
+	s.t.Helper()
+	s.host.Kill()
+	s.pause()
+	s.host.Launch()
+}
+
+func (s *messageSite) restartOrchestrator() {
+	s.t.Helper()
+	s.o.Kill()
+	s.pause()
+	s.o.Start()
+}
+
+// killSession kills the wrapper or the tmux server of an agent, if it has one now: the agent is started again.
+func (s *messageSite) killSession(a *messageAgent, what string) {
+	s.t.Helper()
+	for _, p := range s.lab.Processes() {
+		isTmux := strings.HasPrefix(p.Command, "tmux")
+		if strings.Contains(p.Command, a.run.ID[:8]) && strings.Contains(p.Command, what) && isTmux == (what == "tmux") {
+			kill(s.t, p)
+		}
+	}
+}
+
+func (s *messageSite) messages(a *messageAgent) (all []svc.Message, err error) {
+	for m, err := range s.client.AllMessages(s.t.Context(), a.run.ID) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// given is what an agent noted of one text: how often, in which attempt, and whether it came alone.
+type given struct {
+	times, attempt, line int
+	alone                bool
+}
+
+var messageText = regexp.MustCompile(`<[0-9a-f]+-\d+>`)
+
+// noted reads the agent's notes. A paste whose Enter did not come is on one line with the next.
+func (s *messageSite) noted(a *messageAgent) map[string]given {
+	s.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(s.notes(), a.run.ID))
+	if err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
+	}
+	all := map[string]given{}
+	line := 0
+	for text := range strings.Lines(string(raw)) {
+		line++
+		var attempt int
+		if _, err := fmt.Sscan(text, &attempt); err != nil {
+			s.t.Fatalf("the agent noted %q: %v", text, err)
+		}
+		_, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), " ")
+		for _, found := range messageText.FindAllString(rest, -1) {
+			all[found] = given{all[found].times + 1, attempt, line, rest == found}
+		}
+	}
+	return all
+}
+
+// judge compares the records of all messages with what the agents noted.
+func (s *messageSite) judge() {
+	s.t.Helper()
+	states := map[svc.MessageState]int{}
+	for _, a := range s.agents {
+		messages, err := s.messages(a)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		noted, line := s.noted(a), 0
+		var kept []string
+		for _, m := range messages {
+			states[m.State]++
+			kept = append(kept, m.Text)
+			g := noted[m.Text]
+			if !g.allows(m) || g.times > 0 && g.line < line {
+				s.t.Errorf("message %s of attempt %d is %s (%s); the agent noted %+v, the one before on line %d", m.Text, m.Attempt, m.State, m.Reason, g, line)
+			}
+			line = max(line, g.line)
+		}
+		if !slices.Equal(kept, a.sent) {
+			s.t.Errorf("run %s has the messages %v, acknowledged were %v", a.run.ID, kept, a.sent)
+		}
+		for _, text := range a.denied {
+			if noted[text].times > 0 {
+				s.t.Errorf("%s was refused, and given to the agent", text)
+			}
+		}
+	}
+	s.t.Logf("states: %v", states)
+}
+
+// allows says whether a message may be in its state, as the agent saw it.
+func (g given) allows(m svc.Message) bool {
+	if g.times > 1 || g.times == 1 && g.attempt != m.Attempt {
+		return false
+	}
+	switch m.State {
+	case svc.MessageAcknowledged:
+		return g.times == 1 && g.alone && m.Reason == ""
+	case svc.MessageUndelivered:
+		return g.times == 0 && m.Reason != ""
+	default:
+		return m.State == svc.MessageUnconfirmed && m.Reason != ""
+	}
+}

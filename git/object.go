@@ -1,0 +1,120 @@
+package git
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1" // #nosec G505 -- the name that git gives an object
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// Identity is who made a commit, and when.
+type Identity struct {
+	Name, Email string
+	Unix        int64 // seconds; the time zone is UTC
+}
+
+// NewCommit makes a commit of a tree, without a ref. Equal arguments make the same commit.
+func (r Repo) NewCommit(tree string, parents []string, by Identity, message string) (string, error) {
+	return r.NewCommitOf(tree, parents, by, by, message)
+}
+
+// NewCommitOf is NewCommit with an author who is not the committer. It is the commit that "git commit-tree" makes, but needs no process: a
+// checkpoint is made often, and the start of a process is what costs most in it.
+func (r Repo) NewCommitOf(tree string, parents []string, author, committer Identity, message string) (string, error) {
+	for _, oid := range append([]string{tree}, parents...) {
+		if !IsOID(oid) || len(oid) != len(tree) {
+			return "", fmt.Errorf("make commit: %.100q is no object's name", oid)
+		}
+	}
+	if strings.Contains(message, "\x00") {
+		return "", errors.New("make commit: the message has a NUL byte")
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "tree %s\n", tree)
+	for _, parent := range parents {
+		fmt.Fprintf(&text, "parent %s\n", parent)
+	}
+	for _, who := range []struct {
+		as string
+		by Identity
+	}{{"author", author}, {"committer", committer}} {
+		name, email := plainName(who.by.Name), plainName(who.by.Email)
+		if name == "" {
+			return "", fmt.Errorf("make commit: the %s has no name", who.as)
+		}
+		fmt.Fprintf(&text, "%s %s <%s> %d +0000\n", who.as, name, email, who.by.Unix)
+	}
+	text.WriteString("\n" + message)
+	if !utf8.ValidString(text.String()) {
+		return "", errors.New("make commit: the message or a name is no UTF-8")
+	}
+	return r.putObject(FormatOf(tree), "commit", text.String())
+}
+
+// ends are characters that would end a name in a commit.
+var ends = strings.NewReplacer("\x00", "", "\n", "", "<", "", ">", "")
+
+// plainName is a name as git writes it into a commit: without what would end it, and without punctuation around it.
+func plainName(name string) string {
+	around := func(c rune) bool { return c <= ' ' || strings.ContainsRune(`.,:;<>"\'`, c) }
+	return ends.Replace(strings.TrimFunc(name, around))
+}
+
+// putObject stores an object as a file of its own and answers its name. Like the objects of [Program] it survives a power cut once the
+// caller has synced a file after it.
+func (r Repo) putObject(format Format, kind, content string) (oid string, err error) {
+	raw := fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content)
+	if format == SHA256 {
+		sum := sha256.Sum256(raw)
+		oid = hex.EncodeToString(sum[:])
+	} else {
+		sum := sha1.Sum(raw) // #nosec G401
+		oid = hex.EncodeToString(sum[:])
+	}
+	path := filepath.Join(r.Objects(), oid[:2], oid[2:])
+	if _, err := os.Lstat(path); err == nil {
+		return oid, nil
+	}
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	_, err = z.Write(raw)
+	if err = errors.Join(err, z.Close()); err == nil {
+		err = r.putFile(path, packed.Bytes())
+	}
+	if err != nil {
+		return "", fmt.Errorf("store %s: %w", kind, err)
+	}
+	return oid, nil
+}
+
+// putFile makes a file of the objects' folder in one step. Until then it has a name that Recover knows.
+func (r Repo) putFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(r.Objects(), "tmp_obj_")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o400)
+	}
+	if err == nil {
+		err = writeOut(f)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

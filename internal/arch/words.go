@@ -1,0 +1,62 @@
+package arch
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+)
+
+// A metaphor is a way of saying things that this project does not use, in names, comments, messages and documents alike, because its
+// reader has to guess what is meant.
+type metaphor struct {
+	stem string         // that every match has in it, in lower case
+	was  *regexp.Regexp // in lower case
+	is   string         // what is written instead
+}
+
+// metaphors are looked for line by line, whatever their case. They are put together so that none of them finds itself here.
+var metaphors = []metaphor{
+	{"kn" + "ock", regexp.MustCompile(`\bkn[o]ck`), "probe, or authenticate"},
+	{"take" + "off", regexp.MustCompile(`\btake[o]ff\b`), "start"},
+	{"fl" + "ight", regexp.MustCompile(`\bfl[i]ghts\b|\b(an?|the|its|each|every|one) fl[i]ght\b`), "pipeline; only requests are in flight"},
+	{"about_to" + "_take", regexp.MustCompile(`about_to_[t]ake_it`), "eligible"},
+	{"cou" + "rier", regexp.MustCompile(`\bcour[i]ers?\b`), "delivery"},
+	{"st" + "ir", regexp.MustCompile(`\bst[i]r(s|red)?\b`), "wake"},
+	{"str" + "angers", regexp.MustCompile(`str[a]ngers\b`), "unknown sessions, anonymous connections"},
+	{"str" + "ay", regexp.MustCompile(`\b(find|clear)str[a]y`), "stale folders"},
+	{"no " + "more", regexp.MustCompile(`\bthat is no m[o]re\b`), "has ended, was removed"},
+	{"be " + "had", regexp.MustCompile(`\bnot to be h[a]d\b`), "could not be acquired"},
+	{"an" + "other's", regexp.MustCompile(`\bmay be an[o]ther's\b`), "may have been reused"},
+	{"beh" + "ind", regexp.MustCompile(`\b(stands?|something) beh[i]nd\b`), "follows, or trailing data"},
+	{"me" + "nd", regexp.MustCompile(`\bm[e]nd(s|ed)?\b`), "fix"},
+	{"by " + "ours", regexp.MustCompile(`\bby [o]urs\b`), "server clock"},
+	{"le" + "ave", regexp.MustCompile(`\b(takes?|took|taking) le[a]ve\b`), "end, close or release"},
+	{"bur" + "y", regexp.MustCompile(`\bb[u]ry\b`), "write a tombstone"},
+	{"itself" + " tells", regexp.MustCompile(`\brun itself t[e]lls\b`), "a signal settles it"},
+}
+
+// prose is what people read in the tree besides the page.
+var prose = []string{".go", ".md"}
+
+// wording tells the lines of a file that use one of the metaphors.
+func wording(name string, source []byte) (violations []string) {
+	if !slices.Contains(prose, path.Ext(name)) {
+		return nil
+	}
+	source = bytes.ToLower(source)
+	for _, m := range metaphors {
+		if !bytes.Contains(source, []byte(m.stem)) {
+			continue // most files have none of them, and this is much faster
+		}
+		number := 0
+		for line := range bytes.Lines(source) {
+			number++
+			if found := m.was.Find(line); found != nil {
+				violations = append(violations, fmt.Sprintf("%s:%d: %q is a metaphor; write: %s", name, number, found, m.is))
+			}
+		}
+	}
+	return violations
+}

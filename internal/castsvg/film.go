@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hinshun/vt10x"
+
+	"svc/asciicast"
+)
+
+// film is the screens of a recording, in order.
+type film struct {
+	frames []frame
+	length time.Duration // with the last screen, which stays a while
+}
+
+// frame is a screen, from a time on until the next one.
+type frame struct {
+	at     time.Duration
+	rows   [][]vt10x.Glyph
+	cursor place // -1, -1: it is not shown
+}
+
+type place struct{ x, y int }
+
+// Frames that follow each other faster are not told apart by anyone; the last one stays so long.
+const (
+	shortest = 50 * time.Millisecond
+	lastStay = 4 * time.Second
+)
+
+// shoot plays a recording on a terminal and takes its screens, with pauses of at most idle.
+func shoot(cast *asciicast.Reader, idle time.Duration) (film, error) {
+	terminal := vt10x.New(vt10x.WithSize(cast.Header.Width, cast.Header.Height))
+	f := film{frames: []frame{look(terminal, 0)}}
+	before, now := time.Duration(-1), time.Duration(0) // in the recording, and in the film, which begins with the first output
+	for {
+		e, err := cast.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return f, err
+		}
+		if e.Kind != asciicast.Output && e.Kind != asciicast.Resize {
+			continue
+		}
+		if before >= 0 {
+			now += min(e.At-before, idle)
+		}
+		before = e.At
+		switch e.Kind {
+		case asciicast.Output:
+			_, err = io.WriteString(terminal, e.Data)
+		case asciicast.Resize:
+			cols, rows, ok := asciicast.ParseSize(e.Data)
+			if !ok {
+				return f, fmt.Errorf("%q is no size", e.Data)
+			}
+			terminal.Resize(cols, rows)
+		}
+		if err != nil {
+			return f, err
+		}
+		f.add(look(terminal, now))
+	}
+	f.length = f.frames[len(f.frames)-1].at + lastStay
+	return f, nil
+}
+
+// add puts a screen behind the others, or in the place of the last one when that was shown too shortly.
+func (f *film) add(next frame) {
+	last := &f.frames[len(f.frames)-1]
+	if next.at-last.at < shortest {
+		next.at = last.at
+		*last = next
+		return
+	}
+	f.frames = append(f.frames, next)
+}
+
+func look(terminal vt10x.Terminal, at time.Duration) frame {
+	cols, rows := terminal.Size()
+	f := frame{at: at, rows: make([][]vt10x.Glyph, rows), cursor: place{-1, -1}}
+	for y := range f.rows {
+		f.rows[y] = make([]vt10x.Glyph, cols)
+		for x := range f.rows[y] {
+			f.rows[y][x] = terminal.Cell(x, y)
+		}
+	}
+	if terminal.CursorVisible() {
+		f.cursor = place{terminal.Cursor().X, terminal.Cursor().Y}
+	}
+	return f
+}
+
+// text is what a frame shows, without the spaces at the ends of its lines and the empty lines at its end.
+func (f frame) text() string {
+	var lines []string
+	for _, row := range f.rows {
+		lines = append(lines, rowText(row))
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+func rowText(row []vt10x.Glyph) string {
+	var b strings.Builder
+	for _, g := range row {
+		b.WriteRune(g.Char)
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// size is the part of the screen that was ever written to.
+func (f film) size() (cols, rows int) {
+	for _, fr := range f.frames {
+		for y, row := range fr.rows {
+			if n := used(row); n > 0 {
+				cols, rows = max(cols, n), max(rows, y+1)
+			}
+		}
+		cols, rows = max(cols, fr.cursor.x+1), max(rows, fr.cursor.y+1)
+	}
+	return cols, rows
+}
+
+// used is how many cells of a row are not blank from its beginning to the last that is not.
+func used(row []vt10x.Glyph) int {
+	blank := vt10x.Glyph{Char: ' ', FG: vt10x.DefaultFG, BG: vt10x.DefaultBG}
+	for x, g := range slices.Backward(row) {
+		if g.Char != blank.Char || g.BG != blank.BG || g.Mode&underline != 0 {
+			return x + 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,259 @@
+package mirror
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strconv"
+	"time"
+)
+
+const (
+	window        = 64 << 10 // bytes before an offset that are compared of a file that was compared before
+	mostKnown     = 100_000
+	temporary     = ".mirror" // the folder of files that are being fetched; no listing names it
+	temporaryLife = 24 * time.Hour
+)
+
+// answer is what the leader says of a file.
+type answer struct {
+	gone  bool  // it has none of that name
+	same  bool  // it begins with the bytes that are here
+	size  int64 // of its file
+	mtime time.Time
+	file  string        // which file it is
+	body  io.ReadCloser // what follows the bytes that are here, of a file that is the same; else nil
+}
+
+func (a *answer) close() {
+	if a.body != nil {
+		_ = a.body.Close() // read as far as it was wanted
+	}
+}
+
+// fetch brings one file nearer to the leader's, by at most a slice. The package comment has the rules.
+func (s *pull) fetch(ctx context.Context, file string) (more bool, err error) {
+	info, err := s.root.Lstat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s.fetchWhole(ctx, file)
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular():
+		return false, errors.New("something that is not a file has its name here")
+	}
+	a, more, err := s.extend(ctx, file, file, info.Size())
+	switch {
+	case a.same: // also after a failure: the time of our own write says nothing
+		return more, errors.Join(err, s.root.Chtimes(file, time.Time{}, a.mtime))
+	case err != nil || a.gone || a.mtime.Before(info.ModTime()): // in the last case ours was written later
+		return false, err
+	case a.size < info.Size():
+		longer, err := s.beginsWith(ctx, file, a.size)
+		if err != nil || longer {
+			return false, err
+		}
+	}
+	return s.fetchWhole(ctx, file)
+}
+
+// extend continues a file of ours, of this size, with what the leader has of a path, unless that does not begin with what is here. More
+// says that a part is left.
+func (s *pull) extend(ctx context.Context, ours, file string, size int64) (a answer, more bool, err error) {
+	f, err := s.root.OpenFile(ours, os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return a, false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	limit := s.sliceBytes()
+	a, err = s.ask(ctx, file, ours, f, size, limit)
+	if err != nil || !a.same {
+		return a, false, err
+	}
+	defer a.close()
+	want := min(limit, a.size-size)
+	n, err := io.Copy(f, io.LimitReader(a.body, want))
+	if err == nil && n < want {
+		err = &linkError{io.ErrUnexpectedEOF}
+	}
+	return a, err == nil && size+n < a.size, err
+}
+
+// beginsWith says whether our file begins with the leader's, which has this size.
+func (s *pull) beginsWith(ctx context.Context, file string, size int64) (bool, error) {
+	f, err := s.root.Open(file)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }() // only read from
+	a, err := s.ask(ctx, file, "", f, size, 0)
+	if err != nil {
+		return false, err
+	}
+	a.close()
+	return a.gone || a.same, nil
+}
+
+// fetchWhole fetches a file apart, and gives it its name when it is whole. What an earlier try left is continued.
+func (s *pull) fetchWhole(ctx context.Context, file string) (more bool, err error) {
+	sum := sha256.Sum256([]byte(file))
+	part := path.Join(temporary, hex.EncodeToString(sum[:16]))
+	size, err := s.makeTemporary(part)
+	if err != nil {
+		return false, err
+	}
+	a, more, err := s.extend(ctx, part, file, size)
+	if err == nil && !a.same && !a.gone {
+		if err = s.truncate(part); err == nil {
+			a, more, err = s.extend(ctx, part, file, 0)
+		}
+	}
+	switch {
+	case err != nil || more:
+		return more, err
+	case !a.same:
+		return false, s.root.Remove(part)
+	}
+	if err := s.root.Chtimes(part, time.Time{}, a.mtime); err != nil {
+		return false, err
+	}
+	if err := s.root.MkdirAll(path.Dir(file), 0o700); err != nil {
+		return false, err
+	}
+	if err := s.root.Rename(part, file); err != nil {
+		return false, err
+	}
+	s.known[file] = s.known[part]
+	delete(s.known, part)
+	return false, nil
+}
+
+func (s *pull) makeTemporary(part string) (size int64, err error) {
+	if err := s.root.MkdirAll(temporary, 0o700); err != nil {
+		return 0, err
+	}
+	f, err := s.root.OpenFile(part, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	info, err := f.Stat()
+	if err = errors.Join(err, f.Close()); err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (s *pull) truncate(part string) error {
+	f, err := s.root.OpenFile(part, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// clearTemporary removes what tries of long ago left.
+func (s *pull) clearTemporary(now time.Time) {
+	d, err := s.root.Open(temporary)
+	if err != nil {
+		return // there is none
+	}
+	defer func() { _ = d.Close() }() // only read from
+	entries, _ := d.ReadDir(-1)      // what is not seen now is seen next time
+	for _, e := range entries {
+		part := path.Join(temporary, e.Name())
+		if info, err := s.root.Lstat(part); err == nil && now.Sub(info.ModTime()) > temporaryLife {
+			_ = s.root.Remove(part) // likewise
+		}
+	}
+}
+
+func (s *pull) sliceBytes() int64 {
+	if s.slice > 0 {
+		return s.slice
+	}
+	return slice
+}
+
+// ask asks the leader for what follows the first bytes of a file, which are in have. ours is under which name they are known, empty: not.
+func (s *pull) ask(ctx context.Context, file, ours string, have *os.File, from, limit int64) (answer, error) {
+	id := s.known[ours]
+	a, err := s.askFor(ctx, file, id, have, from, limit)
+	if err == nil && !a.gone && !a.same && id != "" {
+		delete(s.known, ours)
+		a, err = s.askFor(ctx, file, "", have, from, limit) // it may be another file with the same bytes
+	}
+	if err != nil || ours == "" {
+		return a, err
+	}
+	if delete(s.known, ours); a.same {
+		if len(s.known) >= mostKnown {
+			clear(s.known)
+		}
+		s.known[ours] = a.file
+	}
+	return a, nil
+}
+
+// askFor asks once. With the id of a file only the end of what is here is compared, else all of it.
+func (s *pull) askFor(ctx context.Context, file, id string, have *os.File, from, limit int64) (a answer, err error) {
+	check := from
+	if id != "" {
+		check = min(from, window)
+	}
+	sum, err := sumBefore(ctx, have, from, check)
+	if err != nil {
+		return a, err
+	}
+	query := url.Values{"path": {file}, "from": {strconv.FormatInt(from, 10)}, "limit": {strconv.FormatInt(limit, 10)},
+		"check": {strconv.FormatInt(check, 10)}, "sum": {sum}, "file": {id}}
+	response, err := s.get(ctx, filePath, query)
+	if err != nil {
+		return a, err
+	}
+	if response.StatusCode == http.StatusOK {
+		a.body = response.Body
+	} else {
+		defer response.Body.Close()
+	}
+	if source := response.Header.Get(headerSource); source != "" && source != s.source {
+		a.close()
+		s.cursor, s.nextPoll = "", time.Time{}
+		return answer{}, &linkError{errors.New("another process answers than the one that listed its files")}
+	}
+	switch response.StatusCode {
+	case http.StatusOK, http.StatusConflict:
+	case http.StatusNotFound:
+		return answer{gone: true}, nil // nothing follows from it
+	case http.StatusInternalServerError, http.StatusBadRequest:
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // as much as there is
+		return a, fmt.Errorf("the leader: %s: %s", response.Status, text)
+	default:
+		return a, &linkError{fmt.Errorf("fetch %s: %s", file, response.Status)}
+	}
+	if err := a.parse(response.Header); err != nil {
+		a.close()
+		return answer{}, &linkError{err}
+	}
+	a.same = response.StatusCode == http.StatusOK
+	return a, nil
+}
+
+func (a *answer) parse(h http.Header) (err error) {
+	if a.size, err = strconv.ParseInt(h.Get(headerSize), 10, 64); err != nil || a.size < 0 {
+		return errors.New("an answer has no size")
+	}
+	mtime, err := strconv.ParseInt(h.Get(headerMtime), 10, 64)
+	if err != nil {
+		return errors.New("an answer has no time")
+	}
+	a.mtime, a.file = time.Unix(0, mtime), h.Get(headerFile)
+	return nil
+}

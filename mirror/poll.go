@@ -1,0 +1,178 @@
+package mirror
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"time"
+)
+
+// linkError says that the leader could not be asked, or not to the end. Nothing follows from it.
+type linkError struct{ err error }
+
+func (e *linkError) Error() string { return e.err.Error() }
+func (e *linkError) Unwrap() error { return e.err }
+
+// get sends a request whose answer must not stop arriving. Close must be called on its body.
+func (s *pull) get(ctx context.Context, endpoint string, query url.Values) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	watch := time.AfterFunc(idleTimeout, func() { cancel(errors.New("the leader sent nothing for too long")) })
+	stop := func() { watch.Stop(); cancel(nil) }
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+endpoint+"?"+query.Encode(), nil)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	response, err := s.Client.Do(request)
+	if err != nil {
+		stop()
+		return nil, &linkError{err}
+	}
+	response.Body = &watchedBody{response.Body, watch, stop}
+	return response, nil
+}
+
+// watchedBody moves the time of the timeout with each read.
+type watchedBody struct {
+	io.ReadCloser
+	watch *time.Timer
+	stop  func()
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.watch.Reset(idleTimeout)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &linkError{err}
+	}
+	return n, err
+}
+
+func (b *watchedBody) Close() error {
+	b.stop()
+	return b.ReadCloser.Close()
+}
+
+// poll asks for what changed, or when it is time for that, for everything, and queues what differs.
+func (s *pull) poll(ctx context.Context, now time.Time) error {
+	query := url.Values{}
+	if s.cursor != "" && now.Before(s.nextFull) {
+		query.Set("since", s.cursor)
+	}
+	response, err := s.get(ctx, listPath, query)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return &linkError{fmt.Errorf("list: %s", response.Status)}
+	}
+	source := response.Header.Get(headerSource)
+	if source == "" {
+		return &linkError{errors.New("list: the answer is not a mirror's")}
+	}
+	s.meet(source)
+	all := response.Header.Get(headerScope) != scopeChanges
+	if all {
+		s.failures = 0
+		s.clearTemporary(now)
+	}
+	cursor, err := s.readList(response.Body, all)
+	if err != nil {
+		return err
+	}
+	if s.cursor = cursor; all {
+		s.nextFull = now.Add(s.fullInterval())
+	}
+	s.progress(true)
+	return nil
+}
+
+// readList compares a listing with what is here, as it comes. The answer is the cursor that closes it.
+func (s *pull) readList(body io.Reader, all bool) (cursor string, err error) {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		var entry line
+		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
+			return "", &linkError{fmt.Errorf("list: %w", err)}
+		}
+		switch {
+		case entry.Cursor != "":
+			return entry.Cursor, nil
+		case entry.Error != "":
+			return "", &linkError{errors.New("list: " + entry.Error)}
+		}
+		if err := s.compare(entry, all); err != nil {
+			if s.failures++; s.failures <= 10 {
+				s.Log.Warn("a file cannot be mirrored", "path", entry.Path, "error", err)
+			}
+		}
+	}
+	err = lines.Err()
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return "", &linkError{fmt.Errorf("list: %w", err)}
+}
+
+// compare queues a file that differs, and removes one that the leader has removed.
+func (s *pull) compare(entry line, all bool) error {
+	if err := checkPath(entry.Path); err != nil {
+		return err
+	}
+	if entry.Removed {
+		s.fresh.drop(entry.Path)
+		s.bulk.drop(entry.Path)
+		return s.remove(entry.Path)
+	}
+	info, err := s.root.Lstat(entry.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil && s.equal(entry, info) {
+		return nil
+	}
+	s.queue(entry.Path, all)
+	return nil
+}
+
+// queue notes that a file differs.
+func (s *pull) queue(file string, all bool) {
+	switch {
+	case !all && s.fresh.len() < mostFresh:
+		s.bulk.drop(file)
+		s.fresh.push(file)
+	case s.bulk.len() < mostBulk:
+		s.bulk.push(file)
+	default:
+		s.overflow = true
+	}
+}
+
+// equal says whether a file needs no look. The times of files that replaced each other at once may be the same.
+func (s *pull) equal(entry line, info fs.FileInfo) bool {
+	id := s.known[entry.Path]
+	return info.Mode().IsRegular() && info.Size() == entry.Size && info.ModTime().UnixNano() == entry.Mtime && (id == "" || id == entry.File)
+}
+
+// remove removes a file, and the folders that are empty then.
+func (s *pull) remove(file string) error {
+	delete(s.known, file)
+	if err := s.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for folder := path.Dir(file); folder != "." && s.removedEmpty(folder); folder = path.Dir(folder) {
+	}
+	return nil
+}
+
+// removedEmpty removes a folder that is empty.
+func (s *pull) removedEmpty(folder string) bool { return s.root.Remove(folder) == nil }

@@ -1,0 +1,43 @@
+package mirror
+
+// mostBulk bounds the files that wait after a comparison of the whole trees, and mostFresh those after a poll. What has no room comes with
+// the next comparison.
+const (
+	mostBulk  = 300_000
+	mostFresh = 2 * mostChanges
+)
+
+// queue is paths in the order in which they came, each once.
+type queue struct {
+	paths  []string
+	queued map[string]bool
+}
+
+func newQueue() queue { return queue{queued: map[string]bool{}} }
+
+func (q *queue) len() int    { return len(q.queued) }
+func (q *queue) empty() bool { return len(q.queued) == 0 }
+
+func (q *queue) push(path string) {
+	if !q.queued[path] {
+		q.queued[path] = true
+		q.paths = append(q.paths, path)
+	}
+}
+
+// drop takes a path out, wherever it is.
+func (q *queue) drop(path string) {
+	delete(q.queued, path)
+}
+
+// pop takes the first path out. The queue is not empty.
+func (q *queue) pop() string {
+	for {
+		path := q.paths[0]
+		q.paths = q.paths[1:]
+		if q.queued[path] {
+			delete(q.queued, path)
+			return path
+		}
+	}
+}

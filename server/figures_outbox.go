@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// outboxFigures are the numbers of the notifications that are to be sent, by sink, read when they are asked for. Their label has the names of
+// the config file alone.
+type outboxFigures struct {
+	notifier Notifier
+
+	waiting, oldest, failures *prometheus.Desc
+}
+
+func newOutboxFigures(n Notifier) *outboxFigures {
+	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, []string{"sink"}, nil) }
+	return &outboxFigures{
+		notifier: n,
+		waiting:  desc("svc_notifications_waiting", "Notifications that are to be sent."),
+		oldest:   desc("svc_notifications_oldest_seconds", "How long the notification waits that waits longest; 0: none does."),
+		failures: desc("svc_notification_failures_total", "Tries of this orchestrator that the sink did not take."),
+	}
+}
+
+// Describe names them.
+func (f *outboxFigures) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{f.waiting, f.oldest, f.failures} {
+		to <- d
+	}
+}
+
+// Collect reads them. They are left out while the database does not answer.
+func (f *outboxFigures) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
+	defer cancel()
+	states, err := f.notifier.States(ctx)
+	if err != nil {
+		return
+	}
+	for _, s := range states {
+		age := time.Duration(0)
+		if s.OldestAt != nil {
+			age = max(time.Since(s.OldestAt.Std()), 0)
+		}
+		to <- prometheus.MustNewConstMetric(f.waiting, prometheus.GaugeValue, float64(s.Waiting), s.Name)
+		to <- prometheus.MustNewConstMetric(f.oldest, prometheus.GaugeValue, age.Seconds(), s.Name)
+		to <- prometheus.MustNewConstMetric(f.failures, prometheus.CounterValue, float64(s.FailedTries), s.Name)
+	}
+}

@@ -1,0 +1,74 @@
+import type { WorkItem } from '../src/api/records.ts';
+import { card, column, expect, test } from './support/test.ts';
+
+test('several runs are selected, stopped together, and a view is kept in the address', async ({
+  page,
+  lab,
+}) => {
+  for (const title of ['Bulk one', 'Bulk two', 'Bulk three']) await lab.run('sleep 600', title);
+  await page.goto(lab.server.link(`/runs?project=${lab.project.slug}`));
+  const box = (title: string) => page.getByRole('checkbox', { name: new RegExp(`^Select ${title},`) });
+  await box('Bulk three').check();
+  await box('Bulk two').click({ modifiers: ['Shift'] });
+  const bar = page.getByRole('region', { name: 'Selection' });
+  await expect(bar.getByRole('status')).toHaveText('2 selected');
+  await bar.getByRole('button', { name: 'Stop 2' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Stop 2 runs?' });
+  await expect(dialog).toContainText('Bulk two');
+  await dialog.getByRole('button', { name: 'Stop 2 runs' }).click();
+  await expect(page.getByText('2 runs stopped')).toBeVisible();
+  await expect(bar).toBeHidden();
+  const runs = async () =>
+    (await lab.server.api.runs())
+      .filter((run) => run.project_id === lab.project.id)
+      .map((run) => `${run.task_title} ${run.status}`)
+      .sort();
+  await expect.poll(runs).toEqual(['Bulk one running', 'Bulk three stopped', 'Bulk two stopped']);
+
+  // A search and an order are part of the address, so that a link shows the same.
+  await page.getByRole('searchbox', { name: 'Search runs' }).fill('bulk t');
+  await page.getByRole('combobox', { name: 'Order of active runs' }).selectOption('Oldest first');
+  await expect(page).toHaveURL(/q=bulk\+t.*sort=oldest|sort=oldest.*q=bulk\+t/);
+  await expect(page.getByText('Bulk one')).toHaveCount(0);
+  await page.reload();
+  await expect(page.getByRole('searchbox', { name: 'Search runs' })).toHaveValue('bulk t');
+  await expect(page.getByText('Bulk two')).toBeVisible();
+  await expect(page.getByText('Bulk one')).toHaveCount(0);
+});
+
+test('cards are selected with mouse and keyboard, moved together and brought back', async ({ page, lab }) => {
+  const items: WorkItem[] = [];
+  for (const title of ['Card one', 'Card two', 'Card three']) items.push(await lab.add(title));
+  await page.goto(lab.board);
+  await card(page, 'Card one').hover();
+  await card(page, 'Card one').getByRole('checkbox').check();
+  await card(page, 'Card three')
+    .getByRole('button', { name: /Card three/ })
+    .focus();
+  await page.keyboard.press('x');
+  const bar = page.getByRole('region', { name: 'Selection' });
+  await expect(bar.getByRole('status')).toHaveText('2 selected');
+  await bar.getByRole('button', { name: 'Move 2' }).click();
+  await page.getByRole('menuitem', { name: 'Doing' }).click();
+  await expect(page.getByText('2 items are in Doing')).toBeVisible();
+  await expect(column(page, 'Doing').getByRole('article')).toHaveCount(2);
+  const statuses = async () =>
+    Promise.all(items.map(async ({ id }) => (await lab.server.api.item(id)).status));
+  await expect.poll(statuses).toEqual(['doing', 'todo', 'doing']);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await expect.poll(statuses).toEqual(['todo', 'todo', 'todo']);
+
+  // The runs of the selected cards are dealt with too.
+  const run = await lab.server.api.start(items[0] as WorkItem, 'sleep 600');
+  await lab.reaches(run, 'running');
+  await bar.getByRole('button', { name: 'Stop 1' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Stop 1 run' }).click();
+  await lab.reaches(run, 'stopped');
+  await expect(bar).toBeHidden();
+
+  // The filter is part of the address.
+  await page.getByRole('searchbox', { name: 'Filter by title' }).fill('two');
+  await expect(page).toHaveURL(/q=two/);
+  await page.reload();
+  await expect(page.getByRole('article')).toHaveCount(1);
+});

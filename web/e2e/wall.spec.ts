@@ -1,0 +1,58 @@
+import { expect, screen, test } from './support/test.ts';
+
+test('the wall shows live screens, those that need you first, and takes keys without leaving', async ({
+  page,
+  lab,
+}) => {
+  const sockets = new Set<string>();
+  page.on('websocket', (socket) => {
+    const path = new URL(socket.url()).pathname;
+    if (!path.endsWith('/pane/ws')) return;
+    sockets.add(path);
+    socket.on('close', () => sockets.delete(path));
+  });
+  await lab.run('i=0; while :; do i=$((i+1)); echo "tick $i"; sleep 0.5; done', 'Ticks away');
+  const asks = await lab.run(
+    'echo ready; svc exec signal progress --message "Which wall colour?" --needs-input; read -r line; echo "chose <$line>"; sleep 600',
+    'Asks on the wall',
+  );
+  await lab.run('sleep 600', 'Newest of them');
+  await page.goto(lab.server.link(`/wall?project=${lab.project.slug}`));
+  const tiles = page.getByRole('list', { name: 'Runs at work, those that need you first' });
+  await expect(tiles.getByRole('article')).toHaveCount(3);
+  await expect(tiles.getByRole('article').first()).toContainText('Asks on the wall');
+  await expect(tiles.getByRole('article').first()).toContainText('Which wall colour?');
+  await expect(tiles.getByRole('article', { name: 'Ticks away' })).toContainText(/tick \d+/);
+  await expect.poll(() => sockets.size).toBe(3);
+
+  // One is enlarged, answered, and left by Esc.
+  await tiles.getByRole('button', { name: /Asks on the wall/ }).click();
+  await expect(page.getByRole('heading', { level: 1, name: /Asks on the wall/ })).toBeVisible();
+  await expect.poll(() => [...sockets]).toEqual([`/api/v1/runs/${asks.id}/pane/ws`]);
+  await page.getByRole('button', { name: 'Answer' }).click();
+  await expect(page.getByRole('textbox', { name: 'Terminal, attached' })).toBeFocused();
+  await expect(page.getByText('You are typing')).toBeVisible();
+  await page.keyboard.type('green');
+  await page.keyboard.press('Enter');
+  await expect(screen(page)).toContainText('chose <green>');
+  await page.keyboard.press('Control+Backslash');
+  await page.keyboard.press('d');
+  await expect(page.getByRole('button', { name: 'Attach' })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(tiles.getByRole('article').first()).toContainText('Newest of them');
+  await expect(tiles.getByRole('article', { name: 'Asks on the wall' })).toContainText('chose <green>');
+
+  // A tile that is out of sight costs nothing.
+  await page.setViewportSize({ width: 560, height: 420 });
+  await expect.poll(() => sockets.size).toBeLessThan(3);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await expect.poll(() => sockets.size).toBe(3);
+
+  // A selection of the list of runs has a wall of its own.
+  await page.goto(lab.server.link(`/runs?project=${lab.project.slug}`));
+  await page.getByRole('checkbox', { name: /^Select Ticks away,/ }).check();
+  await page.getByRole('link', { name: 'Watch 1' }).click();
+  await expect(tiles.getByRole('article')).toHaveCount(1);
+  await page.getByRole('button', { name: '1 selected: show all' }).click();
+  await expect.poll(() => tiles.getByRole('article').count()).toBeGreaterThan(1);
+});

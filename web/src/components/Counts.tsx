@@ -1,0 +1,19 @@
+import { cx } from '@/ui/cx';
+
+/** Counts is how many lines were added and removed. */
+export function Counts({
+  additions,
+  deletions,
+  className = 'text-xs',
+}: {
+  additions: number;
+  deletions: number;
+  className?: string;
+}) {
+  return (
+    <span className={cx('shrink-0 font-mono tabular', className)}>
+      <span className="text-ok">+{additions.toLocaleString()}</span>{' '}
+      <span className="text-bad">−{deletions.toLocaleString()}</span>
+    </span>
+  );
+}

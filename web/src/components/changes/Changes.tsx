@@ -1,0 +1,309 @@
+import { useQuery } from '@tanstack/react-query';
+import { FileDiff as FileIcon, GitMerge, SendHorizontal } from 'lucide-react';
+import { useEffect, useMemo, useState } from 'react';
+import { messageOf } from '@/api/error';
+import { isActive, type Run } from '@/api/records';
+import type { Change, ChangedFile, Comment, Workspace } from '@/api/schema.gen';
+import { Counts } from '@/components/Counts';
+import { changesQuery, commentsQuery, type Version, workspaceQuery } from '@/data/changes';
+import { setPref, usePrefs } from '@/lib/prefs';
+import { storage } from '@/lib/storage';
+import { useRoom } from '@/lib/useRoom';
+import { Button } from '@/ui/Button';
+import { Select } from '@/ui/Field';
+import { Segmented } from '@/ui/Segmented';
+import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
+import { FileDiff } from './FileDiff';
+import { LandDialog } from './LandDialog';
+import { LandingState } from './LandingState';
+import { SendDialog } from './SendDialog';
+import { Thread } from './Thread';
+import { byFile } from './threads';
+
+/** How many lines of a change are open from the beginning; the files beyond them are opened by hand. */
+const openLines = 800;
+/** How many earlier checkpoints are offered to compare with: so many patches are surely kept. */
+const comparable = 7;
+/** How wide the view must be for two versions beside each other, in px. */
+const splitRoom = 1000;
+const nothing: Comment[] = [];
+
+/** Changes is what a run has changed in its working copy: read it, comment on it, send it back, land it. */
+export function Changes({ run }: { run: Run }) {
+  if (!run.workspace_id) {
+    return (
+      <EmptyState icon={<FileIcon className="size-5" />} title="No working copy" className="pt-[10vh]">
+        {isActive(run)
+          ? 'A run of a project with a repository gets a copy of its own when it is placed on a host.'
+          : 'This run worked in a folder that svc does not keep. A project with a repository gives each run a copy of its own.'}
+      </EmptyState>
+    );
+  }
+  return <OfWorkspace id={run.workspace_id} run={run} />;
+}
+
+function OfWorkspace({ id, run }: { id: string; run: Run }) {
+  const { data: workspace, error, refetch } = useQuery(workspaceQuery(id));
+  if (workspace && workspace.relayed_checkpoint > 0) return <Review workspace={workspace} run={run} />;
+  if (workspace) {
+    return (
+      <EmptyState icon={<FileIcon className="size-5" />} title="Nothing to read yet" className="pt-[10vh]">
+        {workspace.error
+          ? messageOf(new Error(workspace.error))
+          : 'What the agent changes is kept while it works, and is shown here from the first checkpoint on.'}
+      </EmptyState>
+    );
+  }
+  if (error) {
+    return (
+      <ErrorState
+        title="The working copy could not be read"
+        message={messageOf(error)}
+        retry={() => void refetch()}
+        className="pt-[10vh]"
+      />
+    );
+  }
+  return <Reading />;
+}
+
+const Reading = () => (
+  <Loading label="Loading the changes" className="flex flex-1 flex-col gap-3 p-5">
+    <Skeleton className="h-8" />
+    <Skeleton className="h-40" />
+  </Loading>
+);
+
+function Review({ workspace, run }: { workspace: Workspace; run: Run }) {
+  const { id, relayed_checkpoint: newest } = workspace;
+  // What is read stays under the reader's eyes; something newer is offered.
+  const [version, setVersion] = useState<Version>({ checkpoint: newest, since: 0 });
+  const [box, roomy] = useRoom(splitRoom);
+  const { splitDiff } = usePrefs();
+  const looked = useLastLook(id, version.checkpoint);
+  const changes = useQuery(changesQuery(id, version));
+  const { data: comments = nothing } = useQuery(commentsQuery(id));
+  const [dialog, setDialog] = useState<'send' | 'land' | null>(null);
+  const drafts = comments.filter((comment) => comment.state === 'draft').length;
+  const sinces = [looked, ...Array.from({ length: comparable }, (_, i) => version.checkpoint - 1 - i)].filter(
+    (each, i, list) => each > 0 && each < version.checkpoint && list.indexOf(each) === i,
+  );
+  const busy = isActive(run);
+  return (
+    <div ref={box} className="@container flex min-h-0 flex-1 flex-col">
+      <div className="flex flex-wrap items-center gap-2 border-b px-3 py-1.5 sm:px-5">
+        <span className="text-sm">
+          Checkpoint {version.checkpoint}
+          {changes.data && <Sum change={changes.data} />}
+        </span>
+        <span className="w-48 max-sm:w-full">
+          <Select
+            aria-label="Compare with"
+            value={version.since}
+            onChange={(event) => setVersion({ ...version, since: Number(event.target.value) })}
+          >
+            <option value={0}>The whole change</option>
+            {sinces.map((each) => (
+              <option key={each} value={each}>
+                {each === looked ? `Since my last look (${each})` : `Since checkpoint ${each}`}
+              </option>
+            ))}
+          </Select>
+        </span>
+        {roomy && (
+          <Segmented
+            label="Versions"
+            value={splitDiff ? 'split' : 'unified'}
+            onChange={(value) => setPref('splitDiff', value === 'split')}
+            options={[
+              { value: 'unified', label: 'Unified' },
+              { value: 'split', label: 'Split' },
+            ]}
+          />
+        )}
+        <span className="ml-auto flex gap-2">
+          <Button
+            size="sm"
+            icon={<SendHorizontal className="size-3.5" />}
+            disabled={drafts === 0}
+            onClick={() => setDialog('send')}
+          >
+            {drafts === 1 ? 'Send 1 comment' : `Send ${drafts} comments`}
+          </Button>
+          <Button
+            size="sm"
+            variant="primary"
+            icon={<GitMerge className="size-3.5" />}
+            disabled={!changes.data || busy || workspace.landing?.state === 'open'}
+            title={busy ? 'A run is at work in it. It can be landed when the run has ended.' : undefined}
+            onClick={() => setDialog('land')}
+          >
+            Land
+          </Button>
+        </span>
+      </div>
+      <LandingState workspace={workspace} run={run} />
+      {newest > version.checkpoint && (
+        <div role="status" className="flex items-center gap-3 border-b px-4 py-1.5 text-xs tone-info sm:px-5">
+          <span>The agent has written since: checkpoint {newest} is there.</span>
+          <Button size="sm" onClick={() => setVersion({ checkpoint: newest, since: 0 })}>
+            Read it
+          </Button>
+          <Button size="sm" onClick={() => setVersion({ checkpoint: newest, since: version.checkpoint })}>
+            Only what is new
+          </Button>
+        </div>
+      )}
+      {changes.data ? (
+        <Files
+          key={`${version.checkpoint} ${version.since}`}
+          workspaceId={id}
+          change={changes.data}
+          version={version}
+          newest={newest}
+          split={roomy && splitDiff}
+          comments={comments}
+        />
+      ) : changes.error ? (
+        <ErrorState
+          title={version.since > 0 ? 'The two cannot be compared' : 'The change could not be read'}
+          message={messageOf(changes.error)}
+          retry={() => (version.since > 0 ? setVersion({ ...version, since: 0 }) : void changes.refetch())}
+        />
+      ) : (
+        <Reading />
+      )}
+      {dialog === 'send' && <SendDialog workspaceId={id} drafts={drafts} onClose={() => setDialog(null)} />}
+      {dialog === 'land' && changes.data && (
+        <LandDialog
+          workspace={workspace}
+          change={changes.data}
+          title={run.task_title}
+          onClose={() => setDialog(null)}
+        />
+      )}
+    </div>
+  );
+}
+
+function Sum({ change: { files } }: { change: Change }) {
+  const sum = (of: (file: ChangedFile) => number): number => files.reduce((all, file) => all + of(file), 0);
+  return (
+    <span className="text-ink-2">
+      {files.length === 1 ? ', 1 file ' : `, ${files.length.toLocaleString()} files `}
+      <Counts additions={sum((file) => file.additions)} deletions={sum((file) => file.deletions)} />
+    </span>
+  );
+}
+
+function Files({
+  workspaceId,
+  change,
+  version,
+  newest,
+  split,
+  comments,
+}: {
+  workspaceId: string;
+  change: Change;
+  version: Version;
+  newest: number;
+  split: boolean;
+  comments: Comment[];
+}) {
+  const { files } = change;
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const begin = useMemo(() => firstFiles(files), [files]);
+  const threads = useMemo(() => byFile(files, comments, version, newest), [files, comments, version, newest]);
+  const isOpen = (path: string): boolean => toggled.get(path) ?? begin.has(path);
+  const toggle = (path: string, open: boolean): void => setToggled(new Map(toggled).set(path, open));
+  const elsewhere = threads.get(null);
+  const list = (
+    <ul className="flex flex-col">
+      {files.map((file, index) => (
+        <li key={file.path}>
+          <button
+            type="button"
+            onClick={() => {
+              toggle(file.path, true);
+              const title = document.getElementById(`file-title-${index}`);
+              title?.scrollIntoView({ block: 'start' });
+              title?.focus({ preventScroll: true });
+            }}
+            className="flex w-full items-baseline gap-2 rounded px-2 py-1 text-left hover:bg-hover"
+          >
+            <span className="min-w-0 flex-1 font-mono text-xs break-all">{file.path}</span>
+            <Counts additions={file.additions} deletions={file.deletions} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+  if (files.length === 0) {
+    return (
+      <EmptyState icon={<FileIcon className="size-5" />} title="Nothing differs" className="pt-[8vh]">
+        {version.since > 0
+          ? `Checkpoint ${version.checkpoint} is as checkpoint ${version.since} was.`
+          : 'The working copy is as its base.'}
+      </EmptyState>
+    );
+  }
+  return (
+    <div className="flex min-h-0 flex-1">
+      <nav aria-label="Changed files" className="w-72 shrink-0 overflow-y-auto border-r p-2 @max-4xl:hidden">
+        {list}
+      </nav>
+      <div className="flex min-w-0 flex-1 flex-col gap-3 overflow-y-auto p-2 sm:p-4">
+        <details className="shrink-0 rounded-lg ring-1 ring-line @4xl:hidden">
+          <summary className="px-3 py-2 text-sm">
+            {files.length === 1 ? '1 file' : `${files.length.toLocaleString()} files`}
+          </summary>
+          {list}
+        </details>
+        {change.truncated && (
+          <p className="text-xs text-warn">Not all of it can be shown here: svc run diff has the rest.</p>
+        )}
+        {files.map((file, index) => (
+          <FileDiff
+            key={file.path}
+            titleId={`file-title-${index}`}
+            workspaceId={workspaceId}
+            file={file}
+            version={version}
+            newest={newest}
+            split={split}
+            comments={threads.get(file.path) ?? nothing}
+            open={isOpen(file.path)}
+            onToggle={() => toggle(file.path, !isOpen(file.path))}
+          />
+        ))}
+        {elsewhere && (
+          <section aria-label="Comments on other files">
+            <h2 className="px-2 text-xs font-medium text-ink-2">On files that are not shown here</h2>
+            <Thread comments={elsewhere} quoted />
+          </section>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** firstFiles is the files that are open from the beginning: from the first on, as long as they are short. */
+export function firstFiles(files: readonly ChangedFile[]): Set<string> {
+  const open = new Set<string>();
+  let lines = 0;
+  for (const file of files) {
+    lines += file.additions + file.deletions;
+    if (lines > openLines) break;
+    open.add(file.path);
+  }
+  return open;
+}
+
+/** useLastLook is the checkpoint that this browser showed before this visit; 0: none. What it shows now is noted. */
+function useLastLook(workspaceId: string, checkpoint: number): number {
+  const key = `svc.looked.${workspaceId}`;
+  const [looked] = useState(() => Number(storage.getItem(key) ?? 0));
+  useEffect(() => storage.setItem(key, String(checkpoint)), [key, checkpoint]);
+  return looked;
+}

@@ -1,0 +1,80 @@
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { highlighter } from '@/lib/highlight/highlight';
+import { rowsOf } from '@/lib/patch';
+import { DiffTable } from './DiffTable';
+
+afterEach(cleanup);
+
+const rows = rowsOf('@@ -1,3 +1,4 @@ func main\n one\n-two\n+zwei\n+drei\n four\n');
+const show = (split: boolean, path = 'notes') =>
+  render(
+    <DiffTable
+      path={path}
+      rows={rows}
+      split={split}
+      threads={new Map()}
+      form={(row, close) => (
+        <button type="button" onClick={close}>
+          about {row.text}
+        </button>
+      )}
+    />,
+  );
+const lines = (): string[][] =>
+  screen.getAllByRole('row').map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent));
+
+describe('a patch', () => {
+  it('stands in one column', () => {
+    show(false);
+    expect(lines()).toEqual([
+      ['', '⋯ func main'],
+      ['1', ' one'],
+      ['2', 'removed: −two'],
+      ['2', 'added: +zwei'],
+      ['3', 'added: +drei'],
+      ['4', ' four'],
+    ]);
+  });
+
+  it('stands with its two versions beside each other', () => {
+    show(true);
+    expect(lines()).toEqual([
+      ['', '⋯ func main'],
+      ['1', ' one', '1', ' one'],
+      ['2', 'removed: −two', '2', 'added: +zwei'],
+      ['', '', '3', 'added: +drei'],
+      ['3', ' four', '4', ' four'],
+    ]);
+  });
+
+  it('is commented on from either side with the keyboard alone', () => {
+    show(true);
+    const at = (name: string) => screen.getByRole('button', { name });
+    at('Comment on line 2').focus();
+    fireEvent.keyDown(at('Comment on line 2'), { key: 'ArrowLeft' });
+    expect(document.activeElement).toBe(at('Comment on removed line 2'));
+    fireEvent.click(at('Comment on removed line 2'));
+    fireEvent.click(at('about two'));
+    expect(document.activeElement).toBe(at('Comment on removed line 2'));
+    fireEvent.keyDown(at('Comment on removed line 2'), { key: 'ArrowRight' });
+    fireEvent.keyDown(at('Comment on line 2'), { key: 'ArrowDown' });
+    expect(document.activeElement).toBe(at('Comment on line 3'));
+  });
+
+  it('is plain until its code is read, and says the same afterwards', async () => {
+    const read = vi
+      .spyOn(highlighter, 'read')
+      .mockResolvedValue([
+        [[{ kind: null, text: 'one' }], [{ kind: 'keyword', text: 'two' }], [{ kind: null, text: 'four' }]],
+      ]);
+    show(false, 'main.go');
+    const before = lines();
+    expect((await screen.findByText('two', { selector: 'span' })).className).toBe('text-violet');
+    expect(lines()).toEqual(before);
+    expect(read).toHaveBeenCalledWith({
+      language: 'go',
+      blocks: ['one\ntwo\nfour', 'one\nzwei\ndrei\nfour'],
+    });
+  });
+});

@@ -1,0 +1,142 @@
+import { Fragment, type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'react';
+import type { Comment } from '@/api/schema.gen';
+import { type Pair, pairsOf, type Row } from '@/lib/patch';
+import { Button } from '@/ui/Button';
+import { SplitLine, UnifiedLine } from './DiffLine';
+import { Thread } from './Thread';
+import { nextBeside, nextPlace } from './threads';
+import { useTokens } from './useTokens';
+
+/** How many lines of a file are drawn at once. */
+const atOnce = 1200;
+
+const along = ['ArrowDown', 'ArrowUp'];
+const across = ['ArrowLeft', 'ArrowRight'];
+
+/**
+ * DiffTable is a file's patch, in one column or with the two versions beside each other. The line numbers are buttons that
+ * comment: one of them is reached by Tab, the arrow keys lead to the others.
+ */
+export function DiffTable({
+  path,
+  rows,
+  split,
+  threads,
+  form,
+}: {
+  path: string;
+  rows: Row[];
+  /** Whether the old version stands beside the new one. */
+  split: boolean;
+  threads: Map<number, Comment[]>;
+  /** What writes a comment on a row. */
+  form(row: Row, close: () => void): ReactNode;
+}) {
+  const table = useRef<HTMLTableElement>(null);
+  const [shown, setShown] = useState(atOnce);
+  const [active, setActive] = useState<number | null>(null);
+  const [writing, setWriting] = useState<number | null>(null);
+  const tokens = useTokens(path, rows);
+  const lines = useMemo<Pair[]>(
+    () => (split ? pairsOf(rows) : rows.map((_, index) => ({ old: null, new: index }))),
+    [split, rows],
+  );
+  const first = nextPlace(rows, -1, 1);
+  const focus = (index: number): void => {
+    const button = table.current?.querySelector<HTMLElement>(`[data-line="${index}"]`);
+    if (!button) return;
+    setActive(index);
+    button.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const at = (event.target as HTMLElement).dataset.line;
+    if (at === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (!along.includes(event.key) && !(split && across.includes(event.key))) return;
+    event.preventDefault();
+    const from = Number(at);
+    const next = split
+      ? nextBeside(rows, lines, from, event.key)
+      : nextPlace(rows, from, event.key === 'ArrowDown' ? 1 : -1);
+    if (next !== null) focus(next);
+  };
+  const commentOn = (index: number): void => {
+    setActive(index);
+    setWriting(index);
+  };
+  /** under is what stands below a line: the comments on it, and what writes another one. */
+  const under = (index: number): ReactNode => (
+    <>
+      {threads.has(index) && (
+        <tr>
+          <td colSpan={split ? 4 : 2} className="bg-sunken">
+            <Thread comments={threads.get(index) ?? []} />
+          </td>
+        </tr>
+      )}
+      {writing === index && (
+        <tr>
+          <td colSpan={split ? 4 : 2} className="bg-sunken">
+            {form(rows[index] as Row, () => {
+              setWriting(null);
+              focus(index);
+            })}
+          </td>
+        </tr>
+      )}
+    </>
+  );
+  const props = (index: number) => ({
+    row: rows[index] as Row,
+    index,
+    tokens: tokens.get(index),
+    tabbable: index === (active ?? first),
+    onComment: commentOn,
+  });
+  return (
+    <>
+      <table
+        ref={table}
+        onKeyDown={onKeyDown}
+        aria-label={`Changes of ${path}`}
+        className="w-full table-fixed border-collapse font-mono text-xs leading-5 [tab-size:4]"
+      >
+        {split && (
+          <colgroup>
+            <col className="w-14" />
+            <col />
+            <col className="w-14" />
+            <col />
+          </colgroup>
+        )}
+        <tbody>
+          {lines.slice(0, shown).map((line) => {
+            const places = [...new Set([line.old, line.new])].filter((place) => place !== null);
+            return (
+              <Fragment key={places[0]}>
+                {split ? (
+                  <SplitLine
+                    before={line.old === null ? null : props(line.old)}
+                    after={line.new === null ? null : props(line.new)}
+                  />
+                ) : (
+                  <UnifiedLine {...props(line.new as number)} />
+                )}
+                {places.map((place) => (
+                  <Fragment key={place}>{under(place)}</Fragment>
+                ))}
+              </Fragment>
+            );
+          })}
+        </tbody>
+      </table>
+      {lines.length > shown && (
+        <div className="flex justify-center p-2">
+          <Button size="sm" onClick={() => setShown((count) => count + atOnce)}>
+            Show {Math.min(atOnce, lines.length - shown).toLocaleString()} of{' '}
+            {(lines.length - shown).toLocaleString()} more lines
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}

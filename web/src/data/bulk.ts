@@ -1,0 +1,103 @@
+// One thing done to many records. What came of each is told: a refusal of one keeps nobody from the others.
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { call } from '@/api/client';
+import { messageOf } from '@/api/error';
+import type { Run } from '@/api/records';
+import { randomKey } from '@/lib/id';
+import { putRun } from '@/live/cache';
+import { keys } from './keys';
+
+/** Outcome is what came of one thing done to many. */
+export interface Outcome<T> {
+  done: T[];
+  refused: { item: T; why: string }[];
+}
+
+/** Bulk does one thing to many and says on the way how many it is through with. */
+export type Bulk<T> = (items: readonly T[], through?: (count: number) => void) => Promise<Outcome<T>>;
+
+/** inTurn does something to one after the other. */
+export function inTurn<T>(act: (item: T) => Promise<unknown>): Bulk<T> {
+  return async (items, through) => {
+    const outcome: Outcome<T> = { done: [], refused: [] };
+    for (const [index, item] of items.entries()) {
+      try {
+        await act(item);
+        outcome.done.push(item);
+      } catch (error) {
+        outcome.refused.push({ item, why: messageOf(error) });
+      }
+      through?.(index + 1);
+    }
+    return outcome;
+  };
+}
+
+/** How many runs one request may stop. */
+const mostAtOnce = 500;
+
+/** stopRuns stops runs, as many with one request as the server takes. */
+export const stopRuns: Bulk<Run> = async (runs, through) => {
+  const outcome: Outcome<Run> = { done: [], refused: [] };
+  for (let at = 0; at < runs.length; at += mostAtOnce) {
+    const some = runs.slice(at, at + mostAtOnce);
+    try {
+      const answer = await call('POST /runs/stop', { body: { run_ids: some.map((run) => run.id) } });
+      const stopped = new Set(answer.stopped);
+      for (const run of some) {
+        if (stopped.has(run.id)) outcome.done.push(run);
+        else outcome.refused.push({ item: run, why: 'It was over already.' });
+      }
+    } catch (error) {
+      for (const item of some) outcome.refused.push({ item, why: messageOf(error) });
+    }
+    through?.(at + some.length);
+  }
+  return outcome;
+};
+
+/** oncePerWorkspace is the runs that have a workspace; of those that share one, the first. */
+export function oncePerWorkspace(runs: readonly Run[]): Run[] {
+  const seen = new Set<string>();
+  return runs.filter(({ workspace_id: id }) => {
+    if (id === null || seen.has(id)) return false;
+    seen.add(id);
+    return true;
+  });
+}
+
+/** useBulkRuns is what can be done to many runs. */
+export function useBulkRuns() {
+  const client = useQueryClient();
+  return useMemo(() => bulkRuns(client), [client]);
+}
+
+/** bulkRuns is useBulkRuns outside a component. */
+export function bulkRuns(client: QueryClient) {
+  const onWorkspace = (verb: 'discard' | 'keep'): Bulk<Run> =>
+    inTurn(async (run) => {
+      const id = run.workspace_id as string;
+      client.setQueryData(keys.workspace(id), await call(`POST /workspaces/{id}/${verb}`, { path: { id } }));
+    });
+  return {
+    stop: stopRuns,
+    // Many at once find the hosts full: each waits for its turn instead of failing at the dispatch timeout.
+    rerun: inTurn(async ({ id }: Run) => {
+      const body = { wait: true };
+      putRun(
+        client,
+        await call('POST /runs/{id}/rerun', { path: { id }, body, idempotencyKey: randomKey() }),
+      );
+      void client.invalidateQueries({ queryKey: ['runs'] });
+    }),
+    setPriority: (of: (run: Run) => number): Bulk<Run> =>
+      inTurn(async (run) => {
+        const body = { priority: of(run) };
+        putRun(client, await call('PATCH /runs/{id}', { path: { id: run.id }, body }));
+        void client.invalidateQueries({ queryKey: ['queue'] });
+      }),
+    discard: onWorkspace('discard'),
+    keep: onWorkspace('keep'),
+  };
+}

@@ -1,0 +1,18 @@
+import { type RefCallback, useCallback, useState } from 'react';
+
+/** useRoom tells whether an element is at least so wide, in px: give it the ref. */
+export function useRoom(width: number): [RefCallback<HTMLElement>, boolean] {
+  const [roomy, setRoomy] = useState(false);
+  const ref = useCallback(
+    (element: HTMLElement | null) => {
+      if (!element) return;
+      const watch = new ResizeObserver(([entry]) => {
+        if (entry) setRoomy(entry.contentRect.width >= width);
+      });
+      watch.observe(element);
+      return () => watch.disconnect();
+    },
+    [width],
+  );
+  return [ref, roomy];
+}

@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { LayoutGrid, ListFilter } from 'lucide-react';
+import { useCallback, useMemo } from 'react';
+import { messageOf } from '@/api/error';
+import { FilterMenu } from '@/components/FilterMenu';
+import { PageHeader } from '@/components/PageHeader';
+import { NeedsYouBadge } from '@/components/status';
+import { activeRunsQuery, hostsQuery, projectsQuery } from '@/data/queries';
+import { focusSoon } from '@/lib/focus';
+import { useTitle } from '@/lib/title';
+import { usePalette } from '@/terminal/usePalette';
+import { Button } from '@/ui/Button';
+import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
+import { tilesOf } from './arrange';
+import { Enlarged } from './Enlarged';
+import { Tile } from './Tile';
+
+/** WallPage is the live screens of the runs at work, of all, of a project, of a host or of a selection. */
+export function WallPage() {
+  useTitle('Wall');
+  const search = useSearch({ from: '/shell/wall' });
+  const navigate = useNavigate({ from: '/wall' });
+  const palette = usePalette();
+  const { data: projects = [], isSuccess: projectsKnown } = useQuery(projectsQuery);
+  const { data: hosts = [], isSuccess: hostsKnown } = useQuery(hostsQuery);
+  const hostOf = useMemo(() => new Map(hosts.map((host) => [host.id, host])), [hosts]);
+  const project = projects.find((each) => each.slug === search.project);
+  const host = hosts.find((each) => each.name === search.host);
+  const missing =
+    (search.project && projectsKnown && !project) || (search.host && hostsKnown && !host) || false;
+  const { data, error, isLoading, refetch } = useQuery({
+    ...activeRunsQuery({
+      ...(project && { project_id: project.id }),
+      ...(host && { host_id: host.id }),
+      status: ['running'],
+    }),
+    // Until it is known which project and host an address means, nothing is asked.
+    enabled: Boolean((!search.project || project) && (!search.host || host)),
+  });
+  const tiles = useMemo(() => tilesOf(data ?? [], search.runs), [data, search.runs]);
+  const waiting = tiles.filter((run) => run.needs_input).length;
+  const set = useCallback(
+    (change: Partial<typeof search>, replace = true): void =>
+      void navigate({ search: (kept) => ({ ...kept, ...change }), replace }),
+    [navigate],
+  );
+  const open = useCallback((id: string) => set({ open: id }, false), [set]);
+  if (search.open) {
+    const id = search.open;
+    return (
+      <Enlarged
+        key={id}
+        runId={id}
+        hosts={hostOf}
+        onClose={() => {
+          set({ open: undefined });
+          focusSoon(`[data-tile="${id}"] button`);
+        }}
+      />
+    );
+  }
+  const filtered = Boolean(search.project || search.host || search.runs);
+  return (
+    <>
+      <PageHeader title="Wall" lead={waiting > 0 && <NeedsYouBadge count={waiting} />}>
+        <div className="flex flex-wrap items-center justify-end gap-1.5">
+          {search.runs && (
+            <Button size="sm" onClick={() => set({ runs: undefined })}>
+              {search.runs.length} selected: show all
+            </Button>
+          )}
+          <FilterMenu
+            label="Project"
+            value={search.project}
+            onChange={(value) => set({ project: value })}
+            options={projects.map((each) => ({ value: each.slug, label: each.name }))}
+          />
+          <FilterMenu
+            label="Host"
+            value={search.host}
+            onChange={(value) => set({ host: value })}
+            options={hosts.map((each) => ({ value: each.name, label: each.name }))}
+          />
+        </div>
+      </PageHeader>
+      {tiles.length > 0 ? (
+        <ul
+          aria-label="Runs at work, those that need you first"
+          className="grid min-h-0 flex-1 auto-rows-min grid-cols-[repeat(auto-fill,minmax(min(24rem,100%),1fr))] gap-3 overflow-y-auto p-4 sm:p-5"
+        >
+          {tiles.map((run) => (
+            <li key={run.id} data-tile={run.id}>
+              <Tile run={run} host={hostOf.get(run.host_id ?? '')} palette={palette} onOpen={open} />
+            </li>
+          ))}
+        </ul>
+      ) : error ? (
+        <ErrorState
+          title="The runs could not be read"
+          message={messageOf(error)}
+          retry={() => void refetch()}
+          className="pt-[12vh]"
+        />
+      ) : isLoading ? (
+        <Loading label="Loading the wall" className="grid grid-cols-2 gap-3 p-5">
+          {['a', 'b', 'c', 'd'].map((key) => (
+            <Skeleton key={key} className="h-72" />
+          ))}
+        </Loading>
+      ) : filtered || missing ? (
+        <EmptyState
+          icon={<ListFilter className="size-5" />}
+          title="No run at work fits the filter"
+          className="pt-[12vh]"
+          action={
+            <Button onClick={() => void navigate({ search: {}, replace: true })}>Show all at work</Button>
+          }
+        />
+      ) : (
+        <EmptyState icon={<LayoutGrid className="size-5" />} title="Nothing is at work" className="pt-[12vh]">
+          The screen of every running agent appears here, those that wait for you first.
+        </EmptyState>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,49 @@
+package worker
+
+import (
+	"context"
+	"time"
+)
+
+// runningTime is a sum of times between counts, each up to a bound: in what exceeds it, nobody ran who could have counted.
+type runningTime struct {
+	total time.Duration
+	last  time.Time // the last count; zero: none
+}
+
+func (t *runningTime) count(now time.Time, most time.Duration) {
+	if !t.last.IsZero() {
+		t.total += min(now.Sub(t.last), most)
+	}
+	t.last = now
+}
+
+// patienceLooks is how often a wait counts its time.
+const patienceLooks = 20
+
+// patient is ctx with a deadline that counts only the time in which this process runs. A worker that was stopped, or whose machine
+// slept, has not waited for anyone meanwhile. Call cancel.
+func patient(ctx context.Context, limit time.Duration) (_ context.Context, cancel context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		look := time.NewTicker(limit / patienceLooks)
+		defer look.Stop()
+		var waited runningTime
+		waited.count(time.Now(), 0)
+		for waited.total < limit {
+			select {
+			case <-ctx.Done():
+				return
+			case <-look.C:
+				waited.count(time.Now(), 2*limit/patienceLooks)
+			}
+		}
+		stop()
+	}()
+	return ctx, func() {
+		stop()
+		<-done
+	}
+}

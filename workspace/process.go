@@ -1,0 +1,32 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// processInside tells whether a process has its working directory in a folder. One that the system does not let us look at
+// belongs to another user, who has no way in.
+func processInside(ctx context.Context, dir string) (bool, error) {
+	real, err := filepath.EvalSymlinks(filepath.Dir(dir))
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for processes: %w", err)
+	}
+	dir = filepath.Join(real, filepath.Base(dir))
+	folders, err := workingDirectories(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for processes: %w", err)
+	}
+	for _, at := range folders {
+		if at == dir || strings.HasPrefix(at, dir+"/") || at == dir+" (deleted)" { // so says Linux
+			return true, nil
+		}
+	}
+	return false, nil
+}
