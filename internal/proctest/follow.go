@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -112,11 +113,20 @@ func (f *Follower) stream(ctx context.Context, client *http.Client) {
 	f.mu.Lock()
 	f.Resumed++
 	f.mu.Unlock()
-	lines := bufio.NewScanner(answer.Body)
-	lines.Buffer(nil, 16<<20)
+	f.read(answer.Body)
+}
+
+// read takes the messages of one connection. What was cut off in the middle of a line is no breach: it comes again with the next connection.
+func (f *Follower) read(body io.Reader) {
+	lines := bufio.NewReader(body)
 	var e Event
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), ": ")
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return
+		}
+		line = strings.TrimSuffix(line, "\n")
+		name, value, _ := strings.Cut(line, ": ")
 		switch name {
 		case "id":
 			e.Seq, err = strconv.ParseInt(value, 10, 64)
@@ -129,7 +139,7 @@ func (f *Follower) stream(ctx context.Context, client *http.Client) {
 			e = Event{}
 		}
 		if err != nil {
-			f.breach(fmt.Sprintf("%q: %v", lines.Text(), err))
+			f.breach(fmt.Sprintf("%q: %v", line, err))
 		}
 	}
 }
