@@ -108,7 +108,7 @@ func wakeLate(s *site, o *proctest.Orchestrator) {
 	wake(s, o)
 	waiting.Wait()
 	for i, id := range late {
-		if want := s.acked[fmt.Sprintf("%s late %d", s.t.Name(), i)]; id != "" && id != want {
+		if want := s.acknowledged(fmt.Sprintf("%s late %d", s.t.Name(), i)); id != "" && id != want {
 			s.t.Errorf("the one that was frozen has created %s, the others %s", id, want)
 		}
 	}

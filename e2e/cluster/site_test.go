@@ -117,6 +117,13 @@ func (s *site) note(mark, id string) {
 	s.acked[mark] = id
 }
 
+// acknowledged is the id under which something was acknowledged; empty: it was not.
+func (s *site) acknowledged(mark string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.acked[mark]
+}
+
 // run admits a run of a shell script through the balancer. The script notes that it was started.
 func (s *site) run(mark, script string) string {
 	s.t.Helper()
