@@ -36,7 +36,7 @@ test-long: web ## Run the Go tests with the long ones (soak, crash loops, large 
 test-agents: web ## Run the real agent tools, fetched from npm, through svc (UPDATE=1: results into docs/providers.md)
 	@scripts/test-agents $(if $(UPDATE),-update)
 
-soak: web ## Break everything at random for MINUTES on each database, then judge (DATABASE=sqlite|postgres, SEED=n)
+soak: web ## Break everything at random for MINUTES on each database, then judge (DATABASE=sqlite|postgres|members, SEED=n)
 	@scripts/install-test-deps
 	SVC_SOAK_MINUTES='$(MINUTES)' SVC_SOAK_DATABASE='$(DATABASE)' SVC_SOAK_SEED='$(SEED)' \
 		go test -count=1 -v -timeout 0 -run '^TestSoak$$' ./e2e/soak

@@ -115,12 +115,17 @@ func (c *client) answered(key string, request func(context.Context) error) error
 			return nil
 		case errors.As(err, &refused) && refused.Code == svc.CodeInternal:
 			c.s.complain("%s: %v", key, err)
-		case errors.As(err, &refused) && refused.Code != svc.CodeUnavailable:
+		case errors.As(err, &refused) && !passing(refused.Code):
 			return err
 		}
 		c.s.count("requests repeated")
 		proctest.Pause(50 * time.Millisecond)
 	}
+}
+
+// passing says of a refusal that the same request may be answered in a moment.
+func passing(code svc.Code) bool {
+	return code == svc.CodeUnavailable || code == svc.CodeReplicaUnreachable
 }
 
 // complain keeps an answer that no client should ever get.

@@ -31,6 +31,7 @@ type evidence struct {
 	Kills    map[attempt]string     // sessions that were killed from outside, and what was killed
 	Full     []outage               // full disks, by host name or "orchestrator"
 	Down     []outage               // when there was no orchestrator
+	Apart    []outage               // when one of several orchestrators could not hand on what it took
 	Beats    map[string][]time.Time // host name → when its heartbeats reached the orchestrator
 	Left     []string               // processes, sockets and files that are still there
 
@@ -96,14 +97,14 @@ func (o outage) covers(from, to time.Time) bool {
 	return o.From.Add(-room).Before(to) && o.To.Add(room).After(from)
 }
 
+// touches says whether any of the outages touches a span.
+func touches(outages []outage, from, to time.Time) bool {
+	return slices.ContainsFunc(outages, func(o outage) bool { return o.covers(from, to) })
+}
+
 // full says whether a disk was full at some moment of a span.
 func (v *evidence) full(what string, from, to time.Time) bool {
-	for _, o := range v.Full {
-		if o.What == what && o.covers(from, to) {
-			return true
-		}
-	}
-	return false
+	return touches(slices.DeleteFunc(slices.Clone(v.Full), func(o outage) bool { return o.What != what }), from, to)
 }
 
 func contains[T comparable](list []T, v T) bool {

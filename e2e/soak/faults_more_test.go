@@ -112,7 +112,7 @@ func (s *site) fillDisk(name, dir string) fault {
 		what = "disk of the orchestrator full"
 	}
 	return fault{
-		name: what, target: name + " disk", most: 5 * time.Second,
+		name: what, target: filepath.Base(dir) + " disk", most: 5 * time.Second,
 		begin: func() {
 			from = time.Now()
 			if err := fill(ballast); !errors.Is(err, syscall.ENOSPC) {

@@ -56,8 +56,10 @@ func (c *schedule) run(duration time.Duration) {
 
 // supervise starts again what has ended without a fault, as a service manager does.
 func (c *schedule) supervise() {
-	if !c.s.alive(c.s.o.Process) && !c.busy("orchestrator") && !c.busy("database") {
-		c.s.o.Launch()
+	for _, o := range c.s.all {
+		if !c.s.alive(o.Process) && !c.busy(o.Name()) && !c.busy("database") {
+			o.Launch()
+		}
 	}
 	for _, h := range c.s.hosts {
 		if !c.s.alive(h.Process) && !c.busy(h.Name) {
@@ -103,13 +105,13 @@ func (c *schedule) note(what string, f fault) {
 // draw picks what breaks next, each as often as its weight says.
 func (c *schedule) draw(r *rand.Rand) fault {
 	s := c.s
-	h := s.anyHost(r)
+	h, o := s.anyHost(r), s.anyOrchestrator(r)
 	choices := []struct {
 		weight int
 		fault  func() fault
 	}{
-		{30, func() fault { return s.killed("orchestrator", "orchestrator", s.o.Process, 2*time.Second) }},
-		{20, func() fault { return s.frozen("orchestrator", "orchestrator", s.o.Process) }},
+		{30, func() fault { return s.killed("orchestrator", o.Name(), o.Process, 2*time.Second) }},
+		{20, func() fault { return s.frozen("orchestrator", o.Name(), o.Process) }},
 		{30, func() fault { return s.killed("worker", h.Name, h.Process, 3*time.Second) }},
 		{20, func() fault { return s.frozen("worker", h.Name, h.Process) }},
 		{50, func() fault { return cut(h.proxy, h.Name+" link", r) }},
@@ -117,10 +119,11 @@ func (c *schedule) draw(r *rand.Rand) fault {
 		{15, func() fault { return s.killSession(r) }},
 		{15, func() fault { return s.freezeSession(r) }},
 		{15, func() fault { return s.fillDisk(h.Name, h.Dir) }},
-		{10, func() fault { return s.fillDisk("orchestrator", s.o.Dir) }},
+		{10, func() fault { return s.fillDisk("orchestrator", o.Dir) }},
 		{30, func() fault { return s.breakDatabase(r) }},
 		{15, func() fault { return s.moveClock(r) }},
 		{1, func() fault { return s.outlast() }},
+		{s.ifMembers(45), func() fault { return s.cutMember(o, r) }},
 	}
 	total := 0
 	for _, choice := range choices {
@@ -159,15 +162,18 @@ func (s *site) frozen(what, target string, p *proctest.Process) fault {
 	if !s.alive(p) {
 		return fault{}
 	}
-	return fault{
+	return s.separating(fault{
 		name: what + " frozen", target: target, most: 9 * time.Second,
 		begin: func() { p.Signal(syscall.SIGSTOP) },
 		end:   func() { p.Signal(syscall.SIGCONT) },
-	}
+	})
 }
 
 // outlast keeps the orchestrator down for longer than a run may wait for a host.
 func (s *site) outlast() fault {
+	if s.m != nil {
+		return fault{} // another one takes over
+	}
 	f := s.killed("orchestrator", "orchestrator", s.o.Process, dispatchTimeout+5*time.Second)
 	f.name, f.least = "orchestrator down for longer than the dispatch timeout", dispatchTimeout+time.Second
 	return f

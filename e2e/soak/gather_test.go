@@ -55,7 +55,10 @@ func (s *site) waitFor(limit time.Duration, holds func() bool) {
 // leftovers lists what should be gone from the hosts when no run is under way.
 func (s *site) leftovers() []string {
 	var left []string
-	running := map[int]bool{s.o.PID(): true}
+	running := map[int]bool{}
+	for _, o := range s.all {
+		running[o.PID()] = true
+	}
 	for _, h := range s.hosts {
 		running[h.PID()] = true
 	}
@@ -91,7 +94,7 @@ func (s *site) gather() *evidence {
 		Readers: map[string][]event{}, Runs: map[string]svc.Run{}, Hosts: map[string]string{}, Relayed: map[attempt][]byte{},
 		AtEnd: s.atEnd, Screens: map[string]string{}, Answers: s.answers, Ledger: s.ledger, Truth: readTruth(s.t, s.truth),
 		HostLogs: map[hostLog][]byte{}, Kills: s.kills, Full: s.full, Beats: map[string][]time.Time{},
-		Left: s.leftovers(), OfflineAfter: offlineAfter, DispatchTimeout: dispatchTimeout, Down: s.down,
+		Left: s.leftovers(), OfflineAfter: offlineAfter, DispatchTimeout: dispatchTimeout, Down: s.down, Apart: s.apart,
 	}
 	for name, f := range s.readers {
 		for _, e := range f.Events() {

@@ -95,6 +95,9 @@ func connectedIsOnline(f *file, complain complaint) {
 				last = at
 			}
 		}
+		if touches(f.Apart, e.At.Add(-f.OfflineAfter), e.At) {
+			continue // it came to an orchestrator that could not tell the one that leads
+		}
 		if silence := e.At.Sub(last); silence < f.OfflineAfter-slack {
 			complain("%s is told to be offline at %s, %v after a heartbeat of it came: %v", name, e.At.Format(time.StampMilli), silence, e)
 		}

@@ -27,8 +27,11 @@ const (
 type site struct {
 	t       *testing.T
 	lab     *proctest.Lab
-	o       *proctest.Orchestrator
-	cluster *pgtest.Cluster // nil: SQLite
+	o       *proctest.Orchestrator // what clients and workers use: the only one, or the balancer before all
+	all     []*proctest.Orchestrator
+	m       *proctest.Members // nil: there is only one
+	links   []*pgtest.Link    // the way of each member to the database
+	cluster *pgtest.Cluster   // nil: SQLite
 	hosts   []*host
 	readers map[string]*proctest.Follower
 	reader  *proctest.Follower // the one without a proxy
@@ -47,6 +50,7 @@ type site struct {
 	kills   map[attempt]string
 	full    []outage
 	down    []outage
+	apart   []outage
 	atEnd   map[attempt][]byte
 	figures map[string]int
 	ended   map[string]bool // runs that the first reader knows to have ended, or to be stopped
@@ -59,7 +63,7 @@ type host struct {
 	proxy *proctest.Proxy
 }
 
-func newSite(t *testing.T, database string, clock bool) *site {
+func newSite(t *testing.T, kind string, clock bool) *site {
 	t.Helper()
 	s := &site{
 		t: t, lab: proctest.NewLab(t), kills: map[attempt]string{}, atEnd: map[attempt][]byte{}, figures: map[string]int{},
@@ -71,24 +75,42 @@ func newSite(t *testing.T, database string, clock bool) *site {
 		Config: fmt.Sprintf("[runs]\ndispatch_timeout = %q\nack_timeout = \"5s\"\n[events]\noutput_interval = \"1s\"\n[retention]\nrelay_min_free = 0\n",
 			dispatchTimeout),
 	}
-	if database == "postgres" {
+	if kind != onSQLite {
 		s.cluster = pgtest.NewCluster(t)
 		options.Database = s.cluster.DSN
 	}
-	s.disks = s.smallDisk("orchestrator", "256m")
+	s.disks = true
 	for i := range workers {
 		s.disks = s.disks && s.smallDisk(hostName(i), "96m")
 	}
-	s.o = proctest.NewOrchestrator(s.lab, options)
+	if kind == withMembers {
+		s.prepareMembers(options)
+	} else {
+		s.disks = s.disks && s.smallDisk("orchestrator", "256m")
+		s.o = proctest.NewOrchestrator(s.lab, options)
+		s.all = []*proctest.Orchestrator{s.o}
+	}
 	if clock {
 		s.clock = s.lab.Path("clock")
-		s.o.Setenv(clockEnv, s.clock)
 		s.setClock(0)
+		for _, o := range s.all {
+			o.Setenv(clockEnv, s.clock)
+		}
 	}
-	s.o.Start()
+	for _, o := range s.all {
+		o.Launch()
+	}
+	for _, o := range s.all {
+		o.AwaitReady()
+	}
 	s.aside = proctest.NewProxy(s.o)
 	s.reader = s.o.Follow()
 	s.readers["direct"], s.readers["through a bad network"] = s.reader, s.o.FollowBy(s.aside.URL)
+	if s.m != nil {
+		for _, o := range s.all {
+			s.readers["of "+o.Name()] = o.Follow()
+		}
+	}
 	for i := range workers {
 		s.hosts = append(s.hosts, s.newHost(hostName(i)))
 	}
@@ -154,6 +176,14 @@ func (s *site) alive(p *proctest.Process) bool {
 		s.count("ended by itself: " + p.Name())
 	}
 	return p.Running()
+}
+
+// anyOrchestrator draws one; where there is only one, no chance is used.
+func (s *site) anyOrchestrator(random *rand.Rand) *proctest.Orchestrator {
+	if len(s.all) == 1 {
+		return s.o
+	}
+	return s.all[random.IntN(len(s.all))]
 }
 
 // anyHost draws a host.

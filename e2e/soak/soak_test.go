@@ -18,17 +18,14 @@ import (
 // TestSoak is not parallel: two at a time would be more than two cores carry.
 func TestSoak(t *testing.T) { //nolint:paralleltest // see above
 	set := readSettings(t)
-	for _, database := range []string{"sqlite", "postgres"} {
-		if set.database != "" && set.database != database {
-			continue
-		}
-		t.Run(database, func(t *testing.T) { soak(t, set, database) })
+	for _, kind := range set.kinds {
+		t.Run(kind, func(t *testing.T) { soak(t, set, kind) })
 	}
 }
 
-func soak(t *testing.T, set settings, database string) {
-	t.Logf("seed %d (SVC_SOAK_SEED), %v of faults on %s", set.seed, set.duration, database)
-	s := newSite(t, database, set.long && useWrongClock(t))
+func soak(t *testing.T, set settings, kind string) {
+	t.Logf("seed %d (SVC_SOAK_SEED), %v of faults on %s", set.seed, set.duration, kind)
+	s := newSite(t, kind, set.long && useWrongClock(t))
 	began := time.Now()
 	ctx, stop := context.WithCancel(t.Context())
 	var watching, working sync.WaitGroup
@@ -78,14 +75,16 @@ func (s *site) keep(diary []byte) {
 	}
 }
 
-// recover waits until the orchestrator is ready again.
+// recover waits until each orchestrator is ready again.
 func (s *site) recover(faults *schedule) {
 	s.t.Helper()
 	if s.cluster != nil {
 		proctest.Eventually(s.t, proctest.Patience, "the database answers", func() bool { return s.cluster.Answers(s.t.Context()) })
 	}
 	faults.supervise()
-	s.o.AwaitReady()
+	for _, o := range s.all {
+		o.AwaitReady()
+	}
 }
 
 // report prints the figures of a soak.

@@ -3,7 +3,7 @@ package proctest
 import (
 	"context"
 	"net"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -55,7 +55,7 @@ type proxied struct {
 // NewProxy makes a proxy to the orchestrator.
 func NewProxy(o *Orchestrator) *Proxy {
 	o.lab.TB.Helper()
-	return newProxy(o.lab, net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
+	return newProxy(o.lab, strings.TrimPrefix(o.URL, "http://"))
 }
 
 func newProxy(l *Lab, target string) *Proxy {

@@ -1,0 +1,96 @@
+package soak
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"svc/internal/pgtest"
+	"svc/internal/proctest"
+)
+
+const members = 3
+
+// prepareMembers makes orchestrators that share the database, each with a way of its own to it, to the others and to the balancer.
+func (s *site) prepareMembers(options proctest.ServeOptions) {
+	s.t.Helper()
+	for i := range members {
+		s.disks = s.disks && s.smallDisk(fmt.Sprintf("member%d", i), "256m")
+	}
+	s.m = proctest.NewMembers(s.lab, members, func(int) string {
+		link, through := pgtest.NewLink(s.t, s.cluster.DSN)
+		s.links = append(s.links, link)
+		return through
+	}, options)
+	s.o, s.all = s.m.Front, s.m.All
+}
+
+// ifMembers is the weight of a fault that only several orchestrators have.
+func (s *site) ifMembers(weight int) int {
+	if s.m == nil {
+		return 0
+	}
+	return weight
+}
+
+// separating notes when a fault keeps an orchestrator from the others.
+func (s *site) separating(f fault) fault {
+	if s.m == nil {
+		return f
+	}
+	begin, end, from := f.begin, f.end, time.Time{}
+	f.begin = func() {
+		from = time.Now()
+		begin()
+	}
+	f.end = func() {
+		end()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.apart = append(s.apart, outage{f.target, from, time.Now()})
+	}
+	return f
+}
+
+// cutMember takes the database, the other orchestrators, or clients and workers away from an orchestrator.
+func (s *site) cutMember(o *proctest.Orchestrator, r *rand.Rand) fault {
+	i := slices.Index(s.all, o)
+	link := s.links[i]
+	lose := func(name string, mode pgtest.Mode) fault {
+		return s.separating(fault{
+			name: "orchestrator's database " + name, target: o.Name() + " database", most: 10 * time.Second,
+			begin: func() {
+				link.Set(mode)
+				if mode == pgtest.Refuses {
+					link.Cut()
+				}
+			},
+			end: func() {
+				link.Set(pgtest.Works)
+				link.Cut()
+			},
+		})
+	}
+	part := func(name string, silently bool) fault {
+		return s.separating(fault{
+			name: "orchestrator parted from the balancer" + name, target: o.Name() + " balancer", most: 10 * time.Second,
+			begin: func() { s.m.Separate(o, silently) },
+			end:   func() { s.m.Rejoin(o) },
+		})
+	}
+	switch r.IntN(6) {
+	case 0:
+		return lose("refused", pgtest.Refuses)
+	case 1:
+		return lose("silent", pgtest.Swallows)
+	case 2:
+		return part("", false)
+	case 3:
+		return part(" without a word", true)
+	default:
+		f := cut(s.m.Peers[i], o.Name()+" peers", r)
+		f.name = "peers' " + f.name
+		return s.separating(f)
+	}
+}
