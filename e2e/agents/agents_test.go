@@ -19,6 +19,7 @@ type agent struct {
 	asks     bool                // a hook says when it waits for a person
 	why      string              // without asks: why not
 	answer   []string            // the keys with which a person says yes
+	trust    []string            // the keys with which a person trusts a folder
 	store    string              // where it keeps its conversations, below the home; empty: they cannot be gone on with
 	home     func(*site)         // what a person did once in this home
 	once     string              // that, in words
@@ -26,17 +27,17 @@ type agent struct {
 
 var known = map[string]agent{
 	"claude": {
-		protocol: "messages", model: "claude-sonnet-4-5", hook: true, asks: true, answer: []string{"Enter"},
+		protocol: "messages", model: "claude-sonnet-4-5", hook: true, asks: true, answer: []string{"Enter"}, trust: []string{"Down", "Enter"},
 		failure: "`failed`, exit code 1", home: claudeHome, store: ".claude/projects",
 		once: "its first-run dialogs were answered",
 	},
 	"codex": {
-		protocol: "responses", model: "gpt-5", hook: true, asks: true, answer: []string{"y"},
+		protocol: "responses", model: "gpt-5", hook: true, asks: true, answer: []string{"y"}, trust: []string{"Enter"},
 		failure: "`failed`, exit code 1", home: codexHome, store: ".codex/sessions",
 		once: "the folder was trusted and the hook reviewed",
 	},
 	"gemini": {
-		protocol: "gemini", model: "gemini-2.5-pro", hook: true, asks: true, answer: []string{"Enter"},
+		protocol: "gemini", model: "gemini-2.5-pro", hook: true, asks: true, answer: []string{"Enter"}, trust: []string{"Enter"},
 		failure: "`failed`, exit code 1", home: geminiHome,
 		once: "the folder was trusted",
 	},
@@ -53,7 +54,7 @@ var known = map[string]agent{
 		failure: "`failed`, exit code 1", once: "nothing", store: ".qwen/projects",
 	},
 	"copilot": {
-		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"},
+		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"}, trust: []string{"Enter"},
 		failure: "`failed`, exit code 1", home: copilotHome, once: "the folder was trusted",
 	},
 	"kimi": {

@@ -26,6 +26,8 @@ var cases = []struct {
 	{"odd prompt", oddPrompt},
 	{"prompt of 200 KiB", longPrompt},
 	{"continued", continued},
+	{"in a clone", inCopies(svc.IsolationClone)},
+	{"in a worktree", inCopies(svc.IsolationWorktree)},
 }
 
 // success: the tool runs one command of the model's and ends.
@@ -130,18 +132,7 @@ func needsYou(s *site) string {
 	if _, err := os.Stat(proof); !errors.Is(err, fs.ErrNotExist) {
 		s.t.Errorf("the command ran before anyone said yes: %v", err)
 	}
-	next := time.Now()
-	r = s.awaitRun(id, "its hook reports the end", func(r svc.Run) bool {
-		if r.Result != nil || !r.Status.Active() {
-			return true
-		}
-		// A hook may come before its dialog takes keys: a person would press them again.
-		if now := time.Now(); now.After(next) {
-			s.svc(slices.Concat([]string{"run", "keys", id}, s.agent.answer)...)
-			next = now.Add(10 * time.Second)
-		}
-		return false
-	})
+	r = s.pressUntil(id, s.agent.answer, "its hook reports the end", s.turnOver(""))
 	if r.NeedsInput || r.Status != svc.RunRunning || *r.Result != svc.ResultSuccess {
 		s.t.Errorf("after the answer the run is %s, needs input: %v; its log:\n%s", show(r), r.NeedsInput, s.log(id))
 	}

@@ -42,6 +42,7 @@ func newSite(t *testing.T, a agent) *site {
 	s := &site{t: t, agent: a, lab: proctest.NewLab(t), gateway: newGateway(t)}
 	t.Setenv("PATH", toolPath(a.pin.tool))
 	s.up = proctest.NewUp(s.lab)
+	s.up.Setenv("TMPDIR", filepath.Dir(s.lab.Path("tmp", "any"))) // codex has no sandbox in a home below the folder for temporary files
 	s.lab.Write(filepath.Join(s.up.Dir, "config.toml"), fmt.Sprintf("[gateway]\nurl = %q\napi_key = %q\n[worker]\ncontain = %q\n",
 		s.gateway.URL+"/", gatewayKey, cmp.Or(os.Getenv("SVC_TEST_CONTAIN"), "off")))
 	s.work = s.lab.Path("work", "README.md")
@@ -133,11 +134,19 @@ func (s *site) svc(args ...string) string {
 }
 
 // try is svc for a command that may be refused; the error has what it said.
-func (s *site) try(args ...string) (string, error) {
+func (s *site) try(args ...string) (string, error) { return s.tryIn("", args...) }
+
+// person is the environment of a person's own shell.
+func (s *site) person() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.lab.Dir, "SVC_DATA_DIR=" + s.up.Dir, "SVC_API_URL=" + s.up.URL}
+}
+
+// tryIn is try in a folder.
+func (s *site) tryIn(dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, proctest.Binary(s.t), args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.lab.Dir, "SVC_DATA_DIR=" + s.up.Dir, "SVC_API_URL=" + s.up.URL}
+	cmd.Dir, cmd.Env = dir, s.person()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
