@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// probeLimit is how long a tool may take to say that it is there.
-	probeLimit = 10 * time.Second
+	// ProbeLimit is how long a tool may take to say that it is there. A busy machine may need longer: who looks again gives more.
+	ProbeLimit = 10 * time.Second
 	// probesAtOnce bounds the tools that are started side by side.
 	probesAtOnce = 4
 	// maxShown bounds, in characters, what is repeated of a tool's output.
@@ -59,16 +59,16 @@ func (e Entry) hint() string {
 // arguments of installed_detection, without a terminal and for 10 s at most. Exit code 0 is
 // available; anything else, a missing binary too, is a reason in the report and never an error.
 func Probe(ctx context.Context, e Entry, pathEnv string) svc.ProviderReport {
-	return probe(ctx, e, pathEnv, probeLimit)
+	return probe(ctx, e, pathEnv, ProbeLimit)
 }
 
 // ProbeAll probes every entry of a catalog, a few at a time.
 func ProbeAll(ctx context.Context, c *Catalog, pathEnv string) map[string]svc.ProviderReport {
-	return ProbeEntries(ctx, c.Entries(), pathEnv)
+	return ProbeEntries(ctx, c.Entries(), pathEnv, ProbeLimit)
 }
 
-// ProbeEntries probes some entries, a few at a time.
-func ProbeEntries(ctx context.Context, entries []Entry, pathEnv string) map[string]svc.ProviderReport {
+// ProbeEntries probes some entries, a few at a time; each may take as long as limit says.
+func ProbeEntries(ctx context.Context, entries []Entry, pathEnv string, limit time.Duration) map[string]svc.ProviderReport {
 	var (
 		mu      sync.Mutex // guards reports
 		reports = make(map[string]svc.ProviderReport, len(entries))
@@ -77,7 +77,7 @@ func ProbeEntries(ctx context.Context, entries []Entry, pathEnv string) map[stri
 	group.SetLimit(probesAtOnce)
 	for _, e := range entries {
 		group.Go(func() error {
-			report := Probe(ctx, e, pathEnv)
+			report := probe(ctx, e, pathEnv, limit)
 			report.PromptLimit, report.Turns = e.PromptLimit(), e.Turns()
 			report.Conversation, report.Resumes = e.Conversation, e.Resumes()
 			if e.Message == MessagePaste {

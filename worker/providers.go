@@ -27,9 +27,10 @@ func (w *Worker) openRegistry() error {
 }
 
 // Tools that were not found are looked for again: someone may have installed one, or the machine was
-// too busy for an answer in time.
+// too busy for an answer in time. Each look gives them more time, so that a busy machine finds in the end what it has.
 const (
 	probeAgainMost = 10 * time.Minute
+	probeLimitMost = time.Minute
 	probeAskedPoll = time.Second // how often it is looked whether someone asked for it, or the catalog got or lost an error
 )
 
@@ -41,10 +42,10 @@ func (w *Worker) followProviders(ctx context.Context) {
 	asked := time.NewTicker(probeAskedPoll)
 	defer asked.Stop()
 	catalog := w.registry.Current()
-	entries, pause := catalog.Entries(), w.opts.ProbeAgain
+	entries, pause, limit := catalog.Entries(), w.opts.ProbeAgain, w.opts.ProbeLimit
 	problem := w.registry.Problem() // the first heartbeat tells it
 	for {
-		reports := provider.ProbeEntries(ctx, entries, w.searchPath())
+		reports := provider.ProbeEntries(ctx, entries, w.searchPath(), limit)
 		if ctx.Err() != nil {
 			return
 		}
@@ -68,7 +69,7 @@ func (w *Worker) followProviders(ctx context.Context) {
 					entries, pause, wait = catalog.Entries(), w.opts.ProbeAgain, false
 				}
 			case <-again.C:
-				pause = min(2*pause, probeAgainMost)
+				pause, limit = min(2*pause, probeAgainMost), min(2*limit, max(probeLimitMost, w.opts.ProbeLimit))
 				wait = len(entries) == 0
 			}
 		}

@@ -3,6 +3,7 @@ package worker
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,20 @@ func TestAToolThatWasNotThereIsLookedForAgain(t *testing.T) {
 	if !l.reported("shell").Available {
 		t.Error("the second look lost what the first one found")
 	}
+}
+
+// The tool needs its second half of a second: the first looks give it less, as a busy machine's do.
+func TestAToolThatDidNotAnswerInTimeIsGivenMore(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	text := catalog + "\n[providers.slow]\nbin = \"/bin/sh\"\ninstalled_detection = [\"-c\", \"sleep 0.5; echo 1.0\"]\n"
+	if err := os.WriteFile(l.cfg.CatalogPath, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.opts.ProbeLimit = 10 * time.Millisecond
+	l.start()
+	l.wait("the report that it did not answer", func() bool { return strings.Contains(l.reported("slow").Reason, "did not answer within") })
+	l.wait("the tool to be available", func() bool { return l.reported("slow").Available })
 }
 
 func TestToolsAreLookedForAgainOnRequest(t *testing.T) {

@@ -93,6 +93,9 @@ type Options struct {
 	// ProbeAgain is the time until a tool that was not found is looked for again; it doubles each time.
 	// Default: 15 s.
 	ProbeAgain time.Duration
+	// ProbeLimit is how long a tool may take to say that it is there; it doubles with each look at one that was not found.
+	// Default: 10 s, as for the doctor.
+	ProbeLimit time.Duration
 	// Cooldown is how long this host takes no runs after it could not start some for reasons of its own;
 	// it doubles until a run is started. Default: 3 s.
 	Cooldown time.Duration
@@ -140,6 +143,7 @@ func (o *Options) fill() error {
 	setDefault(&o.Snapshots, time.Second)
 	setDefault(&o.LogHold, 10*time.Second)
 	setDefault(&o.ProbeAgain, 15*time.Second)
+	setDefault(&o.ProbeLimit, provider.ProbeLimit)
 	setDefault(&o.Cooldown, 3*time.Second)
 	own := *o.Config // the caller's stays as it is
 	setDefault(&own.Worker.HeartbeatInterval, 30*time.Second)
