@@ -55,10 +55,10 @@ type one struct {
 	turn          chan http.Handler // gives it the lead with a handler; nil ends it
 }
 
-func newOne(t *testing.T, b *board, id string) *one {
+func newOne(t *testing.T, b *board, id string, set ...func(*Config)) *one {
 	t.Helper()
 	o := &one{turn: make(chan http.Handler)}
-	o.Member = New(Config{ID: id, Key: key, Registry: b, Log: slog.New(slog.DiscardHandler), UplinkPath: "/uplink",
+	c := Config{ID: id, Key: key, Registry: b, Log: slog.New(slog.DiscardHandler), UplinkPath: "/uplink",
 		Lead: func(ctx context.Context, serve Serve) error {
 			stop := func() {}
 			for {
@@ -78,7 +78,11 @@ func newOne(t *testing.T, b *board, id string) *one {
 		Refuse: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, string(svc.CodeOf(err)), http.StatusServiceUnavailable)
 		},
-	})
+	}
+	for _, change := range set {
+		change(&c)
+	}
+	o.Member = New(c)
 	o.public, o.peers = httptest.NewServer(o), httptest.NewServer(o.Peers())
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -108,7 +112,12 @@ func (b *board) lead(o *one, epoch int64, h http.Handler) {
 // ask sends a request and gives the answer as "status body".
 func (o *one) ask(t *testing.T, method, body string, header ...string) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, o.public.URL+"/x?q=%zz;1", strings.NewReader(body))
+	return o.askFor(t, method, "/x?q=%zz;1", body, header...)
+}
+
+func (o *one) askFor(t *testing.T, method, path, body string, header ...string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, o.public.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,6 +242,45 @@ func TestWhatMayBeRepeatedIsAnsweredByTheNextLeader(t *testing.T) {
 			t.Errorf("%s was answered with %q, want %q", name, got, want)
 		}
 	}
+}
+
+// A leader that is about to serve, or has just stopped, refuses before anything is done: what it refused is sent again, whatever it is.
+func TestWhatWasRefusedIsSentAgain(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	refused := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(refused) })
+	leader, follower := newOne(t, b, "a", func(c *Config) {
+		c.Refuse = func(w http.ResponseWriter, _ *http.Request, _ error) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			tell()
+		}
+	}), newOne(t, b, "b")
+	b.lead(leader, 1, nil)
+	answer := make(chan string, 1)
+	go func() { answer <- follower.ask(t, http.MethodPost, "body") }()
+	<-refused
+	leader.turn <- http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+	if got := <-answer; got != "200 body" {
+		t.Errorf("a POST without a key was answered with %q", got)
+	}
+}
+
+// Who asks through a balancer whether all is well reaches any of them: each tells what it knows.
+func TestOneThatStandsByTellsItsOwnState(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	standby := func(c *Config) {
+		c.Standby, c.Records = says("ready, with warnings"), func(*http.Request) bool { return false }
+	}
+	leader, follower := newOne(t, b, "a"), newOne(t, b, "b", standby)
+	if got := follower.askFor(t, http.MethodGet, "/readyz", ""); got != `200 {"status":"ready"}` {
+		t.Errorf("while nobody leads it answers %q", got)
+	}
+	b.lead(leader, 1, says("the leader's"))
+	eventually(t, "it answers by itself", func() bool {
+		return follower.askFor(t, http.MethodGet, "/readyz", "") == "200 ready, with warnings"
+	})
 }
 
 func TestAStreamEndsWithTheTermOfItsLeader(t *testing.T) {

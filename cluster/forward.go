@@ -20,7 +20,7 @@ const (
 	// holdLimit is how long a request waits for a leader: a new one takes over within that time.
 	holdLimit  = 12 * time.Second
 	retryPause = 50 * time.Millisecond
-	// repeatBytes bounds the body of a request that is kept, so that it can be repeated.
+	// repeatBytes bounds the body of a request that is kept, so that it can be sent again.
 	repeatBytes = 4 << 20
 	shortAnswer = 64 << 10 // bytes
 	// headerIdempotency makes any request one that may be repeated.
@@ -43,16 +43,7 @@ func (m *Member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, "ok")
 		return
 	case "/readyz":
-		if err := m.ready(); err != nil {
-			m.refuse(w, r, err)
-			return
-		}
-		if _, here, _ := m.state(); !here { // who asks does not wait for a leader
-			if err := m.reachable(); err != nil {
-				m.refuse(w, r, err)
-				return
-			}
-			answer(w, "ready")
+		if m.readyz(w, r) {
 			return
 		}
 	case m.UplinkPath:
@@ -68,6 +59,27 @@ func (m *Member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m.forward.ServeHTTP(w, r)
+}
+
+// readyz answers the question whether this process is ready, unless it leads. Who asks does not wait for a leader.
+func (m *Member) readyz(w http.ResponseWriter, r *http.Request) (answered bool) {
+	err := m.ready()
+	leader, here, _ := m.state()
+	switch {
+	case err == nil && here:
+		return false
+	case err == nil:
+		err = m.reachable()
+	}
+	switch {
+	case err != nil:
+		m.refuse(w, r, err)
+	case m.Standby != nil && leader != nil:
+		m.Standby.ServeHTTP(w, r) // it knows what someone should look at
+	default:
+		answer(w, "ready")
+	}
+	return true
 }
 
 // answer tells how this process is.
@@ -137,14 +149,15 @@ type (
 	bodyKey    struct{}
 )
 
-// keepBody keeps the body of a request that may be repeated. Of others it is noted whether it was touched.
+// keepBody keeps the body of a request, which may be sent more than once: again because that does no harm, or because it was refused before anything was done. Of a
+// body that is too long to be kept it is noted whether it was touched.
 func (f *forwarder) keepBody(r *http.Request) error {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		r.Body = http.NoBody
 		r.GetBody = func() (io.ReadCloser, error) { return http.NoBody, nil }
 		return nil
 	}
-	if !f.repeatable(r) || r.ContentLength < 0 || r.ContentLength > repeatBytes {
+	if r.ContentLength < 0 || r.ContentLength > repeatBytes {
 		r.Body, _ = r.Context().Value(bodyKey{}).(*onceBody)
 		return nil
 	}
@@ -213,6 +226,8 @@ func (f *forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 				return resp, nil
 			case r.Context().Err() != nil:
 				return nil, r.Context().Err()
+			case errors.Is(err, errNotLeading) && !intact(r):
+				return nil, errNoLeader
 			case sent && !f.repeatable(r) || !intact(r):
 				return nil, errUnknown.Because(err)
 			}
