@@ -1,11 +1,11 @@
-import { change } from './support/change.ts';
+import { change, git } from './support/change.ts';
 import { expect, test } from './support/test.ts';
 
-test('a task is given to two agents in one step, and their outcomes are compared', async ({
+test('a task is given to two agents in one step, their outcomes are compared, and one of them lands', async ({
   page,
   server,
 }) => {
-  const { lab, run } = await change(server);
+  const { lab, run, repo } = await change(server);
   const { workspace_id: first } = await lab.server.api.run(run.id);
   await lab.server.api.call('POST', `/workspaces/${first}/discard`);
   await page.goto(server.link(`/t/${run.task_id}`));
@@ -23,6 +23,27 @@ test('a task is given to two agents in one step, and their outcomes are compared
   const table = page.getByRole('region', { name: 'Runs beside each other' });
   await expect(table.getByRole('columnheader', { name: 'chat large' })).toBeVisible();
   await expect(table.getByRole('row', { name: /^Outcome/ }).getByText('Finished')).toHaveCount(3);
-  await expect(table.getByRole('row', { name: /^Changes/ }).getByText('+1 −0')).toHaveCount(2);
+  const changes = table.getByRole('row', { name: /^Changes/ });
+  await expect(changes.getByText('+1 −0')).toHaveCount(2);
   await expect(table.getByRole('button', { name: 'Restore' })).toHaveCount(1);
+
+  // The newest run is the first column.
+  await changes.getByRole('link', { name: '+1 −0' }).first().click();
+  await expect(page).toHaveURL(/\/runs\/[^?]+\?tab=changes/);
+  const landed = new URL(page.url()).pathname.split('/').at(-1) as string;
+  await page.getByRole('button', { name: 'Land', exact: true }).click();
+  await page
+    .getByRole('dialog', { name: 'Land this change' })
+    .getByRole('button', { name: 'Land it' })
+    .click();
+  await expect(page.getByText(/landed checkpoint \d+ into main/)).toBeVisible();
+  expect(git(repo, 'show', 'main:who.txt').trim()).toBe(landed);
+  await page.getByRole('button', { name: 'Discard the other working copy' }).click();
+  await expect(page.getByText('The other one is discarded')).toBeVisible();
+
+  // The comparison was not on the page meanwhile, and tells what became of all three.
+  await page.goBack();
+  const work = table.getByRole('row', { name: /^Work/ });
+  await expect(work.getByRole('cell')).toHaveText(['Landed into main', /^Discarded/, /^Discarded/]);
+  await expect(work.getByRole('button', { name: 'Restore' })).toHaveCount(2);
 });

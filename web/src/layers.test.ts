@@ -12,11 +12,12 @@ const exceptions = new Set([
 // What keeps the buttons and badges free of the service they are used in.
 const forbidden: Record<string, string[]> = { ui: ['api', 'live', 'data'] };
 
+const root = new URL('./', import.meta.url);
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+  (name) => /\.tsx?$/.test(name) && name.includes('/'),
+);
+
 it('imports go one way: ui ← components ← pages ← app', () => {
-  const root = new URL('./', import.meta.url);
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => /\.tsx?$/.test(name) && name.includes('/'),
-  );
   expect(files.length).toBeGreaterThan(50);
   const broken = files.flatMap((file) => {
     const layer = file.split('/')[0] as string;
@@ -27,4 +28,13 @@ it('imports go one way: ui ← components ← pages ← app', () => {
       .map((used) => `${file} → ${used}`);
   });
   expect(broken.filter((each) => !exceptions.has(each))).toEqual([]);
+});
+
+// The client's own ways to have something read again lose events that arrive during a request.
+it('only live/stale.ts marks answers as stale', () => {
+  const marking = /\.(invalidateQueries|refetchQueries|resetQueries)\(/;
+  const found = files.filter(
+    (file) => !/\.test\.tsx?$/.test(file) && marking.test(readFileSync(new URL(file, root), 'utf8')),
+  );
+  expect(found).toEqual(['live/stale.ts']);
 });

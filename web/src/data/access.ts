@@ -2,6 +2,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { all, call } from '@/api/client';
 import type { CreateToken } from '@/api/schema.gen';
+import { stale } from '@/live/stale';
 import { keys } from './keys';
 
 /** tokensQuery is every access token, newest first, with those that no longer work. */
@@ -16,7 +17,7 @@ export function useCreateToken() {
   return useMutation({
     mutationFn: ({ body, key }: { body: CreateToken; key: string }) =>
       call('POST /tokens', { body, idempotencyKey: key }),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.tokens }),
+    onSuccess: () => stale(client, { queryKey: keys.tokens }),
     gcTime: 0, // the secret stays no longer than the dialog that shows it
   });
 }
@@ -26,7 +27,7 @@ export function useRevokeToken() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: string) => call('DELETE /tokens/{id}', { path: { id } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.tokens }),
+    onSuccess: () => stale(client, { queryKey: keys.tokens }),
   });
 }
 
@@ -42,7 +43,7 @@ export function useTestSink() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (name: string) => call('POST /notify/{name}/test', { path: { name } }),
-    onSettled: () => client.invalidateQueries({ queryKey: keys.sinks }),
+    onSettled: () => stale(client, { queryKey: keys.sinks }),
   });
 }
 
@@ -58,6 +59,6 @@ export function useDrainReplica() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (id: string) => call('POST /replicas/{id}/drain', { path: { id } }),
-    onSettled: () => client.invalidateQueries({ queryKey: keys.replicas }),
+    onSettled: () => stale(client, { queryKey: keys.replicas }),
   });
 }

@@ -17,6 +17,7 @@ import type {
 } from '@/api/schema.gen';
 import { randomKey } from '@/lib/id';
 import { putRun, putWorkItem } from '@/live/cache';
+import { amend, stale } from '@/live/stale';
 import { keys } from './keys';
 import { guess, type Move, patchOf, undoOf, withGuess, withoutGuess } from './moves';
 import { onVersion } from './versions';
@@ -32,8 +33,8 @@ export function useMoveItem(projectId: string): (id: string, move: Move) => Prom
       if (!made) return null;
       const undo = undoOf(items, made);
       const show = (change: (items: WorkItem[]) => WorkItem[]): void => {
-        client.setQueryData<WorkItem[]>(key, (now) => now && change(now));
-        client.setQueryData<WorkItem>(keys.workItem(id), (now) => now && change([now])[0]);
+        amend<WorkItem[]>(client, key, change);
+        amend<WorkItem>(client, keys.workItem(id), (now) => change([now])[0]);
       };
       show((now) => withGuess(now, made));
       try {
@@ -42,7 +43,7 @@ export function useMoveItem(projectId: string): (id: string, move: Move) => Prom
           await call('PATCH /work-items/{id}', { path: { id }, body: patchOf(move, made) }),
         );
         // The server moved everything below the item too; only the item itself comes back.
-        if (made.set.parent_id !== undefined) await client.invalidateQueries({ queryKey: key });
+        if (made.set.parent_id !== undefined) await stale(client, { queryKey: key });
         return undo;
       } catch (error) {
         show((now) => withoutGuess(now, made));
@@ -103,7 +104,7 @@ export function useChangeNeed(item: WorkItem) {
       const path = { id: item.id };
       putWorkItem(client, await call('GET /work-items/{id}', { path }));
       // Everything below it is blocked with it.
-      return client.invalidateQueries({ queryKey: keys.workItems(item.project_id) });
+      return stale(client, { queryKey: keys.workItems(item.project_id) });
     },
   });
 }
@@ -124,8 +125,8 @@ export function useDeleteItem() {
     mutationFn: ({ item, recursive }: { item: WorkItem; recursive: boolean }) =>
       call('DELETE /work-items/{id}', { path: { id: item.id }, query: recursive ? { recursive } : {} }),
     onSuccess: (_, { item }) => {
-      client.setQueryData<WorkItem[]>(keys.workItems(item.project_id), (items) =>
-        items?.filter((other) => other.id !== item.id && !other.path.startsWith(`${item.path}/`)),
+      amend<WorkItem[]>(client, keys.workItems(item.project_id), (items) =>
+        items.filter((other) => other.id !== item.id && !other.path.startsWith(`${item.path}/`)),
       );
       client.removeQueries({ queryKey: keys.workItem(item.id), exact: true });
     },
@@ -145,7 +146,7 @@ export function useStartRun() {
         : call('POST /runs', { body, idempotencyKey: key }),
     onSuccess: (run) => {
       putRun(client, run);
-      void client.invalidateQueries({ queryKey: ['runs'] });
+      void stale(client, { queryKey: ['runs'] });
     },
   });
 }
@@ -193,7 +194,7 @@ export function useCreateProject() {
   return useMutation({
     mutationFn: (body: CreateProject) => call('POST /projects', { body, idempotencyKey: randomKey() }),
     onSuccess: (project) => {
-      client.setQueryData<Project[]>(keys.projects, (projects = []) =>
+      amend<Project[]>(client, keys.projects, (projects) =>
         [...projects.filter((other) => other.id !== project.id), project].sort(byName),
       );
     },
@@ -233,8 +234,8 @@ export function saveProject({ id, patch, base }: ProjectChange): Promise<Project
 export function useSaveProject() {
   const client = useQueryClient();
   const put = (project: Project): void => {
-    client.setQueryData<Project[]>(keys.projects, (projects) =>
-      projects?.map((other) => (other.id === project.id ? project : other)),
+    amend<Project[]>(client, keys.projects, (projects) =>
+      projects.map((other) => (other.id === project.id ? project : other)),
     );
   };
   return useMutation({
@@ -252,8 +253,8 @@ export function useArchiveProject() {
   return useMutation({
     mutationFn: (id: string) => call('DELETE /projects/{id}', { path: { id } }),
     onSuccess: (project) => {
-      client.setQueryData<Project[]>(keys.projects, (projects) =>
-        projects?.filter((other) => other.id !== project.id),
+      amend<Project[]>(client, keys.projects, (projects) =>
+        projects.filter((other) => other.id !== project.id),
       );
     },
   });
@@ -273,7 +274,7 @@ export function useSendMessage() {
   return useMutation({
     mutationFn: ({ id, key, body }: { id: string; key: string; body: SendMessage }) =>
       call('POST /runs/{id}/messages', { path: { id }, body, idempotencyKey: key }),
-    onSuccess: ({ run_id }) => client.invalidateQueries({ queryKey: keys.messages(run_id) }),
+    onSuccess: ({ run_id }) => stale(client, { queryKey: keys.messages(run_id) }),
   });
 }
 
@@ -285,17 +286,14 @@ export function useSetAside() {
       until
         ? call('POST /inbox/{key}/snooze', { path: { key }, body: { until } })
         : call('POST /inbox/{key}/dismiss', { path: { key } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['inbox'] }),
+    onSuccess: () => stale(client, { queryKey: ['inbox'] }),
   });
 }
 
 /** putHost takes a host from the server as the truth. */
 function putHost(client: QueryClient, host: Host): void {
-  client.setQueryData<Host[]>(
-    keys.hosts,
-    (hosts) =>
-      hosts &&
-      [...hosts.filter((other) => other.id !== host.id), host].sort((a, b) => (a.name < b.name ? -1 : 1)),
+  amend<Host[]>(client, keys.hosts, (hosts) =>
+    [...hosts.filter((other) => other.id !== host.id), host].sort((a, b) => (a.name < b.name ? -1 : 1)),
   );
 }
 
@@ -343,7 +341,7 @@ export function useDeleteHost() {
     mutationFn: ({ id, force }: { id: string; force: boolean }) =>
       call('DELETE /hosts/{id}', { path: { id }, query: force ? { force } : {} }),
     onSuccess: (_, { id }) => {
-      client.setQueryData<Host[]>(keys.hosts, (hosts) => hosts?.filter((other) => other.id !== id));
+      amend<Host[]>(client, keys.hosts, (hosts) => hosts.filter((other) => other.id !== id));
     },
   });
 }

@@ -6,6 +6,7 @@ import { messageOf } from '@/api/error';
 import type { Run } from '@/api/records';
 import { randomKey } from '@/lib/id';
 import { putRun } from '@/live/cache';
+import { stale } from '@/live/stale';
 import { keys } from './keys';
 
 /** Outcome is what came of one thing done to many. */
@@ -89,13 +90,13 @@ export function bulkRuns(client: QueryClient) {
         client,
         await call('POST /runs/{id}/rerun', { path: { id }, body, idempotencyKey: randomKey() }),
       );
-      void client.invalidateQueries({ queryKey: ['runs'] });
+      void stale(client, { queryKey: ['runs'] });
     }),
     setPriority: (of: (run: Run) => number): Bulk<Run> =>
       inTurn(async (run) => {
         const body = { priority: of(run) };
         putRun(client, await call('PATCH /runs/{id}', { path: { id: run.id }, body }));
-        void client.invalidateQueries({ queryKey: ['queue'] });
+        void stale(client, { queryKey: ['queue'] });
       }),
     discard: onWorkspace('discard'),
     keep: onWorkspace('keep'),

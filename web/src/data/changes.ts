@@ -10,6 +10,7 @@ import type {
   Workspace,
 } from '@/api/schema.gen';
 import type { ChangeSizes } from '@/live/patches';
+import { stale } from '@/live/stale';
 import { keys } from './keys';
 import { live } from './queries';
 
@@ -22,14 +23,22 @@ export interface Version {
 
 const queryOf = ({ checkpoint, since }: Version) => ({ checkpoint, ...(since > 0 && { since }) });
 
+/** How long after a look at a working copy the next one is due, in ms, while its newest checkpoint is still on its way. */
+const arrival = 2000;
+
+/**
+ * untilArrived has working copies read again until all their checkpoints have arrived. A checkpoint is told when it is
+ * made; that it has arrived, and can be read, no event tells.
+ */
+export const untilArrived = (copies: readonly Workspace[]): number | false =>
+  copies.some((copy) => copy.relayed_checkpoint < copy.checkpoint) ? arrival : false;
+
 /** workspaceQuery is a run's working copy. */
 export const workspaceQuery = (id: string) =>
   queryOptions({
     queryKey: keys.workspace(id),
     queryFn: ({ signal }) => call('GET /workspaces/{id}', { path: { id }, signal }),
-    // A checkpoint is told when it is made; that it has arrived, and can be read, no event tells.
-    refetchInterval: ({ state: { data } }) =>
-      data && data.relayed_checkpoint < data.checkpoint ? 2000 : false,
+    refetchInterval: ({ state: { data } }) => untilArrived(data ? [data] : []),
   });
 
 /**
@@ -54,6 +63,7 @@ export const taskWorkspacesQuery = (taskId: string) =>
   queryOptions({
     queryKey: keys.taskWorkspaces(taskId),
     queryFn: ({ signal }) => all('GET /workspaces', { task_id: taskId }, signal),
+    refetchInterval: ({ state: { data } }) => untilArrived(data ?? []),
   });
 
 /** useWant marks working copies as not wanted, or undoes that. */
@@ -70,7 +80,7 @@ export function useWant() {
       for (const copy of copies) client.setQueryData(keys.workspace(copy.id), copy);
     },
     // Some may be done when one is refused.
-    onSettled: () => client.invalidateQueries({ queryKey: ['workspaces'] }),
+    onSettled: () => stale(client, { queryKey: ['workspaces'] }),
   });
 }
 
@@ -125,7 +135,7 @@ export const sendPreviewQuery = (id: string, message: string) =>
 /** useCommentActions is what a person does with comments. */
 export function useCommentActions(id: string) {
   const client = useQueryClient();
-  const onSuccess = () => client.invalidateQueries({ queryKey: keys.comments(id) });
+  const onSuccess = () => stale(client, { queryKey: keys.comments(id) });
   return {
     add: useMutation({
       mutationFn: ({ body, key }: { body: CreateComment; key: string }) =>
@@ -150,7 +160,7 @@ export function useSendComments(id: string) {
   return useMutation({
     mutationFn: ({ body, key }: { body: SendComments; key: string }) =>
       call('POST /workspaces/{id}/send', { path: { id }, body, idempotencyKey: key }),
-    onSuccess: () => client.invalidateQueries({ queryKey: keys.comments(id) }),
+    onSuccess: () => stale(client, { queryKey: keys.comments(id) }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { QueryClient } from '@tanstack/react-query';
+import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { describe, expect, it } from 'vitest';
 import type { Run, WorkItem } from '@/api/records';
 import { keys } from '@/data/keys';
@@ -54,6 +54,36 @@ describe('the cache', () => {
     putRun(client, placed);
     expect(ids('h')).toEqual(['c', 'b', 'a']);
     expect(ids('other')).toEqual([]);
+  });
+
+  it('has a first answer asked again when an event came while it was under way', async () => {
+    const client = new QueryClient();
+    let asked = 0;
+    let answer: (text: string) => void = () => {};
+    const first = new Promise<string>((resolve) => (answer = resolve));
+    const queryFn = () => (++asked === 1 ? first : 'after the event');
+    const second = new Promise<void>((resolve) =>
+      new QueryObserver(client, { queryKey: keys.taskWorkspaces('t'), queryFn }).subscribe(
+        ({ data }) => data === 'after the event' && resolve(),
+      ),
+    );
+    const payload = { workspace_id: 'w', task_id: 't' };
+    new CachePatcher(client).apply([{ seq: 1, topic: 'workspace.landed', payload }]);
+    answer('before the event');
+    await second;
+    expect(asked).toBe(2);
+  });
+
+  it('keeps a list stale that an event changes in part', () => {
+    const client = new QueryClient();
+    client.setQueryData(keys.workItems('p'), [item('a')]);
+    const patcher = new CachePatcher(client);
+    patcher.refreshAll();
+    patcher.apply([moved]);
+    expect(client.getQueryState(keys.workItems('p'))).toMatchObject({
+      data: [{ status: 'done' }],
+      isInvalidated: true,
+    });
   });
 
   it('leaves ended runs that a list does not hold out of it', () => {

@@ -1,4 +1,4 @@
-import type { QueryClient } from '@tanstack/react-query';
+import type { QueryClient, QueryFilters } from '@tanstack/react-query';
 import { call } from '@/api/client';
 import { isCode } from '@/api/error';
 import type { Event, Host, Project, Run, WorkItem } from '@/api/records';
@@ -25,6 +25,7 @@ import {
 } from './patches';
 import type { JournalEvent } from './protocol';
 import { recall } from './recent';
+import { amend, stale } from './stale';
 
 /** How long records are gathered before those that an event told only in part are read. */
 const gather = 250;
@@ -48,14 +49,14 @@ export class CachePatcher {
       if (data === undefined || data === null) continue;
       const next = events.reduce<unknown>((current, event) => patch(query.queryKey, current, event), data);
       if (next === null) this.client.removeQueries({ queryKey: query.queryKey, exact: true });
-      else if (next !== data) this.client.setQueryData(query.queryKey, next);
+      else if (next !== data) amend(this.client, query.queryKey, () => next);
     }
     for (const event of events) this.followUp(event);
   }
 
   /** refreshAll reads what is shown anew, and keeps showing the old until it is there. */
   refreshAll(): void {
-    void this.client.invalidateQueries({
+    this.stale({
       predicate: (query) => query.state.fetchStatus === 'fetching' || query.state.dataUpdatedAt > 0,
     });
   }
@@ -64,7 +65,7 @@ export class CachePatcher {
   private followUp({ topic, payload }: JournalEvent): void {
     const domain = topic.split('.')[0];
     if (topic === 'snapshot') {
-      void this.client.invalidateQueries({
+      this.stale({
         predicate: ({ queryKey }) =>
           [
             'providers',
@@ -86,28 +87,26 @@ export class CachePatcher {
       });
       return;
     }
-    if (domain === 'token') void this.client.invalidateQueries({ queryKey: keys.tokens });
-    if (domain === 'project') void this.client.invalidateQueries({ queryKey: keys.projects });
+    if (domain === 'token') this.stale({ queryKey: keys.tokens });
+    if (domain === 'project') this.stale({ queryKey: keys.projects });
     if (domain === 'worker' || domain === 'host') {
-      void this.client.invalidateQueries({ queryKey: keys.hosts });
-      void this.client.invalidateQueries({ queryKey: keys.providers });
+      this.stale({ queryKey: keys.hosts });
+      this.stale({ queryKey: keys.providers });
     }
     if (domain === 'workspace') {
-      void this.client.invalidateQueries({ queryKey: keys.workspace(payload.workspace_id as string) });
-      void this.client.invalidateQueries({ queryKey: keys.taskWorkspaces(payload.task_id as string) });
+      this.stale({ queryKey: keys.workspace(payload.workspace_id as string) });
+      this.stale({ queryKey: keys.taskWorkspaces(payload.task_id as string) });
       // A newer checkpoint may have moved the lines that comments are on.
       if (topic === 'workspace.checkpointed')
-        void this.client.invalidateQueries({ queryKey: keys.comments(payload.workspace_id as string) });
+        this.stale({ queryKey: keys.comments(payload.workspace_id as string) });
     }
-    if (topic === 'run.message')
-      void this.client.invalidateQueries({ queryKey: keys.messages(payload.run_id as string) });
-    if (domain === 'comment')
-      void this.client.invalidateQueries({ queryKey: keys.comments(payload.workspace_id as string) });
+    if (topic === 'run.message') this.stale({ queryKey: keys.messages(payload.run_id as string) });
+    if (domain === 'comment') this.stale({ queryKey: keys.comments(payload.workspace_id as string) });
     if (topic === 'work_item.created' || topic === 'work_item.updated')
       this.items.add(payload.task_id as string);
     if (changesBlocked(topic, payload)) {
-      void this.client.invalidateQueries({ queryKey: keys.workItems(payload.project_id as string) });
-      void this.client.invalidateQueries({ queryKey: ['work-item'] });
+      this.stale({ queryKey: keys.workItems(payload.project_id as string) });
+      this.stale({ queryKey: ['work-item'] });
     }
     if (domain === 'run' && !isAside(topic)) {
       this.runs.add(payload.run_id as string);
@@ -118,25 +117,28 @@ export class CachePatcher {
     }
   }
 
+  private stale(filters: QueryFilters): void {
+    void stale(this.client, filters);
+  }
+
   private readGathered(): void {
     this.timer = 0;
     const items = [...this.items];
     const runs = [...this.runs];
     this.items.clear();
     this.runs.clear();
-    if (this.inbox) void this.client.invalidateQueries({ queryKey: ['inbox'] });
+    if (this.inbox) this.stale({ queryKey: ['inbox'] });
     if (runs.length > 0) {
-      void this.client.invalidateQueries({ queryKey: ['run-counts'] });
-      void this.client.invalidateQueries({ queryKey: ['queue'] });
+      this.stale({ queryKey: ['run-counts'] });
+      this.stale({ queryKey: ['queue'] });
     }
     this.inbox = false;
     if (items.length > tooMany) {
-      void this.client.invalidateQueries({ queryKey: ['work-items'] });
-      void this.client.invalidateQueries({ queryKey: ['work-item'] });
+      this.stale({ queryKey: ['work-items'] });
+      this.stale({ queryKey: ['work-item'] });
     } else for (const id of items) void this.readItem(id);
     if (runs.length > tooMany) {
-      for (const each of ['runs', 'ended-runs', 'run'])
-        void this.client.invalidateQueries({ queryKey: [each] });
+      for (const each of ['runs', 'ended-runs', 'run']) this.stale({ queryKey: [each] });
     } else for (const id of runs) void this.readRun(id);
   }
 
@@ -221,10 +223,7 @@ export async function current<T>(key: readonly unknown[], ask: () => Promise<T>)
 /** putWorkItem takes an item from the server as the truth, wherever the cache holds it. */
 export function putWorkItem(client: QueryClient, item: WorkItem): void {
   client.setQueryData(keys.workItem(item.id), item);
-  client.setQueryData<WorkItem[]>(
-    keys.workItems(item.project_id),
-    (items) => items && replaceItem(items, item),
-  );
+  amend<WorkItem[]>(client, keys.workItems(item.project_id), (items) => replaceItem(items, item));
 }
 
 function replaceItem(items: WorkItem[], item: WorkItem): WorkItem[] {
@@ -240,14 +239,11 @@ export function putRun(client: QueryClient, run: Run): void {
     known ? { ...known, ...run } : 'evidence' in run ? run : undefined,
   );
   for (const { queryKey } of client.getQueryCache().findAll({ queryKey: ['runs'] })) {
-    client.setQueryData<Run[]>(queryKey, (runs) => runs && withRun(runs, queryKey[1] as RunFilter, run));
+    amend<Run[]>(client, queryKey, (runs) => withRun(runs, queryKey[1] as RunFilter, run));
   }
   for (const { queryKey, state } of client.getQueryCache().findAll({ queryKey: ['ended-runs'] })) {
-    client.setQueryData<RunPages>(
-      queryKey,
-      (list) => list && withEndedRun(list, queryKey[1] as RunFilter, run),
-    );
+    amend<RunPages>(client, queryKey, (list) => withEndedRun(list, queryKey[1] as RunFilter, run));
     // The answer that is under way may be older than this record.
-    if (state.fetchStatus === 'fetching') void client.invalidateQueries({ queryKey, exact: true });
+    if (state.fetchStatus === 'fetching') void stale(client, { queryKey, exact: true });
   }
 }

@@ -10,6 +10,7 @@ import { activeRunsQuery, hostsQuery, journalQuery, projectsQuery } from '@/data
 import { useItemTitles } from '@/data/useItemTitles';
 import { useTitle } from '@/lib/title';
 import { useConnection } from '@/live/connection';
+import { stale } from '@/live/stale';
 import { Button } from '@/ui/Button';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { collapse } from './collapse';
@@ -153,7 +154,7 @@ function useExactTimes(topics: string[], projectId: string | undefined): void {
     if (state !== 'open') lost.current = true;
     else if (lost.current) {
       lost.current = false;
-      void client.invalidateQueries({ queryKey: journalQuery(topics, projectId).queryKey });
+      void stale(client, { queryKey: journalQuery(topics, projectId).queryKey });
     }
   }, [client, state, topics, projectId]);
 }
