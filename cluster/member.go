@@ -322,6 +322,13 @@ func (m *Member) leads(ctx context.Context) {
 	}
 }
 
+// ClockRight says whether the clock of this process is the database's, as far as is known.
+func (m *Member) ClockRight() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ahead.Abs() <= mostAhead
+}
+
 // fit says whether this process may lead: its clock is right, or nobody else has taken the lead for a while.
 func (m *Member) fit() bool {
 	m.mu.Lock()

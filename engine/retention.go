@@ -4,9 +4,11 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"svc"
+	"svc/hub"
 	"svc/store"
 )
 
@@ -58,6 +60,22 @@ func (e *Engine) purge(ctx context.Context) {
 	if err := e.measureRelay(ctx); err != nil && ctx.Err() == nil {
 		e.Log.Warn("what is kept of each host could not be measured; trying again tomorrow", "error", err)
 	}
+}
+
+// RelayGone says of a file of the hub's folder, by its path there, whether retention removes it wherever it is, as far as that is known from the database: its run is over or
+// its workspace was removed. Whoever asks has seen that the file is older than files are kept. What cannot be known is not gone.
+func (e *Engine) RelayGone(ctx context.Context, file string) bool {
+	folder, rest, _ := strings.Cut(file, "/")
+	workspaceID, _, _ := strings.Cut(rest, "/")
+	switch {
+	case folder == hub.CheckpointsFolder && svc.IsID(workspaceID):
+		gone, err := e.checkpointsGone(ctx, workspaceID, e.now().Add(-time.Duration(e.RelayDays)*day))
+		return err == nil && gone
+	case svc.IsID(folder):
+		open, err := e.Store.RunOpen(ctx, folder)
+		return err == nil && !open
+	}
+	return false
 }
 
 // measureRelay counts how much is kept of each host: the files are the truth, what was added up since is an estimate. Of a

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -66,6 +67,31 @@ func TestWhatWasRelayedIsKeptAsLongAsConfiguredAndWhileItsSessionMayLive(t *test
 			if _, err := s.Run(s.ctx, r.ID); err != nil {
 				t.Errorf("%s: the record is gone: %v", name, err)
 			}
+		}
+	})
+}
+
+// A follower's copy outlives what the leader removed while it was away: the database says what is gone, and nothing else is.
+func TestTheDatabaseSaysWhichRelayedFilesAreGone(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := start(t, t.TempDir(), func(c *Config) { c.RelayDays = 7 })
+		w := s.online("h")
+		over, open := w.started(s.run()), w.started(s.run())
+		s.want(svc.Applied)(s.signal(over, svc.SignalFinished))
+		unknown := svc.NewID()
+		for file, want := range map[string]bool{
+			over.ID + "/1.log": true, over.ID + "/pane.json": true, open.ID + "/1.log": false, unknown + "/1.log": true,
+			"workspaces/" + unknown + "/1.bundle": true, "workspaces/elsewhere": false, "workspaces": false, "notes.txt": false, "": false,
+		} {
+			if got := s.RelayGone(s.ctx, file); got != want {
+				t.Errorf("%s is gone: %v, want %v", file, got, want)
+			}
+		}
+		ended, cancel := context.WithCancel(s.ctx)
+		cancel()
+		if s.RelayGone(ended, over.ID+"/1.log") {
+			t.Error("what could not be asked counts as gone")
 		}
 	})
 }

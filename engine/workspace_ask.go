@@ -165,11 +165,11 @@ func (e *Engine) purgeCheckpoints(ctx context.Context, before svc.Time) (removed
 		return 0, err
 	}
 	for _, id := range ids {
-		w, err := e.Store.Workspace(ctx, id)
-		if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+		gone, err := e.checkpointsGone(ctx, id, before)
+		if err != nil {
 			return removed, err
 		}
-		if err == nil && (w.State != svc.WorkspaceRemoved || w.UpdatedAt >= before) {
+		if !gone {
 			continue
 		}
 		if err := e.Hub.Checkpoints.Remove(id); err != nil {
@@ -178,4 +178,13 @@ func (e *Engine) purgeCheckpoints(ctx context.Context, before svc.Time) (removed
 		removed++
 	}
 	return removed, nil
+}
+
+// checkpointsGone says whether a workspace was removed before a time, or no record knows it.
+func (e *Engine) checkpointsGone(ctx context.Context, workspaceID string, before svc.Time) (bool, error) {
+	w, err := e.Store.Workspace(ctx, workspaceID)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return true, nil
+	}
+	return err == nil && w.State == svc.WorkspaceRemoved && w.UpdatedAt < before, err
 }

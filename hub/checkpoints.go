@@ -43,6 +43,9 @@ const (
 	CheckpointPatch  CheckpointKind = "patch"  // for people and git apply
 )
 
+// CheckpointsFolder is the folder of checkpoints below the hub's, beside those of runs.
+const CheckpointsFolder = "workspaces"
+
 // Checkpoints are the relayed checkpoints of workspaces: files <workspace>/<number>.bundle and .patch. One that is not
 // complete ends in .part; the orchestrator takes bytes only where its copy ends, as with logs, so that nothing is
 // lost or repeated, whoever restarts.

@@ -42,7 +42,7 @@ type Hub struct {
 func New(dir string, log *slog.Logger) *Hub {
 	quota := newQuota(dir)
 	h := &Hub{Uplinks: NewUplinks(), Panes: NewPanes(dir, log), Relay: newRelayIn(dir, quota, log),
-		Checkpoints: newCheckpoints(filepath.Join(dir, "workspaces"), quota), Quota: quota}
+		Checkpoints: newCheckpoints(filepath.Join(dir, CheckpointsFolder), quota), Quota: quota}
 	files := &fileReports{dir: dir,
 		written: func(path string) {
 			if h.OnWritten != nil {

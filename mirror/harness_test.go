@@ -75,6 +75,9 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+// everything is a Keep with which all files are old: the leaders' clock is ahead of the fake one.
+const everything = -100 * 365 * 24 * time.Hour
+
 // replica is a folder, served and pulled.
 type replica struct {
 	t      *testing.T
@@ -83,7 +86,8 @@ type replica struct {
 	dir    string
 	source *Source
 	puller *Puller
-	stop   func() // ends the puller, and waits for it; nil: none runs
+	gone   func(file string) bool // what the shared record says; nil: there is none
+	stop   func()                 // ends the puller, and waits for it; nil: none runs
 }
 
 func newReplica(t *testing.T, n *network, name string) *replica {
@@ -102,6 +106,9 @@ func (r *replica) serve() {
 func (r *replica) follow(leader func() string, minFree ...int64) {
 	r.puller = &Puller{Dir: r.dir, Client: &http.Client{Transport: r.net}, MinFree: append(minFree, 0)[0], Log: slog.New(slog.DiscardHandler), slice: 64 << 10,
 		Base: func() (string, bool) { name := leader(); return "http://" + name, name != "" && name != r.name }}
+	if r.gone != nil {
+		r.puller.Gone, r.puller.Keep = func(_ context.Context, file string) bool { return r.gone(file) }, everything
+	}
 	ctx, cancel := context.WithCancel(r.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.puller.Run(ctx) }()

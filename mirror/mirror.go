@@ -11,7 +11,8 @@
 //
 //   - Absence says nothing. A file that a listing does not name stays, whether the listing was cut short, the leader's disk is
 //     empty or the leader never had the file. A file is removed only when the leader says that it has itself removed that very file
-//     ([Source.Removed]). Whoever was away at that moment keeps the file until retention by age removes it, here or when it leads.
+//     ([Source.Removed]). Whoever was away at that moment asks a record that all share whether the file is gone for good
+//     ([Puller.Gone]), after a listing that came whole and did not name it.
 //   - A copy that begins with all that the leader has is longer, not wrong: it stays as it is until the leader's file is at least as
 //     long, and is compared then.
 //   - Of two contents of which neither begins with the other, the one written later stays.

@@ -132,6 +132,10 @@ func TestAbsenceRemovesNothing(t *testing.T) {
 				settle(2 * time.Second)
 				before := follower.tree()
 				n.set("leader", leader)
+				if follower.stop(); name != "an empty listing" { // of the others nothing follows, whatever the shared record says
+					follower.gone = func(string) bool { return true }
+				}
+				follower.follow(always("leader"))
 				settle(2 * defaultFullInterval)
 				if diff := differences(before, follower.tree()); len(diff) > 0 {
 					t.Error(diff)
@@ -139,6 +143,34 @@ func TestAbsenceRemovesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhatWasRemovedWhileAFollowerWasAwayIsRemovedThere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, leader, follower := pair(t)
+		for _, file := range []string{"gone/1.log", "gone/pane.json", "lost/1.log", "young/1.log", "kept/1.log"} {
+			leader.write(file, file)
+		}
+		settle(2 * time.Second)
+		follower.stop()
+		leader.remove("gone/1.log")
+		leader.remove("gone/pane.json")
+		for _, file := range []string{"lost/1.log", "young/1.log"} { // the leader's disk lost them: nobody removed them on purpose
+			must(t, os.RemoveAll(filepath.Dir(leader.path(file))))
+		}
+		leader.serve()
+		must(t, os.Chtimes(follower.path("young/1.log"), time.Time{}, time.Now().Add(-2*everything)))
+		follower.gone = func(file string) bool { return !strings.HasPrefix(file, "lost/") }
+		follower.follow(always("leader"))
+		settle(2 * time.Second)
+		got := follower.tree()
+		for file, want := range map[string]bool{"gone/": false, "gone/1.log": false, "gone/pane.json": false, "lost/1.log": true, "young/1.log": true, "kept/1.log": true} {
+			if _, has := got[file]; has != want {
+				t.Errorf("the copy has %s: %v, want %v", file, has, want)
+			}
+		}
+	})
 }
 
 func TestACopyThatIsLongerThanTheNewLeadersStays(t *testing.T) {

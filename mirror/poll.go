@@ -84,19 +84,27 @@ func (s *pull) poll(ctx context.Context, now time.Time) error {
 		s.failures = 0
 		s.clearTemporary(now)
 	}
-	cursor, err := s.readList(response.Body, all)
+	var old map[string]bool
+	if all && s.Gone != nil && !now.Before(s.nextExpire) {
+		old = s.old(now.Add(-s.Keep))
+	}
+	cursor, err := s.readList(response.Body, all, old)
 	if err != nil {
 		return err
 	}
 	if s.cursor = cursor; all {
 		s.nextFull = now.Add(s.fullInterval())
 	}
+	if old != nil {
+		s.nextExpire = now.Add(expireInterval)
+		s.expire(ctx, old)
+	}
 	s.progress(true)
 	return nil
 }
 
-// readList compares a listing with what is here, as it comes. The answer is the cursor that closes it.
-func (s *pull) readList(body io.Reader, all bool) (cursor string, err error) {
+// readList compares a listing with what is here, as it comes, and takes what it names out of a set. The answer is the cursor that closes it.
+func (s *pull) readList(body io.Reader, all bool, unnamed map[string]bool) (cursor string, err error) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
@@ -110,6 +118,7 @@ func (s *pull) readList(body io.Reader, all bool) (cursor string, err error) {
 		case entry.Error != "":
 			return "", &linkError{errors.New("list: " + entry.Error)}
 		}
+		delete(unnamed, entry.Path)
 		if err := s.compare(entry, all); err != nil {
 			if s.failures++; s.failures <= 10 {
 				s.Log.Warn("a file cannot be mirrored", "path", entry.Path, "error", err)

@@ -41,10 +41,18 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.net.cut = func() int64 { return int64(faults.IntN(200_000)) - 100_000 } // half of all answers break off, if they are long enough
 	for i := range 3 {
 		r := newReplica(t, w.net, fmt.Sprint("r", i))
+		r.gone = w.gone
 		w.replicas = append(w.replicas, r)
 		r.follow(w.whoLeads)
 	}
 	return w
+}
+
+// gone is what the database says of a file.
+func (w *world) gone(file string) bool {
+	w.net.mu.Lock()
+	defer w.net.mu.Unlock()
+	return w.removed[file]
 }
 
 func (w *world) whoLeads() string {
@@ -122,7 +130,9 @@ func (w *world) step() {
 		for _, file := range []string{run + "/1.log", run + "/pane.json"} {
 			delete(w.logs, file)
 			delete(w.panes, file)
+			w.net.mu.Lock()
 			w.removed[file] = true
+			w.net.mu.Unlock()
 			if _, err := os.Stat(r.path(file)); err == nil {
 				r.remove(file)
 			}
@@ -175,6 +185,10 @@ func (w *world) finish() {
 			r.remove(file)
 		}
 	}
+	for _, other := range w.replicas {
+		other.stop() // whoever comes back looks for what it missed
+		other.follow(w.whoLeads)
+	}
 	settle(2*defaultFullInterval + time.Minute)
 	for log, text := range w.logs {
 		if got := r.has(log); got != text {
@@ -183,16 +197,7 @@ func (w *world) finish() {
 	}
 	want := r.tree()
 	for _, other := range w.replicas {
-		got := other.tree()
-		for file := range w.removed { // whoever did not hear of it keeps it until retention
-			delete(got, file)
-		}
-		for name := range got {
-			if _, has := want[name]; !has && strings.HasSuffix(name, "/") {
-				delete(got, name) // with what is in it
-			}
-		}
-		if diff := differences(want, got); len(diff) > 0 {
+		if diff := differences(want, other.tree()); len(diff) > 0 {
 			w.t.Errorf("%s, with %s leading: %q", other.name, r.name, diff)
 		}
 		other.stop()

@@ -17,7 +17,8 @@ const (
 	defaultInterval     = time.Second
 	defaultFullInterval = 5 * time.Minute
 	failedAgain         = time.Minute // after a file could not be copied, the trees are compared
-	slice               = 4 << 20     // bytes of one file, before it is another's turn
+	expireInterval      = time.Hour
+	slice               = 4 << 20 // bytes of one file, before it is another's turn
 	idleTimeout         = 30 * time.Second
 )
 
@@ -37,6 +38,10 @@ type Puller struct {
 	FullInterval time.Duration
 	// MinFree is how much of the disk stays free, in bytes; below it nothing is fetched. 0: nothing.
 	MinFree int64
+	// Gone says of a file that the leader does not have whether it was removed for good. It must know that from a record that all share: that the leader lacks a file
+	// says nothing. It is asked once an hour about files that were last written longer than Keep ago. nil: such files stay.
+	Gone func(ctx context.Context, file string) bool
+	Keep time.Duration
 
 	slice int64 // bytes; 0: the constant. For tests
 
@@ -68,6 +73,8 @@ type pull struct {
 	cursor   string // empty: the next poll compares everything
 	nextPoll time.Time
 	nextFull time.Time
+	// nextExpire is when a comparison of everything also looks for files that only this copy has.
+	nextExpire time.Time
 
 	fresh, bulk queue // what changed while we watched goes first
 	overflow    bool  // bulk had no room for all
@@ -131,7 +138,7 @@ func (s *pull) round(ctx context.Context) {
 
 // forget prepares for another leader: everything is compared anew.
 func (s *pull) forget(base string) {
-	s.base, s.cursor, s.nextPoll = base, "", time.Time{}
+	s.base, s.cursor, s.nextPoll, s.nextExpire = base, "", time.Time{}, time.Time{}
 	s.fresh, s.bulk, s.overflow = newQueue(), newQueue(), false
 	s.meet("")
 }
