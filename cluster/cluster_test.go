@@ -331,14 +331,21 @@ func TestALeaderThatLivesAndCannotBeReachedIsSaidSo(t *testing.T) {
 	}
 }
 
-func TestWithoutTheDatabaseNothingIsAnswered(t *testing.T) {
-	t.Parallel()
+// following is a follower whose leader has answered a request through it with "hello".
+func following(t *testing.T) (*board, *one) {
+	t.Helper()
 	b := &board{}
 	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
 	b.lead(leader, 1, says("hello"))
 	if got := follower.ask(t, http.MethodGet, ""); got != "200 hello" {
 		t.Fatalf("answered %q", got)
 	}
+	return b, follower
+}
+
+func TestWithoutTheDatabaseNothingIsAnswered(t *testing.T) {
+	t.Parallel()
+	b, follower := following(t)
 	b.set(func(b *board) { b.down = true })
 	for follower.ready() == nil {
 		select {
@@ -355,12 +362,7 @@ func TestWithoutTheDatabaseNothingIsAnswered(t *testing.T) {
 // What reaches one that is about to end is answered by the leader; streams have ended by then.
 func TestOneThatLeavesStillForwardsShortRequests(t *testing.T) {
 	t.Parallel()
-	b := &board{}
-	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
-	b.lead(leader, 1, says("hello"))
-	if got := follower.ask(t, http.MethodGet, ""); got != "200 hello" {
-		t.Fatalf("answered %q", got)
-	}
+	_, follower := following(t)
 	follower.leave()
 	if got := follower.ask(t, http.MethodPost, "body"); got != "200 hello" {
 		t.Errorf("answered %q", got)

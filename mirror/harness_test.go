@@ -240,4 +240,12 @@ func pair(t *testing.T) (n *network, leader, follower *replica) {
 	return n, leader, follower
 }
 
+// pairWithLog is a pair that both have a large log, run/1.log.
+func pairWithLog(t *testing.T) (n *network, leader, follower *replica) {
+	n, leader, follower = pair(t)
+	leader.append("run/1.log", lines("line", 100_000))
+	settle(2 * time.Second)
+	return n, leader, follower
+}
+
 func lines(text string, n int) string { return strings.Repeat(text+"\n", n) }

@@ -46,9 +46,7 @@ func TestChangesReachAFollowerWithinTwoSeconds(t *testing.T) {
 func TestAGrownFileCostsWhatItGrewBy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n, leader, _ := pair(t)
-		leader.append("run/1.log", lines("line", 100_000))
-		settle(2 * time.Second)
+		n, leader, _ := pairWithLog(t)
 		before := n.sent
 		leader.append("run/1.log", "more\n")
 		settle(2 * time.Second)
@@ -61,9 +59,7 @@ func TestAGrownFileCostsWhatItGrewBy(t *testing.T) {
 func TestAFollowerThatWasAwayFetchesWhatItLacks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n, leader, follower := pair(t)
-		leader.append("run/1.log", lines("line", 100_000))
-		settle(2 * time.Second)
+		n, leader, follower := pairWithLog(t)
 		follower.stop()
 		leader.append("run/1.log", "more\n")
 		leader.append("other/1.log", "other\n")

@@ -54,7 +54,7 @@ func take(t *testing.T, lines <-chan string) []string {
 				return out
 			}
 			out = append(out, line)
-		case <-time.After(10 * time.Second):
+		case <-time.After(liveWait):
 			t.Fatalf("no message; so far %q", out)
 		}
 	}

@@ -3,7 +3,6 @@
 package cluster
 
 import (
-	"flag"
 	"os"
 	"testing"
 
@@ -11,10 +10,4 @@ import (
 	"svc/internal/proctest"
 )
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", "3"); err != nil { // they wait more than they compute
-		panic(err)
-	}
-	os.Exit(proctest.Main(pgtest.Tests{M: m}))
-}
+func TestMain(m *testing.M) { os.Exit(proctest.MainParallel(pgtest.Tests{M: m}, 3)) }

@@ -7,7 +7,6 @@
 package fault
 
 import (
-	"flag"
 	"os"
 	"testing"
 
@@ -15,13 +14,7 @@ import (
 	"svc/internal/proctest"
 )
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", "4"); err != nil { // they wait more than they compute
-		panic(err)
-	}
-	os.Exit(proctest.Main(pgtest.Tests{M: m}))
-}
+func TestMain(m *testing.M) { os.Exit(proctest.MainParallel(pgtest.Tests{M: m}, 4)) }
 
 // either is the short value, or the long one when the long variants run.
 func either[T any](short, long T) T {

@@ -14,11 +14,13 @@ package proctest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -54,6 +56,15 @@ func Main(m interface{ Run() int }) int {
 		}
 	}
 	return code
+}
+
+// MainParallel is Main with so many tests at a time, on any number of cores: tests of processes wait more than they compute.
+func MainParallel(m interface{ Run() int }, tests int) int {
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(tests)); err != nil {
+		panic(err)
+	}
+	return Main(m)
 }
 
 // Binary is the path of the binary under test. Its file is named svc, so that programs in a session
