@@ -169,7 +169,8 @@ func tool(t *testing.T, name string) (dir string) {
 func TestCodexGetsTheGatewayAsAModelProvider(t *testing.T) {
 	dir := tool(t, "codex") // not parallel: a process started meanwhile could keep the script open for writing
 	for id, start := range map[string][]string{"codex": {"exec", "--skip-git-repo-check", "-s", "workspace-write"}, "codex-tui": {"--no-daemon"}} {
-		start = append(start, "-c", `notify=["svc","exec","signal","--from","codex"]`)
+		// A snapshot of the shell would put the gateway's key and the run's token into a file of the user's home.
+		start = append(start, "-c", "features.shell_snapshot=false", "-c", `notify=["svc","exec","signal","--from","codex"]`)
 		if id == "codex-tui" { // its review is left to the person: nothing among the arguments trusts it
 			start = append(start, "-c", `hooks.PermissionRequest=[{hooks=[{type="command",command="svc exec signal --from codex"}]}]`)
 		}

@@ -30,7 +30,7 @@ func (w *Worker) openRegistry() error {
 // too busy for an answer in time. Each look gives them more time, so that a busy machine finds in the end what it has.
 const (
 	probeAgainMost = 10 * time.Minute
-	probeLimitMost = time.Minute
+	probeLimitMost = 2 * time.Minute
 	probeAskedPoll = time.Second // how often it is looked whether someone asked for it, or the catalog got or lost an error
 )
 

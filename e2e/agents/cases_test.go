@@ -18,16 +18,18 @@ import (
 var cases = []struct {
 	name string
 	run  func(*site) string
+	when func() bool // nil: always
 }{
-	{"success", success},
-	{"model API failure", failure},
-	{"stopped in the middle", stopped},
-	{"needs you", needsYou},
-	{"odd prompt", oddPrompt},
-	{"prompt of 200 KiB", longPrompt},
-	{"continued", continued},
-	{"in a clone", inCopies(svc.IsolationClone)},
-	{"in a worktree", inCopies(svc.IsolationWorktree)},
+	{name: "success", run: success},
+	{name: "model API failure", run: failure},
+	{name: "stopped in the middle", run: stopped},
+	{name: "needs you", run: needsYou},
+	{name: "odd prompt", run: oddPrompt},
+	{name: "prompt of 200 KiB", run: longPrompt},
+	{name: "continued", run: continued},
+	{name: "in a clone", run: inCopies(svc.IsolationClone)},
+	{name: "in a worktree", run: inCopies(svc.IsolationWorktree)},
+	{name: "contained, looks for secrets", run: noSecrets, when: contained},
 }
 
 // success: the tool runs one command of the model's and ends.

@@ -48,7 +48,7 @@ func (s *site) copying(kind svc.Isolation) (task string) {
 		s.git(repo, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message=begin")
 	}
 	project, err := s.client.CreateProject(s.t.Context(), api.CreateProject{
-		Name: "In a " + string(kind), Source: api.Source{Repo: api.Some(repo), Isolation: api.Some(string(kind))},
+		Name: strings.ReplaceAll(filepath.Base(s.t.Name()), "_", " "), Source: api.Source{Repo: api.Some(repo), Isolation: api.Some(string(kind))},
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 const gatewayKey = "key-of-the-gateway"
 
 // limit bounds the wait for a tool: some of them start slowly, and more so on a busy machine.
-const limit = 90 * time.Second
+const limit = 8 * time.Minute
 
 // site is a machine on which "svc up" runs one agent tool against the gateway. The tool has a home of
 // its own, the lab's directory.

@@ -1,0 +1,139 @@
+package agents
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"svc"
+)
+
+// contained says whether sessions are contained in this run of the tests.
+func contained() bool { return os.Getenv("SVC_TEST_CONTAIN") == "bwrap" }
+
+// seek writes all that a curious agent can read into one file: environments and arguments of processes, the files of its home, of
+// the working copy and of the folders for sockets, and what every socket that it finds answers to tmux.
+const seek = `#!/bin/sh
+exec >"$1" 2>/dev/null
+env
+cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\0' '\n'
+find "$HOME" . /run /tmp -xdev -type f -size -200k ! -path "*/node_modules/*" ! -name "$1" -exec cat {} +
+find "$HOME" /run /tmp -xdev | sed 's/^/path: /'
+find "$HOME" /run /tmp -xdev -type s | while read -r socket; do tmux -S "$socket" list-sessions | sed 's/^/session: /'; done
+exit 0
+`
+
+// noSecrets: in a contained session a tool looks everywhere while a neighbour works, and finds neither svc's own secrets nor anything of the neighbour's run. The
+// same search outside finds all of them.
+func noSecrets(s *site) string {
+	defer func(task string) { s.task = task }(s.task)
+	s.task = s.copying(svc.IsolationClone)
+	thinking := "Please think beside it. {{wait: 10m}}"
+	neighbour := s.start(s.agent.pin.tool, thinking)
+	if err := s.gateway.await(limit, holding(thinking)); err != nil {
+		s.t.Fatalf("%v; the log:\n%s", err, s.log(neighbour))
+	}
+	secrets := s.secrets(neighbour)
+	script := s.lab.Path("seek")
+	s.lab.Write(script, seek)
+
+	outside := s.lab.Path("outside", "loot")
+	cmd := exec.CommandContext(s.t.Context(), "/bin/sh", script, outside)
+	cmd.Dir, cmd.Env = s.work, s.person()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("the search outside: %v\n%s", err, out)
+	}
+	if missed := found(s, outside, secrets, false); len(missed) > 0 {
+		s.t.Errorf("the search outside misses %q", missed)
+	}
+	if err := os.Remove(outside); err != nil {
+		s.t.Fatal(err)
+	}
+
+	id := s.start(s.agent.pin.tool, "Please look around. {{run: sh "+script+" loot}}")
+	r := s.ended(id)
+	w, err := s.client.Workspace(s.t.Context(), *r.WorkspaceID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	inside := filepath.Join(w.Path, "loot")
+	own := map[string]string{"its own environment": "SVC_RUN_ID=" + id, "its home": "A folder to work in.", "its own copy": "path: " + script}
+	if missed := found(s, inside, own, false); len(missed) > 0 {
+		s.t.Errorf("the search inside misses %q; the run is %s; its log:\n%s", missed, show(r), s.log(id))
+	}
+	if seen := found(s, inside, secrets, true); len(seen) > 0 {
+		s.t.Errorf("the contained tool finds %q", seen)
+	}
+	s.svc("run", "stop", neighbour)
+	s.ended(neighbour)
+	return fmt.Sprintf("`%s`; of %d secrets of svc and of a neighbour's run it finds none", r.Status, len(secrets))
+}
+
+// found is the names of those texts that a file has, or else of those that it has not.
+func found(s *site, file string, texts map[string]string, has bool) (names []string) {
+	s.t.Helper()
+	loot, err := os.ReadFile(file)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for name, text := range texts {
+		if bytes.Contains(loot, []byte(text)) == has {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// secrets is what no other session may get to see, by name: the tokens and keys in svc's folders, and of a run that is at work its token, its folder, its
+// working copy and its terminal.
+func (s *site) secrets(neighbour string) map[string]string {
+	s.t.Helper()
+	r, err := s.client.Run(s.t.Context(), neighbour)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	w, err := s.client.Workspace(s.t.Context(), *r.WorkspaceID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	secrets := map[string]string{
+		"the neighbour's process":      "SVC_RUN_ID=" + neighbour,
+		"the neighbour's token":        s.signalToken(neighbour),
+		"the neighbour's working copy": "path: " + w.Path,
+		"the neighbour's terminal":     "session: " + r.SessionName,
+	}
+	for _, name := range []string{"token", "signing_key", "worker_token", "config.toml"} {
+		text, err := os.ReadFile(filepath.Join(s.up.Dir, name))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		secrets[name] = strings.TrimSpace(string(text))
+	}
+	key, err := os.ReadFile(filepath.Join(s.up.Dir, "worker", "worker_key"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	secrets["worker_key"] = strings.TrimSpace(string(key))
+	return secrets
+}
+
+// signalToken is the token in the environment of a run's processes.
+func (s *site) signalToken(id string) string {
+	s.t.Helper()
+	for _, p := range s.lab.Processes() {
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
+		if err != nil || !bytes.Contains(environ, []byte("SVC_RUN_ID="+id)) {
+			continue
+		}
+		for variable := range strings.SplitSeq(string(environ), "\x00") {
+			if token, ok := strings.CutPrefix(variable, "SVC_SIGNAL_TOKEN="); ok {
+				return token
+			}
+		}
+	}
+	s.t.Fatalf("no process of run %s has a token", id)
+	return ""
+}
