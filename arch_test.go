@@ -80,12 +80,14 @@ var architecture = arch.Rules{
 		"internal/arch":       {},
 		"internal/pgtest":     {},
 		"internal/textbuffer": {},
+		"internal/clocktest":  {},
+		"internal/needtest":   {},
 		"internal/castsvg":    {Imports: []string{"asciicast"}, Never: join(sql, http)},
 		"internal/sbom":       {Never: join(sql, http)},
 		"internal/deb":        {Never: join(sql, http)},
-		"internal/proctest":   {Imports: []string{".", "api"}},
+		"internal/proctest":   {Imports: []string{".", "api", "internal/clocktest"}},
 	},
-	TestSupport: []string{".", "internal/pgtest", "internal/textbuffer"},
+	TestSupport: []string{".", "internal/clocktest", "internal/needtest", "internal/pgtest", "internal/textbuffer"},
 }
 
 // product is everything that cli wires together.

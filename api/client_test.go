@@ -18,6 +18,7 @@ import (
 
 	"svc"
 	"svc/api"
+	"svc/internal/clocktest"
 )
 
 // serve is a client of a handler.
@@ -197,7 +198,7 @@ func TestAStreamThatFallsSilentIsOpenedAgain(t *testing.T) {
 			body, feed := io.Pipe()
 			go func() {
 				for range 3 {
-					time.Sleep(5 * time.Second)
+					clocktest.Pass(5 * time.Second)
 					_, _ = io.WriteString(feed, ":\n\n")
 				}
 				if again {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"svc/internal/needtest"
 )
 
 func TestEveryCommandHasAManualPage(t *testing.T) {
@@ -30,10 +32,7 @@ func TestEveryCommandHasAManualPage(t *testing.T) {
 
 func TestTheManualPagesAreGoodRoff(t *testing.T) {
 	t.Parallel()
-	groff, err := exec.LookPath("groff")
-	if err != nil {
-		t.Skip("groff is not installed")
-	}
+	groff := needtest.Extra(t, "groff")
 	for name, text := range manPages(newApp().root()) {
 		cmd := exec.CommandContext(t.Context(), groff, "-man", "-Tutf8", "-Kutf8", "-ww", "-z")
 		cmd.Stdin = strings.NewReader(text)

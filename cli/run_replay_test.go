@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc/asciicast"
+	"svc/internal/clocktest"
 )
 
 func TestAReplayWaitsAsLongAsItTookWithinItsLimits(t *testing.T) {
@@ -64,7 +65,7 @@ func TestKeysStopAndLeaveAReplay(t *testing.T) {
 		p := &replayer{typed: typed}
 		press := func(after time.Duration, keys string) {
 			go func() {
-				time.Sleep(after)
+				clocktest.Pass(after)
 				typed <- []byte(keys)
 			}()
 		}

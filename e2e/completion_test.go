@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"svc/internal/needtest"
 )
 
 // completers ask a real shell what it would offer for a line. The line ends
@@ -38,10 +40,7 @@ func TestShellsCompleteLiveNames(t *testing.T) {
 	for shell, c := range completers {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			program, err := exec.LookPath(c.program)
-			if err != nil {
-				t.Skipf("%s is not installed, so its completion is not tried", c.program)
-			}
+			program := needtest.Extra(t, c.program)
 			for line, want := range map[string]string{
 				"svc project show w": "web", "svc host show ": "build-2", "svc pro": "project", "svc run list --project ": "web",
 			} {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"svc/internal/needtest"
 	"svc/internal/proctest"
 	"svc/internal/textbuffer"
 )
@@ -65,11 +66,7 @@ func TestTheProxiesOfTheManualCarryEverything(t *testing.T) {
 	for name := range proxies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			program, err := exec.LookPath(name)
-			if err != nil {
-				t.Skipf("%s is not installed, so the manual's snippet for it is not tried", name)
-			}
-			carries(t, behind(t, name, program))
+			carries(t, behind(t, name, needtest.Extra(t, name)))
 		})
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"svc/internal/needtest"
 )
 
 // machine is a machine of its own as far as the network and the files go: a
@@ -32,9 +34,7 @@ func machines(t *testing.T) (first, second *machine) {
 	if os.Geteuid() != 0 {
 		t.Skip("a second machine is a network namespace, which needs root")
 	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("a second machine is a network namespace, which needs ip (package iproute2)")
-	}
+	needtest.Extra(t, "ip")
 	id := rand.Uint32N(1 << 16)
 	probe := fmt.Sprintf("svc-%04x-probe", id)
 	if out, err := exec.Command("ip", "netns", "add", probe).CombinedOutput(); err != nil {

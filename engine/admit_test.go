@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/wire"
 )
 
@@ -177,7 +178,7 @@ func TestAdmissionUnderAKeyHappensOnce(t *testing.T) {
 			same  bool
 		}{{23 * time.Hour, true}, {2 * time.Hour, false}} { // over a restart
 			s.stop()
-			<-time.NewTimer(c.after).C
+			clocktest.Pass(c.after)
 			s = start(t, dir)
 			later, err := s.CreateRun(WithIdempotency(s.ctx, "k", "f"), n)
 			if err != nil || (later.ID == first.ID) != c.same {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/store"
 	"svc/wire"
 )
@@ -174,8 +175,7 @@ func (w *worker) slowly(each time.Duration) (read func() map[string]int) {
 			mu.Lock()
 			got[d.RunID]++
 			mu.Unlock()
-			timer := time.NewTimer(each)
-			<-timer.C
+			clocktest.Pass(each)
 			w.send(wire.RunDispatchAck{RunID: d.RunID, Attempt: d.Attempt, Accepted: true})
 		}
 	}()
@@ -313,8 +313,7 @@ func TestTimeWithoutAnOrchestratorIsNotHeldAgainstAWaitingRun(t *testing.T) {
 		s.pass(4 * time.Minute)
 		s.no(store.Backup(s.ctx, "sqlite:"+filepath.Join(dir, "svc.db"), filepath.Join(crashed, "svc.db"))) // as a crash would leave it
 		s.stop()
-		timer := time.NewTimer(time.Hour)
-		<-timer.C
+		clocktest.Pass(time.Hour)
 		for _, c := range []struct {
 			dir  string
 			left time.Duration // at least; what a crash loses is in the run's favour

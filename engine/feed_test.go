@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/store"
 )
 
@@ -304,7 +305,7 @@ func TestRetentionOfNoDaysPurgesWhatIsOlderThanTheStart(t *testing.T) {
 			s := start(t, sub)
 			s.writeEvents(2, 5)
 			s.stop()
-			<-time.NewTimer(time.Hour).C
+			clocktest.Pass(time.Hour)
 			s = start(t, sub, func(c *Config) { c.EventsDays = days })
 			s.settle()
 			events, err := s.Store.EventsAfter(s.ctx, 0, 100)

@@ -17,6 +17,7 @@ import (
 
 	"svc"
 	"svc/hub"
+	"svc/internal/clocktest"
 	"svc/internal/pgtest"
 	"svc/store"
 	"svc/store/storetest"
@@ -119,8 +120,7 @@ func (s *site) settle() { synctest.Wait() }
 
 // pass lets time go by.
 func (s *site) pass(d time.Duration) {
-	timer := time.NewTimer(d)
-	<-timer.C
+	clocktest.Pass(d)
 	synctest.Wait()
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/wire"
 )
 
@@ -85,8 +86,7 @@ func TestAConnectionIsRememberedOverARestart(t *testing.T) {
 		there.beat()
 		there.drop()
 		s.stop()
-		timer := time.NewTimer(10 * time.Second)
-		<-timer.C
+		clocktest.Pass(10 * time.Second)
 		s = start(t, dir)
 		gone.s, there.s = s, s
 		gone.wantLink(false, 30*time.Second)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/wire"
 )
 
@@ -102,8 +103,7 @@ func TestSilenceOfOurOwnIsNotHeldAgainstAHost(t *testing.T) {
 		w := s.online("h")
 		w.drop()
 		s.stop()
-		timer := time.NewTimer(time.Hour)
-		<-timer.C
+		clocktest.Pass(time.Hour)
 		s = start(t, dir)
 		w.s = s
 		s.pass(89 * time.Second)

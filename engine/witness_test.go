@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/store"
 )
 
@@ -199,8 +200,7 @@ func TestADatabaseThatRefusesIsABreak(t *testing.T) {
 		w := newWitness(time.Now, 90*time.Second)
 		began := time.Now()
 		step := func(d time.Duration, err error) (since time.Duration, ok bool) {
-			timer := time.NewTimer(d)
-			<-timer.C
+			clocktest.Pass(d)
 			w.probed(w.look(), err)
 			_, at, ok := w.watched()
 			return at.Sub(began), ok

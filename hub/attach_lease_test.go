@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"svc/internal/clocktest"
 )
 
 // A story is a list of steps: who does what, and then what everyone is told,
@@ -190,7 +192,7 @@ func (s *stage) act(do string) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		<-time.After(time.Duration(minutes) * time.Minute) // of the bubble
+		clocktest.Pass(time.Duration(minutes) * time.Minute) // of the bubble
 		synctest.Wait()
 	case what == "takes":
 		err = s.sends(who, `{"type":"take_lease"}`)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/wire"
 )
 
@@ -27,9 +28,9 @@ func TestOutputIsMergedToTenFramesASecondWithoutLoss(t *testing.T) {
 			line := fmt.Sprintf("%06d %s\n", i, strings.Repeat("#", 300))
 			want.WriteString(line)
 			s.emit(ids, line)
-			time.Sleep(time.Millisecond)
+			clocktest.Pass(time.Millisecond)
 		}
-		time.Sleep(frameEvery)
+		clocktest.Pass(frameEvery)
 		synctest.Wait()
 		got, frames := p.output()
 		if got != want.String() {
@@ -60,7 +61,7 @@ func TestTheFirstOutputAfterAPauseGoesOutAtOnce(t *testing.T) {
 			if len(frames) != i+1 || !frames[i].at.Equal(begin) {
 				t.Fatalf("echo %d: %d frames", i, len(frames))
 			}
-			time.Sleep(frameEvery)
+			clocktest.Pass(frameEvery)
 		}
 	})
 }
@@ -74,7 +75,7 @@ func TestTheEchoOfAKeyIsNotDelayedByWhatWasDrawnBefore(t *testing.T) {
 		ids := s.link().opened()
 		s.emit(ids, "drawn just before")
 		synctest.Wait()
-		time.Sleep(frameEvery / 10)
+		clocktest.Pass(frameEvery / 10)
 		if err := s.sends("a", input("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func TestTheEchoOfAKeyIsNotDelayedByWhatWasDrawnBefore(t *testing.T) {
 		if _, frames := looker.output(); len(frames) != 1 {
 			t.Errorf("one who did not type got %d frames, want 1", len(frames))
 		}
-		time.Sleep(frameEvery)
+		clocktest.Pass(frameEvery)
 		synctest.Wait()
 		if got, _ := p.output(); got != "drawn just beforexxxx" {
 			t.Errorf("the output is %q", got)
@@ -251,9 +252,9 @@ func TestAClientThatDoesNotReadIsCutOffAlone(t *testing.T) {
 		for range 200 {
 			s.emit(ids, strings.Repeat("q", 100<<10))
 			total += 100 << 10
-			time.Sleep(20 * time.Millisecond)
+			clocktest.Pass(20 * time.Millisecond)
 		}
-		time.Sleep(10 * time.Second)
+		clocktest.Pass(10 * time.Second)
 		synctest.Wait()
 		if got, _ := reads.output(); len(got) != total || reads.ended() != nil {
 			t.Errorf("the one that reads got %d of %d bytes, ended with %v", len(got), total, reads.ended())
@@ -279,7 +280,7 @@ func TestABurstInOneFramesPauseDoesNotCutOffOneWhoReads(t *testing.T) {
 		s.emit(ids, "x")
 		synctest.Wait()
 		s.emit(ids, strings.Repeat("q", total-1))
-		time.Sleep(3 * time.Second)
+		clocktest.Pass(3 * time.Second)
 		synctest.Wait()
 		if got, _ := p.output(); len(got) != total || p.ended() != nil {
 			t.Errorf("%d of %d bytes, ended with %v", len(got), total, p.ended())
@@ -378,7 +379,7 @@ func TestARelayThatTheWorkerClosesIsOpenedAgainThenGivenUp(t *testing.T) {
 				s.hub.FromWorker(hostA, &wire.AttachClosed{AttachID: id, Reason: "no session"})
 				s.hub.FromWorker(hostA, &wire.AttachClosed{AttachID: id, Reason: "no session"})
 			}
-			time.Sleep(10 * time.Millisecond)
+			clocktest.Pass(10 * time.Millisecond)
 			synctest.Wait()
 		}
 		if took := time.Since(begin); opened != retryLimit+1 || p.ended() != ErrRelayLost || took < 10*time.Second || took > 30*time.Second {
@@ -397,14 +398,14 @@ func TestARelayThatLastedIsAlwaysOpenedAgain(t *testing.T) {
 		s := newStage(t)
 		p := s.join("a", runA)
 		for range 3 * retryLimit {
-			time.Sleep(retrySteady)
+			clocktest.Pass(retrySteady)
 			ids := s.link().opened()
 			if len(ids) != 1 {
 				t.Fatalf("%d relays", len(ids))
 			}
 			s.link().take()
 			s.hub.FromWorker(hostA, &wire.AttachClosed{AttachID: ids[0]})
-			time.Sleep(retryFirst)
+			clocktest.Pass(retryFirst)
 			synctest.Wait()
 		}
 		if p.ended() != nil {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"svc/internal/clocktest"
 	"svc/wire"
 )
 
@@ -94,7 +95,7 @@ func TestAProcessIsTrustedWithItsOwnRunsAtOnceAndWithOthersLater(t *testing.T) {
 		}
 		check("at once", "mine", true)
 		check("at once", "inherited", false)
-		time.Sleep(time.Minute)
+		clocktest.Pass(time.Minute)
 		check("later", "inherited", true)
 		if u.MayReportLoss("host", "b", "mine", 0) {
 			t.Error("another process is trusted")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -140,7 +141,7 @@ func TestAChangingScreenIsWrittenAtShutdownAndNotBefore(t *testing.T) {
 		stop := serve(t, p)
 		for i := range 3600 { // an hour, a screen every second
 			p.Put(run, 1, strings.Repeat("y", i+1), svc.Time(i))
-			time.Sleep(time.Second)
+			clocktest.Pass(time.Second)
 			synctest.Wait()
 			if _, err := os.Stat(relayDir(dir).pane(run)); !errors.Is(err, os.ErrNotExist) {
 				t.Fatalf("it is on disk after %d s (%v)", i, err)
@@ -161,7 +162,7 @@ func TestAKilledServerNeverTakesSeqBack(t *testing.T) {
 		p := NewPanes(dir, quiet())
 		p.Put(run, 1, "lost", 1)
 		lost := latest(t, p, run)
-		time.Sleep(time.Millisecond)
+		clocktest.Pass(time.Millisecond)
 		killed := NewPanes(dir, quiet()) // what a process would find that starts now
 		killed.Put(run, 1, "again", 2)
 		if got := latest(t, killed, run); got.Seq <= lost.Seq {
@@ -181,7 +182,7 @@ func TestMemoryForScreensIsBounded(t *testing.T) {
 		for i := range runs {
 			runs[i] = svc.NewRunID()
 			p.Put(runs[i], 1, screen, 1)
-			time.Sleep(time.Millisecond)
+			clocktest.Pass(time.Millisecond)
 			synctest.Wait()
 			p.mu.Lock()
 			held, n := p.bytes, len(p.runs)
@@ -272,7 +273,7 @@ func TestAnIdleScreenLeavesMemoryAndIsFoundAgain(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = p.Run(ctx) })
 		p.Put(run, 1, "idle", 1)
-		time.Sleep(2 * paneIdle)
+		clocktest.Pass(2 * paneIdle)
 		synctest.Wait()
 		p.mu.Lock()
 		n := len(p.runs)

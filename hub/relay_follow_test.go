@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 )
 
 // follower reads a followed log in the background.
@@ -130,7 +131,7 @@ func TestAFollowerEndsEvenWhenNobodyAnnouncesTheEnd(t *testing.T) {
 		f := follow(t, r, run, LogQuery{Tail: -1, Follow: live.Load})
 		synctest.Wait()
 		live.Store(false)
-		time.Sleep(followPoll + time.Millisecond)
+		clocktest.Pass(followPoll + time.Millisecond)
 		synctest.Wait()
 		if !f.ended() {
 			t.Error("it still waits")

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"svc/internal/clocktest"
 )
 
 // network carries requests to handlers by the name of their host, without sockets: it works with a fake clock.
@@ -213,7 +215,7 @@ func differences(want, got map[string]state) (names []string) {
 
 // settle lets the pullers work for a time of the fake clock.
 func settle(d time.Duration) {
-	<-time.After(d)
+	clocktest.Pass(d)
 	synctest.Wait()
 }
 

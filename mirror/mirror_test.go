@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"svc/internal/clocktest"
 )
 
 func TestChangesReachAFollowerWithinTwoSeconds(t *testing.T) {
@@ -217,7 +219,7 @@ func TestASmallFileDoesNotWaitForALargeOne(t *testing.T) {
 		n, leader, follower := pair(t)
 		// Each request takes a tenth of a second: the large file takes four.
 		n.set("leader", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			<-time.After(100 * time.Millisecond)
+			clocktest.Pass(100 * time.Millisecond)
 			leader.source.ServeHTTP(w, r)
 		}))
 		leader.write("workspaces/w/1.bundle", strings.Repeat("x", 40*(64<<10)))

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/store"
 	"svc/store/storetest"
 )
@@ -155,7 +156,7 @@ func (o *office) write(fn func(*store.Tx) error) {
 }
 
 func (o *office) pass(d time.Duration) {
-	<-time.NewTimer(d).C
+	clocktest.Pass(d)
 	synctest.Wait()
 }
 
@@ -413,7 +414,7 @@ func TestOfManyOrchestratorsOneSends(t *testing.T) {
 			wg.Go(func() { o.no(others[i].Run(ctx)) })
 		}
 		o.to.answers(func(*http.Request) (int, error) { // long enough for the others to look
-			<-time.NewTimer(3 * time.Second).C
+			clocktest.Pass(3 * time.Second)
 			return 200, nil
 		})
 		for range 3 {

@@ -17,6 +17,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"svc/atomicfile"
+	"svc/internal/clocktest"
 	"svc/internal/textbuffer"
 )
 
@@ -273,10 +274,8 @@ func TestAHundredChangesInASecondAreAFewReloads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.toml")
 	write(t, path, one("a"))
 	w := watch(t, path)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
 	for i := range 100 {
-		<-tick.C
+		clocktest.Pause(10 * time.Millisecond)
 		write(t, path, one(fmt.Sprint("n", i)))
 	}
 	w.becomes(t, "n99")

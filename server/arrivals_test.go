@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 )
 
 func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
@@ -29,7 +30,7 @@ func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 		if n := len(passed); n != arrivalsAtOnce {
 			t.Errorf("%d pass at once, want %d", n, arrivalsAtOnce)
 		}
-		time.Sleep(longestArrival)
+		clocktest.Pass(longestArrival)
 		synctest.Wait()
 		within := arrivalsAtOnce + arrivalsPerSecond*int(longestArrival/time.Second)
 		if len(passed) != within || len(refused) != 5000-within {
@@ -38,7 +39,7 @@ func TestWorkersThatComeBackTogetherAreLinedUp(t *testing.T) {
 		if err := <-refused; svc.CodeOf(err) != svc.CodeUnavailable {
 			t.Errorf("one that would wait too long is told %v", err)
 		}
-		time.Sleep(time.Second)
+		clocktest.Pass(time.Second)
 		if err := limit.pass(t.Context()); err != nil {
 			t.Errorf("one that comes later: %v", err)
 		}

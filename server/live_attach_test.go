@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/internal/clocktest"
 )
 
 func (s *liveStage) attach(run svc.Run) *client {
@@ -153,8 +154,7 @@ func TestTheFirstOutputIsNotDelayed(t *testing.T) {
 		s.emit("x")
 		await(t, "the echo", func() bool { return c.received() == i+1 })
 		best = min(best, time.Since(begin))
-		pause := time.NewTimer(110 * time.Millisecond)
-		<-pause.C
+		clocktest.Pause(110 * time.Millisecond)
 	}
 	if best > 80*time.Millisecond {
 		t.Errorf("the fastest of five echoes took %v", best)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 )
 
 func TestLogsAreServedAsAsked(t *testing.T) {
@@ -245,7 +246,7 @@ func TestAQuietLogThatIsFollowedIsNotCutOff(t *testing.T) {
 	if !lines.Scan() || lines.Text() != "one" {
 		t.Fatalf("first %q (%v)", lines.Text(), lines.Err())
 	}
-	<-time.After(4 * s.live.stall) // quiet for longer than a write may take
+	clocktest.Pause(4 * s.live.stall) // quiet for longer than a write may take
 	s.append(run, 1, "two\n")
 	if !lines.Scan() || lines.Text() != "two" {
 		t.Fatalf("then %q (%v)", lines.Text(), lines.Err())

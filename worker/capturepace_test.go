@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"svc/internal/clocktest"
 )
 
 func TestLooksComeInRowsOfAboutTen(t *testing.T) {
@@ -27,7 +29,7 @@ func TestASessionLooksAtItsMomentOfEachRound(t *testing.T) {
 		w.opts.Snapshots = time.Second
 		began := time.Now()
 		next := func(place float64) time.Duration {
-			time.Sleep(w.untilCapture(place))
+			clocktest.Pass(w.untilCapture(place))
 			return time.Since(began)
 		}
 		for round := 1; round <= 3; round++ {

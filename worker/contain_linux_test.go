@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/needtest"
 	"svc/wire"
 )
 
-// containedLab is a lab whose sessions are contained. Where that cannot be, the test is skipped.
+// containedLab is a lab whose sessions are contained. Where the kernel does not let a user make namespaces, the test is skipped.
 func containedLab(t *testing.T) *lab {
 	t.Helper()
+	needtest.Program(t, "bwrap")
 	if _, _, err := FindBwrap(t.Context()); err != nil {
 		t.Skip(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/rundir"
 	"svc/wire"
 )
@@ -50,9 +51,7 @@ func heldLink(t *testing.T, conn *frozen, path string) (*relay, *link) {
 
 // hold asks again and again, as one who waits does, and says whether the relay is stuck in the end.
 func hold(r *relay, l *link, limit, after time.Duration) bool {
-	tick := time.NewTicker(gatePoll)
-	defer tick.Stop()
-	for begun := time.Now(); time.Since(begun) < limit; <-tick.C {
+	for begun := time.Now(); time.Since(begun) < limit; clocktest.Pass(gatePoll) {
 		if r.stuck(l, after) {
 			return true
 		}
@@ -210,7 +209,7 @@ func TestAnEndDoesNotOvertakeWhileTheOrchestratorCannotTakeAnything(t *testing.T
 		end := rundir.Entry{Frame: wire.SignalFrame{RunID: run, Signal: wire.Signal{Attempt: &attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper}}}
 		// overdue looks at the spool again and again, as the spooler does.
 		overdue := func(limit time.Duration) bool {
-			for begun := time.Now(); time.Since(begun) < limit; time.Sleep(spoolPoll) {
+			for begun := time.Now(); time.Since(begun) < limit; clocktest.Pass(spoolPoll) {
 				p.noteEnds([]rundir.Entry{end})
 			}
 			return p.overdueEnd(key{run, attempt}) != nil
@@ -244,7 +243,7 @@ func TestAnEndDoesNotOvertakeItsLogWhenTheOrchestratorTakesSignalsAgain(t *testi
 		end := rundir.Entry{Frame: wire.SignalFrame{RunID: r.runID, Signal: wire.Signal{Attempt: &attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper}}}
 		w.sessions = map[key]*session{{r.runID, attempt}: {relay: r, concluded: true}}
 		tell := func(limit time.Duration) bool {
-			for begun := time.Now(); time.Since(begun) < limit; time.Sleep(gatePoll) {
+			for begun := time.Now(); time.Since(begun) < limit; clocktest.Pass(gatePoll) {
 				p.noteEnds([]rundir.Entry{end})
 				if p.mayTell(end) {
 					return true

@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"svc"
 	"svc/config"
+	"svc/internal/needtest"
 	"svc/internal/textbuffer"
 	"svc/process"
 	"svc/rundir"
@@ -49,9 +49,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed")
-	}
+	needtest.Program(t, "tmux")
 	data := t.TempDir()
 	runtime, err := os.MkdirTemp("/tmp", "svcw")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"svc/internal/clocktest"
 	"svc/wire"
 )
 
@@ -68,9 +69,9 @@ func TestLogsGiveWayToAKeyAndThenGoOn(t *testing.T) {
 		o, tap := tapped(t)
 		o.giveWay()
 		o.push(laneLog, chunk(), nil)
-		time.Sleep(keyLead / 2)
+		clocktest.Pass(keyLead / 2)
 		o.push(laneAttach, &wire.AttachData{AttachID: "one", Bytes: []byte("k")}, nil)
-		time.Sleep(time.Second)
+		clocktest.Pass(time.Second)
 		want := []sentFrame{{"attach_data", keyLead / 2}, {"log_chunk", keyLead}}
 		if sent := tap.all(); !slices.Equal(sent, want) {
 			t.Errorf("sent %v, want %v", sent, want)
@@ -90,7 +91,7 @@ func TestLogsAreNotHeldForeverByOneWhoTypesWithoutAPause(t *testing.T) {
 		for time.Since(tap.began) < typing {
 			o.giveWay()
 			o.push(laneLog, chunk(), nil)
-			time.Sleep(time.Millisecond)
+			clocktest.Pass(time.Millisecond)
 		}
 		var last, worst time.Duration
 		free := map[time.Duration]bool{}
@@ -116,11 +117,11 @@ func TestASlowTypistHoldsLogsForEachKey(t *testing.T) {
 			o.giveWay()
 			o.push(laneLog, chunk(), nil)
 			before := len(tap.all())
-			time.Sleep(keyLead - time.Millisecond)
+			clocktest.Pass(keyLead - time.Millisecond)
 			if sent := tap.all(); len(sent) != before {
 				t.Fatalf("a chunk left before its time: %v", sent)
 			}
-			time.Sleep(10 * time.Millisecond)
+			clocktest.Pass(10 * time.Millisecond)
 			if sent := tap.all(); len(sent) != before+1 {
 				t.Fatalf("the chunk did not follow: %v", sent)
 			}
@@ -143,9 +144,9 @@ func TestLessOfALogIsUnderWayWhileSomeoneTypes(t *testing.T) {
 		want("while someone watches", windowAttached)
 		l.out.giveWay()
 		want("after a key", windowTyping)
-		time.Sleep(typingOn)
+		clocktest.Pass(typingOn)
 		want("between two keys", windowTyping)
-		time.Sleep(keyLead)
+		clocktest.Pass(keyLead)
 		want("after the last key", windowAttached)
 		l.attached.Add(-1)
 		want("alone again", windowAlone)

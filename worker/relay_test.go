@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc"
+	"svc/internal/clocktest"
 	"svc/wire"
 )
 
@@ -179,17 +180,17 @@ func TestALostAnswerIsAskedForAgainButASlowConnectionIsNot(t *testing.T) {
 		if n := step(); n != 11 {
 			t.Fatalf("first step sends %d bytes, want all 11", n)
 		}
-		time.Sleep(10 * stallAfter) // it waits in the outbox: the connection is slow
+		clocktest.Pass(10 * stallAfter) // it waits in the outbox: the connection is slow
 		if n := step(); n != 0 {
 			t.Errorf("a chunk that has not left is sent a second time")
 		}
 		out, _, _ := l.out.next()
 		out.sent()
-		time.Sleep(stallAfter / 2)
+		clocktest.Pass(stallAfter / 2)
 		if n := step(); n != 0 {
 			t.Errorf("a chunk is sent a second time before its answer could come")
 		}
-		time.Sleep(stallAfter)
+		clocktest.Pass(stallAfter)
 		if n := step(); n != 11 {
 			t.Errorf("%d bytes are sent after a stall, want 11", n)
 		}

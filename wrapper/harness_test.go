@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"svc"
+	"svc/internal/needtest"
 	"svc/rundir"
 	"svc/wire"
 )
@@ -136,9 +137,9 @@ func bothWays(t *testing.T, test func(*testing.T, launcher)) {
 
 func containedLaunch(t *testing.T, dataDir, apiURL, script string) rundir.Launch {
 	t.Helper()
-	bwrap := "/usr/bin/bwrap"
+	bwrap := needtest.Program(t, "bwrap")
 	if out, err := exec.Command(bwrap, "--dev-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true").CombinedOutput(); err != nil {
-		t.Skipf("sessions cannot be contained here: %v %s", err, out)
+		t.Skipf("sessions cannot be contained here, the kernel does not let this user make namespaces: %v %s", err, out)
 	}
 	l := launchOf(t, dataDir, apiURL, script)
 	l.Contain = &rundir.Contain{

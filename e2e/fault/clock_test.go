@@ -112,7 +112,7 @@ func TestAFrozenOrchestratorGivesNobodyUp(t *testing.T) {
 	unheard := s.run("read -r _ </dev/tty", always) // its ack is on its way all the time
 	s.follower.AwaitRun(unheard.ID, svc.TopicRunSpawning)
 	s.o.Signal(syscall.SIGSTOP)
-	<-time.After(offlineAfter + time.Second) // the fault itself takes this long
+	proctest.Pause(offlineAfter + time.Second) // the fault itself takes this long
 	s.o.Signal(syscall.SIGCONT)
 	thawed := time.Now()
 	if got := s.get(unheard.ID); got.Attempt != 1 { // answered: it is awake

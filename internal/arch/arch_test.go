@@ -125,16 +125,28 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 		},
 		{
 			"a test that sleeps", "s_test.go", "package mod\nimport \"time\"\nfunc f() { time.Sleep(1) }\n",
-			"s_test.go:3: a test must not use time.Sleep; wait for the event",
+			"s_test.go:3: a test must not use time.Sleep; wait for the event, or say with internal/clocktest that time passes",
 		},
 		{
 			"a test that sleeps under another name", "s_test.go", "package mod\nimport clock \"time\"\nvar nap = clock.Sleep\n",
-			"s_test.go:3: a test must not use time.Sleep; wait for the event",
+			"s_test.go:3: a test must not use time.Sleep; wait for the event, or say with internal/clocktest that time passes",
 		},
 		{
-			"a sleep beside a bubble", "s_test.go",
-			"package mod\nimport (\n\"testing/synctest\"\n\"time\"\n)\nfunc f() {\nsynctest.Test(nil, func() {})\ntime.Sleep(1)\n}\n",
-			"s_test.go:8: a test must not use time.Sleep; wait for the event",
+			"a sleep in a bubble", "s_test.go",
+			"package mod\nimport (\n\"testing/synctest\"\n\"time\"\n)\nfunc f() { synctest.Test(nil, func() { time.Sleep(1) }) }\n",
+			"s_test.go:6: a test must not use time.Sleep; wait for the event, or say with internal/clocktest that time passes",
+		},
+		{
+			"a test that waits for a moment", "s_test.go", "package mod\nimport \"time\"\nfunc f() { <-time.After(1) }\n",
+			"s_test.go:3: a test must not wait for a timer alone; wait for the event, or say with internal/clocktest that time passes",
+		},
+		{
+			"a test that waits for a timer", "s_test.go", "package mod\nimport \"time\"\nfunc f() {\n\ttimer := time.NewTimer(1)\n\t<-timer.C\n}\n",
+			"s_test.go:5: a test must not wait for a timer alone; wait for the event, or say with internal/clocktest that time passes",
+		},
+		{
+			"a select that has no choice", "s_test.go", "package mod\nimport \"time\"\nfunc f() {\n\tselect {\n\tcase <-time.After(1):\n\t}\n}\n",
+			"s_test.go:5: a test must not wait for a timer alone; wait for the event, or say with internal/clocktest that time passes",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -161,8 +173,8 @@ func TestWhatTheRulesLeaveAlone(t *testing.T) {
 		{"a nested module imports what it likes", "bench/x.go", "// Package bench measures.\npackage bench\nimport _ \"mod/server\"\n"},
 		{"a test knows what its package must not", "io_test.go", "package mod\nimport _ \"net/http\"\n"},
 		{
-			"time moved inside a bubble", "s_test.go",
-			"package mod\nimport (\n\"testing/synctest\"\n\"time\"\n)\nfunc f() { synctest.Test(nil, func() { time.Sleep(1) }) }\n",
+			"a wait that has a limit", "s_test.go",
+			"package mod\nimport \"time\"\nfunc f(done chan int) {\n\tselect {\n\tcase <-done:\n\tcase <-time.After(1):\n\t}\n}\n",
 		},
 		{"another package's Sleep", "s_test.go", "package mod\nimport time \"mod/testkit\"\nfunc f() { time.Sleep(1) }\n"},
 	} {

@@ -3,6 +3,7 @@ package arch
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"path"
 	"strconv"
 	"strings"
@@ -44,25 +45,49 @@ func introduces(f *ast.File) bool {
 	return strings.HasPrefix(text, "Package "+f.Name.Name+" ")
 }
 
-// sleeps tells the places where a test waits for time to pass. Inside synctest.Test the clock is the
-// test's own and sleeping is how it is moved; there it is allowed.
+// sleeps tells the places where a test waits for time to pass: time.Sleep, and a timer that is received from outside of a select.
+// A test in which the passing of time is what happens says so with internal/clocktest.
 func sleeps(f file) (violations []string) {
-	clock, bubble := localName(f.ast, "time"), localName(f.ast, "testing/synctest")
+	clock := localName(f.ast, "time")
 	if clock == "" {
 		return nil
 	}
+	chosen := map[ast.Stmt]bool{} // the cases of a select that has several: it waits for the first of them
 	ast.Inspect(f.ast, func(node ast.Node) bool {
+		what := ""
 		switch node := node.(type) {
-		case *ast.CallExpr:
-			return bubble == "" || !isSelector(node.Fun, bubble, "Test")
+		case *ast.SelectStmt:
+			for _, clause := range node.Body.List {
+				chosen[clause.(*ast.CommClause).Comm] = len(node.Body.List) > 1
+			}
 		case *ast.SelectorExpr:
 			if isSelector(node, clock, "Sleep") {
-				violations = append(violations, fmt.Sprintf("%s: a test must not use time.Sleep; wait for the event", f.line(node.Pos())))
+				what = "use time.Sleep"
 			}
+		case *ast.ExprStmt:
+			if !chosen[node] && receivesTime(node.X, clock) {
+				what = "wait for a timer alone"
+			}
+		}
+		if what != "" {
+			violations = append(violations, fmt.Sprintf("%s: a test must not %s; wait for the event, or say with internal/clocktest that time passes", f.line(node.Pos()), what))
 		}
 		return true
 	})
 	return violations
+}
+
+// receivesTime tells a receive from the channel of a timer or ticker.
+func receivesTime(expr ast.Expr, clock string) bool {
+	receive, ok := expr.(*ast.UnaryExpr)
+	if !ok || receive.Op != token.ARROW {
+		return false
+	}
+	if call, ok := receive.X.(*ast.CallExpr); ok {
+		return isSelector(call.Fun, clock, "After") || isSelector(call.Fun, clock, "Tick")
+	}
+	field, ok := receive.X.(*ast.SelectorExpr)
+	return ok && field.Sel.Name == "C"
 }
 
 // localName is what the file calls an imported package; empty if it does not import it.

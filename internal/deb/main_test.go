@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"svc/internal/needtest"
 )
 
 func packed(t *testing.T) []byte {
@@ -30,10 +32,7 @@ func TestAPackageIsTheSameBytesEachTime(t *testing.T) {
 
 func TestDpkgReadsThePackage(t *testing.T) {
 	t.Parallel()
-	dpkg, err := exec.LookPath("dpkg-deb")
-	if err != nil {
-		t.Skip("dpkg-deb is not installed")
-	}
+	dpkg := needtest.Extra(t, "dpkg-deb")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "svc.deb")
 	if err := os.WriteFile(file, packed(t), 0o644); err != nil {

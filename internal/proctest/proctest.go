@@ -24,6 +24,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"svc/internal/clocktest"
 )
 
 // BinaryEnv names the variable that points the tests at a binary instead of building one.
@@ -131,8 +133,4 @@ func within(limit time.Duration, holds func() bool) bool {
 
 // Pause lets time pass: for tests in which the passing of time is what happens, such as an outage of
 // some seconds. It is no way to wait for something.
-func Pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	<-timer.C
-}
+func Pause(d time.Duration) { clocktest.Pause(d) }
