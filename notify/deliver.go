@@ -3,6 +3,8 @@ package notify
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"svc"
@@ -10,7 +12,7 @@ import (
 )
 
 const (
-	// lease is how long a sink belongs to the orchestrator that makes a try; it is longer than a try can take.
+	// lease is how long a sink belongs to the orchestrator that makes a try, if its term lasts; it is longer than a try can take.
 	lease = 3 * patience
 	// mostDue bounds what one unit of work looks at.
 	mostDue = 1000
@@ -23,7 +25,7 @@ func (d *Dispatcher) claim(ctx context.Context, s svc.Sink, entries map[string]s
 	err = d.Store.Write(ctx, func(tx *store.Tx) error {
 		next, m = nil, nil
 		state, err := tx.LockSink(ctx, s.Name)
-		if err != nil || state.Owner != "" && state.LeasedUntil > tx.Now || state.RetryAt != nil && *state.RetryAt > tx.Now {
+		if err != nil || d.leased(state, tx.Now) || state.RetryAt != nil && *state.RetryAt > tx.Now {
 			return err
 		}
 		due, err := tx.DueNotifications(ctx, s.Name, tx.Now, mostDue)
@@ -45,6 +47,15 @@ func (d *Dispatcher) claim(ctx context.Context, s svc.Sink, entries map[string]s
 		return tx.UpdateSink(ctx, state)
 	})
 	return next, m, err
+}
+
+// leased says whether a try may be under way whose outcome will be written. The owner of a lease whose term is over writes nothing any more: whatever
+// it is doing, the try is made again, under the same id, and there is nothing to wait for.
+func (d *Dispatcher) leased(s svc.SinkState, now svc.Time) bool {
+	term, _, _ := strings.Cut(s.Owner, ".")
+	n, err := strconv.ParseInt(term, 10, 64)
+	over := err == nil && n > 0 && n < d.term
+	return s.Owner != "" && s.LeasedUntil > now && !over
 }
 
 // claiming is the unit of work that begins a try.

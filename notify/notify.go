@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -30,7 +31,8 @@ type Config struct {
 type Dispatcher struct {
 	Config
 	client *http.Client
-	owner  string                     // this process, to other orchestrators
+	term   int64                      // of the store
+	owner  string                     // this dispatcher in leases: the term, a dot, an id
 	known  map[string]map[string]bool // by sink, the keys that are in the outbox
 	failed map[string]*atomic.Int64   // by sink, the tries that failed
 	head   int64                      // of the journal when the inbox was last read
@@ -45,12 +47,18 @@ func New(c Config) *Dispatcher {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	d := &Dispatcher{Config: c, client: newClient(c.Transport), owner: svc.NewID(), known: map[string]map[string]bool{},
+	d := &Dispatcher{Config: c, client: newClient(c.Transport), known: map[string]map[string]bool{},
 		failed: map[string]*atomic.Int64{}, head: -1}
+	d.begin(c.Store.Term())
 	for _, s := range c.Sinks {
 		d.known[s.Name], d.failed[s.Name] = map[string]bool{}, &atomic.Int64{}
 	}
 	return d
+}
+
+// begin has the dispatcher lease sinks in a term of its store.
+func (d *Dispatcher) begin(term int64) {
+	d.term, d.owner = term, fmt.Sprintf("%d.%s", term, svc.NewID())
 }
 
 func (d *Dispatcher) now() svc.Time { return svc.TimeOf(d.Now()) }

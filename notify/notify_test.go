@@ -123,6 +123,11 @@ func bubble(t *testing.T, test func(o *office), sinks ...svc.Sink) {
 func (o *office) start(sinks ...svc.Sink) {
 	o.t.Helper()
 	o.connect(sinks...)
+	o.serve()
+}
+
+// serve has the dispatcher do its work.
+func (o *office) serve() {
 	ctx, cancel := context.WithCancel(o.ctx)
 	served := make(chan error, 1)
 	go func() { served <- o.Dispatcher.Run(ctx) }()

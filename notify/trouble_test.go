@@ -3,6 +3,7 @@ package notify
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +101,44 @@ func TestAKillBetweenCommitAndSendLosesNothing(t *testing.T) {
 			t.Errorf("it was sent again: %v", again)
 		}
 	}, hook)
+}
+
+func TestALeaseEndsWithTheTermOfItsOwner(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after int64
+		atOnce        bool
+	}{
+		"a later term":    {4, 5, true},
+		"the same term":   {5, 5, false},
+		"an earlier term": {6, 5, false}, // of a database that was restored
+		"no terms":        {0, 0, false},
+		"none before":     {0, 5, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(o *office) {
+				o.stop()
+				o.connect(hook)
+				o.begin(c.before)
+				o.asks("?")
+				o.no(o.sweep(o.ctx))
+				entries, err := o.open(o.ctx)
+				o.no(err)
+				n, _, err := o.claim(o.ctx, hook, entries)
+				o.no(err)
+				o.no(o.st.Close()) // its process is killed, or frozen
+				o.connect(hook)
+				o.begin(c.after)
+				o.serve()
+				o.pass(2 * time.Second)
+				early := o.to.take("hook")
+				o.pass(lease)
+				got := slices.Concat(early, o.to.take("hook"))
+				if atOnce := len(early) == 1; atOnce != c.atOnce || len(got) != 1 || got[0].id != n.ID {
+					t.Errorf("sent were %v, of them %d at once; want the notification %s", got, len(early), n.ID)
+				}
+			}, hook)
+		})
+	}
 }
 
 func TestASinkIsLeftAloneAsLongAsItAsks(t *testing.T) {

@@ -249,6 +249,10 @@ func (s *Store) Lost() <-chan struct{} {
 	return s.lease.lost
 }
 
+// Term is the number of the claim under which this store writes: whoever takes the database over has a higher one. 0: it has none, as on SQLite,
+// whose file is locked instead.
+func (s *Store) Term() int64 { return s.lease.number() }
+
 // LostError says who took it over.
 func (s *Store) LostError() error { return s.lease.check() }
 

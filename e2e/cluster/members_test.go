@@ -26,12 +26,14 @@ func onWrote(ctx context.Context, fn func()) context.Context {
 
 func TestAnyOrchestratorAnswersForAll(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
-	s := newSite(t, 3, dsn)
+	k := newSink(t)
+	s := newSite(t, 3, pgtest.Start(t), k.config())
 	s.in(t, "run", s.anyAnswers)
 	s.in(t, "keys", s.sameKeys)
 	s.in(t, "attach", s.attachments)
 	s.in(t, "joiners", s.joiners)
+	s.notified(t, k)
+	s.needs(t)
 }
 
 func (s *site) anyAnswers() {
