@@ -189,6 +189,30 @@ const (
 	clockCertainty = 500 * time.Millisecond // a slower answer says nothing of clocks
 )
 
+// beat is one statement, so that a slow database is asked once: the row of this process, those of others that are gone, and who leads. Others do the same at
+// the same time, after an outage of the database for each other: nobody waits for a row that another one holds.
+var beat = `WITH clock AS MATERIALIZED (SELECT ` + serverClock + ` AS now),
+	self AS (UPDATE replicas SET last_seen_at = now, uplinks = $2, clock_ahead = $3, state = CASE WHEN state = 'gone' THEN 'ready' ELSE state END
+		FROM clock WHERE id = $1 RETURNING state, now),
+	silent AS (UPDATE replicas SET state = 'gone', uplinks = 0 WHERE id IN (SELECT id FROM replicas, clock
+		WHERE id <> $1 AND state <> 'gone' AND last_seen_at < now - CAST($4 AS BIGINT) FOR UPDATE OF replicas SKIP LOCKED)),
+	forgotten AS (DELETE FROM replicas WHERE id IN (SELECT id FROM replicas, clock
+		WHERE id <> $1 AND state = 'gone' AND last_seen_at < now - CAST($5 AS BIGINT) FOR UPDATE OF replicas SKIP LOCKED))
+	SELECT self.state, self.now, ` + termColumns + ` FROM self, journal WHERE journal.id = 1`
+
+// termColumns is the term as scanTerm reads it.
+var termColumns = `journal.epoch, CASE WHEN journal.holder = '' THEN '' ELSE journal.replica END, ` + leaseExpired + `,
+	coalesce((SELECT address FROM replicas WHERE replicas.id = journal.replica), ''), journal.renewed_at`
+
+func scanTerm(row scanner, before ...any) (t Term, err error) {
+	var expired bool
+	err = row.Scan(append(before, &t.Epoch, &t.Replica, &expired, &t.Address, &t.Renewed)...)
+	if expired {
+		t.Replica, t.Address = "", ""
+	}
+	return t, err
+}
+
 // Beat says that this process lives and how many connections of workers it carries. One that was taken for gone is back by it. It is called by one at a time.
 func (r *Registry) Beat(ctx context.Context, uplinks int) (s Standing, err error) {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
@@ -196,49 +220,28 @@ func (r *Registry) Beat(ctx context.Context, uplinks int) (s Standing, err error
 	began := time.Now()
 	var state svc.ReplicaState
 	var now int64
-	err = inTx(ctx, r.db, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `UPDATE replicas SET last_seen_at = `+serverClock+`, uplinks = $2, clock_ahead = $3,
-			state = CASE WHEN state = 'gone' THEN 'ready' ELSE state END WHERE id = $1 RETURNING state, last_seen_at`,
-			r.self.ID, uplinks, r.ahead.Milliseconds()).Scan(&state, &now)
-		if err != nil {
-			return err
-		}
-		if took := time.Since(began); took < clockCertainty { // else nobody can say when within that time the database looked at its clock
-			r.ahead = began.Add(took / 2).Sub(time.UnixMilli(now))
-		}
-		// Others do the same at the same time, after an outage of the database for each other: nobody waits for a row that another one holds.
-		if _, err := tx.ExecContext(ctx, `UPDATE replicas SET state = 'gone', uplinks = 0 WHERE id IN (
-			SELECT id FROM replicas WHERE state <> 'gone' AND last_seen_at < $1 FOR UPDATE SKIP LOCKED)`, now-replicaSilence.Milliseconds()); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM replicas WHERE id IN (
-			SELECT id FROM replicas WHERE state = 'gone' AND last_seen_at < $1 FOR UPDATE SKIP LOCKED)`, now-replicaKept.Milliseconds())
-		return err
-	})
+	s.Term, err = scanTerm(r.db.QueryRowContext(ctx, beat, r.self.ID, uplinks, r.ahead.Milliseconds(), replicaSilence.Milliseconds(), replicaKept.Milliseconds()), &state, &now)
 	if errors.Is(err, sql.ErrNoRows) { // it was away for longer than anyone is remembered
-		err = r.list(ctx)
+		if err = r.list(ctx); err == nil {
+			s.Term, err = r.Look(ctx)
+		}
+	} else if took := time.Since(began); err == nil && took < clockCertainty { // else nobody can say when within that time the database looked at its clock
+		r.ahead = began.Add(took / 2).Sub(time.UnixMilli(now))
 	}
 	if err != nil {
-		return s, fmt.Errorf("say that this orchestrator lives: %w", err)
+		return Standing{}, fmt.Errorf("say that this orchestrator lives: %w", err)
 	}
 	s.Draining, s.ClockAhead = state == svc.ReplicaDraining, r.ahead
-	s.Term, err = r.Look(ctx)
-	return s, err
+	return s, nil
 }
 
 // Look is who leads now.
-func (r *Registry) Look(ctx context.Context) (t Term, err error) {
+func (r *Registry) Look(ctx context.Context) (Term, error) {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
-	var expired bool
-	err = r.db.QueryRowContext(ctx, `SELECT epoch, CASE WHEN holder = '' THEN '' ELSE replica END, `+leaseExpired+`,
-		coalesce((SELECT address FROM replicas WHERE replicas.id = journal.replica), ''), renewed_at FROM journal WHERE id = 1`).
-		Scan(&t.Epoch, &t.Replica, &expired, &t.Address, &t.Renewed)
+	t, err := scanTerm(r.db.QueryRowContext(ctx, "SELECT "+termColumns+" FROM journal WHERE id = 1"))
 	if err != nil {
 		return Term{}, fmt.Errorf("look who leads: %w", err)
-	}
-	if expired {
-		t.Replica, t.Address = "", ""
 	}
 	return t, nil
 }

@@ -193,6 +193,61 @@ func TestABeatTellsWhatAMemberShouldDo(t *testing.T) {
 	}
 }
 
+func TestABeatIsOneTripToASlowDatabase(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	link, through := pgtest.NewLink(t, dsn)
+	silent := join(t, dsn, member("a:1"))
+	r := join(t, through, member("b:1"))
+	if _, err := r.Beat(t.Context(), 0); err != nil { // it is connected
+		t.Fatal(err)
+	}
+	link.Delay(600 * time.Millisecond)
+	for range 2 {
+		if s, err := r.Beat(t.Context(), 3); err != nil || s.Draining {
+			t.Errorf("a beat: %+v, %v", s, err)
+		}
+	}
+	link.Delay(0)
+	if _, err := silent.Beat(t.Context(), 0); err != nil {
+		t.Errorf("a beat of another one: %v", err)
+	}
+}
+
+func TestABeatFindsOthersThatAreGoneAndForgetsThemAfterADay(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t)
+	alive, silent, old := member("alive:1"), member("silent:1"), member("old:1")
+	r := join(t, dsn, alive)
+	back := join(t, dsn, silent)
+	join(t, dsn, old)
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), `UPDATE replicas SET uplinks = 4, last_seen_at = last_seen_at - CASE WHEN id = $1 THEN 25 * 3600 * 1000 ELSE 6000 END,
+		state = CASE WHEN id = $1 THEN 'gone' ELSE state END`, old.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		r    *store.Registry
+		want string
+	}{
+		{r, "alive:1 ready 1, silent:1 gone 0"},
+		{back, "alive:1 ready 1, silent:1 ready 1"},
+	} {
+		if _, err := step.r.Beat(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		err := db.QueryRowContext(t.Context(), "SELECT string_agg(address || ' ' || state || ' ' || uplinks, ', ' ORDER BY address) FROM replicas").Scan(&got)
+		if err != nil || got != step.want {
+			t.Errorf("listed are %s, want %s: %v", got, step.want, err)
+		}
+	}
+}
+
 func TestDifferencesBetweenMembersAreFound(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t)

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"svc"
 	"svc/internal/pgtest"
@@ -36,7 +39,80 @@ func TestFailuresOfTheDatabase(t *testing.T) {
 				return
 			}
 		}
+		mark := fmt.Sprintf("slow %d", round+1)
+		if !s.in(t, mark, func() { s.slowly(mark) }) {
+			return
+		}
 	}
+}
+
+// slowly has each trip to the database take longer, from all orchestrators. What they tell each other still fits into its times: nothing fails, whoever leads goes on,
+// and nobody is taken for gone.
+func (s *site) slowly(mark string) {
+	s.t.Helper()
+	trip := 100 * time.Millisecond
+	if proctest.Long() {
+		trip = 300 * time.Millisecond
+	}
+	before := s.run(mark+" before", talker)
+	s.await(before, svc.TopicRunStarted)
+	led := s.term()
+	for _, link := range s.links {
+		link.Delay(trip)
+		defer link.Delay(0)
+	}
+	began := time.Now()
+	stop := s.load(mark, true)
+	defer stop()
+	during := s.run(mark+" during", "echo during")
+	s.answer(mark, before, "hello")
+	s.t.Logf("with %v for a trip, a run starts after %v", trip, s.await(during, svc.TopicRunStarted).Came.Sub(began).Round(10*time.Millisecond))
+	s.awaitEnd(during)
+	s.awaitEnd(before)
+	if least := time.Since(began); least < 6*time.Second { // longer than any lease and any silence
+		proctest.Pause(6*time.Second - least)
+	}
+	list, err := s.client.Replicas(s.t.Context(), svc.Page{Limit: 100})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, o := range s.m.All {
+		if status, code := state(o); status != http.StatusOK {
+			s.t.Errorf("%s answers %d %s when asked whether it is ready", o.Name(), status, code)
+		}
+		if r := s.replica(o, list.Items); r.State != svc.ReplicaReady {
+			s.t.Errorf("%s is listed as %q", o.Name(), r.State)
+		}
+	}
+	if now := s.term(); now != led {
+		s.t.Errorf("the lead went from term %d to term %d", led, now)
+	}
+	stop()
+}
+
+// term is the number of the leader's term.
+func (s *site) term() (n int64) {
+	s.t.Helper()
+	conn, err := pgx.Connect(s.t.Context(), s.dsn)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(s.t.Context()) }()
+	if err := conn.QueryRow(s.t.Context(), "SELECT epoch FROM journal WHERE id = 1").Scan(&n); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// replica is how an orchestrator is listed; the zero value: it is not.
+func (s *site) replica(o *proctest.Orchestrator, listed []svc.Replica) (found svc.Replica) {
+	address := strings.TrimPrefix(s.m.Peers[s.index(o)].URL, "http://")
+	for _, r := range listed {
+		if r.Address == address && r.State != svc.ReplicaGone || r.Address == address && found.ID == "" {
+			found = r
+		}
+	}
+	return found
 }
 
 func (s *site) withoutDatabase(db *pgtest.Cluster, mark string, begin, end func()) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Link is a way to a server that a test can break.
@@ -17,6 +18,7 @@ type Link struct {
 
 	mu    sync.Mutex // guards the rest
 	mode  Mode
+	delay time.Duration // of each piece towards the server
 	conns map[*linked]bool
 	// Sent is called for each piece that goes to the server, before it does; nil: not.
 	sent func(n int) (cut, after bool)
@@ -67,6 +69,13 @@ func (l *Link) Set(m Mode) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mode = m
+}
+
+// Delay has each piece towards the server wait, so that every trip takes so much longer, on open connections and new ones. 0: as fast as it can.
+func (l *Link) Delay(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delay = d
 }
 
 // Cut closes every connection.
@@ -141,6 +150,7 @@ func (l *Link) carry(c *linked, from, to net.Conn, up bool) {
 		l.mu.Lock()
 		c.dead = c.dead || l.mode == Swallows
 		dead := c.dead
+		delay := l.delay
 		var cut, after bool
 		if up && l.sent != nil && !dead {
 			l.n++
@@ -152,6 +162,9 @@ func (l *Link) carry(c *linked, from, to net.Conn, up bool) {
 		}
 		if cut && !after {
 			return
+		}
+		if up && delay > 0 {
+			<-time.After(delay)
 		}
 		if _, err := to.Write(buf[:n]); err != nil || cut {
 			return
