@@ -79,9 +79,20 @@ func (w *world) elect() {
 	r := w.replicas[w.rng.IntN(len(w.replicas))]
 	r.stop()
 	r.serve()
+	w.catchUp(r, func() bool { return w.rng.IntN(4) == 0 })
+	for _, other := range w.replicas {
+		if other.stop == nil {
+			other.follow(w.whoLeads)
+		}
+	}
+	w.lead(r.name)
+}
+
+// catchUp brings a leader what it lacks, but for logs whose worker is away, and removes there what retention removed.
+func (w *world) catchUp(r *replica, away func() bool) {
 	for _, log := range slices.Sorted(maps.Keys(w.logs)) {
 		text := w.logs[log]
-		if have := len(r.has(log)); have < len(text) && w.rng.IntN(4) > 0 { // else its worker is away
+		if have := len(r.has(log)); have < len(text) && !away() {
 			r.append(log, text[have:])
 		}
 	}
@@ -93,12 +104,6 @@ func (w *world) elect() {
 			r.remove(file)
 		}
 	}
-	for _, other := range w.replicas {
-		if other.stop == nil {
-			other.follow(w.whoLeads)
-		}
-	}
-	w.lead(r.name)
 }
 
 func (w *world) pane(r *replica, name string) {
@@ -172,19 +177,7 @@ func (w *world) finish() {
 	w.net.cut = nil
 	w.net.mu.Unlock()
 	r := w.leading()
-	for log, text := range w.logs {
-		if have := len(r.has(log)); have < len(text) {
-			r.append(log, text[have:])
-		}
-	}
-	for _, pane := range slices.Sorted(maps.Keys(w.panes)) {
-		w.pane(r, pane)
-	}
-	for file := range w.removed {
-		if _, err := os.Stat(r.path(file)); err == nil {
-			r.remove(file)
-		}
-	}
+	w.catchUp(r, func() bool { return false })
 	for _, other := range w.replicas {
 		other.stop() // whoever comes back looks for what it missed
 		other.follow(w.whoLeads)
