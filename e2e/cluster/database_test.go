@@ -77,9 +77,7 @@ func (s *site) slowly(mark string) {
 		s.t.Fatal(err)
 	}
 	for _, o := range s.m.All {
-		if status, code := state(o); status != http.StatusOK {
-			s.t.Errorf("%s answers %d %s when asked whether it is ready", o.Name(), status, code)
-		}
+		s.awaitState(o, http.StatusOK) // now or soon: a write that takes three seconds is too slow for it
 		if r := s.replica(o, list.Items); r.State != svc.ReplicaReady {
 			s.t.Errorf("%s is listed as %q", o.Name(), r.State)
 		}
