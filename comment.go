@@ -8,8 +8,8 @@ import (
 // CommentState is where a comment stands.
 type CommentState string
 
-// The states of a comment. A draft is everybody's to see; sent: an agent was given it; handled: the agent says that it has dealt
-// with it; resolved: a person says so.
+// The states of a comment. A draft is everybody's to see; sent: it is on its way to an agent or has arrived, as the message or run
+// that it went as tells; handled: the agent says that it has dealt with it; resolved: a person says so.
 const (
 	CommentDraft    CommentState = "draft"
 	CommentSent     CommentState = "sent"
@@ -50,13 +50,18 @@ type Comment struct {
 	Author      string       `json:"author"`
 	State       CommentState `json:"state" enum:"draft,sent,handled,resolved"`
 	RunID       *string      `json:"run_id" doc:"That it was sent to; null: to none so far"`
+	MessageID   *string      `json:"message_id" doc:"The message that it was sent as; null: it was sent as the prompt of the run, or to none so far"`
 	Note        string       `json:"note" doc:"What the agent said when it had dealt with it"`
-	Anchor      Anchor       `json:"anchor" enum:"same,moved,gone" doc:"Against the newest checkpoint that the orchestrator has; gone also when the two cannot be compared"`
-	AnchorPath  string       `json:"anchor_path" doc:"The file there; empty when gone"`
-	AnchorLine  *int         `json:"anchor_line" doc:"The first of its lines there; null: the whole file, or gone"`
-	CreatedAt   Time         `json:"created_at"`
-	UpdatedAt   Time         `json:"updated_at"`
-	Version     int64        `json:"-"`
+
+	Delivery       MessageState  `json:"delivery" enum:",queued,pasted,acknowledged,unconfirmed,undelivered" doc:"The state of that message; empty: there is none. A comment whose message is undelivered is a draft again"`
+	DeliveryReason MessageReason `json:"delivery_reason" enum:",not_reported,outcome_unknown,run_ended,host_away,provider_takes_none,no_turns,refused" doc:"Why it is unconfirmed or undelivered; empty: it is neither"`
+
+	Anchor     Anchor `json:"anchor" enum:"same,moved,gone" doc:"Against the newest checkpoint that the orchestrator has; gone also when the two cannot be compared"`
+	AnchorPath string `json:"anchor_path" doc:"The file there; empty when gone"`
+	AnchorLine *int   `json:"anchor_line" doc:"The first of its lines there; null: the whole file, or gone"`
+	CreatedAt  Time   `json:"created_at"`
+	UpdatedAt  Time   `json:"updated_at"`
+	Version    int64  `json:"-"`
 }
 
 // The limits of comments.
@@ -155,12 +160,35 @@ func (c *Comment) Handle(note string) error {
 	return nil
 }
 
+// Send notes that the comment goes to an agent, with a run or with a message to one.
+func (c *Comment) Send(s Sent) {
+	c.State, c.RunID, c.MessageID, c.Delivery, c.DeliveryReason = CommentSent, s.RunID, s.MessageID, "", ""
+	if s.MessageID != nil {
+		c.Delivery = MessageQueued
+	}
+}
+
+// Follow notes what became of the message that the comment was sent as. What was certainly not delivered is a draft again: nobody has
+// it but us, and it can be sent once more. Of what is unconfirmed nobody knows; a person decides.
+func (c *Comment) Follow(m Message) {
+	c.Delivery, c.DeliveryReason = m.State, m.Reason
+	if m.State == MessageUndelivered && c.State == CommentSent {
+		c.State = CommentDraft
+	}
+}
+
 // EventPayload is the part of an event that every comment.* topic carries.
 func (c *Comment) EventPayload(w Workspace) map[string]any {
 	p := map[string]any{"comment_id": c.ID, "workspace_id": c.WorkspaceID, "project_id": w.ProjectID, "task_id": w.TaskID, "host_id": w.HostID,
 		"checkpoint": c.Checkpoint, "path": c.Path, "state": c.State}
 	if c.RunID != nil {
 		p["run_id"] = *c.RunID
+	}
+	if c.MessageID != nil {
+		p["message_id"], p["delivery"] = *c.MessageID, c.Delivery
+	}
+	if c.DeliveryReason != "" {
+		p["delivery_reason"] = c.DeliveryReason
 	}
 	return p
 }

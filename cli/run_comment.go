@@ -19,12 +19,20 @@ func (a *app) commentView() view[svc.Comment] {
 		name:  func(c svc.Comment) string { return c.ID },
 		columns: []column[svc.Comment]{
 			{head: "COMMENT", cell: func(c svc.Comment) string { return a.short(c.ID, shortRun) }},
-			{head: "STATE", cell: func(c svc.Comment) string { return string(c.State) }},
+			{head: "STATE", cell: commentState},
 			{head: "PLACE", cell: commentPlace},
 			{head: "BY", cell: func(c svc.Comment) string { return c.Author }},
 			{head: "TEXT", cell: commentText, flex: true},
 		},
 	}
+}
+
+// commentState is a comment's state, and why it is not known to have arrived.
+func commentState(c svc.Comment) string {
+	if c.DeliveryReason == "" {
+		return string(c.State)
+	}
+	return string(c.State) + ", " + messageState(svc.Message{State: c.Delivery, Reason: c.DeliveryReason})
 }
 
 // commentPlace is where a comment's lines are now.

@@ -240,13 +240,13 @@ func (e *Engine) changeMessage(ctx context.Context, seen svc.Message, change mes
 			return nil
 		}
 		done = true
-		if m.State != state {
-			tx.Emit(svc.TopicRunMessage, m.EventPayload(&r))
-		}
 		if r.TurnOver != over || r.NeedsInput != asks {
 			if err := tx.UpdateRun(ctx, &r); err != nil {
 				return err
 			}
+		}
+		if m.State != state {
+			return keepMessage(ctx, tx, &r, &m)
 		}
 		return tx.UpdateMessage(ctx, &m)
 	}, store.RunRow(seen.RunID))

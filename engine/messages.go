@@ -102,6 +102,29 @@ func acknowledge(ctx context.Context, tx *store.Tx, r *svc.Run, digest string) e
 		return err
 	}
 	m.Settle(svc.MessageAcknowledged, "")
+	return keepMessage(ctx, tx, r, &m)
+}
+
+// keepMessage writes a message that has another state now, and tells the comments that were sent as it.
+func keepMessage(ctx context.Context, tx *store.Tx, r *svc.Run, m *svc.Message) error {
 	tx.Emit(svc.TopicRunMessage, m.EventPayload(r))
-	return tx.UpdateMessage(ctx, &m)
+	if err := tx.UpdateMessage(ctx, m); err != nil {
+		return err
+	}
+	sent, err := tx.LockCommentsOf(ctx, m.ID)
+	if err != nil || len(sent) == 0 {
+		return err
+	}
+	w, err := tx.Workspace(ctx, sent[0].WorkspaceID)
+	if err != nil {
+		return err
+	}
+	for _, c := range sent {
+		c.Follow(*m)
+		if err := tx.UpdateComment(ctx, &c); err != nil {
+			return err
+		}
+		tx.Emit(svc.TopicCommentUpdated, c.EventPayload(w))
+	}
+	return nil
 }

@@ -67,7 +67,7 @@ func (e *Engine) send(ctx context.Context, tx *store.Tx, w svc.Workspace, n svc.
 		return svc.Sent{}, unsent(err)
 	}
 	for _, c := range chosen {
-		c.State, c.RunID = svc.CommentSent, sent.RunID
+		c.Send(sent)
 		if err := tx.UpdateComment(ctx, &c); err != nil {
 			return svc.Sent{}, err
 		}

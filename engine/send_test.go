@@ -162,3 +162,79 @@ func TestCommentsAreSentAsAMessageToAnAgentThatTakesThem(t *testing.T) {
 		}
 	})
 }
+
+// wantDelivery checks the state of a comment and what became of the message that it was sent as.
+func (s *site) wantDelivery(c svc.Comment, want string) {
+	s.t.Helper()
+	s.settle()
+	got, err := s.Comment(s.ctx, c.ID)
+	s.no(err)
+	if said := strings.TrimSpace(strings.Join([]string{string(got.State), string(got.Delivery), string(got.DeliveryReason)}, " ")); said != want {
+		s.t.Errorf("comment %q is %q, want %q", c.Body, said, want)
+	}
+}
+
+func TestACommentSaysWhatBecameOfTheMessageThatItWasSentAs(t *testing.T) {
+	bubble(t, func(s *site) {
+		w, r, drafts := commented(s)
+		w.reports(svc.ProviderReport{Available: true, Message: "paste"})
+		w.take()
+		first, second := drafts[0], drafts[1]
+		sendOne := func(c svc.Comment) svc.Sent {
+			t.Helper()
+			sent, err := s.SendComments(s.ctx, *r.WorkspaceID, svc.NewSend{CommentIDs: []string{c.ID}})
+			s.no(err)
+			s.settle()
+			if c, err := s.Comment(s.ctx, c.ID); err != nil || *c.MessageID != *sent.MessageID || *c.RunID != r.ID {
+				t.Errorf("the comment is %+v (%v), sent %+v", c, err, sent)
+			}
+			return sent
+		}
+
+		// The worker says that it could not paste it: it was not delivered, and is a draft again that says why.
+		sendOne(first)
+		s.wantDelivery(first, "sent queued")
+		s.wantDelivery(second, "draft")
+		_, ids := w.pastes()
+		s.news()
+		w.send(wire.KeysResult{RequestID: ids[0], Error: "the session has ended"})
+		s.wantDelivery(first, "draft undelivered refused")
+		events := s.wantTopics(svc.TopicRunMessage, svc.TopicCommentUpdated)
+		if field(events[1], "state") != "draft" || field(events[1], "delivery_reason") != "refused" {
+			t.Errorf("journaled %s", events[1].Payload)
+		}
+
+		// Sent again, the tool's hook reports it.
+		sent := sendOne(first)
+		w.wantPastes(sent.Prompt)
+		s.wantDelivery(first, "sent pasted")
+		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(1), submits(sent.Prompt)))
+		s.wantDelivery(first, "sent acknowledged")
+
+		// Nobody knows whether the other one arrived, until the hook reports it late.
+		sent = sendOne(second)
+		_, ids = w.pastes()
+		w.send(wire.KeysResult{RequestID: ids[0], Error: "tmux", Unknown: true})
+		s.wantDelivery(second, "sent unconfirmed outcome_unknown")
+		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(2), submits(sent.Prompt)))
+		s.wantDelivery(second, "sent acknowledged")
+		s.wantDelivery(first, "sent acknowledged")
+	})
+}
+
+func TestACommentThatAPersonHasDealtWithIsNoDraftAgain(t *testing.T) {
+	bubble(t, func(s *site) {
+		w, r, drafts := commented(s)
+		w.reports(svc.ProviderReport{Available: true, Message: "paste"})
+		w.take()
+		_, err := s.SendComments(s.ctx, *r.WorkspaceID, svc.NewSend{})
+		s.no(err)
+		s.settle()
+		_, err = s.UpdateComment(s.ctx, drafts[0].ID, svc.CommentPatch{State: ptr(svc.CommentResolved)}, nil)
+		s.no(err)
+		_, ids := w.pastes()
+		w.send(wire.KeysResult{RequestID: ids[0], Error: "the session has ended"})
+		s.wantDelivery(drafts[0], "resolved undelivered refused")
+		s.wantDelivery(drafts[1], "draft undelivered refused")
+	})
+}

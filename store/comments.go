@@ -7,11 +7,11 @@ import (
 	"svc"
 )
 
-const commentColumns = `id, workspace_id, checkpoint, path, side, line, end_line, quote, body, author, state, run_id, note, created_at, updated_at, version`
+const commentColumns = `id, workspace_id, checkpoint, path, side, line, end_line, quote, body, author, state, run_id, message_id, delivery, delivery_reason, note, created_at, updated_at, version`
 
 func scanComment(row scanner) (c svc.Comment, err error) {
-	return c, row.Scan(&c.ID, &c.WorkspaceID, &c.Checkpoint, &c.Path, &c.Side, &c.Line, &c.EndLine, &c.Quote, &c.Body, &c.Author, &c.State, &c.RunID, &c.Note,
-		&c.CreatedAt, &c.UpdatedAt, &c.Version)
+	return c, row.Scan(&c.ID, &c.WorkspaceID, &c.Checkpoint, &c.Path, &c.Side, &c.Line, &c.EndLine, &c.Quote, &c.Body, &c.Author, &c.State, &c.RunID,
+		&c.MessageID, &c.Delivery, &c.DeliveryReason, &c.Note, &c.CreatedAt, &c.UpdatedAt, &c.Version)
 }
 
 // Comment reads a comment.
@@ -22,6 +22,15 @@ func (r Reader) Comment(ctx context.Context, id string) (svc.Comment, error) {
 // LockComment reads a comment that this unit changes.
 func (tx *Tx) LockComment(ctx context.Context, id string) (svc.Comment, error) {
 	return one(ctx, tx.q, scanComment, "comment", id, "SELECT "+commentColumns+" FROM comments WHERE id = $1"+tx.d.forUpdate, id)
+}
+
+// LockCommentsOf reads the comments that were sent as a message, which this unit changes.
+func (tx *Tx) LockCommentsOf(ctx context.Context, messageID string) ([]svc.Comment, error) {
+	found, err := collect(ctx, tx.q, scanComment, "SELECT "+commentColumns+" FROM comments WHERE message_id = $1 ORDER BY id"+tx.d.forUpdate, messageID)
+	if err != nil {
+		return nil, fmt.Errorf("list the comments of a message: %w", err)
+	}
+	return found, nil
 }
 
 // Comments is a page of a workspace's comments, oldest first.
@@ -73,8 +82,9 @@ func (r Reader) CountComments(ctx context.Context, workspaceID string) (n int, e
 
 // InsertComment adds a comment.
 func (tx *Tx) InsertComment(ctx context.Context, c svc.Comment) error {
-	_, err := tx.exec(ctx, "INSERT INTO comments ("+commentColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16)",
-		c.ID, c.WorkspaceID, c.Checkpoint, c.Path, c.Side, c.Line, c.EndLine, c.Quote, c.Body, c.Author, c.State, c.RunID, c.Note, c.CreatedAt, c.UpdatedAt, c.Version)
+	_, err := tx.exec(ctx, "INSERT INTO comments ("+commentColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19)",
+		c.ID, c.WorkspaceID, c.Checkpoint, c.Path, c.Side, c.Line, c.EndLine, c.Quote, c.Body, c.Author, c.State, c.RunID,
+		c.MessageID, c.Delivery, c.DeliveryReason, c.Note, c.CreatedAt, c.UpdatedAt, c.Version)
 	if err != nil {
 		return fmt.Errorf("insert comment: %w", err)
 	}
@@ -84,8 +94,9 @@ func (tx *Tx) InsertComment(ctx context.Context, c svc.Comment) error {
 // UpdateComment writes a comment that was locked in this unit. What it is about stays.
 func (tx *Tx) UpdateComment(ctx context.Context, c *svc.Comment) error {
 	c.UpdatedAt = tx.Now
-	n, err := tx.exec(ctx, "UPDATE comments SET body = $1, state = $2, run_id = $3, note = $4, updated_at = $5, version = version + 1 WHERE id = $6 AND version = $7",
-		c.Body, c.State, c.RunID, c.Note, c.UpdatedAt, c.ID, c.Version)
+	n, err := tx.exec(ctx, `UPDATE comments SET body = $1, state = $2, run_id = $3, message_id = $4, delivery = $5, delivery_reason = $6, note = $7, updated_at = $8,
+		version = version + 1 WHERE id = $9 AND version = $10`,
+		c.Body, c.State, c.RunID, c.MessageID, c.Delivery, c.DeliveryReason, c.Note, c.UpdatedAt, c.ID, c.Version)
 	return changed("comment", c.ID, &c.Version, n, err)
 }
 

@@ -57,7 +57,8 @@ func Fill(t *testing.T, s *store.Store) {
 			return err
 		}
 		if err := tx.InsertComment(w.ctx, svc.Comment{ID: svc.NewID(), WorkspaceID: copyID, Checkpoint: 2, Path: "ä", Side: svc.SideNew, Line: ptr(3),
-			Quote: "q\n", Body: "b", Author: "ann", State: svc.CommentSent, RunID: &r.ID, CreatedAt: 1, UpdatedAt: 1, Version: 1}); err != nil {
+			Quote: "q\n", Body: "b", Author: "ann", State: svc.CommentSent, RunID: &r.ID,
+			MessageID: ptr(svc.NewID()), Delivery: svc.MessageUnconfirmed, DeliveryReason: svc.MessageUnknown, CreatedAt: 1, UpdatedAt: 1, Version: 1}); err != nil {
 			return err
 		}
 		if err := tx.InsertMessage(w.ctx, svc.Message{ID: svc.NewID(), RunID: r.ID, Number: 1, Attempt: 1, Text: "ü\n\t", State: svc.MessageUnconfirmed,

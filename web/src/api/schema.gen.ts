@@ -63,12 +63,18 @@ export interface Comment {
   /** That was read */
   checkpoint: number;
   created_at: string;
+  /** The state of that message; empty: there is none. A comment whose message is undelivered is a draft again */
+  delivery: "" | "queued" | "pasted" | "acknowledged" | "unconfirmed" | "undelivered";
+  /** Why it is unconfirmed or undelivered; empty: it is neither */
+  delivery_reason: "" | "not_reported" | "outcome_unknown" | "run_ended" | "host_away" | "provider_takes_none" | "no_turns" | "refused";
   /** The last of several; null: one line */
   end_line: number | null;
   /** UUID */
   id: string;
   /** Null: the whole file */
   line: number | null;
+  /** The message that it was sent as; null: it was sent as the prompt of the run, or to none so far */
+  message_id: string | null;
   /** What the agent said when it had dealt with it */
   note: string;
   /** As the list of changes has it */

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { messageOf } from '@/api/error';
 import type { Comment } from '@/api/schema.gen';
+import { messageReasons, messageStates } from '@/components/messageText';
 import { useCommentActions } from '@/data/changes';
 import { Badge, type Tone } from '@/ui/Badge';
 import { Button } from '@/ui/Button';
@@ -93,6 +94,12 @@ function One({ comment, quoted }: { comment: Comment; quoted?: boolean }) {
         />
       ) : (
         <p className="mt-1 text-sm break-words whitespace-pre-wrap">{comment.body}</p>
+      )}
+      {comment.delivery_reason && (
+        <p className="mt-1 text-xs break-words text-ink-2">
+          {messageStates[comment.delivery || 'queued']}: {messageReasons[comment.delivery_reason]}.
+          {comment.state === 'draft' && ' It can be sent again.'}
+        </p>
       )}
       {comment.note && <p className="mt-1 text-xs break-words text-ink-2">The agent: {comment.note}</p>}
     </>

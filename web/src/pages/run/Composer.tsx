@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { messageOf } from '@/api/error';
 import type { Host } from '@/api/records';
 import type { Message, RunDetail } from '@/api/schema.gen';
+import { messageReasons, messageStates } from '@/components/messageText';
 import { useSendMessage } from '@/data/actions';
 import { messagesQuery } from '@/data/queries';
 import { useDraft } from '@/lib/drafts';
@@ -46,24 +47,6 @@ export function willHappen(run: RunDetail, when: When, queued: number): { words:
         : `It is pasted into the session now and submitted${after}.`,
   };
 }
-
-const states: Record<Message['state'], string> = {
-  queued: 'Waits',
-  pasted: 'Pasted and submitted',
-  acknowledged: 'The agent has it',
-  unconfirmed: 'Not known whether it arrived',
-  undelivered: 'Not delivered',
-};
-const reasons: Record<Message['reason'], string> = {
-  '': '',
-  not_reported: 'no hook reported it',
-  outcome_unknown: 'the host’s answer was lost',
-  run_ended: 'the session ended',
-  host_away: 'the host was away',
-  provider_takes_none: 'this tool takes no messages',
-  no_turns: 'this tool does not tell when a turn ends',
-  refused: 'the worker could not',
-};
 
 /** Composer writes to the agent without the terminal: it says what will happen, and then what did. */
 export function Composer({ run, host }: { run: RunDetail; host?: Host }) {
@@ -138,8 +121,8 @@ function Sent({ message: { text, by, state, reason, created_at } }: { message: M
         <span className="text-ink-3">{by}:</span> {text}
       </span>
       <span className={cx('shrink-0', trouble ? 'text-warn' : 'text-ink-2')}>
-        {states[state]}
-        {reason && `: ${reasons[reason]}`}
+        {messageStates[state]}
+        {reason && `: ${messageReasons[reason]}`}
       </span>
       <RelativeTime at={created_at} className="shrink-0 text-ink-3" />
     </li>

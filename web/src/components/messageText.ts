@@ -1,0 +1,22 @@
+// What became of a message to an agent, in words.
+import type { Message } from '@/api/schema.gen';
+
+/** messageStates is where a message stands, in words. */
+export const messageStates: Record<Message['state'], string> = {
+  queued: 'Waits',
+  pasted: 'Pasted and submitted',
+  acknowledged: 'The agent has it',
+  unconfirmed: 'Not known whether it arrived',
+  undelivered: 'Not delivered',
+};
+/** messageReasons is why a message is unconfirmed or undelivered, in words. */
+export const messageReasons: Record<Message['reason'], string> = {
+  '': '',
+  not_reported: 'no hook reported it',
+  outcome_unknown: 'the host’s answer was lost',
+  run_ended: 'the session ended',
+  host_away: 'the host was away',
+  provider_takes_none: 'this tool takes no messages',
+  no_turns: 'this tool does not tell when a turn ends',
+  refused: 'the worker could not',
+};
