@@ -2,11 +2,8 @@ package fault
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,11 +34,9 @@ func TestAMessageArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
 	}
 }
 
-// messageSite is one host and agents that take messages.
+// messageSite has agents that take messages.
 type messageSite struct {
-	*site
-	random *rand.Rand
-	host   *proctest.Worker
+	*talkSite
 	agents []*messageAgent
 }
 
@@ -74,15 +69,7 @@ completion_signals = ["native_hook", "exit_code"]
 
 func newMessageSite(t *testing.T, seed uint64, agents int) *messageSite {
 	t.Helper()
-	s := &messageSite{site: newSite(t, proctest.ServeOptions{OfflineAfter: "3s"}), random: rand.New(rand.NewPCG(seed, 0))}
-	s.host = proctest.NewWorker(s.o, proctest.WorkerOptions{})
-	s.lab.Write(filepath.Join(s.host.Dir, "providers.toml"), proctest.Catalog+talker)
-	s.host.Start()
-	s.lab.Write(filepath.Join(s.notes(), "made"), "")
-	proctest.Eventually(t, proctest.Patience, "the host reports its providers", func() bool {
-		h, err := s.client.Host(t.Context(), s.host.HostID)
-		return err == nil && h.Providers["talker"].Available
-	})
+	s := &messageSite{talkSite: newTalkSite(t, seed, "talker", func(*proctest.Lab, string) string { return talker })}
 	for i := range agents {
 		a := &messageAgent{random: rand.New(rand.NewPCG(seed, uint64(i+1)))}
 		a.run = s.run(fmt.Sprintf(messageScript, s.notes()), func(b *api.CreateRun) {
@@ -96,8 +83,6 @@ func newMessageSite(t *testing.T, seed uint64, agents int) *messageSite {
 	return s
 }
 
-func (s *messageSite) notes() string { return filepath.Join(s.lab.Dir, "notes") }
-
 // round sends messages to every agent while everything is killed once or twice.
 func (s *messageSite) round(messages int) {
 	s.t.Helper()
@@ -109,16 +94,7 @@ func (s *messageSite) round(messages int) {
 			}
 		})
 	}
-	victim, part := s.agents[s.random.IntN(len(s.agents))], []string{" exec run ", "tmux"}[s.random.IntN(2)]
-	faults := []func(){
-		s.restartWorker, s.restartWorker, s.restartOrchestrator, s.restartOrchestrator,
-		func() { s.killSession(victim, part) },
-	}
-	s.random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-	for _, fault := range faults {
-		fault()
-		s.pause()
-	}
+	s.disturb()
 	sending.Wait()
 	s.settle()
 	for _, a := range s.agents {
@@ -146,7 +122,7 @@ func (s *messageSite) arrives(a *messageAgent) {
 	for range 3 {
 		s.send(a)
 		s.settle()
-		if sent := len(a.sent); sent > 0 && s.noted(a)[a.sent[sent-1]].times > 0 {
+		if sent := len(a.sent); sent > 0 && s.given(a)[a.sent[sent-1]].times > 0 {
 			return
 		}
 	}
@@ -158,52 +134,14 @@ func (s *messageSite) send(a *messageAgent) {
 	text := fmt.Sprintf("<%s-%d>", a.run.ID[:8], len(a.sent)+len(a.denied))
 	when := []svc.MessageWhen{svc.MessageNow, svc.MessageTurnEnd}[a.random.IntN(2)]
 	proctest.Pause(time.Duration(a.random.Int64N(int64(time.Second))))
-	ctx := api.WithIdempotencyKey(s.t.Context(), text)
-	for s.t.Context().Err() == nil {
-		try, cancel := context.WithTimeout(ctx, 4*time.Second)
-		_, err := s.client.SendMessage(try, a.run.ID, api.SendMessage{Text: text, When: when})
-		cancel()
-		var refused *svc.Error
-		switch {
-		case err == nil:
-			a.sent = append(a.sent, text)
-			return
-		case errors.As(err, &refused) && refused.Code != svc.CodeUnavailable:
-			s.t.Logf("%s is refused: %v", text, err)
-			a.denied = append(a.denied, text)
-			return
-		}
-		proctest.Pause(50 * time.Millisecond)
-	}
-}
-
-// pause lets some of a message's way pass: it takes about half a second.
-func (s *messageSite) pause() {
-	proctest.Pause(time.Duration(s.random.Int64N(int64(500 * time.Millisecond))))
-}
-
-func (s *messageSite) restartWorker() {
-	s.t.Helper()
-	s.host.Kill()
-	s.pause()
-	s.host.Launch()
-}
-
-func (s *messageSite) restartOrchestrator() {
-	s.t.Helper()
-	s.o.Kill()
-	s.pause()
-	s.o.Start()
-}
-
-// killSession kills the wrapper or the tmux server of an agent, if it has one now: the agent is started again.
-func (s *messageSite) killSession(a *messageAgent, what string) {
-	s.t.Helper()
-	for _, p := range s.lab.Processes() {
-		isTmux := strings.HasPrefix(p.Command, "tmux")
-		if strings.Contains(p.Command, a.run.ID[:8]) && strings.Contains(p.Command, what) && isTmux == (what == "tmux") {
-			kill(s.t, p)
-		}
+	err := s.insist(text, func(ctx context.Context) error {
+		_, err := s.client.SendMessage(ctx, a.run.ID, api.SendMessage{Text: text, When: when})
+		return err
+	})
+	if err != nil {
+		a.denied = append(a.denied, text)
+	} else {
+		a.sent = append(a.sent, text)
 	}
 }
 
@@ -225,22 +163,17 @@ type given struct {
 
 var messageText = regexp.MustCompile(`<[0-9a-f]+-\d+>`)
 
-// noted reads the agent's notes. A paste whose Enter did not come is on one line with the next.
-func (s *messageSite) noted(a *messageAgent) map[string]given {
+// given reads the agent's notes. A paste whose Enter did not come is on one line with the next.
+func (s *messageSite) given(a *messageAgent) map[string]given {
 	s.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(s.notes(), a.run.ID))
-	if err != nil && !os.IsNotExist(err) {
-		s.t.Fatal(err)
-	}
 	all := map[string]given{}
-	line := 0
-	for text := range strings.Lines(string(raw)) {
-		line++
+	for i, text := range s.noted(a.run.ID) {
+		line := i + 1
 		var attempt int
 		if _, err := fmt.Sscan(text, &attempt); err != nil {
 			s.t.Fatalf("the agent noted %q: %v", text, err)
 		}
-		_, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), " ")
+		_, rest, _ := strings.Cut(text, " ")
 		for _, found := range messageText.FindAllString(rest, -1) {
 			all[found] = given{all[found].times + 1, attempt, line, rest == found}
 		}
@@ -257,7 +190,7 @@ func (s *messageSite) judge() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		noted, line := s.noted(a), 0
+		noted, line := s.given(a), 0
 		var kept []string
 		for _, m := range messages {
 			states[m.State]++

@@ -1,0 +1,138 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/api"
+	"svc/internal/proctest"
+)
+
+// talkSite is one host, behind a network that can be cut, with agents that are talked to while everything is killed. Each agent
+// writes into a file outside of svc what it was given.
+type talkSite struct {
+	*site
+	random *rand.Rand
+	link   *proctest.Proxy
+	host   *proctest.Worker
+}
+
+// newTalkSite makes a site whose host has one more provider. Its entry in the catalog may name the folder that agents write into what
+// they are given.
+func newTalkSite(t *testing.T, seed uint64, provider string, entry func(lab *proctest.Lab, notes string) string) *talkSite {
+	t.Helper()
+	s := &talkSite{site: newSite(t, proctest.ServeOptions{OfflineAfter: "3s"}), random: rand.New(rand.NewPCG(seed, 0))}
+	s.link = proctest.NewProxy(s.o)
+	s.host = proctest.NewWorker(s.o, proctest.WorkerOptions{Server: s.link.URL})
+	s.lab.Write(filepath.Join(s.host.Dir, "providers.toml"), proctest.Catalog+entry(s.lab, s.notes()))
+	s.host.Start()
+	s.lab.Write(filepath.Join(s.notes(), "made"), "")
+	proctest.Eventually(t, proctest.Patience, "the host reports its providers", func() bool {
+		h, err := s.client.Host(t.Context(), s.host.HostID)
+		return err == nil && h.Providers[provider].Available
+	})
+	return s
+}
+
+// notes is the folder that agents write into what they are given.
+func (s *talkSite) notes() string { return filepath.Join(s.lab.Dir, "notes") }
+
+// noted is the lines that an agent wrote into its file.
+func (s *talkSite) noted(name string) (lines []string) {
+	s.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(s.notes(), name))
+	if err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
+	}
+	return lines
+}
+
+// disturb breaks everything once or twice, in any order: worker, orchestrator, a session, the link.
+func (s *talkSite) disturb() {
+	s.t.Helper()
+	part := []string{" exec run ", "tmux"}[s.random.IntN(2)]
+	faults := []func(){
+		s.restartWorker, s.restartWorker, s.restartOrchestrator, s.restartOrchestrator, s.cutLink,
+		func() { s.killSession(part) },
+	}
+	s.random.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	for _, fault := range faults {
+		fault()
+		s.pause()
+	}
+}
+
+// pause lets some of a message's way pass: it takes about half a second.
+func (s *talkSite) pause() {
+	proctest.Pause(time.Duration(s.random.Int64N(int64(500 * time.Millisecond))))
+}
+
+func (s *talkSite) restartWorker() {
+	s.t.Helper()
+	s.host.Kill()
+	s.pause()
+	s.host.Launch()
+}
+
+func (s *talkSite) restartOrchestrator() {
+	s.t.Helper()
+	s.o.Kill()
+	s.pause()
+	s.o.Start()
+}
+
+// cutLink resets the host's connections, or loses everything on them for a time without a word.
+func (s *talkSite) cutLink() {
+	if s.random.IntN(2) == 0 {
+		s.link.Set(proctest.Weather{Swallow: true})
+		s.pause()
+		s.link.Set(proctest.Weather{})
+	}
+	s.link.Cut()
+}
+
+// killSession kills the wrapper or the tmux server of a session, if there is one now.
+func (s *talkSite) killSession(what string) {
+	s.t.Helper()
+	var found []proctest.Proc
+	for _, p := range s.lab.Processes() {
+		isTmux := strings.HasPrefix(p.Command, "tmux")
+		if strings.Contains(p.Command, what) && isTmux == (what == "tmux") {
+			found = append(found, p)
+		}
+	}
+	if len(found) > 0 {
+		kill(s.t, found[s.random.IntN(len(found))])
+	}
+}
+
+// insist repeats a request with its key until it is answered: with nil, or with a refusal.
+func (s *talkSite) insist(key string, request func(context.Context) error) (refusal error) {
+	ctx := api.WithIdempotencyKey(s.t.Context(), key)
+	for s.t.Context().Err() == nil {
+		try, cancel := context.WithTimeout(ctx, 4*time.Second)
+		err := request(try)
+		cancel()
+		var refused *svc.Error
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &refused) && refused.Code != svc.CodeUnavailable:
+			s.t.Logf("%s is refused: %v", key, err)
+			return err
+		}
+		proctest.Pause(50 * time.Millisecond)
+	}
+	return fmt.Errorf("%s: %w", key, s.t.Context().Err())
+}
