@@ -42,12 +42,12 @@ var conversationForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 // IsConversation says whether s has the form of a conversation's id.
 func IsConversation(s string) bool { return conversationForm.MatchString(s) }
 
-// ConversationGone begins the error of a run whose tool began another conversation than the one that it was asked to go on with.
+// ConversationGone is the error of a run whose tool began another conversation than the one that it was asked to go on with.
 const ConversationGone = "conversation_gone"
 
 // conversationGone says that the attempt ended for that: another attempt would end alike.
 func (r *Run) conversationGone() bool {
-	return r.Error != nil && strings.HasPrefix(*r.Error, ConversationGone)
+	return r.Error != nil && strings.HasPrefix(*r.Error, ConversationGone) // older ones go on with words
 }
 
 // ConversationLost says that a signal reports another conversation than the one that the run was to go on with. Once the tool has
@@ -59,7 +59,7 @@ func (r *Run) ConversationLost(s Signal) bool {
 
 // LosesConversation is the signal as it counts when its conversation is not the one that was asked for: it ends the run.
 func (s Signal) LosesConversation() Signal {
-	s.Kind, s.Error = SignalFailed, ConversationGone+": the tool began another conversation in place of the one that it was asked to go on with"
+	s.Kind, s.Error = SignalFailed, ConversationGone
 	return s
 }
 

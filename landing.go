@@ -196,7 +196,7 @@ func (w *Workspace) Settle(o LandOutcome, now Time) (settled bool) {
 	if !l.Awaits(o) {
 		return false
 	}
-	l.State, l.Commit, l.Reason, l.Error, l.Conflicts = o.State, o.Commit, o.Reason, o.Error, o.Conflicts
+	l.State, l.Commit, l.Reason, l.Error, l.Conflicts = o.State, o.Commit, o.Reason, o.Error, append([]string{}, o.Conflicts...)
 	if o.State == LandingDone {
 		w.LandedCommit, w.LandedInto, w.LandedAt, w.LandedCheckpoint = o.Commit, l.Into, &now, l.Checkpoint
 	}

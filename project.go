@@ -125,6 +125,9 @@ func (p *Project) SetSource(c SourcePatch) error {
 	if err != nil && p.SetupTimeout != "" {
 		return Invalid("setup_timeout", "must be a duration, as in 10m")
 	}
+	if c.SetupTimeout != nil && *c.SetupTimeout != "" && timeout == 0 {
+		return Invalid("setup_timeout", "must be 1s to 24h")
+	}
 	if c.KeepDays != nil && *c.KeepDays == 0 {
 		return Invalid("keep_days", "must be 1 to %d", maxKeepDays)
 	}

@@ -73,12 +73,10 @@ func (c *Client) LandWorkspace(ctx context.Context, id string, body LandWorkspac
 }
 
 // RemoveWorkspace removes a workspace from its host if nothing is lost by it. tree names what is given up; empty: nothing.
-func (c *Client) RemoveWorkspace(ctx context.Context, id, tree string) (svc.Workspace, error) {
-	var w svc.Workspace
+func (c *Client) RemoveWorkspace(ctx context.Context, id, tree string) error {
 	q := url.Values{}
 	put(q, "tree", tree)
-	err := c.do(ctx, call{method: http.MethodDelete, path: at("/workspaces/%s", id), query: q}, &w)
-	return w, err
+	return c.do(ctx, call{method: http.MethodDelete, path: at("/workspaces/%s", id), query: q}, nil)
 }
 
 // Bundle reads a checkpoint for git, on top of the base commit; number 0: the newest that the orchestrator has. The reader is the

@@ -12,6 +12,11 @@ func addYes(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
+// confirmHere asks whoever sits at a terminal, before something that a script which names it means.
+func (a *app) confirmHere(yes bool, format string, args ...any) error {
+	return a.confirm(yes || !isTerminal(a.in) || !isTerminal(a.err), format, args...)
+}
+
 // confirm asks before something that cannot be taken back. Without a terminal
 // there is nobody to ask: then --yes has to be said beforehand.
 func (a *app) confirm(yes bool, format string, args ...any) error {

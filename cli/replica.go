@@ -58,11 +58,14 @@ func (a *app) replicaDrain() *cobra.Command {
 		Long: "Have an orchestrator tell its workers to connect again, end streams and attached terminals, and exit with 0.\n" +
 			"Runs go on. It is not undone: start the orchestrator again when it shall serve again.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
-			if err := a.confirm(yes, "Drain replica %s? It ends, and is not started again by svc.", args[0]); err != nil {
+			r, err := find(args[0], "replica", c.AllReplicas(ctx), func(r svc.Replica) candidate { return candidate{r.ID, "", string(r.State) + " " + r.Address} })
+			if err != nil {
 				return err
 			}
-			r, err := c.DrainReplica(ctx, args[0])
-			if err != nil {
+			if err := a.confirmHere(yes, "Drain replica %s? It ends, and is not started again by svc.", r.ID); err != nil {
+				return err
+			}
+			if r, err = c.DrainReplica(ctx, r.ID); err != nil {
 				return err
 			}
 			a.out.printf("replica %s is draining\n", r.ID)

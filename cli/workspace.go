@@ -301,7 +301,10 @@ func (a *app) workspaceRemove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if w, err = c.RemoveWorkspace(ctx, w.ID, tree); err != nil {
+			if err := c.RemoveWorkspace(ctx, w.ID, tree); err != nil {
+				return err
+			}
+			if w, err = c.Workspace(ctx, w.ID); err != nil {
 				return err
 			}
 			return printDone(a, a.workspaceView(), w, "removed workspace %s", a.short(w.ID, shortRun))

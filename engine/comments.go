@@ -58,6 +58,9 @@ func (e *Engine) newComment(ctx context.Context, workspaceID string, n svc.NewCo
 	if err != nil {
 		return c, err
 	}
+	if newest := max(w.Checkpoint, w.RelayedCheckpoint); n.Checkpoint > newest {
+		return c, svc.Invalid("checkpoint", "there is no checkpoint %d; the newest is %d", n.Checkpoint, newest)
+	}
 	release, err := e.reviews.acquire(ctx, w.HostID)
 	if err != nil {
 		return c, err

@@ -33,11 +33,12 @@ func TestCommentsFollowTheirLinesAndAreHandledByTheirAgentAlone(t *testing.T) {
 			t.Errorf("made %+v and %+v", old, whole)
 		}
 		for field, n := range map[string]svc.NewComment{
-			"line":     {Path: "a", Line: ptr(5), Body: "b"},
-			"path":     {Path: "other", Body: "b"},
-			"end_line": {Path: "a", Line: ptr(2), EndLine: ptr(1), Body: "b"},
-			"body":     {Path: "a", Body: strings.Repeat("x", 16<<10+1)},
-			"side":     {Path: "a", Side: "left", Body: "b"},
+			"line":       {Path: "a", Line: ptr(5), Body: "b"},
+			"path":       {Path: "other", Body: "b"},
+			"end_line":   {Path: "a", Line: ptr(2), EndLine: ptr(1), Body: "b"},
+			"body":       {Path: "a", Body: strings.Repeat("x", 16<<10+1)},
+			"side":       {Path: "a", Side: "left", Body: "b"},
+			"checkpoint": {Path: "a", Checkpoint: 9, Body: "b"},
 		} {
 			_, err := s.CreateComment(ctx, id, n)
 			if s.wantCode(field, err, svc.CodeValidation); !strings.Contains(fmt.Sprint(err), field) {

@@ -91,7 +91,7 @@ func TestAToolThatBeginsAnotherConversationFailsTheRunForGood(t *testing.T) {
 		second := w.started(s.run(continues(first), policy(svc.RestartAlways)))
 		s.want(svc.Applied)(s.signal(second, svc.SignalCompleted, byHook, func(x *svc.Signal) { x.Conversation = "conv-9" }))
 		got := s.wantStatus(second, svc.RunFailed) // no other attempt follows
-		if got.Error == nil || !strings.HasPrefix(*got.Error, "conversation_gone: ") || got.Result != nil || got.Conversation.ID != "conv-1" || got.Conversation.Resumed != svc.ResumedUnknown {
+		if got.Error == nil || *got.Error != "conversation_gone" || got.Result != nil || got.Conversation.ID != "conv-1" || got.Conversation.Resumed != svc.ResumedUnknown {
 			t.Errorf("it ended with %v, result %v, %+v", value(got.Error), got.Result, got.Conversation)
 		}
 		s.wantTopics(svc.TopicRunFailed)

@@ -189,11 +189,11 @@ func (in *ingestion) markDone(ctx context.Context, r svc.Run) error {
 	if err != nil || p.Status == svc.ProjectArchived || p.DoneWhen == svc.DoneLanded {
 		return err
 	}
-	return doneBySignal(ctx, in.tx, w, r.ID)
+	return doneBySignal(ctx, in.tx, w, r.ID, "")
 }
 
-// doneBySignal moves an item to done for something that a run, or the landing of its work, has done.
-func doneBySignal(ctx context.Context, tx *store.Tx, w svc.WorkItem, runID string) error {
+// doneBySignal moves an item to done for something that a run, or the landing of its work, has done. by is who asked for the landing.
+func doneBySignal(ctx context.Context, tx *store.Tx, w svc.WorkItem, runID, by string) error {
 	before := w
 	w.Status, w.StatusSource, w.Confidence = svc.ItemDone, svc.SourceBySignal, nil
 	if err := tx.UpdateWorkItem(ctx, &w); err != nil {
@@ -204,6 +204,9 @@ func doneBySignal(ctx context.Context, tx *store.Tx, w svc.WorkItem, runID strin
 	}
 	p := itemEvent(w)
 	p["old_status"], p["run_id"] = before.Status, runID
+	if by != "" {
+		p["by"] = by
+	}
 	tx.Emit(svc.TopicItemStatus, p)
 	return nil
 }

@@ -193,5 +193,5 @@ func markLanded(ctx context.Context, tx *store.Tx, p svc.Project, w *svc.Workspa
 	if err != nil || item.Status == svc.ItemDone {
 		return err
 	}
-	return doneBySignal(ctx, tx, item, w.RunID)
+	return doneBySignal(ctx, tx, item, w.RunID, w.Landing.By)
 }

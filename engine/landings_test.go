@@ -104,11 +104,14 @@ func TestALandingThatIsGivenUpIsAskedForNoMoreAndItsOutcomeStillCounts(t *testin
 		// What the host tells of the last one is true, however late it is.
 		for range 2 {
 			got := tells(svc.LandOutcome{ID: third.ID, State: svc.LandingDone, Commit: "landed"})
-			if got.Landing.State != svc.LandingDone || got.Landing.Reason != "" || got.Landing.Error != "" || got.LandedCommit != "landed" || got.LandedCheckpoint != 1 {
+			if got.Landing.State != svc.LandingDone || got.Landing.Conflicts == nil || got.Landing.Reason != "" || got.Landing.Error != "" || got.LandedCommit != "landed" || got.LandedCheckpoint != 1 {
 				t.Errorf("landed %+v, landing %+v", got, got.Landing)
 			}
 		}
-		s.wantTopics(svc.TopicItemStatus, svc.TopicWorkspaceLanded)
+		// The item is done by who landed the work, as the event of every other request tells.
+		if moved := s.wantTopics(svc.TopicItemStatus, svc.TopicWorkspaceLanded)[0]; field(moved, "by") != "anna" {
+			t.Errorf("the item was moved by %v, want anna", field(moved, "by"))
+		}
 		if item, err := s.WorkItem(s.ctx, r.TaskID); err != nil || item.Status != svc.ItemDone {
 			t.Errorf("the item is %s, %v", item.Status, err)
 		}

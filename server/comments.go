@@ -49,8 +49,12 @@ func (s *Server) commentRoutes() {
 		WorkspacePath
 		Retryable
 		Body api.CreateComment
-	}) (*record[svc.Comment], error) {
-		return comment(s.Engine.CreateComment(ctx, in.ID, in.Body.New()))
+	}) (*made[svc.Comment], error) {
+		c, err := s.Engine.CreateComment(ctx, in.ID, in.Body.New())
+		if err != nil {
+			return nil, err
+		}
+		return &made[svc.Comment]{Tagged: etag(c.Version), Location: api.Prefix + "/comments/" + c.ID, Body: c}, nil
 	})
 	register(s, huma.Operation{
 		OperationID: "update-comment", Method: http.MethodPatch, Path: "/comments/{id}", Tags: tags,

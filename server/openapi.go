@@ -89,7 +89,7 @@ func complete(doc *huma.OpenAPI) {
 			if p == nil {
 				continue
 			}
-			if f.Type == reflect.TypeFor[svc.Time]() || f.Type == reflect.TypeFor[*svc.Time]() {
+			if f.Type == reflect.TypeFor[svc.Time]() || f.Type == reflect.TypeFor[*svc.Time]() || f.Type == reflect.TypeFor[api.Opt[svc.Time]]() {
 				p.Format = "date-time"
 			}
 			if f.Type == reflect.TypeFor[json.RawMessage]() {

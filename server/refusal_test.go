@@ -100,6 +100,8 @@ func TestAWrongValueIsNamed(t *testing.T) {
 		{"runs", `{"task_id":"T","provider":"provider_b","max_restarts":-1}`, "max_restarts"}, {"runs", `{"task_id":"T","provider":"provider_b","max_restarts":1.5}`, "max_restarts"},
 		{"runs", `{"task_id":"T","provider":"provider_b","max_restarts":1.0}`, "max_restarts"}, {"runs", `{"task_id":"T","provider":"provider_b","max_restarts":99999999999999999999}`, "max_restarts"},
 		{"runs", `{"task_id":"T","provider":"provider_b","restart_policy":"sometimes"}`, "restart_policy"}, {"runs", `{"task_id":"T","provider":"provider_b","prompt":null}`, "prompt"},
+		{"runs", `{"task_id":"T","provider":"provider_b","not_before":"soon"}`, "not_before"}, {"runs", `{"task_id":"T","provider":"provider_b","not_before":"2026-01-01"}`, "not_before"},
+		{"projects", `{"name":"x","setup_timeout":"0s"}`, "setup_timeout"},
 		{"hosts", `{"name":5}`, "name"}, {"hosts", `{"labels":{}}`, "name"}, {"hosts", `{"name":"h","max_runs":"many"}`, "max_runs"}, {"hosts", `{"name":"h","labels":[]}`, "labels"},
 		{"hosts", `{"name":"h","labels":null}`, "labels"},
 	} {

@@ -100,8 +100,12 @@ func (s *Server) workspaceRoutes() {
 		WorkspacePath
 		Retryable
 		Body api.RestoreWorkspace
-	}) (*record[svc.Workspace], error) {
-		return workspace(s.Engine.RestoreWorkspace(ctx, in.ID, in.Body.HostID))
+	}) (*made[svc.Workspace], error) {
+		w, err := s.Engine.RestoreWorkspace(ctx, in.ID, in.Body.HostID)
+		if err != nil {
+			return nil, err
+		}
+		return &made[svc.Workspace]{Tagged: etag(w.Version), Location: api.Prefix + "/workspaces/" + w.ID, Body: w}, nil
 	})
 	register(s, huma.Operation{
 		OperationID: "land-workspace", Method: http.MethodPost, Path: "/workspaces/{id}/land", Tags: tags,
@@ -124,12 +128,13 @@ func (s *Server) workspaceRoutes() {
 		OperationID: "remove-workspace", Method: http.MethodDelete, Path: "/workspaces/{id}", Tags: tags,
 		Summary: "Remove a workspace from its host, if nothing is lost by it",
 		Description: "409 workspace_not_safe with details.reasons otherwise. tree names exactly the tree that is given up: it overrides not_relayed alone. " +
-			"The orchestrator's copy of its checkpoints stays readable.",
+			"The orchestrator's copy of its checkpoints stays readable.", DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *struct {
 		WorkspacePath
 		Tree string `query:"tree" pattern:"^[0-9a-f]{40,64}$" doc:"Hash of the tree that is given up"`
-	}) (*record[svc.Workspace], error) {
-		return workspace(s.Engine.RemoveWorkspace(ctx, in.ID, in.Tree))
+	}) (*struct{}, error) {
+		_, err := s.Engine.RemoveWorkspace(ctx, in.ID, in.Tree)
+		return nil, err
 	})
 	s.checkpointFile(fileRoute{
 		name: "bundle", media: "application/x-git-bundle", summary: "The git bundle of a checkpoint, on top of the base commit; also when the host is gone",

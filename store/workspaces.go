@@ -34,6 +34,12 @@ func scanWorkspace(row scanner) (svc.Workspace, error) {
 			return w, fmt.Errorf("workspace %s holds broken JSON: %w", w.ID, err)
 		}
 	}
+	if w.Landing != nil && w.Landing.Conflicts == nil { // as it was stored for landings without any
+		w.Landing.Conflicts = []string{}
+	}
+	if w.Conflicts == nil {
+		w.Conflicts = []string{}
+	}
 	w.Repo, w.Isolation = w.Source.Repo, w.Source.Isolation
 	return w, nil
 }

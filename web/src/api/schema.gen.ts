@@ -1579,7 +1579,7 @@ export interface Operations {
     path: { id: string };
     query: { tree?: string };
     body: undefined;
-    answer: Workspace;
+    answer: undefined;
   };
   /** Read a workspace */
   'GET /workspaces/{id}': {
