@@ -53,8 +53,15 @@ func (s WorkspaceState) MayBecome(next WorkspaceState) bool {
 // The kinds of failure that begin a workspace's error.
 const (
 	BaseUnavailable = "base_unavailable" // what the working copy begins from could not be fetched
+	BaseLacks       = "base_lacks"       // what it begins from has not got the landed work of an item that its own needs
 	SetupFailed     = "setup_failed"     // the project's script failed or took too long
 )
+
+// NeededCommit is the landed work of an item that another one needs. A new working copy of that one begins from a base that has it.
+type NeededCommit struct {
+	Commit string `json:"commit"`
+	Title  string `json:"title"` // of the item
+}
 
 // OnHostOnly begins the error of a workspace whose newest checkpoint is too large to be sent to the orchestrator.
 const OnHostOnly = "on_host_only"

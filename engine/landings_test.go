@@ -240,3 +240,48 @@ func TestALandingIsAskedForUntilItsHostHasToldWhatCameOfIt(t *testing.T) {
 		s.wantCode("an old worker", err, svc.CodeCapabilityMissing)
 	})
 }
+
+func TestTheDispatchOfADependentNamesTheLandedWork(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		w.keepBeating()
+		first, made := s.readToLand(w)
+		s.want(svc.Applied)(s.signal(first, svc.SignalFinished, code(0)))
+		item, err := s.WorkItem(s.ctx, first.TaskID)
+		s.no(err)
+		p, err := s.Project(s.ctx, first.ProjectID)
+		s.no(err)
+		dependent, free := s.task(p), s.task(p)
+		s.no(s.AddNeed(s.ctx, dependent.ID, item.ID))
+		needs := func(taskID string, change ...func(*svc.NewRun)) []svc.NeededCommit {
+			t.Helper()
+			w.take()
+			r := s.run(append(change, func(n *svc.NewRun) { n.TaskID = taskID })...)
+			d := w.dispatched()
+			if d == nil || d.RunID != r.ID {
+				t.Fatalf("dispatched %+v, want run %s", d, r.ID)
+			}
+			return d.Workspace.Needs
+		}
+		// What is done and landed nowhere is not asked for.
+		done := svc.ItemDone
+		_, err = s.UpdateWorkItem(s.ctx, item.ID, svc.WorkItemPatch{Status: &done}, nil)
+		s.no(err)
+		if got := needs(dependent.ID); got != nil {
+			t.Errorf("before the landing the base must have %+v", got)
+		}
+		landing, err := s.LandWorkspace(s.ctx, made.ID, svc.NewLanding{Checkpoint: 1, How: svc.LandSquash})
+		s.no(err)
+		_, err = s.ReportLanding(s.ctx, Reporter{Host: w.host.ID}, made.ID, svc.LandOutcome{ID: landing.Landing.ID, State: svc.LandingDone, Commit: "c1"})
+		s.no(err)
+		if got := needs(dependent.ID); !slices.Equal(got, []svc.NeededCommit{{Commit: "c1", Title: item.Title}}) {
+			t.Errorf("the base must have %+v", got)
+		}
+		if got := needs(free.ID); got != nil {
+			t.Errorf("the base of another item must have %+v", got)
+		}
+		if got := needs(dependent.ID, func(n *svc.NewRun) { n.IgnoreNeeds = true }); got != nil {
+			t.Errorf("the base of a run that ignores needs must have %+v", got)
+		}
+	})
+}

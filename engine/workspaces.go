@@ -91,7 +91,11 @@ func (e *Engine) dispatchedWorkspace(ctx context.Context, r *svc.Run) (*wire.Wor
 	if err != nil {
 		return nil, err
 	}
-	return e.workspaceOrder(ctx, w)
+	out, err := e.workspaceOrder(ctx, w)
+	if err == nil && !r.IgnoreNeeds && out.Restore == nil {
+		out.Needs, err = e.Store.NeededCommits(ctx, r.TaskID)
+	}
+	return out, err
 }
 
 // workspaceOrder is what a host is told to make a workspace of.

@@ -91,6 +91,36 @@ func (r Reader) UnmetNeeds(ctx context.Context, itemID string) ([]UnmetNeed, err
 	return slices.Compact(unmet), nil // two of its line may need the same
 }
 
+// NeededCommits is the work that was landed last of each item that an item or an ancestor of it needs, by position. A branch that was only
+// pushed is not landed on anything: whoever merges it may make another commit of it.
+func (r Reader) NeededCommits(ctx context.Context, itemID string) ([]svc.NeededCommit, error) {
+	var path string
+	if err := r.q.QueryRowContext(ctx, "SELECT path FROM work_items WHERE id = $1", itemID).Scan(&path); err != nil {
+		return nil, fmt.Errorf("read the path of %s: %w", itemID, err)
+	}
+	var w where
+	w.among(r.d, "n.item_id", strings.Split(path, "/"))
+	w.add("w.landed_at IS NOT NULL")
+	w.add("w.landed_into <> w.branch")
+	type landed struct {
+		item string
+		svc.NeededCommit
+	}
+	found, err := collect(ctx, r.q, func(row scanner) (l landed, err error) { return l, row.Scan(&l.item, &l.Commit, &l.Title) },
+		`SELECT o.id, w.landed_commit, o.title FROM needs n JOIN work_items o ON o.id = n.other_id
+		JOIN workspaces w ON w.task_id = o.id`+w.sql()+" ORDER BY o.position, o.id, w.landed_at DESC, w.id", w.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read what was landed of needed items: %w", err)
+	}
+	var out []svc.NeededCommit
+	for i, l := range found {
+		if i == 0 || found[i-1].item != l.item {
+			out = append(out, l.NeededCommit)
+		}
+	}
+	return out, nil
+}
+
 // NeededBy is the items that need one of the others and are not among them.
 func (r Reader) NeededBy(ctx context.Context, others []string) ([]string, error) {
 	var w where

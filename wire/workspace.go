@@ -17,6 +17,8 @@ type Workspace struct {
 	Branch       string        `json:"branch"`
 	// Restore is the checkpoint of another workspace that it begins with; absent: it begins at the base.
 	Restore *Restore `json:"restore,omitempty"`
+	// Needs is what the base of a new working copy must have; absent: nothing.
+	Needs []svc.NeededCommit `json:"needs,omitempty"`
 }
 
 // Restore names a relayed checkpoint.

@@ -19,7 +19,7 @@ type base struct {
 
 // Failure is why a workspace could not be prepared: what is told of it to people. The workspace is failed.
 type Failure struct {
-	Kind string // svc.BaseUnavailable or svc.SetupFailed
+	Kind string // svc.BaseUnavailable, svc.BaseLacks or svc.SetupFailed
 	Err  error
 }
 

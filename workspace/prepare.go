@@ -22,8 +22,9 @@ type Order struct {
 	// Bundle is a file with a checkpoint of another workspace to begin with, which was made on top of BundleBase; empty:
 	// it begins at the base.
 	Bundle, BundleBase string
-	Env                []string  // of the setup script
-	Out                io.Writer // gets what git and the script print; nil: nobody
+	Needs              []svc.NeededCommit // that the base must have, unless it begins with a checkpoint
+	Env                []string           // of the setup script
+	Out                io.Writer          // gets what git and the script print; nil: nobody
 	Tell               func(Step)
 	// Run runs the setup script of a workspace, as the session is run; nil: as it is.
 	Run func(Record, *exec.Cmd) error
@@ -158,10 +159,27 @@ func (h Host) stepFetch(ctx context.Context, o Order, r *Record) error {
 	}
 	r.BaseRef, r.BaseCommit, r.BaseFetchedAt = from.ref, from.commit, from.fetchedAt
 	if o.Bundle == "" {
-		return nil
+		return h.checkNeeds(ctx, o, r.BaseCommit)
 	}
 	r.BaseCommit = o.BundleBase
 	return h.fetchCommit(ctx, o.Source.Repo, o.BundleBase, o.Out)
+}
+
+// checkNeeds fails a workspace whose base has not got the work that its task builds on: an item that is done may not be landed there.
+func (h Host) checkNeeds(ctx context.Context, o Order, base string) error {
+	mirror := git.Repo{Program: h.Git, Dir: h.mirror(o.Source.Repo)}
+	for _, n := range o.Needs {
+		has := false
+		if _, err := mirror.Commit(ctx, n.Commit); err == nil {
+			if has, err = mirror.Contains(ctx, base, n.Commit); err != nil {
+				return err
+			}
+		}
+		if !has {
+			return &Failure{svc.BaseLacks, fmt.Errorf("%s of %s", n.Commit, n.Title)}
+		}
+	}
+	return nil
 }
 
 // fetchCommit makes sure that the mirror has a commit that may be on no branch any more.

@@ -118,6 +118,32 @@ func TestABaseThatCannotBeFetchedFailsTheWorkspace(t *testing.T) {
 	}
 }
 
+func TestABaseWithoutTheWorkThatItsTaskNeedsFailsTheWorkspace(t *testing.T) {
+	t.Parallel()
+	origin, h := newOrigin(t), newHost(t)
+	second := agent(t, origin, "rev-parse", "main") // which the branch other lacks
+	gone := strings.Repeat("a", 40)
+	for _, c := range []struct{ base, needs, says string }{
+		{"main", second, ""}, {"main", agent(t, origin, "rev-parse", "other"), ""},
+		{"other", second, "base_lacks: " + second + " of the API"}, {"main", gone, "base_lacks: " + gone + " of the API"},
+	} {
+		o := orderOf(origin, svc.IsolationClone)
+		o.Source.Base, o.Needs = c.base, []svc.NeededCommit{{Commit: c.needs, Title: "the API"}}
+		r, err := h.Prepare(t.Context(), o)
+		if c.says == "" {
+			check(t, err)
+			continue
+		}
+		var failure *Failure
+		if !errors.As(err, &failure) || failure.Error() != c.says || r.State() != svc.WorkspaceFailed || r.Error != c.says {
+			t.Errorf("%s from %s: error %v, record %+v", c.needs, c.base, err, r)
+		}
+		if _, err := os.Lstat(r.Path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("there is a folder: %v", err)
+		}
+	}
+}
+
 func TestAStaleMirrorIsNeverTakenForTheBase(t *testing.T) {
 	t.Parallel()
 	origin, h := newOrigin(t), newHost(t)

@@ -35,7 +35,7 @@ func (r *runner) prepareWorkspace(caught <-chan os.Signal) *failure {
 	}
 	made, err := host.Prepare(ctx, workspace.Order{
 		Run: run,
-		ID:  order.ID, Source: order.Source(), Branch: order.Branch, Bundle: r.launch.Restore, BundleBase: order.RestoreBase(),
+		ID:  order.ID, Source: order.Source(), Branch: order.Branch, Bundle: r.launch.Restore, BundleBase: order.RestoreBase(), Needs: order.Needs,
 		Env: sessionEnv(r.launch, r.env, linkSelf(r.attempt)), Out: r.stderr, Tell: func(s workspace.Step) {
 			if s == workspace.StepSetup && order.Setup == "" || s == workspace.StepInclude && !order.Source().IsPath() {
 				return
