@@ -82,7 +82,7 @@ func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
 	for id, want := range map[string][]string{
 		"claude":     {"-p", "--session-id", "C", "--model", "M", "--settings", "/h", "--allowedTools", "Bash,Edit,Write", "-x"},
 		"claude-tui": {"--model", "M", "--settings", "/h", "-x", "--", "P"},
-		"gemini":     {"--yolo", "--skip-trust", "--model", "M", "-x"},
+		"gemini":     {"--yolo", "--skip-trust", "--session-id", "C", "--model", "M", "-x"},
 		"gemini-tui": {"--model", "M", "-x", "-i", "P"},
 		"goose":      {"run", "--model", "M", "-x", "-i", "/p"},
 		"goose-tui":  {"run", "--model", "M", "-x", "-s", "-t", "P"},
@@ -100,10 +100,11 @@ func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
 // A conversation is gone on with under the same sandbox, permissions, hooks and gateway: what the arguments of a resumed run differ in
 // is the conversation alone.
 func TestAResumedRunOfAPresetHasTheFlagsOfTheFirst(t *testing.T) {
-	dir := tool(t, "codex")        // not parallel: see below
-	added := map[string][2]string{ // to the first run and to the resumed one
+	dir := tool(t, "codex", "opencode") // not parallel: see below
+	added := map[string][2]string{      // to the first run and to the resumed one
 		"claude": {"--session-id C", "--resume C"}, "claude-tui": {"", "--resume C"}, "codex": {"", "resume C"},
-		"qwen": {"--session-id C", "--resume C"},
+		"qwen":   {"--session-id C", "--resume C"},
+		"gemini": {"--session-id C", "--resume C"}, "opencode": {"", "--session C"},
 	}
 	for _, name := range provider.PresetNames() {
 		entries, err := provider.Preset(name)
@@ -155,13 +156,15 @@ func presetEntry(t *testing.T, id string) provider.Entry {
 	return entries[0]
 }
 
-// tool puts a stand-in for another program into a new folder: it prints its arguments, each on a line.
-func tool(t *testing.T, name string) (dir string) {
+// tool puts stand-ins for other programs into a new folder: they print their arguments, each on a line.
+func tool(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	text := "#!/bin/sh\nprintf '%s\\n' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-		t.Fatal(err)
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }

@@ -39,6 +39,8 @@ func TestAToolsOwnWordsBecomeSignals(t *testing.T) {
 		{"gemini", `{"hook_event_name":"Notification","notification_type":"ToolPermission","message":"Run it?"}`, "asks Run it?"},
 		{"gemini", `{"hook_event_name":"BeforeTool"}`, ""},
 		{"opencode", `{"type":"session.idle","properties":{"sessionID":"s"}}`, "completed success"},
+		{"opencode", `{"type":"session.created","properties":{"info":{"id":"s","parentID":"p"}}}`, ""},
+		{"opencode", `{"type":"session.created","properties":{}}`, ""},
 		{"opencode", `{"type":"session.error","properties":{"error":{"name":"APIError","data":{"message":"no key"}}}}`, "failed APIError: no key"},
 		{"opencode", `{"type":"session.error","properties":{}}`, "failed opencode reported an error without a message"},
 		{"opencode", `{"type":"session.error","properties":{"error":{"name":"MessageAbortedError"}}}`, ""},
@@ -103,6 +105,7 @@ func TestAHookTellsOfItsConversation(t *testing.T) {
 		{"conversation", []string{"--from", "gemini"}, `{"hook_event_name":"AfterAgent","session_id":"g1"}`, "g1"},
 		{"conversation", []string{"--from", "gemini"}, `{"hook_event_name":"Notification","session_id":"g1","message":"may I?"}`, "g1"},
 		{"conversation", []string{"--from", "opencode"}, `{"type":"session.idle","properties":{"sessionID":"ses_1"}}`, "ses_1"},
+		{"conversation", []string{"--from", "opencode"}, `{"type":"session.created","properties":{"sessionID":"ses_3","info":{"id":"ses_3"}}}`, "ses_3"},
 		{"conversation", []string{"--from", "opencode"}, `{"type":"permission.asked","properties":{"sessionID":"ses_2"}}`, ""}, // it may be a helper's
 		{"conversation", []string{"completed", "--result", "success", "--conversation", "ses_1"}, "", "ses_1"},
 		{"conversation", []string{"progress", "--message", "m", "--conversation", "ses_1"}, "", "ses_1"},

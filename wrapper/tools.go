@@ -196,14 +196,18 @@ func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 	}
 }
 
-// fromOpencode reads a plugin's event as it is: session.idle, session.error, permission.asked. An
-// interruption by a person ends a turn, not the run. The session that becomes idle is the run's conversation: the plugin leaves those of
+// fromOpencode reads a plugin's event as it is: session.created, session.idle, session.error, permission.asked. An
+// interruption by a person ends a turn, not the run. The session that is created or becomes idle is the run's conversation: the plugin leaves those of
 // helpers out. Who asks for a permission may be a helper.
 func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 	var e struct {
 		Type       string `json:"type"`
 		Properties struct {
-			Session    string   `json:"sessionID"`
+			Session string `json:"sessionID"`
+			Info    struct {
+				ID     string `json:"id"`
+				Parent string `json:"parentID"` // empty: it is no helper's
+			} `json:"info"`
 			Title      string   `json:"title"` // of older versions
 			Permission string   `json:"permission"`
 			Patterns   []string `json:"patterns"`
@@ -219,6 +223,11 @@ func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 		return nil, notJSON("opencode", err)
 	}
 	switch e.Type {
+	case "session.created":
+		if e.Properties.Info.Parent != "" || !svc.IsConversation(e.Properties.Info.ID) {
+			return nil, "the session is not the run's conversation"
+		}
+		return in(e.Properties.Info.ID, &svc.Signal{Kind: svc.SignalProgress, Message: "begins a conversation"}), ""
 	case "session.idle":
 		return in(e.Properties.Session, completed()), ""
 	case "session.error":

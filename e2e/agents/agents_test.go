@@ -38,7 +38,7 @@ var known = map[string]agent{
 	},
 	"gemini": {
 		protocol: "gemini", model: "gemini-2.5-pro", hook: true, asks: true, answer: []string{"Enter"}, trust: []string{"Enter"},
-		failure: "`failed`, exit code 1", home: geminiHome,
+		failure: "`failed`, exit code 1", home: geminiHome, store: ".gemini/tmp",
 		once: "the folder was trusted",
 	},
 	"goose": {
@@ -46,7 +46,7 @@ var known = map[string]agent{
 	},
 	"opencode": {
 		protocol: "chat", model: "svc/stand-in", hook: true, asks: true, answer: []string{"Enter"},
-		failure: "`failed`, hook `failed` (APIError: the gateway refuses, as the prompt wants it)", home: opencodeHome,
+		failure: "`failed`, hook `failed` (APIError: the gateway refuses, as the prompt wants it)", home: opencodeHome, store: ".local/share/opencode",
 		once: "its configuration says that it must ask",
 	},
 	"qwen": {

@@ -3,13 +3,14 @@ package agents
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"svc"
 )
 
 // continued: with each entry that says it can, a second run goes on with the conversation of the first: the model is told what the
-// first was. When the tool has lost the conversation, no other one begins in its place.
+// first was, also after a restart of svc in between and after a stop. When the tool has lost the conversation, no other one begins in its place.
 func continued(s *site) string {
 	entries := s.resuming()
 	if can := s.agent.store != ""; can != (len(entries) > 0) {
@@ -21,7 +22,8 @@ func continued(s *site) string {
 	var told []string
 	for _, id := range entries {
 		last := s.goOn(id)
-		told = append(told, id+" goes on; without its store: "+s.lose(last))
+		early := s.stopFirst(id)
+		told = append(told, id+" goes on, also after a restart of svc and after a stop; stopped in its first turn: "+early+"; without its store: "+s.lose(last))
 	}
 	return strings.Join(told, "; ")
 }
@@ -43,7 +45,8 @@ func (s *site) resuming() (ids []string) {
 	return ids
 }
 
-// goOn has a conversation of two runs and answers with the second.
+// goOn has a conversation of four runs and answers with the last: between the first two svc is restarted, and the third is stopped
+// while the model thinks.
 func (s *site) goOn(provider string) svc.Run {
 	s.t.Helper()
 	first := "Remember this word: heliotrope-" + provider
@@ -51,16 +54,69 @@ func (s *site) goOn(provider string) svc.Run {
 	if c := before.Conversation; c == nil || c.Resumed != svc.ResumedNo {
 		s.t.Fatalf("%s: the first run has the conversation %+v; its log:\n%s", provider, c, s.log(before.ID))
 	}
+	s.up.Stop()
+	s.up.Start()
+	s.awaitTool()
 	second := "And which word was it, " + provider + "?"
 	r := s.turn(s.goOnWith(before, second))
-	if c := r.Conversation; c == nil || c.ID != before.Conversation.ID || c.Resumed != svc.ResumedYes {
-		s.t.Errorf("%s: the second run is %s with the conversation %+v, the first had %+v; its log:\n%s", provider, show(r), c, before.Conversation, s.log(r.ID))
-	}
-	both := func(q question) bool { return holding(first)(q) && holding(second)(q) }
-	if len(s.gateway.questions(both)) == 0 {
-		s.t.Errorf("%s: no question has the prompts of both runs; the log:\n%s", provider, s.log(r.ID))
-	}
+	s.wantResumed(r, before, first, second)
+
+	thinking := "Think about it, " + provider + ". {{wait: 10m}}"
+	stopped := s.stopThinking(s.goOnWith(r, thinking), thinking)
+	last := "Now say it, " + provider + ". {{wait: 1ms}}"
+	r = s.turn(s.goOnWith(stopped, last))
+	s.wantResumed(r, before, first, second, last)
 	return r
+}
+
+// stopThinking stops a run while the model thinks about a prompt.
+func (s *site) stopThinking(id, prompt string) svc.Run {
+	s.t.Helper()
+	if err := s.gateway.await(limit, holding(prompt)); err != nil {
+		s.t.Fatalf("%v; the log:\n%s", err, s.log(id))
+	}
+	s.svc("run", "stop", id)
+	return s.ended(id)
+}
+
+// wantResumed: the tool itself has reported the conversation of the run before, and the model was told the prompts of all runs at once.
+func (s *site) wantResumed(r, before svc.Run, prompts ...string) {
+	s.t.Helper()
+	if c := r.Conversation; c == nil || c.ID != before.Conversation.ID || c.Resumed != svc.ResumedYes {
+		s.t.Errorf("%s: the run that goes on is %s with the conversation %+v, the first had %+v; its log:\n%s", r.Provider, show(r), c, before.Conversation, s.log(r.ID))
+	}
+	all := func(q question) bool {
+		return !slices.ContainsFunc(prompts, func(prompt string) bool { return !holding(prompt)(q) })
+	}
+	if len(s.gateway.questions(all)) == 0 {
+		s.t.Errorf("%s: no question has all of %q; the log:\n%s", r.Provider, prompts, s.log(r.ID))
+	}
+}
+
+// stopFirst stops a run in its first turn, before any end of a turn was reported, and tells whether another one can go on with it: it can where
+// the id of the conversation is known by then, and the tool has kept the conversation.
+func (s *site) stopFirst(provider string) string {
+	s.t.Helper()
+	first := "Begin with a long thought, " + provider + ". {{wait: 10m}}"
+	stopped := s.stopThinking(s.start(provider, first), first)
+	next := "Stop thinking, " + provider + ". {{wait: 1ms}}"
+	id, err := s.try("run", "continue", stopped.ID, next, "-o", "name")
+	switch {
+	case err != nil && stopped.Conversation == nil && strings.Contains(err.Error(), "no conversation"):
+		return "refused, because the tool has not told the id of its conversation so far"
+	case err != nil:
+		s.t.Errorf("%s: the run was stopped with the conversation %+v, and cannot be continued: %v", provider, stopped.Conversation, err)
+		return ""
+	}
+	r := s.turn(id)
+	if r.Status == svc.RunFailed {
+		if n := len(s.gateway.questions(holding(next))); n > 0 && r.Error == nil {
+			s.t.Errorf("%s: the model was asked %d times in another conversation", provider, n)
+		}
+		return "the tool has kept nothing, " + show(r)
+	}
+	s.wantResumed(r, stopped, next)
+	return "goes on"
 }
 
 // lose takes the tool's conversations away and tells what becomes of a run that wants to go on.
