@@ -40,7 +40,7 @@ func dispatch(ctx context.Context, r *report) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	var a dispatchAnswer
-	if err := c.order(dispatchOrder{g.url, task.ID}, &a); err != nil {
+	if err := c.order(dispatchOrder{URL: g.url, Uplink: g.url, Task: task.ID, Token: userToken, WorkerToken: workerToken}, &a); err != nil {
 		return err
 	}
 	r.info(fmt.Sprintf("request to run_dispatch, p50 and p99, %d runs/s", dispatchRate), "%s and %s ms", figure(ms(a.AskedP50)), figure(ms(a.AskedP99)))
@@ -49,7 +49,8 @@ func dispatch(ctx context.Context, r *report) (err error) {
 	return nil
 }
 
-type dispatchOrder struct{ URL, Task string }
+// dispatchOrder says where runs are asked for, and where the workers connect.
+type dispatchOrder struct{ URL, Uplink, Task, Token, WorkerToken string }
 
 // dispatchAnswer tells the delays until the worker had the frame: from the
 // moment the run was admitted, as its created_at says, and from the request.
@@ -65,7 +66,8 @@ func dispatched(ctx context.Context, p pipe) error {
 	arrived := map[string]time.Time{}
 	all := make(chan struct{})
 	for i := range dispatchWorkers {
-		w := newFakeWorker(o.URL, fmt.Sprintf("host-%d", i), http.DefaultClient)
+		w := newFakeWorker(o.Uplink, fmt.Sprintf("host-%d", i), http.DefaultClient)
+		w.token = o.WorkerToken
 		if err := errors.Join(w.connect(ctx), w.ready(ctx)); err != nil {
 			return err
 		}
@@ -98,7 +100,7 @@ func dispatched(ctx context.Context, p pipe) error {
 
 // askForRuns admits runs at an even rate, whether or not the answers keep up.
 func askForRuns(ctx context.Context, o dispatchOrder) (asked, admitted map[string]time.Time, err error) {
-	client := &api.Client{BaseURL: o.URL, Token: userToken}
+	client := &api.Client{BaseURL: o.URL, Token: o.Token}
 	asked, admitted = map[string]time.Time{}, map[string]time.Time{}
 	var mu sync.Mutex
 	var group sync.WaitGroup

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"testing"
 	"time"
 
 	"svc"
@@ -112,49 +111,6 @@ func (q query) compare(ctx context.Context, r *report, name string, small, large
 	ratio := ms(median(many)) / ms(median(few))
 	r.note("%s %-38s %8s ms of 1,000 %8s ms of 100,000 %6s×", name, q.name, figure(ms(median(few))), figure(ms(median(many))), figure(ratio))
 	return ms(median(many)), nil
-}
-
-// holder lets pgtest serve a program that is no test.
-type holder struct {
-	testing.TB
-	cleanups []func()
-	problem  error
-}
-
-type holderStop struct{}
-
-// Helper is nothing here.
-func (h *holder) Helper() {}
-
-// Cleanup keeps what release runs.
-func (h *holder) Cleanup(f func()) { h.cleanups = append(h.cleanups, f) }
-
-// Errorf notes a problem.
-func (h *holder) Errorf(format string, args ...any) { h.problem = fmt.Errorf(format, args...) }
-
-// Fatalf notes a problem and leaves try.
-func (h *holder) Fatalf(format string, args ...any) {
-	h.Errorf(format, args...)
-	panic(holderStop{})
-}
-
-func (h *holder) try(do func()) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			if _, ours := v.(holderStop); !ours {
-				panic(v)
-			}
-			err = h.problem
-		}
-	}()
-	do()
-	return nil
-}
-
-func (h *holder) release() {
-	for i := len(h.cleanups) - 1; i >= 0; i-- {
-		h.cleanups[i]()
-	}
 }
 
 // query is one way to ask for a page.

@@ -117,7 +117,7 @@ func (s *liveSite) echoBeside(ctx context.Context, id string, checkpoints time.D
 // keysAgain attaches to a run as soon as its worker is back.
 func (s *liveSite) keysAgain(ctx context.Context, id string) (*socketKeys, error) {
 	for deadline := time.Now().Add(time.Minute); ; {
-		keys, err := openSocketKeys(ctx, s.url, id)
+		keys, err := openSocketKeys(ctx, s.url, userToken, id)
 		if err == nil || time.Now().After(deadline) {
 			return keys, err
 		}

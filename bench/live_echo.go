@@ -41,7 +41,7 @@ func echo(ctx context.Context, r *report) (err error) {
 	if err != nil {
 		return err
 	}
-	ours, err := openSocketKeys(ctx, s.url, ids[0])
+	ours, err := openSocketKeys(ctx, s.url, userToken, ids[0])
 	if err != nil {
 		return err
 	}
@@ -193,9 +193,9 @@ type socketKeys struct {
 	drawn chan []byte
 }
 
-func openSocketKeys(ctx context.Context, url, runID string) (*socketKeys, error) {
+func openSocketKeys(ctx context.Context, url, token, runID string) (*socketKeys, error) {
 	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(url, "http")+"/api/v1/runs/"+runID+"/attach/ws",
-		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + userToken}}})
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,7 @@ var targets = []target{
 	{"recording", recording},
 	{"workspaces", workspaces},
 	{"copies", copies},
+	{"members", members},
 }
 
 func main() {

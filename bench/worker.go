@@ -19,6 +19,7 @@ import (
 // fakeWorker speaks the worker's protocol on a real uplink and runs nothing.
 type fakeWorker struct {
 	url      string // of the orchestrator
+	token    string
 	host     string // its name
 	instance string
 	boot     string
@@ -28,7 +29,7 @@ type fakeWorker struct {
 }
 
 func newFakeWorker(url, host string, client *http.Client) *fakeWorker {
-	return &fakeWorker{url: url, host: host, instance: svc.NewID(), boot: svc.NewID(), http: client}
+	return &fakeWorker{url: url, token: workerToken, host: host, instance: svc.NewID(), boot: svc.NewID(), http: client}
 }
 
 // connect registers, opens the uplink and sends the first heartbeat, which
@@ -37,7 +38,7 @@ func (w *fakeWorker) connect(ctx context.Context) error {
 	if err := w.register(ctx); err != nil {
 		return fmt.Errorf("register: %w", err)
 	}
-	header := http.Header{"Authorization": {"Bearer " + workerToken}, wire.HeaderHostID: {w.hostID},
+	header := http.Header{"Authorization": {"Bearer " + w.token}, wire.HeaderHostID: {w.hostID},
 		wire.HeaderInstanceID: {w.instance}, wire.HeaderBootID: {w.boot}}
 	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(w.url, "http")+"/api/internal/worker/uplink",
 		&websocket.DialOptions{HTTPHeader: header, HTTPClient: w.http})
@@ -58,7 +59,7 @@ func (w *fakeWorker) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+workerToken)
+	req.Header.Set("Authorization", "Bearer "+w.token)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := w.http.Do(req)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // What all orchestrators of one database must have in common.
 const (
 	memberToken       = "aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb"
-	memberWorkerToken = "ccccccccccccccccdddddddddddddddd"
+	MemberWorkerToken = "ccccccccccccccccdddddddddddddddd"
 )
 
 var memberKey = strings.Repeat("5e", 32)
@@ -73,7 +73,7 @@ func (m *Members) prepare(database string, o ServeOptions) (*Orchestrator, *Prox
 	way := newProxy(m.l, fmt.Sprintf("127.0.0.1:%d", port))
 	o.Database = database
 	o.Server += fmt.Sprintf("cluster_address = %q\ncluster_listen = \"127.0.0.1:%d\"\n", strings.TrimPrefix(way.URL, "http://"), port)
-	o.Env = append([]string{"SVC_TOKEN=" + memberToken, "SVC_WORKER_TOKEN=" + memberWorkerToken, "SVC_SIGNING_KEY=" + memberKey}, o.Env...)
+	o.Env = append([]string{"SVC_TOKEN=" + memberToken, "SVC_WORKER_TOKEN=" + MemberWorkerToken, "SVC_SIGNING_KEY=" + memberKey}, o.Env...)
 	one := NewOrchestrator(m.l, o)
 	one.token = memberToken
 	return one, way
