@@ -56,7 +56,7 @@ func runNote(r svc.Run) string {
 	return ending(r)
 }
 
-func (a *app) runView(hosts map[string]string) view[svc.Run] {
+func (a *app) runView(hosts map[string]svc.Host) view[svc.Run] {
 	return view[svc.Run]{
 		name:  func(r svc.Run) string { return r.ID },
 		empty: "no runs here; `svc run start TASK` starts one",
@@ -66,7 +66,7 @@ func (a *app) runView(hosts map[string]string) view[svc.Run] {
 			{head: "TITLE", cell: func(r svc.Run) string { return r.TaskTitle }, flex: true},
 			{head: "STATUS", cell: runWord, tone: runTone},
 			{head: "PROVIDER", cell: func(r svc.Run) string { return r.Provider }},
-			{head: "HOST", cell: func(r svc.Run) string { return hostName(hosts, r.HostID) }},
+			{head: "HOST", cell: func(r svc.Run) string { return whereItRuns(hosts, r) }},
 			{head: "TRY", cell: func(r svc.Run) string { return strconv.Itoa(r.Attempt) }},
 			{head: "CREATED", cell: func(r svc.Run) string { return a.when(&r.CreatedAt) }},
 			{head: "OUTPUT", cell: func(r svc.Run) string { return a.when(r.LastOutputAt) }},
@@ -77,21 +77,38 @@ func (a *app) runView(hosts map[string]string) view[svc.Run] {
 }
 
 // summaryView shows the runs of a list.
-func (a *app) summaryView(hosts map[string]string) view[svc.RunSummary] {
+func (a *app) summaryView(hosts map[string]svc.Host) view[svc.RunSummary] {
 	return viewOf(a.runView(hosts), func(r svc.RunSummary) svc.Run { return r.Run })
 }
 
-func hostName(hosts map[string]string, id *string) string {
+func hostName(hosts map[string]svc.Host, id *string) string {
 	if id == nil {
 		return ""
 	}
-	if name, ok := hosts[*id]; ok {
-		return name
+	if h, ok := hosts[*id]; ok {
+		return h.Name
 	}
 	return *id
 }
 
-func (a *app) runFields(r svc.Run, hosts map[string]string) []field {
+// whereItRuns is a run's host, and of one that has not ended whether the host can still be asked: what is shown of the run is
+// as old as the host's last word.
+func whereItRuns(hosts map[string]svc.Host, r svc.Run) string {
+	name := hostName(hosts, r.HostID)
+	if r.HostID == nil || !r.Status.Active() {
+		return name
+	}
+	switch h, known := hosts[*r.HostID]; {
+	case !known || h.Connected:
+		return name
+	case h.Status == svc.HostOffline:
+		return name + " (offline)"
+	default:
+		return name + " (not connected)"
+	}
+}
+
+func (a *app) runFields(r svc.Run, hosts map[string]svc.Host) []field {
 	needs, restarts := "", ""
 	if r.NeedsInput {
 		needs = "an answer: svc attach " + shortRun(r.ID)
@@ -101,7 +118,7 @@ func (a *app) runFields(r svc.Run, hosts map[string]string) []field {
 	}
 	fields := []field{
 		{"run", r.ID}, {"task", r.TaskRef() + " " + r.TaskTitle}, {"status", runWord(r)}, {"needs", needs}, {"looks odd", text(r.Hint)}, {"progress", progress(r)}, {"provider", r.Provider},
-		{"model", r.Model}, {"project", r.ProjectSlug}, {"host", hostName(hosts, r.HostID)}, {"pinned to", hostName(hosts, r.PinnedHostID)},
+		{"model", r.Model}, {"project", r.ProjectSlug}, {"host", whereItRuns(hosts, r)}, {"pinned to", hostName(hosts, r.PinnedHostID)},
 		{"session", r.SessionName}, {"attempt", strconv.Itoa(r.Attempt)}, {"restarts", restarts}, {"queue", queueWords(r)}, {"cwd", folderOf(r)},
 		{"args", strings.Join(r.Args, " ")}, {"env", joinPairs(r.Env)}, {"created", a.whenExactly(&r.CreatedAt)},
 		{"started", a.whenExactly(r.StartedAt)}, {"last output", a.whenExactly(r.LastOutputAt)},
@@ -149,14 +166,14 @@ func progress(r svc.Run) string {
 	return *r.ProgressMessage
 }
 
-// hostNamesByID are the names that tables show instead of ids.
-func hostNamesByID(ctx context.Context, c *api.Client) (map[string]string, error) {
-	byID := map[string]string{}
+// hostsByID are the hosts whose names tables show instead of ids.
+func hostsByID(ctx context.Context, c *api.Client) (map[string]svc.Host, error) {
+	byID := map[string]svc.Host{}
 	for h, err := range c.AllHosts(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		byID[h.ID] = h.Name
+		byID[h.ID] = h
 	}
 	return byID, nil
 }
@@ -236,10 +253,10 @@ func (a *app) runFilter(ctx context.Context, c *api.Client, project, task, host 
 
 // printRuns asks for the names of hosts only when someone will read them.
 func (a *app) printRuns(ctx context.Context, c *api.Client, runs []svc.RunSummary) error {
-	var hosts map[string]string
+	var hosts map[string]svc.Host
 	if a.output == "table" && len(runs) > 0 {
 		var err error
-		if hosts, err = hostNamesByID(ctx, c); err != nil {
+		if hosts, err = hostsByID(ctx, c); err != nil {
 			return err
 		}
 	}

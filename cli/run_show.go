@@ -23,7 +23,7 @@ func (a *app) runShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			hosts, err := hostNamesByID(ctx, c)
+			hosts, err := hostsByID(ctx, c)
 			if err != nil {
 				return err
 			}
@@ -32,7 +32,7 @@ func (a *app) runShow() *cobra.Command {
 	})
 }
 
-func (a *app) runDetailView(hosts map[string]string) view[svc.RunDetail] {
+func (a *app) runDetailView(hosts map[string]svc.Host) view[svc.RunDetail] {
 	return view[svc.RunDetail]{
 		name: func(d svc.RunDetail) string { return d.ID },
 		fields: func(d svc.RunDetail) []field {

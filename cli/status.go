@@ -84,7 +84,7 @@ func (a *app) printStatus(s status) {
 	for _, w := range s.Warnings {
 		a.out.printf("  %s\n", st.warn.Render(w))
 	}
-	counts, names := map[string]int{}, map[string]string{}
+	counts, byID := map[string]int{}, map[string]svc.Host{}
 	var away []string
 	for _, h := range s.Hosts {
 		counts[hostWord(h)]++
@@ -93,7 +93,7 @@ func (a *app) printStatus(s status) {
 		} else if h.CatalogError != "" {
 			away = append(away, h.Name+": the provider catalog has an error, and the last good one is in force: "+h.CatalogError)
 		}
-		names[h.ID] = h.Name
+		byID[h.ID] = h
 	}
 	var words []string
 	for _, word := range []string{"offline", "suspect", "disabled", "registered", "online"} {
@@ -108,15 +108,15 @@ func (a *app) printStatus(s status) {
 	for _, line := range away[:min(len(away), mostAway)] {
 		a.out.printf("    %s\n", st.warn.Render(line))
 	}
-	a.printPart("needs you", s.NeedsYou, names)
-	a.printPart("active", s.Active, names)
-	a.printPart("failed last", s.Failed, names)
+	a.printPart("needs you", s.NeedsYou, byID)
+	a.printPart("active", s.Active, byID)
+	a.printPart("failed last", s.Failed, byID)
 	if len(s.NeedsYou)+len(s.Active)+len(s.Failed) == 0 {
 		a.out.println("  nothing runs")
 	}
 }
 
-func (a *app) printPart(title string, runs []svc.RunSummary, hosts map[string]string) {
+func (a *app) printPart(title string, runs []svc.RunSummary, hosts map[string]svc.Host) {
 	if len(runs) == 0 {
 		return
 	}
