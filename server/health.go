@@ -35,14 +35,24 @@ func (s *Server) healthRoutes() {
 		if s.CatalogProblem != nil && s.CatalogProblem() != "" {
 			ready.Warnings = append(ready.Warnings, catalogWarning)
 		}
-		if differences, err := s.Engine.Differences(ctx); err == nil { // else the next one who asks is told
-			ready.Warnings = append(ready.Warnings, differences...)
-		}
+		ready.Warnings = append(ready.Warnings, s.differences(ctx)...)
 		writeJSON(w, r, http.StatusOK, ready)
 	})
 	s.mux.Handle("GET /metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError,
 	}))
+}
+
+// differences is what the orchestrators should have in common and have not. Whoever asks whether this one is ready does not wait for it: the
+// next one is told.
+func (s *Server) differences(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	differences, err := s.Engine.Differences(ctx)
+	if err != nil {
+		return nil
+	}
+	return differences
 }
 
 // ready says whether requests can be served: the database takes writes, and the

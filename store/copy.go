@@ -25,7 +25,7 @@ import (
 var tables = []string{
 	"journal", "events", "projects", "work_items", "needs", "hosts", "host_tokens", "runs", "processed_signals",
 	"idempotency", "service_times", "access_tokens", "sessions", "workspaces",
-	"inbox_marks", "notify_sinks", "notifications", "comments", "messages", "replicas",
+	"inbox_marks", "notify_sinks", "notifications", "comments", "messages", "replicas", "commits",
 }
 
 // TableSum is what a table holds: the number of its rows and a hash of all

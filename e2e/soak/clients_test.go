@@ -160,6 +160,9 @@ func (c *client) rename() {
 	id, title := c.items[c.random.IntN(len(c.items))], "renamed "+c.key()
 	err := c.answered(c.key(), func(ctx context.Context) error {
 		_, err := c.api.UpdateWorkItem(ctx, id, api.PatchWorkItem{Title: api.Some(title)})
+		if svc.CodeOf(err) == svc.CodeOutcomeUnknown { // a PATCH has no key: whoever gets this looks, or says it again, as here
+			return svc.Unavailable("")
+		}
 		return err
 	})
 	if err != nil {
