@@ -17,6 +17,7 @@ import (
 	"svc"
 	"svc/cluster"
 	"svc/config"
+	"svc/hub"
 	"svc/mirror"
 	"svc/server"
 	"svc/store"
@@ -161,7 +162,7 @@ func (m *member) lead(ctx context.Context, serve cluster.Serve) error {
 func (m *member) copying(ctx context.Context, wait func() error) error {
 	copying, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	puller := &mirror.Puller{Dir: m.cfg.RelayDir(), Client: m.cluster.Client(), Base: m.cluster.Leader, Log: m.log, MinFree: m.cfg.Retention.RelayMinFree,
+	puller := &mirror.Puller{Dir: m.cfg.RelayDir(), Client: m.cluster.Client(), Base: m.cluster.Leader, Log: m.log, MinFree: m.cfg.Retention.RelayMinFree, Order: hub.OlderFile,
 		Keep: time.Duration(m.cfg.Retention.RelayDays) * 24 * time.Hour, Gone: func(ctx context.Context, file string) bool {
 			return m.cluster.ClockRight() && m.standby.engine.RelayGone(ctx, file) // how old a file is, is said by the clock
 		}}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -222,5 +223,33 @@ func (p *Panes) report(pn *pane, err error) {
 		p.log.Error("the screen of a run cannot be kept; it is tried again", "run_id", pn.runID, "error", err)
 	case err == nil && was:
 		p.log.Info("the screen of a run is kept again", "run_id", pn.runID)
+	}
+}
+
+// OlderFile is how the contents of one of the hub's files say which of two is older: a mirror's Order. The times of the files are those of
+// their writing, and a screen may be written long after it was taken. nil: the contents do not say it.
+func OlderFile(file string) func(a, b []byte) bool {
+	if !isPaneFile(path.Base(file)) {
+		return nil
+	}
+	return olderPane
+}
+
+// olderPane says whether one kept screen of a run is older than another. What cannot be read is older than anything.
+func olderPane(a, b []byte) bool {
+	var one, other paneFile
+	if json.Unmarshal(b, &other) != nil {
+		return false
+	}
+	if json.Unmarshal(a, &one) != nil {
+		return true
+	}
+	switch {
+	case one.Attempt != other.Attempt:
+		return one.Attempt < other.Attempt
+	case one.Final != other.Final:
+		return other.Final
+	default:
+		return one.Timestamp < other.Timestamp // by the clock of one host
 	}
 }

@@ -360,3 +360,62 @@ func TestPurgeTakesOldScreensOfRunsThatAreOver(t *testing.T) {
 		latest(t, p, run)
 	}
 }
+
+// A deposed leader writes its screens when its term ends, which may be after its successor got the last one of a run.
+func TestTheScreensOfADeposedLeaderAreTheOlder(t *testing.T) {
+	t.Parallel()
+	run, ctx := svc.NewID(), t.Context()
+	file := run + "/pane.json"
+	dirs := [2]string{t.TempDir(), t.TempDir()}
+	deposed, successor := NewPanes(dirs[0], quiet()), NewPanes(dirs[1], quiet())
+	content := func(i int) []byte {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(dirs[i], file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	older := OlderFile(file)
+	if older == nil {
+		t.Fatal("screens are told apart by the times of their files")
+	}
+	check := func(what string, first, second []byte, want bool) {
+		t.Helper()
+		if got := older(first, second); got != want {
+			t.Errorf("%s: older is %v", what, got)
+		}
+	}
+
+	deposed.Put(run, 1, "an earlier screen", 1000)
+	if err := successor.PutFinal(run, 1, "the last screen", 900); err != nil { // by a clock that was set back
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := deposed.Run(ended); err != nil {
+		t.Fatal(err)
+	}
+	check("a screen before the last", content(0), content(1), true)
+	check("the last screen after one before", content(1), content(0), false)
+	check("the same", content(1), content(1), false)
+	check("a broken file", []byte("{"), content(0), true)
+	check("what is to replace a broken file", content(0), []byte("{"), false)
+
+	last := content(1)
+	successor.Put(run, 2, "of the next attempt", 800)
+	if err := successor.Keep(run); err != nil {
+		t.Fatal(err)
+	}
+	check("the last screen of the attempt before", last, content(1), true)
+	early := content(1)
+	successor.Put(run, 2, "a later one", 850)
+	if err := successor.Keep(run); err != nil {
+		t.Fatal(err)
+	}
+	check("a screen that was taken earlier", early, content(1), true)
+	check("a screen that was taken later", content(1), early, false)
+	if OlderFile(run+"/1.log") != nil {
+		t.Error("a log says how old it is")
+	}
+}

@@ -44,7 +44,7 @@ func (s *pull) fetch(ctx context.Context, file string) (more bool, err error) {
 	info, err := s.root.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s.fetchWhole(ctx, file)
+		return s.fetchWhole(ctx, file, nil)
 	case err != nil:
 		return false, err
 	case !info.Mode().IsRegular():
@@ -54,15 +54,27 @@ func (s *pull) fetch(ctx context.Context, file string) (more bool, err error) {
 	switch {
 	case a.same: // also after a failure: the time of our own write says nothing
 		return more, errors.Join(err, s.root.Chtimes(file, time.Time{}, a.mtime))
-	case err != nil || a.gone || a.mtime.Before(info.ModTime()): // in the last case ours was written later
+	case err != nil || a.gone:
 		return false, err
+	case s.order(file) != nil:
+		return s.fetchWhole(ctx, file, s.order(file))
+	case a.mtime.Before(info.ModTime()): // ours was written later
+		return false, nil
 	case a.size < info.Size():
 		longer, err := s.beginsWith(ctx, file, a.size)
 		if err != nil || longer {
 			return false, err
 		}
 	}
-	return s.fetchWhole(ctx, file)
+	return s.fetchWhole(ctx, file, nil)
+}
+
+// order is how the contents of a file say which is older; nil: they do not.
+func (s *pull) order(file string) (older func(a, b []byte) bool) {
+	if s.Order == nil {
+		return nil
+	}
+	return s.Order(file)
 }
 
 // extend continues a file of ours, of this size, with what the leader has of a path, unless that does not begin with what is here. More
@@ -102,8 +114,9 @@ func (s *pull) beginsWith(ctx context.Context, file string, size int64) (bool, e
 	return a.gone || a.same, nil
 }
 
-// fetchWhole fetches a file apart, and gives it its name when it is whole. What an earlier try left is continued.
-func (s *pull) fetchWhole(ctx context.Context, file string) (more bool, err error) {
+// fetchWhole fetches a file apart, and gives it its name when it is whole and not older than ours; without older it is not asked which is.
+// What an earlier try left is continued.
+func (s *pull) fetchWhole(ctx context.Context, file string, older func(a, b []byte) bool) (more bool, err error) {
 	sum := sha256.Sum256([]byte(file))
 	part := path.Join(temporary, hex.EncodeToString(sum[:16]))
 	size, err := s.makeTemporary(part)
@@ -122,6 +135,13 @@ func (s *pull) fetchWhole(ctx context.Context, file string) (more bool, err erro
 	case !a.same:
 		return false, s.root.Remove(part)
 	}
+	if older != nil {
+		outdated, err := s.outdated(part, file, older)
+		if err != nil || outdated {
+			delete(s.known, part)
+			return false, errors.Join(err, s.root.Remove(part))
+		}
+	}
 	if err := s.root.Chtimes(part, time.Time{}, a.mtime); err != nil {
 		return false, err
 	}
@@ -134,6 +154,19 @@ func (s *pull) fetchWhole(ctx context.Context, file string) (more bool, err erro
 	s.known[file] = s.known[part]
 	delete(s.known, part)
 	return false, nil
+}
+
+// outdated says whether what was fetched is older than our file.
+func (s *pull) outdated(part, file string, older func(a, b []byte) bool) (bool, error) {
+	theirs, err := s.root.ReadFile(part)
+	if err != nil {
+		return false, err
+	}
+	ours, err := s.root.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && older(theirs, ours), err
 }
 
 func (s *pull) makeTemporary(part string) (size int64, err error) {

@@ -88,6 +88,7 @@ type replica struct {
 	dir    string
 	source *Source
 	puller *Puller
+	order  func(file string) func(a, b []byte) bool
 	gone   func(file string) bool // what the shared record says; nil: there is none
 	stop   func()                 // ends the puller, and waits for it; nil: none runs
 }
@@ -108,6 +109,7 @@ func (r *replica) serve() {
 func (r *replica) follow(leader func() string, minFree ...int64) {
 	r.puller = &Puller{Dir: r.dir, Client: &http.Client{Transport: r.net}, MinFree: append(minFree, 0)[0], Log: slog.New(slog.DiscardHandler), slice: 64 << 10,
 		Base: func() (string, bool) { name := leader(); return "http://" + name, name != "" && name != r.name }}
+	r.puller.Order = r.order
 	if r.gone != nil {
 		r.puller.Gone, r.puller.Keep = func(_ context.Context, file string) bool { return r.gone(file) }, everything
 	}

@@ -15,7 +15,8 @@
 //     ([Puller.Gone]), after a listing that came whole and did not name it.
 //   - A copy that begins with all that the leader has is longer, not wrong: it stays as it is until the leader's file is at least as
 //     long, and is compared then.
-//   - Of two contents of which neither begins with the other, the one written later stays.
+//   - Of two contents of which neither begins with the other, the later stays: by what they say themselves ([Puller.Order]), else the one
+//     that was written later. The last write of a leader that was deposed may be later than its successor's, and be of older things.
 //
 // How changes are found. The leader's process reports each path that it writes ([Source.Written]), and a follower asks each second for what
 // was reported since its cursor. A report is a wake-up and not the truth: the whole tree is compared at the start, with each new leader,

@@ -213,6 +213,53 @@ func TestOfTwoContentsTheLaterStays(t *testing.T) {
 	})
 }
 
+// A leader that was deposed writes what it has in memory when its term ends, which may be after its successor wrote newer things. The
+// contents say which is newer, on both ways.
+func TestTheLastWriteOfADeposedLeaderDoesNotWin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{}
+		successor, deposed := newReplica(t, n, "successor"), newReplica(t, n, "deposed")
+		for _, r := range []*replica{successor, deposed} {
+			r.order = func(file string) func(a, b []byte) bool {
+				if file != "run/pane.json" {
+					return nil
+				}
+				return func(a, b []byte) bool { return string(a) < string(b) }
+			}
+		}
+		for _, file := range []string{"run/pane.json", "run/other.json"} {
+			successor.write(file, "screen 2")
+			deposed.write(file, "screen 1") // later
+		}
+		deposed.follow(always("successor"))
+		settle(2 * time.Second)
+		deposed.stop()
+		if got := deposed.has("run/pane.json"); got != "screen 2" {
+			t.Errorf("the deposed leader kept %q", got)
+		}
+		if got := deposed.has("run/other.json"); got != "screen 1" {
+			t.Errorf("of a file whose content does not say how old it is, the deposed leader has %q", got)
+		}
+
+		deposed.write("run/pane.json", "screen 1") // it leads again, with the older one
+		successor.follow(always("deposed"))
+		defer successor.stop()
+		settle(2 * time.Second)
+		if got := successor.has("run/pane.json"); got != "screen 2" {
+			t.Errorf("the successor lost its screen to %q", got)
+		}
+		deposed.write("run/pane.json", "screen 3")
+		settle(2 * time.Second)
+		if got := successor.has("run/pane.json"); got != "screen 3" {
+			t.Errorf("a newer screen was not taken: %q", got)
+		}
+		if left, _ := os.ReadDir(successor.path(temporary)); len(left) > 0 {
+			t.Errorf("what was fetched in vain stays: %v", left)
+		}
+	})
+}
+
 func TestASmallFileDoesNotWaitForALargeOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

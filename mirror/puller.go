@@ -42,6 +42,10 @@ type Puller struct {
 	// says nothing. It is asked once an hour about files that were last written longer than Keep ago. nil: such files stay.
 	Gone func(ctx context.Context, file string) bool
 	Keep time.Duration
+	// Order is how two contents of a file are told apart of which neither begins with the other, where the contents say it: older says
+	// whether the first is older than the second. nil, here or as its answer: their times of modification decide, which are those of the
+	// last write and not of what was written.
+	Order func(file string) (older func(a, b []byte) bool)
 
 	slice int64 // bytes; 0: the constant. For tests
 
