@@ -15,18 +15,16 @@ func (s *pull) old(before time.Time) map[string]bool {
 	_ = fs.WalkDir(s.root.FS(), ".", func(file string, e fs.DirEntry, err error) error { // a folder that cannot be read is read next time
 		switch {
 		case err != nil:
-			return nil //nolint:nilerr // likewise
 		case e.IsDir() && file != "." && !plain(e.Name()):
 			return fs.SkipDir // of files that are being fetched
 		case len(found) >= mostOld:
 			return fs.SkipAll
-		case !e.Type().IsRegular() || checkPath(file) != nil:
-			return nil
+		case e.Type().IsRegular() && checkPath(file) == nil:
+			if info, err := e.Info(); err == nil && info.ModTime().Before(before) {
+				found[file] = true
+			}
 		}
-		if info, err := e.Info(); err == nil && info.ModTime().Before(before) {
-			found[file] = true
-		}
-		return nil
+		return nil //nolint:nilerr // likewise
 	})
 	return found
 }
