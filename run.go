@@ -115,7 +115,7 @@ type Run struct {
 	UnblockedAt     *Time    `json:"-"` // when that was last over
 	DispatchedAt    *Time    `json:"-"` // the claim of this attempt
 	// OutputBytes and OutputLines are how far the journal has told of this attempt's relayed log, from
-	// its first byte. OutputBytes is negative when that was not kept.
+	// its first byte; when its session is over, how long the log was then. OutputBytes is negative when that was not kept.
 	OutputBytes int64 `json:"-"`
 	OutputLines int64 `json:"-"`
 	// PastHosts are the hosts that were given the attempts before this one, the newest last; empty: none

@@ -54,6 +54,10 @@ type Signal struct {
 	// whether the session is over its host has to confirm. SessionOpen says that the host can be asked: until
 	// it answers, the session counts as alive.
 	Claim, SessionOpen bool
+	// LogBytes and LastScreen are what was relayed before an end, by its host's word: so many bytes of log, 0: none or not said, and the
+	// screen at the end. An orchestrator that took over from the one that acknowledged them may have less.
+	LogBytes   int64
+	LastScreen bool
 }
 
 // Outcome is what became of a signal. Every outcome means "delivered".

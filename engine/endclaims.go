@@ -80,6 +80,7 @@ func (in *ingestion) confirm(ctx context.Context, r svc.Run) error {
 		p["reason"] = "its host confirmed the end"
 		in.tx.Emit(svc.TopicRunSessionEnded, p)
 	}
+	in.noteLength(&r)
 	in.before, in.moved = r, true
 	err := in.tx.UpdateRun(ctx, &r)
 	in.after = r

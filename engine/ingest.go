@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"svc"
+	"svc/hub"
 	"svc/store"
 )
 
@@ -17,15 +18,17 @@ func (e *Engine) Ingest(ctx context.Context, s svc.Signal) (svc.Outcome, error) 
 // when it returns, and what it gives waits until the signal is durable.
 func (e *Engine) ingest(ctx context.Context, who Reporter, s svc.Signal) (wait func() (svc.Outcome, error)) {
 	var in ingestion
-	if s.Kind == svc.SignalFinished || s.Kind == svc.SignalFailed {
+	var length hub.LogLength
+	if endsAttempt(s) {
 		e.prepareEnd(ctx, s.RunID)
+		length = e.lengthAtEnd(ctx, s)
 	}
 	rows := []store.Row{store.RunRow(s.RunID)}
 	if s.Kind == svc.SignalCompleted {
 		rows = append(rows, store.RunProjectRow(s.RunID)) // it may move the run's item
 	}
 	done := e.Store.QueueRepeatable(ctx, func(tx *store.Tx) error {
-		in = ingestion{e: e, tx: tx, who: who, signal: s}
+		in = ingestion{e: e, tx: tx, who: who, signal: s, length: length}
 		return in.run(ctx)
 	}, rows...)
 	return func() (svc.Outcome, error) {
@@ -46,8 +49,9 @@ type ingestion struct {
 	before  svc.Run // the attempt that the signal is about, as it is left
 	after   svc.Run // the run as it is committed; the next attempt if requeued
 	verdict svc.Verdict
-	wrote   bool // the attempt was under way before the signal
-	moved   bool // the row changed
+	length  hub.LogLength // of the attempt's log, when the signal reports its end
+	wrote   bool          // the attempt was under way before the signal
+	moved   bool          // the row changed
 }
 
 func (in *ingestion) run(ctx context.Context) error {
@@ -77,6 +81,7 @@ func (in *ingestion) run(ctx context.Context) error {
 	in.wrote = writes(r)
 	in.signal.SessionOpen = in.signal.Claim && in.e.canConfirm(&r)
 	in.verdict = r.Apply(in.signal, in.tx.Now)
+	in.noteLength(&r)
 	in.before, in.moved = r, true
 	if in.verdict.Topic != "" {
 		in.journal(&r)

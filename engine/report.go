@@ -54,6 +54,9 @@ func (e *Engine) report(ctx context.Context, who Reporter, s svc.Signal) (wait f
 		return nil, err
 	}
 	s.Claim = who.Attempt != 0
+	if err := e.hasRelayed(ctx, who, s); err != nil {
+		return nil, err
+	}
 	return e.ingest(ctx, who, s), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/coder/websocket"
@@ -95,9 +96,25 @@ func (s *Server) takeSignal(w http.ResponseWriter, r *http.Request) (svc.Outcome
 		return "", err
 	}
 	sig.Via = "http"
+	if err := relayedBefore(r.Header, &sig); err != nil {
+		return "", err
+	}
 	who := reporterOf(r.Context())
 	who.BootID = r.Header.Get(wire.HeaderBootID)
 	return s.Engine.Report(r.Context(), who, sig)
+}
+
+// relayedBefore reads what the host says to have relayed before an end.
+func relayedBefore(h http.Header, sig *svc.Signal) error {
+	if text := h.Get(wire.HeaderLogBytes); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return svc.Invalid(wire.HeaderLogBytes, "must be a number of bytes")
+		}
+		sig.LogBytes = n
+	}
+	sig.LastScreen = h.Get(wire.HeaderLastScreen) == "1"
+	return nil
 }
 
 // uplink upgrades a worker's connection and hands it to the engine until it

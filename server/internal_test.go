@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -127,6 +128,23 @@ func TestAHostReportsOnlyOfTheRunsItWasGiven(t *testing.T) {
 		t.Errorf("got %s and %s", late.Body, own.Body)
 	}
 	g.refuse(http.StatusNotFound, "not_found", "POST", "/api/internal/runs/"+noID+"/signals", started(1), tokenOf(mine))
+}
+
+func TestAnEndThatNamesMoreThanIsHereIsRefusedForNow(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	_, d := g.dispatched("one")
+	path := "/api/internal/runs/" + d.RunID + "/signals"
+	end := fmt.Sprintf(`{"kind":"finished","attempt":%d,"source":"wrapper","timestamp":"2026-01-01T00:00:00Z","payload":{"exit_code":0}}`, d.Attempt)
+	g.want(http.StatusOK, "POST", path, started(d.Attempt), token(workerToken))
+	for _, wrong := range []string{"-1", "many"} {
+		g.refuse(http.StatusBadRequest, "validation_failed", "POST", path, end, token(workerToken), with(wire.HeaderLogBytes, wrong))
+	}
+	g.refuse(http.StatusServiceUnavailable, "unavailable", "POST", path, end, token(workerToken), with(wire.HeaderLogBytes, "1"))
+	g.refuse(http.StatusServiceUnavailable, "unavailable", "POST", path, end, token(workerToken), with(wire.HeaderLastScreen, "1"))
+	if got := g.want(http.StatusOK, "POST", path, end, token(workerToken), with(wire.HeaderLogBytes, "0")); got.JSON["outcome"] != "applied" {
+		t.Errorf("got %s", got.Body)
+	}
 }
 
 func TestARegistrationIsReadStrictly(t *testing.T) {

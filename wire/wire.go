@@ -99,6 +99,10 @@ const (
 	// What it can do (capabilities, comma-separated); absent: what it registered with.
 	HeaderCapabilities = "Svc-Capabilities"
 
+	// What the orchestrator has acknowledged before the end of an attempt that a request reports. Absent: the end does not depend on it.
+	HeaderLogBytes   = "Svc-Log-Bytes"   // how many bytes the attempt's log has
+	HeaderLastScreen = "Svc-Last-Screen" // 1: the screen at the end, too
+
 	// How it runs sessions.
 	HeaderContainment = "Svc-Containment" // off or bwrap
 	HeaderScopes      = "Svc-Scopes"      // on or off

@@ -53,8 +53,12 @@ func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
 		p.w.log.Error("a signal without the run's own token was set aside", "run_id", e.RunID(), "attempt", e.Attempt(), "kind", e.Kind())
 		return p.w.dir.Reject(e)
 	}
-	answer, err := p.w.postAs(ctx, token, "/api/internal/runs/"+e.RunID()+"/signals", body)
+	before, relayAgain := p.relayedBefore(e)
+	answer, err := p.w.postAs(ctx, token, "/api/internal/runs/"+e.RunID()+"/signals", body, before)
 	var no *refused
+	if errors.As(err, &no) && no.status == http.StatusServiceUnavailable {
+		relayAgain()
+	}
 	switch {
 	case err == nil:
 		p.w.log.Debug("signal delivered", "run_id", e.RunID(), "attempt", e.Attempt(), "kind", e.Kind(), "answer", string(answer))

@@ -106,12 +106,24 @@ func (f *finalScreen) taken(reported bool) bool {
 	return f.sent && f.on.answered.Load() > f.beat && (reported || !f.Seen)
 }
 
-// arrived says whether the end may be told, as far as the screen is concerned.
-func (f *finalScreen) arrived() bool {
+// arrived says whether the end may be told on a connection, as far as the screen is concerned. What was kept at the other end of an earlier
+// one says nothing: another orchestrator may have taken over.
+func (f *finalScreen) arrived(l *link) bool {
+	if f.on != l {
+		return false
+	}
 	if f.acked() {
 		return f.kept
 	}
 	return f.kept || f.sent
+}
+
+// settled says whether the screen need not be sent on a connection: it was taken, on this one while the end is not told, or is under way.
+func (f *finalScreen) settled(l *link, reported bool) bool {
+	if f.on != l {
+		return reported && f.taken(reported)
+	}
+	return f.taken(reported) || !(f.sent && f.acked() && time.Since(f.at) > finalRetry)
 }
 
 // resendFinal gives the last screen to the connection, unless it was taken or this one has it already.
@@ -119,11 +131,11 @@ func (s *session) resendFinal() {
 	l := s.w.uplink()
 	s.mu.Lock()
 	f := s.final
-	if f == nil || l == nil || f.taken(s.isReported()) || l == f.on && !(f.sent && f.acked() && time.Since(f.at) > finalRetry) {
+	if f == nil || l == nil || f.settled(l, s.isReported()) {
 		s.mu.Unlock()
 		return
 	}
-	f.on, f.at, f.sent = l, time.Now(), false
+	f.on, f.at, f.sent, f.kept = l, time.Now(), false, false
 	frame := s.snapshot(f.Text)
 	frame.Final = f.acked()
 	s.mu.Unlock()
@@ -144,11 +156,11 @@ func (s *session) resendFinal() {
 	l.out.show(frame, sent)
 }
 
-// screenKept notes that the orchestrator has the last screen on disk.
-func (s *session) screenKept() {
+// screenKept notes that the orchestrator at the other end of a connection has the last screen on disk.
+func (s *session) screenKept(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.final != nil {
+	if s.final != nil && s.final.on == l {
 		s.final.kept = true
 	}
 }

@@ -32,7 +32,8 @@ type orchestrator struct {
 	signals []svc.Signal
 	logs    map[key][]byte
 	times   map[key][]wire.LogTime
-	ends    map[key]int64 // lengths that the worker told
+	ends    map[key]int64         // lengths that the worker told
+	relayed map[key][]http.Header // of the reports of ends
 	conn    wire.Conn
 	conns   int
 	headers http.Header
@@ -48,7 +49,7 @@ type orchestrator struct {
 }
 
 func newOrchestrator(t *testing.T) *orchestrator {
-	o := &orchestrator{t: t, hostID: svc.NewID(), caps: wire.Capabilities, logs: map[key][]byte{}, times: map[key][]wire.LogTime{}, ends: map[key]int64{}}
+	o := &orchestrator{t: t, hostID: svc.NewID(), caps: wire.Capabilities, logs: map[key][]byte{}, times: map[key][]wire.LogTime{}, ends: map[key]int64{}, relayed: map[key][]http.Header{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/internal/worker/register", o.register)
 	mux.HandleFunc("POST /api/internal/runs/{id}/signals", o.signal)
@@ -117,6 +118,10 @@ func (o *orchestrator) signal(rw http.ResponseWriter, r *http.Request) {
 	}
 	o.mu.Lock()
 	answer := o.answer
+	if s.Kind == svc.SignalFinished {
+		k := key{s.RunID, s.Attempt}
+		o.relayed[k] = append(o.relayed[k], r.Header)
+	}
 	o.mu.Unlock()
 	if answer != nil {
 		if status := answer(s); status != http.StatusOK {

@@ -80,7 +80,7 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 		}
 	case *wire.ScreenAck:
 		if s := w.session(f.RunID, f.Attempt); s != nil {
-			s.screenKept()
+			s.screenKept(l)
 		}
 	case *wire.AttachOpen:
 		w.attachOpen(l, f)

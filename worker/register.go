@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -124,12 +125,15 @@ func (w *Worker) post(ctx context.Context, path string, body []byte) ([]byte, er
 
 // postAs sends JSON with a token and reads the answer. Anything but a 2xx is a
 // *refused.
-func (w *Worker) postAs(ctx context.Context, token config.Secret, path string, body []byte) ([]byte, error) {
+func (w *Worker) postAs(ctx context.Context, token config.Secret, path string, body []byte, headers ...http.Header) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, httpTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.server()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
+	}
+	for _, more := range headers {
+		maps.Copy(request.Header, more)
 	}
 	request.Header.Set("Authorization", "Bearer "+string(token))
 	request.Header.Set("Content-Type", "application/json")

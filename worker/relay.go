@@ -124,6 +124,21 @@ func (r *relay) caught() bool {
 	}
 }
 
+// caughtOn says whether the orchestrator at the other end of a connection has the whole log. What another one had says nothing.
+func (r *relay) caughtOn(l *link) bool {
+	r.mu.Lock()
+	here := r.link == l
+	r.mu.Unlock()
+	return here && r.caught()
+}
+
+// whole is the length of an ended log, if all of it can be relayed.
+func (r *relay) whole() (end int64, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end, r.end >= 0 && !r.lost
+}
+
 // stuck says whether the orchestrator has taken nothing of the log for so long, though it answers on
 // the connection. The time in which it is frozen, or nothing passes, does not count: whatever was sent
 // may still arrive.

@@ -55,6 +55,7 @@ type session struct {
 	place       place
 	relay       *relay
 	final       *finalScreen   // nil: there is none, or not yet
+	refusedEnd  refusedEnd     // of the report of the end
 	seen        *rundir.Screen // the newest that was looked at while the session went on; nil: none was
 	sized       paneSize
 	gap         logGap
@@ -335,7 +336,7 @@ func (s *session) isConcluded() bool {
 // screen have, or the orchestrator answers there and takes nothing of the log for as long as hold.
 func (s *session) mayReport(l *link, hold time.Duration) bool {
 	s.mu.Lock()
-	over, r, sent := s.concluded, s.relay, s.final == nil || s.final.arrived()
+	over, r, sent := s.concluded, s.relay, s.final == nil || s.final.arrived(l)
 	s.mu.Unlock()
-	return over && (r == nil || r.caught() && sent || r.stuck(l, hold))
+	return over && (r == nil || r.caughtOn(l) && sent || r.stuck(l, hold))
 }
