@@ -51,14 +51,11 @@ func (a *app) attach(ctx context.Context, c *api.Client, r svc.Run, s *screen) (
 	}
 	defer func() { _ = conn.CloseNow() }()
 	t := &attachment{c: c, run: r, screen: s, hostName: a.hostOf(ctx, c, r)}
-	if err := t.greet(ctx, conn, a); err != nil {
-		return a.attachEnd(ctx, c, r, t, err)
-	}
-	// --timeout was for getting here.
+	// --timeout is for the greeting alone.
 	held, release := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer release()
-	if err := s.raw(); err != nil {
-		return err
+	if err := t.greet(ctx, conn, a); err != nil {
+		return a.attachEnd(ctx, c, r, t, err)
 	}
 	defer s.restore() // a panic comes by here too
 	defer func() { t.keyboard.end() }()

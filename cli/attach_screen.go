@@ -31,9 +31,11 @@ func (s *screen) raw() (err error) {
 	if s.before, err = term.MakeRaw(int(s.in.Fd())); err != nil {
 		return fmt.Errorf("prepare the terminal: %w", err)
 	}
-	s.write([]byte(enter))
 	return nil
 }
+
+// show goes to the screen beside the person's own.
+func (s *screen) show() { s.write([]byte("\r" + enter)) }
 
 // restore gives the terminal back as it was. It may be called more than once.
 func (s *screen) restore() {

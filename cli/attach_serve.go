@@ -68,13 +68,21 @@ func (t *attachment) greet(ctx context.Context, conn *websocket.Conn, a *app) er
 		t.waiting = append(t.waiting, f)
 		switch {
 		case f.Type == "lease_acquired":
-			a.note(`attached to %s on %s; detach: Ctrl-\ d`, t.run.SessionName, t.hostName)
-			return nil
+			return t.begin(a, "attached to %s on %s")
 		case f.Type == "error" && f.Code == svc.CodeLeaseHeld:
-			a.note(`watching %s on %s: someone else is typing, and you may when they leave; detach: Ctrl-\ d`, t.run.SessionName, t.hostName)
-			return nil
+			return t.begin(a, "watching %s on %s: someone else is typing, and you may when they leave")
 		}
 	}
+}
+
+// begin takes the keys before it says how to detach: whoever presses them at once would end svc, as Ctrl-\ does elsewhere.
+func (t *attachment) begin(a *app, what string) error {
+	if err := t.screen.raw(); err != nil {
+		return err
+	}
+	a.note(what+`; detach: Ctrl-\ d`, t.run.SessionName, t.hostName)
+	t.screen.show()
+	return nil
 }
 
 func readFrame(ctx context.Context, conn *websocket.Conn) (f attachFrame, err error) {
