@@ -375,6 +375,7 @@ func TestAHostThatNeverComesBackIsDeletedByForce(t *testing.T) {
 		w.wantFrames("run_dispatch 1")
 		_, err := s.StopRun(s.ctx, stopped.ID)
 		s.no(err)
+		w.wantFrames("run_stop 1")
 		w.drop()
 		s.news()
 		err = s.DeleteHost(s.ctx, "h", nil)

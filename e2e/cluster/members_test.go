@@ -134,6 +134,7 @@ func (s *site) attachments() {
 	first := s.attach(follower, id)
 	first.typeIn("hello\r")
 	first.awaitOutput("[said hello]")
+	s.await(id, svc.TopicRunLeaseAcquired) // it is journaled beside the typing
 	leader.Kill()
 	first.awaitClose()
 	leader.Launch()
