@@ -6,6 +6,7 @@ import { messageOf } from '@/api/error';
 import type { Event } from '@/api/records';
 import { FilterMenu } from '@/components/FilterMenu';
 import { PageHeader } from '@/components/PageHeader';
+import { ProjectFilter } from '@/components/PlaceFilters';
 import { activeRunsQuery, hostsQuery, journalQuery, projectsQuery } from '@/data/queries';
 import { useItemTitles } from '@/data/useItemTitles';
 import { useTitle } from '@/lib/title';
@@ -78,12 +79,7 @@ export function ActivityPage() {
           onChange={(value) => set({ about: value })}
           options={abouts}
         />
-        <FilterMenu
-          label="Project"
-          value={slug}
-          onChange={(value) => set({ project: value })}
-          options={projects.map((each) => ({ value: each.slug, label: each.name }))}
-        />
+        <ProjectFilter projects={projects} value={slug} onChange={(value) => set({ project: value })} />
       </PageHeader>
       {waiting.length > 0 && (
         <section aria-label="Needs you" className="border-b bg-warn/6 px-4 py-3 sm:px-5">

@@ -11,7 +11,8 @@ import { useMay } from '@/data/role';
 import { useKeptScroll } from '@/lib/kept';
 import { useTitle } from '@/lib/title';
 import { Button } from '@/ui/Button';
-import { Input, Select } from '@/ui/Field';
+import { Input } from '@/ui/Field';
+import { OrderSelect } from '@/ui/OrderSelect';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { AddHostDialog } from './AddHostDialog';
 import { arrange, orders } from './arrange';
@@ -96,19 +97,12 @@ function HostList({ hosts }: { hosts: Host[] }) {
           />
         </div>
         <div className="w-48">
-          <Select
-            aria-label="Order of hosts"
-            value={search.sort ?? orders[0]?.value}
-            onChange={(event) =>
-              void navigate({ search: { ...search, sort: event.target.value }, replace: true })
-            }
-          >
-            {orders.map(({ value, label }) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </Select>
+          <OrderSelect
+            label="Order of hosts"
+            orders={orders}
+            value={search.sort}
+            onChange={(sort) => void navigate({ search: { ...search, sort }, replace: true })}
+          />
         </div>
         <span role="status" className="text-xs text-ink-3 tabular">
           {text.trim() && `${shown.length} of ${hosts.length} fit`}

@@ -6,8 +6,8 @@ import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { messageOf } from '@/api/error';
 import type { Run } from '@/api/records';
 import { doBulk } from '@/components/bulkAction';
-import { FilterMenu } from '@/components/FilterMenu';
 import { PageHeader } from '@/components/PageHeader';
+import { ProjectFilter } from '@/components/PlaceFilters';
 import { priorityName } from '@/components/priorities';
 import { RunActions } from '@/components/RunActions';
 import { SelectionBar } from '@/components/SelectionBar';
@@ -52,11 +52,10 @@ export function QueuePage() {
   return (
     <>
       <PageHeader title="Queue">
-        <FilterMenu
-          label="Project"
+        <ProjectFilter
+          projects={projects}
           value={slug}
           onChange={(value) => void navigate({ search: { project: value }, replace: true })}
-          options={projects.map((each) => ({ value: each.slug, label: each.name }))}
         />
       </PageHeader>
       {query.isPending && !missing ? (

@@ -7,17 +7,12 @@ import { messageOf } from '@/api/error';
 import type { Host, Run } from '@/api/records';
 import { FilterMenu } from '@/components/FilterMenu';
 import { PageHeader } from '@/components/PageHeader';
+import { PlaceFilters } from '@/components/PlaceFilters';
 import { RunActions } from '@/components/RunActions';
 import { SelectionBar } from '@/components/SelectionBar';
 import { WatchLink } from '@/components/WatchLink';
-import {
-  activeRunsQuery,
-  endedRunsQuery,
-  hostsQuery,
-  projectsQuery,
-  providersQuery,
-  runCountsQuery,
-} from '@/data/queries';
+import { activeRunsQuery, endedRunsQuery, providersQuery, runCountsQuery } from '@/data/queries';
+import { usePlace } from '@/data/usePlace';
 import { useKeptScroll } from '@/lib/kept';
 import { type Selection, useSelection, useSelectKey } from '@/lib/selection';
 import { useTitle } from '@/lib/title';
@@ -25,7 +20,8 @@ import { useTyped } from '@/lib/typed';
 import type { RunFilter } from '@/live/patches';
 import { Button } from '@/ui/Button';
 import { cx } from '@/ui/cx';
-import { Input, Select } from '@/ui/Field';
+import { Input } from '@/ui/Field';
+import { OrderSelect } from '@/ui/OrderSelect';
 import { Spinner } from '@/ui/Spinner';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { arrange, found, type Group, orders, statuses, wantedOf } from './arrange';
@@ -39,22 +35,12 @@ export function RunsPage() {
   useTitle('Runs');
   const search = useSearch({ from: '/shell/runs' });
   const navigate = useNavigate({ from: '/runs' });
-  const { data: projects = [], isSuccess: projectsKnown } = useQuery(projectsQuery);
-  const { data: hosts = [], isSuccess: hostsKnown } = useQuery(hostsQuery);
+  const { projects, hosts, filter, known, missing } = usePlace(search);
   const { data: providers = [] } = useQuery(providersQuery);
-  const project = projects.find((each) => each.slug === search.project);
-  const host = hosts.find((each) => each.name === search.host);
-  const missing =
-    (search.project && projectsKnown && !project) || (search.host && hostsKnown && !host) || false;
   const { data, error, isPending, refetch, older } = useRuns(
-    {
-      ...(project && { project_id: project.id }),
-      ...(host && { host_id: host.id }),
-      ...(search.provider && { provider: search.provider }),
-    },
+    { ...filter, ...(search.provider && { provider: search.provider }) },
     search.status,
-    // Until it is known which project and host an address means, nothing is asked.
-    Boolean((!search.project || project) && (!search.host || host)),
+    known,
   );
   const { runs, ended, endedLoaded } = data;
   const set = (change: Partial<typeof search>): void =>
@@ -100,18 +86,7 @@ export function RunsPage() {
             onChange={(status) => set({ status })}
             options={statuses}
           />
-          <FilterMenu
-            label="Project"
-            value={search.project}
-            onChange={(value) => set({ project: value })}
-            options={projects.map((each) => ({ value: each.slug, label: each.name }))}
-          />
-          <FilterMenu
-            label="Host"
-            value={search.host}
-            onChange={(value) => set({ host: value })}
-            options={hosts.map((each) => ({ value: each.name, label: each.name }))}
-          />
+          <PlaceFilters projects={projects} hosts={hosts} value={search} onChange={set} />
           <FilterMenu
             label="Provider"
             value={search.provider}
@@ -119,19 +94,12 @@ export function RunsPage() {
             options={providers.map((each) => ({ value: each.id, label: each.name }))}
           />
           <div className="w-36">
-            <Select
-              aria-label="Order of active runs"
-              value={search.sort ?? orders[0]?.value}
-              onChange={({ target }) =>
-                set({ sort: target.value === orders[0]?.value ? undefined : target.value })
-              }
-            >
-              {orders.map(({ value, label }) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </Select>
+            <OrderSelect
+              label="Order of active runs"
+              orders={orders}
+              value={search.sort}
+              onChange={(sort) => set({ sort })}
+            />
           </div>
         </div>
       </PageHeader>

@@ -3,10 +3,11 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { LayoutGrid, ListFilter } from 'lucide-react';
 import { useCallback, useMemo } from 'react';
 import { messageOf } from '@/api/error';
-import { FilterMenu } from '@/components/FilterMenu';
 import { PageHeader } from '@/components/PageHeader';
+import { PlaceFilters } from '@/components/PlaceFilters';
 import { NeedsYouBadge } from '@/components/status';
-import { activeRunsQuery, hostsQuery, projectsQuery } from '@/data/queries';
+import { activeRunsQuery } from '@/data/queries';
+import { usePlace } from '@/data/usePlace';
 import { focusSoon } from '@/lib/focus';
 import { useTitle } from '@/lib/title';
 import { usePalette } from '@/terminal/usePalette';
@@ -22,21 +23,11 @@ export function WallPage() {
   const search = useSearch({ from: '/shell/wall' });
   const navigate = useNavigate({ from: '/wall' });
   const palette = usePalette();
-  const { data: projects = [], isSuccess: projectsKnown } = useQuery(projectsQuery);
-  const { data: hosts = [], isSuccess: hostsKnown } = useQuery(hostsQuery);
+  const { projects, hosts, filter, known, missing } = usePlace(search);
   const hostOf = useMemo(() => new Map(hosts.map((host) => [host.id, host])), [hosts]);
-  const project = projects.find((each) => each.slug === search.project);
-  const host = hosts.find((each) => each.name === search.host);
-  const missing =
-    (search.project && projectsKnown && !project) || (search.host && hostsKnown && !host) || false;
   const { data, error, isLoading, refetch } = useQuery({
-    ...activeRunsQuery({
-      ...(project && { project_id: project.id }),
-      ...(host && { host_id: host.id }),
-      status: ['running'],
-    }),
-    // Until it is known which project and host an address means, nothing is asked.
-    enabled: Boolean((!search.project || project) && (!search.host || host)),
+    ...activeRunsQuery({ ...filter, status: ['running'] }),
+    enabled: known,
   });
   const tiles = useMemo(() => tilesOf(data ?? [], search.runs), [data, search.runs]);
   const waiting = tiles.filter((run) => run.needs_input).length;
@@ -70,18 +61,7 @@ export function WallPage() {
               {search.runs.length} selected: show all
             </Button>
           )}
-          <FilterMenu
-            label="Project"
-            value={search.project}
-            onChange={(value) => set({ project: value })}
-            options={projects.map((each) => ({ value: each.slug, label: each.name }))}
-          />
-          <FilterMenu
-            label="Host"
-            value={search.host}
-            onChange={(value) => set({ host: value })}
-            options={hosts.map((each) => ({ value: each.name, label: each.name }))}
-          />
+          <PlaceFilters projects={projects} hosts={hosts} value={search} onChange={set} />
         </div>
       </PageHeader>
       {tiles.length > 0 ? (
