@@ -22,17 +22,7 @@ import (
 // deleted; what is acknowledged was given, what is a draft was not, and the rest says that nobody knows, or its run why it did not start.
 func TestACommentArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
 	t.Parallel()
-	seed := either(1, rand.Uint64())
-	t.Logf("seed %d", seed)
-	for i := range either(uint64(1), 25) {
-		t.Run(fmt.Sprint("site ", i), func(t *testing.T) {
-			s := newReviewSite(t, seed+i, either(1, 2))
-			for range either(1, 4) {
-				s.round(either(2, 4))
-			}
-			s.judge()
-		})
-	}
+	talk(t, either(2, 4), func(t *testing.T, seed uint64) talking { return newReviewSite(t, seed, either(1, 2)) })
 }
 
 // reviewSite has agents whose changes are commented on.

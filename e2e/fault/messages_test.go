@@ -21,17 +21,7 @@ import (
 // order; what is acknowledged was given, what is undelivered was not, and the rest says that nobody knows.
 func TestAMessageArrivesOnceOrItsStateSaysWhyNot(t *testing.T) {
 	t.Parallel()
-	seed := either(1, rand.Uint64())
-	t.Logf("seed %d", seed)
-	for i := range either(uint64(1), 25) {
-		t.Run(fmt.Sprint("site ", i), func(t *testing.T) {
-			s := newMessageSite(t, seed+i, 2)
-			for range either(1, 4) {
-				s.round(either(4, 8))
-			}
-			s.judge()
-		})
-	}
+	talk(t, either(4, 8), func(t *testing.T, seed uint64) talking { return newMessageSite(t, seed, 2) })
 }
 
 // messageSite has agents that take messages.

@@ -16,6 +16,28 @@ import (
 	"svc/internal/proctest"
 )
 
+// talking is a site that can say things to its agents, and knows what must have come of it.
+type talking interface {
+	round(n int)
+	judge()
+}
+
+// talk has a site say n things in a round, and judges it; in the long form many sites, of other chances, and rounds.
+func talk(t *testing.T, n int, newSite func(t *testing.T, seed uint64) talking) {
+	t.Helper()
+	seed := either(1, rand.Uint64())
+	t.Logf("seed %d", seed)
+	for i := range either(uint64(1), 25) {
+		t.Run(fmt.Sprint("site ", i), func(t *testing.T) {
+			s := newSite(t, seed+i)
+			for range either(1, 4) {
+				s.round(n)
+			}
+			s.judge()
+		})
+	}
+}
+
 // talkSite is one host, behind a network that can be cut, with agents that are talked to while everything is killed. Each agent
 // writes into a file outside of svc what it was given.
 type talkSite struct {
