@@ -102,7 +102,7 @@ func (c *core) build(ctx context.Context, o *office, replica string, standby boo
 	c.server, err = server.New(server.Options{
 		Notifier: c.notify,
 		Engine:   c.engine, Live: &server.Live{Runs: c.engine, Panes: c.hub.Panes, Relay: c.hub.Relay, Attach: c.hub.Attach, Log: log,
-			FetchLog: c.engine.LogOf, Events: c.engine.EventsAfter},
+			FetchLog: c.engine.LogOf, FetchScreen: c.engine.FetchScreen, Events: c.engine.EventsAfter},
 		WorkerToken: server.WorkerToken(o.worker.Value),
 		Logger:      log, Version: Version(), Catalog: o.facts, CatalogProblem: o.catalog.Problem, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
 		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey, WorkerCA: cfg.Server.WorkerCA,

@@ -79,7 +79,8 @@ type Engine struct {
 	asks     *requests[wire.WorkspaceResult]
 	messages *messageBook
 	hints    *hintBook
-	logs     *logBook
+	logs     *goneBook
+	screens  *goneBook
 	pieces   *hostSlots // of checkpoints, by host
 	reviews  *hostSlots // changes that are read, by host
 	links    *linkBook
@@ -105,7 +106,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	if len(c.SigningKey) < 16 {
 		return nil, errors.New("engine: the signing key is too short")
 	}
-	e := &Engine{Config: c, claims: newWake(), restores: newWake(), landings: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), typed: newRequests[wire.KeysResult](), asks: newRequests[wire.WorkspaceResult](), messages: newMessageBook(), hints: newHintBook(), logs: newLogBook(), pieces: newSlots(piecesAtOnce), reviews: newSlots(reviewsAtOnce), links: newLinkBook(), paces: newPaces(),
+	e := &Engine{Config: c, claims: newWake(), restores: newWake(), landings: newWake(), pushes: newPushBook(), output: newOutputMeter(c.OutputInterval), runs: newRunBook(), keys: newKeyBook(), typed: newRequests[wire.KeysResult](), asks: newRequests[wire.WorkspaceResult](), messages: newMessageBook(), hints: newHintBook(), logs: newGoneBook(), screens: newGoneBook(), pieces: newSlots(piecesAtOnce), reviews: newSlots(reviewsAtOnce), links: newLinkBook(), paces: newPaces(),
 		tokenUses: tokenUses{written: map[string]svc.Time{}}}
 	e.replica = newReplica(c.ReplicaID)
 	e.readyAt, e.watch = e.now(), newWitness(c.Now, c.OfflineAfter)

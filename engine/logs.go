@@ -17,25 +17,25 @@ const (
 	fetchStall = 10 * time.Second // without a byte more the host is not waited for
 )
 
-// logBook knows which logs someone waits for, and which of them their host does not have.
-type logBook struct {
+// goneBook knows of which attempts someone waits for what their host may have, and which of it the host does not have.
+type goneBook struct {
 	mu   sync.Mutex // guards the rest
-	gone map[attemptKey]*goneLog
+	gone map[attemptKey]*awaited
 }
 
-type goneLog struct {
+type awaited struct {
 	waiting int
 	gone    bool
 }
 
-func newLogBook() *logBook { return &logBook{gone: map[attemptKey]*goneLog{}} }
+func newGoneBook() *goneBook { return &goneBook{gone: map[attemptKey]*awaited{}} }
 
-func (b *logBook) wait(k attemptKey) (isGone func() bool, done func()) {
+func (b *goneBook) wait(k attemptKey) (isGone func() bool, done func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	g := b.gone[k]
 	if g == nil {
-		g = &goneLog{}
+		g = &awaited{}
 		b.gone[k] = g
 	}
 	g.waiting++
@@ -53,7 +53,7 @@ func (b *logBook) wait(k attemptKey) (isGone func() bool, done func()) {
 	}
 }
 
-func (b *logBook) said(k attemptKey) {
+func (b *goneBook) said(k attemptKey) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if g := b.gone[k]; g != nil {

@@ -62,6 +62,7 @@ func TestAHostReportsNothingOfAnothersRuns(t *testing.T) {
 			{wire.Snapshot{RunID: r.ID, Capture: "forged", Timestamp: 2, Attempt: 1, Final: true}, []string{"screen_ack", "error forbidden"}},
 			{wire.RunHint{RunID: r.ID, Attempt: 1, Hint: "forged"}, []string{"error forbidden"}},
 			{wire.LogGone{RunID: r.ID, Attempt: 1}, []string{"error forbidden"}},
+			{wire.ScreenGone{RunID: r.ID, Attempt: 1}, []string{"error forbidden"}},
 			{wire.RunUnknown{Runs: []wire.LiveRun{{RunID: r.ID, Attempt: 1}}}, nil},
 			{wire.Orphan{SessionName: r.SessionName, RunID: r.ID, Attempt: 1, Action: "stopped"}, []string{"error forbidden"}},
 			{wire.Heartbeat{HostID: mine.host.ID, InstanceID: mine.instance, Timestamp: 1, Runs: &[]wire.LiveRun{{RunID: r.ID, Attempt: 1}}}, nil},
@@ -101,6 +102,7 @@ func TestAConnectionReportsNothingBeforeItIsKnownWhoseItIs(t *testing.T) {
 			{wire.Snapshot{RunID: r.ID, Capture: "forged", Timestamp: 1}, "not_identified"},
 			{wire.LogEnd{RunID: r.ID, Attempt: 1, Bytes: 1}, "not_identified"},
 			{wire.LogGone{RunID: r.ID, Attempt: 1}, "not_identified"},
+			{wire.ScreenGone{RunID: r.ID, Attempt: 1}, "not_identified"},
 			{wire.Orphan{SessionName: "svc-00000000", Action: "none"}, "not_identified"},
 			{wire.SignalFrame{RunID: r.ID, Signal: exit}, "forbidden"}, // its token says whose it is not
 		} {

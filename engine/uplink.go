@@ -295,6 +295,12 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		}
 		c.e.logs.said(attemptKey{f.RunID, f.Attempt})
 		return nil
+	case *wire.ScreenGone:
+		if _, _, err := c.runOf(ctx, f.RunID, f.Attempt); err != nil {
+			return err
+		}
+		c.e.screens.said(attemptKey{f.RunID, f.Attempt})
+		return nil
 	case *wire.Providers:
 		if !c.link.Identified() {
 			return errNotIdentified

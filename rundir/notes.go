@@ -1,10 +1,16 @@
 package rundir
 
-import "svc"
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"svc"
+)
 
 // What a worker notes of an attempt for the worker after it. fs.ErrNotExist and ErrCorrupt as with ReadRecord.
 
-// Screen is the screen at the end of a session, kept until the orchestrator has it.
+// Screen is the screen at the end of a session.
 type Screen struct {
 	Text string   `json:"text"`
 	At   svc.Time `json:"at"`             // 0: recorded by a version that did not say
@@ -14,10 +20,21 @@ type Screen struct {
 // WriteScreen keeps the last screen.
 func (a Attempt) WriteScreen(s Screen) error { return WriteRecord(a.File("screen"), s) }
 
-// ReadScreen reads the last screen.
+// ReadScreen reads the last screen, also of an attempt that was cleared away.
 func (a Attempt) ReadScreen() (s Screen, err error) {
-	err = ReadRecord(a.File("screen"), &s)
+	if err = ReadRecord(a.File("screen"), &s); errors.Is(err, fs.ErrNotExist) {
+		err = ReadRecord(a.Dir.ScreenPath(a.RunID, a.Number), &s)
+	}
 	return s, err
+}
+
+// KeepScreen puts the last screen, if there is one, where it stays when the attempt is cleared away.
+func (a Attempt) KeepScreen() error {
+	err := os.Rename(a.File("screen"), a.Dir.ScreenPath(a.RunID, a.Number))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // View is how a session's screen is shown, as the catalog had it when the session was started.

@@ -5,6 +5,7 @@
 //	worker.lock                    held by the worker while it lives
 //	runs/<run_id>.log              the log of record: raw bytes, all attempts of this host
 //	runs/<run_id>.<attempt>.times  when the bytes of the log were written, one attempt's; stays with the log
+//	runs/<run_id>.<attempt>.screen the last screen of an attempt that is over; stays with the log
 //	runs/done/<2 hex>/<run_id>     the tombstone of a run that is over here: what is left of it besides its log
 //	runs/<run_id>.<attempt>/       one attempt, for the owner alone:
 //	    dispatch                   what the worker was given, and what it made of it
@@ -18,7 +19,7 @@
 //	    reserve.exit, .finished    disk space kept for the words about the end
 //	    exit                       how it ended; what is believed
 //	    end                        the final length of its log
-//	    screen                     its last screen, until the orchestrator has it
+//	    screen                     its last screen, until the attempt is cleared away
 //	    leftovers                  processes that outlived the provider and were ended by the wrapper
 //	    session/                   all that the session itself needs, and all that a contained one sees:
 //	        prompt                 the prompt as plain text
@@ -93,6 +94,11 @@ func (d Dir) LogPath(runID string) string { return filepath.Join(d.runs(), runID
 // TimesPath is where it is noted when the bytes of an attempt's log were written.
 func (d Dir) TimesPath(runID string, attempt int) string {
 	return d.Attempt(runID, attempt).Path() + ".times"
+}
+
+// ScreenPath is where the last screen of an attempt is when the attempt is cleared away.
+func (d Dir) ScreenPath(runID string, attempt int) string {
+	return d.Attempt(runID, attempt).Path() + ".screen"
 }
 
 // donePath is the folder of the tombstones.

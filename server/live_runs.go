@@ -31,6 +31,9 @@ type Live struct {
 	// is not whole. Nil: what is here is all there is.
 	FetchLog func(ctx context.Context, r svc.Run, attempt int) error
 
+	// FetchScreen brings the last screen of a run that is over here, if its host has it. Nil: what is here is all there is.
+	FetchScreen func(ctx context.Context, r svc.Run)
+
 	// Events is what the journal has behind a seq, oldest first, and up to which seq that is all of it: the markers of
 	// recordings. Nil: there are none.
 	Events func(ctx context.Context, f svc.EventFilter, after int64) (events []svc.Event, until int64, err error)
@@ -44,6 +47,9 @@ func (l *Live) Pane(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		writeError(w, r, err)
 		return
+	}
+	if l.FetchScreen != nil {
+		l.FetchScreen(r.Context(), run)
 	}
 	s, ok, err := l.Panes.Latest(run.ID)
 	switch {
@@ -76,6 +82,9 @@ func (l *Live) PaneWS(w http.ResponseWriter, r *http.Request) {
 	s := accept(w, r)
 	if s == nil {
 		return
+	}
+	if l.FetchScreen != nil {
+		go l.FetchScreen(r.Context(), run)
 	}
 	err = s.serve(r.Context(), socketEnds{
 		next: func(ctx context.Context) ([]byte, error) {

@@ -126,6 +126,14 @@ type ScreenAck struct {
 	Attempt int    `json:"attempt"`
 }
 
+// ScreenRead asks a worker for the screen at the end of an attempt that is over
+// (capability screen_read). It is answered with a Snapshot that is final, or
+// with ScreenGone.
+type ScreenRead struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+}
+
 // Goaway says that the orchestrator ends the connection in order, and how long the worker should wait before it
 // connects again (capability goaway). Nothing follows it.
 type Goaway struct {
@@ -148,6 +156,7 @@ func (LogAck) Type() string       { return "log_ack" }
 func (RunRecall) Type() string    { return "run_recall" }
 func (LogRead) Type() string      { return "log_read" }
 func (ScreenAck) Type() string    { return "screen_ack" }
+func (ScreenRead) Type() string   { return "screen_read" }
 func (Goaway) Type() string       { return "goaway" }
 
 func (HeartbeatAck) check() error { return nil }
@@ -179,6 +188,7 @@ func (f RunRecall) check() error    { return needRuns("run_recall", f.Runs) }
 func (f LogRead) check() error      { return needRun("log_read", f.RunID, f.Attempt) }
 func (f LogAck) check() error       { return needRun("log_ack", f.RunID, f.Attempt) }
 func (f ScreenAck) check() error    { return needRun("screen_ack", f.RunID, f.Attempt) }
+func (f ScreenRead) check() error   { return needRun("screen_read", f.RunID, f.Attempt) }
 func (f Goaway) check() error {
 	if f.AfterMS < 0 {
 		return malformed("goaway: after_ms is negative")
@@ -201,6 +211,7 @@ var downFrames = map[string]func() Frame{
 	"run_recall":    func() Frame { return &RunRecall{} },
 	"log_read":      func() Frame { return &LogRead{} },
 	"screen_ack":    func() Frame { return &ScreenAck{} },
+	"screen_read":   func() Frame { return &ScreenRead{} },
 	"goaway":        func() Frame { return &Goaway{} },
 
 	"workspace_request": func() Frame { return &WorkspaceRequest{} },

@@ -93,6 +93,13 @@ type LogGone struct {
 	Attempt int    `json:"attempt"`
 }
 
+// ScreenGone answers a ScreenRead: this host does not have the screen at the end
+// of that attempt (capability screen_read).
+type ScreenGone struct {
+	RunID   string `json:"run_id"`
+	Attempt int    `json:"attempt"`
+}
+
 // KeysResult answers Keys and Paste.
 type KeysResult struct {
 	RequestID string `json:"request_id"`
@@ -159,6 +166,7 @@ func (LogChunk) Type() string       { return "log_chunk" }
 func (LogEnd) Type() string         { return "log_end" }
 func (RunUnknown) Type() string     { return "run_unknown" }
 func (LogGone) Type() string        { return "log_gone" }
+func (ScreenGone) Type() string     { return "screen_gone" }
 func (KeysResult) Type() string     { return "keys_result" }
 func (AttachData) Type() string     { return "attach_data" }
 func (AttachResized) Type() string  { return "attach_resized" }
@@ -210,6 +218,7 @@ func (f LogEnd) check() error {
 }
 func (f RunUnknown) check() error    { return needRuns("run_unknown", f.Runs) }
 func (f LogGone) check() error       { return needRun("log_gone", f.RunID, f.Attempt) }
+func (f ScreenGone) check() error    { return needRun("screen_gone", f.RunID, f.Attempt) }
 func (f KeysResult) check() error    { return need("keys_result", "request_id", f.RequestID) }
 func (f AttachData) check() error    { return need("attach_data", "attach_id", f.AttachID) }
 func (f AttachResized) check() error { return need("attach_resized", "attach_id", f.AttachID) }
@@ -243,6 +252,7 @@ var upFrames = map[string]func() Frame{
 	"log_end":          func() Frame { return &LogEnd{} },
 	"run_unknown":      func() Frame { return &RunUnknown{} },
 	"log_gone":         func() Frame { return &LogGone{} },
+	"screen_gone":      func() Frame { return &ScreenGone{} },
 	"keys_result":      func() Frame { return &KeysResult{} },
 	"attach_data":      func() Frame { return &AttachData{} },
 	"attach_resized":   func() Frame { return &AttachResized{} },

@@ -27,6 +27,7 @@
 //	2026-11  the upgrade request carries Svc-Capabilities.
 //	2026-11  run_dispatch gains conversation, and so do the payloads of progress and completed (conversation).
 //	2026-11  goaway, with a capability of the same name.
+//	2026-11  screen_read and screen_gone (screen_read).
 package wire
 
 import (
@@ -66,10 +67,11 @@ const (
 	CapPaste     = "paste"
 
 	CapConversation = "conversation"
+	CapScreenRead   = "screen_read"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation, CapGoaway}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation, CapGoaway, CapScreenRead}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {

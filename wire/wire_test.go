@@ -58,6 +58,7 @@ var upGolden = map[string]Frame{
 	"log_end":                LogEnd{RunID: runID, Attempt: 2, Bytes: 1 << 40},
 	"run_unknown":            RunUnknown{Runs: []LiveRun{{runID, 2}}},
 	"log_gone":               LogGone{RunID: runID, Attempt: 2},
+	"screen_gone":            ScreenGone{RunID: runID, Attempt: 2},
 	"keys_result":            KeysResult{RequestID: "r1", OK: true},
 	"workspace_result":       WorkspaceResult{RequestID: "r1", Error: "not safe", Unsafe: []svc.UnsafeReason{svc.UnsafeRelay}},
 	"keys_result_unknown":    KeysResult{RequestID: "r1", Error: "tmux did not answer", Unknown: true},
@@ -91,6 +92,7 @@ var downGolden = map[string]Frame{
 	"log_read":          LogRead{RunID: runID, Attempt: 2},
 	"log_ack_complete":  LogAck{RunID: runID, Attempt: 2, Offset: 7, Complete: true},
 	"screen_ack":        ScreenAck{RunID: runID, Attempt: 2},
+	"screen_read":       ScreenRead{RunID: runID, Attempt: 2},
 	"goaway":            Goaway{Reason: "the orchestrator is shutting down", AfterMS: 1500},
 	"workspace_request": WorkspaceRequest{RequestID: "r1", WorkspaceID: taskID, Do: WorkspaceRemove, Tree: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"},
 	"run_dispatch_conversation": RunDispatch{RunID: runID, TaskID: taskID, Provider: "demo", SessionName: "svc-6f1c0f5e", Attempt: 2, Prompt: "go on",
@@ -176,7 +178,7 @@ func TestEveryFrameHasAGoldenFileAndNoFileIsLeftOver(t *testing.T) {
 			}
 		}
 	}
-	if len(upFrames) != 17 || len(downFrames) != 16 {
+	if len(upFrames) != 18 || len(downFrames) != 17 {
 		t.Errorf("%d frames go up and %d down", len(upFrames), len(downFrames))
 	}
 }

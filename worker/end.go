@@ -236,7 +236,7 @@ func (s *session) logTaken() bool {
 // clearEvery is how often a folder that could not be cleared away is tried again.
 const clearEvery = time.Second
 
-// clear removes the attempt's folder. What stays is the log and the tombstone, which comes first: without one the folder
+// clear removes the attempt's folder. What stays is the log, the last screen and the tombstone, which comes first: without one the folder
 // stays, until the disk has room again.
 func (s *session) clear(ctx context.Context) {
 	r := s.logRelay()
@@ -257,7 +257,7 @@ func (s *session) clear(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
-	if err := s.a.Remove(); err != nil {
+	if err := errors.Join(s.a.KeepScreen(), s.a.Remove()); err != nil {
 		s.log.Error("the attempt's folder stays", "error", err)
 	}
 	s.w.drop(s)

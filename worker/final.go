@@ -165,6 +165,21 @@ func (s *session) screenKept(l *link) {
 	}
 }
 
+// readScreen answers an orchestrator that wants the last screen of an attempt and does not have it.
+func (w *Worker) readScreen(l *link, f *wire.ScreenRead) {
+	screen, err := w.dir.Attempt(f.RunID, f.Attempt).ReadScreen()
+	if err == nil {
+		l.out.push(laneControl, &wire.Snapshot{
+			RunID: f.RunID, Attempt: f.Attempt, Capture: screen.Text, Timestamp: screen.At, Final: !screen.Seen,
+		}, nil)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		w.log.Error("the record of a last screen cannot be read", "run_id", f.RunID, "attempt", f.Attempt, "error", err)
+	}
+	if err != nil || screen.Seen {
+		l.out.push(laneControl, &wire.ScreenGone{RunID: f.RunID, Attempt: f.Attempt}, nil)
+	}
+}
+
 // finalTaken says whether the orchestrator has the last screen, or there is none.
 func (s *session) finalTaken() bool {
 	s.mu.Lock()

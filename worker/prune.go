@@ -73,9 +73,10 @@ func (p *Pruned) take(dir rundir.Dir, runID string, before time.Time, dry bool) 
 	}
 	var paths []string
 	for number := 1; number <= t.Attempt; number++ {
-		times := dir.TimesPath(runID, number)
-		p.Bytes += fileSize(times)
-		paths = append(paths, times)
+		for _, path := range []string{dir.TimesPath(runID, number), dir.ScreenPath(runID, number)} {
+			p.Bytes += fileSize(path)
+			paths = append(paths, path)
+		}
 	}
 	if dry {
 		return nil

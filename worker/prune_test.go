@@ -29,8 +29,10 @@ func TestOnlyOldLogsThatTheOrchestratorHasArePruned(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, r := range relayed {
-			if err := os.WriteFile(dir.TimesPath(run, i+1), []byte("12"), 0o600); err != nil {
-				t.Fatal(err)
+			for _, path := range []string{dir.TimesPath(run, i+1), dir.ScreenPath(run, i+1)} {
+				if err := os.WriteFile(path, []byte("12"), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if err := w.recordEnd(run, rundir.Ended{Attempt: i + 1, Relayed: r}); err != nil {
 				t.Fatal(err)
@@ -55,10 +57,10 @@ func TestOnlyOldLogsThatTheOrchestratorHasArePruned(t *testing.T) {
 	}
 	for _, dry := range []bool{true, false} {
 		got, err := Prune(t.Context(), dir, now.AddDate(0, 0, -90), dry)
-		if want := (Pruned{Runs: 1, Bytes: 5 + 2*2, Unconfirmed: 4}); err != nil || got != want {
+		if want := (Pruned{Runs: 1, Bytes: 5 + 2*(2+2), Unconfirmed: 4}); err != nil || got != want {
 			t.Errorf("dry %v: %+v, %v; want %+v", dry, got, err, want)
 		}
-		for _, path := range []string{dir.LogPath(gone), dir.TimesPath(gone, 1), dir.TimesPath(gone, 2)} {
+		for _, path := range []string{dir.LogPath(gone), dir.TimesPath(gone, 1), dir.TimesPath(gone, 2), dir.ScreenPath(gone, 1), dir.ScreenPath(gone, 2)} {
 			if _, err := os.Stat(path); (err == nil) != dry {
 				t.Errorf("dry %v: %s: %v", dry, path, err)
 			}

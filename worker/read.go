@@ -82,6 +82,8 @@ func (w *Worker) take(l *link, frame wire.Frame) {
 		if s := w.session(f.RunID, f.Attempt); s != nil {
 			s.screenKept(l)
 		}
+	case *wire.ScreenRead:
+		w.tasks.Go(func() { w.readScreen(l, f) })
 	case *wire.AttachOpen:
 		w.attachOpen(l, f)
 	case *wire.AttachInput:

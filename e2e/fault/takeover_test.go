@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"svc"
@@ -27,6 +28,7 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 	lose := map[string]func(r svc.Run){
 		"a part":              func(r svc.Run) { truncate(t, relay(r, "1.log"), 10_000) },
 		"a part and its end":  func(r svc.Run) { truncate(t, relay(r, "1.log"), 10_001); removeAll(t, relay(r, "1.end")) },
+		"its screen":          func(r svc.Run) { removeAll(t, relay(r, "pane.json")) },
 		"all":                 func(r svc.Run) { removeAll(t, relay(r, "")) },
 		"the log, not times":  func(r svc.Run) { removeAll(t, relay(r, "1.log")) },
 		"times and a part":    func(r svc.Run) { truncate(t, relay(r, "1.log"), 10_002); removeAll(t, relay(r, "1.times")) },
@@ -63,6 +65,9 @@ func TestAnOrchestratorWithLessOfALogMakesItWholeAgain(t *testing.T) {
 		})
 		if !bytes.Equal(got, counted(20_000)) {
 			t.Errorf("an ended run that lost %s: the log has %d bytes, want %d", name, len(got), len(counted(20_000)))
+		}
+		if pane, err := s.client.Pane(t.Context(), r.ID); err != nil || !pane.Final || !strings.Contains(pane.Capture, "20000") {
+			t.Errorf("an ended run that lost %s: the last screen is %q (final: %v), %v", name, pane.Capture, pane.Final, err)
 		}
 	}
 	s.lab.Write(mark, "")

@@ -98,6 +98,7 @@ func forgeries(r svc.Run) []wire.Frame {
 		wire.LogChunk{RunID: r.ID, Text: []byte("forged\n"), Timestamp: 1, Attempt: r.Attempt, Offset: &zero},
 		wire.LogEnd{RunID: r.ID, Attempt: r.Attempt, Bytes: 1},
 		wire.LogGone{RunID: r.ID, Attempt: r.Attempt},
+		wire.ScreenGone{RunID: r.ID, Attempt: r.Attempt},
 		wire.Snapshot{RunID: r.ID, Capture: "forged", Timestamp: 1},
 		wire.Snapshot{RunID: r.ID, Capture: "forged", Timestamp: 1, Attempt: r.Attempt, Final: true},
 		wire.RunHint{RunID: r.ID, Attempt: r.Attempt, Hint: "forged"},
