@@ -46,15 +46,16 @@ func (w *Worker) refuseStart(runID string, attempt int) {
 		}
 		return
 	}
-	if err := w.recordEnd(runID, rundir.Ended{Attempt: attempt, Relayed: true}); err != nil {
+	word := svc.Signal{
+		RunID: runID, Attempt: attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper,
+		ExitCode: -1, Reason: "stopped before start", Timestamp: svc.TimeOf(w.opts.Now()),
+	}
+	said := wire.FromSignal(word) // kept, should it have to be told again
+	if err := w.recordEnd(runID, rundir.Ended{Attempt: attempt, Relayed: true, Signal: &said}); err != nil {
 		w.log.Error("stop of an unknown attempt could not be recorded", "run_id", runID, "attempt", attempt, "error", err)
 		return
 	}
-	_, err = w.dir.Put(svc.Signal{
-		RunID: runID, Attempt: attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper,
-		ExitCode: -1, Reason: "stopped before start", Timestamp: svc.TimeOf(w.opts.Now()),
-	})
-	if err != nil {
+	if _, err = w.dir.Put(word); err != nil {
 		w.log.Error("the end of an attempt that never began could not be spooled", "run_id", runID, "error", err)
 		return
 	}

@@ -109,6 +109,15 @@ func TestAnAttemptThatIsStoppedBeforeItStartsNeverStarts(t *testing.T) {
 	older := l.begin(`trap '' INT; echo ready; while :; do sleep 0.05; done`)
 	l.dispatch(older, 2, `touch `+mark) // waits for the older attempt to leave
 	l.stopRun(older, 2)
+	l.wait("the end to leave the spool", func() bool {
+		pending, _, err := l.dir.Attempt(run, 1).Pending()
+		return err == nil && len(pending) == 0
+	})
+	l.o.send(&wire.RunStop{RunID: run, Attempt: 1, Reason: "user"}) // the orchestrator may have lost what it was told
+	l.wait("the end once more", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFinished)) == 2 })
+	if again := l.o.signalsOf(run, 1, svc.SignalFinished)[1]; again.Reason != "stopped before start" {
+		t.Errorf("told again as %+v, want stopped before start", again)
+	}
 	if end := l.finished(older, 2); end.ExitCode != -1 || end.Reason != "stopped before start" {
 		t.Errorf("finished = %+v, want -1, stopped before start", end)
 	}
