@@ -70,6 +70,9 @@ func (l ladder) next(ctx context.Context, s *session) ladder {
 		s.save()
 		_ = p.process.Signal(syscall.SIGKILL) // the step after closes the terminal
 	case stepClose:
+		if alive, err := p.process.Alive(); err == nil && !alive {
+			return ladder{} // end closes it, when all that was written to the terminal is in the log
+		}
 		if err := p.server.Kill(ctx, p.host); err != nil {
 			s.log.Error("the session cannot be closed", "error", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/process"
 	"svc/wire"
 )
 
@@ -326,5 +327,33 @@ func TestASharedDaemonMayOutliveItsSession(t *testing.T) {
 	}
 	if !alive(kept) {
 		t.Error("the shared daemon was ended with its session")
+	}
+}
+
+// A worker that was frozen finds the time of the last step over and the wrapper gone: closing the terminal is left to the end of the
+// session, which first lets the log have what the terminal still holds.
+func TestTheLastStepOfAStopLeavesTheTerminalOfADeadWrapperAlone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`read line`)
+	live := l.w.session(run, 1)
+	p := live.where()
+	gone := exec.Command("true")
+	if err := gone.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wrapper, err := process.Of(gone.Process.Pid)
+	if err == nil {
+		err = gone.Wait()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	frozen := newSession(l.w, live.a, nil)
+	frozen.setPlace(place{server: p.server, host: p.host, pane: p.pane, process: wrapper, live: true})
+	ladder{step: stepClose}.next(t.Context(), frozen)
+	if alive, err := p.host.Alive(); err != nil || !alive {
+		t.Errorf("the terminal was closed: alive %v, %v", alive, err)
 	}
 }
