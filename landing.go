@@ -148,9 +148,10 @@ type LandOutcome struct {
 func (o LandOutcome) Validate() error {
 	var bad Problems
 	oneOf(&bad, "state", o.State, LandingOpen, LandingDone, LandingFailed)
-	for name, text := range map[string]string{"id": o.ID, "commit": o.Commit, "reason": string(o.Reason), "error": o.Error} {
+	for name, text := range map[string]string{"id": o.ID, "reason": string(o.Reason), "error": o.Error} {
 		bad.text(name, text, maxReportText)
 	}
+	bad.Object("commit", o.Commit)
 	if o.State == LandingDone && o.Commit == "" {
 		bad.Add("commit", "is missing")
 	}

@@ -156,8 +156,11 @@ const (
 func (r WorkspaceReport) Validate() error {
 	var bad Problems
 	oneOf(&bad, "state", r.State, WorkspacePreparing, WorkspaceReady, WorkspaceBusy, WorkspaceFailed, WorkspaceMissing)
-	for name, text := range map[string]string{"error": r.Error, "path": r.Path, "base_ref": r.BaseRef, "base_commit": r.BaseCommit, "tree": r.Tree, "commit": r.Commit} {
+	for name, text := range map[string]string{"error": r.Error, "path": r.Path, "base_ref": r.BaseRef} {
 		bad.text(name, text, maxReportText)
+	}
+	for name, id := range map[string]string{"base_commit": r.BaseCommit, "tree": r.Tree, "commit": r.Commit} {
+		bad.Object(name, id)
 	}
 	if r.Checkpoint < 0 {
 		bad.Add("checkpoint", "must not be negative")
@@ -172,6 +175,17 @@ func (r WorkspaceReport) Validate() error {
 		bad.text("conflicts", path, maxReportText)
 	}
 	return bad.Err()
+}
+
+// maxObject is the longest name of an object that git gives, in bytes.
+const maxObject = 64
+
+// Object checks what a host says to be the name of a commit or tree: other hosts give it to git, which must not read it as anything else. Empty: none.
+func (p *Problems) Object(field, s string) {
+	part := func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	if len(s) > maxObject || strings.ContainsFunc(s, part) {
+		p.Add(field, "is not the name of an object of git")
+	}
 }
 
 // Apply takes over what the host tells. Removed is the orchestrator's own word, and the end. What is known of base and

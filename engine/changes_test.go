@@ -22,7 +22,7 @@ const (
 // relaysPatch makes a checkpoint with a patch against a commit.
 func (w *worker) relaysPatch(id string, number int, patch, from string) {
 	w.s.t.Helper()
-	w.relaysDone(id, number, patch, wire.CheckpointDone{Files: 1, Tree: "tree of " + from, From: from})
+	w.relaysDone(id, number, patch, wire.CheckpointDone{Files: 1, Tree: "treeof" + from, From: from})
 }
 
 func (s *site) diff(id string, number, since int, path string) string {
@@ -49,7 +49,7 @@ func TestAChangeIsReadFromWhatWasRelayed(t *testing.T) {
 
 		got, err := s.Change(s.ctx, id, 2, 0)
 		s.no(err)
-		if len(got.Files) != 2 || got.Checkpoint != 2 || got.Tree != "tree of base" || got.PatchBytes != int64(len(patchTwo)) || got.Truncated {
+		if len(got.Files) != 2 || got.Checkpoint != 2 || got.Tree != "treeofbase" || got.PatchBytes != int64(len(patchTwo)) || got.Truncated {
 			t.Fatalf("got %+v", got)
 		}
 		if f := got.Files[1]; f.Path != `"new\nline"` || f.Status != "added" || f.Mode != "100755" || f.Additions != 1 {

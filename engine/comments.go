@@ -251,7 +251,7 @@ func (e *Engine) DeleteComment(ctx context.Context, id string, match Match) erro
 
 // HandleComment notes that the agent of a run has dealt with a comment of its own workspace.
 func (e *Engine) HandleComment(ctx context.Context, who Reporter, runID, id, note string) (svc.Comment, error) {
-	if err := e.paceSignal(ctx, who, &svc.Signal{RunID: runID, Attempt: max(who.Attempt, 1)}, e.paces.impatient); err != nil {
+	if err := e.paceSignal(ctx, who, &svc.Signal{Kind: svc.SignalProgress, RunID: runID}, e.paces.impatient); err != nil {
 		return svc.Comment{}, err
 	}
 	return e.changeComment(ctx, id, nil, func(tx *store.Tx, c *svc.Comment, w svc.Workspace) error {

@@ -144,7 +144,11 @@ func (e *Engine) askForLandings(ctx context.Context) error {
 
 // ReportLanding takes what a host tells of a landing. It is told again until it is known; only the first time counts.
 func (e *Engine) ReportLanding(ctx context.Context, who Reporter, id string, outcome svc.LandOutcome) (svc.Workspace, error) {
-	if err := outcome.Validate(); err != nil {
+	err := outcome.Validate()
+	if err == nil {
+		err = e.paceReport(ctx, who)
+	}
+	if err != nil {
 		return svc.Workspace{}, err
 	}
 	w, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Workspace, error) {

@@ -140,6 +140,35 @@ func TestProgressOfOneRunComesAtABoundedPace(t *testing.T) {
 	})
 }
 
+// TestNobodyUsesUpTheSpeedOfANeighbour floods the orchestrator with reports of another host's run, and of an own one by its session.
+func TestNobodyUsesUpTheSpeedOfANeighbour(t *testing.T) {
+	bubble(t, func(s *site) {
+		victim, hostile := s.online("victim"), s.online("hostile")
+		r, noisy := victim.started(s.run(on(victim))), hostile.started(s.run(on(hostile)))
+		quiet := hostile.started(s.run(on(hostile)))
+		var all sync.WaitGroup
+		defer all.Wait()
+		flood := func(who Reporter, about svc.Run, n int64) { // it goes on meanwhile: what is not refused waits
+			for i := range n {
+				all.Go(func() { _, _ = s.tell(who, about, svc.SignalProgress, seq(i+1)) })
+			}
+			s.settle()
+		}
+		atOnce := func(what string, who Reporter, about svc.Run) {
+			began := time.Now()
+			_, err := s.tell(who, about, svc.SignalProgress, seq(1))
+			s.no(err)
+			if took := time.Since(began); took > 0 {
+				t.Errorf("%s waited %s", what, took)
+			}
+		}
+		flood(Reporter{Host: hostile.host.ID}, r, 1000)
+		atOnce("the run that another host told lies about", agentOf(r), r)
+		flood(agentOf(noisy), noisy, 10_000)
+		atOnce("the other run of a noisy one's host", agentOf(quiet), quiet)
+	})
+}
+
 func TestAHostThatComesTooOftenIsSentAway(t *testing.T) {
 	bubble(t, func(s *site) {
 		for range 30 {

@@ -32,7 +32,9 @@ func newPaces() paces {
 	return paces{
 		frames:    newPace(500, 5000), // of a host that cost a query or a write; a spool is replayed at this speed
 		notices:   newPace(1, 200),    // of a host that are journaled and no signals: orphans, catalogs
+		reports:   newPace(20, 1000),  // of a host about its workspaces: a restarted worker tells of all
 		progress:  newPace(5, 200),    // of a run
+		sessions:  newPace(50, 500),   // of a run with its own token: what one session sends its neighbours on the host do not wait for
 		arrivals:  newPace(2, 30),     // of a host: registrations and connections, each
 		endless:   time.Duration(1<<63 - 1),
 		impatient: time.Second,
@@ -40,7 +42,7 @@ func newPaces() paces {
 }
 
 type paces struct {
-	frames, notices, progress, arrivals *pace
+	frames, notices, reports, progress, sessions, arrivals *pace
 
 	endless, impatient time.Duration // how long a caller waits: a connection for ever, a request not
 }
@@ -85,18 +87,32 @@ func (p *pace) wait(ctx context.Context, key string, patience time.Duration) err
 	}
 }
 
-// paceSignal holds a signal to the speed of its host and, if it is one of those
-// that may come in any number, of its run.
+// paceSignal holds a signal to the speed of its session, if that tells it itself, of its run, if it is one of those that may come
+// in any number, and of its host. What one of them refuses does not count for the next. Whether the run is the host's is not known
+// here: each host has its own speed for it.
 func (e *Engine) paceSignal(ctx context.Context, who Reporter, s *svc.Signal, patience time.Duration) error {
-	if who.Host != anyHost {
-		if err := e.paces.frames.wait(ctx, who.Host, patience); err != nil {
+	if who.Attempt != 0 {
+		if err := e.paces.sessions.wait(ctx, s.RunID, patience); err != nil {
 			return err
 		}
 	}
-	if s.Kind != svc.SignalProgress {
+	if s.Kind == svc.SignalProgress {
+		if err := e.paces.progress.wait(ctx, who.Host+" "+s.RunID, patience); err != nil {
+			return err
+		}
+	}
+	if who.Host == anyHost {
 		return nil
 	}
-	return e.paces.progress.wait(ctx, s.RunID, patience)
+	return e.paces.frames.wait(ctx, who.Host, patience)
+}
+
+// paceReport holds what is told of workspaces, which is written and often journaled, to the speed of its host.
+func (e *Engine) paceReport(ctx context.Context, who Reporter) error {
+	if who.Host == anyHost {
+		return nil
+	}
+	return e.paces.reports.wait(ctx, who.Host, e.paces.impatient)
 }
 
 // PaceArrival refuses a host that registers or connects too often, so that it

@@ -172,7 +172,11 @@ func (who Reporter) ofHost(w *svc.Workspace) error {
 // ReportWorkspace takes what a host tells of a workspace. It is told again whenever it may have been lost: what changes nothing is
 // journaled nowhere.
 func (e *Engine) ReportWorkspace(ctx context.Context, who Reporter, id string, report svc.WorkspaceReport) (svc.Workspace, error) {
-	if err := report.Validate(); err != nil {
+	err := report.Validate()
+	if err == nil {
+		err = e.paceReport(ctx, who)
+	}
+	if err != nil {
 		return svc.Workspace{}, err
 	}
 	return e.changeWorkspace(ctx, id, func(tx *store.Tx, w *svc.Workspace) error {
@@ -274,6 +278,13 @@ func (e *Engine) TakeCheckpoint(ctx context.Context, who Reporter, workspaceID s
 
 // CheckpointRelayed notes that a checkpoint is here whole. What is not here is not believed.
 func (e *Engine) CheckpointRelayed(ctx context.Context, who Reporter, id string, number int, done wire.CheckpointDone) (svc.Workspace, error) {
+	err := done.Validate()
+	if err == nil {
+		err = e.paceReport(ctx, who)
+	}
+	if err != nil {
+		return svc.Workspace{}, err
+	}
 	var pinned []int
 	w, err := e.changeWorkspace(ctx, id, func(tx *store.Tx, w *svc.Workspace) (err error) {
 		if err := who.ofHost(w); err != nil {

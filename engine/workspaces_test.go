@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -180,6 +181,34 @@ func TestAWorkspaceIsItsHostsAlone(t *testing.T) {
 		}
 		if after := s.workspaceOf(r); !reflect.DeepEqual(after, before) {
 			t.Errorf("it was %+v and is %+v", before, after)
+		}
+	})
+}
+
+// TestReportsOfWorkspacesAreBounded has a host tell something new of its workspace again and again, which is journaled each time, and what
+// another host's git would read as something else than the name of a commit.
+func TestReportsOfWorkspacesAreBounded(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		w.keepBeating()
+		s.inRepository()
+		id := w.dispatched().Workspace.ID
+		who := Reporter{Host: w.host.ID}
+		report := func(n int, base string) error {
+			_, err := s.ReportWorkspace(s.ctx, who, id, svc.WorkspaceReport{State: svc.WorkspaceBusy, Path: "/work", BaseCommit: base, Checkpoint: n})
+			return err
+		}
+		for _, base := range []string{"refs/heads/a:refs/heads/b", "--output=/tmp/x", "+main:main", strings.Repeat("a", 65)} {
+			s.wantCode(base, report(1, base), svc.CodeValidation)
+		}
+		_, err := s.CheckpointRelayed(s.ctx, who, id, 1, wire.CheckpointDone{Tree: strings.Repeat("a", 1<<20)})
+		s.wantCode("a long tree", err, svc.CodeValidation)
+		began := time.Now()
+		for n := range 1100 { // 1000 at once, then twenty a second
+			s.no(report(n+1, ""))
+		}
+		if took := time.Since(began); took < 4*time.Second || took > time.Minute {
+			t.Errorf("1100 reports took %s", took)
 		}
 	})
 }

@@ -119,12 +119,9 @@ func (c *Checkpoints) Take(p Piece) (offset int64, complete bool, err error) {
 	if info, err := os.Stat(whole); err == nil {
 		return info.Size(), true, nil
 	}
-	if err := os.MkdirAll(c.folder(p.WorkspaceID), 0o700); err != nil {
-		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
-	}
-	f, err := os.OpenFile(whole+".part", os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := c.begin(p.WorkspaceID, whole+".part")
 	if err != nil {
-		return 0, false, fmt.Errorf("keep checkpoint: %w", err)
+		return 0, false, err
 	}
 	defer f.Close()
 	if offset, err = f.Seek(0, io.SeekEnd); err != nil {
@@ -140,6 +137,28 @@ func (c *Checkpoints) Take(p Piece) (offset int64, complete bool, err error) {
 		return offset, false, nil
 	}
 	return c.complete(f, p, whole)
+}
+
+// mostFiles is how many files are kept of a workspace: a file without a byte costs the disk something, too.
+const mostFiles = 1024
+
+// begin opens a file that is not complete, and makes it if there may be another.
+func (c *Checkpoints) begin(workspaceID, path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	if err := os.MkdirAll(c.folder(workspaceID), 0o700); err != nil {
+		return nil, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	entries, err := os.ReadDir(c.folder(workspaceID))
+	if err != nil {
+		return nil, fmt.Errorf("keep checkpoint: %w", err)
+	}
+	if len(entries) >= mostFiles || c.quota.noSpace() {
+		return nil, svc.Errorf(svc.CodeUnavailable, "the orchestrator has no room for more checkpoints of this workspace now; try again later")
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
 // write adds a piece to its file, if the host may have that much here. What is not taken is asked for again.

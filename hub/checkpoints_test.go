@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
@@ -42,6 +43,31 @@ func TestCheckpointsCountForTheirHost(t *testing.T) {
 	}
 	if used := h.Quota.Used("h"); used != 30 {
 		t.Errorf("%d bytes count after it was dropped, want 30", used)
+	}
+}
+
+// TestFilesWithoutAByteAreBounded asks for the offsets of more checkpoints than anyone has.
+func TestFilesWithoutAByteAreBounded(t *testing.T) {
+	t.Parallel()
+	h := New(t.TempDir(), slog.New(slog.DiscardHandler))
+	workspace := svc.NewWorkspaceID()
+	take := func(number int) error {
+		_, _, err := h.Checkpoints.Take(Piece{HostID: "h", WorkspaceID: workspace, Number: number, Kind: CheckpointPatch, Total: 1})
+		return err
+	}
+	for i := range mostFiles {
+		if err := os.MkdirAll(h.Checkpoints.folder(workspace), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(h.Checkpoints.path(workspace, i+1, "patch.part"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := take(mostFiles + 1); svc.CodeOf(err) != svc.CodeUnavailable {
+		t.Errorf("one more file: %v", err)
+	}
+	if err := take(1); err != nil {
+		t.Errorf("a file that is there: %v", err)
 	}
 }
 

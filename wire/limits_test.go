@@ -29,6 +29,7 @@ func TestFramesOfAWorkerAreBounded(t *testing.T) {
 		AttachData{AttachID: long}, AttachResized{AttachID: long}, AttachClosed{AttachID: long},
 		Providers{Providers: catalog},
 		Providers{Providers: map[string]svc.ProviderReport{long: {}}},
+		WorkspaceResult{RequestID: "r", Unsafe: []svc.UnsafeReason{svc.UnsafeReason(long)}},
 		Orphan{SessionName: long}, Orphan{SessionName: "s", RunID: long, Attempt: 1},
 	} {
 		b, err := Encode(f)

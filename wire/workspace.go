@@ -98,6 +98,11 @@ func (f WorkspaceResult) check() error {
 	if len(f.Unsafe) > 16 {
 		return malformed("workspace_result: unsafe has more than 16 elements")
 	}
+	for _, reason := range f.Unsafe {
+		if err := short("workspace_result", "unsafe", string(reason)); err != nil {
+			return err
+		}
+	}
 	if len(f.Error) > 4096 {
 		return malformed("workspace_result: error is too long")
 	}
@@ -123,4 +128,15 @@ type CheckpointDone struct {
 	Deletions int    `json:"deletions"`
 	Tree      string `json:"tree,omitempty"` // empty: an older worker, which does not say it
 	From      string `json:"from,omitempty"` // the commit that the patch is against; empty: as for Tree
+}
+
+// Validate refuses what no host of ours would say.
+func (d CheckpointDone) Validate() error {
+	var bad svc.Problems
+	bad.Object("tree", d.Tree)
+	bad.Object("from", d.From)
+	if min(d.Files, d.Additions, d.Deletions) < 0 {
+		bad.Add("files", "must not be negative, nor additions or deletions")
+	}
+	return bad.Err()
 }
