@@ -34,6 +34,8 @@ const (
 	maxOutput = 256 << 20
 	// maxSaid bounds what is kept of git's own words: their end.
 	maxSaid = 4 << 10
+	// maxForeign bounds what git may allocate, in bytes, where somebody else could have it read a file of any size as a whole.
+	maxForeign = 2 << 30
 )
 
 // Program is the git binary. The value holds no resources; copies are equal.
@@ -57,6 +59,8 @@ type call struct {
 	out   io.Writer // where the output goes; nil: it is returned
 	max   int64     // of output; 0: maxOutput. Past it the call is abandoned
 	show  io.Writer // gets what git says while it says it; nil: nobody
+	// foreign: git reads what somebody else wrote; it may allocate no more than maxForeign.
+	foreign bool
 	// theirs: the configuration files of the host's user and system are read, and none of ours.
 	theirs bool
 }
@@ -108,7 +112,13 @@ func (p Program) exec(ctx context.Context, c call) (answer, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = outputDelay
 
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil {
+		if c.foreign {
+			limitMemory(cmd.Process.Pid, maxForeign)
+		}
+		err = cmd.Wait()
+	}
 	switch {
 	case to.err != nil: // git has only seen that its output was closed
 		return answer{}, fmt.Errorf("git %s: %w", verb(c.args), to.err)

@@ -126,7 +126,7 @@ func (r Repo) run(ctx context.Context, c call) (answer, error) {
 		for i, dir := range r.borrowed {
 			quoted[i] = quotePath(dir)
 		}
-		c.env = append(c.env, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+strings.Join(quoted, ":"))
+		c.env, c.foreign = append(c.env, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+strings.Join(quoted, ":")), true
 	}
 	return r.exec(ctx, c)
 }

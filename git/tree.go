@@ -25,7 +25,7 @@ var splitting = []setting{{"core.splitIndex", "true"}, {"splitIndex.maxPercentCh
 
 func (t Tree) run(ctx context.Context, c call) (answer, error) {
 	c.env = append(c.env, "GIT_WORK_TREE="+t.Root, "GIT_INDEX_FILE="+t.Index)
-	c.dir = t.Root
+	c.dir, c.foreign = t.Root, true
 	if t.Split {
 		c.conf = append(c.conf, splitting...)
 	}

@@ -22,7 +22,7 @@ type workspaceKeeper struct {
 	w     *Worker
 	host  workspace.Host
 	wake  chan struct{}
-	slots chan struct{} // holds a token for each workspace that is worked on
+	slots chan struct{} // holds a token for each workspace that is worked on, for slotTime at most
 
 	mu sync.Mutex // guards of
 	of map[string]*tended
@@ -30,7 +30,8 @@ type workspaceKeeper struct {
 
 // tended is what this process remembers of a workspace. Losing it costs a repetition.
 type tended struct {
-	busy     sync.Mutex // one at a time works on it
+	busy     chan struct{} // of size one: who works on it has put a token in
+	failed   string        // why the last checkpoint could not be made; empty: it was made
 	next     time.Time  // of the next checkpoint while an agent works
 	told     *svc.WorkspaceReport
 	size     int64 // of the folder; 0: not measured
@@ -45,6 +46,7 @@ const (
 	keeperTick   = time.Second      // workspaces with a session
 	keeperSweep  = 30 * time.Second // all of them
 	keeperSlots  = 2
+	slotTime     = 10 * time.Second // after it another workspace begins: one that an agent has made slow, or large, holds up no other
 	relayRetry   = 5 * time.Second
 	leaveWithin  = 2 * time.Minute  // for the last checkpoint of a session
 	relayedUntil = 30 * time.Second // the end of a session is held back for the relay of it
@@ -112,11 +114,11 @@ func (k *workspaceKeeper) run(ctx context.Context) {
 		}
 		for _, id := range k.ids(live, all) {
 			t := k.tended(id)
-			if !t.busy.TryLock() {
+			if !t.tryLock() {
 				continue
 			}
 			tasks.Go(func() {
-				defer t.busy.Unlock()
+				defer t.unlock()
 				if err := k.tend(ctx, id, t, live[id], false); err != nil && ctx.Err() == nil {
 					k.w.log.Warn("a workspace is not kept; trying again", "workspace_id", id, "error", err)
 				}
@@ -175,9 +177,42 @@ func (k *workspaceKeeper) tended(id string) *tended {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.of[id] == nil {
-		k.of[id] = &tended{}
+		k.of[id] = &tended{busy: make(chan struct{}, 1)}
 	}
 	return k.of[id]
+}
+
+func (t *tended) tryLock() bool {
+	select {
+	case t.busy <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// lock waits until nobody works on it, or ctx ends.
+func (t *tended) lock(ctx context.Context) error {
+	select {
+	case t.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *tended) unlock() { <-t.busy }
+
+// slot waits until few enough workspaces are worked on. release may be called late: by then the slot is given to another.
+func (k *workspaceKeeper) slot(ctx context.Context) (release func(), err error) {
+	select {
+	case k.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	give := sync.OnceFunc(func() { <-k.slots })
+	late := time.AfterFunc(slotTime, give)
+	return func() { late.Stop(); give() }, nil
 }
 
 func (k *workspaceKeeper) forget(id string) {
@@ -196,12 +231,11 @@ func (k *workspaceKeeper) tend(ctx context.Context, id string, t *tended, in *se
 	if err != nil {
 		return err
 	}
-	select {
-	case k.slots <- struct{}{}:
-		defer func() { <-k.slots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	release, err := k.slot(ctx)
+	if err != nil {
+		return err
 	}
+	defer release()
 	missing := false
 	if r.Ready() && (now || in != nil && !time.Now().Before(t.next)) {
 		began := time.Now()
@@ -210,6 +244,9 @@ func (k *workspaceKeeper) tend(ctx context.Context, id string, t *tended, in *se
 			t.size = k.host.Size(id)
 		}
 		t.next = time.Now().Add(svc.CheckpointInterval(k.w.opts.Config.Worker.CheckpointEvery, time.Since(began)))
+		if t.failed = ""; err != nil && ctx.Err() == nil && !errors.Is(err, workspace.ErrMissing) {
+			t.failed = err.Error()
+		}
 	} else if r.Ready() {
 		err = k.host.Exists(id)
 	}
@@ -263,6 +300,8 @@ func (k *workspaceKeeper) report(r workspace.Record, t *tended, in *session, mis
 	case out.Error != "":
 	case t.tooLarge != 0 && t.tooLarge == r.Newest.Number:
 		out.Error = svc.OnHostOnly + ": the checkpoint is larger than [worker] max_bundle_bytes"
+	case t.failed != "":
+		out.Error = "nothing was kept since checkpoint " + itoa(r.Newest.Number) + ": " + t.failed
 	case r.Newest.Warnings != "":
 		line, _, _ := strings.Cut(r.Newest.Warnings, "\n")
 		out.Error = "not everything could be kept: " + line
@@ -300,12 +339,14 @@ func (s *session) leaveWorkspace(ctx context.Context) {
 	s.mu.Unlock()
 	k := s.w.keeper
 	t := k.tended(s.workspace)
-	t.busy.Lock()
-	defer t.busy.Unlock()
 	within, cancel := context.WithTimeout(ctx, leaveWithin)
 	defer cancel()
-	t.again = time.Time{}
-	err := k.tend(within, s.workspace, t, nil, true)
+	err := t.lock(within)
+	if err == nil {
+		defer t.unlock()
+		t.again = time.Time{}
+		err = k.tend(within, s.workspace, t, nil, true)
+	}
 	for began := time.Now(); err != nil && s.w.uplink() != nil && time.Since(began) < relayedUntil && within.Err() == nil; {
 		select {
 		case <-within.Done():

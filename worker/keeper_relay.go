@@ -261,12 +261,13 @@ func (k *workspaceKeeper) answer(ctx context.Context, l *link, f *wire.Workspace
 		}
 		defer t.landing.Unlock()
 	}
-	if f.Do != wire.WorkspaceRestore {
-		t.busy.Lock()
-	} else if !t.busy.TryLock() {
+	if f.Do == wire.WorkspaceRestore && !t.tryLock() {
 		return // it is being made; the orchestrator asks again
 	}
-	defer t.busy.Unlock()
+	if f.Do != wire.WorkspaceRestore && t.lock(ctx) != nil {
+		return
+	}
+	defer t.unlock()
 	in := k.live()[f.WorkspaceID]
 	var err error
 	switch f.Do {

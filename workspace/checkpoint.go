@@ -91,6 +91,7 @@ func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, e
 	if err := checkFolder(r.Path); err != nil {
 		return false, err
 	}
+	defer h.answerPipes(ctx, *r)()
 	private := h.private(h.Git, r.ID)
 	tree := h.tree(private, *r)
 	if err := h.copyExcludes(*r); err != nil {

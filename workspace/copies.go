@@ -151,12 +151,24 @@ func plainFolders(root *os.Root, names ...string) error {
 	return nil
 }
 
-// writeBelow writes a file below a root, with the folders on the way.
+// writeBelow makes a file below a root, with the folders on the way, whatever has its name now: a pipe that somebody put there is not opened.
 func writeBelow(root *os.Root, name, text string) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return root.WriteFile(name, []byte(text), 0o644)
+	fresh := "svc-" + svc.NewID()
+	f, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Rename(fresh, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(fresh))
+	}
+	return nil
 }
 
 // copyFile copies a file of ours.

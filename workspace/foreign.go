@@ -8,9 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"svc/git"
 )
+
+// importWithin bounds the copying of what an agent has committed, which may be made to wait for anything.
+const importWithin = 2 * time.Minute
 
 // importHead copies what the agent has committed into our repository, and answers what its HEAD names. Where that
 // cannot be known or copied, the checkpoint stands on the HEAD of the one before: the files matter more.
@@ -23,6 +27,8 @@ func (h Host) importHead(ctx context.Context, private git.Repo, r Record) string
 	if head.OID == r.Newest.Head {
 		return head.OID
 	}
+	ctx, cancel := context.WithTimeout(ctx, importWithin)
+	defer cancel()
 	objects := filepath.Join(common, "objects")
 	known := []string{r.BaseCommit, r.Newest.Commit}
 	if err := private.Borrowing(objects).Import(ctx, []string{head.OID}, known); err != nil {

@@ -161,6 +161,9 @@ func (h Host) stepFetch(ctx context.Context, o Order, r *Record) error {
 	if o.Bundle == "" {
 		return h.checkNeeds(ctx, o, r.BaseCommit)
 	}
+	if !git.IsOID(o.BundleBase) { // another host has said it: git could read anything else as something to do
+		return unavailable(fmt.Errorf("%.100q is not the name of a commit", o.BundleBase))
+	}
 	r.BaseCommit = o.BundleBase
 	return h.fetchCommit(ctx, o.Source.Repo, o.BundleBase, o.Out)
 }

@@ -1,0 +1,86 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"svc"
+	"svc/git"
+)
+
+// An agent owns its working copy, the repository in it included. What follows are agents that make the worst of it.
+
+func TestPipesWhereGitReadsFilesStallNoCheckpoint(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	r := prepare(t, h, orderOf(newOrigin(t), svc.IsolationClone))
+	agent(t, r.Path, "commit", "-q", "--allow-empty", "-m", "by the agent")
+	write(t, filepath.Join(r.Path, "sub", "new"), "x\n")
+	objects := filepath.Join(r.Path, ".git", "objects")
+	check(t, os.MkdirAll(filepath.Join(objects, "info"), 0o755))
+	own := filepath.Join(r.Path, "own.pipe")
+	for _, pipe := range []string{
+		filepath.Join(r.Path, "sub", ".gitignore"), filepath.Join(r.Path, "sub", ".gitattributes"), filepath.Join(objects, "info", "alternates"), own,
+	} {
+		check(t, syscall.Mkfifo(pipe, 0o600))
+	}
+	c, made := checkpoint(t, h, r)
+	if !made || c.Number != 1 {
+		t.Errorf("made %v: %+v", made, c)
+	}
+	if got := rebuilt(t, h, r, c)["sub/new"]; !strings.Contains(got, "x") {
+		t.Errorf("the new file has %q", got)
+	}
+}
+
+func TestAFileOfAnySizeIsNotReadAsAWholeByGit(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	r := prepare(t, h, orderOf(newOrigin(t), svc.IsolationClone))
+	path := filepath.Join(r.Path, "sub", ".gitignore")
+	write(t, path, "")
+	check(t, os.Truncate(path, 3<<30))
+	if _, _, err := h.Checkpoint(t.Context(), r.ID); err == nil || !strings.Contains(err.Error(), "memory") {
+		t.Errorf("with 3 GiB of rules: %v", err)
+	}
+	check(t, os.Truncate(path, 0))
+	if _, made := checkpoint(t, h, r); !made {
+		t.Error("no checkpoint without them")
+	}
+}
+
+func TestAPipeInASharedRepositoryStallsNoNeighbour(t *testing.T) {
+	t.Parallel()
+	origin, h := newOrigin(t), newHost(t)
+	first := prepare(t, h, orderOf(origin, svc.IsolationWorktree))
+	ref := filepath.Join(h.shared(origin), "refs", "remotes", "origin", first.BaseRef)
+	check(t, os.Remove(ref))
+	check(t, syscall.Mkfifo(ref, 0o600))
+	if second := prepare(t, h, orderOf(origin, svc.IsolationWorktree)); !second.Ready() {
+		t.Errorf("%+v", second)
+	}
+}
+
+// TestABaseThatIsNoCommitIsNotFetched has another host's word for the base of a checkpoint rewrite the branches of this host's mirror.
+func TestABaseThatIsNoCommitIsNotFetched(t *testing.T) {
+	t.Parallel()
+	origin, h := newOrigin(t), newHost(t)
+	r := prepare(t, h, orderOf(origin, svc.IsolationClone))
+	write(t, filepath.Join(r.Path, "new"), "x\n")
+	checkpoint(t, h, r)
+	e, err := h.Export(t.Context(), r.ID, 1<<20)
+	check(t, err)
+	agent(t, origin, "branch", "evil")
+	o := orderOf(origin, svc.IsolationClone)
+	o.Bundle, o.BundleBase = e.Bundle, "refs/heads/evil:refs/heads/svc-planted"
+	if got, err := h.Prepare(t.Context(), o); err == nil || got.Ready() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	mirror := git.Repo{Program: h.Git, Dir: h.mirror(origin)}
+	if oid, err := mirror.Commit(t.Context(), "refs/heads/svc-planted"); err == nil {
+		t.Errorf("the mirror has a branch at %s that nobody made", oid)
+	}
+}
