@@ -32,7 +32,7 @@ type workspaceKeeper struct {
 type tended struct {
 	busy     chan struct{} // of size one: who works on it has put a token in
 	failed   string        // why the last checkpoint could not be made; empty: it was made
-	next     time.Time  // of the next checkpoint while an agent works
+	next     time.Time     // of the next checkpoint while an agent works
 	told     *svc.WorkspaceReport
 	size     int64 // of the folder; 0: not measured
 	tooLarge int   // the checkpoint that is too large to be sent; 0: none
