@@ -57,6 +57,7 @@ func (a *app) openMember(ctx context.Context, cfg *config.Config, log *slog.Logg
 			}
 		},
 	})
+	m.process = memberMetrics(m.cluster.Figures, &m.counts)
 	m.public = &server.Endpoint{Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey, Workers: workers, Handler: m.cluster, Log: log}
 	m.peers = &server.Endpoint{Addr: cfg.Server.PeerAddr(), Handler: m.cluster.Peers(), Log: log}
 	if m.addr, err = m.public.Listen(ctx); err != nil {
@@ -86,7 +87,7 @@ func (m *member) join(ctx context.Context) (err error) {
 		}
 	}()
 	m.cluster.Registry = m.registry
-	if m.standby.store, err = store.Open(ctx, cfg.Server.Database, store.Options{Log: log}); err != nil {
+	if m.standby.store, err = store.Open(ctx, cfg.Server.Database, store.Options{Log: log, Counts: &m.counts}); err != nil {
 		return err
 	}
 	if err := m.standby.build(ctx, &m.office, m.id, true); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"svc"
@@ -37,6 +38,8 @@ type office struct {
 	user    config.Token
 	worker  config.Token
 	key     config.Secret
+	counts  store.Counts
+	process prometheus.Gatherer // what an orchestrator of several tells of itself; nil: it is alone
 }
 
 // core is the part of an orchestrator that decides and answers. It holds the database.
@@ -70,7 +73,7 @@ func (a *app) openOrchestrator(ctx context.Context, cfg *config.Config, log *slo
 
 // open opens the database, alone or as a member whose turn it waits for.
 func (c *core) open(ctx context.Context, o *office, replica string) (err error) {
-	c.store, err = store.Open(ctx, o.cfg.Server.Database, store.Options{Log: o.log, Exclusive: true, Replica: replica})
+	c.store, err = store.Open(ctx, o.cfg.Server.Database, store.Options{Log: o.log, Exclusive: true, Replica: replica, Counts: &o.counts})
 	return err
 }
 
@@ -100,8 +103,8 @@ func (c *core) build(ctx context.Context, o *office, replica string, standby boo
 	}
 	c.notify = notify.New(notify.Config{Store: c.store, Sinks: sinksOf(cfg), Log: log})
 	c.server, err = server.New(server.Options{
-		Notifier: c.notify,
-		Engine:   c.engine, Live: &server.Live{Runs: c.engine, Panes: c.hub.Panes, Relay: c.hub.Relay, Attach: c.hub.Attach, Log: log,
+		Notifier: c.notify, Process: o.process,
+		Engine: c.engine, Live: &server.Live{Runs: c.engine, Panes: c.hub.Panes, Relay: c.hub.Relay, Attach: c.hub.Attach, Log: log,
 			FetchLog: c.engine.LogOf, FetchScreen: c.engine.FetchScreen, Events: c.engine.EventsAfter},
 		WorkerToken: server.WorkerToken(o.worker.Value),
 		Logger:      log, Version: Version(), Catalog: o.facts, CatalogProblem: o.catalog.Problem, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,

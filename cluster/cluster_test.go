@@ -368,3 +368,64 @@ func TestOneThatLeavesStillForwardsShortRequests(t *testing.T) {
 		t.Errorf("answered %q", got)
 	}
 }
+
+// TestEachTellsOfItself counts what is forwarded, and asks a member that stands by for its own figures.
+func TestEachTellsOfItself(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader := newOne(t, b, "a")
+	follower := newOne(t, b, "b", func(c *Config) {
+		c.Standby, c.Records = says("its own figures"), func(*http.Request) bool { return false }
+	})
+	b.lead(leader, 7, says("the leader's"))
+	if got := follower.ask(t, http.MethodPost, "body"); got != "200 the leader's" {
+		t.Fatal(got)
+	}
+	if got := follower.askFor(t, http.MethodGet, "/metrics", ""); got != "200 its own figures" {
+		t.Errorf("a member that stands by answers %s", got)
+	}
+	if got := leader.askFor(t, http.MethodGet, "/metrics", ""); got != "200 the leader's" {
+		t.Errorf("the leader answers %s", got)
+	}
+	if f := follower.Figures(); f.Leads || !f.Reachable || f.Term != 7 || f.Forwarded != 1 || f.Failed != 0 || f.Silent > time.Minute {
+		t.Errorf("the follower tells %+v", f)
+	}
+	if f := leader.Figures(); !f.Leads || !f.Reachable || f.Forwarded != 0 {
+		t.Errorf("the leader tells %+v", f)
+	}
+	leader.peers.CloseClientConnections()
+	leader.peers.Close()
+	b.set(func(b *board) { b.term.Renewed += 2000 })
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", nil)
+		follower.ServeHTTP(httptest.NewRecorder(), r)
+	}()
+	eventually(t, "it does not reach the leader", func() bool { return !follower.Figures().Reachable })
+	cancel()
+	<-gone
+}
+
+// TestWhatStrangersSendIsNotAllKept has many send long bodies to a member that forwards: it does not know who they are.
+func TestWhatStrangersSendIsNotAllKept(t *testing.T) {
+	t.Parallel()
+	m := New(Config{ID: "a", Log: slog.New(slog.DiscardHandler)})
+	most, kept := keptBytes/repeatBytes, 0
+	for range 2 * most {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/x", strings.NewReader(strings.Repeat("x", repeatBytes)))
+		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, &onceBody{Reader: r.Body}))
+		release, err := m.forward.keepBody(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+		if r.GetBody != nil {
+			kept++
+		}
+	}
+	if kept != most {
+		t.Errorf("%d bodies are kept, want %d", kept, most)
+	}
+}

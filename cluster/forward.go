@@ -11,7 +11,10 @@ import (
 	"net/http/httptrace"
 	"net/http/httputil"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"svc"
 )
@@ -22,6 +25,7 @@ const (
 	retryPause = 50 * time.Millisecond
 	// repeatBytes bounds the body of a request that is kept, so that it can be sent again.
 	repeatBytes = 4 << 20
+	keptBytes   = 64 << 20 // of all bodies that are kept at a time
 	shortAnswer = 64 << 10 // bytes
 	// headerIdempotency makes any request one that may be repeated.
 	headerIdempotency = "Idempotency-Key"
@@ -44,6 +48,11 @@ func (m *Member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case "/readyz":
 		if m.readyz(w, r) {
+			return
+		}
+	case "/metrics": // each tells of itself
+		if _, here, _ := m.state(); !here && m.Standby != nil {
+			m.Standby.ServeHTTP(w, r)
 			return
 		}
 	case m.UplinkPath:
@@ -106,10 +115,13 @@ type forwarder struct {
 	m     *Member
 	proxy *httputil.ReverseProxy
 	inner http.RoundTripper
+	kept  *semaphore.Weighted // bytes of bodies
+
+	requests, failed atomic.Int64
 }
 
 func newForwarder(m *Member) *forwarder {
-	f := &forwarder{m: m, inner: &http.Transport{
+	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), inner: &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}).DialContext,
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
@@ -118,6 +130,9 @@ func newForwarder(m *Member) *forwarder {
 		ModifyResponse: f.answered,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			asked, _ := r.Context().Value(requestKey{}).(*http.Request)
+			if r.Context().Err() == nil {
+				f.failed.Add(1)
+			}
 			switch {
 			case r.Context().Err() != nil:
 			case errors.Is(err, errUnreachable) && m.Standby != nil && m.RecordsMostly(asked):
@@ -132,11 +147,14 @@ func newForwarder(m *Member) *forwarder {
 }
 
 func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.requests.Add(1)
 	asked, once := r, &onceBody{Reader: r.Body}
 	ctx := context.WithValue(r.Context(), requestKey{}, asked)
 	ctx = context.WithValue(ctx, writerKey{}, w)
 	r = r.WithContext(context.WithValue(ctx, bodyKey{}, once))
-	if err := f.keepBody(r); err != nil {
+	release, err := f.keepBody(r)
+	defer release()
+	if err != nil {
 		f.m.refuse(w, r, svc.Errorf(svc.CodeUnavailable, "the request could not be read; try again").Because(err))
 		return
 	}
@@ -150,24 +168,27 @@ type (
 )
 
 // keepBody keeps the body of a request, which may be sent more than once: again because that does no harm, or because it was refused before anything was done. Of a
-// body that is too long to be kept it is noted whether it was touched.
-func (f *forwarder) keepBody(r *http.Request) error {
+// body that is too long to be kept, or for which there is no room, it is noted whether it was touched: who sends it is not known here. release gives the room back.
+func (f *forwarder) keepBody(r *http.Request) (release func(), err error) {
+	release = func() {}
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		r.Body = http.NoBody
 		r.GetBody = func() (io.ReadCloser, error) { return http.NoBody, nil }
-		return nil
+		return release, nil
 	}
-	if r.ContentLength < 0 || r.ContentLength > repeatBytes {
+	size := r.ContentLength
+	if size < 0 || size > repeatBytes || !f.kept.TryAcquire(size) {
 		r.Body, _ = r.Context().Value(bodyKey{}).(*onceBody)
-		return nil
+		return release, nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, repeatBytes))
-	if err != nil {
-		return err
+	release = func() { f.kept.Release(size) }
+	body := make([]byte, size)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		return release, err
 	}
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	r.Body, _ = r.GetBody()
-	return nil
+	return release, nil
 }
 
 // repeatable says whether a request that may have arrived may be sent again.

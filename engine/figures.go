@@ -25,7 +25,7 @@ type Figures struct {
 	WriterQueue  int   // units of work that wait for the database
 	RelayedBytes int64 // of logs, since the process began
 
-	// What only the database knows.
+	// What only the database knows. Nil maps: this engine stands by, and the one that leads tells of what concerns all.
 	Hosts         map[svc.HostStatus]int
 	Runs          map[svc.RunStatus]int // the active ones
 	OldestWaiting time.Duration         // of the run that waits longest for a host; 0: none waits
@@ -41,6 +41,10 @@ func (e *Engine) Figures(ctx context.Context) (Figures, error) {
 	if err != nil {
 		return f, err
 	}
+	f.FeedLag = head - fed
+	if e.Standby {
+		return f, nil
+	}
 	now := e.now()
 	runs, err := e.Store.RunFigures(ctx, now)
 	if err != nil {
@@ -50,7 +54,7 @@ func (e *Engine) Figures(ctx context.Context) (Figures, error) {
 	if err != nil {
 		return f, err
 	}
-	f.FeedLag, f.Runs, f.Hosts = head-fed, runs.Count, map[svc.HostStatus]int{}
+	f.Runs, f.Hosts = runs.Count, map[svc.HostStatus]int{}
 	if runs.Waiting > 0 {
 		f.OldestWaiting = max(0, now.Std().Sub(runs.Waiting.Std()))
 	}

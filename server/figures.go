@@ -54,13 +54,18 @@ func (f *figures) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	gauge(f.uplinks, float64(now.Uplinks))
+	if !f.engine.Standby {
+		gauge(f.uplinks, float64(now.Uplinks))
+	}
 	gauge(f.queue, float64(now.WriterQueue))
 	to <- prometheus.MustNewConstMetric(f.relayed, prometheus.CounterValue, float64(now.RelayedBytes))
 	if err != nil {
 		return
 	}
 	gauge(f.lag, float64(now.FeedLag))
+	if now.Runs == nil {
+		return // the one that leads tells of them
+	}
 	gauge(f.oldest, now.OldestWaiting.Seconds())
 	for _, s := range []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning} {
 		gauge(f.runs, float64(now.Runs[s]), string(s))

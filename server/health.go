@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"svc"
@@ -38,9 +39,17 @@ func (s *Server) healthRoutes() {
 		ready.Warnings = append(ready.Warnings, s.differences(ctx)...)
 		writeJSON(w, r, http.StatusOK, ready)
 	})
-	s.mux.Handle("GET /metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{
+	s.mux.Handle("GET /metrics", promhttp.HandlerFor(s.gatherers(), promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError,
 	}))
+}
+
+func (s *Server) gatherers() prometheus.Gatherers {
+	all := prometheus.Gatherers{s.Registry}
+	if s.Process != nil {
+		all = append(all, s.Process)
+	}
+	return all
 }
 
 // differences is what the orchestrators should have in common and have not. Whoever asks whether this one is ready does not wait for it: the

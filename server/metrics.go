@@ -47,7 +47,11 @@ func newMetrics(r *prometheus.Registry, e *engine.Engine, n Notifier) (*metrics,
 		Committed:    func(d time.Duration) { m.commits.Observe(d.Seconds()) },
 		Acknowledged: func(d time.Duration) { m.acks.Observe(d.Seconds()) },
 	})
-	for _, c := range []prometheus.Collector{m.requests, m.durations, m.streams, m.commits, m.acks, newFigures(e), newOutboxFigures(n)} {
+	own := []prometheus.Collector{m.requests, m.durations, m.streams, m.commits, newFigures(e)}
+	if !e.Standby { // what concerns all is told by the one that leads
+		own = append(own, m.acks, newOutboxFigures(n))
+	}
+	for _, c := range own {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

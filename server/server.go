@@ -51,6 +51,7 @@ type Options struct {
 
 	Logger   *slog.Logger         // nil: slog.Default()
 	Registry *prometheus.Registry // where metrics are gathered; nil: one of its own
+	Process  prometheus.Gatherer  // what else the process tells at /metrics, whichever of its servers answers; nil: nothing
 	Version  string               // of the product, for the API's description
 	Catalog  func() []ProviderInfo
 	// CatalogProblem is why the orchestrator's catalog is not in force; nil, or an empty answer: it is.

@@ -3,10 +3,30 @@ package store
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"svc"
 )
+
+// Counts is what happened to writes since a process began.
+type Counts struct {
+	Fenced  atomic.Int64 // changes that were refused because another orchestrator leads, or may
+	Retried atomic.Int64 // groups that were tried again: a deadlock, a lock that was not released in time, a row that someone else changed
+}
+
+// refused counts changes that failed, if they did because another one leads.
+func (c *Counts) refused(why error, changes int) {
+	if c != nil && svc.CauseOf(why) == svc.CauseLostLock {
+		c.Fenced.Add(int64(changes))
+	}
+}
+
+func (c *Counts) retried() {
+	if c != nil {
+		c.Retried.Add(1)
+	}
+}
 
 // ObserveCommits has fn called after each group of units that was committed,
 // with the time that the group took. It is called by the writer, so it must not

@@ -28,6 +28,7 @@ func (w *writer) commit(batch []*unit) {
 			(*observe)(time.Since(began))
 		}
 	}
+	w.counts.refused(err, len(batch))
 	for _, u := range batch {
 		if err != nil && u.err == nil {
 			u.err = err
@@ -51,6 +52,7 @@ func (w *writer) refuseQueued(err error) {
 	}
 	for range len(w.queue) {
 		(<-w.queue).refused(err)
+		w.counts.refused(err, 1)
 	}
 }
 
@@ -66,6 +68,7 @@ func (w *writer) transact(batch []*unit) (events bool, err error) {
 				return false, err
 			}
 		}
+		w.counts.retried()
 		for _, u := range batch {
 			u.err = nil
 		}

@@ -48,6 +48,8 @@ type Options struct {
 	// told, although their units are durable. Nil: every answer arrives. Tests
 	// play a connection with it that breaks at the worst moment.
 	LoseAnswer func() error
+	// Counts is where what happened to writes is counted, over all stores that a process opens; nil: nobody wants to know.
+	Counts *Counts
 	// Log takes what nobody waits for. Nil: slog.Default().
 	Log *slog.Logger
 }

@@ -19,6 +19,7 @@ type writer struct {
 	db       *sql.DB
 	dialect  *dialect
 	lease    *lease
+	counts   *Counts
 	maxBatch int
 	now      func() svc.Time
 	announce func()
@@ -69,7 +70,7 @@ const (
 var errClosed = svc.Unavailable(svc.CauseShuttingDown)
 
 func newWriter(s *Store, o Options) *writer {
-	w := &writer{db: s.write, dialect: s.dialect, lease: s.lease, maxBatch: o.MaxBatch, now: s.clock, announce: s.announce, lose: o.LoseAnswer,
+	w := &writer{db: s.write, dialect: s.dialect, lease: s.lease, counts: o.Counts, maxBatch: o.MaxBatch, now: s.clock, announce: s.announce, lose: o.LoseAnswer,
 		id: svc.NewID(), rows: newRunRows(), began: time.Now(),
 		queue: make(chan *unit, 4*o.MaxBatch), closed: make(chan struct{}), done: make(chan struct{})}
 	go w.run()

@@ -223,7 +223,7 @@ func TestFailuresOfTheLeader(t *testing.T) {
 		{name: "frozen", begin: freeze, meanwhile: wantOther, end: wakeLate, pause: 10 * time.Second},
 		{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: without, end: mendDatabase, pause: 12 * time.Second},
 		{name: "without its peers", begin: cutPeers, meanwhile: sayUnreachable, end: mendPeers, pause: 6 * time.Second},
-		{name: "drained", strict: true, begin: drain, meanwhile: wantOther, end: start, pause: 6 * time.Second},
+		{name: "drained", strict: true, begin: drain, meanwhile: wantOther, end: start, pause: 12 * time.Second}, // from the order on: it waits for balancers, then the run is asked for
 	}
 	if proctest.Long() {
 		failures = append(failures,
@@ -243,7 +243,7 @@ func TestFailuresOfAFollower(t *testing.T) {
 		{name: "frozen", begin: freeze, end: wakeLate, pause: 15 * time.Second},
 		{name: "without the database and a word", begin: cutDatabase(pgtest.Swallows), meanwhile: saysUnavailable, end: mendDatabase, pause: 15 * time.Second},
 		{name: "without its workers", begin: loseWorkers(false), end: findWorkers, pause: 15 * time.Second},
-		{name: "drained", strict: true, begin: drain, end: start, pause: 6 * time.Second},
+		{name: "drained", strict: true, begin: drain, end: start, pause: 12 * time.Second},
 	}
 	if proctest.Long() {
 		failures = append(failures,

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptrace"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +32,7 @@ func TestAnyOrchestratorAnswersForAll(t *testing.T) {
 	k := newSink(t)
 	s := newSite(t, 3, pgtest.Start(t), k.config())
 	s.in(t, "run", s.anyAnswers)
+	s.in(t, "figures", s.ownFigures)
 	s.in(t, "keys", s.sameKeys)
 	s.in(t, "attach", s.attachments)
 	s.in(t, "joiners", s.joiners)
@@ -75,6 +79,37 @@ func (s *site) anyAnswers() {
 		if address := strings.TrimPrefix(s.m.Peers[s.index(o)].URL, "http://"); !slices.ContainsFunc(listed, func(r svc.Replica) bool { return r.Address == address }) {
 			t.Errorf("%s is not listed", o.Name())
 		}
+	}
+}
+
+// ownFigures has each tell of itself: one leads, all know its term and reach it, and the host came to one of them.
+func (s *site) ownFigures() {
+	sums := map[string]float64{}
+	for _, o := range s.m.All {
+		answer, err := o.Get(s.t.Context(), "/metrics")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^(svc_\w+)(?:\{status="online"\})? ([0-9.e+-]+)$`).FindAllStringSubmatch(string(text), -1) {
+			value, err := strconv.ParseFloat(m[2], 64)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			sums[m[1]] += value
+		}
+	}
+	for name, want := range map[string]float64{"svc_replica_leads": 1, "svc_replica_term": 3 * float64(s.term()), "svc_replica_leader_reachable": 3, "svc_replica_uplinks": 1, "svc_hosts": 1} {
+		if sums[name] != want {
+			s.t.Errorf("of all orchestrators %s is %v, want %v", name, sums[name], want)
+		}
+	}
+	if sums["svc_replica_forwarded_total"] == 0 {
+		s.t.Error("nothing was forwarded")
 	}
 }
 
