@@ -52,6 +52,9 @@ type EventFilter struct {
 	Subjects
 }
 
+// Everything says whether the filter leaves nothing out.
+func (f EventFilter) Everything() bool { return len(f.Topics) == 0 && f.Subjects == (Subjects{}) }
+
 // Validate names every id that has not the form of one.
 func (f EventFilter) Validate() error {
 	var bad Problems

@@ -97,6 +97,11 @@ func (c *Client) beginning(ctx context.Context, after *int64) (int64, error) {
 	if after != nil {
 		return *after, nil
 	}
+	return c.Head(ctx)
+}
+
+// Head is the seq of the newest event; 0 when there is none.
+func (c *Client) Head(ctx context.Context) (int64, error) {
 	head, err := c.Events(ctx, svc.EventFilter{}, svc.Page{Limit: 1})
 	if err != nil || len(head.Items) == 0 {
 		return 0, err

@@ -50,14 +50,25 @@ func (a *app) eventsCommand() *cobra.Command {
 		if since != "" {
 			limit = 0
 		}
+		after := begin.after
+		if follow && after == nil { // before the list is read, so that nothing lies between it and what follows
+			head, err := c.Head(ctx)
+			if err != nil {
+				return err
+			}
+			after = &head
+		}
 		past, err := eventsSince(ctx, c, filter, show, begin, limit)
 		if err != nil {
 			return err
 		}
-		if !follow {
-			return printList(a, a.eventView(), past)
+		if past.lacks(begin.at) {
+			defer a.note("events before %s were removed", past.purgedBefore)
 		}
-		return a.followEvents(ctx, c, filter, show, begin.after, past)
+		if !follow {
+			return printList(a, a.eventView(since != "" || len(not) > 0 || !filter.Everything()), past.events)
+		}
+		return a.followEvents(ctx, c, filter, show, *after, past.events)
 	})
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens")
 	cmd.Flags().StringSliceVar(&topics, "topic", nil, "only these topics; `GLOB` such as run.*; may be repeated")
@@ -137,47 +148,91 @@ func (a *app) beginOfEvents(since string) (b beginning, err error) {
 	return b, err
 }
 
-// eventsSince is the newest part of the journal, oldest first.
-func eventsSince(ctx context.Context, c *api.Client, f svc.EventFilter, show func(svc.Topic) bool, begin beginning, limit int) ([]svc.Event, error) {
-	var events []svc.Event
-	for e, err := range c.AllEvents(ctx, f) {
-		if err != nil {
-			return nil, err
-		}
-		if begin.after != nil && e.Seq <= *begin.after || e.CreatedAt < begin.at {
-			break
-		}
-		if !show(e.Topic) {
-			continue
-		}
-		if events = append(events, e); len(events) == limit {
-			break
-		}
-	}
-	slices.Reverse(events)
-	return events, nil
+// pastEvents are events of the journal, oldest first.
+type pastEvents struct {
+	events       []svc.Event
+	purgedBefore *svc.Time // the journal was read to its end, and older events were removed; nil: neither, or none is missing
 }
 
-// followEvents prints what was found and goes on behind it. On a stream there
+// lacks says whether there may have been events from a time on that were removed.
+func (p pastEvents) lacks(from svc.Time) bool { return p.purgedBefore != nil && from < *p.purgedBefore }
+
+// eventsSince is the newest part of the journal. A limit of 0 is none.
+func eventsSince(ctx context.Context, c *api.Client, f svc.EventFilter, show func(svc.Topic) bool, begin beginning, limit int) (past pastEvents, err error) {
+	defer func() { slices.Reverse(past.events) }()
+	first := svc.Topic("") // of the oldest event, shown or not
+	for page := (svc.Page{Limit: svc.MaxLimit}); ; {
+		list, err := c.Events(ctx, f, page)
+		if err != nil {
+			return past, err
+		}
+		for _, e := range list.Items {
+			if begin.after != nil && e.Seq <= *begin.after || e.CreatedAt < begin.at {
+				return past, nil
+			}
+			if first = e.Topic; !show(e.Topic) {
+				continue
+			}
+			if past.events = append(past.events, e); len(past.events) == limit {
+				return past, nil
+			}
+		}
+		if list.NextCursor == nil {
+			if !beginsWith(f.Subjects, first) {
+				past.purgedBefore = list.PurgedBefore
+			}
+			return past, nil
+		}
+		page.Cursor = *list.NextCursor
+	}
+}
+
+// beginsWith says whether the first of all events of a subject has that topic: then none was removed.
+func beginsWith(s svc.Subjects, topic svc.Topic) bool {
+	for _, f := range s.Fields() {
+		if *f.ID != "" {
+			return topic == map[string]svc.Topic{"run_id": svc.TopicRunCreated, "task_id": svc.TopicItemCreated,
+				"host_id": svc.TopicHostCreated, "project_id": svc.TopicProjectCreated}[f.Name]
+		}
+	}
+	return false
+}
+
+// followEvents prints what was found and goes on after it, and after an event at the least. On a stream there
 // is no whole to print, so JSON is one line for each event.
-func (a *app) followEvents(ctx context.Context, c *api.Client, f svc.EventFilter, show func(svc.Topic) bool, after *int64, past []svc.Event) error {
-	for _, e := range past {
-		if err := a.printEvent(e); err != nil {
+func (a *app) followEvents(ctx context.Context, c *api.Client, f svc.EventFilter, show func(svc.Topic) bool, after int64, past []svc.Event) error {
+	seen := after
+	tell := func(events []svc.Event) error {
+		for _, e := range events {
+			if err := a.printEvent(e); err != nil {
+				return err
+			}
+			seen = max(seen, e.Seq)
+		}
+		return nil
+	}
+	if err := tell(past); err != nil {
+		return err
+	}
+	from := seen
+	return c.Stream(ctx, api.StreamOptions{EventFilter: f, After: &from, Lost: a.awayOnce}, func(m api.Message) error {
+		switch {
+		case m.Topic == api.TopicSnapshot:
+			a.note("events up to %d are no longer in the journal", m.Seq)
+			seen = max(seen, m.Seq)
+			return nil
+		case m.Seq <= seen || !show(m.Topic):
+			return nil
+		}
+		// A message does not say when it happened: that may be long ago, after a connection was lost.
+		news, err := eventsSince(ctx, c, f, show, beginning{after: &seen}, 0)
+		if err == nil {
+			err = tell(news.events)
+		}
+		if err != nil || m.Seq <= seen {
 			return err
 		}
-		after = &e.Seq
-	}
-	return c.Stream(ctx, api.StreamOptions{EventFilter: f, After: after, Lost: func(err error) {
-		a.awayOnce(err)
-	}}, func(m api.Message) error {
-		if m.Topic == api.TopicSnapshot {
-			a.note("events up to %d are no longer in the journal", m.Seq)
-			return nil
-		}
-		if !show(m.Topic) {
-			return nil
-		}
-		return a.printEvent(svc.Event{Seq: m.Seq, Topic: m.Topic, Payload: m.Data, CreatedAt: svc.TimeOf(a.now())})
+		return tell([]svc.Event{{Seq: m.Seq, Topic: m.Topic, Payload: m.Data, CreatedAt: svc.TimeOf(a.now())}}) // it was removed meanwhile
 	})
 }
 
@@ -204,10 +259,15 @@ func (a *app) clock(t svc.Time) string {
 	return t.String()
 }
 
-func (a *app) eventView() view[svc.Event] {
+// eventView shows events; of some says that not all were asked for.
+func (a *app) eventView(some bool) view[svc.Event] {
+	empty := "nothing happened yet"
+	if some {
+		empty = "there are no such events"
+	}
 	return view[svc.Event]{
 		name:  func(e svc.Event) string { return fmt.Sprint(e.Seq) },
-		empty: "nothing happened yet",
+		empty: empty,
 		columns: []column[svc.Event]{
 			{head: "SEQ", cell: func(e svc.Event) string { return fmt.Sprint(e.Seq) }},
 			{head: "WHEN", cell: func(e svc.Event) string { return a.when(&e.CreatedAt) }},

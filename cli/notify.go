@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +48,11 @@ func (a *app) notifyTest() *cobra.Command {
 		Use: "test NAME", Short: "Send a test message to a sink", Args: takes("NAME"), ValidArgsFunction: a.completes(sinkNames),
 		Long: "Send a test message to a sink of the orchestrator's config.toml, at once, and say whether it was taken.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
-			if err := c.TestSink(ctx, args[0]); err != nil {
+			err := c.TestSink(ctx, args[0])
+			if svc.CodeOf(err) == svc.CodeNotFound {
+				return &problem{what: fmt.Sprintf("there is no sink %q", args[0]), next: "`svc notify list` shows those that there are", exit: exitNotFound, err: err}
+			}
+			if err != nil {
 				return err
 			}
 			a.out.printf("sink %s took the message\n", args[0])
@@ -77,7 +80,7 @@ func (a *app) checkSinks(ctx context.Context, c *api.Client) []checkup {
 	for _, s := range sinks {
 		name := "notify " + s.Name
 		if s.Error == "" {
-			out = append(out, checkup{name, fine, strings.TrimSpace("takes what it is sent " + a.lastSent(s)), ""})
+			out = append(out, checkup{name, fine, a.lastSent(s), ""})
 			continue
 		}
 		out = append(out, checkup{name, warning, fmt.Sprintf("%s (%s, %d waiting)", s.Error, count(s.Failures, "failure"), s.Waiting),
@@ -86,9 +89,10 @@ func (a *app) checkSinks(ctx context.Context, c *api.Client) []checkup {
 	return out
 }
 
+// lastSent says of a sink without failures what is known of it.
 func (a *app) lastSent(s svc.SinkState) string {
 	if s.SentAt == nil {
-		return "(nothing so far)"
+		return "was sent nothing so far; `svc notify test " + s.Name + "` tries it"
 	}
-	return "(last: " + a.when(s.SentAt) + ")"
+	return "takes what it is sent (last: " + a.when(s.SentAt) + ")"
 }

@@ -100,6 +100,9 @@ func send(ctx context.Context, c *http.Client, s svc.Sink, m message) error {
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
+			if wrapped.Timeout() && ctx.Err() == nil {
+				return fmt.Errorf("it did not answer within %s", c.Timeout)
+			}
 			err = wrapped.Err // without the address
 		}
 		return fmt.Errorf("it could not be reached: %w", err)
@@ -192,9 +195,12 @@ func jsonRequest(ctx context.Context, to string, body any, secret string) (*http
 	return req, nil
 }
 
+// ntfyMost is how many bytes of text an ntfy server takes for a message. It refuses more, or makes a file of it.
+const ntfyMost = 4096
+
 // ntfyRequest publishes to a topic: the text is the body, the rest are headers.
 func ntfyRequest(ctx context.Context, s svc.Sink, m message) (*http.Request, error) {
-	req, err := post(ctx, s.URL, []byte(m.Text))
+	req, err := post(ctx, s.URL, []byte(shortened(m.Text, ntfyMost)))
 	if err != nil {
 		return nil, err
 	}
@@ -207,6 +213,15 @@ func ntfyRequest(ctx context.Context, s svc.Sink, m message) (*http.Request, err
 		req.Header.Set("Authorization", "Bearer "+s.Secret)
 	}
 	return req, nil
+}
+
+// shortened is a text that has at most so many bytes.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const more = "…"
+	return strings.ToValidUTF8(text[:most-len(more)], "") + more
 }
 
 func post(ctx context.Context, to string, body []byte) (*http.Request, error) {

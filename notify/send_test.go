@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"svc"
 )
@@ -82,6 +84,33 @@ func TestEachKindOfSinkIsSentItsOwnForm(t *testing.T) {
 	_, body = tell(svc.Sink{Kind: svc.SinkSlack, URL: url})
 	if !strings.Contains(body, `Größe \u0026lt;b\u0026gt;`) || !strings.Contains(body, "a \\u0026amp; b") || strings.Contains(body, "<b>") {
 		t.Errorf("slack was sent %s", body)
+	}
+}
+
+// An ntfy server refuses a longer body, or keeps it as a file: a digest of long titles would be lost.
+func TestNtfyIsSentNoMoreThanItTakes(t *testing.T) {
+	t.Parallel()
+	url, last := place(t, well)
+	long := asked
+	long.Text = "x" + strings.Repeat("ж", 3000)
+	if err := send(t.Context(), client(), svc.Sink{Kind: svc.SinkNtfy, URL: url}, long); err != nil {
+		t.Fatal(err)
+	}
+	if _, body := last(); len(body) > 4096 || len(body) < 4090 || !utf8.ValidString(body) || !strings.HasSuffix(body, "ж…") {
+		t.Errorf("%d bytes were sent, which end with %q", len(body), body[max(0, len(body)-10):])
+	}
+}
+
+func TestASinkThatDoesNotAnswerIsToldAsSuch(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	url, _ := place(t, func(http.ResponseWriter, *http.Request) { <-hang })
+	t.Cleanup(func() { close(hang) }) // before the server is closed
+	c := client()
+	c.Timeout = 50 * time.Millisecond
+	err := send(t.Context(), c, svc.Sink{Kind: svc.SinkWebhook, URL: url}, asked)
+	if want := "it did not answer within 50ms"; err == nil || err.Error() != want {
+		t.Errorf("a slow sink is told as %v, want %q", err, want)
 	}
 }
 
