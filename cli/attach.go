@@ -87,7 +87,7 @@ func (a *app) hostOf(ctx context.Context, c *api.Client, r svc.Run) string {
 
 // attachEnd tells how it ended, on a terminal that can be written to again.
 func (a *app) attachEnd(ctx context.Context, c *api.Client, r svc.Run, t *attachment, err error) error {
-	again := "the run goes on; `svc attach " + shortRun(r.ID) + "` attaches again"
+	again := "the run goes on; `" + a.self() + " attach " + shortRun(r.ID) + "` attaches again"
 	switch {
 	case errors.Is(err, errDetached):
 		a.note("detached from %s; it goes on", r.SessionName)

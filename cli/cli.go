@@ -150,7 +150,7 @@ func (a *app) root() *cobra.Command {
 		root.AddCommand(&cobra.Command{Use: topic.Name, Short: topic.About, Long: strings.TrimRight(topic.Text(), "\n")})
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Sprintf("`%s --help` lists its flags", cmd.CommandPath()), "%s", err)
+		return usage(fmt.Sprintf("`%s --help` lists its flags", cmd.CommandPath()), "%s", flagProblem(err))
 	})
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)

@@ -1,10 +1,27 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
+
+// flagProblem says what is wrong with a flag, without the names of Go's functions.
+func flagProblem(err error) string {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err.Error()
+	}
+	f, wanted := invalid.GetFlag(), map[string]string{"int": "a number", "int64": "a number", "float64": "a number", "bool": "true or false",
+		"duration": "a time such as 30s or 2h"}[invalid.GetFlag().Value.Type()]
+	if wanted == "" {
+		return err.Error()
+	}
+	return fmt.Sprintf("--%s %q is not %s", f.Name, invalid.GetValue(), wanted)
+}
 
 // choice is a flag that takes one of a few words.
 type choice struct {

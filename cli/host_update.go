@@ -101,7 +101,7 @@ func (a *app) drained(ctx context.Context, c *api.Client, h svc.Host) (svc.Host,
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return h, &problem{
 					what: fmt.Sprintf("%s still has %d active runs after %s", h.Name, h.ActiveRuns, a.timeout), why: "it is disabled, and nothing was stopped",
-					next: "`svc run list --active --host " + h.Name + "` shows them", exit: exitPending, err: ctx.Err(),
+					next: "`" + a.self() + " run list --active --host " + h.Name + "` shows them", exit: exitPending, err: ctx.Err(),
 				}
 			}
 			return h, ctx.Err()

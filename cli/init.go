@@ -142,7 +142,7 @@ func (a *app) printSetup(s setup) {
 		a.out.printf("missing  %s\n", line)
 	}
 	if len(s.Missing) == 0 {
-		a.out.printf("next     svc task add \"Say hello\" --run\n")
+		a.out.printf("next     %s task add \"Say hello\" --run\n", a.self())
 	}
 }
 

@@ -131,7 +131,7 @@ func (l *live) follow(ctx context.Context) (news <-chan struct{}, stop func()) {
 	changed, done := make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		defer close(done)
-		after, err := head(ctx, l.client)
+		after, err := l.client.Head(ctx)
 		if err != nil {
 			return // the poll tells the rest
 		}

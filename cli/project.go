@@ -168,7 +168,7 @@ func (a *app) projectCreate() *cobra.Command {
 		}
 		if dir, err := os.Getwd(); err == nil && !p.Isolates() && !cmd.Flags().Changed("isolation") {
 			if source, _ := a.repoHere(ctx, dir, p.Cwd != ""); source.Repo.Set {
-				a.note("this folder is in a git repository; to give each run a working copy of its own: svc project update %s --repo %s", p.Slug, shellQuote(source.Repo.Value))
+				a.note("this folder is in a git repository; to give each run a working copy of its own: %s project update %s --repo %s", a.self(), p.Slug, shellQuote(source.Repo.Value))
 			}
 		}
 		return printDone(a, a.projectView(), p, "made project %s%s", p.Slug, worksIn(p))

@@ -147,10 +147,11 @@ func (f finding) whatToDo() string {
 	if f.Available && f.AsksTrust {
 		return "attach to its first run in each new folder: it asks whether the folder is trusted"
 	}
-	if i := strings.LastIndex(f.Reason, "; "); i >= 0 {
-		return f.Reason[i+2:]
+	reason := strings.TrimSuffix(f.Reason, "; run: svc provider doctor "+f.Provider) // this is the doctor
+	if i := strings.LastIndex(reason, "; "); i >= 0 && reason == f.Reason {
+		return reason[i+2:]
 	}
-	return f.Reason
+	return reason
 }
 
 func (a *app) providerDoctor() *cobra.Command {

@@ -106,6 +106,9 @@ func whyWaits(w *svc.Waiting) string {
 	if w.HostsTotal == 0 {
 		return "there is no host"
 	}
+	if len(w.Hosts) == 0 {
+		return "which host could take it is known to an orchestrator that cannot be reached now"
+	}
 	reasons := map[string]int{}
 	for _, h := range w.Hosts {
 		reasons[h.Why]++

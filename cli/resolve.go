@@ -85,7 +85,7 @@ func (a *app) newestRun(ctx context.Context, c *api.Client, w svc.WorkItem) (svc
 	case len(active.Items) > 1:
 		return svc.Run{}, ambiguous("run", w.Ref(), active.Items, runCandidate)
 	case w.NewestRun == nil:
-		return svc.Run{}, &problem{what: fmt.Sprintf("task %s has no run yet", w.Ref()), next: "`svc run start " + w.Ref() + "` starts one", exit: exitNotFound}
+		return svc.Run{}, &problem{what: fmt.Sprintf("task %s has no run yet", w.Ref()), next: "`" + a.self() + " run start " + w.Ref() + "` starts one", exit: exitNotFound}
 	}
 	return c.Run(ctx, w.NewestRun.ID)
 }

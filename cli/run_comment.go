@@ -97,7 +97,7 @@ func (a *app) runComment() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printDone(a, a.commentView(), made, "comment %s on %s is a draft; svc run send %s sends it", a.short(made.ID, shortRun), commentPlace(made), args[0])
+			return printDone(a, a.commentView(), made, "comment %s on %s is a draft; %s run send %s sends it", a.short(made.ID, shortRun), commentPlace(made), a.self(), args[0])
 		}),
 	}
 	cmd.Flags().IntVar(&body.Checkpoint, "checkpoint", 0, "`NUMBER` of the checkpoint that was read; default: the newest that the orchestrator has")

@@ -43,7 +43,7 @@ func (a *app) runLand() *cobra.Command {
 			if body.Checkpoint = w.RelayedCheckpoint; body.Checkpoint == 0 {
 				return &problem{what: "run " + a.short(w.RunID, shortRun) + " has no checkpoint that could be read", next: "`svc workspace show` tells what there is", exit: exitNotFound}
 			}
-			a.note("checkpoint %d: %s; svc run diff %s shows it", body.Checkpoint, changeWords(w), a.short(w.RunID, shortRun))
+			a.note("checkpoint %d: %s; %s run diff %s shows it", body.Checkpoint, changeWords(w), a.self(), a.short(w.RunID, shortRun))
 		}
 		return a.land(ctx, c, w.ID, body)
 	})
@@ -58,7 +58,7 @@ func (a *app) runLand() *cobra.Command {
 
 // land asks for a landing, waits for what comes of it and says that.
 func (a *app) land(ctx context.Context, c *api.Client, id string, body api.LandWorkspace) error {
-	after, err := head(ctx, c)
+	after, err := c.Head(ctx)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *app) land(ctx context.Context, c *api.Client, id string, body api.LandW
 	if errors.Is(err, context.DeadlineExceeded) && a.timeout > 0 {
 		return &problem{
 			what: fmt.Sprintf("what came of the landing is not known after %s", a.timeout), why: w.Landing.Error,
-			next: "svc workspace show " + a.short(w.RunID, shortRun) + " tells it when it is", exit: exitPending, err: err,
+			next: a.self() + " workspace show " + a.short(w.RunID, shortRun) + " tells it when it is", exit: exitPending, err: err,
 		}
 	}
 	if err != nil {
@@ -90,9 +90,9 @@ func (a *app) notLanded(w svc.Workspace) error {
 	switch l.Reason {
 	case svc.LandConflict:
 		p.why = l.Error + ": " + strings.Join(l.Conflicts, ", ")
-		p.next = "start a run in the working copy that brings it up to date: svc run start TASK --workspace " + a.short(w.ID, shortRun)
+		p.next = "start a run in the working copy that brings it up to date: " + a.self() + " run start TASK --workspace " + a.short(w.ID, shortRun)
 	case svc.LandChangeMoved:
-		p.next = "read what was written since, and land that: svc run diff " + a.short(w.RunID, shortRun)
+		p.next = "read what was written since, and land that: " + a.self() + " run diff " + a.short(w.RunID, shortRun)
 	case svc.LandUnreachable:
 		p.next, p.exit = "try again when the repository can be reached from the host", exitUnreachable
 	case svc.LandCheckout:
@@ -100,11 +100,11 @@ func (a *app) notLanded(w svc.Workspace) error {
 	case svc.LandRefused:
 		p.next = "land it as a branch of its own with --push, if the branch is protected"
 	case svc.LandGivenUp:
-		p.next = "look at " + l.Into + " in the repository; `svc run discard " + a.short(w.RunID, shortRun) + " --undo` and a new landing look there first, too"
+		p.next = "look at " + l.Into + " in the repository; `" + a.self() + " run discard " + a.short(w.RunID, shortRun) + " --undo` and a new landing look there first, too"
 	case svc.LandTargetMissing:
 		p.next = "name a branch of the repository with --into"
 	default:
-		p.next = "`svc workspace show " + a.short(w.RunID, shortRun) + "` tells more"
+		p.next = "`" + a.self() + " workspace show " + a.short(w.RunID, shortRun) + "` tells more"
 	}
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,14 +112,27 @@ func (a *app) startRun(ctx context.Context, c *api.Client, body api.CreateRun, w
 	if admitted != nil {
 		admitted(r)
 	}
+	begun, why := a.begun(ctx, c, r)
 	if wait {
-		a.note("started run %s with %s%s", r.ID, r.Provider, worksWhere(ctx, c, r))
+		a.note("%s run %s with %s%s%s", begun, r.ID, r.Provider, worksWhere(ctx, c, r), why)
 		return a.watch(ctx, c, r.ID)
 	}
 	if a.output == "table" {
-		defer a.note("watch it with: svc run watch %s", shortRun(r.ID))
+		defer a.note("watch it with: %s run watch %s", a.self(), shortRun(r.ID))
 	}
-	return printDone(a, a.runView(nil), r, "started run %s with %s%s", r.ID, r.Provider, worksWhere(ctx, c, r))
+	return printDone(a, a.runView(nil), r, "%s run %s with %s%s%s", begun, r.ID, r.Provider, worksWhere(ctx, c, r), why)
+}
+
+// begun says what became of a run that was just admitted: it was started when a host can take it, else it waits, and why.
+func (a *app) begun(ctx context.Context, c *api.Client, r svc.Run) (word, why string) {
+	if a.output != "table" {
+		return "", "" // nobody reads it
+	}
+	d, err := c.RunDetail(ctx, r.ID)
+	if err != nil || d.Waiting == nil || len(d.Waiting.Why) == 0 && slices.ContainsFunc(d.Waiting.Hosts, func(h svc.HostWithheld) bool { return h.Why == "eligible" }) {
+		return "started", ""
+	}
+	return "queued", "; it waits: " + whyWaits(d.Waiting)
 }
 
 // worksWhere says in which folder a run works, as far as that is known before it is on a host.
@@ -222,12 +236,12 @@ func (a *app) runFolder(ctx context.Context, c *api.Client, p svc.Project, host 
 	case err != nil:
 		return api.Opt[string]{}, err
 	case dir == "":
-		a.note("no folder is named, so the agent works in its host's own default folder; --cwd DIR names one,\nor for all runs of the project: svc project update %s --cwd DIR", projectWord(p))
+		a.note("no folder is named, so the agent works in its host's own default folder; --cwd DIR names one,\nor for all runs of the project: %s project update %s --cwd DIR", a.self(), projectWord(p))
 		return api.Opt[string]{}, nil
 	case a.isHome(dir):
 		a.note("project %s has no folder, so the agent works in the current one, %s; start it in a folder of its own, or use --cwd DIR", projectWord(p), dir)
 	default:
-		a.note("project %s has no folder, so the agent works in the current one; `svc project update %s --cwd .` keeps it", projectWord(p), projectWord(p))
+		a.note("project %s has no folder, so the agent works in the current one; `%s project update %s --cwd .` keeps it", projectWord(p), a.self(), projectWord(p))
 	}
 	return api.Some(dir), nil
 }
@@ -273,7 +287,7 @@ func (a *app) runRetry() *cobra.Command {
 			return err
 		}
 		if old.Status.Active() {
-			return &problem{what: "run " + shortRun(old.ID) + " has not ended: it is " + string(old.Status), next: "svc run stop " + shortRun(old.ID), exit: exitConflict}
+			return &problem{what: "run " + shortRun(old.ID) + " has not ended: it is " + string(old.Status), next: a.self() + " run stop " + shortRun(old.ID), exit: exitConflict}
 		}
 		r, err := c.Rerun(ctx, old.ID, api.Rerun{})
 		if err != nil {
@@ -287,9 +301,10 @@ func (a *app) runRetry() *cobra.Command {
 
 // startedAgain tells of a run that was made like another one, and follows it if asked to.
 func (a *app) startedAgain(ctx context.Context, c *api.Client, r svc.Run, watch bool) error {
+	begun, why := a.begun(ctx, c, r)
 	if watch {
-		a.note("started run %s", r.ID)
+		a.note("%s run %s%s", begun, r.ID, why)
 		return a.watch(ctx, c, r.ID)
 	}
-	return printDone(a, a.runView(nil), r, "started run %s with %s", r.ID, r.Provider)
+	return printDone(a, a.runView(nil), r, "%s run %s with %s%s", begun, r.ID, r.Provider, why)
 }

@@ -46,6 +46,6 @@ func (a *app) startAll(ctx context.Context, c *api.Client, project string, f run
 		return nil
 	}
 	a.out.printf("queued %s\n", count(len(started), "run"))
-	a.note("watch them with: svc queue --why")
+	a.note("watch them with: %s queue --why", a.self())
 	return nil
 }

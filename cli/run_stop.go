@@ -24,8 +24,16 @@ func (a *app) runStop() *cobra.Command {
 		Example: "  svc run stop 1a2b3c4d\n  svc run stop --all --task CHECKOUT-12",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
-		scoped := project != "" || task != "" || host != ""
+		places := 0
+		for _, place := range []string{project, task, host} {
+			if place != "" {
+				places++
+			}
+		}
+		scoped := places > 0
 		switch {
+		case places > 1:
+			return usage("say one of --task, --project and --host", "more than one place is named")
 		case scoped && len(args) > 0:
 			return usage("name runs, or a task, a project or a host", "both runs and what they belong to are named")
 		case scoped:

@@ -33,7 +33,7 @@ func (a *app) watch(ctx context.Context, c *api.Client, id string) error {
 	if errors.Is(err, context.DeadlineExceeded) && a.timeout > 0 {
 		return &problem{
 			what: fmt.Sprintf("run %s has not ended within %s", shortRun(id), a.timeout), why: "it is " + runWord(r),
-			next: "svc run watch " + shortRun(id) + " waits on", exit: exitPending, err: err,
+			next: a.self() + " run watch " + shortRun(id) + " waits on", exit: exitPending, err: err,
 		}
 	}
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *app) watch(ctx context.Context, c *api.Client, id string) error {
 		return err
 	}
 	if r.WorkspaceID != nil && a.output == "table" {
-		a.note("what it changed: svc run diff %s; into the repository: svc run land %s", shortRun(r.ID), shortRun(r.ID))
+		a.note("what it changed: %s run diff %s; into the repository: %s run land %s", a.self(), shortRun(r.ID), a.self(), shortRun(r.ID))
 	}
 	if !succeeded(r) {
 		return exitCode(exitNoSuccess)
@@ -56,7 +56,7 @@ var errEnded = errors.New("the run has ended")
 // awaitEnd follows the events of a run. The place in the journal is noted
 // before the run is read, so that no end is missed in between.
 func (a *app) awaitEnd(ctx context.Context, c *api.Client, id string) (svc.Run, error) {
-	after, err := head(ctx, c)
+	after, err := c.Head(ctx)
 	if err != nil {
 		return svc.Run{}, err
 	}

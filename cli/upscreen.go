@@ -117,21 +117,42 @@ func hiddenProvider(id string, available bool) bool {
 // command is how a person calls svc from another window so that it finds this
 // orchestrator: what was said by flags must be said again.
 func (a *app) command(cfg *config.Config, url string) string {
-	words := []string{"svc"}
-	if self, err := os.Executable(); err == nil && a.onPath("svc") == "" {
-		words[0] = self
-		if here, err := os.Getwd(); err == nil {
-			if rel, err := filepath.Rel(here, self); err == nil && !strings.HasPrefix(rel, "..") {
-				words[0] = rel
-			}
-		}
-	}
+	words := []string{a.program()}
 	if a.dataDir != "" {
 		words = append(words, "--data-dir", shellQuote(cfg.DataDir))
 	}
 	if _, given := a.flags["server.port"]; given {
 		words = append(words, "--server", url)
 	}
+	return strings.Join(words, " ")
+}
+
+// program is what this program is called by: its path, from here if it is below, when it is not on the PATH.
+func (a *app) program() string {
+	self, err := os.Executable()
+	if err != nil || a.onPath("svc") != "" {
+		return "svc"
+	}
+	if here, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(here, self); err == nil && !strings.HasPrefix(rel, "..") {
+			return "." + string(filepath.Separator) + rel // a bare name would be looked for on the PATH
+		}
+	}
+	return self
+}
+
+// self is how svc is called again so that it finds the orchestrator that this call speaks to: flags that say which one are said again.
+func (a *app) self() string {
+	words := []string{a.program()}
+	add := func(flag, value string) {
+		if value != "" {
+			words = append(words, flag, shellQuote(value))
+		}
+	}
+	add("--data-dir", a.dataDir)
+	add("--config", a.cfgFile)
+	add("--context", a.context)
+	add("--server", a.flags["worker.server_url"].Value)
 	return strings.Join(words, " ")
 }
 

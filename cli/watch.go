@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
 	"svc/api"
 )
 
@@ -33,7 +32,7 @@ const (
 // the first answer runs into ends it, as without --watch; later on an
 // orchestrator that is away is waited for.
 func (a *app) repeatedly(ctx context.Context, c *api.Client, do func(context.Context) error) error {
-	after, err := head(ctx, c)
+	after, err := c.Head(ctx)
 	if err != nil {
 		return err
 	}
@@ -59,16 +58,6 @@ func (a *app) repeatedly(ctx context.Context, c *api.Client, do func(context.Con
 		return exitCode(exitPending) // that is how long the person wanted to watch, so there is nothing to say
 	}
 	return err
-}
-
-// head is the place in the journal up to which everything is in an answer that
-// is asked for next.
-func head(ctx context.Context, c *api.Client) (int64, error) {
-	page, err := c.Events(ctx, svc.EventFilter{}, svc.Page{Limit: 1})
-	if err != nil || len(page.Items) == 0 {
-		return 0, err
-	}
-	return page.Items[0].Seq, nil
 }
 
 // poke says that something happened. One such word waits at most.

@@ -208,7 +208,38 @@ func problemOf(d *huma.ErrorDetail) (field, text string) {
 	if n, _ := fmt.Sscanf(d.Message, strings.ReplaceAll(validation.MsgExpectedOneOf, `"%s"`, "%q"), &words); n == 1 {
 		return field, fmt.Sprintf("must be one of %s", words)
 	}
-	return field, d.Message
+	return field, inWords(d.Message)
+}
+
+// inWords says a complaint of the schema's as what the value must be. What follows the beginning of the complaint goes into the words.
+func inWords(complaint string) string {
+	for _, w := range schemaWords {
+		was, _, limited := strings.Cut(w.was, "%")
+		if rest, ok := strings.CutPrefix(complaint, was); ok && limited {
+			return fmt.Sprintf(w.is, rest)
+		}
+		if complaint == was {
+			return w.is
+		}
+	}
+	return complaint
+}
+
+// schemaWords are the complaints of the schema's, and what is said instead.
+var schemaWords = []struct{ was, is string }{
+	{validation.MsgExpectedMinimumNumber, "must be at least %s"},
+	{validation.MsgExpectedMaximumNumber, "must be at most %s"},
+	{validation.MsgExpectedMinLength, "must have a length of at least %s"},
+	{validation.MsgExpectedMaxLength, "must have a length of at most %s"},
+	{validation.MsgExpectedMinItems, "must have at least %s entries"},
+	{validation.MsgExpectedMaxItems, "must have at most %s entries"},
+	{validation.MsgExpectedInteger, "must be a whole number"},
+	{validation.MsgExpectedNumber, "must be a number"},
+	{validation.MsgExpectedBoolean, "must be true or false"},
+	{validation.MsgExpectedString, "must be a string"},
+	{validation.MsgExpectedArray, "must be a list"},
+	{validation.MsgExpectedObject, "must be an object"},
+	{validation.MsgExpectedRFC3339DateTime, "must be a time such as 2026-01-31T09:00:00Z"},
 }
 
 // listIndex is the place in a list, at the end of a field's name.
