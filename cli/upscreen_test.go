@@ -16,7 +16,7 @@ func TestWhatIsTypedNextFindsTheSameOrchestrator(t *testing.T) {
 	}
 	folder, program := filepath.Dir(self), "./"+filepath.Base(self)
 	onPath := t.TempDir()
-	if err := os.WriteFile(filepath.Join(onPath, "svc"), nil, 0o700); err != nil { //nolint:gosec // a program must be executable
+	if err := os.WriteFile(filepath.Join(onPath, "svc"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
