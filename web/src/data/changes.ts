@@ -49,7 +49,7 @@ export const changeSizesQuery = (projectId: string) =>
   queryOptions({
     queryKey: keys.changeSizes(projectId),
     queryFn: ({ signal }) =>
-      live(keys.changeSizes(projectId), async () => {
+      live(async () => {
         const state = ['ready' as const, 'busy' as const, 'missing' as const];
         const copies = await all('GET /workspaces', { project_id: projectId, state }, signal);
         return Object.fromEntries(

@@ -1,7 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { all, call, prefix } from '@/api/client';
 import { activeStatuses, type Event, endedStatuses, type Run } from '@/api/records';
-import { current } from '@/live/cache';
 import { streamReady } from '@/live/connection';
 import { historyTopics, type RunFilter, type RunPages, runTopics, type Subject } from '@/live/patches';
 import { keys } from './keys';
@@ -10,9 +9,9 @@ import { keys } from './keys';
 const endedRuns = 200;
 
 /** live reads what the event stream keeps up to date from then on. */
-export async function live<T>(key: readonly unknown[], ask: () => Promise<T>): Promise<T> {
+export async function live<T>(ask: () => Promise<T>): Promise<T> {
   await streamReady;
-  return current(key, ask);
+  return ask();
 }
 
 /** meQuery is whose token this browser is signed in with. */
@@ -34,7 +33,7 @@ export const versionQuery = queryOptions({
 export const projectsQuery = queryOptions({
   queryKey: keys.projects,
   queryFn: ({ signal }) =>
-    live(keys.projects, async () => {
+    live(async () => {
       const projects = await all('GET /projects', {}, signal);
       return projects.filter((project) => project.status === 'active');
     }),
@@ -44,16 +43,14 @@ export const projectsQuery = queryOptions({
 export const workItemsQuery = (projectId: string) =>
   queryOptions({
     queryKey: keys.workItems(projectId),
-    queryFn: ({ signal }) =>
-      live(keys.workItems(projectId), () => all('GET /work-items', { project_id: projectId }, signal)),
+    queryFn: ({ signal }) => live(() => all('GET /work-items', { project_id: projectId }, signal)),
   });
 
 /** workItemQuery is one item with its description. */
 export const workItemQuery = (id: string) =>
   queryOptions({
     queryKey: keys.workItem(id),
-    queryFn: ({ signal }) =>
-      live(keys.workItem(id), () => call('GET /work-items/{id}', { path: { id }, signal })),
+    queryFn: ({ signal }) => live(() => call('GET /work-items/{id}', { path: { id }, signal })),
   });
 
 /** runsQuery is every active run that fits and the newest ended ones, newest first. */
@@ -61,7 +58,7 @@ export const runsQuery = (filter: RunFilter) =>
   queryOptions({
     queryKey: keys.runs(filter),
     queryFn: ({ signal }) =>
-      live(keys.runs(filter), async () => {
+      live(async () => {
         const [active, newest] = await Promise.all([
           all('GET /runs', { ...filter, status: [...activeStatuses] }, signal),
           call('GET /runs', { query: { ...filter, limit: endedRuns }, signal }),
@@ -76,8 +73,7 @@ export const activeRunsQuery = (filter: RunFilter) => {
   const wanted = { ...filter, status: filter.status ?? [...activeStatuses] };
   return queryOptions({
     queryKey: keys.runs(wanted),
-    queryFn: ({ signal }) =>
-      live(keys.runs(wanted), async (): Promise<Run[]> => all('GET /runs', wanted, signal)),
+    queryFn: ({ signal }) => live(async (): Promise<Run[]> => all('GET /runs', wanted, signal)),
   });
 };
 
@@ -89,8 +85,11 @@ export const endedRunsQuery = (filter: RunFilter) => {
   return infiniteQueryOptions({
     queryKey: keys.endedRuns(wanted),
     initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam, signal }): Promise<RunPages['pages'][number]> =>
-      call('GET /runs', { query: { ...wanted, limit: endedPage, cursor: pageParam }, signal }),
+    queryFn: ({ pageParam, signal }) =>
+      live(
+        async (): Promise<RunPages['pages'][number]> =>
+          call('GET /runs', { query: { ...wanted, limit: endedPage, cursor: pageParam }, signal }),
+      ),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
 };
@@ -135,7 +134,7 @@ export const waitingQuery = (id: string) =>
 export const runQuery = (id: string) =>
   queryOptions({
     queryKey: keys.run(id),
-    queryFn: ({ signal }) => live(keys.run(id), () => call('GET /runs/{id}', { path: { id }, signal })),
+    queryFn: ({ signal }) => live(() => call('GET /runs/{id}', { path: { id }, signal })),
   });
 
 /** messagesQuery is what was written to a run's agent, in the order in which it was sent. */
@@ -148,21 +147,20 @@ export const messagesQuery = (id: string) =>
 /** hostsQuery is every host, by name. */
 export const hostsQuery = queryOptions({
   queryKey: keys.hosts,
-  queryFn: ({ signal }) => live(keys.hosts, () => all('GET /hosts', {}, signal)),
+  queryFn: ({ signal }) => live(() => all('GET /hosts', {}, signal)),
 });
 
 /** inboxQuery is what needs a person, newest first. It is computed by the server and read anew when something changes. */
 export const inboxQuery = (snoozed: boolean) =>
   queryOptions({
     queryKey: keys.inbox(snoozed),
-    queryFn: ({ signal }) =>
-      live(keys.inbox(snoozed), () => all('GET /inbox', { snoozed: snoozed ? 'true' : 'false' }, signal)),
+    queryFn: ({ signal }) => live(() => all('GET /inbox', { snoozed: snoozed ? 'true' : 'false' }, signal)),
   });
 
 /** providersQuery is the catalog with each host's availability. */
 export const providersQuery = queryOptions({
   queryKey: keys.providers,
-  queryFn: ({ signal }) => live(keys.providers, async () => (await call('GET /providers', { signal })).items),
+  queryFn: ({ signal }) => live(async () => (await call('GET /providers', { signal })).items),
 });
 
 /** How many events one page of the journal has. */
@@ -176,10 +174,12 @@ export const journalQuery = (topics: string[], projectId?: string) =>
     queryKey: keys.events(topics, projectId),
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      call('GET /events', {
-        query: { topic: topics, project_id: projectId, limit: eventPage, cursor: pageParam },
-        signal,
-      }),
+      live(() =>
+        call('GET /events', {
+          query: { topic: topics, project_id: projectId, limit: eventPage, cursor: pageParam },
+          signal,
+        }),
+      ),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
 
@@ -188,7 +188,7 @@ export const runEventsQuery = (id: string) =>
   queryOptions({
     queryKey: keys.runEvents(id),
     queryFn: ({ signal }) =>
-      live(keys.runEvents(id), async () => {
+      live(async () => {
         const found: Event[] = [];
         let cursor: string | undefined;
         do {
@@ -209,10 +209,12 @@ export const historyQuery = (subject: Subject, id: string) =>
     queryKey: keys.history(subject, id),
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      call('GET /events', {
-        query: { [subject]: id, topic: [...historyTopics[subject]], limit: historyPage, cursor: pageParam },
-        signal,
-      }),
+      live(() =>
+        call('GET /events', {
+          query: { [subject]: id, topic: [...historyTopics[subject]], limit: historyPage, cursor: pageParam },
+          signal,
+        }),
+      ),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
 

@@ -2,7 +2,7 @@ import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { describe, expect, it } from 'vitest';
 import type { Run, WorkItem } from '@/api/records';
 import { keys } from '@/data/keys';
-import { CachePatcher, current, putRun } from './cache';
+import { CachePatcher, putRun } from './cache';
 import { item, run } from './fixtures';
 
 const moved = {
@@ -30,15 +30,6 @@ describe('the cache', () => {
     client.setQueryData(keys.workItems('q'), items);
     new CachePatcher(client).apply([moved]);
     expect(client.getQueryData(keys.workItems('q'))).toBe(items);
-  });
-
-  it('brings an answer up to the events that came while it was under way', async () => {
-    const client = new QueryClient();
-    const answer = await current(keys.workItems('p'), async () => {
-      new CachePatcher(client).apply([moved]);
-      return [item('a')];
-    });
-    expect(answer[0]?.status).toBe('done');
   });
 
   it('puts a run into the list of the host that took it, and takes it out of another’s', () => {

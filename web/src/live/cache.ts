@@ -24,8 +24,8 @@ import {
   withRun,
 } from './patches';
 import type { JournalEvent } from './protocol';
-import { recall } from './recent';
-import { amend, stale } from './stale';
+import { changeAll, keepRecent } from './recent';
+import { stale } from './stale';
 
 /** How long records are gathered before those that an event told only in part are read. */
 const gather = 250;
@@ -39,18 +39,15 @@ export class CachePatcher {
   private inbox = false;
   private timer = 0;
 
-  constructor(private readonly client: QueryClient) {}
+  constructor(private readonly client: QueryClient) {
+    keepRecent(client);
+  }
 
   /** apply patches every cached record that the events speak of. */
   apply(events: JournalEvent[]): void {
-    recall.note(events);
-    for (const query of this.client.getQueryCache().getAll()) {
-      const data = query.state.data;
-      if (data === undefined || data === null) continue;
-      const next = events.reduce<unknown>((current, event) => patch(query.queryKey, current, event), data);
-      if (next === null) this.client.removeQueries({ queryKey: query.queryKey, exact: true });
-      else if (next !== data) amend(this.client, query.queryKey, () => next);
-    }
+    changeAll(this.client, (key, data) =>
+      events.reduce((current, event) => patch(key, current, event), data),
+    );
     for (const event of events) this.followUp(event);
   }
 
@@ -213,17 +210,14 @@ function patch(key: readonly unknown[], data: unknown, event: JournalEvent): unk
   }
 }
 
-/** current brings what a request answered up to the events that came while it was under way. */
-export async function current<T>(key: readonly unknown[], ask: () => Promise<T>): Promise<T> {
-  const mark = recall.mark();
-  const answer = await ask();
-  return recall.since(mark).reduce<T>((data, event) => (patch(key, data, event) ?? data) as T, answer);
-}
-
 /** putWorkItem takes an item from the server as the truth, wherever the cache holds it. */
 export function putWorkItem(client: QueryClient, item: WorkItem): void {
   client.setQueryData(keys.workItem(item.id), item);
-  amend<WorkItem[]>(client, keys.workItems(item.project_id), (items) => replaceItem(items, item));
+  changeAll(client, (key, data) => {
+    if (key[0] === 'work-item' && key[1] === item.id) return item;
+    if (key[0] === 'work-items' && key[1] === item.project_id) return replaceItem(data as WorkItem[], item);
+    return data;
+  });
 }
 
 function replaceItem(items: WorkItem[], item: WorkItem): WorkItem[] {
@@ -235,15 +229,17 @@ function replaceItem(items: WorkItem[], item: WorkItem): WorkItem[] {
 /** putRun takes a run from the server as the truth, wherever the cache holds it. */
 export function putRun(client: QueryClient, run: Run): void {
   // A record without its detail takes its place in a detail that is known, and makes none.
-  client.setQueryData<Run>(keys.run(run.id), (known) =>
-    known ? { ...known, ...run } : 'evidence' in run ? run : undefined,
-  );
-  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: ['runs'] })) {
-    amend<Run[]>(client, queryKey, (runs) => withRun(runs, queryKey[1] as RunFilter, run));
-  }
-  for (const { queryKey, state } of client.getQueryCache().findAll({ queryKey: ['ended-runs'] })) {
-    amend<RunPages>(client, queryKey, (list) => withEndedRun(list, queryKey[1] as RunFilter, run));
-    // The answer that is under way may be older than this record.
-    if (state.fetchStatus === 'fetching') void stale(client, { queryKey, exact: true });
-  }
+  if ('evidence' in run) client.setQueryData<Run>(keys.run(run.id), (known) => known ?? run);
+  changeAll(client, (key, data) => {
+    switch (key[0]) {
+      case 'run':
+        return key[1] === run.id ? { ...(data as Run), ...run } : data;
+      case 'runs':
+        return withRun(data as Run[], key[1] as RunFilter, run);
+      case 'ended-runs':
+        return withEndedRun(data as RunPages, key[1] as RunFilter, run);
+      default:
+        return data;
+    }
+  });
 }

@@ -400,6 +400,8 @@ export function patchJournal(
   const [first, ...rest] = journal.pages;
   if (!first || event.topic === 'snapshot' || !passes(event.topic, topics)) return journal;
   if (projectId !== undefined && event.payload.project_id !== projectId) return journal;
+  // What is older than the first page is on the next one, loaded or not.
+  if (first.next_cursor !== null && event.seq < (first.items.at(-1)?.seq ?? 0)) return journal;
   const items = withEvent(first.items, event);
   return items === first.items ? journal : { ...journal, pages: [{ ...first, items }, ...rest] };
 }

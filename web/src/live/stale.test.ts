@@ -174,6 +174,18 @@ describe('amend', () => {
     expect(client.getQueryState(key)).toMatchObject({ data: 3, isInvalidated: true });
   });
 
+  it('leaves a query stale that nobody waits for any more', async () => {
+    const { client, server, happens } = lab();
+    const queryFn = ({ signal }: { signal: AbortSignal }) => (signal.aborted ? 0 : server.ask());
+    const unmount = new QueryObserver(client, { queryKey: key, queryFn }).subscribe(() => undefined);
+    await server.answer();
+    void happens();
+    amend<number>(client, key, (now) => now + 10);
+    unmount();
+    await server.answer();
+    expect(client.getQueryState(key)).toMatchObject({ data: 11, isInvalidated: true });
+  });
+
   it('makes nothing of a query that holds nothing', () => {
     const client = new QueryClient();
     amend<number>(client, key, (now) => now + 1);

@@ -39,7 +39,7 @@ function staleAfter(client: QueryClient, query: Query): Promise<void> {
   if (known) return known;
   const again = (): Promise<void> => {
     pending.delete(query);
-    return stale(client, { predicate: (other) => other === query });
+    return staleOne(client, query);
   };
   const marked = Promise.resolve(query.promise).then(again, again);
   pending.set(query, marked);
@@ -52,5 +52,14 @@ export function amend<T>(client: QueryClient, queryKey: QueryKey, change: (held:
   if (query?.state.data === undefined) return;
   const { isInvalidated } = query.state;
   client.setQueryData<T>(queryKey, (held) => (held === undefined ? held : change(held)));
-  if (isInvalidated) query.invalidate();
+  if (!isInvalidated) return;
+  query.invalidate();
+  // When its request is cancelled because nobody looks any more, the query is set back to what was written just now.
+  query.promise?.catch(() => {
+    if (query.state.fetchStatus === 'idle' && !query.state.isInvalidated) void staleOne(client, query);
+  });
 }
+
+/** staleOne has one query read again. */
+export const staleOne = (client: QueryClient, query: Query): Promise<void> =>
+  stale(client, { predicate: (other) => other === query });
