@@ -112,7 +112,7 @@ type Run struct {
 	Refused         []string `json:"-"` // hosts that refused this attempt
 	Acked           bool     `json:"-"` // the host confirmed this attempt
 	Blocked         bool     `json:"-"` // its item needs something that is not done, and it does not ignore that
-	UnblockedAt     *Time    `json:"-"` // when that was last over
+	UnblockedAt     *Time    `json:"-"` // when that, or its not_before, was last over by a change
 	DispatchedAt    *Time    `json:"-"` // the claim of this attempt
 	// OutputBytes and OutputLines are how far the journal has told of this attempt's relayed log, from
 	// its first byte; when its session is over, how long the log was then. OutputBytes is negative when that was not kept.

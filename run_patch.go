@@ -7,6 +7,12 @@ type RunPatch struct {
 	NotBefore **Time // to nil: at once
 }
 
+// HeldUntil is the not_before of a run that a person holds: a time that does not come. Another one, or none, releases it.
+const HeldUntil Time = 253_370_764_800_000 // 9999-01-01T00:00:00.000Z
+
+// Held says whether a run has this not_before: it waits until somebody releases it.
+func Held(notBefore *Time) bool { return notBefore != nil && *notBefore >= HeldUntil }
+
 // Validate names every field that is wrong.
 func (p RunPatch) Validate() error {
 	var bad Problems

@@ -20,8 +20,8 @@ func (t Time) Std() time.Time { return time.UnixMilli(int64(t)).UTC() }
 // Add is the instant d later.
 func (t Time) Add(d time.Duration) Time { return t + Time(d.Milliseconds()) }
 
-// Sub is the time from u to t.
-func (t Time) Sub(u Time) time.Duration { return time.Duration(t-u) * time.Millisecond }
+// Sub is the time from u to t, at most the longest or shortest duration there is: years of four digits are further apart.
+func (t Time) Sub(u Time) time.Duration { return t.Std().Sub(u.Std()) }
 
 // String is the form on the wire.
 func (t Time) String() string { return t.Std().Format(wireTime) }

@@ -59,3 +59,11 @@ func TestTimeComesBackAsItWas(t *testing.T) {
 		}
 	})
 }
+
+func TestATimeFarAwayIsStillAhead(t *testing.T) {
+	t.Parallel()
+	now := svc.TimeOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	if ahead, ago := svc.HeldUntil.Sub(now), now.Sub(svc.HeldUntil); ahead < 200*365*24*time.Hour || ago > -200*365*24*time.Hour {
+		t.Errorf("%s is %v ahead of %s, and that %v ago", svc.HeldUntil, ahead, now, ago)
+	}
+}

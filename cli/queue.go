@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,6 +141,44 @@ func (a *app) runPriority() *cobra.Command {
 			return printDone(a, a.runView(nil), r, "run %s has priority %d", a.short(r.ID, shortRun), r.Priority)
 		}),
 	})
+}
+
+func (a *app) runHold() *cobra.Command {
+	return a.runWait(&cobra.Command{
+		Use: "hold RUN…", Short: "Keep waiting runs from starting until they are released",
+		Long: "Keep waiting runs from starting until they are released, however much room there is. They keep their priority and their age,\n" +
+			"and the dispatch timeout does not count meanwhile. A hold is a not_before in the year 9999.",
+		Example: "  svc run hold 1a2b3c4d 5e6f7a8b",
+	}, api.Some(svc.HeldUntil), "held")
+}
+
+func (a *app) runRelease() *cobra.Command {
+	return a.runWait(&cobra.Command{
+		Use: "release RUN…", Short: "Let held runs start as soon as a host takes them",
+		Long:    "Let runs that are held start as soon as a host takes them; also those that have a time before which they shall not start.",
+		Example: "  svc run release 1a2b3c4d 5e6f7a8b",
+	}, api.Null[svc.Time](), "released")
+}
+
+// runWait is a command that gives each run that is named the same not_before.
+func (a *app) runWait(cmd *cobra.Command, notBefore api.Opt[svc.Time], done string) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = takes("RUN…"), a.completesUpTo(math.MaxInt, runNames)
+	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		for _, ref := range args {
+			r, err := a.theRun(ctx, c, ref)
+			if err != nil {
+				return err
+			}
+			if r, err = c.UpdateRun(ctx, r.ID, api.PatchRun{NotBefore: notBefore}); err != nil {
+				return err
+			}
+			if err := printDone(a, a.runView(nil), r, "%s run %s", done, a.short(r.ID, shortRun)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return a.both(cmd)
 }
 
 func (a *app) runRerun() *cobra.Command {

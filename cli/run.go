@@ -180,7 +180,7 @@ func hostsByID(ctx context.Context, c *api.Client) (map[string]svc.Host, error) 
 
 func (a *app) runCommand() *cobra.Command {
 	return group(&cobra.Command{Use: "run", Short: "Agents at work: start, watch, stop"},
-		a.runList(), a.runStart(), a.runShow(), a.runWatch(), a.runLogs(), a.runReplay(), a.runExport(), a.runScreen(), a.runKeys(), a.runSendMessage(), a.runStop(), a.runPriority(), a.runRerun(), a.runRetry(), a.runContinue(), a.runDiff(), a.runComment(), a.runSend(), a.runFetch(), a.runLand(), a.runDiscard())
+		a.runList(), a.runStart(), a.runShow(), a.runWatch(), a.runLogs(), a.runReplay(), a.runExport(), a.runScreen(), a.runKeys(), a.runSendMessage(), a.runStop(), a.runPriority(), a.runHold(), a.runRelease(), a.runRerun(), a.runRetry(), a.runContinue(), a.runDiff(), a.runComment(), a.runSend(), a.runFetch(), a.runLand(), a.runDiscard())
 }
 
 func (a *app) runList() *cobra.Command {

@@ -110,7 +110,10 @@ func queueWords(r svc.Run) string {
 	if r.Wait {
 		add("waits as long as it takes")
 	}
-	if r.NotBefore != nil {
+	switch {
+	case svc.Held(r.NotBefore):
+		add("held until it is released")
+	case r.NotBefore != nil:
 		add("not before %s", r.NotBefore)
 	}
 	if len(r.HostLabels) > 0 {

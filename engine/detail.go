@@ -70,7 +70,7 @@ func (e *Engine) waiting(ctx context.Context, r store.Reader, run svc.Run) (*svc
 		position := i + 1
 		w.Position = &position
 	}
-	if !run.Wait && len(gate.Unmet) == 0 && !gate.Project.Full() && !gate.Busy && !gate.Follows {
+	if !run.Wait && !svc.Held(run.NotBefore) && len(gate.Unmet) == 0 && !gate.Project.Full() && !gate.Busy && !gate.Follows {
 		from := waitsFrom(&run)
 		if run.WorkspaceID != nil {
 			use, err := r.WorkspaceUse(ctx, *run.WorkspaceID, run.ID)

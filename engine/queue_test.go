@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,8 +128,19 @@ func TestARunWaitsForItsTimeAndAsLongAsItTakes(t *testing.T) {
 		at := s.now().Add(8 * time.Minute)
 		later := s.run(func(n *svc.NewRun) { n.NotBefore = &at })
 		patient := s.run(func(n *svc.NewRun) { n.Wait = true })
+		held, until := s.run(), svc.HeldUntil
+		_, err := s.UpdateRun(s.ctx, held.ID, svc.RunPatch{NotBefore: ptr(&until)}, nil)
+		s.no(err)
 		s.pass(6 * time.Minute)
-		d, err := s.RunDetail(s.ctx, later.ID)
+		d, err := s.RunDetail(s.ctx, held.ID)
+		if s.no(err); d.Status != svc.RunPending || len(d.Waiting.Why) != 1 || !strings.Contains(d.Waiting.Why[0].Message, "held") || d.Waiting.TimesOutAt != nil {
+			t.Errorf("a held run is %s and waits %+v", d.Status, d.Waiting)
+		}
+		_, err = s.UpdateRun(s.ctx, held.ID, svc.RunPatch{NotBefore: new(*svc.Time)}, nil)
+		s.no(err)
+		s.settle()
+		s.wantStatus(held, svc.RunPending) // the time in which it was held does not count
+		d, err = s.RunDetail(s.ctx, later.ID)
 		if s.no(err); d.Status != svc.RunPending || len(d.Waiting.Why) != 1 || d.Waiting.Why[0].Code != svc.HoldNotBefore || d.Waiting.Position != nil {
 			t.Errorf("%s waits %+v", d.Status, d.Waiting)
 		}
@@ -136,6 +148,7 @@ func TestARunWaitsForItsTimeAndAsLongAsItTakes(t *testing.T) {
 		h := s.online("h")
 		s.settle()
 		s.wantStatus(patient, svc.RunSpawning)
+		s.wantStatus(held, svc.RunSpawning)
 		s.wantStatus(later, svc.RunPending)
 		s.pass(2*time.Minute - time.Second)
 		h.beat()

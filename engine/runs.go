@@ -206,6 +206,9 @@ func (e *Engine) UpdateRun(ctx context.Context, id string, patch svc.RunPatch, m
 		if r.Priority == before.Priority && r.Wait == before.Wait && value(r.NotBefore) == value(before.NotBefore) {
 			return tx.NameRun(ctx, &r)
 		}
+		if value(before.NotBefore) > tx.Now && value(r.NotBefore) <= tx.Now {
+			r.UnblockedAt = &tx.Now // until now it did not wait for a host
+		}
 		if err := tx.UpdateRun(ctx, &r); err != nil {
 			return err
 		}

@@ -27,7 +27,10 @@ const mostNamed = 5
 // claim that places a run and the answer that explains its wait ask here.
 func (g Gate) Holds(now svc.Time) []svc.Hold {
 	holds := []svc.Hold{}
-	if g.NotBefore != nil && *g.NotBefore > now {
+	switch {
+	case svc.Held(g.NotBefore):
+		holds = append(holds, svc.Hold{Code: svc.HoldNotBefore, Message: "it is held until somebody releases it"})
+	case g.NotBefore != nil && *g.NotBefore > now:
 		holds = append(holds, svc.Hold{Code: svc.HoldNotBefore, Message: "it shall not start before " + g.NotBefore.String()})
 	}
 	if g.BackOff != nil && *g.BackOff > now {

@@ -72,3 +72,43 @@ test('cards are selected with mouse and keyboard, moved together and brought bac
   await page.reload();
   await expect(page.getByRole('article')).toHaveCount(1);
 });
+
+test('tasks are started together, on the board and in the tree', async ({ page, lab }) => {
+  // The shell is told the title.
+  for (const title of ['sleep 601', 'sleep 602', 'sleep 603', 'sleep 604']) await lab.add(title);
+  await lab.add('An epic', { kind: 'epic' });
+  const bar = page.getByRole('region', { name: 'Selection' });
+  const startTwo = async () => {
+    await bar.getByRole('button', { name: 'Start 2' }).click();
+    await page.getByRole('menuitem', { name: 'Shell', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Start 2 runs with Shell?' });
+    await dialog.getByRole('button', { name: 'Start 2 runs' }).click();
+    await expect(page.getByText('2 runs queued').first()).toBeVisible();
+    await expect(bar).toBeHidden();
+  };
+  const running = async () =>
+    (await lab.server.api.runs())
+      .filter((run) => run.project_id === lab.project.id && run.status === 'running')
+      .map((run) => run.task_title)
+      .sort();
+  await page.goto(lab.board);
+  for (const title of ['sleep 601', 'sleep 602']) {
+    await card(page, title).hover();
+    await card(page, title).getByRole('checkbox').check();
+  }
+  await startTwo();
+  await expect.poll(running).toEqual(['sleep 601', 'sleep 602']);
+
+  // In the tree, one that runs already and one that is no task are left out.
+  await page.goto(lab.tree);
+  const row = (title: string) => page.getByRole('treeitem').filter({ hasText: title });
+  await row('sleep 603').hover();
+  await row('sleep 603').getByRole('checkbox').check();
+  for (const title of ['sleep 604', 'sleep 601', 'An epic']) {
+    await row(title).focus();
+    await page.keyboard.press('x');
+  }
+  await expect(bar.getByRole('status')).toHaveText('4 selected');
+  await startTwo();
+  await expect.poll(running).toEqual(['sleep 601', 'sleep 602', 'sleep 603', 'sleep 604']);
+});

@@ -17,6 +17,7 @@ test('the queue shows the order and why each waits, and a priority changes it', 
 
   await page.goto(server.link('/queue'));
   const rows = page.getByRole('list', { name: 'Runs that wait, next first' }).getByRole('listitem');
+  const first = rows.filter({ hasText: 'First come' });
   await expect(rows).toHaveCount(3);
   await expect(rows.nth(0)).toContainText('First come');
   await expect(rows.nth(0)).toContainText('1 in the queue');
@@ -28,8 +29,16 @@ test('the queue shows the order and why each waits, and a priority changes it', 
   await expect(rows.nth(0)).toContainText('Second come');
   await expect(rows.nth(1)).toContainText('First come');
 
+  // One that is held stays, in sight of everybody, until it is released.
+  await page.getByRole('button', { name: 'Hold First come' }).click();
+  await expect(first).toContainText('It is held until somebody releases it');
+
   // What is placed leaves the queue by itself.
   server.write('over', '');
+  await expect(rows).toHaveCount(2);
+  await expect(first).toContainText('has no place in the queue yet');
+  await page.getByLabel('Select First come').click();
+  await page.getByRole('button', { name: 'Release 1' }).click();
   await expect(rows).toHaveCount(1);
   await expect(rows.nth(0)).toContainText('Build');
 });

@@ -32,6 +32,10 @@ export const endedStatuses: readonly RunStatus[] = ['exited', 'failed', 'stopped
 
 /** isActive says whether a run has not ended. */
 export const isActive = (run: Run): boolean => activeStatuses.includes(run.status);
+/** heldUntil is the time before which a run that someone holds does not start: it does not come. */
+export const heldUntil = '9999-01-01T00:00:00.000Z';
+/** isHeld says whether a run waits until someone releases it. */
+export const isHeld = (run: Run): boolean => run.status === 'pending' && (run.not_before ?? '') >= heldUntil;
 /** isRunnable says whether runs can target an item. */
 export const isRunnable = (item: WorkItem): boolean => item.kind === 'task' || item.kind === 'subtask';
 /**

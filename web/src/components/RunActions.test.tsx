@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { cleanup, configure, fireEvent, render, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Run } from '@/api/records';
+import { heldUntil, type Run } from '@/api/records';
 import { run } from '@/live/fixtures';
 import { BulkDialog } from './BulkDialog';
 import { useBulkAction } from './bulkAction';
@@ -84,6 +84,17 @@ it('discards a working copy once, however many runs share it; a refusal keeps no
   expect(asked.map(({ path }) => path)).toEqual([
     '/api/v1/workspaces/w1/discard',
     '/api/v1/workspaces/w2/discard',
+  ]);
+});
+
+it('holds those that wait and releases those that are held', async () => {
+  open([run('w', { status: 'pending' }), run('h', { status: 'pending', not_before: heldUntil }), ...active]);
+  fireEvent.click(screen.getByRole('button', { name: 'Hold 1' }));
+  fireEvent.click(screen.getByRole('button', { name: 'Release 1' }));
+  await vi.waitFor(() => expect(asked).toHaveLength(2));
+  expect(asked).toEqual([
+    { path: '/api/v1/runs/w', body: { not_before: heldUntil } },
+    { path: '/api/v1/runs/h', body: { not_before: null } },
   ]);
 });
 

@@ -1,11 +1,12 @@
 import { ChevronDown, RotateCw, Square, Trash2 } from 'lucide-react';
-import { isActive, type Run, taskRef } from '@/api/records';
+import { isActive, isHeld, type Run, taskRef } from '@/api/records';
 import { oncePerWorkspace, useBulkRuns } from '@/data/bulk';
 import { useMay } from '@/data/role';
 import { Button } from '@/ui/Button';
 import { Menu, MenuItem } from '@/ui/Menu';
 import { MenuButton } from '@/ui/MenuButton';
 import { confirmBulk, doBulk } from './bulkAction';
+import { HoldButton } from './HoldButton';
 import { priorities, priorityName } from './priorities';
 
 const nameOf = (run: Run): string =>
@@ -52,6 +53,8 @@ export function RunActions({ runs, onDone }: { runs: readonly Run[]; onDone(): v
           )}
         />
       )}
+      <HoldButton runs={waiting.filter((run) => !isHeld(run))} />
+      <HoldButton runs={waiting.filter(isHeld)} held />
       {ended.length > 0 && (
         <Button
           size="sm"

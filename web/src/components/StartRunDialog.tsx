@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { ChevronRight, Play } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { messageOf } from '@/api/error';
-import type { Host, Project, Provider, RestartPolicy } from '@/api/records';
+import type { Host, Provider, RestartPolicy } from '@/api/records';
 import { useStartRuns } from '@/data/actions';
 import { hostsQuery, projectsQuery, providersQuery } from '@/data/queries';
 import { splitArgs } from '@/lib/args';
@@ -17,8 +17,8 @@ import { Dialog } from '@/ui/Overlay';
 import { Segmented } from '@/ui/Segmented';
 import { toast } from '@/ui/toast';
 import { type Contender, Contenders } from './Contenders';
-import { preferred } from './modes';
-import { useStartRunDialog } from './startRun';
+import { modelFor, preferred } from './modes';
+import { promptFor, useStartRunDialog } from './startRun';
 import { ToolSelect } from './ToolSelect';
 
 const policies: { value: RestartPolicy; label: string }[] = [
@@ -54,9 +54,7 @@ function Form({ onClose }: { onClose(): void }) {
   const [provider, setProvider] = useState(again?.provider ?? '');
   const [host, setHost] = useState(again?.pinned_host_id ?? '');
   const [typedModel, setModel] = useState(again?.model);
-  const [given] = useState(
-    again?.prompt ?? [seed?.item.title, seed?.item.description].filter(Boolean).join('\n\n'),
-  );
+  const [given] = useState(again?.prompt ?? (seed ? promptFor(seed.item) : ''));
   // A prompt that was changed and not used is still there when the form is opened again.
   const changed = useDraft(`prompt.${seed?.item.id}`);
   const prompt = changed.draft?.text ?? given;
@@ -287,16 +285,6 @@ function Form({ onClose }: { onClose(): void }) {
 /** startedOf says how much of what was asked for was done. */
 const startedOf = (started: number, all: number): string =>
   `${started === 1 ? 'The first' : `The first ${started}`} of ${all} runs ${started === 1 ? 'was' : 'were'} started, and will not be started twice.`;
-
-/** modelFor is the model that belongs to a provider: the project's, else the last one used with it. */
-const modelFor = (
-  chosen: Provider | undefined,
-  project: Project | undefined,
-  last: { provider: string; model: string } | null | undefined,
-): string => {
-  const own = project?.provider === '' || project?.provider === chosen?.tool ? project?.model : '';
-  return own || (last?.provider === chosen?.id ? (last?.model ?? '') : '');
-};
 
 /** Mode chooses between the two modes of a tool that has both. */
 function Mode({

@@ -1,4 +1,4 @@
-import { availability, type Provider } from '@/api/records';
+import { availability, type Project, type Provider } from '@/api/records';
 
 /** The ids that the API always accepts. Where no host has them they are of no interest. */
 const standard = ['provider_a', 'provider_b', 'provider_c', 'provider_d'];
@@ -31,3 +31,13 @@ export const preferred = (providers: Provider[], ...wished: (string | undefined)
   providers.find((each) => each.default) ??
   providers.find((each) => availability(each).available > 0) ??
   providers[0];
+
+/** modelFor is the model that belongs to a provider: the project's, else the last one used with it. */
+export const modelFor = (
+  chosen: Provider | undefined,
+  project: Project | undefined,
+  last: { provider: string; model: string } | null | undefined,
+): string => {
+  const own = project?.provider === '' || project?.provider === chosen?.tool ? project?.model : '';
+  return own || (last?.provider === chosen?.id ? (last?.model ?? '') : '');
+};

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Run } from '@/api/records';
+import { heldUntil, type Run } from '@/api/records';
 import { host, run } from '@/live/fixtures';
 import { calmRuns, canAttach, latestRuns, needsYou, runState } from './runState';
 
@@ -67,6 +67,10 @@ describe('a run that ends again and again', () => {
   it('is only restarted the first time, and queued before', () => {
     expect(word({ attempt: 2, status: 'pending' })).toBe('Restarting');
     expect(word({ attempt: 1, status: 'pending' })).toBe('Queued');
+  });
+  it('is held when someone holds it', () => {
+    expect(word({ attempt: 2, status: 'pending', not_before: heldUntil })).toBe('Held');
+    expect(word({ attempt: 1, status: 'pending', not_before: '2026-01-02T04:00:00.000Z' })).toBe('Queued');
   });
   it('needs you first, and is over when it is', () => {
     expect(word({ attempt: 5, needs_input: true })).toBe('Needs you');

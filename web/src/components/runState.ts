@@ -1,4 +1,4 @@
-import { type Host, isActive, isStopping, type Run } from '@/api/records';
+import { type Host, isActive, isHeld, isStopping, type Run } from '@/api/records';
 import { span } from '@/lib/time';
 import type { Tone } from '@/ui/Badge';
 
@@ -60,6 +60,14 @@ export function runState(run: Run, host: Host | undefined, now: number): RunStat
   }
   switch (run.status) {
     case 'pending':
+      if (isHeld(run))
+        return {
+          ...base,
+          word: 'Held',
+          tone: 'neutral',
+          icon: 'clock',
+          because: 'It waits until someone releases it, in the queue.',
+        };
       if (run.attempt > 1)
         return {
           ...base,

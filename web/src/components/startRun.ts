@@ -10,6 +10,10 @@ interface RunSeed {
   wait?: boolean;
 }
 
+/** promptFor is what an agent is told about an item when nobody says otherwise. */
+export const promptFor = (item: Pick<WorkItem, 'title' | 'description'>): string =>
+  [item.title, item.description].filter(Boolean).join('\n\n');
+
 /** useStartRunDialog is the seed of the open dialog; null: it is closed. */
 export const useStartRunDialog = create<{ seed: RunSeed | null }>(() => ({ seed: null }));
 

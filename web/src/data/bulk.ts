@@ -3,7 +3,8 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { call } from '@/api/client';
 import { messageOf } from '@/api/error';
-import type { Run } from '@/api/records';
+import type { Run, WorkItem } from '@/api/records';
+import type { CreateRun, PatchRun } from '@/api/schema.gen';
 import { randomKey } from '@/lib/id';
 import { putRun } from '@/live/cache';
 import { stale } from '@/live/stale';
@@ -81,8 +82,21 @@ export function bulkRuns(client: QueryClient) {
       const id = run.workspace_id as string;
       client.setQueryData(keys.workspace(id), await call(`POST /workspaces/{id}/${verb}`, { path: { id } }));
     });
+  /** wait changes how runs wait that are not placed yet. */
+  const wait = (of: (run: Run) => PatchRun): Bulk<Run> =>
+    inTurn(async (run) => {
+      putRun(client, await call('PATCH /runs/{id}', { path: { id: run.id }, body: of(run) }));
+      void stale(client, { queryKey: ['queue'] });
+    });
   return {
     stop: stopRuns,
+    // Like those that run again, they wait for their turn.
+    start: (of: (item: WorkItem) => CreateRun): Bulk<WorkItem> =>
+      inTurn(async (item) => {
+        const body = { ...of(item), task_id: item.id, wait: true };
+        putRun(client, await call('POST /runs', { body, idempotencyKey: randomKey() }));
+        void stale(client, { queryKey: ['runs'] });
+      }),
     // Many at once find the hosts full: each waits for its turn instead of failing at the dispatch timeout.
     rerun: inTurn(async ({ id }: Run) => {
       const body = { wait: true };
@@ -92,12 +106,8 @@ export function bulkRuns(client: QueryClient) {
       );
       void stale(client, { queryKey: ['runs'] });
     }),
-    setPriority: (of: (run: Run) => number): Bulk<Run> =>
-      inTurn(async (run) => {
-        const body = { priority: of(run) };
-        putRun(client, await call('PATCH /runs/{id}', { path: { id: run.id }, body }));
-        void stale(client, { queryKey: ['queue'] });
-      }),
+    setPriority: (of: (run: Run) => number) => wait((run) => ({ priority: of(run) })),
+    setNotBefore: (of: (run: Run) => string | null) => wait((run) => ({ not_before: of(run) })),
     discard: onWorkspace('discard'),
     keep: onWorkspace('keep'),
   };

@@ -31,7 +31,7 @@ import { useBoardKeys } from './useBoardKeys';
 const nothing: WorkItem[] = [];
 const unchanged: ChangeSizes = {};
 const ItemSheet = lazily(async () => (await import('@/components/ItemSheet')).ItemSheet);
-const BoardSelection = lazily(async () => (await import('./BoardSelection')).BoardSelection);
+const ItemSelection = lazily(async () => (await import('@/components/ItemSelection')).ItemSelection);
 const DeleteItemDialog = lazily(async () => (await import('@/components/DeleteItemDialog')).DeleteItemDialog);
 
 /** ProjectBoard is the board of a project that is there. */
@@ -230,7 +230,7 @@ export function ProjectBoard({ project }: { project: Project }) {
         </div>
       )}
       {selection.ids.length > 0 && (
-        <BoardSelection project={project} items={items} total={order.length} selection={selection} />
+        <ItemSelection project={project} items={items} total={order.length} selection={selection} />
       )}
       {selected && (
         <ItemSheet

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { idle, runsOf } from '@/components/ItemSelection';
 import { columnsOf, lanesOf } from '@/data/board';
 import { item, run } from '@/live/fixtures';
-import { runsOf } from './BoardSelection';
 import { dropMove } from './drop';
 import { laneNeighbour, neighbour, placeOf, shove } from './useBoardKeys';
 
@@ -68,4 +68,16 @@ it('acts on the runs of selected cards: those at work, else the newest', () => {
     run('c1', { task_id: 'c', status: 'running' }),
   ];
   expect(runsOf(runs, [item('a'), item('b')]).map(({ id }) => id)).toEqual(['a2', 'a1', 'b2']);
+});
+
+it('starts the tasks of a selection that are not over and have no run under way', () => {
+  const chosen = [
+    item('free'),
+    item('busy', { status: 'doing' }),
+    item('over', { status: 'done' }),
+    item('epic', { kind: 'epic' }),
+    item('again', { kind: 'subtask' }),
+  ];
+  const runs = [run('b', { task_id: 'busy' }), run('x', { task_id: 'again', status: 'failed' })];
+  expect(idle(chosen, runs).map(({ id }) => id)).toEqual(['free', 'again']);
 });

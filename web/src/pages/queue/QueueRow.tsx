@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { messageOf } from '@/api/error';
-import { type Run, taskRef } from '@/api/records';
+import { isHeld, type Run, taskRef } from '@/api/records';
+import { HoldButton } from '@/components/HoldButton';
 import { priorities } from '@/components/priorities';
 import { waitsFor } from '@/components/waiting';
 import { waitingQuery } from '@/data/queries';
@@ -74,6 +75,7 @@ export function QueueRow({
         </span>
         <span className="text-xs break-words text-ink-2">{error ? messageOf(error) : words.join(' ')}</span>
       </div>
+      <HoldButton runs={[run]} held={isHeld(run)} of={run.task_title} />
       <span className="w-28 shrink-0">
         <Select
           aria-label={`Priority of ${run.task_title}`}

@@ -17,6 +17,7 @@ import { hostsQuery, runsQuery, workItemsQuery } from '@/data/queries';
 import { useDnd } from '@/lib/dnd';
 import { focusSoon } from '@/lib/focus';
 import { lazily } from '@/lib/lazily';
+import { useSelection } from '@/lib/selection';
 import { Button, IconButton } from '@/ui/Button';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { dropOn, indent, nudge, outdent, type Spot } from './indent';
@@ -24,6 +25,7 @@ import { TreeRow } from './TreeRow';
 
 const nothing: WorkItem[] = [];
 const ItemSheet = lazily(async () => (await import('@/components/ItemSheet')).ItemSheet);
+const ItemSelection = lazily(async () => (await import('@/components/ItemSelection')).ItemSelection);
 const DeleteItemDialog = lazily(async () => (await import('@/components/DeleteItemDialog')).DeleteItemDialog);
 
 /** ProjectTree is the tree of a project that is there. */
@@ -42,6 +44,7 @@ export function ProjectTree({ project }: { project: Project }) {
   const scroller = useRef<HTMLDivElement>(null);
 
   const rows = useMemo(() => treeRows(items, closed), [items, closed]);
+  const selection = useSelection(useMemo(() => rows.map(({ item }) => item.id), [rows]));
   const progress = useMemo(() => progressOf(items), [items]);
   const below = useMemo(() => needsBelow(items, needsYou(runs)), [items, runs]);
   const byId = useMemo(() => new Map(items.map((item) => [item.id, item])), [items]);
@@ -114,6 +117,7 @@ export function ProjectTree({ project }: { project: Project }) {
     else if (event.key === 'End') focus(rows.length - 1);
     else if (event.key === ']') make(indent(items, item));
     else if (event.key === '[') make(outdent(items, item));
+    else if (event.key === 'x') selection.toggle(item.id);
     else if (event.key === 'm') setMenu(item.id);
     else if (event.key === 'r' && isRunnable(item)) openStartRun(item);
     else if (number >= 0) make({ status: itemStatuses[number] as ItemStatus });
@@ -197,6 +201,9 @@ export function ProjectTree({ project }: { project: Project }) {
                     host={hosts.find((host) => host.id === run?.host_id)}
                     move={move}
                     selected={selected === item.id}
+                    picked={selection.has(item.id)}
+                    picking={selection.ids.length > 0}
+                    onPick={(range) => selection.toggle(item.id, range)}
                     tabbable={active ? active === item.id : line.index === 0}
                     menuOpen={menu === item.id}
                     onMenu={(shown) => setMenu(shown ? item.id : null)}
@@ -210,6 +217,9 @@ export function ProjectTree({ project }: { project: Project }) {
           </div>
         )}
       </div>
+      {selection.ids.length > 0 && (
+        <ItemSelection project={project} items={items} total={rows.length} selection={selection} />
+      )}
       {selected && (
         <ItemSheet
           id={selected}

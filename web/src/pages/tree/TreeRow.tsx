@@ -9,6 +9,7 @@ import type { MoveItem } from '@/components/useItemMoves';
 import type { Progress, TreeRow as Row } from '@/data/board';
 import { useDnd } from '@/lib/dnd';
 import { IconButton } from '@/ui/Button';
+import { Checkbox } from '@/ui/Checkbox';
 import { cx } from '@/ui/cx';
 import { MenuButton } from '@/ui/MenuButton';
 import { type Spot, spotOf } from './indent';
@@ -26,6 +27,11 @@ interface Props {
   host?: Host;
   move: MoveItem;
   selected: boolean;
+  /** It is one of those that something is done to. */
+  picked: boolean;
+  /** Some row is, so a click on the checkbox of another is likely. */
+  picking: boolean;
+  onPick(range: boolean): void;
   tabbable: boolean;
   menuOpen: boolean;
   onMenu(open: boolean): void;
@@ -46,6 +52,9 @@ export function TreeRow({
   host,
   move,
   selected,
+  picked,
+  picking,
+  onPick,
   tabbable,
   menuOpen,
   onMenu,
@@ -94,6 +103,7 @@ export function TreeRow({
       aria-posinset={place}
       aria-expanded={children > 0 ? open : undefined}
       aria-selected={selected}
+      aria-checked={picking ? picked : undefined}
       tabIndex={tabbable ? 0 : -1}
       data-row={id}
       onClick={onOpen}
@@ -103,7 +113,7 @@ export function TreeRow({
       style={{ paddingLeft: `calc(0.5rem + ${depth} * var(--indent))` }}
       className={cx(
         'group relative flex h-10 cursor-pointer items-center gap-2 rounded-md pr-1.5 text-sm -outline-offset-2 hover:bg-hover',
-        selected && 'bg-accent/10',
+        (selected || picked) && 'bg-accent/10',
         spot === 'inside' && 'bg-accent/10 ring-2 ring-accent ring-inset',
         dragging && 'opacity-40',
       )}
@@ -123,7 +133,23 @@ export function TreeRow({
       >
         <ChevronRight className={cx('size-4 transition-transform', open && 'rotate-90')} />
       </button>
-      <KindIcon kind={item.kind} named className="size-4" />
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: it only keeps clicks on the checkbox from opening the row */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: x selects the row */}
+      <span onClick={(event) => event.stopPropagation()} className="relative flex shrink-0">
+        <KindIcon kind={item.kind} named className="size-4" />
+        <Checkbox
+          label={`Select ${item.title}`}
+          checked={picked}
+          onToggle={onPick}
+          tabIndex={-1}
+          className={cx(
+            'absolute -inset-1',
+            !picked &&
+              !picking &&
+              'opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:hidden',
+          )}
+        />
+      </span>
       <span
         className={cx(
           'min-w-0 flex-1 truncate',

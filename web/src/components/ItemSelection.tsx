@@ -4,17 +4,13 @@ import { useMemo } from 'react';
 import {
   type ItemStatus,
   isActive,
+  isRunnable,
   itemRef,
   itemStatuses,
   type Project,
   type Run,
   type WorkItem,
 } from '@/api/records';
-import { doBulk } from '@/components/bulkAction';
-import { RunActions } from '@/components/RunActions';
-import { SelectionBar } from '@/components/SelectionBar';
-import { StatusIcon, statusNames } from '@/components/status';
-import { WatchLink } from '@/components/WatchLink';
 import { useMoveItem } from '@/data/actions';
 import { inTurn } from '@/data/bulk';
 import type { Move } from '@/data/moves';
@@ -23,6 +19,12 @@ import type { Selection } from '@/lib/selection';
 import { Button } from '@/ui/Button';
 import { Menu, MenuItem } from '@/ui/Menu';
 import { MenuButton } from '@/ui/MenuButton';
+import { doBulk } from './bulkAction';
+import { RunActions } from './RunActions';
+import { SelectionBar } from './SelectionBar';
+import { StartItems } from './StartItems';
+import { StatusIcon, statusNames } from './status';
+import { WatchLink } from './WatchLink';
 
 /** runsOf is the runs of some items that something can be done to: those that have not ended, else the newest one. */
 export function runsOf(runs: readonly Run[], items: readonly WorkItem[]): Run[] {
@@ -37,8 +39,15 @@ export function runsOf(runs: readonly Run[], items: readonly WorkItem[]): Run[] 
   return [...active, ...[...newest.values()].filter((run) => !busy.has(run.task_id))];
 }
 
-/** BoardSelection is what can be done to the selected cards: they are moved, and so are their runs dealt with. */
-export function BoardSelection({
+/** idle is the items that a run can be started of: tasks that are not over, and that none is under way of. */
+export function idle(items: readonly WorkItem[], runs: readonly Run[]): WorkItem[] {
+  const busy = new Set(runs.filter(isActive).map((run) => run.task_id));
+  const open = (item: WorkItem): boolean => item.status === 'todo' || item.status === 'doing';
+  return items.filter((item) => isRunnable(item) && open(item) && !busy.has(item.id));
+}
+
+/** ItemSelection is what can be done to the selected items: they are moved and started, and so are their runs dealt with. */
+export function ItemSelection({
   project,
   items,
   total,
@@ -88,6 +97,7 @@ export function BoardSelection({
           </Menu>
         )}
       />
+      <StartItems project={project} items={idle(chosen, runs)} onDone={selection.clear} />
       <WatchLink runs={dealt} />
       <RunActions runs={dealt} onDone={selection.clear} />
     </SelectionBar>
