@@ -220,7 +220,7 @@ func TestFailuresOfTheLeader(t *testing.T) {
 	without := func(s *site, o *proctest.Orchestrator) { saysUnavailable(s, o); wantOther(s, o) }
 	failures := []failure{
 		{name: "killed", begin: kill, meanwhile: wantOther, end: start, pause: 8 * time.Second},
-		{name: "frozen", begin: freeze, meanwhile: wantOther, end: wakeLate, pause: 10 * time.Second},
+		{name: "frozen", begin: freeze, meanwhile: wantOther, end: wakeLate, pause: 15 * time.Second}, // the host may be connected to it, and notices by its silence
 		{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: without, end: mendDatabase, pause: 12 * time.Second},
 		{name: "without its peers", begin: cutPeers, meanwhile: sayUnreachable, end: mendPeers, pause: 6 * time.Second},
 		{name: "drained", strict: true, begin: drain, meanwhile: wantOther, end: start, pause: 12 * time.Second}, // from the order on: it waits for balancers, then the run is asked for

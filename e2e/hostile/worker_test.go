@@ -127,6 +127,7 @@ func (h *hostile) forge(ctx context.Context, r svc.Run) {
 			}
 		}
 		held := []wire.LiveRun{{RunID: r.ID, Attempt: r.Attempt}}
+		h.forgeWorkspace(ctx, *r.WorkspaceID)
 		_ = h.send(ctx, c, wire.Heartbeat{HostID: h.host, InstanceID: h.instance, Timestamp: 1, Runs: &held})
 		answered := false // its answer comes after all that was sent before it was judged
 		for !answered {

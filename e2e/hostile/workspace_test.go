@@ -1,0 +1,188 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"svc"
+	"svc/api"
+	"svc/internal/proctest"
+	"svc/wire"
+)
+
+// newRepository makes a repository with one commit that working copies are made of and landed into.
+func newRepository(t *testing.T, lab *proctest.Lab) string {
+	t.Helper()
+	dir := lab.Path("repository.git")
+	script := `git init -q -b main work && cd work && echo base >file && git add file && git -c user.name=t -c user.email=t@t commit -q -m base && cd .. && git clone -q --bare work "$1"`
+	make := exec.CommandContext(t.Context(), "sh", "-ec", script, "sh", dir)
+	make.Dir = t.TempDir()
+	if said, err := make.CombinedOutput(); err != nil {
+		t.Fatalf("make a repository: %v\n%s", err, said)
+	}
+	return dir
+}
+
+// land waits for the checkpoint of a run that is over and lands it.
+func land(t *testing.T, client *api.Client, id string) {
+	t.Helper()
+	var w svc.Workspace
+	proctest.Eventually(t, proctest.Patience, "the neighbour's change is relayed", func() bool {
+		var err error
+		w, err = client.Workspace(t.Context(), id)
+		return err == nil && w.Checkpoint > 0 && w.RelayedCheckpoint == w.Checkpoint && w.State == svc.WorkspaceReady
+	})
+	if w.Error != "" || w.Files != 1 {
+		t.Errorf("the neighbour's workspace has %d changed files, and the error %q", w.Files, w.Error)
+	}
+	if _, err := client.LandWorkspace(t.Context(), id, api.LandWorkspace{Checkpoint: w.Checkpoint, How: string(svc.LandSquash)}); err != nil {
+		t.Fatal(err)
+	}
+	proctest.Eventually(t, proctest.Patience, "the neighbour's change is landed", func() bool {
+		w, err := client.Workspace(t.Context(), id)
+		if err == nil && w.Landing.State == svc.LandingFailed {
+			t.Fatalf("the neighbour's landing failed: %s", w.Landing.Error)
+		}
+		return err == nil && w.Landing.State == svc.LandingDone
+	})
+}
+
+// given has the hostile worker connect until it was given the run's workspace.
+func (h *hostile) given(ctx context.Context, client *api.Client, own svc.Run) (workspaceID string) {
+	c, err := h.open(ctx, h.instance, "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for err := error(nil); err == nil; {
+			_, _, err = c.Read(ctx)
+		}
+	})
+	defer reading.Wait()
+	defer func() { _ = c.CloseNow() }()
+	if err := h.send(ctx, c, wire.Heartbeat{HostID: h.host, InstanceID: h.instance, Timestamp: 1}); err != nil {
+		h.t.Fatal(err)
+	}
+	proctest.Eventually(h.t, proctest.Patience, "the hostile host is given a workspace", func() bool {
+		r, err := client.Run(ctx, own.ID)
+		if err == nil && r.WorkspaceID != nil {
+			workspaceID = *r.WorkspaceID
+		}
+		return workspaceID != ""
+	})
+	return workspaceID
+}
+
+// forgeWorkspace reports about another host's workspace, sends checkpoints of it and reads them.
+func (h *hostile) forgeWorkspace(ctx context.Context, id string) {
+	root := "/workspaces/" + id
+	for path, body := range map[string]any{
+		"/report":             svc.WorkspaceReport{State: svc.WorkspaceMissing, Path: "/forged", Checkpoint: 9},
+		"/landing":            svc.LandOutcome{ID: svc.NewID(), State: svc.LandingDone, Commit: "forged"},
+		"/checkpoints/9/done": wire.CheckpointDone{},
+		"/checkpoints/9/bundle?offset=0&total=2&sha256=00": struct{}{},
+		"/checkpoints/9/patch?offset=0&total=2&sha256=00":  struct{}{},
+	} {
+		if status := h.post(ctx, root+path, body); status != http.StatusForbidden {
+			h.t.Errorf("%s of another host's workspace was answered with %d", path, status)
+		}
+	}
+}
+
+// floodWorkspace tells of its own workspace as often, and sends as many files of it, as it is let. What another host's git would read as
+// something else than a commit is refused.
+func (h *hostile) floodWorkspace(ctx context.Context, id string) {
+	root := "/workspaces/" + id
+	if status := h.post(ctx, root+"/report", svc.WorkspaceReport{State: svc.WorkspaceReady, Path: "/w", BaseCommit: "refs/heads/main:refs/heads/evil"}); status != http.StatusBadRequest {
+		h.t.Errorf("a refspec as the base was answered with %d", status)
+	}
+	if status := h.post(ctx, root+"/checkpoints/1/done", wire.CheckpointDone{Tree: strings.Repeat("a", 100<<10)}); status != http.StatusBadRequest {
+		h.t.Errorf("a tree with a name of 100 KiB was answered with %d", status)
+	}
+	most := int64(100)
+	if proctest.Long() {
+		most = 1200 // more than a workspace may have
+	}
+	var number atomic.Int64
+	var sides sync.WaitGroup
+	for range 8 {
+		sides.Go(func() {
+			for number.Load() < most {
+				n := number.Add(1)
+				if n%20 == 0 {
+					h.post(ctx, root+"/report", svc.WorkspaceReport{State: svc.WorkspaceReady, Path: "/w", Checkpoint: int(n)})
+				}
+				h.post(ctx, fmt.Sprintf("%s/checkpoints/%d/patch?offset=1&total=2&sha256=00", root, n), struct{}{})
+			}
+		})
+	}
+	sides.Wait()
+	files, err := os.ReadDir(filepath.Join(h.o.Dir, "relay", "workspaces", id))
+	if err != nil || len(files) > 1100 {
+		h.t.Errorf("the hostile host has %d files without a byte (%v)", len(files), err)
+	}
+}
+
+// spoil is an agent that makes the worst of its working copy: programs for whoever runs git there, pipes and files without end where git
+// reads, links to elsewhere, names that are none. Then it waits.
+const spoil = `mark=$1; printf '#!/bin/sh\ntouch %s\ncat\n' "$mark" >evil; chmod +x evil
+	for k in core.fsmonitor core.sshCommand filter.evil.clean filter.evil.smudge filter.lfs.process diff.external core.hooksPath credential.helper uploadpack.packObjectsHook; do git config $k "$PWD/evil"; done
+	git config remote.origin.url "ext::$PWD/evil"; git config protocol.ext.allow always; git config submodule.s.url "ext::$PWD/evil"
+	printf '[submodule "s"]\n\tpath = s\n\turl = ext::%s\n' "$PWD/evil" >.gitmodules; printf '* filter=evil\n*.bin filter=lfs\n' >.gitattributes
+	mkdir -p .git/hooks sub zero-rules; for h in post-checkout pre-push reference-transaction post-index-change; do cp evil .git/hooks/$h; done
+	mkfifo sub/.gitignore own.pipe .git/objects/info/alternates; ln -s /etc/passwd passwd; ln -s / root; ln -s /dev/zero zero
+	echo x >"$(printf 'a\nname')"; echo x >"$(printf '\033[2Jname')"; printf '/etc/*\n../*\n' >.worktreeinclude; truncate -s 3G zero-rules/.gitignore
+	mkdir nested; git init -q nested; echo x >nested/.git/HEAD; echo spoiled; read line`
+
+func TestHostileAgentsAreNotNoticedByTheirNeighbour(t *testing.T) {
+	t.Parallel()
+	lab := proctest.NewLab(t)
+	o := proctest.NewOrchestrator(lab, proctest.ServeOptions{})
+	o.Start()
+	client := o.Client()
+	host := proctest.NewWorker(o, proctest.WorkerOptions{Name: "host", Config: `checkpoint_every = "1s"`})
+	host.Start()
+	repo, mark := newRepository(t, lab), lab.Path("executed")
+	var agents []svc.Run
+	for range 3 { // more than are looked after at a time
+		agents = append(agents, newRun(t, client, host.HostID, repo, strings.ReplaceAll(spoil, "mark=$1", "mark="+mark)))
+	}
+	for _, a := range agents {
+		proctest.Eventually(t, proctest.Patience, "a working copy is spoiled", func() bool { return strings.Contains(logOf(t, client, a.ID), "spoiled") })
+	}
+	run := newRun(t, client, host.HostID, repo, "echo change >change; read line")
+	proctest.Eventually(t, proctest.Patience, "the neighbour's change is kept while it works", func() bool {
+		r, err := client.Run(t.Context(), run.ID)
+		if err != nil || r.WorkspaceID == nil {
+			return false
+		}
+		w, err := client.Workspace(t.Context(), *r.WorkspaceID)
+		run = r
+		return err == nil && w.RelayedCheckpoint > 0
+	})
+	if err := client.SendKeys(t.Context(), run.ID, []string{"Enter"}); err != nil {
+		t.Fatal(err)
+	}
+	proctest.Eventually(t, proctest.Patience, "the neighbour's run ends well", func() bool {
+		r, err := client.Run(t.Context(), run.ID)
+		return err == nil && r.Status == svc.RunExited
+	})
+	land(t, client, *run.WorkspaceID)
+	for _, a := range agents {
+		if _, err := client.StopRun(t.Context(), a.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a program that an agent named was executed")
+	}
+}
