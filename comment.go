@@ -53,7 +53,7 @@ type Comment struct {
 	MessageID   *string      `json:"message_id" doc:"The message that it was sent as; null: it was sent as the prompt of the run, or to none so far"`
 	Note        string       `json:"note" doc:"What the agent said when it had dealt with it"`
 
-	Delivery       MessageState  `json:"delivery" enum:",queued,pasted,acknowledged,unconfirmed,undelivered" doc:"The state of that message; empty: there is none. A comment whose message is undelivered is a draft again"`
+	Delivery       MessageState  `json:"delivery" enum:",queued,pasted,acknowledged,unconfirmed,undelivered" doc:"The state of that message, or of that prompt: queued, acknowledged by the start of the run, or undelivered; empty: it was not sent. A comment that was not delivered is a draft again"`
 	DeliveryReason MessageReason `json:"delivery_reason" enum:",not_reported,outcome_unknown,run_ended,host_away,provider_takes_none,no_turns,refused" doc:"Why it is unconfirmed or undelivered; empty: it is neither"`
 
 	Anchor     Anchor `json:"anchor" enum:"same,moved,gone" doc:"Against the newest checkpoint that the orchestrator has; gone also when the two cannot be compared"`
@@ -162,9 +162,15 @@ func (c *Comment) Handle(note string) error {
 
 // Send notes that the comment goes to an agent, with a run or with a message to one.
 func (c *Comment) Send(s Sent) {
-	c.State, c.RunID, c.MessageID, c.Delivery, c.DeliveryReason = CommentSent, s.RunID, s.MessageID, "", ""
-	if s.MessageID != nil {
-		c.Delivery = MessageQueued
+	c.State, c.RunID, c.MessageID, c.Delivery, c.DeliveryReason = CommentSent, s.RunID, s.MessageID, MessageQueued, ""
+}
+
+// Delivered notes what became of the run whose prompt the comment is part of: it began with it, or is over and never did.
+func (c *Comment) Delivered(begun bool) {
+	if begun {
+		c.Follow(Message{State: MessageAcknowledged})
+	} else {
+		c.Follow(Message{State: MessageUndelivered, Reason: MessageRunEnded})
 	}
 }
 
@@ -185,7 +191,10 @@ func (c *Comment) EventPayload(w Workspace) map[string]any {
 		p["run_id"] = *c.RunID
 	}
 	if c.MessageID != nil {
-		p["message_id"], p["delivery"] = *c.MessageID, c.Delivery
+		p["message_id"] = *c.MessageID
+	}
+	if c.Delivery != "" {
+		p["delivery"] = c.Delivery
 	}
 	if c.DeliveryReason != "" {
 		p["delivery_reason"] = c.DeliveryReason

@@ -32,6 +32,11 @@ func (e *Engine) deliverMessages(ctx context.Context) error {
 	defer e.messages.work.Wait()
 	for {
 		open, err := e.sweepMessages(ctx)
+		if err == nil {
+			var prompts bool
+			prompts, err = e.sweepPrompts(ctx)
+			open = open || prompts
+		}
 		if err != nil && ctx.Err() == nil {
 			e.Log.Warn("messages cannot be delivered; trying again", "error", err)
 		}

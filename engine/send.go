@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"svc"
 	"svc/review"
@@ -104,6 +105,60 @@ func (e *Engine) deliverPrompt(ctx context.Context, tx *store.Tx, w svc.Workspac
 	}
 	r, err := e.admitContinuing(ctx, tx, svc.NewRun{Continues: &newest, Prompt: prompt})
 	return svc.Sent{Prompt: prompt, RunID: &r.ID}, err
+}
+
+// sweepPrompts finds out which comments have reached an agent as the prompt of a run, and says whether there are more.
+func (e *Engine) sweepPrompts(ctx context.Context) (open bool, err error) {
+	for behind := ""; ; {
+		found, err := e.Store.QueuedComments(ctx, behind, messageBatch)
+		if err != nil {
+			return true, err
+		}
+		for _, c := range found {
+			behind = c.ID
+			known, err := e.notePrompt(ctx, c)
+			if err != nil {
+				return true, err
+			}
+			open = open || !known
+		}
+		if len(found) < messageBatch {
+			return open, nil
+		}
+	}
+}
+
+// notePrompt notes what became of a comment that was sent as the prompt of a run, if that is known.
+func (e *Engine) notePrompt(ctx context.Context, c svc.Comment) (known bool, err error) {
+	r, err := e.live(ctx, *c.RunID)
+	if err != nil {
+		return false, err
+	}
+	begun := r.StartedAt != nil
+	if !begun && r.Attempt > 1 {
+		if begun, err = e.hasBegun(ctx, r.ID); err != nil {
+			return false, err
+		}
+	}
+	if !begun && r.Status.Active() {
+		return false, nil
+	}
+	_, err = e.changeComment(ctx, c.ID, nil, func(_ *store.Tx, now *svc.Comment, _ svc.Workspace) error {
+		if now.Delivery == svc.MessageQueued && now.MessageID == nil && now.RunID != nil && *now.RunID == r.ID {
+			now.Delivered(begun)
+		}
+		return nil
+	})
+	if svc.CodeOf(err) == svc.CodeNotFound { // it was deleted meanwhile
+		err = nil
+	}
+	return err == nil, err
+}
+
+// hasBegun says whether an attempt of a run has started.
+func (e *Engine) hasBegun(ctx context.Context, runID string) (bool, error) {
+	signals, err := e.Store.TakenSignals(ctx, runID)
+	return slices.ContainsFunc(signals, func(s svc.Evidence) bool { return s.Kind == svc.SignalStarted }), err
 }
 
 // takesMessage says whether the agent of a run can be given a message. One that is too long goes as a prompt.

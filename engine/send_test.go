@@ -222,6 +222,38 @@ func TestACommentSaysWhatBecameOfTheMessageThatItWasSentAs(t *testing.T) {
 	})
 }
 
+func TestACommentSaysWhatBecameOfTheRunThatItWasSentAs(t *testing.T) {
+	bubble(t, func(s *site) {
+		w, r, drafts := commented(s)
+		first, second := drafts[0], drafts[1]
+		send := func(c svc.Comment) svc.Run {
+			t.Helper()
+			sent, err := s.SendComments(s.ctx, *r.WorkspaceID, svc.NewSend{CommentIDs: []string{c.ID}})
+			s.no(err)
+			s.wantDelivery(c, "sent queued")
+			next, err := s.Run(s.ctx, *sent.RunID)
+			s.no(err)
+			return next
+		}
+
+		// The run is stopped before it begins: nobody has read the comment but us.
+		_, err := s.StopRun(s.ctx, send(first).ID)
+		s.no(err)
+		s.pass(messagePoll)
+		s.wantDelivery(first, "draft undelivered run_ended")
+
+		next := send(second)
+		s.pass(messagePoll)
+		s.wantDelivery(second, "sent queued")
+		s.ended(r, 0)
+		w.dispatched()
+		w.started(next)
+		s.pass(messagePoll)
+		s.wantDelivery(second, "sent acknowledged")
+		s.wantDelivery(first, "draft undelivered run_ended")
+	})
+}
+
 func TestACommentThatAPersonHasDealtWithIsNoDraftAgain(t *testing.T) {
 	bubble(t, func(s *site) {
 		w, r, drafts := commented(s)

@@ -63,7 +63,7 @@ export interface Comment {
   /** That was read */
   checkpoint: number;
   created_at: string;
-  /** The state of that message; empty: there is none. A comment whose message is undelivered is a draft again */
+  /** The state of that message, or of that prompt: queued, acknowledged by the start of the run, or undelivered; empty: it was not sent. A comment that was not delivered is a draft again */
   delivery: "" | "queued" | "pasted" | "acknowledged" | "unconfirmed" | "undelivered";
   /** Why it is unconfirmed or undelivered; empty: it is neither */
   delivery_reason: "" | "not_reported" | "outcome_unknown" | "run_ended" | "host_away" | "provider_takes_none" | "no_turns" | "refused";
