@@ -13,7 +13,7 @@ import (
 	"svc/internal/proctest"
 )
 
-// needs has the leader lost at a random moment while items that others need are finished by all orchestrators at once.
+// needs has the leader lost at a random moment while items that others need are finished by all orchestrators at once, and a change is landed.
 func (s *site) needs(t *testing.T) {
 	t.Helper()
 	failures := []failure{{name: "killed", begin: kill, end: start}}
@@ -39,6 +39,7 @@ type waiter struct {
 // metWhile finishes one item by each orchestrator. For each of them a run waits that needs it alone, and one run needs them all.
 func (s *site) metWhile(f failure, mark string) {
 	s.t.Helper()
+	land, wantLandedOnce := s.change(mark)
 	leader := s.m.Leader()
 	var items []string
 	for _, o := range s.m.All {
@@ -53,6 +54,7 @@ func (s *site) metWhile(f failure, mark string) {
 		direct := o.Client()
 		finished.Go(func() { s.finish(direct, items[i]) })
 	}
+	finished.Go(land)
 	moment := rand.N(300 * time.Millisecond)
 	s.t.Logf("the leader is lost after %v", moment)
 	proctest.Pause(moment)
@@ -66,6 +68,7 @@ func (s *site) metWhile(f failure, mark string) {
 	f.end(s, leader)
 	s.awaitAllReady()
 	s.wantOrder(waiters)
+	wantLandedOnce()
 }
 
 func (s *site) newItem(title string) string {
