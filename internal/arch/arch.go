@@ -76,7 +76,7 @@ func (r Rules) Check(tree fs.FS) ([]string, error) {
 	return violations, nil
 }
 
-// read parses the tree's Go files, finds those, in Go and TypeScript, that are too long, and the metaphors in Go and Markdown.
+// read parses the tree's Go files, finds those, in Go and TypeScript, that are too long, and the metaphors in all of them and in Markdown.
 func read(tree fs.FS) (files []file, violations []string, err error) {
 	var nested []string
 	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {

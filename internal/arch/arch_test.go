@@ -108,6 +108,14 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 			"words.go:3: \"kno" + "ck\" is a metaphor; write: probe, or authenticate",
 		},
 		{
+			"a metaphor on the page", "web/src/x.tsx", "const x = <p>Two str" + "angers</p>;\n",
+			"web/src/x.tsx:1: \"str" + "angers\" is a metaphor; write: unknown sessions, anonymous connections",
+		},
+		{
+			"a metaphor as a name", "web/src/x.ts", "const do" + "ors = 1;\n",
+			"web/src/x.ts:1: \"do" + "ors\" is a metaphor; write: scope, endpoint or way",
+		},
+		{
 			"a metaphor in a document", "docs/x.md", "the worker takes le" + "ave\n",
 			"docs/x.md:1: \"takes le" + "ave\" is a metaphor; write: end, close or release",
 		},

@@ -19,6 +19,7 @@ type metaphor struct {
 // metaphors are looked for line by line, whatever their case. They are put together so that none of them finds itself here.
 var metaphors = []metaphor{
 	{"kn" + "ock", regexp.MustCompile(`\bkn[o]ck`), "probe, or authenticate"},
+	{"do" + "or", regexp.MustCompile(`\bdo[o]rs?\b`), "scope, endpoint or way"},
 	{"take" + "off", regexp.MustCompile(`\btake[o]ff\b`), "start"},
 	{"fl" + "ight", regexp.MustCompile(`\bfl[i]ghts\b|\b(an?|the|its|each|every|one) fl[i]ght\b`), "pipeline; only requests are in flight"},
 	{"about_to" + "_take", regexp.MustCompile(`about_to_[t]ake_it`), "eligible"},
@@ -34,11 +35,12 @@ var metaphors = []metaphor{
 	{"by " + "ours", regexp.MustCompile(`\bby [o]urs\b`), "server clock"},
 	{"le" + "ave", regexp.MustCompile(`\b(takes?|took|taking) le[a]ve\b`), "end, close or release"},
 	{"bur" + "y", regexp.MustCompile(`\bb[u]ry\b`), "write a tombstone"},
+	{"every" + "one go", regexp.MustCompile(`\blets? every[o]ne go\b`), "releases followers and viewers"},
 	{"itself" + " tells", regexp.MustCompile(`\brun itself t[e]lls\b`), "a signal settles it"},
 }
 
-// prose is what people read in the tree besides the page.
-var prose = []string{".go", ".md"}
+// prose is what people read in the tree, the page among it.
+var prose = []string{".go", ".md", ".ts", ".tsx"}
 
 // wording tells the lines of a file that use one of the metaphors.
 func wording(name string, source []byte) (violations []string) {

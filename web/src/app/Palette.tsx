@@ -318,7 +318,7 @@ function Row({
   value: string;
   icon: ReactNode;
   hint?: string;
-  /** What stands behind the name, smaller. */
+  /** What follows the name, smaller. */
   about?: string;
   state?: ReactNode;
   onSelect(): void;

@@ -202,7 +202,7 @@ const sources: Record<string, string> = {
   'provider-hook': 'the agent’s hook',
   manual: 'a person',
 };
-const doors: Record<string, string> = {
+const ways: Record<string, string> = {
   http: 'the signal endpoint',
   uplink: 'the worker’s uplink',
   api: 'the API',
@@ -227,7 +227,7 @@ function Evidence({ run }: { run: RunDetail }) {
               >
                 <span className="font-medium">{kinds[proof.kind] ?? proof.kind}</span>
                 <span className="text-xs text-ink-2">
-                  said {sources[proof.source] ?? proof.source}, through {doors[proof.via] ?? proof.via}
+                  said {sources[proof.source] ?? proof.source}, through {ways[proof.via] ?? proof.via}
                   {run.attempt > 1 && `, attempt ${proof.attempt}`}
                 </span>
                 <span className="ml-auto text-xs text-ink-3 tabular">

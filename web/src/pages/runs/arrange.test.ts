@@ -65,7 +65,7 @@ it('finds a run by the name and number of its task, its id and its prompt', () =
   expect(found(runs, ' ')).toBe(runs);
 });
 
-it('shows crash loops before what is well, and lets no queue bury what runs', () => {
+it('shows crash loops before what is well, and lets no queue hide what runs', () => {
   const runs = [
     run('waits', { status: 'pending' }),
     run('loops', { attempt: 4, status: 'pending' }),
