@@ -63,6 +63,7 @@ var architecture = arch.Rules{
 		"workspace": {Imports: []string{".", "git", "rundir", "atomicfile"}, Never: join(sql, http)},
 		"worker":    {Imports: []string{".", "wire", "config", "provider", "rundir", "process", "tmux", "leftover", "git", "workspace"}, TestImports: []string{"wrapper"}, Never: sql},
 		"wrapper":   {Imports: []string{".", "wire", "config", "provider", "rundir", "process", "leftover", "workspace"}, Never: sql},
+		"demo":      {Imports: []string{".", "wrapper"}, Never: join(sql, http)},
 
 		// Where all is wired together.
 		"cli":     {Imports: product},
@@ -93,7 +94,7 @@ var architecture = arch.Rules{
 // product is everything that cli wires together.
 var product = []string{
 	".", "wire", "api", "config", "store", "hub", "place", "review", "backup", "mirror", "engine", "notify", "server", "cluster", "web", "docs",
-	"process", "tmux", "git", "leftover", "provider", "rundir", "workspace", "safetext", "asciicast", "atomicfile", "worker", "wrapper",
+	"process", "tmux", "git", "leftover", "provider", "rundir", "workspace", "safetext", "asciicast", "atomicfile", "worker", "wrapper", "demo",
 }
 
 // join puts single import paths behind those of two lists.

@@ -168,7 +168,7 @@ func liveSink(context.Context, pipe) error { // --max LIMIT FILE STATE TIMES
 	if _, err := os.Stat(filepath.Join(filepath.Dir(filepath.Dir(times)), recordingOff)); err == nil {
 		times = ""
 	}
-	return worker.Sink(os.Stdin, os.Args[5], limit, os.Args[6], times)
+	return wrapper.Sink(os.Stdin, os.Args[5], limit, os.Args[6], times)
 }
 
 // tmuxUsage is the processor time of every session's tmux server so far. Each

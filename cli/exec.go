@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/worker"
+	"svc/demo"
 	"svc/wrapper"
 )
 
@@ -33,7 +33,7 @@ func (a *app) execCommand() *cobra.Command {
 	inside("signal", "Report from a provider's hook", wrapper.Signal)
 	inside("comment", "Tell what became of a comment that the agent was sent", wrapper.Comment)
 	cmd.AddCommand(a.sinkCommand())
-	inside("demo", "A small scripted agent to try things with", wrapper.Demo)
+	inside("demo", "A small scripted agent to try things with", demo.Run)
 	return cmd
 }
 
@@ -48,7 +48,7 @@ func (a *app) sinkCommand() *cobra.Command {
 		Args:  takes("FILE", "[STATE]", "[TIMES]"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			args = append(args, "", "")
-			return worker.Sink(a.in, args[0], limit, args[1], args[2])
+			return wrapper.Sink(a.in, args[0], limit, args[1], args[2])
 		},
 	}
 	cmd.Flags().Int64Var(&limit, "max", 0, "stop writing at this many `BYTES`; 0: never")

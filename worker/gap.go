@@ -39,7 +39,7 @@ func (s *session) pipeAgain(ctx context.Context, p place) {
 	logFile := s.w.dir.LogPath(s.a.RunID)
 	if !marked {
 		if err := s.markGap(logFile, at); err != nil {
-			s.setHint("the log has stopped: " + cause(err))
+			s.setHint("the log has stopped: " + rundir.CauseOf(err))
 			return
 		}
 	}
@@ -107,7 +107,7 @@ func (s *session) piped() {
 	s.mu.Lock()
 	s.gap.unpiped, s.gap.marked = false, false
 	s.mu.Unlock()
-	if wrong := readSinkState(s.sinkState()); wrong != "" {
+	if wrong := rundir.ReadSinkState(s.sinkState()); wrong != "" {
 		s.setHint("output is missing from the log: " + wrong)
 	}
 }
@@ -118,7 +118,7 @@ func (s *session) blind() bool {
 	s.mu.Lock()
 	unpiped := s.gap.unpiped
 	s.mu.Unlock()
-	return unpiped || readSinkState(s.sinkState()) != ""
+	return unpiped || rundir.ReadSinkState(s.sinkState()) != ""
 }
 
 // setHint makes text the hint of the run and tells it.

@@ -1,86 +1,15 @@
 package worker
 
 import (
-	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"svc/process"
+	"svc/rundir"
 	"svc/wire"
 )
-
-// fullDisk is a file on a disk that is full from time to time.
-type fullDisk struct {
-	text strings.Builder
-	full bool
-	room int // bytes that are left when it is full
-}
-
-func (d *fullDisk) Write(p []byte) (int, error) {
-	if !d.full {
-		return d.text.Write(p)
-	}
-	n := min(d.room, len(p))
-	d.room -= n
-	d.text.Write(p[:n])
-	return n, &os.PathError{Op: "write", Path: "log", Err: syscall.ENOSPC}
-}
-
-// steps is an input that does something before each of its parts.
-type steps struct {
-	parts []string
-	do    func(next int)
-	next  int
-}
-
-func (s *steps) Read(p []byte) (int, error) {
-	s.do(s.next)
-	if s.next == len(s.parts) {
-		return 0, errors.New("the input broke")
-	}
-	s.next++
-	return copy(p, s.parts[s.next-1]), nil
-}
-
-func TestALogOfADiskThatWasFullSaysWhatIsMissing(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "state")
-	if err := reserveSinkState(path); err != nil {
-		t.Fatal(err)
-	}
-	state, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = state.Close() }()
-	disk := &fullDisk{}
-	var told []string
-	in := &steps{parts: []string{"before ", "0123456789", "abcde", "after", "lost"}, do: func(next int) {
-		told = append(told, readSinkState(path))
-		disk.full, disk.room = next == 1 || next == 2 || next == 4, 4
-		if next > 1 {
-			disk.room = 0
-		}
-		if next == 5 {
-			disk.full = false
-		}
-	}}
-	if err := (&sinkLog{f: disk, state: state}).copy(in); err == nil || !strings.Contains(err.Error(), "the input broke") {
-		t.Errorf("copy = %v", err)
-	}
-	want := "before 0123\r\n[svc: 11 bytes of output are missing here: no space left on device]\r\nafter" +
-		"\r\n[svc: 4 bytes of output are missing here: no space left on device]\r\n"
-	if got := disk.text.String(); got != want {
-		t.Errorf("log\n%q, want\n%q", got, want)
-	}
-	const full = "no space left on device"
-	if got := strings.Join(told, "|"); got != strings.Join([]string{"", "", full, full, "", full}, "|") {
-		t.Errorf("the state was %q", got)
-	}
-}
 
 func (l *lab) hints() (texts []string) {
 	for _, f := range framesOf[*wire.RunHint](l.o) {
@@ -131,7 +60,7 @@ func TestScreensAreLookedAtWhenTheLogDoesNotGrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = state.Close() }()
-	tellSinkState(state, "no space left on device")
+	rundir.TellSinkState(state, "no space left on device")
 	l.o.send(&wire.Keys{RequestID: "k", RunID: run, Attempt: 1, Keys: []string{"more", "Enter"}})
 	l.wait("the screen to go on", l.o.shows(run, "got more"))
 	l.wait("the hint", func() bool {

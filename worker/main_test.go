@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		case "as-sink":
 			limit, err := strconv.ParseInt(os.Args[3], 10, 64)
 			if err == nil {
-				err = Sink(os.Stdin, os.Args[4], limit, os.Args[5], os.Args[6])
+				err = wrapper.Sink(os.Stdin, os.Args[4], limit, os.Args[5], os.Args[6])
 			}
 			exitWith(err)
 		case "as-worker":

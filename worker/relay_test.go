@@ -197,32 +197,6 @@ func TestALostAnswerIsAskedForAgainButASlowConnectionIsNot(t *testing.T) {
 	})
 }
 
-func TestTheSinkAppendsSaysOnceThatItIsFullAndReadsOn(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(path, []byte("old "), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	in := strings.NewReader(strings.Repeat("x", 200_000))
-	if err := Sink(in, path, 100_000, "", ""); err != nil {
-		t.Fatal(err)
-	}
-	if in.Len() != 0 {
-		t.Errorf("%d bytes were not read", in.Len())
-	}
-	if err := Sink(strings.NewReader("another attempt"), path, 100_000, "", ""); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "old " + strings.Repeat("x", 100_000-4) + fullNotice(100_000)
-	if string(got) != want {
-		t.Errorf("log has %d bytes and ends %q, want %d bytes", len(got), got[max(0, len(got)-120):], len(want))
-	}
-}
-
 func TestALogThatIsFullDoesNotStopTheRunOrItsScreen(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

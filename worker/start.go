@@ -30,7 +30,7 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return s.spawnError(err)
 	}
-	if err := reserveSinkState(s.sinkState()); err != nil {
+	if err := rundir.ReserveSinkState(s.sinkState()); err != nil {
 		return s.spawnError(&hostFault{err})
 	}
 	permit, err := s.a.Grant(launch)

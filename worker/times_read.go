@@ -76,8 +76,8 @@ func (t *timesReader) collect(file io.Reader, from, to int64, searched bool) (ti
 // seekTime finds a line before which all are about bytes before an offset: lines are in the order of their bytes.
 func seekTime(f io.ReaderAt, size, offset int64) int64 {
 	low, high := int64(0), size
-	block := make([]byte, 2*mostTimesLine)
-	for high-low > 16*mostTimesLine {
+	block := make([]byte, 2*rundir.MostTimesLine)
+	for high-low > 16*rundir.MostTimesLine {
 		middle := low + (high-low)/2
 		n, _ := f.ReadAt(block, middle)
 		_, rest, _ := bytes.Cut(block[:n], []byte("\n"))

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
+	"svc/wrapper"
 )
 
 // timesIn reads a file of times from its first byte on.
@@ -23,75 +23,13 @@ func timesIn(path string) []wire.LogTime {
 	return times
 }
 
-// begun is the first time of a file that was made at the host's clock 1000 and the wall clock 5 s.
-var begun = wire.LogTime{Cols: tmux.DefaultCols, Rows: tmux.DefaultRows, At: 5000}
-
 func madeTimes(t *testing.T, base int64) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "times")
-	if err := makeTimes(path, base, 1000, time.UnixMilli(5000)); err != nil {
+	if err := rundir.MakeTimes(path, base, tmux.DefaultCols, tmux.DefaultRows, time.UnixMilli(5000)); err != nil {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func TestTimesAreNotedAtMostTwentyTimesASecond(t *testing.T) {
-	t.Parallel()
-	path := madeTimes(t, 100)
-	clock := int64(1000)
-	log := &sinkLog{f: &bytes.Buffer{}, size: 100, times: openTimesBy(func() int64 { return clock }, path)}
-	defer log.times.close()
-	for range 400 { // a byte every 5 ms
-		log.take([]byte("x"))
-		clock += 5
-	}
-	got := timesIn(path)
-	if len(got) != 41 || got[0] != begun || got[1] != (wire.LogTime{}) || got[2] != (wire.LogTime{Ms: 50, Offset: 10}) {
-		t.Errorf("%d times in two seconds, that begin with %v", len(got), got[:min(3, len(got))])
-	}
-	log.times.size = wire.MaxTimesFile/2 + 1
-	for range 400 {
-		log.take([]byte("x"))
-		clock += 5
-	}
-	if more := len(timesIn(path)) - len(got); more > 3 {
-		t.Errorf("%d times in two seconds of a file that is half full", more)
-	}
-	log.times.size = wire.MaxTimesFile
-	clock += 10_000
-	log.take([]byte("x"))
-	if at := timesIn(path); at[len(at)-1].Ms > 5000 {
-		t.Errorf("%v was noted in a full file", at[len(at)-1])
-	}
-}
-
-func TestTimesGoOnWhereAWriterEnded(t *testing.T) {
-	t.Parallel()
-	path := madeTimes(t, 0)
-	noteAt := func(clock, offset int64) {
-		times := openTimesBy(func() int64 { return clock }, path)
-		defer times.close()
-		times.note(offset)
-	}
-	noteAt(1500, 7)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err == nil {
-		_, err = f.WriteString("900 9") // a write that a crash or a full disk cut short
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = f.Close()
-	noteAt(2000, 9)
-	noteAt(30, 12) // the host was restarted
-	if err := makeTimes(path, 3, 9000, time.UnixMilli(9000)); err != nil {
-		t.Errorf("times that were begun before: %v", err)
-	}
-	noteAt(2500, 15)
-	want := []wire.LogTime{begun, {Ms: 500, Offset: 7}, {Ms: 900, Offset: 9}, {Ms: 1000, Offset: 9}, {Ms: 1000, Offset: 12}, {Ms: 1500, Offset: 15}}
-	if got := timesIn(path); !slices.Equal(got, want) {
-		t.Errorf("times are %v, want %v", got, want)
-	}
 }
 
 func TestThereNeedBeNoTimes(t *testing.T) {
@@ -107,7 +45,7 @@ func TestThereNeedBeNoTimes(t *testing.T) {
 	}
 	for _, path := range []string{"", filepath.Join(dir, "none"), link, broken} {
 		log := filepath.Join(dir, "log")
-		if err := Sink(strings.NewReader("text"), log, 0, "", path); err != nil {
+		if err := wrapper.Sink(strings.NewReader("text"), log, 0, "", path); err != nil {
 			t.Errorf("%q: %v", path, err)
 		}
 		r := timesReader{path: path}
@@ -226,7 +164,7 @@ func TestAttemptsAreNotConfusedWithTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := svc.NewRunID()
-	if err := makeTimes(dir.TimesPath(run, 1), 0, 0, time.Now()); err != nil {
+	if err := rundir.MakeTimes(dir.TimesPath(run, 1), 0, tmux.DefaultCols, tmux.DefaultRows, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := dir.Attempts(); err != nil || len(found) > 0 {

@@ -1,6 +1,5 @@
 // Package wrapper is what runs inside a session: "svc exec run", which starts the provider's tool and
-// tells how it ended, "svc exec signal", which hooks call, and "svc exec demo", a scripted agent for
-// newcomers.
+// tells how it ended, "svc exec signal", which hooks call, and "svc exec sink", which writes the log.
 //
 // # The terminal
 //

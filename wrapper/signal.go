@@ -179,6 +179,18 @@ func (s *session) stamp(sig svc.Signal) svc.Signal {
 // check finds what the orchestrator would refuse, while someone reads the answer.
 func (s *session) check(sig svc.Signal) error { return s.stamp(sig).Validate() }
 
+// Reporter reports signals of the session that std is in, as a provider's hook would. Outside a session it reports nothing.
+func Reporter(std IO) func(svc.Signal) {
+	s, err := sessionOf(std)
+	if err != nil {
+		return func(svc.Signal) {} // a person has started the program in a terminal of their own
+	}
+	return func(sig svc.Signal) {
+		sig.Message, sig.Error = tidy(sig.Message), tidy(sig.Error)
+		s.report(sig, std.Stderr)
+	}
+}
+
 // report spools a signal and posts it, and before it whatever of the attempt could not be posted
 // earlier: a progress that comes after a later one is stale and dropped. What goes wrong is one line
 // on stderr.

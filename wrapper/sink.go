@@ -1,13 +1,10 @@
-package worker
+package wrapper
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"syscall"
 	"time"
 
 	"svc/rundir"
@@ -21,7 +18,7 @@ import (
 // cannot be written, on a full disk for example, is dropped too: the log says
 // how much is missing as soon as it can be written again, and meanwhile the file
 // state says so to the worker. state may be empty; it has its room on disk
-// already (see reserveSinkState). In times it notes when the bytes were written; empty: nowhere.
+// already (see rundir.ReserveSinkState). In times it notes when the bytes were written; empty: nowhere.
 func Sink(r io.Reader, path string, limit int64, state, times string) error {
 	f, err := rundir.OpenOwn(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
@@ -33,8 +30,8 @@ func Sink(r io.Reader, path string, limit int64, state, times string) error {
 			defer func() { _ = s.state.Close() }()
 		}
 	}
-	if s.times = openTimes(times); s.times != nil {
-		defer s.times.close()
+	if s.times = rundir.OpenTimes(times); s.times != nil {
+		defer s.times.Close()
 	}
 	return errors.Join(s.copy(r), f.Close())
 }
@@ -46,9 +43,9 @@ const gulp = 2 * time.Millisecond
 // sinkLog is a log that is being written.
 type sinkLog struct {
 	f     io.Writer
-	state *os.File  // nil: nobody is told
-	times *logTimes // nil: they are not noted
-	limit int64     // 0: none
+	state *os.File      // nil: nobody is told
+	times *rundir.Times // nil: they are not noted
+	limit int64         // 0: none
 	size  int64
 	full  bool  // the limit is reached, and said
 	lost  int64 // bytes that could not be written since the last that could
@@ -106,14 +103,14 @@ func (s *sinkLog) take(part []byte) {
 
 // write answers whether all of it was written. A cause that is new is told.
 func (s *sinkLog) write(part []byte) bool {
-	s.times.note(s.size) // before the bytes: who reads them finds their time
+	s.times.Note(s.size) // before the bytes: who reads them finds their time
 	n, err := s.f.Write(part)
 	s.size += int64(n)
 	if err == nil {
 		return true
 	}
 	if s.cause == nil {
-		tellSinkState(s.state, cause(err))
+		rundir.TellSinkState(s.state, rundir.CauseOf(err))
 	}
 	s.cause = err
 	return false
@@ -122,59 +119,12 @@ func (s *sinkLog) write(part []byte) bool {
 // found ends a gap.
 func (s *sinkLog) found() {
 	s.lost, s.cause = 0, nil
-	tellSinkState(s.state, "")
-}
-
-// cause is the system's word without the path before it.
-func cause(err error) string {
-	var no syscall.Errno
-	if errors.As(err, &no) {
-		return no.Error()
-	}
-	return err.Error()
+	rundir.TellSinkState(s.state, "")
 }
 
 // lostNotice stands in the log where output is missing.
 func lostNotice(lost int64, err error) string {
-	return fmt.Sprintf("\r\n[svc: %d bytes of output are missing here: %s]\r\n", lost, cause(err))
-}
-
-// sinkStateSize is the size of the file in which a sink says what is wrong. It is filled from the start
-// and written in place: a full disk has no room for more.
-const sinkStateSize = 256
-
-// reserveSinkState makes the file in which a sink says what is wrong, with all its room.
-func reserveSinkState(path string) error {
-	f, err := rundir.OpenOwn(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(bytes.Repeat([]byte(" "), sinkStateSize))
-	return errors.Join(err, f.Close())
-}
-
-func tellSinkState(f *os.File, text string) {
-	if f == nil {
-		return
-	}
-	line := make([]byte, sinkStateSize)
-	copy(line, bytes.Repeat([]byte(" "), sinkStateSize))
-	copy(line, text)
-	_, _ = f.WriteAt(line, 0) // there is no one else to tell
-}
-
-// readSinkState is what a sink says is wrong; empty: nothing.
-func readSinkState(path string) string {
-	f, err := rundir.OpenOwn(path, os.O_RDONLY)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, sinkStateSize))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
+	return fmt.Sprintf("\r\n[svc: %d bytes of output are missing here: %s]\r\n", lost, rundir.CauseOf(err))
 }
 
 // fullNotice is the last line of a log that reached its bound.

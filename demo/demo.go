@@ -1,4 +1,6 @@
-package wrapper
+// Package demo is "svc exec demo": a scripted agent for newcomers and tests. It needs no key and no network, and reports
+// like the hook of a real one.
+package demo
 
 import (
 	"bufio"
@@ -11,16 +13,20 @@ import (
 	"time"
 
 	"svc"
+	"svc/wrapper"
 )
 
-const demoUsage = `usage: svc exec demo [--delay D] [--lines N] [--sleep D] [--ask] [--fail-hook TEXT] [--exit N]
+const usage = `usage: svc exec demo [--delay D] [--lines N] [--sleep D] [--ask] [--fail-hook TEXT] [--exit N]
                      [--conversation ID | --resume ID] [-- PROMPT]
 
 A scripted agent: it prints a short run, reports progress like a provider's hook, and ends.
 `
 
-// demo is how the scripted agent behaves.
-type demo struct {
+// exitUsage says that it was called with something that it does not know.
+const exitUsage = 2
+
+// script is how the agent behaves.
+type script struct {
 	delay  time.Duration // between two lines
 	lines  int           // how many steps it shows
 	sleep  time.Duration // how long it stays after its work
@@ -32,27 +38,22 @@ type demo struct {
 	conversation, resume string // ids: it begins the first, or goes on with the second; empty: neither
 }
 
-// Demo is "svc exec demo": a tiny agent that needs no key and no network. Outside a session it shows
-// the same, and reports nothing.
-func Demo(args []string, std IO) int {
-	d, err := parseDemo(args)
+// Run plays the script that args describe. Outside a session it shows the same, and reports nothing.
+func Run(args []string, std wrapper.IO) int {
+	d, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(std.Stderr, demoUsage)
+		fmt.Fprint(std.Stderr, usage)
 		return 0
 	}
 	if err != nil {
-		fmt.Fprintf(std.Stderr, "svc exec demo: %v\n%s", err, demoUsage)
+		fmt.Fprintf(std.Stderr, "svc exec demo: %v\n%s", err, usage)
 		return exitUsage
 	}
-	sess, err := sessionOf(std)
-	if err != nil {
-		sess = nil // started by a person on a terminal, outside a session: nothing is reported
-	}
-	return d.play(sess, std)
+	return d.play(wrapper.Reporter(std), std)
 }
 
-func parseDemo(args []string) (demo, error) {
-	var d demo
+func parse(args []string) (script, error) {
+	var d script
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.DurationVar(&d.delay, "delay", 700*time.Millisecond, "")
@@ -76,7 +77,7 @@ func parseDemo(args []string) (demo, error) {
 	return d, nil
 }
 
-var demoSteps = []string{
+var steps = []string{
 	"Reading the project, file by file",
 	"Thinking about what was asked",
 	"Drafting a plan in three steps",
@@ -85,18 +86,17 @@ var demoSteps = []string{
 	"Writing down what was done",
 }
 
-func (d demo) play(sess *session, std IO) int {
+// play acts, and gives report what a hook would report.
+func (d script) play(report func(svc.Signal), std wrapper.IO) int {
 	say := func(format string, args ...any) {
 		fmt.Fprintf(std.Stdout, format+"\n", args...)
 		time.Sleep(d.delay)
 	}
-	report := func(s svc.Signal) {
-		if s.Kind != svc.SignalFailed {
-			in(cmp.Or(d.resume, d.conversation), &s)
+	tell := func(s svc.Signal) {
+		if id := cmp.Or(d.resume, d.conversation); s.Kind != svc.SignalFailed && svc.IsConversation(id) {
+			s.Conversation = id
 		}
-		if sess != nil {
-			sess.report(s, std.Stderr)
-		}
+		report(s)
 	}
 	say("\x1b[1mHello!\x1b[0m I am the demo agent of svc. I change nothing; I only show how a run looks.")
 	if d.resume != "" {
@@ -106,27 +106,27 @@ func (d demo) play(sess *session, std IO) int {
 		say("You asked: \x1b[36m%s\x1b[0m", d.prompt)
 	}
 	for i := range d.lines {
-		step := demoSteps[i%len(demoSteps)]
+		step := steps[i%len(steps)]
 		percent := 100 * (i + 1) / d.lines
 		say("  [%3d%%] %s", percent, step)
-		report(svc.Signal{Kind: svc.SignalProgress, Message: step, Percent: &percent})
+		tell(svc.Signal{Kind: svc.SignalProgress, Message: step, Percent: &percent})
 		if d.ask && i == d.lines/2 {
-			d.question(std, report)
+			d.question(std, tell)
 		}
 	}
 	time.Sleep(d.sleep)
 	if d.fail != "" {
-		report(svc.Signal{Kind: svc.SignalFailed, Error: tidy(d.fail)})
+		tell(svc.Signal{Kind: svc.SignalFailed, Error: d.fail})
 		say("\x1b[31mI could not do it:\x1b[0m %s", d.fail)
 		return d.exit
 	}
-	report(*completed())
+	tell(svc.Signal{Kind: svc.SignalCompleted, Result: svc.ResultSuccess})
 	say("\x1b[32mDone.\x1b[0m Look at the log of this run, or start one with an agent of your own.")
 	return d.exit
 }
 
 // question waits for a person, who may answer through attach or keys.
-func (d demo) question(std IO, report func(svc.Signal)) {
+func (d script) question(std wrapper.IO, report func(svc.Signal)) {
 	const question = "May I go on? Press Enter."
 	report(svc.Signal{Kind: svc.SignalProgress, Message: question, NeedsInput: true})
 	fmt.Fprintf(std.Stdout, "\x1b[33m%s\x1b[0m ", question)

@@ -1,0 +1,58 @@
+package rundir
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// sinkStateSize is the size of the file in which a sink says what is wrong. It is filled from the start
+// and written in place: a full disk has no room for more.
+const sinkStateSize = 256
+
+// ReserveSinkState makes the file in which a sink says what is wrong, with all its room.
+func ReserveSinkState(path string) error {
+	f, err := OpenOwn(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(bytes.Repeat([]byte(" "), sinkStateSize))
+	return errors.Join(err, f.Close())
+}
+
+// TellSinkState writes what is wrong into an open file of that kind; nil is none. An empty text says that nothing is.
+func TellSinkState(f *os.File, text string) {
+	if f == nil {
+		return
+	}
+	line := make([]byte, sinkStateSize)
+	copy(line, bytes.Repeat([]byte(" "), sinkStateSize))
+	copy(line, text)
+	_, _ = f.WriteAt(line, 0) // there is no one else to tell
+}
+
+// ReadSinkState is what a sink says is wrong; empty: nothing.
+func ReadSinkState(path string) string {
+	f, err := OpenOwn(path, os.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, sinkStateSize))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// CauseOf is the system's word without the path before it.
+func CauseOf(err error) string {
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return no.Error()
+	}
+	return err.Error()
+}
