@@ -54,6 +54,9 @@ func (e *Engine) readCheckpoint(ctx context.Context, w svc.Workspace, number int
 }
 
 func notReadable(number int, err error) error {
+	if errors.Is(err, review.ErrTooLarge) {
+		return svc.Errorf(svc.CodeConflict, "checkpoint %d, or the one that it is compared with, has more files than are compared; read each against its base", number).Because(err)
+	}
 	if errors.Is(err, review.ErrMalformed) {
 		return svc.Errorf(svc.CodeConflict, "what was relayed of checkpoint %d cannot be read as a patch", number).Because(err)
 	}
@@ -87,7 +90,7 @@ func (e *Engine) openChange(ctx context.Context, id string, number, since int) (
 	if err != nil {
 		return nil, err
 	}
-	c = &change{to: to, since: since, files: to.patch.Files, patch: to.file, size: to.size, complete: true}
+	c = &change{to: to, since: since, files: to.patch.Files, patch: to.file, size: to.size, complete: !to.patch.More}
 	if since == 0 {
 		return c, nil
 	}

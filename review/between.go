@@ -194,6 +194,9 @@ func (p pair) file() *File {
 // Between writes how two checkpoints on top of the same commit differ, as git apply takes it, and lists it. What cannot be told from
 // the patches, as it is too large or has been text and is binary now, is listed without its lines, and complete is false.
 func Between(from, to *Patch, w io.Writer) (files []*File, complete bool, err error) {
+	if from.More || to.More { // what is not listed of one would count as unchanged
+		return nil, false, fmt.Errorf("too many files: %w", ErrTooLarge)
+	}
 	complete = true
 	var at int64
 	for _, p := range pairs(from, to) {

@@ -61,17 +61,33 @@ func (f *File) base() string {
 // Patch is the difference of a checkpoint and the commit that it stands on.
 type Patch struct {
 	Files []*File
+	More  bool // the patch has files that are not listed
 	from  io.ReaderAt
 }
 
-// Read lists what a patch has. Its content stays where it is.
+// mostListed is about how many bytes the files of a patch may take in memory: a hundred thousand of them, with names of a usual length. Whoever wrote
+// the patch decides how many it has.
+const mostListed = 32 << 20
+
+// listed is about how many bytes the file takes in memory, without its content.
+func (f *File) listed() int {
+	const fields = 200
+	return fields + len(f.Path) + len(f.OldPath) + len(f.OldMode) + len(f.Mode) + len(f.OldOID) + len(f.OID)
+}
+
+// Read lists what a patch has, as far as memory allows. Its content stays where it is.
 func Read(from io.ReaderAt, size int64) (*Patch, error) {
 	p := &Patch{from: from}
 	s := &scanner{in: bufio.NewReaderSize(io.NewSectionReader(from, 0, size), 64<<10)}
+	held := 0
 	for s.next(); !s.ended(); {
 		f, err := s.file()
 		if err != nil {
 			return nil, fmt.Errorf("byte %d: %w", s.at, err)
+		}
+		if held += f.listed(); held > mostListed {
+			p.More = true
+			break
 		}
 		p.Files = append(p.Files, f)
 	}
