@@ -16,9 +16,13 @@ import (
 // limit ends what hangs; nothing waits for it when all is well.
 const limit = 90 * time.Second
 
-func openExclusive(t *testing.T, dsn string) *store.Store {
+func openExclusive(t *testing.T, dsn string, counts ...*store.Counts) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), dsn, store.Options{Exclusive: true})
+	o := store.Options{Exclusive: true}
+	if len(counts) > 0 {
+		o.Counts = counts[0]
+	}
+	s, err := store.Open(t.Context(), dsn, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +99,8 @@ func TestLateWriteOfAnOrchestratorThatWasReplacedIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t)
 	link, through := pgtest.NewLink(t, dsn)
-	first := openExclusive(t, through)
+	var counts store.Counts
+	first := openExclusive(t, through, &counts)
 	writeUntil(t, first)
 
 	held, release := make(chan struct{}), make(chan struct{})
@@ -128,9 +133,13 @@ func TestLateWriteOfAnOrchestratorThatWasReplacedIsRefused(t *testing.T) {
 	case <-time.After(limit):
 		t.Fatal("the first one does not learn that it was replaced")
 	}
+	before := counts.Fenced.Load()
 	err := first.Write(t.Context(), journalOne)
 	if svc.CauseOf(err) != svc.CauseLostLock || !strings.Contains(err.Error(), "pid ") {
 		t.Errorf("a write of the one that was replaced: %v", err)
+	}
+	if now := counts.Fenced.Load(); now != before+1 {
+		t.Errorf("%d fenced writes are counted, %d before the last", now, before)
 	}
 	if err := first.Ready(t.Context()); svc.CauseOf(err) != svc.CauseLostLock {
 		t.Errorf("the one that was replaced is ready: %v", err)
