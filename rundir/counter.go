@@ -102,13 +102,12 @@ func (a Attempt) makeCounter(base int64) error {
 	if err := os.MkdirAll(a.SessionPath(), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(a.SessionPath(), tempPrefix)
+	f, err := unfinished(a.SessionPath())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = fmt.Fprintf(f, "%0*d", counterWidth, base)
-	if err = errors.Join(err, f.Close()); err != nil {
+	defer func() { _ = errors.Join(os.Remove(f.Name()), f.Close()) }()
+	if _, err := fmt.Fprintf(f, "%0*d", counterWidth, base); err != nil {
 		return err
 	}
 	return os.Link(f.Name(), a.SessionFile(counterName))

@@ -38,12 +38,15 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // WriteRecord replaces the record at path in one step, for the owner alone, and returns when it is
 // safe against a power cut. The error is ErrNoSpace when the disk is full.
-func WriteRecord(path string, v any) error {
+func WriteRecord(path string, v any) error { return writeRecord(filepath.Dir(path), path, v) }
+
+// writeRecord is WriteRecord with the folder in which the unfinished file is written.
+func writeRecord(dir, path string, v any) error {
 	data, err := encodeRecord(v)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
-	if err := replace(filepath.Dir(path), path, data); err != nil {
+	if err := replace(dir, path, data); err != nil {
 		return diskError("write "+filepath.Base(path), err)
 	}
 	return nil
@@ -113,17 +116,16 @@ func decodeRecord(data []byte, v any) error {
 // replace writes a file in dir, syncs it and renames it to path, which is in dir too or in another
 // directory of the same disk.
 func replace(dir, path string, data []byte) error {
-	f, err := os.CreateTemp(dir, tempPrefix+"*") // mode 0600
+	f, err := unfinished(dir)
 	if err != nil {
 		return err
 	}
-	// The sign that its writer lives: the kernel takes it back with the process (Sweep).
-	_ = lockFile(f, unix.LOCK_EX|unix.LOCK_NB)
+	defer f.Close() // it is synced
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTEMPTY) {
@@ -134,6 +136,16 @@ func replace(dir, path string, data []byte) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return atomicfile.SyncDir(filepath.Dir(path))
+}
+
+// unfinished makes a file that Sweep removes when its writer is gone before it was given its name. The sign that the writer lives is a lock,
+// which the kernel takes back with the process: close the file after it has its name.
+func unfinished(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, tempPrefix+"*") // mode 0600
+	if err == nil {
+		_ = lockFile(f, unix.LOCK_EX|unix.LOCK_NB)
+	}
+	return f, err
 }
 
 // tempPrefix begins the names of files that are not complete yet.

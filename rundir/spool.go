@@ -111,7 +111,7 @@ func (a Attempt) entry(spool string, s svc.Signal, number int64, token string) (
 
 // show makes a complete file visible in one step, not yet synced, and answers it open.
 func show(dir, path string, data []byte) (*os.File, error) {
-	f, err := os.CreateTemp(dir, tempPrefix)
+	f, err := unfinished(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (d Dir) WriteTombstone(runID string, t Tombstone) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return diskError("make the folder of a tombstone", err)
 	}
-	if err := WriteRecord(path, t); err != nil {
+	if err := writeRecord(d.spool(), path, t); err != nil { // Sweep does not look through all tombstones
 		return err
 	}
 	_ = os.Remove(d.earlierTombstone(runID)) // one that stays is read by nobody
