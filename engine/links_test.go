@@ -169,6 +169,26 @@ func TestNobodyUsesUpTheSpeedOfANeighbour(t *testing.T) {
 	})
 }
 
+// TestAnInventoryCountsByItsSessions lists sessions that nobody knows, each of which is looked up.
+func TestAnInventoryCountsByItsSessions(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.online("h")
+		held := make([]wire.LiveRun, 200)
+		for i := range held {
+			held[i] = wire.LiveRun{RunID: svc.NewRunID(), Attempt: 1}
+		}
+		s.pass(time.Minute)
+		s.no(s.paces.frames.waitFor(s.ctx, w.host.ID, 4990, 0)) // of 5000
+		w.take()
+		began := time.Now()
+		w.send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1, Runs: &held})
+		w.beat() // is read when the one before it was taken
+		if took := time.Since(began); took < 20*time.Millisecond {
+			t.Errorf("200 sessions that count as 20 frames were taken after %s", took)
+		}
+	})
+}
+
 func TestAHostThatComesTooOftenIsSentAway(t *testing.T) {
 	bubble(t, func(s *site) {
 		for range 30 {

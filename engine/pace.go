@@ -67,7 +67,12 @@ func (p *pace) bucket(key string) *rate.Limiter {
 // wait waits for the key's turn. When that is further away than the caller's
 // patience, the answer is to try again later.
 func (p *pace) wait(ctx context.Context, key string, patience time.Duration) error {
-	turn := p.bucket(key).Reserve()
+	return p.waitFor(ctx, key, 1, patience)
+}
+
+// waitFor is wait for what counts as so many, which are fewer than the burst.
+func (p *pace) waitFor(ctx context.Context, key string, n int, patience time.Duration) error {
+	turn := p.bucket(key).ReserveN(time.Now(), n)
 	delay := turn.Delay()
 	if delay == 0 {
 		return nil

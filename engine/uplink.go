@@ -328,18 +328,25 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 	}
 }
 
+// sessionsAFrame is how many sessions of an inventory count as a frame: each that is not known is looked up.
+const sessionsAFrame = 10
+
 // pace holds the frames that cost a query or a write to the speed of their host.
 // A connection that sends more waits, and is not read meanwhile.
 func (c *uplinkConn) pace(ctx context.Context, f wire.Frame) error {
 	if !c.link.Identified() {
 		return nil // such frames are refused, or say whose it is
 	}
-	speed := c.e.paces.frames
-	switch f.(type) {
+	speed, n := c.e.paces.frames, 1
+	switch f := f.(type) {
 	case *wire.Orphan, *wire.Providers:
 		speed = c.e.paces.notices
+	case *wire.Heartbeat:
+		if f.Runs != nil {
+			n += len(*f.Runs) / sessionsAFrame
+		}
 	}
-	return speed.wait(ctx, c.link.HostID, c.e.paces.endless)
+	return speed.waitFor(ctx, c.link.HostID, n, c.e.paces.endless)
 }
 
 var errNotIdentified = &wire.FrameError{Code: "not_identified", Message: "a heartbeat must come before this frame"}
