@@ -24,7 +24,7 @@ func (n Needs) Check(item, other string) error {
 		return Errorf(CodeNeedInOwnLine, "other: %q cannot need %q: an item needs neither itself nor what is above or below it", n.Title[item], n.Title[other]).
 			With("fields", map[string]any{"other": "is in the item's own line"})
 	}
-	return n.checkFrom(a, other)
+	return n.checkFrom("other", a, other)
 }
 
 // CheckMove refuses a move after which an item would need its own line or
@@ -41,7 +41,7 @@ func (n Needs) CheckMove(moved string) error {
 	}
 	for _, above := range strings.Split(moved, "/") {
 		for _, other := range n.Of[above] {
-			if err := n.checkFrom(moved, other); err != nil {
+			if err := n.checkFrom("parent_id", moved, other); err != nil {
 				return err
 			}
 		}
@@ -50,8 +50,8 @@ func (n Needs) CheckMove(moved string) error {
 }
 
 // checkFrom refuses that everything at or below a path needs other, when other
-// waits for any of it.
-func (n Needs) checkFrom(path, other string) error {
+// waits for any of it. field is what the caller asked for.
+func (n Needs) checkFrom(field, path, other string) error {
 	circle := n.search(path, other, []string{other}, map[string]bool{})
 	if circle == nil {
 		return nil
@@ -61,7 +61,7 @@ func (n Needs) checkFrom(path, other string) error {
 	for i, id := range circle {
 		words[i] = n.Title[id]
 	}
-	return Errorf(CodeNeedCycle, "needs would go in a circle: %s", strings.Join(words, " needs ")).With("path", circle)
+	return Errorf(CodeNeedCycle, "%s: needs would go in a circle: %s; remove one of them first", field, strings.Join(words, " needs ")).With("path", circle)
 }
 
 // search follows what at waits for until it comes to the path or below it: the

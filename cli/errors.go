@@ -143,6 +143,8 @@ func (a *app) explainRefusal(e *svc.Error, p *problem) {
 		p.next = "an operator creates it with: svc host create NAME"
 	case svc.CodeHasChildren:
 		p.next = "--recursive deletes everything below it too"
+	case svc.CodeNeeded:
+		p.next = "--detach removes those needs with it"
 	case svc.CodeActiveRuns:
 		p.next = "`svc run list --active` shows them, `svc run stop RUN` ends one"
 	case svc.CodeUnknownProvider:

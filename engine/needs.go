@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"svc"
@@ -141,8 +142,11 @@ func detach(ctx context.Context, tx *store.Tx, projectID string, gone []string, 
 		return err
 	}
 	if len(by) > 0 && !wanted {
-		return svc.Errorf(svc.CodeNeeded, "%d other items need this one; remove those needs first, or ask for detach=true", len(by)).
-			With("needed_by", by)
+		text := "1 other item needs this one; remove that need first"
+		if len(by) > 1 {
+			text = fmt.Sprintf("%d other items need this one; remove those needs first", len(by))
+		}
+		return svc.Errorf(svc.CodeNeeded, "%s, or ask for detach=true", text).With("needed_by", by)
 	}
 	if err := tx.RemoveNeeds(ctx, gone); err != nil {
 		return err
