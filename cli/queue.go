@@ -79,7 +79,7 @@ func (a *app) queueView(why bool) view[waitingRun] {
 	if why {
 		v.columns = append(v.columns,
 			column[waitingRun]{head: "PLACE", cell: func(r waitingRun) string { return placeOf(r.Waiting) }},
-			column[waitingRun]{head: "WHY", cell: func(r waitingRun) string { return whyWaits(r.Waiting) }, flex: true})
+			column[waitingRun]{head: "WHY", cell: func(r waitingRun) string { return whyWaits(r.Run, r.Waiting) }, flex: true})
 	}
 	return v
 }
@@ -93,7 +93,7 @@ func placeOf(w *svc.Waiting) string {
 
 // whyWaits is the wait in a line: what holds the run back, else how many hosts
 // do not take it and why.
-func whyWaits(w *svc.Waiting) string {
+func whyWaits(r svc.Run, w *svc.Waiting) string {
 	if w == nil {
 		return "it was just placed"
 	}
@@ -115,9 +115,16 @@ func whyWaits(w *svc.Waiting) string {
 		reasons[h.Why]++
 	}
 	for reason, n := range reasons {
-		words = append(words, fmt.Sprintf("%s: %s", count(n, "host"), strings.ReplaceAll(reason, "_", " ")))
+		text := strings.ReplaceAll(reason, "_", " ")
+		if reason == "labels_missing" {
+			text += " (" + joinPairs(r.HostLabels) + ")"
+		}
+		words = append(words, fmt.Sprintf("%s: %s", count(n, "host"), text))
 	}
 	slices.Sort(words)
+	if more := w.HostsTotal - len(w.Hosts); more > 0 { // only some of many are explained
+		words = append(words, count(more, "host")+" more")
+	}
 	return strings.Join(words, ", ")
 }
 

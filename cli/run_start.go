@@ -129,10 +129,15 @@ func (a *app) begun(ctx context.Context, c *api.Client, r svc.Run) (word, why st
 		return "", "" // nobody reads it
 	}
 	d, err := c.RunDetail(ctx, r.ID)
-	if err != nil || d.Waiting == nil || len(d.Waiting.Why) == 0 && slices.ContainsFunc(d.Waiting.Hosts, func(h svc.HostWithheld) bool { return h.Why == "eligible" }) {
+	if err != nil || d.Waiting == nil || len(d.Waiting.Why) == 0 && mayBeTaken(d.Waiting) {
 		return "started", ""
 	}
-	return "queued", "; it waits: " + whyWaits(d.Waiting)
+	return "queued", "; it waits: " + whyWaits(r, d.Waiting)
+}
+
+// mayBeTaken says whether a host can take the run, as far as hosts are explained.
+func mayBeTaken(w *svc.Waiting) bool {
+	return w.HostsTotal > len(w.Hosts) || slices.ContainsFunc(w.Hosts, func(h svc.HostWithheld) bool { return h.Why == "eligible" })
 }
 
 // worksWhere says in which folder a run works, as far as that is known before it is on a host.

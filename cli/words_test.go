@@ -49,6 +49,29 @@ func TestEndingTellsHowARunEnded(t *testing.T) {
 	}
 }
 
+func TestWhyARunWaitsIsTold(t *testing.T) {
+	t.Parallel()
+	hosts := func(reasons ...string) (list []svc.HostWithheld) {
+		for _, why := range reasons {
+			list = append(list, svc.HostWithheld{Why: why})
+		}
+		return list
+	}
+	r := svc.Run{HostLabels: map[string]string{"gpu": "yes"}}
+	for want, w := range map[string]*svc.Waiting{
+		"it was just placed": nil,
+		"there is no host":   {},
+		"which host could take it is known to an orchestrator that cannot be reached now": {HostsTotal: 3},
+		"1 host: labels missing (gpu=yes), 2 hosts: full":                                 {Hosts: hosts("full", "labels_missing", "full"), HostsTotal: 3},
+		"2 hosts: full, 998 hosts more":                                                   {Hosts: hosts("full", "full"), HostsTotal: 1000},
+		"a; b":                                                                            {Why: []svc.Hold{{Message: "a"}, {Message: "b"}}, HostsTotal: 1},
+	} {
+		if got := whyWaits(r, w); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestSucceededNeedsAGoodEndAndNoRejection(t *testing.T) {
 	t.Parallel()
 	rejected, partial := svc.ResultUserRejected, svc.ResultPartialSuccess
