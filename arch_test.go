@@ -37,7 +37,7 @@ var architecture = arch.Rules{
 		"asciicast": {Never: join(sql, http, "os", "net", "io/fs")},
 
 		// The orchestrator.
-		"store":  {Imports: []string{"."}, TestImports: []string{"store/storetest"}, Never: http},
+		"store":  {Imports: []string{".", "atomicfile"}, TestImports: []string{"store/storetest"}, Never: http},
 		"hub":    {Imports: []string{".", "wire", "safetext", "atomicfile"}, Never: join(sql, http)},
 		"place":  {Imports: []string{"."}, Never: join(sql, http, "os", "net", "io/fs")},
 		"review": {Never: join(sql, http, "os", "net", "io/fs"), TestImports: []string{"git"}},
@@ -61,7 +61,7 @@ var architecture = arch.Rules{
 		"provider":  {Imports: []string{".", "config", "atomicfile"}, Never: join(sql, http)},
 		"rundir":    {Imports: []string{".", "wire", "process", "atomicfile"}, Never: join(sql, http)},
 		"workspace": {Imports: []string{".", "git", "rundir", "atomicfile"}, Never: join(sql, http)},
-		"worker":    {Imports: []string{".", "wire", "config", "provider", "rundir", "process", "tmux", "leftover", "git", "workspace"}, TestImports: []string{"wrapper"}, Never: sql},
+		"worker":    {Imports: []string{".", "wire", "config", "provider", "rundir", "process", "tmux", "leftover", "git", "workspace", "atomicfile"}, TestImports: []string{"wrapper"}, Never: sql},
 		"wrapper":   {Imports: []string{".", "wire", "config", "provider", "rundir", "process", "leftover", "workspace"}, Never: sql},
 		"demo":      {Imports: []string{".", "wrapper"}, Never: join(sql, http)},
 

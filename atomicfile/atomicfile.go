@@ -1,4 +1,5 @@
-// Package atomicfile writes files in one step: a reader, a crash and a power cut find the old content or the new one, never a part.
+// Package atomicfile writes files in one step: a reader, a crash and a power cut find the old content or the new one, never a part. It also says
+// what room a disk has for them.
 package atomicfile
 
 import (

@@ -86,3 +86,13 @@ func TestOfManyThatCreateOneDoes(t *testing.T) {
 	}
 	alone(t, filepath.Dir(path), 1)
 }
+
+func TestDiskFreeIsToldInBytes(t *testing.T) {
+	t.Parallel()
+	if free, err := atomicfile.DiskFree(t.TempDir()); err != nil || free == 0 {
+		t.Errorf("%d, %v", free, err)
+	}
+	if _, err := atomicfile.DiskFree("/nonexistent/x"); err == nil {
+		t.Error("free space of nowhere")
+	}
+}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"svc/atomicfile"
 )
 
 // Quota bounds what hosts can make the orchestrator keep on its disk, logs and checkpoints together: whoever writes them,
@@ -37,9 +37,8 @@ func (q *Quota) noSpace() bool {
 	if time.Since(q.at) < time.Second {
 		return q.tight
 	}
-	var fs unix.Statfs_t
-	if err := unix.Statfs(q.dir, &fs); err == nil { // else the write says what is wrong
-		q.tight = int64(fs.Bavail)*int64(fs.Bsize) < q.MinFree //nolint:unconvert // the fields' types differ between systems
+	if free, err := atomicfile.DiskFree(q.dir); err == nil { // else the write says what is wrong
+		q.tight = free < uint64(q.MinFree)
 	}
 	q.at = time.Now()
 	return q.tight

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/atomicfile"
 )
 
 const (
@@ -14,6 +15,8 @@ const (
 	readyAge = time.Second
 	// readyLimit is how long a commit may take to prove that writes work.
 	readyLimit = 3 * time.Second
+	// readyRoom is what an ordinary write may add to the file.
+	readyRoom = 64 << 10
 )
 
 // Ready says whether the database takes writes: one was committed just now, or
@@ -22,12 +25,24 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err := s.lease.check(); err != nil {
 		return err
 	}
+	if s.full() {
+		return svc.Unavailable(svc.CauseDiskFull)
+	}
 	if proven := s.writer.proven.Load(); proven > 0 && time.Since(s.writer.began)-time.Duration(proven) < readyAge {
 		return nil
 	}
 	return s.probe.ask(ctx, s.dialect.silent, func() error {
 		return s.Write(context.Background(), func(*Tx) error { return nil })
 	})
+}
+
+// full says whether SQLite's disk has less room than a write may need. A commit of a few bytes proves nothing there: it may be the last one.
+func (s *Store) full() bool {
+	if s.dir == "" {
+		return false
+	}
+	free, err := atomicfile.DiskFree(s.dir)
+	return err == nil && free < readyRoom
 }
 
 // probe runs one attempt for all who ask meanwhile.

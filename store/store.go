@@ -58,6 +58,7 @@ type Options struct {
 type Store struct {
 	Reader
 	dialect *dialect
+	dir     string // of SQLite's file; empty: PostgreSQL
 	write   *sql.DB
 	read    *sql.DB
 	sockets sockets // to PostgreSQL
@@ -188,7 +189,7 @@ func (s *Store) connect(dsn string) error {
 		if err := ownFile(file); err != nil {
 			return err
 		}
-		s.dialect = sqliteDialect
+		s.dialect, s.dir = sqliteDialect, filepath.Dir(file)
 		if s.write, err = openSQLite(file, toWrite); err != nil {
 			return err
 		}

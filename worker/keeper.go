@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/atomicfile"
 	"svc/git"
 	"svc/wire"
 	"svc/workspace"
@@ -80,7 +81,7 @@ func (w *Worker) capabilities(ctx context.Context) []string {
 // lowDisk is why a host with too little disk space takes no runs; empty: it has enough, or that cannot be told.
 func (w *Worker) lowDisk() string {
 	least := w.opts.Config.Worker.MinFree
-	free, err := workspace.DiskFree(w.opts.Config.DataDir)
+	free, err := atomicfile.DiskFree(w.opts.Config.DataDir)
 	if err != nil || least <= 0 || free >= uint64(least) {
 		return ""
 	}
@@ -89,7 +90,7 @@ func (w *Worker) lowDisk() string {
 
 // diskFree is how many bytes may still be written here; nil: that cannot be told.
 func (w *Worker) diskFree() *int64 {
-	free, err := workspace.DiskFree(w.opts.Config.DataDir)
+	free, err := atomicfile.DiskFree(w.opts.Config.DataDir)
 	if err != nil {
 		return nil
 	}

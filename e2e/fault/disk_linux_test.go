@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,6 +146,17 @@ func TestAFullDiskOfTheDatabaseIsToldToWhoeverWritesOrAsks(t *testing.T) {
 	var server *api.ServerError
 	if !errors.As(err, &server) || server.RequestID == "" {
 		t.Errorf("the refusal has no request id: %v", err)
+	}
+	for range 3 { // a small write that just fits in does not make it ready
+		answer, err := http.Get(o.URL + "/readyz") //nolint:noctx // it is answered within seconds
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(body), string(svc.CauseDiskFull)) {
+			t.Errorf("readiness beside a full disk: %d %s", answer.StatusCode, body)
+		}
 	}
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
