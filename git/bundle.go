@@ -45,7 +45,7 @@ var plainDiff = []string{
 // as soon as it has more than max bytes.
 func (r Repo) Patch(ctx context.Context, w io.Writer, from, to string, max int64) error {
 	args := append([]string{"diff-tree", "--patch", "--binary", "--full-index"}, plainDiff...)
-	_, err := r.run(ctx, call{args: append(args, from, to), out: w, max: max})
+	_, err := r.run(ctx, call{args: append(args, from, to), out: w, max: max, foreign: true})
 	return err
 }
 
@@ -54,7 +54,7 @@ type Stat struct{ Files, Additions, Deletions int }
 
 // DiffStat counts the difference of two revisions.
 func (r Repo) DiffStat(ctx context.Context, from, to string) (Stat, error) {
-	got, err := r.run(ctx, call{args: append(append([]string{"diff-tree", "--numstat", "-z"}, plainDiff...), from, to)})
+	got, err := r.run(ctx, call{args: append(append([]string{"diff-tree", "--numstat", "-z"}, plainDiff...), from, to), foreign: true})
 	if err != nil {
 		return Stat{}, err
 	}

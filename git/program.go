@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ const (
 	maxOutput = 256 << 20
 	// maxSaid bounds what is kept of git's own words: their end.
 	maxSaid = 4 << 10
-	// maxForeign bounds what git may allocate, in bytes, where somebody else could have it read a file of any size as a whole.
-	maxForeign = 2 << 30
+	// DefaultMemory is what git may allocate, in bytes, when Program.Memory is zero.
+	DefaultMemory = 2 << 30
 )
 
 // Program is the git binary. The value holds no resources; copies are equal.
@@ -44,6 +45,8 @@ type Program struct {
 	Bin string
 	// Timeout bounds each call of git. Zero means DefaultTimeout.
 	Timeout time.Duration
+	// Memory bounds what git may allocate, in bytes, where somebody else could have it read a file of any size as a whole. Zero means DefaultMemory.
+	Memory uint64
 	// Hold is an open file that every call inherits; nil: none. A lock on it is held until the last of them has ended,
 	// also when the caller was killed before.
 	Hold *os.File
@@ -59,7 +62,7 @@ type call struct {
 	out   io.Writer // where the output goes; nil: it is returned
 	max   int64     // of output; 0: maxOutput. Past it the call is abandoned
 	show  io.Writer // gets what git says while it says it; nil: nobody
-	// foreign: git reads what somebody else wrote; it may allocate no more than maxForeign.
+	// foreign: git reads as a whole what somebody else wrote; it may allocate no more than Program.Memory. The error is ErrTooLarge then.
 	foreign bool
 	// theirs: the configuration files of the host's user and system are read, and none of ours.
 	theirs bool
@@ -115,7 +118,7 @@ func (p Program) exec(ctx context.Context, c call) (answer, error) {
 	err := cmd.Start()
 	if err == nil {
 		if c.foreign {
-			limitMemory(cmd.Process.Pid, maxForeign)
+			limitMemory(cmd.Process.Pid, cmp.Or(p.Memory, DefaultMemory))
 		}
 		err = cmd.Wait()
 	}
@@ -128,6 +131,8 @@ func (p Program) exec(ctx context.Context, c call) (answer, error) {
 		return answer{}, fmt.Errorf("git %s: %w", verb(c.args), ctx.Err())
 	case errors.Is(err, exec.ErrNotFound):
 		return answer{}, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
+	case c.foreign && strings.Contains(said.String(), "ut of memory"):
+		return answer{}, fmt.Errorf("%w (%w)", ErrTooLarge, &Failure{Verb: verb(c.args), Said: said.String(), Err: err})
 	case said.Len() > 0:
 		return answer{out: out.Bytes()}, &Failure{Verb: verb(c.args), Said: said.String(), Err: err}
 	}

@@ -1,8 +1,10 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,6 +12,14 @@ import (
 	"svc"
 	"svc/git"
 )
+
+// limitedMemory skips where the system does not bound what a process may allocate.
+func limitedMemory(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux limits the memory of git")
+	}
+}
 
 // An agent owns its working copy, the repository in it included. What follows are agents that make the worst of it.
 
@@ -38,6 +48,7 @@ func TestPipesWhereGitReadsFilesStallNoCheckpoint(t *testing.T) {
 
 func TestAFileOfAnySizeIsNotReadAsAWholeByGit(t *testing.T) {
 	t.Parallel()
+	limitedMemory(t)
 	h := newHost(t)
 	r := prepare(t, h, orderOf(newOrigin(t), svc.IsolationClone))
 	path := filepath.Join(r.Path, "sub", ".gitignore")
@@ -49,6 +60,24 @@ func TestAFileOfAnySizeIsNotReadAsAWholeByGit(t *testing.T) {
 	check(t, os.Truncate(path, 0))
 	if _, made := checkpoint(t, h, r); !made {
 		t.Error("no checkpoint without them")
+	}
+}
+
+// TestAFileThatTakesTooMuchMemoryIsOnThisHostOnly keeps one that costs nothing on the disk.
+func TestAFileThatTakesTooMuchMemoryIsOnThisHostOnly(t *testing.T) {
+	t.Parallel()
+	limitedMemory(t)
+	h := newHost(t)
+	h.Git.Memory = 24 << 20
+	r := prepare(t, h, orderOf(newOrigin(t), svc.IsolationClone))
+	path := filepath.Join(r.Path, "zeros")
+	write(t, path, "")
+	check(t, os.Truncate(path, 30<<20))
+	if _, made := checkpoint(t, h, r); !made {
+		t.Fatal("no checkpoint")
+	}
+	if _, err := h.Export(t.Context(), r.ID, 1<<30); !errors.Is(err, git.ErrTooLarge) {
+		t.Errorf("exported: %v", err)
 	}
 }
 

@@ -54,7 +54,8 @@ func (s *site) metWhile(f failure, mark string) {
 		direct := o.Client()
 		finished.Go(func() { s.finish(direct, items[i]) })
 	}
-	finished.Go(land)
+	var landed sync.WaitGroup
+	landed.Go(land)
 	moment := rand.N(300 * time.Millisecond)
 	s.t.Logf("the leader is lost after %v", moment)
 	proctest.Pause(moment)
@@ -66,6 +67,7 @@ func (s *site) metWhile(f failure, mark string) {
 	}
 	s.took("all that waited is over after", time.Since(lost), 15*time.Second)
 	f.end(s, leader)
+	landed.Wait()
 	s.awaitAllReady()
 	s.wantOrder(waiters)
 	wantLandedOnce()
