@@ -38,17 +38,23 @@ test('a change is read, commented on with the keyboard alone, previewed and land
     await expect(shed.getByText('Draft, not sent')).toBeVisible();
     const theirs = other.getByRole('region', { name: 'shed.txt' });
     await expect(theirs.getByText('Say it in English')).toBeVisible();
+    // Drafts are everybody's: the other reader changes this one.
+    await theirs.getByRole('button', { name: 'Edit' }).click();
+    await theirs.getByRole('textbox').fill('Say it in plain English');
+    await other.keyboard.press('Control+Enter');
+    await expect(shed.getByText('Say it in plain English')).toBeVisible();
+    await expect(shed.getByText('Say it in English')).toHaveCount(0);
 
     await other.getByRole('button', { name: 'Send 1 comment' }).click();
     const preview = other.getByRole('region', { name: 'What the agent gets' });
-    await expect(preview).toContainText('Say it in English');
+    await expect(preview).toContainText('Say it in plain English');
     await expect(preview).toContainText('shed.txt');
     // A shell has no conversation that could go on: the refusal is said, and nothing is lost.
     await other.getByRole('button', { name: 'Send', exact: true }).click();
     await expect(other.getByRole('alert')).toContainText('Nothing was sent; the drafts stay.');
     await other.keyboard.press('Escape');
     await theirs.getByRole('button', { name: 'Delete' }).click();
-    await expect(shed.getByText('Say it in English')).toBeHidden();
+    await expect(shed.getByText('Say it in plain English')).toBeHidden();
     check();
   } finally {
     await context.close();

@@ -69,6 +69,14 @@ test('an admin tests where notifications go, lets someone in, and shows them out
     expect(taken).toContain('/phone');
     expect(taken).toContain('/broken');
 
+    // The one orchestrator that there is can be drained, and the question says what that means.
+    const orchestrators = page.getByRole('list', { name: 'Orchestrators' });
+    await expect(orchestrators.getByRole('listitem')).toHaveCount(1);
+    await expect(orchestrators).toContainText(/ready.*leader.*1 worker/);
+    await orchestrators.getByRole('button', { name: /^Drain / }).click();
+    await expect(page.getByRole('dialog')).toContainText('No other orchestrator is ready');
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+
     await page.getByRole('button', { name: 'New token' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('owner');
@@ -88,7 +96,7 @@ test('an admin tests where notifications go, lets someone in, and shows them out
     const ann = await context.newPage();
     await ann.goto(link.replace('/#', '/settings#'));
     await expect(ann.getByText('ann, viewer')).toBeVisible();
-    await expect(ann.getByText('Access tokens')).toHaveCount(0);
+    for (const list of ['Access tokens', 'Orchestrators']) await expect(ann.getByText(list)).toHaveCount(0);
     await ann.goto(`${server.url}/p/${lab.project.slug}/settings`);
     await expect(ann.getByText(/needs the role operator/)).toBeVisible();
     await expect(ann.getByLabel('Name')).toBeDisabled();
