@@ -24,6 +24,8 @@ type ProviderReport struct {
 	// Conversation and Resumes say whether a conversation can be gone on with; an older worker says neither.
 	Conversation ConversationSource `json:"conversation,omitempty" enum:"minted,hook" doc:"Where the id of its conversation comes from; absent: from nowhere"`
 	Resumes      bool               `json:"resumes,omitempty" doc:"It can go on with a conversation; absent: it cannot"`
+	// Preset marks a tool that the host has, that there is a preset for, and that its catalog lacks.
+	Preset bool `json:"preset,omitempty" doc:"The host has the tool, but its catalog does not: svc provider add ID adds it; absent: its catalog has it"`
 }
 
 // RefusalCoolingDown is the code of a host that failed to start runs for reasons of its own and waits

@@ -97,7 +97,7 @@ func providerMarks(reports map[string]svc.ProviderReport, st styles) []safetext.
 	for _, id := range slices.Sorted(maps.Keys(reports)) {
 		_, both := reports[svc.ToolOf(id)]
 		switch r := reports[id]; {
-		case both && id != svc.ToolOf(id), hiddenProvider(id, r.Available):
+		case both && id != svc.ToolOf(id), hiddenProvider(id, r.Available), r.Preset:
 		case r.Available:
 			present = append(present, safetext.Line(id)+" "+st.good.Render("✓"))
 		case strings.HasPrefix(r.Reason, "no executable"):

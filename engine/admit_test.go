@@ -44,6 +44,9 @@ func TestRefusedAdmissionsLeaveNothing(t *testing.T) {
 		_, err := s.ArchiveProject(s.ctx, archived.ProjectID, nil)
 		s.no(err)
 		task := kind(svc.KindSubtask)
+		w := s.online("h")
+		w.send(wire.Providers{Providers: map[string]svc.ProviderReport{"qwen": {Preset: true}}})
+		s.settle()
 		for what, c := range map[string]struct {
 			run  svc.NewRun
 			code svc.Code
@@ -55,6 +58,7 @@ func TestRefusedAdmissionsLeaveNothing(t *testing.T) {
 			"a deleted task":      {svc.NewRun{TaskID: gone.ID, Provider: "provider_a"}, svc.CodeValidation, "task_id"},
 			"an archived project": {svc.NewRun{TaskID: archived.ID, Provider: "provider_a"}, svc.CodeProjectArchived, "archived"},
 			"an unknown provider": {svc.NewRun{TaskID: task, Provider: "provider_x"}, svc.CodeUnknownProvider, "provider_x"},
+			"a preset in no use":  {svc.NewRun{TaskID: task, Provider: "qwen"}, svc.CodeUnknownProvider, "qwen"},
 			"an unknown host":     {svc.NewRun{TaskID: task, Provider: "provider_a", HostID: ptr(svc.NewID())}, svc.CodeValidation, "host_id"},
 		} {
 			s.news()

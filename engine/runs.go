@@ -156,7 +156,7 @@ func (e *Engine) checkProvider(ctx context.Context, tx *store.Tx, id string) err
 		return err
 	}
 	for _, h := range hosts {
-		if _, has := h.Providers[id]; has {
+		if r, has := h.Providers[id]; has && !r.Preset {
 			return nil
 		}
 	}

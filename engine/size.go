@@ -72,7 +72,7 @@ func checkPrompt(ctx context.Context, tx *store.Tx, n svc.NewRun) error {
 	most := 0
 	for _, h := range hosts {
 		report, has := h.Providers[n.Provider]
-		if !has || n.HostID != nil && *n.HostID != h.ID {
+		if !has || report.Preset || n.HostID != nil && *n.HostID != h.ID {
 			continue
 		}
 		if report.PromptLimit == 0 || len(n.Prompt) <= report.PromptLimit {

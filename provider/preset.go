@@ -53,6 +53,16 @@ func preset(name string) (text []byte, c *Catalog, err error) {
 	return text, c, err
 }
 
+// Unused lists the presets whose tool is in pathEnv, a list in the form of PATH, and that a catalog does not use: no entry
+// has the preset's id or its program.
+func Unused(c *Catalog, pathEnv string) []string {
+	return slices.DeleteFunc(PresetNames(), func(name string) bool {
+		used := func(e Entry) bool { return e.ID == name || filepath.Base(e.Bin) == name }
+		_, err := (Entry{ID: name, Bin: name}).Find(pathEnv)
+		return err != nil || slices.ContainsFunc(c.Entries(), used)
+	})
+}
+
 // Add puts the entries of a preset at the end of a catalog file and answers with their ids. The rest
 // of the file stays as it is, comments and all; a file that is missing is begun with the shipped
 // catalog. Nothing is written when one of the ids is taken or the file is not in order.

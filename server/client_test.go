@@ -104,7 +104,7 @@ func TestProvidersAreTheCatalogAndWhatWorkersReport(t *testing.T) {
 	t.Parallel()
 	hosts := []svc.Host{
 		{ID: "h1", Name: "one", Providers: map[string]svc.ProviderReport{"a": {Available: true, Version: "1"}, "mine": {Available: true}}},
-		{ID: "h2", Name: "two", Providers: map[string]svc.ProviderReport{"a": {Reason: "not installed"}, "also": {}}},
+		{ID: "h2", Name: "two", Providers: map[string]svc.ProviderReport{"a": {Reason: "not installed"}, "also": {}, "b": {Preset: true}, "claude": {Preset: true}}},
 	}
 	got := providers([]ProviderInfo{{ID: "b"}, {ID: "a"}, {ID: "a-tui"}, {ID: "c-tui"}}, hosts, "a")
 	var ids string

@@ -69,6 +69,9 @@ func providers(catalog []ProviderInfo, hosts []svc.Host, preferred string) []api
 	}
 	for _, h := range hosts {
 		for id, r := range h.Providers {
+			if r.Preset {
+				continue // its catalog does not have it
+			}
 			out[place[id]].Hosts[h.ID] = api.ProviderOnHost{
 				HostName: h.Name, Available: r.Available, Version: r.Version, Reason: r.Reason, Resumes: r.Resumes, ReportedAt: h.ProvidersAt,
 			}
@@ -82,8 +85,8 @@ func providers(catalog []ProviderInfo, hosts []svc.Host, preferred string) []api
 func onlyReported(known map[string]int, hosts []svc.Host) []string {
 	seen := map[string]bool{}
 	for _, h := range hosts {
-		for id := range h.Providers {
-			if _, has := known[id]; !has {
+		for id, r := range h.Providers {
+			if _, has := known[id]; !has && !r.Preset {
 				seen[id] = true
 			}
 		}

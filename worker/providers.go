@@ -49,6 +49,9 @@ func (w *Worker) followProviders(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		for _, name := range provider.Unused(catalog, w.searchPath()) {
+			reports[name] = svc.ProviderReport{Preset: true, Reason: "installed, but not in this host's catalog; to add it, run: svc provider add " + name}
+		}
 		entries = w.keepReports(catalog, reports)
 		again := time.NewTimer(pause)
 		for wait := true; wait; {
@@ -70,14 +73,14 @@ func (w *Worker) followProviders(ctx context.Context) {
 				}
 			case <-again.C:
 				pause, limit = min(2*pause, probeAgainMost), min(2*limit, max(probeLimitMost, w.opts.ProbeLimit))
-				wait = len(entries) == 0
+				wait = false
 			}
 		}
 		again.Stop()
 	}
 }
 
-// keepReports notes what was found, tells it when something changed, and answers the entries that are
+// keepReports notes what was found, the unused presets among it, tells it when something changed, and answers the entries that are
 // not available.
 func (w *Worker) keepReports(catalog *provider.Catalog, found map[string]svc.ProviderReport) (missing []provider.Entry) {
 	w.mu.Lock()
@@ -90,6 +93,11 @@ func (w *Worker) keepReports(catalog *provider.Catalog, found map[string]svc.Pro
 		now[e.ID] = report
 		if !report.Available {
 			missing = append(missing, e)
+		}
+	}
+	for id, report := range found {
+		if report.Preset {
+			now[id] = report
 		}
 	}
 	changed := w.reports == nil || !maps.Equal(w.reports, now) || w.catalogHash != catalog.Hash()
@@ -123,6 +131,10 @@ func (w *Worker) reportProviders(l *link) {
 	reports := w.reports
 	w.mu.Unlock()
 	if reports != nil && l.can(wire.CapProviders) && l.greeted.Load() {
+		if !l.can(wire.CapPresets) {
+			reports = maps.Clone(reports)
+			maps.DeleteFunc(reports, func(_ string, r svc.ProviderReport) bool { return r.Preset })
+		}
 		l.out.push(laneControl, &wire.Providers{Providers: reports, CatalogHash: w.registry.Current().Hash()}, nil)
 	}
 }

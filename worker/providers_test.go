@@ -64,6 +64,30 @@ func TestAToolThatDidNotAnswerInTimeIsGivenMore(t *testing.T) {
 	l.wait("the tool to be available", func() bool { return l.reported("slow").Available })
 }
 
+func TestAToolThatThereIsAPresetForIsTold(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	bin := t.TempDir()
+	for _, name := range []string{"qwen", "goose"} {
+		if err := os.Symlink("/bin/true", filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := catalog + "\n[providers.my-goose]\nbin = \"goose\"\n"
+	if err := os.WriteFile(l.cfg.CatalogPath, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.opts.Environ = append(l.opts.Environ, "PATH="+bin)
+	l.start()
+	l.wait("the first report", func() bool { return l.o.count("providers") > 0 })
+	if got := l.reported("qwen"); !got.Preset || got.Available || !strings.Contains(got.Reason, "svc provider add qwen") {
+		t.Errorf("a tool that the catalog lacks is told as %+v", got)
+	}
+	if got := l.reported("goose"); got.Preset {
+		t.Error("a tool that the catalog has under another id is offered")
+	}
+}
+
 func TestToolsAreLookedForAgainOnRequest(t *testing.T) {
 	t.Parallel()
 	l, install := withLateTool(t)

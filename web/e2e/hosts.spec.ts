@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { binary } from './support/server.ts';
 import { expect, screen, test } from './support/test.ts';
 
 test('a disabled host finishes what it has and takes nothing new until it is enabled', async ({
@@ -45,4 +47,19 @@ test('adding a host shows the one command that joins it', async ({ page, server 
   await page.getByRole('menuitem', { name: 'Delete…' }).click();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await expect(page.getByRole('link', { name: /build-9/ })).toHaveCount(0);
+});
+
+test('a tool that a host has is offered with the command that adds it, until its catalog has it', async ({
+  page,
+  fresh: server,
+}) => {
+  const dir = await server.join('build-2', {}, ['qwen']);
+  await page.goto(server.link('/providers'));
+  const offers = page.getByRole('region', { name: 'Found, and not used yet' });
+  await expect(offers.getByRole('listitem')).toHaveCount(1);
+  await expect(offers).toContainText('qwen is on build-2');
+  await expect(offers.getByText('svc provider add qwen')).toBeVisible();
+  execFileSync(binary, ['provider', 'add', 'qwen'], { env: { ...process.env, SVC_DATA_DIR: dir } });
+  await expect(offers).toBeHidden();
+  await expect(page.getByRole('row', { name: /qwen/i }).first()).toBeVisible();
 });

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
@@ -108,17 +109,25 @@ export class Server {
     await this.online(hostName, this.process);
   }
 
-  /** join makes a further host and starts its worker, with a data directory of its own. */
-  async join(name: string, fields: Record<string, unknown> = {}): Promise<void> {
+  /**
+   * join makes a further host and starts its worker, with a data directory of its own, which it returns. Tools are names of
+   * programs that the host has besides.
+   */
+  async join(name: string, fields: Record<string, unknown> = {}, tools: string[] = []): Promise<string> {
     const host = await this.api.call<Host>('POST', '/hosts', { name, ...fields });
     const { token } = await this.api.call<{ token: string }>('POST', `/hosts/${host.id}/token`);
     const dir = join(this.dir, 'hosts', name);
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     for (const file of ['config.toml', 'providers.toml']) copyFileSync(join(this.dir, file), join(dir, file));
     const args = ['worker', '--server', this.url, '--host-name', name];
-    const child = this.spawn(args, { SVC_DATA_DIR: dir, SVC_WORKER_TOKEN: token });
+    const bin = join(dir, 'tools');
+    mkdirSync(bin);
+    for (const tool of tools) symlinkSync('/bin/true', join(bin, tool));
+    const PATH = `${dirname(binary)}:${bin}:${process.env.PATH}`;
+    const child = this.spawn(args, { SVC_DATA_DIR: dir, SVC_WORKER_TOKEN: token, PATH });
     this.workers.push(child);
     await this.online(name, child);
+    return dir;
   }
 
   private spawn(args: string[], env: NodeJS.ProcessEnv): ChildProcess {

@@ -675,6 +675,8 @@ export interface ProviderReport {
   conversation?: "minted" | "hook";
   /** How it takes messages while it runs; absent: it takes none */
   message?: "none" | "paste";
+  /** The host has the tool, but its catalog does not: svc provider add ID adds it; absent: its catalog has it */
+  preset?: boolean;
   /** The longest prompt that it takes, in bytes; absent: no limit is known */
   prompt_limit?: number;
   /** Why it is not available */

@@ -1,9 +1,10 @@
 import { QueryClient, QueryObserver } from '@tanstack/react-query';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Run, WorkItem } from '@/api/records';
 import { keys } from '@/data/keys';
 import { CachePatcher, putRun } from './cache';
 import { item, run } from './fixtures';
+import type { JournalEvent } from './protocol';
 
 const moved = {
   seq: 5,
@@ -22,6 +23,29 @@ describe('the cache', () => {
       status: 'done',
       description: 'd',
     });
+  });
+
+  it('gathers output, and takes it in before what comes after it', () => {
+    vi.useFakeTimers();
+    const client = new QueryClient();
+    const runs = [run('r')];
+    client.setQueryData(keys.runs({}), runs);
+    const printed = (seq: number): JournalEvent => ({
+      seq,
+      topic: 'run.output_appended',
+      payload: { run_id: 'r', attempt: 1, timestamp: `2026-01-02T03:05:0${seq}.000Z` },
+    });
+    const last = () => client.getQueryData<Run[]>(keys.runs({}))?.[0]?.last_output_at;
+    const patcher = new CachePatcher(client);
+    patcher.apply([printed(1)]);
+    patcher.apply([printed(2)]);
+    expect(client.getQueryData(keys.runs({}))).toBe(runs);
+    vi.advanceTimersByTime(1000);
+    expect(last()).toBe('2026-01-02T03:05:02.000Z');
+    patcher.apply([printed(3)]);
+    patcher.apply([moved]);
+    expect(last()).toBe('2026-01-02T03:05:03.000Z');
+    vi.useRealTimers();
   });
 
   it('keeps lists that an event does not touch as they are', () => {

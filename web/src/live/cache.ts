@@ -29,6 +29,8 @@ import { stale } from './stale';
 
 /** How long records are gathered before those that an event told only in part are read. */
 const gather = 250;
+/** How long events that only tell of output are gathered, in ms: they change nothing but how long ago there was some. */
+const gatherOutput = 1000;
 /** Above this many the lists are read anew instead of record by record. */
 const tooMany = 25;
 
@@ -38,13 +40,25 @@ export class CachePatcher {
   private readonly runs = new Set<string>();
   private inbox = false;
   private timer = 0;
+  private output: JournalEvent[] = [];
+  private outputTimer = 0;
 
   constructor(private readonly client: QueryClient) {
     keepRecent(client);
   }
 
-  /** apply patches every cached record that the events speak of. */
+  /** apply patches every cached record that the events speak of: at once, but for output alone. */
   apply(events: JournalEvent[]): void {
+    this.output.push(...events);
+    if (events.some(({ topic }) => topic !== 'run.output_appended')) this.applyAll();
+    else this.outputTimer ||= window.setTimeout(() => this.applyAll(), gatherOutput);
+  }
+
+  private applyAll(): void {
+    window.clearTimeout(this.outputTimer);
+    this.outputTimer = 0;
+    const events = this.output;
+    this.output = [];
     changeAll(this.client, (key, data) =>
       events.reduce((current, event) => patch(key, current, event), data),
     );

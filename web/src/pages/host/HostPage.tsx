@@ -110,6 +110,8 @@ function Runs({ host }: { host: Host }) {
 
 function Providers({ host }: { host: Host }) {
   const reports = Object.entries(host.providers).sort(([a], [b]) => a.localeCompare(b));
+  const word = (report: (typeof reports)[number][1]): string =>
+    report.available ? 'available' : report.preset ? 'not in use' : 'missing';
   return (
     <Section
       title="Providers"
@@ -128,9 +130,7 @@ function Providers({ host }: { host: Host }) {
         {reports.map(([id, report]) => (
           <li key={id} className="flex flex-wrap items-baseline gap-x-3 border-b py-2 text-sm last:border-0">
             <span className="w-32 font-medium">{id}</span>
-            <Badge tone={report.available ? 'ok' : 'neutral'}>
-              {report.available ? 'available' : 'missing'}
-            </Badge>
+            <Badge tone={report.available ? 'ok' : 'neutral'}>{word(report)}</Badge>
             <Reason
               text={report.version || report.reason || ''}
               className="min-w-0 flex-1 text-xs text-ink-2"

@@ -12,7 +12,7 @@ import { RelativeTime } from '@/ui/RelativeTime';
 /** HostRow is a host in the list of all. */
 export function HostRow({ host }: { host: Host }) {
   const { stale } = hostState(host, useNow());
-  const reports = Object.entries(host.providers);
+  const reports = Object.entries(host.providers).filter(([, report]) => !report.preset);
   const available = reports.filter(([, report]) => report.available).map(([id]) => id);
   const labels = Object.entries(host.labels).map(([name, value]) => `${name}=${value}`);
   return (

@@ -18,7 +18,7 @@ import { Command } from '@/ui/Copy';
 import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
-import { type Fix, fixesOf } from './fixes';
+import { type Fix, fixesOf, type Offer, offersOf } from './fixes';
 
 /** ProvidersPage is which agent can run where, why not, and the command that tells more. */
 export function ProvidersPage() {
@@ -67,6 +67,7 @@ export function ProvidersPage() {
                 Show {hidden} more that no host has
               </Button>
             )}
+            <Offers offers={offersOf(hosts)} />
             <Fixes fixes={fixesOf(providers, hosts)} />
           </div>
         </div>
@@ -174,6 +175,33 @@ function Cell({ report, optional, seen }: { report?: ProviderOnHost; optional: b
         </span>
       )}
     </span>
+  );
+}
+
+function Offers({ offers }: { offers: Offer[] }) {
+  if (offers.length === 0) return null;
+  return (
+    <section aria-labelledby="offers" className="flex max-w-3xl flex-col gap-3">
+      <div>
+        <h2 id="offers" className="text-sm font-semibold">
+          Found, and not used yet
+        </h2>
+        <p className="text-xs text-ink-3">
+          These tools are installed, and there are tested entries for them. The command adds them to the
+          catalog of the host that it is run on; the worker there notices by itself.
+        </p>
+      </div>
+      <ul className="flex flex-col gap-2">
+        {offers.map(({ preset, hosts }) => (
+          <li key={preset} className="grid items-center gap-x-4 gap-y-1 sm:grid-cols-[1fr_20rem]">
+            <span className="min-w-0 text-sm">
+              {preset} <span className="text-ink-3">is on {hosts.join(', ')}</span>
+            </span>
+            <Command line={`svc provider add ${preset}`} />
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -1,0 +1,47 @@
+import { expect, Lab, test } from '../support/test.ts';
+
+const agents = 50;
+/** How long is measured, in seconds. */
+const span = 20;
+/** The part of a core that the board may cost. */
+const limit = 0.05;
+
+test('50 printing agents cost the board less than 5 % of a core', async ({ page, fresh: server }) => {
+  test.setTimeout(600_000);
+  const lab = await Lab.of(server);
+  for (let i = 0; i < agents; i++)
+    await server.api.start(
+      await lab.add(`Prints ${i}`),
+      'while :; do echo "line of output $(date)"; sleep 1; done',
+      { wait: true },
+    );
+  const running = async () => (await server.api.runs()).filter((run) => run.status === 'running').length;
+  await expect.poll(running, { timeout: 300_000 }).toBe(agents);
+  await page.goto(lab.board);
+  await expect(page.getByRole('article').first()).toBeVisible();
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Performance.enable');
+  /** The processor time that the tab's process has used, and the clock, in seconds. */
+  const used = async () => {
+    const { metrics } = await devtools.send('Performance.getMetrics');
+    const of = (name: string) => metrics.find((each) => each.name === name)?.value ?? Number.NaN;
+    return { cpu: of('ProcessTime'), at: of('Timestamp') };
+  };
+  /** The number of the journal's newest event. */
+  const newest = async () =>
+    (await server.api.call<{ items: { seq: number }[] }>('GET', '/events?limit=1')).items[0]?.seq ?? 0;
+  // What loading the page cost is over, and its dots are at rest; only events move it from here on.
+  await page.waitForTimeout(8000);
+  const before = await used();
+  const told = await newest();
+  await page.waitForTimeout(span * 1000);
+  const after = await used();
+  const events = (await newest()) - told;
+  const share = (after.cpu - before.cpu) / (after.at - before.at);
+  // biome-ignore lint/suspicious/noConsole: the figure is what this is run for
+  console.log(
+    `${agents} printing agents, ${(events / span).toFixed(0)} events a second: the board costs ${(share * 100).toFixed(1)} % of a core`,
+  );
+  expect(events, 'the agents print').toBeGreaterThan(agents);
+  expect(share).toBeLessThan(limit);
+});
