@@ -60,12 +60,12 @@ func (s *site) metWhile(f failure, mark string) {
 	s.t.Logf("the leader is lost after %v", moment)
 	proctest.Pause(moment)
 	f.begin(s, leader)
-	lost := time.Now()
-	finished.Wait()
+	finished.Wait() // who asks a frozen one gives up after a while, and asks another
+	met := time.Now()
 	for _, w := range waiters {
 		s.awaitEnd(w.run)
 	}
-	s.took("all that waited is over after", time.Since(lost), 15*time.Second)
+	s.took("all that waited is over after", time.Since(met), 15*time.Second)
 	f.end(s, leader)
 	landed.Wait()
 	s.awaitAllReady()
