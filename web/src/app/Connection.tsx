@@ -25,7 +25,12 @@ export function ConnectionDot({ words }: { words: string }) {
       className="flex h-8 items-center gap-2.5 px-2 text-sm text-ink-3"
     >
       <span className="flex size-4 items-center justify-center">
-        <span className={cx('size-2 rounded-full', live ? 'bg-ok' : 'animate-breathe bg-warn [animation-iteration-count:infinite]')} />
+        <span
+          className={cx(
+            'size-2 rounded-full',
+            live ? 'bg-ok' : 'animate-breathe bg-warn [animation-iteration-count:infinite]',
+          )}
+        />
       </span>
       <span className={words}>{name}</span>
     </div>
