@@ -148,7 +148,7 @@ func TestAFullDiskOfTheDatabaseIsToldToWhoeverWritesOrAsks(t *testing.T) {
 		t.Errorf("the refusal has no request id: %v", err)
 	}
 	for range 3 { // a small write that just fits in does not make it ready
-		answer, err := http.Get(o.URL + "/readyz") //nolint:noctx // it is answered within seconds
+		answer, err := http.Get(o.URL + "/readyz")
 		if err != nil {
 			t.Fatal(err)
 		}
