@@ -1,12 +1,15 @@
 package worker
 
 import (
+	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"svc"
+	"svc/config"
 	"svc/internal/textbuffer"
 	"svc/rundir"
 )
@@ -100,5 +103,41 @@ func TestATombstoneOfAnEarlierVersionCounts(t *testing.T) {
 	}
 	if _, err := os.Stat(earlier); !os.IsNotExist(err) {
 		t.Errorf("the old one is still there: %v", err)
+	}
+}
+
+func TestAWorkerPrunesByItselfWhatIsOlderThanItsSettingSays(t *testing.T) {
+	t.Parallel()
+	dir, err := rundir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	w := &Worker{dir: dir, ctx: t.Context(), log: quietLogger(&textbuffer.Buffer{}), opts: Options{Config: &config.Config{}}}
+	ended := func(days int) string {
+		at := now.AddDate(0, 0, -days)
+		w.opts.Now = func() time.Time { return at }
+		run := svc.NewRunID()
+		err := errors.Join(os.WriteFile(dir.LogPath(run), []byte("12345"), 0o600), os.Chtimes(dir.LogPath(run), at, at),
+			w.recordEnd(run, rundir.Ended{Attempt: 1, Relayed: true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run
+	}
+	old, young := ended(8), ended(6)
+	w.opts.Now = func() time.Time { return now }
+	for _, each := range []struct {
+		days int
+		left []string
+	}{{0, []string{old, young}}, {7, []string{young}}} {
+		w.opts.Config.Worker.LogDays = each.days
+		w.prune()
+		left, err := dir.Tombstones()
+		slices.Sort(left)
+		slices.Sort(each.left)
+		if err != nil || !slices.Equal(left, each.left) {
+			t.Errorf("log_days %d leaves %v, %v; want %v", each.days, left, err, each.left)
+		}
 	}
 }
