@@ -13,6 +13,10 @@ test('the server is killed and comes back while the page is open: nothing is los
   await expect(logPage.getByRole('log')).toContainText('line 5');
   await page.goto(lab.board);
   await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
+  // What tells of trouble is loaded when the page is done with all else.
+  await page.waitForFunction(() =>
+    performance.getEntriesByType('resource').some((part) => /\/Toaster[^/]*\.js$/.test(part.name)),
+  );
 
   await server.kill();
   await expect(page.getByRole('status', { name: 'Connection: Connecting' })).toBeVisible();

@@ -40,8 +40,9 @@ function App() {
 
 /** readyForTrouble has what tells of trouble here before there is any. */
 function readyForTrouble(): void {
-  const soon = window.requestIdleCallback ?? ((act: () => void) => setTimeout(act, 2000));
-  soon(() => void Promise.all([Toaster.preload(), loadToasts()]).catch(() => {})); // the banner remains
+  const load = (): void => void Promise.all([Toaster.preload(), loadToasts()]).catch(() => {}); // the banner remains
+  if (window.requestIdleCallback) window.requestIdleCallback(load, { timeout: 1000 });
+  else setTimeout(load, 1000);
   onTrouble((trouble) =>
     trouble === 'waits'
       ? toast.error('The server cannot be reached', {
