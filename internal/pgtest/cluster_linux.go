@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -103,22 +104,25 @@ func (c *Cluster) Stop() {
 	c.end(syscall.SIGINT)
 }
 
+// end sends the server's main process the signal and waits until it has ended. One that does not end in order, as on a disk that is busy with
+// others, is crashed.
 func (c *Cluster) end(sig syscall.Signal) {
 	c.tb.Helper()
-	for _, pid := range c.postmaster() {
-		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-			c.tb.Fatalf("pgtest: end the server: %v", err)
+	for _, how := range []syscall.Signal{sig, syscall.SIGQUIT} {
+		for _, pid := range c.postmaster() {
+			if err := syscall.Kill(pid, how); err != nil && !errors.Is(err, syscall.ESRCH) {
+				c.tb.Fatalf("pgtest: end the server: %v", err)
+			}
+		}
+		select {
+		case <-c.server.exited:
+			_ = c.server.hold.Close()
+			c.server = nil
+			return
+		case <-time.After(patience):
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	select {
-	case <-c.server.exited:
-	case <-ctx.Done():
-		c.tb.Fatalf("pgtest: the server does not end:\n%s", c.server.output)
-	}
-	_ = c.server.hold.Close()
-	c.server = nil
+	c.tb.Fatalf("pgtest: the server does not end:\n%s", c.server.output)
 }
 
 // Freeze stops all processes of the server where they are: nothing is refused and nothing answers.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -15,11 +16,19 @@ func install(t *testing.T, dir string, names ...string) string {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program(t, filepath.Join(dir, name), "#!/bin/sh\n")
 	}
 	return dir
+}
+
+// program writes a script that can be started at once: a process that another test starts meanwhile would have it open for writing.
+func program(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestTheServerIsFoundInPathFirstThenTheNewest(t *testing.T) {
@@ -61,10 +70,7 @@ func TestAServerThatCannotStartTellsWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cluster")
 	install(t, dir)
 	install(t, bin, "initdb")
-	broken := []byte("#!/bin/sh\necho FATAL: no room at all >&2\nexit 1\n")
-	if err := os.WriteFile(filepath.Join(bin, "postgres"), broken, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program(t, filepath.Join(bin, "postgres"), "#!/bin/sh\necho FATAL: no room at all >&2\nexit 1\n")
 	_, err := startIn(dir, bin, nil)
 	if err == nil || !strings.Contains(err.Error(), "no room at all") {
 		t.Errorf("got %v, want what the server said", err)
