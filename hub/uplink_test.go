@@ -1,0 +1,49 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"svc/wire"
+)
+
+// told is a connection that remembers why it was closed.
+type told struct {
+	broken error // what a write answers
+	reason string
+}
+
+func (c *told) Read(ctx context.Context) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() }
+func (c *told) Write(context.Context, []byte) error      { return c.broken }
+func (c *told) Close(reason string) error                { c.reason = reason; return nil }
+
+// A worker is told that it does not read only when that is so: its queue has overflowed.
+func TestAConnectionIsClosedWithTheTrueReason(t *testing.T) {
+	t.Parallel()
+	send := func(u *Uplink) error { return u.Send(wire.HeartbeatAck{}) }
+	for name, c := range map[string]struct {
+		conn told
+		do   func(*Uplink)
+		want string
+	}{
+		"the queue overflows": {want: "worker does not read", do: func(u *Uplink) {
+			for send(u) == nil {
+				continue
+			}
+		}},
+		"a write breaks":     {conn: told{broken: errors.New("reset by peer")}, want: "connection is over", do: func(u *Uplink) { _ = send(u); u.Finish() }},
+		"it ends in order":   {want: "connection is over", do: (*Uplink).Finish},
+		"somebody closes it": {want: "connection is over", do: (*Uplink).Close},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := c.conn
+			u := NewUplink(&conn)
+			c.do(u)
+			if err := u.Run(t.Context()); err == nil || conn.reason != c.want {
+				t.Errorf("closed with %q (%v), want %q", conn.reason, err, c.want)
+			}
+		})
+	}
+}
