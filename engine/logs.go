@@ -136,11 +136,5 @@ func (e *Engine) lacksLog(ctx context.Context, r svc.Run, attempt int, have hub.
 	case have.Exists || r.LastOutputAt == nil || !asked && e.Hub.Relay.Has(r.ID):
 		return false, nil
 	}
-	signals, err := e.Store.TakenSignals(ctx, r.ID)
-	for _, s := range signals {
-		if s.Attempt == attempt && s.Kind == svc.SignalStarted {
-			return true, nil
-		}
-	}
-	return false, err
+	return e.hasBegun(ctx, r.ID, attempt)
 }

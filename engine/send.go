@@ -136,7 +136,7 @@ func (e *Engine) notePrompt(ctx context.Context, c svc.Comment) (known bool, err
 	}
 	begun := r.StartedAt != nil
 	if !begun && r.Attempt > 1 {
-		if begun, err = e.hasBegun(ctx, r.ID); err != nil {
+		if begun, err = e.hasBegun(ctx, r.ID, 0); err != nil {
 			return false, err
 		}
 	}
@@ -155,10 +155,12 @@ func (e *Engine) notePrompt(ctx context.Context, c svc.Comment) (known bool, err
 	return err == nil, err
 }
 
-// hasBegun says whether an attempt of a run has started.
-func (e *Engine) hasBegun(ctx context.Context, runID string) (bool, error) {
+// hasBegun says whether an attempt of a run has started; 0: any of them.
+func (e *Engine) hasBegun(ctx context.Context, runID string, attempt int) (bool, error) {
 	signals, err := e.Store.TakenSignals(ctx, runID)
-	return slices.ContainsFunc(signals, func(s svc.Evidence) bool { return s.Kind == svc.SignalStarted }), err
+	return slices.ContainsFunc(signals, func(s svc.Evidence) bool {
+		return s.Kind == svc.SignalStarted && (attempt == 0 || s.Attempt == attempt)
+	}), err
 }
 
 // takesMessage says whether the agent of a run can be given a message. One that is too long goes as a prompt.
