@@ -32,10 +32,10 @@ func TestAHostileWorkerIsNotNoticedByItsNeighbour(t *testing.T) {
 	good := proctest.NewWorker(o, proctest.WorkerOptions{Name: "good"})
 	good.Start()
 	repo := newRepository(t, lab)
-	run := newRun(t, client, good.HostID, repo, "echo change >change; echo working; read line; echo $line")
-	proctest.Eventually(t, proctest.Patience, "the neighbour's run shows its screen", func() bool {
+	run := newRun(t, client, good.HostID, repo, "echo change >change; echo I am here; read line; echo $line")
+	proctest.Eventually(t, proctest.Patience, "the neighbour's run shows its screen and its log", func() bool {
 		pane, err := client.Pane(t.Context(), run.ID)
-		return err == nil && strings.Contains(pane.Capture, "working")
+		return err == nil && strings.Contains(pane.Capture, "I am here") && strings.Contains(logOf(t, client, run.ID), "I am here")
 	})
 	run, err := client.Run(t.Context(), run.ID)
 	if err != nil {

@@ -1,32 +1,40 @@
 package proctest
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"net"
+	"os"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
-// The system takes the near ends of outgoing connections from higher ports, 32768 and up on Linux. A
-// server that is down for a while would find its port among them taken when it comes back.
-const (
-	lowestPort  = 10_000
-	highestPort = 32_767
-)
-
-// FreePort is a loopback port that nobody listens on now and that no outgoing connection will take.
+// FreePort is a loopback port that belongs to the test until it ends: a server of the test may listen on it, end and
+// listen again, and the system gives it to nobody else meanwhile.
+//
+// A socket that is bound and does not listen holds it. It is bound alone, so no two tests have the same port, and
+// shares its address only then, so a server that shares it, as every server in Go does, can listen beside it.
 func FreePort(tb testing.TB) int {
 	tb.Helper()
-	var err error
-	for range 100 {
-		port := lowestPort + rand.IntN(highestPort-lowestPort+1) //nolint:gosec // it need not be secret
-		var listener net.Listener
-		listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // it returns at once
-		if err == nil {
-			_ = listener.Close()
-			return port
-		}
+	syscall.ForkLock.RLock() // no process that is started meanwhile has it, too
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err == nil {
+		unix.CloseOnExec(socket)
 	}
-	tb.Fatal(err)
-	return 0
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		tb.Fatal(os.NewSyscallError("socket", err))
+	}
+	tb.Cleanup(func() { _ = unix.Close(socket) })
+	if err := unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte(net.IPv4(127, 0, 0, 1).To4())}); err != nil {
+		tb.Fatal(os.NewSyscallError("bind", err))
+	}
+	if err := unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+		tb.Fatal(os.NewSyscallError("setsockopt", err))
+	}
+	address, err := unix.Getsockname(socket)
+	if err != nil {
+		tb.Fatal(os.NewSyscallError("getsockname", err))
+	}
+	return address.(*unix.SockaddrInet4).Port //nolint:forcetypeassert // it was bound to one
 }
