@@ -21,11 +21,12 @@ import (
 // dialect is what truly differs between the engines.
 type dialect struct {
 	name              string
-	begin             string // begins a unit group on the writer's connection
-	forUpdate         string // appended to a SELECT of a row that will be changed; its key never is
-	forShare          string // appended to a SELECT of a row that must stay as it is
-	pipelined         bool   // several statements make one round trip
-	mostTogether      int    // units that share a savepoint
+	begin             string                    // begins a unit group on the writer's connection
+	forUpdate         string                    // appended to a SELECT of a row that will be changed; its key never is
+	forShare          string                    // appended to a SELECT of a row that must stay as it is
+	pipelined         bool                      // several statements make one round trip
+	mostTogether      int                       // units that share a savepoint
+	text              func(query string) string // of a statement that is prepared
 	snapshotIsolation sql.IsolationLevel
 	below             string // WITH below: everything under the item $1
 	fewBelow          string // ids under the item $1, at most $2 of them, without reading many more
@@ -42,6 +43,7 @@ var sqliteDialect = &dialect{
 	name:              "sqlite3",
 	begin:             "BEGIN IMMEDIATE",
 	mostTogether:      64,
+	text:              unnumbered,
 	snapshotIsolation: sql.LevelDefault, // a WAL reader sees one state by nature
 	below: `WITH RECURSIVE below (id) AS (
 		SELECT id FROM work_items WHERE parent_id = $1
@@ -100,6 +102,7 @@ var postgresDialect = &dialect{
 	forShare:          " FOR SHARE",
 	pipelined:         true,
 	mostTogether:      256,
+	text:              func(query string) string { return query },
 	snapshotIsolation: sql.LevelRepeatableRead,
 	// A plain join is planned as if each level were large, and then reads the
 	// whole table for each; this one asks for the children of each row. It stops
@@ -182,6 +185,7 @@ func openSQLite(file string, use sqliteUse) (*sql.DB, error) {
 	case toWrite:
 		q.Add("_pragma", "journal_mode(WAL)")
 		q.Add("_pragma", "synchronous(FULL)")
+		q.Add("_pragma", "wal_autocheckpoint(4000)") // pages: a page that often changes is copied to the file less often
 	case toRead:
 		q.Add("_pragma", "query_only(1)")
 	case toCopy:

@@ -183,8 +183,9 @@ func (w *writer) together(batch []*unit) int {
 // it. When one of several fails after it changed something, all are undone, and
 // each is run again by itself. An error of the savepoint breaks the group.
 func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
+	refused := false // what waited was
 	for try := 1; ; try++ {
-		w.changes, w.saved = changes{}, false
+		w.changes, w.saved, w.direct = changes{}, false, refused
 		whole := true
 		for i := 0; i < len(units) && whole; i++ {
 			whole = w.runUnit(ctx, units[i])
@@ -196,14 +197,14 @@ func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
 			if err == nil {
 				return nil
 			}
-			units[0].err = err
+			units[0].err, refused = err, true
 		}
 		if err := w.undo(ctx, units[0].err); err != nil {
 			return err
 		}
 		if len(units) == 1 {
 			units[0].events = nil
-			if u := units[0]; try == mostTries || !u.repeatable || !w.dialect.transient(u.err) {
+			if u := units[0]; try == mostTries || !u.repeatable || !w.dialect.transient(u.err) && (w.direct || !refused) {
 				return nil
 			}
 			continue
@@ -278,7 +279,7 @@ func (w *writer) runUnit(ctx context.Context, u *unit) (whole bool) {
 	}
 	if u.err == nil {
 		w.changes.merge(tx.changes)
-		w.rows.keep(tx.runs)
+		w.rows.keep(tx)
 		w.locked.merge(tx)
 		return true
 	}

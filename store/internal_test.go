@@ -170,3 +170,19 @@ func TestWhatWaitsBehindABrokenGroupLearnsOfALostLease(t *testing.T) {
 		t.Errorf("it was told: %v", u.err)
 	}
 }
+
+func TestAParameterIsUnnumberedWhereItsPlaceSaysWhichItIs(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"SELECT 1": "SELECT 1",
+		"UPDATE t SET a = $1, b = $2 WHERE id = $3":                   "UPDATE t SET a = ?, b = ? WHERE id = ?",
+		"SELECT a FROM t WHERE a = $1 OR b = $1":                      "SELECT a FROM t WHERE a = $1 OR b = $1",
+		"SELECT a FROM t WHERE a = $2 AND b = $1":                     "SELECT a FROM t WHERE a = $2 AND b = $1",
+		"SELECT a FROM t WHERE a IN (SELECT json_each(?)) AND b = $1": "SELECT a FROM t WHERE a IN (SELECT json_each(?)) AND b = $1",
+		"SELECT json_extract(a, '$.b') FROM t WHERE a = $1":           "SELECT json_extract(a, '$.b') FROM t WHERE a = ?",
+	} {
+		if got := unnumbered(query); got != want {
+			t.Errorf("%s\nbecomes %s\nwant %s", query, got, want)
+		}
+	}
+}

@@ -27,11 +27,16 @@ func TestPlacementReadsOpenRunsAlone(t *testing.T) {
 		{"SELECT id FROM runs WHERE " + openOn + " IN ('a', 'b') AND status IN ('spawning', 'running') LIMIT 5", "runs_open"},
 		{"SELECT id FROM runs WHERE " + openOn + " = 'a' AND status IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id", "runs_open"},
 		{"SELECT id FROM runs WHERE " + openOn + " = 'a' AND acked AND status <> 'pending' ORDER BY id", "runs_open"},
-		{"SELECT host_id, count(*) FROM runs WHERE " + isUnconfirmed + " GROUP BY host_id", "runs_unconfirmed"},
+		{"SELECT " + openInProject("projects.id || ''") + " FROM projects WHERE id = 'a'", "runs_open_in_project"},
+		{"SELECT " + openInProject("'a'"), "runs_open_in_project"},
 	} {
-		if plan := planOf(t, s, c.query); len(plan) != 1 || !strings.Contains(plan[0], "INDEX "+c.index) {
-			t.Errorf("%s\nis planned as %q, want one step by %s", c.query, plan, c.index)
+		if plan := planOf(t, s, c.query); len(plan) != 1 || !strings.Contains(plan[0], "INDEX "+c.index+" (<expr>=?)") {
+			t.Errorf("%s\nis planned as %q, want one search in %s", c.query, plan, c.index)
 		}
+	}
+	unconfirmed := "SELECT host_id, count(*) FROM runs WHERE " + isUnconfirmed + " GROUP BY host_id"
+	if plan := planOf(t, s, unconfirmed); len(plan) != 1 || !strings.Contains(plan[0], "INDEX runs_unconfirmed") {
+		t.Errorf("%s\nis planned as %q", unconfirmed, plan)
 	}
 }
 

@@ -21,7 +21,7 @@ const queueOf = `(project_id || ' ' || coalesce(pinned_host_id, '') || ' ' || CA
 // These are written as in the indexes that serve them. openOn is followed by
 // which hosts.
 const (
-	openOn        = "session_ended_at IS NULL AND host_id || ''"
+	openOn        = "session_ended_at IS NULL AND host_id IS NOT NULL AND host_id || ''"
 	isPending     = "status || '' = 'pending'"
 	isQueued      = isPending + " AND NOT blocked" // no need holds it back
 	isUnconfirmed = "status || '' = 'spawning' AND NOT acked"

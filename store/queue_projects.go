@@ -52,7 +52,7 @@ func openInProject(id string) string {
 // ProjectRoom is how many runs a project may be given now; false: it has no
 // limit.
 func (tx *Tx) ProjectRoom(ctx context.Context, id string) (room int, limited bool, err error) {
-	err = tx.q.QueryRowContext(ctx, "SELECT max_runs IS NOT NULL, CASE WHEN max_runs IS NULL THEN 0 ELSE max_runs - "+openInProject("projects.id")+
+	err = tx.q.QueryRowContext(ctx, "SELECT max_runs IS NOT NULL, CASE WHEN max_runs IS NULL THEN 0 ELSE max_runs - "+openInProject("projects.id || ''")+
 		" END FROM projects WHERE id = $1", id).Scan(&limited, &room)
 	if err != nil {
 		return 0, false, fmt.Errorf("read a project's room: %w", err)
@@ -63,7 +63,7 @@ func (tx *Tx) ProjectRoom(ctx context.Context, id string) (room int, limited boo
 // TakeTurn notes that a run of the project was placed: others have their turn
 // first.
 func (tx *Tx) TakeTurn(ctx context.Context, id string) error {
-	if _, err := tx.exec(ctx, "UPDATE projects SET turn = (SELECT max(turn) FROM projects) + 1 WHERE id = $1", id); err != nil {
+	if err := tx.later(ctx, anyRows, "UPDATE projects SET turn = (SELECT max(turn) FROM projects) + 1 WHERE id = $1", id); err != nil {
 		return fmt.Errorf("note a project's turn: %w", err)
 	}
 	return nil

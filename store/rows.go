@@ -71,23 +71,18 @@ func rowsOf(row func(string) Row, ids []string) []Row {
 func RunProjectRow(runID string) Row { return Row{runProjectRow, runID} }
 
 // lockedRows is what a group has locked and read, as its transaction sees it. It
-// belongs to the writer's goroutine and is empty on SQLite.
+// belongs to the writer's goroutine. On SQLite nothing is locked or read before
+// the units are run; what they read of targets is kept for those that follow.
 type lockedRows struct {
 	keys     map[string]keptRow
 	projects map[string]svc.Project // as RunTarget has them
 	targets  map[string]RunTarget   // without the project's slug and status
-	signals  map[string]map[signalKey]bool
 	reserved []string // keys that are new: they go with the group if their units keep nothing
 }
 
 type keptRow struct {
 	KeptKey
 	at svc.Time
-}
-
-type signalKey struct {
-	attempt int
-	kind    svc.SignalKind
 }
 
 // unkept is the statement that gives up the keys whose units have kept nothing.
@@ -102,6 +97,18 @@ func (l *lockedRows) unkept() []statement {
 // reserved says that the row was made by this group's lock.
 func (k keptRow) reserved() bool { return k.Fingerprint == "" && k.Result == "" && k.Owner == "" }
 
+// target keeps the target of a new run that was read: others are added to the
+// same item or project.
+func (l *lockedRows) target(itemID string, t RunTarget) {
+	if l.targets == nil {
+		l.targets = map[string]RunTarget{}
+	}
+	if l.projects == nil {
+		l.projects = map[string]svc.Project{}
+	}
+	l.targets[itemID], l.projects[t.Project.ID] = t, t.Project
+}
+
 // lock is the statements that lock and read the rows of some units.
 func (w *writer) lock(units []*unit) []statement {
 	var of [rowTables]map[string]bool
@@ -114,8 +121,7 @@ func (w *writer) lock(units []*unit) []statement {
 		}
 	}
 	ids := func(t rowTable) []string { return slices.Sorted(maps.Keys(of[t])) }
-	w.locked = lockedRows{keys: map[string]keptRow{}, projects: map[string]svc.Project{}, targets: map[string]RunTarget{},
-		signals: map[string]map[signalKey]bool{}}
+	w.locked = lockedRows{keys: map[string]keptRow{}, projects: map[string]svc.Project{}, targets: map[string]RunTarget{}}
 	var list []statement
 	if keys := ids(keyRow); len(keys) > 0 {
 		list = append(list, w.lockKeys(keys)...)
@@ -193,7 +199,6 @@ func (w *writer) lockRuns(runs []string) []statement {
 			r, err := scanRun(row)
 			if err == nil {
 				w.rows.put(r)
-				w.locked.signals[r.ID] = map[signalKey]bool{}
 			}
 			return err
 		}},
@@ -202,9 +207,7 @@ func (w *writer) lockRuns(runs []string) []statement {
 				var id string
 				var k signalKey
 				err := row.Scan(&id, &k.attempt, &k.kind)
-				if known := w.locked.signals[id]; known != nil {
-					known[k] = true
-				}
+				w.rows.took(id, k)
 				return err
 			}}}
 }
@@ -219,11 +222,6 @@ func (l *lockedRows) merge(tx *Tx) {
 	for key, k := range tx.kept {
 		if l.keys != nil {
 			l.keys[key] = k
-		}
-	}
-	for _, s := range tx.taken {
-		if known := l.signals[s.RunID]; known != nil {
-			known[signalKey{s.Attempt, s.Kind}] = true
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package store
 
-import "svc"
+import (
+	"slices"
+
+	"svc"
+)
 
 const (
 	mostRunRows    = 4096     // kept; past it any one goes
@@ -13,33 +17,61 @@ const (
 // its states in quick succession need not be read for each. On PostgreSQL it is
 // the runs that the transaction has locked. It belongs to the writer's
 // goroutine.
-type runRows struct{ rows map[string]svc.Run }
+type runRows struct{ rows map[string]knownRun }
 
-func newRunRows() *runRows { return &runRows{rows: map[string]svc.Run{}} }
+// knownRun is a run and the one-shot signals that it had; nil: they are not known.
+type knownRun struct {
+	run     svc.Run
+	signals map[signalKey]bool
+}
+
+type signalKey struct {
+	attempt int
+	kind    svc.SignalKind
+}
+
+func newRunRows() *runRows { return &runRows{rows: map[string]knownRun{}} }
 
 func (c *runRows) get(id string) (svc.Run, bool) {
 	r, ok := c.rows[id]
-	return r, ok
+	return r.run, ok
 }
 
-// put takes a run that was just read.
-func (c *runRows) put(r svc.Run) { c.rows[r.ID] = r }
+// signals of a run; nil: they are not known.
+func (c *runRows) signals(id string) map[signalKey]bool { return c.rows[id].signals }
+
+// put takes a run that was just read. Its signals follow.
+func (c *runRows) put(r svc.Run) { c.rows[r.ID] = knownRun{r, map[signalKey]bool{}} }
+
+// took notes a signal of a run.
+func (c *runRows) took(id string, k signalKey) {
+	if known := c.signals(id); known != nil {
+		known[k] = true
+	}
+}
 
 // keep takes what a unit read and wrote. A run whose session has ended hardly
 // changes any more.
-func (c *runRows) keep(runs map[string]svc.Run) {
-	for id, r := range runs {
+func (c *runRows) keep(tx *Tx) {
+	for id, r := range tx.runs {
 		if !r.Status.Active() && r.SessionEndedAt != nil || chosenBytes(&r) > largestRunRow {
 			delete(c.rows, id)
 			continue
 		}
-		if _, has := c.rows[id]; !has && len(c.rows) >= mostRunRows {
+		known, has := c.rows[id]
+		if !has && len(c.rows) >= mostRunRows {
 			for other := range c.rows {
 				delete(c.rows, other)
 				break
 			}
 		}
-		c.rows[id] = r
+		if slices.Contains(tx.added, id) {
+			known.signals = map[signalKey]bool{}
+		}
+		c.rows[id] = knownRun{r, known.signals}
+	}
+	for _, s := range tx.taken {
+		c.took(s.RunID, signalKey{s.Attempt, s.Kind})
 	}
 }
 

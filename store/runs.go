@@ -168,6 +168,9 @@ func (tx *Tx) LockRunTarget(ctx context.Context, taskID string) (RunTarget, erro
 		t, err = tx.runTarget(ctx, taskID)
 	}
 	t.Project = project
+	if err == nil {
+		tx.w.locked.target(taskID, t)
+	}
 	return t, err
 }
 
@@ -211,6 +214,7 @@ func labelsOf(r *svc.Run) map[string]string {
 func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	if tx.defers() {
 		tx.changes.add(statement{sql: insertRun, args: runValues(&r), rows: 1, bulk: insertRuns, columns: runColumnNames})
+		tx.added = append(tx.added, r.ID)
 		tx.noteRun(r)
 		return nil
 	}
@@ -221,6 +225,7 @@ func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	if n == 0 {
 		return fmt.Errorf("insert run: %w", ErrSessionTaken)
 	}
+	tx.added = append(tx.added, r.ID)
 	tx.noteRun(r)
 	return nil
 }

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -14,7 +17,8 @@ type statements struct {
 		querier
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 	}
-	mu    sync.Mutex // guards known
+	text  func(query string) string // as the database is given it
+	mu    sync.Mutex                // guards known
 	known map[string]*sql.Stmt
 }
 
@@ -24,8 +28,25 @@ const mostStatements = 400
 func newStatements(db interface {
 	querier
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-}) *statements {
-	return &statements{db: db, known: map[string]*sql.Stmt{}}
+}, d *dialect) *statements {
+	return &statements{db: db, text: d.text, known: map[string]*sql.Stmt{}}
+}
+
+var numbered = regexp.MustCompile(`\$[0-9]+`)
+
+// unnumbered is a query whose parameters have no numbers, where each is used
+// once and in order: SQLite's driver looks for the name of each, among the names
+// of all.
+func unnumbered(query string) string {
+	if strings.Contains(query, "?") {
+		return query
+	}
+	for i, parameter := range numbered.FindAllString(query, -1) {
+		if parameter != "$"+strconv.Itoa(i+1) {
+			return query
+		}
+	}
+	return numbered.ReplaceAllString(query, "?")
 }
 
 func (s *statements) find(query string) (stmt *sql.Stmt, full bool) {
@@ -39,7 +60,7 @@ func (s *statements) prepared(ctx context.Context, query string) *sql.Stmt {
 	if stmt != nil || full {
 		return stmt
 	}
-	stmt, err := s.db.PrepareContext(ctx, query) // it outlives ctx
+	stmt, err := s.db.PrepareContext(ctx, s.text(query)) // it outlives ctx
 	if err != nil {
 		return nil // the unprepared call reports what is wrong
 	}

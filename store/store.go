@@ -104,7 +104,7 @@ func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 	if err := s.prepare(ctx, o); err != nil {
 		return nil, err
 	}
-	s.reads = newStatements(s.read)
+	s.reads = newStatements(s.read, s.dialect)
 	s.Reader = Reader{q: edged{q: s.reads, d: s.dialect}, d: s.dialect, view: s.View}
 	s.writer = newWriter(s, o)
 	return s, nil

@@ -25,6 +25,7 @@ type Tx struct {
 	changes    changes            // that wait
 	runs       map[string]svc.Run // that this unit locked or wrote, by id
 	kept       map[string]keptRow // idempotency keys that it wrote
+	added      []string           // runs that it made
 	taken      []svc.Signal       // that it took
 }
 
@@ -54,9 +55,10 @@ func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error
 	return res.RowsAffected()
 }
 
-// defers says that what is certain to succeed may wait: a round trip is worth
-// saving, and if it fails after all the unit can be run again.
-func (tx *Tx) defers() bool { return tx.d.pipelined && tx.repeatable }
+// defers says that what is certain to succeed may wait: it saves a round trip,
+// or the same row is written once instead of twice. If it fails after all, the
+// unit is run again and waits for nothing.
+func (tx *Tx) defers() bool { return tx.repeatable && !tx.w.direct }
 
 // later changes exactly so many rows, at once or together with what follows.
 func (tx *Tx) later(ctx context.Context, rows int64, query string, args ...any) error {

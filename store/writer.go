@@ -44,6 +44,7 @@ type writer struct {
 	locked  lockedRows
 	changes changes // of the units that share the savepoint
 	saved   bool    // the savepoint is set
+	direct  bool    // nothing waits: what waited before was refused
 }
 
 type unit struct {
@@ -178,7 +179,7 @@ func (w *writer) connect(ctx context.Context) error {
 	if err != nil {
 		return w.dialect.edge(context.Background(), fmt.Errorf("connect the writer: %w", err))
 	}
-	w.conn, w.stmts = conn, newStatements(conn)
+	w.conn, w.stmts = conn, newStatements(conn, w.dialect)
 	w.q = edged{q: w.stmts, d: w.dialect, detached: true}
 	return nil
 }

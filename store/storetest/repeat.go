@@ -3,14 +3,33 @@ package storetest
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"svc"
 	"svc/store"
 )
 
-// repeatedUnits queues units behind one that holds the writer, so that they
-// share a savepoint.
+// together queues repeatable units behind one that holds the writer, so that they
+// share a group and a savepoint, and gives what each is answered. rows are what
+// they need.
+func (w *world) together(rows []store.Row, units ...func(*store.Tx) error) []error {
+	held, release := make(chan struct{}), make(chan struct{})
+	hold := w.Queue(w.ctx, func(*store.Tx) error { close(held); <-release; return nil })
+	<-held // its group is complete: the others make one of their own
+	waits := make([]func() error, len(units))
+	for i, unit := range units {
+		waits[i] = w.QueueRepeatable(w.ctx, unit, rows...)
+	}
+	close(release)
+	w.no(hold())
+	answers := make([]error, len(units))
+	for i, wait := range waits {
+		answers[i] = wait()
+	}
+	return answers
+}
+
 func repeatedUnits(t *testing.T, w *world) {
 	for _, c := range []struct {
 		name string
@@ -23,26 +42,21 @@ func repeatedUnits(t *testing.T, w *world) {
 		}, 2},
 		{"broken", func(*store.Tx) error { return errWanted }, 2},
 	} {
-		held, release := make(chan struct{}), make(chan struct{})
-		hold := w.Queue(w.ctx, func(*store.Tx) error { close(held); <-release; return nil })
-		<-held // its group is complete: the others make one of their own
 		var ran [6]int
-		var waits []func() error
+		var units []func(*store.Tx) error
 		before := len(w.journal())
 		for i := range ran {
-			waits = append(waits, w.QueueRepeatable(w.ctx, func(tx *store.Tx) error {
+			units = append(units, func(tx *store.Tx) error {
 				ran[i]++
 				if i == len(ran)-1 {
 					return c.bad(tx)
 				}
 				tx.Emit(svc.TopicProjectCreated, map[string]any{"i": i})
 				return tx.InsertProject(w.ctx, newProject(c.name))
-			}))
+			})
 		}
-		close(release)
-		w.no(hold())
-		for i, wait := range waits {
-			if err := wait(); (err != nil) != (i == len(ran)-1) {
+		for i, err := range w.together(nil, units...) {
+			if (err != nil) != (i == len(ran)-1) {
 				t.Errorf("%s: unit %d answered %v", c.name, i, err)
 			}
 			if ran[i] != c.want && i < len(ran)-1 {
@@ -110,4 +124,116 @@ func lockedRunIsCommitted(t *testing.T, w *world) {
 	if r := lock(); r.Version != 9 || r.Status != svc.RunRunning || stored.Version != r.Version || !stored.Acked || stored.Status != r.Status {
 		t.Errorf("the locked run is %s in version %d, the stored one %s in version %d", r.Status, r.Version, stored.Status, stored.Version)
 	}
+}
+
+// takenWhileItWaits inserts a run whose session name is taken. That it is taken
+// is found out after the unit is over; run again, the unit is told so.
+func takenWhileItWaits(t *testing.T, w *world) {
+	run := w.run(w.item(w.project("p"), nil))
+	other, beside := run, run
+	other.ID, beside.ID = svc.NewRunID(), svc.NewRunID()
+	beside.SessionName = svc.SessionName(beside.ID)
+	told := false
+	for i, err := range w.together(nil,
+		func(tx *store.Tx) error { return tx.InsertRun(w.ctx, beside) },
+		func(tx *store.Tx) error {
+			err := tx.InsertRun(w.ctx, other)
+			if told = errors.Is(err, store.ErrSessionTaken); told {
+				renamed := other
+				renamed.SessionName = svc.SessionName(other.ID)
+				err = tx.InsertRun(w.ctx, renamed)
+			}
+			return err
+		}) {
+		if err != nil {
+			t.Errorf("unit %d: %v", i, err)
+		}
+	}
+	if !told {
+		t.Error("the unit was not told that the session name is taken")
+	}
+	for _, r := range []svc.Run{beside, other} {
+		if stored, err := w.Run(w.ctx, r.ID); err != nil || stored.SessionName != svc.SessionName(r.ID) {
+			t.Errorf("the run is stored as %q (%v), want %q", stored.SessionName, err, svc.SessionName(r.ID))
+		}
+	}
+}
+
+// signalsOfNewRuns posts signals of runs that this process has made, together
+// and in groups of their own.
+func signalsOfNewRuns(t *testing.T, w *world) {
+	item := w.item(w.project("p"), nil)
+	run := w.run(item)
+	started := svc.Signal{RunID: run.ID, Attempt: run.Attempt, Kind: svc.SignalStarted}
+	var taken atomic.Int32
+	take := func(s svc.Signal) func(*store.Tx) error {
+		return func(tx *store.Tx) error {
+			first, err := tx.TakeSignal(w.ctx, s)
+			if again, otherErr := tx.TakeSignal(w.ctx, s); again {
+				t.Errorf("one unit took a signal twice (%v)", otherErr)
+			}
+			if first {
+				taken.Add(1)
+			}
+			return err
+		}
+	}
+	finished := started
+	finished.Kind = svc.SignalFinished
+	rows := store.RunRows(run.ID)
+	for range 3 {
+		for _, err := range w.together(rows, take(started), take(started), take(finished)) {
+			w.no(err)
+		}
+	}
+	if got, err := w.TakenSignals(w.ctx, run.ID); taken.Load() != 2 || err != nil || len(got) != 2 {
+		t.Errorf("%d signals were taken, the run has %v (%v)", taken.Load(), got, err)
+	}
+	undone := started
+	undone.Attempt++
+	for _, err := range w.together(rows, func(tx *store.Tx) error { return errors.Join(take(undone)(tx), errWanted) }) {
+		if !errors.Is(err, errWanted) {
+			t.Errorf("a failing unit answered %v", err)
+		}
+	}
+	taken.Store(0)
+	for _, err := range w.together(rows, take(undone)) {
+		w.no(err)
+	}
+	if taken.Load() != 1 {
+		t.Error("a signal that a failed unit took cannot be taken any more")
+	}
+}
+
+// targetsOfAGroup has runs and what they belong to change in one group.
+func targetsOfAGroup(t *testing.T, w *world) {
+	p := w.project("p")
+	item := w.item(p, nil)
+	read := func(want string) func(*store.Tx) error {
+		return func(tx *store.Tx) error {
+			target, err := tx.LockRunTarget(w.ctx, item.ID)
+			if err == nil && (target.Title != item.Title || target.Project.Model != want) {
+				t.Errorf("the target of a run is %q of a project with model %q, want %q with %q", target.Title, target.Project.Model, item.Title, want)
+			}
+			return err
+		}
+	}
+	change := func(tx *store.Tx) error {
+		p, err := tx.Project(w.ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		p.Model = "other"
+		return tx.UpdateProject(w.ctx, &p)
+	}
+	remove := func(tx *store.Tx) error { _, err := tx.DeleteSubtree(w.ctx, item.ID); return err }
+	rows := []store.Row{store.TargetRow(item.ID), store.ProjectRow(p.ID)}
+	for i, err := range w.together(rows, read(p.Model), read(p.Model), change, read("other"), read("other")) {
+		if err != nil {
+			t.Errorf("unit %d: %v", i, err)
+		}
+	}
+	answers := w.together(rows, read("other"), remove, read("other"))
+	w.no(errors.Join(answers[0], answers[1]))
+	w.wantCode("the target of a run that was deleted in the same group", answers[2], svc.CodeNotFound)
 }
