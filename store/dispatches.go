@@ -68,7 +68,7 @@ func (r Reader) UnconfirmedRuns(ctx context.Context, hostID string, limit int) (
 // alive.
 func (r Reader) EndingRuns(ctx context.Context, hostID string) ([]Incarnation, error) {
 	found, err := collect(ctx, r.q, scanIncarnation, "SELECT id, attempt, status FROM runs WHERE "+openOn+
-		" = $1 AND status IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id", hostID) // + 0: not by an index of all
+		" = $1 || '' AND status IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id", hostID) // + 0: not by an index of all
 	if err != nil {
 		return nil, fmt.Errorf("find sessions to end: %w", err)
 	}

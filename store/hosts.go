@@ -15,9 +15,7 @@ const hostColumns = `id, name, status, platform, last_seen_at, instance_id, inst
 	providers, providers_at, worker_version, last_dispatch_at, offline_since, disconnected_since, worker_key,
 	suspect_worker_key, names_boot, containment, scopes, catalog_hash, created_at, updated_at, version`
 
-// openRuns counts the runs of a host that may have a live session. The id is an
-// expression, too: SQLite does not look for a plain column of text in an index
-// of expressions, but reads all of it for each host.
+// openRuns counts the runs of a host that may have a live session.
 const openRuns = "(SELECT count(*) FROM runs WHERE " + openOn + " = hosts.id || '' AND runs.status <> 'pending')"
 
 const hostQuery = "SELECT " + hostColumns + ", " + openRuns + " FROM hosts"

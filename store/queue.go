@@ -19,7 +19,9 @@ import (
 const queueOf = `(project_id || ' ' || coalesce(pinned_host_id, '') || ' ' || CASE WHEN length(refused) + length(host_labels) > 500 THEN id ELSE refused || ' ' || host_labels END || ' ' || provider)`
 
 // These are written as in the indexes that serve them. openOn is followed by
-// which hosts.
+// which hosts. What such an expression is compared with is an expression, too,
+// as in "$1 || ''": SQLite does not look for a plain column of text in an index
+// of expressions, and plans anew for each value of a plain parameter.
 const (
 	openOn        = "session_ended_at IS NULL AND host_id IS NOT NULL AND host_id || ''"
 	isPending     = "status || '' = 'pending'"
@@ -94,7 +96,7 @@ type QueuedRun struct {
 // order.
 func (r Reader) QueuedRuns(ctx context.Context, q RunQueue, now svc.Time, limit int) ([]QueuedRun, error) {
 	found, err := collect(ctx, r.q, func(row scanner) (w QueuedRun, err error) { return w, row.Scan(&w.ID, &w.Priority, &w.PendingSince) },
-		`SELECT id, priority, pending_since FROM runs WHERE `+isQueued+` AND `+queueOf+` = $1
+		`SELECT id, priority, pending_since FROM runs WHERE `+isQueued+` AND `+queueOf+` = $1 || ''
 		AND (next_dispatch_at IS NULL OR next_dispatch_at <= $2) AND (not_before IS NULL OR not_before <= $2)
 		AND NOT (`+workspaceBusy+`) AND NOT (`+predecessorActive+`) ORDER BY priority DESC, pending_since, id LIMIT CAST($3 AS BIGINT)`, q.key, now, limit)
 	if err != nil {

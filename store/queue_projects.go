@@ -35,7 +35,7 @@ func (r Reader) QueueProjects(ctx context.Context, ids []string) (map[string]Que
 		if p.MaxRuns == nil {
 			continue
 		}
-		if err := r.q.QueryRowContext(ctx, "SELECT "+openInProject("$1"), id).Scan(&p.ActiveRuns); err != nil {
+		if err := r.q.QueryRowContext(ctx, "SELECT "+openInProject("$1 || ''"), id).Scan(&p.ActiveRuns); err != nil {
 			return nil, fmt.Errorf("count the active runs of a project: %w", err)
 		}
 		out[id] = p

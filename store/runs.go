@@ -272,7 +272,7 @@ type Confirmed struct {
 // be alive.
 func (r Reader) ConfirmedRuns(ctx context.Context, hostID string) ([]Confirmed, error) {
 	runs, err := collect(ctx, r.q, func(row scanner) (c Confirmed, err error) { return c, row.Scan(&c.RunID, &c.Attempt, &c.Spawning) },
-		"SELECT id, attempt, status = 'spawning' FROM runs WHERE "+openOn+" = $1 AND acked AND status <> 'pending' ORDER BY id", hostID)
+		"SELECT id, attempt, status = 'spawning' FROM runs WHERE "+openOn+" = $1 || '' AND acked AND status <> 'pending' ORDER BY id", hostID)
 	if err != nil {
 		return nil, fmt.Errorf("list confirmed runs of host %s: %w", hostID, err)
 	}
