@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -40,7 +41,8 @@ func dispatch(ctx context.Context, r *report) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	var a dispatchAnswer
-	if err := c.order(dispatchOrder{URL: g.url, Uplink: g.url, Task: task.ID, Token: userToken, WorkerToken: workerToken}, &a); err != nil {
+	o := dispatchOrder{URL: g.url, Uplink: g.url, Task: task.ID, Token: userToken, WorkerToken: workerToken, Instances: newInstances()}
+	if err := c.order(o, &a); err != nil {
 		return err
 	}
 	r.info(fmt.Sprintf("request to run_dispatch, p50 and p99, %d runs/s", dispatchRate), "%s and %s ms", figure(ms(a.AskedP50)), figure(ms(a.AskedP99)))
@@ -50,11 +52,23 @@ func dispatch(ctx context.Context, r *report) (err error) {
 }
 
 // dispatchOrder says where runs are asked for, and where the workers connect.
-type dispatchOrder struct{ URL, Uplink, Task, Token, WorkerToken string }
+type dispatchOrder struct {
+	URL, Uplink, Task, Token, WorkerToken string
+	// Instances are the workers' identities. Workers that come back to the same hosts have the same ones: others would be suspect, and given nothing.
+	Instances []string
+}
 
 // dispatchAnswer tells the delays until the worker had the frame: from the
 // moment the run was admitted, as its created_at says, and from the request.
 type dispatchAnswer struct{ P50, P99, AskedP50, AskedP99 time.Duration }
+
+func newInstances() []string {
+	ids := make([]string, dispatchWorkers)
+	for i := range ids {
+		ids[i] = svc.NewID()
+	}
+	return ids
+}
 
 // dispatched is the child that asks for runs and has the workers.
 func dispatched(ctx context.Context, p pipe) error {
@@ -62,40 +76,87 @@ func dispatched(ctx context.Context, p pipe) error {
 	if err := p.ask(&o); err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	arrived := map[string]time.Time{}
-	all := make(chan struct{})
-	for i := range dispatchWorkers {
+	arrived := &arrivals{at: map[string]time.Time{}, more: make(chan struct{}, 1)}
+	for i, instance := range o.Instances {
 		w := newFakeWorker(o.Uplink, fmt.Sprintf("host-%d", i), http.DefaultClient)
-		w.token = o.WorkerToken
+		w.token, w.instance = o.WorkerToken, instance
 		if err := errors.Join(w.connect(ctx), w.ready(ctx)); err != nil {
 			return err
 		}
-		go w.endEach(ctx, func(d *wire.RunDispatch) {
-			now := time.Now()
-			mu.Lock()
-			defer mu.Unlock()
-			arrived[d.RunID] = now
-			if len(arrived) == dispatchRuns {
-				close(all)
-			}
-		})
+		go w.endEach(ctx, arrived.note)
 	}
 	asked, admitted, err := askForRuns(ctx, o)
 	if err != nil {
 		return err
 	}
-	select {
-	case <-all:
-	case <-time.After(30 * time.Second):
-		return errors.New("not every run was dispatched")
+	if err := arrived.wait(asked); err != nil {
+		return errors.Join(err, whyWaiting(ctx, o))
 	}
 	var fromAsked, fromAdmitted []time.Duration
-	for id, at := range arrived {
+	for id := range asked {
+		at := arrived.at[id]
 		fromAsked = append(fromAsked, at.Sub(asked[id]))
 		fromAdmitted = append(fromAdmitted, max(at.Sub(admitted[id]), 0))
 	}
 	return p.tell(dispatchAnswer{percentile(fromAdmitted, 0.5), percentile(fromAdmitted, 0.99), percentile(fromAsked, 0.5), percentile(fromAsked, 0.99)})
+}
+
+// arrivals is when each run came to a worker first.
+type arrivals struct {
+	more chan struct{} // one came since
+	mu   sync.Mutex    // guards the rest
+	at   map[string]time.Time
+}
+
+func (a *arrivals) note(d *wire.RunDispatch) {
+	now := time.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, has := a.at[d.RunID]; !has {
+		a.at[d.RunID] = now
+	}
+	select {
+	case a.more <- struct{}{}:
+	default:
+	}
+}
+
+// wait returns when all of some runs have come.
+func (a *arrivals) wait(runs map[string]time.Time) error {
+	deadline := time.After(30 * time.Second)
+	for {
+		missing := 0
+		a.mu.Lock()
+		for id := range runs {
+			if _, has := a.at[id]; !has {
+				missing++
+			}
+		}
+		a.mu.Unlock()
+		if missing == 0 {
+			return nil
+		}
+		select {
+		case <-a.more:
+		case <-deadline:
+			return fmt.Errorf("%d of %d runs were not dispatched", missing, len(runs))
+		}
+	}
+}
+
+// whyWaiting tells what the orchestrator says about a run that was not dispatched.
+func whyWaiting(ctx context.Context, o dispatchOrder) error {
+	client := &api.Client{BaseURL: o.URL, Token: o.Token}
+	list, err := client.Runs(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunPending}}, svc.Page{Limit: 1})
+	if err != nil || len(list.Items) == 0 {
+		return errors.Join(errors.New("no run is pending"), err)
+	}
+	run, err := client.RunDetail(ctx, list.Items[0].ID)
+	if err != nil {
+		return err
+	}
+	why, err := json.Marshal(run.Waiting)
+	return errors.Join(fmt.Errorf("a run waits: %s", why), err)
 }
 
 // askForRuns admits runs at an even rate, whether or not the answers keep up.

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"svc"
@@ -19,6 +19,8 @@ const (
 	memberCallers = 32
 	memberEvents  = 150
 	memberKeys    = 60
+
+	memberTripDelay = 500 * time.Microsecond
 )
 
 // members measures three orchestrators on one PostgreSQL beside one, in turns:
@@ -35,21 +37,33 @@ func members(ctx context.Context, r *report) (err error) {
 				t.Fatal(err)
 			}
 		}
+		one.stop()
+		three.stop()
+		if err := memberDelay(ctx, r, t); err != nil {
+			t.Fatal(err)
+		}
 	})
 }
 
 // memberSite is one or several orchestrators on a database of their own.
 type memberSite struct {
 	*proctest.Members
-	lab     *proctest.Lab
-	clients []*api.Client // of each; the first is the leader's
-	task    string
+	lab       *proctest.Lab
+	clients   []*api.Client // of each; the first is the leader's
+	task      string
+	dsn       string
+	instances []string // of the fake workers
 }
 
 func newMemberSite(t *holder, n int) *memberSite {
 	dsn := pgtest.Start(t)
-	s := &memberSite{lab: proctest.NewLab(t)}
-	s.Members = proctest.NewMembers(s.lab, n, func(int) string { return dsn },
+	return newMemberSiteOn(t, n, dsn, func(int) string { return dsn })
+}
+
+// newMemberSiteOn is newMemberSite with a way to the database for each.
+func newMemberSiteOn(t *holder, n int, dsn string, database func(int) string) *memberSite {
+	s := &memberSite{lab: proctest.NewLab(t), dsn: dsn, instances: newInstances()}
+	s.Members = proctest.NewMembers(s.lab, n, database,
 		proctest.ServeOptions{Config: "[runs]\ndispatch_timeout = \"1h\"\n"})
 	s.Start()
 	leader := s.Leader()
@@ -113,7 +127,7 @@ func (s *memberSite) dispatchOnce(ctx context.Context) (a dispatchAnswer, err er
 		return a, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	err = c.order(dispatchOrder{URL: s.at(1).BaseURL, Uplink: s.at(2).BaseURL, Task: s.task, Token: s.Front.Token(), WorkerToken: proctest.MemberWorkerToken}, &a)
+	err = c.order(dispatchOrder{URL: s.at(1).BaseURL, Uplink: s.at(2).BaseURL, Task: s.task, Token: s.Front.Token(), WorkerToken: proctest.MemberWorkerToken, Instances: s.instances}, &a)
 	return a, err
 }
 
@@ -177,66 +191,105 @@ func untilRunning(ctx context.Context, c *api.Client, runID string) error {
 	}
 }
 
-// memberEvent writes at one follower, and looks when readers at that one and at
-// another are told.
+// memberEvent measures how long it takes from a request to a reader of the orchestrator that wrote the event, and to a reader of
+// another one. Written is once at the leader and once at a follower.
 func memberEvent(ctx context.Context, r *report, _, three *memberSite) error {
-	by := map[string]*proctest.Follower{}
-	for i := range three.All {
-		by[three.at(i).BaseURL] = three.Front.FollowBy(three.at(i).BaseURL)
-	}
-	own, other := by[three.at(1).BaseURL], by[three.at(2).BaseURL]
-	var near, far []time.Duration
-	for i := range memberEvents {
-		title := fmt.Sprintf("event %d", i)
-		began := time.Now()
-		item, err := three.at(1).CreateWorkItem(ctx, api.CreateWorkItem{ProjectID: three.project(ctx), Kind: svc.KindTask, Title: title})
+	for _, at := range []struct {
+		writer string
+		from   int
+		to     int
+	}{{"the leader", 0, 1}, {"a follower", 1, 2}} {
+		near, far, err := three.eventsFrom(ctx, at.from, at.to)
 		if err != nil {
 			return err
 		}
-		for _, reader := range []struct {
-			of   *proctest.Follower
-			list *[]time.Duration
-		}{{own, &near}, {other, &far}} {
-			came, err := toldOf(ctx, reader.of, item.ID)
-			if err != nil {
-				return err
-			}
-			*reader.list = append(*reader.list, came.Sub(began))
-		}
+		r.info("event of "+at.writer+" to its own reader, p50 and p99", "%s and %s ms", figure(ms(median(near))), figure(ms(percentile(near, 0.99))))
+		r.info("the same to a reader of another, p50 and p99", "%s and %s ms", figure(ms(median(far))), figure(ms(percentile(far, 0.99))))
+		r.atMost("the other's to its own, p50", ms(median(far))/ms(median(near)), 2, "×")
+		r.atMost("the other's to its own, p99", ms(percentile(far, 0.99))/ms(percentile(near, 0.99)), 1.5, "×")
 	}
-	for _, f := range by {
-		f.Close()
-	}
-	r.info("request to a reader of the same follower, p50 and p99", "%s and %s ms", figure(ms(median(near))), figure(ms(percentile(near, 0.99))))
-	r.atMost("the same to a reader of another follower, p50", ms(median(far))/ms(median(near)), 2, "×")
-	r.atMost("the same, p99", ms(percentile(far, 0.99))/ms(percentile(near, 0.99)), 1.5, "×")
 	return nil
 }
 
-// toldOf waits until a reader knows of an item's creation.
-func toldOf(ctx context.Context, f *proctest.Follower, item string) (time.Time, error) {
-	for deadline := time.Now().Add(time.Minute); ; {
-		events := f.Events()
-		for i := len(events) - 1; i >= 0; i-- {
-			if e := events[i]; strings.HasPrefix(string(e.Topic), "work_item.") && e.Text("work_item_id") == item {
-				return e.Came, nil
-			}
-		}
-		if time.Now().After(deadline) {
-			return time.Time{}, fmt.Errorf("a reader was not told of item %s", item)
-		}
-		if err := rest(ctx, time.Millisecond); err != nil {
-			return time.Time{}, err
-		}
-	}
-}
-
-func (s *memberSite) project(ctx context.Context) string {
+// eventsFrom writes at one orchestrator, and says when a reader there and one at another had each event.
+func (s *memberSite) eventsFrom(ctx context.Context, from, to int) (near, far []time.Duration, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	task, err := s.at(0).WorkItem(ctx, s.task)
 	if err != nil {
-		return ""
+		return nil, nil, err
 	}
-	return task.ProjectID
+	own, other := readItems(ctx, s.at(from)), readItems(ctx, s.at(to))
+	for _, r := range []*itemReader{own, other} {
+		if err := <-r.head; err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range memberEvents + 1 {
+		began := time.Now()
+		item, err := s.at(from).CreateWorkItem(ctx, api.CreateWorkItem{ProjectID: task.ProjectID, Kind: svc.KindTask, Title: fmt.Sprintf("Event %d", i)})
+		if err != nil {
+			return nil, nil, err
+		}
+		ownAt, ownErr := own.wait(item.ID)
+		otherAt, otherErr := other.wait(item.ID)
+		if err := errors.Join(ownErr, otherErr); err != nil {
+			return nil, nil, err
+		}
+		if i > 0 { // the first one waits for the streams to open
+			near, far = append(near, ownAt.Sub(began)), append(far, otherAt.Sub(began))
+		}
+	}
+	return near, far, nil
+}
+
+// itemReader is a client of an event stream that waits for work items.
+type itemReader struct {
+	head chan error // one: where it begins is known
+	came chan itemEvent
+}
+
+type itemEvent struct {
+	id  string
+	at  time.Time
+	err error // the stream ended
+}
+
+func readItems(ctx context.Context, c *api.Client) *itemReader {
+	r := &itemReader{head: make(chan error, 1), came: make(chan itemEvent, memberEvents+2)}
+	go func() {
+		head, err := c.Head(ctx)
+		if r.head <- err; err != nil {
+			return
+		}
+		filter := svc.EventFilter{Topics: svc.Globs{string(svc.TopicItemCreated)}}
+		err = c.Stream(ctx, api.StreamOptions{EventFilter: filter, After: &head}, func(m api.Message) error {
+			now := time.Now()
+			var payload struct {
+				ID string `json:"task_id"`
+			}
+			err := json.Unmarshal(m.Data, &payload)
+			r.came <- itemEvent{id: payload.ID, at: now}
+			return err
+		})
+		r.came <- itemEvent{err: errors.Join(errors.New("the stream ended"), err)}
+	}()
+	return r
+}
+
+// wait returns when the creation of an item was read.
+func (r *itemReader) wait(item string) (time.Time, error) {
+	deadline := time.After(time.Minute)
+	for {
+		select {
+		case e := <-r.came:
+			if e.id == item || e.err != nil {
+				return e.at, e.err
+			}
+		case <-deadline:
+			return time.Time{}, fmt.Errorf("a reader was not sent the creation of item %s", item)
+		}
+	}
 }
 
 // memberAdmission admits runs that wait for a host, from the same number of
@@ -245,11 +298,12 @@ func memberAdmission(ctx context.Context, r *report, one, three *memberSite) err
 	var alone, spread []float64
 	for range memberTurns {
 		for _, s := range []*memberSite{one, three} {
+			before := s.cpu()
 			rate, err := s.admit(ctx)
 			if err != nil {
 				return err
 			}
-			r.note("%d orchestrators: %s admissions/s", len(s.All), figure(rate))
+			r.note("%d orchestrators: %s admissions/s; %s", len(s.All), figure(rate), s.cpu().since(before, memberAdmits))
 			if s == one {
 				alone = append(alone, rate)
 			} else {
@@ -269,4 +323,44 @@ func (s *memberSite) admit(ctx context.Context) (perSecond float64, err error) {
 		return err
 	})
 	return memberAdmits / time.Since(began).Seconds(), err
+}
+
+// memberDelay admits runs at three orchestrators whose way to PostgreSQL is longer, and as long as it is, in turns.
+func memberDelay(ctx context.Context, r *report, t *holder) error {
+	dsn := pgtest.Start(t)
+	var links []*pgtest.Link
+	s := newMemberSiteOn(t, 3, dsn, func(int) string {
+		link, way := pgtest.NewLink(t, dsn)
+		links = append(links, link)
+		return way
+	})
+	defer s.stop()
+	var near, far []float64
+	for range memberTurns {
+		for _, delay := range []time.Duration{0, memberTripDelay} {
+			for _, link := range links {
+				link.Delay(delay)
+			}
+			rate, err := s.admit(ctx)
+			if err != nil {
+				return err
+			}
+			r.note("each trip to PostgreSQL %s longer: %s admissions/s", delay, figure(rate))
+			if delay == 0 {
+				near = append(near, rate)
+			} else {
+				far = append(far, rate)
+			}
+		}
+	}
+	r.info("admissions/s at three through a proxy", "%s", figure(median(near)))
+	r.atLeast(fmt.Sprintf("the same with %s more for each trip to PostgreSQL", memberTripDelay), median(far)/median(near), 0.4, "×")
+	return nil
+}
+
+// stop ends the orchestrators: what is measured next has the machine for itself.
+func (s *memberSite) stop() {
+	for _, o := range s.All {
+		o.Stop()
+	}
 }

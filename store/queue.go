@@ -20,7 +20,7 @@ const queueOf = `(project_id || ' ' || coalesce(pinned_host_id, '') || ' ' || CA
 
 // These are written as in the indexes that serve them. openOn is followed by
 // which hosts. What such an expression is compared with is an expression, too,
-// as in "$1 || ''": SQLite does not look for a plain column of text in an index
+// as in "$1 || ”": SQLite does not look for a plain column of text in an index
 // of expressions, and plans anew for each value of a plain parameter.
 const (
 	openOn        = "session_ended_at IS NULL AND host_id IS NOT NULL AND host_id || ''"

@@ -77,7 +77,7 @@ type lockedRows struct {
 	keys     map[string]keptRow
 	projects map[string]svc.Project // as RunTarget has them
 	targets  map[string]RunTarget   // without the project's slug and status
-	reserved []string // keys that are new: they go with the group if their units keep nothing
+	reserved []string               // keys that are new: they go with the group if their units keep nothing
 }
 
 type keptRow struct {

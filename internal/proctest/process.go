@@ -139,7 +139,7 @@ func (p *Process) Log() string {
 
 // tell shows the end of the log when the test failed.
 func (p *Process) tell() {
-	if p.lab.TB.Failed() || testing.Verbose() && os.Getenv("SVC_TEST_LOGS") != "" {
+	if p.lab.TB.Failed() || testing.Testing() && testing.Verbose() && os.Getenv("SVC_TEST_LOGS") != "" {
 		lines := strings.Split(p.Log(), "\n")
 		p.lab.TB.Logf("the end of the log of %s:\n%s", p.name, strings.Join(lines[max(0, len(lines)-60):], "\n"))
 	}
