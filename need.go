@@ -33,9 +33,12 @@ func (n Needs) Check(item, other string) error {
 func (n Needs) CheckMove(moved string) error {
 	for item, others := range n.Of {
 		for _, other := range others {
-			if a, b := n.Paths[item], n.Paths[other]; inLine(a, moved) && a != b && inLine(a, b) {
-				return Errorf(CodeNeedInOwnLine, "parent_id: %q needs %q, which would be above it; remove that need first", n.Title[item], n.Title[other]).
-					With("fields", map[string]any{"parent_id": "would put an item under one that it needs"})
+			a, b := n.Paths[item], n.Paths[other]
+			switch {
+			case inLine(a, moved) && inLine(a, b):
+				return n.movedIntoLine(item, other, "above", "would put an item under one that it needs")
+			case inLine(b, moved) && inLine(b, a):
+				return n.movedIntoLine(item, other, "below", "would put an item under one that needs it")
 			}
 		}
 	}
@@ -47,6 +50,13 @@ func (n Needs) CheckMove(moved string) error {
 		}
 	}
 	return nil
+}
+
+// movedIntoLine refuses a move that would put one of an item and what it needs
+// above or below the other.
+func (n Needs) movedIntoLine(item, other, where, problem string) error {
+	return Errorf(CodeNeedInOwnLine, "parent_id: %q needs %q, which would be %s it; remove that need first", n.Title[item], n.Title[other], where).
+		With("fields", map[string]any{"parent_id": problem})
 }
 
 // checkFrom refuses that everything at or below a path needs other, when other
@@ -61,7 +71,8 @@ func (n Needs) checkFrom(field, path, other string) error {
 	for i, id := range circle {
 		words[i] = n.Title[id]
 	}
-	return Errorf(CodeNeedCycle, "%s: needs would go in a circle: %s; remove one of them first", field, strings.Join(words, " needs ")).With("path", circle)
+	return Errorf(CodeNeedCycle, "%s: needs would go in a circle: %s; remove one of them first", field, strings.Join(words, " needs ")).
+		With("path", circle).With("fields", map[string]any{field: "would close a circle of needs"})
 }
 
 // search follows what at waits for until it comes to the path or below it: the
