@@ -54,11 +54,26 @@ var long = os.Getenv("SVC_TEST_LONG") != ""
 // Like the models above, with as many items as a large project has.
 func TestManyItemsAgreeWithTheirModel(t *testing.T) {
 	t.Parallel()
-	items, steps := 150, 40
+	walkManyItems(t, "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), 1000)
+}
+
+func TestManyItemsAgreeWithTheirModelOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	items := 150
 	if long {
-		items, steps = 1000, 1500
+		items = 1000
 	}
-	m := newQueueModel(pausedSite(t, "sqlite:"+filepath.Join(t.TempDir(), "svc.db")), randomly{rand.New(rand.NewPCG(16, 1000))}, t)
+	walkManyItems(t, pgtest.Start(t), items)
+}
+
+// walkManyItems goes a few steps, the same ones each time. A long walk is another one each time.
+func walkManyItems(t *testing.T, dsn string, items int) {
+	steps, seed := 25, uint64(1000)
+	if long {
+		steps, seed = 1500, rand.Uint64()
+		t.Log("seed", seed)
+	}
+	m := newQueueModel(pausedSite(t, dsn), randomly{rand.New(rand.NewPCG(16, seed))}, t)
 	for range items {
 		m.addItem()
 	}
@@ -133,7 +148,8 @@ type queueModel struct {
 	projects []*queueProject
 	items    []*queueItem
 	runs     []*queueRun // pending or placed
-	slots    map[string]*int
+	hosts    map[string]svc.Host
+	slots    map[string]*int // of each host
 	turn     int
 }
 
@@ -161,14 +177,14 @@ func newQueueModel(s *site, choose chooser, t interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }) *queueModel {
-	m := &queueModel{site: s, t: t, choose: choose, slots: map[string]*int{}}
+	m := &queueModel{site: s, t: t, choose: choose, hosts: map[string]svc.Host{}, slots: map[string]*int{}}
 	for range 2 {
 		m.projects = append(m.projects, &queueProject{id: s.project().ID})
 	}
 	hosts, err := s.Store.AllHosts(s.ctx)
 	m.must(err)
 	for _, h := range hosts {
-		m.slots[h.ID] = nil
+		m.hosts[h.ID] = h
 		m.limitHost(h.ID, 1+choose.below(3))
 	}
 	head, _, err := s.Store.JournalEnds(s.ctx)
@@ -486,13 +502,25 @@ func (m *queueModel) holds(r *queueRun) (why []svc.HoldCode) {
 	return why
 }
 
-// order is the pending runs that may go, one after the other by the words of the rule.
-func (m *queueModel) order() (out []*queueRun) {
+// order is the pending runs that may go, one after the other by the words of the rule, as if every host took every run.
+func (m *queueModel) order() []*queueRun {
+	return m.inTurns(slices.DeleteFunc(slices.Clone(m.runs), func(r *queueRun) bool { return r.host != "" || len(m.holds(r)) > 0 }))
+}
+
+// next is the run that is placed next: of those that a host has room for, the first. A run that finds none does not take its project's turn.
+func (m *queueModel) next() *queueRun {
+	fits := m.inTurns(slices.DeleteFunc(m.order(), func(r *queueRun) bool { return len(m.room(r)) == 0 }))
+	if len(fits) == 0 {
+		return nil
+	}
+	return fits[0]
+}
+
+func (m *queueModel) inTurns(left []*queueRun) (out []*queueRun) {
 	turns := map[*queueProject]int{}
 	for _, p := range m.projects {
 		turns[p] = p.turn
 	}
-	left := slices.DeleteFunc(slices.Clone(m.runs), func(r *queueRun) bool { return r.host != "" || len(m.holds(r)) > 0 })
 	for len(left) > 0 {
 		next := slices.MinFunc(left, func(a, b *queueRun) int {
 			return cmp.Or(b.Priority-a.Priority, turns[a.item.project]-turns[b.item.project], cmp.Compare(a.PendingSince, b.PendingSince), strings.Compare(a.ID, b.ID))
@@ -506,25 +534,15 @@ func (m *queueModel) order() (out []*queueRun) {
 // room is the hosts that a run may be given to.
 func (m *queueModel) room(r *queueRun) (ids []string) {
 	for id, most := range m.slots {
-		h, err := m.Host(m.ctx, id)
-		m.must(err)
-		if m.active(func(o *queueRun) bool { return o.host == id }) < *most && h.HasLabels(r.HostLabels) {
+		if m.active(func(o *queueRun) bool { return o.host == id }) < *most && m.hosts[id].HasLabels(r.HostLabels) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// pass lets the claimer go once: each that it places is the first of the order that has room, and who is left has none.
+// pass lets the claimer go once: each that it places is the next by the rule, and who is left has no room.
 func (m *queueModel) pass() {
-	next := func() *queueRun {
-		for _, r := range m.order() {
-			if len(m.room(r)) > 0 {
-				return r
-			}
-		}
-		return nil
-	}
 	if _, _, err := m.claimPass(m.ctx); err != nil {
 		m.t.Fatalf("place: %v", err)
 	}
@@ -535,7 +553,7 @@ func (m *queueModel) pass() {
 		if e.Topic != svc.TopicRunSpawning {
 			continue
 		}
-		want, host := next(), field(e, "host_id").(string)
+		want, host := m.next(), field(e, "host_id").(string)
 		if want == nil || field(e, "run_id") != want.ID || !slices.Contains(m.room(want), host) {
 			m.t.Fatalf("placed %s, want %+v", e.Payload, want)
 		}
@@ -543,7 +561,7 @@ func (m *queueModel) pass() {
 		m.turn++
 		want.item.project.turn = m.turn
 	}
-	if r := next(); r != nil {
+	if r := m.next(); r != nil {
 		m.t.Fatalf("%s waits though %v has room", r.ID, m.room(r))
 	}
 }
@@ -607,9 +625,16 @@ func (m *queueModel) checkItems(p *queueProject) {
 			continue
 		}
 		n++
+		needs := []string{}
+		for o := range i.needs {
+			needs = append(needs, o.ID)
+		}
+		slices.SortFunc(needs, func(a, b string) int {
+			return cmp.Or(strings.Compare(stored[a].Position, stored[b].Position), strings.Compare(a, b))
+		})
 		w, there := stored[i.ID]
-		if want := len(i.unmet()) > 0; !there || w.Blocked != want || len(w.Needs) != len(i.needs) {
-			m.t.Fatalf("%s is %+v, want %d needs and blocked %v", i.ID, w, len(i.needs), want)
+		if want := len(i.unmet()) > 0; !there || w.Blocked != want || !slices.Equal(w.Needs, needs) {
+			m.t.Fatalf("%s is %+v, want the needs %v and blocked %v", i.ID, w, needs, want)
 		}
 	}
 	if n != len(stored) {
