@@ -1,11 +1,11 @@
-import { expect, test } from './support/test.ts';
+import { expect, test, until } from './support/test.ts';
 
 test('a question is answered in the inbox and goes by itself; a failure is put aside by key', async ({
   page,
   lab,
 }) => {
   const asks = await lab.run(
-    'svc exec signal progress --message "Which colour?" --needs-input; read -r line; printf "chose <%s>\\n" "$line"; sleep 60',
+    'echo "blue or green?"; svc exec signal progress --message "Which colour?" --needs-input; read -r line; printf "chose <%s>\\n" "$line"; sleep 60',
     'Choose the colour',
   );
   const failed = await lab.server.api.start(await lab.add('Break the shed'), 'exit 3');
@@ -17,6 +17,14 @@ test('a question is answered in the inbox and goes by itself; a failure is put a
   const entry = (title: string) => page.getByRole('main').getByRole('listitem').filter({ hasText: title });
   await expect(entry('Choose the colour')).toContainText('Which colour?');
   await expect(entry('Break the shed')).toContainText('Failed');
+  // The count stands on the tab's icon too, and the inbox is the first place of the navigation.
+  await expect(page.locator('link[rel="icon"]')).toHaveAttribute('href', /^data:image\/svg\+xml,.*%3E\d/);
+  const places = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
+  await expect(places.first()).toHaveAccessibleName(/^Inbox/);
+  // What the agent has on its screen helps to answer.
+  await expect(
+    entry('Choose the colour').getByRole('region', { name: 'End of the screen of Choose the colour' }),
+  ).toContainText('blue or green?');
 
   await entry('Choose the colour').getByLabel('Answer to Choose the colour').fill('green');
   await page.keyboard.press('Enter');
@@ -50,4 +58,34 @@ test('a snoozed entry is shown when asked for', async ({ page, lab }) => {
   await expect(entry).toHaveCount(0);
   await page.getByRole('button', { name: 'Snoozed too' }).click();
   await expect(entry).toContainText('snoozed');
+});
+
+test('an agent is answered with one of the usual keys, and what failed runs again from its entry', async ({
+  page,
+  lab,
+}) => {
+  const asks = await lab.run(
+    'stty -icanon -echo; svc exec signal progress --message "Paint it?" --needs-input; key=$(dd bs=1 count=1 2>/dev/null); echo "pressed <$key>"; sleep 60',
+    'Paint the fence',
+  );
+  const failed = await lab.server.api.start(await lab.add('Fails at first'), 'echo "no paint left"; exit 3');
+  await lab.reaches(failed, 'failed');
+  await page.goto(lab.server.link('/inbox'));
+  const entry = (title: string) => page.getByRole('main').getByRole('listitem').filter({ hasText: title });
+  await expect(entry('Paint the fence')).toContainText('Paint it?');
+  await entry('Paint the fence').getByRole('button', { name: 'y', exact: true }).click();
+  await expect(entry('Paint the fence')).toHaveCount(0);
+  await until('the key arrived', async () => (await lab.server.api.log(asks.id)).includes('pressed <y>'));
+
+  await expect(entry('Fails at first')).toContainText('no paint left');
+  await expect(entry('Fails at first').getByRole('link', { name: 'Log' })).toHaveAttribute(
+    'href',
+    `/runs/${failed.id}?tab=log`,
+  );
+  await entry('Fails at first').getByRole('button', { name: 'Run Fails at first again' }).click();
+  await expect(page.getByText('“Fails at first” is queued again')).toBeVisible();
+  await until('it ran again', async () => {
+    const runs = (await lab.server.api.runs()).filter((run) => run.task_id === failed.task_id);
+    return runs.length === 2 && runs.every((run) => run.status === 'failed');
+  });
 });

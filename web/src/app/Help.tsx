@@ -60,6 +60,8 @@ const groups: [string, [string, string][]][] = [
     'Inbox',
     [
       ['j k', 'Between entries'],
+      ['a', 'Answer'],
+      ['r', 'Run again what failed'],
       ['o', 'Open'],
       ['e', 'Done'],
     ],

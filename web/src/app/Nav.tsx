@@ -1,12 +1,20 @@
 import { Link } from '@tanstack/react-router';
-import { CircleHelp, Search } from 'lucide-react';
+import { CircleHelp, Ellipsis, Search } from 'lucide-react';
 import type { Project } from '@/api/records';
 import { ProjectSwitcher } from '@/components/ProjectSwitcher';
+import { lazily } from '@/lib/lazily';
 import { cx } from '@/ui/cx';
 import { Kbd } from '@/ui/Kbd';
+import { MenuButton } from '@/ui/MenuButton';
 import { tip } from '@/ui/Tooltip';
 import { ConnectionDot } from './Connection';
-import { type Destination, destinations, projectDestinations, settingsDestination } from './destinations';
+import {
+  type Destination,
+  destinations,
+  inboxDestination,
+  projectDestinations,
+  settingsDestination,
+} from './destinations';
 
 interface NavProps {
   project: Project | null;
@@ -43,8 +51,11 @@ export function Nav({
           <Kbd keys="Ctrl K" className={words} />
         </button>
       </div>
+      <div>
+        <Place place={inboxDestination} words={words} count={inbox} />
+      </div>
       {project && <Places label="Project" places={projectDestinations(project.slug)} words={words} />}
-      {destinations.length > 0 && <Places label="Fleet" places={destinations} words={words} inbox={inbox} />}
+      <Places label="Fleet" places={destinations} words={words} />
       <div className="mt-auto flex flex-col gap-0.5">
         <Place place={settingsDestination} words={words} />
         <button type="button" onClick={onHelp} className={row}>
@@ -58,22 +69,12 @@ export function Nav({
   );
 }
 
-function Places({
-  label,
-  places,
-  words,
-  inbox,
-}: {
-  label: string;
-  places: Destination[];
-  words: string;
-  inbox?: number;
-}) {
+function Places({ label, places, words }: { label: string; places: Destination[]; words: string }) {
   return (
     <div className="flex flex-col gap-0.5">
       <div className={cx('px-2 pb-1 text-2xs font-medium text-ink-3', words)}>{label}</div>
       {places.map((place) => (
-        <Place key={place.label} place={place} words={words} count={place.key === 'i' ? inbox : 0} />
+        <Place key={place.label} place={place} words={words} />
       ))}
     </div>
   );
@@ -106,14 +107,17 @@ function Place({ place, words, count = 0 }: { place: Destination; words: string;
   );
 }
 
-/** The keys of the places that have room on a phone; the others are found by Search. */
-const onPhones = ['i', 'r', 'h'];
+const MoreMenu = lazily(async () => (await import('./MoreMenu')).MoreMenu);
 
-/** BottomBar is the nav on phones. */
+/** The keys of the places that have room on a phone; the others are a tap further. */
+const onPhones = ['i', 'b', 't', 'r'];
+
+/** BottomBar is the nav on phones, where a thumb reaches it. */
 export function BottomBar({ project, inbox, onSearch }: NavProps) {
-  const places = [
-    ...(project ? projectDestinations(project.slug).slice(0, 2) : []),
-    ...destinations.filter((place) => onPhones.includes(place.key)),
+  const all = [
+    inboxDestination,
+    ...(project ? projectDestinations(project.slug) : []),
+    ...destinations,
     settingsDestination,
   ];
   const cell =
@@ -123,21 +127,34 @@ export function BottomBar({ project, inbox, onSearch }: NavProps) {
       aria-label="Main"
       className="flex border-t bg-sunken px-1 pb-[env(safe-area-inset-bottom)] sm:hidden"
     >
-      {places.map((place) => (
-        <Link key={place.label} {...place.link} activeOptions={{ includeSearch: false }} className={cell}>
-          <place.icon className="size-5" />
-          {place.label}
-          {place.key === 'i' && inbox > 0 && (
-            <span className="absolute top-0.5 left-1/2 ml-2 rounded-full bg-warn px-1 text-2xs font-semibold text-canvas">
-              {inbox}
-            </span>
-          )}
-        </Link>
-      ))}
+      {all
+        .filter((place) => onPhones.includes(place.key))
+        .map((place) => (
+          <Link key={place.label} {...place.link} activeOptions={{ includeSearch: false }} className={cell}>
+            <place.icon className="size-5" />
+            {place.label}
+            {place.key === 'i' && inbox > 0 && (
+              <span className="absolute top-0.5 left-1/2 ml-2 rounded-full bg-warn px-1 text-2xs font-semibold text-canvas">
+                {inbox}
+              </span>
+            )}
+          </Link>
+        ))}
       <button type="button" onClick={onSearch} className={cell}>
         <Search className="size-5" />
         Search
       </button>
+      <MenuButton
+        trigger={(props) => (
+          <button type="button" {...props} className={cell}>
+            <Ellipsis className="size-5" />
+            More
+          </button>
+        )}
+        menu={(place) => (
+          <MoreMenu {...place} project={project} places={all.filter(({ key }) => !onPhones.includes(key))} />
+        )}
+      />
     </nav>
   );
 }

@@ -9,7 +9,7 @@ import { inboxQuery } from '@/data/queries';
 import { lazily } from '@/lib/lazily';
 import { useShortcuts } from '@/lib/shortcuts';
 import { ConnectionBanner } from './Connection';
-import { destinations, projectDestinations, settingsDestination } from './destinations';
+import { destinations, inboxDestination, projectDestinations, settingsDestination } from './destinations';
 import { BottomBar, Nav } from './Nav';
 import { useNeedsYou } from './useNeedsYou';
 
@@ -32,6 +32,7 @@ export function Shell() {
   const asking = useBulkAction((state) => state.action !== null);
   const narrow = /^\/runs\/./.test(path);
   const places = [
+    inboxDestination,
     ...(project ? projectDestinations(project.slug) : []),
     ...destinations,
     settingsDestination,

@@ -45,9 +45,16 @@ export const projectDestinations = (slug: string): Destination[] => [
   },
 ];
 
-/** destinations are the pages beside the projects, in the order of the nav. */
+/** inboxDestination is the first place of the nav: what needs a person. */
+export const inboxDestination: Destination = {
+  label: 'Inbox',
+  icon: Inbox,
+  key: 'i',
+  link: linkOptions({ to: '/inbox', search: {} }),
+};
+
+/** destinations are the other pages beside the projects, in the order of the nav. */
 export const destinations: Destination[] = [
-  { label: 'Inbox', icon: Inbox, key: 'i', link: linkOptions({ to: '/inbox', search: {} }) },
   { label: 'Runs', icon: SquareTerminal, key: 'r', link: linkOptions({ to: '/runs', search: {} }) },
   { label: 'Wall', icon: LayoutGrid, key: 'w', link: linkOptions({ to: '/wall', search: {} }) },
   { label: 'Queue', icon: ListOrdered, key: 'q', link: linkOptions({ to: '/queue', search: {} }) },

@@ -177,6 +177,19 @@ export function useStartRuns() {
   return { ...all, started };
 }
 
+/** useRerun starts a run that is over once more, as it was. It waits in the queue until a host has room. */
+export function useRerun() {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ id, key }: { id: string; key: string }) =>
+      call('POST /runs/{id}/rerun', { path: { id }, body: { wait: true }, idempotencyKey: key }),
+    onSuccess: (run) => {
+      putRun(client, run);
+      void stale(client, { queryKey: ['runs'] });
+    },
+  });
+}
+
 /** useStopRun stops a run. */
 export function useStopRun() {
   const client = useQueryClient();

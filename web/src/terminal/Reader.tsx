@@ -28,9 +28,15 @@ function trimmed(row: Segment[]): Segment[] {
   return out;
 }
 
-/** Reader is a screen as wrapped text: on a phone 220 columns would be too small to read. */
-export function Reader({ capture, palette }: { capture: string; palette: Palette }) {
-  const rows = useMemo(() => readerRows(capture), [capture]);
+/**
+ * Reader is a screen as wrapped text: on a phone 220 columns would be too small to read. Last is how many of its rows are
+ * shown, from the end; absent: all.
+ */
+export function Reader({ capture, palette, last }: { capture: string; palette: Palette; last?: number }) {
+  const rows = useMemo(() => {
+    const all = readerRows(capture);
+    return last === undefined ? all : all.slice(-last);
+  }, [capture, last]);
   return (
     <div
       style={{ background: palette.background, color: palette.foreground }}

@@ -50,6 +50,8 @@ export function InboxPage() {
     const item = items[index];
     if (item) act(item);
   };
+  const inChosen = (what: string): HTMLElement | null | undefined =>
+    list.current?.querySelector<HTMLElement>(`[aria-current="true"] ${what}`);
   useShortcuts({
     j: () => step(1),
     k: () => step(index < 0 ? 1 : -1),
@@ -58,6 +60,8 @@ export function InboxPage() {
       dismiss(item);
     }),
     o: withChosen((item) => void navigate(linkOf(item))),
+    a: () => inChosen('input')?.focus(),
+    r: () => inChosen('[data-again]')?.click(),
   });
   useEffect(() => {
     if (chosen)

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import {
   Check,
   CircleX,
@@ -8,16 +8,24 @@ import {
   Hand,
   type LucideIcon,
   MessageSquareWarning,
+  RotateCw,
+  ScrollText,
   Server,
 } from 'lucide-react';
+import { useState } from 'react';
+import { messageOf } from '@/api/error';
 import type { InboxItem } from '@/api/schema.gen';
+import { useRerun } from '@/data/actions';
+import { randomKey } from '@/lib/id';
 import { exact } from '@/lib/time';
 import { Button } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { Menu, MenuItem } from '@/ui/Menu';
 import { MenuButton } from '@/ui/MenuButton';
 import { RelativeTime } from '@/ui/RelativeTime';
+import { toast } from '@/ui/toast';
 import { Answer } from './Answer';
+import { LastLines } from './LastLines';
 import { linkOf } from './link';
 import { untils } from './snooze';
 
@@ -29,6 +37,9 @@ const kinds: Record<InboxItem['kind'], { word: string; icon: LucideIcon; tone: s
   land_failed: { word: 'Landing failed', icon: GitMerge, tone: 'text-bad' },
   host: { word: 'Host', icon: Server, tone: 'text-warn' },
 };
+
+const way =
+  'inline-flex h-7 items-center gap-1.5 rounded-md px-2.5 text-xs font-medium text-ink-2 ring-1 ring-line ring-inset hover:bg-hover hover:text-ink';
 
 /** InboxRow is one entry: what is the matter, since when, and what can be done about it here. */
 export function InboxRow({
@@ -62,8 +73,19 @@ export function InboxRow({
           {item.snoozed_until && <span title={exact(item.snoozed_until)}>snoozed</span>}
         </span>
       </div>
-      <div className="flex flex-wrap items-center gap-1.5 pl-7">
+      {item.run_id && (item.kind === 'needs_input' || item.kind === 'failed') && (
+        <div className="sm:pl-7">
+          <LastLines runId={item.run_id} about={item.title} />
+        </div>
+      )}
+      <div className="flex flex-wrap items-center gap-1.5 sm:pl-7">
         {item.kind === 'needs_input' && item.run_id && <Answer runId={item.run_id} about={item.title} />}
+        {item.kind === 'failed' && item.run_id && <Failed runId={item.run_id} about={item.title} />}
+        {(item.kind === 'review' || item.kind === 'land_failed') && (
+          <Link {...linkOf(item)} className={way}>
+            <FileDiff className="size-3.5" /> See the changes
+          </Link>
+        )}
         <span className="ml-auto flex gap-1.5">
           <MenuButton
             trigger={(props) => (
@@ -99,5 +121,44 @@ export function InboxRow({
         </span>
       </div>
     </li>
+  );
+}
+
+/** Failed is what can be done about a run that failed: once more, or read how it came to that. */
+function Failed({ runId, about }: { runId: string; about: string }) {
+  const rerun = useRerun();
+  const navigate = useNavigate();
+  // One key per entry: a second click starts no second run.
+  const [key] = useState(randomKey);
+  const again = (): void =>
+    rerun.mutate(
+      { id: runId, key },
+      {
+        onSuccess: ({ id }) =>
+          toast.success(`“${about}” is queued again`, {
+            action: {
+              label: 'Watch',
+              onClick: () => void navigate({ to: '/runs/$runId', params: { runId: id } }),
+            },
+          }),
+        onError: (error) => toast.error(messageOf(error)),
+      },
+    );
+  return (
+    <>
+      <Button
+        size="sm"
+        icon={<RotateCw className="size-3.5" />}
+        busy={rerun.isPending}
+        aria-label={`Run ${about} again`}
+        data-again=""
+        onClick={again}
+      >
+        Run again
+      </Button>
+      <Link to="/runs/$runId" params={{ runId }} search={{ tab: 'log' }} className={way}>
+        <ScrollText className="size-3.5" /> Log
+      </Link>
+    </>
   );
 }

@@ -2,6 +2,7 @@ import { SendHorizontal } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { messageOf } from '@/api/error';
 import type { RunDetail } from '@/api/schema.gen';
+import { answerKeys } from '@/components/answerKeys';
 import { useSendKeys } from '@/data/actions';
 import type { Attachment } from '@/terminal/attach';
 import { maySend } from '@/terminal/lease';
@@ -19,7 +20,6 @@ const attachedKeys: [string, string][] = [
   ['Ctrl+C', '\x03'],
   ['Enter', '\r'],
 ];
-const plainKeys = ['y', 'n', '1', '2', '3', 'Ctrl+C', 'Enter'];
 
 /**
  * KeyBar types without a keyboard: a line of text, and the keys that phones do not have. Ready: who attaches can type
@@ -82,7 +82,7 @@ function PlainKeys({ run }: { run: RunDetail }) {
   const send = useSendKeys();
   return (
     <div className="flex gap-1 overflow-x-auto border-t bg-panel p-2">
-      {plainKeys.map((key) => (
+      {[...answerKeys, { key: 'Ctrl+C', label: 'Ctrl+C' }].map(({ key, label }) => (
         <Button
           key={key}
           className="h-9 min-w-9 flex-1"
@@ -91,7 +91,7 @@ function PlainKeys({ run }: { run: RunDetail }) {
             send.mutate({ id: run.id, keys: [key] }, { onError: (error) => toast.error(messageOf(error)) })
           }
         >
-          {key}
+          {label}
         </Button>
       ))}
     </div>
