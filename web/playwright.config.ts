@@ -47,7 +47,8 @@ export default defineConfig({
   projects: [
     { name: 'journeys', testMatch: '*.spec.ts', fullyParallel: true },
     // A measurement shares the machine with nothing else.
-    { name: 'bench', testMatch: 'bench/*.ts', fullyParallel: false, workers: 1 },
+    { name: 'bench', testMatch: 'bench/*.bench.ts', fullyParallel: false, workers: 1 },
+    { name: 'memory', testMatch: 'bench/*.memory.ts', fullyParallel: false, workers: 1 },
     { name: 'screenshots', testMatch: 'screenshots/*.shots.ts', workers: 1 },
   ],
 });

@@ -1,0 +1,75 @@
+import { expect, size, test } from './full.ts';
+import { Figures, times } from './measure.ts';
+
+test('a change of 300 files answers within 200 ms', async ({ page, full: { lab, changed } }) => {
+  test.setTimeout(300_000);
+  const figures = new Figures(page);
+  await page.goto(lab.server.link(`/runs/${changed.id}?tab=changes`));
+  const files = page.getByRole('navigation', { name: 'Changed files' });
+  const first = page.getByRole('main').getByRole('table').first();
+  await expect(page.getByText(`${size.files} files`).first()).toBeVisible();
+  await expect(first).toBeVisible();
+  for (let i = 0; i < times; i++) {
+    await page.getByRole('link', { name: 'Details' }).click();
+    await expect(page.getByRole('heading', { name: 'Evidence' })).toBeVisible();
+    await figures.measure(
+      'open the changes',
+      () => page.getByRole('link', { name: /^Changes/ }).click(),
+      () =>
+        document.querySelectorAll('main section header').length > 5 &&
+        Boolean(document.querySelector('main table')),
+    );
+  }
+  for (const [what, name] of [
+    ['beside each other', 'Split'],
+    ['below each other', 'Unified'],
+  ] as const)
+    for (let i = 0; i < times; i++) {
+      await page.getByRole('radio', { name: name === 'Split' ? 'Unified' : 'Split' }).click();
+      await figures.measure(
+        `show the versions ${what}`,
+        () => page.getByRole('radio', { name }).click(),
+        new Function(
+          `return Boolean(document.querySelector('main table colgroup')) === ${name === 'Split'}`,
+        ) as () => boolean,
+      );
+    }
+  for (let i = 0; i < times; i++) {
+    await page.evaluate(() => {
+      document.body.dataset.top = String(
+        document.querySelectorAll('main section header')[150]?.getBoundingClientRect().top,
+      );
+    });
+    await figures.measure(
+      'go to a file',
+      () =>
+        files
+          .getByRole('button')
+          .or(files.getByRole('link'))
+          .nth(150 + i * 20)
+          .click(),
+      () =>
+        String(document.querySelectorAll('main section header')[150]?.getBoundingClientRect().top) !==
+        document.body.dataset.top,
+    );
+  }
+  for (let i = 0; i < times; i++) {
+    const file = page
+      .getByRole('main')
+      .getByRole('region')
+      .filter({ has: page.getByRole('table') })
+      .first();
+    await figures.measure(
+      'begin a comment',
+      () =>
+        file
+          .getByRole('button', { name: /^Comment on line 2/ })
+          .first()
+          .click(),
+      () => document.activeElement?.tagName === 'TEXTAREA',
+    );
+    await page.keyboard.press('Escape');
+    await expect(page.getByRole('textbox', { name: /^Comment on/ })).toHaveCount(0);
+  }
+  figures.judge();
+});

@@ -1,0 +1,88 @@
+import { loadavg } from 'node:os';
+import { expect as plain, size, test } from './full.ts';
+import { median } from './measure.ts';
+
+// What is waited for is not measured: a busy machine takes long.
+const expect = plain.configure({ timeout: 180_000 });
+
+/** How long the tab is used. */
+const minutes = Number(process.env.MINUTES ?? 30);
+/** What the last third may hold above the first one. */
+const growth = 1.1;
+
+/** Sample is what the tab holds after a collection of garbage. */
+interface Sample {
+  minute: number;
+  heap: number;
+  nodes: number;
+  listeners: number;
+}
+
+test(`a tab that is used for ${minutes} minutes holds no more in the end than in the beginning`, async ({
+  page,
+  full: { lab, changed },
+}) => {
+  test.setTimeout((minutes + 20) * 60_000);
+  await page.goto(lab.board);
+  await expect(page.getByRole('article').first()).toBeVisible();
+  const devtools = await page.context().newCDPSession(page);
+  const nav = page.getByRole('navigation', { name: 'Main' });
+  const go = async (name: string): Promise<void> => {
+    await nav.getByRole('link', { name }).click();
+    await expect(page.getByRole('main').getByRole('heading', { level: 1 })).toBeVisible();
+    await expect(page.getByRole('status', { name: /^Loading/ })).toHaveCount(0);
+  };
+  /** A turn over the pages that a day has, without a reload. */
+  const turn = async (): Promise<void> => {
+    await go('Runs');
+    await page.getByRole('main').getByRole('link').first().click();
+    await expect(page.locator('.xterm-rows')).toContainText('line of output');
+    for (const tab of ['Timeline', 'Log', 'Details']) {
+      await page.getByRole('link', { name: tab, exact: true }).click();
+      await expect(page.getByRole('status', { name: /^Loading/ })).toHaveCount(0);
+    }
+    await go('Wall');
+    await expect(page.getByRole('article').first()).toContainText('line of output');
+    await go('Queue');
+    await go('Hosts');
+    await go('Inbox');
+    await page.getByRole('main').locator(`a[href*="${changed.id}"]`).first().click();
+    await expect(page.getByText(`${size.files} files`).first()).toBeVisible();
+    await expect(page.getByRole('main').getByRole('table').first()).toBeVisible();
+    await go('Tree');
+    await go('Board');
+    await expect(page.getByRole('article').first()).toBeVisible();
+    // The rest of the minute the tab is looked at, while fifty agents print.
+    await page.waitForTimeout(15_000);
+  };
+  const sample = async (began: number): Promise<Sample> => {
+    await devtools.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await devtools.send('Runtime.getHeapUsage');
+    const { nodes, jsEventListeners } = await devtools.send('Memory.getDOMCounters');
+    return {
+      minute: (Date.now() - began) / 60_000,
+      heap: usedSize / 1e6,
+      nodes,
+      listeners: jsEventListeners,
+    };
+  };
+  // The code of every page is loaded, and what is kept of each is there.
+  await turn();
+  const samples: Sample[] = [];
+  const began = Date.now();
+  while (Date.now() - began < minutes * 60_000) {
+    samples.push(await sample(began));
+    const { minute, heap, nodes, listeners } = samples.at(-1) as Sample;
+    // biome-ignore lint/suspicious/noConsole: the figures are what this is run for
+    console.log(
+      `minute ${minute.toFixed(1)}: ${heap.toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners, load ${loadavg()[0]?.toFixed(1)}`,
+    );
+    await turn();
+  }
+  const third = Math.max(1, Math.floor(samples.length / 3));
+  for (const of of ['heap', 'nodes', 'listeners'] as const) {
+    const first = median(samples.slice(0, third).map((each) => each[of]));
+    const last = median(samples.slice(-third).map((each) => each[of]));
+    expect(last, `${of}, in the last third beside the first`).toBeLessThan(first * growth);
+  }
+});
