@@ -1,3 +1,4 @@
+import { change } from './support/change.ts';
 import { attach, expect, screen, test, watch } from './support/test.ts';
 
 /** An agent that repeats each line it is given. */
@@ -166,8 +167,13 @@ test('a run that waits for someone is said everywhere, and answered where it is 
   await page.mouse.wheel(0, -300);
   await page.mouse.wheel(0, 300);
   await page.getByRole('radio', { name: '100 %' }).click();
-  await page.getByRole('button', { name: '220×50' }).click();
-  await expect(page.getByRole('button', { name: '220×50' })).toBeHidden();
+  // Who attaches gets a session of the window's size, in a font that can be read; another size is a click away.
+  const size = page.getByRole('button', { name: /^\d+×\d+$/ });
+  await expect(size).not.toHaveText('220×50');
+  await size.click();
+  await expect(size).toHaveText('220×50');
+  await size.click();
+  await expect(size).not.toHaveText('220×50');
   expect((await lab.server.api.run(run.id)).needs_input).toBe(true);
   await page.keyboard.type('green');
   await page.keyboard.press('Enter');
@@ -214,4 +220,36 @@ test('a message reaches the agent without attaching, and says how it stands', as
 
   await attach(page);
   await expect(composer).toBeHidden();
+});
+
+test('a session is text to read where its whole grid would be too small, and fills the window when attached', async ({
+  page,
+  lab,
+}) => {
+  const run = await lab.run(echo);
+  await page.setViewportSize({ width: 900, height: 700 });
+  await page.goto(lab.server.link(`/runs/${run.id}`));
+  await expect(page.getByRole('region', { name: 'Screen, as text' })).toContainText('ready');
+  await expect(page.getByRole('radio', { name: 'Reader' })).toBeChecked();
+  await attach(page);
+  const font = () => screen(page).evaluate((rows) => Number.parseFloat(getComputedStyle(rows).fontSize));
+  await expect.poll(font).toBeGreaterThanOrEqual(12);
+});
+
+test('what is written to a run that is over becomes a run that continues it', async ({ page, server }) => {
+  const { lab, run } = await change(server);
+  await page.goto(server.link(`/runs/${run.id}`));
+  const composer = page.getByRole('region', { name: 'Go on with this run' });
+  await expect(composer).toContainText(
+    'sh cannot go on with this conversation: a new run begins one on build-1',
+  );
+  await composer.getByRole('textbox').fill('cat paint.txt; echo "and on"');
+  await page.keyboard.press('Control+Enter');
+  await expect(page).not.toHaveURL(new RegExp(run.id));
+  await expect(page.getByRole('heading', { name: 'It finished' })).toBeVisible();
+  const id = new URL(page.url()).pathname.split('/').at(-1) as string;
+  const next = await server.api.run(id);
+  expect(next.continues_run_id).toBe(run.id);
+  expect(next.workspace_id).toBe((await server.api.run(run.id)).workspace_id);
+  expect(await lab.server.api.log(id)).toMatch(/red\s+and on/);
 });

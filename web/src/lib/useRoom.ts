@@ -1,11 +1,12 @@
 import { type RefCallback, useCallback, useState } from 'react';
 
-/** useRoom tells whether an element is at least so wide, in px: give it the ref. */
+/** useRoom tells whether an element is at least so wide, in px: give it the ref. It is known before the first paint. */
 export function useRoom(width: number): [RefCallback<HTMLElement>, boolean] {
   const [roomy, setRoomy] = useState(false);
   const ref = useCallback(
     (element: HTMLElement | null) => {
       if (!element) return;
+      setRoomy(element.clientWidth >= width);
       const watch = new ResizeObserver(([entry]) => {
         if (entry) setRoomy(entry.contentRect.width >= width);
       });

@@ -1,4 +1,5 @@
 import { Keyboard, Maximize2, Minimize2, Unplug } from 'lucide-react';
+import { useEffect, useState } from 'react';
 import { messageOf } from '@/api/error';
 import { useMay } from '@/data/role';
 import type { Attachment } from '@/terminal/attach';
@@ -57,9 +58,9 @@ export function AttachBar({
   onDetach(): void;
 }) {
   const { lease, size } = attachment.store();
+  const { follow, setFollow } = useWindowSize(attachment, mode === 'reader' ? null : fitting);
   const { title, about } = wordsOf(lease, name);
   const may = useMay('operator');
-  const resized = size !== null && (size.cols !== spawnCols || size.rows !== spawnRows);
   const holder = lease.phase === 'holder';
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-bad/40 bg-bad/8 px-3 py-1.5">
@@ -80,17 +81,14 @@ export function AttachBar({
           <Button
             size="sm"
             variant="ghost"
-            icon={resized ? <Minimize2 className="size-3.5" /> : <Maximize2 className="size-3.5" />}
-            onClick={() =>
-              attachment.resize(
-                resized
-                  ? { rows: spawnRows, cols: spawnCols }
-                  : { rows: Math.max(10, fitting.rows), cols: Math.max(40, fitting.cols) },
-              )
-            }
+            icon={follow ? <Minimize2 className="size-3.5" /> : <Maximize2 className="size-3.5" />}
+            onClick={() => {
+              setFollow(!follow);
+              if (follow) attachment.resize({ rows: spawnRows, cols: spawnCols });
+            }}
             {...tip(
-              resized
-                ? `Back to ${spawnCols}×${spawnRows}`
+              follow
+                ? `The session has the size of this window until you leave. Back to ${spawnCols}×${spawnRows}`
                 : `Make the session ${fitting.cols}×${fitting.rows}, the size of this window. It goes back when you leave.`,
             )}
           >
@@ -125,4 +123,25 @@ export function AttachBar({
       </div>
     </div>
   );
+}
+
+/** How far a session may be from the window's size, in cells: a measured cell is a fraction of a px off. */
+const tolerance = 2;
+
+/**
+ * useWindowSize gives the session the size of the window while this client has the keyboard, unless someone wants
+ * another one. The server takes it back when they leave.
+ */
+function useWindowSize(attachment: Attachment, fitting: Fitting | null) {
+  const [follow, setFollow] = useState(true);
+  const holder = attachment.store(({ lease }) => lease.phase === 'holder');
+  const cols = fitting && Math.max(40, fitting.cols);
+  const rows = fitting && Math.max(10, fitting.rows);
+  useEffect(() => {
+    if (!holder || !follow || cols === null || rows === null) return;
+    const now = attachment.store.getState().size ?? { cols: spawnCols, rows: spawnRows };
+    if (Math.abs(now.cols - cols) <= tolerance && Math.abs(now.rows - rows) <= tolerance) return;
+    attachment.resize({ rows, cols });
+  }, [attachment, holder, follow, cols, rows]);
+  return { follow, setFollow };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunDetail } from '@/api/schema.gen';
 import { host, run } from '@/live/fixtures';
 import { takesMessages, willHappen } from './Composer';
+import { continuationOf } from './ContinueRun';
 
 const detail = (fields: object = {}): RunDetail =>
   ({ ...run('a'), lease: null, ...fields }) as unknown as RunDetail;
@@ -28,5 +29,31 @@ describe('a message to an agent', () => {
     expect(takesMessages(detail({ status: 'exited' }), paste)).toBe(false);
     expect(takesMessages(detail(), host('h', { providers: { demo: { available: true } } }))).toBe(false);
     expect(takesMessages(detail(), undefined)).toBe(false);
+  });
+});
+
+describe('a message to a run that is over', () => {
+  const resumes = host('h', { name: 'build-1', providers: { demo: { available: true, resumes: true } } });
+  const conversation = { id: 'c', source: 'minted', resumed: 'no' };
+
+  it('goes on with the conversation where the tool can', () => {
+    expect(continuationOf(detail({ status: 'exited', conversation, workspace_id: 'w' }), resumes)).toEqual({
+      fresh: false,
+      words: 'A new run goes on with this conversation on build-1, in the same working copy.',
+    });
+  });
+
+  it('says that another conversation begins where it cannot, and is not offered where nothing goes on', () => {
+    const over = detail({ status: 'failed', conversation: null, workspace_id: 'w' });
+    expect(continuationOf(over, resumes)).toMatchObject({
+      fresh: true,
+      words: expect.stringMatching(/^demo cannot go on/),
+    });
+    expect(
+      continuationOf(detail({ status: 'exited', conversation: null, workspace_id: null }), resumes),
+    ).toBeNull();
+    expect(
+      continuationOf(detail({ status: 'running', conversation, workspace_id: 'w' }), resumes),
+    ).toBeNull();
   });
 });

@@ -7,7 +7,9 @@ import { focusSoon } from '@/lib/focus';
 import { persist } from '@/lib/parts';
 import { useShortcuts } from '@/lib/shortcuts';
 import { phone, useMedia } from '@/lib/useMedia';
+import { useRoom } from '@/lib/useRoom';
 import { Attachment } from '@/terminal/attach';
+import { spawnCols } from '@/terminal/frame';
 import type { Fitting } from '@/terminal/gridProps';
 import type { Palette } from '@/terminal/palette';
 import { Reader } from '@/terminal/Reader';
@@ -19,6 +21,7 @@ import { toast } from '@/ui/toast';
 import { AttachBar } from './AttachBar';
 import { Banners } from './Banners';
 import { Composer, takesMessages } from './Composer';
+import { ContinueRun, continuationOf } from './ContinueRun';
 import { KeyBar } from './KeyBar';
 import { NoScreen } from './NoScreen';
 import { PaneBar, type PaneMode } from './PaneBar';
@@ -27,14 +30,21 @@ const WatchGrid = lazy(() => persist(() => import('@/terminal/WatchGrid')));
 const importAttachGrid = () => persist(() => import('@/terminal/AttachGrid'));
 const AttachGrid = lazy(importAttachGrid);
 
+/** The smallest font that is read with ease, in px. */
+const readableFont = 9;
+/** How wide the page must be for a whole session in that font; a cell is 0.6 times as wide as its font is high. */
+const readableWidth = spawnCols * 0.6 * readableFont + 16;
+
 /** Live is the run's terminal: watched, or shared by whoever attaches. */
 export function Live({ run, host }: { run: RunDetail; host?: Host }) {
   const small = useMedia(phone);
   const [chosen, setChosen] = useState<PaneMode | null>(null);
-  const mode = chosen ?? (small ? 'reader' : 'fit');
+  const [box, roomy] = useRoom(readableWidth);
   const palette = usePalette();
   const state = usePane(run.id);
   const { attachment, attach, detach } = useAttachment(run);
+  // A terminal that someone attaches to gets the size of the window, so it is readable anyway.
+  const mode = chosen ?? (small || !(roomy || attachment) ? 'reader' : 'fit');
   const [fitting, setFitting] = useState<Fitting | null>(null);
   const capture = state.pane?.capture ?? '';
   const running = run.status === 'running';
@@ -43,6 +53,7 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
     if (running) void importAttachGrid();
   }, [running]);
   const may = canAttach(run, host);
+  const continuation = continuationOf(run, host);
   const wished = useAttachWish(({ runId }) => runId === run.id);
   useEffect(() => {
     if (!wished) return;
@@ -52,7 +63,7 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
   useShortcuts({ a: () => may && !attachment && attach() });
 
   return (
-    <div className="flex min-h-0 flex-1 flex-col">
+    <div ref={box} className="flex min-h-0 flex-1 flex-col">
       <Banners run={run} host={host} attached={attachment !== null} onAttach={attach} />
       <div
         data-attached={attachment ? '' : undefined}
@@ -101,6 +112,7 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
           )}
         </div>
         {!attachment && takesMessages(run, host) && <Composer run={run} host={host} />}
+        {continuation && <ContinueRun run={run} how={continuation} />}
         {(attachment ? mode === 'reader' : small) && running && (
           <KeyBar run={run} attachment={attachment} ready={!small} />
         )}
