@@ -1,5 +1,5 @@
 import { devices } from '@playwright/test';
-import { expect, test } from './support/test.ts';
+import { expect, Lab, test } from './support/test.ts';
 
 const { viewport, deviceScaleFactor, hasTouch, isMobile, userAgent } = devices['Pixel 7'];
 test.use({ viewport, deviceScaleFactor, hasTouch, isMobile, userAgent });
@@ -59,4 +59,16 @@ test('cards move by their menu, and every page fits the width', async ({ page, l
   }
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Runs' }).tap();
   await expect(page).toHaveURL(/\/runs$/);
+
+  // What the bar has no room for is one tap further, the other projects too.
+  const other = await Lab.of(lab.server);
+  for (const [name, url] of [
+    ['Activity', /\/activity$/],
+    ['Providers', /\/providers$/],
+    [other.project.name, new RegExp(`/p/${other.project.slug}/board$`)],
+  ] as const) {
+    await page.getByRole('button', { name: 'More' }).tap();
+    await page.getByRole('menuitem', { name }).tap();
+    await expect(page).toHaveURL(url);
+  }
 });

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noArrayIndexKey: the tree is made anew with the text, so a node's place in it is its identity
 import { Square, SquareCheck } from 'lucide-react';
 import { Fragment, memo, type ReactNode, useMemo } from 'react';
-import { type Block, type Inline, type ListItem, parseMarkdown } from '@/lib/markdown';
+import { type Align, type Block, type Inline, type ListItem, parseMarkdown } from '@/lib/markdown';
 
 /** Markdown shows a text that anyone may have written, agents too. It makes React nodes and never HTML. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
@@ -23,6 +23,9 @@ const blocks = (list: Block[]): ReactNode =>
   list.map((block, i) => <Fragment key={i}>{blockOf(block)}</Fragment>);
 const inlines = (list: Inline[]): ReactNode =>
   list.map((inline, i) => <Fragment key={i}>{inlineOf(inline)}</Fragment>);
+
+const sides = { left: 'text-left', center: 'text-center', right: 'text-right' };
+const cellOf = (align: Align | undefined): string => `border px-2 py-1 align-top ${sides[align ?? 'left']}`;
 
 function blockOf(block: Block): ReactNode {
   switch (block.type) {
@@ -55,6 +58,34 @@ function blockOf(block: Block): ReactNode {
         <ul className="flex list-disc flex-col gap-1 pl-5 marker:text-ink-3">{items}</ul>
       );
     }
+    case 'table':
+      return (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
+        <section className="overflow-x-auto" tabIndex={0} aria-label="Table">
+          <table className="border-collapse text-sm">
+            <thead>
+              <tr>
+                {block.head.map((cell, i) => (
+                  <th key={i} scope="col" className={cellOf(block.align[i])}>
+                    {inlines(cell)}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {block.rows.map((row, r) => (
+                <tr key={r}>
+                  {row.map((cell, i) => (
+                    <td key={i} className={cellOf(block.align[i])}>
+                      {inlines(cell)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      );
     case 'rule':
       return <hr />;
   }

@@ -87,6 +87,26 @@ describe('parseMarkdown', () => {
     expect(parseMarkdown('3. three\n4. four')).toMatchObject([{ ordered: true, start: 3, items: [{}, {}] }]);
   });
 
+  it('reads tables, with bars inside a cell and cells that are missing', () => {
+    const text = (words: string) => [{ type: 'text', text: words }];
+    expect(parseMarkdown('Before\n| Name | Count |\n|:---|---:|\n| a \\| b | 1 |\n| c |\nAfter')).toEqual([
+      { type: 'paragraph', children: text('Before') },
+      {
+        type: 'table',
+        align: ['left', 'right'],
+        head: [text('Name'), text('Count')],
+        rows: [
+          [text('a | b'), text('1')],
+          [text('c'), []],
+        ],
+      },
+      { type: 'paragraph', children: text('After') },
+    ]);
+    // Without a line of dashes, or with another number of columns, it is no table.
+    for (const plain of ['a | b', 'a | b\n|---|---|---|'])
+      expect(parseMarkdown(plain)[0]).toMatchObject({ type: 'paragraph' });
+  });
+
   it('ends on any text, quickly', () => {
     const hostile = [
       '*'.repeat(5000),

@@ -15,6 +15,9 @@ export interface ListItem {
   children: Block[];
 }
 
+/** Align is on which side the texts of a table's column stand; null: on the usual one. */
+export type Align = 'left' | 'center' | 'right' | null;
+
 /** Block is a paragraph or something as large. */
 export type Block =
   | { type: 'heading'; level: number; children: Inline[] }
@@ -22,6 +25,7 @@ export type Block =
   | { type: 'code'; language: string; text: string }
   | { type: 'quote'; children: Block[] }
   | { type: 'list'; ordered: boolean; start: number; items: ListItem[] }
+  | { type: 'table'; align: Align[]; head: Inline[][]; rows: Inline[][][] }
   | { type: 'rule' };
 
 /** How deep lists and quotes may nest; what is deeper stays text. */
@@ -90,12 +94,55 @@ function blocks(lines: string[], depth: number): Block[] {
       i = next;
       continue;
     }
+    const [table, next] = readTable(lines, i);
+    if (table) {
+      out.push(table);
+      i = next;
+      continue;
+    }
     let end = i + 1;
-    while (end < lines.length && !interrupts(lines[end] as string, depth)) end++;
+    while (
+      end < lines.length &&
+      !interrupts(lines[end] as string, depth) &&
+      !(divider.test(lines[end + 1] ?? '') && (lines[end] as string).includes('|'))
+    )
+      end++;
     out.push({ type: 'paragraph', children: paragraph(lines.slice(i, end)) });
     i = end;
   }
   return out;
+}
+
+const divider = /^ {0,3}\|?(\s*:?-+:?\s*\|)+(\s*:?-+:?\s*)?$/;
+
+/** cells is the texts between the bars of a table's line. A bar behind a backslash is no border. */
+const cells = (line: string): string[] =>
+  line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '')
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll('\\|', '|'));
+
+const alignOf = (cell: string): Align => {
+  const [left, right] = [cell.startsWith(':'), cell.endsWith(':')];
+  return left && right ? 'center' : right ? 'right' : left ? 'left' : null;
+};
+
+/** readTable reads a table: a line of titles, a line of dashes with as many columns, and the rows up to an empty line. */
+function readTable(lines: string[], from: number): [Block | null, number] {
+  const [first, dashes] = [lines[from] as string, lines[from + 1] ?? ''];
+  if (!first.includes('|') || !divider.test(dashes)) return [null, from];
+  const head = cells(first);
+  const align = cells(dashes).map(alignOf);
+  if (head.length !== align.length) return [null, from];
+  const rows: Inline[][][] = [];
+  let i = from + 2;
+  for (; i < lines.length && (lines[i] as string).includes('|'); i++) {
+    const found = cells(lines[i] as string);
+    rows.push(head.map((_, column) => inlines(found[column] ?? '')));
+  }
+  return [{ type: 'table', align, head: head.map(inlines), rows }, i];
 }
 
 const interrupts = (line: string, depth: number): boolean =>

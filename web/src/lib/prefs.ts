@@ -31,7 +31,8 @@ export const usePrefs = create<Prefs>()(
     (): Prefs => ({
       theme: 'system',
       lastProject: null,
-      levels: [],
+      // What is above tasks has no runs, and what is below them is seen on their cards.
+      levels: ['task'],
       lanes: false,
       cancelledOpen: false,
       splitDiff: false,

@@ -4,6 +4,7 @@ import { type ITheme, Terminal } from '@xterm/xterm';
 import { useEffect, useImperativeHandle, useRef } from 'react';
 import { copyText } from '@/ui/Copy';
 import type { GridProps } from './gridProps';
+import { withLinks } from './links';
 import type { Palette } from './palette';
 import { fontFor, plainSize, type Scale } from './scale';
 
@@ -93,6 +94,7 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
     made.unicode.activeVersion = '11';
     neverReply(made);
     onlyKeys(made);
+    withLinks(made);
     made.open(host.current);
     made.textarea?.setAttribute('aria-label', label);
     made.onData((data) => handlers.current.onType?.(data));
