@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InboxItem } from '@/api/schema.gen';
-import { keysOf, noticesOf } from './notices';
+import { keysOf, noticesOf, shown } from './notices';
 
 const entry = (key: string, changes: Partial<InboxItem> = {}): InboxItem => ({
   key,
@@ -36,4 +36,11 @@ describe('noticesOf', () => {
     const inbox = [entry('1', { kind: 'review' }), entry('2', { kind: 'host', run_id: null, host_id: 'h' })];
     expect(noticesOf(keysOf([]), inbox)).toEqual([]);
   });
+});
+
+it('is not needed in a tab that shows the very run, and in no other', () => {
+  expect(shown(false, '/runs/r', 'r')).toBe(true);
+  expect(shown(false, '/runs/r/', 'r')).toBe(true);
+  expect(shown(true, '/runs/r', 'r')).toBe(false); // nobody looks at it
+  for (const path of ['/runs/other', '/runs', '/inbox', '/']) expect(shown(false, path, 'r')).toBe(false);
 });

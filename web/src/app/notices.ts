@@ -20,3 +20,7 @@ export function noticesOf(before: ReadonlySet<string>, inbox: readonly InboxItem
       : [],
   );
 }
+
+/** shown says whether a tab shows a run to somebody now: it need not tell of that run, but of every other one. */
+export const shown = (hidden: boolean, pathname: string, runId: string): boolean =>
+  !hidden && pathname.replace(/\/$/, '') === `/runs/${runId}`;

@@ -4,11 +4,11 @@ import { useEffect, useRef } from 'react';
 import { inboxQuery } from '@/data/queries';
 import { usePrefs } from '@/lib/prefs';
 import { setWaiting } from '@/lib/title';
-import { keysOf, type Notice, noticesOf } from './notices';
+import { keysOf, type Notice, noticesOf, shown } from './notices';
 
 /**
- * useNeedsYou counts the runs that wait for someone and puts the count into the tab's title. To someone who
- * looks elsewhere it may tell what is new: a question, a failure.
+ * useNeedsYou counts the runs that wait for someone and puts the count into the tab's title. It may
+ * tell what is new, a question or a failure, unless this tab shows that very run.
  */
 export function useNeedsYou(): void {
   const { data: inbox } = useQuery(inboxQuery(false));
@@ -21,8 +21,9 @@ export function useNeedsYou(): void {
     if (!inbox) return;
     const before = known.current;
     known.current = keysOf(inbox);
-    if (!before || !notify || !document.hidden) return;
+    if (!before || !notify) return;
     for (const notice of noticesOf(before, inbox)) {
+      if (shown(document.hidden, window.location.pathname, notice.runId)) continue;
       show(notice, () => void navigate({ to: '/runs/$runId', params: { runId: notice.runId }, search: {} }));
     }
   }, [inbox, notify, navigate]);
