@@ -27,56 +27,79 @@ const (
 // journal, beside River doing as many no-op jobs on the same disk and the same
 // database engine with the same settings, in turns.
 func burnDown(ctx context.Context, r *report) error {
-	return burnBeside(r, "SQLite",
-		func() (time.Duration, error) { return burnRunsOnce(ctx, "") },
-		func() (time.Duration, error) { return burnRiverOnce(ctx, burnRuns) })
+	noServer := func() time.Duration { return 0 }
+	rates, err := burnInTurns(r,
+		burner{"svc", noServer, func() (time.Duration, error) { return burnRunsOnce(ctx, "") }},
+		burner{"River", noServer, func() (time.Duration, error) { return burnRiverOnce(ctx, burnRuns) }})
+	if err != nil {
+		return err
+	}
+	r.info("SQLite, svc no-op runs/s, four durable events each", "%s", figure(rates[0]))
+	r.info("SQLite, River no-op jobs/s", "%s", figure(rates[1]))
+	r.atLeast("SQLite, svc to River", rates[0]/rates[1], 1, "×")
+	return nil
 }
 
 // burnDownPostgres is the same on one PostgreSQL server, a database for each.
+// Runs are admitted one by one, as requests are; River's jobs in bulk, and one
+// by one by as many callers.
 func burnDownPostgres(ctx context.Context, r *report) error {
+	var latest string // any database of the server
+	server := func() time.Duration { return cpuOfServer(latest) }
 	on := func(burn func(dsn string) (time.Duration, error)) func() (time.Duration, error) {
 		return func() (took time.Duration, err error) {
 			t := &holder{}
 			defer t.release()
-			var dsn string
-			if err := t.try(func() { dsn = pgtest.Start(t) }); err != nil {
+			if err := t.try(func() { latest = pgtest.Start(t) }); err != nil {
 				return 0, err
 			}
-			return burn(dsn)
+			return burn(latest)
 		}
 	}
-	return burnBeside(r, "PostgreSQL",
-		on(func(dsn string) (time.Duration, error) { return burnRunsOnce(ctx, dsn) }),
-		on(func(dsn string) (time.Duration, error) { return burnRiverOnPostgres(ctx, dsn, burnRuns) }))
+	river := func(callers int) func() (time.Duration, error) {
+		return on(func(dsn string) (time.Duration, error) { return burnRiverOnPostgres(ctx, dsn, burnRuns, callers) })
+	}
+	rates, err := burnInTurns(r,
+		burner{"svc", server, on(func(dsn string) (time.Duration, error) { return burnRunsOnce(ctx, dsn) })},
+		burner{"River one by one", server, river(burnCallers)}, burner{"River in bulk", server, river(inBulk)})
+	if err != nil {
+		return err
+	}
+	r.info("PostgreSQL, svc no-op runs/s, four durable events each", "%s", figure(rates[0]))
+	r.info("PostgreSQL, River no-op jobs/s, inserted one by one", "%s", figure(rates[1]))
+	r.info("PostgreSQL, River no-op jobs/s, inserted in bulk", "%s", figure(rates[2]))
+	r.atLeast("PostgreSQL, svc to River one by one", rates[0]/rates[1], 0.5, "×")
+	r.info("PostgreSQL, svc to River in bulk", "%s×", figure(rates[0]/rates[2]))
+	return nil
 }
 
-func burnBeside(r *report, engine string, runs, jobs func() (time.Duration, error)) error {
-	var ours, theirs []float64
+// burner is one side of a burn-down. server tells what its database server has used of the processors so far.
+type burner struct {
+	name   string
+	server func() time.Duration
+	burn   func() (time.Duration, error)
+}
+
+// burnInTurns is the median rate of each.
+func burnInTurns(r *report, sides ...burner) (medians []float64, err error) {
+	rates := make([][]float64, len(sides))
 	for range burnTurns {
-		c0 := cpuTime()
-		a, err := runs()
-		if err != nil {
-			return err
+		for i, s := range sides {
+			own, server := cpuTime(), s.server()
+			took, err := s.burn()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			rate := burnRuns / took.Seconds()
+			rates[i] = append(rates[i], rate)
+			r.note("%s: %s/s with %s ms CPU each, and %s of the database server's", s.name, figure(rate),
+				figure(ms(cpuTime()-own)/burnRuns), figure(ms(s.server()-server)/burnRuns))
 		}
-		c1 := cpuTime()
-		b, err := jobs()
-		if err != nil {
-			return fmt.Errorf("river: %w", err)
-		}
-		ours, theirs = append(ours, burnRuns/a.Seconds()), append(theirs, burnRuns/b.Seconds())
-		c2 := cpuTime()
-		r.note("%s: svc %s/s with %s ms CPU each, River %s/s with %s ms (without the server's)", engine, figure(burnRuns/a.Seconds()),
-			figure(ms(c1-c0)/burnRuns), figure(burnRuns/b.Seconds()), figure(ms(c2-c1)/burnRuns))
 	}
-	r.info(engine+", svc no-op runs/s, four durable events each", "%s", figure(median(ours)))
-	r.info(engine+", River no-op jobs/s", "%s", figure(median(theirs)))
-	ratio := median(ours) / median(theirs)
-	if engine == "SQLite" {
-		r.atLeast(engine+", svc to River", ratio, 1, "×")
-	} else {
-		r.info(engine+", svc to River", "%s×", figure(ratio))
+	for _, list := range rates {
+		medians = append(medians, median(list))
 	}
-	return nil
+	return medians, nil
 }
 
 // burnRunsOnce is how long it takes from the first admission until the journal

@@ -42,12 +42,12 @@ func burnRiverOnce(ctx context.Context, n int) (took time.Duration, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return burnJobs(ctx, riversqlite.New(db), n)
+	return burnJobs(ctx, riversqlite.New(db), n, inBulk)
 }
 
 // burnRiverOnPostgres is the same on PostgreSQL, with the driver that River is
 // made for: its notifications wake it.
-func burnRiverOnPostgres(ctx context.Context, dsn string, n int) (time.Duration, error) {
+func burnRiverOnPostgres(ctx context.Context, dsn string, n, callers int) (time.Duration, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return 0, err
@@ -62,13 +62,17 @@ func burnRiverOnPostgres(ctx context.Context, dsn string, n int) (time.Duration,
 	if err := migrateRiver(ctx, driver); err != nil {
 		return 0, err
 	}
-	return burnJobs(ctx, driver, n)
+	return burnJobs(ctx, driver, n, callers)
 }
+
+// inBulk is the number of callers that insert jobs a thousand at a time: one.
+const inBulk = 0
 
 // burnJobs is how long River takes from the first insert until it has told of
 // the completion of every job. Its settings are those of its own benchmark:
-// jobs are inserted in bulk, and as many as there are may be worked at once.
-func burnJobs[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], n int) (took time.Duration, err error) {
+// as many jobs as there are may be worked at once. Jobs are inserted in bulk, or
+// one by one by a number of callers.
+func burnJobs[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], n, callers int) (took time.Duration, err error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, noopWorker{})
 	client, err := river.NewClient(driver, &river.Config{
@@ -86,7 +90,7 @@ func burnJobs[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], n in
 	defer func() { err = errors.Join(err, client.Stop(context.WithoutCancel(ctx))) }()
 	began := time.Now()
 	inserted := make(chan error, 1)
-	go func() { inserted <- insertJobs(ctx, client, n) }()
+	go func() { inserted <- insertJobs(ctx, client, n, callers) }()
 	deadline := time.After(2 * time.Minute)
 	for left := n; left > 0; left-- {
 		select {
@@ -120,7 +124,13 @@ func migrateRiver[TTx any](ctx context.Context, driver riverdriver.Driver[TTx]) 
 	return err
 }
 
-func insertJobs[TTx any](ctx context.Context, client *river.Client[TTx], n int) error {
+func insertJobs[TTx any](ctx context.Context, client *river.Client[TTx], n, callers int) error {
+	if callers != inBulk {
+		return parallel(callers, n, func(int) error {
+			_, err := client.Insert(ctx, noopArgs{}, nil)
+			return err
+		})
+	}
 	const batch = 1000 // InsertManyFast of this version panics where no listener is, as on SQLite
 	for at := 0; at < n; at += batch {
 		jobs := make([]river.InsertManyParams, min(batch, n-at))
