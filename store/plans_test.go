@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"svc"
+	"svc/internal/pgtest"
 )
 
 // What each pass of the placement asks costs what is open, not what there ever
@@ -37,6 +38,32 @@ func TestPlacementReadsOpenRunsAlone(t *testing.T) {
 	unconfirmed := "SELECT host_id, count(*) FROM runs WHERE " + isUnconfirmed + " GROUP BY host_id"
 	if plan := planOf(t, s, unconfirmed); len(plan) != 1 || !strings.Contains(plan[0], "INDEX runs_unconfirmed") {
 		t.Errorf("%s\nis planned as %q", unconfirmed, plan)
+	}
+}
+
+// The same on PostgreSQL, also while its tables are young: there it takes any small index whose rows include those that are looked for, and
+// would walk the open runs of all hosts for each host.
+func TestPlacementSearchesTheOpenRunsOfAHost(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), pgtest.Start(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for _, c := range []struct{ query, index, condition string }{
+		{hostQuery + " WHERE deleted_at IS NULL ORDER BY name", "runs_open", "(hosts.id || ''::text))"},
+		{"SELECT id FROM runs WHERE " + openOn + " = 'a' AND acked AND status <> 'pending' ORDER BY id", "runs_open", "'a'::text)"},
+		{"SELECT " + openInProject("projects.id || ''") + " FROM projects WHERE id = 'a'", "runs_open_in_project", "(projects.id || ''::text))"},
+		{"SELECT " + openInProject("'a'"), "runs_open_in_project", "'a'::text)"},
+	} {
+		plan, err := collect(t.Context(), s.q, func(row scanner) (step string, err error) { return step, row.Scan(&step) }, "EXPLAIN "+c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(plan, func(step string) bool { return strings.Contains(step, "Scan using "+c.index+" ") })
+		if at < 0 || !strings.Contains(plan[at+1], "Index Cond: ") || !strings.HasSuffix(plan[at+1], c.condition) {
+			t.Errorf("%s\nis planned as\n%s\nwant a search in %s", c.query, strings.Join(plan, "\n"), c.index)
+		}
 	}
 }
 

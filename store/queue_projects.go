@@ -44,9 +44,9 @@ func (r Reader) QueueProjects(ctx context.Context, ids []string) (map[string]Que
 }
 
 // openInProject counts the active runs of a project, written as in the index
-// that serves it.
+// that serves it, and not as in the one of hosts.
 func openInProject(id string) string {
-	return "(SELECT count(*) FROM runs WHERE session_ended_at IS NULL AND host_id IS NOT NULL AND project_id || '' = " + id + " AND status <> 'pending')"
+	return "(SELECT count(*) FROM runs WHERE session_ended_at IS NULL AND coalesce(host_id, '') <> '' AND project_id || '' = " + id + " AND status <> 'pending')"
 }
 
 // ProjectRoom is how many runs a project may be given now; false: it has no

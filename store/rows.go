@@ -1,8 +1,10 @@
 package store
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"svc"
 )
@@ -167,10 +169,23 @@ func (w *writer) lockProjects(projects, targets, runs, items []string) []stateme
 	if changed > 0 {
 		strength = w.dialect.forUpdate
 	}
-	list := []statement{{args: []any{projects, targets, runs, items}, sql: `SELECT id, slug, status, cwd, provider, model, repo, isolation FROM projects WHERE id IN (
-			SELECT id FROM projects WHERE id = ANY($1) UNION SELECT id FROM projects WHERE slug = ANY($1)
-			UNION SELECT project_id FROM work_items WHERE id = ANY($2) UNION SELECT project_id FROM runs WHERE id = ANY($3)
-			UNION SELECT project_id FROM work_items WHERE id = ANY($4)) ORDER BY id` + strength,
+	var of []string // only what is asked for: PostgreSQL plans this anew each time
+	var args []any
+	add := func(ids []string, queries ...string) {
+		if len(ids) == 0 {
+			return
+		}
+		args = append(args, ids)
+		for _, q := range queries {
+			of = append(of, fmt.Sprintf("SELECT %s = ANY($%d)", q, len(args)))
+		}
+	}
+	add(projects, "id FROM projects WHERE id", "id FROM projects WHERE slug")
+	add(targets, "project_id FROM work_items WHERE id")
+	add(runs, "project_id FROM runs WHERE id")
+	add(items, "project_id FROM work_items WHERE id")
+	list := []statement{{args: args, sql: "SELECT id, slug, status, cwd, provider, model, repo, isolation FROM projects WHERE id IN (" +
+		strings.Join(of, " UNION ") + ") ORDER BY id" + strength,
 		scan: func(row scanner) error {
 			var p svc.Project
 			err := row.Scan(&p.ID, &p.Slug, &p.Status, &p.Cwd, &p.Provider, &p.Model, &p.Repo, &p.Isolation)
