@@ -425,19 +425,64 @@ func TestAHostThatNeverComesBackIsDeletedByForce(t *testing.T) {
 	})
 }
 
-func TestForceEndsTheRunsOfAHostInBoundedUnits(t *testing.T) {
-	bubble(t, func(s *site) {
-		w := s.online("h")
-		task := s.task(s.project()).ID
-		runs := make([]svc.Run, 2*giveUpUnit+3)
-		for i := range runs {
-			runs[i] = s.run(func(n *svc.NewRun) { n.TaskID = task })
-		}
-		s.settle()
-		w.drop()
-		s.no(s.ForceDeleteHost(s.ctx, "h", nil))
-		for _, r := range runs {
-			s.wantStatus(r, svc.RunFailed)
-		}
-	})
+// Others write between the units in which many runs of a host are ended at once.
+func TestTheRunsOfAHostAreEndedInBoundedUnits(t *testing.T) {
+	for name, end := range map[string]func(s *site){
+		"by force":       func(s *site) { s.no(s.ForceDeleteHost(s.ctx, "h", nil)) },
+		"lost for long":  func(s *site) { s.pass(3 * time.Minute) },
+		"not even begun": func(s *site) { s.pass(2 * time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := name != "not even begun"
+			bubble(t, func(s *site) {
+				w := s.online("h")
+				task := s.task(s.project()).ID
+				runs := make([]svc.Run, 2*giveUpUnit+3)
+				for i := range runs {
+					runs[i] = s.run(func(n *svc.NewRun) {
+						n.TaskID = task
+						if !begun {
+							n.RestartPolicy = svc.RestartOnFailure
+						}
+					})
+				}
+				s.settle()
+				for _, r := range runs {
+					if begun {
+						w.started(r)
+					}
+				}
+				w.drop()
+				var heads []int64 // behind each commit
+				s.Store.ObserveCommits(func(time.Duration) {
+					head, _, err := s.Store.JournalEnds(s.ctx)
+					s.no(err)
+					heads = append(heads, head)
+				})
+				end(s)
+				s.settle()
+				s.Store.ObserveCommits(func(time.Duration) {})
+				most := 0
+				for i := range len(heads) - 1 {
+					events, err := s.Store.EventsAfter(s.ctx, heads[i], int(heads[i+1]-heads[i]))
+					s.no(err)
+					n := 0
+					for _, e := range events {
+						if e.Topic == svc.TopicRunFailed || e.Topic == svc.TopicRunRequeued {
+							n++
+						}
+					}
+					most = max(most, n)
+				}
+				if most == 0 || most > giveUpUnit {
+					t.Errorf("%d runs were given up in one unit of work, want at most %d", most, giveUpUnit)
+				}
+				for _, r := range runs {
+					if got, err := s.Store.Run(s.ctx, r.ID); err != nil || begun && got.Status != svc.RunFailed || !begun && got.Status != svc.RunPending {
+						t.Errorf("a run is %s (%v)", got.Status, err)
+					}
+				}
+			}, func(c *Config) { c.LostAfter = time.Minute })
+		})
+	}
 }
