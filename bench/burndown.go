@@ -27,10 +27,9 @@ const (
 // journal, beside River doing as many no-op jobs on the same disk and the same
 // database engine with the same settings, in turns.
 func burnDown(ctx context.Context, r *report) error {
-	noServer := func() time.Duration { return 0 }
 	rates, err := burnInTurns(r,
-		burner{"svc", noServer, func() (time.Duration, error) { return burnRunsOnce(ctx, "") }},
-		burner{"River", noServer, func() (time.Duration, error) { return burnRiverOnce(ctx, burnRuns) }})
+		burner{"svc", func() (burned, error) { return burnRunsOnce(ctx, "") }},
+		burner{"River", func() (burned, error) { return burnRiverOnce(ctx, burnRuns) }})
 	if err != nil {
 		return err
 	}
@@ -44,24 +43,23 @@ func burnDown(ctx context.Context, r *report) error {
 // Runs are admitted one by one, as requests are; River's jobs in bulk, and one
 // by one by as many callers.
 func burnDownPostgres(ctx context.Context, r *report) error {
-	var latest string // any database of the server
-	server := func() time.Duration { return cpuOfServer(latest) }
-	on := func(burn func(dsn string) (time.Duration, error)) func() (time.Duration, error) {
-		return func() (took time.Duration, err error) {
+	on := func(burn func(dsn string) (burned, error)) func() (burned, error) {
+		return func() (b burned, err error) {
 			t := &holder{}
 			defer t.release()
-			if err := t.try(func() { latest = pgtest.Start(t) }); err != nil {
-				return 0, err
+			var dsn string
+			if err := t.try(func() { dsn = pgtest.Start(t) }); err != nil {
+				return b, err
 			}
-			return burn(latest)
+			return burn(dsn)
 		}
 	}
-	river := func(callers int) func() (time.Duration, error) {
-		return on(func(dsn string) (time.Duration, error) { return burnRiverOnPostgres(ctx, dsn, burnRuns, callers) })
+	river := func(callers int) func() (burned, error) {
+		return on(func(dsn string) (burned, error) { return burnRiverOnPostgres(ctx, dsn, burnRuns, callers) })
 	}
 	rates, err := burnInTurns(r,
-		burner{"svc", server, on(func(dsn string) (time.Duration, error) { return burnRunsOnce(ctx, dsn) })},
-		burner{"River one by one", server, river(burnCallers)}, burner{"River in bulk", server, river(inBulk)})
+		burner{"svc", on(func(dsn string) (burned, error) { return burnRunsOnce(ctx, dsn) })},
+		burner{"River one by one", river(burnCallers)}, burner{"River in bulk", river(inBulk)})
 	if err != nil {
 		return err
 	}
@@ -73,27 +71,29 @@ func burnDownPostgres(ctx context.Context, r *report) error {
 	return nil
 }
 
-// burner is one side of a burn-down. server tells what its database server has used of the processors so far.
+// burner is one side of a burn-down.
 type burner struct {
-	name   string
-	server func() time.Duration
-	burn   func() (time.Duration, error)
+	name string
+	burn func() (burned, error)
 }
+
+// burned is how long a burn-down took, and what the database server used of the processors meanwhile.
+type burned struct{ took, server time.Duration }
 
 // burnInTurns is the median rate of each.
 func burnInTurns(r *report, sides ...burner) (medians []float64, err error) {
 	rates := make([][]float64, len(sides))
 	for range burnTurns {
 		for i, s := range sides {
-			own, server := cpuTime(), s.server()
-			took, err := s.burn()
+			own := cpuTime()
+			b, err := s.burn()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
-			rate := burnRuns / took.Seconds()
+			rate := burnRuns / b.took.Seconds()
 			rates[i] = append(rates[i], rate)
 			r.note("%s: %s/s with %s ms CPU each, and %s of the database server's", s.name, figure(rate),
-				figure(ms(cpuTime()-own)/burnRuns), figure(ms(s.server()-server)/burnRuns))
+				figure(ms(cpuTime()-own)/burnRuns), figure(ms(b.server)/burnRuns))
 		}
 	}
 	for _, list := range rates {
@@ -104,33 +104,33 @@ func burnInTurns(r *report, sides ...burner) (medians []float64, err error) {
 
 // burnRunsOnce is how long it takes from the first admission until the journal
 // has the end of every run; without a dsn on SQLite.
-func burnRunsOnce(ctx context.Context, dsn string) (took time.Duration, err error) {
+func burnRunsOnce(ctx context.Context, dsn string) (b burned, err error) {
 	g, err := newOwnRigOn(ctx, dsn)
 	if err != nil {
-		return 0, err
+		return b, err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
 	task, err := g.task(ctx)
 	if err != nil {
-		return 0, err
+		return b, err
 	}
 	if err := g.provision(ctx, burnWorkers); err != nil {
-		return 0, err
+		return b, err
 	}
 	c, err := startChild(ctx, "noop-workers")
 	if err != nil {
-		return 0, err
+		return b, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	var up struct{ Workers int }
 	if err := c.order(noopOrder{URL: g.url, Workers: burnWorkers}, &up); err != nil {
-		return 0, err
+		return b, err
 	}
 	head, _, err := g.store.JournalEnds(ctx)
 	if err != nil {
-		return 0, err
+		return b, err
 	}
-	began := time.Now()
+	began, server := time.Now(), cpuOfServer(dsn)
 	var group errgroup.Group
 	group.Go(func() error {
 		return parallel(burnCallers, burnRuns, func(int) error {
@@ -140,9 +140,10 @@ func burnRunsOnce(ctx context.Context, dsn string) (took time.Duration, err erro
 	})
 	group.Go(func() error { return g.untilFinished(ctx, head, burnRuns) })
 	if err := group.Wait(); err != nil {
-		return 0, err
+		return b, err
 	}
-	return time.Since(began), g.checkBurned(ctx, head)
+	b = burned{time.Since(began), cpuOfServer(dsn) - server}
+	return b, g.checkBurned(ctx, head)
 }
 
 // untilFinished follows the journal's tail until it has that many ends behind

@@ -31,38 +31,38 @@ func (noopWorker) Work(context.Context, *river.Job[noopArgs]) error { return nil
 
 // burnRiverOnce is how long River takes on SQLite. River leaves SQLite's
 // settings to its user; one connection is what it asks for there.
-func burnRiverOnce(ctx context.Context, n int) (took time.Duration, err error) {
+func burnRiverOnce(ctx context.Context, n int) (b burned, err error) {
 	dir, remove, err := tempDir()
 	if err != nil {
-		return 0, err
+		return b, err
 	}
 	defer remove()
 	db, err := openRiver(ctx, filepath.Join(dir, "river.db"))
 	if err != nil {
-		return 0, err
+		return b, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return burnJobs(ctx, riversqlite.New(db), n, inBulk)
+	return burnJobs(ctx, riversqlite.New(db), "", n, inBulk)
 }
 
 // burnRiverOnPostgres is the same on PostgreSQL, with the driver that River is
 // made for: its notifications wake it.
-func burnRiverOnPostgres(ctx context.Context, dsn string, n, callers int) (time.Duration, error) {
+func burnRiverOnPostgres(ctx context.Context, dsn string, n, callers int) (b burned, err error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return 0, err
+		return b, err
 	}
 	config.MaxConns = 20
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return 0, err
+		return b, err
 	}
 	defer pool.Close()
 	driver := riverpgxv5.New(pool)
 	if err := migrateRiver(ctx, driver); err != nil {
-		return 0, err
+		return b, err
 	}
-	return burnJobs(ctx, driver, n, callers)
+	return burnJobs(ctx, driver, dsn, n, callers)
 }
 
 // inBulk is the number of callers that insert jobs a thousand at a time: one.
@@ -72,7 +72,7 @@ const inBulk = 0
 // the completion of every job. Its settings are those of its own benchmark:
 // as many jobs as there are may be worked at once. Jobs are inserted in bulk, or
 // one by one by a number of callers.
-func burnJobs[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], n, callers int) (took time.Duration, err error) {
+func burnJobs[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], dsn string, n, callers int) (b burned, err error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, noopWorker{})
 	client, err := river.NewClient(driver, &river.Config{
@@ -80,15 +80,15 @@ func burnJobs[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], n, c
 		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 2000}}, Workers: workers,
 	})
 	if err != nil {
-		return 0, err
+		return b, err
 	}
 	done, cancel := client.SubscribeConfig(&river.SubscribeConfig{Kinds: []river.EventKind{river.EventKindJobCompleted}, ChanSize: n})
 	defer cancel()
 	if err := client.Start(ctx); err != nil {
-		return 0, err
+		return b, err
 	}
 	defer func() { err = errors.Join(err, client.Stop(context.WithoutCancel(ctx))) }()
-	began := time.Now()
+	began, server := time.Now(), cpuOfServer(dsn)
 	inserted := make(chan error, 1)
 	go func() { inserted <- insertJobs(ctx, client, n, callers) }()
 	deadline := time.After(2 * time.Minute)
@@ -96,11 +96,11 @@ func burnJobs[TTx any](ctx context.Context, driver riverdriver.Driver[TTx], n, c
 		select {
 		case <-done:
 		case <-deadline:
-			return 0, fmt.Errorf("%d jobs were not completed in time", left)
+			return b, fmt.Errorf("%d jobs were not completed in time", left)
 		}
 	}
-	took = time.Since(began)
-	return took, <-inserted
+	b = burned{time.Since(began), cpuOfServer(dsn) - server}
+	return b, <-inserted
 }
 
 func openRiver(ctx context.Context, file string) (*sql.DB, error) {
