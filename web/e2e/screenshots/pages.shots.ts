@@ -88,7 +88,7 @@ function shots({ slug, task, working, asking, failed, done }: Demo): Shot[] {
       name: 'palette',
       path: `/p/${slug}/board`,
       ready: async (page) => {
-        await text(page, 'Gift cards');
+        await text(page, 'Cache shipping rates');
         await page.keyboard.press('Control+k');
         await page.getByRole('combobox').fill('re');
         await text(page, 'Partial refunds');
