@@ -1,36 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Page } from '@playwright/test';
-import type { AxeResults, RunOptions } from 'axe-core';
+import { clean } from './support/axe.ts';
 import { change } from './support/change.ts';
 import { expect, type Lab, test } from './support/test.ts';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** clean fails with what axe finds on the page as it is now, in both themes. */
-async function clean(page: Page, what: string): Promise<void> {
-  // The policy allows no inline script, so axe comes in beside it, as a debugger's code does.
-  await page.evaluate(axe);
-  expect.soft(await found(page, 'dark', {}), `${what}, dark`).toEqual([]);
-  // A theme changes nothing but colours.
-  const colours: RunOptions = { runOnly: ['color-contrast'] };
-  expect.soft(await found(page, 'light', colours), `${what}, light`).toEqual([]);
-}
-
-async function found(page: Page, theme: 'dark' | 'light', options: RunOptions): Promise<string[]> {
-  await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
-  await expect(page.locator('html')).toHaveAttribute('data-theme', theme);
-  const results = await page.evaluate(async (given) => {
-    // Colours that are still fading are not those that people read.
-    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
-    await Promise.all(document.getAnimations().map((each) => each.finished.catch(() => {})));
-    const { axe } = window as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } };
-    return axe.run({ ...given, resultTypes: ['violations'] });
-  }, options);
-  return results.violations.map(
-    ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join('\n')}`,
-  );
-}
 
 /** go opens a page and waits until it is read. */
 async function go(page: Page, lab: Lab, path: string): Promise<void> {
@@ -55,7 +26,7 @@ test.describe('axe finds nothing, in both themes', () => {
     const { slug } = lab.project;
     const epic = await lab.add('Payments', {
       kind: 'epic',
-      description: '## Why\n\n- [x] one\n- [ ] two `code`\n',
+      description: '## Why\n\n- [x] one\n- [ ] two `code`\n\n| Name | Count |\n|---|---:|\n| a | 1 |\n',
     });
     await lab.add('Refunds', { parent_id: epic.id });
     const doing = await lab.add('Invoices', { parent_id: epic.id, status: 'doing' });
@@ -65,6 +36,9 @@ test.describe('axe finds nothing, in both themes', () => {
     await clean(page, 'tree');
     await go(page, lab, `/p/${slug}/settings`);
     await clean(page, 'project settings');
+    await page.getByRole('button', { name: 'Archive' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'archive a project');
     await go(page, lab, `/t/${epic.id}`);
     await page.getByRole('button', { name: 'Add a need' }).click();
     await expect(page.getByRole('listbox').getByRole('option').first()).toBeVisible();
@@ -96,6 +70,14 @@ test.describe('axe finds nothing, in both themes', () => {
     await card.getByRole('button', { name: 'Actions' }).click();
     await expect(page.getByRole('menu')).toBeVisible();
     await clean(page, 'card menu');
+    await page.getByRole('menuitem', { name: /^Delete/ }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'delete an item');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: lab.project.name }).click();
+    await page.getByRole('menuitem', { name: 'New project' }).click();
+    await expect(page.getByRole('dialog', { name: 'New project' })).toBeVisible();
+    await clean(page, 'new project');
   });
 
   test('where runs are watched', async ({ page, lab }) => {
@@ -132,7 +114,7 @@ test.describe('axe finds nothing, in both themes', () => {
     await clean(page, 'wall');
     await page.getByRole('button', { name: new RegExp(task.title) }).click();
     await expect(page.getByRole('region', { name: 'Enlarged' })).toBeVisible();
-    await expect(page.locator('.xterm-rows')).toContainText('colour 7');
+    await expect(page.getByRole('region', { name: 'Screen, as text' })).toContainText('colour 7');
     await clean(page, 'wall, enlarged');
     const later = new Date(Date.now() + 3_600_000).toISOString();
     await server.api.start(await lab.add('Later'), 'true', { not_before: later });
@@ -171,6 +153,14 @@ test.describe('axe finds nothing, in both themes', () => {
     await page.getByRole('button', { name: 'Disable' }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
     await clean(page, 'disable dialog');
+    await page.keyboard.press('Escape');
+    for (const action of ['Show the join command', 'Delete…']) {
+      await page.getByRole('button', { name: 'More' }).click();
+      await page.getByRole('menuitem', { name: action }).click();
+      await expect(page.getByRole('dialog')).toBeVisible();
+      await clean(page, `${action} of a host`);
+      await page.keyboard.press('Escape');
+    }
     for (const path of ['/activity', '/providers', '/settings', '/runs/none', '/nowhere']) {
       await go(page, lab, path);
       await clean(page, path);
@@ -179,6 +169,18 @@ test.describe('axe finds nothing, in both themes', () => {
     await page.getByRole('button', { name: 'New token' }).click();
     await expect(page.getByRole('dialog')).toBeVisible();
     await clean(page, 'new token');
+    await page.getByLabel('Name').fill('axe');
+    await page.getByRole('button', { name: 'Make it' }).click();
+    await expect(page.getByRole('dialog', { name: 'The token of axe' })).toBeVisible();
+    await clean(page, 'a new token');
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Revoke axe' }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'revoke a token');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: /^Drain / }).click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    await clean(page, 'drain an orchestrator');
   });
 
   test('where changes are read', async ({ page, lab }) => {
@@ -210,6 +212,12 @@ test.describe('axe finds nothing, in both themes', () => {
     await page.getByRole('button', { name: 'Land' }).click();
     await expect(page.getByRole('dialog', { name: 'Land this change' })).toBeVisible();
     await clean(page, 'a change to land');
+    await go(page, lab, `/runs/${run.id}`);
+    await expect(page.getByRole('region', { name: 'Go on with this run' })).toBeVisible();
+    await clean(page, 'a run to be continued');
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await expect(page.getByRole('dialog', { name: 'Run again' })).toBeVisible();
+    await clean(page, 'run again');
     const { api } = lab.server;
     const second = await api.start(await api.item(run.task_id), 'true');
     await lab.reaches(second, 'exited');

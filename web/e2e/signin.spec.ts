@@ -1,3 +1,4 @@
+import { clean } from './support/axe.ts';
 import { expect, test } from './support/test.ts';
 
 test.describe('signing in', () => {
@@ -57,6 +58,7 @@ test('from the welcome page to the end of a first run', async ({ page, fresh }) 
   await expect(page.getByRole('heading', { name: 'Welcome to svc' })).toBeVisible();
   await expect(page.getByText('build-1 online')).toBeVisible();
   await expect(page.getByText(/Demo agent ready$/)).toBeVisible();
+  await clean(page, 'welcome');
 
   await page.getByRole('button', { name: 'New project' }).click();
   await page.getByRole('dialog').getByLabel('Name').fill('First steps');
