@@ -19,7 +19,12 @@ import { router } from './router';
 // The printed link signs in. The token leaves the address bar at once, and with it the history.
 const linked = takeTokenFromHash(location.hash);
 if (linked) {
-  history.replaceState(null, '', location.pathname === '/login' ? '/' : location.pathname + location.search);
+  // The state stays: in it is the key by which a page finds its place again after Back.
+  history.replaceState(
+    history.state,
+    '',
+    location.pathname === '/login' ? '/' : location.pathname + location.search,
+  );
 }
 
 followTheme();

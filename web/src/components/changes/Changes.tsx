@@ -14,6 +14,7 @@ import { Select } from '@/ui/Field';
 import { Segmented } from '@/ui/Segmented';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { FileDiff } from './FileDiff';
+import { FileTree } from './FileTree';
 import { LandDialog } from './LandDialog';
 import { LandingState } from './LandingState';
 import { SendDialog } from './SendDialog';
@@ -219,25 +220,15 @@ function Files({
   const toggle = (path: string, open: boolean): void => setToggled(new Map(toggled).set(path, open));
   const elsewhere = threads.get(null);
   const list = (
-    <ul className="flex flex-col">
-      {files.map((file, index) => (
-        <li key={file.path}>
-          <button
-            type="button"
-            onClick={() => {
-              toggle(file.path, true);
-              const title = document.getElementById(`file-title-${index}`);
-              title?.scrollIntoView({ block: 'start' });
-              title?.focus({ preventScroll: true });
-            }}
-            className="flex w-full items-baseline gap-2 rounded px-2 py-1 text-left hover:bg-hover"
-          >
-            <span className="min-w-0 flex-1 font-mono text-xs break-all">{file.path}</span>
-            <Counts additions={file.additions} deletions={file.deletions} />
-          </button>
-        </li>
-      ))}
-    </ul>
+    <FileTree
+      files={files}
+      onOpen={(index) => {
+        toggle((files[index] as ChangedFile).path, true);
+        const title = document.getElementById(`file-title-${index}`);
+        title?.scrollIntoView({ block: 'start' });
+        title?.focus({ preventScroll: true });
+      }}
+    />
   );
   if (files.length === 0) {
     return (

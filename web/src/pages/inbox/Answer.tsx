@@ -33,7 +33,7 @@ export function Answer({ runId, about }: { runId: string; about: string }) {
   };
   return (
     <div className="flex min-w-0 grow flex-wrap items-center gap-1.5">
-      <form onSubmit={submit} className="flex min-w-0 grow gap-1.5 sm:max-w-md">
+      <form onSubmit={submit} className="flex min-w-0 grow items-center gap-1.5 sm:max-w-md">
         <Input
           aria-label={`Answer to ${about}`}
           placeholder="Answer, then Enter"

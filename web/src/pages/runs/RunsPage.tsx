@@ -213,7 +213,7 @@ function List({
       const row = rows[index];
       return row?.type === 'run' ? row.run.id : (row?.group.title ?? 'more');
     },
-    estimateSize: (index) => (rows[index]?.type === 'run' ? 57 : 36),
+    estimateSize: (index) => (rows[index]?.type === 'run' ? 56 : 36),
     overscan: 8,
     initialOffset,
   });

@@ -1,0 +1,76 @@
+import { attach, card, expect, screen, test } from './support/test.ts';
+
+test('the way back leads to the same place, filter and focus', async ({ page, lab }) => {
+  const { api } = lab.server;
+  for (let i = 0; i < 30; i++)
+    await api.start(await lab.add(`Waits ${i}`), 'true', { wait: true, host_labels: { nowhere: 'yes' } });
+  await page.goto(lab.server.link(`/runs?project=${lab.project.slug}&q=waits`));
+  // Only the rows in sight exist.
+  const row = page.getByRole('link', { name: /Waits 9 / });
+  await expect(page.getByRole('link', { name: /Waits 29 / })).toBeVisible();
+  await page.getByRole('main').getByRole('list').hover();
+  await page.mouse.wheel(0, 700);
+  await expect(row).toBeInViewport();
+  const top = () =>
+    row.evaluate((element) => {
+      let box: Element | null = element;
+      while (box && box.scrollTop === 0) box = box.parentElement;
+      return box?.scrollTop ?? 0;
+    });
+  const before = await top();
+  expect(before).toBeGreaterThan(0);
+  await row.click();
+  await expect(page.getByRole('heading', { name: 'Waits 9' })).toBeVisible();
+  await page.goBack();
+  await expect(row).toBeInViewport();
+  // Rows that were never in sight are as high as estimated, so it may be a little off.
+  expect(Math.abs((await top()) - before)).toBeLessThan(56);
+  await expect(page.getByRole('searchbox', { name: 'Search runs' })).toHaveValue('waits');
+
+  await page.goto(lab.board);
+  const button = card(page, 'Waits 0').getByRole('button', { name: /Waits 0/ });
+  await button.focus();
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('dialog', { name: 'Work item' })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(button).toBeFocused();
+});
+
+test('a log is searched from its beginning, text is read from its end, and what is selected is copied', async ({
+  page,
+  context,
+  lab,
+}) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const run = await lab.run(
+    'i=0; while [ $i -lt 300 ]; do i=$((i+1)); [ $i = 20 ] && echo needle; echo "line $i"; done; echo selectable; while read -r line; do echo "heard <$line>"; done',
+  );
+  await page.goto(lab.server.link(`/runs/${run.id}?tab=log`));
+  await expect(page.getByRole('log').getByText('line 300', { exact: true })).toBeInViewport();
+  await page.getByLabel('Find in the log').fill('needle');
+  await expect(page.getByRole('log').locator('mark')).toBeInViewport();
+
+  await page.goto(lab.server.link(`/runs/${run.id}`));
+  await page.setViewportSize({ width: 1280, height: 400 });
+  await page.getByRole('radio', { name: 'Reader' }).click();
+  const reader = page.getByRole('region', { name: 'Screen, as text' });
+  await expect(reader.getByText('selectable')).toBeInViewport();
+  expect(await reader.evaluate((pane) => pane.scrollTop)).toBeGreaterThan(0);
+  await page.getByRole('radio', { name: 'Fit' }).click();
+  await page.setViewportSize({ width: 1280, height: 800 });
+
+  await attach(page);
+  const word = screen(page).getByText('selectable');
+  await expect(page.getByRole('button', { name: /^\d+×\d+$/ })).not.toHaveText('220×50');
+  await expect(word).toBeVisible();
+  const place = await word.boundingBox();
+  if (!place) throw new Error('the word is not on the screen');
+  // The terminal itself takes the mouse, not the text in it.
+  await page.mouse.dblclick(place.x + place.width / 2, place.y + place.height / 2);
+  await page.keyboard.press('Control+c');
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('selectable');
+  // It did not reach the agent, which it would have ended.
+  await page.keyboard.type('still here');
+  await page.keyboard.press('Enter');
+  await expect(screen(page)).toContainText('heard <still here>');
+});

@@ -1,0 +1,65 @@
+import { ChevronRight } from 'lucide-react';
+import { useMemo } from 'react';
+import type { ChangedFile } from '@/api/schema.gen';
+import { Counts } from '@/components/Counts';
+import { type Folder, treeOf } from './tree';
+
+/** FileTree is the changed files by folder; folders with nothing but one folder in them stand in one line with it. */
+export function FileTree({
+  files,
+  onOpen,
+}: {
+  files: readonly ChangedFile[];
+  /** Opens a file by its place in the list. */
+  onOpen(index: number): void;
+}) {
+  const root = useMemo(() => treeOf(files.map((file) => file.path)), [files]);
+  return <Level folder={root} files={files} onOpen={onOpen} />;
+}
+
+function Level({
+  folder,
+  files,
+  onOpen,
+}: {
+  folder: Folder;
+  files: readonly ChangedFile[];
+  onOpen(index: number): void;
+}) {
+  return (
+    <ul className="flex flex-col">
+      {folder.folders.map((each) => (
+        <li key={each.name}>
+          <details open className="group">
+            <summary className="flex cursor-default list-none items-start gap-1 rounded px-1 py-1 text-ink-2 hover:bg-hover">
+              <ChevronRight
+                aria-hidden
+                className="mt-0.5 size-3.5 shrink-0 text-ink-3 transition-transform [details[open]>summary>&]:rotate-90"
+              />
+              <span className="min-w-0 font-mono text-xs break-all">{each.name}</span>
+            </summary>
+            <div className="ml-2.5 border-l pl-1">
+              <Level folder={each} files={files} onOpen={onOpen} />
+            </div>
+          </details>
+        </li>
+      ))}
+      {folder.files.map(({ name, index }) => {
+        const file = files[index] as ChangedFile;
+        return (
+          <li key={file.path}>
+            <button
+              type="button"
+              title={file.path}
+              onClick={() => onOpen(index)}
+              className="flex w-full items-baseline gap-2 rounded px-2 py-1 text-left hover:bg-hover"
+            >
+              <span className="min-w-0 flex-1 font-mono text-xs break-all">{name}</span>
+              <Counts additions={file.additions} deletions={file.deletions} />
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,36 @@
+/** Folder is a folder of changed files. Files carry their place in the list that they come from. */
+export interface Folder {
+  /** Its path below the folder that it stands in. */
+  name: string;
+  folders: Folder[];
+  files: { name: string; index: number }[];
+}
+
+/** treeOf arranges paths by folder, in the order in which they come. A folder that has only one folder is joined with it. */
+export function treeOf(paths: readonly string[]): Folder {
+  const root: Folder = { name: '', folders: [], files: [] };
+  const known = new Map<string, Folder>([['', root]]);
+  const folderAt = (path: string): Folder => {
+    const found = known.get(path);
+    if (found) return found;
+    const cut = path.lastIndexOf('/');
+    const made: Folder = { name: path.slice(cut + 1), folders: [], files: [] };
+    folderAt(cut < 0 ? '' : path.slice(0, cut)).folders.push(made);
+    known.set(path, made);
+    return made;
+  };
+  for (const [index, path] of paths.entries()) {
+    const cut = path.lastIndexOf('/');
+    folderAt(cut < 0 ? '' : path.slice(0, cut)).files.push({ name: path.slice(cut + 1), index });
+  }
+  return { ...root, folders: root.folders.map(joined) };
+}
+
+function joined(folder: Folder): Folder {
+  const [only] = folder.folders;
+  if (only && folder.folders.length === 1 && folder.files.length === 0) {
+    const next = joined(only);
+    return { ...next, name: `${folder.name}/${next.name}` };
+  }
+  return { ...folder, folders: folder.folders.map(joined) };
+}
