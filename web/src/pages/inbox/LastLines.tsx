@@ -27,7 +27,8 @@ function Screen({ runId, about }: { runId: string; about: string }) {
       aria-label={`End of the screen of ${about}`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
       tabIndex={0}
-      className="max-h-44 overflow-auto rounded-md text-xs ring-1 ring-line"
+      // Reversed, it begins at its end.
+      className="flex max-h-44 flex-col-reverse overflow-auto rounded-md text-xs ring-1 ring-line"
     >
       <Reader capture={pane.capture} palette={palette} last={shown} />
     </section>

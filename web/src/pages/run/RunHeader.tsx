@@ -88,7 +88,7 @@ export function RunHeader({
             search={each.id === 'live' ? {} : { tab: each.id }}
             aria-current={tab === each.id ? 'page' : undefined}
             className={cx(
-              '-mb-px border-b-2 px-2 pt-1 pb-2 text-sm font-medium',
+              '-mb-px shrink-0 border-b-2 px-2 pt-1 pb-2 text-sm font-medium whitespace-nowrap',
               tab === each.id ? 'border-accent text-ink' : 'border-transparent text-ink-3 hover:text-ink',
             )}
           >
