@@ -204,7 +204,8 @@ func doneBySignal(ctx context.Context, tx *store.Tx, w svc.WorkItem, runID, by s
 	if err := tx.UpdateWorkItem(ctx, &w); err != nil {
 		return err
 	}
-	if err := itemMoved(ctx, tx, before, w); err != nil {
+	freed, err := itemMoved(ctx, tx, before, w)
+	if err != nil {
 		return err
 	}
 	p := itemEvent(w)
@@ -213,6 +214,7 @@ func doneBySignal(ctx context.Context, tx *store.Tx, w svc.WorkItem, runID, by s
 		p["by"] = by
 	}
 	tx.Emit(svc.TopicItemStatus, p)
+	freed.emit(tx)
 	return nil
 }
 

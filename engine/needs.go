@@ -60,7 +60,9 @@ func (e *Engine) changeNeed(ctx context.Context, id string, change func(*store.T
 		if err := needsChanged(ctx, tx, w.ProjectID, w.ID); err != nil {
 			return err
 		}
-		return reblock(ctx, tx, w.ProjectID, []string{w.ID})
+		freed, err := reblock(ctx, tx, w.ProjectID, []string{w.ID})
+		freed.emit(tx)
+		return err
 	})
 	if err == nil {
 		e.claims.up()
@@ -83,53 +85,58 @@ func needsChanged(ctx context.Context, tx *store.Tx, projectID string, ids ...st
 	return nil
 }
 
+// unblocked is items that are free now. It is journaled behind what freed them.
+type unblocked struct {
+	projectID string
+	ids       []string
+}
+
+func (u unblocked) emit(tx *store.Tx) {
+	for _, id := range u.ids {
+		tx.Emit(svc.TopicItemUnblocked, map[string]any{"task_id": id, "project_id": u.projectID})
+	}
+}
+
 // reblock brings up to date what is blocked at and below items whose needs, or
-// the states of what they need, changed. Of those that are free now each that has
-// needs of its own, and each that was asked about, is journaled.
-func reblock(ctx context.Context, tx *store.Tx, projectID string, roots []string) error {
+// the states of what they need, changed. Of those that are free now it tells each
+// that has needs of its own, and each that was asked about.
+func reblock(ctx context.Context, tx *store.Tx, projectID string, roots []string) (unblocked, error) {
 	freed, err := tx.Reblock(ctx, projectID, roots)
 	if err != nil || len(freed) == 0 {
-		return err
+		return unblocked{}, err
 	}
 	slices.Sort(freed)
 	needs, err := tx.NeedsOf(ctx, freed)
 	if err != nil {
-		return err
+		return unblocked{}, err
 	}
-	for _, id := range freed {
-		if slices.Contains(roots, id) || len(needs[id]) > 0 {
-			tx.Emit(svc.TopicItemUnblocked, map[string]any{"task_id": id, "project_id": projectID})
-		}
-	}
-	return nil
+	told := slices.DeleteFunc(freed, func(id string) bool { return !slices.Contains(roots, id) && len(needs[id]) == 0 })
+	return unblocked{projectID, told}, nil
 }
 
 // itemMoved follows a change of an item that needs look at: whether it is done,
 // and where it is.
-func itemMoved(ctx context.Context, tx *store.Tx, before, after svc.WorkItem) error {
+func itemMoved(ctx context.Context, tx *store.Tx, before, after svc.WorkItem) (none unblocked, err error) {
 	var roots []string
 	if (before.Status == svc.ItemDone) != (after.Status == svc.ItemDone) {
 		by, err := tx.NeededBy(ctx, []string{after.ID})
 		if err != nil {
-			return err
+			return none, err
 		}
 		roots = by
 	}
 	if before.Path != after.Path {
 		needs, err := tx.Needs(ctx, after.ProjectID)
-		if err != nil {
-			return err
-		}
-		if len(needs.Of) == 0 {
-			return nil
+		if err != nil || len(needs.Of) == 0 {
+			return none, err
 		}
 		if err := needs.CheckMove(after.Path); err != nil {
-			return err
+			return none, err
 		}
 		roots = append(roots, after.ID)
 	}
 	if len(roots) == 0 {
-		return nil
+		return none, nil
 	}
 	return reblock(ctx, tx, after.ProjectID, roots)
 }
@@ -154,5 +161,7 @@ func detach(ctx context.Context, tx *store.Tx, projectID string, gone []string, 
 	if err := needsChanged(ctx, tx, projectID, by...); err != nil {
 		return err
 	}
-	return reblock(ctx, tx, projectID, by)
+	freed, err := reblock(ctx, tx, projectID, by)
+	freed.emit(tx)
+	return err
 }

@@ -52,14 +52,12 @@ func TestARunWaitsForWhatItsTaskNeeds(t *testing.T) {
 		s.news()
 		s.mark(b, svc.ItemDone)
 		s.wantStatus(r, svc.RunSpawning)
-		var unblocked []string
+		var told []string
 		for _, e := range s.news() {
-			if e.Topic == svc.TopicItemUnblocked {
-				unblocked = append(unblocked, field(e, "task_id").(string))
-			}
+			told = append(told, string(e.Topic)+" "+field(e, "task_id").(string))
 		}
-		if !slices.Equal(unblocked, []string{parent.ID}) {
-			t.Errorf("unblocked %v", unblocked)
+		if want := []string{"work_item.status_changed " + b.ID, "work_item.unblocked " + parent.ID, "run.spawning " + child.ID}; !slices.Equal(told, want) {
+			t.Errorf("the journal has %q, want what freed an item before that it is free: %q", told, want)
 		}
 		// Reopening blocks what has not started; what runs goes on.
 		later := s.run(onTask(child), func(n *svc.NewRun) { at := s.now().Add(time.Minute); n.NotBefore = &at })

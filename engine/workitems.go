@@ -127,7 +127,8 @@ func (e *Engine) UpdateWorkItem(ctx context.Context, id string, patch svc.WorkIt
 		if err := tx.UpdateWorkItem(ctx, &w); err != nil {
 			return err
 		}
-		if err := itemMoved(ctx, tx, before, w); err != nil {
+		freed, err := itemMoved(ctx, tx, before, w)
+		if err != nil {
 			return err
 		}
 		if before.Path != w.Path {
@@ -145,6 +146,7 @@ func (e *Engine) UpdateWorkItem(ctx context.Context, id string, patch svc.WorkIt
 			}
 			tx.Emit(t, payload)
 		}
+		freed.emit(tx)
 		return nil
 	}, store.ItemRow(id))
 	if err == nil && (patch.Status != nil || patch.Parent != nil) {
