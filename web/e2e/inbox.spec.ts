@@ -82,7 +82,7 @@ test('an agent is answered with one of the usual keys, and what failed runs agai
     'href',
     `/runs/${failed.id}?tab=log`,
   );
-  await entry('Fails at first').getByRole('button', { name: 'Run Fails at first again' }).click();
+  await entry('Fails at first').getByRole('button', { name: 'Run again: Fails at first' }).click();
   await expect(page.getByText('“Fails at first” is queued again')).toBeVisible();
   await until('it ran again', async () => {
     const runs = (await lab.server.api.runs()).filter((run) => run.task_id === failed.task_id);

@@ -53,8 +53,11 @@ test('an attached terminal survives the server, and keys reach the agent again',
   const run = await lab.run('while read -r line; do printf "heard <%s>\\n" "$line"; done');
   await page.goto(server.link(`/runs/${run.id}`));
   await attach(page);
+  // The session gets the window's size, and is drawn anew: what is cut off in the middle of that is half a screen.
+  await expect(page.getByRole('button', { name: /^\d+×\d+$/ })).not.toHaveText('220×50');
   await page.keyboard.type('before');
   await page.keyboard.press('Enter');
+  await expect(screen(page)).not.toContainText('····');
   await expect(screen(page)).toContainText('heard <before>');
   await server.kill();
   await expect(page.getByText('Connection lost')).toBeVisible();

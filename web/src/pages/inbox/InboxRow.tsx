@@ -150,7 +150,7 @@ function Failed({ runId, about }: { runId: string; about: string }) {
         size="sm"
         icon={<RotateCw className="size-3.5" />}
         busy={rerun.isPending}
-        aria-label={`Run ${about} again`}
+        aria-label={`Run again: ${about}`}
         data-again=""
         onClick={again}
       >
