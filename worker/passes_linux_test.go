@@ -36,7 +36,7 @@ func watchLists(t *testing.T, dirs ...string) (next func() string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch := os.NewFile(uintptr(fd), "inotify") //nolint:gosec // a file descriptor is not negative
+	watch := os.NewFile(uintptr(fd), "inotify")
 	t.Cleanup(func() { _ = watch.Close() })
 	if err := watch.SetReadDeadline(time.Now().Add(25 * time.Second)); err != nil {
 		t.Fatal(err)

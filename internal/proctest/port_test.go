@@ -15,11 +15,11 @@ func TestAPortIsOneTestsAlone(t *testing.T) {
 	t.Parallel()
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(proctest.FreePort(t)))
 	for range 2 { // a server listens, ends and comes back
-		server, err := net.Listen("tcp", address) //nolint:noctx // it returns at once
+		server, err := net.Listen("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		near, err := net.Dial("tcp", address) //nolint:noctx // it returns at once
+		near, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestAPortIsOneTestsAlone(t *testing.T) {
 	}
 	alone := net.ListenConfig{Control: func(_, _ string, socket syscall.RawConn) error {
 		return socket.Control(func(fd uintptr) {
-			_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 0) //nolint:gosec // a file descriptor is small
+			_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 0)
 		})
 	}}
 	if other, err := alone.Listen(t.Context(), "tcp", address); err == nil {
