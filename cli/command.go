@@ -68,6 +68,14 @@ func takes(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// splitAtDash is the words of a command before its --, and those behind it.
+func splitAtDash(cmd *cobra.Command, args []string) (before, behind []string) {
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		return args[:at], args[at:]
+	}
+	return args, nil
+}
+
 // asking are the flags of a command that asks the orchestrator.
 func (a *app) asking(cmd *cobra.Command) *cobra.Command {
 	a.setting(cmd, "server", "worker.server_url", "`URL` of the orchestrator (SVC_API_URL)")

@@ -63,22 +63,28 @@ func (a *app) runStart() *cobra.Command {
 			"  svc run start --all --project checkout --wait",
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		named, _ := splitAtDash(cmd, args)
 		if all {
-			return takes("[ARGUMENT…]")(cmd, args)
+			if len(named) > 0 {
+				return usage("leave TASK out, or --all", "--all takes no TASK, but %q is named", named[0])
+			}
+			return nil
 		}
-		return takes("TASK", "[ARGUMENT…]")(cmd, args)
+		if len(named) > 1 {
+			return usage("start each task by a command of its own; what is for the agent follows --", "`%s` starts one task, but %q is named too", cmd.CommandPath(), named[1])
+		}
+		return takes("TASK")(cmd, named)
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {
+		named, rest := splitAtDash(cmd, args)
+		f.args = append(f.args, rest...)
 		switch {
-		case all && len(args) > 0 && cmd.ArgsLenAtDash() != 0:
-			return usage("leave TASK out, or --all", "--all takes no TASK, but %q is named", args[0])
 		case all:
-			f.args = append(f.args, args...)
 			return a.startAll(ctx, c, project, f)
 		case project != "":
 			return usage("name a TASK alone, or --all --project PROJECT", "--project goes with --all")
 		}
-		w, err := a.task(ctx, c, args[0])
+		w, err := a.task(ctx, c, named[0])
 		if err != nil {
 			return err
 		}
@@ -86,7 +92,6 @@ func (a *app) runStart() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		f.args = append(f.args, args[1:]...)
 		body, err := a.newRun(ctx, c, p, w, f)
 		if err != nil {
 			return err
