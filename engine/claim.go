@@ -92,34 +92,20 @@ type waitingRuns struct {
 	projects map[string]place.Project
 }
 
-// readQueues finds what waits, in one state. A project that is full is noted: its
-// runs are not held responsible for that time.
+// readQueues finds what waits. A project that is full is noted: its runs are not
+// held responsible for that time.
 func (e *Engine) readQueues(ctx context.Context) (w waitingRuns, err error) {
-	err = e.Store.View(ctx, func(r store.Reader) (err error) {
-		if w.queues, err = r.RunQueues(ctx); err != nil || len(w.queues) == 0 {
-			return err
-		}
-		var ids []string
-		for _, q := range w.queues { // they are sorted by project
-			if len(ids) == 0 || ids[len(ids)-1] != q.ProjectID {
-				ids = append(ids, q.ProjectID)
-			}
-		}
-		w.projects, err = queueProjects(ctx, r, ids)
-		return err
-	})
-	if err == nil {
-		e.full.note(w.projects, e.now())
+	queues, projects, err := e.Store.RunQueues(ctx)
+	if err != nil {
+		return w, err
 	}
-	return w, err
+	w = waitingRuns{queues: queues, projects: seenByPlacement(projects)}
+	e.full.note(w.projects, e.now())
+	return w, nil
 }
 
-// queueProjects is projects as placement sees them.
-func queueProjects(ctx context.Context, r store.Reader, ids []string) (map[string]place.Project, error) {
-	found, err := r.QueueProjects(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
+// seenByPlacement is projects as placement sees them.
+func seenByPlacement(found map[string]store.QueueProject) map[string]place.Project {
 	out := make(map[string]place.Project, len(found))
 	for id, p := range found {
 		seen := place.Project{Turn: p.Turn, Isolated: p.Isolated}
@@ -128,7 +114,7 @@ func queueProjects(ctx context.Context, r store.Reader, ids []string) (map[strin
 		}
 		out[id] = seen
 	}
-	return out, nil
+	return out
 }
 
 // placeRuns gives waiting runs to hosts. It says how many it placed, and how
@@ -213,9 +199,9 @@ type claimUnitOfWork struct {
 	pushes map[string]*pushed // reserved, by run id
 	wait   func() error
 
-	projects map[string]*place.Project // as they are now
-	sources  map[string]svc.Source     // of the runs' projects, by id
+	projects map[string]*store.ProjectRoom // of the runs' projects, by id
 	claimed  []svc.Run
+	again    []string // the claimed ones that a host had before
 	moved    bool     // a run is to be placed anew
 	large    []string // their prompts are not kept here: the sweep reads them when there is room
 }
@@ -246,7 +232,7 @@ func (u *claimUnitOfWork) rows() []store.Row {
 
 // run commits the claims whose facts still hold.
 func (u *claimUnitOfWork) run(ctx context.Context, tx *store.Tx) error {
-	u.claimed, u.moved, u.large, u.projects, u.sources = nil, false, nil, map[string]*place.Project{}, map[string]svc.Source{}
+	u.claimed, u.again, u.moved, u.large, u.projects = nil, nil, false, nil, map[string]*store.ProjectRoom{}
 	var ids []string
 	for _, c := range u.claims {
 		if !slices.Contains(ids, c.HostID) {
@@ -281,31 +267,20 @@ func (u *claimUnitOfWork) run(ctx context.Context, tx *store.Tx) error {
 			}
 		}
 	}
-	if err := moveFollowers(ctx, tx, u.claimed); err != nil {
+	if err := u.moveFollowers(ctx, tx); err != nil {
 		return err
 	}
 	return tx.DispatchedTo(ctx, given)
 }
 
 // project is a run's project as it is now.
-func (u *claimUnitOfWork) project(ctx context.Context, tx *store.Tx, id string) (*place.Project, error) {
+func (u *claimUnitOfWork) project(ctx context.Context, tx *store.Tx, id string) (*store.ProjectRoom, error) {
 	if p := u.projects[id]; p != nil {
 		return p, nil
 	}
-	room, limited, err := tx.ProjectRoom(ctx, id)
-	p := &place.Project{Limited: limited, Free: room}
-	u.projects[id] = p
-	return p, err
-}
-
-// source is what working copies of a project's runs are made of.
-func (u *claimUnitOfWork) source(ctx context.Context, tx *store.Tx, projectID string) (svc.Source, error) {
-	if s, read := u.sources[projectID]; read {
-		return s, nil
-	}
-	p, err := tx.Project(ctx, projectID)
-	u.sources[projectID] = p.Source()
-	return p.Source(), err
+	p, err := tx.ProjectRoom(ctx, id)
+	u.projects[id] = &p
+	return &p, err
 }
 
 // claim gives a run to a host: from here on nobody else may have this attempt.
@@ -332,7 +307,7 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 	if err != nil {
 		return err
 	}
-	gate := place.Gate{NotBefore: r.NotBefore, BackOff: r.NextDispatchAt, Busy: use.RunID != "", Follows: before.ID != "" && !before.Over(), Project: *project}
+	gate := place.Gate{NotBefore: r.NotBefore, BackOff: r.NextDispatchAt, Busy: use.RunID != "", Follows: before.ID != "" && !before.Over(), Project: place.Project{Limited: project.Limited, Free: project.Free}}
 	if r.Blocked || len(gate.Holds(tx.Now)) > 0 { // it was requeued, patched or blocked, or its workspace taken, since
 		return nil
 	}
@@ -343,15 +318,13 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 	project.Free--
 	now := tx.Now
 	r.Status, r.HostID, r.DispatchedAt, r.Acked, r.NextDispatchAt = t.To, &c.HostID, &now, false, nil
-	if r.PastHosts == nil {
+	if r.PastHosts != nil {
+		u.again = append(u.again, r.ID)
+	} else {
 		r.PastHosts = []string{} // from here on it is known who was given which attempt
 	}
-	source, err := u.source(ctx, tx, r.ProjectID)
-	if err != nil {
-		return err
-	}
-	if source.Isolation != svc.IsolationNone || r.WorkspaceID != nil {
-		if err := giveWorkspace(ctx, tx, &r, source, c.HostID); err != nil {
+	if project.Source.Isolation != svc.IsolationNone || r.WorkspaceID != nil {
+		if err := giveWorkspace(ctx, tx, &r, project.Source, c.HostID); err != nil {
 			return err
 		}
 	}
@@ -379,11 +352,14 @@ func (u *claimUnitOfWork) follow(ctx context.Context) {
 		u.e.pushes.drop(u.pushes[id])
 		delete(u.pushes, id)
 	}
-	projects := map[string]svc.Project{}
+	slugs := make(map[string]string, len(u.projects))
+	for id, p := range u.projects {
+		slugs[id] = p.Slug
+	}
 	for _, r := range u.claimed {
 		u.e.runs.put(r)
 		if p := u.pushes[r.ID]; p != nil {
-			u.e.push(ctx, r, p, projects)
+			u.e.push(ctx, r, p, slugs)
 			delete(u.pushes, r.ID)
 		}
 	}

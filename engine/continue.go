@@ -73,19 +73,19 @@ func (e *Engine) continueRun(ctx context.Context, tx *store.Tx, r *svc.Run, fres
 	return nil
 }
 
-// moveFollowers keeps the runs that wait for others, which are given to hosts now, where those are: a restart may have taken one elsewhere.
-func moveFollowers(ctx context.Context, tx *store.Tx, claimed []svc.Run) error {
-	byID := make(map[string]svc.Run, len(claimed))
-	ids := make([]string, 0, len(claimed))
-	for _, r := range claimed {
-		byID[r.ID], ids = r, append(ids, r.ID)
-	}
-	if len(ids) == 0 {
+// moveFollowers keeps the runs that wait for others, which are given to hosts once more, where those are: a restart may have taken one
+// elsewhere. Nobody waits on the host of a run that has had none.
+func (u *claimUnitOfWork) moveFollowers(ctx context.Context, tx *store.Tx) error {
+	if len(u.again) == 0 {
 		return nil
 	}
-	followers, err := tx.Followers(ctx, ids)
+	followers, err := tx.Followers(ctx, u.again)
 	if err != nil {
 		return err
+	}
+	byID := make(map[string]svc.Run, len(u.claimed))
+	for _, r := range u.claimed {
+		byID[r.ID] = r
 	}
 	for _, id := range followers {
 		r, err := tx.LockRun(ctx, id)

@@ -29,9 +29,11 @@ func (e *Engine) readLine(ctx context.Context, r store.Reader) (*waitLine, error
 		ids = append(ids, p.ProjectID)
 	}
 	slices.Sort(ids)
-	if l.projects, err = queueProjects(ctx, r, slices.Compact(ids)); err != nil {
+	projects, err := r.QueueProjects(ctx, slices.Compact(ids))
+	if err != nil {
 		return nil, err
 	}
+	l.projects = seenByPlacement(projects)
 	now := e.now()
 	free := map[string][]place.Waiting{}
 	slices.SortFunc(pending, func(a, b store.PendingRun) int { return int(min(max(a.PendingSince-b.PendingSince, -1), 1)) })

@@ -19,10 +19,10 @@ const sweepPoll = time.Second
 
 // push sends a claimed run down its host's own connection, for which the push
 // was reserved. When that cannot be done now, the sweep does it: the attempt is
-// that host's for good. Many runs are pushed with one map, so that each project
-// is read once.
-func (e *Engine) push(ctx context.Context, r svc.Run, p *pushed, projects map[string]svc.Project) {
-	if err := e.tryPush(ctx, r, p, projects); err != nil {
+// that host's for good. Many runs are pushed with one map, so that each project's
+// slug is read once.
+func (e *Engine) push(ctx context.Context, r svc.Run, p *pushed, slugs map[string]string) {
+	if err := e.tryPush(ctx, r, p, slugs); err != nil {
 		e.pushes.drop(p)
 		if ctx.Err() == nil {
 			e.Log.Error("a run cannot be pushed; trying again", "run_id", r.ID, "error", err)
@@ -30,22 +30,21 @@ func (e *Engine) push(ctx context.Context, r svc.Run, p *pushed, projects map[st
 	}
 }
 
-func (e *Engine) tryPush(ctx context.Context, r svc.Run, p *pushed, projects map[string]svc.Project) error {
+func (e *Engine) tryPush(ctx context.Context, r svc.Run, p *pushed, slugs map[string]string) error {
 	link, ok := e.Hub.Uplinks.Of(*r.HostID)
 	if !ok || !link.Ready() || !e.pushes.room(link.HostID) {
 		e.pushes.drop(p)
 		return nil
 	}
-	project, read := projects[r.ProjectID]
-	if !read {
-		var err error
-		if project, err = e.Store.Project(ctx, r.ProjectID); err != nil {
+	if _, known := slugs[r.ProjectID]; !known {
+		project, err := e.Store.Project(ctx, r.ProjectID)
+		if err != nil {
 			return err
 		}
-		projects[r.ProjectID] = project
+		slugs[r.ProjectID] = project.Slug
 	}
 	dispatch := wire.RunDispatch{RunID: r.ID, TaskID: r.TaskID, Provider: r.Provider, SessionName: r.SessionName, Attempt: r.Attempt,
-		Cwd: r.Cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.runToken(&r), ProjectSlug: project.Slug}
+		Cwd: r.Cwd, Prompt: r.Prompt, Args: r.Args, Model: r.Model, Env: r.Env, SignalToken: e.runToken(&r), ProjectSlug: slugs[r.ProjectID]}
 	var err error
 	if dispatch.Workspace, err = e.dispatchedWorkspace(ctx, &r); err != nil {
 		return err
@@ -111,7 +110,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 		return err
 	}
 	open := map[string]bool{}
-	projects := map[string]svc.Project{}
+	slugs := map[string]string{} // of projects
 	for hostID := range hosts {
 		link, ok := e.Hub.Uplinks.Of(hostID)
 		if !ok || !link.Ready() {
@@ -123,7 +122,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 		}
 		for _, i := range runs {
 			open[i.RunID] = true
-			if err := e.pushUnconfirmed(ctx, link, i, projects); err != nil {
+			if err := e.pushUnconfirmed(ctx, link, i, slugs); err != nil {
 				return err
 			}
 		}
@@ -135,7 +134,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 // pushUnconfirmed pushes an attempt that its host has not confirmed, unless
 // that is under way. The run is read after the push was reserved: an answer
 // that comes from then on is seen by the push, one from before by the read.
-func (e *Engine) pushUnconfirmed(ctx context.Context, link *hub.Uplink, i store.Incarnation, projects map[string]svc.Project) error {
+func (e *Engine) pushUnconfirmed(ctx context.Context, link *hub.Uplink, i store.Incarnation, slugs map[string]string) error {
 	if !e.pushes.room(link.HostID) {
 		return nil
 	}
@@ -153,7 +152,7 @@ func (e *Engine) pushUnconfirmed(ctx context.Context, link *hub.Uplink, i store.
 		return nil
 	}
 	e.runs.put(r)
-	e.push(ctx, r, p, projects)
+	e.push(ctx, r, p, slugs)
 	return nil
 }
 

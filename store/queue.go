@@ -40,25 +40,30 @@ type RunQueue struct {
 	key string
 }
 
-// RunQueues is every queue with a run in it that no need holds back. It costs
-// what the queues are, not what the runs are.
-func (r Reader) RunQueues(ctx context.Context) ([]RunQueue, error) {
-	found, err := collect(ctx, r.q, func(row scanner) (q RunQueue, err error) { return q, row.Scan(&q.key) },
-		`WITH RECURSIVE queues (queue) AS (
+// RunQueues is every queue with a run in it that no need holds back, and their
+// projects by id, of one state but for the counts. It costs what the queues are,
+// not what the runs are.
+func (r Reader) RunQueues(ctx context.Context) (queues []RunQueue, projects map[string]QueueProject, err error) {
+	projects = map[string]QueueProject{}
+	queues, err = collect(ctx, r.q, func(row scanner) (q RunQueue, err error) {
+		p, err := scanQueueProject(row, &q.key)
+		projects[p.ID] = p
+		return q, err
+	}, `WITH RECURSIVE queues (queue) AS (
 			SELECT * FROM (SELECT `+queueOf+` FROM runs WHERE `+isQueued+` ORDER BY `+queueOf+` LIMIT 1) AS first
 			UNION ALL
 			SELECT (SELECT `+queueOf+` FROM runs WHERE `+isQueued+` AND `+queueOf+` > queue ORDER BY `+queueOf+` LIMIT 1)
 				FROM queues WHERE queue IS NOT NULL)
-		SELECT queue FROM queues WHERE queue IS NOT NULL`)
+		SELECT queue, `+queueProjectColumns+` FROM queues JOIN projects ON id = substr(queue, 1, 36) ORDER BY queue`)
 	if err != nil {
-		return nil, fmt.Errorf("find queues: %w", err)
+		return nil, nil, fmt.Errorf("find queues: %w", err)
 	}
-	for i := range found {
-		if err := r.readQueue(ctx, &found[i]); err != nil {
-			return nil, err
+	for i := range queues {
+		if err := r.readQueue(ctx, &queues[i]); err != nil {
+			return nil, nil, err
 		}
 	}
-	return found, nil
+	return queues, projects, r.countActive(ctx, projects)
 }
 
 // readQueue takes a queue's key apart. Only the provider may have spaces, and

@@ -17,13 +17,19 @@ type QueueProject struct {
 	Turn       int64 // the lower, the longer ago was its last one
 }
 
+const queueProjectColumns = "id, max_runs, isolation IN ('clone', 'worktree'), turn"
+
+// scanQueueProject reads queueProjectColumns, and what stands before them.
+func scanQueueProject(row scanner, before ...any) (p QueueProject, err error) {
+	return p, row.Scan(append(before, &p.ID, &p.MaxRuns, &p.Isolated, &p.Turn)...)
+}
+
 // QueueProjects reads what placement must know of projects, by id.
 func (r Reader) QueueProjects(ctx context.Context, ids []string) (map[string]QueueProject, error) {
 	var w where
 	w.among(r.d, "id", ids)
-	found, err := collect(ctx, r.q, func(row scanner) (p QueueProject, err error) {
-		return p, row.Scan(&p.ID, &p.MaxRuns, &p.Isolated, &p.Turn)
-	}, "SELECT id, max_runs, isolation IN ('clone', 'worktree'), turn FROM projects"+w.sql(), w.args...)
+	found, err := collect(ctx, r.q, func(row scanner) (QueueProject, error) { return scanQueueProject(row) },
+		"SELECT "+queueProjectColumns+" FROM projects"+w.sql(), w.args...)
 	if err != nil {
 		return nil, fmt.Errorf("read the projects of waiting runs: %w", err)
 	}
@@ -31,16 +37,21 @@ func (r Reader) QueueProjects(ctx context.Context, ids []string) (map[string]Que
 	for _, p := range found {
 		out[p.ID] = p
 	}
-	for id, p := range out {
+	return out, r.countActive(ctx, out)
+}
+
+// countActive counts the active runs of the projects that have a limit.
+func (r Reader) countActive(ctx context.Context, projects map[string]QueueProject) error {
+	for id, p := range projects {
 		if p.MaxRuns == nil {
 			continue
 		}
 		if err := r.q.QueryRowContext(ctx, "SELECT "+openInProject("$1 || ''"), id).Scan(&p.ActiveRuns); err != nil {
-			return nil, fmt.Errorf("count the active runs of a project: %w", err)
+			return fmt.Errorf("count the active runs of a project: %w", err)
 		}
-		out[id] = p
+		projects[id] = p
 	}
-	return out, nil
+	return nil
 }
 
 // openInProject counts the active runs of a project, written as in the index
@@ -49,15 +60,25 @@ func openInProject(id string) string {
 	return "(SELECT count(*) FROM runs WHERE session_ended_at IS NULL AND coalesce(host_id, '') <> '' AND project_id || '' = " + id + " AND status <> 'pending')"
 }
 
-// ProjectRoom is how many runs a project may be given now; false: it has no
-// limit.
-func (tx *Tx) ProjectRoom(ctx context.Context, id string) (room int, limited bool, err error) {
-	err = tx.q.QueryRowContext(ctx, "SELECT max_runs IS NOT NULL, CASE WHEN max_runs IS NULL THEN 0 ELSE max_runs - "+openInProject("projects.id || ''")+
-		" END FROM projects WHERE id = $1", id).Scan(&limited, &room)
+// ProjectRoom is what giving runs of a project to hosts rests on.
+type ProjectRoom struct {
+	Limited bool
+	Free    int // how many runs it may be given; of one with a limit
+	Slug    string
+	Source  svc.Source // what their working copies are made of
+}
+
+// ProjectRoom reads what giving runs of a project to hosts rests on.
+func (tx *Tx) ProjectRoom(ctx context.Context, id string) (room ProjectRoom, err error) {
+	var p svc.Project
+	err = tx.q.QueryRowContext(ctx, "SELECT slug, repo, base, isolation, setup, setup_timeout, keep_days, max_runs IS NOT NULL, CASE WHEN max_runs IS NULL THEN 0 ELSE max_runs - "+
+		openInProject("projects.id || ''")+" END FROM projects WHERE id = $1", id).
+		Scan(&room.Slug, &p.Repo, &p.Base, &p.Isolation, &p.Setup, &p.SetupTimeout, &p.KeepDays, &room.Limited, &room.Free)
 	if err != nil {
-		return 0, false, fmt.Errorf("read a project's room: %w", err)
+		return room, fmt.Errorf("read a project's room: %w", err)
 	}
-	return room, limited, nil
+	room.Source = p.Source()
+	return room, nil
 }
 
 // TakeTurn notes that a run of the project was placed: others have their turn

@@ -13,7 +13,7 @@ func runsThatContinue(t *testing.T, w *world) {
 	first := w.run(task, func(r *svc.Run) { r.PendingSince = 1 })
 	second := w.run(task, func(r *svc.Run) { r.ContinuesRunID, r.PendingSince, r.CreatedAt = &first.ID, 2, 2 })
 	queued := func() (ids []string) {
-		queues, err := w.RunQueues(w.ctx)
+		queues, _, err := w.RunQueues(w.ctx)
 		w.no(err)
 		for _, q := range queues {
 			runs, err := w.QueuedRuns(w.ctx, q, 1000, 10)

@@ -10,7 +10,7 @@ import (
 )
 
 func queuesOfRuns(t *testing.T, w *world) {
-	if got, err := w.RunQueues(w.ctx); err != nil || len(got) != 0 {
+	if got, _, err := w.RunQueues(w.ctx); err != nil || len(got) != 0 {
 		t.Errorf("queues without runs: %+v (%v)", got, err)
 	}
 	h, task := w.host("h"), w.item(w.project("p"), nil)
@@ -51,7 +51,7 @@ func queuesOfRuns(t *testing.T, w *world) {
 			t.Errorf("after %d the next back-off ends at %d (%v)", now, at, err)
 		}
 	}
-	queues, err := w.RunQueues(w.ctx)
+	queues, _, err := w.RunQueues(w.ctx)
 	w.no(err)
 	for _, q := range queues {
 		d := demand{q.Provider, q.PinnedHostID, ""}
@@ -91,7 +91,7 @@ func refusedByMany(t *testing.T, w *world) {
 	for range 2 {
 		w.run(task, func(r *svc.Run) { r.Refused = many })
 	}
-	queues, err := w.RunQueues(w.ctx)
+	queues, _, err := w.RunQueues(w.ctx)
 	w.no(err)
 	if len(queues) != 2 {
 		t.Fatalf("%d queues, want one for each", len(queues))
