@@ -37,6 +37,7 @@ func NewLab(tb testing.TB) *Lab {
 	l := &Lab{TB: tb, Dir: dir, mark: rand.Text()}
 	tb.Cleanup(func() {
 		l.endAll()
+		l.wantNoRaces(tb)
 		if err := os.RemoveAll(dir); err != nil {
 			tb.Errorf("remove the lab: %v", err)
 		}
@@ -59,7 +60,7 @@ func (l *Lab) environ(more ...string) []string {
 	env := []string{
 		markEnv + "=" + l.mark, "PATH=" + os.Getenv("PATH"), "HOME=" + l.Dir, "LANG=C.UTF-8", "SHELL=/bin/sh",
 		"XDG_RUNTIME_DIR=" + l.runtimeDir(), "TMPDIR=" + l.Dir,
-		"GORACE=atexit_sleep_ms=0", // built with the race detector, each would wait a second before it ends
+		l.raceOptions(),
 	}
 	return append(env, more...)
 }
