@@ -31,8 +31,12 @@ const (
 	maxShownPath = 600
 )
 
+// selfName is the bin of entries that are a part of svc.
+const selfName = "svc"
+
 // Find is the executable of the entry, looked up in pathEnv, a list in the form of PATH. The error
-// says what was missing and where, and which command tells more.
+// says what was missing and where, and which command tells more. An svc that nobody installed under
+// this name, such as a download that was started in place, is found as the program that runs.
 func (e Entry) Find(pathEnv string) (string, error) {
 	if filepath.IsAbs(e.Bin) {
 		if _, err := exec.LookPath(e.Bin); err != nil {
@@ -47,6 +51,9 @@ func (e Entry) Find(pathEnv string) (string, error) {
 		if found, err := exec.LookPath(filepath.Join(dir, e.Bin)); err == nil {
 			return found, nil
 		}
+	}
+	if e.Bin == selfName {
+		return os.Executable()
 	}
 	return "", fmt.Errorf("no executable %q in PATH (%s); %s", e.Bin, cut(pathEnv, maxShownPath), e.hint())
 }

@@ -97,6 +97,13 @@ func TestTheBinaryIsTakenFromTheGivenPathInOrder(t *testing.T) {
 	if got, err := (Entry{Bin: "/bin/sh"}).Find(""); err != nil || got != "/bin/sh" {
 		t.Errorf("an absolute one: %s, %v", got, err)
 	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := (Entry{Bin: "svc"}).Find("/nowhere"); err != nil || got != self {
+		t.Errorf("a download under another name is found as %s, %v", got, err)
+	}
 }
 
 func TestAProbeThatHangsEndsWithAllItStarted(t *testing.T) {
