@@ -81,7 +81,7 @@ func newRigOn(ctx context.Context, dsn, dir, addr string) (_ *rig, err error) {
 	}
 	s, err := server.New(server.Options{
 		Engine: g.engine, Logger: log, Version: "bench", Addr: addr,
-		Live:        &server.Live{Runs: g.engine, Panes: g.hub.Panes, Relay: g.hub.Relay, Attach: g.hub.Attach, Log: log},
+		Live:        &server.Live{Runs: g.engine.Live(), Log: log},
 		WorkerToken: workerToken,
 	})
 	if err != nil {

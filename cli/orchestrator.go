@@ -104,8 +104,7 @@ func (c *core) build(ctx context.Context, o *office, replica string, standby boo
 	c.notify = notify.New(notify.Config{Store: c.store, Sinks: sinksOf(cfg), Log: log})
 	c.server, err = server.New(server.Options{
 		Notifier: c.notify, Process: o.process,
-		Engine: c.engine, Live: &server.Live{Runs: c.engine, Panes: c.hub.Panes, Relay: c.hub.Relay, Attach: c.hub.Attach, Log: log,
-			FetchLog: c.engine.LogOf, FetchScreen: c.engine.FetchScreen, Events: c.engine.EventsAfter},
+		Engine: c.engine, Live: &server.Live{Runs: c.engine.Live(), Log: log},
 		WorkerToken: server.WorkerToken(o.worker.Value),
 		Logger:      log, Version: Version(), Catalog: o.facts, CatalogProblem: o.catalog.Problem, SPA: web.Files(), AllowedOrigins: cfg.Server.AllowedOrigins,
 		Addr: cfg.Server.Addr(), TLSCert: cfg.Server.TLSCert, TLSKey: cfg.Server.TLSKey, WorkerCA: cfg.Server.WorkerCA,

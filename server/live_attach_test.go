@@ -49,7 +49,7 @@ func TestAttachRelaysBothWaysAndKeepsTheLease(t *testing.T) {
 	await(t, "the lease for the one who waited", func() bool { return len(b.of("lease_acquired")) == 1 })
 	await(t, "the end of the relay", func() bool { return len(s.link.relays()) == 1 })
 	b.send(t, `{"type":"release_lease"}`)
-	await(t, "the release", func() bool { _, held := s.live.Attach.Holder(run.ID); return !held })
+	await(t, "the release", func() bool { _, held := s.hub.Attach.Holder(run.ID); return !held })
 	_ = b.conn.Close(websocket.StatusNormalClosure, "")
 	await(t, "the end of all relays", func() bool { return len(s.link.relays()) == 0 })
 }
@@ -60,7 +60,7 @@ func TestWhoseSocketIsOpenHasItsPlaceInTheLine(t *testing.T) {
 	for range 50 {
 		run := s.newRun(svc.RunRunning)
 		s.dial("/runs/" + run.ID + "/attach/ws")
-		if _, held := s.live.Attach.Holder(run.ID); !held {
+		if _, held := s.hub.Attach.Holder(run.ID); !held {
 			t.Fatal("the socket of the first client is open, and the next one would get the lease")
 		}
 	}
@@ -95,7 +95,7 @@ func TestARunThatEndsWhileAClientAttachesClosesItsSocket(t *testing.T) {
 	if code, reason := c.closed(t); code != websocket.StatusNormalClosure || reason != "the run has ended" {
 		t.Errorf("closed with %d %q", code, reason)
 	}
-	if _, held := s.live.Attach.Holder(run.ID); held {
+	if _, held := s.hub.Attach.Holder(run.ID); held {
 		t.Error("someone holds the lease of an ended run")
 	}
 }

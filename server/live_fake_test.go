@@ -19,6 +19,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/engine"
 	"svc/hub"
 	"svc/wire"
 )
@@ -46,6 +47,7 @@ func await(t *testing.T, what string, ok func() bool) {
 type liveStage struct {
 	*testing.T
 	live   *Live
+	hub    *hub.Hub
 	server *httptest.Server
 	link   *liveLink
 	host   string
@@ -61,8 +63,9 @@ func newLiveStage(t *testing.T) *liveStage {
 	s := &liveStage{T: t, host: svc.NewID(), runs: map[string]svc.Run{}, link: &liveLink{caps: []string{wire.CapAttach}}}
 	log := slog.New(slog.DiscardHandler)
 	dir := t.TempDir()
-	s.live = &Live{Runs: s, Panes: hub.NewPanes(dir, log), Relay: hub.NewRelay(dir, log), Log: log}
-	s.live.Attach = hub.NewAttachments(hub.AttachConfig{
+	s.hub = &hub.Hub{Panes: hub.NewPanes(dir, log), Relay: hub.NewRelay(dir, log)}
+	s.live = &Live{Runs: &engine.Live{Run: s.Run, Hub: s.hub}, Log: log}
+	s.hub.Attach = hub.NewAttachments(hub.AttachConfig{
 		Link:      func(hostID string) (hub.Link, bool) { return s.link, hostID == s.host && !s.link.isGone() },
 		OnLease:   func(hub.LeaseEvent) {},
 		OnInput:   func(string, string) {},
@@ -72,14 +75,14 @@ func newLiveStage(t *testing.T) *liveStage {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.close = cancel
 	var wg sync.WaitGroup
-	wg.Go(func() { _ = s.live.Attach.Run(ctx) })
+	wg.Go(func() { _ = s.hub.Attach.Run(ctx) })
 	s.server = httptest.NewServer(s.routes(ctx))
 	t.Cleanup(func() {
 		cancel()
 		s.server.CloseClientConnections()
 		s.server.Close()
 		wg.Wait()
-		s.live.Relay.Close()
+		s.hub.Relay.Close()
 	})
 	return s
 }
@@ -103,7 +106,7 @@ func (s *liveStage) routes(ctx context.Context) http.Handler {
 	return mux
 }
 
-// Run makes the stage a RunSource.
+// Run finds the stage's runs.
 func (s *liveStage) Run(_ context.Context, id string) (svc.Run, error) {
 	s.mu.Lock()
 	run, ok := s.runs[id]
@@ -136,13 +139,13 @@ func (s *liveStage) ends(run svc.Run) {
 	now := svc.TimeOf(time.Now())
 	run.Status, run.SessionEndedAt = svc.RunExited, &now
 	s.setRun(run)
-	s.live.Relay.Ended(run.ID)
-	s.live.Attach.RunEnded(run.ID, run.Attempt)
+	s.hub.Relay.Ended(run.ID)
+	s.hub.Attach.RunEnded(run.ID, run.Attempt)
 }
 
 func (s *liveStage) append(run svc.Run, attempt int, text string) {
 	s.Helper()
-	if _, err := s.live.Relay.Append("", run.ID, attempt, nil, []byte(text)); err != nil {
+	if _, err := s.hub.Relay.Append("", run.ID, attempt, nil, []byte(text)); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -232,7 +235,7 @@ func (l *liveLink) got() string {
 // emit is output of the session, to every open relay.
 func (s *liveStage) emit(text string) {
 	for _, id := range s.link.relays() {
-		s.live.Attach.FromWorker(s.host, &wire.AttachData{AttachID: id, Bytes: []byte(text)})
+		s.hub.Attach.FromWorker(s.host, &wire.AttachData{AttachID: id, Bytes: []byte(text)})
 	}
 }
 

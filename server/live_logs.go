@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -38,13 +37,13 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if follow {
 		q.Follow = func() (grows bool) {
-			grows, short = l.mayGrow(r.Context(), run.ID, q.Attempt)
+			grows, short = l.Runs.LogMayGrow(r.Context(), run.ID, q.Attempt)
 			return grows
 		}
 	} else if q.Tail < 0 && q.From == nil && skip == 0 && !q.Text && l.wholeLog(out, r, run.ID, q.Attempt) {
 		return
 	}
-	reader, err := l.Relay.Open(r.Context(), run.ID, q)
+	reader, err := l.Runs.OpenLog(r.Context(), run.ID, q)
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -63,46 +62,25 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fetchLogs makes sure that what is asked for is here, as far as anyone has it. When there is nothing to show
-// of a log, that is the answer; when a part is missing, a header says of which attempts.
+// fetchLogs makes sure that what is asked for is here, as far as anyone has it. When a part is missing, a header says of which attempts.
 func (l *Live) fetchLogs(w http.ResponseWriter, r *http.Request, run svc.Run, attempt int) error {
-	if l.FetchLog == nil {
-		return nil
+	short, err := l.Runs.BringLogs(r.Context(), run, attempt)
+	if err != nil {
+		return err
 	}
-	first, last := 1, run.Attempt
-	if attempt != 0 {
-		first, last = attempt, min(attempt, run.Attempt)
+	attempts := make([]string, len(short))
+	for i, a := range short {
+		attempts[i] = strconv.Itoa(a)
 	}
-	var short []string
-	var why error
-	some := false
-	for a := first; a <= last; a++ {
-		err := l.FetchLog(r.Context(), run, a)
-		switch svc.CodeOf(err) {
-		case "":
-		case svc.CodeLogGone, svc.CodeHostNotConnected, svc.CodeUnavailable:
-			short, why = append(short, strconv.Itoa(a)), err
-		default:
-			return err
-		}
-		state, err := l.Relay.State(run.ID, a)
-		if err != nil {
-			return err
-		}
-		some = some || state.Size > 0
-	}
-	if why != nil && !some {
-		return why
-	}
-	if len(short) > 0 {
-		w.Header().Set(api.HeaderLogIncomplete, strings.Join(short, ", "))
+	if len(attempts) > 0 {
+		w.Header().Set(api.HeaderLogIncomplete, strings.Join(attempts, ", "))
 	}
 	return nil
 }
 
 // wholeLog serves a log that is one file and says whether it did.
 func (l *Live) wholeLog(w http.ResponseWriter, r *http.Request, runID string, attempt int) bool {
-	f, err := l.Relay.Whole(runID, attempt)
+	f, err := l.Runs.WholeLog(runID, attempt)
 	if err != nil {
 		writeError(w, r, err)
 		return true
@@ -149,26 +127,6 @@ func stream(w *paced, log io.Reader, skip int64, follow bool) error {
 			return err
 		}
 	}
-}
-
-// mayGrow says whether more output of the attempt (0: of any) may come. When
-// that cannot be known now, it may. When no more can come and the last attempt's log is
-// not whole, the error says why.
-func (l *Live) mayGrow(ctx context.Context, runID string, attempt int) (bool, error) {
-	run, err := l.Runs.Run(ctx, runID)
-	if err != nil {
-		return svc.CodeOf(err) != svc.CodeNotFound, nil
-	}
-	if attempt != 0 && attempt != run.Attempt {
-		return false, nil
-	}
-	if run.Status.Active() || run.SessionOpen() {
-		return true, nil
-	}
-	if l.FetchLog == nil {
-		return false, nil
-	}
-	return false, l.FetchLog(ctx, run, run.Attempt)
 }
 
 // logQuery reads the parameters and names those that are wrong.

@@ -131,7 +131,7 @@ func TestAFollowedLogStreamsUntilTheSessionEnds(t *testing.T) {
 	wantLine(t, tail, "later")
 	run.Status = svc.RunStopped // its session still lives
 	s.setRun(run)
-	s.live.Relay.Ended(run.ID)
+	s.hub.Relay.Ended(run.ID)
 	s.append(run, 1, "\x1b[1mdying\x1b[0m\n")
 	wantLine(t, lines, "\x1b[1mdying\x1b[0m")
 	wantLine(t, tail, "dying")
@@ -162,7 +162,7 @@ func TestAFollowedLogGoesOnThroughRestartsAndOneAttemptDoesNot(t *testing.T) {
 	wantLine(t, first, "one")
 	run.Attempt, run.Status = 2, svc.RunPending
 	s.setRun(run)
-	s.live.Relay.Ended(run.ID)
+	s.hub.Relay.Ended(run.ID)
 	if err := wantEnd(t, firstEnded); err != nil {
 		t.Error(err)
 	}

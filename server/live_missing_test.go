@@ -13,7 +13,7 @@ func TestALogThatIsNotWholeIsSaidToBeSo(t *testing.T) {
 	t.Parallel()
 	s := newLiveStage(t)
 	gone := map[string]int{} // attempts whose log nobody has, by run
-	s.live.FetchLog = func(_ context.Context, r svc.Run, attempt int) error {
+	s.live.Runs.FetchLog = func(_ context.Context, r svc.Run, attempt int) error {
 		if gone[r.ID] == attempt {
 			return svc.Errorf(svc.CodeLogGone, "the log is gone")
 		}

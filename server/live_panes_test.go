@@ -22,8 +22,8 @@ func TestGetPaneIsTheLatestScreen(t *testing.T) {
 		t.Errorf("no screen yet: %+v", a)
 	}
 	screen := strings.Repeat("\x1b[31mrot\x1b[0m 日本語 \"q\" \\ <b>\n", 50)
-	s.live.Panes.Put(run.ID, 1, "old", 1)
-	s.live.Panes.Put(run.ID, 1, screen, 2)
+	s.hub.Panes.Put(run.ID, 1, "old", 1)
+	s.hub.Panes.Put(run.ID, 1, screen, 2)
 	a := s.get("/runs/" + run.ID + "/pane")
 	var got struct {
 		RunID     string `json:"run_id"`
@@ -43,7 +43,7 @@ func TestThePaneSocketSendsTheCachedScreenAndEachChange(t *testing.T) {
 	t.Parallel()
 	s := newLiveStage(t)
 	run := s.newRun(svc.RunExited) // of an ended run too
-	s.live.Panes.Put(run.ID, 1, "cached", 1)
+	s.hub.Panes.Put(run.ID, 1, "cached", 1)
 	a := s.dial("/runs/" + run.ID + "/pane/ws")
 	await(t, "the cached screen", func() bool { return len(a.of("pane_snapshot")) == 1 })
 	if f := a.of("pane_snapshot")[0]; len(f) != 5 || f["capture"] != "cached" || f["run_id"] != run.ID {
@@ -51,8 +51,8 @@ func TestThePaneSocketSendsTheCachedScreenAndEachChange(t *testing.T) {
 	}
 	b := s.dial("/runs/" + run.ID + "/pane/ws")
 	await(t, "the cached screen", func() bool { return len(b.of("pane_snapshot")) == 1 })
-	s.live.Panes.Put(run.ID, 1, "cached", 2)
-	s.live.Panes.Put(run.ID, 1, "changed", 3)
+	s.hub.Panes.Put(run.ID, 1, "cached", 2)
+	s.hub.Panes.Put(run.ID, 1, "changed", 3)
 	for _, c := range []*client{a, b} {
 		await(t, "the change", func() bool { return len(c.of("pane_snapshot")) == 2 })
 	}
@@ -68,7 +68,7 @@ func TestThePaneSocketIgnoresWhatAViewerSays(t *testing.T) {
 	c := s.dial("/runs/" + run.ID + "/pane/ws") // no screen yet
 	c.send(t, `{"type":"input","bytes":"cm0="}`)
 	c.send(t, "not JSON")
-	s.live.Panes.Put(run.ID, 1, "first", 1)
+	s.hub.Panes.Put(run.ID, 1, "first", 1)
 	await(t, "the first screen", func() bool { return len(c.of("pane_snapshot")) == 1 })
 	if got := s.link.got(); got != "" {
 		t.Errorf("the worker got %s", got)
@@ -114,7 +114,7 @@ func TestAShutdownClosesSocketsWithItsReason(t *testing.T) {
 	t.Parallel()
 	s := newLiveStage(t)
 	run := s.newRun(svc.RunRunning)
-	s.live.Panes.Put(run.ID, 1, "x", 1)
+	s.hub.Panes.Put(run.ID, 1, "x", 1)
 	pane, attach := s.dial("/runs/"+run.ID+"/pane/ws"), s.dial("/runs/"+run.ID+"/attach/ws")
 	await(t, "both sockets", func() bool { return len(pane.of("pane_snapshot"))+len(attach.of("lease_acquired")) == 2 })
 	s.close()

@@ -38,7 +38,7 @@ func (l *Live) Recording(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	log, err := l.Relay.Open(r.Context(), run.ID, hub.LogQuery{Attempt: attempt, Tail: -1})
+	log, err := l.Runs.OpenLog(r.Context(), run.ID, hub.LogQuery{Attempt: attempt, Tail: -1})
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -85,7 +85,7 @@ func attemptQuery(v url.Values, last int) (int, error) {
 func (l *Live) timesOf(run svc.Run, attempt int) (*hub.LogTimes, wire.LogTime, error) {
 	none := svc.Errorf(svc.CodeNoRecording, "there is no recording of attempt %d of run %s: its host did not note when its output came; `svc run logs` has the output",
 		attempt, run.ID)
-	times, err := l.Relay.Times(run.ID, attempt)
+	times, err := l.Runs.LogTimes(run.ID, attempt)
 	if err != nil {
 		return nil, wire.LogTime{}, err
 	}
@@ -256,9 +256,9 @@ var markTopics = func() (topics svc.Globs) {
 
 // markers of a recording that began at a time; 0: it is not known, and there are none.
 func (l *Live) markers(ctx context.Context, runID string, attempt int, start int64) *markers {
-	m := &markers{attempt: attempt, start: start, over: start == 0 || l.Events == nil}
+	m := &markers{attempt: attempt, start: start, over: start == 0 || l.Runs.Events == nil}
 	m.read = func(after int64) ([]svc.Event, int64, error) {
-		return l.Events(ctx, svc.EventFilter{Topics: markTopics, Subjects: svc.Subjects{RunID: runID}}, after)
+		return l.Runs.Events(ctx, svc.EventFilter{Topics: markTopics, Subjects: svc.Subjects{RunID: runID}}, after)
 	}
 	return m
 }

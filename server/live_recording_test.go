@@ -21,6 +21,7 @@ import (
 
 	"svc"
 	"svc/asciicast"
+	"svc/engine"
 	"svc/hub"
 	"svc/wire"
 )
@@ -56,7 +57,7 @@ func outputOf(events []asciicast.Event) string {
 
 func (s *liveStage) record(run svc.Run, attempt int, at int64, text string, times ...wire.LogTime) {
 	s.Helper()
-	if _, err := s.live.Relay.Append("", run.ID, attempt, &at, []byte(text), times...); err != nil {
+	if _, err := s.hub.Relay.Append("", run.ID, attempt, &at, []byte(text), times...); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -75,7 +76,7 @@ func TestARecordingHasOutputSizesAndMarkers(t *testing.T) {
 		mark(1, -5000, svc.TopicRunSpawning, 1), mark(2, 30, svc.TopicRunStarted, 1), mark(3, 700, svc.TopicRunSignal, 1), mark(4, 710, svc.TopicRunSignal, 2),
 		mark(5, 4000, svc.TopicRunFinished, 1), mark(6, 9000, svc.TopicRunLeaseAcquired, 1),
 	}
-	s.live.Events = func(_ context.Context, f svc.EventFilter, after int64) ([]svc.Event, int64, error) {
+	s.live.Runs.Events = func(_ context.Context, f svc.EventFilter, after int64) ([]svc.Event, int64, error) {
 		if f.Subjects.RunID != run.ID || f.Topics.Match(svc.TopicRunOutput) || !f.Topics.Match(svc.TopicRunSignal) {
 			t.Errorf("asked for %+v", f)
 		}
@@ -141,7 +142,7 @@ func TestARecordingThatIsCutShortDoesNotLookComplete(t *testing.T) {
 	s.record(run, 1, 0, strings.Repeat("x", 1<<20), wire.LogTime{At: 1, Cols: 80, Rows: 24})
 	s.record(run, 1, 1<<20, "y", wire.LogTime{Ms: 9, Offset: 1 << 20})
 	calls := 0
-	s.live.Events = func(context.Context, svc.EventFilter, int64) ([]svc.Event, int64, error) {
+	s.live.Runs.Events = func(context.Context, svc.EventFilter, int64) ([]svc.Event, int64, error) {
 		if calls++; calls > 1 {
 			return nil, 0, errors.New("the database is gone")
 		}
@@ -217,7 +218,7 @@ func relayed(t *rapid.T, log []byte, times []wire.LogTime) (asciicast.Header, []
 		}
 		at = to
 	}
-	live := &Live{Runs: oneRun{run}, Relay: relay}
+	live := &Live{Runs: &engine.Live{Run: oneRun{run}.Run, Hub: &hub.Hub{Relay: relay}}}
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
 	request.SetPathValue("id", run.ID)
 	answer := httptest.NewRecorder()

@@ -58,7 +58,7 @@ func newRig(t testing.TB, changes ...func(*Options)) *rig {
 	}
 	o := Options{
 		Engine: eng, Logger: log, Version: "test",
-		Live:        &Live{Runs: eng, Panes: live.Panes, Relay: live.Relay, Attach: live.Attach, Log: log, FetchLog: eng.LogOf, FetchScreen: eng.FetchScreen, Events: eng.EventsAfter},
+		Live:        &Live{Runs: eng.Live(), Log: log},
 		WorkerToken: workerToken,
 		Catalog:     func() []ProviderInfo { return []ProviderInfo{{ID: "provider_a", Name: "Provider A", Bin: "agent-a"}} },
 	}
