@@ -74,6 +74,7 @@ type Host struct {
 	Version           int64                     `json:"-"`
 
 	NamesBoot      bool  `json:"-"` // its worker has named its boot before
+	SignsRequests  bool  `json:"-"` // its worker signs what it sends with the host's token
 	LastDispatchAt *Time `json:"-"`
 	OfflineSince   *Time `json:"-"` // nil while it is not offline
 }

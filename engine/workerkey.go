@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -79,12 +80,13 @@ func (e *Engine) challengeOK(challenge, hostID, instanceID string) bool {
 // accepts no other, and nobody without. The refused one makes the host suspect,
 // so that an operator learns of it.
 func (e *Engine) Admit(ctx context.Context, hello *Hello) error {
-	if hello.HostID == "" {
+	id := cmp.Or(hello.HostID, hello.OnlyHost)
+	if id == "" {
 		return nil // a plain peer; it is judged when its heartbeat says who it is
 	}
-	h, err := e.Store.Host(ctx, hello.HostID)
+	h, err := e.Store.Host(ctx, id)
 	if svc.CodeOf(err) == svc.CodeNotFound || err == nil && hello.OnlyHost != "" && h.ID != hello.OnlyHost {
-		return svc.Errorf(svc.CodeHostNotFound, "there is no host %.100q for this token", hello.HostID)
+		return svc.Errorf(svc.CodeHostNotFound, "there is no host %.100q for this token", id)
 	}
 	if err != nil {
 		return err
@@ -93,7 +95,7 @@ func (e *Engine) Admit(ctx context.Context, hello *Hello) error {
 		return svc.Errorf(svc.CodeUnauthorized, "the connection is not signed with the key that it names; register again")
 	}
 	if h.WorkerKey == nil || *h.WorkerKey == hello.Key {
-		hello.admitted = true
+		hello.admitted = hello.HostID != ""
 		return nil
 	}
 	if err := e.suspectKey(ctx, h.ID, hello.InstanceID, hello.Key); err != nil {
@@ -105,16 +107,51 @@ func (e *Engine) Admit(ctx context.Context, hello *Hello) error {
 
 // proves says whether a connection is signed with the key that it names.
 func (e *Engine) proves(hello Hello) bool {
-	key, err := base64.StdEncoding.DecodeString(hello.Key)
-	if err != nil || len(key) != ed25519.PublicKeySize {
-		return false
-	}
-	signature, err := base64.StdEncoding.DecodeString(hello.Signature)
-	if err != nil {
-		return false
-	}
 	text := wire.UplinkProof(hello.HostID, hello.InstanceID, hello.BootID, hello.Challenge)
-	return ed25519.Verify(key, text, signature) && e.challengeOK(hello.Challenge, hello.HostID, hello.InstanceID)
+	return signedBy(hello.Key, text, hello.Signature) && e.challengeOK(hello.Challenge, hello.HostID, hello.InstanceID)
+}
+
+// signedBy says whether a text is signed with a key; key and signature are base64.
+func signedBy(key string, text []byte, signature string) bool {
+	k, err := base64.StdEncoding.DecodeString(key)
+	if err != nil || len(k) != ed25519.PublicKeySize {
+		return false
+	}
+	s, err := base64.StdEncoding.DecodeString(signature)
+	return err == nil && ed25519.Verify(k, text, s)
+}
+
+// AdmitRequest judges a request that came with a host's own token. A worker that signs its requests signs all of them, so that whoever else has the token reports
+// and reads nothing with it, and makes the host suspect.
+func (e *Engine) AdmitRequest(ctx context.Context, hostID string, proof []byte, signature string) error {
+	h, err := e.Store.Host(ctx, hostID)
+	if err != nil {
+		return err
+	}
+	if h.WorkerKey == nil || !h.SignsRequests || signedBy(*h.WorkerKey, proof, signature) {
+		return nil
+	}
+	if !h.InstanceSuspect {
+		if err := e.suspectRequest(ctx, hostID); err != nil {
+			return err
+		}
+	}
+	return svc.Errorf(svc.CodeUnauthorized, "the request is not signed with the key of host %s, and its token alone is not enough", h.Name)
+}
+
+// suspectRequest notes that someone has a host's token and not its key. There is no other key to accept.
+func (e *Engine) suspectRequest(ctx context.Context, hostID string) error {
+	_, err := e.changeHost(ctx, hostID, func(tx *store.Tx, h *svc.Host) (bool, error) {
+		if h.InstanceSuspect || h.WorkerKey == nil || !h.SignsRequests {
+			return false, nil
+		}
+		h.InstanceSuspect = true
+		p := h.EventPayload()
+		p["instance_id"], p["suspect_instance_id"], p["unsigned_request"] = h.InstanceID, h.SuspectInstanceID, true
+		tx.Emit(svc.TopicWorkerSuspect, p)
+		return true, nil
+	})
+	return err
 }
 
 // suspectKey notes that someone came with another key than the pinned one, or
@@ -157,9 +194,10 @@ func (c *uplinkConn) noteWorker(ctx context.Context) error {
 			h.WorkerKey = &c.hello.Key
 		}
 		h.NamesBoot = h.NamesBoot || c.hello.BootID != ""
+		h.SignsRequests = value(h.WorkerKey) != "" && value(h.WorkerKey) == c.hello.Key && c.link.Has(wire.CapSigned)
 		h.Containment, h.Scopes = c.hello.Containment, c.hello.Scopes
 		return value(h.WorkerKey) != value(before.WorkerKey) || h.NamesBoot != before.NamesBoot ||
-			h.Containment != before.Containment || h.Scopes != before.Scopes, nil
+			h.SignsRequests != before.SignsRequests || h.Containment != before.Containment || h.Scopes != before.Scopes, nil
 	})
 	c.noted = err == nil
 	return err

@@ -161,3 +161,56 @@ func TestAChangedCatalogIsJournaled(t *testing.T) {
 		}
 	})
 }
+
+func TestAWorkerThatSignsItsRequestsSignsAllOfThem(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		own, thief := w.withKey(1), w.withKey(2)
+		proof := wire.RequestProof("POST", "/api/internal/runs/x/signals", "00")
+		signature := func(k signer, text []byte) string {
+			return base64.StdEncoding.EncodeToString(ed25519.Sign(k.key, text))
+		}
+		admit := func(signature string) error { return s.AdmitRequest(s.ctx, w.host.ID, proof, signature) }
+		s.no(admit("")) // no key is pinned
+		s.no(w.opens(signed(own, "a", wire.CapWorkerKey)))
+		s.no(admit("")) // a worker of before signs connections alone
+		s.no(w.opens(signed(own, "a", wire.Capabilities...)))
+		s.news()
+		s.no(admit(signature(own, proof)))
+		for what, wrong := range map[string]string{
+			"none": "", "no signature": "%", "another's": signature(thief, proof), "of another request": signature(own, wire.RequestProof("POST", "/api/internal/runs/y/signals", "00")),
+			"of another body": signature(own, wire.RequestProof("POST", "/api/internal/runs/x/signals", "01")),
+		} {
+			s.wantCode(what, admit(wrong), svc.CodeUnauthorized)
+		}
+		s.wantTopics(svc.TopicWorkerSuspect)
+		s.no(admit(signature(own, proof))) // its own worker goes on
+		h, err := s.ClearSuspect(s.ctx, w.host.ID)
+		s.no(err)
+		if h.InstanceSuspect || value(h.WorkerKey) != own.public() {
+			t.Errorf("the host is %+v", h)
+		}
+		s.no(w.opens(signed(own, "b", wire.CapWorkerKey))) // the version of before was installed again
+		s.no(admit(""))
+	})
+}
+
+// signed is what a worker with some capabilities says when it connects.
+func signed(k signer, boot string, caps ...string) Hello {
+	h := k.hello(boot)
+	h.Capabilities = caps
+	return h
+}
+
+func TestAConnectionWithAHostsTokenAndWithoutANameNeedsTheKeyToo(t *testing.T) {
+	bubble(t, func(s *site) {
+		w := s.newHost("h")
+		plain := Hello{OnlyHost: w.host.ID}
+		s.no(s.Admit(s.ctx, &plain)) // until its worker has signed once
+		s.no(w.opens(w.withKey(1).hello("a")))
+		s.news()
+		s.wantCode("nameless", s.Admit(s.ctx, &Hello{OnlyHost: w.host.ID}), svc.CodeForbidden)
+		s.wantTopics(svc.TopicWorkerSuspect)
+		s.no(s.Admit(s.ctx, &Hello{})) // with the token of all hosts it is judged when it says whose it is
+	})
+}

@@ -100,6 +100,9 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (*http.Req
 		return r.WithContext(svc.WithCaller(r.Context(), c)), nil
 	default:
 		who, err := s.reporter(r, token)
+		if err == nil {
+			err = s.checkSignature(r, who)
+		}
 		if err != nil {
 			return nil, err
 		}

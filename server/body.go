@@ -59,6 +59,9 @@ func tooLarge(r *http.Request) error {
 }
 
 func (s *Server) readError(err error) error {
+	if errors.Is(err, errOtherBody) {
+		return errOtherBody
+	}
 	var slow net.Error
 	if errors.As(err, &slow) && slow.Timeout() {
 		return svc.Invalid("body", "did not arrive within %s", s.bodyLimit)

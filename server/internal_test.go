@@ -1,6 +1,9 @@
 package server
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -170,4 +173,20 @@ func TestARegistrationIsReadStrictly(t *testing.T) {
 	}
 	post(http.StatusNotFound, "host_not_found", `{"host_name":"stranger","platform":"linux","instance_id":"`+noID+`"}`)
 	g.refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", "POST", "/api/internal/worker/register", `{}`, token(workerToken), with("Content-Type", "text/plain"))
+}
+
+func TestASignedBodyIsTheOneThatWasSigned(t *testing.T) {
+	t.Parallel()
+	g := newRig(t)
+	host, d := g.dispatched("h")
+	own := token(g.want(http.StatusOK, "POST", "/api/v1/hosts/"+host+"/token", nil).JSON["token"].(string))
+	path := "/api/internal/runs/" + d.RunID + "/signals"
+	body, err := json.Marshal(started(d.Attempt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(body)
+	g.refuse(http.StatusUnauthorized, "unauthorized", "POST", path, string(body), own, with(wire.HeaderBodyHash, strings.Repeat("0", 64)))
+	g.refuse(http.StatusUnauthorized, "unauthorized", "POST", path, string(body)+" ", own, with(wire.HeaderBodyHash, hex.EncodeToString(sum[:])))
+	g.want(http.StatusOK, "POST", path, string(body), own, with(wire.HeaderBodyHash, hex.EncodeToString(sum[:])))
 }

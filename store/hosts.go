@@ -13,7 +13,7 @@ import (
 
 const hostColumns = `id, name, status, platform, last_seen_at, instance_id, instance_suspect, suspect_instance_id, max_runs, labels,
 	providers, providers_at, worker_version, last_dispatch_at, offline_since, disconnected_since, worker_key,
-	suspect_worker_key, names_boot, containment, scopes, catalog_hash, created_at, updated_at, version`
+	suspect_worker_key, names_boot, signs_requests, containment, scopes, catalog_hash, created_at, updated_at, version`
 
 // openRuns counts the runs of a host that may have a live session.
 const openRuns = "(SELECT count(*) FROM runs WHERE " + openOn + " = hosts.id || '' AND runs.status <> 'pending')"
@@ -25,7 +25,7 @@ func scanHost(row scanner) (svc.Host, error) {
 	var labels, providers string
 	err := row.Scan(&h.ID, &h.Name, &h.Status, &h.Platform, &h.LastSeenAt, &h.InstanceID, &h.InstanceSuspect, &h.SuspectInstanceID,
 		&h.MaxRuns, &labels, &providers, &h.ProvidersAt, &h.WorkerVersion, &h.LastDispatchAt, &h.OfflineSince, &h.DisconnectedSince,
-		&h.WorkerKey, &h.SuspectWorkerKey, &h.NamesBoot, &h.Containment, &h.Scopes, &h.CatalogHash, &h.CreatedAt, &h.UpdatedAt, &h.Version,
+		&h.WorkerKey, &h.SuspectWorkerKey, &h.NamesBoot, &h.SignsRequests, &h.Containment, &h.Scopes, &h.CatalogHash, &h.CreatedAt, &h.UpdatedAt, &h.Version,
 		&h.ActiveRuns)
 	if err != nil {
 		return h, err
@@ -84,10 +84,10 @@ func (r Reader) AllHosts(ctx context.Context) ([]svc.Host, error) {
 
 // InsertHost adds a host.
 func (tx *Tx) InsertHost(ctx context.Context, h svc.Host) error {
-	_, err := tx.exec(ctx, "INSERT INTO hosts ("+hostColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25)",
+	_, err := tx.exec(ctx, "INSERT INTO hosts ("+hostColumns+") VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26)",
 		h.ID, h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns,
 		toJSON(h.Labels), toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.DisconnectedSince,
-		h.WorkerKey, h.SuspectWorkerKey, h.NamesBoot, h.Containment, h.Scopes, h.CatalogHash, h.CreatedAt, h.UpdatedAt, h.Version)
+		h.WorkerKey, h.SuspectWorkerKey, h.NamesBoot, h.SignsRequests, h.Containment, h.Scopes, h.CatalogHash, h.CreatedAt, h.UpdatedAt, h.Version)
 	if err != nil {
 		return fmt.Errorf("insert host: %w", err)
 	}
@@ -100,12 +100,12 @@ func (tx *Tx) UpdateHost(ctx context.Context, h *svc.Host) error {
 	n, err := tx.exec(ctx, `UPDATE hosts SET name = $1, status = $2, platform = $3, last_seen_at = $4, instance_id = $5,
 		instance_suspect = $6, suspect_instance_id = $7, max_runs = $8, labels = $9, providers = $10, providers_at = $11,
 		worker_version = $12, last_dispatch_at = $13, offline_since = $14, updated_at = $15, worker_key = $16,
-		suspect_worker_key = $17, names_boot = $18, containment = $19, scopes = $20, catalog_hash = $21,
+		suspect_worker_key = $17, names_boot = $18, containment = $19, scopes = $20, catalog_hash = $21, signs_requests = $22,
 		suspect_since = CASE WHEN CAST($6 AS BOOLEAN) THEN coalesce(suspect_since, CAST($15 AS BIGINT)) END, version = version + 1, `+stillFits("$15")+`
-		WHERE id = $22 AND version = $23 AND deleted_at IS NULL`,
+		WHERE id = $23 AND version = $24 AND deleted_at IS NULL`,
 		h.Name, h.Status, h.Platform, h.LastSeenAt, h.InstanceID, h.InstanceSuspect, h.SuspectInstanceID, h.MaxRuns, toJSON(h.Labels),
 		toJSON(h.Providers), h.ProvidersAt, h.WorkerVersion, h.LastDispatchAt, h.OfflineSince, h.UpdatedAt,
-		h.WorkerKey, h.SuspectWorkerKey, h.NamesBoot, h.Containment, h.Scopes, h.CatalogHash, h.ID, h.Version)
+		h.WorkerKey, h.SuspectWorkerKey, h.NamesBoot, h.Containment, h.Scopes, h.CatalogHash, h.SignsRequests, h.ID, h.Version)
 	return changed("host", h.ID, &h.Version, n, err)
 }
 

@@ -69,10 +69,11 @@ const (
 	CapConversation = "conversation"
 	CapScreenRead   = "screen_read"
 	CapPresets      = "presets"
+	CapSigned       = "signed_requests"
 )
 
 // Capabilities lists what this version knows, in the order it announces them.
-var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation, CapGoaway, CapScreenRead, CapPresets}
+var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation, CapGoaway, CapScreenRead, CapPresets, CapSigned}
 
 // Shared is the part of the announced capabilities that this side knows too.
 func Shared(announced []string) []string {
@@ -97,7 +98,8 @@ const (
 	// How the worker proves that it is the one of before (capability worker_key).
 	HeaderWorkerKey = "Svc-Worker-Key" // its public key, base64
 	HeaderChallenge = "Svc-Challenge"  // what the registration was answered with
-	HeaderSignature = "Svc-Signature"  // of UplinkProof, base64
+	HeaderSignature = "Svc-Signature"  // of UplinkProof, base64; on other requests of RequestProof
+	HeaderBodyHash  = "Svc-Body-Hash"  // on other requests (capability signed_requests): SHA-256 of the body, hex
 
 	// What it can do (capabilities, comma-separated); absent: what it registered with.
 	HeaderCapabilities = "Svc-Capabilities"
@@ -115,6 +117,12 @@ const (
 // what is asked for, by whom, and the orchestrator's challenge.
 func UplinkProof(hostID, instanceID, bootID, challenge string) []byte {
 	return []byte(strings.Join([]string{"svc uplink 1", "GET /api/internal/worker/uplink", hostID, instanceID, bootID, challenge}, "\n"))
+}
+
+// RequestProof is what a worker signs with its Ed25519 key in every other request that it sends with its host's token (capability
+// signed_requests): what is asked for, and the hash of the body. target is path and query.
+func RequestProof(method, target, bodyHash string) []byte {
+	return []byte(strings.Join([]string{"svc request 1", method + " " + target, bodyHash}, "\n"))
 }
 
 // Registration is the body of POST /api/internal/worker/register.

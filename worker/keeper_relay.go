@@ -155,7 +155,7 @@ func (w *Worker) sendPiece(ctx context.Context, path string, piece []byte) ([]by
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/octet-stream")
-	response, err := w.request(request)
+	response, err := w.request(request, piece)
 	if err != nil {
 		return nil, err
 	}
@@ -163,9 +163,10 @@ func (w *Worker) sendPiece(ctx context.Context, path string, piece []byte) ([]by
 	return io.ReadAll(io.LimitReader(response.Body, 1<<20))
 }
 
-// request sends a request with the worker's token. Anything but a 2xx is a *refused.
-func (w *Worker) request(r *http.Request) (*http.Response, error) {
+// request sends a request, which has this body, with the worker's token. Anything but a 2xx is a *refused.
+func (w *Worker) request(r *http.Request, body []byte) (*http.Response, error) {
 	r.Header.Set("Authorization", "Bearer "+string(w.opts.Token))
+	w.signRequest(r, body)
 	r.Header.Set(wire.HeaderBootID, w.bootID)
 	response, err := w.http.Do(r)
 	if err != nil {
@@ -198,7 +199,7 @@ func (k *workspaceKeeper) fetchRestore(ctx context.Context, order *wire.Workspac
 	if err != nil {
 		return "", err
 	}
-	response, err := k.w.request(request)
+	response, err := k.w.request(request, nil)
 	if err != nil {
 		return "", fmt.Errorf("the checkpoint that its working copy begins with cannot be fetched: %w", err)
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,6 +138,9 @@ func (w *Worker) postAs(ctx context.Context, token config.Secret, path string, b
 		maps.Copy(request.Header, more)
 	}
 	request.Header.Set("Authorization", "Bearer "+string(token))
+	if token == w.opts.Token {
+		w.signRequest(request, body)
+	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set(wire.HeaderBootID, w.bootID)
 	response, err := w.http.Do(request)
@@ -147,6 +152,18 @@ func (w *Worker) postAs(ctx context.Context, token config.Secret, path string, b
 		return nil, refusal(response)
 	}
 	return io.ReadAll(io.LimitReader(response.Body, 1<<20))
+}
+
+// signRequest shows that a request with the worker's token is the worker's own.
+func (w *Worker) signRequest(r *http.Request, body []byte) {
+	sum := sha256.Sum256(body)
+	hash := hex.EncodeToString(sum[:])
+	target := r.URL.RequestURI()
+	if at := strings.Index(target, "/api/internal/"); at > 0 {
+		target = target[at:] // a proxy takes off what comes before
+	}
+	r.Header.Set(wire.HeaderBodyHash, hash)
+	r.Header.Set(wire.HeaderSignature, base64.StdEncoding.EncodeToString(ed25519.Sign(w.key, wire.RequestProof(r.Method, target, hash))))
 }
 
 // publicKey is the half of the worker's key that others may know.
