@@ -4,10 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"svc/api"
 	"svc/wire"
 )
 
@@ -32,8 +34,18 @@ func FuzzBodies(f *testing.F) {
 		{"POST", "/api/v1/projects"}, {"POST", "/api/v1/work-items"}, {"POST", "/api/v1/runs"}, {"POST", "/api/v1/hosts"},
 		{"PATCH", "/api/v1/projects/" + project}, {"PATCH", "/api/v1/work-items/" + task}, {"PATCH", "/api/v1/hosts/" + host},
 		{"POST", "/api/v1/runs/" + run + "/keys"}, {"POST", "/api/v1/hosts/" + host + "/enable"},
-		{"POST", "/api/internal/worker/register"}, {"POST", "/api/internal/runs/" + run + "/signals"},
+		{"POST", "/api/internal/worker/register"}, {"POST", "/api/internal/runs/" + run + "/signals"}, {"POST", "/api/internal/runs/" + run + "/comments/" + noID + "/handled"},
+		{"POST", "/api/internal/workspaces/" + noID + "/report"}, {"POST", "/api/internal/workspaces/" + noID + "/landing"}, {"POST", "/api/internal/workspaces/" + noID + "/checkpoints/1/done"},
 	}
+	ids := strings.NewReplacer("/projects/{id}", "/projects/"+project, "/work-items/{id}", "/work-items/"+task, "/runs/{id}", "/runs/"+run, "/hosts/{id}", "/hosts/"+host, "{id}", noID)
+	for path, item := range g.OpenAPI().Paths {
+		for _, op := range operations(item) {
+			if request := [2]string{op.Method, api.Prefix + ids.Replace(path)}; op.RequestBody != nil && !slices.Contains(requests, request) {
+				requests = append(requests, request)
+			}
+		}
+	}
+	slices.SortFunc(requests, func(a, b [2]string) int { return strings.Compare(a[1]+a[0], b[1]+b[0]) })
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, request := range requests {
 			r := httptest.NewRequestWithContext(t.Context(), request[0], request[1], strings.NewReader(body))
@@ -49,6 +61,45 @@ func FuzzBodies(f *testing.F) {
 			}
 			if !utf8.Valid(w.Body.Bytes()) {
 				t.Fatalf("%s %s %q: the answer is not UTF-8", request[0], request[1], body)
+			}
+		}
+	})
+}
+
+// FuzzQueries asks everything that is read, with anything as the query: it is answered or refused, and never an internal error.
+func FuzzQueries(f *testing.F) {
+	for _, seed := range []string{
+		"", "limit=0", "limit=99999999999999999999", "cursor=x", "cursor=%00", "topic=*&topic=run.**", "since=-1", "status=running&status=x", "tail=-1", "tail=1&follow=maybe", "from=1:2", "from=-1:x",
+		"attempt=0", "attempt=9223372036854775807", "format=raw&timestamps=1", "path=../../x&a=1&b=2", "q=%ff", "order=queue&host_id=x", "a=%", ";", "checkpoint=-1&against=9",
+	} {
+		f.Add(seed)
+	}
+	g := newRig(f)
+	project, task := g.task()
+	run := g.run()
+	host := g.want(201, "POST", "/api/v1/hosts", `{"name":"h"}`).JSON["id"].(string)
+	ids := strings.NewReplacer("/projects/{id}", "/projects/"+project, "/work-items/{id}", "/work-items/"+task, "/runs/{id}", "/runs/"+run, "/hosts/{id}", "/hosts/"+host, "{id}", noID)
+	var paths []string
+	for path, item := range g.OpenAPI().Paths {
+		if item.Get != nil {
+			paths = append(paths, api.Prefix+ids.Replace(path))
+		}
+	}
+	slices.Sort(paths)
+	f.Fuzz(func(t *testing.T, query string) {
+		gone, leave := context.WithCancel(t.Context())
+		leave() // nothing is waited for
+		for _, path := range paths {
+			r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+			if strings.HasSuffix(path, "/stream") || strings.Contains(path, "/logs") {
+				r = r.WithContext(gone)
+			}
+			r.URL.RawQuery = query
+			r.Header.Set("Authorization", "Bearer "+userToken)
+			w := httptest.NewRecorder()
+			g.Handler().ServeHTTP(w, r)
+			if w.Code >= 500 && w.Code != http.StatusServiceUnavailable {
+				t.Fatalf("GET %s?%s: got %d %s", path, query, w.Code, w.Body)
 			}
 		}
 	})
@@ -78,7 +129,7 @@ func FuzzHeaders(f *testing.F) {
 			r := httptest.NewRequestWithContext(t.Context(), request[0], request[1], strings.NewReader("{}"))
 			for name, value := range map[string]string{
 				"Authorization": token, wire.HeaderHostID: named, wire.HeaderInstanceID: named, wire.HeaderBootID: named, "Cookie": cookie, wire.HeaderWorkerKey: other, wire.HeaderChallenge: other,
-				wire.HeaderSignature: other, wire.HeaderContainment: other, wire.HeaderScopes: other, wire.HeaderCapabilities: other, "Svc-Request": other, "Range": other, "Upgrade": "websocket", "Connection": "Upgrade",
+				wire.HeaderSignature: other, wire.HeaderBodyHash: other, wire.HeaderContainment: other, wire.HeaderScopes: other, wire.HeaderCapabilities: other, "Svc-Request": other, "Range": other, "Upgrade": "websocket", "Connection": "Upgrade",
 				"Origin": origin, "Content-Type": "application/json", "Last-Event-ID": other, "If-Match": other, "Idempotency-Key": other, "X-Request-Id": other,
 			} {
 				r.Header.Set(name, value)
