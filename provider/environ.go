@@ -30,10 +30,14 @@ type Session struct {
 }
 
 // handedDown says whether a variable of the worker's own environment may enter a session: not where the
-// worker stands, and nothing of svc. What a session needs of that is set for it, and the rest leads to
-// folders and secrets of worker and orchestrator.
+// worker stands, nothing of svc, and nothing that systemd gave to the worker as its service. What a session needs of
+// that is set for it, and the rest leads to folders and secrets of worker and orchestrator.
 func handedDown(name string) bool {
-	return name != "PWD" && name != "OLDPWD" && !strings.HasPrefix(name, "SVC_")
+	switch name {
+	case "PWD", "OLDPWD", "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC", "STATE_DIRECTORY", "CONFIGURATION_DIRECTORY":
+		return false
+	}
+	return !strings.HasPrefix(name, "SVC_")
 }
 
 // Environ is the environment for the entry's tool, sorted by name, each name once. The gateway beats

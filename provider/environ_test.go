@@ -153,7 +153,7 @@ func TestNoSecretOfTheWorkerEntersASession(t *testing.T) {
 	t.Parallel()
 	s := provider.Session{
 		Base: []string{"SVC_WORKER_TOKEN=geheim", "SVC_TOKEN=geheim", "SVC_SIGNING_KEY=geheim", "SVC_DATABASE=geheim", "SVC_SIGNAL_TOKEN=geheim", "SVC_RUN_ID=geheim",
-			"SVC_GATEWAY_API_KEY=geheim", "SVC_CONFIG=/c", "SVC_DATA_DIR=/d", "PATH=/bin"},
+			"SVC_GATEWAY_API_KEY=geheim", "SVC_CONFIG=/c", "SVC_DATA_DIR=/d", "PATH=/bin", "CREDENTIALS_DIRECTORY=/run/credentials/svc", "NOTIFY_SOCKET=/run/notify", "LISTEN_FDS=1", "STATE_DIRECTORY=/var/lib/svc"},
 		Run:  map[string]string{"SVC_RUN_ID": "geheim", "SVC_TOKEN": "geheim"},
 		Vars: map[string]string{"SVC_WORKER_TOKEN": "geheim", "SVC_SIGNING_KEY": "geheim", "SVC_ATTEMPT": "2"},
 	}
