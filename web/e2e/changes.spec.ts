@@ -148,3 +148,34 @@ test('a card tells how large a change is, its item shows it, and the versions st
   await page.getByRole('button', { name: 'Item', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'Runs' })).toBeVisible();
 });
+
+test('of a change of many files those in sight exist, and what is written in another one stays', async ({
+  page,
+  server,
+}) => {
+  const { run } = await change(
+    server,
+    'i=100; while [ $i -lt 220 ]; do i=$((i+1)); seq 9 > part-$i.txt; done',
+  );
+  await page.goto(server.link(`/runs/${run.id}?tab=changes`));
+  const file = (i: number) => page.getByRole('region', { name: `part-${i}.txt` });
+  await expect(file(101).getByRole('table')).toContainText('9');
+  await expect(file(220)).toHaveCount(0);
+  await file(101).getByRole('button', { name: 'Comment on line 2', exact: true }).click();
+  await page.keyboard.type('Why nine?');
+  const files = page.getByRole('navigation', { name: 'Changed files' });
+
+  // The list leads to the last one, with the focus, and opens it.
+  await files.getByRole('button', { name: /^part-220/ }).click();
+  await expect(file(220).getByRole('button', { name: /^part-220/ })).toBeFocused();
+  await expect(file(220).getByRole('table')).toBeInViewport();
+  await expect(file(150)).toHaveCount(0);
+  // Tab goes on within the file, and back to the one above it.
+  await page.keyboard.press('Shift+Tab');
+  await expect(file(219).getByRole('button', { name: 'Comment on part-219.txt' })).toBeFocused();
+
+  await files.getByRole('button', { name: /^part-101/ }).click();
+  await expect(file(101).getByRole('textbox')).toHaveValue('Why nine?');
+  await expect(file(101).getByRole('textbox')).toBeInViewport();
+  await expect(file(220)).toHaveCount(0);
+});

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { FileDiff as FileIcon, GitMerge, SendHorizontal } from 'lucide-react';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { messageOf } from '@/api/error';
 import { isActive, type Run } from '@/api/records';
 import type { Change, ChangedFile, Comment, Workspace } from '@/api/schema.gen';
@@ -13,16 +13,11 @@ import { Button } from '@/ui/Button';
 import { Select } from '@/ui/Field';
 import { Segmented } from '@/ui/Segmented';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
-import { FileDiff } from './FileDiff';
-import { FileTree } from './FileTree';
+import { Files } from './Files';
 import { LandDialog } from './LandDialog';
 import { LandingState } from './LandingState';
 import { SendDialog } from './SendDialog';
-import { Thread } from './Thread';
-import { byFile } from './threads';
 
-/** How many lines of a change are open from the beginning; the files beyond them are opened by hand. */
-const openLines = 800;
 /** How many earlier checkpoints are offered to compare with: so many patches are surely kept. */
 const comparable = 7;
 /** How wide the view must be for two versions beside each other, in px. */
@@ -195,100 +190,6 @@ function Sum({ change: { files } }: { change: Change }) {
       <Counts additions={sum((file) => file.additions)} deletions={sum((file) => file.deletions)} />
     </span>
   );
-}
-
-function Files({
-  workspaceId,
-  change,
-  version,
-  newest,
-  split,
-  comments,
-}: {
-  workspaceId: string;
-  change: Change;
-  version: Version;
-  newest: number;
-  split: boolean;
-  comments: Comment[];
-}) {
-  const { files } = change;
-  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const begin = useMemo(() => firstFiles(files), [files]);
-  const threads = useMemo(() => byFile(files, comments, version, newest), [files, comments, version, newest]);
-  const isOpen = (path: string): boolean => toggled.get(path) ?? begin.has(path);
-  const toggle = (path: string, open: boolean): void => setToggled(new Map(toggled).set(path, open));
-  const elsewhere = threads.get(null);
-  const list = (
-    <FileTree
-      files={files}
-      onOpen={(index) => {
-        toggle((files[index] as ChangedFile).path, true);
-        const title = document.getElementById(`file-title-${index}`);
-        title?.scrollIntoView({ block: 'start' });
-        title?.focus({ preventScroll: true });
-      }}
-    />
-  );
-  if (files.length === 0) {
-    return (
-      <EmptyState icon={<FileIcon className="size-5" />} title="Nothing differs" className="pt-[8vh]">
-        {version.since > 0
-          ? `Checkpoint ${version.checkpoint} is as checkpoint ${version.since} was.`
-          : 'The working copy is as its base.'}
-      </EmptyState>
-    );
-  }
-  return (
-    <div className="flex min-h-0 flex-1">
-      <nav aria-label="Changed files" className="w-72 shrink-0 overflow-y-auto border-r p-2 @max-4xl:hidden">
-        {list}
-      </nav>
-      <div className="flex min-w-0 flex-1 flex-col gap-3 overflow-y-auto p-2 sm:p-4">
-        <details className="shrink-0 rounded-lg ring-1 ring-line @4xl:hidden">
-          <summary className="px-3 py-2 text-sm">
-            {files.length === 1 ? '1 file' : `${files.length.toLocaleString()} files`}
-          </summary>
-          {list}
-        </details>
-        {change.truncated && (
-          <p className="text-xs text-warn">Not all of it can be shown here: svc run diff has the rest.</p>
-        )}
-        {files.map((file, index) => (
-          <FileDiff
-            key={file.path}
-            titleId={`file-title-${index}`}
-            workspaceId={workspaceId}
-            file={file}
-            version={version}
-            newest={newest}
-            split={split}
-            comments={threads.get(file.path) ?? nothing}
-            open={isOpen(file.path)}
-            onToggle={() => toggle(file.path, !isOpen(file.path))}
-          />
-        ))}
-        {elsewhere && (
-          <section aria-label="Comments on other files">
-            <h2 className="px-2 text-xs font-medium text-ink-2">On files that are not shown here</h2>
-            <Thread comments={elsewhere} quoted />
-          </section>
-        )}
-      </div>
-    </div>
-  );
-}
-
-/** firstFiles is the files that are open from the beginning: from the first on, as long as they are short. */
-export function firstFiles(files: readonly ChangedFile[]): Set<string> {
-  const open = new Set<string>();
-  let lines = 0;
-  for (const file of files) {
-    lines += file.additions + file.deletions;
-    if (lines > openLines) break;
-    open.add(file.path);
-  }
-  return open;
 }
 
 /** useLastLook is the checkpoint that this browser showed before this visit; 0: none. What it shows now is noted. */

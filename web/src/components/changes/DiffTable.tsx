@@ -7,8 +7,8 @@ import { Thread } from './Thread';
 import { nextBeside, nextPlace } from './threads';
 import { useTokens } from './useTokens';
 
-/** How many lines of a file are drawn at once. */
-const atOnce = 1200;
+/** How many lines of a file are drawn at first, and how many more each time. */
+export const atOnce = 1200;
 
 const along = ['ArrowDown', 'ArrowUp'];
 const across = ['ArrowLeft', 'ArrowRight'];
@@ -22,6 +22,8 @@ export function DiffTable({
   rows,
   split,
   threads,
+  drawn = atOnce,
+  onDraw,
   form,
 }: {
   path: string;
@@ -29,11 +31,13 @@ export function DiffTable({
   /** Whether the old version stands beside the new one. */
   split: boolean;
   threads: Map<number, Comment[]>;
+  /** How many lines are drawn. */
+  drawn?: number;
+  onDraw?(lines: number): void;
   /** What writes a comment on a row. */
   form(row: Row, close: () => void): ReactNode;
 }) {
   const table = useRef<HTMLTableElement>(null);
-  const [shown, setShown] = useState(atOnce);
   const [active, setActive] = useState<number | null>(null);
   const [writing, setWriting] = useState<number | null>(null);
   const tokens = useTokens(path, rows);
@@ -109,7 +113,7 @@ export function DiffTable({
           </colgroup>
         )}
         <tbody>
-          {lines.slice(0, shown).map((line) => {
+          {lines.slice(0, drawn).map((line) => {
             const places = [...new Set([line.old, line.new])].filter((place) => place !== null);
             return (
               <Fragment key={places[0]}>
@@ -129,11 +133,11 @@ export function DiffTable({
           })}
         </tbody>
       </table>
-      {lines.length > shown && (
+      {lines.length > drawn && (
         <div className="flex justify-center p-2">
-          <Button size="sm" onClick={() => setShown((count) => count + atOnce)}>
-            Show {Math.min(atOnce, lines.length - shown).toLocaleString()} of{' '}
-            {(lines.length - shown).toLocaleString()} more lines
+          <Button size="sm" onClick={() => onDraw?.(drawn + atOnce)}>
+            Show {Math.min(atOnce, lines.length - drawn).toLocaleString()} of{' '}
+            {(lines.length - drawn).toLocaleString()} more lines
           </Button>
         </div>
       )}

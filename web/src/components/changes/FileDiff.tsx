@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { ChevronRight, MessageSquarePlus } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { messageOf } from '@/api/error';
 import type { ChangedFile, Comment } from '@/api/schema.gen';
 import { Counts } from '@/components/Counts';
@@ -12,7 +12,7 @@ import { IconButton } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { CommentForm } from './CommentForm';
-import { DiffTable } from './DiffTable';
+import { atOnce, DiffTable } from './DiffTable';
 import { reviewedOf, useReviewed } from './reviewed';
 import { Thread } from './Thread';
 import { threadsOf } from './threads';
@@ -25,8 +25,19 @@ const words: Record<ChangedFile['status'], string> = {
   type_changed: 'another kind of file',
 };
 
+/** How high a file's title and a line of its patch are, in px. */
+const titleHeight = 41;
+const lineHeight = 20;
+
+/** heightOf is about how high a file is before it has been drawn. */
+export const heightOf = (file: ChangedFile, open: boolean): number =>
+  titleHeight + (open ? patchHeight(file) : 0);
+
+const patchHeight = ({ additions, deletions }: ChangedFile): number =>
+  Math.min(additions + deletions + 1, atOnce) * lineHeight;
+
 /** FileDiff is one file of a change; its patch is read when it is opened. */
-export function FileDiff({
+export const FileDiff = memo(function FileDiff({
   titleId,
   workspaceId,
   file,
@@ -36,6 +47,8 @@ export function FileDiff({
   comments,
   open,
   onToggle,
+  drawn,
+  onDraw,
 }: {
   /** Of the element that a jump to the file leads to. */
   titleId: string;
@@ -46,8 +59,12 @@ export function FileDiff({
   split: boolean;
   comments: Comment[];
   open: boolean;
-  onToggle(): void;
+  onToggle(path: string, open: boolean): void;
+  /** How many lines of its patch are drawn; absent: as many as at first. */
+  drawn?: number;
+  onDraw(path: string, lines: number): void;
 }) {
+  const toggle = (): void => onToggle(file.path, !open);
   const [onFile, setOnFile] = useState(false);
   const { mark, set } = useReviewed(workspaceId, file.path);
   // Of what is new since a checkpoint nobody can say that the file was read.
@@ -71,7 +88,7 @@ export function FileDiff({
           type="button"
           id={titleId}
           aria-expanded={open}
-          onClick={onToggle}
+          onClick={toggle}
           className="flex min-w-0 flex-1 basis-40 items-center gap-2 text-left text-sm"
         >
           <ChevronRight
@@ -93,7 +110,7 @@ export function FileDiff({
               checked={reviewed === 'yes'}
               onChange={(event) => {
                 set(event.target.checked ? patch : null);
-                if (event.target.checked === open) onToggle();
+                if (event.target.checked === open) toggle();
               }}
               className="accent-accent-fill"
             />
@@ -107,7 +124,7 @@ export function FileDiff({
           size="sm"
           onClick={() => {
             setOnFile(true);
-            if (!open) onToggle();
+            if (!open) toggle();
           }}
         >
           <MessageSquarePlus className="size-3.5" />
@@ -132,12 +149,14 @@ export function FileDiff({
             split={split}
             comments={comments}
             comment={comment}
+            drawn={drawn}
+            onDraw={onDraw}
           />
         </>
       )}
     </section>
   );
-}
+});
 
 function Patch({
   workspaceId,
@@ -147,6 +166,8 @@ function Patch({
   split,
   comments,
   comment,
+  drawn,
+  onDraw,
 }: {
   workspaceId: string;
   file: ChangedFile;
@@ -155,6 +176,8 @@ function Patch({
   split: boolean;
   comments: Comment[];
   comment(place: { side: 'old' | 'new'; line: number }): (body: string) => Promise<unknown>;
+  drawn?: number;
+  onDraw(path: string, lines: number): void;
 }) {
   const hidden = file.binary ? 'It is binary.' : file.too_large ? 'It is too large to be shown here.' : null;
   const query = useQuery({ ...diffQuery(workspaceId, version, file.path), enabled: hidden === null });
@@ -175,9 +198,12 @@ function Patch({
           retry={() => void query.refetch()}
         />
       ) : query.data === undefined ? (
-        <Loading label={`Loading ${file.path}`} className="p-3">
-          <Skeleton className="h-16" />
-        </Loading>
+        // As high as the patch will be about: what is below does not move when it comes.
+        <div style={{ height: patchHeight(file) }}>
+          <Loading label={`Loading ${file.path}`} className="p-3">
+            <Skeleton className="h-16" />
+          </Loading>
+        </div>
       ) : rows.length === 0 ? (
         <p className="px-4 py-3 text-sm text-ink-2">
           No line differs{file.old_mode && file.mode && `; its mode was ${file.old_mode} and is ${file.mode}`}
@@ -189,6 +215,8 @@ function Patch({
           rows={rows}
           split={split}
           threads={byRow}
+          drawn={drawn}
+          onDraw={(lines) => onDraw(file.path, lines)}
           form={(row, close) => {
             const place = placeOf(row);
             return (

@@ -1,11 +1,11 @@
 import { ChevronRight } from 'lucide-react';
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import type { ChangedFile } from '@/api/schema.gen';
 import { Counts } from '@/components/Counts';
 import { type Folder, treeOf } from './tree';
 
 /** FileTree is the changed files by folder; folders with nothing but one folder in them stand in one line with it. */
-export function FileTree({
+export const FileTree = memo(function FileTree({
   files,
   onOpen,
 }: {
@@ -15,7 +15,7 @@ export function FileTree({
 }) {
   const root = useMemo(() => treeOf(files.map((file) => file.path)), [files]);
   return <Level folder={root} files={files} onOpen={onOpen} />;
-}
+});
 
 function Level({
   folder,
@@ -29,7 +29,8 @@ function Level({
   return (
     <ul className="flex flex-col">
       {folder.folders.map((each) => (
-        <li key={each.name}>
+        // What is out of sight is not laid out; until it was once, a folder is taken to be this high.
+        <li key={each.name} className="[contain-intrinsic-size:auto_16rem] [content-visibility:auto]">
           <details open className="group">
             <summary className="flex cursor-default list-none items-start gap-1 rounded px-1 py-1 text-ink-2 hover:bg-hover">
               <ChevronRight
