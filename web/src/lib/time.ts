@@ -5,6 +5,10 @@ const units: [Intl.RelativeTimeFormatUnit, number, string][] = [
   ['second', 1000, 's'],
 ];
 
+// A formatter takes longer to make than a hundred dates to format, and a board shows a date on every card.
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
 /** span is a duration in its largest unit: 12 min. Under a second it is 0 s. */
 export function span(ms: number): string {
   for (const [, size, name] of units) {
@@ -17,14 +21,12 @@ export function span(ms: number): string {
 export function ago(at: string, now: number): string {
   const ms = now - Date.parse(at);
   if (Number.isNaN(ms)) return '';
-  if (ms > 30 * 86_400_000) return new Date(at).toLocaleDateString(undefined, { dateStyle: 'medium' });
+  if (ms > 30 * 86_400_000) return day.format(new Date(at));
   return ms < 10_000 ? 'now' : `${span(ms)} ago`;
 }
 
 /** exact is the moment in the user's own time zone. */
 export function exact(at: string): string {
   const date = new Date(at);
-  return Number.isNaN(date.getTime())
-    ? ''
-    : date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  return Number.isNaN(date.getTime()) ? '' : moment.format(date);
 }
