@@ -12,21 +12,19 @@ test('a board of 5,000 items answers within 200 ms', async ({ page, full: { lab 
     await expect(page.getByRole('heading', { name: 'Hosts' })).toBeVisible();
     await figures.measure(
       'open the board',
-      () => page.getByRole('link', { name: 'Board' }).click(),
+      page.getByRole('link', { name: 'Board' }),
       () => document.querySelectorAll('article').length > 5,
     );
   }
   for (let i = 0; i < times; i++) {
+    await page.getByRole('region', { name: /^To do/ }).hover();
+    await page.evaluate(() => {
+      const first = document.querySelector('section [data-card-focus]');
+      document.body.dataset.first = first?.textContent ?? '';
+    });
     await figures.measure(
       'scroll a column by a page',
-      async () => {
-        await page.getByRole('region', { name: /^To do/ }).hover();
-        await page.evaluate(() => {
-          const first = document.querySelector('section [data-card-focus]');
-          document.body.dataset.first = first?.textContent ?? '';
-        });
-        await page.mouse.wheel(0, 700);
-      },
+      () => page.mouse.wheel(0, 700),
       () => document.querySelector('section [data-card-focus]')?.textContent !== document.body.dataset.first,
     );
   }
@@ -55,10 +53,8 @@ test('a board of 5,000 items answers within 200 ms', async ({ page, full: { lab 
       .getByRole('region', { name: /^To do/ })
       .getByRole('article')
       .nth(2);
-    await figures.measure(
-      'open an item beside the board',
-      () => card.click(),
-      () => Boolean(document.querySelector('[role="dialog"] h2')),
+    await figures.measure('open an item beside the board', card, () =>
+      Boolean(document.querySelector('[role="dialog"] h2')),
     );
     await page.keyboard.press('Escape');
     await expect(page.getByRole('dialog')).toHaveCount(0);
@@ -114,7 +110,7 @@ test('a board of 5,000 items answers within 200 ms', async ({ page, full: { lab 
   for (let i = 0; i < times; i++) {
     await figures.measure(
       'open the tree',
-      () => page.getByRole('link', { name: 'Tree' }).click(),
+      page.getByRole('link', { name: 'Tree' }),
       () => document.querySelectorAll('[role="treeitem"]').length > 5,
     );
     await page.getByRole('link', { name: 'Board' }).click();

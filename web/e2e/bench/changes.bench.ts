@@ -14,10 +14,10 @@ test('a change of 300 files answers within 200 ms', async ({ page, full: { lab, 
     await expect(page.getByRole('heading', { name: 'Evidence' })).toBeVisible();
     await figures.measure(
       'open the changes',
-      () => page.getByRole('link', { name: /^Changes/ }).click(),
+      page.getByRole('link', { name: /^Changes/ }),
       () =>
-        document.querySelectorAll('main section header').length > 5 &&
-        Boolean(document.querySelector('main table')),
+        Boolean(document.querySelector('main table td')) &&
+        document.querySelectorAll('nav[aria-label="Changed files"] button').length > 250,
     );
   }
   for (const [what, name] of [
@@ -28,7 +28,7 @@ test('a change of 300 files answers within 200 ms', async ({ page, full: { lab, 
       await page.getByRole('radio', { name: name === 'Split' ? 'Unified' : 'Split' }).click();
       await figures.measure(
         `show the versions ${what}`,
-        () => page.getByRole('radio', { name }).click(),
+        page.getByRole('radio', { name }),
         new Function(
           `return Boolean(document.querySelector('main table colgroup')) === ${name === 'Split'}`,
         ) as () => boolean,
@@ -36,22 +36,14 @@ test('a change of 300 files answers within 200 ms', async ({ page, full: { lab, 
     }
   for (let i = 0; i < times; i++) {
     await page.evaluate(() => {
-      document.body.dataset.top = String(
-        document.querySelectorAll('main section header')[150]?.getBoundingClientRect().top,
-      );
+      document.body.dataset.before = document.activeElement?.id;
     });
-    await figures.measure(
-      'go to a file',
-      () =>
-        files
-          .getByRole('button')
-          .or(files.getByRole('link'))
-          .nth(150 + i * 20)
-          .click(),
-      () =>
-        String(document.querySelectorAll('main section header')[150]?.getBoundingClientRect().top) !==
-        document.body.dataset.top,
-    );
+    await figures.measure('go to a file', files.getByRole('button').nth(150 + i * 20), () => {
+      const title = document.activeElement;
+      if (!title?.id.startsWith('file-title-') || title.id === document.body.dataset.before) return false;
+      const { top } = title.getBoundingClientRect();
+      return top > 0 && top < window.innerHeight / 2;
+    });
   }
   for (let i = 0; i < times; i++) {
     const file = page
@@ -61,11 +53,7 @@ test('a change of 300 files answers within 200 ms', async ({ page, full: { lab, 
       .first();
     await figures.measure(
       'begin a comment',
-      () =>
-        file
-          .getByRole('button', { name: /^Comment on line 2/ })
-          .first()
-          .click(),
+      file.getByRole('button', { name: /^Comment on line 2/ }).first(),
       () => document.activeElement?.tagName === 'TEXTAREA',
     );
     await page.keyboard.press('Escape');

@@ -13,10 +13,10 @@ test('a log of 200,000 lines answers within 200 ms', async ({ page, full: { lab 
   for (let i = 0; i < times; i++) {
     await page.goto(lab.server.link(`/runs/${run.id}?tab=details`));
     await expect(page.getByRole('heading', { name: 'Evidence' })).toBeVisible();
-    await figures.measure('open the log tab, first lines', () => log.click(), rows);
+    await figures.measure('open the log tab, first lines', log, rows);
     await whole();
     await page.getByRole('link', { name: 'Details' }).click();
-    await figures.measure('open the log tab again', () => log.click(), rows);
+    await figures.measure('open the log tab again', log, rows);
     await whole();
   }
   for (let i = 0; i < times; i++) {
