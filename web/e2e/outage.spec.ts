@@ -1,4 +1,5 @@
-import { attach, column, expect, Lab, screen, test } from './support/test.ts';
+import { existsSync } from 'node:fs';
+import { attach, column, expect, Lab, Server, screen, test } from './support/test.ts';
 
 test('the server is killed and comes back while the page is open: nothing is lost', async ({
   page,
@@ -68,4 +69,14 @@ test('an attached terminal survives the server, and keys reach the agent again',
   await page.keyboard.press('Enter');
   await expect(screen(page)).toContainText('heard <after>');
   await expect(screen(page)).toContainText('heard <before>');
+});
+
+test('a server that a test kills leaves no session behind', async () => {
+  const server = await Server.start();
+  const lab = await Lab.of(server);
+  await lab.run('sleep 600', 'Goes on alone');
+  await server.kill();
+  // It fails when a process is left.
+  await server.close();
+  expect(existsSync(server.dir)).toBe(false);
 });

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -84,7 +85,12 @@ export class Server {
     const config = `[worker]\nstop_grace = ["300ms", "2s"]\ncwd = "${join(server.dir, 'work')}"\n`;
     writeFileSync(join(server.dir, 'config.toml'), config + (options.config ?? ''));
     writeFileSync(join(server.dir, 'providers.toml'), options.catalog ?? catalog);
-    await server.launch();
+    try {
+      await server.launch();
+    } catch (error) {
+      await server.close().catch(() => {}); // why it did not start is what matters
+      throw error;
+    }
     return server;
   }
 
@@ -173,12 +179,51 @@ export class Server {
     await until('every session has ended', async () => (await this.api.liveSessions()).length === 0);
   }
 
-  /** close stops every run by the product's own means, then ends the process and removes its files. */
+  /**
+   * close stops every run by the product's own means, then ends the process and removes its files. It fails when a process
+   * is left, such as a session's, and ends that first: nothing stays behind, whatever became of the test.
+   */
   async close(): Promise<void> {
-    if (this.process) await this.stopRuns();
+    let failed: unknown;
+    try {
+      // Sessions outlive a server that was killed: it comes back to end them.
+      if (!this.process) await this.launch();
+      await this.stopRuns();
+    } catch (error) {
+      failed = error;
+    }
     for (const worker of this.workers.splice(0)) await end(worker, 'SIGTERM');
     await this.kill('SIGTERM');
+    try {
+      await until('every process of the server has ended', async () => processesOf(this.dir).length === 0);
+    } catch (error) {
+      failed ??= error;
+      for (const pid of processesOf(this.dir)) endNow(pid);
+    }
     rmSync(this.dir, { recursive: true, force: true });
+    if (failed) throw failed;
+  }
+}
+
+/** processesOf is the processes whose home is a server's directory: itself, its workers, and their sessions. Only Linux tells. */
+function processesOf(dir: string): number[] {
+  if (!existsSync('/proc/self/environ')) return [];
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return pid > 0 && readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`HOME=${dir}`);
+      } catch {
+        return false; // ended meanwhile, or somebody else's
+      }
+    });
+}
+
+function endNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // ended meanwhile
   }
 }
 
