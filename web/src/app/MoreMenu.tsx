@@ -1,9 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { Project } from '@/api/records';
-import { ProjectMark } from '@/components/ProjectMark';
-import { projectsQuery } from '@/data/queries';
-import { Menu, MenuGroup, MenuItem, MenuLine } from '@/ui/Menu';
+import { ProjectItems } from '@/components/ProjectItems';
+import { Menu, MenuItem } from '@/ui/Menu';
 import type { MenuPlace } from '@/ui/MenuButton';
 import type { Destination } from './destinations';
 
@@ -13,29 +11,10 @@ export function MoreMenu({
   places,
   ...place
 }: MenuPlace & { project: Project | null; places: Destination[] }) {
-  const { data: projects = [] } = useQuery(projectsQuery);
   const navigate = useNavigate();
   return (
     <Menu {...place} label="More">
-      {projects.length > 0 && (
-        <>
-          <MenuGroup title="Projects">
-            {projects.map((other) => (
-              <MenuItem
-                key={other.id}
-                icon={<ProjectMark name={other.name} className="size-4.5" />}
-                checked={other.id === project?.id}
-                onSelect={() =>
-                  void navigate({ to: '/p/$slug/board', params: { slug: other.slug }, search: {} })
-                }
-              >
-                {other.name}
-              </MenuItem>
-            ))}
-          </MenuGroup>
-          <MenuLine />
-        </>
-      )}
+      <ProjectItems project={project} />
       {places.map((each) => (
         <MenuItem
           key={each.label}

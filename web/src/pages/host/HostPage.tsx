@@ -18,8 +18,8 @@ import { RelativeTime } from '@/ui/RelativeTime';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { HostActions } from './HostActions';
 import { HostFacts } from './HostFacts';
+import { HostRun } from './HostRun';
 import { Limits } from './Limits';
-import { RunRow } from './RunRow';
 import { Suspect } from './Suspect';
 
 /** HostPage is one host: its word, what runs there, what it has, and what can be done with it. */
@@ -97,7 +97,7 @@ function Runs({ host }: { host: Host }) {
       <ul className="overflow-hidden rounded-xl bg-panel shadow-1 ring-1 ring-line">
         {shown.map((run) => (
           <li key={run.id} className="border-b last:border-0">
-            <RunRow run={run} host={host} />
+            <HostRun run={run} host={host} />
           </li>
         ))}
         {shown.length === 0 && (

@@ -3,8 +3,8 @@ import { type Host, type Run, taskRef } from '@/api/records';
 import { RunPill } from '@/components/RunPill';
 import { RelativeTime } from '@/ui/RelativeTime';
 
-/** RunRow is a run on its host’s own page. */
-export function RunRow({ run, host }: { run: Run; host: Host }) {
+/** HostRun is a run on its host’s own page. */
+export function HostRun({ run, host }: { run: Run; host: Host }) {
   return (
     <Link
       to="/runs/$runId"
