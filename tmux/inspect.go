@@ -75,8 +75,11 @@ func parseSession(line string) (Session, error) {
 	if session.Dead {
 		return session, nil // the PID may have been reused
 	}
-	session.Process, err = process.Of(session.Process.PID)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	program, err := process.Of(session.Process.PID)
+	switch {
+	case err == nil:
+		session.Process = program
+	case !errors.Is(err, fs.ErrNotExist):
 		return Session{}, err
 	}
 	return session, nil

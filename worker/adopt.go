@@ -136,7 +136,7 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 		switch {
 		case err == nil && s.same(found):
 			if found.Process.Start == 0 {
-				found.Process = record.Pane // it has ended, and nobody tells its start any more
+				found.Process = s.onRecord(found.Process) // it has ended, and nobody tells its start any more
 			}
 			return found, nil
 		case err == nil:
@@ -175,10 +175,27 @@ func (s *session) same(found tmux.Session) bool {
 		wrapper, err := s.a.ReadWrapper()
 		return err != nil || wrapper.Wrapper.PID == found.Process.PID
 	}
-	if record.Server != found.Server || record.Pane.PID != found.Process.PID {
+	if record.Server != found.Server {
+		return false
+	}
+	if record.Pane.PID == 0 { // an earlier version wrote it so
+		return true
+	}
+	if record.Pane.PID != found.Process.PID {
 		return false
 	}
 	return record.Pane.Start == 0 || found.Process.Start == 0 || record.Pane.Start == found.Process.Start
+}
+
+// onRecord is the wrapper in a pane whose process has ended: as it was recorded, by us or by itself, else what tmux still knows of it.
+func (s *session) onRecord(ended process.ID) process.ID {
+	if pane := s.rec.Session.Pane; pane.PID == ended.PID {
+		return pane
+	}
+	if wrapper, err := s.a.ReadWrapper(); err == nil && wrapper.Wrapper.PID == ended.PID {
+		return wrapper.Wrapper
+	}
+	return ended
 }
 
 // closeTerminal ends a tmux that came up after its permit was revoked: its wrapper has nothing to do.

@@ -138,13 +138,25 @@ func (w *Worker) tryHost(ctx context.Context) error {
 	if _, err := w.canContain(ctx); err != nil {
 		return err
 	}
-	server := tmux.Server{Socket: w.socketOf("probe000"), Bin: w.opts.TmuxBin}
-	_, err := server.Start(ctx, tmux.Spec{Name: "probe", Argv: []string{"/bin/sh", "-c", ":"}, Dir: "/"})
+	if err := w.endTrial(ctx); err != nil {
+		return err
+	}
+	_, err := w.trialServer().Start(ctx, tmux.Spec{Name: "probe", Argv: []string{"/bin/sh", "-c", ":"}, Dir: "/"})
 	if err != nil {
 		return err
 	}
-	if err := server.Kill(ctx, process.ID{}); err != nil {
-		return fmt.Errorf("end the probe: %w", err)
+	return w.endTrial(ctx)
+}
+
+// trialServer is the tmux server of the session that only shows whether sessions can be started.
+func (w *Worker) trialServer() tmux.Server {
+	return tmux.Server{Socket: w.socketOf("probe000"), Bin: w.opts.TmuxBin}
+}
+
+// endTrial ends that session, also one that an earlier worker did not come to end: beside it no other can be started.
+func (w *Worker) endTrial(ctx context.Context) error {
+	if err := w.trialServer().Kill(ctx, process.ID{}); err != nil {
+		return fmt.Errorf("end the session of a trial: %w", err)
 	}
 	return nil
 }

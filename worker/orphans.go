@@ -28,6 +28,9 @@ func (w *Worker) reconcile(ctx context.Context) {
 	defer sweep.Stop()
 	daily := time.NewTicker(pruneEvery)
 	defer daily.Stop()
+	if err := w.endTrial(ctx); err != nil {
+		w.log.Warn("what an earlier worker left stays", "error", err)
+	}
 	w.prune()
 	for {
 		w.reportUnknownSessions(ctx)

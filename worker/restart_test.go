@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"svc"
+	"svc/process"
 	"svc/rundir"
 	"svc/tmux"
 	"svc/wire"
@@ -239,6 +242,47 @@ func TestASessionThatWasNotYetOnRecordIsFoundByItsSocket(t *testing.T) {
 	}
 	if again := l.pidIn(file); again != pid {
 		t.Errorf("provider %d became %d", pid, again)
+	}
+}
+
+// TestASessionThatEndedBeforeItWasOnRecordIsFoundByEveryWorker: its processes are gone when the first worker finds it, and that one may be
+// killed before it came to the end.
+func TestASessionThatEndedBeforeItWasOnRecordIsFoundByEveryWorker(t *testing.T) {
+	t.Parallel()
+	for name, state := range map[string]rundir.State{"by the first": rundir.StateSpawning, "by one after a worker that did not know the wrapper": rundir.StateRunning} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			run := svc.NewRunID()
+			a := l.plant(run, rundir.Dispatch{State: state}, "exit 10")
+			rec, err := a.ReadDispatch()
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := tmux.Server{Socket: rec.Session.Socket, Bin: l.opts.TmuxBin}
+			made, err := server.Start(t.Context(), tmux.Spec{Name: rec.Run.SessionName, Argv: []string{"/bin/sh", "-c", "exit 10"}, Dir: "/", LogFile: l.dir.LogPath(run)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.wait("the pane to be dead", func() bool { found, err := server.Inspect(t.Context(), process.ID{}); return err == nil && found.Dead })
+			if state == rundir.StateRunning {
+				rec.Session.Server, rec.Session.PaneID = made.Server, made.Pane
+			}
+			if err := errors.Join(a.WriteDispatch(rec), a.WriteExit(rundir.Exit{Code: 10, At: svc.TimeOf(time.Now())})); err != nil {
+				t.Fatal(err)
+			}
+			l.start()
+			if end := l.finished(run, 1); end.ExitCode != 10 {
+				t.Errorf("finished = %+v, want exit code 10", end)
+			}
+			l.cleared(run, 1)
+			if want := fmt.Sprintf("pid=%d dead=true", made.Process.PID); !strings.Contains(l.logs.String(), want) {
+				t.Errorf("the log does not have %q:\n%s", want, l.logs.String())
+			}
+			if _, err := server.Inspect(t.Context(), process.ID{}); !errors.Is(err, tmux.ErrNoServer) {
+				t.Errorf("its tmux lives on: %v", err)
+			}
+		})
 	}
 }
 

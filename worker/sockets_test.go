@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/process"
+	"svc/tmux"
 	"svc/wire"
 )
 
@@ -119,6 +122,29 @@ func TestAHostThatCannotStartRunsRefusesThemCoolsDownAndComesBack(t *testing.T) 
 	if n := len(l.o.signalsOf(run, 1, svc.SignalFailed)); n != 0 {
 		t.Errorf("%d failed signals of a run that was refused", n)
 	}
+}
+
+// A worker that is killed in the middle of a trial leaves its session. The next one must not take that for a host that cannot start any.
+func TestASessionOfATrialThatAnEarlierWorkerLeftIsEnded(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	l.stop()
+	spec := tmux.Spec{Name: "probe", Argv: []string{"/bin/sh", "-c", ":"}, Dir: "/"}
+	if _, err := l.w.trialServer().Start(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.w.tryHost(t.Context()); err != nil {
+		t.Errorf("the host cannot be tried: %v", err)
+	}
+	if _, err := l.w.trialServer().Start(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	l.start()
+	l.wait("the session to be ended", func() bool {
+		_, err := l.w.trialServer().Inspect(t.Context(), process.ID{})
+		return errors.Is(err, tmux.ErrNoServer)
+	})
 }
 
 // A disk that is full for a moment costs a moment. What keeps coming back is tried ever more seldom, also when no probe sees it.
