@@ -125,8 +125,9 @@ export function Files({
                   key={key}
                   ref={rows.measureElement}
                   data-index={index}
-                  className="absolute inset-x-0 top-0"
-                  style={{ transform: `translateY(${start}px)` }}
+                  className="absolute inset-x-0"
+                  // Not a transform: the sticky title of a file goes by where its layout is.
+                  style={{ top: start }}
                 >
                   <FileDiff
                     titleId={titleOf(index)}
