@@ -176,7 +176,13 @@ func (c *client) rename() {
 func (c *client) deleteItem() {
 	at := 1 + c.random.IntN(len(c.items)-1) // the first one has the runs
 	id := c.items[at]
-	err := c.answered(c.key(), func(ctx context.Context) error { return c.api.DeleteWorkItem(ctx, id, false, false) })
+	err := c.answered(c.key(), func(ctx context.Context) error {
+		err := c.api.DeleteWorkItem(ctx, id, false, false)
+		if svc.CodeOf(err) == svc.CodeOutcomeUnknown {
+			return svc.Unavailable("") // it is said again, like a rename
+		}
+		return err
+	})
 	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
 		c.s.complain("delete item %s: %v", c.key(), err)
 		return

@@ -31,6 +31,7 @@ type evidence struct {
 	Kills    map[attempt]string     // sessions that were killed from outside, and what was killed
 	Full     []outage               // full disks, by host name or "orchestrator"
 	Down     []outage               // when there was no orchestrator
+	Away     []outage               // when a host had no worker, by its name
 	Apart    []outage               // when one of several orchestrators could not hand on what it took
 	Beats    map[string][]time.Time // host name → when its heartbeats reached the orchestrator
 	Left     []string               // processes, sockets and files that are still there

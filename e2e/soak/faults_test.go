@@ -151,8 +151,11 @@ func (s *site) killed(what, target string, p *proctest.Process, most time.Durati
 		},
 		end: func() {
 			p.Launch()
-			if p == s.o.Process {
+			switch {
+			case p == s.o.Process:
 				s.down = append(s.down, outage{what, from, time.Now()})
+			case what == "worker":
+				s.away = append(s.away, outage{target, from, time.Now()})
 			}
 		},
 	}

@@ -94,7 +94,7 @@ func (s *site) gather() *evidence {
 		Readers: map[string][]event{}, Runs: map[string]svc.Run{}, Hosts: map[string]string{}, Relayed: map[attempt][]byte{},
 		AtEnd: s.atEnd, Screens: map[string]string{}, Answers: s.answers, Ledger: s.ledger, Truth: readTruth(s.t, s.truth),
 		HostLogs: map[hostLog][]byte{}, Kills: s.kills, Full: s.full, Beats: map[string][]time.Time{},
-		Left: s.leftovers(), OfflineAfter: offlineAfter, DispatchTimeout: dispatchTimeout, Down: s.down, Apart: s.apart,
+		Left: s.leftovers(), OfflineAfter: offlineAfter, DispatchTimeout: dispatchTimeout, Down: s.down, Away: s.away, Apart: s.apart,
 	}
 	for name, f := range s.readers {
 		for _, e := range f.Events() {

@@ -50,6 +50,7 @@ type site struct {
 	kills   map[attempt]string
 	full    []outage
 	down    []outage
+	away    []outage
 	apart   []outage
 	atEnd   map[attempt][]byte
 	figures map[string]int
