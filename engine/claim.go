@@ -423,6 +423,18 @@ func (e *Engine) endOverdue(ctx context.Context, waiting waitingRuns, began svc.
 			} else if held {
 				continue
 			}
+			at, err := tx.PendingAtLeastSince(ctx, &r)
+			if err != nil {
+				return err
+			}
+			if at > before { // it was admitted by a clock that was behind
+				r.PendingSince = at
+				if err := tx.UpdateRun(ctx, &r); err != nil {
+					return err
+				}
+				tx.Emit(svc.TopicRunUpdated, r.EventPayload())
+				continue
+			}
 			if err := e.timeOut(ctx, tx, &r); err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"svc"
 	"svc/internal/clocktest"
 	"svc/store"
+	"svc/store/storetest"
 	"svc/wire"
 )
 
@@ -354,5 +355,41 @@ func TestTimeThatNobodyWitnessedIsNotHeldAgainstAWaitingRun(t *testing.T) {
 		}
 		s.pass(12 * time.Second)
 		s.wantStatus(r, svc.RunFailed)
+	})
+}
+
+// Whoever was there when the clock went back may have been killed before it noted that: the record then shows an hour of service that the run
+// has not seen.
+func TestARunThatWasAdmittedByAClockThatWasBehindWaitsAsLongAsOthers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inBubble(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		begin := func() *site { return startWith(t, dir, store.Options{Now: clock}, func(c *Config) { c.Now = clock }) }
+		s := begin()
+		keeps := s.run(func(n *svc.NewRun) { n.Wait = true })
+		s.pass(10 * time.Minute)
+		s.stop()
+
+		ahead.Store(int64(-time.Hour))
+		st, err := store.Open(t.Context(), storetest.Fresh(t, dir), store.Options{Now: clock})
+		s.no(err)
+		config := s.Config
+		config.Store = st
+		killed, err := New(t.Context(), config)
+		s.no(err)
+		r, err := killed.CreateRun(t.Context(), svc.NewRun{Provider: "provider_a", TaskID: keeps.TaskID})
+		s.no(err)
+		s.no(st.Close())
+		ahead.Store(0)
+
+		s = begin()
+		s.pass(s.DispatchTimeout - 10*time.Second)
+		s.wantStatus(r, svc.RunPending)
+		s.wantTopics(svc.TopicRunUpdated)
+		s.pass(15 * time.Second)
+		s.wantStatus(r, svc.RunFailed)
+		s.wantStatus(keeps, svc.RunPending)
 	})
 }

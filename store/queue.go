@@ -142,6 +142,17 @@ func (r Reader) OverdueRuns(ctx context.Context, projectID string, before svc.Ti
 	return found, nil
 }
 
+// PendingAtLeastSince is when somebody placed runs for the last time before a run became pending, by the order of the journal; 0: that is not
+// known. It is later than the run says when its clock was behind.
+func (tx *Tx) PendingAtLeastSince(ctx context.Context, r *svc.Run) (at svc.Time, err error) {
+	err = tx.q.QueryRowContext(ctx, `SELECT coalesce(max(until), 0) FROM service_times
+		WHERE head > 0 AND head < (SELECT min(seq) FROM events WHERE run_id = $1 AND created_at = $2)`, r.ID, r.PendingSince).Scan(&at)
+	if err != nil {
+		return 0, fmt.Errorf("find when a run became pending: %w", err)
+	}
+	return at, nil
+}
+
 func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
 
 // stillFits is a part of every change of a host: it could be given runs until
@@ -214,7 +225,8 @@ func (r Reader) ServiceTimes(ctx context.Context) ([]ServiceTime, error) {
 	return found, nil
 }
 
-// KeepServiceTimes replaces what is known of the times of service.
+// KeepServiceTimes replaces what is known of the times of service. Each is written with the end of the journal as it was then: what comes
+// behind that happened later, whatever its clock says.
 func (tx *Tx) KeepServiceTimes(ctx context.Context, times []ServiceTime) error {
 	if len(times) == 0 {
 		return nil
@@ -224,8 +236,8 @@ func (tx *Tx) KeepServiceTimes(ctx context.Context, times []ServiceTime) error {
 		return fmt.Errorf("forget times of service: %w", err)
 	}
 	for _, s := range times {
-		if _, err := tx.exec(ctx, `INSERT INTO service_times (began, until) VALUES ($1, $2)
-			ON CONFLICT (began) DO UPDATE SET until = $2 WHERE service_times.until <> $2`, s.Began, s.Until); err != nil {
+		if _, err := tx.exec(ctx, `INSERT INTO service_times (began, until, head) VALUES ($1, $2, (SELECT head FROM journal WHERE id = 1))
+			ON CONFLICT (began) DO UPDATE SET until = $2, head = (SELECT head FROM journal WHERE id = 1) WHERE service_times.until <> $2`, s.Began, s.Until); err != nil {
 			return fmt.Errorf("write the times of service: %w", err)
 		}
 	}
