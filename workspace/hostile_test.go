@@ -54,7 +54,8 @@ func TestAFileOfAnySizeIsNotReadAsAWholeByGit(t *testing.T) {
 	path := filepath.Join(r.Path, "sub", ".gitignore")
 	write(t, path, "")
 	check(t, os.Truncate(path, 3<<30))
-	if _, _, err := h.Checkpoint(t.Context(), r.ID); err == nil || !strings.Contains(err.Error(), "memory") {
+	// Git says that it has no memory, or ends by a signal where it did not look whether it got any.
+	if _, _, err := h.Checkpoint(t.Context(), r.ID); err == nil || !strings.Contains(err.Error(), "memory") && !strings.Contains(err.Error(), "segmentation fault") {
 		t.Errorf("with 3 GiB of rules: %v", err)
 	}
 	check(t, os.Truncate(path, 0))

@@ -48,6 +48,8 @@ test('a run is played again: from its start to its end, to any moment and back',
 
 test('an event of the timeline leads to the screen of its moment', async ({ page, lab }) => {
   const run = await lab.run('echo before; read -r answer; echo after; read -r more', 'Led to a moment');
+  // What comes to the recorder in one piece has one time.
+  await until('it asks', async () => (await lab.server.api.log(run.id)).includes('before'));
   await lab.server.api.call('POST', `/runs/${run.id}/keys`, { keys: ['yes', 'Enter'] });
   await until('it goes on', async () => (await lab.server.api.log(run.id)).includes('after'));
   await lab.server.api.call('POST', `/runs/${run.id}/stop`);

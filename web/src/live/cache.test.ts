@@ -48,6 +48,27 @@ describe('the cache', () => {
     vi.useRealTimers();
   });
 
+  it('brings back no item whose record was on its way when it was deleted', async () => {
+    vi.useFakeTimers();
+    let answer: (response: Response) => void = () => {};
+    const asked = vi.fn(() => new Promise<Response>((resolve) => (answer = resolve)));
+    vi.stubGlobal('fetch', asked);
+    const client = new QueryClient();
+    client.setQueryData(keys.workItems('p'), [item('a')]);
+    const patcher = new CachePatcher(client);
+    patcher.apply([
+      { seq: 6, topic: 'work_item.updated', payload: { task_id: 'a', project_id: 'p', title: 'A' } },
+    ]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(asked).toHaveBeenCalledOnce();
+    patcher.apply([{ seq: 7, topic: 'work_item.deleted', payload: { task_id: 'a', project_id: 'p' } }]);
+    answer(Response.json(item('a')));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(client.getQueryData(keys.workItems('p'))).toEqual([]);
+    vi.unstubAllGlobals();
+    vi.useRealTimers();
+  });
+
   it('keeps lists that an event does not touch as they are', () => {
     const client = new QueryClient();
     const items = [item('a', { project_id: 'q' })];

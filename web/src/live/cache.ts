@@ -38,6 +38,8 @@ const tooMany = 25;
 export class CachePatcher {
   private readonly items = new Set<string>();
   private readonly runs = new Set<string>();
+  /** Items that are gone: an answer of before, which was on its way, brings none of them back. */
+  private readonly gone = new Set<string>();
   private inbox = false;
   private timer = 0;
   private output: JournalEvent[] = [];
@@ -113,6 +115,7 @@ export class CachePatcher {
     }
     if (topic === 'run.message') this.stale({ queryKey: keys.messages(payload.run_id as string) });
     if (domain === 'comment') this.stale({ queryKey: keys.comments(payload.workspace_id as string) });
+    if (topic === 'work_item.deleted') this.gone.add(payload.task_id as string);
     if (topic === 'work_item.created' || topic === 'work_item.updated')
       this.items.add(payload.task_id as string);
     if (changesBlocked(topic, payload)) {
@@ -155,7 +158,7 @@ export class CachePatcher {
 
   private async readItem(id: string): Promise<void> {
     const item = await this.read(() => call('GET /work-items/{id}', { path: { id } }));
-    if (item) putWorkItem(this.client, item);
+    if (item && !this.gone.has(id)) putWorkItem(this.client, item);
   }
 
   private async readRun(id: string): Promise<void> {
