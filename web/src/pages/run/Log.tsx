@@ -114,6 +114,8 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     const element = scroller.current;
     if (!element) return;
     const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < nearEnd;
+    // Where it was put last, or below: nobody scrolled away, the log has grown since.
+    if (!atEnd && following && element.scrollTop >= end.current - nearEnd) return;
     if (atEnd !== following) setFollowing(atEnd);
     if (!atEnd) return;
     end.current = element.scrollTop;
