@@ -39,6 +39,7 @@ export class Api {
   item = (id: string): Promise<WorkItem> => this.call('GET', `/work-items/${id}`);
 
   log = (runId: string): Promise<string> => this.text('GET', `/api/v1/runs/${runId}/logs`);
+  recording = (runId: string): Promise<string> => this.text('GET', `/api/v1/runs/${runId}/recording`);
 
   project = (name: string, fields: Fields = {}): Promise<Project> =>
     this.call('POST', '/projects', { name, ...fields });
