@@ -52,6 +52,14 @@ func (i InboxItem) EventPayload() map[string]any {
 	return p
 }
 
+// Notice is the text as it may go to other services. What a person wrote to an agent stays here.
+func (i InboxItem) Notice() string {
+	if i.Kind == InboxUnconfirmed {
+		return unconfirmedText
+	}
+	return i.Text
+}
+
 // SetAside says whether somebody has dismissed the entry, or snoozed it beyond a time.
 func (i InboxItem) SetAside(now Time) bool {
 	return i.Dismissed || i.SnoozedUntil != nil && *i.SnoozedUntil > now
@@ -90,6 +98,8 @@ func (c InboxCause) Item() InboxItem {
 	return item
 }
 
+const unconfirmedText = "a message may not have arrived"
+
 func (c InboxCause) text() string {
 	switch c.Kind {
 	case InboxNeedsInput:
@@ -102,7 +112,7 @@ func (c InboxCause) text() string {
 		}
 		return fmt.Sprintf("to review: +%d -%d in %s", c.Additions, c.Deletions, counted(c.Files, "file"))
 	case InboxUnconfirmed:
-		return join("a message may not have arrived", c.Message)
+		return join(unconfirmedText, c.Message)
 	case InboxLandFailed:
 		return join("landing failed", c.failure())
 	default:

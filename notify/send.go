@@ -44,7 +44,7 @@ const (
 
 // ofEntry is the message of one entry.
 func ofEntry(id, base string, i svc.InboxItem) message {
-	m := message{ID: id, Kind: string(i.Kind), Key: i.Key, Title: i.Title, Text: i.Text, URL: base + "/", Project: i.ProjectSlug,
+	m := message{ID: id, Kind: string(i.Kind), Key: i.Key, Title: i.Title, Text: i.Notice(), URL: base + "/", Project: i.ProjectSlug,
 		TaskID: i.TaskID, RunID: i.RunID, HostID: i.HostID, Since: i.Since}
 	switch {
 	case i.RunID != nil:
@@ -63,7 +63,7 @@ func ofDigest(id, base string, items []svc.InboxItem) message {
 	}
 	lines := make([]string, 0, digestSays)
 	for _, i := range items[:min(len(items), digestSays)] {
-		lines = append(lines, i.Title+": "+i.Text)
+		lines = append(lines, i.Title+": "+i.Notice())
 	}
 	m.Text = strings.Join(lines, "\n")
 	return m

@@ -87,6 +87,21 @@ func TestEachKindOfSinkIsSentItsOwnForm(t *testing.T) {
 	}
 }
 
+// What a person wrote to an agent is a prompt: no other service is sent it.
+func TestAMessageToAnAgentIsNotSentElsewhere(t *testing.T) {
+	t.Parallel()
+	cause := svc.InboxCause{InboxItem: svc.InboxItem{Kind: svc.InboxUnconfirmed}, Subject: "Paint the shed", Message: "the code of the safe is 1234"}
+	item := cause.Item()
+	if !strings.Contains(item.Text, "1234") {
+		t.Errorf("people do not see which message it is: %q", item.Text)
+	}
+	for _, sent := range []message{ofEntry("n1", "", item), ofDigest("n2", "", []svc.InboxItem{item, item})} {
+		if strings.Contains(sent.Text, "1234") || !strings.Contains(sent.Text, "a message may not have arrived") {
+			t.Errorf("sent is %q", sent.Text)
+		}
+	}
+}
+
 // An ntfy server refuses a longer body, or keeps it as a file: a digest of long titles would be lost.
 func TestNtfyIsSentNoMoreThanItTakes(t *testing.T) {
 	t.Parallel()
