@@ -78,10 +78,7 @@ func TestAHostileWorkerIsNotNoticedByItsNeighbour(t *testing.T) {
 	if err := client.SendKeys(t.Context(), run.ID, []string{"done", "Enter"}); err != nil {
 		t.Errorf("type into the neighbour's run: %v", err)
 	}
-	proctest.Eventually(t, proctest.Patience, "the neighbour's run ends well", func() bool {
-		r, err := client.Run(t.Context(), run.ID)
-		return err == nil && r.Status == svc.RunExited
-	})
+	awaitExited(t, client, run.ID, "the neighbour's run ends well")
 	land(t, client, *run.WorkspaceID)
 }
 
@@ -91,13 +88,7 @@ func newHostile(t *testing.T, o *proctest.Orchestrator, client *api.Client) *hos
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := client.HostToken(t.Context(), host.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 8}
-	t.Cleanup(transport.CloseIdleConnections)
-	h := &hostile{t: t, o: o, token: token, host: host.ID, name: "evil", instance: svc.NewID(), http: &http.Client{Transport: transport}}
+	h := newWorker(t, o, client, host, svc.NewID())
 	if status := h.register(t.Context(), h.instance); status != http.StatusOK {
 		t.Fatalf("register: %d", status)
 	}
@@ -119,6 +110,14 @@ func newRun(t *testing.T, client *api.Client, host, repo, prompt string) svc.Run
 		t.Fatal(err)
 	}
 	return r
+}
+
+func awaitExited(t *testing.T, client *api.Client, runID, what string) {
+	t.Helper()
+	proctest.Eventually(t, proctest.Patience, what, func() bool {
+		r, err := client.Run(t.Context(), runID)
+		return err == nil && r.Status == svc.RunExited
+	})
 }
 
 // watch asks for the neighbour's run over and over. What it gives ends that and

@@ -1,21 +1,16 @@
 package hostile
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/coder/websocket"
-
 	"svc"
-	"svc/api"
 	"svc/internal/proctest"
 	"svc/wire"
 )
@@ -46,7 +41,7 @@ func TestAHostsTokenIsStolen(t *testing.T) {
 	if err != nil || host.WorkerKey == nil || host.InstanceSuspect {
 		t.Fatalf("the host is %+v (%v)", host, err)
 	}
-	thief := newThief(t, o, client, host)
+	thief := newWorker(t, o, client, host, *host.InstanceID)
 
 	thief.reports(t.Context(), run, workspace)
 	if h, err := client.Host(t.Context(), good.HostID); err != nil || !h.InstanceSuspect || value(h.WorkerKey) != value(host.WorkerKey) {
@@ -55,7 +50,7 @@ func TestAHostsTokenIsStolen(t *testing.T) {
 	if h, err := client.ClearSuspect(t.Context(), good.HostID); err != nil || h.InstanceSuspect || value(h.WorkerKey) != value(host.WorkerKey) {
 		t.Errorf("after the suspicion was cleared the host is %+v (%v)", h, err)
 	}
-	thief.connects(t.Context(), run)
+	thief.connects(t.Context())
 	h, err := client.Host(t.Context(), good.HostID)
 	if err != nil || !h.InstanceSuspect || value(h.WorkerKey) != value(host.WorkerKey) || value(h.InstanceID) != value(host.InstanceID) || h.Status != svc.HostOnline {
 		t.Errorf("after its connections the host is %+v (%v)", h, err)
@@ -79,19 +74,13 @@ func TestAHostsTokenIsStolen(t *testing.T) {
 	if err := client.SendKeys(t.Context(), run.ID, []string{"done", "Enter"}); err != nil {
 		t.Errorf("type into the run: %v", err)
 	}
-	proctest.Eventually(t, proctest.Patience, "the run ends well", func() bool {
-		r, err := client.Run(t.Context(), run.ID)
-		return err == nil && r.Status == svc.RunExited
-	})
+	awaitExited(t, client, run.ID, "the run ends well")
 	land(t, client, workspace.ID)
 	if _, err := client.ClearSuspect(t.Context(), good.HostID); err != nil {
 		t.Fatal(err)
 	}
 	next := newRun(t, client, good.HostID, repo, "echo again")
-	proctest.Eventually(t, proctest.Patience, "the host's own worker is given runs again", func() bool {
-		r, err := client.Run(t.Context(), next.ID)
-		return err == nil && r.Status == svc.RunExited
-	})
+	awaitExited(t, client, next.ID, "the host's own worker is given runs again")
 }
 
 func value(s *string) string {
@@ -101,97 +90,47 @@ func value(s *string) string {
 	return *s
 }
 
-// newThief is a second machine with the token of a host.
-func newThief(t *testing.T, o *proctest.Orchestrator, client *api.Client, host svc.Host) *hostile {
-	t.Helper()
-	token, err := client.HostToken(t.Context(), host.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &hostile{t: t, o: o, token: token, host: host.ID, name: host.Name, instance: *host.InstanceID, http: &http.Client{Transport: transport}}
-}
-
 // reports tries every request by which the host's worker tells of its runs and workspaces, or reads them.
 func (h *hostile) reports(ctx context.Context, r svc.Run, w svc.Workspace) {
-	ended := wire.FromSignal(svc.Signal{Kind: svc.SignalFinished, Attempt: r.Attempt, Source: svc.FromWrapper, Timestamp: 1})
-	copied := "/workspaces/" + w.ID
 	for path, body := range map[string]any{
-		"/runs/" + r.ID + "/signals":                              ended,
+		"/runs/" + r.ID + "/signals":                              wire.FromSignal(svc.Signal{Kind: svc.SignalFinished, Attempt: r.Attempt, Source: svc.FromWrapper, Timestamp: 1}),
 		"/runs/" + r.ID + "/comments/" + svc.NewID() + "/handled": struct{}{},
-		copied + "/report":                                        svc.WorkspaceReport{State: svc.WorkspaceMissing, Path: "/stolen", Checkpoint: 900},
-		copied + "/landing":                                       svc.LandOutcome{ID: svc.NewID(), State: svc.LandingDone, Commit: strings.Repeat("a", 40)},
-		copied + "/checkpoints/900/done":                          wire.CheckpointDone{},
-		copied + "/checkpoints/900/patch?offset=0&total=2&sha256=" + strings.Repeat("0", 64): struct{}{},
 	} {
 		if status := h.post(ctx, path, body); status != http.StatusUnauthorized {
 			h.t.Errorf("%s with the host's token alone was answered with %d", path, status)
 		}
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.o.URL+"/api/internal"+copied+"/checkpoints/1/bundle?for="+w.ID, nil)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+h.token)
-	answer, err := h.http.Do(request)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	_ = answer.Body.Close()
-	if answer.StatusCode != http.StatusUnauthorized {
-		h.t.Errorf("a checkpoint was answered with %d", answer.StatusCode)
+	h.forgeWorkspace(ctx, w.ID, http.StatusUnauthorized)
+	if status, _ := h.ask(ctx, http.MethodGet, "/workspaces/"+w.ID+"/checkpoints/1/bundle?for="+w.ID, nil); status != http.StatusUnauthorized {
+		h.t.Errorf("a checkpoint was answered with %d", status)
 	}
 }
 
 // connects tries to become the host: without a word of itself, with the host's own names, and signed with another key.
-func (h *hostile) connects(ctx context.Context, r svc.Run) {
+func (h *hostile) connects(ctx context.Context) {
 	for what, header := range map[string]http.Header{
-		"nameless": {}, "with the host's names": h.names(""), "with the host's names and a boot": h.names("boot"), "signed with another key": h.signed(ctx),
+		"without names": {}, "with the host's names": h.names(h.instance, ""), "with the host's names and a boot": h.names(h.instance, "boot"),
+		"signed with another key": h.signed(ctx),
 	} {
-		header.Set("Authorization", "Bearer "+h.token)
-		c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(h.o.URL, "http")+"/api/internal/worker/uplink", &websocket.DialOptions{HTTPHeader: header, HTTPClient: h.http})
-		if err == nil {
+		if c, err := h.dial(ctx, header); err == nil {
 			h.t.Errorf("a connection %s was taken", what)
 			_ = c.CloseNow()
 		}
 	}
 }
 
-func (h *hostile) names(boot string) http.Header {
-	header := http.Header{}
-	header.Set(wire.HeaderHostID, h.host)
-	header.Set(wire.HeaderInstanceID, h.instance)
-	header.Set(wire.HeaderBootID, boot)
-	return header
-}
-
+// signed are the headers of an uplink that is signed as a worker does it, with a key of its own.
 func (h *hostile) signed(ctx context.Context) http.Header {
-	body, err := json.Marshal(wire.Registration{HostName: h.name, Platform: "thief", InstanceID: h.instance, Capabilities: wire.Capabilities})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.o.URL+"/api/internal/worker/register", bytes.NewReader(body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+h.token)
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := h.http.Do(request)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
+	status, text := h.ask(ctx, http.MethodPost, "/worker/register", h.registration(h.instance))
 	var registered wire.Registered
-	if err != nil || json.Unmarshal(text, &registered) != nil || registered.Challenge == "" {
-		h.t.Fatalf("the registration was answered with %s (%v)", text, err)
+	if err := json.Unmarshal(text, &registered); err != nil || registered.Challenge == "" {
+		h.t.Fatalf("the registration was answered with %d %s (%v)", status, text, err)
 	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	header := h.names("boot")
+	header := h.names(h.instance, "boot")
 	header.Set(wire.HeaderWorkerKey, base64.StdEncoding.EncodeToString(public))
 	header.Set(wire.HeaderChallenge, registered.Challenge)
 	header.Set(wire.HeaderSignature, base64.StdEncoding.EncodeToString(ed25519.Sign(private, wire.UplinkProof(h.host, h.instance, "boot", registered.Challenge))))

@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
+	"svc/api"
 	"svc/internal/proctest"
 	"svc/wire"
 )
@@ -29,41 +30,76 @@ type hostile struct {
 	http     *http.Client
 }
 
-// post sends JSON to an internal endpoint and gives the status; 0: no answer.
-func (h *hostile) post(ctx context.Context, path string, body any) int {
+// newWorker is a worker that has the token of a host and names an instance of it, which need not be its own.
+func newWorker(t *testing.T, o *proctest.Orchestrator, client *api.Client, host svc.Host, instance string) *hostile {
+	t.Helper()
+	token, err := client.HostToken(t.Context(), host.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 8}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &hostile{t: t, o: o, token: token, host: host.ID, name: host.Name, instance: instance, http: &http.Client{Transport: transport}}
+}
+
+// ask sends JSON to an internal endpoint and gives the status and the answer; 0: no answer.
+func (h *hostile) ask(ctx context.Context, method, path string, body any) (status int, text []byte) {
 	b, err := json.Marshal(body)
 	if err != nil {
 		h.t.Error(err)
-		return 0
+		return 0, nil
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.o.URL+"/api/internal"+path, bytes.NewReader(b))
+	r, err := http.NewRequestWithContext(ctx, method, h.o.URL+"/api/internal"+path, bytes.NewReader(b))
 	if err != nil {
 		h.t.Error(err)
-		return 0
+		return 0, nil
 	}
 	r.Header.Set("Authorization", "Bearer "+h.token)
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := h.http.Do(r)
 	if err != nil {
-		return 0
+		return 0, nil
 	}
-	_, _ = io.Copy(io.Discard, answer.Body)
+	text, _ = io.ReadAll(answer.Body) // what cannot be read is missed where it is looked at
 	_ = answer.Body.Close()
-	return answer.StatusCode
+	return answer.StatusCode, text
+}
+
+// post sends JSON to an internal endpoint and gives the status; 0: no answer.
+func (h *hostile) post(ctx context.Context, path string, body any) int {
+	status, _ := h.ask(ctx, http.MethodPost, path, body)
+	return status
+}
+
+// registration is what it says of itself.
+func (h *hostile) registration(instance string) wire.Registration {
+	return wire.Registration{HostName: h.name, Platform: "hostile", InstanceID: instance, Capabilities: wire.Capabilities}
 }
 
 func (h *hostile) register(ctx context.Context, instance string) int {
-	return h.post(ctx, "/worker/register", wire.Registration{HostName: h.name, Platform: "hostile", InstanceID: instance, Capabilities: wire.Capabilities})
+	return h.post(ctx, "/worker/register", h.registration(instance))
 }
 
-// open opens an uplink and reads what comes. With an instance it names itself.
+// names are the headers of an uplink that says which process of which host opens it.
+func (h *hostile) names(instance, boot string) http.Header {
+	header := http.Header{}
+	header.Set(wire.HeaderHostID, h.host)
+	header.Set(wire.HeaderInstanceID, instance)
+	header.Set(wire.HeaderBootID, boot)
+	return header
+}
+
+// open opens an uplink. With an instance it names itself.
 func (h *hostile) open(ctx context.Context, instance, boot string) (*websocket.Conn, error) {
-	header := http.Header{"Authorization": {"Bearer " + h.token}}
-	if instance != "" {
-		header.Set(wire.HeaderHostID, h.host)
-		header.Set(wire.HeaderInstanceID, instance)
-		header.Set(wire.HeaderBootID, boot)
+	if instance == "" {
+		return h.dial(ctx, http.Header{})
 	}
+	return h.dial(ctx, h.names(instance, boot))
+}
+
+// dial opens an uplink with these headers and the host's token.
+func (h *hostile) dial(ctx context.Context, header http.Header) (*websocket.Conn, error) {
+	header.Set("Authorization", "Bearer "+h.token)
 	c, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(h.o.URL, "http")+"/api/internal/worker/uplink",
 		&websocket.DialOptions{HTTPHeader: header, HTTPClient: h.http})
 	if err != nil {
@@ -127,7 +163,7 @@ func (h *hostile) forge(ctx context.Context, r svc.Run) {
 			}
 		}
 		held := []wire.LiveRun{{RunID: r.ID, Attempt: r.Attempt}}
-		h.forgeWorkspace(ctx, *r.WorkspaceID)
+		h.forgeWorkspace(ctx, *r.WorkspaceID, http.StatusForbidden)
 		_ = h.send(ctx, c, wire.Heartbeat{HostID: h.host, InstanceID: h.instance, Timestamp: 1, Runs: &held})
 		answered := false // its answer comes after all that was sent before it was judged
 		for !answered {

@@ -82,18 +82,19 @@ func (h *hostile) given(ctx context.Context, client *api.Client, own svc.Run) (w
 	return workspaceID
 }
 
-// forgeWorkspace reports about another host's workspace, sends checkpoints of it and reads them.
-func (h *hostile) forgeWorkspace(ctx context.Context, id string) {
-	root := "/workspaces/" + id
+// forgeWorkspace reports about a workspace that is not its own, and sends checkpoints of it. All of it is well formed and is refused with
+// this status.
+func (h *hostile) forgeWorkspace(ctx context.Context, id string, refused int) {
+	piece := "?offset=0&total=2&sha256=" + strings.Repeat("0", 64)
 	for path, body := range map[string]any{
-		"/report":             svc.WorkspaceReport{State: svc.WorkspaceMissing, Path: "/forged", Checkpoint: 9},
-		"/landing":            svc.LandOutcome{ID: svc.NewID(), State: svc.LandingDone, Commit: "forged"},
-		"/checkpoints/9/done": wire.CheckpointDone{},
-		"/checkpoints/9/bundle?offset=0&total=2&sha256=00": struct{}{},
-		"/checkpoints/9/patch?offset=0&total=2&sha256=00":  struct{}{},
+		"/report":                         svc.WorkspaceReport{State: svc.WorkspaceMissing, Path: "/forged", Checkpoint: 900},
+		"/landing":                        svc.LandOutcome{ID: svc.NewID(), State: svc.LandingDone, Commit: strings.Repeat("a", 40)},
+		"/checkpoints/900/done":           wire.CheckpointDone{},
+		"/checkpoints/900/bundle" + piece: struct{}{},
+		"/checkpoints/900/patch" + piece:  struct{}{},
 	} {
-		if status := h.post(ctx, root+path, body); status != http.StatusForbidden {
-			h.t.Errorf("%s of another host's workspace was answered with %d", path, status)
+		if status := h.post(ctx, "/workspaces/"+id+path, body); status != refused {
+			h.t.Errorf("%s of another's workspace was answered with %d, want %d", path, status, refused)
 		}
 	}
 }
@@ -172,10 +173,7 @@ func TestHostileAgentsAreNotNoticedByTheirNeighbour(t *testing.T) {
 	if err := client.SendKeys(t.Context(), run.ID, []string{"Enter"}); err != nil {
 		t.Fatal(err)
 	}
-	proctest.Eventually(t, proctest.Patience, "the neighbour's run ends well", func() bool {
-		r, err := client.Run(t.Context(), run.ID)
-		return err == nil && r.Status == svc.RunExited
-	})
+	awaitExited(t, client, run.ID, "the neighbour's run ends well")
 	land(t, client, *run.WorkspaceID)
 	for _, a := range agents {
 		if _, err := client.StopRun(t.Context(), a.ID); err != nil {
