@@ -241,7 +241,7 @@ func FuzzSpoolRecord(f *testing.F) {
 		d := open(t)
 		good := put(t, d, progress(svc.NewRunID(), "good"))
 		if name != filepath.Base(name) || os.WriteFile(filepath.Join(d.SpoolPath(), name), data, 0o600) != nil {
-			t.Skip("not a file name")
+			t.Skip("the fuzzer chose what cannot be a file's name")
 		}
 		for range 2 {
 			entries, _, err := d.Pending()

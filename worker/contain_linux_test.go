@@ -22,7 +22,7 @@ func containedLab(t *testing.T) *lab {
 	t.Helper()
 	needtest.Program(t, "bwrap")
 	if _, _, err := FindBwrap(t.Context()); err != nil {
-		t.Skip(err)
+		t.Skipf("sessions cannot be contained here: %v", err)
 	}
 	l := newLab(t)
 	l.cfg.Worker.Contain, l.cfg.Worker.Cwd = "bwrap", t.TempDir()

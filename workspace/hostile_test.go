@@ -17,7 +17,7 @@ import (
 func limitedMemory(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux limits the memory of git")
+		t.Skip("only on Linux does svc limit the memory of git")
 	}
 }
 

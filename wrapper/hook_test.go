@@ -212,7 +212,7 @@ func FuzzHookInput(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tool, input string) {
 		translate, known := translators[tool]
 		if !known {
-			t.Skip("no such tool")
+			t.Skip("the fuzzer chose a tool that svc does not know")
 		}
 		std, _, _ := inSession(t, "")
 		sess, err := sessionOf(std)

@@ -18,7 +18,7 @@ func TestAMetNeedStartsItsRunOnceThoughTheOrchestratorIsKilledAtEveryStep(t *tes
 func TestAMetNeedStartsItsRunOnceThoughTheOrchestratorIsKilledAtEveryStepOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	if !proctest.Long() {
-		t.Skip("the same as on SQLite, for " + proctest.LongEnv)
+		t.Skip("it takes a minute, and runs on SQLite each time; " + proctest.LongEnv + "=1 runs it on PostgreSQL too")
 	}
 	killAtEveryStep(t, proctest.ServeOptions{Database: pgtest.Start(t)})
 }

@@ -15,7 +15,7 @@ import (
 func systemd(s *site, w *proctest.Worker, script string) (calls func() [][]string) {
 	s.t.Helper()
 	if os.Geteuid() != 0 {
-		s.t.Skip("whether a user's worker makes scopes depends on the user's manager")
+		s.t.Skip("only root's worker asks systemd without looking for a user's manager, which this machine may not have")
 	}
 	program, notes := s.lab.Path("fake", "systemd-run"), s.lab.Path("calls")
 	s.lab.Write(notes, "")

@@ -52,7 +52,7 @@ func TestAViewerThatDoesNotReadHoldsUpNobody(t *testing.T) {
 func TestTheLeaseOfADeadViewerIsFreedWithoutItsWord(t *testing.T) {
 	t.Parallel()
 	if !proctest.Long() {
-		t.Skip("a dead peer is found after 45 s; " + proctest.LongEnv + "=1 waits for it")
+		t.Skip("it waits 45 s, which is when a dead peer is found; " + proctest.LongEnv + "=1 runs it")
 	}
 	s := newSite(t, proctest.WorkerOptions{})
 	id := s.sized()

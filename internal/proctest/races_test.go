@@ -31,7 +31,7 @@ func TestARaceInAKilledProcessFailsTheTest(t *testing.T) {
 	}
 	t.Parallel()
 	if !raceDetector {
-		t.Skip("without the race detector there are no reports")
+		t.Skip("only a binary with the race detector reports races; scripts/go-race makes one")
 	}
 	lab := &Lab{TB: t, Dir: t.TempDir()}
 	told := &recorder{TB: t}
