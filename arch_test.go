@@ -43,8 +43,10 @@ var architecture = arch.Rules{
 		"review": {Never: join(sql, http, "os", "net", "io/fs"), TestImports: []string{"git"}},
 		"engine": {Imports: []string{".", "wire", "store", "hub", "place", "review"}, TestImports: []string{"store/storetest"}, Never: http},
 		"server": {
-			Imports:     []string{".", "api", "wire", "engine", "hub", "store", "provider", "web", "asciicast"},
-			TestImports: []string{"store/storetest"},
+			Imports:     []string{".", "api", "wire", "engine", "store", "provider", "web", "asciicast"},
+			TestImports: []string{"hub", "store/storetest"},
+			// What is live it has from the engine, never from the engine's hub.
+			NeverSelects: []string{"Hub"},
 		},
 		"notify":  {Imports: []string{".", "store"}, TestImports: []string{"store/storetest"}, Never: sql},
 		"mirror":  {Never: sql},

@@ -81,7 +81,7 @@ func (s *Server) eventRoutes() {
 		OperationID: "stream-events", Method: http.MethodGet, Path: "/events/stream", Tags: tags,
 		Summary: "Follow the journal as server-sent events",
 		Description: "Each message has the event's seq as id, its topic as event and its payload as data. " +
-			"With a cursor the stream resumes behind it; when that part of the journal is gone, one message `snapshot` " +
+			"With a cursor the stream resumes after it; when that part of the journal is gone, one message `snapshot` " +
 			"with the state as of its id comes first. Without a cursor it begins now. There are no heartbeats unless asked for.",
 		Parameters: []*huma.Param{
 			{Name: "topic", In: "query", Description: "Topic or glob such as run.*; repeatable", Schema: &huma.Schema{Type: huma.TypeArray, Items: text}},

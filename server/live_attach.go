@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"svc"
-	"svc/hub"
+	"svc/engine"
 )
 
 // maxClientFrame bounds what an attached client may send at once: a large
@@ -22,7 +22,7 @@ func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// It joins before it is told that its socket is open: whoever comes after it
-	// is behind it in the line.
+	// is after it in the line.
 	a, joinErr := l.Runs.Attach(r.Context(), target, personOf(r))
 	if joinErr == nil {
 		defer a.Leave()
@@ -43,7 +43,7 @@ func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 }
 
 // personOf is who attaches. Whoever may not operate watches.
-func personOf(r *http.Request) hub.Person {
+func personOf(r *http.Request) engine.Person {
 	c, _ := svc.CallerOf(r.Context())
-	return hub.Person{Name: c.Name, Watches: !c.Role.Includes(svc.RoleOperator)}
+	return engine.Person{Name: c.Name, Watches: !c.Role.Includes(svc.RoleOperator)}
 }

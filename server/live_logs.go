@@ -12,7 +12,7 @@ import (
 
 	"svc"
 	"svc/api"
-	"svc/hub"
+	"svc/engine"
 )
 
 // Logs streams the log of a run. A log that is a single file and wanted raw and
@@ -130,7 +130,7 @@ func stream(w *paced, log io.Reader, skip int64, follow bool) error {
 }
 
 // logQuery reads the parameters and names those that are wrong.
-func logQuery(v url.Values) (q hub.LogQuery, follow bool, skip int64, err error) {
+func logQuery(v url.Values) (q engine.LogQuery, follow bool, skip int64, err error) {
 	var bad svc.Problems
 	q.Tail = -1
 	if s := v.Get("follow"); s != "" {
@@ -149,7 +149,7 @@ func logQuery(v url.Values) (q hub.LogQuery, follow bool, skip int64, err error)
 		}
 	}
 	if s := v.Get("from"); s != "" {
-		place, ok := hub.ParseLogPlace(s)
+		place, ok := engine.ParseLogPlace(s)
 		if q.From = &place; !ok {
 			bad.Add("from", "must be an attempt and a byte of its log, such as 2:4096")
 		}

@@ -16,7 +16,7 @@ import (
 
 	"svc"
 	"svc/asciicast"
-	"svc/hub"
+	"svc/engine"
 	"svc/wire"
 )
 
@@ -38,7 +38,7 @@ func (l *Live) Recording(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	log, err := l.Runs.OpenLog(r.Context(), run.ID, hub.LogQuery{Attempt: attempt, Tail: -1})
+	log, err := l.Runs.OpenLog(r.Context(), run.ID, engine.LogQuery{Attempt: attempt, Tail: -1})
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -82,7 +82,7 @@ func attemptQuery(v url.Values, last int) (int, error) {
 }
 
 // timesOf opens the times of an attempt and reads the first. Without one there is no recording.
-func (l *Live) timesOf(run svc.Run, attempt int) (*hub.LogTimes, wire.LogTime, error) {
+func (l *Live) timesOf(run svc.Run, attempt int) (*engine.LogTimes, wire.LogTime, error) {
 	none := svc.Errorf(svc.CodeNoRecording, "there is no recording of attempt %d of run %s: its host did not note when its output came; `svc run logs` has the output",
 		attempt, run.ID)
 	times, err := l.Runs.LogTimes(run.ID, attempt)
@@ -116,7 +116,7 @@ func castHeader(run svc.Run, attempt int, first wire.LogTime) asciicast.Header {
 type player struct {
 	out   *asciicast.Writer
 	log   io.Reader
-	times *hub.LogTimes
+	times *engine.LogTimes
 	marks *markers
 	now   int64  // milliseconds since the beginning
 	at    int64  // bytes of the log that were read

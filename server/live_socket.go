@@ -11,7 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"svc"
-	"svc/hub"
+	"svc/engine"
 )
 
 const (
@@ -159,18 +159,18 @@ func (s *socket) close(why error) {
 // closeCode is what a client is told about the end of its socket.
 func closeCode(why error) (websocket.StatusCode, string) {
 	switch {
-	case errors.Is(why, hub.ErrRunEnded):
-		return websocket.StatusNormalClosure, hub.ErrRunEnded.Error()
-	case errors.Is(why, hub.ErrShutdown), errors.Is(why, context.Canceled):
-		return websocket.StatusGoingAway, hub.ErrShutdown.Error()
+	case errors.Is(why, engine.ErrRunEnded):
+		return websocket.StatusNormalClosure, engine.ErrRunEnded.Error()
+	case errors.Is(why, engine.ErrShutdown), errors.Is(why, context.Canceled):
+		return websocket.StatusGoingAway, engine.ErrShutdown.Error()
 	case errors.Is(why, errTokenEnded):
 		return websocket.StatusPolicyViolation, errTokenEnded.Error()
-	case errors.Is(why, hub.ErrSlow):
-		return websocket.StatusTryAgainLater, hub.ErrSlow.Error()
-	case errors.Is(why, hub.ErrMalformed):
-		return websocket.StatusPolicyViolation, hub.ErrMalformed.Error()
-	case errors.Is(why, hub.ErrRelayLost):
-		return websocket.StatusInternalError, hub.ErrRelayLost.Error()
+	case errors.Is(why, engine.ErrSlow):
+		return websocket.StatusTryAgainLater, engine.ErrSlow.Error()
+	case errors.Is(why, engine.ErrMalformed):
+		return websocket.StatusPolicyViolation, engine.ErrMalformed.Error()
+	case errors.Is(why, engine.ErrRelayLost):
+		return websocket.StatusInternalError, engine.ErrRelayLost.Error()
 	default:
 		return websocket.StatusInternalError, "the connection is over"
 	}

@@ -13,7 +13,7 @@ import (
 
 	"svc"
 	"svc/api"
-	"svc/hub"
+	"svc/engine"
 	"svc/wire"
 )
 
@@ -139,7 +139,7 @@ func (s *Server) workspaceRoutes() {
 	s.checkpointFile(fileRoute{
 		name: "bundle", media: "application/x-git-bundle", summary: "The git bundle of a checkpoint, on top of the base commit; also when the host is gone",
 		open: func(ctx context.Context, id string, number int, _ url.Values) (*os.File, error) {
-			f, _, err := s.Engine.CheckpointFile(ctx, id, number, hub.CheckpointBundle)
+			f, _, err := s.Engine.CheckpointFile(ctx, id, number, engine.CheckpointBundle)
 			return f, err
 		},
 	})
@@ -231,7 +231,7 @@ func (s *Server) workspaceReports() {
 		answerInternal(w, r, struct{}{}, err)
 	})
 	s.mux.HandleFunc("POST "+internalRoot+"/workspaces/{id}/checkpoints/{number}/{kind}", func(w http.ResponseWriter, r *http.Request) {
-		kept, err := s.Engine.TakeCheckpoint(r.Context(), reporterOf(r.Context()), r.PathValue("id"), func() (hub.Piece, error) { return s.piece(w, r) })
+		kept, err := s.Engine.TakeCheckpoint(r.Context(), reporterOf(r.Context()), r.PathValue("id"), func() (engine.Piece, error) { return s.piece(w, r) })
 		answerInternal(w, r, kept, err)
 	})
 	s.mux.HandleFunc("GET "+internalRoot+"/workspaces/{id}/checkpoints/{number}/bundle", func(w http.ResponseWriter, r *http.Request) {
@@ -267,9 +267,9 @@ func answerInternal(w http.ResponseWriter, r *http.Request, body any, err error)
 }
 
 // piece reads a part of a checkpoint's file.
-func (s *Server) piece(w http.ResponseWriter, r *http.Request) (hub.Piece, error) {
+func (s *Server) piece(w http.ResponseWriter, r *http.Request) (engine.Piece, error) {
 	q := r.URL.Query()
-	p := hub.Piece{Kind: hub.CheckpointKind(r.PathValue("kind")), Hash: q.Get("sha256")}
+	p := engine.Piece{Kind: engine.CheckpointKind(r.PathValue("kind")), Hash: q.Get("sha256")}
 	var bad [3]error
 	p.Number, bad[0] = strconv.Atoi(r.PathValue("number"))
 	p.Offset, bad[1] = strconv.ParseInt(q.Get("offset"), 10, 64)

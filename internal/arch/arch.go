@@ -30,6 +30,9 @@ type Package struct {
 	// Never are import paths from outside the module that it must not know, with all that is below
 	// them. Its tests may.
 	Never []string
+	// NeverSelects are fields and methods of others, by their bare names, that its code must not use: they lead around the package that it
+	// shall go through. Its tests may.
+	NeverSelects []string
 }
 
 // Rules describe a module. A directory with a go.mod of its own is another module: its files are
@@ -58,13 +61,14 @@ func (f file) line(at token.Pos) string {
 // Check returns one sentence for each violation in the tree, in the order of file names, and an error
 // when the tree cannot be read or parsed.
 func (r Rules) Check(tree fs.FS) ([]string, error) {
-	files, violations, err := read(tree)
+	files, violations, err := r.read(tree)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range files {
 		if f.inner {
 			violations = append(violations, r.imports(f)...)
+			violations = append(violations, r.selects(f)...)
 		}
 		if f.tests {
 			violations = append(violations, sleeps(f)...)
@@ -76,8 +80,8 @@ func (r Rules) Check(tree fs.FS) ([]string, error) {
 	return violations, nil
 }
 
-// read parses the tree's Go files, finds those, in Go and TypeScript, that are too long, and the metaphors in all of them and in Markdown.
-func read(tree fs.FS) (files []file, violations []string, err error) {
+// read parses the tree's Go files, finds those, in Go and TypeScript, that are too long, and the metaphors in all that people read.
+func (r Rules) read(tree fs.FS) (files []file, violations []string, err error) {
 	var nested []string
 	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -92,7 +96,7 @@ func read(tree fs.FS) (files []file, violations []string, err error) {
 			}
 			return nil
 		}
-		if !slices.Contains([]string{".go", ".md", ".ts", ".tsx"}, path.Ext(name)) {
+		if !slices.Contains(prose, path.Ext(name)) || !entry.Type().IsRegular() {
 			return nil
 		}
 		source, err := fs.ReadFile(tree, name)
@@ -100,7 +104,7 @@ func read(tree fs.FS) (files []file, violations []string, err error) {
 			return err
 		}
 		violations = append(violations, wording(name, source)...)
-		if lines := bytes.Count(source, []byte("\n")); lines > MaxLines && path.Ext(name) != ".md" && !generated(source) {
+		if lines := bytes.Count(source, []byte("\n")); lines > MaxLines && slices.Contains([]string{".go", ".ts", ".tsx"}, path.Ext(name)) && !generated(source) {
 			violations = append(violations, fmt.Sprintf("%s has %d lines, more than %d", name, lines, MaxLines))
 		}
 		if path.Ext(name) != ".go" {
@@ -108,7 +112,7 @@ func read(tree fs.FS) (files []file, violations []string, err error) {
 		}
 		f := file{name: name, tests: strings.HasSuffix(name, "_test.go"), set: token.NewFileSet()}
 		f.inner = !slices.ContainsFunc(nested, func(dir string) bool { return strings.HasPrefix(name, dir) })
-		f.ast, err = parser.ParseFile(f.set, name, source, mode(f))
+		f.ast, err = parser.ParseFile(f.set, name, source, r.mode(f))
 		if err != nil {
 			return err
 		}
@@ -118,9 +122,9 @@ func read(tree fs.FS) (files []file, violations []string, err error) {
 	return files, violations, err
 }
 
-// mode reads no further than the rules look: the bodies of tests only.
-func mode(f file) parser.Mode {
-	if f.tests {
+// mode reads no further than the rules look: the bodies of functions only in tests and where the table says what must not be selected.
+func (r Rules) mode(f file) parser.Mode {
+	if f.tests || len(r.Packages[f.dir()].NeverSelects) > 0 {
 		return parser.ParseComments | parser.SkipObjectResolution
 	}
 	return parser.ParseComments | parser.ImportsOnly
@@ -179,6 +183,21 @@ func (r Rules) allowed(f file, row Package, dir string) bool {
 		return true
 	}
 	return f.tests && (dir == f.dir() || slices.Contains(row.TestImports, dir) || slices.Contains(r.TestSupport, dir))
+}
+
+// selects tells the places where code uses a field or method that leads around another package.
+func (r Rules) selects(f file) (violations []string) {
+	never := r.Packages[f.dir()].NeverSelects
+	if f.tests || len(never) == 0 {
+		return nil
+	}
+	ast.Inspect(f.ast, func(node ast.Node) bool {
+		if s, ok := node.(*ast.SelectorExpr); ok && slices.Contains(never, s.Sel.Name) {
+			violations = append(violations, fmt.Sprintf("%s: %s must not use .%s", f.line(s.Sel.Pos()), f.dir(), s.Sel.Name))
+		}
+		return true
+	})
+	return violations
 }
 
 // unlisted tells the packages that the table does not have.

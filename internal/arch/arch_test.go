@@ -14,7 +14,7 @@ var rules = arch.Rules{
 	Packages: map[string]arch.Package{
 		".":       {Never: []string{"net", "net/http"}},
 		"store":   {Imports: []string{"."}, TestImports: []string{"storetest"}},
-		"server":  {Imports: []string{".", "store"}},
+		"server":  {Imports: []string{".", "store"}, NeverSelects: []string{"Hub"}},
 		"e2e":     {},
 		"cmd/mod": {Imports: []string{"server"}},
 		"testkit": {},
@@ -86,6 +86,10 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 		{
 			"a foreign package it must not know", "io.go", "package mod\nimport _ \"net/http\"\n",
 			"io.go:2: . must not know net/http",
+		},
+		{
+			"a field that leads around another package", "server/x.go", "package server\nfunc f() {\n\tanother().Hub.Close()\n}\n",
+			"server/x.go:3: server must not use .Hub",
 		},
 		{
 			"a package that is not in the table", "extra/extra.go", "// Package extra is new.\npackage extra\n",
@@ -169,6 +173,30 @@ func TestEachRuleFindsItsViolation(t *testing.T) {
 	}
 }
 
+// Every row of the house style's table of words is known, as a name and as a phrase. None may stand here in one piece.
+func TestEveryWordOfTheHouseStyleIsFound(t *testing.T) {
+	t.Parallel()
+	for _, was := range []string{
+		"every fli" + "ght of frames", "w.take" + "Off()", "who kno" + "cked at a worker's do" + "or", "a do" + "or for workers",
+		`"about_to` + `_take_it"`, "func Beli" + "eves(host string)", "if Tru" + "sted(host) {", "the worker is tru" + "sted",
+		"st" + "ir(queue)", "type cou" + "riers struct{}", "lo" + "oks := 0", "mom" + "ents[i]", "p.mom" + "ents", "sp" + "ot := 3", "type Sp" + "ot struct",
+		"findStr" + "angers()", "clear" + "Strays()", "lets every" + "one go who looks", "a session that is no " + "more", "until the run itself" + " tells",
+		"the lock was not to be " + "had", "its number may be an" + "other's by now", "what stands " + "behind -- are arguments",
+		"has something beh" + "ind the JSON object", "me" + "nd it", "By " + "ours", "a process takes " + "leave",
+	} {
+		for _, file := range []string{"words.go", "docs/x.md", "web/src/x.ts", "web/src/x.tsx", "web/x.html", "store/x.sql", "provider/x.toml", "scripts/x"} {
+			files, text := sound(), "// "+was+"\n"
+			if file == "words.go" {
+				text = "package mod\n\n" + text
+			}
+			files[file] = &fstest.MapFile{Data: []byte(text)}
+			if got := check(t, files); len(got) == 0 || !strings.Contains(got[0], "is a metaphor") {
+				t.Errorf("%q is not found in %s: %q", was, file, got)
+			}
+		}
+	}
+}
+
 func TestWhatTheRulesLeaveAlone(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("\n", arch.MaxLines+1)
@@ -179,7 +207,11 @@ func TestWhatTheRulesLeaveAlone(t *testing.T) {
 		{"test data", "store/testdata/bad.go", "not Go at all"},
 		{"hidden directories", ".cache/x.go", "not Go at all"},
 		{"a nested module imports what it likes", "bench/x.go", "// Package bench measures.\npackage bench\nimport _ \"mod/server\"\n"},
+		{"words that mean what they say", "docs/x.md", "A request in flight; a trusted certificate; it looks at all moments; no more runs; behind a proxy.\n"},
+		{"a picture", "docs/x.png", "kno" + "ck\n"},
 		{"a test knows what its package must not", "io_test.go", "package mod\nimport _ \"net/http\"\n"},
+		{"a test uses the field that its package must not", "server/x_test.go", "package server\nvar x = y.Hub\n"},
+		{"a field that the table forbids to another package", "store/x.go", "package store\nvar x = y.Hub\n"},
 		{
 			"a wait that has a limit", "s_test.go",
 			"package mod\nimport \"time\"\nfunc f(done chan int) {\n\tselect {\n\tcase <-done:\n\tcase <-time.After(1):\n\t}\n}\n",

@@ -23,15 +23,20 @@ var metaphors = []metaphor{
 	{"take" + "off", regexp.MustCompile(`\btake[o]ff\b`), "start"},
 	{"fl" + "ight", regexp.MustCompile(`\bfl[i]ghts\b|\b(an?|the|its|each|every|one) fl[i]ght\b`), "pipeline; only requests are in flight"},
 	{"about_to" + "_take", regexp.MustCompile(`about_to_[t]ake_it`), "eligible"},
+	{"beli" + "ev", regexp.MustCompile(`\bbeli[e]v`), "accept, or may report"},
+	{"tru" + "sted", regexp.MustCompile(`\btru[s]ted\(|\b(process|worker|peer|inventory) (is|was) tru[s]ted\b`), "may report"},
 	{"cou" + "rier", regexp.MustCompile(`\bcour[i]ers?\b`), "delivery"},
-	{"st" + "ir", regexp.MustCompile(`\bst[i]r(s|red)?\b`), "wake"},
+	{"st" + "ir", regexp.MustCompile(`\bst[i]r(s|red|ring)?\b`), "wake"},
+	{"lo" + "oks", regexp.MustCompile(`\blo[o]ks(\(| :?= | in a r)`), "captures, as a name"},
+	{"mom" + "ents", regexp.MustCompile(`\.mom[e]nts\b|\bmom[e]nts(\[|:|,| :?= )|\bmom[e]nts of a (second|round)`), "slots or times, as a name"},
+	{"sp" + "ot", regexp.MustCompile(`\b(set)?sp[o]t(s|of)?\b`), "phase, place or zone"},
 	{"str" + "angers", regexp.MustCompile(`str[a]ngers\b`), "unknown sessions, anonymous connections"},
 	{"str" + "ay", regexp.MustCompile(`\b(find|clear)str[a]y`), "stale folders"},
-	{"no " + "more", regexp.MustCompile(`\bthat is no m[o]re\b`), "has ended, was removed"},
+	{"no " + "more", regexp.MustCompile(`\bthat (is|are) no m[o]re\b`), "has ended, was removed"},
 	{"be " + "had", regexp.MustCompile(`\bnot to be h[a]d\b`), "could not be acquired"},
 	{"an" + "other's", regexp.MustCompile(`\bmay be an[o]ther's\b`), "may have been reused"},
-	{"beh" + "ind", regexp.MustCompile(`\b(stands?|something) beh[i]nd\b`), "follows, or trailing data"},
-	{"me" + "nd", regexp.MustCompile(`\bm[e]nd(s|ed)?\b`), "fix"},
+	{"beh" + "ind", regexp.MustCompile(`\b(stands?|something|anything|what comes) beh[i]nd\b|beh[i]nd the json`), "follows, or trailing data"},
+	{"me" + "nd", regexp.MustCompile(`\bm[e]nd`), "fix"},
 	{"by " + "ours", regexp.MustCompile(`\bby [o]urs\b`), "server clock"},
 	{"le" + "ave", regexp.MustCompile(`\b(takes?|took|taking) le[a]ve\b`), "end, close or release"},
 	{"bur" + "y", regexp.MustCompile(`\bb[u]ry\b`), "write a tombstone"},
@@ -39,8 +44,8 @@ var metaphors = []metaphor{
 	{"itself" + " tells", regexp.MustCompile(`\brun itself t[e]lls\b`), "a signal settles it"},
 }
 
-// prose is what people read in the tree, the page among it.
-var prose = []string{".go", ".md", ".ts", ".tsx"}
+// prose is what people read in the tree, by its extension: code, documents, the page, settings, statements; and scripts, which have none.
+var prose = []string{".go", ".md", ".ts", ".tsx", ".html", ".css", ".sql", ".toml", ".yml", ".sh", ""}
 
 // wording tells the lines of a file that use one of the metaphors.
 func wording(name string, source []byte) (violations []string) {
