@@ -69,7 +69,7 @@ type Error struct {
 	Err     error          // the cause, for the operator's log only
 }
 
-// Error is the message, with the cause behind it when there is one.
+// Error is the message, with the cause after it when there is one.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()

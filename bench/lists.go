@@ -118,7 +118,7 @@ type query struct {
 	name  string
 	runs  func(*library) svc.RunFilter
 	items func(*library) svc.WorkItemFilter
-	deep  bool // behind half of what there is
+	deep  bool // after half of what there is
 	whole bool // there is more than a page of it in the large one
 	none  bool // there is nothing of it: the whole order is walked
 }

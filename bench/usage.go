@@ -55,7 +55,7 @@ func cpuOfServer(dsn string) time.Duration {
 	return sum
 }
 
-// The fields of /proc/PID/stat behind the program's name. The children's times are those of children that have ended.
+// The fields of /proc/PID/stat after the program's name. The children's times are those of children that have ended.
 const (
 	parentField   = 1
 	userField     = 11

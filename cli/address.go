@@ -41,7 +41,7 @@ func isLoopback(host string) bool {
 }
 
 // ownAddresses are this machine's IPv4 addresses, the one that it shows to the
-// rest of the world first. Bridges of containers come behind it.
+// rest of the world first. Bridges of containers come after it.
 func ownAddresses(ctx context.Context) []net.IP {
 	var own []net.IP
 	// A datagram socket only chooses a route; nothing is sent.

@@ -68,8 +68,8 @@ func takes(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// splitAtDash is the words of a command before its --, and those behind it.
-func splitAtDash(cmd *cobra.Command, args []string) (before, behind []string) {
+// splitAtDash is the words of a command before its --, and those after it.
+func splitAtDash(cmd *cobra.Command, args []string) (before, after []string) {
 	if at := cmd.ArgsLenAtDash(); at >= 0 {
 		return args[:at], args[at:]
 	}

@@ -130,7 +130,7 @@ func shownTopics(topics, not []string) (func(svc.Topic) bool, error) {
 	return func(t svc.Topic) bool { return len(unwanted) == 0 || !unwanted.Match(t) }, nil
 }
 
-// beginning is where a list of events begins: behind an event, or at an instant.
+// beginning is where a list of events begins: after an event, or at an instant.
 type beginning struct {
 	after *int64
 	at    svc.Time

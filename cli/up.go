@@ -235,8 +235,8 @@ func awaitHost(ctx context.Context, o *orchestrator, name string, expected bool)
 	}
 }
 
-// localURL is how this machine reaches its own orchestrator. With TLS the
-// configured address is believed: the certificate is made out to it.
+// localURL is how this machine reaches its own orchestrator. With TLS it
+// uses the configured address, which the certificate is made out to.
 func localURL(cfg *config.Config, addr net.Addr) string {
 	if cfg.Server.TLS() {
 		return cfg.ServerURL()

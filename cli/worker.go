@@ -160,7 +160,7 @@ func (a *app) newWorker(cfg *config.Config, token config.Secret, registry *provi
 	})
 }
 
-// environWithSelf is the environment with the directory of svc behind the PATH,
+// environWithSelf is the environment with the directory of svc after the PATH,
 // so that the demo provider and hooks find it wherever it is installed.
 func (a *app) environWithSelf(self string) []string {
 	environ := make([]string, 0, len(a.env)+1)

@@ -158,7 +158,7 @@ func (m *Member) Run(ctx context.Context) error {
 	defer leave()
 	g, inner := errgroup.WithContext(staying)
 	g.Go(func() error { return m.beats(inner) })
-	g.Go(func() error { return m.looks(inner) })
+	g.Go(func() error { return m.watchRegistry(inner) })
 	g.Go(func() error {
 		defer leave()
 		m.leads(ctx)
@@ -219,7 +219,7 @@ func (m *Member) beats(ctx context.Context) error {
 	})
 }
 
-func (m *Member) looks(ctx context.Context) error {
+func (m *Member) watchRegistry(ctx context.Context) error {
 	return every(ctx, lookEvery, func() { m.took(m.Registry.Look(ctx)) })
 }
 

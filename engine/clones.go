@@ -12,15 +12,15 @@ import (
 const reasonSessionLost = "session_lost"
 
 // settledAfter is how long a process must have been its host's only one before
-// it is believed about sessions that another process was given: as long as a
+// it may report the loss of sessions that another process was given: as long as a
 // worker that lost its connection may take to come back.
 const settledAfter = 30 * time.Second
 
 // mayReportLoss says whether a worker process, named by its boot id, may report
-// that a session is lost. Nothing else is doubted: a copy of a data directory
-// has all its sessions on record and finds none. The error asks to try again
+// that a session is lost. All other reports are accepted: only a copy of a data directory
+// has sessions on record that it does not find. The error asks to try again
 // later, when it is clear who the host's own process is. An empty boot id is a
-// peer that does not say; it is believed.
+// peer that does not say; it may.
 func (e *Engine) mayReportLoss(ctx context.Context, s svc.Signal, bootID string) error {
 	if bootID == "" || s.Kind != svc.SignalFinished || s.Reason != reasonSessionLost {
 		return nil

@@ -62,7 +62,7 @@ func TestALostSessionIsBelievedOfTheProcessThatKnows(t *testing.T) {
 		w.boot("first")
 		r := s.get(s.run())
 		s.want(svc.Applied)(s.signal(r, svc.SignalStarted))
-		believed := func(what, boot string, want svc.Code, change ...func(*svc.Signal)) {
+		reports := func(what, boot string, want svc.Code, change ...func(*svc.Signal)) {
 			t.Helper()
 			sig := svc.Signal{RunID: r.ID, Kind: svc.SignalFinished, Attempt: 1, Source: svc.FromWrapper, ExitCode: -1, Reason: "session_lost", Timestamp: 1}
 			for _, c := range change {
@@ -70,16 +70,16 @@ func TestALostSessionIsBelievedOfTheProcessThatKnows(t *testing.T) {
 			}
 			s.wantCode(what, s.mayReportLoss(s.ctx, sig, boot), want)
 		}
-		believed("the process that was given the run", "first", "")
-		believed("a peer that does not say", "", "")
-		believed("a process that is not connected", "copy", svc.CodeUnavailable)
-		believed("an exit that a wrapper reported", "copy", "", func(sig *svc.Signal) { sig.Reason = "" })
-		believed("a dead attempt", "copy", "", func(sig *svc.Signal) { sig.Attempt = 0 })
+		reports("the process that was given the run", "first", "")
+		reports("a peer that does not say", "", "")
+		reports("a process that is not connected", "copy", svc.CodeUnavailable)
+		reports("an exit that a wrapper reported", "copy", "", func(sig *svc.Signal) { sig.Reason = "" })
+		reports("a dead attempt", "copy", "", func(sig *svc.Signal) { sig.Attempt = 0 })
 		w.boot("second")
-		believed("a process that just came", "second", svc.CodeUnavailable)
-		believed("the one that it replaced", "first", svc.CodeUnavailable)
+		reports("a process that just came", "second", svc.CodeUnavailable)
+		reports("the one that it replaced", "first", svc.CodeUnavailable)
 		s.pass(settledAfter)
-		believed("the host's only process for a while", "second", "")
+		reports("the host's only process for a while", "second", "")
 		s.wantStatus(r, svc.RunRunning)
 	})
 }

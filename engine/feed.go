@@ -16,7 +16,7 @@ import (
 
 // feed follows the journal: one reader per process takes each event once,
 // encodes it once and keeps the newest in a ring. Subscribers are nothing but
-// positions: each takes what lies behind its own seq, from the ring or, when
+// positions: each takes what lies after its own seq, from the ring or, when
 // it is further back, from the journal. So there is no hand-over between
 // replay and live in which an event could be lost or seen twice.
 type feed struct {
@@ -188,7 +188,7 @@ type Subscription struct {
 // heartbeat is a comment of server-sent events: no client takes it for a message.
 var heartbeat = []byte(":\n\n")
 
-// Subscribe begins a stream: behind the cursor, or from now on when it is nil.
+// Subscribe begins a stream: after the cursor, or from now on when it is nil.
 // A cursor whose events were purged, or that the journal never reached, gets a
 // snapshot first.
 func (e *Engine) Subscribe(ctx context.Context, cursor *int64, f svc.EventFilter) (*Subscription, error) {
@@ -364,7 +364,7 @@ const (
 	pageBytes = 1 << 20
 )
 
-// EventsAfter is the next events behind seq that pass the filter, oldest first, and up to which seq there are no others.
+// EventsAfter is the next events after seq that pass the filter, oldest first, and up to which seq there are no others.
 func (e *Engine) EventsAfter(ctx context.Context, f svc.EventFilter, seq int64) (events []svc.Event, until int64, err error) {
 	events, until, _, err = e.Store.EventsOfAfter(ctx, f, seq, pageUnit, pageBytes)
 	return events, until, err

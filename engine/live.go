@@ -19,7 +19,7 @@ type Live struct {
 	FetchLog func(ctx context.Context, r svc.Run, attempt int) error
 	// FetchScreen brings the last screen of a run that is over here, if its host has it. Nil: what is here is all there is.
 	FetchScreen func(ctx context.Context, r svc.Run)
-	// Events is what the journal has behind a seq, oldest first, and up to which seq that is all of it. Nil: it has nothing.
+	// Events is what the journal has after a seq, oldest first, and up to which seq that is all of it. Nil: it has nothing.
 	Events func(ctx context.Context, f svc.EventFilter, after int64) (events []svc.Event, until int64, err error)
 }
 

@@ -85,7 +85,7 @@ func needsChanged(ctx context.Context, tx *store.Tx, projectID string, ids ...st
 	return nil
 }
 
-// unblocked is items that are free now. It is journaled behind what freed them.
+// unblocked is items that are free now. It is journaled after what freed them.
 type unblocked struct {
 	projectID string
 	ids       []string

@@ -7,7 +7,7 @@ import (
 	"svc/store"
 )
 
-// endPosition is a rank behind everything in the project.
+// endPosition is a rank after everything in the project.
 func endPosition(ctx context.Context, tx *store.Tx, projectID string) (string, error) {
 	last, err := tx.LastPosition(ctx, projectID)
 	if err != nil {

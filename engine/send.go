@@ -109,13 +109,13 @@ func (e *Engine) deliverPrompt(ctx context.Context, tx *store.Tx, w svc.Workspac
 
 // sweepPrompts finds out which comments have reached an agent as the prompt of a run, and says whether there are more.
 func (e *Engine) sweepPrompts(ctx context.Context) (open bool, err error) {
-	for behind := ""; ; {
-		found, err := e.Store.QueuedComments(ctx, behind, messageBatch)
+	for after := ""; ; {
+		found, err := e.Store.QueuedComments(ctx, after, messageBatch)
 		if err != nil {
 			return true, err
 		}
 		for _, c := range found {
-			behind = c.ID
+			after = c.ID
 			known, err := e.notePrompt(ctx, c)
 			if err != nil {
 				return true, err

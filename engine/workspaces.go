@@ -276,7 +276,7 @@ func (e *Engine) TakeCheckpoint(ctx context.Context, who Reporter, workspaceID s
 	return kept, err
 }
 
-// CheckpointRelayed notes that a checkpoint is here whole. What is not here is not believed.
+// CheckpointRelayed notes that a checkpoint is here whole. A file that is not here in full is an error.
 func (e *Engine) CheckpointRelayed(ctx context.Context, who Reporter, id string, number int, done wire.CheckpointDone) (svc.Workspace, error) {
 	err := done.Validate()
 	if err == nil {

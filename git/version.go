@@ -37,7 +37,7 @@ func (p Program) Version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// parseVersion reads "git version 2.39.5", with whatever a distributor put behind it.
+// parseVersion reads "git version 2.39.5", with whatever a distributor put after it.
 func parseVersion(said string) (Version, error) {
 	words := strings.Fields(said)
 	if len(words) < 3 || words[0] != "git" || words[1] != "version" {

@@ -76,13 +76,13 @@ func TestWhatACrashLeftBehindContestsNothing(t *testing.T) {
 	})
 }
 
-func TestAProcessIsTrustedWithItsOwnRunsAtOnceAndWithOthersLater(t *testing.T) {
+func TestAProcessMayReportTheLossOfItsOwnRunsAtOnceAndOfOthersLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := NewUplinks()
 		u.Pin("host", "instance")
 		if u.MayReportLoss("host", "a", "run", 0) {
-			t.Error("a process that is not connected is trusted")
+			t.Error("a process that is not connected may report losses")
 		}
 		l := process("a", true)
 		u.Add(l)
@@ -90,7 +90,7 @@ func TestAProcessIsTrustedWithItsOwnRunsAtOnceAndWithOthersLater(t *testing.T) {
 		check := func(when, run string, want bool) {
 			t.Helper()
 			if got := u.MayReportLoss("host", "a", run, time.Minute); got != want {
-				t.Errorf("%s, run %s: trusted %v", when, run, got)
+				t.Errorf("%s, run %s: may report its loss: %v", when, run, got)
 			}
 		}
 		check("at once", "mine", true)
@@ -98,7 +98,7 @@ func TestAProcessIsTrustedWithItsOwnRunsAtOnceAndWithOthersLater(t *testing.T) {
 		clocktest.Pass(time.Minute)
 		check("later", "inherited", true)
 		if u.MayReportLoss("host", "b", "mine", 0) {
-			t.Error("another process is trusted")
+			t.Error("another process may report the loss")
 		}
 		u.Remove(l)
 		again := process("a", true)

@@ -32,7 +32,7 @@ func ParseLogPlace(text string) (p LogPlace, ok bool) {
 	return LogPlace{a, o}, err == nil && o >= 0 && o <= mostOffset
 }
 
-// startAt leaves out what lies before a place. A place behind what is there is waited for.
+// startAt leaves out what lies before a place. A place after what is there is waited for.
 func startAt(spans []span, at LogPlace) []span {
 	for len(spans) > 0 && spans[0].attempt < at.Attempt {
 		spans = spans[1:]

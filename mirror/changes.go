@@ -50,7 +50,7 @@ func (c *changes) report(path string, removed bool) {
 	}
 }
 
-// cursor is the place behind the newest report.
+// cursor is the place after the newest report.
 func (c *changes) cursor() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *changes) cursor() string {
 
 func (c *changes) at(seq int64) string { return c.id + "." + strconv.FormatInt(seq, 10) }
 
-// since is what was reported behind a cursor, the oldest first, and the cursor behind it. It is false when that is not known: the cursor is another
+// since is what was reported after a cursor, the oldest first, and the cursor after it. It is false when that is not known: the cursor is another
 // process's, or too old.
 func (c *changes) since(cursor string) (found []change, next string, ok bool) {
 	id, digits, _ := strings.Cut(cursor, ".")

@@ -49,7 +49,7 @@ func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// list answers with the files that were reported behind the cursor "since", or with all.
+// list answers with the files that were reported after the cursor "since", or with all.
 func (s *Source) list(w http.ResponseWriter, r *http.Request) {
 	l := lister{w: w, out: bufio.NewWriterSize(w, 32<<10)}
 	l.encoder = json.NewEncoder(l.out)

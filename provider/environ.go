@@ -21,10 +21,10 @@ type Session struct {
 	Gateway Gateway
 	// HooksConfig is the path of the rendered hook config; empty when there is none.
 	HooksConfig string
-	// Dir is the working directory, for PWD: some tools believe it more than the system. Empty
+	// Dir is the working directory, for PWD: some tools use it instead of the directory that the system tells. Empty
 	// leaves PWD unset, never as the worker has it.
 	Dir string
-	// SelfDir is the directory of svc's own executable. It is put behind the PATH, so that hooks
+	// SelfDir is the directory of svc's own executable. It is put after the PATH, so that hooks
 	// find svc; empty leaves the PATH alone.
 	SelfDir string
 }

@@ -171,7 +171,7 @@ func TestALinkThatMovesWhileItsWatchIsSetUpIsFollowed(t *testing.T) {
 	must(t, err)
 	defer func() { _ = watcher.Close() }()
 	moved := false
-	list := &watchList{watcher: watcher, way: func(path string) []spot {
+	list := &watchList{watcher: watcher, way: func(path string) []entry {
 		way := trail(path)
 		if !moved {
 			moved = true
@@ -182,8 +182,8 @@ func TestALinkThatMovesWhileItsWatchIsSetUpIsFollowed(t *testing.T) {
 		return way
 	}}
 	must(t, list.arm(path))
-	if got := watcher.WatchList(); !list.spots[spot{dir, "other.toml"}] || !slices.Equal(got, []string{dir}) {
-		t.Errorf("watched are %v in %v", list.spots, got)
+	if got := watcher.WatchList(); !list.entries[entry{dir, "other.toml"}] || !slices.Equal(got, []string{dir}) {
+		t.Errorf("watched are %v in %v", list.entries, got)
 	}
 }
 
@@ -377,8 +377,8 @@ func TestTheTrailOfALoopEnds(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Symlink("b", filepath.Join(dir, "a")))
 	must(t, os.Symlink("a", filepath.Join(dir, "b")))
-	if spots := trail(filepath.Join(dir, "a")); len(spots) == 0 || len(spots) > 100 {
-		t.Errorf("%d spots", len(spots))
+	if entries := trail(filepath.Join(dir, "a")); len(entries) == 0 || len(entries) > 100 {
+		t.Errorf("%d entries", len(entries))
 	}
 }
 

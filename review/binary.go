@@ -50,7 +50,7 @@ func (s *scanner) binary() (*binaryPart, error) {
 	if s.text != "" {
 		b.lines = s.text[from:s.at]
 	}
-	s.next() // the empty line behind it
+	s.next() // the empty line after it
 	return b, nil
 }
 

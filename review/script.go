@@ -18,7 +18,7 @@ type part struct {
 	ops      []op
 }
 
-// endless stands for the lines behind the last difference: nobody has counted them.
+// endless stands for the lines after the last difference: nobody has counted them.
 const endless = math.MaxInt / 4
 
 // newScript compares two versions of a file. A nil one is the file that both come from.

@@ -17,7 +17,7 @@ import (
 
 // The counter numbers the signals of an attempt, which many short-lived processes report at once. Its
 // file begins with a base of fixed width, and every number that is taken adds one byte to it: the
-// number is the base plus the bytes behind it. The kernel appends one write after the other, so each
+// number is the base plus the bytes after it. The kernel appends one write after the other, so each
 // process gets a number of its own, larger than all before it, without a lock and without a clock. A
 // process that is killed or stopped anywhere leaves a gap at most.
 const (
@@ -46,7 +46,7 @@ func (a Attempt) takeNumber() (int64, error) {
 	return base + end - counterWidth, nil
 }
 
-// lastNumber is a number behind all that were taken, for the report of an end on a full disk. It may
+// lastNumber is a number after all that were taken, for the report of an end on a full disk. It may
 // be taken by another signal too: a report of an end needs its place, not a number of its own.
 func (a Attempt) lastNumber() int64 {
 	f, base, err := a.openCounter()

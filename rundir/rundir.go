@@ -17,7 +17,7 @@
 //	    restore                    a checkpoint that its working copy begins with
 //	    wrapper                    which processes the attempt consists of
 //	    reserve.exit, .finished    disk space kept for the words about the end
-//	    exit                       how it ended; what is believed
+//	    exit                       how it ended; this record decides
 //	    end                        the final length of its log
 //	    screen                     its last screen, until the attempt is cleared away
 //	    leftovers                  processes that outlived the provider and were ended by the wrapper

@@ -34,9 +34,9 @@ func (tx *Tx) LockCommentsOf(ctx context.Context, messageID string) ([]svc.Comme
 }
 
 // QueuedComments lists comments that are part of the prompt of a run of which it is not known whether it has begun with it, by id.
-func (r Reader) QueuedComments(ctx context.Context, behind string, limit int) ([]svc.Comment, error) {
+func (r Reader) QueuedComments(ctx context.Context, after string, limit int) ([]svc.Comment, error) {
 	found, err := collect(ctx, r.q, scanComment, "SELECT "+commentColumns+` FROM comments
-		WHERE delivery = 'queued' AND message_id IS NULL AND run_id IS NOT NULL AND id > $1 ORDER BY id LIMIT CAST($2 AS BIGINT)`, behind, limit)
+		WHERE delivery = 'queued' AND message_id IS NULL AND run_id IS NOT NULL AND id > $1 ORDER BY id LIMIT CAST($2 AS BIGINT)`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list the comments that were not delivered: %w", err)
 	}

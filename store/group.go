@@ -228,7 +228,7 @@ func (w *writer) sync(ctx context.Context, tx *Tx) error {
 	return w.send(ctx, append(w.unsent(), tx.changes.take()...)...)
 }
 
-// unsent is what the units before have decided, behind the savepoint.
+// unsent is what the units before have decided, after the savepoint.
 func (w *writer) unsent() []statement {
 	list := w.changes.take()
 	if !w.saved {

@@ -176,7 +176,7 @@ func (r Reader) JournalEnds(ctx context.Context) (head, purged int64, err error)
 	return head, purged, nil
 }
 
-// EventsAfter is up to limit events behind seq, oldest first.
+// EventsAfter is up to limit events after seq, oldest first.
 func (r Reader) EventsAfter(ctx context.Context, seq int64, limit int) ([]svc.Event, error) {
 	return collect(ctx, r.q, scanEvent,
 		"SELECT "+eventColumns+" FROM events WHERE seq > $1 ORDER BY seq LIMIT CAST($2 AS BIGINT)", seq, limit)

@@ -36,11 +36,11 @@ func (r Reader) Messages(ctx context.Context, runID string, page svc.Page) (svc.
 	return paged(found, cut, page.Limit, func(m svc.Message) string { return cursor("messages", m.Number) }), nil
 }
 
-// NextMessages is the oldest open message of each run, for at most limit runs behind one, by id.
-func (r Reader) NextMessages(ctx context.Context, behind string, limit int) ([]svc.Message, error) {
+// NextMessages is the oldest open message of each run, for at most limit runs after one, by id.
+func (r Reader) NextMessages(ctx context.Context, after string, limit int) ([]svc.Message, error) {
 	found, err := collect(ctx, r.q, scanMessage, "SELECT "+messageColumns+" FROM messages WHERE "+messageOpen+` AND run_id > $1 AND NOT EXISTS (
 		SELECT 1 FROM messages AS older WHERE older.run_id = messages.run_id AND older.number < messages.number AND older.state IN ('queued', 'pasted'))
-		ORDER BY run_id, number LIMIT CAST($2 AS BIGINT)`, behind, limit)
+		ORDER BY run_id, number LIMIT CAST($2 AS BIGINT)`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list the next messages: %w", err)
 	}

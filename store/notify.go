@@ -94,7 +94,7 @@ func (tx *Tx) DropNotification(ctx context.Context, id string) error {
 	return nil
 }
 
-// DueNotifications is what is to be sent to a sink now, in order: what failed several times goes behind what did not, so that one
+// DueNotifications is what is to be sent to a sink now, in order: what failed several times goes after what did not, so that one
 // that a sink cannot take does not hold up the others.
 func (r Reader) DueNotifications(ctx context.Context, sink string, now svc.Time, limit int) ([]svc.Notification, error) {
 	found, err := collect(ctx, r.q, scanNotification, "SELECT "+notificationColumns+` FROM notifications

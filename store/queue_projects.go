@@ -175,7 +175,7 @@ func (r Reader) ActiveRuns(ctx context.Context, f svc.RunFilter) ([]string, erro
 // there.
 func QueueCursor(at int, id string) string { return cursor("queue", at, id) }
 
-// QueuePlace is where a page begins behind a cursor, in the ids as they are now.
+// QueuePlace is where a page begins after a cursor, in the ids as they are now.
 func QueuePlace(ids []string, text string) (int, error) {
 	if text == "" {
 		return 0, nil
@@ -188,5 +188,5 @@ func QueuePlace(ids []string, text string) (int, error) {
 	if i := slices.Index(ids, id); i >= 0 {
 		return i + 1, nil
 	}
-	return min(max(at, 0), len(ids)), nil // it was placed, and those behind it moved up
+	return min(max(at, 0), len(ids)), nil // it was placed, and those after it moved up
 }

@@ -99,7 +99,7 @@ func (c *counted) Scan(dest ...any) error {
 
 // merged runs one ordered, limited query per key and merges the answers. A
 // query is given the last record that would be on the page so far, if it is
-// full: what comes behind that one need not be read. A query that ended early (cut) makes the page full: behind
+// full: what comes after that one need not be read. A query that ended early (cut) makes the page full: after
 // its last record others of the same key are missing. size is the bytes of a record; a page with more than bytes is full too (0: never).
 func merged[K, T any](keys []K, limit, bytes int, size func(T) int, query func(key K, last *T) (part []T, cut bool, err error), before func(a, b T) bool) (all []T, full bool, err error) {
 	all = []T{}
@@ -131,7 +131,7 @@ func merged[K, T any](keys []K, limit, bytes int, size func(T) int, query func(k
 	return all, full, nil
 }
 
-// paged cuts a list that was read with one row more than the page has, or, when it was cut before that, has others behind it.
+// paged cuts a list that was read with one row more than the page has, or, when it was cut before that, has others after it.
 func paged[T any](rows []T, cut bool, limit int, at func(T) string) svc.List[T] {
 	if len(rows) > limit {
 		rows, cut = rows[:limit], true

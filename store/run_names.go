@@ -23,7 +23,7 @@ func scanNamedRun(row scanner) (svc.Run, error) {
 	return r, err
 }
 
-// andMore scans columns behind those that it is asked for.
+// andMore scans columns after those that it is asked for.
 type andMore struct {
 	scanner
 	more []any

@@ -104,7 +104,7 @@ func (r Reader) eventsIn(ctx context.Context, f svc.EventFilter, s span, column 
 	return collectUpTo(ctx, r.q, s.bytes, scanEvent, fmt.Sprintf("SELECT %s FROM events%s ORDER BY %s LIMIT %d", eventColumns, w.sql(), order, s.limit), w.args...)
 }
 
-// EventsOfAfter is up to limit events behind seq that pass the filter, oldest first, ended early like EventsPage, and the
+// EventsOfAfter is up to limit events after seq that pass the filter, oldest first, ended early like EventsPage, and the
 // journal's ends as of the same state. When there may be more, head is the last of them.
 func (r Reader) EventsOfAfter(ctx context.Context, f svc.EventFilter, seq int64, limit, bytes int) (events []svc.Event, head, purged int64, err error) {
 	events, err = oneState(ctx, r, func(r Reader) (events []svc.Event, err error) {

@@ -99,7 +99,7 @@ func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (
 	return false, true, nil
 }
 
-// An id and the slash behind it, in a path; and how many levels of the tree
+// An id and the slash after it, in a path; and how many levels of the tree
 // have an index of everything below them, in order.
 const (
 	idWidth       = 37

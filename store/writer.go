@@ -78,7 +78,7 @@ func newWriter(s *Store, o Options) *writer {
 	return w
 }
 
-// queueUnit puts a unit behind those that are queued already. It waits only
+// queueUnit puts a unit after those that are queued already. It waits only
 // while the queue is full.
 func (w *writer) queueUnit(ctx context.Context, fn func(*Tx) error, repeatable bool, rows []Row) *unit {
 	u := &unit{ctx: ctx, fn: fn, repeatable: repeatable, rows: rows, done: make(chan struct{})}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// insideTmux are the variables by which a program believes to be inside some tmux. Neither the
-// tmux that is called here may believe it, nor the program in the pane: it would address a
-// terminal that is not the one it is seen in.
+// insideTmux are the variables by which a program finds that it runs inside tmux. Neither the
+// tmux that is called here nor the program in the pane may have them: it would address another
+// terminal than its own.
 var insideTmux = []string{"TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"}
 
 // baseEnv is all that tmux gets of the caller's own environment.

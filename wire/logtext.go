@@ -112,7 +112,7 @@ func unquote(to, b []byte) (text, rest []byte, ok bool) {
 	}
 }
 
-// escapes are what a letter behind a backslash stands for.
+// escapes are what a letter after a backslash stands for.
 var escapes = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/'}
 
 // unescape appends what the escape that b begins with stands for, without its backslash.

@@ -181,7 +181,7 @@ func some(s string) *string {
 }
 
 // StrictJSON decodes one JSON object into v. Unknown fields, wrong types and
-// anything behind the object are validation errors that name the field.
+// anything after the object are validation errors that name the field.
 func StrictJSON(body []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()

@@ -8,21 +8,21 @@ import (
 	"svc/internal/clocktest"
 )
 
-func TestLooksComeInRowsOfAboutTen(t *testing.T) {
+func TestCapturesComeInRowsOfAboutTen(t *testing.T) {
 	t.Parallel()
-	for looks, want := range map[int]int{0: 1, 1: 1, 10: 1, 14: 1, 20: 2, 26: 3, 100: 10, 1000: 10} {
+	for captures, want := range map[int]int{0: 1, 1: 1, 10: 1, 14: 1, 20: 2, 26: 3, 100: 10, 1000: 10} {
 		var p capturePace
-		for range looks {
+		for range captures {
 			p.count(1)
 		}
 		p.count(2) // the round is over
 		if got := p.slots(); got != want {
-			t.Errorf("after %d looks in a round there are %d moments, want %d", looks, got, want)
+			t.Errorf("after %d captures in a round there are %d slots, want %d", captures, got, want)
 		}
 	}
 }
 
-func TestASessionLooksAtItsMomentOfEachRound(t *testing.T) {
+func TestASessionIsCapturedInItsSlotOfEachRound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &Worker{born: time.Now()}

@@ -11,7 +11,7 @@ import (
 	"svc/rundir"
 )
 
-// pendingEnd is the report of an end that waits in the spool. It goes out behind all that its attempt
+// pendingEnd is the report of an end that waits in the spool. It goes out after all that its attempt
 // reported before, but waits no longer for it than LogHold altogether: a signal that the orchestrator
 // takes slowly or cannot digest must not keep an ended run running.
 type pendingEnd struct {

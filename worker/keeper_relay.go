@@ -70,7 +70,7 @@ func (k *workspaceKeeper) verifyRelayed(ctx context.Context, r *workspace.Record
 	return nil
 }
 
-// verifyBeforeRemoval makes sure that what the host believes to be with the orchestrator is there.
+// verifyBeforeRemoval makes sure that the orchestrator still has what it acknowledged to the host.
 func (k *workspaceKeeper) verifyBeforeRemoval(ctx context.Context, id string, t *tended) error {
 	r, err := k.host.Record(id)
 	if errors.Is(err, workspace.ErrUnknown) {

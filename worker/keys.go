@@ -71,7 +71,7 @@ func judgeKey(key string, names bool) (stroke, error) {
 func judgeText(text string) error {
 	switch {
 	case text == "":
-		return errors.New("key \"text:\" is not allowed: there is nothing to type behind it")
+		return errors.New("key \"text:\" is not allowed: there is nothing to type after it")
 	case !utf8.ValidString(text) || strings.IndexFunc(text, unicode.IsControl) >= 0:
 		return fmt.Errorf("key %.60q is not allowed: its text has control characters", wire.KeyText+text)
 	}

@@ -32,7 +32,7 @@ func (w *Worker) takePaste(l *link, f *wire.Paste) {
 	})
 }
 
-// submitPause is how long Enter waits behind a paste: some programs take one that comes at once for a line end of the pasted text.
+// submitPause is how long Enter waits after a paste: some programs take one that comes at once for a line end of the pasted text.
 const submitPause = 300 * time.Millisecond
 
 // paste gives a text to the session's program as one paste, and presses Enter. With an error, unknown says that some of it may have

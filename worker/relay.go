@@ -252,7 +252,7 @@ func (r *relay) sending(l *link, from, to int64) bool {
 	return true
 }
 
-// tellEnd says whether the log's final length is to be told on l now: behind its last byte, and again
+// tellEnd says whether the log's final length is to be told on l now: after its last byte, and again
 // when no answer came. gone says that not all of it can follow.
 func (r *relay) tellEnd(l *link) (end int64, gone, now bool) {
 	r.mu.Lock()

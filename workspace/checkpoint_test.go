@@ -389,7 +389,7 @@ func TestACheckpointIsExportedOnceAndRestoredElsewhere(t *testing.T) {
 	if left, err := os.ReadDir(h.keep(r.ID, "out")); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
-	check(t, h.Acknowledge(t.Context(), r.ID, 7)) // of another life: not believed
+	check(t, h.Acknowledge(t.Context(), r.ID, 7)) // a checkpoint that was never made: it is ignored
 	if r, err := h.Record(r.ID); err != nil || r.Relayed != 2 {
 		t.Errorf("record %+v, %v", r, err)
 	}

@@ -132,7 +132,7 @@ func (r *runner) reportStarted(pid int) <-chan struct{} {
 }
 
 // report puts the end where it is reported from. It comes when nothing of the attempt lives any more, and after
-// the end was recorded where it is believed.
+// the end is in the record that decides.
 func (r *runner) report(exit rundir.Exit, started <-chan struct{}) int {
 	_, err := r.attempt.Put(r.attempt.Signal(exit), r.launch.SignalToken)
 	r.warn(err)
@@ -169,7 +169,7 @@ func (r *runner) reap(root int) {
 	}
 }
 
-// How long the terminal is held open behind the last output.
+// How long the terminal is held open after the last output.
 const (
 	settleQuiet = 200 * time.Millisecond
 	settleMost  = 5 * time.Second

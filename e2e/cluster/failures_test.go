@@ -136,7 +136,7 @@ func cutDatabase(mode pgtest.Mode) func(*site, *proctest.Orchestrator) {
 	}
 }
 
-func mendDatabase(s *site, o *proctest.Orchestrator) {
+func restoreDatabase(s *site, o *proctest.Orchestrator) {
 	s.links[s.index(o)].Set(pgtest.Works)
 	s.links[s.index(o)].Cut()
 }
@@ -160,7 +160,7 @@ func cutPeers(s *site, o *proctest.Orchestrator) {
 	s.m.Peers[s.index(o)].Cut()
 }
 
-func mendPeers(s *site, o *proctest.Orchestrator) { s.m.Peers[s.index(o)].Set(proctest.Weather{}) }
+func restorePeers(s *site, o *proctest.Orchestrator) { s.m.Peers[s.index(o)].Set(proctest.Weather{}) }
 
 // sayUnreachable is what the others answer when they do not reach the leader, which works: they serve records, and nothing that is live.
 func sayUnreachable(s *site, leader *proctest.Orchestrator) {
@@ -221,15 +221,15 @@ func TestFailuresOfTheLeader(t *testing.T) {
 	failures := []failure{
 		{name: "killed", begin: kill, meanwhile: wantOther, end: start, pause: 8 * time.Second},
 		{name: "frozen", begin: freeze, meanwhile: wantOther, end: wakeLate, pause: 15 * time.Second}, // the host may be connected to it, and notices by its silence
-		{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: without, end: mendDatabase, pause: 12 * time.Second},
-		{name: "without its peers", begin: cutPeers, meanwhile: sayUnreachable, end: mendPeers, pause: 6 * time.Second},
+		{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: without, end: restoreDatabase, pause: 12 * time.Second},
+		{name: "without its peers", begin: cutPeers, meanwhile: sayUnreachable, end: restorePeers, pause: 6 * time.Second},
 		{name: "drained", strict: true, begin: drain, meanwhile: wantOther, end: start, pause: 12 * time.Second}, // from the order on: it waits for balancers, then the run is asked for
 	}
 	if proctest.Long() {
 		failures = append(failures,
 			failure{name: "stopped", begin: stop, meanwhile: wantOther, end: start, pause: 6 * time.Second},
 			failure{name: "without its workers", begin: loseWorkers(false), end: findWorkers, pause: 15 * time.Second},
-			failure{name: "without the database and a word", begin: cutDatabase(pgtest.Swallows), meanwhile: without, end: mendDatabase, pause: 15 * time.Second},
+			failure{name: "without the database and a word", begin: cutDatabase(pgtest.Swallows), meanwhile: without, end: restoreDatabase, pause: 15 * time.Second},
 			failure{name: "without its workers and a word", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
 	}
 	suffer(t, s, s.m.Leader, failures...)
@@ -241,14 +241,14 @@ func TestFailuresOfAFollower(t *testing.T) {
 	failures := []failure{
 		{name: "killed", begin: kill, end: start, pause: 10 * time.Second},
 		{name: "frozen", begin: freeze, end: wakeLate, pause: 15 * time.Second},
-		{name: "without the database and a word", begin: cutDatabase(pgtest.Swallows), meanwhile: saysUnavailable, end: mendDatabase, pause: 15 * time.Second},
+		{name: "without the database and a word", begin: cutDatabase(pgtest.Swallows), meanwhile: saysUnavailable, end: restoreDatabase, pause: 15 * time.Second},
 		{name: "without its workers", begin: loseWorkers(false), end: findWorkers, pause: 15 * time.Second},
 		{name: "drained", strict: true, begin: drain, end: start, pause: 12 * time.Second},
 	}
 	if proctest.Long() {
 		failures = append(failures,
 			failure{name: "stopped", begin: stop, end: start, pause: 6 * time.Second},
-			failure{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: saysUnavailable, end: mendDatabase, pause: 12 * time.Second},
+			failure{name: "without the database", begin: cutDatabase(pgtest.Refuses), meanwhile: saysUnavailable, end: restoreDatabase, pause: 12 * time.Second},
 			failure{name: "without its workers and a word", begin: loseWorkers(true), end: findWorkers, pause: 20 * time.Second})
 	}
 	suffer(t, s, s.m.Follower, failures...)

@@ -73,7 +73,7 @@ func shoot(cast *asciicast.Reader, idle time.Duration) (film, error) {
 	return f, nil
 }
 
-// add puts a screen behind the others, or in the place of the last one when that was shown too shortly.
+// add puts a screen after the others, or in the place of the last one when that was shown too shortly.
 func (f *film) add(next frame) {
 	last := &f.frames[len(f.frames)-1]
 	if next.at-last.at < shortest {

@@ -70,7 +70,7 @@ func TestAPictureShowsWhatATerminalShows(t *testing.T) {
 			t.Errorf("after step %d the picture shows\n%s\n, the terminal\n%s", i+1, got, text)
 		}
 		fr := f.frames[i]
-		if got, want := looks(fr.rows), looksOf(styled); !slices.Equal(got, want) {
+		if got, want := glyphs(fr.rows), glyphsOf(styled); !slices.Equal(got, want) {
 			t.Errorf("after step %d it looks like\n%q\n, want\n%q", i+1, got, want)
 		}
 	}
@@ -271,19 +271,19 @@ func (p picture) text(visible func(pictured) bool) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// looks is each row's glyphs, without the blank ends.
-func looks(rows [][]vt10x.Glyph) (all []string) {
+// glyphs is each row's glyphs, without the blank ends.
+func glyphs(rows [][]vt10x.Glyph) (all []string) {
 	for _, row := range rows {
 		all = append(all, fmt.Sprint(row[:used(row)]))
 	}
 	return all
 }
 
-// looksOf draws what tmux captured with its colours.
-func looksOf(styled string) []string {
+// glyphsOf draws what tmux captured with its colours.
+func glyphsOf(styled string) []string {
 	screen := vt10x.New(vt10x.WithSize(cols, rows))
 	_, _ = io.WriteString(screen, strings.ReplaceAll(strings.TrimRight(styled, "\n"), "\n", "\r\n"))
-	return looks(look(screen, 0).rows)
+	return glyphs(look(screen, 0).rows)
 }
 
 // terminal is another terminal, tmux's: a function that gives the screen after some output, as text and with its colours.

@@ -110,7 +110,7 @@ func initialize(initdb, data string, account *syscall.Credential) error {
 	return nil
 }
 
-// launch starts the server below a keeper, a shell script that gets the server's command behind its own
+// launch starts the server below a keeper, a shell script that gets the server's command after its own
 // arguments.
 func launch(keeper string, own []string, postgres, dir, data string, account *syscall.Credential) (*server, error) {
 	watched, hold, err := os.Pipe()

@@ -52,7 +52,7 @@ func (p *Process) Launch() {
 	go func(ended chan<- error) { ended <- cmd.Wait() }(p.ended)
 }
 
-// Within has the process started by another program, which gets the command behind its own arguments:
+// Within has the process started by another program, which gets the command after its own arguments:
 // one that changes the world for it, such as unshare. It must end when the process does, and the
 // process with it.
 func (p *Process) Within(argv ...string) { p.within = argv }

@@ -1,6 +1,6 @@
 -- An index per combination of filters made every write pay for lists that
 -- nobody asks for. One index per order that a page of the app or a command walks
--- is left; the filters that may be combined with it stand behind the key, so
+-- is left; the filters that may be combined with it follow the key, so
 -- that a rare match is found in the index, without a look at each row.
 --
 -- work_items: of a parent, of a project, the roots of a project, of all, and

@@ -105,7 +105,7 @@ export function Palette({
     onClose();
     void action();
   };
-  /** ask begins with a verb: what it is for is typed behind it. */
+  /** ask begins with a verb: what it is for is typed after it. */
   const ask = (begin: Verb): void => {
     flushSync(() => setTyped(`${begin} `));
     input.current?.focus();

@@ -115,7 +115,7 @@ function blocks(lines: string[], depth: number): Block[] {
 
 const divider = /^ {0,3}\|?(\s*:?-+:?\s*\|)+(\s*:?-+:?\s*)?$/;
 
-/** cells is the texts between the bars of a table's line. A bar behind a backslash is no border. */
+/** cells is the texts between the bars of a table's line. A bar after a backslash is no border. */
 const cells = (line: string): string[] =>
   line
     .trim()

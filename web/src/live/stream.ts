@@ -22,7 +22,7 @@ export function backoff(failures: number, random: number): number {
 }
 
 /**
- * EventStream follows the journal for ever: it resumes behind the last event it saw, and connects again
+ * EventStream follows the journal for ever: it resumes after the last event it saw, and connects again
  * with growing pauses. Without a cursor the stream begins now, and the first state `open` is marked
  * fresh: what was read before it may be out of date.
  */
@@ -58,7 +58,7 @@ export class EventStream {
     void this.connect();
   }
 
-  /** pause closes the connection and keeps the cursor; resume goes on behind it. */
+  /** pause closes the connection and keeps the cursor; resume goes on after it. */
   pause(): void {
     this.close();
   }

@@ -76,7 +76,7 @@ export class LineSplitter {
     if (endsPlain(text)) this.parser.style = plain;
     else if (text.includes('\x1b') || text.includes('\x9b')) {
       this.parser.push(text);
-      this.parser.push('\n'); // a sequence does not go on behind the end of its line
+      this.parser.push('\n'); // a sequence does not go on after the end of its line
     }
     return { text, style: Object.keys(style).length === 0 ? plain : style };
   }

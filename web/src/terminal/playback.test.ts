@@ -20,7 +20,7 @@ const recording: Recording = {
   rows: 5,
   steps: story,
   marks: [],
-  moments: [...new Set(story.map(({ at }) => at))],
+  times: [...new Set(story.map(({ at }) => at))],
   length: 800,
   cut: false,
 };

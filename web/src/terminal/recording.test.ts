@@ -29,7 +29,7 @@ it('parses output, sizes and markers, however the stream is cut into pieces', as
         { at: 1750, data: 'b' },
       ],
       marks: [{ at: 0, label: 'run.started' }],
-      moments: [0, 250, 1500, 1750],
+      times: [0, 250, 1500, 1750],
       length: 1750,
       cut: false,
     });

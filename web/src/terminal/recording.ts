@@ -17,7 +17,7 @@ export interface Recording {
   steps: Step[];
   marks: Mark[];
   /** Every time at which something happens, rising. */
-  moments: number[];
+  times: number[];
   /** The time of its last event. */
   length: number;
   /** Whether it was too large, and its end is missing. */
@@ -79,7 +79,7 @@ class Parser {
       const { version, width, height } = (value ?? {}) as Record<string, unknown>;
       const size = sizeOf(width, height);
       if (version !== 2 || !size) throw new Error('this is no recording in asciicast v2');
-      this.recording = { ...size, steps: [], marks: [], moments: [], length: 0, cut: false };
+      this.recording = { ...size, steps: [], marks: [], times: [], length: 0, cut: false };
       return;
     }
     if (!Array.isArray(value)) throw new Error('a line of the recording is damaged');
@@ -98,7 +98,7 @@ class Parser {
       to.steps.push({ at, ...size });
     } else return; // a kind that is not shown
     to.length = at;
-    if (to.moments.at(-1) !== at) to.moments.push(at);
+    if (to.times.at(-1) !== at) to.times.push(at);
   }
 }
 
@@ -132,12 +132,12 @@ export function countUntil<T>(items: readonly T[], time: (item: T) => number, at
  * advance is where a recording is after it was played for some ms from a position. When idle time is skipped, a longer
  * pause is passed in longestIdle.
  */
-export function advance({ moments, length }: Recording, from: number, ms: number, skipIdle: boolean): number {
+export function advance({ times, length }: Recording, from: number, ms: number, skipIdle: boolean): number {
   let at = from;
   let left = ms;
-  for (let i = countUntil(moments, (moment) => moment, at); i < moments.length; i++) {
-    const next = moments[i] as number;
-    const pause = next - (moments[i - 1] ?? 0);
+  for (let i = countUntil(times, (time) => time, at); i < times.length; i++) {
+    const next = times[i] as number;
+    const pause = next - (times[i - 1] ?? 0);
     const rate = skipIdle ? Math.max(1, pause / longestIdle) : 1;
     const needed = (next - at) / rate;
     if (needed > left) return at + left * rate;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ChangedFile, Comment } from '@/api/schema.gen';
 import { pairsOf, rowsOf } from '@/lib/patch';
-import { byFile, nextBeside, nextPlace, spotOf, threadsOf } from './threads';
+import { byFile, nextBeside, nextPlace, placeOfComment, threadsOf } from './threads';
 
 const comment = (id: string, fields: Partial<Comment> = {}): Comment => ({
   id,
@@ -58,10 +58,10 @@ describe('comments on a change', () => {
       line: 2,
       end_line: 4,
     });
-    expect(spotOf(moved, newer, 5)).toEqual({ path: 'b.go', side: 'new', line: 9 });
-    expect(spotOf(comment('g', { anchor: 'gone', anchor_path: '', anchor_line: null }), newer, 5)).toBeNull();
+    expect(placeOfComment(moved, newer, 5)).toEqual({ path: 'b.go', side: 'new', line: 9 });
+    expect(placeOfComment(comment('g', { anchor: 'gone', anchor_path: '', anchor_line: null }), newer, 5)).toBeNull();
     // Where lines are is known of the newest checkpoint alone.
-    expect(spotOf(moved, { checkpoint: 4, since: 0 }, 5)).toBeNull();
+    expect(placeOfComment(moved, { checkpoint: 4, since: 0 }, 5)).toBeNull();
   });
 
   it('are sorted to the files in sight', () => {

@@ -2,20 +2,20 @@ import type { ChangedFile, Comment } from '@/api/schema.gen';
 import type { Version } from '@/data/changes';
 import { type Pair, placeOf, type Row, type Side } from '@/lib/patch';
 
-/** Spot is where a comment stands in what is shown. */
-interface Spot {
+/** CommentPlace is where a comment stands in what is shown. */
+interface CommentPlace {
   path: string;
   side: Side;
   /** The last of its lines; null: the whole file. */
   line: number | null;
 }
 
-/** spotOf is where a comment stands in a version; null: its lines are not there any more. */
-export function spotOf(comment: Comment, version: Version, newest: number): Spot | null {
+/** placeOfComment is where a comment stands in a version; null: its lines are not there any more. */
+export function placeOfComment(comment: Comment, version: Version, newest: number): CommentPlace | null {
   const { path, side, line, end_line, anchor, anchor_path, anchor_line } = comment;
   const further = line !== null && end_line !== null ? end_line - line : 0;
-  const at = (place: string, first: number | null): Spot => ({
-    path: place,
+  const at = (file: string, first: number | null): CommentPlace => ({
+    path: file,
     side,
     line: first === null ? null : first + further,
   });
@@ -45,8 +45,8 @@ export function threadsOf(
     if (row.old !== null) places.set(`old ${row.old}`, index);
   });
   for (const comment of comments) {
-    const spot = spotOf(comment, version, newest);
-    const index = spot?.line == null ? undefined : places.get(`${spot.side} ${spot.line}`);
+    const place = placeOfComment(comment, version, newest);
+    const index = place?.line == null ? undefined : places.get(`${place.side} ${place.line}`);
     if (index === undefined) threads.loose.push(comment);
     else threads.byRow.set(index, [...(threads.byRow.get(index) ?? []), comment]);
   }
@@ -63,7 +63,7 @@ export function byFile(
   const paths = new Set(files.map((file) => file.path));
   const sorted = new Map<string | null, Comment[]>();
   for (const comment of comments) {
-    const path = spotOf(comment, version, newest)?.path ?? comment.path;
+    const path = placeOfComment(comment, version, newest)?.path ?? comment.path;
     const key = paths.has(path) ? path : null;
     sorted.set(key, [...(sorted.get(key) ?? []), comment]);
   }

@@ -9,7 +9,7 @@ import { Input } from '@/ui/Field';
 import { toast } from '@/ui/toast';
 
 /**
- * Answer types into the session of an agent that asks: a line with Enter behind it, or one of the usual keys. A refused
+ * Answer types into the session of an agent that asks: a line with Enter after it, or one of the usual keys. A refused
  * line stays in the field.
  */
 export function Answer({ runId, about }: { runId: string; about: string }) {

@@ -57,7 +57,7 @@ export interface LogState {
 }
 
 /**
- * LogStore streams a run's log for as long as it is open. A stream that breaks is taken up behind the last
+ * LogStore streams a run's log for as long as it is open. A stream that breaks is taken up after the last
  * byte that came, so no line is lost or repeated.
  */
 export class LogStore {

@@ -20,7 +20,7 @@ import { lazily } from '@/lib/lazily';
 import { useSelection } from '@/lib/selection';
 import { Button, IconButton } from '@/ui/Button';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
-import { dropOn, indent, nudge, outdent, type Spot } from './indent';
+import { dropOn, indent, nudge, outdent, type DropZone } from './indent';
 import { TreeRow } from './TreeRow';
 
 const nothing: WorkItem[] = [];
@@ -71,7 +71,7 @@ export function ProjectTree({ project }: { project: Project }) {
           const data = location.current.dropTargets[0]?.data;
           const item = items.find((other) => other.id === source.data.id);
           const target = items.find((other) => other.id === data?.id);
-          const made = data && item && target && dropOn(items, item, target, data.spot as Spot);
+          const made = data && item && target && dropOn(items, item, target, data.zone as DropZone);
           if (made) void move(item, made, said(items, item, made));
         },
       }),

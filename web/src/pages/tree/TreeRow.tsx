@@ -12,7 +12,7 @@ import { IconButton } from '@/ui/Button';
 import { Checkbox } from '@/ui/Checkbox';
 import { cx } from '@/ui/cx';
 import { MenuButton } from '@/ui/MenuButton';
-import { type Spot, spotOf } from './indent';
+import { type DropZone, zoneOf } from './indent';
 
 interface Props {
   row: Row;
@@ -64,7 +64,7 @@ export function TreeRow({
 }: Props) {
   const { item, depth, children, open } = row;
   const ref = useRef<HTMLDivElement>(null);
-  const [spot, setSpot] = useState<Spot | null>(null);
+  const [zone, setZone] = useState<DropZone | null>(null);
   const [dragging, setDragging] = useState(false);
   const { id } = item;
   const dnd = useDnd();
@@ -84,12 +84,12 @@ export function TreeRow({
         canDrop: ({ source }) => source.data.type === 'item' && source.data.id !== id,
         getData: ({ input }) => {
           const { top, height } = element.getBoundingClientRect();
-          return { type: 'row', id, spot: spotOf(input.clientY, top, height) };
+          return { type: 'row', id, zone: zoneOf(input.clientY, top, height) };
         },
-        onDragEnter: ({ self }) => setSpot(self.data.spot as Spot),
-        onDrag: ({ self }) => setSpot(self.data.spot as Spot),
-        onDragLeave: () => setSpot(null),
-        onDrop: () => setSpot(null),
+        onDragEnter: ({ self }) => setZone(self.data.zone as DropZone),
+        onDrag: ({ self }) => setZone(self.data.zone as DropZone),
+        onDragLeave: () => setZone(null),
+        onDrop: () => setZone(null),
       }),
     );
   }, [dnd, id]);
@@ -114,7 +114,7 @@ export function TreeRow({
       className={cx(
         'group relative flex h-10 cursor-pointer items-center gap-2 rounded-md pr-1.5 text-sm -outline-offset-2 hover:bg-hover',
         (selected || picked) && 'bg-accent/10',
-        spot === 'inside' && 'bg-accent/10 ring-2 ring-accent ring-inset',
+        zone === 'inside' && 'bg-accent/10 ring-2 ring-accent ring-inset',
         dragging && 'opacity-40',
       )}
     >
@@ -186,12 +186,12 @@ export function TreeRow({
           )}
         />
       </span>
-      {(spot === 'before' || spot === 'after') && (
+      {(zone === 'before' || zone === 'after') && (
         <span
           aria-hidden
           className={cx(
             'pointer-events-none absolute inset-x-2 h-0.5 rounded-full bg-accent',
-            spot === 'before' ? '-top-px' : '-bottom-px',
+            zone === 'before' ? '-top-px' : '-bottom-px',
           )}
         />
       )}

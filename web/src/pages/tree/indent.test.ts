@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { item } from '@/live/fixtures';
-import { dropOn, indent, nudge, outdent, spotOf } from './indent';
+import { dropOn, indent, nudge, outdent, zoneOf } from './indent';
 
 const a = item('a');
 const b = item('b', { parent_id: 'a', path: 'a/b' });
@@ -31,6 +31,6 @@ describe('the tree', () => {
     expect(dropOn(items, d, b, 'before')).toEqual({ parent_id: 'a', before: 'b' });
     expect(dropOn(items, d, a, 'inside')).toEqual({ parent_id: 'a', after: 'b' });
     expect(dropOn(items, a, b, 'inside')).toBeNull();
-    expect([spotOf(2, 0, 40), spotOf(20, 0, 40), spotOf(39, 0, 40)]).toEqual(['before', 'inside', 'after']);
+    expect([zoneOf(2, 0, 40), zoneOf(20, 0, 40), zoneOf(39, 0, 40)]).toEqual(['before', 'inside', 'after']);
   });
 });

@@ -32,11 +32,11 @@ export function nudge(items: readonly WorkItem[], item: WorkItem, step: -1 | 1):
   return step < 0 ? { before: other.id } : { after: other.id };
 }
 
-/** Spot is where on a row something is dropped: its upper edge, its lower edge, or onto it. */
-export type Spot = 'before' | 'after' | 'inside';
+/** DropZone is where on a row something is dropped: its upper edge, its lower edge, or onto it. */
+export type DropZone = 'before' | 'after' | 'inside';
 
-/** spotOf is the spot under a pointer: a quarter of the row's height at each edge, the rest is the row itself. */
-export function spotOf(y: number, top: number, height: number): Spot {
+/** zoneOf is the zone under a pointer: a quarter of the row's height at each edge, the rest is the row itself. */
+export function zoneOf(y: number, top: number, height: number): DropZone {
   const part = (y - top) / height;
   return part < 0.25 ? 'before' : part > 0.75 ? 'after' : 'inside';
 }
@@ -46,12 +46,12 @@ export function dropOn(
   items: readonly WorkItem[],
   item: WorkItem,
   target: WorkItem,
-  spot: Spot,
+  zone: DropZone,
 ): Move | null {
   if (isWithin(target, item)) return null;
-  if (spot === 'inside') {
+  if (zone === 'inside') {
     const last = (childrenOf(items).get(target.id) ?? []).filter((child) => child.id !== item.id).at(-1);
     return last ? { parent_id: target.id, after: last.id } : { parent_id: target.id };
   }
-  return { parent_id: target.parent_id, [spot]: target.id };
+  return { parent_id: target.parent_id, [zone]: target.id };
 }

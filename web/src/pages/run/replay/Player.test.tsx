@@ -50,7 +50,7 @@ const recording: Recording = {
     { at: 61_000, label: 'run.signal_received' },
     { at: 62_000, label: 'run.finished' },
   ],
-  moments: [0, 1_000, 61_000, 62_000],
+  times: [0, 1_000, 61_000, 62_000],
   length: 62_000,
   cut: false,
 };
