@@ -83,7 +83,7 @@ type Run struct {
 	NotBefore       *Time             `json:"not_before" doc:"Not placed before; null: at once"`
 	HostLabels      map[string]string `json:"host_labels" nullable:"false" doc:"Only hosts with all of these labels"`
 	IgnoreNeeds     bool              `json:"ignore_needs" doc:"It goes although its item needs others"`
-	FailureReason   *FailureReason    `json:"failure_reason" enum:"no_eligible_host,dispatch_timeout,host_lost" doc:"Set when it failed without a word from wrapper or hook"`
+	FailureReason   *FailureReason    `json:"failure_reason" enum:"no_eligible_host,dispatch_timeout,host_lost" doc:"Set when it failed without a signal of wrapper or hook"`
 	ExitCode        *int              `json:"exit_code"`
 	Error           *string           `json:"error" doc:"What a failed signal said"`
 	Result          *Result           `json:"result" enum:"success,partial_success,user_rejected"`

@@ -7,7 +7,7 @@ import (
 	"svc"
 )
 
-// Sinks is where notifications go, and how that fares.
+// Sinks lists where notifications are sent, with the state of each.
 func (c *Client) Sinks(ctx context.Context) ([]svc.SinkState, error) {
 	l, err := fetch[svc.List[svc.SinkState]](ctx, c, http.MethodGet, "/notify", nil)
 	return l.Items, err

@@ -84,12 +84,12 @@ func (s *liveSite) ready(ctx context.Context) error {
 	}
 }
 
-// mode has the worker look at screens in another way.
+// mode sets how the worker captures screens.
 func (s *liveSite) mode(mode string) error {
 	return s.worker.order(liveOrder{URL: s.url, Dir: filepath.Join(s.dir, "w"), Mode: mode}, &liveUsage{})
 }
 
-// used is the processor time of the worker, what it forked, and every tmux.
+// used is the processor time of the worker, of its children and of every tmux server.
 func (s *liveSite) used(ctx context.Context) (time.Duration, error) {
 	var u liveUsage
 	if err := s.worker.order(liveOrder{}, &u); err != nil {

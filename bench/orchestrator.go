@@ -65,7 +65,7 @@ func (o *orchestratorProcess) close() error {
 	return o.child.close()
 }
 
-// orchestrator is the child that is the orchestrator.
+// orchestrator is what the child process runs.
 func orchestrator(ctx context.Context, p pipe) (err error) {
 	var o orchestratorOrder
 	if err := p.ask(&o); err != nil {

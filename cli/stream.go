@@ -11,9 +11,9 @@ import (
 )
 
 // stream is standard output or standard error. It is not a writer on purpose:
-// what is printed comes from other machines, from agents above all, and may hold what
-// a terminal obeys. So every argument of print is made visible on its one line, unless
-// it is a [safetext.Text] already.
+// what is printed comes from other machines, from agents above all, and may contain
+// control sequences for the terminal. So every argument is printed on one line, with
+// control characters made visible, unless it is a [safetext.Text] already.
 type stream struct {
 	to     io.Writer
 	failed error // the first error of a write
@@ -21,7 +21,7 @@ type stream struct {
 
 func newStream(to io.Writer) *stream { return &stream{to: to} }
 
-// printf prints a format of ours with arguments of anybody.
+// printf prints with a format from our own code; the arguments may come from anywhere.
 func (s *stream) printf(format string, args ...any) {
 	shown := make([]any, len(args))
 	for i, arg := range args {
@@ -39,7 +39,7 @@ func (s *stream) println(args ...any) {
 	s.write(fmt.Sprintln(shown...))
 }
 
-// json prints a value as JSON, which means the same and shows what it hides.
+// json prints a value as JSON, in which control characters are escaped.
 func (s *stream) json(v any, indent string) error {
 	b, err := encode(v, indent)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *stream) raw() io.Writer { return s.to }
 // cannot be seen is made visible, line ends stay.
 func (s *stream) lines() io.Writer { return visibleLines{s} }
 
-// Fd is that of the stream, when it has one.
+// Fd is the file descriptor of the stream; without one it is the largest number.
 func (s *stream) Fd() uintptr {
 	if f, ok := s.to.(interface{ Fd() uintptr }); ok {
 		return f.Fd()

@@ -29,7 +29,7 @@ const (
 	SHA256 Format = "sha256"
 )
 
-// FormatOf tells by an object's name how its repository names objects.
+// FormatOf is the format of the repository that has an object of this name.
 func FormatOf(oid string) Format {
 	if len(oid) == 64 {
 		return SHA256
@@ -45,7 +45,7 @@ func IsOID(s string) bool {
 	return strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Init makes a bare repository, or completes one that was left in the middle of it.
+// Init makes a bare repository, or completes one whose creation was interrupted.
 func (p Program) Init(ctx context.Context, dir string, format Format) (Repo, error) {
 	r := Repo{Program: p, Dir: dir}
 	_, err := p.exec(ctx, call{args: []string{
@@ -111,8 +111,8 @@ func removeLeft(dir string, below bool, left func(name string) bool) error {
 	})
 }
 
-// Borrowing is the repository seen together with the objects of others, for reading. What is written while they are
-// seen may rely on them: copy what must stay with [Repo.Import].
+// Borrowing is the repository seen together with the objects of others, for reading. What is written through it
+// may refer to borrowed objects: [Repo.Import] copies those that must stay.
 func (r Repo) Borrowing(objects ...string) Repo {
 	r.borrowed = append(append([]string(nil), r.borrowed...), objects...)
 	return r
@@ -223,28 +223,28 @@ func (r Repo) replace(name, line string) error {
 	return nil
 }
 
-// Pack copies the history of commits, apart from what the commits in not have, into another repository's objects
-// folder. It fails where anything of it is missing or unreadable, and then nothing is copied.
-func (r Repo) Pack(ctx context.Context, commits, not []string, objects string) error {
+// Pack copies the history of commits, without that of the commits in except, into another repository's objects
+// folder. When an object of it is missing or unreadable it fails, and nothing is copied.
+func (r Repo) Pack(ctx context.Context, commits, except []string, objects string) error {
 	_, err := r.run(ctx, call{
 		args:  []string{"pack-objects", "--quiet", "--revs", "--non-empty", filepath.Join(objects, "pack", "pack")},
-		stdin: revs(commits, not),
+		stdin: revs(commits, except),
 	})
 	return err
 }
 
 // Import copies history out of borrowed objects into the repository itself, like Pack.
-func (r Repo) Import(ctx context.Context, commits, not []string) error {
-	return r.Pack(ctx, commits, not, r.Objects())
+func (r Repo) Import(ctx context.Context, commits, except []string) error {
+	return r.Pack(ctx, commits, except, r.Objects())
 }
 
 // revs is a revision list as git reads it from standard input.
-func revs(commits, not []string) io.Reader {
+func revs(commits, except []string) io.Reader {
 	var b strings.Builder
 	for _, oid := range commits {
 		b.WriteString(oid + "\n")
 	}
-	for _, oid := range not {
+	for _, oid := range except {
 		b.WriteString("^" + oid + "\n")
 	}
 	return strings.NewReader(b.String())

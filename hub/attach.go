@@ -12,7 +12,7 @@ import (
 	"svc/wire"
 )
 
-// Link is the way down to a host's worker.
+// Link sends frames to a host's worker.
 type Link interface {
 	// Send queues a frame in order and never waits for the network. An error
 	// means that the frame will not arrive.
@@ -25,11 +25,11 @@ type Link interface {
 type AttachConfig struct {
 	// Link finds the host's current uplink; false when it has none.
 	Link func(hostID string) (Link, bool)
-	// OnLease is told of each change of a lease, in order, by Run alone and
-	// without a lock.
+	// OnLease is called for each change of a lease, in order. Only Run calls it,
+	// without holding a lock.
 	OnLease func(LeaseEvent)
-	// OnInput is told, likewise, that someone typed into a run, and who. Input that
-	// comes before it was told is told once.
+	// OnInput is called by Run, too, after someone has typed into a run. Inputs that
+	// come before the call are one call, which names the last of the people.
 	OnInput func(runID, by string)
 	// LeaseIdle is how long a holder may send nothing before it loses the lease to
 	// whoever waits; 0: for ever.
@@ -111,14 +111,14 @@ type session struct {
 	}
 
 	// sizing keeps the sizes that the worker is sent in the order in which they
-	// were asked for: a relay that is opened with the size before, behind a
-	// resize, would undo it. It is taken after an Attachment's order and before
+	// were asked for: a relay that is opened with an old size, after a resize, would
+	// undo the resize. It is locked after an Attachment's order and before
 	// Attachments.mu.
 	sizing sync.Mutex
 }
 
-// NewAttachments makes an empty one. Run must be running for leases and input
-// to be told.
+// NewAttachments makes an empty one. OnLease and OnInput are called while Run is
+// running.
 func NewAttachments(cfg AttachConfig) *Attachments {
 	return &Attachments{
 		cfg: cfg, runs: map[string]*session{}, relays: map[string]*Attachment{}, all: map[*Attachment]struct{}{},
@@ -198,9 +198,9 @@ func (h *Attachments) Join(t Target, who Person) (*Attachment, error) {
 	return a, nil
 }
 
-// RunEnded closes the sockets of a run whose attempt, or an earlier one, is
-// over, after the output that came before. Call it after the change can be
-// read.
+// RunEnded closes the sockets of this attempt of a run and of earlier ones, after
+// the output that they have yet to send. Call it when readers of the run can see
+// that the attempt is over.
 func (h *Attachments) RunEnded(runID string, attempt int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -209,7 +209,7 @@ func (h *Attachments) RunEnded(runID string, attempt int) {
 	}
 }
 
-// detach ends everyone in a session and takes it out of the books.
+// detach disconnects all clients of a session and forgets the session.
 func (h *Attachments) detach(s *session, why error) {
 	if s.holder != nil {
 		h.freed(s, s.holder.who.Name)

@@ -25,15 +25,15 @@ func (c cutBy) notice(at int64) string {
 
 // logEnd is what is noted of the end of an attempt's log.
 type logEnd struct {
-	length int64 // that it has in the end; of a log that was cut, without the notice. noEnd: not known
+	length int64 // its final length, of a log that was cut without the notice; noEnd: not known
 	cut    cutBy // empty: it was not cut
 }
 
 // whole says whether a log with this many bytes takes nothing more.
 func (e logEnd) whole(size int64) bool { return e.cut != "" || e.length != noEnd && size >= e.length }
 
-// at is what the note says of a log with this many bytes. That one was cut holds where the cut was made: a copy that has less, of an
-// orchestrator that took over, lacks what lies between, and it comes again.
+// at is what the note says of a copy with this many bytes. A cut counts only for a copy that reaches it: one that is shorter, as of an
+// orchestrator that took over, lacks the bytes up to the cut, and workers send them again.
 func (e logEnd) at(size int64) logEnd {
 	if e.cut != "" && size < e.length {
 		return logEnd{length: noEnd}
@@ -42,7 +42,7 @@ func (e logEnd) at(size int64) logEnd {
 }
 
 // cut ends a log at its present size, for good. The intent is noted before the notice is written: after a crash between the two, open
-// writes it again. The caller has the lock of the writes.
+// writes it again. The caller holds the lock for writes.
 func (l *runLog) cut(dir relayDir, at int64, by cutBy) error {
 	end := logEnd{length: at, cut: by}
 	if err := dir.writeEnd(l.runID, l.attempt, end); err != nil {

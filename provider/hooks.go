@@ -47,7 +47,7 @@ func plainURL(text string) error {
 		return errors.New("the API URL is not an http or https URL")
 	}
 	if strings.Trim(text, bareKey+".~:/[]@%+") != "" {
-		return errors.New("the API URL has characters that do not belong into a hook config")
+		return errors.New("the API URL has characters that a hook config must not have")
 	}
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 	"svc"
 )
 
-// LogText is the text of a log chunk. Logs are the bulk of what an uplink carries, and garbage of their
-// size costs the keys that share it: so their memory is used again, and escapes are undone here, where
-// the JSON package would make two copies.
+// LogText is the text of a log chunk. Most of what an uplink carries is logs, and collecting their garbage
+// would delay the keys on the same uplink. So the memory of texts is reused, and escapes are decoded here:
+// the JSON package would copy each text twice.
 type LogText []byte
 
-// keptText is the largest text whose memory is used again.
+// keptText is the largest text whose memory is reused.
 const keptText = 128 << 10
 
 // texts has the memory of released texts.
@@ -31,8 +31,8 @@ func NewLogText(n int) LogText {
 	return b[:n]
 }
 
-// Release gives the memory of the chunk's text back. Nobody may look at the text afterwards; who keeps
-// it never calls this.
+// Release gives the memory of the chunk's text back. The text must not be used afterwards; a caller that
+// keeps it does not call Release.
 func (f *LogChunk) Release() {
 	b := []byte(f.Text)
 	f.Text = nil
@@ -44,7 +44,7 @@ func (f *LogChunk) Release() {
 // MarshalText has the JSON package quote the text as it is.
 func (t LogText) MarshalText() ([]byte, error) { return t, nil }
 
-// UnmarshalJSON takes a JSON string. Null says nothing.
+// UnmarshalJSON takes a JSON string. Null changes nothing.
 func (t *LogText) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
@@ -61,15 +61,15 @@ func (t *LogText) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Where a chunk of ours has its run and its text.
+// The layout of a chunk as svc writes it: what stands before the run's id, and between the id and the text.
 const (
 	chunkBegins = `{"type":"log_chunk","run_id":"`
 	textBegins  = `","text":"`
 	runIDLength = 36
 )
 
-// take reads a frame that is laid out as ours are: its text goes by once, and only the few bytes around
-// it through the JSON package. False means that nothing was taken and someone else must look at it.
+// take decodes a frame that has that layout: the text is copied once, and only the few bytes around it go
+// through the JSON package. False means that the frame has another layout, and f is unchanged.
 func (f *LogChunk) take(b []byte) bool {
 	rest, ok := bytes.CutPrefix(b, []byte(chunkBegins))
 	if !ok || len(rest) < runIDLength {
@@ -83,7 +83,7 @@ func (f *LogChunk) take(b []byte) bool {
 	if !ok || json.Unmarshal(append([]byte(`{"text":null`), rest...), &read) != nil {
 		return false
 	}
-	if read.Text == nil { // a second text after it would count
+	if read.Text == nil { // else the frame has a second field text, which counts
 		read.Text = text
 	}
 	*f = read
@@ -149,8 +149,8 @@ func codeUnit(b []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// WholeCharacters leaves out a character at the end that has only begun. Bytes
-// that can never become one stay.
+// WholeCharacters cuts off an incomplete character at the end. Bytes that can
+// never become a character stay.
 func WholeCharacters(raw []byte) []byte {
 	for back := 1; back <= min(utf8.UTFMax-1, len(raw)); back++ {
 		at := len(raw) - back

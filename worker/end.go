@@ -101,7 +101,7 @@ func (s *session) lastWord(ctx context.Context) (svc.Signal, bool) {
 			s.log.Info("session ended", "exit_code", exit.Code, "reason", exit.Reason)
 			return s.a.Signal(exit), true
 		case errors.Is(err, os.ErrNotExist), errors.Is(err, rundir.ErrCorrupt):
-			s.log.Warn("session is gone without a word", "error", err)
+			s.log.Warn("session has ended without a report", "error", err)
 			return s.unrecorded(), true
 		}
 		s.log.Error("the wrapper's record of the end cannot be read", "error", err, "retry_in", retrySpool)

@@ -10,7 +10,7 @@ import (
 	"svc/rundir"
 )
 
-// What follows knows the hooks of real tools. Their JSON has many more fields; only these matter.
+// Translators for the hooks of real tools. The JSON of a hook has many more fields than are read here.
 
 func unknown(tool, event string) string {
 	return fmt.Sprintf("the event %.60q of %s says nothing about the run", event, tool)
@@ -20,8 +20,8 @@ func notJSON(tool string, err error) string {
 	return fmt.Sprintf("%s gave its hook no JSON object: %v", tool, err)
 }
 
-// likeClaude reads the settings' hooks UserPromptSubmit, PermissionRequest, Stop and Notification of claude, and of qwen, which took them over. Stop says that the
-// agent has nothing more to say; work that it left in the background may still go on. Each names the conversation.
+// likeClaude reads the hooks UserPromptSubmit, PermissionRequest, Stop and Notification of claude, and of qwen, which has the same. Stop means that the
+// agent's turn is over; tasks that it started in the background may still run. Each hook names the conversation.
 func likeClaude(tool string) translator {
 	return func(_ *session, input []byte) (*svc.Signal, string) {
 		var e struct {

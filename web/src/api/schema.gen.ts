@@ -752,7 +752,7 @@ export interface Run {
   /** What a failed signal said */
   error: string | null;
   exit_code: number | null;
-  /** Set when it failed without a word from wrapper or hook */
+  /** Set when it failed without a signal of wrapper or hook */
   failure_reason: "no_eligible_host" | "dispatch_timeout" | "host_lost" | null;
   /** What looks odd about a run that looks healthy; null: nothing */
   hint: string | null;
@@ -845,7 +845,7 @@ export interface RunDetail {
   /** What put the run into its states, oldest first */
   evidence: Evidence[];
   exit_code: number | null;
-  /** Set when it failed without a word from wrapper or hook */
+  /** Set when it failed without a signal of wrapper or hook */
   failure_reason: "no_eligible_host" | "dispatch_timeout" | "host_lost" | null;
   /** What looks odd about a run that looks healthy; null: nothing */
   hint: string | null;
@@ -920,7 +920,7 @@ export interface RunSummary {
   /** What a failed signal said */
   error: string | null;
   exit_code: number | null;
-  /** Set when it failed without a word from wrapper or hook */
+  /** Set when it failed without a signal of wrapper or hook */
   failure_reason: "no_eligible_host" | "dispatch_timeout" | "host_lost" | null;
   /** What looks odd about a run that looks healthy; null: nothing */
   hint: string | null;

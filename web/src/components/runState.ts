@@ -153,7 +153,7 @@ export function failure(run: Run): string {
   if (run.failure_reason === 'dispatch_timeout') return 'A host fitted, but none took the run in time.';
   if (run.failure_reason === 'host_lost') return 'Its host went away and did not come back.';
   if (run.error) return run.error;
-  if (run.exit_code === -1) return 'Its session vanished without a word.';
+  if (run.exit_code === -1) return 'Its session ended without a report.';
   return `The wrapper said that the tool exited with code ${run.exit_code ?? 'unknown'}.`;
 }
 

@@ -2,7 +2,7 @@ let wanted = '';
 
 /**
  * focusSoon focuses an element that is about to be drawn, perhaps at another place than where it is now. It
- * tries for a moment, frame by frame, until a newer wish comes or the user puts the focus elsewhere.
+ * tries for a moment, frame by frame, until it is called again or the user puts the focus elsewhere.
  */
 export function focusSoon(selector: string): void {
   wanted = selector;

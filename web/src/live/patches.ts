@@ -218,7 +218,7 @@ export interface RunPages {
   pageParams: unknown[];
 }
 
-/** patchRunPages applies an event to the runs of a list that are loaded. One that ends enters with its record. */
+/** patchRunPages applies an event to the runs of a list that are loaded. withEndedRun adds those that end. */
 export function patchRunPages(list: RunPages, filter: RunFilter, event: JournalEvent): RunPages {
   if (event.topic === 'snapshot') return list;
   let changed = false;
@@ -434,7 +434,7 @@ export function passes(topic: string, globs: readonly string[]): boolean {
   });
 }
 
-/** withEvent puts an event in front. The stream does not tell its time: it is that of its arrival. */
+/** withEvent inserts an event by its seq. The stream has no times of events, so it gets the time of its arrival. */
 function withEvent(events: Event[], { seq, topic, payload }: JournalEvent): Event[] {
   if (events.some((other) => other.seq === seq)) return events;
   const at = events.findIndex((other) => other.seq < seq);

@@ -59,7 +59,9 @@ describe('comments on a change', () => {
       end_line: 4,
     });
     expect(placeOfComment(moved, newer, 5)).toEqual({ path: 'b.go', side: 'new', line: 9 });
-    expect(placeOfComment(comment('g', { anchor: 'gone', anchor_path: '', anchor_line: null }), newer, 5)).toBeNull();
+    expect(
+      placeOfComment(comment('g', { anchor: 'gone', anchor_path: '', anchor_line: null }), newer, 5),
+    ).toBeNull();
     // Where lines are is known of the newest checkpoint alone.
     expect(placeOfComment(moved, { checkpoint: 4, since: 0 }, 5)).toBeNull();
   });

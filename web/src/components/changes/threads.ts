@@ -30,7 +30,7 @@ export interface Threads {
   loose: Comment[];
 }
 
-/** threadsOf puts the comments of a file to its rows. */
+/** threadsOf finds the row of each comment of a file. */
 export function threadsOf(
   rows: readonly Row[],
   comments: readonly Comment[],
@@ -53,7 +53,7 @@ export function threadsOf(
   return threads;
 }
 
-/** byFile sorts comments to the files that are shown; null: those of files that are not. */
+/** byFile groups comments by the file that is shown; null: comments on files that are not shown. */
 export function byFile(
   files: readonly ChangedFile[],
   comments: readonly Comment[],

@@ -74,7 +74,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!following || !element) return;
-    // Above where it was put last: someone scrolled away, and the word of it is under way.
+    // Above the position that was set last: someone has scrolled up, and the scroll event has yet to come.
     if (element.scrollTop < end.current - nearEnd) return;
     element.scrollTop = element.scrollHeight;
     end.current = element.scrollTop;
@@ -95,7 +95,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     setFollowing(false);
     rows.scrollToIndex(hits[next] as number, { align: 'center' });
   };
-  // A new text leads to its first hit, also when the log has yet to bring it.
+  // A new search goes to its first hit, also when that arrives later.
   const sought = useRef('');
   const found = hits[0];
   useEffect(() => {
@@ -114,7 +114,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     const element = scroller.current;
     if (!element) return;
     const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < nearEnd;
-    // Where it was put last, or below: nobody scrolled away, the log has grown since.
+    // At the position that was set last, or below: nobody has scrolled up, the log has grown.
     if (!atEnd && following && element.scrollTop >= end.current - nearEnd) return;
     if (atEnd !== following) setFollowing(atEnd);
     if (!atEnd) return;
@@ -159,8 +159,8 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
         ) : (
           <EmptyState icon={<ScrollText className="size-5" />} title="No output yet" className="pt-[10vh]">
             {isActive(run)
-              ? 'Everything the terminal gets appears here.'
-              : 'The run ended without a word, or its log is past its keeping time.'}
+              ? 'The output of the terminal appears here.'
+              : 'The run ended without output, or its log was removed after its keeping time.'}
           </EmptyState>
         )
       ) : (

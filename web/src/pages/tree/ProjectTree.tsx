@@ -20,7 +20,7 @@ import { lazily } from '@/lib/lazily';
 import { useSelection } from '@/lib/selection';
 import { Button, IconButton } from '@/ui/Button';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
-import { dropOn, indent, nudge, outdent, type DropZone } from './indent';
+import { type DropZone, dropOn, indent, nudge, outdent } from './indent';
 import { TreeRow } from './TreeRow';
 
 const nothing: WorkItem[] = [];
