@@ -41,7 +41,8 @@ from the working directory of the process.
 
 The flag's value, else ` + "`SVC_DATA_DIR`" + `, else the platform's place: ` + "`$XDG_DATA_HOME/svc` or `~/.local/share/svc`" + `
 on Linux, ` + "`~/Library/Application Support/svc`" + ` on macOS. It is made with mode 0700; a directory that is
-already there keeps its mode, with a warning when other users may enter it.
+already there and that other users may read is closed to them, with a warning. One that they may write to, or that belongs to
+another user, is refused.
 
 | in it | of | what |
 |---|---|---|
@@ -55,6 +56,7 @@ already there keeps its mode, with a warning when other users may enter it.
 | ` + "`signing_key`" + ` | orchestrator | the key from which the tokens of hosts and runs are derived |
 | ` + "`providers.last-good.toml`" + ` | worker, orchestrator | the catalog that is in force while the file has a mistake |
 | ` + "`svc.db`" + ` | orchestrator | the embedded database |
+| ` + "`svc.db.lock`, `worker.lock`" + ` | orchestrator, worker | locked by the one process that may use the database, or the folder; free when that process ends |
 | ` + "`relay/`" + ` | orchestrator | copies of run logs, last screens and checkpoints |
 | ` + "`mirrors/`, `work/`" + ` | worker | a mirror of each repository; the working copies of runs |
 | ` + "`quarantine/`" + ` | worker | records of runs that could not be read, kept for you |

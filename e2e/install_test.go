@@ -3,11 +3,13 @@ package e2e
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -90,5 +92,75 @@ func TestTheInstallerRefusesWhatDoesNotFit(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(to, "svc")); err == nil {
 			t.Errorf("%s was installed", name)
 		}
+	}
+}
+
+func TestABuildSaysWhichToolIsMissingOrTooOld(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ tool, answer, want string }{
+		"go of today":   {"go", "go version go99.1 linux/amd64", ""},
+		"an old go":     {"go", "go version go1.4.2 linux/amd64", "svc needs Go [0-9.]+ or newer to build; .*/go is 1.4.2; see https://go.dev/dl"},
+		"no go":         {"go", "", "svc needs Go [0-9.]+ or newer to build, and there is none on the PATH; see https://go.dev/dl"},
+		"node of today": {"node", "v99.1.0", ""},
+		"an old node":   {"node", "v12.22.12", "svc needs Node [0-9.]+ or newer to build; .*/node is 12.22.12; see https://nodejs.org"},
+		"no node":       {"node", "", "svc needs Node [0-9.]+ or newer to build, and there is none on the PATH; see https://nodejs.org"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, program := range []string{"bash", "dirname", "sed", "grep", "sort", "head"} {
+				path, err := exec.LookPath(program)
+				if err == nil {
+					err = os.Symlink(path, filepath.Join(dir, program))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.answer != "" {
+				if err := os.WriteFile(filepath.Join(dir, c.tool), []byte("#!/bin/sh\necho "+c.answer+"\n"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.Command(filepath.Join(dir, "bash"), filepath.Join("..", "scripts", "check-tools"), c.tool)
+			cmd.Env = []string{"PATH=" + dir}
+			said, err := cmd.CombinedOutput()
+			if (err == nil) != (c.want == "") || !regexp.MustCompile("^"+c.want+"\n?$").Match(said) {
+				t.Errorf("%v, %q, want %q", err, said, c.want)
+			}
+		})
+	}
+}
+
+// The formula has the archive and the checksum of each machine, from where the release is.
+func TestTheFormulaNamesEveryArchive(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "dist"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(root, "scripts"), os.DirFS(filepath.Join("..", "scripts"))); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, machine := range []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64"} {
+		name := "svc-v1.2.3-" + machine + ".tar.gz"
+		if err := os.WriteFile(filepath.Join(root, "dist", name), []byte(machine), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want["https://example.org/r/"+name] = fmt.Sprintf("%x", sha256.Sum256([]byte(machine)))
+	}
+	cmd := exec.Command("bash", filepath.Join(root, "scripts", "homebrew-formula"), "v1.2.3")
+	cmd.Env = append(os.Environ(), "RELEASE_URL=https://example.org/r")
+	formula, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, m := range regexp.MustCompile(`url "(.*)"\n *sha256 "(.*)"`).FindAllStringSubmatch(string(formula), -1) {
+		got[m[1]] = m[2]
+	}
+	if !maps.Equal(got, want) || !strings.Contains(string(formula), `version "1.2.3"`) || !strings.Contains(string(formula), `depends_on "tmux"`) {
+		t.Errorf("the formula is\n%s", formula)
 	}
 }

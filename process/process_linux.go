@@ -73,6 +73,19 @@ func parse(text []byte) (p Stat, err error) {
 	return p, nil
 }
 
+// InnerPID is a process's number in its own PID namespace; 0: it is gone.
+func InnerPID(pid int) int {
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status") // what is gone has none
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			numbers := strings.Fields(rest) // from the namespace of the reader inwards
+			n, _ := strconv.Atoi(numbers[len(numbers)-1])
+			return n
+		}
+	}
+	return 0
+}
+
 // Asleep says whether the process has nothing to do now: each of its threads waits. One that is gone has nothing to do.
 func (p ID) Asleep() bool {
 	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(p.PID) + "/task/*/stat") // the pattern is well formed

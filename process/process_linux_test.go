@@ -41,3 +41,13 @@ func TestAProcessKnowsItsParent(t *testing.T) {
 		t.Error("this process is not among all")
 	}
 }
+
+func TestAProcessHasANumberInItsOwnNamespace(t *testing.T) {
+	t.Parallel()
+	if got, want := InnerPID(os.Getpid()), os.Getpid(); got != want { // in one namespace both are the same
+		t.Errorf("got %d, want %d", got, want)
+	}
+	if got := InnerPID(1 << 30); got != 0 {
+		t.Errorf("a process that there is not has the number %d", got)
+	}
+}

@@ -141,24 +141,11 @@ func (b *box) find(provider int) {
 	for _, first := range process.Children(b.bwrap.pid) {
 		b.first = first.PID
 		for _, p := range process.Children(first.PID) {
-			if innerPID(p.PID) == provider {
+			if process.InnerPID(p.PID) == provider {
 				b.provider = p.PID
 			}
 		}
 	}
-}
-
-// innerPID is a process's number in its own namespace; 0: it is gone.
-func innerPID(pid int) int {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "NSpid:"); ok {
-			numbers := strings.Fields(rest)
-			n, _ := strconv.Atoi(numbers[len(numbers)-1])
-			return n
-		}
-	}
-	return 0
 }
 
 // process is the provider, or else bubblewrap, whose group has the first process too.

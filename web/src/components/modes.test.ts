@@ -1,23 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Provider } from '@/api/records';
+import { provider as known } from '@/live/fixtures';
 import { preferred, toolsOf } from './modes';
 
-const provider = (id: string, available: boolean, more: Partial<Provider> = {}): Provider => ({
-  id,
-  name: id,
-  bin: id,
-  tui_type: 'line_oriented',
-  completion_signals: [],
-  optional: false,
-  conversation: 'none',
-  resumes: false,
-  in_catalog: true,
-  tool: id,
-  interactive: false,
-  default: false,
-  hosts: { h: { host_name: 'h', available, resumes: false, reported_at: null } },
-  ...more,
-});
+const provider = (id: string, available: boolean, more: Partial<Provider> = {}): Provider =>
+  known(id, { hosts: { h: { host_name: 'h', available, resumes: false, reported_at: null } }, ...more });
 
 const catalog = [
   provider('provider_a', false),

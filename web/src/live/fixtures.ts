@@ -1,5 +1,5 @@
 // Records for tests: whole ones, of which a test names only what it is about.
-import type { Host, Project, Run, WorkItem } from '@/api/records';
+import type { Host, Project, Provider, Run, WorkItem } from '@/api/records';
 import type { Workspace } from '@/api/schema.gen';
 
 const at = '2026-01-02T03:04:05.000Z';
@@ -164,5 +164,22 @@ export const workspace = (id: string, fields: Partial<Workspace> = {}): Workspac
   observed_at: null,
   created_at: at,
   updated_at: at,
+  ...fields,
+});
+
+export const provider = (id: string, fields: Partial<Provider> = {}): Provider => ({
+  id,
+  name: id,
+  bin: id,
+  tui_type: 'line_oriented',
+  completion_signals: [],
+  optional: false,
+  conversation: 'none',
+  resumes: false,
+  in_catalog: true,
+  tool: id,
+  interactive: false,
+  default: false,
+  hosts: { h: { host_name: 'h', available: true, resumes: false, reported_at: null } },
   ...fields,
 });
