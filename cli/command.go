@@ -121,17 +121,21 @@ func (a *app) calls(do call) func(*cobra.Command, []string) error {
 		if err != nil {
 			return err
 		}
-		ctx := cmd.Context()
-		if a.timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, a.timeout)
-			defer cancel()
-		}
+		ctx, cancel := a.limited(cmd.Context())
+		defer cancel()
 		if a.repeat {
 			return a.repeatedly(ctx, c, func(ctx context.Context) error { return do(ctx, c, args) })
 		}
 		return do(ctx, c, args)
 	}
+}
+
+// limited is a context that ends at --timeout.
+func (a *app) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.timeout > 0 {
+		return context.WithTimeout(ctx, a.timeout)
+	}
+	return context.WithCancel(ctx)
 }
 
 // client speaks to the orchestrator that flags, settings and environment name.

@@ -40,9 +40,14 @@ func (a *app) doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found := append(a.checkHere(cmd.Context(), cfg), a.checkOrchestrator(cmd.Context(), cfg)...)
+			ctx, cancel := a.limited(cmd.Context())
+			defer cancel()
+			found := append(a.checkHere(ctx, cfg), a.checkOrchestrator(ctx, cfg)...)
 			if err := printList(a, checkupView(), found); err != nil {
 				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return err // what did not answer in time is not broken for that
 			}
 			for _, c := range found {
 				if c.Verdict == broken {

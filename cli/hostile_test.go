@@ -105,17 +105,22 @@ func hostileOrchestrator(t *testing.T, refuses bool) string {
 // printed.
 func printsOf(t *testing.T, url string, args ...string) string {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, said := callAs(ctx, t.TempDir(), url, args...)
+	return said
+}
+
+// callAs calls svc as a person does whose home is this folder and who has a token, and gives the exit code and all that was printed.
+func callAs(ctx context.Context, home, url string, args ...string) (code int, said string) {
 	var out bytes.Buffer
-	dir := t.TempDir()
-	env := map[string]string{"SVC_DATA_DIR": dir, "SVC_API_URL": url, "SVC_TOKEN": "t", "HOME": dir}
+	env := map[string]string{"SVC_DATA_DIR": home, "SVC_API_URL": url, "SVC_TOKEN": "t", "HOME": home}
 	a := &app{
 		in: strings.NewReader(""), out: newStream(&out), err: newStream(&out), now: time.Now, flags: map[string]config.Flag{},
 		src: config.Sources{Env: func(name string) string { return env[name] }},
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	_ = a.run(ctx, args)
-	return out.String()
+	code = a.run(ctx, args)
+	return code, out.String()
 }
 
 // localCommands speak to no orchestrator, do not end, or print a whole text

@@ -34,7 +34,9 @@ func (a *app) initCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := a.setUp(cmd.Context(), cfg)
+			ctx, cancel := a.limited(cmd.Context())
+			defer cancel()
+			s, err := a.setUp(ctx, cfg)
 			if err != nil {
 				return err
 			}
