@@ -3,18 +3,19 @@ import type { Host, Run } from '@/api/records';
 import { exact } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { StatusPill } from '@/ui/Badge';
+import { cx } from '@/ui/cx';
 import { Spinner } from '@/ui/Spinner';
 import { tip } from '@/ui/Tooltip';
 import { type RunState, runState } from './runState';
 
-function StateIcon({ icon }: { icon: RunState['icon'] }) {
+function StateIcon({ icon, breathes }: { icon: RunState['icon']; breathes: boolean }) {
   switch (icon) {
     case 'clock':
       return <Clock className="size-3" />;
     case 'spinner':
       return <Spinner className="size-3" />;
     case 'pulse':
-      return <span className="size-1.5 animate-breathe rounded-full bg-current" />;
+      return <span className={cx('size-1.5 rounded-full bg-current', breathes && 'animate-breathe')} />;
     case 'hand':
       return <Hand className="size-3" />;
     case 'check':
@@ -28,8 +29,21 @@ function StateIcon({ icon }: { icon: RunState['icon'] }) {
   }
 }
 
-/** RunPill is a run's state in a word; hovering says which signal put it there, and when. */
-export function RunPill({ run, host, className }: { run: Run; host?: Host; className?: string }) {
+/**
+ * RunPill is a run's state in a word; hovering says which signal put it there, and when. The dot of a running one breathes
+ * only where the run is alone: without a graphics card fifty dots that breathe cost more than a list itself.
+ */
+export function RunPill({
+  run,
+  host,
+  alone = false,
+  className,
+}: {
+  run: Run;
+  host?: Host;
+  alone?: boolean;
+  className?: string;
+}) {
   const state = runState(run, host, useNow());
   const because = `${state.because}${state.at ? ` ${exact(state.at)}` : ''}`;
   return (
@@ -37,7 +51,7 @@ export function RunPill({ run, host, className }: { run: Run; host?: Host; class
       {...tip(because)}
       aria-description={because}
       tone={state.tone}
-      icon={<StateIcon icon={state.icon} />}
+      icon={<StateIcon icon={state.icon} breathes={alone} />}
       stale={state.stale}
       className={className}
     >

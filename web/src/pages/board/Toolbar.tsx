@@ -38,7 +38,7 @@ export function Toolbar({
           value={words}
           onChange={(event) => onWords(event.target.value)}
           onKeyDown={(event) => event.key === 'Escape' && onWords('')}
-          className="h-8 w-28 max-sm:w-full rounded-md bg-transparent pr-7 pl-8 text-sm ring-1 ring-line transition-[width] ring-inset sm:focus:w-52 [&::-webkit-search-cancel-button]:hidden"
+          className="h-8 w-28 max-sm:w-full rounded-md bg-transparent pr-7 pl-8 text-sm ring-1 ring-line ring-inset sm:focus:w-52 [&::-webkit-search-cancel-button]:hidden"
         />
         {words !== '' && (
           <button

@@ -116,7 +116,7 @@ function StatusLine({ run, host }: { run: RunDetail; host?: Host }) {
   const took = run.ended_at && run.started_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : null;
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 text-xs text-ink-2 sm:px-5">
-      <RunPill run={run} host={host} />
+      <RunPill run={run} host={host} alone />
       <Fact name="Provider">
         {run.provider}
         {run.model && <span className="text-ink-3"> {run.model}</span>}

@@ -36,7 +36,7 @@ export function Enlarged({
             <h1 className="min-w-0 flex-1 truncate text-sm font-semibold">
               <span className="text-xs font-normal text-ink-3">{taskRef(run)}</span> {run.task_title}
             </h1>
-            <RunPill run={run} host={host} />
+            <RunPill run={run} host={host} alone />
             <Link
               to="/runs/$runId"
               params={{ runId }}
