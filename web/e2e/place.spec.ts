@@ -36,6 +36,25 @@ test('the way back leads to the same place, filter and focus', async ({ page, la
   await expect(button).toBeFocused();
 });
 
+test('of many hosts those in sight are drawn, and the way back leads to the same ones', async ({
+  page,
+  fresh: server,
+}) => {
+  for (let i = 0; i < 60; i++) await server.api.call('POST', '/hosts', { name: `fleet-${100 + i}` });
+  await page.goto(server.link('/hosts?sort=name'));
+  const list = page.getByRole('list', { name: 'Hosts' });
+  await expect(list.getByRole('link', { name: /fleet-100/ })).toBeVisible();
+  expect(await list.getByRole('listitem').count()).toBeLessThan(30);
+  const last = list.getByRole('link', { name: /fleet-159/ });
+  await list.hover();
+  await page.mouse.wheel(0, 10_000);
+  await expect(last).toBeInViewport();
+  await last.click();
+  await expect(page.getByRole('heading', { name: 'fleet-159' })).toBeVisible();
+  await page.goBack();
+  await expect(last).toBeInViewport();
+});
+
 test('a log is searched from its beginning, text is read from its end, and what is selected is copied', async ({
   page,
   context,

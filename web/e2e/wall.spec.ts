@@ -39,6 +39,7 @@ test('the wall shows live screens, those that need you first, and takes keys wit
   await page.keyboard.press('d');
   await expect(page.getByRole('button', { name: 'Attach' })).toBeFocused();
   await page.keyboard.press('Escape');
+  await expect(tiles.getByRole('button', { name: /Asks on the wall/ })).toBeFocused();
   await expect(tiles.getByRole('article').first()).toContainText('Newest of them');
   await expect(tiles.getByRole('article', { name: 'Asks on the wall' })).toContainText('chose <green>');
 

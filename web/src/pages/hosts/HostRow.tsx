@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { memo } from 'react';
 import type { Host } from '@/api/records';
 import { HostPill } from '@/components/HostPill';
 import { hostState } from '@/components/hostState';
@@ -10,7 +11,7 @@ import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
 
 /** HostRow is a host in the list of all. */
-export function HostRow({ host }: { host: Host }) {
+export const HostRow = memo(function HostRow({ host }: { host: Host }) {
   const { stale } = hostState(host, useNow());
   const reports = Object.entries(host.providers).filter(([, report]) => !report.preset);
   const available = reports.filter(([, report]) => report.available).map(([id]) => id);
@@ -62,4 +63,4 @@ export function HostRow({ host }: { host: Host }) {
       </span>
     </Link>
   );
-}
+});

@@ -13,6 +13,8 @@ import { noteState } from '@/live/connection';
 import { host } from '@/live/fixtures';
 import { HostsPage } from './HostsPage';
 
+vi.mock('@tanstack/react-virtual', () => import('@/lib/everyRow'));
+
 // Limits are there to end what hangs: a busy machine takes long.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });

@@ -13,15 +13,7 @@ import { noteState } from '@/live/connection';
 import { host, project, run } from '@/live/fixtures';
 import { RunsPage } from './RunsPage';
 
-// Without a layout nothing is in sight; here every row is.
-vi.mock('@tanstack/react-virtual', () => ({
-  useVirtualizer: ({ count, getItemKey }: { count: number; getItemKey(index: number): string }) => ({
-    getTotalSize: () => count,
-    getVirtualItems: () =>
-      Array.from({ length: count }, (_, index) => ({ index, key: getItemKey(index), start: 0 })),
-    measureElement: () => {},
-  }),
-}));
+vi.mock('@tanstack/react-virtual', () => import('@/lib/everyRow'));
 
 // Limits are there to end what hangs: a busy machine takes long.
 configure({ asyncUtilTimeout: 30_000 });

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { LayoutGrid, ListFilter } from 'lucide-react';
-import { useCallback, useMemo } from 'react';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import { messageOf } from '@/api/error';
 import { PageHeader } from '@/components/PageHeader';
 import { PlaceFilters } from '@/components/PlaceFilters';
@@ -15,7 +15,7 @@ import { Button } from '@/ui/Button';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { tilesOf } from './arrange';
 import { Enlarged } from './Enlarged';
-import { Tile } from './Tile';
+import { Tiles } from './Tiles';
 
 /** WallPage is the live screens of the runs at work, of all, of a project, of a host or of a selection. */
 export function WallPage() {
@@ -36,7 +36,15 @@ export function WallPage() {
       void navigate({ search: (kept) => ({ ...kept, ...change }), replace }),
     [navigate],
   );
-  const open = useCallback((id: string) => set({ open: id }, false), [set]);
+  const scrolled = useRef(0);
+  const [enlarged, setEnlarged] = useState<string | null>(null);
+  const open = useCallback(
+    (id: string) => {
+      setEnlarged(id);
+      set({ open: id }, false);
+    },
+    [set],
+  );
   if (search.open) {
     const id = search.open;
     return (
@@ -65,16 +73,14 @@ export function WallPage() {
         </div>
       </PageHeader>
       {tiles.length > 0 ? (
-        <ul
-          aria-label="Runs at work, those that need you first"
-          className="grid min-h-0 flex-1 auto-rows-min grid-cols-[repeat(auto-fill,minmax(min(24rem,100%),1fr))] gap-3 overflow-y-auto p-4 sm:p-5"
-        >
-          {tiles.map((run) => (
-            <li key={run.id} data-tile={run.id}>
-              <Tile run={run} host={hostOf.get(run.host_id ?? '')} palette={palette} onOpen={open} />
-            </li>
-          ))}
-        </ul>
+        <Tiles
+          runs={tiles}
+          hosts={hostOf}
+          palette={palette}
+          onOpen={open}
+          scrolled={scrolled}
+          kept={enlarged}
+        />
       ) : error ? (
         <ErrorState
           title="The runs could not be read"
