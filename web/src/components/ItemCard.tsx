@@ -1,4 +1,3 @@
-import { Ellipsis } from 'lucide-react';
 import type { Ref } from 'react';
 import { type Host, isActive, type Run, type WorkItem } from '@/api/records';
 import type { Progress } from '@/data/board';
@@ -6,6 +5,7 @@ import { lazily } from '@/lib/lazily';
 import { IconButton } from '@/ui/Button';
 import { Checkbox } from '@/ui/Checkbox';
 import { cx } from '@/ui/cx';
+import { Glyph } from '@/ui/Glyph';
 import { MenuButton } from '@/ui/MenuButton';
 import { Counts } from './Counts';
 import { ItemName } from './ItemName';
@@ -32,7 +32,13 @@ export interface CardFacts {
 /** ItemCard is a work item on the board. */
 export function ItemCard({
   item,
-  facts,
+  parent,
+  progress,
+  needsBelow = 0,
+  unmet,
+  run,
+  host,
+  change,
   move,
   open,
   selected,
@@ -45,9 +51,8 @@ export function ItemCard({
   onOpen,
   onDelete,
   ref,
-}: {
+}: CardFacts & {
   item: WorkItem;
-  facts: CardFacts;
   move: MoveItem;
   /** Its sheet is open. */
   open: boolean;
@@ -63,7 +68,6 @@ export function ItemCard({
   onDelete(): void;
   ref?: Ref<HTMLElement>;
 }) {
-  const { parent, progress, needsBelow = 0, unmet, run, host, change } = facts;
   const needsYou = run !== undefined && isActive(run) && run.needs_input;
   return (
     <article
@@ -147,7 +151,7 @@ export function ItemCard({
           onOpenChange={onMenu}
           trigger={(props) => (
             <IconButton {...props} label="Actions" size="sm" tabIndex={-1} className="size-6">
-              <Ellipsis className="size-4" />
+              <Glyph shape="ellipsis" className="size-4" />
             </IconButton>
           )}
           menu={(place) => (

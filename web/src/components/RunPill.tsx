@@ -1,31 +1,23 @@
-import { CircleCheck, CircleX, Clock, Hand, RotateCw, Square } from 'lucide-react';
 import type { Host, Run } from '@/api/records';
 import { exact } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 import { StatusPill } from '@/ui/Badge';
 import { cx } from '@/ui/cx';
+import { Glyph } from '@/ui/Glyph';
 import { Spinner } from '@/ui/Spinner';
 import { tip } from '@/ui/Tooltip';
 import { type RunState, runState } from './runState';
 
 function StateIcon({ icon, breathes }: { icon: RunState['icon']; breathes: boolean }) {
   switch (icon) {
-    case 'clock':
-      return <Clock className="size-3" />;
     case 'spinner':
       return <Spinner className="size-3" />;
     case 'pulse':
       return <span className={cx('size-1.5 rounded-full bg-current', breathes && 'animate-breathe')} />;
-    case 'hand':
-      return <Hand className="size-3" />;
-    case 'check':
-      return <CircleCheck className="size-3" />;
-    case 'cross':
-      return <CircleX className="size-3" />;
-    case 'loop':
-      return <RotateCw className="size-3" />;
     case 'square':
-      return <Square className="size-2.5 fill-current" />;
+      return <Glyph shape="square" className="size-2.5 fill-current" />;
+    default:
+      return <Glyph shape={icon} className="size-3" />;
   }
 }
 

@@ -1,18 +1,7 @@
-import {
-  Ban,
-  Circle,
-  CircleCheck,
-  CircleDashed,
-  CircleDot,
-  CornerDownRight,
-  Flag,
-  Hand,
-  Hourglass,
-  Layers,
-  SquareCheck,
-} from 'lucide-react';
+import { Ban, Circle, CircleCheck, CircleDashed, CircleDot, Hand, Hourglass } from 'lucide-react';
 import type { ItemStatus, Kind } from '@/api/records';
 import { cx } from '@/ui/cx';
+import { Glyph } from '@/ui/Glyph';
 
 /** kindNames and statusNames are the words for people. */
 export const kindNames: Record<Kind, string> = {
@@ -29,7 +18,6 @@ export const statusNames: Record<ItemStatus, string> = {
   cancelled: 'Cancelled',
 };
 
-const kindIcons = { milestone: Flag, epic: Layers, task: SquareCheck, subtask: CornerDownRight };
 const kindColors: Record<Kind, string> = {
   milestone: 'text-violet',
   epic: 'text-accent',
@@ -39,12 +27,10 @@ const kindColors: Record<Kind, string> = {
 
 /** KindIcon is a kind as a picture; named where no word stands beside it. */
 export function KindIcon({ kind, className, named }: { kind: Kind; className?: string; named?: boolean }) {
-  const Icon = kindIcons[kind];
   return (
-    <Icon
-      aria-hidden={named ? undefined : true}
-      role={named ? 'img' : undefined}
-      aria-label={named ? kindNames[kind] : undefined}
+    <Glyph
+      shape={kind}
+      name={named ? kindNames[kind] : undefined}
       className={cx('size-3.5 shrink-0', kindColors[kind], className)}
     />
   );

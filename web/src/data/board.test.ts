@@ -9,7 +9,7 @@ const items = [
   item('d', { parent_id: 'b', path: 'a/b/d', kind: 'subtask' }),
   item('e', { parent_id: 'gone', path: 'gone/e', status: 'doing' }),
 ];
-const ids = (list: { id: string }[]): string => list.map(({ id }) => id).join('');
+const ids = (list: readonly { id: string }[]): string => list.map(({ id }) => id).join('');
 
 describe('the board', () => {
   it('filters by level and by every word', () => {

@@ -11,8 +11,9 @@ export interface BoardFilter {
 }
 
 /** visible is the items that a filter lets through. */
-export function visible(items: readonly WorkItem[], { levels, words }: BoardFilter): WorkItem[] {
+export function visible(items: readonly WorkItem[], { levels, words }: BoardFilter): readonly WorkItem[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  if (levels.length === 0 && wanted.length === 0) return items;
   return items.filter(
     (item) =>
       (levels.length === 0 || levels.includes(item.kind)) &&
@@ -52,8 +53,11 @@ export function progressOf(items: readonly WorkItem[]): Map<string, Progress> {
   const progress = new Map<string, Progress>();
   for (const { parent_id, status } of items) {
     if (!parent_id || status === 'cancelled') continue;
-    const entry = progress.get(parent_id) ?? { done: 0, total: 0 };
-    progress.set(parent_id, { done: entry.done + Number(status === 'done'), total: entry.total + 1 });
+    const known = progress.get(parent_id);
+    const entry = known ?? { done: 0, total: 0 };
+    entry.total++;
+    if (status === 'done') entry.done++;
+    if (!known) progress.set(parent_id, entry);
   }
   return progress;
 }

@@ -1,5 +1,5 @@
-import { useLocation } from '@tanstack/react-router';
-import { type UIEvent, useCallback, useRef, useState } from 'react';
+import { useRouter } from '@tanstack/react-router';
+import { type UIEvent, useCallback, useState } from 'react';
 
 // What a page remembers for whoever comes back to it, by entry of the browser's history.
 const kept = new Map<string, unknown>();
@@ -11,23 +11,22 @@ function keep(key: string, value: unknown): void {
   if (kept.size > most) kept.delete(kept.keys().next().value as string);
 }
 
-/** useKeyOf is the name of something on this page, different for each entry of the history. */
-function useKeyOf(name: string): { current: string } {
-  const entry = useLocation({ select: ({ state }) => state.__TSR_key ?? '' });
-  const key = useRef('');
-  key.current = `${entry} ${name}`;
-  return key;
+/**
+ * useKeyOf tells the name of something on this page, different for each entry of the history. It is asked when it is needed:
+ * who follows the address is drawn again with every letter that goes there.
+ */
+function useKeyOf(name: string): () => string {
+  const router = useRouter();
+  return useCallback(() => `${router.state.location.state.__TSR_key ?? ''} ${name}`, [router, name]);
 }
 
 /** useKept is a state that is still there after Back. */
 export function useKept<T>(name: string, initial: T): [T, (value: T) => void] {
   const key = useKeyOf(name);
-  const [value, setValue] = useState<T>(() =>
-    kept.has(key.current) ? (kept.get(key.current) as T) : initial,
-  );
+  const [value, setValue] = useState<T>(() => (kept.has(key()) ? (kept.get(key()) as T) : initial));
   const set = useCallback(
     (next: T) => {
-      keep(key.current, next);
+      keep(key(), next);
       setValue(next);
     },
     [key],
@@ -38,10 +37,7 @@ export function useKept<T>(name: string, initial: T): [T, (value: T) => void] {
 /** useKeptScroll is where a list begins, which after Back is where it was left, and what notes where it is. */
 export function useKeptScroll(name: string): { initialOffset: number; onScroll(event: UIEvent): void } {
   const key = useKeyOf(`scroll ${name}`);
-  const [initialOffset] = useState(() => (kept.get(key.current) as number | undefined) ?? 0);
-  const onScroll = useCallback(
-    ({ currentTarget }: UIEvent) => keep(key.current, currentTarget.scrollTop),
-    [key],
-  );
+  const [initialOffset] = useState(() => (kept.get(key()) as number | undefined) ?? 0);
+  const onScroll = useCallback(({ currentTarget }: UIEvent) => keep(key(), currentTarget.scrollTop), [key]);
   return { initialOffset, onScroll };
 }

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react';
+import { memo, type ReactNode, useCallback, useEffect, useMemo, useRef } from 'react';
 import type { Event, Host, Project } from '@/api/records';
 import { EventIcon } from '@/components/EventIcon';
 import { eventText } from '@/components/eventText';
@@ -36,7 +36,7 @@ export function EventList({
   const rows = useVirtualizer({
     count: entries.length + (more ? 1 : 0),
     getScrollElement: () => scroller.current,
-    getItemKey: (index) => entries[index]?.event.seq ?? 'more',
+    getItemKey: useCallback((index: number) => entries[index]?.event.seq ?? 'more', [entries]),
     estimateSize: () => 49,
     overscan: 8,
     initialOffset,

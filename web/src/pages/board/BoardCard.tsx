@@ -1,14 +1,12 @@
 import { memo, useEffect, useRef, useState } from 'react';
-import type { WorkItem } from '@/api/records';
 import { ItemCard } from '@/components/ItemCard';
-import { unmet } from '@/data/board';
 import { useDnd } from '@/lib/dnd';
 import { cx } from '@/ui/cx';
-import { useBoard } from './context';
+import type { CardProps } from './context';
 
 /** BoardCard is a card that can be dragged, and beside which others can be dropped. */
-export const BoardCard = memo(function BoardCard({ item, lane }: { item: WorkItem; lane?: string | null }) {
-  const board = useBoard();
+export const BoardCard = memo(function BoardCard({ lane, actions, ...card }: CardProps) {
+  const { item } = card;
   const ref = useRef<HTMLElement>(null);
   const [dragging, setDragging] = useState(false);
   const [edge, setEdge] = useState<'top' | 'bottom' | null>(null);
@@ -42,32 +40,17 @@ export const BoardCard = memo(function BoardCard({ item, lane }: { item: WorkIte
     );
   }, [dnd, id, status, lane]);
 
-  const run = board.runs.get(id);
   return (
     <div className="relative">
       <ItemCard
+        {...card}
         ref={ref}
-        item={item}
-        facts={{
-          parent: lane === undefined && item.parent_id ? board.byId.get(item.parent_id) : undefined,
-          progress: board.progress.get(id),
-          needsBelow: board.needsBelow.get(id),
-          unmet: unmet(item, board.byId),
-          run,
-          host: run?.host_id ? board.hosts.get(run.host_id) : undefined,
-          change: run?.workspace_id ? board.changes[run.workspace_id] : undefined,
-        }}
-        move={board.move}
-        open={board.selected === id}
-        selected={board.selection.has(id)}
-        selecting={board.selection.ids.length > 0}
-        onToggle={(range) => board.selection.toggle(id, range)}
-        tabbable={board.active === id}
+        move={actions.move}
+        onToggle={(range) => actions.toggle(id, range)}
         dragging={dragging}
-        menuOpen={board.menu === id}
-        onMenu={(open) => board.setMenu(open ? id : null)}
-        onOpen={() => board.open(id)}
-        onDelete={() => board.remove(item)}
+        onMenu={(open) => actions.setMenu(open ? id : null)}
+        onOpen={() => actions.open(id)}
+        onDelete={() => actions.remove(item)}
       />
       {edge && (
         <div

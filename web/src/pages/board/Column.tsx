@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ChevronsLeft, Plus } from 'lucide-react';
-import { type RefObject, useEffect, useRef, useState } from 'react';
+import { memo, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { ItemStatus, WorkItem } from '@/api/records';
 import { NeedsYouBadge, StatusIcon, statusNames } from '@/components/status';
 import { useDnd } from '@/lib/dnd';
@@ -9,7 +9,7 @@ import { setPref } from '@/lib/prefs';
 import { IconButton } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { BoardCard } from './BoardCard';
-import { useBoard } from './context';
+import { cardOf, useBoard } from './context';
 
 /** useColumnDrop lets cards be dropped on an element that stands for a status. */
 export function useColumnDrop(
@@ -39,7 +39,8 @@ export function useColumnDrop(
 /** ColumnTitle names a column, counts its items and adds to it. */
 export function ColumnTitle({ status, items }: { status: ItemStatus; items: WorkItem[] }) {
   const board = useBoard();
-  const waiting = items.filter((item) => board.needsYou.has(item.id)).length;
+  const { needsYou } = board.facts;
+  const waiting = useMemo(() => items.filter(({ id }) => needsYou.has(id)).length, [items, needsYou]);
   return (
     <header className="group/title flex h-9 items-center gap-2 px-1">
       <StatusIcon status={status} />
@@ -65,7 +66,7 @@ export function ColumnTitle({ status, items }: { status: ItemStatus; items: Work
 }
 
 /** Column is one status with its cards, of which only those in sight exist. */
-export function Column({ status, items }: { status: ItemStatus; items: WorkItem[] }) {
+export const Column = memo(function Column({ status, items }: { status: ItemStatus; items: WorkItem[] }) {
   const board = useBoard();
   const scroller = useRef<HTMLDivElement>(null);
   const over = useColumnDrop(scroller, status, undefined, true);
@@ -73,7 +74,7 @@ export function Column({ status, items }: { status: ItemStatus; items: WorkItem[
   const rows = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
-    getItemKey: (index) => items[index]?.id ?? index,
+    getItemKey: useCallback((index: number) => items[index]?.id ?? index, [items]),
     estimateSize: () => 84,
     gap: 8,
     overscan: 3,
@@ -120,7 +121,7 @@ export function Column({ status, items }: { status: ItemStatus; items: WorkItem[
                   className="absolute inset-x-0 top-0"
                   style={{ transform: `translateY(${row.start}px)` }}
                 >
-                  <BoardCard item={item} />
+                  <BoardCard {...cardOf(board, item)} />
                 </li>
               )
             );
@@ -139,7 +140,7 @@ export function Column({ status, items }: { status: ItemStatus; items: WorkItem[
       </div>
     </section>
   );
-}
+});
 
 /** Rail is the cancelled column folded away: its name, its count, and still a place to drop on. */
 export function Rail({ count }: { count: number }) {

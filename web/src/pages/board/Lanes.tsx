@@ -1,6 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Plus } from 'lucide-react';
-import { useEffect, useMemo, useRef } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import type { ItemStatus, WorkItem } from '@/api/records';
 import { ChildProgress, KindIcon } from '@/components/status';
 import { type Columns, type Lane, type LaneRow, laneRows } from '@/data/board';
@@ -9,7 +9,7 @@ import { IconButton } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { BoardCard } from './BoardCard';
 import { ColumnTitle, useColumnDrop } from './Column';
-import { useBoard } from './context';
+import { cardOf, useBoard } from './context';
 
 /** Lanes is the board with a lane for each parent. A drop in another lane also changes the parent. */
 export function Lanes({
@@ -27,7 +27,7 @@ export function Lanes({
   const rows = useVirtualizer({
     count: lines.length,
     getScrollElement: () => scroller.current,
-    getItemKey: (index) => keyOf(lines[index], index),
+    getItemKey: useCallback((index: number) => keyOf(lines[index], index), [lines]),
     estimateSize: (index) => (lines[index]?.type === 'title' ? 40 : 92),
     overscan: 6,
     paddingEnd: 16,
@@ -106,13 +106,13 @@ function keyOf(line: LaneRow | undefined, index: number): string {
 
 function LaneTitle({ lane: { parent, count } }: { lane: Lane }) {
   const board = useBoard();
-  const progress = parent && board.progress.get(parent.id);
+  const progress = parent && board.facts.progress.get(parent.id);
   return (
     <div className="sticky left-0 mt-2 flex h-8 w-fit max-w-full items-center gap-2 px-1 text-sm">
       {parent ? (
         <button
           type="button"
-          onClick={() => board.open(parent.id)}
+          onClick={() => board.actions.open(parent.id)}
           className="flex min-w-0 items-center gap-2 rounded font-medium hover:text-accent"
         >
           <KindIcon kind={parent.kind} />
@@ -148,9 +148,10 @@ function Cell({
 }) {
   const ref = useRef<HTMLDivElement>(null);
   const over = useColumnDrop(ref, status, lane);
+  const board = useBoard();
   return (
     <div ref={ref} className={cx('min-h-12 rounded-lg px-0.5 py-1 transition-colors', over && 'bg-accent/8')}>
-      {item && <BoardCard item={item} lane={lane} />}
+      {item && <BoardCard {...cardOf(board, item, lane)} />}
     </div>
   );
 }

@@ -22,7 +22,7 @@ import { Button } from '@/ui/Button';
 import { EmptyState, ErrorState } from '@/ui/States';
 import { BoardSkeleton } from './BoardPage';
 import { Column, Rail } from './Column';
-import { type Board, BoardContext } from './context';
+import { type Board, BoardContext, type BoardFacts, type CardActions } from './context';
 import { type DropTarget, dropMove } from './drop';
 import { Lanes } from './Lanes';
 import { Toolbar } from './Toolbar';
@@ -89,7 +89,7 @@ export function ProjectBoard({ project }: { project: Project }) {
   const first = statuses.map((status) => columns[status][0]?.id).find(Boolean);
   const active = keys.active && shown.some((item) => item.id === keys.active) ? keys.active : first;
 
-  const board = useMemo<Board>(
+  const facts = useMemo<BoardFacts>(
     () => ({
       byId: new Map(items.map((item) => [item.id, item])),
       progress: progressOf(items),
@@ -98,33 +98,33 @@ export function ProjectBoard({ project }: { project: Project }) {
       needsBelow: needsBelow(items, waiting),
       hosts: new Map(hosts?.map((host) => [host.id, host])),
       changes,
+    }),
+    [items, runs, waiting, hosts, changes],
+  );
+  const { toggle } = selection;
+  const actions = useMemo<CardActions>(
+    () => ({
       move,
+      toggle,
+      setMenu,
+      open: (id) => void navigate({ search: (kept) => ({ ...kept, item: id }) }),
+      remove: setDoomed,
+    }),
+    [move, toggle, navigate],
+  );
+  const board = useMemo<Board>(
+    () => ({
+      facts,
+      actions,
       selected,
       selection,
       active,
       menu,
-      setMenu,
       scrollers,
-      open: (id) => void navigate({ search: (kept) => ({ ...kept, item: id }) }),
-      remove: setDoomed,
       create: (status, parent) =>
         openNewItem({ project_id: project.id, status, parent_id: parent?.id ?? null }),
     }),
-    [
-      items,
-      runs,
-      waiting,
-      hosts,
-      changes,
-      move,
-      selected,
-      selection,
-      active,
-      menu,
-      scrollers,
-      navigate,
-      project.id,
-    ],
+    [facts, actions, selected, selection, active, menu, scrollers, project.id],
   );
 
   const dnd = useDnd();
@@ -240,7 +240,7 @@ export function ProjectBoard({ project }: { project: Project }) {
             void navigate({ search: (kept) => ({ ...kept, item: undefined }) });
             focusSoon(`[data-card-focus="${selected}"]`);
           }}
-          onOpen={board.open}
+          onOpen={actions.open}
         />
       )}
       {doomed && <DeleteItemDialog item={doomed} onClose={() => setDoomed(null)} />}

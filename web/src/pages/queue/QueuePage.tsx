@@ -124,7 +124,7 @@ function List({
   const rows = useVirtualizer({
     count: runs.length,
     getScrollElement: () => scroller.current,
-    getItemKey: (index) => runs[index]?.id ?? index,
+    getItemKey: useCallback((index: number) => runs[index]?.id ?? index, [runs]),
     estimateSize: () => 73,
     overscan: 2,
     initialOffset,

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { History } from 'lucide-react';
-import { useRef } from 'react';
+import { useCallback, useRef } from 'react';
 import { messageOf } from '@/api/error';
 import type { Event } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
@@ -68,7 +68,7 @@ function Story({
   const rows = useVirtualizer({
     count: events.length,
     getScrollElement: () => scroller.current,
-    getItemKey: (index) => events[index]?.seq ?? index,
+    getItemKey: useCallback((index: number) => events[index]?.seq ?? index, [events]),
     estimateSize: () => 55,
     overscan: 8,
     paddingStart: 20,

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ListFilter, SquareTerminal } from 'lucide-react';
-import { useDeferredValue, useEffect, useMemo, useRef } from 'react';
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef } from 'react';
 import { messageOf } from '@/api/error';
 import type { Host, Run } from '@/api/records';
 import { FilterMenu } from '@/components/FilterMenu';
@@ -209,10 +209,13 @@ function List({
   const virtual = useVirtualizer({
     count: rows.length + (older.more ? 1 : 0),
     getScrollElement: () => scroller.current,
-    getItemKey: (index) => {
-      const row = rows[index];
-      return row?.type === 'run' ? row.run.id : (row?.group.title ?? 'more');
-    },
+    getItemKey: useCallback(
+      (index: number) => {
+        const row = rows[index];
+        return row?.type === 'run' ? row.run.id : (row?.group.title ?? 'more');
+      },
+      [rows],
+    ),
     estimateSize: (index) => (rows[index]?.type === 'run' ? 56 : 36),
     overscan: 8,
     initialOffset,

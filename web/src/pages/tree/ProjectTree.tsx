@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ChevronsDownUp, ChevronsUpDown, ListTree, Plus } from 'lucide-react';
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { messageOf } from '@/api/error';
 import { type ItemStatus, isRunnable, itemStatuses, type Project, type WorkItem } from '@/api/records';
 import { openNewItem } from '@/components/newItem';
@@ -52,7 +52,7 @@ export function ProjectTree({ project }: { project: Project }) {
   const lines = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    getItemKey: (index) => rows[index]?.item.id ?? index,
+    getItemKey: useCallback((index: number) => rows[index]?.item.id ?? index, [rows]),
     estimateSize: () => 40,
     overscan: 12,
     paddingEnd: 24,
