@@ -29,6 +29,8 @@ test('Ctrl+K finds items, runs and hosts of all projects, and does things to the
   await expect(group('Hosts').getByRole('option')).toContainText('build-1');
   await page.getByRole('combobox').fill('nothing of the kind');
   await expect(palette.getByText(/Nothing matches “nothing of the kind”/)).toBeVisible();
+  await page.keyboard.press('Tab');
+  await expect(page.getByRole('combobox')).toBeFocused();
 
   // It attaches.
   await page.getByRole('combobox').fill('');

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import {
@@ -50,15 +50,19 @@ const verbIcons: Record<Verb, ReactNode> = {
   stop: <Square className="size-3.5" />,
 };
 
+/** listsOf is what each of some queries has, and whether one of them is still to bring it. */
+const listsOf = (results: readonly UseQueryResult<WorkItem[]>[]) => ({
+  lists: results.map(({ data }) => data ?? []),
+  reading: results.some(({ isLoading }) => isLoading),
+});
+
 /** useEverything is all that a search looks through: every project's items, the hosts, and the runs that are likely meant. */
 function useEverything(searching: boolean, projects: readonly Project[], id: string | null) {
-  const { items, reading } = useQueries({
+  const { lists, reading } = useQueries({
     queries: projects.map((project) => ({ ...workItemsQuery(project.id), enabled: searching })),
-    combine: (results) => ({
-      items: results.flatMap(({ data }) => data ?? []),
-      reading: results.some(({ isLoading }) => isLoading),
-    }),
+    combine: listsOf,
   });
+  const items = useMemo(() => (searching ? lists.flat() : []), [searching, lists]);
   const { data: hosts = [] } = useQuery({ ...hostsQuery, enabled: searching });
   const active = useQuery({ ...activeRunsQuery({}), enabled: searching });
   const ended = useInfiniteQuery({ ...endedRunsQuery({}), enabled: searching });
@@ -132,12 +136,16 @@ export function Palette({
   if (stopping)
     return <StopDialog run={stopping} host={hostOf.get(stopping.host_id ?? '')} onClose={onClose} />;
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
+    // Not modal for the library, which would hide the page from the pointer and from readers by changing every element of it.
+    // The scrim takes the pointer, aria-modal tells readers, and Tab has nowhere to go: the field is all that takes the focus.
+    <Dialog.Root open modal={false} onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
-        <Dialog.Overlay className="fixed inset-0 z-40 animate-fade bg-scrim" />
+        <div aria-hidden className="fixed inset-0 z-40 animate-fade bg-scrim" />
         <Dialog.Content
           aria-describedby={undefined}
+          aria-modal
           data-modal
+          onKeyDown={(event) => event.key === 'Tab' && event.preventDefault()}
           className="fixed inset-x-3 top-[14vh] z-40 mx-auto max-w-xl animate-in overflow-hidden rounded-xl bg-panel shadow-3 outline-none ring-1 ring-line-strong"
         >
           <Dialog.Title className="sr-only">Command palette</Dialog.Title>
