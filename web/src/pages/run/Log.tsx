@@ -67,6 +67,9 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     overscan: 8,
     paddingStart: 6,
     paddingEnd: 10,
+    // It begins at its end: lines of the beginning would be drawn only to be replaced.
+    enabled: lines.length > 0,
+    initialOffset: () => (following && anchor === null ? lines.length * rowHeight : 0),
   });
 
   const height = rows.getTotalSize();

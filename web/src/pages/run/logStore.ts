@@ -11,6 +11,9 @@ const large = 64 * 1024 * 1024;
 const every = 100;
 /** How long a large log is worked through before the page gets its turn, in ms. */
 const longestWork = 20;
+/** How many bytes of a log are worked through until its first lines are drawn, and how many at a time from then on. */
+const firstPiece = 16 * 1024;
+const nextPiece = 256 * 1024;
 /** How long the page gets to draw a log's first lines, in ms. */
 const firstDrawn = 60;
 /** How long a log that nobody looks at is kept, in ms: who looks at another tab comes back soon. */
@@ -96,13 +99,14 @@ export class LogStore {
   private async begin(): Promise<void> {
     try {
       // Asked for together: nearly every log is small enough to be read whole.
-      const [head, whole] = await Promise.all([this.ask('HEAD', {}), this.ask('GET', { follow: true })]);
-      const length = Number(head.headers.get('Content-Length') ?? 0);
-      this.tail = length > large;
-      if (this.tail) {
-        await whole.body?.cancel();
-        await this.read(await this.ask('GET', { follow: true, tail: mostLines }), false);
-      } else await this.read(whole, length === 0);
+      const length = this.ask('HEAD', {}).then(({ headers }) => Number(headers.get('Content-Length') ?? 0));
+      length.catch(() => {}); // whoever waits for it hears of it
+      this.tail = false;
+      const whole = await this.ask('GET', { follow: true });
+      if (!(await this.read(whole, length))) {
+        this.tail = true;
+        await this.read(await this.ask('GET', { follow: true, tail: mostLines }));
+      }
       this.phase('ended');
     } catch (error) {
       if (this.abort.signal.aborted) return;
@@ -121,31 +125,44 @@ export class LogStore {
     return request(url, method, this.abort.signal);
   }
 
-  private async read(response: Response, empty: boolean): Promise<void> {
-    if (!response.body) return;
+  /**
+   * read takes what a response brings, to its end. The length of the whole log may arrive later than its first lines; when it
+   * is too large, read takes no more than those, lets go of the response and returns false.
+   */
+  private async read(response: Response, length?: Promise<number>): Promise<boolean> {
+    if (!response.body) return true;
     let skip = this.tail ? 0 : this.received;
     if (this.tail) this.restart();
     this.failures = 0;
     // A log that has lines is open with the first of them: until then there is nothing to say of it.
-    if (empty || this.lines.length > 0) this.phase('open');
+    if (this.lines.length > 0) this.phase('open');
+    else void length?.then((bytes) => bytes === 0 && this.state.phase !== 'open' && this.phase('open'));
     const reader = response.body.getReader();
     let rested = performance.now();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      const fresh = value.subarray(Math.min(skip, value.length));
+      let rest = value.subarray(Math.min(skip, value.length));
       skip = Math.max(0, skip - value.length);
-      if (fresh.length === 0) continue;
-      this.received += fresh.length;
-      this.add(this.splitter.push(fresh));
-      const begins = this.state.phase !== 'open';
-      if (begins) this.phase('open');
-      else if (performance.now() - rested < longestWork) continue;
-      // The first lines are drawn before the rest of them is worked through.
-      await new Promise((resolve) => setTimeout(resolve, begins ? firstDrawn : 0));
-      rested = performance.now();
+      while (rest.length > 0) {
+        const begins = this.state.phase !== 'open';
+        const piece = rest.subarray(0, begins ? firstPiece : nextPiece);
+        rest = rest.subarray(piece.length);
+        this.received += piece.length;
+        this.add(this.splitter.push(piece));
+        if (begins) this.phase('open');
+        else if (performance.now() - rested < longestWork) continue;
+        // The first lines are drawn before the rest of them is worked through.
+        await new Promise((resolve) => setTimeout(resolve, begins ? firstDrawn : 0));
+        if (begins && length && (await length) > large) {
+          await reader.cancel();
+          return false;
+        }
+        rested = performance.now();
+      }
     }
     this.add(this.splitter.end());
+    return true;
   }
 
   private restart(): void {
