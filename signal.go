@@ -50,12 +50,12 @@ type Signal struct {
 	NoAttempt    bool    // the sender named none; Attempt is then meaningless
 	Via          string  // which endpoint it came through, as evidence
 	By           *string // who asked for it; nil: no person did
-	// Claim says that it came with the run's own token, which agents hold. An end so reported stands, but
-	// whether the session is over its host has to confirm. SessionOpen says that the host can be asked: until
-	// it answers, the session counts as alive.
+	// Claim says that it came with the run's own token, which agents hold. An end that is reported so
+	// stands, but its host has to confirm that the session is over. SessionOpen says that the host can be asked:
+	// until it answers, the session counts as alive.
 	Claim, SessionOpen bool
-	// LogBytes and LastScreen are what was relayed before an end, by its host's word: so many bytes of log, 0: none or not said, and the
-	// screen at the end. An orchestrator that took over from the one that acknowledged them may have less.
+	// LogBytes and LastScreen are what the host says that it relayed before an end: bytes of the log (0: none, or not said), and whether the
+	// last screen. An orchestrator that took over from the one that acknowledged them may have less.
 	LogBytes   int64
 	LastScreen bool
 }

@@ -3,7 +3,7 @@ package main
 import "svc"
 
 // queries are the documented filters of runs and work items: each alone, the
-// usual combinations, rare matches, first pages and pages far behind.
+// usual combinations, rare matches, first pages and pages far from the first.
 var queries = []query{
 	{name: "runs", runs: runFilter(nil), whole: true},
 	{name: "runs, deep", runs: runFilter(nil), deep: true, whole: true},

@@ -2,17 +2,23 @@ package engine
 
 import "svc/hub"
 
-// What the server and the engine tell each other about live parts of runs. The server has these names from here: it never asks the
-// hub itself, so nothing goes around the engine.
-type (
-	LogQuery = hub.LogQuery // which part of a log is read
-	LogTimes = hub.LogTimes // when the bytes of a log were written
-	Person   = hub.Person   // who attaches to a terminal
-	Piece    = hub.Piece    // a part of a checkpoint's file, as a worker relays it
+// These are names of hub for what the server and the engine tell each other about live parts of runs. The server has them from here: it
+// never asks the hub itself, so nothing goes around the engine.
 
-	// CheckpointKind is what a file of a checkpoint is.
-	CheckpointKind = hub.CheckpointKind
-)
+// LogQuery says which part of a log is read.
+type LogQuery = hub.LogQuery
+
+// LogTimes reads when the bytes of a log were written.
+type LogTimes = hub.LogTimes
+
+// Person is who attaches to a terminal.
+type Person = hub.Person
+
+// Piece is a part of a checkpoint's file, as a worker relays it.
+type Piece = hub.Piece
+
+// CheckpointKind is what a file of a checkpoint is.
+type CheckpointKind = hub.CheckpointKind
 
 // CheckpointBundle is the kind of file that git reads.
 const CheckpointBundle = hub.CheckpointBundle

@@ -6,8 +6,8 @@ import (
 	"svc"
 )
 
-// The lease of a session. All of this runs under Attachments.mu; clients and
-// Run are only handed what to say.
+// The lease of a session. All of this runs under Attachments.mu: frames for
+// clients and events for Run are queued here, and sent by others.
 
 // grant gives the free lease to a client and tells it.
 func (h *Attachments) grant(s *session, a *Attachment) {

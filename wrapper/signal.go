@@ -25,7 +25,7 @@ const signalUsage = `usage: svc exec signal progress --message TEXT [--percent N
 
 // Signal is "svc exec signal", the hook's ready-made caller. It writes to the spool first, then posts;
 // what could not be posted is replayed by the worker. It is silent on standard output, which some
-// tools read as an answer, and returns 0 even if the signal could only be spooled or not even that: a
+// tools read as an answer, and returns 0 even when the signal was only spooled, or could not be: a
 // hook must never break the agent. Bad usage is 1, and so is a panic, which would end a Go program
 // with 2: claude blocks its agent then.
 func Signal(args []string, std IO) (code int) {

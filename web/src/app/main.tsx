@@ -16,7 +16,7 @@ import { TooltipLayer } from '@/ui/Tooltip';
 import { loadToasts, toast, useToaster } from '@/ui/toast';
 import { router } from './router';
 
-// The printed link signs in. The token leaves the address bar at once, and with it the history.
+// The printed link signs in. The token is removed at once from the address bar, and so from the history.
 const linked = takeTokenFromHash(location.hash);
 if (linked) {
   // The state stays: in it is the key by which a page finds its place again after Back.
@@ -43,7 +43,7 @@ function App() {
   );
 }
 
-/** readyForTrouble has what tells of trouble here before there is any. */
+/** readyForTrouble loads the parts that show errors before there are any: later the server may not answer. */
 function readyForTrouble(): void {
   const load = (): void => void Promise.all([Toaster.preload(), loadToasts()]).catch(() => {}); // the banner remains
   if (window.requestIdleCallback) window.requestIdleCallback(load, { timeout: 1000 });
