@@ -45,6 +45,7 @@ export function ItemCard({
   selecting,
   onToggle,
   tabbable,
+  draggable,
   dragging,
   menuOpen,
   onMenu,
@@ -61,6 +62,7 @@ export function ItemCard({
   selecting: boolean;
   onToggle(range: boolean): void;
   tabbable: boolean;
+  draggable: boolean;
   dragging: boolean;
   menuOpen: boolean;
   onMenu(open: boolean): void;
@@ -73,6 +75,7 @@ export function ItemCard({
     <article
       ref={ref}
       data-card={item.id}
+      draggable={draggable}
       className={cx(
         'group relative rounded-lg bg-panel shadow-1 ring-1 transition-[box-shadow,opacity] dark:bg-raised',
         open || selected

@@ -47,6 +47,8 @@ export const BoardCard = memo(function BoardCard({ lane, actions, ...card }: Car
         ref={ref}
         move={actions.move}
         onToggle={(range) => actions.toggle(id, range)}
+        // The library would set it later, and the browser then computes the style of everything in the card again.
+        draggable={dnd !== null}
         dragging={dragging}
         onMenu={(open) => actions.setMenu(open ? id : null)}
         onOpen={() => actions.open(id)}

@@ -11,6 +11,9 @@ import { cx } from '@/ui/cx';
 import { BoardCard } from './BoardCard';
 import { cardOf, useBoard } from './context';
 
+/** How much of the window is not a column's cards, in px: what stands above them. */
+const aroundColumn = 104;
+
 /** useColumnDrop lets cards be dropped on an element that stands for a status. */
 export function useColumnDrop(
   ref: RefObject<HTMLElement | null>,
@@ -77,7 +80,9 @@ export const Column = memo(function Column({ status, items }: { status: ItemStat
     getItemKey: useCallback((index: number) => items[index]?.id ?? index, [items]),
     estimateSize: () => 84,
     gap: 8,
-    overscan: 3,
+    overscan: 1,
+    // What the window has room for is drawn at once; else the column is measured first and its cards are drawn after that.
+    initialRect: { width: 0, height: window.innerHeight - aroundColumn },
     paddingStart: 2,
     paddingEnd: 12,
     initialOffset,
