@@ -112,3 +112,35 @@ test('tasks are started together, on the board and in the tree', async ({ page, 
   await startTwo();
   await expect.poll(running).toEqual(['sleep 601', 'sleep 602', 'sleep 603', 'sleep 604']);
 });
+
+test('hosts are selected, disabled together and enabled again', async ({ page, fresh: server }) => {
+  for (const name of ['spare-1', 'spare-2', 'spare-3']) await server.api.call('POST', '/hosts', { name });
+  await page.goto(server.link('/hosts?sort=name'));
+  const statuses = async () =>
+    (await server.api.hosts())
+      .filter(({ name }) => name.startsWith('spare'))
+      .map(({ name, status }) => `${name} ${status}`)
+      .sort();
+  await page.getByRole('checkbox', { name: 'Select spare-1' }).check();
+  await page.getByRole('checkbox', { name: 'Select spare-2' }).click({ modifiers: ['Shift'] });
+  const bar = page.getByRole('region', { name: 'Selection' });
+  await expect(bar.getByRole('status')).toHaveText('2 selected');
+  await bar.getByRole('button', { name: 'Disable 2' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Disable 2 hosts?' });
+  await expect(dialog).toContainText('They get no new runs.');
+  await expect(dialog).toContainText('spare-2');
+  await dialog.getByRole('button', { name: 'Disable 2 hosts' }).click();
+  await expect(page.getByText('2 hosts get no new runs')).toBeVisible();
+  await expect(bar).toBeHidden();
+  await expect.poll(statuses).toEqual(['spare-1 disabled', 'spare-2 disabled', 'spare-3 registered']);
+
+  // With the keyboard, and of those that differ each action takes its own.
+  for (const name of ['spare-2', 'spare-3']) {
+    await page.getByRole('link', { name: new RegExp(name) }).focus();
+    await page.keyboard.press('x');
+  }
+  await expect(bar.getByRole('button', { name: 'Disable 1' })).toBeVisible();
+  await bar.getByRole('button', { name: 'Enable 1' }).click();
+  await expect(page.getByText('1 host gets new runs again')).toBeVisible();
+  await expect.poll(statuses).toEqual(['spare-1 disabled', 'spare-2 offline', 'spare-3 registered']);
+});

@@ -304,7 +304,7 @@ export function useSetAside() {
 }
 
 /** putHost takes a host from the server as the truth. */
-function putHost(client: QueryClient, host: Host): void {
+export function putHost(client: QueryClient, host: Host): void {
   amend<Host[]>(client, keys.hosts, (hosts) =>
     [...hosts.filter((other) => other.id !== host.id), host].sort((a, b) => (a.name < b.name ? -1 : 1)),
   );

@@ -3,11 +3,12 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { call } from '@/api/client';
 import { messageOf } from '@/api/error';
-import type { Run, WorkItem } from '@/api/records';
+import type { Host, Run, WorkItem } from '@/api/records';
 import type { CreateRun, PatchRun } from '@/api/schema.gen';
 import { randomKey } from '@/lib/id';
 import { putRun } from '@/live/cache';
 import { stale } from '@/live/stale';
+import { putHost } from './actions';
 import { keys } from './keys';
 
 /** Outcome is what came of one thing done to many. */
@@ -67,6 +68,16 @@ export function oncePerWorkspace(runs: readonly Run[]): Run[] {
     seen.add(id);
     return true;
   });
+}
+
+/** useBulkHosts is what can be done to many hosts. */
+export function useBulkHosts() {
+  const client = useQueryClient();
+  return useMemo(() => {
+    const act = (action: 'enable' | 'disable'): Bulk<Host> =>
+      inTurn(async ({ id }) => putHost(client, await call(`POST /hosts/{id}/${action}`, { path: { id } })));
+    return { enable: act('enable'), disable: act('disable') };
+  }, [client]);
 }
 
 /** useBulkRuns is what can be done to many runs. */

@@ -4,6 +4,7 @@ import { Search } from 'lucide-react';
 import { useCallback, useDeferredValue, useMemo, useRef } from 'react';
 import type { Host } from '@/api/records';
 import { useKeptScroll } from '@/lib/kept';
+import { type Selection, useSelection, useSelectKey } from '@/lib/selection';
 import { useTyped } from '@/lib/typed';
 import { Button } from '@/ui/Button';
 import { Input } from '@/ui/Field';
@@ -11,6 +12,7 @@ import { OrderSelect } from '@/ui/OrderSelect';
 import { EmptyState } from '@/ui/States';
 import { arrange, orders } from './arrange';
 import { HostRow } from './HostRow';
+import { HostSelection } from './HostSelection';
 
 /** HostList is the hosts that fit a search, in an order; both are in the address. */
 export function HostList({ hosts }: { hosts: Host[] }) {
@@ -22,6 +24,8 @@ export function HostList({ hosts }: { hosts: Host[] }) {
   );
   const words = useDeferredValue(text.trim());
   const shown = useMemo(() => arrange(hosts, words, search.sort), [hosts, words, search.sort]);
+  const selection = useSelection(useMemo(() => shown.map((host) => host.id), [shown]));
+  useSelectKey(selection);
   return (
     <>
       <div className="flex flex-wrap items-center gap-2 border-b px-4 py-2 sm:px-5">
@@ -47,7 +51,7 @@ export function HostList({ hosts }: { hosts: Host[] }) {
         </span>
       </div>
       {shown.length > 0 ? (
-        <Rows hosts={shown} />
+        <Rows hosts={shown} selection={selection} />
       ) : (
         <EmptyState
           icon={<Search className="size-5" />}
@@ -57,12 +61,13 @@ export function HostList({ hosts }: { hosts: Host[] }) {
           There are {hosts.length} hosts, and none has all of these words.
         </EmptyState>
       )}
+      {selection.ids.length > 0 && <HostSelection hosts={shown} selection={selection} />}
     </>
   );
 }
 
 /** Rows is hosts one below the other, of which only those in sight exist. */
-function Rows({ hosts }: { hosts: Host[] }) {
+function Rows({ hosts, selection }: { hosts: Host[]; selection: Selection }) {
   const scroller = useRef<HTMLDivElement>(null);
   const { initialOffset, onScroll } = useKeptScroll('hosts');
   const rows = useVirtualizer({
@@ -87,7 +92,7 @@ function Rows({ hosts }: { hosts: Host[] }) {
                 className="absolute inset-x-0 top-0"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                <HostRow host={host} />
+                <HostRow host={host} selected={selection.has(host.id)} onToggle={selection.toggle} />
               </li>
             )
           );
