@@ -167,7 +167,9 @@ test('of a change of many files those in sight exist, and what is written in ano
 
   // The list leads to the last one, with the focus, and opens it.
   await files.getByRole('button', { name: /^part-220/ }).click();
-  await expect(file(220).getByRole('button', { name: /^part-220/ })).toBeFocused();
+  const title = (i: number) => file(i).getByRole('button', { name: new RegExp(`^part-${i}`) });
+  await expect(title(220)).toBeFocused();
+  await expect(title(220)).toBeInViewport();
   await expect(file(220).getByRole('table')).toBeInViewport();
   await expect(file(150)).toHaveCount(0);
   // Tab goes on within the file, and back to the one above it.
@@ -175,6 +177,7 @@ test('of a change of many files those in sight exist, and what is written in ano
   await expect(file(219).getByRole('button', { name: 'Comment on part-219.txt' })).toBeFocused();
 
   await files.getByRole('button', { name: /^part-101/ }).click();
+  await expect(title(101)).toBeInViewport();
   await expect(file(101).getByRole('textbox')).toHaveValue('Why nine?');
   await expect(file(101).getByRole('textbox')).toBeInViewport();
   await expect(file(220)).toHaveCount(0);
