@@ -232,7 +232,7 @@ func (h *Attachments) HostGone(hostID string) {
 	}
 }
 
-// HostBack opens every relay of a host anew, on the uplink it has now.
+// HostBack opens every relay of a host anew that is not on the uplink it has now.
 func (h *Attachments) HostBack(hostID string) {
 	for _, a := range h.onHost(hostID) {
 		a.open()

@@ -31,6 +31,7 @@ type Attachment struct {
 	// frames are queued, which never waits.
 	order sync.Mutex
 	left  bool // guarded by order
+	link  Link // the uplink of the last relay; guarded by order
 
 	mistakes int            // only Handle uses it
 	keys     safetext.Input // of what the client types; guarded by order

@@ -18,8 +18,8 @@ const (
 	retrySteady = 30 * time.Second // a relay that lasted so long was no failure
 )
 
-// open opens a relay at the worker, in place of the one before. Without an
-// uplink the client is told and waits for HostBack.
+// open opens a relay at the worker, in place of one on an earlier uplink; one on
+// this uplink stays. Without an uplink the client is told and waits for HostBack.
 func (a *Attachment) open() {
 	a.order.Lock()
 	defer a.order.Unlock()
@@ -32,6 +32,10 @@ func (a *Attachment) open() {
 		a.pushControl(errorOf(svc.CodeOf(err), err.Error()))
 		return
 	}
+	if a.relay() != "" && a.link == link {
+		return
+	}
+	a.link = link
 	s := a.session
 	s.sizing.Lock()
 	defer s.sizing.Unlock()

@@ -166,8 +166,8 @@ func TestAClientWhoComesWhileTheHolderResizesDoesNotUndoIt(t *testing.T) {
 		s := newStage(t)
 		s.join("a", runA)
 		s.join("b", runA)
-		s.link().take()
-		link := s.link()
+		link := &fakeLink{caps: []string{wire.CapAttach}}
+		s.setLink(link)
 		var handled atomic.Bool
 		link.onSend = func(f wire.Frame) { // b's relay is replaced; in the middle of that a resizes
 			if _, is := f.(wire.AttachClose); is {
@@ -183,6 +183,9 @@ func TestAClientWhoComesWhileTheHolderResizesDoesNotUndoIt(t *testing.T) {
 		}
 		s.people["b"].a.open()
 		synctest.Wait()
+		if !handled.Load() {
+			t.Fatal("nobody resized")
+		}
 		got := link.take()
 		if at, last := slices.Index(got, "resize 41x123"), slices.Index(got, "open 11/1 50x220"); at < last {
 			t.Errorf("the worker was told %q: the old size after the new one", got)
@@ -347,9 +350,7 @@ func TestAnUplinkThatReplacesAnotherGetsTheRelays(t *testing.T) {
 		if got := fmt.Sprint(fresh.take()); got != "[close open 11/1 50x220]" {
 			t.Errorf("the new uplink got %s", got)
 		}
-		fresh.mu.Lock()
-		fresh.broken = true
-		fresh.mu.Unlock()
+		s.setLink(&fakeLink{caps: []string{wire.CapAttach}, broken: true})
 		s.said()
 		_ = s.sends("a", input("x"))
 		s.hub.HostBack(hostA)
@@ -360,6 +361,21 @@ func TestAnUplinkThatReplacesAnotherGetsTheRelays(t *testing.T) {
 		s.hub.HostBack(hostA)
 		if got := s.said(); got != "a:capability_missing" {
 			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// Whoever attaches as soon as an uplink is there has a relay on it before the host counts as back. A second one in its place would lose what
+// was typed into the first: its terminal ends before it has read it.
+func TestARelayOnAnUplinkThatHasJustComeIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.join("a", runA)
+		_ = s.sends("a", input("x"))
+		s.hub.HostBack(hostA)
+		if got := fmt.Sprint(s.link().take()); got != "[open 11/1 50x220 input x]" {
+			t.Errorf("the uplink got %s", got)
 		}
 	})
 }
