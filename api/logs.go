@@ -117,6 +117,12 @@ func (c *Client) Attach(ctx context.Context, id string) (*websocket.Conn, error)
 	return c.socket(ctx, at("/runs/%s/attach/ws", id))
 }
 
+// AttachListing does the same, and the socket tells who else sees the terminal. An
+// orchestrator of an earlier version does not tell.
+func (c *Client) AttachListing(ctx context.Context, id string) (*websocket.Conn, error) {
+	return c.socket(ctx, at("/runs/%s/attach/ws", id)+"?watchers=true")
+}
+
 // WatchPane opens the read-only socket of a run. The socket is the caller's to
 // close.
 func (c *Client) WatchPane(ctx context.Context, id string) (*websocket.Conn, error) {

@@ -44,17 +44,20 @@ func (l *Live) Screen(ctx context.Context, id string) (*hub.PaneSnapshot, error)
 	return s, err
 }
 
-// WatchScreen begins to watch a run's screen. begin is called once somebody looks: the last screen may have to be fetched.
-func (l *Live) WatchScreen(ctx context.Context, id string) (watch *hub.PaneWatch, begin func(), err error) {
+// WatchScreen begins to watch a run's screen. begin is called once somebody looks: the last screen may have to be fetched, and whoever is
+// attached is told who sees it, until end is called.
+func (l *Live) WatchScreen(ctx context.Context, id string) (watch *hub.PaneWatch, begin func() (end func()), err error) {
 	r, err := l.Run(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	watch, err = l.Hub.Panes.Watch(r.ID)
-	return watch, func() {
+	return watch, func() func() {
 		if l.FetchScreen != nil {
 			go l.FetchScreen(ctx, r)
 		}
+		c, _ := svc.CallerOf(ctx)
+		return l.Hub.Attach.Look(r.ID, c.Name)
 	}, err
 }
 

@@ -51,6 +51,7 @@ type LeaseEvent struct {
 type Person struct {
 	Name    string
 	Watches bool // sees everything, and never holds the lease
+	Lists   bool // is told who else sees the session
 }
 
 // Target is the session that a client attaches to.
@@ -90,7 +91,8 @@ type Attachments struct {
 	runs   map[string]*session
 	relays map[string]*Attachment // by attach_id
 	all    map[*Attachment]struct{}
-	closed bool // no one may join any more
+	looks  map[string][]*looker // by run: who sees its screen without being attached
+	closed bool                 // no one may join any more
 	leases []LeaseEvent
 	typed  map[string]string // by run: who typed last
 	wake   chan struct{}     // for Run, of size one
@@ -103,7 +105,7 @@ type session struct {
 	since      svc.Time      // when the holder got the lease
 	active     time.Time     // when the holder last sent something
 	waiting    []*Attachment // everyone else who may type, the longest waiting first
-	clients    int           // everyone
+	people     []*Attachment // everyone, in the order in which they came
 	rows, cols int           // what the holder asked for last, else the size at the start
 	resized    bool          // by a holder, away from the size at the start
 	shown      struct {      // what the worker said last; zero: nothing yet
@@ -122,7 +124,7 @@ type session struct {
 func NewAttachments(cfg AttachConfig) *Attachments {
 	return &Attachments{
 		cfg: cfg, runs: map[string]*session{}, relays: map[string]*Attachment{}, all: map[*Attachment]struct{}{},
-		typed: map[string]string{}, wake: make(chan struct{}, 1),
+		looks: map[string][]*looker{}, typed: map[string]string{}, wake: make(chan struct{}, 1),
 	}
 }
 
@@ -161,7 +163,7 @@ func (h *Attachments) Holder(runID string) (lease svc.Lease, held bool) {
 // Handle, and must call Leave. A run may end before Join: look at it once more
 // afterwards, and call End if it did.
 func (h *Attachments) Join(t Target, who Person) (*Attachment, error) {
-	a := &Attachment{hub: h, who: who, wake: make(chan struct{}, 1), cut: make(chan struct{}), drawing: safetext.Relay()}
+	a := &Attachment{hub: h, who: who, joined: svc.TimeOf(time.Now()), wake: make(chan struct{}, 1), cut: make(chan struct{}), drawing: safetext.Relay()}
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
@@ -181,7 +183,8 @@ func (h *Attachments) Join(t Target, who Person) (*Attachment, error) {
 	}
 	a.session = s
 	h.all[a] = struct{}{}
-	s.clients++
+	s.people = append(s.people, a)
+	h.watchersChanged(s)
 	switch {
 	case who.Watches:
 	case s.holder == nil:
@@ -218,10 +221,8 @@ func (h *Attachments) detach(s *session, why error) {
 	if h.runs[s.RunID] == s {
 		delete(h.runs, s.RunID)
 	}
-	for a := range h.all {
-		if a.session == s {
-			a.End(why)
-		}
+	for _, a := range s.people {
+		a.End(why)
 	}
 }
 
@@ -290,10 +291,8 @@ func (h *Attachments) resized(s *session, rows, cols int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.shown.rows, s.shown.cols = rows, cols
-	for a := range h.all {
-		if a.session == s {
-			a.pushSize(rows, cols)
-		}
+	for _, a := range s.people {
+		a.pushSize(rows, cols)
 	}
 }
 

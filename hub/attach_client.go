@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"svc"
 	"svc/safetext"
 )
 
@@ -22,6 +23,7 @@ const (
 type Attachment struct {
 	hub     *Attachments
 	who     Person
+	joined  svc.Time
 	session *session // never changes; its content is guarded by Attachments.mu
 	wake    chan struct{}
 	cut     chan struct{}
@@ -51,25 +53,36 @@ type Attachment struct {
 	openedAt   time.Time
 	failures   int       // relays that broke one after the other
 	retryAt    time.Time // when the next one is opened; zero: not planned
+	listStale  bool      // the list of watchers may have changed
+	listSent   []byte    // the frame with the list that the client has; nil: none
+	listAfter  time.Time // no list before
 }
 
-// Next is the next frame for the client. Lease, error and resize frames come
-// first; output is merged so that there are at most ten data frames a second,
-// the first after an idle 100 ms at once and the echo of the client's own input
-// too, and no byte is lost or out of order.
+// Next is the next frame for the client. The list of watchers comes first, if the
+// client asked for it: the newest one, at most ten times a second. Lease, error and
+// resize frames come before output, which is merged so that there are at most ten
+// data frames a second, the first after an idle 100 ms at once and the echo of the
+// client's own input too, and no byte is lost or out of order.
 // It ends with the reason for which the socket is to be closed.
 func (a *Attachment) Next(ctx context.Context) ([]byte, error) {
 	a.mu.Lock()
 	a.writing = false
 	a.mu.Unlock()
 	for {
-		frame, wait, err := a.ready(time.Now())
+		now := time.Now()
+		if list := a.nextList(now); list != nil {
+			return list, nil
+		}
+		frame, wait, err := a.ready(now)
 		if frame != nil || err != nil {
 			return frame, err
 		}
 		if wait == 0 {
 			a.open() // the time for another try has come
 			continue
+		}
+		if list := a.listWait(now); list >= 0 && (wait < 0 || list < wait) {
+			wait = list
 		}
 		if err := a.sleep(ctx, wait); err != nil {
 			return nil, err

@@ -178,7 +178,13 @@ const leaseIdle = 10 * time.Minute
 
 func (s *stage) join(name, runID string) *person {
 	s.t.Helper()
-	a, err := s.hub.Join(Target{RunID: runID, Attempt: 1, HostID: hostA}, Person{Name: name, Watches: strings.HasPrefix(name, "viewer")})
+	return s.joinAs(name, runID, Person{Name: name, Watches: strings.HasPrefix(name, "viewer")})
+}
+
+// joinAs lets someone join who is known to the story by a name of its own: a person may come twice.
+func (s *stage) joinAs(name, runID string, who Person) *person {
+	s.t.Helper()
+	a, err := s.hub.Join(Target{RunID: runID, Attempt: 1, HostID: hostA}, who)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -210,6 +216,8 @@ func parseShown(b []byte) shown {
 	var f struct {
 		Type, Code, Bytes string
 		Rows, Cols        int
+		Watchers          []watcher
+		More              int
 	}
 	if err := json.Unmarshal(b, &f); err != nil {
 		panic(err)
@@ -220,6 +228,8 @@ func parseShown(b []byte) shown {
 		out.text = f.Code
 	case "resize":
 		out.text = fmt.Sprintf("resize %dx%d", f.Rows, f.Cols)
+	case "watchers":
+		out.text = "watchers(" + listed(f.Watchers, f.More) + ")"
 	case "data":
 		data, err := base64.StdEncoding.DecodeString(f.Bytes)
 		if err != nil {
@@ -228,6 +238,28 @@ func parseShown(b []byte) shown {
 		out.bytes = data
 	}
 	return out
+}
+
+// listed is a list of watchers in short: * holds the lease, ! is the client itself, ~ is not attached.
+func listed(list []watcher, more int) string {
+	var all []string
+	for _, w := range list {
+		text := w.Name
+		if w.Mode == watcherLive {
+			text = "~" + text
+		}
+		if w.Holds {
+			text += "*"
+		}
+		if w.You {
+			text += "!"
+		}
+		all = append(all, text)
+	}
+	if more > 0 {
+		all = append(all, fmt.Sprintf("+%d", more))
+	}
+	return strings.Join(all, ",")
 }
 
 // said is every frame but data since the last call, with the person's name.

@@ -26,7 +26,9 @@ func (h *Attachments) freed(s *session, by string) {
 	h.journal(s, false, former, by)
 }
 
+// journal tells of a change of the lease, to Run and to the clients that ask who is there.
 func (h *Attachments) journal(s *session, acquired bool, holder, by string) {
+	h.watchersChanged(s)
 	h.leases = append(h.leases, LeaseEvent{RunID: s.RunID, Attempt: s.Attempt, Acquired: acquired, Holder: holder, By: by, At: svc.TimeOf(time.Now())})
 	h.poke()
 }

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"slices"
 	"time"
 
 	"svc"
@@ -221,8 +222,9 @@ func (a *Attachment) Leave() {
 	s := a.session
 	h.handOver(s, a, false)
 	delete(h.all, a)
-	s.clients--
-	if s.clients == 0 && h.runs[s.RunID] == s {
+	s.people = slices.DeleteFunc(s.people, func(p *Attachment) bool { return p == a })
+	h.watchersChanged(s)
+	if len(s.people) == 0 && h.runs[s.RunID] == s {
 		delete(h.runs, s.RunID)
 	}
 	h.poke()

@@ -2,6 +2,8 @@ package server
 
 import (
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"svc"
 	"svc/engine"
@@ -17,13 +19,17 @@ func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = upgradable(r)
 	}
+	who := personOf(r)
+	if err == nil {
+		who.Lists, err = wantsWatchers(r.URL.Query())
+	}
 	if err != nil {
 		writeError(w, r, err)
 		return
 	}
 	// It joins before it is told that its socket is open: whoever comes after it
 	// is after it in the line.
-	a, joinErr := l.Runs.Attach(r.Context(), target, personOf(r))
+	a, joinErr := l.Runs.Attach(r.Context(), target, who)
 	if joinErr == nil {
 		defer a.Leave()
 	}
@@ -46,4 +52,18 @@ func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 func personOf(r *http.Request) engine.Person {
 	c, _ := svc.CallerOf(r.Context())
 	return engine.Person{Name: c.Name, Watches: !c.Role.Includes(svc.RoleOperator)}
+}
+
+// wantsWatchers says whether the client asks to be told who else sees the terminal.
+func wantsWatchers(v url.Values) (bool, error) {
+	if !v.Has("watchers") {
+		return false, nil
+	}
+	wants, err := strconv.ParseBool(v.Get("watchers"))
+	if err != nil || len(v["watchers"]) != 1 {
+		var bad svc.Problems
+		bad.Add("watchers", "must be true or false")
+		return false, bad.Err()
+	}
+	return wants, nil
 }

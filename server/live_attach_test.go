@@ -160,3 +160,63 @@ func TestTheFirstOutputIsNotDelayed(t *testing.T) {
 		t.Errorf("the fastest of five echoes took %v", best)
 	}
 }
+
+// names is the newest list of who sees the terminal: * holds the keyboard, ! is the client itself, ~ is not attached.
+func (c *client) names() string {
+	lists := c.of("watchers")
+	if len(lists) == 0 {
+		return ""
+	}
+	var names []string
+	all, _ := lists[len(lists)-1]["watchers"].([]any)
+	for _, one := range all {
+		w, _ := one.(map[string]any)
+		name := fmt.Sprint(w["name"])
+		if w["mode"] == "live" {
+			name = "~" + name
+		}
+		if w["holds"] == true {
+			name += "*"
+		}
+		if w["you"] == true {
+			name += "!"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestAClientThatAsksIsToldWhoSeesTheTerminal(t *testing.T) {
+	t.Parallel()
+	s := newLiveStage(t)
+	run := s.newRun(svc.RunRunning)
+	path := "/runs/" + run.ID
+	ben := s.dial(path + "/attach/ws?token=ben") // as clients did before there was a list
+	ann := s.dial(path + "/attach/ws?token=ann&watchers=true")
+	await(t, "the list", func() bool { return ann.names() == "ben* ann!" })
+	if f := ann.of("watchers")[0]; len(f) != 3 || f["more"] != 0.0 {
+		t.Errorf("got %v", f)
+	}
+	live := s.dial(path + "/pane/ws?token=carl")
+	await(t, "the one who sees the screen", func() bool { return ann.names() == "ben* ann! ~carl" })
+	ann.send(t, `{"type":"take_lease"}`)
+	await(t, "the new holder", func() bool { return ann.names() == "ben ann*! ~carl" })
+	_ = live.conn.CloseNow()
+	await(t, "the end of the screen", func() bool { return ann.names() == "ben ann*!" })
+	_ = ben.conn.Close(websocket.StatusNormalClosure, "")
+	await(t, "the one who left", func() bool { return ann.names() == "ann*!" })
+	if n := len(ben.of("watchers")); n != 0 {
+		t.Errorf("who did not ask was sent %d lists", n)
+	}
+	off := s.dial(path + "/attach/ws?token=dora&watchers=false")
+	await(t, "the answer", func() bool { return len(off.of("error")) == 1 })
+	if n := len(off.of("watchers")); n != 0 {
+		t.Errorf("who declined was sent %d lists", n)
+	}
+	upgrade := []string{"Connection", "upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA=="}
+	for _, query := range []string{"watchers=", "watchers=all", "watchers=true&watchers=true"} {
+		if a := s.get(path+"/attach/ws?"+query, upgrade...); a.status != 400 || a.code() != "validation_failed" || !strings.Contains(a.body, `"watchers"`) {
+			t.Errorf("%s: %+v", query, a)
+		}
+	}
+}

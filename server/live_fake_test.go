@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -87,12 +88,12 @@ func newLiveStage(t *testing.T) *liveStage {
 	return s
 }
 
-// routes mounts the handlers with a context that ends with the server's.
+// routes mounts the handlers with a context that ends with the server's. A token is the name of who has it.
 func (s *liveStage) routes(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mount := func(path string, h http.HandlerFunc) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-			rctx, cancel := context.WithCancel(svc.WithCaller(r.Context(), svc.Caller{Name: "ann", Role: svc.RoleOperator}))
+			rctx, cancel := context.WithCancel(svc.WithCaller(r.Context(), svc.Caller{Name: cmp.Or(r.URL.Query().Get("token"), "ann"), Role: svc.RoleOperator}))
 			defer cancel()
 			defer context.AfterFunc(ctx, cancel)()
 			h(w, r.WithContext(rctx))

@@ -49,7 +49,8 @@ func (l *Live) PaneWS(w http.ResponseWriter, r *http.Request) {
 	if s == nil {
 		return
 	}
-	begin()
+	end := begin()
+	defer end()
 	err = s.serve(r.Context(), socketEnds{
 		next: func(ctx context.Context) ([]byte, error) {
 			snapshot, err := watch.Next(ctx)
@@ -60,6 +61,7 @@ func (l *Live) PaneWS(w http.ResponseWriter, r *http.Request) {
 		},
 		take: func([]byte) error { return nil },
 	})
+	end() // before the closing handshake, which may take a while
 	s.close(err)
 	l.Log.Debug("pane socket ended", "run_id", id, "reason", err)
 }

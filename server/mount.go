@@ -56,10 +56,10 @@ func (s *Server) liveRoutes() {
 		}}},
 	}), s.last(s.Live.Recording))
 
-	socket := func(name, path, summary, doc string, handler http.HandlerFunc) {
+	socket := func(name, path, summary, doc string, handler http.HandlerFunc, more ...*huma.Param) {
 		s.route(s.document(huma.Operation{
 			OperationID: name, Method: http.MethodGet, Path: path, Tags: tags, Summary: summary, Description: doc,
-			Parameters: []*huma.Param{id, query("token", "The user token, for browsers", text)},
+			Parameters: append([]*huma.Param{id, query("token", "The user token, for browsers", text)}, more...),
 			Responses:  map[string]*huma.Response{"101": {Description: "The socket is open"}},
 			Security:   []map[string][]string{{"token": {}}, {"session": {}}, {"query_token": {}}},
 		}), s.last(s.guardOrigin(handler)))
@@ -67,5 +67,6 @@ func (s *Server) liveRoutes() {
 	socket("watch-pane", "/runs/{id}/pane/ws", "Watch the screen of a run (WebSocket)",
 		"Frames `pane_snapshot` with seq, run_id, capture and timestamp: the whole screen, on every change.", s.Live.PaneWS)
 	socket("attach", "/runs/{id}/attach/ws", "Attach to the session of a run (WebSocket)",
-		"Down: lease_acquired, error, data, resize. Up: input, resize, release_lease. One client holds the lease; the others watch.", s.Live.AttachWS)
+		"Down: lease_acquired, error, data, resize; with watchers=true also watchers. Up: input, resize, release_lease, take_lease. One client holds the lease; the others watch.", s.Live.AttachWS,
+		query("watchers", "Send who sees the terminal, when the socket opens and whenever that changes", &huma.Schema{Type: huma.TypeBoolean}))
 }

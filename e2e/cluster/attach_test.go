@@ -5,10 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/coder/websocket"
 
+	"svc"
+	"svc/api"
 	"svc/internal/proctest"
 )
 
@@ -18,11 +22,36 @@ type terminal struct {
 	conn   *websocket.Conn
 	output bytes.Buffer
 	lease  bool
+	list   string // of who sees the terminal, as it was told last: * holds the keyboard, ! is this one, ~ is not attached
 }
 
 type terminalFrame struct {
-	Type  string `json:"type"`
-	Bytes []byte `json:"bytes,omitempty"`
+	Type     string            `json:"type"`
+	Bytes    []byte            `json:"bytes,omitempty"`
+	Watchers []terminalWatcher `json:"watchers,omitempty"`
+}
+
+type terminalWatcher struct {
+	Name  string   `json:"name"`
+	Mode  string   `json:"mode"`
+	Holds bool     `json:"holds"`
+	You   bool     `json:"you"`
+	Since svc.Time `json:"since"`
+}
+
+// String is a watcher in short.
+func (w terminalWatcher) String() string {
+	text := w.Name
+	if w.Mode == "live" {
+		text = "~" + text
+	}
+	if w.Holds {
+		text += "*"
+	}
+	if w.You {
+		text += "!"
+	}
+	return text
 }
 
 // attach shares the terminal of a run by an orchestrator, and waits for the keyboard.
@@ -37,6 +66,29 @@ func (s *site) attach(at *proctest.Orchestrator, runID string) *terminal {
 	s.t.Cleanup(func() { _ = a.conn.CloseNow() })
 	a.until("the keyboard", func() bool { return a.lease })
 	return a
+}
+
+// attachAs shares the terminal as someone with a token of that name, and is told who else sees it.
+func (s *site) attachAs(at *proctest.Orchestrator, name string, role svc.Role, runID string) *terminal {
+	s.t.Helper()
+	conn, err := s.named(at, name, role).AttachListing(s.t.Context(), runID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.CloseNow() })
+	return &terminal{t: s.t, conn: conn}
+}
+
+// named is a client of an orchestrator with a new token of that name.
+func (s *site) named(at *proctest.Orchestrator, name string, role svc.Role) *api.Client {
+	s.t.Helper()
+	token, err := s.client.CreateToken(s.t.Context(), api.CreateToken{Name: name, Role: role})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c := at.Client()
+	c.Token = token.Token
+	return c
 }
 
 // until reads frames until something holds.
@@ -66,13 +118,15 @@ func (a *terminal) read() error {
 		a.lease = true
 	case "lease_released", "lease_lost":
 		a.lease = false
+	case "watchers":
+		a.list = strings.Trim(fmt.Sprint(f.Watchers), "[]")
 	}
 	return nil
 }
 
 func (a *terminal) typeIn(text string) {
 	a.t.Helper()
-	b, err := json.Marshal(terminalFrame{"input", []byte(text)})
+	b, err := json.Marshal(terminalFrame{Type: "input", Bytes: []byte(text)})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -81,6 +135,11 @@ func (a *terminal) typeIn(text string) {
 	if err := a.conn.Write(ctx, websocket.MessageText, b); err != nil {
 		a.t.Fatal(err)
 	}
+}
+
+func (a *terminal) awaitList(list string) {
+	a.t.Helper()
+	a.until(list, func() bool { return a.list == list })
 }
 
 func (a *terminal) awaitOutput(text string) {

@@ -170,6 +170,7 @@ func (s *site) attachments() {
 	first.typeIn("hello\r")
 	first.awaitOutput("[said hello]")
 	s.await(id, svc.TopicRunLeaseAcquired) // it is journaled beside the typing
+	s.watchers(id)
 	leader.Kill()
 	first.awaitClose()
 	leader.Launch()
@@ -191,6 +192,24 @@ func (s *site) attachments() {
 	if want := []svc.Topic{svc.TopicRunLeaseAcquired, svc.TopicRunLeaseReleased, svc.TopicRunLeaseAcquired, svc.TopicRunLeaseReleased}; !slices.Equal(told, want) {
 		s.t.Errorf("told is %v", told)
 	}
+}
+
+// watchers are people at several orchestrators who see a terminal; whoever asks is told of all of them, wherever they are. Its owner has the keyboard.
+func (s *site) watchers(id string) {
+	leader, follower := s.m.Leader(), s.m.Follower()
+	ann := s.attachAs(leader, "list-ann", svc.RoleOperator, id)
+	ann.awaitList("owner* list-ann!")
+	ben := s.attachAs(follower, "list-ben", svc.RoleViewer, id)
+	screen, err := s.named(follower, "list-carl", svc.RoleViewer).WatchPane(s.t.Context(), id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ann.awaitList("owner* list-ann! list-ben ~list-carl")
+	ben.awaitList("owner* list-ann list-ben! ~list-carl")
+	_ = screen.CloseNow()
+	_ = ann.conn.CloseNow()
+	ben.awaitList("owner* list-ben!")
+	_ = ben.conn.CloseNow()
 }
 
 func TestWhatWorkersRelayedOutlivesTheLeadersDiskAndTheHost(t *testing.T) {

@@ -1418,7 +1418,7 @@ export interface Operations {
   /** Attach to the session of a run (WebSocket) */
   'GET /runs/{id}/attach/ws': {
     path: { id: string };
-    query: { token?: string };
+    query: { token?: string; watchers?: boolean };
     body: undefined;
     answer: undefined;
   };

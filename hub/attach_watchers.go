@@ -1,0 +1,140 @@
+package hub
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// Who sees a run's terminal, for the clients that ask for it ([Person.Lists]).
+
+// mostWatchers bounds the entries of a list; the others are counted.
+const mostWatchers = 50
+
+// How someone watches.
+const (
+	watcherAttached = "attached" // on the attach socket
+	watcherLive     = "live"     // on the pane socket alone: sees the screen and cannot type
+)
+
+// watcher is one entry of the list: an attached client, or a person who sees the screen without being attached.
+type watcher struct {
+	Name  string   `json:"name"`
+	Mode  string   `json:"mode"`
+	Holds bool     `json:"holds"` // has the lease
+	You   bool     `json:"you"`   // is the client that the list is for
+	Since svc.Time `json:"since"`
+}
+
+type watchersFrame struct {
+	Type     string    `json:"type"`
+	Watchers []watcher `json:"watchers"`
+	More     int       `json:"more"` // who is not in the list
+}
+
+// looker is someone who sees a run's screen without being attached.
+type looker struct {
+	name  string
+	since svc.Time
+}
+
+// Look counts a person among those who see a run's screen, until leave is called. leave may be called more than once.
+func (h *Attachments) Look(runID, name string) (leave func()) {
+	l := &looker{name: name, since: svc.TimeOf(time.Now())}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.looks[runID] = append(h.looks[runID], l)
+	h.watchersChanged(h.runs[runID])
+	return sync.OnceFunc(func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.looks[runID] = slices.DeleteFunc(h.looks[runID], func(other *looker) bool { return other == l })
+		if len(h.looks[runID]) == 0 {
+			delete(h.looks, runID)
+		}
+		h.watchersChanged(h.runs[runID])
+	})
+}
+
+// watchersChanged has the list made anew for each client of a session that asked for it; nil: nobody is attached. The caller has Attachments.mu.
+func (h *Attachments) watchersChanged(s *session) {
+	if s == nil {
+		return
+	}
+	for _, a := range s.people {
+		if a.who.Lists {
+			a.mu.Lock()
+			a.listStale = true
+			poke(a.wake)
+			a.mu.Unlock()
+		}
+	}
+}
+
+// list is everyone who sees the client's session, as the client is told: those who are attached in the order in which they came, then those who
+// see the screen otherwise, each once. The holder and the client itself are always among them. The caller has Attachments.mu.
+func (h *Attachments) list(a *Attachment) (list []watcher, more int) {
+	s := a.session
+	room := mostWatchers - 1
+	if s.holder != nil && s.holder != a {
+		room--
+	}
+	seen := map[string]bool{}
+	for _, p := range s.people {
+		seen[p.who.Name] = true
+		if p != a && p != s.holder {
+			if room == 0 {
+				more++
+				continue
+			}
+			room--
+		}
+		list = append(list, watcher{Name: p.who.Name, Mode: watcherAttached, Holds: p == s.holder, You: p == a, Since: p.joined})
+	}
+	for _, l := range h.looks[s.RunID] {
+		switch {
+		case seen[l.name]:
+			continue
+		case room == 0:
+			more++
+		default:
+			room--
+			list = append(list, watcher{Name: l.name, Mode: watcherLive, Since: l.since})
+		}
+		seen[l.name] = true
+	}
+	return list, more
+}
+
+// nextList is the frame with the list, made only now so that it is the newest; nil when the client has it already, did not ask, or had one too
+// short a time ago.
+func (a *Attachment) nextList(now time.Time) []byte {
+	if a.listWait(now) != 0 {
+		return nil
+	}
+	a.hub.mu.Lock()
+	defer a.hub.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.listStale = false
+	list, more := a.hub.list(a)
+	f := frame(watchersFrame{"watchers", list, more})
+	if bytes.Equal(f, a.listSent) {
+		return nil
+	}
+	a.listSent, a.listAfter, a.writing = f, now.Add(frameEvery), true
+	return f
+}
+
+// listWait is how long the list has to wait: 0 when it is due, negative when there is nothing new to tell.
+func (a *Attachment) listWait(now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.listStale || a.end != nil {
+		return -1
+	}
+	return max(a.listAfter.Sub(now), 0)
+}
