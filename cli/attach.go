@@ -18,7 +18,8 @@ func (a *app) attachCommand() *cobra.Command {
 	return a.asking(&cobra.Command{
 		Use: "attach RUN", Short: "Share a run's terminal", Args: takes("RUN"), ValidArgsFunction: a.completes(runNames),
 		Long: "Share the terminal of a running run: you see what it shows, and what you type goes to the agent.\n" +
-			"Ctrl-\\ and then d detaches; the run goes on. While someone else types you watch, and may type when they leave.\n" +
+			"Ctrl-\\ and then d detaches; the run goes on. While someone else types you watch, and may type when they leave;\n" +
+			"the first line says who else is there.\n" +
 			"--timeout bounds only the time until the terminal is there.",
 		RunE: a.calls(func(ctx context.Context, c *api.Client, args []string) error {
 			in, inOK := a.in.(*os.File)
@@ -45,7 +46,7 @@ var (
 // attach shares a run's terminal until the person detaches, the run ends or the
 // orchestrator goes. The terminal is as it was before on every way out.
 func (a *app) attach(ctx context.Context, c *api.Client, r svc.Run, s *screen) (err error) {
-	conn, err := c.Attach(ctx, r.ID)
+	conn, err := c.AttachListing(ctx, r.ID)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (a *app) attach(ctx context.Context, c *api.Client, r svc.Run, s *screen) (
 		if !errors.Is(err, errReopen) {
 			break
 		}
-		if conn, err = c.Attach(held, r.ID); err != nil {
+		if conn, err = c.AttachListing(held, r.ID); err != nil {
 			break
 		}
 	}

@@ -22,6 +22,8 @@ func (t *attachment) frame(ctx context.Context, conn *websocket.Conn, f attachFr
 	case "resize":
 		t.cols, t.rows = f.Cols, f.Rows
 		return t.refit()
+	case "watchers":
+		t.list = watcherList{f.Watchers, f.More}
 	case "lease_acquired":
 		late := t.waiting == nil
 		t.holder = true
@@ -89,7 +91,13 @@ func (t *attachment) letterbox(ctx context.Context) {
 		return // the next look may find it
 	}
 	cols, rows := t.screen.size()
-	t.screen.write([]byte(boxed(string(safetext.Colours(pane.Capture)), cols, rows, fmt.Sprintf(` %d×%d of %d×%d · detach: Ctrl-\ d `, cols, rows, t.cols, t.rows))))
+	notice := fmt.Sprintf(` %d×%d of %d×%d · detach: Ctrl-\ d `, cols, rows, t.cols, t.rows)
+	for _, who := range []string{t.list.typing(), t.list.watching()} {
+		if who != "" {
+			notice += "· " + string(safetext.Line(who)) + " "
+		}
+	}
+	t.screen.write([]byte(boxed(string(safetext.Colours(pane.Capture)), cols, rows, notice)))
 }
 
 // boxed draws what fits of a capture in one write, row by row, so that nothing

@@ -37,6 +37,9 @@ type attachFrame struct {
 	Cols    int      `json:"cols,omitempty"`
 	Code    svc.Code `json:"code,omitempty"`
 	Message string   `json:"message,omitempty"`
+
+	Watchers []attachWatcher `json:"watchers,omitempty"`
+	More     int             `json:"more,omitempty"`
 }
 
 // attachment is one shared terminal. Everything below runs in the goroutine of
@@ -49,6 +52,8 @@ type attachment struct {
 
 	output     *safetext.Filter // of what the session draws, over one connection
 	holder     bool             // this side may type
+	viewer     bool             // and never will: its token lets it watch alone
+	list       watcherList      // who else is there
 	prefix     prefixKey
 	cols, rows int // of the session
 	boxed      bool
@@ -56,8 +61,9 @@ type attachment struct {
 	waiting    []attachFrame // read before serve began
 }
 
-// greet waits for the first word about the lease and tells the person, while
-// lines can still be printed.
+// greet waits for the first word about who is there, or about the lease, and tells
+// the person while lines can still be printed. Who may only watch is told nothing
+// about the lease.
 func (t *attachment) greet(ctx context.Context, conn *websocket.Conn, a *app) error {
 	t.cols, t.rows = 220, 50
 	for {
@@ -67,20 +73,37 @@ func (t *attachment) greet(ctx context.Context, conn *websocket.Conn, a *app) er
 		}
 		t.waiting = append(t.waiting, f)
 		switch {
+		case f.Type == "watchers":
+			t.list = watcherList{f.Watchers, f.More}
+			if !t.list.mine() {
+				t.viewer = watchesOnly(ctx, t.c)
+				return t.begin(a, false)
+			}
 		case f.Type == "lease_acquired":
-			return t.begin(a, "attached to %s on %s")
+			return t.begin(a, true)
 		case f.Type == "error" && f.Code == svc.CodeLeaseHeld:
-			return t.begin(a, "watching %s on %s: someone else is typing, and you may when they leave")
+			return t.begin(a, false)
 		}
 	}
 }
 
 // begin takes the keys before it says how to detach: whoever presses them at once would end svc, as Ctrl-\ does elsewhere.
-func (t *attachment) begin(a *app, what string) error {
+func (t *attachment) begin(a *app, holder bool) error {
 	if err := t.screen.raw(); err != nil {
 		return err
 	}
-	a.note(what+`; detach: Ctrl-\ d`, t.run.SessionName, t.hostName)
+	what, more := "attached to", t.greeting(holder)
+	if !holder {
+		what = "watching"
+	}
+	switch {
+	case more == "":
+	case holder:
+		more = "; " + more
+	default:
+		more = ": " + more
+	}
+	a.note(what+` %s on %s%s; detach: Ctrl-\ d`, t.run.SessionName, t.hostName, more)
 	t.screen.show()
 	return nil
 }
@@ -226,7 +249,7 @@ func (t *attachment) send(ctx context.Context, conn *websocket.Conn, b []byte) e
 	case len(b) == 0:
 		return nil
 	case !t.holder:
-		t.screen.say("someone else is typing; you may when they leave")
+		t.screen.say(t.whyNot())
 		return nil
 	}
 	return t.write(ctx, conn, attachFrame{Type: "input", Bytes: b})

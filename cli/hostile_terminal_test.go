@@ -107,7 +107,7 @@ func hostileSession(t *testing.T, frames ...attachFrame) string {
 
 func TestAnAttachedSessionCannotCommandTheTerminal(t *testing.T) {
 	t.Parallel()
-	frames := []attachFrame{{Type: "lease_acquired"}, {Type: "resize", Rows: 20, Cols: 40}}
+	frames := []attachFrame{{Type: "watchers", Watchers: []attachWatcher{{Name: "me", You: true, Holds: true}, {Name: evil}}}, {Type: "lease_acquired"}, {Type: "resize", Rows: 20, Cols: 40}}
 	for _, b := range []byte("before" + evil + "\x1bPtmux;\x1b\x1b]52;c;eA==\a\x1b\\\x1b[8;1;1tafter") { // every sequence is cut everywhere
 		frames = append(frames, attachFrame{Type: "data", Bytes: []byte{b}})
 	}
@@ -126,6 +126,7 @@ func TestAnAttachedSessionCannotCommandTheTerminal(t *testing.T) {
 func FuzzAttachFrame(f *testing.F) {
 	for _, seed := range []attachFrame{
 		{Type: "data", Bytes: []byte(evil)}, {Type: "resize", Rows: 1 << 40, Cols: -1}, {Type: "error", Code: svc.CodeLeaseHeld, Message: evil}, {Type: "error", Message: evil},
+		{Type: "watchers", Watchers: []attachWatcher{{Name: evil, Holds: true}, {Name: evil}}, More: -1},
 	} {
 		b, _ := json.Marshal(seed)
 		f.Add(b)

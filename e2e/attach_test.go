@@ -177,8 +177,8 @@ func TestAttachWatchesInALetterboxUntilTheLeaseIsFree(t *testing.T) {
 	holder := d.attach(120, 40)
 	holder.sees("ready")
 	watcher := atTerminal(t, d.env, 60, 15, "attach", d.run)
-	watcher.sees("someone else is typing")
-	watcher.sees("60×15 of 120×40 · detach: Ctrl-\\ d")
+	watcher.sees("owner is typing, and you may when they leave")
+	watcher.sees("60×15 of 120×40 · detach: Ctrl-\\ d · owner is typing")
 	watcher.types("nobody hears this\r")
 	holder.types("mine\r")
 	holder.sees("said:mine:40 120")
@@ -199,6 +199,24 @@ func TestAttachWatchesInALetterboxUntilTheLeaseIsFree(t *testing.T) {
 	watcher.types("\x1cd")
 	if code := watcher.exits(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
+func TestAttachTellsAViewerWhoTypes(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	token := d.svc("token", "create", "visitor", "--role", "viewer")
+	viewer := atTerminal(t, append(d.env, "SVC_TOKEN="+token), 120, 40, "attach", d.run)
+	viewer.sees("watching svc-" + d.run[:8] + " on desk: nobody is typing; detach: Ctrl-\\ d")
+	holder := atTerminal(t, d.env, 120, 40, "attach", d.run)
+	holder.sees("attached to svc-" + d.run[:8] + " on desk; visitor watches; detach: Ctrl-\\ d")
+	viewer.types("x")
+	viewer.sees("your token may watch but not type")
+	for _, term := range []*terminal{viewer, holder} {
+		term.types("\x1cd")
+		if code := term.exits(); code != 0 {
+			t.Errorf("exit code %d, want 0", code)
+		}
 	}
 }
 
