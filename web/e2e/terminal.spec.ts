@@ -125,6 +125,61 @@ test('the keyboard is taken over by name, and taken back', async ({ browser, pag
   }
 });
 
+test('everyone at a terminal sees who types and who watches', async ({ browser, page, lab }) => {
+  const run = await lab.run(echo);
+  const sign = (name: string, role: string) =>
+    lab.server.api.call<{ token: string }>('POST', '/tokens', { name, role });
+  const [operator, viewer] = [await sign('watch-ann', 'operator'), await sign('watch-ben', 'viewer')];
+  const words = (on: typeof page) => on.getByRole('button', { name: /Show everyone$/ });
+  const told = (on: typeof page, text: string) => on.getByRole('status').filter({ hasText: text });
+  await page.goto(lab.server.link(`/runs/${run.id}`));
+  await attach(page);
+  await expect(words(page)).toHaveCount(0);
+
+  const first = await browser.newContext();
+  const second = await browser.newContext({ viewport: { width: 390, height: 844 } });
+  const checks = [watch(first), watch(second)];
+  try {
+    // Whoever looks at the screen watches, attached or not.
+    const ann = await first.newPage();
+    await ann.goto(`${lab.server.url}/runs/${run.id}#token=${operator.token}`);
+    await expect(words(page)).toContainText('watch-ann watches');
+    await ann.getByRole('button', { name: 'Attach' }).click();
+    await expect(ann.getByText('owner is typing')).toBeVisible();
+    await expect(words(ann)).toContainText('You watch');
+
+    // On a phone it is a number, and a tap lists everyone.
+    const ben = await second.newPage();
+    await ben.goto(`${lab.server.url}/runs/${run.id}#token=${viewer.token}`);
+    await ben.getByRole('button', { name: 'Attach' }).click();
+    await expect(ben.getByText('owner is typing')).toBeVisible();
+    await expect(words(ben).getByText('3', { exact: true })).toBeVisible();
+    await expect(words(ben).getByText('You and watch-ann watch')).toBeHidden();
+    await words(ben).click();
+    const list = ben.getByRole('listitem').filter({ visible: true });
+    await expect(list.filter({ hasText: 'owner' })).toContainText('types');
+    await expect(list.filter({ hasText: 'watch-ben (you)' })).toContainText('watches');
+    expect(await ben.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+
+    await expect(words(page)).toContainText('watch-ann and watch-ben watch');
+    await expect(told(page, 'You type, watch-ann and watch-ben watch')).toHaveCount(1);
+    await ann.getByRole('button', { name: 'Take over' }).click();
+    await expect(words(page)).toContainText('You and watch-ben watch');
+    await expect(told(page, 'watch-ann types, you and watch-ben watch')).toHaveCount(1);
+    await expect(ben.getByText('watch-ann is typing')).toBeVisible();
+
+    await ann.close();
+    await expect(page.getByText('You are typing')).toBeVisible();
+    await expect(words(page)).toContainText('watch-ben watches');
+    await ben.close();
+    await expect(words(page)).toHaveCount(0);
+    for (const check of checks) check();
+  } finally {
+    await first.close();
+    await second.close();
+  }
+});
+
 test('after a release the next key takes the keyboard back', async ({ page, lab }) => {
   const run = await lab.run(echo);
   await page.goto(lab.server.link(`/runs/${run.id}`));

@@ -24,7 +24,7 @@ vi.mock('./Grid', async () => {
 });
 
 const attachment = {
-  store: create<AttachState>(() => ({ lease: { ...begin, phase: 'holder' }, size: null })),
+  store: create<AttachState>(() => ({ lease: { ...begin, phase: 'holder' }, size: null, watchers: null })),
   onData: () => () => {},
   type: () => {},
 } as unknown as Attachment;

@@ -1,6 +1,7 @@
 import { create, type StoreApi, type UseBoundStore } from 'zustand';
 import { begin, type Lease, type LeaseEvent, maySend, type ServerFrame, step } from './lease';
 import { LiveSocket, socketUrl } from './socket';
+import type { Watchers } from './watchers';
 
 /** The largest piece of input in one frame, in bytes; a paste may be larger. */
 const piece = 64 * 1024;
@@ -18,6 +19,8 @@ export interface AttachState {
   lease: Lease;
   /** The session's size, as the server last said; null: the size of a new session. */
   size: Size | null;
+  /** Who sees the terminal; null: not known, as while the socket is lost. */
+  watchers: Watchers | null;
 }
 
 /** Attachment is one client of a run's shared terminal, from attach to detach. */
@@ -25,6 +28,7 @@ export class Attachment {
   readonly store: UseBoundStore<StoreApi<AttachState>> = create<AttachState>(() => ({
     lease: begin,
     size: null,
+    watchers: null,
   }));
   private readonly socket: LiveSocket;
   private readonly listeners = new Set<(data: Uint8Array) => void>();
@@ -32,7 +36,7 @@ export class Attachment {
   private keptBytes = 0;
 
   constructor(readonly runId: string) {
-    this.socket = new LiveSocket(() => socketUrl(runId, 'attach'), {
+    this.socket = new LiveSocket(() => `${socketUrl(runId, 'attach')}?watchers=true`, {
       opened: () => {
         // Each connection begins with the whole screen, redrawn.
         this.kept = [];
@@ -41,6 +45,7 @@ export class Attachment {
       },
       message: (data) => this.hear(JSON.parse(data) as ServerFrame),
       closed: (code, reason) => {
+        this.store.setState({ watchers: null });
         this.happen({ type: 'closed', code, reason });
         return this.lease.phase !== 'ended';
       },
@@ -98,6 +103,8 @@ export class Attachment {
       for (const listener of this.listeners) listener(data);
     }
     if (frame.type === 'resize') this.store.setState({ size: { rows: frame.rows, cols: frame.cols } });
+    if (frame.type === 'watchers')
+      this.store.setState({ watchers: { people: frame.watchers, more: frame.more } });
     this.happen({ type: 'frame', frame });
   }
 

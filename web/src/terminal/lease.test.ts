@@ -73,6 +73,21 @@ describe('the lease', () => {
     expect(step(ended, { type: 'opened' })).toBe(ended);
   });
 
+  it('of someone who may only watch is told by the list alone', () => {
+    const listed = (holds: boolean) =>
+      frame({
+        type: 'watchers',
+        watchers: [{ name: 'ann', mode: 'attached', holds, you: true, since: '2026-01-01T00:00:00.000Z' }],
+        more: 0,
+      });
+    const watching = through({ type: 'opened' }, listed(false));
+    expect(watching.phase).toBe('watching');
+    expect(step(watching, acquired).phase).toBe('holder');
+    expect(through({ type: 'opened' }, listed(true)).phase).toBe('connecting');
+    const holder = through({ type: 'opened' }, acquired);
+    expect(step(holder, listed(false))).toBe(holder);
+  });
+
   it('is not redrawn by output', () => {
     const lease = through({ type: 'opened' }, acquired);
     expect(step(lease, data)).toBe(lease);

@@ -1,9 +1,11 @@
+import type { Watcher } from './watchers';
+
 // Who may type into a run's terminal, seen from one client of the attach socket.
 
 /**
  * Phase is how this client stands:
  * connecting: the socket is not open yet; holder: it may type; watching: someone else may, and this
- * client is next in line; free: nobody may, and the next key takes it; lost: the socket broke and is
+ * client is next in line, unless its token lets it watch alone; free: nobody may, and the next key takes it; lost: the socket broke and is
  * being opened again; ended: it is over, for the reason given.
  */
 export type Phase = 'connecting' | 'holder' | 'watching' | 'free' | 'lost' | 'ended';
@@ -28,7 +30,8 @@ export type ServerFrame =
   | { type: 'lease_acquired'; run_id: string; attached_at: string }
   | { type: 'error'; code: string; message: string; by?: string }
   | { type: 'data'; bytes: string }
-  | { type: 'resize'; rows: number; cols: number };
+  | { type: 'resize'; rows: number; cols: number }
+  | { type: 'watchers'; watchers: Watcher[]; more: number };
 
 /** LeaseEvent is what happens to a lease. */
 export type LeaseEvent =
@@ -90,6 +93,11 @@ function heard(lease: Lease, frame: ServerFrame): Lease {
       return lease.notice === null && lease.failures === 0 ? lease : { ...lease, notice: null, failures: 0 };
     case 'resize':
       return lease;
+    case 'watchers':
+      // Who may only watch is told nothing else: the terminal is there.
+      return lease.phase === 'connecting' && frame.watchers.some(({ you, holds }) => you && !holds)
+        ? { ...lease, phase: 'watching', failures: 0 }
+        : lease;
     case 'error':
       if (frame.code === 'lease_held') return { ...lease, phase: 'watching', since: null, failures: 0 };
       if (frame.code === 'lease_taken')

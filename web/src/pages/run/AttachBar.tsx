@@ -6,6 +6,7 @@ import type { Attachment } from '@/terminal/attach';
 import { spawnCols, spawnRows } from '@/terminal/frame';
 import type { Fitting } from '@/terminal/gridProps';
 import type { Lease } from '@/terminal/lease';
+import { typistOf } from '@/terminal/watchers';
 import { Button } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { Kbd } from '@/ui/Kbd';
@@ -13,9 +14,17 @@ import { Segmented } from '@/ui/Segmented';
 import { Spinner } from '@/ui/Spinner';
 import { tip } from '@/ui/Tooltip';
 import { modes, type PaneMode } from './PaneBar';
+import { Watchers } from './Watchers';
 
-/** wordsOf says who may type now. The holder is known by the name of their token, or not at all. */
-export function wordsOf(lease: Lease, holder: string | undefined): { title: string; about: string } {
+/**
+ * wordsOf says who may type now. typist is the name of whoever else types; null: nobody does; undefined: it is not known.
+ * Who may not type themselves is not told how to.
+ */
+export function wordsOf(
+  lease: Lease,
+  typist: string | null | undefined,
+  may: boolean | undefined,
+): { title: string; about: string } {
   switch (lease.phase) {
     case 'connecting':
       return { title: 'Attaching', about: 'Opening the terminal.' };
@@ -23,10 +32,11 @@ export function wordsOf(lease: Lease, holder: string | undefined): { title: stri
       return { title: 'You are typing', about: 'Every key goes to the agent.' };
     case 'watching':
       return {
-        title: lease.takenBy
-          ? `${lease.takenBy} has taken over the keyboard`
-          : `${holder || 'Someone else'} is typing`,
-        about: 'You see everything. The keyboard is yours when they leave, or when you take it over.',
+        title: watchedTitle(lease.takenBy, typist),
+        about:
+          may === false
+            ? 'You see everything. Your token may watch but not type.'
+            : 'You see everything. The keyboard is yours when they leave, or when you take it over.',
       };
     case 'free':
       return {
@@ -40,7 +50,14 @@ export function wordsOf(lease: Lease, holder: string | undefined): { title: stri
   }
 }
 
-/** AttachBar stands over the attached terminal: who types, and always the way out. */
+function watchedTitle(takenBy: string | null, typist: string | null | undefined): string {
+  // What was taken over may have been taken from that person since.
+  if (takenBy && (typist === undefined || typist === takenBy))
+    return `${takenBy} has taken over the keyboard`;
+  return typist === null ? 'Nobody is typing' : `${typist || 'Someone else'} is typing`;
+}
+
+/** AttachBar stands over the attached terminal: who types, who watches, and always the way out. */
 export function AttachBar({
   attachment,
   holder: name,
@@ -57,10 +74,10 @@ export function AttachBar({
   fitting: Fitting | null;
   onDetach(): void;
 }) {
-  const { lease, size } = attachment.store();
+  const { lease, size, watchers } = attachment.store();
   const { follow, setFollow } = useWindowSize(attachment, mode === 'reader' ? null : fitting);
-  const { title, about } = wordsOf(lease, name);
   const may = useMay('operator');
+  const { title, about } = wordsOf(lease, watchers ? typistOf(watchers) : name, may);
   const holder = lease.phase === 'holder';
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 border-b border-bad/40 bg-bad/8 px-3 py-1.5">
@@ -74,6 +91,9 @@ export function AttachBar({
         <span className={cx('truncate max-sm:hidden', lease.notice ? 'text-warn' : 'text-ink-2')}>
           {lease.notice ? messageOf(new Error(lease.notice)) : about}
         </span>
+      </div>
+      <div className="flex min-w-0 text-xs">
+        <Watchers watchers={watchers} />
       </div>
       <div className="ml-auto flex flex-wrap items-center gap-1.5">
         <Segmented label="How to show the screen" value={mode} onChange={onMode} options={modes} />
