@@ -18,8 +18,8 @@ import (
 
 	"svc"
 	"svc/hub"
-	"svc/internal/pgtest"
 	"svc/store"
+	"svc/store/storetest"
 	"svc/wire"
 )
 
@@ -32,7 +32,7 @@ func TestQueueAndNeedsAgreeWithTheirModel(t *testing.T) {
 
 func TestQueueAndNeedsAgreeWithTheirModelOnPostgreSQL(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	if long {
 		checkQueueModel(t, dsn)
 		return
@@ -63,7 +63,7 @@ func TestManyItemsAgreeWithTheirModelOnPostgreSQL(t *testing.T) {
 	if long {
 		items = 1000
 	}
-	walkManyItems(t, pgtest.Start(t), items)
+	walkManyItems(t, storetest.FreshPostgres(t), items)
 }
 
 // walkManyItems goes a few steps, the same ones each time. A long walk is another one each time.

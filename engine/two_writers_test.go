@@ -14,8 +14,8 @@ import (
 
 	"svc"
 	"svc/hub"
-	"svc/internal/pgtest"
 	"svc/store"
+	"svc/store/storetest"
 )
 
 // writers are a leader and one that stands by, on one PostgreSQL.
@@ -115,7 +115,7 @@ func again(do func() error) error {
 // Two orchestrators write at random at the same time: nothing is lost, nothing is there twice, the journal has no gap, and PostgreSQL meets no deadlock.
 func TestTwoWritersOnOneDatabaseAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	w := newWriters(t, dsn)
 	counter, err := w.engines[0].CreateWorkItem(w.ctx, w.newItem("counter"))
 	if err != nil {

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/pgtest"
 	"svc/store"
+	"svc/store/storetest"
 )
 
 // A server takes a moment to notice that an orchestrator was killed; its successor waits that long.
 func TestAnOrchestratorWaitsForTheOneBeforeItToGo(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	first, err := store.Open(t.Context(), dsn, store.Options{Exclusive: true})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"svc"
 	"svc/internal/pgtest"
 	"svc/store"
+	"svc/store/storetest"
 )
 
 // limit ends what hangs; nothing waits for it when all is well.
@@ -77,7 +78,7 @@ func journalOne(tx *store.Tx) error {
 
 func TestEndedConnectionsDoNotLoseTheDatabase(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	first := openExclusive(t, dsn)
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {
@@ -97,7 +98,7 @@ func TestEndedConnectionsDoNotLoseTheDatabase(t *testing.T) {
 // another takes over, and what the first one does later is refused.
 func TestLateWriteOfAnOrchestratorThatWasReplacedIsRefused(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	link, through := pgtest.NewLink(t, dsn)
 	var counts store.Counts
 	first := openExclusive(t, through, &counts)
@@ -154,7 +155,7 @@ func TestLateWriteOfAnOrchestratorThatWasReplacedIsRefused(t *testing.T) {
 // the server was told: what the caller learns must be what is.
 func TestWhatACallerLearnsOfABrokenCommitIsTrue(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	link, through := pgtest.NewLink(t, dsn)
 	s := openExclusive(t, through)
 	look := openStore(t, dsn)
@@ -193,7 +194,7 @@ func TestWhatACallerLearnsOfABrokenCommitIsTrue(t *testing.T) {
 
 func TestVanishedPostgreSQLBlocksNobodyWithoutEnd(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	link, through := pgtest.NewLink(t, dsn)
 	s := openExclusive(t, through)
 	writeUntil(t, s)
@@ -241,7 +242,7 @@ func TestVanishedPostgreSQLBlocksNobodyWithoutEnd(t *testing.T) {
 
 func TestOpenOfADatabaseThatIsAwayIsToldAndWaitedFor(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	link, through := pgtest.NewLink(t, dsn)
 	link.Set(pgtest.Refuses)
 	told := make(chan struct{}, 100)

@@ -8,20 +8,19 @@ import (
 	"testing"
 
 	"svc"
-	"svc/internal/pgtest"
 	"svc/store"
 	"svc/store/storetest"
 )
 
 func TestPostgreSQLKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) *store.Store { return openStore(t, pgtest.Start(t)) })
+	storetest.Run(t, func(t *testing.T) *store.Store { return openStore(t, storetest.FreshPostgres(t)) })
 }
 
 func TestSeveralStoresShareOnePostgreSQLDatabase(t *testing.T) {
 	t.Parallel()
 	storetest.RunShared(t, func(t *testing.T, n int) []*store.Store {
-		dsn := pgtest.Start(t)
+		dsn := storetest.FreshPostgres(t)
 		stores := make([]*store.Store, n)
 		for i := range stores {
 			stores[i] = openStore(t, dsn)
@@ -34,7 +33,7 @@ func TestSeveralStoresShareOnePostgreSQLDatabase(t *testing.T) {
 // wherever they run: PostgreSQL has no deadlock to resolve.
 func TestConcurrentUnitsOfSeveralStores(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	stores := make([]*store.Store, 3)
 	for i := range stores {
 		stores[i] = openStore(t, dsn)
@@ -68,7 +67,7 @@ func TestConcurrentUnitsOfSeveralStores(t *testing.T) {
 
 func TestNewerPostgreSQLSchemaIsRefused(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	openStore(t, dsn)
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {
@@ -79,7 +78,7 @@ func TestNewerPostgreSQLSchemaIsRefused(t *testing.T) {
 
 func TestSecondOrchestratorOfAPostgreSQLDatabaseIsToldWhoServesIt(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	first, err := store.Open(t.Context(), dsn, store.Options{Exclusive: true})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"svc"
 	"svc/internal/pgtest"
 	"svc/store"
+	"svc/store/storetest"
 )
 
 // member is an orchestrator that shares a database, with the secrets of all.
@@ -44,7 +45,7 @@ func lead(t *testing.T, dsn string, m store.Member) *store.Store {
 
 func TestMembersLeadInTurns(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	a, b := member("a:1"), member("b:1")
 	ra, rb := join(t, dsn, a), join(t, dsn, b)
 	if term, err := rb.Look(t.Context()); err != nil || term.Replica != "" {
@@ -78,7 +79,7 @@ func TestMembersLeadInTurns(t *testing.T) {
 
 func TestALeaderWithoutTheDatabaseLeadsNoMoreUntilItIsBack(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	link, through := pgtest.NewLink(t, dsn)
 	a := member("a:1")
 	join(t, dsn, a)
@@ -103,7 +104,7 @@ func TestALeaderWithoutTheDatabaseLeadsNoMoreUntilItIsBack(t *testing.T) {
 
 func TestNobodyServesADatabaseAloneBesideMembersNorTheOtherWayRound(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	alone := openExclusive(t, dsn)
 	if _, err := store.Join(t.Context(), dsn, member("a:1"), slog.Default()); svc.CodeOf(err) != svc.CodeConflict || !strings.Contains(err.Error(), "alone") {
 		t.Errorf("a member beside one that serves alone was told: %v", err)
@@ -138,7 +139,7 @@ func TestNobodyServesADatabaseAloneBesideMembersNorTheOtherWayRound(t *testing.T
 
 func TestAMemberWithOtherSecretsIsRefused(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	r := join(t, dsn, member("a:1"))
 	for want, change := range map[string]func(*store.Member){
 		"SVC_SIGNING_KEY": func(m *store.Member) { m.KeyPrint = "another" },
@@ -158,7 +159,7 @@ func TestAMemberWithOtherSecretsIsRefused(t *testing.T) {
 
 func TestABeatTellsWhatAMemberShouldDo(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	a, b := member("a:1"), member("b:1")
 	ra, rb := join(t, dsn, a), join(t, dsn, b)
 	s := lead(t, dsn, a)
@@ -195,7 +196,7 @@ func TestABeatTellsWhatAMemberShouldDo(t *testing.T) {
 
 func TestABeatIsOneTripToASlowDatabase(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	link, through := pgtest.NewLink(t, dsn)
 	silent := join(t, dsn, member("a:1"))
 	r := join(t, through, member("b:1"))
@@ -216,7 +217,7 @@ func TestABeatIsOneTripToASlowDatabase(t *testing.T) {
 
 func TestABeatFindsOthersThatAreGoneAndForgetsThemAfterADay(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	alive, silent, old := member("alive:1"), member("silent:1"), member("old:1")
 	r := join(t, dsn, alive)
 	back := join(t, dsn, silent)
@@ -250,7 +251,7 @@ func TestABeatFindsOthersThatAreGoneAndForgetsThemAfterADay(t *testing.T) {
 
 func TestDifferencesBetweenMembersAreFound(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	a, b := member("a:1"), member("b:1")
 	join(t, dsn, a)
 	s := lead(t, dsn, a)
@@ -272,7 +273,7 @@ func TestDifferencesBetweenMembersAreFound(t *testing.T) {
 
 func TestMembersThatWereAllSilentDoNotLockEachOtherOut(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t)
+	dsn := storetest.FreshPostgres(t)
 	var all []*store.Registry
 	for i := range 6 {
 		all = append(all, join(t, dsn, member(fmt.Sprintf("m%d:1", i))))

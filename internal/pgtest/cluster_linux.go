@@ -71,7 +71,7 @@ func NewCluster(tb testing.TB) *Cluster {
 	if err := c.server.await(); err != nil {
 		tb.Fatalf("pgtest: %v", err)
 	}
-	if err := createDatabase(c.server.url(), "soak"); err != nil {
+	if err := createEmpty(c.server.url(), "soak"); err != nil {
 		tb.Fatalf("pgtest: create database: %v", err)
 	}
 	own := *c.server.url()

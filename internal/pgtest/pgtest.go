@@ -51,6 +51,12 @@ func Main(m interface{ Run() int }) int {
 	private.Lock()
 	defer private.Unlock()
 	if private.server == nil {
+		for _, do := range atEnd.drop {
+			if err := do(); err != nil {
+				fmt.Fprintln(os.Stderr, "pgtest:", err)
+				code = max(code, 1)
+			}
+		}
 		return code
 	}
 	if err := private.server.stop(); err != nil {
@@ -72,19 +78,77 @@ func (t Tests) Run() int { return Main(t.M) }
 // never skipped.
 func Start(tb testing.TB) (dsn string) {
 	tb.Helper()
+	return start(tb, createEmpty)
+}
+
+// Template is a database that is filled once in a test process, and then copied: to make tables takes longer than to copy them.
+type Template struct {
+	// Fill makes what the database holds. Nobody may be connected to it when it returns.
+	Fill func(dsn string) error
+
+	once sync.Once
+	name string
+	err  error
+}
+
+// Start is [Start] with a copy of the template.
+func (p *Template) Start(tb testing.TB) (dsn string) {
+	tb.Helper()
+	return start(tb, func(admin *url.URL, name string) error {
+		p.once.Do(func() { p.name, p.err = p.make(admin) })
+		if p.err != nil {
+			return p.err
+		}
+		return execute(admin, "CREATE DATABASE "+name+" TEMPLATE "+p.name)
+	})
+}
+
+// make fills the database that is copied. It goes with its server; on a server of the environment it is dropped with the process's last
+// test, in [Main].
+func (p *Template) make(admin *url.URL) (name string, err error) {
+	name = newName()
+	if err := createEmpty(admin, name); err != nil {
+		return "", err
+	}
+	atEnd.Lock()
+	defer atEnd.Unlock()
+	atEnd.drop = append(atEnd.drop, func() error { return drop(admin, name) })
+	return name, p.Fill(within(admin, name))
+}
+
+// atEnd is what Main drops from a server that goes on.
+var atEnd struct {
+	sync.Mutex
+	drop []func() error
+}
+
+// start makes a database for the test.
+func start(tb testing.TB, create func(admin *url.URL, name string) error) (dsn string) {
+	tb.Helper()
 	admin, err := adminURL()
 	if err != nil {
 		tb.Fatalf("pgtest: %v", err)
 	}
-	name := "svc_test_" + strings.ToLower(rand.Text())
-	if err := createDatabase(admin, name); err != nil {
+	name := newName()
+	if err := create(admin, name); err != nil {
 		tb.Fatalf("pgtest: create database: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := execute(admin, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := drop(admin, name); err != nil {
 			tb.Errorf("pgtest: drop database: %v", err)
 		}
 	})
+	return within(admin, name)
+}
+
+func newName() string { return "svc_test_" + strings.ToLower(rand.Text()) }
+
+func drop(admin *url.URL, name string) error {
+	return execute(admin, "DROP DATABASE "+name+" WITH (FORCE)")
+}
+
+// within is the URL of a database of a server.
+func within(admin *url.URL, name string) string {
 	own := *admin
 	own.Path = "/" + name
 	return own.String()
@@ -116,8 +180,8 @@ func parseURL(dsn string) (*url.URL, error) {
 	return u, nil
 }
 
-// createDatabase copies template0, the only template that may be given another collation.
-func createDatabase(admin *url.URL, name string) error {
+// createEmpty copies template0, the only template that may be given another collation.
+func createEmpty(admin *url.URL, name string) error {
 	statement := "CREATE DATABASE " + name + " TEMPLATE template0 ENCODING 'UTF8'"
 	icu, err := hasICU(admin)
 	if err != nil {

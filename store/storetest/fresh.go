@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"svc/internal/pgtest"
 	"svc/store"
 )
 
@@ -47,3 +48,17 @@ var migrated = sync.OnceValues(func() ([]byte, error) {
 	}
 	return os.ReadFile(path)
 })
+
+// FreshPostgres is the DSN of a PostgreSQL database of the test's own, as a first start leaves it. The migrations run once in a test process.
+func FreshPostgres(tb testing.TB) (dsn string) {
+	tb.Helper()
+	return migratedPostgres.Start(tb)
+}
+
+var migratedPostgres = pgtest.Template{Fill: func(dsn string) error {
+	s, err := store.Open(context.Background(), dsn, store.Options{})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}}
