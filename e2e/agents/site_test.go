@@ -151,7 +151,7 @@ func (s *site) tryIn(dir string, args ...string) (string, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("svc %s: %w\n%s", strings.Join(args, " "), err, &stderr)
+		return "", fmt.Errorf("svc %s: %w\n%s%s", strings.Join(args, " "), err, &stderr, out)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
