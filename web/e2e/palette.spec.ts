@@ -31,6 +31,11 @@ test('Ctrl+K finds items, runs and hosts of all projects, and does things to the
   await expect(palette.getByText(/Nothing matches “nothing of the kind”/)).toBeVisible();
   await page.keyboard.press('Tab');
   await expect(page.getByRole('combobox')).toBeFocused();
+  // While it is open, it is all that a screen reader finds; then the page is there again.
+  await expect(page.getByRole('main')).toHaveCount(0);
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('main')).toHaveCount(1);
+  await find('');
 
   // It attaches.
   await page.getByRole('combobox').fill('');

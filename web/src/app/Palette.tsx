@@ -15,7 +15,7 @@ import {
   Sun,
 } from 'lucide-react';
 import { Dialog } from 'radix-ui';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { type Host, itemRef, type Project, type Run, taskRef, type WorkItem } from '@/api/records';
 import { wishAttach } from '@/components/attachWish';
@@ -82,6 +82,17 @@ function useEverything(searching: boolean, projects: readonly Project[], id: str
   };
 }
 
+const page = (): HTMLElement | null => document.getElementById('root');
+
+/**
+ * useHiddenPage hides the page from screen readers from when the function that it returns is called, once the focus has left the
+ * page, until the component is gone.
+ */
+function useHiddenPage(): () => void {
+  useEffect(() => () => page()?.removeAttribute('aria-hidden'), []);
+  return () => page()?.setAttribute('aria-hidden', 'true');
+}
+
 /** Palette finds work items, runs, hosts and pages by a few letters, and does things to them. */
 export function Palette({
   project,
@@ -95,6 +106,7 @@ export function Palette({
   const [typed, setTyped] = useState('');
   const input = useRef<HTMLInputElement>(null);
   const [stopping, setStopping] = useState<Run | null>(null);
+  const hidePage = useHiddenPage();
   const { verb, words } = parse(typed);
   const navigate = useNavigate();
   const theme = usePrefs((prefs) => prefs.theme);
@@ -136,8 +148,8 @@ export function Palette({
   if (stopping)
     return <StopDialog run={stopping} host={hostOf.get(stopping.host_id ?? '')} onClose={onClose} />;
   return (
-    // Not modal for the library, which would hide the page from the pointer and from readers by changing every element of it.
-    // The scrim takes the pointer, aria-modal tells readers, and Tab has nowhere to go: the field is all that takes the focus.
+    // Not modal for the library, which would take the pointer from every element of the page. The scrim takes the pointer, the
+    // page is hidden from screen readers as a whole, and Tab has nowhere to go: the field is all that takes the focus.
     <Dialog.Root open modal={false} onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <div aria-hidden className="fixed inset-0 z-40 animate-fade bg-scrim" />
@@ -152,6 +164,7 @@ export function Palette({
           <Command shouldFilter={false} loop>
             <Command.Input
               ref={input}
+              onFocus={hidePage}
               value={typed}
               onValueChange={setTyped}
               placeholder="Find a work item, a run, a host or a page, or do something…"
