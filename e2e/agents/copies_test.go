@@ -36,11 +36,13 @@ func inCopies(kind svc.Isolation) func(*site) string {
 // change is a prompt whose run makes a file in its working copy.
 const change = "Please change something. {{run: echo changed > changed.txt}}"
 
-// copying makes a project whose runs get working copies of a kind, and answers with a task of it.
+// copying makes a project whose runs get working copies of a kind, and answers with a task of it. The search for secrets is in the repository: some
+// tools start no script from elsewhere.
 func (s *site) copying(kind svc.Isolation) (task string) {
 	s.t.Helper()
 	repo := s.lab.Path("repo", "README.md")
 	s.lab.Write(repo, "A repository.\n")
+	s.lab.Write(s.lab.Path("repo", "seek"), seek)
 	repo = filepath.Dir(repo)
 	if _, err := os.Stat(filepath.Join(repo, ".git")); err != nil {
 		s.git(repo, "init", "--quiet", "--initial-branch=main")

@@ -37,11 +37,8 @@ func noSecrets(s *site) string {
 		s.t.Fatalf("%v; the log:\n%s", err, s.log(neighbour))
 	}
 	secrets := s.secrets(neighbour)
-	script := s.lab.Path("seek")
-	s.lab.Write(script, seek)
-
 	outside := s.lab.Path("outside", "loot")
-	cmd := exec.CommandContext(s.t.Context(), "/bin/sh", script, outside)
+	cmd := exec.CommandContext(s.t.Context(), "/bin/sh", s.lab.Path("repo", "seek"), outside)
 	cmd.Dir, cmd.Env = s.work, s.person()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("the search outside: %v\n%s", err, out)
@@ -53,14 +50,14 @@ func noSecrets(s *site) string {
 		s.t.Fatal(err)
 	}
 
-	id := s.start(s.agent.pin.tool, "Please look around. {{run: sh "+script+" loot}}")
+	id := s.start(s.agent.pin.tool, "Please look around. {{run: sh seek loot}}")
 	r := s.ended(id)
 	w, err := s.client.Workspace(s.t.Context(), *r.WorkspaceID)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	inside := filepath.Join(w.Path, "loot")
-	own := map[string]string{"its own environment": "SVC_RUN_ID=" + id, "its home": "A folder to work in.", "its own copy": "path: " + script}
+	own := map[string]string{"its own environment": "SVC_RUN_ID=" + id, "its home": "A folder to work in.", "its own copy": "path: " + filepath.Join(w.Path, "seek")}
 	if missed := found(s, inside, own, false); len(missed) > 0 {
 		s.t.Errorf("the search inside misses %q; the run is %s; its log:\n%s", missed, show(r), s.log(id))
 	}
