@@ -100,7 +100,7 @@ func (c *Client) beginning(ctx context.Context, after *int64) (int64, error) {
 	return c.Head(ctx)
 }
 
-// Head is the seq of the newest event; 0 when there is none. What is asked for next has everything up to it.
+// Head is the seq of the newest event; 0 when there is none. Whatever is read after this call has all changes up to it.
 func (c *Client) Head(ctx context.Context) (int64, error) {
 	head, err := c.Events(ctx, svc.EventFilter{}, svc.Page{Limit: 1})
 	if err != nil || len(head.Items) == 0 {

@@ -146,7 +146,7 @@ func burnRunsOnce(ctx context.Context, dsn string) (b burned, err error) {
 	return b, g.checkBurned(ctx, head)
 }
 
-// untilFinished follows the journal's tail until it has that many ends behind
+// untilFinished follows the journal's tail until it has that many ends after
 // seq.
 func (g *rig) untilFinished(ctx context.Context, seq int64, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)

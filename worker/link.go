@@ -19,7 +19,7 @@ import (
 type link struct {
 	conn    wire.Conn
 	ctx     context.Context // ends with the connection
-	tasks   *sync.WaitGroup // who waits for what it starts
+	tasks   *sync.WaitGroup // the goroutines that it starts
 	out     *outbox
 	caps    []string      // what both sides know
 	acked   chan struct{} // holds one token after a heartbeat_ack

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"svc"
+	"svc/internal/proctest"
 )
 
 // contained says whether sessions are contained in this run of the tests.
@@ -21,7 +22,7 @@ exec >"$1" 2>/dev/null
 env
 cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\0' '\n'
 find "$HOME" . /run /tmp -xdev -type f -size -200k ! -path "*/node_modules/*" ! -name "$1" -exec cat {} +
-find "$HOME" /run /tmp -xdev | sed 's/^/path: /'
+find "$HOME" . /run /tmp -xdev | sed 's/^/path: /'
 find "$HOME" /run /tmp -xdev -type s | while read -r socket; do tmux -S "$socket" list-sessions | sed 's/^/session: /'; done
 exit 0
 `
@@ -57,7 +58,7 @@ func noSecrets(s *site) string {
 		s.t.Fatal(err)
 	}
 	inside := filepath.Join(w.Path, "loot")
-	own := map[string]string{"its own environment": "SVC_RUN_ID=" + id, "its home": "A folder to work in.", "its own copy": "path: " + filepath.Join(w.Path, "seek")}
+	own := map[string]string{"its own environment": "SVC_RUN_ID=" + id, "its home": "A folder to work in.", "its own copy": "path: ./seek\n"}
 	if missed := found(s, inside, own, false); len(missed) > 0 {
 		s.t.Errorf("the search inside misses %q; the run is %s; its log:\n%s", missed, show(r), s.log(id))
 	}
@@ -69,7 +70,7 @@ func noSecrets(s *site) string {
 	return fmt.Sprintf("`%s`; of %d secrets of svc and of a neighbour's run it finds none", r.Status, len(secrets))
 }
 
-// found is the names of those texts that a file has, or else of those that it has not.
+// found is the names of those texts that a file has, with what is around them, or else of those that it has not.
 func found(s *site, file string, texts map[string]string, has bool) (names []string) {
 	s.t.Helper()
 	loot, err := os.ReadFile(file)
@@ -77,7 +78,11 @@ func found(s *site, file string, texts map[string]string, has bool) (names []str
 		s.t.Fatal(err)
 	}
 	for name, text := range texts {
-		if bytes.Contains(loot, []byte(text)) == has {
+		at := bytes.Index(loot, []byte(text))
+		switch {
+		case at >= 0 && has:
+			names = append(names, fmt.Sprintf("%s in: %s", name, loot[max(0, at-100):min(len(loot), at+len(text)+100)]))
+		case at < 0 && !has:
 			names = append(names, name)
 		}
 	}
@@ -92,10 +97,13 @@ func (s *site) secrets(neighbour string) map[string]string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	w, err := s.client.Workspace(s.t.Context(), *r.WorkspaceID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	var w svc.Workspace
+	proctest.Eventually(s.t, limit, "the neighbour's working copy has its path", func() bool {
+		if w, err = s.client.Workspace(s.t.Context(), *r.WorkspaceID); err != nil {
+			s.t.Fatal(err)
+		}
+		return w.Path != ""
+	})
 	secrets := map[string]string{
 		"the neighbour's process":      "SVC_RUN_ID=" + neighbour,
 		"the neighbour's token":        s.signalToken(neighbour),
