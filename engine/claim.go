@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"time"
 
@@ -162,13 +163,14 @@ func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, now svc.Tim
 		}
 		placed += len(u.claimed)
 		u.follow(ctx)
+		runtime.Gosched() // the frames are written before we go on reading
 	}
 	return placed, most, err
 }
 
 // fleet is every host as placement sees it now.
 func (e *Engine) fleet(ctx context.Context, r store.Reader) (*place.Fleet, error) {
-	hosts, err := r.AllHosts(ctx)
+	hosts, err := r.Fleet(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (f *feed) run(ctx context.Context) error {
 // take reads the next page of the journal into the ring, and says whether there
 // may be another.
 func (f *feed) take(ctx context.Context) (more bool, err error) {
-	events, more, err := f.store.EventsPage(ctx, f.head(), feedPage, feedBytes)
+	events, more, err := f.store.NewEvents(ctx, f.head(), feedPage, feedBytes)
 	if err != nil || len(events) == 0 {
 		return false, err
 	}

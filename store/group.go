@@ -36,7 +36,7 @@ func (w *writer) commit(batch []*unit) {
 		close(u.done)
 	}
 	if events && err == nil {
-		w.announce()
+		w.announce(w.numbered)
 	}
 	if err != nil && w.conn == nil && svc.CauseOf(err) == svc.CauseDatabaseUnreachable {
 		w.refuseQueued(err)

@@ -30,10 +30,18 @@ func scanHost(row scanner) (svc.Host, error) {
 	if err != nil {
 		return h, err
 	}
-	if err := json.Unmarshal([]byte(labels), &h.Labels); err != nil {
-		return h, fmt.Errorf("host %s holds broken JSON: %w", h.ID, err)
+	return h, readHostJSON(&h, labels, providers)
+}
+
+func readHostJSON(h *svc.Host, labels, providers string) error {
+	err := json.Unmarshal([]byte(labels), &h.Labels)
+	if err == nil {
+		err = json.Unmarshal([]byte(providers), &h.Providers)
 	}
-	return h, json.Unmarshal([]byte(providers), &h.Providers)
+	if err != nil {
+		return fmt.Errorf("host %s holds broken JSON: %w", h.ID, err)
+	}
+	return nil
 }
 
 // Host reads a host by id or name.
@@ -75,6 +83,19 @@ func (r Reader) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], e
 		return svc.List[svc.Host]{}, fmt.Errorf("list hosts: %w", err)
 	}
 	return paged(found, cut, page.Limit, func(h svc.Host) string { return cursor("hosts", h.Name) }), nil
+}
+
+// Fleet is every host that is not deleted, with what placement must know of it
+// and what tells whether it is there; the rest is left empty.
+func (r Reader) Fleet(ctx context.Context) ([]svc.Host, error) {
+	return collect(ctx, r.q, func(row scanner) (h svc.Host, err error) {
+		var labels, providers string
+		if err := row.Scan(&h.ID, &h.Name, &h.Status, &h.LastSeenAt, &h.DisconnectedSince, &h.InstanceSuspect, &h.MaxRuns, &labels, &providers, &h.LastDispatchAt, &h.ActiveRuns); err != nil {
+			return h, err
+		}
+		return h, readHostJSON(&h, labels, providers)
+	}, "SELECT id, name, status, last_seen_at, disconnected_since, instance_suspect, max_runs, labels, providers, last_dispatch_at, "+openRuns+
+		" FROM hosts WHERE deleted_at IS NULL ORDER BY name")
 }
 
 // AllHosts is every host that is not deleted.

@@ -132,10 +132,12 @@ func (w *writer) journal(ctx context.Context, units []*unit) error {
 		return fmt.Errorf("number the events: %w", err)
 	}
 	seq := head - int64(n)
+	w.numbered = make([]svc.Event, 0, n)
 	args := make([]any, 0, eventWidth*min(n, eventsPerInsert))
 	for _, u := range units {
 		for _, e := range u.events {
 			seq++
+			w.numbered = append(w.numbered, svc.Event{Seq: seq, Topic: svc.Topic(e.topic), Payload: json.RawMessage(e.payload), CreatedAt: u.at})
 			args = append(append(args, seq, e.topic, e.payload, u.at), subjectArgs(e.subjects)...)
 			if len(args) == eventWidth*eventsPerInsert {
 				if err := w.insertEvents(ctx, args); err != nil {
@@ -188,6 +190,25 @@ func (r Reader) EventsPage(ctx context.Context, seq int64, limit, bytes int) (ev
 	events, cut, err := collectUpTo(ctx, r.q, bytes, scanEvent,
 		"SELECT "+eventColumns+" FROM events WHERE seq > $1 ORDER BY seq LIMIT CAST($2 AS BIGINT)", seq, limit)
 	return events, cut || len(events) == limit, err
+}
+
+// NewEvents is EventsPage for who follows the journal: the events of the newest
+// group, which are most often all that is new, are at hand.
+func (s *Store) NewEvents(ctx context.Context, seq int64, limit, bytes int) (events []svc.Event, more bool, err error) {
+	if newest := s.newest.Load(); newest != nil {
+		if at := seq + 1 - (*newest)[0].Seq; at >= 0 && at < int64(len(*newest)) && len(*newest) <= limit && sizeOf(*newest) <= bytes {
+			return (*newest)[at:], false, nil
+		}
+	}
+	return s.EventsPage(ctx, seq, limit, bytes)
+}
+
+// sizeOf is the bytes of the events' payloads.
+func sizeOf(events []svc.Event) (n int) {
+	for _, e := range events {
+		n += len(e.Payload)
+	}
+	return n
 }
 
 // Events is a page of the journal, newest first.

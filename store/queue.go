@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,13 +37,35 @@ type RunQueue struct {
 	Refused      []string // hosts that refused them
 	Labels       map[string]string
 
-	key string
+	key  string
+	runs []readyRun // all of them, where few runs wait; else nil
 }
+
+// fewQueued is how many runs are read at once, instead of their queues first
+// and then the beginning of each.
+const fewQueued = 32
 
 // RunQueues is every queue with a run in it that no need holds back, and their
 // projects by id, of one state but for the counts. It costs what the queues are,
 // not what the runs are.
 func (r Reader) RunQueues(ctx context.Context) (queues []RunQueue, projects map[string]QueueProject, err error) {
+	queues, projects, all, err := r.fewQueues(ctx)
+	if err == nil && !all {
+		queues, projects, err = r.manyQueues(ctx)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("find queues: %w", err)
+	}
+	for i := range queues {
+		if err := r.readQueue(ctx, &queues[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return queues, projects, r.countActive(ctx, projects)
+}
+
+// manyQueues walks from queue to queue.
+func (r Reader) manyQueues(ctx context.Context) (queues []RunQueue, projects map[string]QueueProject, err error) {
 	projects = map[string]QueueProject{}
 	queues, err = collect(ctx, r.q, func(row scanner) (q RunQueue, err error) {
 		p, err := scanQueueProject(row, &q.key)
@@ -55,15 +77,43 @@ func (r Reader) RunQueues(ctx context.Context) (queues []RunQueue, projects map[
 			SELECT (SELECT `+queueOf+` FROM runs WHERE `+isQueued+` AND `+queueOf+` > queue ORDER BY `+queueOf+` LIMIT 1)
 				FROM queues WHERE queue IS NOT NULL)
 		SELECT queue, `+queueProjectColumns+` FROM queues JOIN projects ON id = substr(queue, 1, 36) ORDER BY queue`)
-	if err != nil {
-		return nil, nil, fmt.Errorf("find queues: %w", err)
+	return queues, projects, err
+}
+
+// readyRun is a run in its queue, and from when on it may be placed.
+type readyRun struct {
+	QueuedRun
+	queue string
+	held  bool     // by another run
+	from  svc.Time // its back-off and its not_before end
+}
+
+// fewQueues reads the runs themselves. all says that no more than these wait.
+func (r Reader) fewQueues(ctx context.Context) (queues []RunQueue, projects map[string]QueueProject, all bool, err error) {
+	projects = map[string]QueueProject{}
+	runs, err := collect(ctx, r.q, func(row scanner) (w readyRun, err error) {
+		p, err := scanQueueProject(row, &w.queue, &w.ID, &w.Priority, &w.PendingSince, &w.held, &w.from)
+		projects[p.ID] = p
+		return w, err
+	}, fmt.Sprintf(`SELECT queue, run, priority, pending_since, held, ready, `+queueProjectColumns+` FROM (
+			SELECT `+queueOf+` AS queue, id AS run, priority, pending_since, (`+workspaceBusy+`) OR (`+predecessorActive+`) AS held,
+				CASE WHEN coalesce(next_dispatch_at, 0) > coalesce(not_before, 0) THEN next_dispatch_at ELSE coalesce(not_before, 0) END AS ready
+			FROM runs WHERE `+isQueued+` ORDER BY `+queueOf+` LIMIT %d) AS few
+		JOIN projects ON id = substr(queue, 1, 36)`, fewQueued+1))
+	if err != nil || len(runs) > fewQueued {
+		return nil, nil, false, err
 	}
-	for i := range queues {
-		if err := r.readQueue(ctx, &queues[i]); err != nil {
-			return nil, nil, err
+	slices.SortFunc(runs, func(a, b readyRun) int {
+		return cmp.Or(cmp.Compare(a.queue, b.queue), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.PendingSince, b.PendingSince), cmp.Compare(a.ID, b.ID))
+	})
+	for _, w := range runs {
+		if len(queues) == 0 || queues[len(queues)-1].key != w.queue {
+			queues = append(queues, RunQueue{key: w.queue})
 		}
+		q := &queues[len(queues)-1]
+		q.runs = append(q.runs, w)
 	}
-	return queues, projects, r.countActive(ctx, projects)
+	return queues, projects, true, nil
 }
 
 // readQueue takes a queue's key apart. Only the provider may have spaces, and
@@ -100,6 +150,15 @@ type QueuedRun struct {
 // QueuedRuns is the first runs of a queue that may be placed at now, in their
 // order.
 func (r Reader) QueuedRuns(ctx context.Context, q RunQueue, now svc.Time, limit int) ([]QueuedRun, error) {
+	if q.runs != nil {
+		var ready []QueuedRun
+		for _, w := range q.runs {
+			if !w.held && w.from <= now && len(ready) < limit {
+				ready = append(ready, w.QueuedRun)
+			}
+		}
+		return ready, nil
+	}
 	found, err := collect(ctx, r.q, func(row scanner) (w QueuedRun, err error) { return w, row.Scan(&w.ID, &w.Priority, &w.PendingSince) },
 		`SELECT id, priority, pending_since FROM runs WHERE `+isQueued+` AND `+queueOf+` = $1 || ''
 		AND (next_dispatch_at IS NULL OR next_dispatch_at <= $2) AND (not_before IS NULL OR not_before <= $2)
@@ -113,19 +172,22 @@ func (r Reader) QueuedRuns(ctx context.Context, q RunQueue, now svc.Time, limit 
 // NextDispatch is when the next back-off or not_before after now ends; false:
 // none is waited for.
 func (r Reader) NextDispatch(ctx context.Context, now svc.Time) (at svc.Time, any bool, err error) {
-	for _, column := range []string{"next_dispatch_at", "not_before"} {
-		var next svc.Time
-		err = r.q.QueryRowContext(ctx, fmt.Sprintf("SELECT %[1]s FROM runs WHERE %[2]s AND %[1]s IS NOT NULL AND %[1]s > $1 ORDER BY %[1]s LIMIT 1",
-			column, isPending), now).Scan(&next)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-		case err != nil:
-			return 0, false, fmt.Errorf("find the next run that may go: %w", err)
-		case !any || next < at:
-			at, any = next, true
+	var backOff, notBefore *svc.Time
+	if err := r.q.QueryRowContext(ctx, "SELECT "+firstPending("next_dispatch_at")+", "+firstPending("not_before"), now).Scan(&backOff, &notBefore); err != nil {
+		return 0, false, fmt.Errorf("find the next run that may go: %w", err)
+	}
+	for _, next := range []*svc.Time{backOff, notBefore} {
+		if next != nil && (!any || *next < at) {
+			at, any = *next, true
 		}
 	}
 	return at, any, nil
+}
+
+// firstPending is the lowest value of a column of pending runs after $1,
+// written so that it is the first of the index that has those alone.
+func firstPending(column string) string {
+	return fmt.Sprintf("(SELECT %[1]s FROM runs WHERE %[2]s AND %[1]s IS NOT NULL AND %[1]s > $1 ORDER BY %[1]s LIMIT 1)", column, isPending)
 }
 
 // OverdueRuns is the ids of runs of a project that nothing but hosts held back

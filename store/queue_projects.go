@@ -82,9 +82,9 @@ func (tx *Tx) ProjectRoom(ctx context.Context, id string) (room ProjectRoom, err
 }
 
 // TakeTurn notes that a run of the project was placed: others have their turn
-// first.
+// first. One that all others come before already stays as it is.
 func (tx *Tx) TakeTurn(ctx context.Context, id string) error {
-	if err := tx.later(ctx, anyRows, "UPDATE projects SET turn = (SELECT max(turn) FROM projects) + 1 WHERE id = $1", id); err != nil {
+	if err := tx.later(ctx, anyRows, "UPDATE projects SET turn = (SELECT max(turn) FROM projects) + 1 WHERE id = $1 AND turn <= (SELECT coalesce(max(turn), -1) FROM projects WHERE id <> $1)", id); err != nil {
 		return fmt.Errorf("note a project's turn: %w", err)
 	}
 	return nil

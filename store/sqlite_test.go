@@ -3,9 +3,11 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -121,6 +123,46 @@ func emit(t *testing.T, s *store.Store) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A group whose answer was lost is in the journal all the same: who follows it
+// reads it there, though later groups are at hand.
+func TestWhoFollowsTheJournalMissesNoGroupWhoseAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	lost := false
+	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), store.Options{LoseAnswer: func() error {
+		if lost {
+			return errors.New("the answer is lost")
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for i := range 4 {
+		lost = i == 1
+		err := s.Write(t.Context(), func(tx *store.Tx) error {
+			tx.Emit(svc.TopicHostCreated, map[string]any{"n": i})
+			return nil
+		})
+		if (err != nil) != lost {
+			t.Fatalf("group %d: %v", i, err)
+		}
+	}
+	for after := range int64(5) {
+		got, _, err := s.NewEvents(t.Context(), after, 10, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := s.EventsAfter(t.Context(), after, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) || int64(len(got)) != 4-after {
+			t.Errorf("after %d come %v, want %v", after, got, want)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"svc"
@@ -69,6 +70,8 @@ type Store struct {
 	now     func() time.Time
 	log     *slog.Logger
 	release func() error // gives up the claim on the data dir
+
+	newest atomic.Pointer[[]svc.Event] // of the newest group of this writer, where their numbers are known
 
 	mu        sync.Mutex // guards committed
 	committed chan struct{}
@@ -318,7 +321,10 @@ func (s *Store) Committed() <-chan struct{} {
 	return s.committed
 }
 
-func (s *Store) announce() {
+func (s *Store) announce(events []svc.Event) {
+	if len(events) > 0 {
+		s.newest.Store(&events)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.committed)

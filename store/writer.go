@@ -22,8 +22,8 @@ type writer struct {
 	counts   *Counts
 	maxBatch int
 	now      func() svc.Time
-	announce func()
-	proven   atomic.Int64 // when the last commit was answered, in ns since began
+	announce func([]svc.Event) // that are at hand of what was committed
+	proven   atomic.Int64      // when the last commit was answered, in ns since began
 	began    time.Time
 	lose     func() error                        // nil: no answer is lost
 	observe  atomic.Pointer[func(time.Duration)] // nil: nobody does
@@ -45,6 +45,8 @@ type writer struct {
 	changes changes // of the units that share the savepoint
 	saved   bool    // the savepoint is set
 	direct  bool    // nothing waits: what waited before was refused
+	// numbered is the events of the newest group, where we know their numbers.
+	numbered []svc.Event
 }
 
 type unit struct {

@@ -79,7 +79,7 @@ func tail(ctx context.Context, s *store.Store, total int) error {
 	next := map[int]mark{}
 	for {
 		news := s.Committed()
-		events, err := s.EventsAfter(ctx, last, 37)
+		events, more, err := s.NewEvents(ctx, last, 37, 1<<20)
 		if err != nil {
 			return fmt.Errorf("after %d of %d events: %w", last, total, err)
 		}
@@ -100,7 +100,7 @@ func tail(ctx context.Context, s *store.Store, total int) error {
 		if last == int64(total) {
 			return nil
 		}
-		if len(events) > 0 {
+		if more {
 			continue
 		}
 		select {

@@ -9,7 +9,12 @@ import (
 	"svc/store"
 )
 
-func queuesOfRuns(t *testing.T, w *world) {
+func queuesOfRuns(t *testing.T, w *world) { queueUp(t, w, 60) }
+
+func queuesOfFewRuns(t *testing.T, w *world) { queueUp(t, w, 30) }
+
+// queueUp lets so many runs wait, and looks for each in its queue.
+func queueUp(t *testing.T, w *world, n int) {
 	if got, _, err := w.RunQueues(w.ctx); err != nil || len(got) != 0 {
 		t.Errorf("queues without runs: %+v (%v)", got, err)
 	}
@@ -19,7 +24,7 @@ func queuesOfRuns(t *testing.T, w *world) {
 	}
 	want := map[demand][]string{}
 	var overdue []string
-	for i := range 60 {
+	for i := range n {
 		d := demand{provider: []string{"a", "a b", "ä"}[i%3]}
 		r := w.run(task, func(r *svc.Run) {
 			r.Provider, r.PendingSince = d.provider, svc.Time(100-i/2)
@@ -79,6 +84,35 @@ func queuesOfRuns(t *testing.T, w *world) {
 	slices.Sort(overdue)
 	if !slices.Equal(late, overdue) {
 		t.Errorf("overdue are %v, want %v", late, overdue)
+	}
+}
+
+// Projects take turns: who was given a run comes after all others, and stays
+// there while nobody else is.
+func turnsOfProjects(t *testing.T, w *world) {
+	a, b := w.project("a"), w.project("b")
+	turns := func() (int64, int64) {
+		found, err := w.QueueProjects(w.ctx, []string{a.ID, b.ID})
+		w.no(err)
+		return found[a.ID].Turn, found[b.ID].Turn
+	}
+	take := func(p svc.Project) { w.write(func(tx *store.Tx) error { return tx.TakeTurn(w.ctx, p.ID) }) }
+	take(a)
+	if a, b := turns(); a <= b {
+		t.Errorf("after a run of the first, the turns are %d and %d", a, b)
+	}
+	before, _ := turns()
+	take(a)
+	if after, _ := turns(); after != before {
+		t.Errorf("the last in line went from turn %d to %d", before, after)
+	}
+	take(b)
+	if a, b := turns(); b <= a {
+		t.Errorf("after a run of the second, the turns are %d and %d", a, b)
+	}
+	take(a)
+	if a, b := turns(); a <= b {
+		t.Errorf("after the first's next run, the turns are %d and %d", a, b)
 	}
 }
 

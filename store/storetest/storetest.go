@@ -63,6 +63,8 @@ func Run(t *testing.T, open Open) {
 		{"a large subtree is listed like a small one", largeSubtree},
 		{"runs are filtered by every combination", runFilters},
 		{"pending runs stand in queues of equal demands, longest waiting first", queuesOfRuns},
+		{"where few runs wait, their queues are the same", queuesOfFewRuns},
+		{"projects take turns", turnsOfProjects},
 		{"a run that continues another waits until that one is over", runsThatContinue},
 		{"a run that very many hosts refused has a queue of its own", refusedByMany},
 		{"unconfirmed dispatches and sessions to end are found by host", unconfirmedDispatches},
