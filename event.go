@@ -43,7 +43,7 @@ const (
 	TopicWorkerSuspect     Topic = "worker.instance_suspect"
 	TopicWorkerReinstalled Topic = "worker.instance_reinstalled"
 	TopicWorkerProviders   Topic = "worker.providers_changed"
-	TopicWorkerCatalog     Topic = "worker.catalog_changed" // what its provider catalog starts is not what it was
+	TopicWorkerCatalog     Topic = "worker.catalog_changed" // its provider catalog starts something else than before
 	TopicWorkerConnected   Topic = "worker.connected"       // again, after a disconnect that was journaled
 	TopicWorkerGone        Topic = "worker.disconnected"    // its connection ended; the status follows from heartbeats alone
 

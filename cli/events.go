@@ -151,7 +151,7 @@ func (a *app) beginOfEvents(since string) (b beginning, err error) {
 // pastEvents are events of the journal, oldest first.
 type pastEvents struct {
 	events       []svc.Event
-	purgedBefore *svc.Time // the journal was read to its end, and older events were removed; nil: neither, or none is missing
+	purgedBefore *svc.Time // older events were removed; nil: no event that was asked for is known to be missing
 }
 
 // lacks says whether there may have been events from a time on that were removed.
@@ -198,8 +198,8 @@ func beginsWith(s svc.Subjects, topic svc.Topic) bool {
 	return false
 }
 
-// followEvents prints what was found and goes on after it, and after an event at the least. On a stream there
-// is no whole to print, so JSON is one line for each event.
+// followEvents prints past events and goes on after the last of them, but never with an event up to after. A
+// stream has no end at which a list could be printed, so JSON is one line for each event.
 func (a *app) followEvents(ctx context.Context, c *api.Client, f svc.EventFilter, show func(svc.Topic) bool, after int64, past []svc.Event) error {
 	seen := after
 	tell := func(events []svc.Event) error {

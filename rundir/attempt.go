@@ -173,8 +173,8 @@ func (a Attempt) ReadDispatch() (Dispatch, error) {
 	return d, err
 }
 
-// Wrapper tells which processes an attempt consists of. It is written before the provider starts,
-// then without Child, and again right after.
+// Wrapper tells which processes an attempt consists of. It is written twice: without Child before the
+// provider starts, and with it right after.
 type Wrapper struct {
 	Wrapper process.ID  `json:"wrapper"`
 	Child   *process.ID `json:"child,omitempty"` // nil: not started; its pid is its process group too

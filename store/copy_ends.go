@@ -18,8 +18,8 @@ import (
 	"svc"
 )
 
-// copySettings is what a connection to PostgreSQL has that copies: statements
-// may take long, waits for a lock may not.
+// copySettings are those of a PostgreSQL connection that copies: statements may
+// take long, waits for a lock may not.
 const copySettings = `SET jit = off; SET lock_timeout = '5s'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0`
 
 // openCopyPool opens PostgreSQL for a copy.
@@ -226,8 +226,8 @@ func partial(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".partial")
 }
 
-// openSQLiteTarget makes a database under another name, which it gets at the
-// commit.
+// openSQLiteTarget makes a database under a temporary name; the commit gives it
+// its own.
 func openSQLiteTarget(ctx context.Context, file string) (_ *target, err error) {
 	if err := absent(file); err != nil {
 		return nil, err
@@ -332,8 +332,8 @@ func notEmpty(table string) error {
 	return svc.Errorf(svc.CodeConflict, "the PostgreSQL database is not empty (table %s): make a new one with createdb", table)
 }
 
-// empty locks the journal's row, sees that there is nothing else, and removes
-// it.
+// empty refuses a database that has anything but the journal's row, which it
+// locks and removes.
 func (t *target) empty(ctx context.Context) error {
 	var head int64
 	var holder string

@@ -73,8 +73,8 @@ type call struct {
 	stdin  []byte
 	dir    string
 	env    []string
-	// mixed: tmux complains where it prints, which saves a pipe and who waits at it. It is for a command
-	// that is called often and that prints only when it succeeds.
+	// mixed: errors go to the pipe of the output, which saves a pipe and the goroutine that reads it. It is
+	// for a command that is called often and that prints only when it succeeds.
 	mixed bool
 }
 
