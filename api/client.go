@@ -91,13 +91,27 @@ func (c *Client) do(ctx context.Context, r call, out any) error {
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
 		return nil
 	}
-	if err := json.NewDecoder(res.Body).Decode(out); err != nil {
+	if err := decode(res.Body, maxAnswer, out); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return fmt.Errorf("read the answer of %s %s: %w", r.method, r.path, err)
 	}
 	return nil
+}
+
+// maxAnswer bounds an answer, and a message of the event stream, in bytes. The largest is a snapshot, which has all projects, open
+// items and active runs. Whatever else answers at the address of an orchestrator must not fill this machine's memory.
+const maxAnswer = 256 << 20
+
+// decode reads an answer that has at most so many bytes.
+func decode(body io.Reader, most int64, out any) error {
+	left := &io.LimitedReader{R: body, N: most + 1}
+	err := json.NewDecoder(left).Decode(out)
+	if err != nil && left.N == 0 {
+		return svc.Errorf(svc.CodeTooLarge, "it is longer than any of an orchestrator (%d MiB); check the address", most>>20)
+	}
+	return err
 }
 
 // send gives the answer of a call that succeeded; its body is the caller's to

@@ -67,7 +67,7 @@ func (c *Client) Stream(ctx context.Context, o StreamOptions, handle func(Messag
 				o.Lost(nil)
 			}
 			connected, wait = true, reconnectFirst
-			err = follow(&watched{ReadCloser: res.Body}, &cursor, handle)
+			err = follow(&watched{ReadCloser: res.Body}, maxAnswer, &cursor, handle)
 			_ = res.Body.Close()
 		}
 		var stop *handlerError
@@ -144,14 +144,20 @@ type handlerError struct{ err error }
 
 func (e *handlerError) Error() string { return e.err.Error() }
 
+// errMessageTooLong ends a stream for good: the next connection would bring the same message.
+var errMessageTooLong = svc.Errorf(svc.CodeTooLarge, "read the event stream: a message is longer than any of an orchestrator (%d MiB); check the address", maxAnswer>>20)
+
 // follow reads messages to the end of the body and moves the cursor past each
-// one that was handled.
-func follow(body io.Reader, cursor *int64, handle func(Message) error) error {
+// one that was handled. most bounds the data of one, in bytes; the largest is a snapshot.
+func follow(body io.Reader, most int, cursor *int64, handle func(Message) error) error {
 	lines := bufio.NewReaderSize(body, 64<<10)
 	var m Message
 	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
+		line, err := readLine(lines, most-len(m.Data))
+		switch {
+		case errors.Is(err, errMessageTooLong):
+			return err
+		case err != nil:
 			return fmt.Errorf("%w: the event stream ended: %w", ErrUnreachable, err)
 		}
 		if line[0] == ':' {
@@ -162,11 +168,14 @@ func follow(body io.Reader, cursor *int64, handle func(Message) error) error {
 		switch string(name) {
 		case "id":
 			if m.Seq, err = strconv.ParseInt(string(value), 10, 64); err != nil {
-				return fmt.Errorf("read the event stream: id %q is not a number", value)
+				return fmt.Errorf("read the event stream: id %.40q is not a number", value)
 			}
 		case "event":
 			m.Topic = svc.Topic(value)
 		case "data":
+			if len(value) > most-len(m.Data) {
+				return errMessageTooLong
+			}
 			m.Data = append(m.Data, value...)
 		case "":
 			if m.Topic == "" {
@@ -178,4 +187,24 @@ func follow(body io.Reader, cursor *int64, handle func(Message) error) error {
 			*cursor, m = m.Seq, Message{}
 		}
 	}
+}
+
+// readLine reads a line with its end. One that has more bytes than the reader's buffer must be data, and has at most as many
+// bytes as told besides its name. What it gives is good until the next call.
+func readLine(lines *bufio.Reader, most int) ([]byte, error) {
+	line, err := lines.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return line, err
+	}
+	if !bytes.HasPrefix(line, []byte("data:")) {
+		return nil, errMessageTooLong
+	}
+	long := bytes.Clone(line)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		if line, err = lines.ReadSlice('\n'); len(long)+len(line) > most+len("data: \r\n") {
+			return nil, errMessageTooLong
+		}
+		long = append(long, line...)
+	}
+	return long, err
 }

@@ -103,7 +103,7 @@ func checkVersion(ctx context.Context, url string) checkup {
 	res, err := ask(ctx, url+api.Prefix+"/openapi.json")
 	if err == nil {
 		defer func() { _ = res.Body.Close() }()
-		err = json.NewDecoder(res.Body).Decode(&description)
+		err = json.NewDecoder(http.MaxBytesReader(nil, res.Body, 16<<20)).Decode(&description)
 	}
 	theirs := description.Info.Version
 	switch {
