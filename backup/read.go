@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -65,7 +66,7 @@ func read(ctx context.Context, file string, take func(name string, at time.Time,
 		if header.Name == manifestName {
 			break
 		}
-		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(filepath.FromSlash(header.Name)) {
+		if header.Typeflag != tar.TypeReg || !plain(header.Name) {
 			return m, svc.Errorf(svc.CodeConflict, "%s is no backup of svc: it has an entry %q", file, header.Name)
 		}
 		sum := sha256.New()
@@ -79,7 +80,7 @@ func read(ctx context.Context, file string, take func(name string, at time.Time,
 		}
 		found = append(found, File{Name: header.Name, Size: size.n, SHA256: hexOf(sum)})
 	}
-	if err := json.NewDecoder(archive).Decode(&m); err != nil {
+	if err := json.NewDecoder(io.LimitReader(archive, maxManifest)).Decode(&m); err != nil {
 		return m, notWhole(ctx, file, found, err)
 	}
 	if _, err := io.Copy(io.Discard, zip); err != nil { // up to the checksum at the end
@@ -89,6 +90,14 @@ func read(ctx context.Context, file string, take func(name string, at time.Time,
 		return m, svc.Errorf(svc.CodeConflict, "%s was written by a newer svc (%s); use that version", file, m.Version)
 	}
 	return m, compare(file, m.Files, found)
+}
+
+// maxManifest bounds the list of files of an archive, in bytes: that of millions of files.
+const maxManifest = 1 << 30
+
+// plain says whether an entry is a path below the folder that it is written into, spelled as Write does it: no other spelling names the same file.
+func plain(name string) bool {
+	return filepath.IsLocal(filepath.FromSlash(name)) && path.Clean(name) == name
 }
 
 type counter struct{ n int64 }
@@ -117,10 +126,13 @@ func notWhole(ctx context.Context, file string, found []File, err error) error {
 // compare names the files that are missing or not as they were.
 func compare(file string, want, got []File) error {
 	there := make(map[string]File, len(got))
+	var wrong []string
 	for _, f := range got {
+		if _, twice := there[f.Name]; twice {
+			wrong = append(wrong, f.Name+" (twice)")
+		}
 		there[f.Name] = f
 	}
-	var wrong []string
 	for _, f := range want {
 		switch g, ok := there[f.Name]; {
 		case !ok:
