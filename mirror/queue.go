@@ -1,5 +1,7 @@
 package mirror
 
+import "slices"
+
 // mostBulk bounds the files that wait after a comparison of the whole trees, and mostFresh those after a poll. What has no room comes with
 // the next comparison.
 const (
@@ -20,9 +22,22 @@ func (q *queue) empty() bool { return len(q.queued) == 0 }
 
 func (q *queue) push(path string) {
 	if !q.queued[path] {
+		if len(q.paths) > 2*len(q.queued)+1000 { // a listing may name and remove a file any number of times
+			q.compact()
+		}
 		q.queued[path] = true
 		q.paths = append(q.paths, path)
 	}
+}
+
+// compact forgets the places of paths that were taken out. What is queued keeps its first place.
+func (q *queue) compact() {
+	seen := make(map[string]bool, len(q.queued))
+	q.paths = slices.DeleteFunc(slices.Clone(q.paths), func(path string) bool {
+		gone := !q.queued[path] || seen[path]
+		seen[path] = true
+		return gone
+	})
 }
 
 // drop takes a path out, wherever it is.
