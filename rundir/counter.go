@@ -25,6 +25,10 @@ const (
 	counterWidth = 20 // of the base, in decimal digits
 )
 
+// maxNumber is beyond every number: larger ones are not exact as JSON numbers. The counter and the spool are where the session may
+// write: one that leads beyond is damaged.
+const maxNumber = 1 << 53
+
 // counterByte is what one number adds.
 var counterByte = []byte{'.'}
 
@@ -83,10 +87,10 @@ func (a Attempt) openCounter() (f *os.File, base int64, err error) {
 		if _, err = f.ReadAt(head, 0); err == nil {
 			base, err = strconv.ParseInt(string(head), 10, 64)
 		}
-		if err == nil && base >= 0 {
+		damaged, statErr := f.Stat()
+		if err == nil && statErr == nil && base >= 0 && base < maxNumber && damaged.Size() < maxNumber-base {
 			return f, base, nil
 		}
-		damaged, statErr := f.Stat()
 		_ = f.Close()
 		now, err := os.Stat(a.SessionFile(counterName))
 		if statErr == nil && err == nil && os.SameFile(damaged, now) { // else it was replaced meanwhile
@@ -123,7 +127,7 @@ func (a Attempt) beyondAll() int64 {
 	for _, f := range append(files, own...) {
 		rest, ours := strings.CutPrefix(f.Name(), a.spoolPrefix())
 		digits, _, _ := strings.Cut(rest, ".")
-		if n, err := strconv.ParseInt(digits, 10, 64); ours && err == nil {
+		if n, err := strconv.ParseInt(digits, 10, 64); ours && err == nil && n < maxNumber/2 {
 			base = max(base, n)
 		}
 	}
