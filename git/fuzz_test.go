@@ -46,3 +46,54 @@ func FuzzNumstat(f *testing.F) {
 		}
 	})
 }
+
+// FuzzStatus reads what git tells of a folder with hostile names: every path is one that was told, and there are no more of a kind than entries.
+func FuzzStatus(f *testing.F) {
+	oid := strings.Repeat("a", 40)
+	f.Add("1 .M N... 100644 100644 100644 " + oid + " " + oid + " a b\x00? new\nname\x00? nested/\x00")
+	f.Add("1 .M S... 100644 100644 160000 " + oid + " " + oid + " was-a-file\x00")
+	f.Add("1 .D N... 1 2 3 4 5 \x00? \x00? /\x00")
+	f.Add("2 R. N... x\x00")
+	f.Fuzz(func(t *testing.T, listing string) {
+		c, err := parseStatus(listing)
+		if err != nil {
+			return
+		}
+		entries := strings.Count(listing, "\x00") + 1
+		for _, paths := range [][]string{c.New, c.Changed, c.Removed, c.Nested} {
+			if len(paths) > entries {
+				t.Fatalf("%q has %d paths of a kind", listing, len(paths))
+			}
+			for _, p := range paths {
+				if strings.Contains(p, "\x00") || !strings.Contains(listing, p) {
+					t.Fatalf("%q has the path %q", listing, p)
+				}
+			}
+		}
+	})
+}
+
+// FuzzRemote reads the branches and tags that another side claims to have, and why it refuses a push: branches lead to commits, and a reason is one line.
+func FuzzRemote(f *testing.F) {
+	oid := strings.Repeat("a", 40)
+	f.Add("ref: refs/heads/main\tHEAD\n" + oid + "\tHEAD\n" + oid + "\trefs/heads/main\n" + oid + "\trefs/tags/v1^{}\n")
+	f.Add("ref: main\tHEAD\n-x\trefs/heads/a\n" + oid + " refs/heads/b\n")
+	f.Add("To x\n!\ta:refs/heads/main\t[remote rejected] (hook declined)\nDone\n")
+	f.Add("!\ta\t(")
+	f.Fuzz(func(t *testing.T, listing string) {
+		r := parseRemote(listing)
+		if strings.ContainsAny(r.Default, "\n\t") {
+			t.Fatalf("%q has the default branch %q", listing, r.Default)
+		}
+		for _, refs := range []map[string]string{r.Heads, r.Tags} {
+			for name, id := range refs {
+				if !IsOID(id) || strings.Contains(name, "\n") {
+					t.Fatalf("%q has %q at %q", listing, name, id)
+				}
+			}
+		}
+		if why, refused := refusal(listing); strings.Contains(why, "\n") || why != "" && !refused {
+			t.Fatalf("%q is refused with %q", listing, why)
+		}
+	})
+}

@@ -1,6 +1,8 @@
 package wrapper
 
 import (
+	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +37,14 @@ type insideReport struct {
 	PID     int          `json:"pid,omitempty"` // in its own namespace
 	Failure *failure     `json:"failure,omitempty"`
 	Exit    *rundir.Exit `json:"exit,omitempty"`
+}
+
+// maxReports bounds what all reports of a session have together, in bytes. Their texts are short.
+const maxReports = 1 << 20
+
+// readReports reads what the first process answers. It is inside, with the provider: what comes after the bound is the end.
+func readReports(conn io.Reader) *json.Decoder {
+	return json.NewDecoder(io.LimitReader(conn, maxReports))
 }
 
 // bwrapArgs are bubblewrap's arguments: the machine as it is, but for what is hidden. What is hidden is covered

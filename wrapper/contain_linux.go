@@ -62,7 +62,7 @@ func (r *runner) startContained() (agent, *failure) {
 		return nil, r.cannot(exitCannotRun, "it cannot be contained: %s: %v", c.Bwrap, err)
 	}
 	b := &box{
-		bwrap: child{pid: pid}, terminal: term.IsTerminal(0), conn: ours, reports: json.NewDecoder(ours),
+		bwrap: child{pid: pid}, terminal: term.IsTerminal(0), conn: ours, reports: readReports(ours),
 		gone: make(chan syscall.WaitStatus, 1),
 	}
 	var report insideReport
