@@ -1,3 +1,4 @@
+import { count } from '@/lib/count';
 import { cx } from '@/ui/cx';
 
 /** Counts is how many lines were added and removed. */
@@ -12,8 +13,8 @@ export function Counts({
 }) {
   return (
     <span className={cx('shrink-0 font-mono tabular', className)}>
-      <span className="text-ok">+{additions.toLocaleString()}</span>{' '}
-      <span className="text-bad">−{deletions.toLocaleString()}</span>
+      <span className="text-ok">+{count(additions)}</span>{' '}
+      <span className="text-bad">−{count(deletions)}</span>
     </span>
   );
 }

@@ -1,5 +1,6 @@
 import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { count } from '@/lib/count';
 import type { Selection } from '@/lib/selection';
 import { useShortcuts } from '@/lib/shortcuts';
 import { Button, IconButton } from '@/ui/Button';
@@ -27,7 +28,7 @@ export function SelectionBar({
       </span>
       {ids.length < total && (
         <Button size="sm" variant="ghost" onClick={all}>
-          Select all {total.toLocaleString()} shown
+          Select all {count(total)} shown
         </Button>
       )}
       <div className="ml-auto flex flex-wrap items-center gap-1.5">

@@ -6,6 +6,7 @@ import { isActive, type Run } from '@/api/records';
 import type { Change, ChangedFile, Comment, Workspace } from '@/api/schema.gen';
 import { Counts } from '@/components/Counts';
 import { changesQuery, commentsQuery, type Version, workspaceQuery } from '@/data/changes';
+import { count } from '@/lib/count';
 import { setPref, usePrefs } from '@/lib/prefs';
 import { storage } from '@/lib/storage';
 import { useRoom } from '@/lib/useRoom';
@@ -186,7 +187,7 @@ function Sum({ change: { files } }: { change: Change }) {
   const sum = (of: (file: ChangedFile) => number): number => files.reduce((all, file) => all + of(file), 0);
   return (
     <span className="text-ink-2">
-      {files.length === 1 ? ', 1 file ' : `, ${files.length.toLocaleString()} files `}
+      {files.length === 1 ? ', 1 file ' : `, ${count(files.length)} files `}
       <Counts additions={sum((file) => file.additions)} deletions={sum((file) => file.deletions)} />
     </span>
   );

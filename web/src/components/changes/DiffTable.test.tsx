@@ -1,9 +1,11 @@
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { highlighter } from '@/lib/highlight/highlight';
 import { rowsOf } from '@/lib/patch';
 import { DiffTable } from './DiffTable';
 
+// Limits are there to end what hangs: a busy machine takes long.
+vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);
 
 const rows = rowsOf('@@ -1,3 +1,4 @@ func main\n one\n-two\n+zwei\n+drei\n four\n');
@@ -76,5 +78,29 @@ describe('a patch', () => {
       language: 'go',
       blocks: ['one\ntwo\nfour', 'one\nzwei\ndrei\nfour'],
     });
+  });
+
+  it('draws what is in sight at once and all of a long file in the end, none of which moves what is below', async () => {
+    const text = Array.from({ length: 310 }, (_, i) => `+line ${i + 1}\n`).join('');
+    const box = render(
+      <DiffTable
+        path="notes"
+        rows={rowsOf(`@@ -0,0 +1,310 @@\n${text}`)}
+        split={false}
+        threads={new Map()}
+        drawn={300}
+        form={() => null}
+      />,
+    );
+    const drawn = (): number => box.container.querySelectorAll('tr').length;
+    const held = (): number => {
+      const space = box.container.querySelector<HTMLElement>('div[aria-hidden]');
+      return space ? Number.parseInt(space.style.height, 10) / 20 : 0;
+    };
+    expect(drawn()).toBeLessThan(200);
+    expect(drawn() + held()).toBe(300);
+    await waitFor(() => expect(drawn()).toBe(300), { timeout: 30_000 });
+    expect(held()).toBe(0);
+    expect(box.container.textContent).toContain('Show 11 of 11 more lines');
   });
 });

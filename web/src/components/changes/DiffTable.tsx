@@ -1,6 +1,8 @@
 import { Fragment, type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'react';
 import type { Comment } from '@/api/schema.gen';
+import { count } from '@/lib/count';
 import { type Pair, pairsOf, type Row } from '@/lib/patch';
+import { useParts } from '@/lib/useParts';
 import { Button } from '@/ui/Button';
 import { SplitLine, UnifiedLine } from './DiffLine';
 import { Thread } from './Thread';
@@ -9,6 +11,10 @@ import { useTokens } from './useTokens';
 
 /** How many lines of a file are drawn at first, and how many more each time. */
 export const atOnce = 1200;
+/** How many lines are drawn in one frame: more than a screen has. */
+const inFrame = 120;
+/** How high a line is that is not wrapped, in px. */
+export const lineHeight = 20;
 
 const along = ['ArrowDown', 'ArrowUp'];
 const across = ['ArrowLeft', 'ArrowRight'];
@@ -31,7 +37,7 @@ export function DiffTable({
   /** Whether the old version stands beside the new one. */
   split: boolean;
   threads: Map<number, Comment[]>;
-  /** How many lines are drawn. */
+  /** How many lines are drawn in the end. */
   drawn?: number;
   onDraw?(lines: number): void;
   /** What writes a comment on a row. */
@@ -45,6 +51,8 @@ export function DiffTable({
     () => (split ? pairsOf(rows) : rows.map((_, index) => ({ old: null, new: index }))),
     [split, rows],
   );
+  const due = Math.min(lines.length, drawn);
+  const there = useParts(due, inFrame);
   const first = nextPlace(rows, -1, 1);
   const focus = (index: number): void => {
     const button = table.current?.querySelector<HTMLElement>(`[data-line="${index}"]`);
@@ -113,7 +121,7 @@ export function DiffTable({
           </colgroup>
         )}
         <tbody>
-          {lines.slice(0, drawn).map((line) => {
+          {lines.slice(0, there).map((line) => {
             const places = [...new Set([line.old, line.new])].filter((place) => place !== null);
             return (
               <Fragment key={places[0]}>
@@ -133,11 +141,12 @@ export function DiffTable({
           })}
         </tbody>
       </table>
+      {/* As high as the lines to come: what is below does not move. */}
+      {there < due && <div aria-hidden style={{ height: (due - there) * lineHeight }} />}
       {lines.length > drawn && (
         <div className="flex justify-center p-2">
           <Button size="sm" onClick={() => onDraw?.(drawn + atOnce)}>
-            Show {Math.min(atOnce, lines.length - drawn).toLocaleString()} of{' '}
-            {(lines.length - drawn).toLocaleString()} more lines
+            Show {count(Math.min(atOnce, lines.length - drawn))} of {count(lines.length - drawn)} more lines
           </Button>
         </div>
       )}

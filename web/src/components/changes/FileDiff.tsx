@@ -12,7 +12,7 @@ import { IconButton } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { CommentForm } from './CommentForm';
-import { atOnce, DiffTable } from './DiffTable';
+import { atOnce, DiffTable, lineHeight } from './DiffTable';
 import { reviewedOf, useReviewed } from './reviewed';
 import { Thread } from './Thread';
 import { threadsOf } from './threads';
@@ -25,9 +25,8 @@ const words: Record<ChangedFile['status'], string> = {
   type_changed: 'another kind of file',
 };
 
-/** How high a file's title and a line of its patch are, in px. */
+/** How high a file's title is, in px. */
 const titleHeight = 41;
-const lineHeight = 20;
 
 /** heightOf is about how high a file is before it has been drawn. */
 export const heightOf = (file: ChangedFile, open: boolean): number =>

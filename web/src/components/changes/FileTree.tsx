@@ -2,7 +2,11 @@ import { ChevronRight } from 'lucide-react';
 import { memo, useMemo } from 'react';
 import type { ChangedFile } from '@/api/schema.gen';
 import { Counts } from '@/components/Counts';
-import { type Folder, treeOf } from './tree';
+import { useParts } from '@/lib/useParts';
+import { type Folder, firstOf, treeOf } from './tree';
+
+/** How many files are drawn in one frame: more than a screen has. */
+const inFrame = 60;
 
 /** FileTree is the changed files by folder; folders with nothing but one folder in them stand in one line with it. */
 export const FileTree = memo(function FileTree({
@@ -14,10 +18,11 @@ export const FileTree = memo(function FileTree({
   onOpen(index: number): void;
 }) {
   const root = useMemo(() => treeOf(files.map((file) => file.path)), [files]);
-  return <Level folder={root} files={files} onOpen={onOpen} />;
+  const there = useParts(files.length, inFrame);
+  return <Level folder={firstOf(root, there)} files={files} onOpen={onOpen} />;
 });
 
-function Level({
+const Level = memo(function Level({
   folder,
   files,
   onOpen,
@@ -63,4 +68,4 @@ function Level({
       })}
     </ul>
   );
-}
+});

@@ -4,6 +4,7 @@ import { useCallback, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { Change, ChangedFile, Comment } from '@/api/schema.gen';
 import type { Version } from '@/data/changes';
+import { count } from '@/lib/count';
 import { useRoom } from '@/lib/useRoom';
 import { EmptyState } from '@/ui/States';
 import { FileDiff, heightOf } from './FileDiff';
@@ -106,7 +107,7 @@ export function Files({
             className="m-2 mb-0 max-h-1/2 shrink-0 overflow-y-auto rounded-lg ring-1 ring-line sm:mx-4"
           >
             <summary className="px-3 py-2 text-sm">
-              {files.length === 1 ? '1 file' : `${files.length.toLocaleString()} files`}
+              {files.length === 1 ? '1 file' : `${count(files.length)} files`}
             </summary>
             {listed && <FileTree files={files} onOpen={goTo} />}
           </details>

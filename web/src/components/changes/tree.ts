@@ -34,3 +34,20 @@ function joined(folder: Folder): Folder {
   }
   return { ...folder, folders: folder.folders.map(joined) };
 }
+
+/** firstOf is a folder with only its first n files, in the order in which they are drawn. One that has no more stays itself. */
+export function firstOf(folder: Folder, n: number): Folder {
+  let left = n;
+  const take = (whole: Folder): Folder => {
+    const folders: Folder[] = [];
+    for (const each of whole.folders) {
+      if (left <= 0) break;
+      folders.push(take(each));
+    }
+    const files = whole.files.slice(0, Math.max(0, left));
+    left -= files.length;
+    const all = files.length === whole.files.length && whole.folders.every((each, i) => each === folders[i]);
+    return all ? whole : { ...whole, folders, files };
+  };
+  return take(folder);
+}

@@ -14,6 +14,7 @@ import {
 import { messageOf } from '@/api/error';
 import { isActive } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
+import { count } from '@/lib/count';
 import { useShortcuts } from '@/lib/shortcuts';
 import { phone, useMedia } from '@/lib/useMedia';
 import { usePalette } from '@/terminal/usePalette';
@@ -221,7 +222,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
             setFollowing(true);
           }}
         >
-          {fresh.toLocaleString()} new
+          {count(fresh)} new
         </Button>
       )}
     </div>

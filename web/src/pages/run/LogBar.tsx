@@ -1,5 +1,6 @@
 import { ChevronDown, ChevronUp, Download, Search, WrapText } from 'lucide-react';
 import type { RefObject } from 'react';
+import { count } from '@/lib/count';
 import { IconButton } from '@/ui/Button';
 import { cx } from '@/ui/cx';
 import { Input } from '@/ui/Field';
@@ -61,7 +62,7 @@ export function LogBar({
       {find.trim() !== '' && (
         <div className="flex items-center text-xs text-ink-2 tabular">
           <span className="px-1">
-            {hits === 0 ? 'Nothing found' : `${(hit + 1).toLocaleString()} of ${hits.toLocaleString()} lines`}
+            {hits === 0 ? 'Nothing found' : `${count(hit + 1)} of ${count(hits)} lines`}
           </span>
           <IconButton label="Previous" size="sm" disabled={hits === 0} onClick={() => onStep(-1)}>
             <ChevronUp className="size-4" />
@@ -73,8 +74,8 @@ export function LogBar({
       )}
       <div className="ml-auto flex items-center gap-1 text-xs text-ink-3">
         <span className="pr-1 tabular">
-          {whole ? '' : `last ${mostLines.toLocaleString()} of more · `}
-          {lines.toLocaleString()} {lines === 1 ? 'line' : 'lines'} ·{' '}
+          {whole ? '' : `last ${count(mostLines)} of more · `}
+          {count(lines)} {lines === 1 ? 'line' : 'lines'} ·{' '}
           <span className={cx(phase === 'waiting' && 'text-warn')}>{phases[phase]}</span>
         </span>
         <IconButton

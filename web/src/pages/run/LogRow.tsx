@@ -1,4 +1,5 @@
 import { memo, type Ref, useMemo, useState } from 'react';
+import { count } from '@/lib/count';
 import { AnsiText } from '@/terminal/AnsiText';
 import { parseLine } from '@/terminal/ansi';
 import type { Line } from '@/terminal/lines';
@@ -71,7 +72,7 @@ export const LogRow = memo(function LogRow({
             onClick={() => setShown((now) => now + nextPart)}
             className="ml-1 rounded px-1.5 font-sans text-2xs tone-accent hover:underline"
           >
-            … {cut.toLocaleString()} more characters
+            … {count(cut)} more characters
           </button>
         )}
       </span>

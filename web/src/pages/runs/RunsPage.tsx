@@ -13,6 +13,7 @@ import { SelectionBar } from '@/components/SelectionBar';
 import { WatchLink } from '@/components/WatchLink';
 import { activeRunsQuery, endedRunsQuery, providersQuery, runCountsQuery } from '@/data/queries';
 import { usePlace } from '@/data/usePlace';
+import { count } from '@/lib/count';
 import { useKeptScroll } from '@/lib/kept';
 import { type Selection, useSelection, useSelectKey } from '@/lib/selection';
 import { useTitle } from '@/lib/title';
@@ -244,8 +245,7 @@ function List({
                 <span className="flex min-h-9 flex-wrap items-center gap-2 px-5 py-1 text-xs text-ink-3">
                   {searched && (
                     <span role="status">
-                      {searched.loaded.toLocaleString()} of {searched.of.toLocaleString()} ended runs were
-                      looked through.
+                      {count(searched.loaded)} of {count(searched.of)} ended runs were looked through.
                     </span>
                   )}
                   {(failed || searched) && !loading ? (
@@ -277,7 +277,7 @@ function List({
                   )}
                 >
                   {row.group.title}
-                  <span className="text-ink-3 tabular">{row.count.toLocaleString()}</span>
+                  <span className="text-ink-3 tabular">{count(row.count)}</span>
                 </h2>
               )}
             </li>

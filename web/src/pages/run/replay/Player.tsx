@@ -1,5 +1,6 @@
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
+import { count } from '@/lib/count';
 import Grid from '@/terminal/Grid';
 import { countUntil, type Mark, type Recording } from '@/terminal/recording';
 import { usePalette } from '@/terminal/usePalette';
@@ -88,7 +89,7 @@ export function Player({
         {marks.length > 0 && <Marks marks={marks} titles={titles} at={at} onSeek={seek} />}
         {recording.marks.length > mostMarks && (
           <p className="text-xs text-ink-3">
-            The first {mostMarks} of {recording.marks.length.toLocaleString()} events are listed.
+            The first {mostMarks} of {count(recording.marks.length)} events are listed.
           </p>
         )}
       </section>
