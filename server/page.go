@@ -63,6 +63,9 @@ func newPage(files fs.FS) (http.Handler, error) {
 
 func newAsset(name string, body []byte) asset {
 	a := asset{media: mime.TypeByExtension(path.Ext(name)), body: body, cache: "no-cache", gzipped: func() []byte { return nil }}
+	if path.Ext(name) == ".woff2" { // Go knows it only where the system does
+		a.media = "font/woff2"
+	}
 	if a.media == "" {
 		a.media = "application/octet-stream"
 	}

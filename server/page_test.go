@@ -15,6 +15,7 @@ func TestThePageServesItsFilesAndItsIndexToPeople(t *testing.T) {
 			"index.html":          {Data: []byte("<!doctype html><title>the page</title>")},
 			"favicon.svg":         {Data: []byte("<svg/>")},
 			"assets/app-1a2b3.js": {Data: []byte(script)},
+			"assets/mono-4.woff2": {Data: []byte("wOF2")},
 		}
 	})
 	person := with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
@@ -35,6 +36,9 @@ func TestThePageServesItsFilesAndItsIndexToPeople(t *testing.T) {
 	packed := g.want(http.StatusOK, "GET", "/assets/app-1a2b3.js", nil, noToken, with("Accept-Encoding", "gzip"))
 	if packed.Header.Get("Content-Encoding") != "gzip" || len(packed.Body) >= len(script) {
 		t.Errorf("got %v with %d bytes", packed.Header, len(packed.Body))
+	}
+	if got := g.want(http.StatusOK, "GET", "/assets/mono-4.woff2", nil, noToken); got.Header.Get("Content-Type") != "font/woff2" {
+		t.Errorf("a font: got %v", got.Header)
 	}
 	for _, path := range []string{"/assets/app-old.js", "/missing.png", "/some/part"} {
 		g.refuse(http.StatusNotFound, "not_found", "GET", path, nil, noToken)

@@ -3,12 +3,13 @@ import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 import { budget } from './budget.ts';
+import { fonts } from './fonts.ts';
 
 // The orchestrator that the development server hands /api to.
 const orchestrator = process.env.SVC_API_URL ?? 'http://127.0.0.1:7898';
 
 export default defineConfig({
-  plugins: [react({ jsxImportSource: '@/jsx' }), tailwindcss(), budget()],
+  plugins: [react({ jsxImportSource: '@/jsx' }), tailwindcss(), budget(), fonts()],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   build: { target: 'es2022', sourcemap: false, chunkSizeWarningLimit: 1000 },
   worker: { format: 'es' },

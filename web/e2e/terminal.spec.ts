@@ -20,6 +20,12 @@ test('start, watch, attach, type, detach and stop', async ({ page, lab }) => {
 
   await expect(screen(page)).toContainText('ready');
   await expect(page.getByText(/^Live, changed/)).toBeVisible();
+  // The cells are those of the font that comes with the page.
+  await expect(page.locator('.xterm-rows')).toHaveCSS('font-family', /^"JetBrains Mono"/);
+  expect(await page.evaluate(() => [...document.fonts].map(({ status }) => status))).toEqual([
+    'loaded',
+    'loaded',
+  ]);
   await attach(page);
   await page.keyboard.type('hello agent');
   await page.keyboard.press('Enter');

@@ -3,6 +3,7 @@ import { Unicode11Addon } from '@xterm/addon-unicode11';
 import { type ITheme, Terminal } from '@xterm/xterm';
 import { useEffect, useImperativeHandle, useRef } from 'react';
 import { copyText } from '@/ui/Copy';
+import { useFont } from './font';
 import type { GridProps } from './gridProps';
 import { withLinks } from './links';
 import type { Palette } from './palette';
@@ -70,11 +71,12 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
   const terminal = useRef<Terminal | null>(null);
   const handlers = useRef({ onType, onScale });
   handlers.current = { onType, onScale };
-  const first = useRef({ cols, rows, palette, typing, label });
+  const font = useFont();
+  const first = useRef({ cols, rows, palette, typing, label, font });
 
   useEffect(() => {
     if (!host.current) return;
-    const { cols, rows, palette, typing, label } = first.current;
+    const { cols, rows, palette, typing, label, font } = first.current;
     const made = new Terminal({
       cols,
       rows,
@@ -86,7 +88,7 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
       screenReaderMode: false,
       cursorBlink: false,
       cursorInactiveStyle: 'none',
-      fontFamily: '"JetBrains Mono", ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace',
+      fontFamily: font,
       fontSize: plainSize,
       theme: themeOf(palette, typing),
     });
@@ -133,6 +135,7 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
   useEffect(() => {
     const room = box.current;
     if (!room) return;
+    if (terminal.current) terminal.current.options.fontFamily = font;
     const scaleFont = (): void => {
       const now = terminal.current;
       const screen = now?.element?.querySelector<HTMLElement>('.xterm-screen');
@@ -142,13 +145,13 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
         width: screen.offsetWidth / now.cols / size,
         height: screen.offsetHeight / now.rows / size,
       };
-      const font =
+      const fitting =
         scale === 'fit'
           ? fontFor({ width: room.clientWidth - 16, height: room.clientHeight - 16 }, now, cell)
           : plainSize;
-      if (Math.abs(font - size) > 0.04) now.options.fontSize = font;
+      if (Math.abs(fitting - size) > 0.04) now.options.fontSize = fitting;
       handlers.current.onScale?.({
-        font,
+        font: fitting,
         cols: Math.floor((room.clientWidth - 16) / (cell.width * plainSize)),
         rows: Math.floor((room.clientHeight - 16) / (cell.height * plainSize)),
       });
@@ -161,7 +164,7 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
       observer.disconnect();
       resized?.dispose();
     };
-  }, [scale]);
+  }, [scale, font]);
 
   useImperativeHandle(
     ref,
