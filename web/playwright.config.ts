@@ -10,6 +10,12 @@ const browsers = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
+const firefoxes = [
+  '/usr/bin/firefox',
+  '/usr/bin/firefox-esr',
+  '/Applications/Firefox.app/Contents/MacOS/firefox',
+];
+
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
@@ -46,6 +52,19 @@ export default defineConfig({
   },
   projects: [
     { name: 'journeys', testMatch: '*.spec.ts', fullyParallel: true },
+    // Firefox as it is installed, over the protocol that it speaks itself; without one, its journeys are skipped.
+    {
+      name: 'firefox',
+      testMatch: 'firefox/*.spec.ts',
+      use: {
+        browserName: 'firefox',
+        channel: 'moz-firefox',
+        launchOptions: {
+          executablePath: process.env.FIREFOX ?? firefoxes.find((path) => existsSync(path)),
+          args: [],
+        },
+      },
+    },
     // A measurement shares the machine with nothing else.
     { name: 'bench', testMatch: 'bench/*.bench.ts', fullyParallel: false, workers: 1 },
     { name: 'memory', testMatch: 'bench/*.memory.ts', fullyParallel: false, workers: 1 },
