@@ -110,15 +110,18 @@ func (c *cleaner) escape(raw string) int {
 	}
 	switch raw[1] {
 	case '[':
-		end := strings.IndexFunc(raw[2:], func(r rune) bool { return r >= 0x40 && r <= 0x7e })
+		end := strings.IndexFunc(raw[2:], func(r rune) bool { return r < 0x20 || r > 0x3f })
 		if end < 0 {
 			return len(raw)
 		}
-		size := 2 + end + 1
-		if raw[size-1] == 'm' {
-			c.sgr(raw[:size])
+		final := 2 + end
+		if raw[final] < 0x40 || raw[final] > 0x7e {
+			return final // it was broken off by something else
 		}
-		return size
+		if raw[final] == 'm' {
+			c.sgr(raw[:final+1])
+		}
+		return final + 1
 	case ']', 'P', '_', '^', 'X':
 		return stringSequence(raw)
 	case '(', ')':
