@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"svc"
 	"svc/api"
+	"svc/provider"
 )
 
 func (a *app) projectView() view[svc.Project] {
@@ -171,10 +173,24 @@ func (a *app) projectCreate() *cobra.Command {
 				a.note("this folder is in a git repository; to give each run a working copy of its own: %s project update %s --repo %s", a.self(), p.Slug, shellQuote(source.Repo.Value))
 			}
 		}
+		a.noteUnknownProvider(ctx, c, f.provider)
 		return printDone(a, a.projectView(), p, "made project %s%s", p.Slug, worksIn(p))
 	})
 	f.add(cmd)
 	return a.both(cmd)
+}
+
+// noteUnknownProvider says that a project's default is in no catalog. That is not refused: a project may be described before the host joins that has
+// the tool. Its runs are refused until then.
+func (a *app) noteUnknownProvider(ctx context.Context, c *api.Client, id string) {
+	if id == "" || slices.Contains(provider.StandardIDs(), id) {
+		return
+	}
+	list, err := c.Providers(ctx)
+	if err != nil || has(list, id) { // the change is made, whatever can be said of it
+		return
+	}
+	a.note("warning: no catalog has the provider %q: runs of this project are refused until one has; `%s provider list` shows what there is", id, a.self())
 }
 
 // projectFolder is the folder of a new project: what the person says, else the current one when runs go to this machine. --cwd ""
@@ -230,6 +246,7 @@ func (a *app) projectUpdate() *cobra.Command {
 		if p, err = c.UpdateProject(ctx, p.ID, patch); err != nil {
 			return err
 		}
+		a.noteUnknownProvider(ctx, c, f.provider)
 		return printDone(a, a.projectView(), p, "changed project %s", p.Slug)
 	})
 	cmd.Flags().StringVar(&f.name, "name", "", "the new name")
