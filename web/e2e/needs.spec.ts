@@ -1,4 +1,4 @@
-import { card, expect, Lab, test } from './support/test.ts';
+import { card, column, expect, Lab, test } from './support/test.ts';
 
 test('needs are added by search, explained in a circle, and shown on cards and in the tree', async ({
   page,
@@ -58,4 +58,32 @@ test('a drag and the keyboard change the order of the queue, and Undo brings it 
   await expect(page.getByRole('list', { name: 'What blocks it' })).toContainText(
     'build-1full: as many runs as it may have',
   );
+});
+
+test('a question stays in sight when a newer run starts on its task', async ({ page, lab }) => {
+  const { api } = lab.server;
+  await lab.add('Sweep the yard');
+  const asks = await lab.run(
+    'svc exec signal progress --message "Which colour?" --needs-input; read -r line; sleep 60',
+    'Paint the gate',
+  );
+  await expect.poll(async () => (await api.run(asks.id)).needs_input).toBe(true);
+  const task = await api.item(asks.task_id as string);
+  await lab.reaches(await api.start(task, 'echo at work; sleep 60'), 'running');
+
+  await page.goto(lab.board);
+  await expect(card(page, 'Paint the gate')).toContainText('Which colour?');
+  await expect(column(page, 'To do').getByRole('article').first()).toContainText('Paint the gate');
+  await expect(page).toHaveTitle(/^\([1-9]/);
+  await page.goto(lab.tree);
+  await expect(page.getByRole('treeitem', { name: /Paint the gate/ })).toContainText('Needs you');
+  await page.goto(lab.server.link('/inbox'));
+  const entry = page.getByRole('main').getByRole('listitem').filter({ hasText: 'Paint the gate' });
+  await entry.getByLabel('Answer to Paint the gate').fill('green');
+  await page.keyboard.press('Enter');
+  await expect(entry).toHaveCount(0);
+  // Once it is answered, the newer run is what the card tells of.
+  await page.goto(lab.board);
+  await expect(card(page, 'Paint the gate').getByText('Running')).toBeVisible();
+  await expect(card(page, 'Paint the gate')).not.toContainText('Which colour?');
 });

@@ -4,16 +4,17 @@ import { attach, card, column, expect, screen, test } from '../support/test.ts';
 // A Firefox older than the driver lacks commands of its protocol, which shows when a page is opened in it.
 test.beforeAll(async ({ playwright }, { project }) => {
   const { channel, launchOptions } = project.use;
-  test.skip(
-    !launchOptions?.executablePath,
-    'no Firefox is installed here; FIREFOX names one that is elsewhere',
-  );
+  const skip = (why: string): void => {
+    process.stderr.write(`Firefox is skipped: ${why}\n`);
+    test.skip(true, why);
+  };
+  if (!launchOptions?.executablePath) skip('none is installed here; FIREFOX names one that is elsewhere');
   try {
     const browser = await playwright.firefox.launch({ channel, ...launchOptions });
     await browser.newContext(project.use).finally(() => browser.close());
   } catch (error) {
     if (!String(error).includes('unknown command')) throw error;
-    test.skip(true, `this Firefox is too old for the driver: ${String(error).split('\n')[0]}`);
+    skip(`it is too old for the driver (${String(error).split('\n')[0]})`);
   }
 });
 
