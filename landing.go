@@ -206,7 +206,12 @@ func (w *Workspace) Settle(o LandOutcome, now Time) (settled bool) {
 
 // LandFailed says that the newest landing failed, and that nothing has happened since that makes it matter no more.
 func (w *Workspace) LandFailed() bool {
-	return w.Landing != nil && w.Landing.State == LandingFailed && w.Landing.Checkpoint == w.Checkpoint && w.DiscardedAt == nil && w.State != WorkspaceRemoved
+	return w.Landing != nil && w.Landing.State == LandingFailed && w.Landing.Checkpoint == w.Checkpoint && !w.LandedAgain() && w.DiscardedAt == nil && w.State != WorkspaceRemoved
+}
+
+// LandedAgain says that the newest landing was one of what had been landed before.
+func (w *Workspace) LandedAgain() bool {
+	return w.Landing != nil && w.Landing.Reason == LandNothing && w.LandedCommit != "" && w.LandedCheckpoint == w.Landing.Checkpoint
 }
 
 // MaxConflicts is how many paths an outcome names.

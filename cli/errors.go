@@ -150,7 +150,7 @@ func (a *app) explainRefusal(e *svc.Error, p *problem) {
 	case svc.CodeUnknownProvider:
 		p.next = "`svc provider list` shows those that there are, `svc provider add PRESET` adds one"
 	case svc.CodeRunNotRunning, svc.CodeRunNotActive:
-		p.next = "`svc run show RUN` says how it ended, `svc run retry RUN` starts it again"
+		p.next = "`svc run show RUN` says how it ended, `svc run continue RUN PROMPT` goes on with its conversation, `svc run retry RUN` starts it again"
 	case svc.CodeHostNotConnected:
 		p.next = "`svc host list` shows when it was last seen"
 	case svc.CodeOutcomeUnknown:

@@ -178,6 +178,9 @@ func first[T any](all iter.Seq2[T, error], n int) ([]T, error) {
 // shortRun is the part of a run's id that its session is named after.
 func shortRun(id string) string { return id[:8] }
 
+// shortRecent is the part of an id by which it differs from those that were made in the same minute: its end. Run ids begin at random, these do not.
+func shortRecent(id string) string { return id[len(id)-8:] }
+
 // short is an id as a table shows it: cut for a person, whole for a program.
 func (a *app) short(id string, cut func(string) string) string {
 	if a.human() && svc.IsID(id) {

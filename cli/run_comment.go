@@ -18,7 +18,7 @@ func (a *app) commentView() view[svc.Comment] {
 		empty: "no comments; svc run comment RUN FILE:LINE TEXT makes one",
 		name:  func(c svc.Comment) string { return c.ID },
 		columns: []column[svc.Comment]{
-			{head: "COMMENT", cell: func(c svc.Comment) string { return a.short(c.ID, shortRun) }},
+			{head: "COMMENT", cell: func(c svc.Comment) string { return a.short(c.ID, shortRecent) }},
 			{head: "STATE", cell: commentState},
 			{head: "PLACE", cell: commentPlace},
 			{head: "BY", cell: func(c svc.Comment) string { return c.Author }},
@@ -97,7 +97,7 @@ func (a *app) runComment() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printDone(a, a.commentView(), made, "comment %s on %s is a draft; %s run send %s sends it", a.short(made.ID, shortRun), commentPlace(made), a.self(), args[0])
+			return printDone(a, a.commentView(), made, "comment %s on %s is a draft; %s run send %s sends it", a.short(made.ID, shortRecent), commentPlace(made), a.self(), args[0])
 		}),
 	}
 	cmd.Flags().IntVar(&body.Checkpoint, "checkpoint", 0, "`NUMBER` of the checkpoint that was read; default: the newest that the orchestrator has")
@@ -130,30 +130,33 @@ func parsePlace(text string) (path string, line, end *int, err error) {
 }
 
 func (a *app) listComments(ctx context.Context, c *api.Client, w svc.Workspace) error {
-	var all []svc.Comment
-	for comment, err := range c.AllComments(ctx, w.ID) {
-		if err != nil {
-			return err
-		}
-		all = append(all, comment)
+	all, err := collect(c.AllComments(ctx, w.ID))
+	if err != nil {
+		return err
 	}
 	return printList(a, a.commentView(), all)
 }
 
-// theComment finds a comment by its id or the beginning of it.
+// theComment finds a comment by its id or a part of it.
 func (a *app) theComment(ctx context.Context, c *api.Client, w svc.Workspace, ref string) (svc.Comment, error) {
+	all, err := collect(c.AllComments(ctx, w.ID))
+	if err != nil {
+		return svc.Comment{}, err
+	}
+	return pickComment(all, ref)
+}
+
+// pickComment is the one comment whose id begins or ends with ref.
+func pickComment(all []svc.Comment, ref string) (svc.Comment, error) {
 	var found []svc.Comment
-	for comment, err := range c.AllComments(ctx, w.ID) {
-		if err != nil {
-			return comment, err
-		}
-		if strings.HasPrefix(comment.ID, ref) {
-			found = append(found, comment)
+	for _, c := range all {
+		if strings.HasPrefix(c.ID, ref) || strings.HasSuffix(c.ID, ref) {
+			found = append(found, c)
 		}
 	}
 	if len(found) != 1 {
 		return svc.Comment{}, &problem{
-			what: fmt.Sprintf("%d comments of this run begin with %q", len(found), ref), next: "`svc run comment RUN` lists them", exit: exitNotFound,
+			what: fmt.Sprintf("%d comments of this run have an id that begins or ends with %q", len(found), ref), next: "`svc run comment RUN` lists them", exit: exitNotFound,
 		}
 	}
 	return found[0], nil
@@ -168,7 +171,7 @@ func (a *app) resolveComment(ctx context.Context, c *api.Client, w svc.Workspace
 	if err != nil {
 		return err
 	}
-	return printDone(a, a.commentView(), comment, "comment %s is resolved", a.short(comment.ID, shortRun))
+	return printDone(a, a.commentView(), comment, "comment %s is resolved", a.short(comment.ID, shortRecent))
 }
 
 func (a *app) deleteComment(ctx context.Context, c *api.Client, w svc.Workspace, ref string) error {
@@ -179,7 +182,7 @@ func (a *app) deleteComment(ctx context.Context, c *api.Client, w svc.Workspace,
 	if err := c.DeleteComment(ctx, comment.ID); err != nil {
 		return err
 	}
-	return printDone(a, a.commentView(), comment, "comment %s is deleted", a.short(comment.ID, shortRun))
+	return printDone(a, a.commentView(), comment, "comment %s is deleted", a.short(comment.ID, shortRecent))
 }
 
 func (a *app) runSend() *cobra.Command {
@@ -196,6 +199,9 @@ func (a *app) runSend() *cobra.Command {
 				return err
 			}
 			sent, err := c.SendComments(ctx, w.ID, body, preview)
+			if svc.CodeOf(err) == svc.CodeValidation && strings.TrimSpace(body.Message) == "" {
+				return &problem{what: "there is nothing to send: no draft, and no message", next: a.self() + " run comment " + args[0] + " FILE:LINE TEXT makes a draft", exit: exitUsage, err: err}
+			}
 			if err != nil {
 				return err
 			}
@@ -204,7 +210,14 @@ func (a *app) runSend() *cobra.Command {
 				_, err := fmt.Fprint(a.out.lines(), sent.Prompt)
 				return err
 			}
-			return printDone(a, v, sent, "sent to run %s", a.short(deref(sent.RunID), shortRun))
+			how := ", which goes on with the conversation"
+			if sent.MessageID != nil {
+				how = ", as a message to its agent"
+			}
+			if a.output == "table" {
+				defer a.note("watch it with: %s run watch %s", a.self(), shortRun(deref(sent.RunID)))
+			}
+			return printDone(a, v, sent, "sent to run %s%s", a.short(deref(sent.RunID), shortRun), how)
 		}),
 	}
 	cmd.Flags().StringVarP(&body.Message, "message", "m", "", "`TEXT` before the comments")

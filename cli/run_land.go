@@ -101,6 +101,11 @@ func (a *app) notLanded(w svc.Workspace) error {
 		p.next = "land it as a branch of its own with --push, if the branch is protected"
 	case svc.LandGivenUp:
 		p.next = "look at " + l.Into + " in the repository; `" + a.self() + " run discard " + a.short(w.RunID, shortRun) + " --undo` and a new landing look there first, too"
+	case svc.LandNothing:
+		p.next = "nothing is left to do"
+		if w.LandedAgain() {
+			p.next += fmt.Sprintf(": checkpoint %d was landed as %s", w.LandedCheckpoint, svc.ShortCommit(w.LandedCommit))
+		}
 	case svc.LandTargetMissing:
 		p.next = "name a branch of the repository with --into"
 	default:

@@ -16,7 +16,7 @@ func (a *app) messageView() view[svc.Message] {
 		empty: "no messages; svc run send-message RUN TEXT sends one",
 		name:  func(m svc.Message) string { return m.ID },
 		columns: []column[svc.Message]{
-			{head: "MESSAGE", cell: func(m svc.Message) string { return a.short(m.ID, shortRun) }},
+			{head: "MESSAGE", cell: func(m svc.Message) string { return a.short(m.ID, shortRecent) }},
 			{head: "STATE", cell: messageState},
 			{head: "BY", cell: func(m svc.Message) string { return m.By }},
 			{head: "TEXT", cell: func(m svc.Message) string { line, _, _ := strings.Cut(m.Text, "\n"); return line }, flex: true},
@@ -56,7 +56,7 @@ func (a *app) runSendMessage() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := printDone(a, a.messageView(), m, "message %s is %s", a.short(m.ID, shortRun), messageState(m)); err != nil || m.State != svc.MessageUndelivered {
+			if err := printDone(a, a.messageView(), m, "message %s is %s", a.short(m.ID, shortRecent), messageState(m)); err != nil || m.State != svc.MessageUndelivered {
 				return err
 			}
 			return &problem{what: "the message was not delivered: " + r.Provider + " takes no messages on its host", next: "svc attach types into the session", exit: exitConflict}

@@ -119,6 +119,13 @@ func TestALandingThatFailedIsInTheInboxUntilSomebodyDealsWithIt(t *testing.T) {
 				}
 				deal(s, w, made)
 				s.wantOf(svc.InboxLandFailed)
+				if name == "landed again" { // once more by mistake: nothing is wrong then
+					asked, err := s.LandWorkspace(s.ctx, made.ID, svc.NewLanding{Checkpoint: 1, How: svc.LandSquash})
+					s.no(err)
+					_, err = s.ReportLanding(s.ctx, Reporter{Host: w.host.ID}, made.ID, svc.LandOutcome{ID: asked.Landing.ID, State: svc.LandingFailed, Reason: svc.LandNothing, Error: "main has it"})
+					s.no(err)
+					s.wantOf(svc.InboxLandFailed)
+				}
 			})
 		})
 	}

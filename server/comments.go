@@ -94,7 +94,7 @@ func (s *Server) sendRoute() {
 	register(s, huma.Operation{
 		OperationID: "send-comments", Method: http.MethodPost, Path: "/workspaces/{id}/send", Tags: []string{"Comments"},
 		Summary:     "Send drafts to the agent of a workspace",
-		Description: "One prompt is composed: the message, then each comment with its number, file, lines, quote and text. With preview=true it is answered and nothing changes. Otherwise a run is made with it that goes on with the conversation of the newest run in the workspace, when that is over, and the drafts become sent together with it; 409 no_conversation when that cannot be, and nothing is sent. Without a draft and a message it is a 400.",
+		Description: "One prompt is composed: the message, then each comment with its number, file, lines, quote and text. With preview=true it is answered and nothing changes. Otherwise it goes as a message to the run that is active in the workspace, where its provider takes messages, else a run is made with it that goes on with the conversation of the newest run in the workspace, when that is over; the drafts become sent together with that message or run. 409 no_conversation when neither can be, and nothing is sent; 409 lease_held and needs_input as for messages. Without a draft and a message it is a 400.",
 	}, func(ctx context.Context, in *struct {
 		WorkspacePath
 		Retryable

@@ -279,7 +279,7 @@ func (h Host) compose(ctx context.Context, private git.Repo, d deed, tip string)
 	case err != nil:
 		return "", out, err
 	case len(conflicts) > 0:
-		out = failed(o, svc.LandConflict, "%s has changed what the change changes: %d files", o.Into, len(conflicts))
+		out = failed(o, svc.LandConflict, "%s has changed what the change changes: %s", o.Into, fileWords(len(conflicts)))
 		for _, path := range conflicts[:min(len(conflicts), svc.MaxConflicts)] {
 			out.Conflicts = append(out.Conflicts, plain(path))
 		}
@@ -298,6 +298,13 @@ func (h Host) compose(ctx context.Context, private git.Repo, d deed, tip string)
 	}
 	next, err = h.commit(ctx, private, o, tree, parents)
 	return next, out, err
+}
+
+func fileWords(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
 }
 
 // merge merges the checkpoint into the tip. Where the tip has an earlier checkpoint as a squash, what was written since that is merged: the

@@ -168,7 +168,7 @@ func TestALandingThatCannotBeMadeChangesNothingAndSaysWhy(t *testing.T) {
 		reason  svc.LandReason
 		says    string
 	}{
-		"conflict":      {func(l *landing, _ *svc.LandOrder) { l.others("dir/b", "by others\n") }, svc.LandConflict, "1 files"},
+		"conflict":      {func(l *landing, _ *svc.LandOrder) { l.others("dir/b", "by others\n") }, svc.LandConflict, "the change changes: 1 file"},
 		"written since": {func(l *landing, _ *svc.LandOrder) { write(l.t, filepath.Join(l.r.Path, "later"), "x") }, svc.LandChangeMoved, "the newest is 2"},
 		"no branch":     {func(_ *landing, o *svc.LandOrder) { o.Into = "none" }, svc.LandTargetMissing, `"none"`},
 		"protected": {func(l *landing, _ *svc.LandOrder) {
@@ -312,7 +312,6 @@ func TestAKillAtEveryStepOfALandingLandsOnce(t *testing.T) {
 	}
 }
 
-// TestARemoteThatIsGoneAfterItTookTheChangeIsAskedWhenItIsBack loses the answer of a push.
 // goesAway lets the remote vanish with each push, after it took it.
 func (l *landing) goesAway() {
 	l.t.Helper()
@@ -345,6 +344,7 @@ func TestALandingAfterOneThatWasGivenUpLandsOnce(t *testing.T) {
 	}
 }
 
+// TestARemoteThatIsGoneAfterItTookTheChangeIsAskedWhenItIsBack loses the answer of a push.
 func TestARemoteThatIsGoneAfterItTookTheChangeIsAskedWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	l := newLanding(t)
