@@ -57,7 +57,7 @@ func scanIncarnation(row scanner) (i Incarnation, err error) {
 // first.
 func (r Reader) UnconfirmedRuns(ctx context.Context, hostID string, limit int) ([]Incarnation, error) {
 	found, err := collect(ctx, r.q, scanIncarnation, `SELECT id, attempt, status FROM runs
-		WHERE `+isUnconfirmed+` AND host_id = $1 ORDER BY dispatched_at, id LIMIT CAST($2 AS BIGINT)`, hostID, limit)
+		WHERE `+isUnconfirmed+` AND host_id = $1 || '' ORDER BY dispatched_at, id LIMIT CAST($2 AS BIGINT)`, hostID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find unconfirmed dispatches: %w", err)
 	}

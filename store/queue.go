@@ -191,13 +191,14 @@ func firstPending(column string) string {
 }
 
 // OverdueRuns is the ids of runs of a project that nothing but hosts held back
-// since a time, and that do not wait as long as it takes.
+// since a time, and that do not wait as long as it takes. No parameter is plain:
+// SQLite would plan the query anew for each value.
 func (r Reader) OverdueRuns(ctx context.Context, projectID string, before svc.Time, limit int) ([]string, error) {
-	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE `+isQueued+` AND NOT wait AND project_id = $1 AND pending_since <= $2
-		AND (next_dispatch_at IS NULL OR next_dispatch_at <= $2) AND (not_before IS NULL OR not_before <= $2)
-		AND (unblocked_at IS NULL OR unblocked_at <= $2)
-		AND NOT (`+workspaceBusy+`) AND NOT (`+workspaceLeft+` > $2)
-		AND NOT (`+predecessorActive+`) AND NOT (`+predecessorLeft+` > $2) ORDER BY pending_since, id LIMIT CAST($3 AS BIGINT)`, projectID, before, limit)
+	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE `+isQueued+` AND NOT wait AND project_id = $1 || '' AND pending_since <= CAST($2 AS BIGINT)
+		AND (next_dispatch_at IS NULL OR next_dispatch_at <= CAST($2 AS BIGINT)) AND (not_before IS NULL OR not_before <= CAST($2 AS BIGINT))
+		AND (unblocked_at IS NULL OR unblocked_at <= CAST($2 AS BIGINT))
+		AND NOT (`+workspaceBusy+`) AND NOT (`+workspaceLeft+` > CAST($2 AS BIGINT))
+		AND NOT (`+predecessorActive+`) AND NOT (`+predecessorLeft+` > CAST($2 AS BIGINT)) ORDER BY pending_since, id LIMIT CAST($3 AS BIGINT)`, projectID, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find runs that wait too long: %w", err)
 	}
