@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"svc"
 	"svc/git"
@@ -112,5 +113,91 @@ func TestABaseThatIsNoCommitIsNotFetched(t *testing.T) {
 	mirror := git.Repo{Program: h.Git, Dir: h.mirror(origin)}
 	if oid, err := mirror.Commit(t.Context(), "refs/heads/svc-planted"); err == nil {
 		t.Errorf("the mirror has a branch at %s that nobody made", oid)
+	}
+}
+
+// TestNothingThatAnAgentWroteIsRunByAnyOperation plants programs in the repository of a working copy, in one inside it and in the folder that
+// it is a copy of, and goes through everything that svc does with a workspace.
+func TestNothingThatAnAgentWroteIsRunByAnyOperation(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []svc.Isolation{svc.IsolationClone, svc.IsolationWorktree} {
+		t.Run(string(isolation), func(t *testing.T) {
+			t.Parallel()
+			ctx, origin, h, marks := t.Context(), newOrigin(t), newHost(t), t.TempDir()
+			write(t, filepath.Join(origin, ".gitattributes"), "* merge=evil diff=evil filter=evil\n*.bin filter=proc\n")
+			agent(t, origin, "add", "-A")
+			agent(t, origin, "commit", "-q", "-m", "attributes")
+			o := orderOf(origin, isolation)
+			r := prepare(t, h, o)
+			agent(t, r.Path, "clone", "-q", origin, "nested")
+			agent(t, origin, "switch", "-q", "-c", "aside") // else main is in use there
+			inCopy := filepath.Join(r.Path, ".git")
+			if isolation == svc.IsolationWorktree {
+				inCopy = h.shared(origin)
+			}
+			for _, dir := range []string{inCopy, filepath.Join(r.Path, "nested", ".git"), filepath.Join(origin, ".git")} {
+				plant(t, dir, marks)
+			}
+			write(t, filepath.Join(r.Path, "new.bin"), "1")
+			write(t, filepath.Join(r.Path, "a"), "changed\n")
+			ran := func() (names []string) {
+				entries, err := os.ReadDir(marks)
+				check(t, err)
+				for _, entry := range entries {
+					names = append(names, entry.Name())
+					check(t, os.Remove(filepath.Join(marks, entry.Name())))
+				}
+				return names
+			}
+			// The traps are set: git itself falls into them.
+			_, _ = tryAgent(r.Path, "status")
+			_, _ = tryAgent(r.Path, "diff")
+			if got := ran(); len(got) < 2 {
+				t.Fatalf("git executed only %q", got)
+			}
+			none := func(what string, err error) {
+				t.Helper()
+				if err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				if got := ran(); len(got) > 0 {
+					t.Errorf("%s executed %q", what, got)
+				}
+			}
+			c, made, err := h.Checkpoint(ctx, r.ID)
+			if none("a checkpoint", err); !made {
+				t.Fatal("no checkpoint")
+			}
+			e, err := h.Export(ctx, r.ID, 1<<20)
+			none("an export", err)
+			elsewhere, restore := newHost(t), orderOf(origin, isolation)
+			restore.Bundle, restore.BundleBase = filepath.Join(t.TempDir(), "bundle"), r.BaseCommit
+			text, err := os.ReadFile(e.Bundle)
+			check(t, err)
+			write(t, restore.Bundle, string(text))
+			_, err = elsewhere.Prepare(ctx, restore)
+			none("a restore elsewhere", err)
+			_, err = h.Prepare(ctx, o)
+			none("another use", err)
+			_, err = h.Prepare(ctx, orderOf(origin, isolation))
+			none("a neighbour's preparation", err)
+			none("a receipt", h.Acknowledge(ctx, r.ID, c.Number))
+			none("a loss", h.Lost(ctx, r.ID, c.Number))
+			none("another receipt", h.Acknowledge(ctx, r.ID, c.Number))
+			for _, how := range []svc.LandHow{svc.LandPush, svc.LandMerge, svc.LandSquash} {
+				order := svc.LandOrder{ID: svc.NewID(), Checkpoint: c.Number, How: how, Into: "main", Message: "m", By: "anna", At: 1}
+				if how == svc.LandPush {
+					order.Into = r.Branch
+				}
+				out, err := h.Land(ctx, r.ID, order)
+				none("a landing", err)
+				if how != svc.LandSquash && out.State != svc.LandingDone { // the merge has brought everything
+					t.Errorf("%s: %+v", how, out)
+				}
+			}
+			none("a removal", h.Remove(ctx, r.ID, Parting{}))
+			_, err = h.PruneMirrors(ctx, time.Now().Add(time.Hour), false)
+			none("a pruning", err)
+		})
 	}
 }

@@ -189,6 +189,7 @@ func plant(t *testing.T, dir, marks string) {
 		"core.alternateRefsCommand": program("alternates"), "credential.helper": program("credential"), "gpg.program": program("gpg"), "commit.gpgSign": "true",
 		"diff.external": program("external"), "diff.evil.textconv": program("textconv"), "diff.evil.command": program("diff-command"),
 		"merge.evil.driver": program("merge"), "merge.default": "evil", "filter.evil.clean": program("clean"), "filter.evil.smudge": program("smudge"), "filter.evil.required": "true",
+		"filter.proc.process": program("process"), "filter.proc.required": "true", "core.gitProxy": program("proxy"), "core.askPass": program("askpass"), "core.pager": program("pager"),
 		"uploadpack.packObjectsHook": program("pack"), "url.ext::" + program("instead") + ".insteadOf": "file://", "protocol.ext.allow": "always",
 		"remote.origin.receivepack": program("receive-pack"), "receive.procReceiveRefs": "refs/heads",
 	} {
