@@ -154,6 +154,9 @@ func ending(r svc.Run) string {
 	case r.ExitCode != nil:
 		text += fmt.Sprintf(" with code %d", *r.ExitCode)
 	}
+	if c := r.Conversation; r.Status == svc.RunFailed && r.Error == nil && c != nil && c.Resumed == svc.ResumedUnknown {
+		text += ", and never confirmed the conversation, which it may have lost (--fresh begins a new one)"
+	}
 	if r.Result != nil {
 		said := ", result %s"
 		if r.Status != svc.RunExited {
