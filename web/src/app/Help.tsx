@@ -24,6 +24,7 @@ const groups: [string, [string, string][]][] = [
       ['g q', 'Queue'],
       ['g h', 'Hosts'],
       ['g a', 'Activity'],
+      ['g v', 'Providers'],
       ['g p', 'Project settings'],
       ['g s', 'Settings'],
     ],

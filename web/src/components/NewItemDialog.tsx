@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { messageOf } from '@/api/error';
 import { type Kind, kinds } from '@/api/records';
 import { useCreateItem } from '@/data/actions';
@@ -44,8 +44,13 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
   const parents = items
     .filter((item) => kinds.indexOf(item.kind) < rank || item.id === parent)
     .slice(0, mostParents);
+  // A key that is held down comes again before the page is drawn with the button busy.
+  const sending = useRef(false);
+  const incomplete = title.trim() === '';
   const submit = (event: FormEvent): void => {
     event.preventDefault();
+    if (incomplete || sending.current) return;
+    sending.current = true;
     create.mutate(
       { ...seed, kind, title: title.trim(), description, parent_id: parent || null },
       {
@@ -53,6 +58,9 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
           drop();
           onClose();
           toast.success(`Created “${item.title}”`);
+        },
+        onSettled: () => {
+          sending.current = false;
         },
       },
     );
@@ -102,6 +110,10 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
             {...ids}
             value={description}
             onChange={(event) => descriptionDraft.write(event.target.value, '')}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
+                event.currentTarget.form?.requestSubmit();
+            }}
             maxLength={65536}
           />
         )}
@@ -115,7 +127,7 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
         >
           Cancel
         </Button>
-        <Button type="submit" variant="primary" busy={create.isPending} disabled={title.trim() === ''}>
+        <Button type="submit" variant="primary" busy={create.isPending} disabled={incomplete}>
           Create
         </Button>
       </div>

@@ -1,0 +1,53 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { cleanup, configure, fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { afterEach, expect, it, vi } from 'vitest';
+import { keys } from '@/data/keys';
+import { item } from '@/live/fixtures';
+import { NewItemDialog } from './NewItemDialog';
+import { openNewItem } from './newItem';
+
+// Limits are there to end what hangs: a busy machine takes long.
+configure({ asyncUtilTimeout: 10_000 });
+vi.setConfig({ testTimeout: 60_000 });
+afterEach(cleanup);
+
+/** open shows the dialog with a title, and gives what it sends. */
+function open(title: string): unknown[] {
+  const sent: unknown[] = [];
+  vi.stubGlobal('fetch', async (_: string, { body }: RequestInit) => {
+    sent.push(JSON.parse(String(body)));
+    return Response.json(item('new', { project_id: 'p' }));
+  });
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
+  client.setQueryData(keys.workItems('p'), []);
+  openNewItem({ project_id: 'p' });
+  render(
+    <QueryClientProvider client={client}>
+      <NewItemDialog />
+    </QueryClientProvider>,
+  );
+  fireEvent.change(screen.getByLabelText('Title'), { target: { value: title } });
+  return sent;
+}
+
+const ctrlEnter = (): void => {
+  fireEvent.keyDown(screen.getByLabelText(/^Description/), { key: 'Enter', ctrlKey: true });
+};
+
+it('is sent from the description with Ctrl+Enter, once', async () => {
+  const sent = open('Paint the shed');
+  ctrlEnter();
+  ctrlEnter();
+  await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+  expect(sent).toHaveLength(1);
+  expect(sent[0]).toMatchObject({ title: 'Paint the shed' });
+});
+
+it('is not sent without a title', async () => {
+  const sent = open('  ');
+  ctrlEnter();
+  fireEvent.change(screen.getByLabelText('Title'), { target: { value: 'Now it has one' } });
+  fireEvent.click(screen.getByRole('button', { name: 'Create' }));
+  await waitFor(() => expect(sent).toHaveLength(1));
+  expect(sent[0]).toMatchObject({ title: 'Now it has one' });
+});
