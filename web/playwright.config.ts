@@ -51,7 +51,8 @@ export default defineConfig({
     },
   },
   projects: [
-    { name: 'journeys', testMatch: '*.spec.ts', fullyParallel: true },
+    // Those of e2e itself: a glob would find the other projects' too.
+    { name: 'journeys', testMatch: /e2e\/[^/]+\.spec\.ts$/, fullyParallel: true },
     // Firefox as it is installed, over the protocol that it speaks itself; without one, its journeys are skipped.
     {
       name: 'firefox',
