@@ -80,17 +80,12 @@ function Places({ label, places, words }: { label: string; places: Destination[]
   );
 }
 
-/** nameOf is what a link to a place is called: its word, then how much waits there. */
-const nameOf = (place: Destination, count: number): string =>
-  count > 0 ? `${place.label}, ${count} to see to` : place.label;
-
 function Place({ place, words, count = 0 }: { place: Destination; words: string; count?: number }) {
   return (
     <Link
       {...place.link}
       {...tip(place.label, `g ${place.key}`, 'right')}
       activeOptions={{ includeSearch: false }}
-      aria-label={nameOf(place, count)}
       className={row}
     >
       <place.icon className="size-4 shrink-0" />
@@ -105,6 +100,7 @@ function Place({ place, words, count = 0 }: { place: Destination; words: string;
           )}
         >
           {count}
+          <span className="sr-only"> to see to</span>
         </span>
       )}
     </Link>
@@ -134,18 +130,13 @@ export function BottomBar({ project, inbox, onSearch }: NavProps) {
       {all
         .filter((place) => onPhones.includes(place.key))
         .map((place) => (
-          <Link
-            key={place.label}
-            {...place.link}
-            activeOptions={{ includeSearch: false }}
-            aria-label={nameOf(place, place.key === 'i' ? inbox : 0)}
-            className={cell}
-          >
+          <Link key={place.label} {...place.link} activeOptions={{ includeSearch: false }} className={cell}>
             <place.icon className="size-5" />
             {place.label}
             {place.key === 'i' && inbox > 0 && (
               <span className="absolute top-0.5 left-1/2 ml-2 rounded-full bg-warn px-1 text-2xs font-semibold text-canvas">
                 {inbox}
+                <span className="sr-only"> to see to</span>
               </span>
             )}
           </Link>
