@@ -6,7 +6,7 @@ import { useParts } from '@/lib/useParts';
 import { type Folder, firstOf, treeOf } from './tree';
 
 /** How many files are drawn in one frame: more than a screen has. */
-const inFrame = 60;
+const inFrame = 150;
 
 /** FileTree is the changed files by folder; folders with nothing but one folder in them stand in one line with it. */
 export const FileTree = memo(function FileTree({
