@@ -50,15 +50,18 @@ func (s *session) pipeAgain(ctx context.Context, p place) {
 	s.findWriter(p)
 }
 
-// findWriter finds the process that writes the log: tmux notices its end only with the next output,
-// which is lost then.
-func (s *session) findWriter(p place) {
+// findWriter finds the process that writes the log, a child of the session's tmux as the wrapper is: tmux
+// notices its end only with the next output, which is lost then. It answers whether there is none for
+// certain.
+func (s *session) findWriter(p place) (none bool) {
 	s.writer = process.ID{}
-	for _, child := range process.Children(p.host.PID) {
-		if child.PID != p.process.PID {
-			s.writer = child
+	all, err := process.All()
+	for _, found := range all {
+		if found.Parent == p.host.PID && found.PID != p.process.PID && !found.Ended {
+			s.writer = found.ID
 		}
 	}
+	return err == nil && s.writer.PID == 0
 }
 
 // awaitWriter answers a channel that is closed when the writer has ended; nil when there is none.
@@ -75,10 +78,11 @@ func (s *session) awaitWriter(ctx context.Context, writer process.ID) <-chan str
 	return died
 }
 
-// writerGone says whether the writer that was found has ended.
-func (s *session) writerGone() bool {
+// writerGone says whether nobody writes the log of a session whose tmux believes that somebody does: the
+// writer that was found has ended, or had ended before it was found.
+func (s *session) writerGone(p place) bool {
 	if s.writer.PID == 0 {
-		return false
+		return s.findWriter(p)
 	}
 	alive, err := s.writer.Alive()
 	return err == nil && !alive

@@ -18,6 +18,37 @@ func (l *lab) hints() (texts []string) {
 	return texts
 }
 
+// killWriter ends the process that writes a session's log.
+func killWriter(t *testing.T, p place) {
+	t.Helper()
+	killed := 0
+	for _, child := range process.Children(p.host.PID) {
+		if child.PID != p.process.PID {
+			if err := child.Signal(syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			killed++
+		}
+	}
+	if killed != 1 {
+		t.Fatalf("the log had %d writers", killed)
+	}
+}
+
+func TestAWriterThatEndedWithoutAWorkerIsMissed(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.start()
+	run := l.begin(`echo first; while read line; do echo "got $line"; done`)
+	l.wait("the first line", func() bool { return strings.Contains(l.o.log(run, 1), "first") })
+	p := l.w.session(run, 1).where()
+	l.stop()
+	killWriter(t, p)
+	l.start()
+	l.wait("the hint", func() bool { return strings.Contains(strings.Join(l.hints(), "\n"), "its writer ended") })
+	l.wait("the mark in the log", func() bool { return strings.Contains(l.o.log(run, 1), "output is missing here") })
+}
+
 func TestALogWhoseWriterWasKilledSaysSoAndGoesOn(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -25,13 +56,7 @@ func TestALogWhoseWriterWasKilledSaysSoAndGoesOn(t *testing.T) {
 	run := l.begin(`echo first; while read line; do echo "got $line"; done`)
 	l.wait("the first line", func() bool { return strings.Contains(l.o.log(run, 1), "first") })
 	p := l.w.session(run, 1).where()
-	for _, child := range process.Children(p.host.PID) {
-		if child.PID != p.process.PID {
-			if err := child.Signal(syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	killWriter(t, p)
 	l.wait("the hint", func() bool { return strings.Contains(strings.Join(l.hints(), "\n"), "its writer ended") })
 	l.wait("the mark in the log", func() bool { return strings.Contains(l.o.log(run, 1), "output is missing here") })
 	l.wait("another writer", func() bool {

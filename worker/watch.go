@@ -91,7 +91,7 @@ func (s *session) checkTerminal(ctx context.Context) {
 	switch {
 	case err == nil && (found.Server != p.host || found.Process.PID != p.process.PID):
 		s.complain("another tmux server has the session's socket", "socket", p.server.Socket)
-	case err == nil && !found.Dead && (!found.Piped || s.writerGone()):
+	case err == nil && !found.Dead && (!found.Piped || s.writerGone(p)):
 		s.pipeAgain(ctx, p)
 	case errors.Is(err, tmux.ErrSocketLost):
 		s.complain("the session's socket was deleted; it is made again")
