@@ -23,7 +23,9 @@ func (w *writer) commit(batch []*unit) {
 	began := time.Now()
 	events, err := w.transact(batch)
 	if err == nil {
-		w.proven.Store(int64(time.Since(w.began)))
+		if events || w.proving || w.dialect.pipelined {
+			w.proven.Store(int64(time.Since(w.began)))
+		}
 		if observe := w.observe.Load(); observe != nil {
 			(*observe)(time.Since(began))
 		}
@@ -135,7 +137,7 @@ func (w *writer) begin(ctx context.Context, batch []*unit) error {
 
 func (w *writer) opening(batch []*unit) []statement {
 	list := []statement{{sql: w.dialect.begin, rows: anyRows}}
-	w.xid = ""
+	w.xid, w.proving = "", false
 	w.group++
 	if !w.dialect.pipelined {
 		return list

@@ -32,7 +32,10 @@ func (s *Store) Ready(ctx context.Context) error {
 		return nil
 	}
 	return s.probe.ask(ctx, s.dialect.silent, func() error {
-		return s.Write(context.Background(), func(*Tx) error { return nil })
+		return s.Write(context.Background(), func(tx *Tx) error {
+			tx.w.proving = true
+			return nil
+		})
 	})
 }
 

@@ -129,6 +129,9 @@ func TestReadinessWritesAtMostOnceASecond(t *testing.T) {
 	}
 	before := count()
 	began := s.writer.began
+	if err := s.Write(t.Context(), func(*Tx) error { return nil }); err != nil { // it proves nothing
+		t.Fatal(err)
+	}
 	for range 200 {
 		if err := s.Ready(t.Context()); err != nil {
 			t.Fatal(err)

@@ -45,6 +45,7 @@ type writer struct {
 	changes changes // of the units that share the savepoint
 	saved   bool    // the savepoint is set
 	direct  bool    // nothing waits: what waited before was refused
+	proving bool    // the transaction shall write something, though its units may not
 	// numbered is the events of the newest group, where we know their numbers.
 	numbered []svc.Event
 }

@@ -1,6 +1,7 @@
 -- One text for both engines. Ids are TEXT, times BIGINT (Unix milliseconds),
 -- JSON is TEXT. On PostgreSQL every TEXT column is made COLLATE "C" (see
--- migrate.go), so that text compares bytewise on both.
+-- migrate.go), so that text compares bytewise on both. On SQLite a table with a
+-- number for its key, or marked "by key", is kept in the order of that key.
 
 CREATE TABLE journal (
     id     BIGINT PRIMARY KEY CHECK (id = 1),
@@ -161,7 +162,7 @@ CREATE TABLE processed_signals (
     sent_at     BIGINT NOT NULL, -- the sender's clock
     received_at BIGINT NOT NULL,
     PRIMARY KEY (run_id, attempt, kind)
-);
+) /* by key */;
 
 CREATE TABLE idempotency (
     key         TEXT PRIMARY KEY,
