@@ -78,7 +78,7 @@ func (s *session) awaitWriter(ctx context.Context, writer process.ID) <-chan str
 	return died
 }
 
-// writerGone says whether nobody writes the log of a session whose tmux believes that somebody does: the
+// writerGone says whether nobody writes the log of a session, which tmux itself may not have noticed: the
 // writer that was found has ended, or had ended before it was found.
 func (s *session) writerGone(p place) bool {
 	if s.writer.PID == 0 {
