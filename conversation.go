@@ -42,7 +42,8 @@ var conversationForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 // IsConversation says whether s has the form of a conversation's id.
 func IsConversation(s string) bool { return conversationForm.MatchString(s) }
 
-// ConversationGone is the error of a run whose tool began another conversation than the one that it was asked to go on with.
+// ConversationGone is the error of a run whose tool began another conversation than the one that it was asked to go on with, or failed
+// because it has lost that one.
 const ConversationGone = "conversation_gone"
 
 // conversationGone says that the attempt ended for that: another attempt would end alike.

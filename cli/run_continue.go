@@ -20,7 +20,7 @@ func (a *app) runContinue() *cobra.Command {
 		Long: "Start a run that goes on with the conversation of another one: with the same agent and model, on the same host and in the same\n" +
 			"workspace, as soon as the other one is over. PROMPT is what the agent is told; @FILE reads a file.\n\n" +
 			"It is refused when the agent cannot go on, or its conversation is not known. --fresh starts a new conversation in the same workspace\n" +
-			"then, with another agent if --provider names one. A run whose agent begins another conversation by itself fails with conversation_gone.",
+			"then, with another agent if --provider names one. A run whose agent has lost the conversation fails with conversation_gone.",
 		Example: "  svc run continue 1a2b3c4d 'now write the tests'\n  svc run continue 1a2b3c4d --fresh --provider codex 'review the change'",
 	}
 	cmd.RunE = a.calls(func(ctx context.Context, c *api.Client, args []string) error {

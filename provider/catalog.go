@@ -67,6 +67,8 @@ type Entry struct {
 	Conversation svc.ConversationSource `json:"conversation,omitempty"`
 	// ResumeTemplate is ArgvTemplate for a run that goes on with a conversation; empty: the tool cannot.
 	ResumeTemplate []string `json:"resume_argv_template,omitempty"`
+	// ConversationFiles are patterns of the files in which the tool keeps a conversation; empty: it is not known where.
+	ConversationFiles []string `json:"conversation_files,omitempty"`
 	// Optional says that the doctor does not report an absent tool as a problem.
 	Optional bool `json:"optional"`
 	// AsksTrust says that the tool asks a person in each new folder whether it is trusted, and waits until then.
@@ -138,6 +140,7 @@ func (c *Catalog) Entry(id string) (Entry, error) {
 func (e Entry) clone() Entry {
 	e.ArgvTemplate = slices.Clone(e.ArgvTemplate)
 	e.ResumeTemplate = slices.Clone(e.ResumeTemplate)
+	e.ConversationFiles = slices.Clone(e.ConversationFiles)
 	e.EnvMap = slices.Clone(e.EnvMap)
 	e.CompletionSignals = slices.Clone(e.CompletionSignals)
 	e.InstalledDetection = slices.Clone(e.InstalledDetection)

@@ -1,6 +1,13 @@
 package provider
 
-import "svc"
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"svc"
+)
 
 // noConversation is what an entry says whose tool's conversations have no ids that svc knows.
 const noConversation = "none"
@@ -26,6 +33,12 @@ func (t table) checkConversation(e Entry) {
 	case e.Conversation != svc.ConversationMinted && given:
 		t.complain("argv_template", "has {conversation}, which goes with conversation = \"minted\"")
 	}
+	if len(e.ConversationFiles) > 0 && !e.Resumes() {
+		t.complain("conversation_files", "needs resume_argv_template")
+	}
+	for _, pattern := range e.ConversationFiles {
+		t.checkConversationFile(pattern)
+	}
 	if !e.Resumes() {
 		return
 	}
@@ -37,4 +50,46 @@ func (t table) checkConversation(e Entry) {
 	case hasPlaceholder(e.ResumeTemplate, "prompt") != e.promptInArgv():
 		t.complain("resume_argv_template", "must take {prompt} as argv_template does: both have it, or neither")
 	}
+}
+
+// conversationPlaceholder stands for the id in the name of a conversation's file.
+const conversationPlaceholder = "{conversation}"
+
+// conversationRoot is what a pattern of a conversation's file begins with: the home, a variable that names a folder, or the root.
+var conversationRoot = regexp.MustCompile(`^(~|\$[A-Za-z_][A-Za-z0-9_]*)?/`)
+
+// checkConversationFile finds patterns that would not tell one conversation from another, or lead elsewhere than they say.
+func (t table) checkConversationFile(pattern string) {
+	segments := strings.Split(pattern, "/")
+	name := segments[len(segments)-1]
+	t.checkPlaceholders("conversation_files", pattern, []string{"conversation"})
+	switch {
+	case !conversationRoot.MatchString(pattern):
+		t.complain("conversation_files", "must begin with /, ~/ or $NAME/")
+	case strings.Count(pattern, conversationPlaceholder) != 1 || !strings.Contains(name, conversationPlaceholder):
+		t.complain("conversation_files", "must have {conversation} in the name of the file, once")
+	case slices.ContainsFunc(segments[1:], func(s string) bool { return s == "" || s == "." || s == ".." }):
+		t.complain("conversation_files", "must not have empty parts, . or ..")
+	case strings.ContainsAny(pattern, `?[\\`):
+		t.complain("conversation_files", "has * as its only wildcard")
+	}
+}
+
+// ConversationPatterns are the entry's ConversationFiles in the environment of a session: absolute, with {conversation} where the id
+// belongs. Those whose variable is not set there, or names no absolute path, are left out.
+func (e Entry) ConversationPatterns(environ []string) (patterns []string) {
+	env := split(environ)
+	for _, pattern := range e.ConversationFiles {
+		root, rest, _ := strings.Cut(pattern, "/")
+		if root == "~" {
+			root = "$HOME"
+		}
+		if name, variable := strings.CutPrefix(root, "$"); variable {
+			if root = env[name]; !filepath.IsAbs(root) {
+				continue
+			}
+		}
+		patterns = append(patterns, filepath.Clean(root+"/"+rest))
+	}
+	return patterns
 }

@@ -12,7 +12,7 @@ import (
 var entryKeys = []string{
 	"id", "name", "bin", "argv_template", "env_map", "tui_type", "completion_signals",
 	"hooks_config_template", "hooks_config_name", "installed_detection", "optional", "keep_alive",
-	"long_prompt", "message", "conversation", "resume_argv_template", "asks_trust",
+	"long_prompt", "message", "conversation", "resume_argv_template", "conversation_files", "asks_trust",
 }
 
 // entry reads one table. Where it complains, what it returns is of no use.
@@ -37,6 +37,7 @@ func (p *parser) entry(id string, t table) Entry {
 		KeepAlive:          t.list("keep_alive", nil),
 		Conversation:       t.conversation(),
 		ResumeTemplate:     t.list("resume_argv_template", nil),
+		ConversationFiles:  t.list("conversation_files", nil),
 		LongPrompt:         choice(t, "long_prompt", t.text("long_prompt", string(PromptRefused)), PromptRefused, PromptStdin),
 		Message:            choice(t, "message", t.text("message", string(MessageNone)), MessageNone, MessagePaste),
 	}

@@ -201,3 +201,17 @@ func TestASessionStandsInItsOwnDirectory(t *testing.T) {
 		t.Errorf("got %v", env)
 	}
 }
+
+func TestTheFilesOfAConversationAreWhereTheSessionsVariablesSay(t *testing.T) {
+	t.Parallel()
+	e := provider.Entry{ConversationFiles: []string{"$STORE/*/{conversation}.jsonl", "~/.x/{conversation}", "/srv/{conversation}"}}
+	for _, tt := range []struct{ env, want []string }{
+		{[]string{"HOME=/home/u", "STORE=/s/"}, []string{"/s/*/{conversation}.jsonl", "/home/u/.x/{conversation}", "/srv/{conversation}"}},
+		{[]string{"HOME=/home/u"}, []string{"/home/u/.x/{conversation}", "/srv/{conversation}"}},
+		{[]string{"STORE=relative", "HOME="}, []string{"/srv/{conversation}"}},
+	} {
+		if got := e.ConversationPatterns(tt.env); !slices.Equal(got, tt.want) {
+			t.Errorf("%q: %q, want %q", tt.env, got, tt.want)
+		}
+	}
+}

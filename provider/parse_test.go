@@ -58,6 +58,7 @@ long_prompt = "stdin"
 message = "paste"
 conversation = "hook"
 resume_argv_template = ["--resume={conversation}", "{prompt}"]
+conversation_files = ["~/.x/*/{conversation}.json"]
 `)
 	want := provider.Entry{
 		ID: "my-tool_1", Name: "My tool", Bin: "/opt/tool",
@@ -75,6 +76,7 @@ resume_argv_template = ["--resume={conversation}", "{prompt}"]
 		Message:            provider.MessagePaste,
 		Conversation:       svc.ConversationByHook,
 		ResumeTemplate:     []string{"--resume={conversation}", "{prompt}"},
+		ConversationFiles:  []string{"~/.x/*/{conversation}.json"},
 	}
 	if got := entry(t, c, "my-tool_1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -95,6 +97,7 @@ func TestWhatAnEntryLeavesOutHasADefault(t *testing.T) {
 
 func TestMistakesAreToldWithFileLineAndKey(t *testing.T) {
 	t.Parallel()
+	const resumes = "[providers.x]\nbin = 'a'\nconversation = 'hook'\nresume_argv_template = ['{conversation}', '{prompt}']\n"
 	tests := []struct{ name, text, want string }{
 		{"no TOML", "[providers.x]\nbin = ", "providers.toml line 2: not TOML"},
 		{"a key twice", "[providers.x]\nbin = 'a'\nbin = 'b'", "providers.toml line 3: "},
@@ -131,6 +134,14 @@ func TestMistakesAreToldWithFileLineAndKey(t *testing.T) {
 		{"resume without a conversation", "[providers.x]\nbin = 'a'\nresume_argv_template = ['{conversation}', '{prompt}']", "line 3: providers.x.resume_argv_template: needs conversation"},
 		{"resume of any conversation", "[providers.x]\nbin = 'a'\nconversation = 'hook'\nresume_argv_template = ['--last', '{prompt}']", "line 4: providers.x.resume_argv_template: must have {conversation}"},
 		{"resume without the prompt", "[providers.x]\nbin = 'a'\nconversation = 'hook'\nresume_argv_template = ['{conversation}']", "line 4: providers.x.resume_argv_template: must take {prompt}"},
+		{"a relative file", resumes + "conversation_files = ['.x/{conversation}']", "line 5: providers.x.conversation_files: must begin with /, ~/ or $NAME/"},
+		{"a file of another user", resumes + "conversation_files = ['~other/{conversation}']", "line 5: providers.x.conversation_files: must begin with /, ~/ or $NAME/"},
+		{"a file of any conversation", resumes + "conversation_files = ['~/x/last']", "line 5: providers.x.conversation_files: must have {conversation} in the name of the file, once"},
+		{"a folder of a conversation", resumes + "conversation_files = ['~/{conversation}/x']", "line 5: providers.x.conversation_files: must have {conversation} in the name of the file, once"},
+		{"a file above", resumes + "conversation_files = ['~/x/../{conversation}']", "line 5: providers.x.conversation_files: must not have empty parts, . or .."},
+		{"a wildcard that is none", resumes + "conversation_files = ['~/[a-z]/{conversation}']", "line 5: providers.x.conversation_files: has * as its only wildcard"},
+		{"unknown file placeholder", resumes + "conversation_files = ['~/{run_id}/{conversation}']", "line 5: providers.x.conversation_files: unknown placeholder {run_id}"},
+		{"files of no conversation", "[providers.x]\nbin = 'a'\nconversation_files = ['~/{conversation}']", "line 3: providers.x.conversation_files: needs resume_argv_template"},
 		{"unknown resume placeholder", "[providers.x]\nbin = 'a'\nconversation = 'hook'\nresume_argv_template = ['{session}']", "line 4: providers.x.resume_argv_template: unknown placeholder {session}"},
 		{"args inside a resume element", "[providers.x]\nbin = 'a'\nconversation = 'hook'\nresume_argv_template = ['-x={args}']", "line 4: providers.x.resume_argv_template: {args} must be"},
 		{"wrong tui_type", "[providers.x]\nbin = 'a'\ntui_type = 'fullscreen'", "line 3: providers.x.tui_type: must be one of line_oriented, full_screen, raw_mode"},

@@ -195,11 +195,11 @@ func (a Attempt) ReadWrapper() (Wrapper, error) {
 type Exit struct {
 	Code   int      `json:"exit_code"`
 	Reason string   `json:"reason,omitempty"` // empty: it ended by itself
-	Error  string   `json:"error,omitempty"`  // why nothing was started; empty: something was
+	Error  string   `json:"error,omitempty"`  // why nothing was started, or that the tool has lost its conversation; empty: neither
 	At     svc.Time `json:"at"`
 }
 
-// Signal is what the end means for the orchestrator: finished, or failed when nothing was started.
+// Signal is what the end means for the orchestrator: finished, or failed when there is an error.
 // Worker and wrapper both take it from here, so that either may report it.
 func (a Attempt) Signal(e Exit) svc.Signal {
 	s := svc.Signal{RunID: a.RunID, Attempt: a.Number, Source: svc.FromWrapper, Timestamp: e.At}

@@ -35,6 +35,8 @@ type Launch struct {
 	// Workspace is the working copy to make first; nil: none.
 	Workspace *wire.Workspace `json:"workspace,omitempty"`
 	Restore   string          `json:"restore,omitempty"` // a bundle that it begins with; empty: it begins at the base
+	// Conversation is the one that the session begins or goes on with; nil: it is not known where the tool keeps them.
+	Conversation *Conversation `json:"conversation,omitempty"`
 	// Reap says how processes that outlive the provider are ended; nil: they are not.
 	Reap *Reap `json:"reap,omitempty"`
 }

@@ -81,6 +81,7 @@ type Memory string
 const (
 	HookFailed  Memory = "hook-failed"  // a failure was reported
 	CodexThread Memory = "codex-thread" // the conversation that is the run's own
+	Reported    Memory = "conversation" // the conversation that a hook has reported last
 )
 
 // Remember keeps a value under a name.

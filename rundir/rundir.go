@@ -7,6 +7,7 @@
 //	runs/<run_id>.<attempt>.times  when the bytes of the log were written, one attempt's; stays with the log
 //	runs/<run_id>.<attempt>.screen the last screen of an attempt that is over; stays with the log
 //	runs/done/<2 hex>/<run_id>     the tombstone of a run that is over here: what is left of it besides its log
+//	runs/conversations/<id>        a file of this conversation of a tool's was seen
 //	runs/<run_id>.<attempt>/       one attempt, for the owner alone:
 //	    dispatch                   what the worker was given, and what it made of it
 //	    try                        how often the attempt was tried to be started
@@ -27,7 +28,7 @@
 //	        spool/                 what the session reports, one file for each signal, until it is delivered
 //	        bin/                   first in the session's PATH: svc as the worker runs it
 //	        counter                numbers the attempt's signals
-//	        hook-failed, codex-thread   what one hook remembers for the next
+//	        hook-failed, codex-thread, conversation   what hooks remember for the next one, and for the wrapper
 //	spool/                         the worker's own signals that are not yet delivered, one file each
 //	spool/bad/                     what was found damaged in a spool, or refused
 //	quarantine/                    folders of attempts whose dispatch was damaged, after their end

@@ -34,6 +34,11 @@ func Prune(ctx context.Context, dir rundir.Dir, before time.Time, dry bool) (p P
 	if p.Mirrors, err = (workspace.Host{Dir: string(dir)}).PruneMirrors(ctx, before, dry); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
+	if !dry {
+		if err := dir.PruneConversations(before); err != nil {
+			return p, fmt.Errorf("prune: %w", err)
+		}
+	}
 	runs, err := dir.Tombstones()
 	if err != nil {
 		return p, fmt.Errorf("prune: %w", err)

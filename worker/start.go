@@ -234,6 +234,9 @@ func (s *session) prepare(ctx context.Context) (rundir.Launch, error) {
 		Args: run.Args, Prompt: run.Prompt, PromptFile: launch.PromptFile, APIKey: gateway.APIKey, Model: run.Model, HooksConfig: hooks,
 		Conversation: conversation.ID, Resume: conversation.Resume,
 	}
+	if files := entry.ConversationPatterns(launch.Env); len(files) > 0 {
+		launch.Conversation = &rundir.Conversation{ID: conversation.ID, Resume: conversation.Resume, Files: files}
+	}
 	if entry.OnStdin(run.Prompt) {
 		values.Prompt, launch.Stdin = "", launch.PromptFile
 	}

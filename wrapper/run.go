@@ -103,9 +103,13 @@ func (r *runner) run(caught <-chan os.Signal) int {
 	}
 	exit := agent.wait(caught, r.patience.hangup)
 	exit.At = r.time()
+	if r.lostConversation(exit) {
+		exit.Error = svc.ConversationGone
+	}
 	r.warn(r.attempt.WriteExit(exit))
 	r.reap(agent.root())
 	agent.close()
+	r.noteConversation()
 	return r.report(exit, started)
 }
 

@@ -197,7 +197,11 @@ func Reporter(std IO) func(svc.Signal) {
 func (s *session) report(sig svc.Signal, stderr io.Writer) {
 	// It takes seconds at most, and is not cut short by the end of the session that it reports about.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGTERM)
-	if _, err := s.attempt.Put(s.stamp(sig), s.token); err != nil {
+	sig = s.stamp(sig)
+	if sig.Conversation != "" && s.attempt.Recall(rundir.Reported) != sig.Conversation {
+		_ = s.attempt.Remember(rundir.Reported, sig.Conversation) // a hint for the wrapper
+	}
+	if _, err := s.attempt.Put(sig, s.token); err != nil {
 		fmt.Fprintf(stderr, "svc exec signal: not reported: %v\n", err)
 		return
 	}

@@ -21,6 +21,7 @@ type agent struct {
 	answer   []string            // the keys with which a person says yes
 	trust    []string            // the keys with which a person trusts a folder
 	store    string              // where it keeps its conversations, below the home; empty: they cannot be gone on with
+	lost     string              // how the table has a run whose conversation is not in the store any more
 	home     func(*site)         // what a person did once in this home
 	once     string              // that, in words
 }
@@ -28,17 +29,17 @@ type agent struct {
 var known = map[string]agent{
 	"claude": {
 		protocol: "messages", model: "claude-sonnet-4-5", hook: true, asks: true, answer: []string{"Enter"}, trust: []string{"Down", "Enter"},
-		failure: "`failed`, exit code 1", home: claudeHome, store: ".claude/projects",
+		failure: "`failed`, exit code 1", home: claudeHome, store: ".claude/projects", lost: "`failed`, `conversation_gone`",
 		once: "its first-run dialogs were answered",
 	},
 	"codex": {
 		protocol: "responses", model: "gpt-5", hook: true, asks: true, answer: []string{"y"}, trust: []string{"Enter"},
-		failure: "`failed`, exit code 1", home: codexHome, store: ".codex/sessions",
+		failure: "`failed`, exit code 1", home: codexHome, store: ".codex/sessions", lost: "`failed`, `conversation_gone`",
 		once: "the folder was trusted and the hook reviewed",
 	},
 	"gemini": {
 		protocol: "gemini", model: "gemini-2.5-pro", hook: true, asks: true, answer: []string{"Enter"}, trust: []string{"Enter"},
-		failure: "`failed`, exit code 1", home: geminiHome, store: ".gemini/tmp",
+		failure: "`failed`, exit code 1", home: geminiHome, store: ".gemini/tmp", lost: "`failed`, exit code 42",
 		once: "the folder was trusted",
 	},
 	"goose": {
@@ -46,12 +47,12 @@ var known = map[string]agent{
 	},
 	"opencode": {
 		protocol: "chat", model: "svc/stand-in", hook: true, asks: true, answer: []string{"Enter"},
-		failure: "`failed`, hook `failed` (APIError: the gateway refuses, as the prompt wants it)", home: opencodeHome, store: ".local/share/opencode",
+		failure: "`failed`, hook `failed` (APIError: the gateway refuses, as the prompt wants it)", home: opencodeHome, store: ".local/share/opencode", lost: "`failed`, exit code 1",
 		once: "its configuration says that it must ask",
 	},
 	"qwen": {
 		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"},
-		failure: "`failed`, exit code 1", once: "nothing", store: ".qwen/projects",
+		failure: "`failed`, exit code 1", once: "nothing", store: ".qwen/projects", lost: "`failed`, exit code 1",
 	},
 	"copilot": {
 		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"}, trust: []string{"Enter"},

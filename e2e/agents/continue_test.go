@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"svc"
+	"svc/internal/proctest"
 )
 
 // continued: with each entry that says it can, a second run goes on with the conversation of the first: the model is told what the
-// first was, also after a restart of svc in between and after a stop. When the tool has lost the conversation, no other one begins in its place.
+// first was, also after a restart of svc or of the worker alone in between, and after a stop. When the tool has lost the conversation, no other one begins in its place.
 func continued(s *site) string {
 	entries := s.resuming()
 	if can := s.agent.store != ""; can != (len(entries) > 0) {
@@ -22,8 +23,9 @@ func continued(s *site) string {
 	var told []string
 	for _, id := range entries {
 		last := s.goOn(id)
+		s.restartWorker(id)
 		early := s.stopFirst(id)
-		told = append(told, id+" goes on, also after a restart of svc and after a stop; stopped in its first turn: "+early+"; without its store: "+s.lose(last))
+		told = append(told, id+" goes on, also after a restart of svc or of its worker alone, and after a stop; stopped in its first turn: "+early+"; without its store: "+s.lose(last))
 	}
 	return strings.Join(told, "; ")
 }
@@ -67,6 +69,63 @@ func (s *site) goOn(provider string) svc.Run {
 	r = s.turn(s.goOnWith(stopped, last))
 	s.wantResumed(r, before, first, second, last)
 	return r
+}
+
+// restartWorker has a conversation of three runs on a host whose worker is a process of its own. That worker is killed and started again
+// after the first, and while the model thinks in the last.
+func (s *site) restartWorker(provider string) {
+	s.t.Helper()
+	w := s.workerApart()
+	defer w.Stop() // the runs of other tests are not for it
+	first := "Remember this number: forty-two " + provider
+	before := s.turn(s.svc(append(s.startArgs(provider, first), "--host", w.Name)...))
+	s.killWorker(w)
+	second := "And which number was it, " + provider + "?"
+	r := s.turn(s.goOnWith(before, second))
+	s.wantResumed(r, before, first, second)
+
+	thinking := "Think about the number, " + provider + ". {{wait: 10s}}"
+	id := s.goOnWith(r, thinking)
+	if err := s.gateway.await(limit, holding(thinking)); err != nil {
+		s.t.Fatalf("%v; the log:\n%s", err, s.log(id))
+	}
+	s.killWorker(w)
+	r = s.turn(id)
+	s.wantResumed(r, before, first, second, thinking)
+	if r.HostID == nil || *r.HostID != w.HostID || r.Result == nil {
+		s.t.Errorf("%s: after its worker was killed the run is %s on host %v", provider, show(r), r.HostID)
+	}
+}
+
+// workerApart starts a worker beside "svc up", with the same catalog, gateway and home.
+func (s *site) workerApart() *proctest.Worker {
+	s.t.Helper()
+	if s.apart == nil {
+		s.apart = s.newWorkerApart()
+	}
+	s.apart.Start()
+	s.awaitToolOn(s.apart.Name)
+	return s.apart
+}
+
+func (s *site) newWorkerApart() *proctest.Worker {
+	s.t.Helper()
+	w := proctest.NewWorker(s.up, proctest.WorkerOptions{Name: "apart", Config: s.workerConfig()})
+	catalog, err := os.ReadFile(filepath.Join(s.up.Dir, "providers.toml"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.lab.Write(filepath.Join(w.Dir, "providers.toml"), string(catalog))
+	w.Setenv("TMPDIR", s.temporary())
+	return w
+}
+
+// killWorker kills a worker and starts it again.
+func (s *site) killWorker(w *proctest.Worker) {
+	s.t.Helper()
+	w.Kill()
+	w.Start()
+	s.awaitToolOn(w.Name)
 }
 
 // stopThinking stops a run while the model thinks about a prompt.
@@ -131,8 +190,8 @@ func (s *site) lose(before svc.Run) string {
 	}
 	prompt := "Is anybody there, " + before.Provider + "?"
 	r := s.turn(s.goOnWith(before, prompt))
-	if r.Status != svc.RunFailed || r.Conversation == nil || r.Conversation.Resumed != svc.ResumedUnknown {
-		s.t.Errorf("%s: without its conversation the run is %s, %+v; its log:\n%s", before.Provider, show(r), r.Conversation, s.log(r.ID))
+	if show(r) != s.agent.lost || r.Conversation == nil || r.Conversation.Resumed != svc.ResumedUnknown {
+		s.t.Errorf("%s: without its conversation the run is %s, want %s, %+v; its log:\n%s", before.Provider, show(r), s.agent.lost, r.Conversation, s.log(r.ID))
 	}
 	if n := len(s.gateway.questions(holding(prompt))); n > 0 {
 		s.t.Errorf("%s: the model was asked %d times in another conversation", before.Provider, n)

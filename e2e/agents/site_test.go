@@ -31,6 +31,7 @@ type site struct {
 	lab      *proctest.Lab
 	gateway  *gateway
 	up       *proctest.Orchestrator
+	apart    *proctest.Worker // a worker in a process of its own; nil: none so far
 	client   *api.Client
 	follower *proctest.Follower
 	work     string // the folder of the project
@@ -42,9 +43,8 @@ func newSite(t *testing.T, a agent) *site {
 	s := &site{t: t, agent: a, lab: proctest.NewLab(t), gateway: newGateway(t)}
 	t.Setenv("PATH", toolPath(a.pin.tool))
 	s.up = proctest.NewUp(s.lab)
-	s.up.Setenv("TMPDIR", filepath.Dir(s.lab.Path("tmp", "any"))) // codex has no sandbox in a home below the folder for temporary files
-	s.lab.Write(filepath.Join(s.up.Dir, "config.toml"), fmt.Sprintf("[gateway]\nurl = %q\napi_key = %q\n[worker]\ncontain = %q\n",
-		s.gateway.URL+"/", gatewayKey, cmp.Or(os.Getenv("SVC_TEST_CONTAIN"), "off")))
+	s.up.Setenv("TMPDIR", s.temporary())
+	s.lab.Write(filepath.Join(s.up.Dir, "config.toml"), "[worker]\n"+s.workerConfig())
 	s.work = s.lab.Path("work", "README.md")
 	s.lab.Write(s.work, "A folder to work in.\n")
 	s.work = filepath.Dir(s.work)
@@ -69,6 +69,14 @@ func newSite(t *testing.T, a agent) *site {
 	s.task = item.ID
 	return s
 }
+
+// workerConfig is what the sections [worker] and [gateway] say.
+func (s *site) workerConfig() string {
+	return fmt.Sprintf("contain = %q\n[gateway]\nurl = %q\napi_key = %q\n", cmp.Or(os.Getenv("SVC_TEST_CONTAIN"), "off"), s.gateway.URL+"/", gatewayKey)
+}
+
+// temporary is the folder for temporary files: codex has no sandbox in a home below the usual one.
+func (s *site) temporary() string { return filepath.Dir(s.lab.Path("tmp", "any")) }
 
 // captureHooks has the hooks of the catalog call a script that keeps what they are given, without the
 // lab's own paths, and passes it on. The names of its files begin with the tool and the time.
@@ -100,8 +108,14 @@ exec %s "$@" <"$file.raw"
 	}
 }
 
-// awaitTool waits until the worker reports that it found the tool, at the version that was installed.
+// awaitTool waits until a worker reports that it found the tool, at the version that was installed.
 func (s *site) awaitTool() {
+	s.t.Helper()
+	s.awaitToolOn("")
+}
+
+// awaitToolOn is awaitTool for one host; empty: any.
+func (s *site) awaitToolOn(name string) {
 	s.t.Helper()
 	var seen string
 	proctest.Eventually(s.t, limit, "the worker finds the tool", func() bool {
@@ -111,7 +125,7 @@ func (s *site) awaitTool() {
 		}
 		for _, p := range providers {
 			for _, host := range p.Hosts {
-				if p.ID == s.agent.pin.tool && host.Available {
+				if p.ID == s.agent.pin.tool && host.Available && (name == "" || host.HostName == name) {
 					seen = host.Version
 				}
 			}
@@ -225,7 +239,11 @@ func show(r svc.Run) string {
 	if r.Result != nil {
 		words = append(words, "hook `completed` ("+string(*r.Result)+")")
 	}
-	if r.Error != nil {
+	switch {
+	case r.Error == nil:
+	case *r.Error == svc.ConversationGone:
+		words = append(words, "`conversation_gone`")
+	default:
 		words = append(words, "hook `failed` ("+*r.Error+")")
 	}
 	return strings.Join(words, ", ")

@@ -1,0 +1,63 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"svc"
+)
+
+// Conversation is what the wrapper must know to find out whether a tool has kept its conversation.
+type Conversation struct {
+	ID     string `json:"id,omitempty"`     // empty: the tool's hook reports it
+	Resume bool   `json:"resume,omitempty"` // the tool goes on with it
+	// Files are absolute patterns of the files that it may be in. {conversation} is the id, and * is any part of a name.
+	Files []string `json:"files"`
+}
+
+func (d Dir) conversations() string { return filepath.Join(d.runs(), "conversations") }
+
+// NoteConversation notes that a file of a conversation was seen. It is a hint, and need not survive a power cut.
+func (d Dir) NoteConversation(id string) error {
+	if !svc.IsConversation(id) {
+		return fmt.Errorf("note conversation: %q is not the id of one", id)
+	}
+	if err := os.MkdirAll(d.conversations(), 0o700); err != nil {
+		return diskError("note conversation", err)
+	}
+	path := filepath.Join(d.conversations(), id)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return diskError("note conversation", err)
+	}
+	now := time.Now()
+	return diskErrorOrNil("note conversation", errors.Join(f.Close(), os.Chtimes(path, now, now)))
+}
+
+// SawConversation says whether a file of a conversation was seen before.
+func (d Dir) SawConversation(id string) bool {
+	if !svc.IsConversation(id) {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(d.conversations(), id))
+	return err == nil
+}
+
+// PruneConversations removes the notes of conversations that were last seen before a time.
+func (d Dir) PruneConversations(before time.Time) error {
+	entries, err := os.ReadDir(d.conversations())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		info, gone := e.Info()
+		if gone == nil && info.ModTime().Before(before) {
+			err = errors.Join(err, os.Remove(filepath.Join(d.conversations(), e.Name())))
+		}
+	}
+	return err
+}
