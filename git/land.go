@@ -62,14 +62,22 @@ func (e *Refused) Error() string {
 // branch. The caller sees to it that the commit descends from the expected one. The error is *Refused when the remote has answered. After any
 // other error the branch may have moved: ask the remote.
 func (r Repo) Push(ctx context.Context, url, ref, commit, expected string) error {
+	return r.push(ctx, url, ref, commit, expected)
+}
+
+// TryPush is Push up to where the remote would be told what to do. After any error nothing has moved.
+func (r Repo) TryPush(ctx context.Context, url, ref, commit, expected string) error {
+	return r.push(ctx, url, ref, commit, expected, "--dry-run")
+}
+
+func (r Repo) push(ctx context.Context, url, ref, commit, expected string, flags ...string) error {
 	c, err := r.reach(ctx)
 	if err != nil {
 		return err
 	}
-	c.args = []string{
-		"push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
-		"--force-with-lease=" + ref + ":" + expected, "--", url, commit + ":" + ref,
-	}
+	c.args = append([]string{"push"}, flags...)
+	c.args = append(c.args, "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
+		"--force-with-lease="+ref+":"+expected, "--", url, commit+":"+ref)
 	got, err := r.run(ctx, c)
 	if why, refused := refusal(string(got.out)); err != nil && refused {
 		return &Refused{Why: why, Said: remoteWords(err)}
@@ -83,6 +91,9 @@ func refusal(listing string) (why string, refused bool) {
 		fields := strings.SplitN(strings.TrimSpace(line), "\t", 3)
 		if len(fields) != 3 || fields[0] != "!" {
 			continue
+		}
+		if strings.HasPrefix(fields[2], "[remote failure]") { // it ended before it had answered
+			return "", false
 		}
 		_, why, ok := strings.Cut(fields[2], "(")
 		if !ok {

@@ -168,7 +168,7 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 			return landed(o, commit), err
 		}
 		if refused != nil && tip == last.Tip {
-			return asRefusal(o, refused), nil
+			return asRefusal(*r, o, refused), nil
 		}
 		if len(d.Tries) >= mostTries && tip != d.Tries[len(d.Tries)-1].Tip {
 			return failed(o, svc.LandTargetMoved, "%s was moved by others %d times while it was landed", o.Into, mostTries), nil
@@ -176,6 +176,12 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 		next, out, err := h.compose(ctx, private, *d, tip)
 		if err != nil || out.State != "" {
 			return out, err
+		}
+		if err := h.tryMove(ctx, private, *r, *d, try{tip, next}); err != nil {
+			if ctx.Err() != nil {
+				return svc.LandOutcome{}, ctx.Err()
+			}
+			return failed(o, svc.LandRefused, "%s", reason(err)), nil
 		}
 		if last = (try{tip, next}); len(d.Tries) == 0 || d.Tries[len(d.Tries)-1] != last {
 			d.Tries = append(d.Tries, last)
@@ -372,11 +378,27 @@ func (h Host) move(ctx context.Context, private git.Repo, r Record, o svc.LandOr
 	return private.Push(ctx, r.Source.Repo, "refs/heads/"+o.Into, t.Commit, t.Tip)
 }
 
-// asRefusal is the outcome of a target that did not move.
-func asRefusal(o svc.LandOrder, err error) svc.LandOutcome {
+// tryMove finds out, before anything was sent for an order, whether the remote talks to us at all about a push: an error is the end of the
+// landing. Later ones say less, because what was sent before may still be carried out.
+func (h Host) tryMove(ctx context.Context, private git.Repo, r Record, d deed, t try) error {
+	if r.Source.IsPath() || len(d.Before)+len(d.Tries) > 0 {
+		return nil
+	}
+	err := private.TryPush(ctx, r.Source.Repo, "refs/heads/"+d.Order.Into, t.Commit, t.Tip)
+	if errors.As(err, new(*git.Refused)) { // the target was moved by others: the push will tell
+		return nil
+	}
+	return err
+}
+
+// asRefusal is the outcome of a target that did not move. A remote that was told what to do and has not answered may do it yet.
+func asRefusal(r Record, o svc.LandOrder, err error) svc.LandOutcome {
 	var in *checkoutInUse
-	if errors.As(err, &in) {
+	switch {
+	case errors.As(err, &in):
 		return failed(o, svc.LandCheckout, "%s", in.Error())
+	case !r.Source.IsPath() && !errors.As(err, new(*git.Refused)):
+		return svc.LandOutcome{ID: o.ID, State: svc.LandingOpen, Error: plain("the repository did not answer the push: " + reason(err))}
 	}
 	return failed(o, svc.LandRefused, "%s", reason(err))
 }

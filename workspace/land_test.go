@@ -254,7 +254,7 @@ func killerAfter(t *testing.T, verb string) string {
 	real, err := exec.LookPath("git")
 	check(t, err)
 	path := filepath.Join(t.TempDir(), "git")
-	write(t, path, "#!/bin/sh\n'"+real+"' \"$@\"\ncode=$?\ntest \"$1\" != "+verb+" || kill -9 $PPID\nexit $code\n")
+	write(t, path, "#!/bin/sh\n'"+real+"' \"$@\"\ncode=$?\ntest \"$1\" != "+verb+" || test \"$2\" = --dry-run || kill -9 $PPID\nexit $code\n")
 	check(t, os.Chmod(path, 0o755))
 	return path
 }
@@ -318,7 +318,7 @@ func (l *landing) goesAway() {
 	real, err := exec.LookPath("git")
 	check(l.t, err)
 	l.h.Git.Bin = filepath.Join(l.t.TempDir(), "git")
-	write(l.t, l.h.Git.Bin, "#!/bin/sh\n'"+real+"' \"$@\" || exit\ntest \"$1\" != push || { mv '"+l.remote+"' '"+l.remote+".gone'; echo lost >&2; exit 128; }\n")
+	write(l.t, l.h.Git.Bin, "#!/bin/sh\n'"+real+"' \"$@\" || exit\ntest \"$1\" != push || test \"$2\" = --dry-run || { mv '"+l.remote+"' '"+l.remote+".gone'; echo lost >&2; exit 128; }\n")
 	check(l.t, os.Chmod(l.h.Git.Bin, 0o755))
 }
 
