@@ -127,6 +127,10 @@ const fillStep = 500
 // FillSubjects fills the columns of one step of events from before there were
 // such columns. It is false when there are none left.
 func (s *Store) FillSubjects(ctx context.Context) (more bool, err error) {
+	return s.fillSubjects(ctx, fillStep)
+}
+
+func (s *Store) fillSubjects(ctx context.Context, step int64) (more bool, err error) {
 	set := make([]string, len(subjectColumns))
 	for i, c := range subjectColumns {
 		set[i] = c + " = " + s.dialect.inPayload(c)
@@ -139,7 +143,7 @@ func (s *Store) FillSubjects(ctx context.Context) (more bool, err error) {
 		if more = from > purged+1; !more {
 			return nil
 		}
-		next := max(from-fillStep, purged+1)
+		next := max(from-step, purged+1)
 		if _, err := tx.exec(ctx, "UPDATE events SET "+strings.Join(set, ", ")+" WHERE seq >= $1 AND seq < $2", next, from); err != nil {
 			return fmt.Errorf("fill the subjects of events: %w", err)
 		}

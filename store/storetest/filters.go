@@ -112,14 +112,15 @@ func fits(f svc.WorkItemFilter, i svc.WorkItem) bool {
 	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, i.Status)) && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, i.Kind))
 }
 
-// largeSubtree is above the size from which subtrees are found by their path.
+// largeSubtree is several pages below an item. The first levels have an index of their own, whatever their size; deeper, the subtree and
+// the children alone are more than the size from which subtrees are found by their path.
 func largeSubtree(t *testing.T, w *world) {
-	for _, level := range []int{1, 3, 5} { // only the first levels have an index of their own
-		listLargeSubtree(t, w, w.project(fmt.Sprintf("level %d", level)), level)
+	for level, size := range map[int]int{1: 900, 3: 900, 5: 1600} {
+		listLargeSubtree(t, w, w.project(fmt.Sprintf("level %d", level)), level, size)
 	}
 }
 
-func listLargeSubtree(t *testing.T, w *world, p svc.Project, level int) {
+func listLargeSubtree(t *testing.T, w *world, p svc.Project, level, size int) {
 	w.item(p, nil) // a neighbour
 	root := w.item(p, nil)
 	for range level - 1 {
@@ -128,7 +129,7 @@ func listLargeSubtree(t *testing.T, w *world, p svc.Project, level int) {
 	inner := w.item(p, &root)
 	items := []svc.WorkItem{inner}
 	w.write(func(tx *store.Tx) error {
-		for n := range 2100 {
+		for n := range size {
 			parent := &root
 			if n%3 == 0 {
 				parent = &inner
