@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -50,22 +51,26 @@ func schemaOf[T any](s *Server) *huma.Schema {
 }
 
 // documentRoutes serves the description. It is open to everyone: a browser
-// cannot send a token when it opens a page, and the contract is no secret.
+// cannot send a token when it opens a page, and the contract is no secret. It is written when it is first asked for, which few
+// servers ever are: it takes most of the time of a start.
 func (s *Server) documentRoutes() {
 	complete(s.api.OpenAPI())
-	document, err := json.MarshalIndent(s.api.OpenAPI(), "", "  ")
-	if err != nil {
-		panic("server: the API's description does not encode: " + err.Error()) // a mistake in a route
-	}
+	document := sync.OnceValue(func() []byte {
+		document, err := json.MarshalIndent(s.api.OpenAPI(), "", "  ")
+		if err != nil {
+			panic("server: the API's description does not encode: " + err.Error()) // a mistake in a route
+		}
+		return document
+	})
 	s.mux.HandleFunc("GET "+api.Prefix+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(document)
+		_, _ = w.Write(document())
 	})
-	page := renderReference(s.api.OpenAPI())
+	page := sync.OnceValue(func() []byte { return renderReference(s.api.OpenAPI()) })
 	s.mux.HandleFunc("GET "+api.Prefix+"/docs", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", referencePolicy)
-		_, _ = w.Write(page)
+		_, _ = w.Write(page())
 	})
 }
 
