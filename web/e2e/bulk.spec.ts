@@ -97,6 +97,8 @@ test('tasks are started together, on the board and in the tree', async ({ page, 
     await card(page, title).getByRole('checkbox').check();
   }
   await startTwo();
+  // Bar and dialog are gone: the keyboard goes on where the selection began.
+  await expect(card(page, 'sleep 601').getByRole('button', { name: /sleep 601/ })).toBeFocused();
   await expect.poll(running).toEqual(['sleep 601', 'sleep 602']);
 
   // In the tree, one that runs already and one that is no task are left out.
@@ -110,6 +112,7 @@ test('tasks are started together, on the board and in the tree', async ({ page, 
   }
   await expect(bar.getByRole('status')).toHaveText('4 selected');
   await startTwo();
+  await expect(row('sleep 601')).toBeFocused();
   await expect.poll(running).toEqual(['sleep 601', 'sleep 602', 'sleep 603', 'sleep 604']);
 });
 

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useBulkAction } from '@/components/bulkAction';
 import { openNewItem, useNewItem } from '@/components/newItem';
 import { useCurrentProject } from '@/components/project';
 import { useStartRunDialog } from '@/components/startRun';
 import { inboxQuery } from '@/data/queries';
+import { focusIfLost } from '@/lib/focus';
 import { lazily } from '@/lib/lazily';
 import { useShortcuts } from '@/lib/shortcuts';
 import { ConnectionBanner } from './Connection';
@@ -30,6 +31,12 @@ export function Shell() {
   const creating = useNewItem((state) => state.seed !== null);
   const starting = useStartRunDialog((state) => state.seed !== null);
   const asking = useBulkAction((state) => state.action !== null);
+  // Another page begins at its content: Tab does not lead through the whole navigation again.
+  const last = useRef(path);
+  useEffect(() => {
+    if (last.current !== path) focusIfLost('#main');
+    last.current = path;
+  }, [path]);
   const narrow = /^\/runs\/./.test(path);
   const places = [
     inboxDestination,

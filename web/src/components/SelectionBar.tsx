@@ -1,6 +1,7 @@
 import { X } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { count } from '@/lib/count';
+import { focusIfLost, rowSelector } from '@/lib/focus';
 import type { Selection } from '@/lib/selection';
 import { useShortcuts } from '@/lib/shortcuts';
 import { Button, IconButton } from '@/ui/Button';
@@ -18,6 +19,10 @@ export function SelectionBar({
 }) {
   const { ids, all, clear } = selection;
   useShortcuts({ Escape: clear });
+  const first = useRef(ids[0]);
+  first.current = ids[0];
+  // The bar goes, and what was pressed on it: whoever has only the keyboard goes on where the selection began.
+  useEffect(() => () => focusIfLost(rowSelector(first.current ?? '')), []);
   return (
     <section
       aria-label="Selection"
