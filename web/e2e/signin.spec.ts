@@ -64,12 +64,14 @@ test('from the welcome page to the end of a first run', async ({ page, fresh }) 
   await page.getByRole('dialog').getByLabel('Name').fill('First steps');
   await page.getByRole('button', { name: 'Create project' }).click();
   await expect(page.getByRole('heading', { name: 'An empty board' })).toBeVisible();
+  // What was pressed is gone with its page: Tab goes on in this one.
+  await expect(page.getByRole('main')).toBeFocused();
 
   await page.getByRole('button', { name: 'Add the first work item' }).click();
   await page.getByRole('dialog').getByLabel('Title').fill('Say hello');
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   const card = page.getByRole('article').filter({ hasText: 'Say hello' });
-  await card.getByRole('button', { name: /Say hello/ }).focus();
+  await expect(card.getByRole('button', { name: /Say hello/ })).toBeFocused();
   await page.keyboard.press('r');
 
   const dialog = page.getByRole('dialog', { name: 'Start a run' });

@@ -51,3 +51,26 @@ it('is not sent without a title', async () => {
   await waitFor(() => expect(sent).toHaveLength(1));
   expect(sent[0]).toMatchObject({ title: 'Now it has one' });
 });
+
+it('stays open for another one, empty and with the focus on its title', async () => {
+  const sent = open('Paint the shed');
+  fireEvent.change(screen.getByLabelText(/^Description/), { target: { value: 'In red' } });
+  fireEvent.click(screen.getByRole('checkbox', { name: 'Create another' }));
+  fireEvent.click(screen.getByRole('button', { name: 'Create' }));
+  // Typed before the answer came.
+  fireEvent.change(screen.getByLabelText('Title'), { target: { value: 'Paint the shedMow' } });
+  await waitFor(() => expect(screen.getByLabelText('Title')).toHaveProperty('value', 'Mow'));
+  expect(document.activeElement).toBe(screen.getByLabelText('Title'));
+  expect(screen.getByLabelText(/^Description/)).toHaveProperty('value', '');
+  expect(screen.queryByRole('button', { name: 'Done' })).toBeNull();
+
+  fireEvent.change(screen.getByLabelText('Title'), { target: { value: 'Mow the lawn' } });
+  fireEvent.click(screen.getByRole('button', { name: 'Create' }));
+  await waitFor(() => expect(screen.getByLabelText('Title')).toHaveProperty('value', ''));
+  expect(sent).toMatchObject([
+    { title: 'Paint the shed', description: 'In red' },
+    { title: 'Mow the lawn', description: '' },
+  ]);
+  fireEvent.click(screen.getByRole('button', { name: 'Done' }));
+  await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+});

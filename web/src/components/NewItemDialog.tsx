@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { messageOf } from '@/api/error';
-import { type Kind, kinds } from '@/api/records';
+import { type Kind, kinds, type WorkItem } from '@/api/records';
 import { useCreateItem } from '@/data/actions';
 import { workItemsQuery } from '@/data/queries';
 import { useDraft } from '@/lib/drafts';
+import { focusIfLost, rowSelector } from '@/lib/focus';
 import { Button } from '@/ui/Button';
 import { Field, Input, Select, Textarea } from '@/ui/Field';
 import { Dialog } from '@/ui/Overlay';
@@ -38,6 +39,9 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
   };
   const [kind, setKind] = useState<Kind>(seed.kind ?? 'task');
   const [parent, setParent] = useState(seed.parent_id ?? '');
+  const [another, setAnother] = useState(false);
+  const [made, setMade] = useState<WorkItem>();
+  const titleField = useRef<HTMLInputElement>(null);
   const create = useCreateItem();
   const { data: items = [] } = useQuery(workItemsQuery(seed.project_id));
   const rank = kinds.indexOf(kind);
@@ -47,6 +51,21 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
   // A key that is held down comes again before the page is drawn with the button busy.
   const sending = useRef(false);
   const incomplete = title.trim() === '';
+  // What opened the form may be gone, as the offer on an empty board is: then the new item has the focus.
+  const leave = (item?: WorkItem): void => {
+    drop();
+    onClose();
+    if (item) focusIfLost(rowSelector(item.id));
+  };
+  const beginNext = (item: WorkItem): void => {
+    const field = titleField.current;
+    // What was typed while it was sent belongs to the next one.
+    const typed = field?.value.startsWith(title) ? field.value.slice(title.length) : '';
+    drop();
+    titleDraft.write(typed, '');
+    setMade(item);
+    field?.focus();
+  };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (incomplete || sending.current) return;
@@ -55,8 +74,8 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
       { ...seed, kind, title: title.trim(), description, parent_id: parent || null },
       {
         onSuccess: (item) => {
-          drop();
-          onClose();
+          if (another) beginNext(item);
+          else leave(item);
           toast.success(`Created “${item.title}”`);
         },
         onSettled: () => {
@@ -71,6 +90,7 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
         {(ids) => (
           <Input
             {...ids}
+            ref={titleField}
             value={title}
             onChange={(event) => titleDraft.write(event.target.value, '')}
             maxLength={500}
@@ -118,15 +138,17 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
           />
         )}
       </Field>
-      <div className="flex justify-end gap-2">
-        <Button
-          onClick={() => {
-            drop();
-            onClose();
-          }}
-        >
-          Cancel
-        </Button>
+      <div className="flex items-center justify-end gap-2">
+        <label className="mr-auto flex items-center gap-2 py-1 text-sm text-ink-2">
+          <input
+            type="checkbox"
+            checked={another}
+            onChange={(event) => setAnother(event.target.checked)}
+            className="size-4 accent-accent-fill"
+          />
+          Create another
+        </label>
+        <Button onClick={() => leave(made)}>{made && incomplete ? 'Done' : 'Cancel'}</Button>
         <Button type="submit" variant="primary" busy={create.isPending} disabled={incomplete}>
           Create
         </Button>
