@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { messageOf } from '@/api/error';
+import { fieldErrors, messageOf } from '@/api/error';
 import { useCreateProject } from '@/data/actions';
 import { Button } from '@/ui/Button';
 import { Field, Input } from '@/ui/Field';
@@ -22,13 +22,17 @@ export function NewProjectDialog({ open, onClose }: { open: boolean; onClose(): 
 
 function Form({ onClose }: { onClose(): void }) {
   const [name, setName] = useState('');
+  const [repo, setRepo] = useState('');
   const [cwd, setCwd] = useState('');
   const create = useCreateProject();
+  // What the server says of a field stands there, anything else at the name.
+  const { repo: repoError, cwd: cwdError } = fieldErrors(create.error);
+  const nameError = create.error && !repoError && !cwdError ? messageOf(create.error) : null;
   const navigate = useNavigate();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     create.mutate(
-      { name: name.trim(), cwd: cwd.trim() },
+      { name: name.trim(), repo: repo.trim(), cwd: cwd.trim() },
       {
         onSuccess: (project) => {
           onClose();
@@ -39,7 +43,7 @@ function Form({ onClose }: { onClose(): void }) {
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <Field label="Name" error={create.error && messageOf(create.error)}>
+      <Field label="Name" error={nameError}>
         {(ids) => (
           <Input
             {...ids}
@@ -52,9 +56,26 @@ function Form({ onClose }: { onClose(): void }) {
         )}
       </Field>
       <Field
+        label="Repository"
+        optional
+        hint="A URL, or an absolute path on the hosts. Each run then works in a copy of its own, and what it changes can be read and landed."
+        error={repoError}
+      >
+        {(ids) => (
+          <Input
+            {...ids}
+            value={repo}
+            onChange={(event) => setRepo(event.target.value)}
+            className="font-mono text-xs"
+            placeholder="https://example.com/team/project.git"
+          />
+        )}
+      </Field>
+      <Field
         label="Working directory"
         optional
-        hint="Where runs begin on the host. Left empty, the worker decides."
+        hint="Where runs begin: on their host, or inside their copy. Left empty, the worker decides."
+        error={cwdError}
       >
         {(ids) => (
           <Input
@@ -62,7 +83,7 @@ function Form({ onClose }: { onClose(): void }) {
             value={cwd}
             onChange={(event) => setCwd(event.target.value)}
             className="font-mono text-xs"
-            placeholder="/srv/checkout"
+            placeholder={repo.trim() ? 'services/checkout' : '/srv/checkout'}
           />
         )}
       </Field>
