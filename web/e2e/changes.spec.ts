@@ -74,6 +74,16 @@ test('a change is read, commented on with the keyboard alone, previewed and land
   expect(git(repo, 'show', 'main:shed.txt')).toBe('one\nzwei\nthree\n');
   expect(git(repo, 'log', '-1', '--format=%s', 'main').trim()).toBe('Paint the shed');
   expect((await lab.server.api.run(run.id)).status).toBe('exited');
+
+  // What is left to do with it is to mark its task done, which no run does.
+  await expect(page.getByRole('button', { name: 'Land again' })).toBeVisible();
+  const status = async () => (await lab.server.api.item(run.task_id)).status;
+  expect(await status()).toBe('todo');
+  await page.getByRole('button', { name: 'Mark the task done' }).click();
+  await expect(page.getByRole('button', { name: 'Mark the task done' })).toBeHidden();
+  expect(await status()).toBe('done');
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await expect.poll(status).toBe('todo');
 });
 
 test('a conflict is shown with its files, and an agent is asked to bring the copy up to date', async ({

@@ -86,6 +86,10 @@ function Review({ workspace, run }: { workspace: Workspace; run: Run }) {
     (each, i, list) => each > 0 && each < version.checkpoint && list.indexOf(each) === i,
   );
   const busy = isActive(run);
+  const { landing } = workspace;
+  // A pushed branch is still to be landed.
+  const landed =
+    landing?.state === 'landed' && landing.how !== 'push' && landing.checkpoint === version.checkpoint;
   return (
     <div ref={box} className="@container flex min-h-0 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-2 border-b px-3 py-1.5 sm:px-5">
@@ -129,13 +133,13 @@ function Review({ workspace, run }: { workspace: Workspace; run: Run }) {
           </Button>
           <Button
             size="sm"
-            variant="primary"
+            variant={landed ? 'secondary' : 'primary'}
             icon={<GitMerge className="size-3.5" />}
-            disabled={!changes.data || busy || workspace.landing?.state === 'open'}
+            disabled={!changes.data || busy || landing?.state === 'open'}
             title={busy ? 'A run is at work in it. It can be landed when the run has ended.' : undefined}
             onClick={() => setDialog('land')}
           >
-            Land
+            {landed ? 'Land again' : 'Land'}
           </Button>
         </span>
       </div>

@@ -11,6 +11,7 @@ import { RelativeTime } from '@/ui/RelativeTime';
 import { Spinner } from '@/ui/Spinner';
 import { toast } from '@/ui/toast';
 import { DiscardOthers } from './DiscardOthers';
+import { MarkDone } from './MarkDone';
 
 const reasons: Record<Landing['reason'], string> = {
   '': '',
@@ -51,7 +52,15 @@ export function LandingState({ workspace, run }: { workspace: Workspace; run: Ru
   }
   if (landing.state === 'landed') {
     return (
-      <Strip icon={<CircleCheck className="size-4 text-ok" />} action={<DiscardOthers landed={workspace} />}>
+      <Strip
+        icon={<CircleCheck className="size-4 text-ok" />}
+        action={
+          <>
+            <DiscardOthers landed={workspace} />
+            {landing.how !== 'push' && <MarkDone taskId={run.task_id} />}
+          </>
+        }
+      >
         {landing.by} landed checkpoint {landing.checkpoint} into {landing.into || workspace.landed_into}{' '}
         <RelativeTime at={landing.at} />
         {landing.commit && (
