@@ -57,8 +57,21 @@ test('cards move by their menu, and every page fits the width', async ({ page, l
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
     await expect.poll(() => page.evaluate(overflow), path).toBe(0);
   }
-  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Runs' }).tap();
+  const place = (name: string) => page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name });
+  await place('Runs').tap();
   await expect(page).toHaveURL(/\/runs$/);
+  // The list begins below the title with the search, and one line of filters.
+  const head = page.getByRole('main').locator('header');
+  expect(await head.evaluate((element) => element.clientHeight)).toBeLessThanOrEqual(104);
+  await page.getByRole('combobox', { name: 'Order of active runs' }).selectOption('Oldest first');
+
+  // An item is as wide as the phone, and leaves the way to every other page.
+  await place('Board').tap();
+  await page.getByRole('button', { name: /Tapped, not dragged/ }).tap();
+  const sheet = page.getByRole('dialog', { name: 'Work item' });
+  await expect(sheet).toBeVisible();
+  await place('Board').tap();
+  await expect(sheet).toBeHidden();
 
   // What the bar has no room for is one tap further, the other projects too.
   const other = await Lab.of(lab.server);

@@ -125,7 +125,7 @@ export function BottomBar({ project, inbox, onSearch }: NavProps) {
   return (
     <nav
       aria-label="Main"
-      className="flex border-t bg-sunken px-1 pb-[env(safe-area-inset-bottom)] sm:hidden"
+      className="flex h-(--bar) shrink-0 border-t bg-sunken px-1 pb-[env(safe-area-inset-bottom)] sm:hidden"
     >
       {all
         .filter((place) => onPhones.includes(place.key))

@@ -64,7 +64,7 @@ export function Dialog({
   );
 }
 
-/** Sheet stands beside what it is about and leaves that usable; on a phone it covers it. */
+/** Sheet stands beside what it is about and leaves that usable; on a phone it covers it, but not the navigation. */
 export function Sheet({
   open,
   onClose,
@@ -86,7 +86,7 @@ export function Sheet({
             event.preventDefault();
             (event.currentTarget as HTMLElement).focus();
           }}
-          className="fixed inset-y-0 right-0 z-30 flex w-full animate-slide flex-col bg-panel shadow-3 outline-none ring-1 ring-line sm:w-[min(40rem,94vw)]"
+          className="fixed inset-y-0 right-0 z-30 flex w-full max-sm:bottom-(--bar) animate-slide flex-col bg-panel shadow-3 outline-none ring-1 ring-line sm:w-[min(40rem,94vw)]"
         >
           <Radix.Title className="sr-only">{title}</Radix.Title>
           {children}

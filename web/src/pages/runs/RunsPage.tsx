@@ -70,38 +70,38 @@ export function RunsPage() {
 
   return (
     <>
-      <PageHeader title="Runs">
-        <div className="flex flex-wrap items-center justify-end gap-1.5">
-          <div className="w-44 max-sm:w-full">
-            <Input
-              type="search"
-              aria-label="Search runs"
-              placeholder="Task, number, id…"
-              value={text}
-              onChange={(event) => find(event.target.value)}
-            />
-          </div>
-          <FilterMenu
-            label="Status"
-            value={search.status}
-            onChange={(status) => set({ status })}
-            options={statuses}
+      <PageHeader
+        title="Runs"
+        search={
+          <Input
+            type="search"
+            aria-label="Search runs"
+            placeholder="Task, number, id…"
+            value={text}
+            onChange={(event) => find(event.target.value)}
           />
-          <PlaceFilters projects={projects} hosts={hosts} value={search} onChange={set} />
-          <FilterMenu
-            label="Provider"
-            value={search.provider}
-            onChange={(provider) => set({ provider })}
-            options={providers.map((each) => ({ value: each.id, label: each.name }))}
+        }
+      >
+        <FilterMenu
+          label="Status"
+          value={search.status}
+          onChange={(status) => set({ status })}
+          options={statuses}
+        />
+        <PlaceFilters projects={projects} hosts={hosts} value={search} onChange={set} />
+        <FilterMenu
+          label="Provider"
+          value={search.provider}
+          onChange={(provider) => set({ provider })}
+          options={providers.map((each) => ({ value: each.id, label: each.name }))}
+        />
+        <div className="w-36 shrink-0">
+          <OrderSelect
+            label="Order of active runs"
+            orders={orders}
+            value={search.sort}
+            onChange={(sort) => set({ sort })}
           />
-          <div className="w-36">
-            <OrderSelect
-              label="Order of active runs"
-              orders={orders}
-              value={search.sort}
-              onChange={(sort) => set({ sort })}
-            />
-          </div>
         </div>
       </PageHeader>
       {isPending && !missing ? (
