@@ -41,6 +41,11 @@ test('a run is played again: from its start to its end, to any moment and back',
     .toBe(0);
   await expect(page.getByRole('button', { name: 'Play' })).toBeInViewport();
   await expect(page.getByRole('checkbox', { name: 'Skip idle time' })).toBeInViewport();
+  // The whole screen would be too small to read there, and is still to be had.
+  const font = () => screen(page).evaluate((rows) => Number.parseFloat(getComputedStyle(rows).fontSize));
+  await expect.poll(font).toBeGreaterThanOrEqual(9);
+  await page.getByRole('radio', { name: 'Fit' }).click();
+  await expect.poll(font).toBeLessThan(9);
   await position.focus();
   await page.keyboard.press('Home');
   await expect(screen(page)).not.toContainText('[100%]');

@@ -18,3 +18,9 @@ export function fontFor(
   const fit = Math.min(room.width / (grid.cols * cell.width), room.height / (grid.rows * cell.height));
   return Math.min(largest, Math.max(smallest, Math.floor(fit * 10) / 10));
 }
+
+/** The smallest font that is read with ease, in px. */
+const readableFont = 9;
+
+/** readableWidth is how wide the room of a whole grid must be for that font; a cell is 0.6 times as wide as its font is high. */
+export const readableWidth = (cols: number): number => cols * 0.6 * readableFont + 16;

@@ -13,6 +13,7 @@ import { spawnCols } from '@/terminal/frame';
 import type { Fitting } from '@/terminal/gridProps';
 import type { Palette } from '@/terminal/palette';
 import { Reader } from '@/terminal/Reader';
+import { readableWidth } from '@/terminal/scale';
 import { usePalette } from '@/terminal/usePalette';
 import { usePane } from '@/terminal/usePane';
 import { cx } from '@/ui/cx';
@@ -30,16 +31,11 @@ const WatchGrid = lazy(() => persist(() => import('@/terminal/WatchGrid')));
 const importAttachGrid = () => persist(() => import('@/terminal/AttachGrid'));
 const AttachGrid = lazy(importAttachGrid);
 
-/** The smallest font that is read with ease, in px. */
-const readableFont = 9;
-/** How wide the page must be for a whole session in that font; a cell is 0.6 times as wide as its font is high. */
-const readableWidth = spawnCols * 0.6 * readableFont + 16;
-
 /** Live is the run's terminal: watched, or shared by whoever attaches. */
 export function Live({ run, host }: { run: RunDetail; host?: Host }) {
   const small = useMedia(phone);
   const [chosen, setChosen] = useState<PaneMode | null>(null);
-  const [box, roomy] = useRoom(readableWidth);
+  const [box, roomy] = useRoom(readableWidth(spawnCols));
   const palette = usePalette();
   const state = usePane(run.id);
   const { attachment, attach, detach } = useAttachment(run);

@@ -1,8 +1,10 @@
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
 import { count } from '@/lib/count';
+import { useRoom } from '@/lib/useRoom';
 import Grid from '@/terminal/Grid';
 import { countUntil, type Mark, type Recording } from '@/terminal/recording';
+import { readableWidth } from '@/terminal/scale';
 import { usePalette } from '@/terminal/usePalette';
 import { IconButton } from '@/ui/Button';
 import { cx } from '@/ui/cx';
@@ -10,6 +12,12 @@ import { Segmented } from '@/ui/Segmented';
 import { usePlayer } from './usePlayer';
 
 const speeds = ['1', '2', '4', '8'].map((value) => ({ value, label: `${value}×` }));
+/** Zoom is how the screen is shown: whole, or at full size. */
+type Zoom = 'fit' | 'full';
+const zooms: { value: Zoom; label: string }[] = [
+  { value: 'fit', label: 'Fit' },
+  { value: 'full', label: '100 %' },
+];
 /** How many events have a line on the scrubber; the list has all that are shown. */
 const mostMarks = 500;
 
@@ -36,16 +44,20 @@ export function Player({
   const [speed, setSpeed] = useState('1');
   const [skipIdle, setSkipIdle] = useState(true);
   const { grid, at, playing, seek, toggle } = usePlayer(recording, start, Number(speed), skipIdle);
+  const [box, roomy] = useRoom(readableWidth(recording.cols));
+  // On a phone the whole screen would be too small to read.
+  const [chosen, setZoom] = useState<Zoom | null>(null);
+  const zoom = chosen ?? (roomy ? 'fit' : 'full');
   const { length } = recording;
   const marks = recording.marks.slice(0, mostMarks);
   return (
-    <div className="flex min-h-0 flex-1 flex-col">
+    <div ref={box} className="flex min-h-0 flex-1 flex-col">
       <div className="min-h-0 flex-1 overflow-hidden">
         <Grid
           ref={grid}
           cols={recording.cols}
           rows={recording.rows}
-          scale="fit"
+          scale={zoom}
           palette={palette}
           typing={false}
           label="Terminal, replayed"
@@ -85,6 +97,9 @@ export function Player({
             />
             Skip idle time
           </label>
+          {!roomy && (
+            <Segmented<Zoom> label="How to show the screen" value={zoom} onChange={setZoom} options={zooms} />
+          )}
         </div>
         {marks.length > 0 && <Marks marks={marks} titles={titles} at={at} onSeek={seek} />}
         {recording.marks.length > mostMarks && (
