@@ -29,9 +29,10 @@ test: web ## Install what the tests need, then check format, vet, lint and run e
 	@scripts/install-test-deps
 	@scripts/test
 
-test-long: build ## Run the Go tests with the long ones (soak, crash loops, large fleets), and Firefox where it is
+test-long: build ## Run the Go tests with the long ones (soak, crash loops, large fleets), the trial of the page, and Firefox where it is
 	@scripts/install-test-deps
 	cd web && npm run --silent e2e:firefox
+	cd web && npm run --silent e2e:trial
 	SVC_TEST_LONG=1 scripts/go-race test -timeout 60m ./...
 
 test-agents: web ## Run the real agent tools, fetched from npm, through svc (UPDATE=1: results into docs/providers.md)

@@ -53,6 +53,15 @@ export default defineConfig({
   projects: [
     // Those of e2e itself: a glob would find the other projects' too.
     { name: 'journeys', testMatch: /e2e\/[^/]+\.spec\.ts$/, fullyParallel: true },
+    // The whole loop, once with each means of input. Each takes minutes, and twenty runs of its own.
+    {
+      name: 'trial',
+      testMatch: 'trial/*.spec.ts',
+      workers: 1,
+      timeout: 900_000,
+      // Twenty runs of its own keep a small machine busy.
+      expect: { timeout: 120_000 },
+    },
     // Firefox as it is installed, over the protocol that it speaks itself; without one, its journeys are skipped.
     {
       name: 'firefox',

@@ -15,8 +15,8 @@ export function git(dir: string, ...args: string[]): string {
 
 const paint = "sed -i s/two/zwei/ shed.txt; printf 'red\\n' > paint.txt";
 
-/** change is a project with a repository, and a run that has changed it and ended. */
-export async function change(server: Server, script = paint): Promise<{ lab: Lab; run: Run; repo: string }> {
+/** repository makes a bare repository with one commit on main, and returns where it is. */
+export function repository(server: Server): string {
   const dir = join(server.dir, `repo-${++repos}`);
   const repo = `${dir}.git`;
   mkdirSync(dir);
@@ -25,6 +25,12 @@ export async function change(server: Server, script = paint): Promise<{ lab: Lab
   git(dir, 'add', '.');
   git(dir, 'commit', '-q', '-m', 'Begin');
   git(server.dir, 'clone', '-q', '--bare', dir, repo);
+  return repo;
+}
+
+/** change is a project with a repository, and a run that has changed it and ended. */
+export async function change(server: Server, script = paint): Promise<{ lab: Lab; run: Run; repo: string }> {
+  const repo = repository(server);
   const lab = new Lab(
     server,
     await server.api.project(`Shed ${repos}`, { repo, base: 'main', isolation: 'clone' }),
