@@ -3,7 +3,7 @@ import { expect, test } from '../support/test.ts';
 import { cards, type Hand, loop, selectionBar } from './loop.ts';
 
 /** How many times someone presses a key to get somewhere before giving up. */
-const patience = 30;
+const patience = 20;
 
 function keyboard(page: Page): Hand {
   /** reach presses a key until something has the focus. */

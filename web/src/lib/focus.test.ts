@@ -46,3 +46,14 @@ it('counts the page itself, which has the focus after a way to it, as none', asy
   await frame();
   expect(focused()).toBe('card');
 });
+
+it('leaves a lost focus with the page when what it looks for is not drawn', async () => {
+  draw('<main id="main" tabindex="-1"></main><button id="gone"></button>');
+  document.getElementById('gone')?.focus();
+  focusIfLost(rowSelector('a'));
+  await frame();
+  expect(focused()).toBe('gone');
+  document.getElementById('gone')?.remove();
+  await frame();
+  expect(focused()).toBe('main');
+});

@@ -6,15 +6,22 @@ function isLost(): boolean {
   return activeElement === null || activeElement === body || activeElement.id === 'main';
 }
 
-/** attempt focuses an element in one of the next frames, as soon as it is there and the focus is lost. */
+/**
+ * attempt focuses an element in one of the next frames, as soon as it is there and the focus is lost. Until then, and when
+ * it never comes, the page's content has the focus, so that Tab goes on there.
+ */
 function attempt(selector: string, atOnce: boolean): void {
   wanted = selector;
   let frames = 24;
   const frame = (): void => {
     if (wanted !== selector || frames-- === 0) return;
     const element = document.querySelector<HTMLElement>(selector);
-    if (element && element !== document.activeElement && (isLost() || (atOnce && frames === 23)))
-      element.focus({ preventScroll: true });
+    const to = isLost()
+      ? (element ?? document.getElementById('main'))
+      : atOnce && frames === 23
+        ? element
+        : null;
+    if (to !== document.activeElement) to?.focus({ preventScroll: true });
     requestAnimationFrame(frame);
   };
   requestAnimationFrame(frame);
