@@ -28,3 +28,19 @@ it('only keys are input: neither the wheel, nor the mouse, nor the focus', async
   area.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowUp', keyCode: 38, bubbles: true }));
   expect(typed.mock.calls).toEqual([['\x1b[A']]);
 });
+
+it('leaves every key to the page while it is only watched, and Tab passes by it', () => {
+  const grid = (typing: boolean) => (
+    <Grid cols={20} rows={5} scale="full" palette={dark} typing={typing} label="Agent" />
+  );
+  const { container, rerender } = render(grid(false));
+  const area = container.querySelector('textarea') as HTMLTextAreaElement;
+  const taken = (): boolean => {
+    const tab = new KeyboardEvent('keydown', { key: 'Tab', keyCode: 9, bubbles: true, cancelable: true });
+    area.dispatchEvent(tab);
+    return tab.defaultPrevented;
+  };
+  expect([area.tabIndex, taken()]).toEqual([-1, false]);
+  rerender(grid(true));
+  expect([area.tabIndex, taken()]).toEqual([0, true]);
+});

@@ -69,8 +69,8 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
   const box = useRef<HTMLDivElement>(null);
   const host = useRef<HTMLDivElement>(null);
   const terminal = useRef<Terminal | null>(null);
-  const handlers = useRef({ onType, onScale });
-  handlers.current = { onType, onScale };
+  const latest = useRef({ onType, onScale, typing });
+  latest.current = { onType, onScale, typing };
   const font = useFont();
   const first = useRef({ cols, rows, palette, typing, label, font });
 
@@ -99,10 +99,12 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
     withLinks(made);
     made.open(host.current);
     made.textarea?.setAttribute('aria-label', label);
-    made.onData((data) => handlers.current.onType?.(data));
+    made.onData((data) => latest.current.onType?.(data));
     made.attachCustomKeyEventHandler((event) => {
       // Ctrl+C copies what is selected; without a selection it belongs to the agent, as Ctrl+V does.
-      if (event.type !== 'keydown' || !event.ctrlKey || event.altKey) return true;
+      // A terminal that is only watched takes no key: Tab would not lead out of it.
+      const { typing } = latest.current;
+      if (event.type !== 'keydown' || !event.ctrlKey || event.altKey) return typing;
       if (event.code === 'KeyV' && event.shiftKey) return false;
       if (event.code === 'KeyC' && made.hasSelection()) {
         event.preventDefault();
@@ -110,7 +112,7 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
         made.clearSelection();
         return false;
       }
-      return true;
+      return typing;
     });
     terminal.current = made;
     return () => {
@@ -123,6 +125,7 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
     const now = terminal.current;
     if (!now) return;
     now.options.disableStdin = !typing;
+    if (now.textarea) now.textarea.tabIndex = typing ? 0 : -1;
     now.options.theme = themeOf(palette, typing);
     now.options.cursorInactiveStyle = typing ? 'outline' : 'none';
   }, [palette, typing]);
@@ -150,7 +153,7 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
           ? fontFor({ width: room.clientWidth - 16, height: room.clientHeight - 16 }, now, cell)
           : plainSize;
       if (Math.abs(fitting - size) > 0.04) now.options.fontSize = fitting;
-      handlers.current.onScale?.({
+      latest.current.onScale?.({
         font: fitting,
         cols: Math.floor((room.clientWidth - 16) / (cell.width * plainSize)),
         rows: Math.floor((room.clientHeight - 16) / (cell.height * plainSize)),
@@ -176,14 +179,18 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
     [],
   );
 
+  const scrolls = scale === 'full' && !typing;
   return (
-    <div
+    <section
       ref={box}
       data-terminal
+      aria-label={scrolls ? label : undefined}
+      // It scrolls, so the keyboard must reach it.
+      tabIndex={scrolls ? 0 : undefined}
       style={{ background: palette.background }}
       className="h-full w-full overflow-auto"
     >
       <div ref={host} className="inline-block p-2" />
-    </div>
+    </section>
   );
 }
