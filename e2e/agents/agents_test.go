@@ -52,7 +52,7 @@ var known = map[string]agent{
 	},
 	"qwen": {
 		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"},
-		failure: "`failed`, exit code 1", once: "nothing", store: ".qwen/projects", lost: "`failed`, exit code 1",
+		failure: "`failed`, exit code 1", once: "nothing", store: ".qwen/projects", lost: "`failed`, `conversation_gone`",
 	},
 	"copilot": {
 		protocol: "chat", model: "stand-in", hook: true, asks: true, answer: []string{"Enter"}, trust: []string{"Enter"},
