@@ -13,8 +13,8 @@ export function Counts({
 }) {
   return (
     <span className={cx('shrink-0 font-mono tabular', className)}>
-      <span className="text-ok">+{count(additions)}</span>{' '}
-      <span className="text-bad">−{count(deletions)}</span>
+      <span className="text-ok">{`+${count(additions)}`}</span>{' '}
+      <span className="text-bad">{`−${count(deletions)}`}</span>
     </span>
   );
 }

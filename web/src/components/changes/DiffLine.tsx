@@ -1,4 +1,3 @@
-import { MessageSquarePlus } from 'lucide-react';
 import { memo } from 'react';
 import type { Token } from '@/lib/highlight/tokens';
 import { placeOf, type Row } from '@/lib/patch';
@@ -35,7 +34,7 @@ const same = (a: LineProps | null, b: LineProps | null): boolean =>
 /** UnifiedLine is a row of a patch in one column. */
 export const UnifiedLine = memo(function UnifiedLine(line: LineProps) {
   return (
-    <tr className="group">
+    <tr>
       <td className={cx('w-14 align-top select-none', looks[line.row.kind].row)}>
         <LineNumber {...line} />
       </td>
@@ -57,7 +56,7 @@ export const SplitLine = memo(
       );
     }
     return (
-      <tr className="group">
+      <tr>
         <td className={cx('align-top select-none', before && looks[before.row.kind].row)}>
           {before?.row.kind === 'del' ? (
             <LineNumber {...before} />
@@ -86,12 +85,8 @@ function LineNumber({ row, index, tabbable, onComment }: LineProps) {
       tabIndex={tabbable ? 0 : -1}
       onClick={() => onComment(index)}
       aria-label={`Comment on ${place.side === 'old' ? 'removed ' : ''}line ${place.line}`}
-      className="flex w-full items-center justify-end gap-1 px-1.5 text-ink-2 tabular -outline-offset-2 hover:bg-hover hover:text-ink"
+      className="comment-mark flex w-full items-center justify-end gap-1 px-1.5 text-ink-2 tabular -outline-offset-2 hover:bg-hover hover:text-ink"
     >
-      <MessageSquarePlus
-        aria-hidden
-        className="size-3 opacity-0 group-hover:opacity-100 group-focus-within:opacity-100"
-      />
       {place.line}
     </button>
   );

@@ -39,6 +39,11 @@ describe('a patch', () => {
     ]);
   });
 
+  it('has no picture in each of its lines', () => {
+    const { container } = show(false);
+    expect(container.querySelectorAll('svg').length).toBe(0);
+  });
+
   it('stands with its two versions beside each other', () => {
     show(true);
     expect(lines()).toEqual([

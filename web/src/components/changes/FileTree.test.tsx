@@ -1,0 +1,27 @@
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, expect, it, vi } from 'vitest';
+import type { ChangedFile } from '@/api/schema.gen';
+import { FileTree } from './FileTree';
+
+afterEach(cleanup);
+
+const files = Array.from(
+  { length: 300 },
+  (_, i) => ({ path: `docs/part-${i}.md`, additions: 1200 + i, deletions: i }) as ChangedFile,
+);
+
+it('names every file with its lines, and opens it', () => {
+  const onOpen = vi.fn();
+  render(<FileTree files={files} onOpen={onOpen} />);
+  const rows = screen.getAllByTitle(/^docs\/part-/);
+  expect(rows.length).toBe(files.length);
+  expect(rows[7]?.textContent).toBe('part-7.md+1,207−7');
+  fireEvent.click(rows[7] as HTMLElement);
+  expect(onOpen.mock.calls).toEqual([[7]]);
+});
+
+// What opening a large change takes goes by the elements of its list.
+it('draws a file with four elements', () => {
+  const { container } = render(<FileTree files={files} onOpen={() => {}} />);
+  expect(container.querySelectorAll('details li *, details li').length).toBe(files.length * 4);
+});
