@@ -19,7 +19,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -84,10 +83,6 @@ func build() (string, error) {
 	if given := os.Getenv(BinaryEnv); given != "" {
 		return filepath.Abs(given)
 	}
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", fmt.Errorf("the source is not there to build from")
-	}
 	var err error
 	if built.dir, err = os.MkdirTemp("", "svc-proctest-"); err != nil {
 		return "", err
@@ -99,8 +94,7 @@ func build() (string, error) {
 	if raceDetector {
 		args = append(args, "-race")
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/svc")...)
-	cmd.Dir = filepath.Join(filepath.Dir(here), "..", "..")
+	cmd := exec.CommandContext(ctx, "go", append(args, "svc/cmd/svc")...) // a test's folder is one of the module
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary: %w\n%s", err, said)
 	}
