@@ -45,7 +45,7 @@ soak: web ## Break everything at random for MINUTES on each database, then judge
 
 lint: web ## Install golangci-lint when missing and run it
 	@scripts/install-lint
-	GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint .cache/bin/golangci-lint run ./...
+	.cache/bin/golangci-lint run ./...
 
 bench: web ## Run the benchmarks, with their peers (BENCH=regexp)
 	cd bench && go run . '$(BENCH)'
