@@ -110,6 +110,7 @@ async function land(page: Page, hand: Hand): Promise<void> {
   await hand.press(file.getByRole('button', { name: 'Add draft' }));
   await expect(file.getByText('Draft, not sent')).toBeVisible();
   await hand.press(sheet.getByRole('button', { name: 'Land', exact: true }));
+  await expect(page.getByText('1 comment was not sent')).toBeVisible();
   await hand.press(page.getByRole('button', { name: 'Land it' }));
   await expect(sheet.getByText(/landed checkpoint \d+ into main/)).toBeVisible();
 }

@@ -180,6 +180,7 @@ function Review({ workspace, run }: { workspace: Workspace; run: Run }) {
           workspace={workspace}
           change={changes.data}
           title={run.task_title}
+          drafts={drafts}
           onClose={() => setDialog(null)}
         />
       )}

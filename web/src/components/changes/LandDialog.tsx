@@ -45,12 +45,15 @@ export function LandDialog({
   workspace,
   change,
   title,
+  drafts,
   onClose,
 }: {
   workspace: Workspace;
   change: Change;
   /** Of the work item. */
   title: string;
+  /** How many comments on it were not sent. */
+  drafts: number;
   onClose(): void;
 }) {
   const [how, setHow] = useState<How>('squash');
@@ -100,6 +103,12 @@ export function LandDialog({
               )}
             </Field>
           </>
+        )}
+        {drafts > 0 && (
+          <p className="text-sm text-warn">
+            {drafts === 1 ? '1 comment was' : `${drafts} comments were`} not sent: the agent has not read{' '}
+            {drafts === 1 ? 'it' : 'them'}.
+          </p>
         )}
         {land.error && (
           <p role="alert" className="text-sm text-bad">

@@ -4,8 +4,9 @@ import { cleanup, configure, fireEvent, render, screen } from '@testing-library/
 import type { ReactNode } from 'react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@/api/error';
-import type { Landing } from '@/api/schema.gen';
-import { outcomeOf, refusalOf } from './LandDialog';
+import type { Change, Landing } from '@/api/schema.gen';
+import { workspace } from '@/live/fixtures';
+import { LandDialog, outcomeOf, refusalOf } from './LandDialog';
 import { rebasePrompt } from './LandingState';
 import { SendDialog } from './SendDialog';
 
@@ -58,6 +59,19 @@ describe('landing', () => {
     expect(outcomeOf('squash', 'main', 'svc/1')).toMatch(/^main gets one commit on top, by you/);
     expect(outcomeOf('merge', 'main', 'svc/1')).toMatch(/^main gets a merge commit/);
     expect(outcomeOf('push', 'main', 'svc/1')).toMatch(/the branch svc\/1, .* Nothing else moves\.$/);
+  });
+
+  it('tells of comments that the agent has not read', async () => {
+    const change = { checkpoint: 1, since: 0, files: [] } as unknown as Change;
+    const dialog = (drafts: number) => (
+      <LandDialog workspace={workspace('w')} change={change} title="T" drafts={drafts} onClose={() => {}} />
+    );
+    show(dialog(1));
+    expect(await screen.findByText('1 comment was not sent: the agent has not read it.')).toBeTruthy();
+    cleanup();
+    show(dialog(0));
+    expect(await screen.findByRole('button', { name: 'Land it' })).toBeTruthy();
+    expect(screen.queryByText(/not sent/)).toBeNull();
   });
 
   it('says why it was refused, and what to do', () => {
