@@ -18,6 +18,16 @@ func (l *lab) hints() (texts []string) {
 	return texts
 }
 
+// echoing is a session that repeats what is typed, and whose log has its first line.
+func echoing(t *testing.T) (l *lab, run string, p place) {
+	t.Helper()
+	l = newLab(t)
+	l.start()
+	run = l.begin(`echo first; while read line; do echo "got $line"; done`)
+	l.wait("the first line", func() bool { return strings.Contains(l.o.log(run, 1), "first") })
+	return l, run, l.w.session(run, 1).where()
+}
+
 // killWriter ends the process that writes a session's log.
 func killWriter(t *testing.T, p place) {
 	t.Helper()
@@ -37,11 +47,7 @@ func killWriter(t *testing.T, p place) {
 
 func TestAWriterThatEndedWithoutAWorkerIsMissed(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.start()
-	run := l.begin(`echo first; while read line; do echo "got $line"; done`)
-	l.wait("the first line", func() bool { return strings.Contains(l.o.log(run, 1), "first") })
-	p := l.w.session(run, 1).where()
+	l, run, p := echoing(t)
 	l.stop()
 	killWriter(t, p)
 	l.start()
@@ -51,11 +57,7 @@ func TestAWriterThatEndedWithoutAWorkerIsMissed(t *testing.T) {
 
 func TestALogWhoseWriterWasKilledSaysSoAndGoesOn(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.start()
-	run := l.begin(`echo first; while read line; do echo "got $line"; done`)
-	l.wait("the first line", func() bool { return strings.Contains(l.o.log(run, 1), "first") })
-	p := l.w.session(run, 1).where()
+	l, run, p := echoing(t)
 	killWriter(t, p)
 	l.wait("the hint", func() bool { return strings.Contains(strings.Join(l.hints(), "\n"), "its writer ended") })
 	l.wait("the mark in the log", func() bool { return strings.Contains(l.o.log(run, 1), "output is missing here") })

@@ -111,21 +111,12 @@ func TestNothingThatAnAgentWroteIsRunOrObeyedOnTheWayToARemote(t *testing.T) {
 				h.Git.Bin = asUser(t, to.user)
 				o := orderOf(to.url, isolation)
 				r := prepare(t, h, o)
-				ran := func() (names []string) {
-					entries, err := os.ReadDir(marks)
-					check(t, err)
-					for _, entry := range entries {
-						names = append(names, entry.Name())
-						check(t, os.Remove(filepath.Join(marks, entry.Name())))
-					}
-					return names
-				}
 				none := func(what string, err error) {
 					t.Helper()
 					if err != nil {
 						t.Errorf("%s: %v", what, err)
 					}
-					if got := ran(); len(got) > 0 {
+					if got := ran(t, marks); len(got) > 0 {
 						t.Errorf("%s executed %q", what, got)
 					}
 				}
@@ -166,14 +157,14 @@ func TestNothingThatAnAgentWroteIsRunOrObeyedOnTheWayToARemote(t *testing.T) {
 				}
 				// The traps are set: git itself falls into them: with all of them into the one that leads elsewhere, and without those ways into the others.
 				_, _ = tryAgent(r.Path, append(slices.Clone(to.flags), "fetch", to.url)...)
-				if got := ran(); !slices.Contains(got, "instead") {
+				if got := ran(t, marks); !slices.Contains(got, "instead") {
 					t.Errorf("git executed only %q", got)
 				}
 				trap := filepath.Join(t.TempDir(), "trap")
 				write(t, trap, "#!/bin/sh\ntouch '"+filepath.Join(marks, "trap")+"'\nexit 1\n")
 				check(t, os.Chmod(trap, 0o755))
 				_, _ = tryAgent("/", append(slices.Clone(to.flags), "-c", to.trap+"="+trap, "ls-remote", to.url)...)
-				if got := ran(); !slices.Contains(got, "trap") {
+				if got := ran(t, marks); !slices.Contains(got, "trap") {
 					t.Errorf("git executed only %q", got)
 				}
 			})

@@ -24,6 +24,18 @@ func limitedMemory(t *testing.T) {
 
 // An agent owns its working copy, the repository in it included. What follows are agents that make the worst of it.
 
+// ran lists the planted programs that were executed since it was last asked: each leaves a mark.
+func ran(t *testing.T, marks string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(marks)
+	check(t, err)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+		check(t, os.Remove(filepath.Join(marks, entry.Name())))
+	}
+	return names
+}
+
 func TestPipesWhereGitReadsFilesStallNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	h := newHost(t)
@@ -140,19 +152,10 @@ func TestNothingThatAnAgentWroteIsRunByAnyOperation(t *testing.T) {
 			}
 			write(t, filepath.Join(r.Path, "new.bin"), "1")
 			write(t, filepath.Join(r.Path, "a"), "changed\n")
-			ran := func() (names []string) {
-				entries, err := os.ReadDir(marks)
-				check(t, err)
-				for _, entry := range entries {
-					names = append(names, entry.Name())
-					check(t, os.Remove(filepath.Join(marks, entry.Name())))
-				}
-				return names
-			}
 			// The traps are set: git itself falls into them.
 			_, _ = tryAgent(r.Path, "status")
 			_, _ = tryAgent(r.Path, "diff")
-			if got := ran(); len(got) < 2 {
+			if got := ran(t, marks); len(got) < 2 {
 				t.Fatalf("git executed only %q", got)
 			}
 			none := func(what string, err error) {
@@ -160,7 +163,7 @@ func TestNothingThatAnAgentWroteIsRunByAnyOperation(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s: %v", what, err)
 				}
-				if got := ran(); len(got) > 0 {
+				if got := ran(t, marks); len(got) > 0 {
 					t.Errorf("%s executed %q", what, got)
 				}
 			}
