@@ -52,9 +52,6 @@ func (t table) checkConversation(e Entry) {
 	}
 }
 
-// conversationPlaceholder stands for the id in the name of a conversation's file.
-const conversationPlaceholder = "{conversation}"
-
 // conversationRoot is what a pattern of a conversation's file begins with: the home, a variable that names a folder, or the root.
 var conversationRoot = regexp.MustCompile(`^(~|\$[A-Za-z_][A-Za-z0-9_]*)?/`)
 
@@ -63,11 +60,13 @@ func (t table) checkConversationFile(pattern string) {
 	segments := strings.Split(pattern, "/")
 	name := segments[len(segments)-1]
 	t.checkPlaceholders("conversation_files", pattern, []string{"conversation"})
+	file, places := svc.ConversationFile(pattern, "id")
+	_, inName := svc.ConversationFile(name, "id")
 	switch {
 	case !conversationRoot.MatchString(pattern):
 		t.complain("conversation_files", "must begin with /, ~/ or $NAME/")
-	case strings.Count(pattern, conversationPlaceholder) != 1 || !strings.Contains(name, conversationPlaceholder):
-		t.complain("conversation_files", "must have {conversation} in the name of the file, once")
+	case places != 1 || inName != 1 || strings.Contains(file, "{conversation"):
+		t.complain("conversation_files", "must have {conversation} in the name of the file, once; {conversation:8} is its first 8 characters, the fewest")
 	case slices.ContainsFunc(segments[1:], func(s string) bool { return s == "" || s == "." || s == ".." }):
 		t.complain("conversation_files", "must not have empty parts, . or ..")
 	case strings.ContainsAny(pattern, `?[\\`):

@@ -58,7 +58,7 @@ long_prompt = "stdin"
 message = "paste"
 conversation = "hook"
 resume_argv_template = ["--resume={conversation}", "{prompt}"]
-conversation_files = ["~/.x/*/{conversation}.json"]
+conversation_files = ["~/.x/*/{conversation}.json", "~/.x/*-{conversation:8}"]
 `)
 	want := provider.Entry{
 		ID: "my-tool_1", Name: "My tool", Bin: "/opt/tool",
@@ -76,7 +76,7 @@ conversation_files = ["~/.x/*/{conversation}.json"]
 		Message:            provider.MessagePaste,
 		Conversation:       svc.ConversationByHook,
 		ResumeTemplate:     []string{"--resume={conversation}", "{prompt}"},
-		ConversationFiles:  []string{"~/.x/*/{conversation}.json"},
+		ConversationFiles:  []string{"~/.x/*/{conversation}.json", "~/.x/*-{conversation:8}"},
 	}
 	if got := entry(t, c, "my-tool_1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -137,6 +137,9 @@ func TestMistakesAreToldWithFileLineAndKey(t *testing.T) {
 		{"a relative file", resumes + "conversation_files = ['.x/{conversation}']", "line 5: providers.x.conversation_files: must begin with /, ~/ or $NAME/"},
 		{"a file of another user", resumes + "conversation_files = ['~other/{conversation}']", "line 5: providers.x.conversation_files: must begin with /, ~/ or $NAME/"},
 		{"a file of any conversation", resumes + "conversation_files = ['~/x/last']", "line 5: providers.x.conversation_files: must have {conversation} in the name of the file, once"},
+		{"a file of many conversations", resumes + "conversation_files = ['~/x/{conversation:7}']", "line 5: providers.x.conversation_files: must have {conversation} in the name of the file, once; {conversation:8} is its first 8 characters, the fewest"},
+		{"a part that is no number", resumes + "conversation_files = ['~/x/{conversation}{conversation:a}']", "line 5: providers.x.conversation_files: must have {conversation} in the name of the file, once"},
+		{"a file of two conversations", resumes + "conversation_files = ['~/x/{conversation}-{conversation:8}']", "line 5: providers.x.conversation_files: must have {conversation} in the name of the file, once"},
 		{"a folder of a conversation", resumes + "conversation_files = ['~/{conversation}/x']", "line 5: providers.x.conversation_files: must have {conversation} in the name of the file, once"},
 		{"a file above", resumes + "conversation_files = ['~/x/../{conversation}']", "line 5: providers.x.conversation_files: must not have empty parts, . or .."},
 		{"a wildcard that is none", resumes + "conversation_files = ['~/[a-z]/{conversation}']", "line 5: providers.x.conversation_files: has * as its only wildcard"},

@@ -15,7 +15,7 @@ import (
 type Conversation struct {
 	ID     string `json:"id,omitempty"`     // empty: the tool's hook reports it
 	Resume bool   `json:"resume,omitempty"` // the tool goes on with it
-	// Files are absolute patterns of the files that it may be in. {conversation} is the id, and * is any part of a name.
+	// Files are absolute patterns of the files that it may be in: see svc.ConversationFile. * is any part of a name.
 	Files []string `json:"files"`
 }
 

@@ -2,7 +2,6 @@ package wrapper
 
 import (
 	"fmt"
-	"strings"
 
 	"svc"
 	"svc/rundir"
@@ -48,7 +47,8 @@ func (r *runner) hasConversation(id string) (bool, error) {
 		search.hides = r.launch.Contain.Hides
 	}
 	for _, pattern := range r.launch.Conversation.Files {
-		there, err := search.finds(strings.ReplaceAll(pattern, "{conversation}", id))
+		file, _ := svc.ConversationFile(pattern, id)
+		there, err := search.finds(file)
 		if there || err != nil {
 			return there, err
 		}

@@ -64,6 +64,8 @@ func TestTheFileOfAConversationIsNotedAtTheEnd(t *testing.T) {
 		}{
 			{"given", "minted", "mkdir $STORE/p; touch $STORE/p/minted.jsonl", []string{"minted"}},
 			{"reported", "", "mkdir $STORE/p; touch $STORE/p/own.jsonl; svc exec signal completed --result success --conversation own", []string{"own"}},
+			{"by its beginning", "minted-one", "touch $STORE/session-minted-o.json", []string{"minted-one"}},
+			{"by the beginning of another", "minted-one", "touch $STORE/session-minted-t.json", nil},
 			{"not kept", "minted", "true", nil},
 			{"not reported", "", "mkdir $STORE/p; touch $STORE/p/own.jsonl", nil},
 			{"of a form that is no id", "", `mkdir $STORE/p; touch $STORE/p/own.jsonl; echo '"../own"' >$SVC_RUN_DIR/conversation`, nil},
@@ -74,10 +76,10 @@ func TestTheFileOfAConversationIsNotedAtTheEnd(t *testing.T) {
 				l := launchOf(t, t.TempDir(), "", tt.script)
 				withWorker(t, l)
 				l.Env = append(l.Env, "SVC_SIGNAL_FIELDS=conversation", "STORE="+store)
-				l.Conversation = &rundir.Conversation{ID: tt.id, Files: []string{store + "/*/{conversation}.jsonl"}}
+				l.Conversation = &rundir.Conversation{ID: tt.id, Files: []string{store + "/*/{conversation}.jsonl", store + "/session-{conversation:8}.json"}}
 				start(t, l).exit()
 				var got []string
-				for _, id := range []string{"minted", "own"} {
+				for _, id := range []string{"minted", "minted-one", "own"} {
 					if rundir.Dir(l.DataDir).SawConversation(id) {
 						got = append(got, id)
 					}

@@ -39,7 +39,7 @@ var known = map[string]agent{
 	},
 	"gemini": {
 		protocol: "gemini", model: "gemini-2.5-pro", hook: true, asks: true, answer: []string{"Enter"}, trust: []string{"Enter"},
-		failure: "`failed`, exit code 1", home: geminiHome, store: ".gemini/tmp", lost: "`failed`, exit code 42",
+		failure: "`failed`, exit code 1", home: geminiHome, store: ".gemini/tmp", lost: "`failed`, `conversation_gone`",
 		once: "the folder was trusted",
 	},
 	"goose": {
