@@ -63,7 +63,11 @@ func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration,
 	if err != nil || len(waiting.queues) == 0 {
 		return false, e.untilNext(ctx, now), err
 	}
-	if err := e.served.keepSometimes(ctx, e.Store); err != nil {
+	kept, err := e.served.keepSometimes(ctx, e.Store)
+	if err == nil && kept {
+		err = e.rewind(ctx, waiting, now)
+	}
+	if err != nil {
 		return false, next, err
 	}
 	placed, most, err := e.placeRuns(ctx, waiting, now)

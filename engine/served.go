@@ -85,16 +85,16 @@ func (t *servedTimes) deadline(from svc.Time, served time.Duration) svc.Time {
 	return t.times.Deadline(from, served)
 }
 
-// keepSometimes writes the times of service when they were not for a while.
-func (t *servedTimes) keepSometimes(ctx context.Context, s *store.Store) error {
+// keepSometimes writes the times of service when they were not for a while, and says whether it did.
+func (t *servedTimes) keepSometimes(ctx context.Context, s *store.Store) (kept bool, err error) {
 	t.mu.Lock()
 	now := t.times[len(t.times)-1].Until
 	due := now < t.kept || now.Sub(t.kept) >= servedKeep
 	t.mu.Unlock()
 	if !due {
-		return nil
+		return false, nil
 	}
-	return t.keep(ctx, s)
+	return true, t.keep(ctx, s)
 }
 
 // keep writes the times of service that still matter: no run waits longer than

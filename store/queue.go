@@ -205,6 +205,19 @@ func (r Reader) OverdueRuns(ctx context.Context, projectID string, before svc.Ti
 	return found, nil
 }
 
+// PendingAfter is the ids of runs of a project that became pending after a time, as they say, and are held up by that: they would time
+// out, or their back-off ends then.
+func (r Reader) PendingAfter(ctx context.Context, projectID string, at svc.Time, limit int) ([]string, error) {
+	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE `+isQueued+` AND NOT wait AND project_id = $1 || '' AND pending_since > CAST($2 AS BIGINT)
+		UNION SELECT id FROM runs WHERE `+isPending+` AND next_dispatch_at IS NOT NULL AND next_dispatch_at > CAST($2 AS BIGINT)
+			AND pending_since > CAST($2 AS BIGINT) AND project_id || '' = $1 || ''
+		LIMIT CAST($3 AS BIGINT)`, projectID, at, limit)
+	if err != nil {
+		return nil, fmt.Errorf("find runs that are pending from later on: %w", err)
+	}
+	return found, nil
+}
+
 // PendingAtLeastSince is when somebody placed runs for the last time before a run became pending, by the order of the journal; 0: that is not
 // known. It is later than the run says when its clock was behind.
 func (tx *Tx) PendingAtLeastSince(ctx context.Context, r *svc.Run) (at svc.Time, err error) {

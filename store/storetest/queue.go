@@ -87,6 +87,26 @@ func queueUp(t *testing.T, w *world, n int) {
 	}
 }
 
+// Runs that a clock which was ahead has queued are found if that holds them up.
+func runsFromAhead(t *testing.T, w *world) {
+	task, other := w.item(w.project("p"), nil), w.item(w.project("q"), nil)
+	waits := func(r *svc.Run) { r.Wait = true }
+	since := func(at svc.Time) func(*svc.Run) { return func(r *svc.Run) { r.PendingSince = at } }
+	backOff := func(at svc.Time) func(*svc.Run) { return func(r *svc.Run) { r.NextDispatchAt = &at } }
+	w.run(task, since(100), backOff(200))
+	w.run(task, since(101), waits)
+	w.run(task, since(101), func(r *svc.Run) { r.Status = svc.RunStopped })
+	w.run(other, since(101), backOff(200))
+	want := []string{w.run(task, since(101)).ID, w.run(task, since(101), waits, backOff(200)).ID, w.run(task, since(101), backOff(200)).ID}
+	got, err := w.PendingAfter(w.ctx, task.ProjectID, 100, 10)
+	slices.Sort(got)
+	slices.Sort(want)
+	same(t, err, got, want)
+	if few, err := w.PendingAfter(w.ctx, task.ProjectID, 100, 2); err != nil || len(few) != 2 {
+		t.Errorf("two of them are %v (%v)", few, err)
+	}
+}
+
 // Projects take turns: who was given a run comes after all others, and stays
 // there while nobody else is.
 func turnsOfProjects(t *testing.T, w *world) {

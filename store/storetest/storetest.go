@@ -64,6 +64,7 @@ func Run(t *testing.T, open Open) {
 		{"runs are filtered by every combination", runFilters},
 		{"pending runs stand in queues of equal demands, longest waiting first", queuesOfRuns},
 		{"where few runs wait, their queues are the same", queuesOfFewRuns},
+		{"runs that a clock which was ahead has queued are found", runsFromAhead},
 		{"projects take turns", turnsOfProjects},
 		{"a run that continues another waits until that one is over", runsThatContinue},
 		{"a run that very many hosts refused has a queue of its own", refusedByMany},
