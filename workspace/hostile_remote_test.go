@@ -111,15 +111,7 @@ func TestNothingThatAnAgentWroteIsRunOrObeyedOnTheWayToARemote(t *testing.T) {
 				h.Git.Bin = asUser(t, to.user)
 				o := orderOf(to.url, isolation)
 				r := prepare(t, h, o)
-				none := func(what string, err error) {
-					t.Helper()
-					if err != nil {
-						t.Errorf("%s: %v", what, err)
-					}
-					if got := ran(t, marks); len(got) > 0 {
-						t.Errorf("%s executed %q", what, got)
-					}
-				}
+				none := ranNone(t, marks)
 				inCopy := filepath.Join(r.Path, ".git")
 				if isolation == svc.IsolationWorktree {
 					inCopy = h.shared(to.url)

@@ -36,6 +36,19 @@ func ran(t *testing.T, marks string) (names []string) {
 	return names
 }
 
+// ranNone makes a check of what was just done: it went well, and no planted program was executed.
+func ranNone(t *testing.T, marks string) func(what string, err error) {
+	return func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got := ran(t, marks); len(got) > 0 {
+			t.Errorf("%s executed %q", what, got)
+		}
+	}
+}
+
 func TestPipesWhereGitReadsFilesStallNoCheckpoint(t *testing.T) {
 	t.Parallel()
 	h := newHost(t)
@@ -158,15 +171,7 @@ func TestNothingThatAnAgentWroteIsRunByAnyOperation(t *testing.T) {
 			if got := ran(t, marks); len(got) < 2 {
 				t.Fatalf("git executed only %q", got)
 			}
-			none := func(what string, err error) {
-				t.Helper()
-				if err != nil {
-					t.Errorf("%s: %v", what, err)
-				}
-				if got := ran(t, marks); len(got) > 0 {
-					t.Errorf("%s executed %q", what, got)
-				}
-			}
+			none := ranNone(t, marks)
 			c, made, err := h.Checkpoint(ctx, r.ID)
 			if none("a checkpoint", err); !made {
 				t.Fatal("no checkpoint")

@@ -117,9 +117,9 @@ func TestARemoteThatMovesTheBranchAfterItsConnectionIsGone(t *testing.T) {
 			dir := l.receives(`
 test ! -e $dir/out || exec $git receive-pack "$@"
 exec 3<&0
-(setsid $git receive-pack "$@" <$dir/in; echo >$dir/over) >$dir/out 2>&1 &
+: >$dir/out
+(setsid $git receive-pack "$@" <$dir/in; echo >$dir/over) >>$dir/out 2>&1 &
 cat <&3 >$dir/in &
-while ! test -s $dir/out; do sleep 0.01; done
 tail -n +1 -f $dir/out 2>/dev/null & tail=$!
 cat <"$1/waits" >/dev/null
 kill -9 $tail
