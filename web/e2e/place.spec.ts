@@ -81,11 +81,12 @@ test('a log is searched from its beginning, text is read from its end, and what 
   await attach(page);
   const word = screen(page).getByText('selectable');
   await expect(page.getByRole('button', { name: /^\d+×\d+$/ })).not.toHaveText('220×50');
-  await expect(word).toBeVisible();
-  const place = await word.boundingBox();
-  if (!place) throw new Error('the word is not on the screen');
-  // The terminal itself takes the mouse, not the text in it.
-  await page.mouse.dblclick(place.x + place.width / 2, place.y + place.height / 2);
+  // The terminal itself takes the mouse, not the text in it, and draws its rows anew as the agent's
+  // screen takes the new size.
+  await expect(async () => {
+    await word.dblclick({ force: true });
+    await expect(page.locator('.xterm-selection > div')).not.toHaveCount(0, { timeout: 500 });
+  }).toPass();
   await page.keyboard.press('Control+c');
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('selectable');
   // It did not reach the agent, which it would have ended.
