@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc"
 	"svc/place"
@@ -32,7 +35,7 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 	backOff := time.NewTimer(0)
 	defer backOff.Stop()
 	for {
-		again, next, err := e.claimPass(ctx)
+		again, next, err := e.claimPass(ctx, e.admitted.Swap(false))
 		if err != nil && ctx.Err() == nil {
 			e.served.interrupt()
 			e.Log.Error("runs cannot be placed; trying again", "error", err)
@@ -54,14 +57,14 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 // claimPass places what can be placed, then ends what waited too long. What to
 // do is decided on what readers see, without the writer; each unit of work
 // checks again what it rests on. It says whether to go on at once, and after
-// how long the next back-off ends.
-func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration, err error) {
+// how long the next back-off ends. admitted: it is certain to find a run.
+func (e *Engine) claimPass(ctx context.Context, admitted bool) (again bool, next time.Duration, err error) {
 	next = claimPoll
 	now := e.now()
 	e.served.extend(now)
-	waiting, err := e.readQueues(ctx)
+	waiting, fleet, err := e.readQueuesAndFleet(ctx, admitted)
 	if err != nil || len(waiting.queues) == 0 {
-		return false, e.untilNext(ctx, now), err
+		return false, next, err
 	}
 	kept, err := e.served.keepSometimes(ctx, e.Store)
 	if err == nil && kept {
@@ -70,7 +73,7 @@ func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration,
 	if err != nil {
 		return false, next, err
 	}
-	placed, most, err := e.placeRuns(ctx, waiting, now)
+	placed, most, err := e.placeRuns(ctx, waiting, fleet, now)
 	if err != nil {
 		return false, next, err
 	}
@@ -78,13 +81,13 @@ func (e *Engine) claimPass(ctx context.Context) (again bool, next time.Duration,
 	if err != nil {
 		return false, next, err
 	}
-	return placed == most || ended == claimUnit, e.untilNext(ctx, now), nil
+	return placed == most || ended == claimUnit, e.untilNext(ctx, waiting, now), nil
 }
 
 // untilNext is how long the claimer may sleep: until the next back-off or
 // not_before ends, and never long.
-func (e *Engine) untilNext(ctx context.Context, now svc.Time) time.Duration {
-	at, any, err := e.Store.NextDispatch(ctx, now)
+func (e *Engine) untilNext(ctx context.Context, waiting waitingRuns, now svc.Time) time.Duration {
+	at, any, err := e.Store.NextDispatch(ctx, waiting.queues, now)
 	if err != nil || !any {
 		return claimPoll // what is wrong with the database is told by the next pass
 	}
@@ -95,6 +98,24 @@ func (e *Engine) untilNext(ctx context.Context, now svc.Time) time.Duration {
 type waitingRuns struct {
 	queues   []store.RunQueue
 	projects map[string]place.Project
+}
+
+// readQueuesAndFleet reads both at the same time for a run that was just
+// admitted, else the hosts only if a run waits for one.
+func (e *Engine) readQueuesAndFleet(ctx context.Context, admitted bool) (waiting waitingRuns, fleet *place.Fleet, err error) {
+	readFleet := func() (err error) {
+		fleet, err = e.fleet(ctx, e.Store.Reader)
+		return err
+	}
+	var g errgroup.Group
+	if admitted {
+		g.Go(readFleet)
+	}
+	waiting, err = e.readQueues(ctx)
+	if !admitted && err == nil && len(waiting.queues) > 0 {
+		err = readFleet()
+	}
+	return waiting, fleet, errors.Join(err, g.Wait())
 }
 
 // readQueues finds what waits. A project that is full is noted: its runs are not
@@ -124,12 +145,8 @@ func seenByPlacement(found map[string]store.QueueProject) map[string]place.Proje
 
 // placeRuns gives waiting runs to hosts. It says how many it placed, and how
 // many it would have placed at most.
-func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, now svc.Time) (placed, most int, err error) {
+func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, fleet *place.Fleet, now svc.Time) (placed, most int, err error) {
 	most = claimUnit * claimUnits
-	fleet, err := e.fleet(ctx, e.Store.Reader)
-	if err != nil {
-		return 0, most, err
-	}
 	queues := make([]place.Queue, 0, len(waiting.queues))
 	for _, q := range waiting.queues {
 		demand := place.Demand{Provider: q.Provider, PinnedHostID: q.PinnedHostID, Refused: q.Refused, Labels: q.Labels, Workspace: waiting.projects[q.ProjectID].Isolated}

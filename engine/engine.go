@@ -63,9 +63,10 @@ type Config struct {
 // Engine decides. Make one with New and keep Serve running.
 type Engine struct {
 	Config
-	feed   *feed
-	hosts  *hostBook
-	claims *wake // a run may be placeable
+	feed     *feed
+	hosts    *hostBook
+	claims   *wake       // a run may be placeable
+	admitted atomic.Bool // one was admitted since the last pass
 	// restores: a workspace is to be made without a run.
 	restores *wake
 	landings *wake // a landing was asked for

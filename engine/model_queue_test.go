@@ -543,7 +543,7 @@ func (m *queueModel) room(r *queueRun) (ids []string) {
 
 // pass lets the claimer go once: each that it places is the next by the rule, and who is left has no room.
 func (m *queueModel) pass() {
-	if _, _, err := m.claimPass(m.ctx); err != nil {
+	if _, _, err := m.claimPass(m.ctx, false); err != nil {
 		m.t.Fatalf("place: %v", err)
 	}
 	events, err := m.Store.EventsAfter(m.ctx, m.seen, 1<<20)

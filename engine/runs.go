@@ -29,6 +29,7 @@ func (e *Engine) CreateRun(ctx context.Context, n svc.NewRun) (svc.Run, error) {
 	}
 	r, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Run, error) { return e.admit(ctx, tx, n) }, row)
 	if err == nil {
+		e.admitted.Store(true)
 		e.claims.up()
 	}
 	return r, err

@@ -51,6 +51,9 @@ func (c *changes) merge(unit changes) {
 
 // take gives the statements and forgets them.
 func (c *changes) take() []statement {
+	if len(c.list) == 0 {
+		return nil
+	}
 	list := make([]statement, 0, len(c.list)+3)
 	for _, x := range c.list {
 		if x.now == nil {

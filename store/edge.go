@@ -12,9 +12,12 @@ import (
 // edge turns what a driver says into what a caller can act on. It is the one
 // place that decides; ctx is the caller's.
 func (d *dialect) edge(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	var known *svc.Error
 	switch {
-	case err == nil, errors.Is(err, sql.ErrNoRows), errors.As(err, &known):
+	case errors.Is(err, sql.ErrNoRows), errors.As(err, &known):
 		return err
 	case d.unique(err):
 		return svc.Errorf(svc.CodeConflict, "someone else just took that name").Because(err)
@@ -50,7 +53,7 @@ func (e edged) ready(ctx context.Context) error {
 
 // bound limits a statement. What it gives must be called when it is over.
 func (e edged) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if e.detached {
+	if e.detached && ctx.Done() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if e.d.statementLimit == 0 {

@@ -139,6 +139,7 @@ func (w *writer) opening(batch []*unit) []statement {
 	list := []statement{{sql: w.dialect.begin, rows: anyRows}}
 	w.xid, w.proving = "", false
 	w.group++
+	w.alone = len(batch) == 1 && !w.dialect.pipelined
 	if !w.dialect.pipelined {
 		return list
 	}
@@ -230,12 +231,16 @@ func (w *writer) sync(ctx context.Context, tx *Tx) error {
 	return w.send(ctx, append(w.unsent(), tx.changes.take()...)...)
 }
 
+var savepoint = []statement{{sql: "SAVEPOINT unit", rows: anyRows}}
+
 // unsent is what the units before have decided, after the savepoint.
 func (w *writer) unsent() []statement {
 	list := w.changes.take()
 	if !w.saved {
 		w.saved = true
-		list = append([]statement{{sql: "SAVEPOINT unit", rows: anyRows}}, list...)
+		if !w.alone {
+			list = append(savepoint[:1:1], list...)
+		}
 	}
 	return list
 }
@@ -245,7 +250,11 @@ func (w *writer) release(ctx context.Context) error {
 	if !w.saved && len(w.changes.list) == 0 {
 		return nil
 	}
-	return w.send(ctx, append(w.unsent(), statement{sql: "RELEASE SAVEPOINT unit", rows: anyRows})...)
+	list := w.unsent()
+	if !w.alone {
+		list = append(list, statement{sql: "RELEASE SAVEPOINT unit", rows: anyRows})
+	}
+	return w.send(ctx, list...)
 }
 
 // undo takes back what units did since the savepoint.
@@ -257,7 +266,11 @@ func (w *writer) undo(ctx context.Context, because error) error {
 		return nil
 	}
 	w.saved = false
-	for _, undo := range []string{"ROLLBACK TO SAVEPOINT unit", "RELEASE SAVEPOINT unit"} { // not by send: nothing can be prepared here
+	undoing := []string{"ROLLBACK TO SAVEPOINT unit", "RELEASE SAVEPOINT unit"}
+	if w.alone {
+		undoing = []string{"ROLLBACK", w.dialect.begin}
+	}
+	for _, undo := range undoing { // not by send: nothing can be prepared here
 		if _, err := w.q.ExecContext(ctx, undo); err != nil {
 			return fmt.Errorf("roll back a unit: %w", errors.Join(because, err))
 		}

@@ -57,12 +57,15 @@ func (tx *Tx) KeepResult(ctx context.Context, key, fingerprint, result string) e
 }
 
 func (tx *Tx) keepKey(ctx context.Context, key string, k KeptKey) error {
-	if tx.kept == nil {
-		tx.kept = map[string]keptRow{}
+	if tx.w.locked.keys != nil {
+		if tx.kept == nil {
+			tx.kept = map[string]keptRow{}
+		}
+		tx.kept[key] = keptRow{k, tx.Now}
 	}
-	tx.kept[key] = keptRow{k, tx.Now}
 	err := tx.later(ctx, 1, `INSERT INTO idempotency (key, fingerprint, result, owner, created_at) VALUES ($1,$2,$3,$4,$5)
-		ON CONFLICT (key) DO UPDATE SET fingerprint = $2, result = $3, owner = $4, created_at = $5`, key, k.Fingerprint, k.Result, k.Owner, tx.Now)
+		ON CONFLICT (key) DO UPDATE SET
+			fingerprint = excluded.fingerprint, result = excluded.result, owner = excluded.owner, created_at = excluded.created_at`, key, k.Fingerprint, k.Result, k.Owner, tx.Now)
 	if err != nil {
 		return fmt.Errorf("keep an idempotency key: %w", err)
 	}

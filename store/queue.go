@@ -169,9 +169,19 @@ func (r Reader) QueuedRuns(ctx context.Context, q RunQueue, now svc.Time, limit 
 	return found, nil
 }
 
-// NextDispatch is when the next back-off or not_before after now ends; false:
-// none is waited for.
-func (r Reader) NextDispatch(ctx context.Context, now svc.Time) (at svc.Time, any bool, err error) {
+// NextDispatch is when the next back-off or not_before after now ends of the
+// runs in some queues, which are all; false: none is waited for.
+func (r Reader) NextDispatch(ctx context.Context, queues []RunQueue, now svc.Time) (at svc.Time, any bool, err error) {
+	if many := slices.ContainsFunc(queues, func(q RunQueue) bool { return q.runs == nil }); !many {
+		for _, q := range queues {
+			for _, w := range q.runs {
+				if w.from > now && (!any || w.from < at) {
+					at, any = w.from, true
+				}
+			}
+		}
+		return at, any, nil
+	}
 	var backOff, notBefore *svc.Time
 	if err := r.q.QueryRowContext(ctx, "SELECT "+firstPending("next_dispatch_at")+", "+firstPending("not_before"), now).Scan(&backOff, &notBefore); err != nil {
 		return 0, false, fmt.Errorf("find the next run that may go: %w", err)

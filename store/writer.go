@@ -43,7 +43,8 @@ type writer struct {
 	rows    *runRows
 	locked  lockedRows
 	changes changes // of the units that share the savepoint
-	saved   bool    // the savepoint is set
+	saved   bool    // there is something to undo: the savepoint is set
+	alone   bool    // the group is one unit, and the transaction its savepoint
 	direct  bool    // nothing waits: what waited before was refused
 	proving bool    // the transaction shall write something, though its units may not
 	// numbered is the events of the newest group, where we know their numbers.

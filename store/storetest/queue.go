@@ -51,13 +51,13 @@ func queueUp(t *testing.T, w *world, n int) {
 			}
 		}
 	}
+	queues, _, err := w.RunQueues(w.ctx)
+	w.no(err)
 	for now, want := range map[svc.Time]svc.Time{0: 500, 499: 500, 500: 0} {
-		if at, any, err := w.NextDispatch(w.ctx, now); at != want || any != (want > 0) || err != nil {
+		if at, any, err := w.NextDispatch(w.ctx, queues, now); at != want || any != (want > 0) || err != nil {
 			t.Errorf("after %d the next back-off ends at %d (%v)", now, at, err)
 		}
 	}
-	queues, _, err := w.RunQueues(w.ctx)
-	w.no(err)
 	for _, q := range queues {
 		d := demand{q.Provider, q.PinnedHostID, ""}
 		if q.Refused != nil {
