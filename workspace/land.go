@@ -40,7 +40,12 @@ type squash struct {
 type try struct {
 	Tip    string `json:"tip"`
 	Commit string `json:"commit"`
+	// Silent: the remote was told to move its branch, and has not answered. While the branch is at Tip, it may do so yet.
+	Silent bool `json:"silent,omitempty"`
 }
+
+// same says that both are the same commit on the same tip.
+func (t try) same(other try) bool { return t.Tip == other.Tip && t.Commit == other.Commit }
 
 // mostTries is how often a landing is made: once, and three times again when the target was moved by others.
 const mostTries = 4
@@ -168,7 +173,7 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 			return landed(o, commit), err
 		}
 		if refused != nil && tip == last.Tip {
-			return asRefusal(*r, o, refused), nil
+			return asRefusal(*d, *r, refused, tip), nil
 		}
 		if len(d.Tries) >= mostTries && tip != d.Tries[len(d.Tries)-1].Tip {
 			return failed(o, svc.LandTargetMoved, "%s was moved by others %d times while it was landed", o.Into, mostTries), nil
@@ -177,21 +182,28 @@ func (h Host) land(ctx context.Context, r *Record, d *deed, cut bool) (svc.LandO
 		if err != nil || out.State != "" {
 			return out, err
 		}
-		if err := h.tryMove(ctx, private, *r, *d, try{tip, next}); err != nil {
+		last = try{Tip: tip, Commit: next}
+		if err := h.tryMove(ctx, private, *r, *d, last); err != nil {
 			if ctx.Err() != nil {
 				return svc.LandOutcome{}, ctx.Err()
 			}
 			return failed(o, svc.LandRefused, "%s", reason(err)), nil
 		}
-		if last = (try{tip, next}); len(d.Tries) == 0 || d.Tries[len(d.Tries)-1] != last {
+		if len(d.Tries) == 0 || !d.Tries[len(d.Tries)-1].same(last) {
 			d.Tries = append(d.Tries, last)
 		}
+		sent := &d.Tries[len(d.Tries)-1]
+		before := sent.Silent
+		sent.Silent = !r.Source.IsPath()
 		if err := h.record(r.ID, *d, StepMove); err != nil {
 			return svc.LandOutcome{}, err
 		}
 		if refused = h.move(ctx, private, *r, o, last); refused == nil {
 			h.reached(StepMoved)
 			return landed(o, next), nil
+		}
+		if errors.As(refused, new(*git.Refused)) { // this one was answered
+			sent.Silent = before
 		}
 		if ctx.Err() != nil {
 			return svc.LandOutcome{}, ctx.Err()
@@ -391,14 +403,21 @@ func (h Host) tryMove(ctx context.Context, private git.Repo, r Record, d deed, t
 	return err
 }
 
-// asRefusal is the outcome of a target that did not move. A remote that was told what to do and has not answered may do it yet.
-func asRefusal(r Record, o svc.LandOrder, err error) svc.LandOutcome {
+// asRefusal is the outcome of a target that did not move. A remote that was told what to do and has not answered may do it yet, whatever it
+// has answered to another push.
+func asRefusal(d deed, r Record, err error, tip string) svc.LandOutcome {
+	o := d.Order
 	var in *checkoutInUse
+	open := func(why string) svc.LandOutcome {
+		return svc.LandOutcome{ID: o.ID, State: svc.LandingOpen, Error: plain(why + ": " + reason(err))}
+	}
 	switch {
 	case errors.As(err, &in):
 		return failed(o, svc.LandCheckout, "%s", in.Error())
 	case !r.Source.IsPath() && !errors.As(err, new(*git.Refused)):
-		return svc.LandOutcome{ID: o.ID, State: svc.LandingOpen, Error: plain("the repository did not answer the push: " + reason(err))}
+		return open("the repository did not answer the push")
+	case slices.ContainsFunc(slices.Concat(d.Before, d.Tries), func(t try) bool { return t.Silent && t.Tip == tip }):
+		return open("the repository did not answer a push, which it may still carry out; another one it has refused")
 	}
 	return failed(o, svc.LandRefused, "%s", reason(err))
 }

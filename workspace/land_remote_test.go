@@ -110,7 +110,7 @@ func (l *landing) unlock() {
 // TestARemoteThatMovesTheBranchAfterItsConnectionIsGone: what was sent may still be carried out when the push has failed.
 func TestARemoteThatMovesTheBranchAfterItsConnectionIsGone(t *testing.T) {
 	t.Parallel()
-	for _, asked := range []string{"after it moved", "before it moved"} {
+	for _, asked := range []string{"after it moved", "before it moved", "and refused"} {
 		t.Run(asked, func(t *testing.T) {
 			t.Parallel()
 			l := newLanding(t)
@@ -125,7 +125,7 @@ cat <"$1/waits" >/dev/null
 kill -9 $tail
 `)
 			hook := filepath.Join(l.remote, "hooks", "pre-receive")
-			write(t, hook, "#!/bin/sh\ntest ! -e at || exit 0\ntouch at\necho >waits\ncat goes\n")
+			write(t, hook, "#!/bin/sh\ntest ! -e at || exec test ! -e refuse\ntouch at\necho >waits\ncat goes\n")
 			check(t, os.Chmod(hook, 0o755))
 			for _, pipe := range []string{dir + "/in", dir + "/over", l.remote + "/waits", l.remote + "/goes"} {
 				check(t, syscall.Mkfifo(pipe, 0o600))
@@ -140,7 +140,13 @@ kill -9 $tail
 				check(t, err)
 			}
 			var out svc.LandOutcome
-			if asked == "after it moved" {
+			if asked == "and refused" {
+				write(t, filepath.Join(l.remote, "refuse"), "")
+				if out := l.land(o); out.State != svc.LandingOpen || !strings.Contains(out.Error, "pre-receive hook declined") {
+					t.Fatalf("a second push was refused, while the remote is at the first: %+v", out)
+				}
+			}
+			if asked != "before it moved" {
 				goes()
 				if l.git("rev-parse", "main") == before {
 					t.Fatal("the remote did not move the branch")
