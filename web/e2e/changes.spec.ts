@@ -81,7 +81,7 @@ test('a change is read, commented on with the keyboard alone, previewed and land
   expect(await status()).toBe('todo');
   await page.getByRole('button', { name: 'Mark the task done' }).click();
   await expect(page.getByRole('button', { name: 'Mark the task done' })).toBeHidden();
-  expect(await status()).toBe('done');
+  await expect.poll(status).toBe('done');
   await page.getByRole('button', { name: 'Undo' }).click();
   await expect.poll(status).toBe('todo');
 });
@@ -125,7 +125,9 @@ test('a change is readable on a phone', async ({ browser, server }) => {
     await shed.getByRole('textbox').fill('From a phone');
     await shed.getByRole('button', { name: 'Add draft' }).tap();
     await expect(page.getByRole('button', { name: 'Send 1 comment' })).toBeVisible();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    await expect
+      .poll(() => page.evaluate(() => document.documentElement.scrollWidth))
+      .toBeLessThanOrEqual(390);
     check();
   } finally {
     await context.close();

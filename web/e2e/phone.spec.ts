@@ -16,7 +16,7 @@ test('a run is read as wrapped text and answered with the key bar', async ({ pag
   const reader = page.getByRole('region', { name: 'Screen, as text' });
   await expect(reader).toContainText('word word');
   await expect(page.getByRole('radio', { name: 'Reader' })).toBeChecked();
-  expect(await reader.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0);
+  await expect.poll(() => reader.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0);
   expect(
     await reader
       .locator('div')
@@ -42,7 +42,7 @@ test('cards move by their menu, and every page fits the width', async ({ page, l
   await page.getByRole('button', { name: 'Actions' }).tap();
   await page.getByRole('menuitem', { name: /Doing/ }).tap();
   await expect(page.getByRole('region', { name: /^Doing, 1/ })).toBeAttached();
-  expect(await page.evaluate(overflow)).toBe(0);
+  await expect.poll(() => page.evaluate(overflow)).toBe(0);
   for (const path of [
     '/runs',
     '/hosts',
@@ -62,7 +62,7 @@ test('cards move by their menu, and every page fits the width', async ({ page, l
   await expect(page).toHaveURL(/\/runs$/);
   // The list begins below the title with the search, and one line of filters.
   const head = page.getByRole('main').locator('header');
-  expect(await head.evaluate((element) => element.clientHeight)).toBeLessThanOrEqual(104);
+  await expect.poll(() => head.evaluate((element) => element.clientHeight)).toBeLessThanOrEqual(104);
   await page.getByRole('combobox', { name: 'Order of active runs' }).selectOption('Oldest first');
 
   // An item is as wide as the phone, and leaves the way to every other page.

@@ -44,7 +44,7 @@ test('of many hosts those in sight are drawn, and the way back leads to the same
   await page.goto(server.link('/hosts?sort=name'));
   const list = page.getByRole('list', { name: 'Hosts' });
   await expect(list.getByRole('link', { name: /fleet-100/ })).toBeVisible();
-  expect(await list.getByRole('listitem').count()).toBeLessThan(30);
+  await expect.poll(() => list.getByRole('listitem').count()).toBeLessThan(30);
   const last = list.getByRole('link', { name: /fleet-159/ });
   await list.hover();
   await page.mouse.wheel(0, 10_000);
@@ -74,7 +74,7 @@ test('a log is searched from its beginning, text is read from its end, and what 
   await page.getByRole('radio', { name: 'Reader' }).click();
   const reader = page.getByRole('region', { name: 'Screen, as text' });
   await expect(reader.getByText('selectable')).toBeInViewport();
-  expect(await reader.evaluate((pane) => pane.scrollTop)).toBeGreaterThan(0);
+  await expect.poll(() => reader.evaluate((pane) => pane.scrollTop)).toBeGreaterThan(0);
   await page.getByRole('radio', { name: 'Fit' }).click();
   await page.setViewportSize({ width: 1280, height: 800 });
 

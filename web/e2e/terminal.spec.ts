@@ -22,10 +22,9 @@ test('start, watch, attach, type, detach and stop', async ({ page, lab }) => {
   await expect(page.getByText(/^Live, changed/)).toBeVisible();
   // The cells are those of the font that comes with the page.
   await expect(page.locator('.xterm-rows')).toHaveCSS('font-family', /^"JetBrains Mono"/);
-  expect(await page.evaluate(() => [...document.fonts].map(({ status }) => status))).toEqual([
-    'loaded',
-    'loaded',
-  ]);
+  await expect
+    .poll(() => page.evaluate(() => [...document.fonts].map(({ status }) => status)))
+    .toEqual(['loaded', 'loaded']);
   await attach(page);
   await page.keyboard.type('hello agent');
   await page.keyboard.press('Enter');
@@ -165,7 +164,9 @@ test('everyone at a terminal sees who types and who watches', async ({ browser, 
     const list = ben.getByRole('listitem').filter({ visible: true });
     await expect(list.filter({ hasText: 'owner' })).toContainText('types');
     await expect(list.filter({ hasText: 'watch-ben (you)' })).toContainText('watches');
-    expect(await ben.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    await expect
+      .poll(() => ben.evaluate(() => document.documentElement.scrollWidth))
+      .toBeLessThanOrEqual(390);
 
     await expect(words(page)).toContainText('watch-ann and watch-ben watch');
     await expect(told(page, 'You type, watch-ann and watch-ben watch')).toHaveCount(1);
