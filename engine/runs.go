@@ -27,12 +27,7 @@ func (e *Engine) CreateRun(ctx context.Context, n svc.NewRun) (svc.Run, error) {
 	if n.Task != nil {
 		row = store.ProjectRow(n.Task.ProjectID)
 	}
-	r, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Run, error) { return e.admit(ctx, tx, n) }, row)
-	if err == nil {
-		e.admitted.Store(true)
-		e.claims.up()
-	}
-	return r, err
+	return once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Run, error) { return e.admit(ctx, tx, n) }, row)
 }
 
 // admit makes the run, and its task first when it is made together with it: a run that is refused leaves none behind.
@@ -110,6 +105,10 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 	if err := insertRun(ctx, tx, &r); err != nil {
 		return r, err
 	}
+	tx.After(func() {
+		e.admitted.Store(true)
+		e.claims.up()
+	})
 	payload := r.EventPayload()
 	payload["provider"], payload["session_name"], payload["pinned_host_id"] = r.Provider, r.SessionName, r.PinnedHostID
 	r.TaskTitle, r.TaskNumber, r.ProjectSlug = task.Title, task.Number, task.Project.Slug

@@ -47,7 +47,6 @@ func (e *Engine) SendComments(ctx context.Context, workspaceID string, n svc.New
 		return e.send(ctx, tx, w, n)
 	}, store.TargetRow(before.TaskID))
 	if err == nil {
-		e.claims.up()
 		e.messages.wake.up()
 	}
 	return sent, err

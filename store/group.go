@@ -35,6 +35,9 @@ func (w *writer) commit(batch []*unit) {
 		if err != nil && u.err == nil {
 			u.err = err
 		}
+		if u.err == nil && u.after != nil {
+			u.after()
+		}
 		close(u.done)
 	}
 	if events && err == nil {
@@ -280,7 +283,7 @@ func (w *writer) undo(ctx context.Context, because error) error {
 
 // runUnit is false when the unit failed and may have changed something.
 func (w *writer) runUnit(ctx context.Context, u *unit) (whole bool) {
-	u.events = nil
+	u.events, u.after = nil, nil
 	if u.err = u.ctx.Err(); u.err != nil {
 		return true
 	}
@@ -293,6 +296,7 @@ func (w *writer) runUnit(ctx context.Context, u *unit) (whole bool) {
 		u.events, u.err = encodeDrafts(tx.drafts, svc.CallerName(u.ctx))
 	}
 	if u.err == nil {
+		u.after = tx.after
 		w.changes.merge(tx.changes)
 		w.rows.keep(tx)
 		w.locked.merge(tx)
