@@ -130,14 +130,21 @@ kill -9 $tail
 			for _, pipe := range []string{dir + "/in", dir + "/over", l.remote + "/waits", l.remote + "/goes"} {
 				check(t, syscall.Mkfifo(pipe, 0o600))
 			}
-			before, o := l.git("rev-parse", "main"), l.order(svc.LandSquash)
-			if out := l.land(o); out.State != svc.LandingOpen || l.git("rev-parse", "main") != before {
-				t.Fatalf("while the remote is at it: %+v", out)
-			}
+			gone := false
 			goes := func() { // and is waited for
+				gone = true
 				check(t, os.WriteFile(filepath.Join(l.remote, "goes"), nil, 0o600))
 				_, err := os.ReadFile(filepath.Join(dir, "over"))
 				check(t, err)
+			}
+			t.Cleanup(func() { // also when the test failed before
+				if _, err := os.Stat(filepath.Join(l.remote, "at")); err == nil && !gone {
+					goes()
+				}
+			})
+			before, o := l.git("rev-parse", "main"), l.order(svc.LandSquash)
+			if out := l.land(o); out.State != svc.LandingOpen || l.git("rev-parse", "main") != before {
+				t.Fatalf("while the remote is at it: %+v", out)
 			}
 			var out svc.LandOutcome
 			if asked == "and refused" {
