@@ -57,7 +57,7 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 // claimPass places what can be placed, then ends what waited too long. What to
 // do is decided on what readers see, without the writer; each unit of work
 // checks again what it rests on. It says whether to go on at once, and after
-// how long the next back-off ends. admitted: it is certain to find a run.
+// how long the next back-off ends. admitted: it will most likely find a run.
 func (e *Engine) claimPass(ctx context.Context, admitted bool) (again bool, next time.Duration, err error) {
 	next = claimPoll
 	now := e.now()

@@ -35,8 +35,10 @@ func (w *writer) commit(batch []*unit) {
 		if err != nil && u.err == nil {
 			u.err = err
 		}
-		if u.err == nil && u.after != nil {
-			u.after()
+		if u.err == nil {
+			for _, fn := range u.after {
+				fn()
+			}
 		}
 		close(u.done)
 	}

@@ -169,8 +169,8 @@ func (r Reader) QueuedRuns(ctx context.Context, q RunQueue, now svc.Time, limit 
 	return found, nil
 }
 
-// NextDispatch is when the next back-off or not_before after now ends of the
-// runs in some queues, which are all; false: none is waited for.
+// NextDispatch is when the next back-off or not_before after now ends, of the
+// runs in all queues that RunQueues has found; false: none is waited for.
 func (r Reader) NextDispatch(ctx context.Context, queues []RunQueue, now svc.Time) (at svc.Time, any bool, err error) {
 	if many := slices.ContainsFunc(queues, func(q RunQueue) bool { return q.runs == nil }); !many {
 		for _, q := range queues {

@@ -20,7 +20,7 @@ type Tx struct {
 	w          *writer
 	repeatable bool
 	drafts     []svc.Draft
-	after      func() // nil: nothing
+	after      []func()
 	wrote      bool
 	failed     bool               // a statement did
 	changes    changes            // that wait
@@ -35,8 +35,8 @@ func (tx *Tx) Emit(topic svc.Topic, payload map[string]any) {
 	tx.drafts = append(tx.drafts, svc.Draft{Topic: topic, Payload: payload})
 }
 
-// After calls fn once the unit is durable, before whoever waits for it is told. The writer waits for fn: it must not.
-func (tx *Tx) After(fn func()) { tx.after = fn }
+// After calls fn once the unit is durable, before whoever waits for it is told. The writer waits for fn, which must not block.
+func (tx *Tx) After(fn func()) { tx.after = append(tx.after, fn) }
 
 // run keeps a panic of one unit from taking the writer down.
 func (tx *Tx) run(fn func(*Tx) error) (err error) {

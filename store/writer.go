@@ -55,7 +55,7 @@ type unit struct {
 	ctx    context.Context
 	fn     func(*Tx) error
 	events []encoded
-	after  func() // see Tx.After
+	after  []func() // see Tx.After
 	at     svc.Time
 	err    error
 	done   chan struct{}
