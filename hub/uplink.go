@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ type Uplink struct {
 	foreign bool // guarded by Uplinks: another process is the host's own
 
 	conn wire.Conn
-	caps map[string]bool
+	caps []string
 	wake chan struct{}
 
 	mu     sync.Mutex // guards the rest
@@ -60,18 +61,14 @@ func NewUplink(conn wire.Conn) *Uplink {
 // Identify says whose connection it is and what the worker announced. It is
 // called once, before the uplink is added to the registry.
 func (u *Uplink) Identify(hostID, instanceID, bootID string, caps []string) {
-	u.HostID, u.InstanceID, u.BootID = hostID, instanceID, bootID
-	u.caps = map[string]bool{}
-	for _, c := range caps {
-		u.caps[c] = true
-	}
+	u.HostID, u.InstanceID, u.BootID, u.caps = hostID, instanceID, bootID, caps
 }
 
 // Identified says whether it is known whose connection it is.
 func (u *Uplink) Identified() bool { return u.HostID != "" }
 
 // Has says whether the worker announced a capability.
-func (u *Uplink) Has(capability string) bool { return u.caps[capability] }
+func (u *Uplink) Has(capability string) bool { return slices.Contains(u.caps, capability) }
 
 // ListsSessions says whether the worker lists its sessions in its heartbeats and
 // ends them when it is told to.

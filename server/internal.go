@@ -156,7 +156,7 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 	}
 	exchangeOf(r.Context()).lasting = true
 	unlimited(w)
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+	conn, err := websocket.Accept(smallBuffers{w}, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // workers are no browsers: token and key decide
 	})
 	if err != nil {

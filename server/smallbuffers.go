@@ -1,0 +1,41 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+)
+
+const (
+	// uplinkReads holds a heartbeat, uplinkWrites a dispatch of common size. Larger frames pass by both buffers.
+	uplinkReads  = 1 << 10
+	uplinkWrites = 2 << 10
+)
+
+// smallBuffers hands a connection over with buffers of its own size. Those of the HTTP server would be kept as long
+// as the connection, and an orchestrator has thousands of them that are idle.
+type smallBuffers struct{ http.ResponseWriter }
+
+// Hijack takes the connection from the HTTP server, with what the client has sent behind its request.
+func (w smallBuffers) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffers, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	sent, err := buffers.Peek(buffers.Reader.Buffered())
+	if err != nil {
+		_ = conn.Close()
+		return nil, nil, err
+	}
+	reader := bufio.NewReaderSize(conn, max(uplinkReads, len(sent)))
+	if len(sent) > 0 {
+		reader.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(sent)), conn))
+		if _, err := reader.Peek(len(sent)); err != nil { // so that it counts as buffered
+			_ = conn.Close()
+			return nil, nil, err
+		}
+	}
+	return conn, bufio.NewReadWriter(reader, bufio.NewWriterSize(conn, uplinkWrites)), nil
+}
