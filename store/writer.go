@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,8 +159,13 @@ func (w *writer) run() {
 	}
 }
 
+// gather is a unit and all that wait behind it. When none does, those that are about to queue one may do so first: a
+// worker's frames come together, and each group costs a commit.
 func (w *writer) gather(first *unit) []*unit {
 	batch := []*unit{first}
+	if len(w.queue) == 0 {
+		runtime.Gosched()
+	}
 	for len(batch) < w.maxBatch {
 		select {
 		case u := <-w.queue:
