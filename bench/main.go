@@ -52,7 +52,7 @@ var targets = []target{
 }
 
 func main() {
-	// Thousands of clients that are cut off on purpose are no news.
+	// Thousands of clients are cut off on purpose: no log line shall tell of each.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	raiseFileLimit()
 	if len(os.Args) > 2 && os.Args[1] == childArg {

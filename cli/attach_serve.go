@@ -62,7 +62,7 @@ type attachment struct {
 }
 
 // greet waits for the first word about who is there, or about the lease, and tells
-// the person while lines can still be printed. Who may only watch is told nothing
+// the person while lines can still be printed. A client that may only watch is told nothing
 // about the lease.
 func (t *attachment) greet(ctx context.Context, conn *websocket.Conn, a *app) error {
 	t.cols, t.rows = 220, 50
@@ -243,7 +243,7 @@ func (t *attachment) keys(ctx context.Context, conn *websocket.Conn, typed []byt
 	return nil
 }
 
-// send types into the session. Who only watches is told so with a bell.
+// send types into the session. A bell tells it to those that only watch.
 func (t *attachment) send(ctx context.Context, conn *websocket.Conn, b []byte) error {
 	switch {
 	case len(b) == 0:

@@ -109,7 +109,7 @@ func providerMarks(reports map[string]svc.ProviderReport, st styles) []safetext.
 	return append(absent, present...)
 }
 
-// hiddenProvider says whether a provider is shown only to who asks for all: one of the standard ids that is not there.
+// hiddenProvider says whether a provider is shown only when all are asked for: one of the standard ids that is not there.
 func hiddenProvider(id string, available bool) bool {
 	return !available && slices.Contains(provider.StandardIDs(), id)
 }

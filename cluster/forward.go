@@ -70,7 +70,7 @@ func (m *Member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.forward.ServeHTTP(w, r)
 }
 
-// readyz answers the question whether this process is ready, unless it leads. Who asks does not wait for a leader.
+// readyz answers the question whether this process is ready, unless it leads. The answer does not wait for a leader.
 func (m *Member) readyz(w http.ResponseWriter, r *http.Request) (answered bool) {
 	err := m.ready()
 	leader, here, _ := m.state()
@@ -168,7 +168,7 @@ type (
 )
 
 // keepBody keeps the body of a request, which may be sent more than once: again because that does no harm, or because it was refused before anything was done. Of a
-// body that is too long to be kept, or for which there is no room, it is noted whether it was touched: who sends it is not known here. release gives the room back.
+// body that is too long to be kept, or for which there is no room, it is noted whether it was touched: the sender is not known here. release gives the room back.
 func (f *forwarder) keepBody(r *http.Request) (release func(), err error) {
 	release = func() {}
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {

@@ -108,7 +108,7 @@ func TestALandingThatIsGivenUpIsAskedForNoMoreAndItsOutcomeStillCounts(t *testin
 				t.Errorf("landed %+v, landing %+v", got, got.Landing)
 			}
 		}
-		// The item is done by who landed the work, as the event of every other request tells.
+		// The item is done by the one that landed the work, as the event of every other request tells.
 		if moved := s.wantTopics(svc.TopicItemStatus, svc.TopicWorkspaceLanded)[0]; field(moved, "by") != "anna" {
 			t.Errorf("the item was moved by %v, want anna", field(moved, "by"))
 		}

@@ -81,7 +81,7 @@ func (e *Engine) livenessLoop(ctx context.Context) error {
 }
 
 // checkHosts looks for silence. The database is asked first, in vain or not: a
-// host whose heartbeat it keeps waiting is not silent, and who cannot write
+// host whose heartbeat it keeps waiting is not silent, and whoever cannot write
 // decides nothing.
 func (e *Engine) checkHosts(ctx context.Context) (err error) {
 	began := e.watch.look()

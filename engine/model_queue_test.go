@@ -541,7 +541,7 @@ func (m *queueModel) room(r *queueRun) (ids []string) {
 	return ids
 }
 
-// pass lets the claimer go once: each that it places is the next by the rule, and who is left has no room.
+// pass lets the claimer go once: each that it places is the next by the rule, and those that are left have no room.
 func (m *queueModel) pass() {
 	if _, _, err := m.claimPass(m.ctx, false); err != nil {
 		m.t.Fatalf("place: %v", err)

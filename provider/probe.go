@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// ProbeLimit is how long a tool may take to say that it is there. A busy machine may need longer: who looks again gives more.
+	// ProbeLimit is how long a tool may take to say that it is there. A busy machine may need longer, so a second look gives more.
 	ProbeLimit = 10 * time.Second
 	// probesAtOnce bounds the tools that are started side by side.
 	probesAtOnce = 4

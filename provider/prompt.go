@@ -13,8 +13,8 @@ type LongPrompt string
 // The ways. A template that has {prompt_file} instead of {prompt} needs none of them.
 const (
 	PromptRefused LongPrompt = "refuse" // it cannot
-	// PromptStdin is on standard input, and {prompt} is left out. A template without {prompt} gets prompts of
-	// every length there: who may list the processes of a host does not read them then.
+	// PromptStdin gives it on standard input and leaves {prompt} out. A template without {prompt} gets every
+	// prompt that way, so that no list of processes shows it.
 	PromptStdin LongPrompt = "stdin"
 )
 

@@ -196,7 +196,7 @@ func (r Reader) EventsPage(ctx context.Context, seq int64, limit, bytes int) (ev
 	return events, cut || len(events) == limit, err
 }
 
-// NewEvents is EventsPage for who follows the journal: the events of the newest
+// NewEvents is EventsPage for those that follow the journal: the events of the newest
 // group, which are most often all that is new, are at hand.
 func (s *Store) NewEvents(ctx context.Context, seq int64, limit, bytes int) (events []svc.Event, more bool, err error) {
 	if newest := s.newest.Load(); newest != nil {

@@ -105,7 +105,7 @@ func (s *statements) close() {
 }
 
 // txStatements is statements in a transaction. One that is prepared runs so there; one that is not runs as it is and is
-// noted: preparing takes another connection, and who holds one must not wait for a second.
+// noted: preparing takes another connection, and a holder of one must not wait for a second.
 type txStatements struct {
 	*sql.Tx
 	known *statements

@@ -70,7 +70,7 @@ func (s *session) awaitPane(ctx context.Context, p place) {
 	}
 }
 
-// close closes the terminal and waits for who wrote its log.
+// close closes the terminal and waits for the process that writes its log.
 func (s *session) close(ctx context.Context, p place, writers []process.ID) error {
 	ctx, cancel := patient(ctx, closeLimit)
 	defer cancel()

@@ -51,7 +51,7 @@ func (k *keysOnce) begin(id string, l *link) bool {
 	return false
 }
 
-// end keeps the result of a request and gives it to who asked.
+// end keeps the result of a request and gives it to the one that asked.
 func (k *keysOnce) end(result *wire.KeysResult, l *link) {
 	links := []*link{l}
 	k.mu.Lock()

@@ -36,7 +36,7 @@ const (
 
 // outbox is what one connection still has to write. It dies with the
 // connection: whatever must survive one is asked for again by the peer, kept in
-// the spool, or kept by who sent it until sent was called.
+// the spool, or kept by its sender until sent was called.
 type outbox struct {
 	wake chan struct{} // holds one token when there may be something to write
 

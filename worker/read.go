@@ -22,7 +22,7 @@ type sentAway struct {
 func (s *sentAway) Error() string { return "sent away: " + s.reason }
 
 // read takes frames until the connection ends. Nothing here waits for a disk, a
-// program or a person: each frame is handed on, in order, to who answers it.
+// program or a person: each frame is handed on, in order, to what answers it.
 func (w *Worker) read(ctx context.Context, l *link) error {
 	bad := 0
 	for {

@@ -154,7 +154,7 @@ func (s *session) found(made tmux.Session, socket string) {
 	s.rec.Session = &rundir.Session{
 		Socket: socket, Server: made.Server, PaneID: made.Pane, Pane: made.Process,
 	}
-	s.save() // before it can be reached: who reads that it runs may find it by the record
+	s.save() // before it can be reached: its record is how others find it
 	s.setPlace(place{
 		server: s.tmux(socket), host: made.Server, pane: made.Pane, process: made.Process, live: true,
 	})

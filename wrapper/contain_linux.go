@@ -51,7 +51,7 @@ func (r *runner) startContained() (agent, *failure) {
 	runtime.LockOSThread()
 	c := *r.launch.Contain
 	pid, err := syscall.ForkExec(c.Bwrap, append([]string{"bwrap"}, bwrapArgs(c, self, "/")...), &syscall.ProcAttr{
-		// Nothing of the run's environment: bubblewrap does its work outside. Its mark, for who looks for leftovers.
+		// Nothing of the run's environment: bubblewrap does its work outside. Its mark is for those that look for leftovers.
 		Env:   []string{"PATH=/usr/bin:/bin", "SVC_RUN_ID=" + r.launch.RunID, "SVC_ATTEMPT=" + strconv.Itoa(r.launch.Attempt)},
 		Files: []uintptr{0, 1, stderr.Fd(), theirs.Fd(), 2},
 		Sys:   &syscall.SysProcAttr{Setpgid: true},

@@ -27,7 +27,7 @@ func TestASignalWhileTheLaunchFileIsTakenReachesTheProvider(t *testing.T) {
 		err = os.Remove(a.LaunchPath())
 	}
 	if err == nil {
-		err = unix.Mkfifo(a.LaunchPath(), 0o600) // who opens it waits for who writes it
+		err = unix.Mkfifo(a.LaunchPath(), 0o600) // a reader waits for a writer
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -103,7 +103,7 @@ func (s *sinkLog) take(part []byte) {
 
 // write answers whether all of it was written. A cause that is new is told.
 func (s *sinkLog) write(part []byte) bool {
-	s.times.Note(s.size) // before the bytes: who reads them finds their time
+	s.times.Note(s.size) // before the bytes: whoever reads them finds their time
 	n, err := s.f.Write(part)
 	s.size += int64(n)
 	if err == nil {

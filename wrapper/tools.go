@@ -198,7 +198,7 @@ func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 
 // fromOpencode reads a plugin's event as it is: session.created, session.idle, session.error, permission.asked. An
 // interruption by a person ends a turn, not the run. The session that is created or becomes idle is the run's conversation: the plugin leaves those of
-// helpers out. Who asks for a permission may be a helper.
+// helpers out. A helper may be the one that asks for a permission.
 func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 	var e struct {
 		Type       string `json:"type"`

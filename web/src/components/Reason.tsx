@@ -6,7 +6,7 @@ export function headOf(reason: string): string {
   return head && head.length < reason.length - 20 ? head : reason;
 }
 
-/** Reason says why something is not so: shortly, and whole for who wants it. */
+/** Reason says why something is not so: in short, and in full when asked. */
 export function Reason({ text, className }: { text: string; className?: string }) {
   const head = headOf(text);
   if (head === text) return <span className={cx('break-words', className)}>{text}</span>;

@@ -12,8 +12,8 @@ function keep(key: string, value: unknown): void {
 }
 
 /**
- * useKeyOf tells the name of something on this page, different for each entry of the history. It is asked when it is needed:
- * who follows the address is drawn again with every letter that goes there.
+ * useKeyOf returns a function that names something on this page, differently for each entry of the history. It is a
+ * function because a component that follows the address is drawn again with every letter that is typed into a filter.
  */
 function useKeyOf(name: string): () => string {
   const router = useRouter();
@@ -34,7 +34,7 @@ export function useKept<T>(name: string, initial: T): [T, (value: T) => void] {
   return [value, set];
 }
 
-/** useKeptScroll is where a list begins, which after Back is where it was left, and what notes where it is. */
+/** useKeptScroll gives where a list begins (after Back, where it was left) and a handler that notes where it is. */
 export function useKeptScroll(name: string): { initialOffset: number; onScroll(event: UIEvent): void } {
   const key = useKeyOf(`scroll ${name}`);
   const [initialOffset] = useState(() => (kept.get(key()) as number | undefined) ?? 0);

@@ -4,9 +4,12 @@ import type { Watcher } from './watchers';
 
 /**
  * Phase is how this client stands:
- * connecting: the socket is not open yet; holder: it may type; watching: someone else may, and this
- * client is next in line, unless its token lets it watch alone; free: nobody may, and the next key takes it; lost: the socket broke and is
- * being opened again; ended: it is over, for the reason given.
+ * - connecting: the socket is not open yet.
+ * - holder: it may type.
+ * - watching: someone else may type. This client is next in line, unless its token only lets it watch.
+ * - free: nobody types, and the next key makes this client the holder.
+ * - lost: the socket broke and is being opened again.
+ * - ended: it is over, for the reason given.
  */
 export type Phase = 'connecting' | 'holder' | 'watching' | 'free' | 'lost' | 'ended';
 
@@ -94,7 +97,7 @@ function heard(lease: Lease, frame: ServerFrame): Lease {
     case 'resize':
       return lease;
     case 'watchers':
-      // Who may only watch is told nothing else: the terminal is there.
+      // A client that may only watch gets no other frame that says so.
       return lease.phase === 'connecting' && frame.watchers.some(({ you, holds }) => you && !holds)
         ? { ...lease, phase: 'watching', failures: 0 }
         : lease;

@@ -23,7 +23,7 @@ describe('who types', () => {
     expect(wordsOf(taken, 'ben', true).title).toBe('ben is typing');
   });
 
-  it('does not offer the keyboard to who may only watch', () => {
+  it('does not offer the keyboard to those who may only watch', () => {
     expect(wordsOf(watching, 'ann', true).about).toContain('take it over');
     expect(wordsOf(watching, 'ann', false).about).toBe(
       'You see everything. Your token may watch but not type.',

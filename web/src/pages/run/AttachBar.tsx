@@ -18,7 +18,7 @@ import { Watchers } from './Watchers';
 
 /**
  * wordsOf says who may type now. typist is the name of whoever else types; null: nobody does; undefined: it is not known.
- * Who may not type themselves is not told how to.
+ * Those who may not type are not told how to.
  */
 export function wordsOf(
   lease: Lease,

@@ -16,7 +16,7 @@ const firstPiece = 16 * 1024;
 const nextPiece = 256 * 1024;
 /** How long the page gets to draw a log's first lines, in ms. */
 const firstDrawn = 60;
-/** How long a log that nobody looks at is kept, in ms: who looks at another tab comes back soon. */
+/** How long a log that nobody looks at is kept, in ms: people come back from another tab soon. */
 const linger = 30_000;
 
 const opened = new Map<string, { store: LogStore; viewers: number; timer: number }>();
