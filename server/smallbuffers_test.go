@@ -15,9 +15,9 @@ import (
 func maskedFrame(text string) string {
 	head := []byte{0x81}
 	if len(text) < 126 {
-		head = append(head, 0x80|byte(len(text))) //nolint:gosec // it is small
+		head = append(head, 0x80|byte(len(text)))
 	} else {
-		head = binary.BigEndian.AppendUint16(append(head, 0x80|126), uint16(len(text))) //nolint:gosec // and so is this
+		head = binary.BigEndian.AppendUint16(append(head, 0x80|126), uint16(len(text)))
 	}
 	return string(head) + "\x00\x00\x00\x00" + text
 }
