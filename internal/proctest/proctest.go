@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -90,11 +91,16 @@ func build() (string, error) {
 	path := filepath.Join(built.dir, "svc")
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	args := []string{"build", "-o", path}
+	// The caller may be a module of its own that lists only what it imports itself.
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "svc").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	args := []string{"build", "-C", strings.TrimSpace(string(root)), "-o", path}
 	if raceDetector {
 		args = append(args, "-race")
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "svc/cmd/svc")...) // a test's folder is one of the module
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/svc")...)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the binary: %w\n%s", err, said)
 	}
