@@ -83,9 +83,12 @@ func (r Repo) putObject(format Format, kind, content string) (oid string, err er
 		return oid, nil
 	}
 	var packed bytes.Buffer
-	z := zlib.NewWriter(&packed)
-	_, err = z.Write(raw)
-	if err = errors.Join(err, z.Close()); err == nil {
+	z, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed) // as git stores such objects
+	if err == nil {
+		_, err = z.Write(raw)
+		err = errors.Join(err, z.Close())
+	}
+	if err == nil {
 		err = r.putFile(path, packed.Bytes())
 	}
 	if err != nil {

@@ -20,12 +20,16 @@ type Tree struct {
 	Split bool
 }
 
+// indexing lets an index, too, survive a power cut once the caller has synced a file after it.
+var indexing = setting{"core.fsync", "added"}
+
 // splitting are the settings of a split index. Each reading of the second file renews its time; those that the index has left behind are removed.
 var splitting = []setting{{"core.splitIndex", "true"}, {"splitIndex.maxPercentChange", "20"}, {"splitIndex.sharedIndexExpire", "5.minutes.ago"}}
 
 func (t Tree) run(ctx context.Context, c call) (answer, error) {
 	c.env = append(c.env, "GIT_WORK_TREE="+t.Root, "GIT_INDEX_FILE="+t.Index)
 	c.dir, c.foreign = t.Root, true
+	c.conf = append(c.conf, indexing)
 	if t.Split {
 		c.conf = append(c.conf, splitting...)
 	}

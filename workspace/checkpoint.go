@@ -27,8 +27,8 @@ type Checkpoint struct {
 	Conflicts []string `json:"conflicts,omitempty"`
 }
 
-// headRef is what the HEAD of our own repository names: the newest checkpoint, or where the workspace began. A status then has nothing to
-// compare the index with. Nothing else depends on it.
+// headRef is what the HEAD of our own repository names: a commit with the tree that the index has, where there is one. A status then has nothing
+// to compare the index with. Nothing else depends on it.
 const headRef = "refs/heads/main"
 
 func checkpointRef(number int) string { return "refs/svc/" + strconv.Itoa(number) }
@@ -86,8 +86,9 @@ func (h Host) tree(private git.Repo, r Record) git.Tree {
 	return git.Tree{Repo: private, Root: r.Path, Index: h.keep(r.ID, "index"), Split: true}
 }
 
-// checkpoint makes one if there is something new, and records it. After a cut the index may be ahead of the newest one.
-func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, err error) {
+// checkpoint makes one if there is something new, and records it. It is whole when the index shall have its tree; after a cut it must be, because
+// what the index has is not known.
+func (h Host) checkpoint(ctx context.Context, r *Record, whole bool) (made bool, err error) {
 	if err := checkFolder(r.Path); err != nil {
 		return false, err
 	}
@@ -97,8 +98,8 @@ func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, e
 	if err := h.copyExcludes(*r); err != nil {
 		return false, err
 	}
-	was := r.Ignored
-	next, err := h.collect(ctx, tree, r, cut)
+	ignored, indexed := r.Ignored, r.Indexed
+	next, err := h.collect(ctx, tree, r, whole)
 	if err != nil {
 		return false, err
 	}
@@ -107,27 +108,33 @@ func (h Host) checkpoint(ctx context.Context, r *Record, cut bool) (made bool, e
 	if next.Tree == r.Newest.Tree && next.Head == r.Newest.Head {
 		// Nothing new to keep. The warnings are those of this pass, not of the last one.
 		r.Newest.Warnings, r.Newest.Conflicts = next.Warnings, next.Conflicts
-		if r.Ignored != was {
-			return false, h.write(*r)
+		if r.Ignored == ignored && r.Indexed == indexed {
+			return false, nil
 		}
-		return false, nil
-	}
-	next.Number, next.At = r.Newest.Number+1, h.now()
-	by := author
-	by.Unix = next.At.Std().Unix()
-	message := fmt.Sprintf("checkpoint %d of workspace %s\n", next.Number, r.ID)
-	if next.Commit, err = private.NewCommit(next.Tree, []string{next.Head}, by, message); err != nil {
-		return false, err
+	} else {
+		made = true
+		next.Number, next.At = r.Newest.Number+1, h.now()
+		by := author
+		by.Unix = next.At.Std().Unix()
+		message := fmt.Sprintf("checkpoint %d of workspace %s\n", next.Number, r.ID)
+		if next.Commit, err = private.NewCommit(next.Tree, []string{next.Head}, by, message); err != nil {
+			return false, err
+		}
+		r.Newest = next
 	}
 	// Recorded, then named: a checkpoint without its ref is found by its record (Export names it again).
-	r.Newest = next
 	if err := h.write(*r); err != nil {
 		return false, err
 	}
-	if err := private.SetRef(checkpointRef(next.Number), next.Commit); err != nil {
-		return true, err
+	if r.Indexed == r.Newest.Tree {
+		if err := private.SetRef(headRef, r.Newest.Commit); err != nil {
+			return made, err
+		}
 	}
-	return true, private.SetRef(headRef, next.Commit)
+	if !made {
+		return false, nil
+	}
+	return true, private.SetRef(checkpointRef(next.Number), next.Commit)
 }
 
 // bundledCheckpoint is the checkpoint that a bundle's refs name.

@@ -18,41 +18,60 @@ import (
 // rawAttributes store every file as it is, whatever the attributes in the folder ask for.
 const rawAttributes = "* -text !eol -ident !working-tree-encoding !filter\n"
 
-// collect brings the index up to the folder and writes it as a tree.
-func (h Host) collect(ctx context.Context, tree git.Tree, r *Record, cut bool) (Checkpoint, error) {
+// collect stores the folder as a tree. A few plain changes are put into the tree that the index has; everything else, and all when whole
+// is set, goes through the index, which then has the tree that is returned.
+func (h Host) collect(ctx context.Context, tree git.Tree, r *Record, whole bool) (Checkpoint, error) {
 	changes, err := tree.Status(ctx)
 	if err != nil && ctx.Err() == nil {
-		changes, err = h.lookAnew(ctx, tree, *r, err)
+		changes, err = h.lookAnew(ctx, tree, r, err)
 	}
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	said := []string{changes.Warnings}
-	forget, forced, err := h.ignored(ctx, tree, r, changes, cut)
-	if err != nil {
-		return Checkpoint{}, err
+	rules := rulesChanged(changes)
+	whole = whole || r.Indexed == ""
+	var forget, forced []string
+	if whole || rules || h.ignoredSeen(*r) != r.Ignored {
+		if forget, forced, err = h.ignored(ctx, tree, r); err != nil {
+			return Checkpoint{}, err
+		}
 	}
-	if changes.Empty() && len(forget)+len(forced) == 0 && !cut {
-		return Checkpoint{Tree: r.Newest.Tree, Warnings: changes.Warnings}, nil
+	if !whole && !rules && len(forget)+len(forced) == 0 {
+		id, err := h.quick(ctx, tree, r.Indexed, changes)
+		if !errors.Is(err, errNotQuick) {
+			return Checkpoint{Tree: id, Warnings: changes.Warnings}, err
+		}
 	}
 	put := slices.Concat(without(changes.Changed, forget), changes.New, forced)
-	below, warnings, err := nestedFiles(ctx, tree, "", changes.Nested, 0)
+	below, nested, err := nestedFiles(ctx, tree, "", changes.Nested, 0)
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	said = append(said, warnings)
-	warnings, err = h.update(ctx, tree, append(changes.Removed, forget...), append(put, below...))
+	if err := h.changesIndex(r); err != nil {
+		return Checkpoint{}, err
+	}
+	refused, err := h.update(ctx, tree, append(changes.Removed, forget...), append(put, below...))
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	said = append(said, warnings)
-	id, err := tree.WriteTree(ctx)
-	return Checkpoint{Tree: id, Warnings: joinLines(said)}, err
+	if r.Indexed, err = tree.WriteTree(ctx); err != nil {
+		return Checkpoint{}, err
+	}
+	return Checkpoint{Tree: r.Indexed, Warnings: joinLines([]string{changes.Warnings, nested, refused})}, nil
+}
+
+// changesIndex records that the index is about to change, so that nobody relies on what it had when this process is killed in the middle.
+func (h Host) changesIndex(r *Record) error {
+	if r.Indexed == "" {
+		return nil
+	}
+	r.Indexed = ""
+	return h.write(*r)
 }
 
 // lookAnew takes the status with an index that is made from the newest checkpoint, in case the one that is there is why it failed: a power cut
 // may have left half of it. It is replaced only by a complete one.
-func (h Host) lookAnew(ctx context.Context, tree git.Tree, r Record, failed error) (git.Changes, error) {
+func (h Host) lookAnew(ctx context.Context, tree git.Tree, r *Record, failed error) (git.Changes, error) {
 	anew := tree
 	anew.Index += ".anew"
 	defer os.Remove(anew.Index)
@@ -60,6 +79,9 @@ func (h Host) lookAnew(ctx context.Context, tree git.Tree, r Record, failed erro
 		return git.Changes{}, errors.Join(failed, err)
 	}
 	if err := anew.Read(ctx, r.Newest.Tree); err != nil {
+		return git.Changes{}, errors.Join(failed, err)
+	}
+	if err := h.changesIndex(r); err != nil {
 		return git.Changes{}, errors.Join(failed, err)
 	}
 	if err := os.Rename(anew.Index, tree.Index); err != nil {

@@ -109,6 +109,8 @@ type Record struct {
 	BaseFetchedAt svc.Time `json:"base_fetched_at,omitempty"`
 	// Newest is the newest checkpoint. Before the first it is number 0, the base itself.
 	Newest Checkpoint `json:"newest"`
+	// Indexed is the tree that our own index has: that of the newest checkpoint, or of an earlier one. Empty: it is not known.
+	Indexed string `json:"indexed,omitempty"`
 	// Ignored is a mark of the agent's index and rules by which ignored files were last told apart.
 	Ignored string `json:"ignored,omitempty"`
 	// Relayed is the number of the newest checkpoint that the orchestrator has acknowledged.

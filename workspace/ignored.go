@@ -14,14 +14,10 @@ import (
 
 // ignored says what becomes of files that the folder's rules ignore: those that the agent's own index has are put into ours (added
 // with force, or ignored after they were committed), and others are taken out of it, such as a file that was kept before somebody
-// wrote a rule for it. Asking costs as much as a status, so it is asked only when the agent's index or a rule is another one than
+// wrote a rule for it. Asking costs as much as a status, so it is asked only when the agent's index (ignoredSeen) or a rule is another one than
 // at the last checkpoint. An index that cannot be read says nothing: all stays as it was.
-func (h Host) ignored(ctx context.Context, tree git.Tree, r *Record, changes git.Changes, cut bool) (remove, put []string, err error) {
+func (h Host) ignored(ctx context.Context, tree git.Tree, r *Record) (remove, put []string, err error) {
 	seen := h.ignoredSeen(*r)
-	rule := func(name string) bool { return path.Base(name) == ".gitignore" }
-	if seen == r.Ignored && !cut && !slices.ContainsFunc(slices.Concat(changes.Changed, changes.New, changes.Removed), rule) {
-		return nil, nil, nil
-	}
 	dir, _ := h.gitDirs(*r)
 	index := h.keep(r.ID, "agent.index")
 	defer os.Remove(index)
@@ -38,6 +34,12 @@ func (h Host) ignored(ctx context.Context, tree git.Tree, r *Record, changes git
 	}
 	r.Ignored = seen
 	return without(ours, theirs), without(theirs, ours), nil
+}
+
+// rulesChanged tells that changes are about a file with rules of what is ignored.
+func rulesChanged(c git.Changes) bool {
+	rule := func(name string) bool { return path.Base(name) == ".gitignore" }
+	return slices.ContainsFunc(slices.Concat(c.Changed, c.New, c.Removed), rule)
 }
 
 // ignoredSeen is a mark of the files that say what is tracked and, besides .gitignore, ignored; it changes when they do.

@@ -215,7 +215,7 @@ func (h Host) stepCheckout(ctx context.Context, o Order, r *Record) error {
 	if r.Newest, err = h.startingPoint(ctx, private, o, *r); err != nil {
 		return err
 	}
-	r.Relayed = r.Newest.Number
+	r.Relayed, r.Indexed = r.Newest.Number, r.Newest.Tree
 	if err := private.SetRef(headRef, r.Newest.Commit); err != nil {
 		return err
 	}

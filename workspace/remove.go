@@ -36,7 +36,7 @@ func (h Host) Remove(ctx context.Context, id string, p Parting) (err error) {
 	defer func() { l.release(err) }()
 	h.Git = l.under(h.Git)
 	if r.Step != StepRemove && r.Step != StepDelete {
-		facts := h.inspect(ctx, &r, p, l.cut)
+		facts := h.inspect(ctx, &r, p)
 		if reasons := facts.Unsafe(); len(reasons) > 0 {
 			return &NotSafe{reasons}
 		}
@@ -56,7 +56,7 @@ func (h Host) Remove(ctx context.Context, id string, p Parting) (err error) {
 }
 
 // inspect looks at everything that could speak against a removal.
-func (h Host) inspect(ctx context.Context, r *Record, p Parting, cut bool) svc.Removal {
+func (h Host) inspect(ctx context.Context, r *Record, p Parting) svc.Removal {
 	facts := svc.Removal{Run: p.Run, GiveUp: p.GiveUp}
 	busy, err := processInside(ctx, r.Path)
 	facts.Process = busy
@@ -67,7 +67,7 @@ func (h Host) inspect(ctx context.Context, r *Record, p Parting, cut bool) svc.R
 		facts.Inspected, facts.Relayed = true, true
 		return facts
 	}
-	_, err = h.checkpoint(ctx, r, cut)
+	_, err = h.checkpoint(ctx, r, true) // what is moved aside is compared with the index
 	switch {
 	case errors.Is(err, ErrMissing):
 		facts.Inspected = true // the last checkpoint is all there is
