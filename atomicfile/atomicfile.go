@@ -1,5 +1,5 @@
-// Package atomicfile writes files in one step: a reader, a crash and a power cut find the old content or the new one, never a part. It also says
-// what room a disk has for them.
+// Package atomicfile writes files atomically: after a crash or a power cut, and for every reader, a file has the old
+// content or the new content, never a part of it. DiskFree returns the free space of a disk.
 package atomicfile
 
 import (
@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Replace puts content into the file at path, whatever was there.
+// Replace writes data to the file at path. It replaces an existing file.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	return Fill(path, mode, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -20,7 +20,7 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// Fill is Replace with content that is written as it is made.
+// Fill is Replace for content that the function fill writes piece by piece.
 func Fill(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	temp, err := beside(path, mode, fill)
 	if err != nil {
@@ -32,8 +32,9 @@ func Fill(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// Create makes a file with this content unless something is at path already. Of several processes that try, one makes it. The answer is
-// safe on disk either way.
+// Create creates a file with this content unless path exists already. It reports whether it created the file. If
+// several processes call it at the same time, exactly one of them creates the file. When Create returns without an
+// error, the file that is at path, its own or the earlier one, survives a power cut.
 func Create(path string, data []byte, mode fs.FileMode) (made bool, err error) {
 	temp, err := beside(path, mode, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -43,14 +44,14 @@ func Create(path string, data []byte, mode fs.FileMode) (made bool, err error) {
 		return false, err
 	}
 	defer os.Remove(temp)
-	err = os.Link(temp, path) // unlike a rename, it fails when another process was first
+	err = os.Link(temp, path) // unlike a rename, it fails if path exists
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, err
 	}
 	return err == nil, SyncDir(filepath.Dir(path))
 }
 
-// beside writes a new file into the folder of path, safely on disk. Its name begins with a dot.
+// beside writes and syncs a new file in the folder of path, and returns its name, which begins with a dot.
 func beside(path string, mode fs.FileMode, fill func(io.Writer) error) (name string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -69,7 +70,8 @@ func beside(path string, mode fs.FileMode, fill func(io.Writer) error) (name str
 	return f.Name(), nil
 }
 
-// SyncDir makes the names in a folder survive a power cut. It waits for nothing that somebody may have put in the folder's place.
+// SyncDir syncs a folder, so that the names in it survive a power cut. It never blocks, even if dir was replaced by a
+// named pipe.
 func SyncDir(dir string) error {
 	d, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if err != nil {

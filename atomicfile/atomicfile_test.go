@@ -21,7 +21,7 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// alone fails the test when anything but the named files is in a folder.
+// alone fails the test if the number of files in a folder is not the wanted one.
 func alone(t *testing.T, dir string, want int) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

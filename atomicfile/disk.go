@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DiskFree is how many bytes this user may still write where path is.
+// DiskFree returns how many bytes this user can still write to the file system of path.
 func DiskFree(path string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

@@ -1,8 +1,8 @@
 // Package backup writes and reads an archive of files: a gzipped tar whose last
-// entry is a manifest with the size and SHA-256 of every file before it. Without
-// the manifest an archive is known to be incomplete, and with it nothing that is
-// missing or damaged is taken for whole. The package knows no runs and no
-// databases; cli says which files there are.
+// entry is a manifest with the size and SHA-256 of every file before it. An
+// archive without a manifest is incomplete. The manifest makes every missing or
+// damaged file detectable. The package does not depend on runs or databases: its
+// caller, cli, lists the files.
 package backup
 
 import (
@@ -32,7 +32,7 @@ const manifestName = "manifest.json"
 // format is the version of the archive. A reader refuses a newer one.
 const format = 1
 
-// Manifest says what an archive holds.
+// Manifest lists the content of an archive.
 type Manifest struct {
 	Format    int       `json:"format"`
 	Version   string    `json:"version"` // of the svc that wrote it
@@ -47,8 +47,8 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Bytes is the size of all files whose name begins with a prefix, and how many
-// they are.
+// Bytes returns the number of the files whose names begin with a prefix, and
+// their total size.
 func (m Manifest) Bytes(prefix string) (files int, total int64) {
 	for _, f := range m.Files {
 		if len(f.Name) >= len(prefix) && f.Name[:len(prefix)] == prefix {
@@ -58,13 +58,14 @@ func (m Manifest) Bytes(prefix string) (files int, total int64) {
 	return files, total
 }
 
-// Source is a file or a folder that goes into an archive under a name. What is
-// not there is left out.
+// Source is a file or a folder, and its name in the archive. A path that does
+// not exist is left out.
 type Source struct{ Name, Path string }
 
-// Write makes an archive at a path that must be free, readable by its owner
-// alone. Files may grow meanwhile: each is taken as long as it was when its turn
-// came. The archive has its name only after it was read back and found whole.
+// Write creates an archive at a path that must not exist yet. Only the owner can
+// read it. Files may grow while Write runs: each is archived with the length that
+// it had when Write opened it. The archive gets its name only after Write has
+// read it back and verified it.
 func Write(ctx context.Context, to, version string, sources []Source) (m Manifest, err error) {
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return m, svc.Errorf(svc.CodeConflict, "%s exists; name a new file", to)
@@ -148,8 +149,9 @@ func (w *writer) source(s Source) error {
 	})
 }
 
-// small is what is read before it is written: such a file may be replaced at
-// any time, a larger one only grows.
+// small is the size, in bytes, below which a file is read whole before its
+// header is written, because its length may change at any time. Larger files
+// only grow.
 const small = 1 << 20
 
 func (w *writer) file(name, file string) error {
@@ -170,7 +172,7 @@ func (w *writer) file(name, file string) error {
 		}
 		size, from = int64(len(text)), bytes.NewReader(text)
 	}
-	// Archives know whole seconds. Rounded, a file could come back younger than it was.
+	// A tar header has whole seconds. Rounding up would make the extracted file newer than the original.
 	changed := info.ModTime().Truncate(time.Second)
 	if err := w.tar.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: changed}); err != nil {
 		return err
@@ -188,7 +190,7 @@ func (w *writer) file(name, file string) error {
 
 func hexOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// during ends reading with its context.
+// during returns a reader that fails as soon as ctx has ended.
 func during(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {

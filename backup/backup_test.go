@@ -71,7 +71,7 @@ func TestAnArchiveGivesBackWhatItTook(t *testing.T) {
 	}
 }
 
-// Whatever is cut off, changed or added is told, and by name where it can be.
+// An archive that was cut off, changed or extended is refused. The error names the file where possible.
 func TestAnArchiveThatIsNotWholeIsRefused(t *testing.T) {
 	t.Parallel()
 	from := tree(t, map[string]string{"a": strings.Repeat("x", 1<<12), "b": "two"})
@@ -94,7 +94,7 @@ func TestAnArchiveThatIsNotWholeIsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", what, err, says)
 		}
 	}
-	for n := range len(whole) { // wherever a full disk or a broken line has cut it
+	for n := range len(whole) { // cut at every length, as by a full disk or a lost connection
 		refused("cut off", whole[:n], " is ")
 		if t.Failed() {
 			return

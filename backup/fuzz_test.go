@@ -14,7 +14,7 @@ import (
 	"svc/backup"
 )
 
-// packed is an archive of entries, which may be anything.
+// packed returns an archive with these entries, valid or not.
 func packed(t testing.TB, entries ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -44,12 +44,12 @@ func packed(t testing.TB, entries ...tar.Header) []byte {
 	return b.Bytes()
 }
 
-// entry is a file of an archive.
+// entry returns the header of a file with this text.
 func entry(name, text string) tar.Header {
 	return tar.Header{Name: name, PAXRecords: map[string]string{"SVC.text": text}}
 }
 
-// listed is a manifest of files that all have the text "x".
+// listed returns a manifest that lists these files, each with the text "x".
 func listed(names ...string) tar.Header {
 	const sum = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
 	var files []string
@@ -76,8 +76,9 @@ func TestAnArchiveNamesEachFileOnce(t *testing.T) {
 	}
 }
 
-// FuzzExtract restores from anything: what counts as whole is extracted as its manifest says, every byte of it, and nothing is written outside of the folder.
-// The bytes are given without compression: a checksum is nothing that a fuzzer finds.
+// FuzzExtract extracts arbitrary archives. An archive that Verify accepts is extracted exactly as its manifest says,
+// and Extract never writes outside of the folder. The fuzzer's input is the uncompressed tar, because a fuzzer cannot
+// guess gzip's checksum.
 func FuzzExtract(f *testing.F) {
 	link := tar.Header{Name: "token", Typeflag: tar.TypeSymlink, Linkname: "../outside"}
 	for _, data := range [][]byte{

@@ -24,7 +24,7 @@ func Verify(ctx context.Context, file string) (Manifest, error) {
 }
 
 // Extract writes the files of an archive below a folder. When it returns without
-// an error, all of them are there, whole and synced.
+// an error, every file of the manifest was written whole and synced.
 func Extract(ctx context.Context, file, into string) (Manifest, error) {
 	return read(ctx, file, func(name string, at time.Time, r io.Reader) (err error) {
 		to := filepath.Join(into, filepath.FromSlash(name))
@@ -41,11 +41,11 @@ func Extract(ctx context.Context, file, into string) (Manifest, error) {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
-		return os.Chtimes(to, at, at) // retention goes by it
+		return os.Chtimes(to, at, at) // retention uses the time of modification
 	})
 }
 
-// read gives each file to take and compares all with the manifest.
+// read calls take with each file of the archive, and then compares what it read with the manifest.
 func read(ctx context.Context, file string, take func(name string, at time.Time, r io.Reader) error) (m Manifest, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -60,7 +60,7 @@ func read(ctx context.Context, file string, take func(name string, at time.Time,
 	var found []File
 	for {
 		header, err := archive.Next()
-		if err != nil { // the end as well: it comes before the manifest
+		if err != nil { // io.EOF too: the archive ended before its manifest
 			return m, notWhole(ctx, file, found, err)
 		}
 		if header.Name == manifestName {
@@ -83,7 +83,7 @@ func read(ctx context.Context, file string, take func(name string, at time.Time,
 	if err := json.NewDecoder(io.LimitReader(archive, maxManifest)).Decode(&m); err != nil {
 		return m, notWhole(ctx, file, found, err)
 	}
-	if _, err := io.Copy(io.Discard, zip); err != nil { // up to the checksum at the end
+	if _, err := io.Copy(io.Discard, zip); err != nil { // verifies gzip's checksum, which is at the end
 		return m, notWhole(ctx, file, found, err)
 	}
 	if m.Format > format {
@@ -92,23 +92,25 @@ func read(ctx context.Context, file string, take func(name string, at time.Time,
 	return m, compare(file, m.Files, found)
 }
 
-// maxManifest bounds the list of files of an archive, in bytes: that of millions of files.
+// maxManifest is the most bytes that a manifest may have, enough for millions of files.
 const maxManifest = 1 << 30
 
-// plain says whether an entry is a path below the folder that it is written into, spelled as Write does it: no other spelling names the same file.
+// plain reports whether a name is a path below the folder that the entry is extracted to, in the normal form that
+// Write uses. Thus two different names are never the same file.
 func plain(name string) bool {
 	return filepath.IsLocal(filepath.FromSlash(name)) && path.Clean(name) == name
 }
 
 type counter struct{ n int64 }
 
-// Write counts.
+// Write adds the length of p to the count.
 func (c *counter) Write(p []byte) (int, error) {
 	c.n += int64(len(p))
 	return len(p), nil
 }
 
-// notWhole says how far an archive could be read.
+// notWhole returns the error for an archive that could not be read to its end: how many files were read, and which
+// was the last.
 func notWhole(ctx context.Context, file string, found []File, err error) error {
 	var disk *os.PathError
 	switch {
@@ -123,7 +125,8 @@ func notWhole(ctx context.Context, file string, found []File, err error) error {
 		file, len(found), found[len(found)-1].Name).Because(err)
 }
 
-// compare names the files that are missing or not as they were.
+// compare returns an error that names the files that are missing, damaged, duplicated or not in the manifest; nil if
+// there are none.
 func compare(file string, want, got []File) error {
 	there := make(map[string]File, len(got))
 	var wrong []string

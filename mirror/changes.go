@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// mostChanges is how many changed paths are remembered. A follower that is further behind compares the whole tree.
+// mostChanges is how many changed paths are kept. A follower that is further behind compares the whole tree.
 const mostChanges = 100_000
 
-// changes are the paths that were reported since the process began, the newest last, each once.
+// changes keeps the paths that were reported since the process started: each path once, the latest report last.
 type changes struct {
-	id   string // part of each cursor: those of another process are not understood
+	id   string // part of each cursor: a cursor of another process is not valid here
 	most int
 
 	mu     sync.Mutex // guards what follows
 	seq    int64      // of the newest report
-	floor  int64      // up to here reports were forgotten
+	floor  int64      // of the newest report that was evicted
 	order  *list.List // of *change
 	byPath map[string]*list.Element
 }
@@ -50,7 +50,7 @@ func (c *changes) report(path string, removed bool) {
 	}
 }
 
-// cursor is the place after the newest report.
+// cursor returns the position after the newest report.
 func (c *changes) cursor() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +59,8 @@ func (c *changes) cursor() string {
 
 func (c *changes) at(seq int64) string { return c.id + "." + strconv.FormatInt(seq, 10) }
 
-// since is what was reported after a cursor, the oldest first, and the cursor after it. It is false when that is not known: the cursor is another
-// process's, or too old.
+// since returns the changes that were reported after a cursor, the oldest first, and the cursor after them. ok is
+// false if the cursor is invalid, older than the reports that are kept, or of another process.
 func (c *changes) since(cursor string) (found []change, next string, ok bool) {
 	id, digits, _ := strings.Cut(cursor, ".")
 	seq, err := strconv.ParseInt(digits, 10, 64)

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// mostOld bounds the files that are looked at in one comparison. The others are looked at when these are gone.
+// mostOld is the most files that one comparison considers for removal. Later comparisons consider the others.
 const mostOld = 100_000
 
-// old are the files of the copy that were last written before a time.
+// old returns the files of the copy that were last written before a time.
 func (s *pull) old(before time.Time) map[string]bool {
 	found := map[string]bool{}
-	_ = fs.WalkDir(s.root.FS(), ".", func(file string, e fs.DirEntry, err error) error { // a folder that cannot be read is read next time
+	_ = fs.WalkDir(s.root.FS(), ".", func(file string, e fs.DirEntry, err error) error { // an unreadable folder is tried again next time
 		switch {
 		case err != nil:
 		case e.IsDir() && file != "." && !plain(e.Name()):
-			return fs.SkipDir // of files that are being fetched
+			return fs.SkipDir // the folder of files that are being fetched
 		case len(found) >= mostOld:
 			return fs.SkipAll
 		case e.Type().IsRegular() && checkPath(file) == nil:
@@ -29,7 +29,8 @@ func (s *pull) old(before time.Time) map[string]bool {
 	return found
 }
 
-// expire removes those of the files that are gone for good. The leader has just listed all that it has, and none of them.
+// expire removes the files for which Gone returns true. They are files that the leader's complete listing, read just
+// before, did not name.
 func (s *pull) expire(ctx context.Context, files map[string]bool) {
 	removed := 0
 	for file := range files {

@@ -17,29 +17,30 @@ import (
 )
 
 const (
-	window        = 64 << 10 // bytes before an offset that are compared of a file that was compared before
+	window        = 64 << 10 // bytes before the offset that are compared if the file was compared before; else all are
 	mostKnown     = 100_000
-	temporary     = ".mirror" // the folder of files that are being fetched; no listing names it
+	temporary     = ".mirror" // the folder of files that are being fetched; it is never listed
 	temporaryLife = 24 * time.Hour
 )
 
-// answer is what the leader says of a file.
+// answer is the leader's response to a request for a file.
 type answer struct {
-	gone  bool  // it has none of that name
-	same  bool  // it begins with the bytes that are here
-	size  int64 // of its file
+	gone  bool  // the leader has no file of that name
+	same  bool  // the leader's file begins with the bytes of the local one
+	size  int64 // of the leader's file, in bytes
 	mtime time.Time
-	file  string        // which file it is
-	body  io.ReadCloser // what follows the bytes that are here, of a file that is the same; else nil
+	file  string        // identifies the leader's file, as in headerFile
+	body  io.ReadCloser // if same: the bytes that follow the local ones; else nil
 }
 
 func (a *answer) close() {
 	if a.body != nil {
-		_ = a.body.Close() // read as far as it was wanted
+		_ = a.body.Close() // the rest is not needed
 	}
 }
 
-// fetch brings one file nearer to the leader's, by at most a slice. The package comment has the rules.
+// fetch transfers at most one slice of a file. It reports whether more is left to transfer. The rules are in the
+// package comment.
 func (s *pull) fetch(ctx context.Context, file string) (more bool, err error) {
 	info, err := s.root.Lstat(file)
 	switch {
@@ -52,13 +53,13 @@ func (s *pull) fetch(ctx context.Context, file string) (more bool, err error) {
 	}
 	a, more, err := s.extend(ctx, file, file, info.Size())
 	switch {
-	case a.same: // also after a failure: the time of our own write says nothing
+	case a.same: // also after a failed transfer: the time of the local write has no meaning
 		return more, errors.Join(err, s.root.Chtimes(file, time.Time{}, a.mtime))
 	case err != nil || a.gone:
 		return false, err
 	case s.order(file) != nil:
 		return s.fetchWhole(ctx, file, s.order(file))
-	case a.mtime.Before(info.ModTime()): // ours was written later
+	case a.mtime.Before(info.ModTime()): // the local file was written later
 		return false, nil
 	case a.size < info.Size():
 		longer, err := s.beginsWith(ctx, file, a.size)
@@ -69,7 +70,7 @@ func (s *pull) fetch(ctx context.Context, file string) (more bool, err error) {
 	return s.fetchWhole(ctx, file, nil)
 }
 
-// order is how the contents of a file say which is older; nil: they do not.
+// order returns the function that compares two contents of a file by age; nil: their contents have no order.
 func (s *pull) order(file string) (older func(a, b []byte) bool) {
 	if s.Order == nil {
 		return nil
@@ -77,8 +78,9 @@ func (s *pull) order(file string) (older func(a, b []byte) bool) {
 	return s.Order(file)
 }
 
-// extend continues a file of ours, of this size, with what the leader has of a path, unless that does not begin with what is here. More
-// says that a part is left.
+// extend appends to the local file named ours, which has this size, the bytes that follow in the leader's file at a
+// path. It appends nothing if the leader's file does not begin with the bytes of the local one: then a.same is false.
+// more reports whether bytes are left to transfer.
 func (s *pull) extend(ctx context.Context, ours, file string, size int64) (a answer, more bool, err error) {
 	f, err := s.root.OpenFile(ours, os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -99,7 +101,8 @@ func (s *pull) extend(ctx context.Context, ours, file string, size int64) (a ans
 	return a, err == nil && size+n < a.size, err
 }
 
-// beginsWith says whether our file begins with the leader's, which has this size.
+// beginsWith reports whether the local file begins with the leader's, which has this size. It is also true if the
+// leader has no such file any more.
 func (s *pull) beginsWith(ctx context.Context, file string, size int64) (bool, error) {
 	f, err := s.root.Open(file)
 	if err != nil {
@@ -114,8 +117,9 @@ func (s *pull) beginsWith(ctx context.Context, file string, size int64) (bool, e
 	return a.gone || a.same, nil
 }
 
-// fetchWhole fetches a file apart, and gives it its name when it is whole and not older than ours; without older it is not asked which is.
-// What an earlier try left is continued.
+// fetchWhole transfers a file to a temporary one, and renames it to its name when it is complete. If older is not nil
+// and the fetched content is older than the local file, the fetched one is removed instead. A transfer that was
+// interrupted earlier is resumed.
 func (s *pull) fetchWhole(ctx context.Context, file string, older func(a, b []byte) bool) (more bool, err error) {
 	sum := sha256.Sum256([]byte(file))
 	part := path.Join(temporary, hex.EncodeToString(sum[:16]))
@@ -156,7 +160,7 @@ func (s *pull) fetchWhole(ctx context.Context, file string, older func(a, b []by
 	return false, nil
 }
 
-// outdated says whether what was fetched is older than our file.
+// outdated reports whether the fetched content is older than the local file. It is false if there is no local file.
 func (s *pull) outdated(part, file string, older func(a, b []byte) bool) (bool, error) {
 	theirs, err := s.root.ReadFile(part)
 	if err != nil {
@@ -192,18 +196,18 @@ func (s *pull) truncate(part string) error {
 	return f.Close()
 }
 
-// clearTemporary removes what tries of long ago left.
+// clearTemporary removes temporary files that were last written more than temporaryLife ago.
 func (s *pull) clearTemporary(now time.Time) {
 	d, err := s.root.Open(temporary)
 	if err != nil {
 		return // there is none
 	}
 	defer func() { _ = d.Close() }() // only read from
-	entries, _ := d.ReadDir(-1)      // what is not seen now is seen next time
+	entries, _ := d.ReadDir(-1)      // entries that could not be read are read next time
 	for _, e := range entries {
 		part := path.Join(temporary, e.Name())
 		if info, err := s.root.Lstat(part); err == nil && now.Sub(info.ModTime()) > temporaryLife {
-			_ = s.root.Remove(part) // likewise
+			_ = s.root.Remove(part) // else it is tried again next time
 		}
 	}
 }
@@ -215,13 +219,14 @@ func (s *pull) sliceBytes() int64 {
 	return slice
 }
 
-// ask asks the leader for what follows the first bytes of a file, which are in have. ours is under which name they are known, empty: not.
+// ask requests the bytes of a file from an offset on. have is the local file with the bytes before the offset. ours
+// is its key in known; empty: it is not in known, and is not added.
 func (s *pull) ask(ctx context.Context, file, ours string, have *os.File, from, limit int64) (answer, error) {
 	id := s.known[ours]
 	a, err := s.askFor(ctx, file, id, have, from, limit)
 	if err == nil && !a.gone && !a.same && id != "" {
 		delete(s.known, ours)
-		a, err = s.askFor(ctx, file, "", have, from, limit) // it may be another file with the same bytes
+		a, err = s.askFor(ctx, file, "", have, from, limit) // the leader may have replaced the file by one that begins with the same bytes
 	}
 	if err != nil || ours == "" {
 		return a, err
@@ -235,7 +240,8 @@ func (s *pull) ask(ctx context.Context, file, ours string, have *os.File, from, 
 	return a, nil
 }
 
-// askFor asks once. With the id of a file only the end of what is here is compared, else all of it.
+// askFor sends one request. With the id of the leader's file, only the last bytes before the offset are compared (see
+// window), else all.
 func (s *pull) askFor(ctx context.Context, file, id string, have *os.File, from, limit int64) (a answer, err error) {
 	check := from
 	if id != "" {
@@ -264,9 +270,9 @@ func (s *pull) askFor(ctx context.Context, file, id string, have *os.File, from,
 	switch response.StatusCode {
 	case http.StatusOK, http.StatusConflict:
 	case http.StatusNotFound:
-		return answer{gone: true}, nil // nothing follows from it
+		return answer{gone: true}, nil // the local file stays: see the package comment
 	case http.StatusInternalServerError, http.StatusBadRequest:
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // as much as there is
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // an incomplete text is good enough for the error
 		return a, fmt.Errorf("the leader: %s: %s", response.Status, text)
 	default:
 		return a, &linkError{fmt.Errorf("fetch %s: %s", file, response.Status)}

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzListing reads the listing of a leader that writes anything: what is queued are plain paths, no more than there are lines; what is not below the
-// folder, and what no line removes, stays; and only a cursor closes a listing.
+// FuzzListing reads arbitrary listings of a leader. Only plain paths are queued, at most one for each line. No file
+// outside of the folder changes, and no file is removed unless a line removes it. A listing without a cursor is an
+// error.
 func FuzzListing(f *testing.F) {
 	f.Add(`{"path":"runs/a.log","size":4,"mtime":1}`+"\n"+`{"path":"kept","removed":true}`+"\n"+`{"cursor":"s.1"}`+"\n", true)
 	f.Add(`{"path":"../outside","removed":true}`+"\n"+`{"path":"link/outside","removed":true}`+"\n"+`{"cursor":"s.1"}`, false)
@@ -49,7 +50,7 @@ func FuzzListing(f *testing.F) {
 	})
 }
 
-// A listing that names and removes one file over and over costs no memory.
+// The memory for a listing that names and removes the same file many times is bounded.
 func TestAListingThatNamesAndRemovesAFileForEverIsBounded(t *testing.T) {
 	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())

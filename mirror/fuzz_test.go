@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzFileQuery is asked for files by anything that another orchestrator may send: what is taken is a path inside of the folder and a range of bytes.
+// FuzzFileQuery parses arbitrary queries of another orchestrator. An accepted query has a path inside of the folder
+// and a valid range of bytes.
 func FuzzFileQuery(f *testing.F) {
 	for _, seed := range []string{"", "path=a&from=1&check=1&sum=x", "path=../x", "path=a/b&limit=99999999999999999999", "path=a&from=-1", "path=a%00", "path=.a", "path=a//b", "path=a&from=9&check=10"} {
 		f.Add(seed)
@@ -31,7 +32,7 @@ func FuzzFileQuery(f *testing.F) {
 	})
 }
 
-// FuzzAnswer reads the headers of a leader's answer: sizes are not negative.
+// FuzzAnswer parses arbitrary headers of a leader's answer. An accepted size is not negative.
 func FuzzAnswer(f *testing.F) {
 	f.Add("1", "2", "f")
 	f.Add("-1", "x", "")

@@ -21,17 +21,18 @@ import (
 	"svc/internal/clocktest"
 )
 
-// network carries requests to handlers by the name of their host, without sockets: it works with a fake clock.
+// network is a transport that calls the handler of a request's host, without sockets, so that it works with a fake
+// clock.
 type network struct {
 	mu    sync.Mutex
 	hosts map[string]http.Handler
-	cut   func() int64 // after how many bytes the body of an answer breaks off; negative: never. nil: never
-	sent  int64        // bytes of bodies of files
-	asked []string     // the paths of files that were asked for
-	clock int64        // of the leaders, in nanoseconds: the system's has ticks in which much can happen
+	cut   func() int64 // returns after how many bytes the body of an answer breaks off; negative: never. nil: never
+	sent  int64        // bytes of files in the bodies of answers
+	asked []string     // the paths of the files that were requested
+	clock int64        // of the leaders, in nanoseconds: the system's clock may not advance between two writes
 }
 
-// tick is a time after all others.
+// tick returns a time that is later than all that it returned before.
 func (n *network) tick() time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,10 +78,10 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// everything is a Keep with which all files are old: the leaders' clock is ahead of the fake one.
+// everything is a Keep with which all files count as old, although the leaders' clock is ahead of the fake one.
 const everything = -100 * 365 * 24 * time.Hour
 
-// replica is a folder, served and pulled.
+// replica is a folder with a Source and, while it follows, a Puller.
 type replica struct {
 	t      *testing.T
 	net    *network
@@ -89,8 +90,8 @@ type replica struct {
 	source *Source
 	puller *Puller
 	order  func(file string) func(a, b []byte) bool
-	gone   func(file string) bool // what the shared record says; nil: there is none
-	stop   func()                 // ends the puller, and waits for it; nil: none runs
+	gone   func(file string) bool // stands for the shared record of removed files; nil: there is none
+	stop   func()                 // ends the puller, and waits for it; nil: no puller runs
 }
 
 func newReplica(t *testing.T, n *network, name string) *replica {
@@ -99,13 +100,13 @@ func newReplica(t *testing.T, n *network, name string) *replica {
 	return r
 }
 
-// serve makes a process of it that serves.
+// serve replaces the replica's Source, like a new process.
 func (r *replica) serve() {
 	r.source = NewSource(r.dir)
 	r.net.set(r.name, r.source)
 }
 
-// follow starts to pull from another.
+// follow starts a Puller that copies from the leader.
 func (r *replica) follow(leader func() string, minFree ...int64) {
 	r.puller = &Puller{Dir: r.dir, Client: &http.Client{Transport: r.net}, MinFree: append(minFree, 0)[0], Log: slog.New(slog.DiscardHandler), slice: 64 << 10,
 		Base: func() (string, bool) { name := leader(); return "http://" + name, name != "" && name != r.name }}
@@ -154,11 +155,11 @@ func (r *replica) written(file string) {
 func (r *replica) remove(file string) {
 	r.t.Helper()
 	must(r.t, os.Remove(r.path(file)))
-	_ = os.Remove(filepath.Dir(r.path(file))) // not empty: it stays
+	_ = os.Remove(filepath.Dir(r.path(file))) // a folder that is not empty stays
 	r.source.Removed(file)
 }
 
-// has is the content of a file; empty: there is none.
+// has returns the content of a file; empty: there is none.
 func (r *replica) has(file string) string {
 	b, err := os.ReadFile(r.path(file))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -167,13 +168,13 @@ func (r *replica) has(file string) string {
 	return string(b)
 }
 
-// state is a file of a tree.
+// state is the content and the time of a file of a tree.
 type state struct {
 	content string
 	mtime   int64
 }
 
-// tree is all files, and folders with a slash behind their name.
+// tree returns all files by name, and all folders by name with a slash at the end.
 func (r *replica) tree() map[string]state {
 	found := map[string]state{}
 	err := filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
@@ -198,7 +199,7 @@ func (r *replica) tree() map[string]state {
 	return found
 }
 
-// differences names what is not the same in two trees.
+// differences returns the names of the files that differ between two trees.
 func differences(want, got map[string]state) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if w, g := want[name], got[name]; w.content != g.content {
@@ -215,7 +216,7 @@ func differences(want, got map[string]state) (names []string) {
 	return names
 }
 
-// settle lets the pullers work for a time of the fake clock.
+// settle advances the fake clock, and waits until the pullers are idle.
 func settle(d time.Duration) {
 	clocktest.Pass(d)
 	synctest.Wait()
@@ -230,7 +231,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// pair is a leader, and a follower that has pulled everything once.
+// pair returns a leader, and a follower that has polled the leader once.
 func pair(t *testing.T) (n *network, leader, follower *replica) {
 	n = &network{}
 	leader, follower = newReplica(t, n, "leader"), newReplica(t, n, "follower")
@@ -244,7 +245,7 @@ func pair(t *testing.T) (n *network, leader, follower *replica) {
 	return n, leader, follower
 }
 
-// pairWithLog is a pair that both have a large log, run/1.log.
+// pairWithLog returns a pair in which both have a large log, run/1.log.
 func pairWithLog(t *testing.T) (n *network, leader, follower *replica) {
 	n, leader, follower = pair(t)
 	leader.append("run/1.log", lines("line", 100_000))

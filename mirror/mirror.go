@@ -1,28 +1,30 @@
-// Package mirror keeps a copy of a folder tree on another machine: a [Source] serves the tree of the leader, a [Puller] keeps a
-// folder of a follower equal to it. It knows files, not runs.
+// Package mirror keeps a copy of a folder tree on another machine: a [Source] serves the tree of the leader, a
+// [Puller] keeps a folder of a follower equal to it. The package handles files and does not depend on runs.
 //
-// What is transferred. Regular files with plain names. A file that grew is continued from where the copy ends, after the leader
-// has confirmed by a hash that the bytes before are the same; any other change is a transfer of the whole file to a temporary one, which then
-// takes the name. Times of modification are kept, since retention goes by them. Files that end in .part or .new are unfinished,
-// and are not copied.
+// What is transferred: regular files with plain names. If a file has grown, only the new bytes are transferred, after
+// the leader has confirmed by a hash that the bytes before them are the same. After any other change the whole file
+// is transferred to a temporary file, which is then renamed. Times of modification are kept, because retention uses
+// them. Files whose names end in .part or .new are unfinished and are not copied.
 //
-// What the copy never loses. The leader may have less than this copy: it took over from a leader that this copy was ahead with, and
-// workers bring the rest to it by offset. Therefore:
+// What the copy never loses: a new leader may have less than a follower's copy, because it copied less from the
+// previous leader. Workers then send it the rest by offset. Therefore:
 //
-//   - Absence says nothing. A file that a listing does not name stays, whether the listing was cut short, the leader's disk is
-//     empty or the leader never had the file. A file is removed only when the leader says that it has itself removed that very file
-//     ([Source.Removed]). Whoever was away at that moment asks a record that all share whether the file is gone for good
-//     ([Puller.Gone]), after a listing that came whole and did not name it.
-//   - A copy that begins with all that the leader has is longer, not wrong: it stays as it is until the leader's file is at least as
-//     long, and is compared then.
-//   - Of two contents of which neither begins with the other, the later stays: by what they say themselves ([Puller.Order]), else the one
-//     that was written later. The last write of a leader that was deposed may be later than its successor's, and be of older things.
+//   - A file that is missing from a listing stays in the copy: the listing may have been cut off, the leader's disk
+//     may be empty, or the leader may never have had the file. A file is removed only when the leader reports that it
+//     removed this file itself ([Source.Removed]). A follower that was not connected at that moment calls
+//     [Puller.Gone], which reads a record that all orchestrators share, for files that a complete listing did not
+//     name.
+//   - A copy that begins with the whole content of the leader's file, and is longer, stays as it is. It is compared
+//     again when the leader's file is at least as long.
+//   - If neither of two contents begins with the other, the later one stays. [Puller.Order] decides which is later if
+//     it can, else the time of modification decides. That time alone can be wrong: a deposed leader may write older
+//     content after its successor has written newer content.
 //
-// How changes are found. The leader's process reports each path that it writes ([Source.Written]), and a follower asks each second for what
-// was reported since its cursor. A report is a wake-up and not the truth: the whole tree is compared at the start, with each new leader,
-// and every few minutes.
+// How changes are found: the leader's process reports each path that it writes ([Source.Written]), and a follower
+// requests each second the paths that were reported since its cursor. Reports may be missed. Therefore the whole
+// trees are compared at the start, with each new leader, and every few minutes.
 //
-// A copy is not synced to disk: a copy that a loss of power made shorter is found by its size.
+// A copy is not synced to disk: if a power cut makes a copy shorter, the next comparison finds it by its size.
 package mirror
 
 import (
@@ -40,13 +42,13 @@ const (
 	filePath = "/mirror/file"
 )
 
-// The headers of its answers.
+// The headers of a Source's answers.
 const (
-	headerSource = "Mirror-Source" // which process answers; new for each Source
+	headerSource = "Mirror-Source" // identifies the process that answers; each Source has its own
 	headerScope  = "Mirror-Scope"  // of a listing: scopeAll or scopeChanges
 	headerSize   = "Mirror-Size"   // bytes of the file that was opened
 	headerMtime  = "Mirror-Mtime"  // its time of modification, in nanoseconds
-	headerFile   = "Mirror-File"   // which file it is: another one of the same name has another value
+	headerFile   = "Mirror-File"   // identifies the file: a file that replaced it under the same name has another value
 )
 
 const (
@@ -59,9 +61,9 @@ type line struct {
 	Path    string `json:"path,omitempty"`
 	Size    int64  `json:"size,omitempty"`
 	Mtime   int64  `json:"mtime,omitempty"`   // nanoseconds
-	File    string `json:"file,omitempty"`    // which file it is, as in headerFile
+	File    string `json:"file,omitempty"`    // identifies the file, as in headerFile
 	Removed bool   `json:"removed,omitempty"` // the leader has removed this file
-	Cursor  string `json:"cursor,omitempty"`  // closes a listing: what was reported later comes with the next. A listing without it is not whole
+	Cursor  string `json:"cursor,omitempty"`  // on the last line: where the next listing begins. A listing without it is incomplete
 	Error   string `json:"error,omitempty"`   // why the listing ends here
 }
 
@@ -71,8 +73,8 @@ const (
 	maxLine  = 4 << 10
 )
 
-// checkPath refuses every path that is not plain: relative, slash-separated, of parts that begin with a letter or digit and have nothing
-// but letters, digits, dots, dashes and underscores. Both sides check.
+// checkPath returns an error unless a path is plain: relative, slash-separated, of parts that begin with a letter or
+// digit and have only letters, digits, dots, dashes and underscores. Leader and follower both check.
 func checkPath(path string) error {
 	if path == "" || len(path) > maxPath || strings.Count(path, "/") >= maxDepth {
 		return fmt.Errorf("%.100q is no path of a mirrored file", path)
@@ -100,12 +102,13 @@ func plain(part string) bool {
 	return part != "" && len(part) <= 128
 }
 
-// unfinished says whether a file is written under this name before it gets its own.
+// unfinished reports whether a name is temporary: the file is renamed when it is complete.
 func unfinished(name string) bool {
 	return strings.HasSuffix(name, ".part") || strings.HasSuffix(name, ".new")
 }
 
-// sumBefore is the hash of the bytes of a file before an offset, as many as told. A large file takes seconds: it ends with ctx.
+// sumBefore returns the hash of the last count bytes before an offset of a file. It stops when ctx ends, because a
+// large file takes seconds.
 func sumBefore(ctx context.Context, f io.ReaderAt, offset, count int64) (string, error) {
 	sum := sha256.New()
 	n, err := io.Copy(sum, &endingReader{ctx, io.NewSectionReader(f, offset-count, count)})
@@ -115,7 +118,7 @@ func sumBefore(ctx context.Context, f io.ReaderAt, offset, count int64) (string,
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// endingReader is read until ctx ends.
+// endingReader fails as soon as ctx has ended.
 type endingReader struct {
 	ctx context.Context
 	io.Reader

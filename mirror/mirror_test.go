@@ -106,7 +106,7 @@ func TestAFollowerFurtherBehindThanTheLeaderRemembersComparesEverything(t *testi
 	})
 }
 
-// A follower must never lose anything because a leader has less, or because it cannot be asked.
+// A follower must never lose anything because the leader has less or cannot be reached.
 func TestAbsenceRemovesNothing(t *testing.T) {
 	t.Parallel()
 	empty := func(w http.ResponseWriter, _ *http.Request) {
@@ -130,7 +130,7 @@ func TestAbsenceRemovesNothing(t *testing.T) {
 				settle(2 * time.Second)
 				before := follower.tree()
 				n.set("leader", leader)
-				if follower.stop(); name != "an empty listing" { // of the others nothing follows, whatever the shared record says
+				if follower.stop(); name != "an empty listing" { // the others are not complete listings: Gone must not be called
 					follower.gone = func(string) bool { return true }
 				}
 				follower.follow(always("leader"))
@@ -154,7 +154,7 @@ func TestWhatWasRemovedWhileAFollowerWasAwayIsRemovedThere(t *testing.T) {
 		follower.stop()
 		leader.remove("gone/1.log")
 		leader.remove("gone/pane.json")
-		for _, file := range []string{"lost/1.log", "young/1.log"} { // the leader's disk lost them: nobody removed them on purpose
+		for _, file := range []string{"lost/1.log", "young/1.log"} { // lost by the leader's disk, not removed on purpose
 			must(t, os.RemoveAll(filepath.Dir(leader.path(file))))
 		}
 		leader.serve()
@@ -177,14 +177,14 @@ func TestACopyThatIsLongerThanTheNewLeadersStays(t *testing.T) {
 		n := &network{}
 		leader, follower := newReplica(t, n, "leader"), newReplica(t, n, "follower")
 		follower.append("run/1.log", lines("line", 1000))
-		leader.append("run/1.log", lines("line", 10)) // later, and less
+		leader.append("run/1.log", lines("line", 10)) // later, but shorter
 		follower.follow(always("leader"))
 		defer follower.stop()
 		settle(2 * time.Second)
 		if got := follower.has("run/1.log"); got != lines("line", 1000) {
 			t.Errorf("the follower has %d bytes, want its 5000", len(got))
 		}
-		leader.append("run/1.log", lines("line", 991)) // a worker brought the rest, and more
+		leader.append("run/1.log", lines("line", 991)) // a worker sent the rest, and more
 		settle(2 * time.Second)
 		if diff := differences(leader.tree(), follower.tree()); len(diff) > 0 {
 			t.Errorf("when the leader has more: %q", diff)
@@ -213,8 +213,8 @@ func TestOfTwoContentsTheLaterStays(t *testing.T) {
 	})
 }
 
-// A leader that was deposed writes what it has in memory when its term ends, which may be after its successor wrote newer things. The
-// contents say which is newer, on both ways.
+// When its term ends, a deposed leader writes what it has in memory. Its successor may have written newer content
+// before that. Order decides by the content which is newer, whichever of the two is the leader.
 func TestTheLastWriteOfADeposedLeaderDoesNotWin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestTheLastWriteOfADeposedLeaderDoesNotWin(t *testing.T) {
 		}
 		for _, file := range []string{"run/pane.json", "run/other.json"} {
 			successor.write(file, "screen 2")
-			deposed.write(file, "screen 1") // later
+			deposed.write(file, "screen 1") // written later, but older content
 		}
 		deposed.follow(always("successor"))
 		settle(2 * time.Second)
@@ -242,7 +242,7 @@ func TestTheLastWriteOfADeposedLeaderDoesNotWin(t *testing.T) {
 			t.Errorf("of a file whose content does not say how old it is, the deposed leader has %q", got)
 		}
 
-		deposed.write("run/pane.json", "screen 1") // it leads again, with the older one
+		deposed.write("run/pane.json", "screen 1") // it leads again, with the older content
 		successor.follow(always("deposed"))
 		defer successor.stop()
 		settle(2 * time.Second)
@@ -264,7 +264,7 @@ func TestASmallFileDoesNotWaitForALargeOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n, leader, follower := pair(t)
-		// Each request takes a tenth of a second: the large file takes four.
+		// Each request takes a tenth of a second: the large file takes four seconds.
 		n.set("leader", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			clocktest.Pass(100 * time.Millisecond)
 			leader.source.ServeHTTP(w, r)
@@ -293,10 +293,10 @@ func TestATransferThatBreaksOffIsResumed(t *testing.T) {
 		const size = 10 * (64 << 10)
 		leader.write("workspaces/w/1.bundle", strings.Repeat("x", size))
 		n.mu.Lock()
-		n.cut = func() int64 { return 10_000 } // of each answer; a listing is shorter
+		n.cut = func() int64 { return 10_000 } // each answer is cut; a listing is shorter
 		n.mu.Unlock()
 		settle(20 * time.Second)
-		follower.stop() // a new process goes on with what is there
+		follower.stop() // a new process resumes the partial file
 		follower.follow(always("leader"))
 		settle(5 * time.Minute)
 		if diff := differences(leader.tree(), follower.tree()); len(diff) > 0 {

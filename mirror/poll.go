@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// linkError says that the leader could not be asked, or not to the end. Nothing follows from it.
+// linkError is a failed or interrupted request to the leader. It says nothing about the leader's files.
 type linkError struct{ err error }
 
 func (e *linkError) Error() string { return e.err.Error() }
 func (e *linkError) Unwrap() error { return e.err }
 
-// get sends a request whose answer must not stop arriving. Close must be called on its body.
+// get sends a request, and cancels it if nothing of the answer arrives for idleTimeout. The caller must close the body.
 func (s *pull) get(ctx context.Context, endpoint string, query url.Values) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watch := time.AfterFunc(idleTimeout, func() { cancel(errors.New("the leader sent nothing for too long")) })
@@ -39,7 +39,7 @@ func (s *pull) get(ctx context.Context, endpoint string, query url.Values) (*htt
 	return response, nil
 }
 
-// watchedBody moves the time of the timeout with each read.
+// watchedBody restarts the idle timeout with each read.
 type watchedBody struct {
 	io.ReadCloser
 	watch *time.Timer
@@ -60,7 +60,8 @@ func (b *watchedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// poll asks for what changed, or when it is time for that, for everything, and queues what differs.
+// poll requests the changes since the cursor, or a listing of all files if that is due, and queues the files that
+// differ.
 func (s *pull) poll(ctx context.Context, now time.Time) error {
 	query := url.Values{}
 	if s.cursor != "" && now.Before(s.nextFull) {
@@ -103,7 +104,8 @@ func (s *pull) poll(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// readList compares a listing with what is here, as it comes, and takes what it names out of a set. The answer is the cursor that closes it.
+// readList compares a listing with the local files while it is received, and deletes the paths that it names from the
+// set unnamed. It returns the cursor of the last line.
 func (s *pull) readList(body io.Reader, all bool, unnamed map[string]bool) (cursor string, err error) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxLine)
@@ -132,7 +134,8 @@ func (s *pull) readList(body io.Reader, all bool, unnamed map[string]bool) (curs
 	return "", &linkError{fmt.Errorf("list: %w", err)}
 }
 
-// compare queues a file that differs, and removes one that the leader has removed.
+// compare queues the file of a line if the local one differs, or removes the local one if the leader has removed the
+// file.
 func (s *pull) compare(entry line, all bool) error {
 	if err := checkPath(entry.Path); err != nil {
 		return err
@@ -153,7 +156,8 @@ func (s *pull) compare(entry line, all bool) error {
 	return nil
 }
 
-// queue notes that a file differs.
+// queue adds a file that differs to one of the queues: fresh for the changes of a poll, bulk for a listing of all
+// files.
 func (s *pull) queue(file string, all bool) {
 	switch {
 	case !all && s.fresh.len() < mostFresh:
@@ -166,13 +170,14 @@ func (s *pull) queue(file string, all bool) {
 	}
 }
 
-// equal says whether a file needs no look. The times of files that replaced each other at once may be the same.
+// equal reports whether a file need not be fetched. It also compares the file's id, because two files that replaced
+// each other quickly may have the same time.
 func (s *pull) equal(entry line, info fs.FileInfo) bool {
 	id := s.known[entry.Path]
 	return info.Mode().IsRegular() && info.Size() == entry.Size && info.ModTime().UnixNano() == entry.Mtime && (id == "" || id == entry.File)
 }
 
-// remove removes a file, and the folders that are empty then.
+// remove removes a file, and the folders above it that have become empty.
 func (s *pull) remove(file string) error {
 	delete(s.known, file)
 	if err := s.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -183,5 +188,5 @@ func (s *pull) remove(file string) error {
 	return nil
 }
 
-// removedEmpty removes a folder that is empty.
+// removedEmpty removes a folder if it is empty, and reports whether it did.
 func (s *pull) removedEmpty(folder string) bool { return s.root.Remove(folder) == nil }

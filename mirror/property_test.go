@@ -19,7 +19,8 @@ func jsonOf(t *testing.T, v any) []byte {
 	return b
 }
 
-// world is replicas of which one leads, and what workers have: the truth that logs are part of.
+// world is a set of replicas, of which one leads, and the content that the workers have. A replica's log must be a
+// prefix of the worker's.
 type world struct {
 	t        *testing.T
 	rng      *rand.Rand
@@ -29,8 +30,8 @@ type world struct {
 	logs     map[string]string
 	panes    map[string]string
 	removed  map[string]bool
-	longest  map[string]int // by replica and log: what was ever seen there
-	purged   map[int]int    // how often a run was removed: its successor has another name
+	longest  map[string]int // by replica and log: the longest length that was seen, in bytes
+	purged   map[int]int    // by number: how often the run was removed. The next run of that number has another name
 	steps    int
 }
 
@@ -48,7 +49,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-// gone is what the database says of a file.
+// gone reports whether retention has removed a file, as the database does.
 func (w *world) gone(file string) bool {
 	w.net.mu.Lock()
 	defer w.net.mu.Unlock()
@@ -71,8 +72,8 @@ func (w *world) leading() *replica {
 	return w.replicas[slices.IndexFunc(w.replicas, func(r *replica) bool { return r.name == w.leader })]
 }
 
-// elect makes another replica the leader, or the same one anew: a process that remembers nothing. Workers bring what it lacks of
-// their logs; what retention removed goes there too.
+// elect makes a random replica the leader, as a new process without memory. Workers then send it what it lacks of
+// their logs, and it removes what retention removed.
 func (w *world) elect() {
 	w.lead("")
 	synctest.Wait()
@@ -88,7 +89,7 @@ func (w *world) elect() {
 	w.lead(r.name)
 }
 
-// catchUp brings a leader what it lacks, but for logs whose worker is away, and removes there what retention removed.
+// catchUp adds to a leader what it lacks, except logs whose worker is away, and removes from it what retention removed.
 func (w *world) catchUp(r *replica, away func() bool) {
 	for _, log := range slices.Sorted(maps.Keys(w.logs)) {
 		text := w.logs[log]
@@ -145,7 +146,7 @@ func (w *world) step() {
 		w.purged[number]++
 	case n < 78:
 		w.elect()
-	case n < 84: // a follower dies in whatever it does, and comes back
+	case n < 84: // a replica's puller is stopped at any moment and started again
 		other := w.replicas[w.rng.IntN(len(w.replicas))]
 		other.stop()
 		other.follow(w.whoLeads)
@@ -154,7 +155,7 @@ func (w *world) step() {
 	}
 }
 
-// check sees that no copy of a log lost a byte, or has one that its worker did not write.
+// check fails the test if a copy of a log became shorter, or has bytes that its worker did not write.
 func (w *world) check() {
 	for _, r := range w.replicas {
 		for log, text := range w.logs {
@@ -171,7 +172,7 @@ func (w *world) check() {
 	}
 }
 
-// finish lets everything become equal: nothing breaks any more, all workers are back.
+// finish ends all faults, connects all workers, and expects that all trees become equal.
 func (w *world) finish() {
 	w.net.mu.Lock()
 	w.net.cut = nil
@@ -179,7 +180,7 @@ func (w *world) finish() {
 	r := w.leading()
 	w.catchUp(r, func() bool { return false })
 	for _, other := range w.replicas {
-		other.stop() // whoever comes back looks for what it missed
+		other.stop() // a new Puller compares everything, and looks for files that were removed
 		other.follow(w.whoLeads)
 	}
 	settle(2*defaultFullInterval + time.Minute)

@@ -16,51 +16,54 @@ import (
 const (
 	defaultInterval     = time.Second
 	defaultFullInterval = 5 * time.Minute
-	failedAgain         = time.Minute // after a file could not be copied, the trees are compared
+	failedAgain         = time.Minute // from a file that could not be copied to the next comparison of the trees
 	expireInterval      = time.Hour
-	slice               = 4 << 20 // bytes of one file, before it is another's turn
+	slice               = 4 << 20 // bytes of one file that are fetched before the next file
 	idleTimeout         = 30 * time.Second
 )
 
-// Puller keeps a folder equal to that of the leader. Nothing else writes to the folder while Run runs: a process that begins to lead
-// waits for Run to return, and one that stops leading has closed what it writes before it starts Run.
+// Puller keeps a folder equal to that of the leader. Nothing else may write to the folder while Run runs: a process
+// that becomes the leader must wait for Run to return before it writes, and a process whose term ends must close its
+// files before it calls Run.
 type Puller struct {
-	// Dir is the folder. It is made when it does not exist.
+	// Dir is the folder. Run creates it if it does not exist.
 	Dir string
 	// Client sends the requests. It authenticates this process.
 	Client *http.Client
-	// Base is where the leader's [Source] is served, as in http://10.0.0.1:7071. It is false while there is no leader, or it is this process.
+	// Base returns the URL of the leader's [Source], for example http://10.0.0.1:7071. ok is false while there is no
+	// leader, or this process is the leader.
 	Base func() (url string, ok bool)
 	Log  *slog.Logger
-	// Interval is how often the leader is asked for changes; 0: each second.
+	// Interval is the time between two requests for changes; 0: a second.
 	Interval time.Duration
-	// FullInterval is how often the whole trees are compared; 0: every five minutes.
+	// FullInterval is the time between two comparisons of the whole trees; 0: five minutes.
 	FullInterval time.Duration
-	// MinFree is how much of the disk stays free, in bytes; below it nothing is fetched. 0: nothing.
+	// MinFree is the free disk space, in bytes, below which nothing is fetched; 0: no limit.
 	MinFree int64
-	// Gone says of a file that the leader does not have whether it was removed for good. It must know that from a record that all share: that the leader lacks a file
-	// says nothing. It is asked once an hour about files that were last written longer than Keep ago. nil: such files stay.
+	// Gone reports whether a file that the leader does not have was removed for good. It must read that from a record
+	// that all orchestrators share: that the leader lacks the file does not prove it. Once an hour, it is called for
+	// files that were last written longer than Keep ago. nil: such files stay.
 	Gone func(ctx context.Context, file string) bool
 	Keep time.Duration
-	// Order is how two contents of a file are told apart of which neither begins with the other, where the contents say it: older says
-	// whether the first is older than the second. nil, here or as its answer: their times of modification decide, which are those of the
-	// last write and not of what was written.
+	// Order returns a function that compares two contents of a file of which neither begins with the other: older
+	// reports whether the first content is older than the second. If Order or its result is nil, the times of
+	// modification decide. They are the times of the last write, not of the content.
 	Order func(file string) (older func(a, b []byte) bool)
 
-	slice int64 // bytes; 0: the constant. For tests
+	slice int64 // bytes; 0: the constant slice. Set by tests
 
 	mu     sync.Mutex // guards what follows
 	status Status
 }
 
-// Status is how far a copy is.
+// Status is the state of a copy.
 type Status struct {
-	Source  string    // the leader's process that it is compared with; empty: none yet
-	Pending int       // files that are known to differ
-	Equal   time.Time // when nothing was left to fetch after a poll; zero: never with this source
+	Source  string    // the leader's process that the copy is compared with; empty: none yet
+	Pending int       // files that are queued because they differ
+	Equal   time.Time // when the last poll left nothing to fetch; zero: never with this source
 }
 
-// Status is how far the copy is.
+// Status returns the state of the copy.
 func (p *Puller) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,19 +80,19 @@ type pull struct {
 	cursor   string // empty: the next poll compares everything
 	nextPoll time.Time
 	nextFull time.Time
-	// nextExpire is when a comparison of everything also looks for files that only this copy has.
+	// nextExpire is the time from which a comparison of everything also looks for files that only this copy has.
 	nextExpire time.Time
 
-	fresh, bulk queue // what changed while we watched goes first
-	overflow    bool  // bulk had no room for all
+	fresh, bulk queue // fresh, the changes of polls, is fetched before bulk, the differences of whole listings
+	overflow    bool  // bulk was full: more files differ than it has
 	failures    int   // since everything was last compared
 
-	// known are files whose bytes, as far as they are here, came from this source or were compared with it: path to its file. A short
-	// hash confirms them.
+	// known maps a path to the id of the leader's file, for local files whose bytes came from this source or were
+	// compared with it. For them a hash of the last bytes is enough: see window.
 	known map[string]string
 
-	failing bool // the last request went wrong, and was told
-	tight   bool // the disk has no room, and that was told
+	failing bool // the last request failed, and that was logged
+	tight   bool // the disk has no room, and that was logged
 }
 
 // Run copies until ctx ends.
@@ -101,7 +104,7 @@ func (p *Puller) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("mirror: %w", err)
 	}
-	defer func() { _ = root.Close() }() // its files were closed
+	defer func() { _ = root.Close() }() // all files below it are closed
 	s := &pull{Puller: p, root: root, known: map[string]string{}, fresh: newQueue(), bulk: newQueue()}
 	for ctx.Err() == nil {
 		s.round(ctx)
@@ -109,7 +112,7 @@ func (p *Puller) Run(ctx context.Context) error {
 	return nil
 }
 
-// round does one thing: it asks for changes, fetches one slice of one file, or waits.
+// round does one step: it requests changes, fetches one slice of one file, or waits.
 func (s *pull) round(ctx context.Context) {
 	base, ok := s.Base()
 	if !ok {
@@ -140,14 +143,14 @@ func (s *pull) round(ctx context.Context) {
 	}
 }
 
-// forget prepares for another leader: everything is compared anew.
+// forget resets the state for another leader, so that everything is compared again.
 func (s *pull) forget(base string) {
 	s.base, s.cursor, s.nextPoll, s.nextExpire = base, "", time.Time{}, time.Time{}
 	s.fresh, s.bulk, s.overflow = newQueue(), newQueue(), false
 	s.meet("")
 }
 
-// meet takes note of the process that answers.
+// meet stores which process answers, and resets what was compared with another one.
 func (s *pull) meet(source string) {
 	if s.source != source {
 		s.source = source
@@ -162,7 +165,7 @@ func (s *pull) setStatus(status Status) {
 	s.status = status
 }
 
-// progress tells how far the copy is.
+// progress updates the status. polled is true after a complete poll.
 func (s *pull) progress(polled bool) {
 	status := s.Status()
 	status.Pending = s.fresh.len() + s.bulk.len()
@@ -172,8 +175,8 @@ func (s *pull) progress(polled bool) {
 	s.setStatus(status)
 }
 
-// fetchNext transfers a slice of the file whose turn it is. The error is the connection's; what is wrong with one file does not hold up
-// the others.
+// fetchNext transfers a slice of the next file. It returns an error only if the connection failed. An error of one
+// file is logged and does not delay the other files.
 func (s *pull) fetchNext(ctx context.Context) error {
 	from := &s.fresh
 	if from.empty() {
@@ -193,7 +196,7 @@ func (s *pull) fetchNext(ctx context.Context) error {
 		err = nil
 	}
 	if s.overflow && s.bulk.empty() {
-		s.overflow, s.nextFull = false, time.Time{} // the rest
+		s.overflow, s.nextFull = false, time.Time{} // the next poll finds the files for which bulk had no room
 	}
 	s.progress(false)
 	return err
@@ -206,7 +209,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// noSpace says whether the disk has less free than must stay.
+// noSpace reports whether less than MinFree of the disk is free.
 func (s *pull) noSpace() bool {
 	var disk unix.Statfs_t
 	tight := s.MinFree > 0 && unix.Statfs(s.Dir, &disk) == nil &&
@@ -239,7 +242,7 @@ func (s *pull) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// report tells the first of a row of failures, and its end.
+// report logs the first of consecutive failures, and the first success after them.
 func (s *pull) report(err error) {
 	switch {
 	case err != nil && !s.failing:

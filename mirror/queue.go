@@ -2,14 +2,14 @@ package mirror
 
 import "slices"
 
-// mostBulk bounds the files that wait after a comparison of the whole trees, and mostFresh those after a poll. What has no room comes with
-// the next comparison.
+// mostBulk is the most files that are queued by a comparison of the whole trees, mostFresh the most that are queued
+// by polls. If a queue is full, the next comparison finds the other files.
 const (
 	mostBulk  = 300_000
 	mostFresh = 2 * mostChanges
 )
 
-// queue is paths in the order in which they came, each once.
+// queue is a first-in, first-out queue of paths, each once.
 type queue struct {
 	paths  []string
 	queued map[string]bool
@@ -22,7 +22,7 @@ func (q *queue) empty() bool { return len(q.queued) == 0 }
 
 func (q *queue) push(path string) {
 	if !q.queued[path] {
-		if len(q.paths) > 2*len(q.queued)+1000 { // a listing may name and remove a file any number of times
+		if len(q.paths) > 2*len(q.queued)+1000 { // one listing may name and remove the same file any number of times
 			q.compact()
 		}
 		q.queued[path] = true
@@ -30,7 +30,7 @@ func (q *queue) push(path string) {
 	}
 }
 
-// compact forgets the places of paths that were taken out. What is queued keeps its first place.
+// compact deletes the entries of paths that were dropped. A queued path keeps its first place.
 func (q *queue) compact() {
 	seen := make(map[string]bool, len(q.queued))
 	q.paths = slices.DeleteFunc(slices.Clone(q.paths), func(path string) bool {
@@ -40,12 +40,12 @@ func (q *queue) compact() {
 	})
 }
 
-// drop takes a path out, wherever it is.
+// drop removes a path, if it is queued.
 func (q *queue) drop(path string) {
 	delete(q.queued, path)
 }
 
-// pop takes the first path out. The queue is not empty.
+// pop removes and returns the first path. The queue must not be empty.
 func (q *queue) pop() string {
 	for {
 		path := q.paths[0]

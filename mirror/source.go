@@ -19,18 +19,19 @@ import (
 
 const (
 	mostSlice    = 16 << 20 // bytes of a file in one answer
-	listBatch    = 512      // entries of a folder that are read at a time
+	listBatch    = 512      // entries of a folder that are read at once
 	writeTimeout = 30 * time.Second
 )
 
-// Source serves the files of a folder to [Puller]s: GET /mirror/list and GET /mirror/file. Whoever mounts it authenticates the callers.
+// Source serves the files of a folder to [Puller]s: GET /mirror/list and GET /mirror/file. It does not authenticate
+// requests: the server that mounts it must do so.
 type Source struct {
 	dir     string
 	changes *changes
 	mux     *http.ServeMux
 }
 
-// NewSource serves the files below dir, which need not exist yet.
+// NewSource returns a Source for the files below dir, which need not exist yet.
 func NewSource(dir string) *Source {
 	s := &Source{dir: dir, changes: newChanges(mostChanges), mux: http.NewServeMux()}
 	s.mux.HandleFunc("GET "+listPath, s.list)
@@ -41,7 +42,7 @@ func NewSource(dir string) *Source {
 // Written reports that a file was written: followers fetch it with their next poll. The path is relative to the folder. Call it after the write.
 func (s *Source) Written(path string) { s.changes.report(path, false) }
 
-// Removed reports that a file was removed on purpose: followers remove theirs.
+// Removed reports that a file was removed on purpose: followers remove their copies.
 func (s *Source) Removed(path string) { s.changes.report(path, true) }
 
 func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +50,8 @@ func (s *Source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// list answers with the files that were reported after the cursor "since", or with all.
+// list answers with the files that were reported after the cursor "since", or with all files if there is no cursor or
+// it is not valid.
 func (s *Source) list(w http.ResponseWriter, r *http.Request) {
 	l := lister{w: w, out: bufio.NewWriterSize(w, 32<<10)}
 	l.encoder = json.NewEncoder(l.out)
@@ -58,7 +60,7 @@ func (s *Source) list(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(headerScope, scopeChanges)
 	if !known {
 		w.Header().Set(headerScope, scopeAll)
-		cursor = s.changes.cursor() // before the walk: what changes meanwhile is told with the next listing
+		cursor = s.changes.cursor() // before the walk: a change during the walk is in the next listing
 	}
 	root, err := os.OpenRoot(s.dir)
 	switch {
@@ -80,7 +82,7 @@ func (s *Source) list(w http.ResponseWriter, r *http.Request) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		end = line{Error: err.Error()}
 	}
-	_ = l.encoder.Encode(end) // a caller that left does not care
+	_ = l.encoder.Encode(end) // an error means that the connection is closed
 	_ = l.flush()
 }
 
@@ -94,15 +96,15 @@ type lister struct {
 }
 
 func (l *lister) flush() error {
-	// Not every ResponseWriter has deadlines; the server's own hold then.
+	// Not every ResponseWriter supports deadlines. Then the server's own limits apply.
 	_ = http.NewResponseController(l.w).SetWriteDeadline(time.Now().Add(writeTimeout))
 	return l.out.Flush()
 }
 
-// errNoFile says that a name is not that of a regular file.
+// errNoFile means that a name is not that of a regular file.
 var errNoFile = errors.New("not a regular file")
 
-// look is the line of a file.
+// look returns the line of a file.
 func (l *lister) look(file string) (line, error) {
 	info, err := l.root.Lstat(file)
 	if err == nil && !info.Mode().IsRegular() {
@@ -133,7 +135,7 @@ func (l *lister) changes(changed []change) error {
 		case errors.Is(err, fs.ErrNotExist) && c.removed:
 			entry = line{Path: c.path, Removed: true}
 		case err != nil:
-			continue // what cannot be looked at comes with the whole tree, or stops that
+			continue // the listing of all files has this file, or reports the error
 		}
 		if err := l.write(entry); err != nil {
 			return err
@@ -142,11 +144,11 @@ func (l *lister) changes(changed []change) error {
 	return nil
 }
 
-// tell lists a file of a folder that is being read.
+// tell writes the line of a file of a folder that is being read. It skips a file that was removed meanwhile.
 func (l *lister) tell(file string) error {
 	entry, err := l.look(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile) {
-		return nil // it was there a moment ago
+		return nil // removed meanwhile
 	}
 	if err != nil {
 		return err
@@ -154,7 +156,7 @@ func (l *lister) tell(file string) error {
 	return l.write(entry)
 }
 
-// walk lists a folder and those below it, in no order.
+// walk lists the files of a folder and of the folders below it, in no order.
 func (l *lister) walk(folder string, depth int) error {
 	d, err := l.root.Open(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,9 +190,9 @@ func (l *lister) walk(folder string, depth int) error {
 	}
 }
 
-// file answers with the bytes of a file from an offset on, at most "limit". With "check" and "sum" they are sent only if so many bytes before the
-// offset have this hash, and with "file" only if it is that file; else, and if the file is shorter than the offset, the answer is a 409. The
-// headers tell the state of the file in both cases.
+// file answers with at most "limit" bytes of a file, from the offset "from" on. The answer is a 409 if the file is
+// shorter than the offset, if the hash of the last "check" bytes before the offset is not "sum", or if the file's id
+// is not "file" (when that is not empty). The headers describe the file in both cases.
 func (s *Source) file(w http.ResponseWriter, r *http.Request) {
 	q, err := parseFileQuery(r.URL.Query())
 	if err != nil {
@@ -223,11 +225,11 @@ func (s *Source) file(w http.ResponseWriter, r *http.Request) {
 	n := min(info.Size()-q.from, q.limit)
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Length", strconv.FormatInt(n, 10))
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * writeTimeout)) // as above
-	_, _ = io.Copy(w, io.NewSectionReader(f, q.from, n))                                 // what is missing, the caller sees by the length
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * writeTimeout)) // not every ResponseWriter supports deadlines
+	_, _ = io.Copy(w, io.NewSectionReader(f, q.from, n))                                 // the caller detects missing bytes by Content-Length
 }
 
-// open opens a regular file, and nothing that a name leads to.
+// open opens a regular file. It does not follow symbolic links.
 func (s *Source) open(file string) (*os.File, fs.FileInfo, error) {
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
@@ -248,7 +250,8 @@ func (s *Source) open(file string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// fileID tells files of the same name apart that exist at the same time, as those do of which one replaces the other.
+// fileID returns an id that differs for two files that exist at the same time, such as a file and the one that
+// replaces it by a rename.
 func fileID(info fs.FileInfo) string {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return strconv.FormatUint(stat.Ino, 16)
@@ -282,7 +285,7 @@ func parseFileQuery(v url.Values) (q fileQuery, err error) {
 	return q, nil
 }
 
-// matches says whether the file is what the caller has a part of.
+// matches reports whether the file begins with the bytes that the caller has: see Source.file.
 func (q fileQuery) matches(ctx context.Context, f *os.File, info fs.FileInfo) (bool, error) {
 	if q.from > info.Size() || q.id != "" && q.id != fileID(info) {
 		return false, nil
