@@ -12,15 +12,17 @@ import (
 )
 
 const (
-	// lease is how long a sink belongs to the orchestrator that makes a try, if its term lasts; it is longer than a try can take.
+	// lease is how long an orchestrator leases a sink for a try, unless its term ends earlier. It is longer than a
+	// try can take.
 	lease = 3 * patience
-	// mostDue bounds what one unit of work looks at.
+	// mostDue is the most notifications that one unit of work reads.
 	mostDue = 1000
-	// settleWithin is how long the outcome of a try may take to be written, also while the process ends.
+	// settleWithin bounds the write of a try's outcome, also during a shutdown.
 	settleWithin = 5 * time.Second
 )
 
-// claim decides what is sent next, writes that down and leases the sink; nil: nothing is sent now.
+// claim chooses the next notification, records the try and leases the sink. It returns nil if nothing is to be sent
+// now.
 func (d *Dispatcher) claim(ctx context.Context, s svc.Sink, entries map[string]svc.InboxItem) (next *svc.Notification, m *message, err error) {
 	err = d.Store.Write(ctx, func(tx *store.Tx) error {
 		next, m = nil, nil
@@ -49,8 +51,8 @@ func (d *Dispatcher) claim(ctx context.Context, s svc.Sink, entries map[string]s
 	return next, m, err
 }
 
-// leased says whether a try may be under way whose outcome will be written. The owner of a lease whose term is over writes nothing any more: whatever
-// it is doing, the try is made again, under the same id, and there is nothing to wait for.
+// leased reports whether another try may be under way whose outcome will be written. An owner whose term is over
+// cannot write any more. Its try is repeated at once, with the same id.
 func (d *Dispatcher) leased(s svc.SinkState, now svc.Time) bool {
 	term, _, _ := strings.Cut(s.Owner, ".")
 	n, err := strconv.ParseInt(term, 10, 64)
@@ -58,14 +60,15 @@ func (d *Dispatcher) leased(s svc.SinkState, now svc.Time) bool {
 	return s.Owner != "" && s.LeasedUntil > now && !over
 }
 
-// claiming is the unit of work that begins a try.
+// claiming is the state of the unit of work that begins a try.
 type claiming struct {
 	d       *Dispatcher
 	tx      *store.Tx
 	entries map[string]svc.InboxItem
 }
 
-// prune gives up what is not to be sent any more: whose entry closed or was set aside, and what is too old.
+// prune removes the notifications that must not be sent any more: the entry was closed, snoozed or dismissed, or the
+// notification is too old. It returns the others.
 func (c claiming) prune(ctx context.Context, due []svc.Notification) (left []svc.Notification, err error) {
 	for _, n := range due {
 		items, err := c.items(ctx, n)
@@ -77,7 +80,7 @@ func (c claiming) prune(ctx context.Context, due []svc.Notification) (left []svc
 			err = c.over(ctx, n, svc.NotificationExpired)
 		case len(items) > 0:
 			left = append(left, n)
-		case n.Tries == 0: // nobody was told: it may open again, as when a snooze ends
+		case n.Tries == 0: // never sent: its entry may open again, as when a snooze ends
 			err = c.tx.DropNotification(ctx, n.ID)
 		default:
 			err = c.over(ctx, n, svc.NotificationCancelled)
@@ -97,7 +100,7 @@ func (c claiming) over(ctx context.Context, n svc.Notification, state svc.Notifi
 	return c.tx.UpdateNotification(ctx, n)
 }
 
-// items are the open entries that a notification tells of.
+// items returns the open entries of a notification: one, or those of a digest.
 func (c claiming) items(ctx context.Context, n svc.Notification) (items []svc.InboxItem, err error) {
 	members := []svc.Notification{n}
 	if n.Digest() {
@@ -113,7 +116,7 @@ func (c claiming) items(ctx context.Context, n svc.Notification) (items []svc.In
 	return items, nil
 }
 
-// begin counts a try before it is made, and makes a digest where one is due.
+// begin counts a try before it is made. It creates a digest if one is due.
 func (c claiming) begin(ctx context.Context, due, sent []svc.Notification) (*svc.Notification, *message, error) {
 	chosen, digest := choose(due, sent)
 	if len(chosen) == 0 {
@@ -145,7 +148,8 @@ func (c claiming) begin(ctx context.Context, due, sent []svc.Notification) (*svc
 	return &n, &m, c.tx.UpdateNotification(ctx, n)
 }
 
-// settle writes what came of a try and gives the sink free. A try that a shutdown cut off is made again, with the same id.
+// settle writes the outcome of a try and releases the sink. A try that was cut off by a shutdown is repeated later,
+// with the same id.
 func (d *Dispatcher) settle(ctx context.Context, s svc.Sink, n svc.Notification, failure error) error {
 	cut := ctx.Err() != nil && failure != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)

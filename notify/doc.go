@@ -1,7 +1,7 @@
-// Package notify tells people of the inbox where they are: webhooks, ntfy, Slack.
+// Package notify sends the entries of the inbox to sinks: webhooks, ntfy, Slack.
 //
-// Each entry of the inbox that a sink wants becomes a line of the outbox before anything is sent, one for each sink and occurrence, and
-// stays there until the sink has taken it, has refused it for good, or a day has passed. Its id goes along, the same with
-// every try, so that a receiver knows what it has seen. A sink is leased for a try by whichever orchestrator makes it, no
-// longer than that one leads; sinks do not wait for each other.
+// Before an entry is sent, a notification is added to the outbox, one for each sink that wants the entry and for each
+// occurrence. It is retried until the sink accepts it, the sink refuses it for good, the entry closes, or a day has
+// passed. Every try sends the same id, so that a receiver can detect duplicates. For each try the orchestrator leases
+// the sink. The lease ends with the orchestrator's term. Sinks are served concurrently.
 package notify

@@ -17,7 +17,7 @@ import (
 	"svc/store"
 )
 
-// Config is what a dispatcher is made of.
+// Config is the configuration of a Dispatcher.
 type Config struct {
 	Store     *store.Store
 	Sinks     []svc.Sink
@@ -27,19 +27,19 @@ type Config struct {
 	Transport http.RoundTripper // nil: http.DefaultTransport
 }
 
-// Dispatcher puts entries of the inbox into the outbox and sends what is in it. Make one with New and keep Run running.
+// Dispatcher adds notifications of inbox entries to the outbox, and sends them. New creates one; Run does the work.
 type Dispatcher struct {
 	Config
 	client *http.Client
 	term   int64                      // of the store
-	owner  string                     // this dispatcher in leases: the term, a dot, an id
-	known  map[string]map[string]bool // by sink, the keys that are in the outbox
+	owner  string                     // identifies this dispatcher in leases: the term, a dot, an id
+	known  map[string]map[string]bool // by sink, the keys that were added to the outbox
 	failed map[string]*atomic.Int64   // by sink, the tries that failed
 	head   int64                      // of the journal when the inbox was last read
 	swept  svc.Time
 }
 
-// New makes a dispatcher.
+// New creates a Dispatcher.
 func New(c Config) *Dispatcher {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -56,7 +56,7 @@ func New(c Config) *Dispatcher {
 	return d
 }
 
-// begin has the dispatcher lease sinks in a term of its store.
+// begin sets the term in which the dispatcher leases sinks.
 func (d *Dispatcher) begin(term int64) {
 	d.term, d.owner = term, fmt.Sprintf("%d.%s", term, svc.NewID())
 }
@@ -67,7 +67,7 @@ const (
 	pace = time.Second
 	// idlePace is how often the inbox is read although nothing was journaled: a snooze ends without an event.
 	idlePace = 5 * time.Second
-	// life is how long a notification is tried, and how old an entry may be that is still news.
+	// life is how long a notification is retried, and the age beyond which a new entry is not sent at all.
 	life = 24 * time.Hour
 )
 
@@ -87,7 +87,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// every does something each second until ctx ends. What fails is said once, until it works again.
+// every calls do each second until ctx ends. Of consecutive failures it logs only the first.
 func (d *Dispatcher) every(ctx context.Context, complaint string, do func(context.Context) error) error {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
@@ -106,12 +106,12 @@ func (d *Dispatcher) every(ctx context.Context, complaint string, do func(contex
 	}
 }
 
-// open is the entries of the inbox that nobody set aside, by key.
+// open returns the open entries of the inbox by key, without those that were snoozed or dismissed.
 func (d *Dispatcher) open(ctx context.Context) (map[string]svc.InboxItem, error) {
 	items := map[string]svc.InboxItem{}
 	page := svc.Page{Limit: svc.MaxLimit}
 	for {
-		// An entry may be a day old when it comes into the outbox, and is tried for another.
+		// An entry may be a day old when it is added to the outbox, and is retried for another day.
 		l, err := d.Store.Inbox(ctx, svc.InboxFilter{After: d.now().Add(-2*life - time.Hour)}, d.now(), page)
 		if err != nil {
 			return nil, err
@@ -126,8 +126,8 @@ func (d *Dispatcher) open(ctx context.Context) (map[string]svc.InboxItem, error)
 	}
 }
 
-// sweep puts what has opened into the outbox. It compares the inbox with what is there, so nothing that happened while nobody
-// looked is missed.
+// sweep adds new entries of the inbox to the outbox. It compares the whole inbox with the outbox, so that it also
+// finds entries that opened while no orchestrator was running.
 func (d *Dispatcher) sweep(ctx context.Context) error {
 	head, _, err := d.Store.JournalEnds(ctx)
 	if err != nil || head == d.head && d.now().Sub(d.swept) < idlePace {
@@ -146,14 +146,14 @@ func (d *Dispatcher) sweep(ctx context.Context) error {
 	return nil
 }
 
-// addUnit bounds a unit of work.
+// addUnit is the most notifications that one unit of work adds.
 const addUnit = 200
 
 func (d *Dispatcher) add(ctx context.Context, s svc.Sink, entries map[string]svc.InboxItem) error {
 	known := d.known[s.Name]
 	for key := range known {
 		if _, lasts := entries[key]; !lasts {
-			delete(known, key) // when it opens again, it is looked up again
+			delete(known, key) // if the entry opens again, the outbox is asked again
 		}
 	}
 	state, err := d.Store.SinkState(ctx, s.Name)
@@ -197,7 +197,7 @@ func (d *Dispatcher) add(ctx context.Context, s svc.Sink, entries map[string]svc
 	return nil
 }
 
-// drain sends what is due to a sink, one after the other.
+// drain sends the notifications of a sink that are due, one after the other.
 func (d *Dispatcher) drain(ctx context.Context, s svc.Sink) error {
 	for ctx.Err() == nil {
 		due, err := d.Store.DueNotifications(ctx, s.Name, d.now(), 1)
@@ -219,7 +219,7 @@ func (d *Dispatcher) drain(ctx context.Context, s svc.Sink) error {
 	return nil
 }
 
-// States is how each sink fares, in the order of the config file.
+// States returns the state of each sink, in the order of the config file.
 func (d *Dispatcher) States(ctx context.Context) ([]svc.SinkState, error) {
 	states := []svc.SinkState{}
 	for _, s := range d.Sinks {
@@ -237,7 +237,7 @@ func (d *Dispatcher) States(ctx context.Context) ([]svc.SinkState, error) {
 	return states, nil
 }
 
-// Test sends a message to a sink at once, past the outbox. The error says why it did not take it.
+// Test sends a message to a sink at once, without the outbox. The error has the reason if the sink did not accept it.
 func (d *Dispatcher) Test(ctx context.Context, name string) error {
 	at := slices.IndexFunc(d.Sinks, func(s svc.Sink) bool { return s.Name == name })
 	if at < 0 {

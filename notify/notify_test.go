@@ -27,12 +27,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// receiver stands in for the places that are sent to. It is reached without a network, so that a bubble's clock moves while it is slow.
+// receiver is a transport that plays the servers of all sinks. It uses no network, so that the fake clock of a bubble
+// advances while an answer is delayed.
 type receiver struct {
 	mu     sync.Mutex // guards the rest
 	answer func(r *http.Request) (status int, err error)
 	header http.Header // of the answers
-	got    []delivery  // that it was handed, whatever it answered
+	got    []delivery  // all requests, whatever the answer was
 }
 
 type delivery struct {
@@ -72,7 +73,7 @@ func status(code int) func(*http.Request) (int, error) {
 	return func(*http.Request) (int, error) { return code, nil }
 }
 
-// take gives what came to a host since it was last asked.
+// take returns and removes the requests that were sent to a host since the last call.
 func (r *receiver) take(host string) (got []delivery) {
 	synctest.Wait()
 	r.mu.Lock()
@@ -89,7 +90,7 @@ func (r *receiver) take(host string) (got []delivery) {
 	return got
 }
 
-// office is a database with a task and a dispatcher on it, in a bubble.
+// office is a database with a task, and a Dispatcher for it, in a bubble with a fake clock.
 type office struct {
 	t    *testing.T
 	dir  string
@@ -114,20 +115,20 @@ func bubble(t *testing.T, test func(o *office), sinks ...svc.Sink) {
 			Position: "a", CreatedAt: 1, UpdatedAt: 1, Version: 1}
 		o.item.Path = o.item.ID
 		o.write(func(tx *store.Tx) error { return tx.InsertWorkItem(o.ctx, &o.item) })
-		o.pass(2 * time.Second) // the sinks are known from here
+		o.pass(2 * time.Second) // the sinks are in the database now: entries from here on are sent
 		test(o)
 		o.stop()
 	})
 }
 
-// start opens the database and serves a dispatcher on it.
+// start opens the database and runs a Dispatcher for it.
 func (o *office) start(sinks ...svc.Sink) {
 	o.t.Helper()
 	o.connect(sinks...)
 	o.serve()
 }
 
-// serve has the dispatcher do its work.
+// serve runs the Dispatcher until stop is called.
 func (o *office) serve() {
 	ctx, cancel := context.WithCancel(o.ctx)
 	served := make(chan error, 1)
@@ -140,7 +141,7 @@ func (o *office) serve() {
 	})
 }
 
-// connect opens the database and makes a dispatcher, which does nothing by itself.
+// connect opens the database and creates a Dispatcher, without running it.
 func (o *office) connect(sinks ...svc.Sink) {
 	o.t.Helper()
 	log := slog.New(slog.NewTextHandler(o.logs, nil))
@@ -166,7 +167,7 @@ func (o *office) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// asks makes a run that waits for an answer.
+// asks inserts a run that waits for an answer.
 func (o *office) asks(question string) svc.Run {
 	o.t.Helper()
 	return o.run(asking(question))
@@ -178,7 +179,7 @@ func asking(question string) func(*svc.Run, svc.Time) {
 	}
 }
 
-// fails makes a run that failed, of a task of its own.
+// fails inserts a run that has failed, with a task of its own.
 func (o *office) fails() svc.Run {
 	o.t.Helper()
 	return o.run(func(r *svc.Run, now svc.Time) {
@@ -390,7 +391,7 @@ func TestManyOpeningsBecomeADigest(t *testing.T) {
 func TestWhatWasWrittenIsSentAfterACrashAndWithTheSameID(t *testing.T) {
 	bubble(t, func(o *office) {
 		o.asks("?")
-		// The process ends in the middle of a try: it was counted, and nobody knows what came of it.
+		// The process ends in the middle of a try, which was counted, but whose outcome is unknown.
 		o.to.answers(func(r *http.Request) (int, error) {
 			<-r.Context().Done()
 			return 0, r.Context().Err()
@@ -423,7 +424,7 @@ func TestOfManyOrchestratorsOneSends(t *testing.T) {
 			others[i] = New(o.Config)
 			wg.Go(func() { o.no(others[i].Run(ctx)) })
 		}
-		o.to.answers(func(*http.Request) (int, error) { // long enough for the others to look
+		o.to.answers(func(*http.Request) (int, error) { // slow, so that the others read the outbox meanwhile
 			clocktest.Pass(3 * time.Second)
 			return 200, nil
 		})

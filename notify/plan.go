@@ -6,22 +6,22 @@ import (
 	"svc"
 )
 
-// In this time a sink is sent so many notifications one by one; what comes beyond goes into one digest, which itself is sent once in the
-// same time.
+// Within the time window, at most oneByOne notifications are sent to a sink one by one. The others are sent as one
+// digest, at most one within the window.
 const (
 	window     = 30 * time.Second
 	oneByOne   = 5
-	digestSays = 5 // titles
+	digestSays = 5 // titles in a digest
 )
 
-// choose is what goes next of what is due: one notification, several as a digest, or nothing for now. sent is what the sink took within
-// the window.
+// choose returns which of the due notifications are sent next: one, several as a digest, or none for now. sent is
+// what the sink has accepted within the window.
 func choose(due, sent []svc.Notification) (next []svc.Notification, digest bool) {
 	if len(due) == 0 {
 		return nil, false
 	}
 	if due[0].Tries > 0 {
-		return due[:1], false // again, as it was
+		return due[:1], false // a retry sends the same notification
 	}
 	var fresh []svc.Notification
 	for _, n := range due {
@@ -53,7 +53,8 @@ const (
 	mostWait  = 10 * time.Minute
 )
 
-// backoff is how long to wait after so many failures, spread by jitter in [0, 1) over the upper half.
+// backoff returns the wait after this many failures. It doubles up to mostWait, and jitter in [0, 1) spreads it over
+// its upper half.
 func backoff(failures int, jitter float64) time.Duration {
 	d := mostWait
 	if failures < 10 {

@@ -21,7 +21,7 @@ import (
 	"svc"
 )
 
-// message is what a sink is told.
+// message is what is sent to a sink. A webhook receives it as JSON.
 type message struct {
 	ID      string   `json:"id"`
 	Kind    string   `json:"kind"` // of the entry, digest, or test
@@ -36,13 +36,13 @@ type message struct {
 	Since   svc.Time `json:"since"`
 }
 
-// The kinds of messages that are no single entry.
+// The kinds of messages that are not about a single entry.
 const (
 	kindDigest = "digest"
 	kindTest   = "test"
 )
 
-// ofEntry is the message of one entry.
+// ofEntry returns the message of one entry.
 func ofEntry(id, base string, i svc.InboxItem) message {
 	m := message{ID: id, Kind: string(i.Kind), Key: i.Key, Title: i.Title, Text: i.Notice(), URL: base + "/", Project: i.ProjectSlug,
 		TaskID: i.TaskID, RunID: i.RunID, HostID: i.HostID, Since: i.Since}
@@ -55,7 +55,7 @@ func ofEntry(id, base string, i svc.InboxItem) message {
 	return m
 }
 
-// ofDigest is the message of several: how many, and the first titles.
+// ofDigest returns the message of several entries: their number, and the first titles.
 func ofDigest(id, base string, items []svc.InboxItem) message {
 	m := message{ID: id, Kind: kindDigest, Key: id, Title: fmt.Sprintf("%d entries need you", len(items)), URL: base + "/", Since: items[0].Since}
 	if len(items) == 1 {
@@ -69,25 +69,26 @@ func ofDigest(id, base string, items []svc.InboxItem) message {
 	return m
 }
 
-// secrets are the forms of our own tokens, and of anything like them: what agents say may hold one.
+// secrets matches svc's tokens and similar strings: the text of an agent may have one.
 var secrets = regexp.MustCompile(`\bsvc[a-z]_[0-9A-Za-z_-]+|\b[0-9a-fA-F]{32,}\b`)
 
 func redact(text string) string { return secrets.ReplaceAllString(text, "[secret]") }
 
-// patience is how long a sink may take for one message.
+// patience is the timeout of one message.
 const patience = 10 * time.Second
 
-// newClient never follows a redirect: a secret, or an address that is one, would go to somebody else.
+// newClient returns a client that never follows a redirect: else the secret, or a URL that is a secret, could be sent
+// to another server.
 func newClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// refusal says that a sink will never take a message.
+// refusal is an answer after which the message is not retried.
 type refusal struct{ status string }
 
 func (r refusal) Error() string { return "it answered " + r.status }
 
-// send hands a message to a sink. The error never has its address: that may be a secret.
+// send sends a message to a sink. Its errors never have the sink's URL, which may be a secret.
 func send(ctx context.Context, c *http.Client, s svc.Sink, m message) error {
 	m.Title, m.Text = redact(m.Title), redact(m.Text)
 	req, err := request(ctx, s, m)
@@ -103,7 +104,7 @@ func send(ctx context.Context, c *http.Client, s svc.Sink, m message) error {
 			if wrapped.Timeout() && ctx.Err() == nil {
 				return fmt.Errorf("it did not answer within %s", c.Timeout)
 			}
-			err = wrapped.Err // without the address
+			err = wrapped.Err // without the URL
 		}
 		return fmt.Errorf("it could not be reached: %w", err)
 	}
@@ -112,16 +113,17 @@ func send(ctx context.Context, c *http.Client, s svc.Sink, m message) error {
 	return judge(res)
 }
 
-// later is a failure of a sink that says when it may be tried again.
+// later is a failure after which the sink may be tried again, after the wait that its Retry-After header demands; 0:
+// none.
 type later struct {
 	error
 	wait time.Duration
 }
 
-// mostAsked is how long a sink may ask to be left alone, however long it says.
+// mostAsked is the longest wait that a Retry-After header can demand.
 const mostAsked = time.Hour
 
-// spared is how long the sink wants to be left alone after a failure; 0: it did not say.
+// spared returns the wait that the sink has demanded with a failure; 0: none.
 func spared(failure error) time.Duration {
 	var l later
 	if errors.As(failure, &l) {
@@ -130,7 +132,8 @@ func spared(failure error) time.Duration {
 	return 0
 }
 
-// retryAfter reads the header of that name, which has seconds or a date; 0: it says nothing.
+// retryAfter returns the wait of the Retry-After header, which has seconds or a date; 0: the header is missing or
+// invalid.
 func retryAfter(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
@@ -164,7 +167,7 @@ func verdict(res *http.Response) error {
 	}
 }
 
-// request is the message in the sink's own form.
+// request returns the request that sends a message in the format of the sink's kind.
 func request(ctx context.Context, s svc.Sink, m message) (*http.Request, error) {
 	switch s.Kind {
 	case svc.SinkNtfy:
@@ -195,10 +198,11 @@ func jsonRequest(ctx context.Context, to string, body any, secret string) (*http
 	return req, nil
 }
 
-// ntfyMost is how many bytes of text an ntfy server takes for a message. It refuses more, or makes a file of it.
+// ntfyMost is how many bytes of text an ntfy server accepts in a message. It refuses a longer text, or stores it as
+// an attachment.
 const ntfyMost = 4096
 
-// ntfyRequest publishes to a topic: the text is the body, the rest are headers.
+// ntfyRequest returns the request that publishes to a topic: the text is the body, the rest are headers.
 func ntfyRequest(ctx context.Context, s svc.Sink, m message) (*http.Request, error) {
 	req, err := post(ctx, s.URL, []byte(shortened(m.Text, ntfyMost)))
 	if err != nil {
@@ -215,7 +219,7 @@ func ntfyRequest(ctx context.Context, s svc.Sink, m message) (*http.Request, err
 	return req, nil
 }
 
-// shortened is a text that has at most so many bytes.
+// shortened cuts a text to at most so many bytes of valid UTF-8.
 func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -232,7 +236,7 @@ func post(ctx context.Context, to string, body []byte) (*http.Request, error) {
 	return req, nil
 }
 
-// slackText writes the characters that Slack reads as markup.
+// slackText escapes the characters that Slack interprets as markup.
 func slackText(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }

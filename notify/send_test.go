@@ -18,7 +18,7 @@ import (
 	"svc"
 )
 
-// place is a real HTTP server that keeps the last request.
+// place starts an HTTP server. last returns its requests, one with each call.
 func place(t *testing.T, answer http.HandlerFunc) (url string, last func() (*http.Request, string)) {
 	t.Helper()
 	type request struct {
@@ -46,7 +46,7 @@ func place(t *testing.T, answer http.HandlerFunc) (url string, last func() (*htt
 
 func well(http.ResponseWriter, *http.Request) {}
 
-// client does not keep connections, so that nothing is left after a test.
+// client returns a client that does not keep connections, so that no goroutine is left after a test.
 func client() *http.Client {
 	return newClient(&http.Transport{DisableKeepAlives: true})
 }
@@ -87,7 +87,7 @@ func TestEachKindOfSinkIsSentItsOwnForm(t *testing.T) {
 	}
 }
 
-// What a person wrote to an agent is a prompt: no other service is sent it.
+// A message of a person to an agent is a prompt: it must not be sent to other services.
 func TestAMessageToAnAgentIsNotSentElsewhere(t *testing.T) {
 	t.Parallel()
 	cause := svc.InboxCause{InboxItem: svc.InboxItem{Kind: svc.InboxUnconfirmed}, Subject: "Paint the shed", Message: "the code of the safe is 1234"}
@@ -102,7 +102,7 @@ func TestAMessageToAnAgentIsNotSentElsewhere(t *testing.T) {
 	}
 }
 
-// An ntfy server refuses a longer body, or keeps it as a file: a digest of long titles would be lost.
+// An ntfy server refuses a longer body, or stores it as an attachment: a digest of long titles would be lost.
 func TestNtfyIsSentNoMoreThanItTakes(t *testing.T) {
 	t.Parallel()
 	url, last := place(t, well)

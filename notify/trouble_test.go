@@ -24,7 +24,7 @@ func TestASinkThatComesAndGoesIsToldEverythingOnce(t *testing.T) {
 			case 1:
 				return 0, errors.New("connection reset")
 			case 2:
-				<-r.Context().Done() // slower than it may be
+				<-r.Context().Done() // no answer within the timeout
 				return 0, r.Context().Err()
 			case 3:
 				return 307, nil
@@ -86,7 +86,7 @@ func TestAKillBetweenCommitAndSendLosesNothing(t *testing.T) {
 		if n == nil || n.Tries != 1 {
 			t.Fatalf("claimed was %+v", n)
 		}
-		o.no(o.st.Close()) // the process is gone: nothing was sent, and its lease is left
+		o.no(o.st.Close()) // the process ended before it sent anything, and did not release its lease
 		o.start(hook)
 		o.pass(lease / 2)
 		if early := o.to.take("hook"); len(early) != 0 {
@@ -110,7 +110,7 @@ func TestALeaseEndsWithTheTermOfItsOwner(t *testing.T) {
 	}{
 		"a later term":    {4, 5, true},
 		"the same term":   {5, 5, false},
-		"an earlier term": {6, 5, false}, // of a database that was restored
+		"an earlier term": {6, 5, false}, // the database was restored
 		"no terms":        {0, 0, false},
 		"none before":     {0, 5, false},
 	} {
@@ -125,7 +125,7 @@ func TestALeaseEndsWithTheTermOfItsOwner(t *testing.T) {
 				o.no(err)
 				n, _, err := o.claim(o.ctx, hook, entries)
 				o.no(err)
-				o.no(o.st.Close()) // its process is killed, or frozen
+				o.no(o.st.Close()) // as if its process were killed or frozen
 				o.connect(hook)
 				o.begin(c.after)
 				o.serve()
