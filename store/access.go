@@ -18,13 +18,13 @@ func (r Reader) AccessToken(ctx context.Context, id string) (svc.AccessToken, er
 	return one(ctx, r.q, scanToken, "token", id, "SELECT "+accessColumns+" FROM access_tokens WHERE id = $1", id)
 }
 
-// AccessTokenBySecret reads a token by the hash of its secret, whether it still
-// works or not.
+// AccessTokenBySecret reads a token by the hash of its secret, even if it is
+// revoked or expired.
 func (r Reader) AccessTokenBySecret(ctx context.Context, hash string) (svc.AccessToken, error) {
 	return one(ctx, r.q, scanToken, "token", "", "SELECT "+accessColumns+" FROM access_tokens WHERE secret_hash = $1", hash)
 }
 
-// AccessTokens is a page of tokens, newest first, revoked ones among them.
+// AccessTokens returns a page of tokens, newest first, including revoked ones.
 func (r Reader) AccessTokens(ctx context.Context, page svc.Page) (svc.List[svc.AccessToken], error) {
 	var w where
 	if page.Cursor != "" {
@@ -43,8 +43,8 @@ func (r Reader) AccessTokens(ctx context.Context, page svc.Page) (svc.List[svc.A
 	return paged(found, cut, page.Limit, func(t svc.AccessToken) string { return cursor("tokens", int64(t.CreatedAt), t.ID) }), nil
 }
 
-// InsertAccessToken adds a token. An expired one of the same name gives the name
-// up; a working one makes it a conflict.
+// InsertAccessToken adds a token. It frees the name of an expired token. A valid
+// token of the same name is a conflict.
 func (tx *Tx) InsertAccessToken(ctx context.Context, t svc.AccessToken) error {
 	if _, err := tx.exec(ctx, "UPDATE access_tokens SET revoked_at = expires_at WHERE name = $1 AND revoked_at IS NULL AND expires_at <= $2", t.Name, tx.Now); err != nil {
 		return fmt.Errorf("free the name of an expired token: %w", err)
@@ -60,8 +60,8 @@ func (tx *Tx) InsertAccessToken(ctx context.Context, t svc.AccessToken) error {
 	return nil
 }
 
-// RevokeAccessToken ends a token and the sessions that it opened. It is false
-// when the token was revoked before.
+// RevokeAccessToken revokes a token and deletes the sessions that were opened
+// with it. It returns false if the token was revoked before.
 func (tx *Tx) RevokeAccessToken(ctx context.Context, t svc.AccessToken) (bool, error) {
 	n, err := tx.exec(ctx, "UPDATE access_tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", tx.Now, t.ID)
 	if err != nil {
@@ -73,7 +73,8 @@ func (tx *Tx) RevokeAccessToken(ctx context.Context, t svc.AccessToken) (bool, e
 	return n == 1, nil
 }
 
-// TokenUsed notes that a token was used. It is no change of the record.
+// TokenUsed records the time of a token's last use. An earlier time does not
+// replace a later one.
 func (tx *Tx) TokenUsed(ctx context.Context, hash string, at svc.Time) error {
 	_, err := tx.exec(ctx, "UPDATE access_tokens SET last_used_at = $1 WHERE secret_hash = $2 AND (last_used_at IS NULL OR last_used_at < $1)", at, hash)
 	if err != nil {
@@ -89,7 +90,7 @@ func (r Reader) Session(ctx context.Context, hash string) (svc.Session, error) {
 	}, "session", "", "SELECT secret_hash, token_hash, created_at, expires_at FROM sessions WHERE secret_hash = $1", hash)
 }
 
-// PutSession adds a session or moves its expiry, and drops some that are over.
+// PutSession adds a session or changes its expiry, and deletes expired sessions.
 func (tx *Tx) PutSession(ctx context.Context, s svc.Session) error {
 	if _, err := tx.exec(ctx, "DELETE FROM sessions WHERE expires_at < $1", tx.Now); err != nil {
 		return fmt.Errorf("drop expired sessions: %w", err)
@@ -111,8 +112,9 @@ func (tx *Tx) DeleteSession(ctx context.Context, hash string) error {
 	return nil
 }
 
-// HostToken says when a generation of a host's token was made and when the next
-// one was; nil: it is the newest, or was never made.
+// HostToken returns when a generation of a host's token was made, and when the
+// next generation replaced it. made is nil if that generation was never made,
+// replaced is nil if there is no next one.
 func (r Reader) HostToken(ctx context.Context, hostID string, generation int64) (made, replaced *svc.Time, err error) {
 	err = r.q.QueryRowContext(ctx, `SELECT (SELECT created_at FROM host_tokens WHERE host_id = $1 AND generation = $2),
 		(SELECT created_at FROM host_tokens WHERE host_id = $1 AND generation = $2 + 1)`, hostID, generation).Scan(&made, &replaced)
@@ -122,7 +124,8 @@ func (r Reader) HostToken(ctx context.Context, hostID string, generation int64) 
 	return made, replaced, nil
 }
 
-// HostTokenGeneration is the newest generation of a host's token.
+// HostTokenGeneration returns the newest generation of a host's token; 0: it has
+// none.
 func (r Reader) HostTokenGeneration(ctx context.Context, hostID string) (n int64, err error) {
 	err = r.q.QueryRowContext(ctx, "SELECT coalesce(max(generation), 0) FROM host_tokens WHERE host_id = $1", hostID).Scan(&n)
 	if err != nil {
@@ -131,7 +134,7 @@ func (r Reader) HostTokenGeneration(ctx context.Context, hostID string) (n int64
 	return n, nil
 }
 
-// AddHostToken notes a new generation of a host's token.
+// AddHostToken records a new generation of a host's token.
 func (tx *Tx) AddHostToken(ctx context.Context, hostID string, generation int64) error {
 	_, err := tx.exec(ctx, "INSERT INTO host_tokens (host_id, generation, created_at) VALUES ($1,$2,$3)", hostID, generation, tx.Now)
 	if err != nil {
@@ -140,8 +143,8 @@ func (tx *Tx) AddHostToken(ctx context.Context, hostID string, generation int64)
 	return nil
 }
 
-// ReplacedHostTokens is, for each host whose token was replaced before a time,
-// the newest generation that was.
+// ReplacedHostTokens returns, for each host whose token was replaced at or before
+// a time, the newest generation that was replaced by then.
 func (r Reader) ReplacedHostTokens(ctx context.Context, before svc.Time) (map[string]int64, error) {
 	type replaced struct {
 		hostID     string

@@ -9,9 +9,9 @@ import (
 	"svc"
 )
 
-// Backup writes a consistent copy of a database as an SQLite file, also while
-// an orchestrator writes to it. It overwrites nothing, and the file has its name
-// only once it was checked.
+// Backup writes a consistent copy of a database as an SQLite file, even while an
+// orchestrator writes to the database. It overwrites nothing. The file gets its
+// name only after it was checked.
 func Backup(ctx context.Context, dsn, to string) error {
 	file, isSQLite, err := sqliteFile(dsn)
 	if err != nil {
@@ -56,8 +56,8 @@ func backupSQLite(ctx context.Context, file, to string) error {
 	return publish(temp, to)
 }
 
-// checkFile reads a whole SQLite file for damage and returns the version of its
-// schema. It refuses one that this svc does not know.
+// checkFile checks a whole SQLite file for damage and returns the version of its
+// schema. It refuses a file without the tables of svc or of a newer version.
 func checkFile(ctx context.Context, file string) (int64, error) {
 	db, err := openSQLite(file, toRead)
 	if err != nil {
@@ -87,9 +87,10 @@ func checkFile(ctx context.Context, file string) (int64, error) {
 	return have, nil
 }
 
-// Restore makes the database that dsn names from a file that Backup wrote. The
-// file is used up: an SQLite database it becomes itself. Like Copy, it writes to
-// a new database alone, and wholly or not at all.
+// Restore creates the database that dsn names from a file that Backup wrote. The
+// caller must not use the file any more: for SQLite it becomes the database
+// itself, for PostgreSQL its schema is migrated. Like Copy, Restore writes only
+// to a new database, and leaves nothing when it fails.
 func Restore(ctx context.Context, file, dsn string) error {
 	to, isSQLite, err := sqliteFile(dsn)
 	if err != nil {
@@ -121,8 +122,8 @@ func Restore(ctx context.Context, file, dsn string) error {
 	return err
 }
 
-// Vacant refuses a database that Restore and Copy would not write to: a file
-// that exists, a PostgreSQL database that is not empty.
+// Vacant returns an error if Restore and Copy would refuse the database as their
+// target: a file that exists, or a PostgreSQL database that is not empty.
 func Vacant(ctx context.Context, dsn string) error {
 	file, isSQLite, err := sqliteFile(dsn)
 	switch {
@@ -139,8 +140,9 @@ func Vacant(ctx context.Context, dsn string) error {
 	return nil
 }
 
-// Hold keeps orchestrators from serving an SQLite database, and refuses when
-// one does. A PostgreSQL database is locked by whoever fills it.
+// Hold locks an SQLite database, so that no orchestrator can serve it until
+// release is called. It returns an error if an orchestrator serves it. For
+// PostgreSQL it does nothing: Restore and Copy lock that database themselves.
 func Hold(dsn string) (release func() error, err error) {
 	file, isSQLite, err := sqliteFile(dsn)
 	if err != nil || !isSQLite {
@@ -152,7 +154,7 @@ func Hold(dsn string) (release func() error, err error) {
 	return holdFile(file + ".lock")
 }
 
-// Files are the files that an SQLite database consists of; none for PostgreSQL.
+// Files returns the paths of the files of an SQLite database; nil for PostgreSQL.
 func Files(dsn string) []string {
 	file, isSQLite, err := sqliteFile(dsn)
 	if err != nil || !isSQLite {

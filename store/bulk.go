@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// inBulk merges statements that do the same to different rows: for PostgreSQL a
-// statement costs more than a row. A merged one is executed in the place of the
-// first; the order among such statements does not matter.
+// inBulk merges statements that do the same to different rows, because for
+// PostgreSQL a statement costs more than a row. A merged statement is executed in
+// the place of the first of them. The order among such statements does not
+// matter.
 func inBulk(list []statement) ([]statement, error) {
 	merged := make([]statement, 0, len(list))
 	same := map[string][]statement{}
@@ -38,7 +39,7 @@ func inBulk(list []statement) ([]statement, error) {
 	return merged, nil
 }
 
-// toRecords writes the rows of statements as a JSON list.
+// toRecords encodes the rows of statements as a JSON list.
 func toRecords(list []statement) (string, error) {
 	b := []byte{'['}
 	for i, s := range list {
@@ -73,13 +74,13 @@ func toRecords(list []statement) (string, error) {
 	return string(append(b, ']')), nil
 }
 
-// bulkInsert is the bulk form of an INSERT of these columns.
+// bulkInsert returns the bulk form of an INSERT of these columns.
 func bulkInsert(table, columns string) string {
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %[2]s FROM json_populate_recordset(CAST(NULL AS %[1]s), CAST($1 AS JSON))", table, columns)
 }
 
-// bulkUpdate is the bulk form of an UPDATE of rows by id. They are locked: their
-// versions need not be compared.
+// bulkUpdate returns the bulk form of an UPDATE of rows by id. The rows must be
+// locked by the transaction, because their versions are not compared.
 func bulkUpdate(table string, columns []string) string {
 	set := make([]string, len(columns))
 	for i, c := range columns {
@@ -89,7 +90,7 @@ func bulkUpdate(table string, columns []string) string {
 		table, strings.Join(set, ", "))
 }
 
-// columnNames takes a list of columns apart.
+// columnNames splits a list of columns into their names.
 func columnNames(list string) []string {
 	names := strings.Split(list, ",")
 	for i := range names {

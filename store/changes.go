@@ -8,24 +8,24 @@ import (
 	"svc"
 )
 
-// changes is what units have decided and the database was not told yet. What is
-// certain to succeed needs no answer: it waits here, and leaves together with
-// what other units of the group have decided. Several changes of one run become
-// one. Whatever reads the database directly sends them first: see writer.sync.
+// changes is a queue of writes that were not sent to the database yet. A write
+// that is certain to succeed is deferred: it waits here and is sent together with
+// those of the other units of the group. Several changes of one run become one.
+// The queue is sent before anything reads the database directly: see writer.sync.
 type changes struct {
 	list []change
-	runs map[string]int // the place of each changed run in list
+	runs map[string]int // the index of each changed run in list
 }
 
-// change is a statement, or a run as it was and as it is.
+// change is a statement, or a run before and after its change.
 type change struct {
 	statement
-	was, now *svc.Run // nil: it is a statement
+	was, now *svc.Run // nil: the change is a statement
 }
 
 func (c *changes) add(s statement) { c.list = append(c.list, change{statement: s}) }
 
-// run notes the change of a run that is locked by this transaction.
+// run adds the change of a run that is locked by this transaction.
 func (c *changes) run(was, now svc.Run) {
 	if at, has := c.runs[now.ID]; has {
 		c.list[at].now = &now
@@ -38,7 +38,7 @@ func (c *changes) run(was, now svc.Run) {
 	c.list = append(c.list, change{was: &was, now: &now})
 }
 
-// merge adds what a unit decided to what others before it did.
+// merge adds the changes of a unit to those of the units before it.
 func (c *changes) merge(unit changes) {
 	for _, x := range unit.list {
 		if x.now != nil {
@@ -49,7 +49,7 @@ func (c *changes) merge(unit changes) {
 	}
 }
 
-// take gives the statements and forgets them.
+// take returns the statements and empties the queue.
 func (c *changes) take() []statement {
 	if len(c.list) == 0 {
 		return nil
@@ -66,9 +66,10 @@ func (c *changes) take() []statement {
 	return list
 }
 
-// updateRun writes a run over what it was. Only what changed is named: a column
-// that is named costs SQLite the upkeep of every index it is in, changed or not.
-// False: nothing has changed.
+// updateRun returns the statement that changes a run from was to now. It sets
+// only the columns that differ: for each column that is set, SQLite updates every
+// index with that column, even if the value is the same. It returns false if
+// nothing differs.
 func updateRun(was, now *svc.Run) (statement, bool) {
 	old := changingValues(was)
 	args := make([]any, 0, len(changingColumns)+4)
@@ -88,13 +89,13 @@ func updateRun(was, now *svc.Run) (statement, bool) {
 	return statement{rows: 1, args: append(args, now.ID, was.Version), sql: text.sql, bulk: text.bulk, columns: text.columns}, true
 }
 
-// runUpdate is an update of the same columns of any run. There are some dozens: they are written once.
+// runUpdate is the text of an UPDATE of certain columns of a run. There are some dozens of them; each is built once.
 type runUpdate struct {
 	sql, bulk string
 	columns   []string
 }
 
-var runUpdates sync.Map // of *runUpdate, by the columns that they name
+var runUpdates sync.Map // of *runUpdate, by the bits of the columns that it sets
 
 func runUpdateOf(named uint64) *runUpdate {
 	if known, ok := runUpdates.Load(named); ok {

@@ -19,12 +19,12 @@ func (r Reader) Comment(ctx context.Context, id string) (svc.Comment, error) {
 	return one(ctx, r.q, scanComment, "comment", id, "SELECT "+commentColumns+" FROM comments WHERE id = $1", id)
 }
 
-// LockComment reads a comment that this unit changes.
+// LockComment reads and locks a comment that this unit changes.
 func (tx *Tx) LockComment(ctx context.Context, id string) (svc.Comment, error) {
 	return one(ctx, tx.q, scanComment, "comment", id, "SELECT "+commentColumns+" FROM comments WHERE id = $1"+tx.d.forUpdate, id)
 }
 
-// LockCommentsOf reads the comments that were sent as a message, which this unit changes.
+// LockCommentsOf reads and locks the comments that were sent with a message, by id.
 func (tx *Tx) LockCommentsOf(ctx context.Context, messageID string) ([]svc.Comment, error) {
 	found, err := collect(ctx, tx.q, scanComment, "SELECT "+commentColumns+" FROM comments WHERE message_id = $1 ORDER BY id"+tx.d.forUpdate, messageID)
 	if err != nil {
@@ -33,7 +33,8 @@ func (tx *Tx) LockCommentsOf(ctx context.Context, messageID string) ([]svc.Comme
 	return found, nil
 }
 
-// QueuedComments lists comments that are part of the prompt of a run of which it is not known whether it has begun with it, by id.
+// QueuedComments returns comments that are part of a run's prompt and whose delivery is not settled yet: it is not
+// known whether the run has started with that prompt. They are ordered by id, and begin after the id after.
 func (r Reader) QueuedComments(ctx context.Context, after string, limit int) ([]svc.Comment, error) {
 	found, err := collect(ctx, r.q, scanComment, "SELECT "+commentColumns+` FROM comments
 		WHERE delivery = 'queued' AND message_id IS NULL AND run_id IS NOT NULL AND id > $1 ORDER BY id LIMIT CAST($2 AS BIGINT)`, after, limit)
@@ -43,7 +44,7 @@ func (r Reader) QueuedComments(ctx context.Context, after string, limit int) ([]
 	return found, nil
 }
 
-// Comments is a page of a workspace's comments, oldest first.
+// Comments returns a page of a workspace's comments, oldest first.
 func (r Reader) Comments(ctx context.Context, workspaceID string, page svc.Page) (svc.List[svc.Comment], error) {
 	var w where
 	w.add("workspace_id = ?", workspaceID)
@@ -63,7 +64,7 @@ func (r Reader) Comments(ctx context.Context, workspaceID string, page svc.Page)
 	return paged(found, cut, page.Limit, func(c svc.Comment) string { return cursor("comments", int64(c.CreatedAt), c.ID) }), nil
 }
 
-// AllComments is every comment of a workspace, oldest first. There are at most svc.MaxComments.
+// AllComments returns every comment of a workspace, oldest first. There are at most svc.MaxComments.
 func (r Reader) AllComments(ctx context.Context, workspaceID string) ([]svc.Comment, error) {
 	found, err := collect(ctx, r.q, scanComment, "SELECT "+commentColumns+" FROM comments WHERE workspace_id = $1 ORDER BY created_at, id", workspaceID)
 	if err != nil {
@@ -72,7 +73,7 @@ func (r Reader) AllComments(ctx context.Context, workspaceID string) ([]svc.Comm
 	return found, nil
 }
 
-// CommentedCheckpoints are the numbers of the checkpoints of a workspace that comments are about.
+// CommentedCheckpoints returns the numbers of the checkpoints of a workspace that have comments.
 func (r Reader) CommentedCheckpoints(ctx context.Context, workspaceID string) ([]int, error) {
 	found, err := collect(ctx, r.q, func(row scanner) (n int, err error) { return n, row.Scan(&n) },
 		"SELECT DISTINCT checkpoint FROM comments WHERE workspace_id = $1", workspaceID)
@@ -82,7 +83,7 @@ func (r Reader) CommentedCheckpoints(ctx context.Context, workspaceID string) ([
 	return found, nil
 }
 
-// CountComments is how many comments a workspace has.
+// CountComments returns how many comments a workspace has.
 func (r Reader) CountComments(ctx context.Context, workspaceID string) (n int, err error) {
 	if err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM comments WHERE workspace_id = $1", workspaceID).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count comments: %w", err)
@@ -101,7 +102,7 @@ func (tx *Tx) InsertComment(ctx context.Context, c svc.Comment) error {
 	return nil
 }
 
-// UpdateComment writes a comment that was locked in this unit. What it is about stays.
+// UpdateComment writes a comment that was locked in this unit. It does not change the place that the comment is about.
 func (tx *Tx) UpdateComment(ctx context.Context, c *svc.Comment) error {
 	c.UpdatedAt = tx.Now
 	n, err := tx.exec(ctx, `UPDATE comments SET body = $1, state = $2, run_id = $3, message_id = $4, delivery = $5, delivery_reason = $6, note = $7, updated_at = $8,

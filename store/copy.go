@@ -21,32 +21,33 @@ import (
 )
 
 // tables are all tables of the schema, each after those that it refers to. A
-// database with another table is not copied: nothing is left behind silently.
+// database with any other table is refused, so that nothing is left out silently.
 var tables = []string{
 	"journal", "events", "projects", "work_items", "needs", "hosts", "host_tokens", "runs", "processed_signals",
 	"idempotency", "service_times", "access_tokens", "sessions", "workspaces",
 	"inbox_marks", "notify_sinks", "notifications", "comments", "messages", "replicas", "commits",
 }
 
-// TableSum is what a table holds: the number of its rows and a hash of all
-// their values, which does not depend on the order of the rows.
+// TableSum is the number of rows of a table and a hash of all their values. The
+// hash does not depend on the order of the rows.
 type TableSum struct {
 	Table string
 	Rows  int64
 	hash  [4]uint64 // the sum of the rows' SHA-256, modulo 2^256
 }
 
-// Hash is the hash in hexadecimal digits.
+// Hash returns the hash in hexadecimal digits.
 func (s TableSum) Hash() string {
 	return fmt.Sprintf("%016x%016x%016x%016x", s.hash[3], s.hash[2], s.hash[1], s.hash[0])
 }
 
-// Copy moves everything from one database to another, of the same or of the
-// other engine, and returns what was copied. Nobody may serve either of them.
-// The source is left as it is. The target must not exist (SQLite) or be empty
-// (PostgreSQL); it is written in one transaction, read back, and compared with
-// the source by counts and hashes before that is committed. A copy that fails
-// leaves nothing, so it is simply called again.
+// Copy copies everything from one database to another, of the same or of the
+// other engine, and returns the sums of the tables. It refuses databases that an
+// orchestrator serves. It does not change the records of the source. The target
+// must not exist (SQLite) or must be empty (PostgreSQL). It is written in one
+// transaction, read back, and compared with the source by counts and hashes
+// before the commit. A copy that fails leaves no records, so that it can simply
+// be repeated.
 func Copy(ctx context.Context, from, to string, log *slog.Logger) ([]TableSum, error) {
 	if log == nil {
 		log = slog.Default()
@@ -85,18 +86,18 @@ func copyInto(ctx context.Context, source *snapshot, to string) ([]TableSum, err
 	return sums, target.commit(ctx)
 }
 
-// snapshot is a connection in a transaction, in which the database does not
-// change but by that connection.
+// snapshot is a connection with an open transaction that sees one state of the
+// database and its own changes.
 type snapshot struct {
 	d     *dialect
 	conn  *sql.Conn
-	after []func() // in reverse order at the end
+	after []func() // called by close, in reverse order
 }
 
-// close ends the transaction, with what it may have written, and the connection.
+// close rolls the transaction back and closes the connection.
 func (s *snapshot) close() {
 	if s.conn != nil {
-		_, _ = s.conn.ExecContext(context.Background(), "ROLLBACK") // without a transaction it is refused
+		_, _ = s.conn.ExecContext(context.Background(), "ROLLBACK") // an error if there is no transaction
 		_ = s.conn.Close()
 	}
 	for _, do := range slices.Backward(s.after) {
@@ -104,7 +105,7 @@ func (s *snapshot) close() {
 	}
 }
 
-// begin takes a connection and begins the transaction.
+// begin opens a connection and begins the transaction.
 func (s *snapshot) begin(ctx context.Context, db *sql.DB, statement string) (err error) {
 	if s.conn, err = db.Conn(ctx); err == nil {
 		_, err = s.conn.ExecContext(ctx, statement)
@@ -112,7 +113,8 @@ func (s *snapshot) begin(ctx context.Context, db *sql.DB, statement string) (err
 	return s.d.edge(ctx, err)
 }
 
-// columns are those of a table, in the order in which migrations made them.
+// columns returns the columns of a table, in the order in which migrations
+// created them.
 func (s *snapshot) columns(ctx context.Context, table string) ([]string, error) {
 	rows, err := s.conn.QueryContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0") //nolint:gosec // names of our own
 	if err != nil {
@@ -126,7 +128,7 @@ func (s *snapshot) columns(ctx context.Context, table string) ([]string, error) 
 	return names, s.d.edge(ctx, err)
 }
 
-// transfer copies a table and returns what was read.
+// transfer copies a table and returns the sum of the rows that it read.
 func transfer(ctx context.Context, source *snapshot, target *target, table string) (TableSum, error) {
 	columns, err := source.columns(ctx, table)
 	if err != nil {
@@ -152,7 +154,7 @@ func transfer(ctx context.Context, source *snapshot, target *target, table strin
 	return rows.sum, err
 }
 
-// sum reads a table for its sum alone.
+// sum reads a table and returns its sum.
 func (s *snapshot) sum(ctx context.Context, table string) (TableSum, error) {
 	columns, err := s.columns(ctx, table)
 	if err != nil {
@@ -172,8 +174,8 @@ func (s *snapshot) sum(ctx context.Context, table string) (TableSum, error) {
 	}
 }
 
-// read begins to read a table. A copy is served by nobody, whoever serves what
-// it was made from.
+// read begins to read a table. It reads the journal without the holder of its
+// lease, so that no orchestrator holds the copy.
 func (s *snapshot) read(ctx context.Context, table string, columns []string) (*tableRows, error) {
 	list := strings.Join(columns, ", ")
 	if table == "journal" {
@@ -190,19 +192,19 @@ func (s *snapshot) read(ctx context.Context, table string, columns []string) (*t
 	return &tableRows{d: s.d, ctx: ctx, rows: rows, types: types, sum: TableSum{Table: table}}, nil
 }
 
-// tableRows are the rows of a table, with values that are the same on both
-// engines: nil, int64, bool or string.
+// tableRows reads the rows of a table. It converts their values to types that are
+// the same on both engines: nil, int64, bool or string.
 type tableRows struct {
 	d     *dialect
 	ctx   context.Context //nolint:containedctx // of the one query
 	rows  *sql.Rows
 	types []*sql.ColumnType
-	sum   TableSum // of what was read so far
+	sum   TableSum // of the rows that were read so far
 }
 
 func (r *tableRows) close() { _ = r.rows.Close() }
 
-// next is the next row, or io.EOF.
+// next returns the next row, or io.EOF.
 func (r *tableRows) next() ([]any, error) {
 	if !r.rows.Next() {
 		if err := r.rows.Err(); err != nil {
@@ -228,10 +230,10 @@ func (r *tableRows) next() ([]any, error) {
 			kind, text = 'b', fmt.Sprint(v)
 		case int64:
 			kind, text = 'i', fmt.Sprint(v)
-			if r.types[i].DatabaseTypeName() == "BOOLEAN" { // SQLite has none
+			if r.types[i].DatabaseTypeName() == "BOOLEAN" { // SQLite stores it as a number
 				values[i], kind, text = v != 0, 'b', fmt.Sprint(v != 0)
 			}
-		case int32: // a literal of PostgreSQL
+		case int32: // PostgreSQL's type of a literal, as in "0 AS renewed_at"
 			values[i], kind, text = int64(v), 'i', fmt.Sprint(v)
 		case []byte:
 			values[i], kind, text = string(v), 't', string(v)
@@ -240,7 +242,7 @@ func (r *tableRows) next() ([]any, error) {
 		default:
 			return nil, fmt.Errorf("read %s: a column has values of type %T", r.sum.Table, v)
 		}
-		_, _ = row.Write(binary.LittleEndian.AppendUint64([]byte{kind}, uint64(len(text)))) // a hash takes everything
+		_, _ = row.Write(binary.LittleEndian.AppendUint64([]byte{kind}, uint64(len(text)))) // a hash never returns an error
 		_, _ = io.WriteString(row, text)
 	}
 	r.sum.add([sha256.Size]byte(row.Sum(nil)))
@@ -255,7 +257,8 @@ func (s *TableSum) add(row [sha256.Size]byte) {
 	}
 }
 
-// storable refuses text that PostgreSQL cannot hold, and says where it is.
+// storable returns an error that names the row and the column if a text cannot be
+// stored by PostgreSQL.
 func storable(table string, columns []string, values []any) error {
 	for i, v := range values {
 		if text, ok := v.(string); ok && (strings.Contains(text, "\x00") || !utf8.ValidString(text)) {
@@ -267,9 +270,9 @@ func storable(table string, columns []string, values []any) error {
 }
 
 // copyFrom fills a table of PostgreSQL with one statement, so that rows may
-// refer to later ones.
+// refer to later rows.
 func (t *target) copyFrom(ctx context.Context, table string, columns []string, next func() ([]any, error)) error {
-	var failed error // the driver tells only its text
+	var failed error // the error of next: the driver returns only its text
 	err := t.conn.Raw(func(driver any) error {
 		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(func() ([]any, error) {
 			values, err := next()

@@ -18,16 +18,16 @@ import (
 	"svc"
 )
 
-// copySettings are those of a PostgreSQL connection that copies: statements may
-// take long, waits for a lock may not.
+// copySettings are the settings of a PostgreSQL connection that copies:
+// statements have no time limit, waits for a lock have one.
 const copySettings = `SET jit = off; SET lock_timeout = '5s'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0`
 
-// openCopyPool opens PostgreSQL for a copy.
+// openCopyPool opens a pool of connections to PostgreSQL for a copy.
 func openCopyPool(dsn string) (*sql.DB, error) {
 	return openPostgres(dsn, copySettings, &sockets{open: map[net.Conn]struct{}{}})
 }
 
-// sqliteFile is the file that a DSN names; false: it is PostgreSQL's.
+// sqliteFile returns the file that a DSN names; is is false for PostgreSQL.
 func sqliteFile(dsn string) (file string, is bool, err error) {
 	if file, is = strings.CutPrefix(dsn, "sqlite:"); is {
 		return file, true, nil
@@ -38,8 +38,8 @@ func sqliteFile(dsn string) (file string, is bool, err error) {
 	return "", false, svc.Errorf(svc.CodeValidation, "database must be sqlite:<file> or postgres://…")
 }
 
-// openSource takes a snapshot of a database that nobody serves, and keeps
-// others from serving it meanwhile.
+// openSource opens a snapshot of a database that no orchestrator serves, and
+// prevents that one serves it until the snapshot is closed.
 func openSource(ctx context.Context, dsn string, log *slog.Logger) (_ *snapshot, err error) {
 	file, isSQLite, err := sqliteFile(dsn)
 	if err != nil {
@@ -84,7 +84,7 @@ func databaseThere(file string) error {
 	return nil
 }
 
-// openSQLiteSource takes a snapshot of a file.
+// openSQLiteSource opens a snapshot of a file.
 func openSQLiteSource(ctx context.Context, file string) (*snapshot, error) {
 	db, err := openSQLite(file, toRead)
 	if err != nil {
@@ -101,8 +101,9 @@ func openSQLiteSource(ctx context.Context, file string) (*snapshot, error) {
 	return s, nil
 }
 
-// openPostgresSource takes a snapshot of a database. With lease nobody may serve
-// the database until the snapshot is closed; without, whoever serves it goes on.
+// openPostgresSource opens a snapshot of a database. The function lease, if not
+// nil, takes the database's lease, which is released when the snapshot is closed:
+// until then no orchestrator can serve the database.
 func openPostgresSource(ctx context.Context, dsn string, lease func(context.Context, *sql.DB) (*lease, error)) (_ *snapshot, err error) {
 	db, err := openCopyPool(dsn)
 	if err != nil {
@@ -128,7 +129,8 @@ func openPostgresSource(ctx context.Context, dsn string, lease func(context.Cont
 	return s, s.checkSchema(ctx)
 }
 
-// schemaOf is the version of a database's schema; 0: it has none of ours.
+// schemaOf returns the version of a database's schema; 0: it has no tables of
+// svc.
 func schemaOf(ctx context.Context, d *dialect, q querier) (version int64, err error) {
 	var known bool
 	is := "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'goose_db_version')"
@@ -144,8 +146,8 @@ func schemaOf(ctx context.Context, d *dialect, q querier) (version int64, err er
 	return version, nil
 }
 
-// checkSchema refuses a database whose tables are not those that this version
-// copies.
+// checkSchema returns an error unless the database has exactly the tables that
+// this version copies.
 func (s *snapshot) checkSchema(ctx context.Context) error {
 	have, err := schemaOf(ctx, s.d, s.conn)
 	if err != nil {
@@ -185,7 +187,7 @@ func (s *snapshot) checkSchema(ctx context.Context) error {
 // target is a new database in the transaction that fills it.
 type target struct {
 	snapshot
-	finish func() error // after the commit; nil: nothing is to be done
+	finish func() error // called after the commit; nil: nothing is to be done
 }
 
 // discard gives up what was not committed.
@@ -213,7 +215,7 @@ func openTarget(ctx context.Context, dsn string) (*target, error) {
 	return openPostgresTarget(ctx, dsn)
 }
 
-// absent refuses a path that exists.
+// absent returns an error if a path exists.
 func absent(path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return svc.Errorf(svc.CodeConflict, "%s exists; name a new file", path)
@@ -221,13 +223,13 @@ func absent(path string) error {
 	return nil
 }
 
-// partial is the name of a file before it is complete.
+// partial returns the temporary name that a file has until it is complete.
 func partial(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".partial")
 }
 
-// openSQLiteTarget makes a database under a temporary name; the commit gives it
-// its own.
+// openSQLiteTarget creates a database under a temporary name. After the commit it
+// gets its own name.
 func openSQLiteTarget(ctx context.Context, file string) (_ *target, err error) {
 	if err := absent(file); err != nil {
 		return nil, err
@@ -270,13 +272,13 @@ func openSQLiteTarget(ctx context.Context, file string) (_ *target, err error) {
 	if err := t.begin(ctx, db, "BEGIN IMMEDIATE"); err != nil {
 		return nil, err
 	}
-	// Items may refer to later ones until the commit.
+	// Rows may refer to later rows until the commit.
 	_, err = t.conn.ExecContext(ctx, "PRAGMA defer_foreign_keys = ON; DELETE FROM journal")
 	return t, err
 }
 
-// publish makes a complete file durable and gives it its name, which must be
-// free.
+// publish syncs a complete file and links it under its final name, which must not
+// exist yet.
 func publish(temp, path string) error {
 	if err := syncFile(temp); err != nil {
 		return fmt.Errorf("sync %s: %w", temp, err)
@@ -296,8 +298,9 @@ func syncFile(path string) error {
 	return f.Sync()
 }
 
-// openPostgresTarget makes the schema in an empty database. The journal's row
-// stays locked to the end, so nobody can begin to serve the database meanwhile.
+// openPostgresTarget creates the schema in an empty database. The journal's row
+// stays locked until the transaction ends, so that no orchestrator can begin to
+// serve the database meanwhile.
 func openPostgresTarget(ctx context.Context, dsn string) (_ *target, err error) {
 	db, err := openCopyPool(dsn)
 	if err != nil {
@@ -332,8 +335,8 @@ func notEmpty(table string) error {
 	return svc.Errorf(svc.CodeConflict, "the PostgreSQL database is not empty (table %s): make a new one with createdb", table)
 }
 
-// empty refuses a database that has anything but the journal's row, which it
-// locks and removes.
+// empty returns an error if the database has any row except the journal's. It
+// locks and deletes the journal's row.
 func (t *target) empty(ctx context.Context) error {
 	var head int64
 	var holder string

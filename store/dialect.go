@@ -18,25 +18,25 @@ import (
 	"svc"
 )
 
-// dialect is what truly differs between the engines.
+// dialect is what differs between the two engines.
 type dialect struct {
 	name              string
-	begin             string                    // begins a unit group on the writer's connection
-	forUpdate         string                    // appended to a SELECT of a row that will be changed; its key never is
-	forShare          string                    // appended to a SELECT of a row that must stay as it is
-	pipelined         bool                      // several statements make one round trip
-	mostTogether      int                       // units that share a savepoint
-	text              func(query string) string // of a statement that is prepared
+	begin             string                    // begins the transaction of a group of units
+	forUpdate         string                    // appended to a SELECT of a row that will be changed, though never its key
+	forShare          string                    // appended to a SELECT of a row that must not change meanwhile
+	pipelined         bool                      // several statements are sent in one round trip
+	mostTogether      int                       // the most units that share a savepoint
+	text              func(query string) string // returns the text of a statement as it is prepared
 	snapshotIsolation sql.IsolationLevel
-	below             string // WITH below: everything under the item $1
-	fewBelow          string // ids under the item $1, at most $2 of them, without reading many more
-	among             string // condition that a column is in a JSON list; %s: its name
-	payloadField      string // a text of an event's payload; %s: its name
-	unique            func(error) bool
-	cause             func(error) svc.Cause // why the database cannot do it now; "": it is something else
-	transient         func(error) bool      // another try may succeed at once
-	silent            svc.Cause             // what a silence means
-	statementLimit    time.Duration         // of one statement; 0: it ends by itself
+	below             string                // a WITH clause: below (id) has all items under the item $1
+	fewBelow          string                // a query of ids under the item $1: at most $2, and it reads hardly more
+	among             string                // a condition: a column is in a JSON list; %s: the column's name
+	payloadField      string                // an expression: a text of an event's payload; %s: its name
+	unique            func(error) bool      // reports whether a unique index refused a row
+	cause             func(error) svc.Cause // why the database is unavailable; "": the error has another reason
+	transient         func(error) bool      // reports whether a repetition may succeed at once
+	silent            svc.Cause             // the cause that is reported if the database does not answer in time
+	statementLimit    time.Duration         // the most that a statement may take; 0: no limit
 }
 
 var sqliteDialect = &dialect{
@@ -44,12 +44,12 @@ var sqliteDialect = &dialect{
 	begin:             "BEGIN IMMEDIATE",
 	mostTogether:      64,
 	text:              unnumbered,
-	snapshotIsolation: sql.LevelDefault, // a WAL reader sees one state by nature
+	snapshotIsolation: sql.LevelDefault, // in WAL mode, every reading transaction sees one state
 	below: `WITH RECURSIVE below (id) AS (
 		SELECT id FROM work_items WHERE parent_id = $1
 		UNION ALL
 		SELECT w.id FROM below b CROSS JOIN work_items w WHERE w.parent_id = b.id)`,
-	// A step of a recursion reads all children of a row at once, so each is bounded.
+	// A step of a recursion reads all children of a row at once, so each step has a limit.
 	fewBelow: `WITH RECURSIVE below (id) AS (
 		SELECT id FROM (SELECT id FROM work_items WHERE parent_id = $1 LIMIT CAST($2 AS BIGINT))
 		UNION ALL
@@ -63,7 +63,7 @@ var sqliteDialect = &dialect{
 		return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 	},
 	cause:     sqliteCause,
-	transient: func(error) bool { return false }, // nobody else writes
+	transient: func(error) bool { return false }, // there is only one writer
 	silent:    svc.CauseDatabaseBusy,
 }
 
@@ -104,9 +104,9 @@ var postgresDialect = &dialect{
 	mostTogether:      256,
 	text:              func(query string) string { return query },
 	snapshotIsolation: sql.LevelRepeatableRead,
-	// A plain join is planned as if each level were large, and then reads the
-	// whole table for each; this one asks for the children of each row. It stops
-	// by itself when nobody wants more rows.
+	// For a plain join the planner assumes that each level is large, and reads the
+	// whole table for each level. The lateral join reads the children of each row
+	// by the index. It also ends early if the outer query has a LIMIT.
 	below:        postgresBelow,
 	fewBelow:     postgresBelow + " SELECT id FROM below LIMIT CAST($2 AS BIGINT)",
 	among:        "%s = ANY(ARRAY(SELECT json_array_elements_text(?::json)))",
@@ -136,7 +136,7 @@ func postgresCause(err error) svc.Cause {
 		case errors.As(err, &network), errors.As(err, &connect), pgconn.Timeout(err), pgconn.SafeToRetry(err),
 			errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, net.ErrClosed),
 			errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-			errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // ours: the caller's were seen to before
+			errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // of the store's limits: edge has checked the caller's context before
 			return svc.CauseDatabaseUnreachable
 		}
 		return ""
@@ -166,13 +166,13 @@ func postgresCause(err error) svc.Cause {
 	return ""
 }
 
-// sqliteUse is what a connection to an SQLite file is for.
+// sqliteUse is the purpose of a connection to an SQLite file.
 type sqliteUse int
 
 const (
-	toWrite sqliteUse = iota // the writer's; makes the file
-	toRead                   // can write nothing
-	toCopy                   // copies the file as it is; VACUUM INTO does not work under query_only
+	toWrite sqliteUse = iota // for the writer; creates the file if it does not exist
+	toRead                   // read-only
+	toCopy                   // for VACUUM INTO, which does not work under query_only
 )
 
 func openSQLite(file string, use sqliteUse) (*sql.DB, error) {
@@ -185,11 +185,11 @@ func openSQLite(file string, use sqliteUse) (*sql.DB, error) {
 	case toWrite:
 		q.Add("_pragma", "journal_mode(WAL)")
 		q.Add("_pragma", "synchronous(FULL)")
-		q.Add("_pragma", "wal_autocheckpoint(4000)") // pages: a page that often changes is copied to the file less often
+		q.Add("_pragma", "wal_autocheckpoint(4000)") // in pages. More than the default, so that pages that change often are copied less often
 	case toRead:
 		q.Add("_pragma", "query_only(1)")
 	case toCopy:
-		q.Set("mode", "rw") // not c: a file that vanished is not made anew
+		q.Set("mode", "rw") // not rwc: a file that was removed meanwhile must not be created again
 	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: file}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
@@ -198,7 +198,7 @@ func openSQLite(file string, use sqliteUse) (*sql.DB, error) {
 	return db, nil
 }
 
-// querier is what a pool, a connection and a transaction have in common.
+// querier is the common interface of a pool, a connection and a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row

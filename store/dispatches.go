@@ -9,8 +9,8 @@ import (
 	"svc"
 )
 
-// RunOpen says whether a run is active or its session may be alive; one that is
-// not there is not.
+// RunOpen reports whether a run is active or its session may be alive. It is
+// false if there is no such run.
 func (r Reader) RunOpen(ctx context.Context, id string) (bool, error) {
 	var run svc.Run
 	err := r.q.QueryRowContext(ctx, "SELECT status, host_id, session_ended_at FROM runs WHERE id = $1", id).Scan(&run.Status, &run.HostID, &run.SessionEndedAt)
@@ -23,8 +23,8 @@ func (r Reader) RunOpen(ctx context.Context, id string) (bool, error) {
 	return run.Status.Active() || run.SessionOpen(), nil
 }
 
-// UnconfirmedHosts counts the dispatches of each host that it has not
-// confirmed; hosts without any are left out.
+// UnconfirmedHosts returns, by host, how many dispatches the host has not
+// confirmed. Hosts without such dispatches are left out.
 func (r Reader) UnconfirmedHosts(ctx context.Context) (map[string]int, error) {
 	type host struct {
 		id string
@@ -42,7 +42,7 @@ func (r Reader) UnconfirmedHosts(ctx context.Context) (map[string]int, error) {
 	return counts, nil
 }
 
-// Incarnation names one attempt of a run.
+// Incarnation is one attempt of a run, and the run's status.
 type Incarnation struct {
 	RunID   string
 	Attempt int
@@ -53,7 +53,7 @@ func scanIncarnation(row scanner) (i Incarnation, err error) {
 	return i, row.Scan(&i.RunID, &i.Attempt, &i.Status)
 }
 
-// UnconfirmedRuns is the dispatches that a host has not confirmed, oldest
+// UnconfirmedRuns returns the dispatches that a host has not confirmed, oldest
 // first.
 func (r Reader) UnconfirmedRuns(ctx context.Context, hostID string, limit int) ([]Incarnation, error) {
 	found, err := collect(ctx, r.q, scanIncarnation, `SELECT id, attempt, status FROM runs
@@ -64,11 +64,11 @@ func (r Reader) UnconfirmedRuns(ctx context.Context, hostID string, limit int) (
 	return found, nil
 }
 
-// EndingRuns is the runs of a host that are over although their sessions may be
-// alive.
+// EndingRuns returns the runs of a host that have ended although their sessions
+// may be alive, in the order of their creation.
 func (r Reader) EndingRuns(ctx context.Context, hostID string) ([]Incarnation, error) {
 	found, err := collect(ctx, r.q, scanIncarnation, "SELECT id, attempt, status FROM runs WHERE "+openOn+
-		" = $1 || '' AND status IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id", hostID) // + 0: not by an index of all
+		" = $1 || '' AND status IN ('exited', 'failed', 'stopped') ORDER BY created_at + 0, id", hostID) // + 0: not by the index of all runs
 	if err != nil {
 		return nil, fmt.Errorf("find sessions to end: %w", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"svc"
 )
 
-// edge turns what a driver says into what a caller can act on. It is the one
-// place that decides; ctx is the caller's.
+// edge translates the error of a driver into one that a caller can handle. No
+// other function does that. ctx is the caller's.
 func (d *dialect) edge(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -21,7 +21,7 @@ func (d *dialect) edge(ctx context.Context, err error) error {
 		return err
 	case d.unique(err):
 		return svc.Errorf(svc.CodeConflict, "someone else just took that name").Because(err)
-	case ctx.Err() != nil: // then whatever a driver says follows from that
+	case ctx.Err() != nil: // the driver's error is a consequence of that
 		return errors.Join(ctx.Err(), err)
 	}
 	if cause := d.cause(err); cause != "" {
@@ -30,20 +30,20 @@ func (d *dialect) edge(ctx context.Context, err error) error {
 	return err
 }
 
-// edged is a querier whose errors have passed the edge and whose statements all
-// end. Everything that reads or writes records goes through one.
+// edged is a querier whose errors are translated by edge and whose statements
+// have a time limit. All records are read and written through it.
 type edged struct {
 	q querier
 	d *dialect
-	// detached statements run to their end whatever becomes of the caller: in a
-	// group, a caller that leaves in the middle of a statement would take the
-	// connection along, and with it everyone's transaction.
+	// detached: the end of the caller's context does not cancel a statement. In a
+	// group that would close the connection, and with it the transaction of all
+	// units.
 	detached bool
-	failed   *bool        // set when a statement fails; nil: nobody asks
-	before   func() error // is called before each statement; nil: nothing is to be done
+	failed   *bool        // set when a statement fails; nil: not needed
+	before   func() error // called before each statement; nil: nothing is to be done
 }
 
-// ready does what comes before a statement.
+// ready calls before.
 func (e edged) ready(ctx context.Context) error {
 	if e.before == nil {
 		return nil
@@ -51,7 +51,8 @@ func (e edged) ready(ctx context.Context) error {
 	return e.edge(ctx, e.before())
 }
 
-// bound limits a statement. What it gives must be called when it is over.
+// bound returns the context of a statement, with its time limit. The caller must
+// call the cancel function when the statement has ended.
 func (e edged) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if e.detached && ctx.Done() != nil {
 		ctx = context.WithoutCancel(ctx)
@@ -75,7 +76,7 @@ func (e edged) edge(ctx context.Context, err error) error {
 	return e.d.edge(ctx, err)
 }
 
-// QueryRowContext asks for one row.
+// QueryRowContext queries one row.
 func (e edged) QueryRowContext(ctx context.Context, query string, args ...any) edgedRow {
 	if err := e.ready(ctx); err != nil {
 		return edgedRow{err: err}
@@ -84,7 +85,7 @@ func (e edged) QueryRowContext(ctx context.Context, query string, args ...any) e
 	return edgedRow{row: e.q.QueryRowContext(inner, query, args...), e: e, ctx: ctx, cancel: cancel}
 }
 
-// QueryContext asks for rows.
+// QueryContext queries rows.
 func (e edged) QueryContext(ctx context.Context, query string, args ...any) (*edgedRows, error) {
 	if err := e.ready(ctx); err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (e edged) QueryContext(ctx context.Context, query string, args ...any) (*ed
 	return &edgedRows{Rows: rows, e: e, ctx: ctx, cancel: cancel}, nil
 }
 
-// ExecContext changes something.
+// ExecContext executes a statement that returns no rows.
 func (e edged) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if err := e.ready(ctx); err != nil {
 		return nil, err
@@ -114,10 +115,10 @@ type edgedRow struct {
 	e      edged
 	ctx    context.Context //nolint:containedctx // of the one call that the row belongs to
 	cancel context.CancelFunc
-	err    error // that kept it from being asked for
+	err    error // why the query was not executed
 }
 
-// Scan reads the row; without one it is sql.ErrNoRows.
+// Scan reads the row. It returns sql.ErrNoRows if there is none.
 func (r edgedRow) Scan(dest ...any) error {
 	if r.err != nil {
 		return r.err
@@ -133,7 +134,7 @@ type edgedRows struct {
 	cancel context.CancelFunc
 }
 
-// Err is what ended the rows before their time.
+// Err returns the error that ended the rows early; nil: they are complete.
 func (r *edgedRows) Err() error { return r.e.edge(r.ctx, r.Rows.Err()) }
 
 // Scan reads a row.
@@ -145,9 +146,9 @@ func (r *edgedRows) Close() error {
 	return r.Rows.Close()
 }
 
-// within runs do under a context that ends when do takes longer than the limit
-// of a statement, and then lives on with its parent. It is for what begins a
-// transaction, whose context must outlive the call.
+// within runs do, and calls cancel if do takes longer than the limit of a
+// statement. It is for calls that begin or end a transaction: a context with a
+// deadline would end the transaction too.
 func (d *dialect) within(cancel context.CancelFunc, do func() error) error {
 	if d.statementLimit == 0 {
 		return do()

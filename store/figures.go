@@ -9,13 +9,14 @@ import (
 	"svc"
 )
 
-// Counts is what happened to writes since a process began.
+// Counts are counters of writes since a process started.
 type Counts struct {
-	Fenced  atomic.Int64 // changes that were refused because another orchestrator leads, or may
-	Retried atomic.Int64 // groups that were tried again: a deadlock, a lock that was not released in time, a row that someone else changed
+	Fenced  atomic.Int64 // units that were refused because this process has lost the lease
+	Retried atomic.Int64 // repetitions of groups, after a deadlock, a lock timeout, or a concurrent change of a row
 }
 
-// refused counts changes that failed, if they did because another one leads.
+// refused adds to Fenced if the units failed because another orchestrator has
+// taken the lease.
 func (c *Counts) refused(why error, changes int) {
 	if c != nil && svc.CauseOf(why) == svc.CauseLostLock {
 		c.Fenced.Add(int64(changes))
@@ -28,23 +29,24 @@ func (c *Counts) retried() {
 	}
 }
 
-// ObserveCommits has fn called after each group of units that was committed,
-// with the time that the group took. It is called by the writer, so it must not
-// wait.
+// ObserveCommits sets a function that is called after each commit of a group of
+// units, with the time that the group took. The writer calls it, so it must not
+// block.
 func (s *Store) ObserveCommits(fn func(took time.Duration)) { s.writer.observe.Store(&fn) }
 
-// Queued is how many units wait for the writer.
+// Queued returns how many units wait for the writer.
 func (s *Store) Queued() int { return len(s.writer.queue) }
 
-// RunFigures is how many runs are in each active state, and since when the one
-// waits that waits longest for a host and is not held back by a need, a time or
-// the back-off of a restart; 0: none waits.
+// RunFigures is the number of runs in each active state, and the longest wait.
 type RunFigures struct {
-	Count   map[svc.RunStatus]int
+	Count map[svc.RunStatus]int
+	// Waiting is since when the run waits that waits longest for a host. Runs that a
+	// need, a not_before or the back-off of a restart holds back do not count. 0: no
+	// run waits.
 	Waiting svc.Time
 }
 
-// RunFigures counts the active runs at a time.
+// RunFigures counts the active runs, as of a time.
 func (r Reader) RunFigures(ctx context.Context, now svc.Time) (RunFigures, error) {
 	f := RunFigures{Count: map[svc.RunStatus]int{}}
 	rows, err := r.q.QueryContext(ctx, `SELECT status, count(*), min(CASE WHEN status = 'pending' AND NOT blocked

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// UnconfirmedRestarts is the ids of runs of some hosts, at most limit, that the
-// host never confirmed and whose policy allows another attempt.
+// UnconfirmedRestarts returns the ids of at most limit runs of these hosts that
+// the host has not confirmed and whose restart policy allows another attempt.
 func (r Reader) UnconfirmedRestarts(ctx context.Context, hostIDs []string, limit int) ([]string, error) {
 	return r.runIDs(ctx, hostIDs, limit, `status = 'spawning' AND acked = FALSE AND restart_policy <> 'never' AND attempt <= max_restarts`)
 }
 
-// ActiveRunsOf is the ids of active runs of some hosts, at most limit.
+// ActiveRunsOf returns the ids of at most limit active runs of these hosts.
 func (r Reader) ActiveRunsOf(ctx context.Context, hostIDs []string, limit int) ([]string, error) {
 	return r.runIDs(ctx, hostIDs, limit, `status IN ('spawning', 'running')`)
 }
 
-// OpenRunIDs is the ids of runs of some hosts, at most limit, whose session may
-// be alive.
+// OpenRunIDs returns the ids of at most limit runs of these hosts whose session
+// may be alive.
 func (r Reader) OpenRunIDs(ctx context.Context, hostIDs []string, limit int) ([]string, error) {
 	return r.runIDs(ctx, hostIDs, limit, `status <> 'pending'`)
 }
 
-// runIDs finds open runs of hosts.
+// runIDs returns open runs of hosts that meet a condition.
 func (r Reader) runIDs(ctx context.Context, hostIDs []string, limit int, which string) ([]string, error) {
 	in, args := oneOf(hostIDs)
 	args = append(args, limit)
@@ -35,7 +35,8 @@ func (r Reader) runIDs(ctx context.Context, hostIDs []string, limit int, which s
 	return ids, nil
 }
 
-// oneOf is the inside of an IN for at least one and at most mostRows values.
+// oneOf returns the parameters of an IN list, for at least one and at most
+// mostRows values, and its arguments.
 func oneOf(values []string) (in string, args []any) {
 	marks := make([]string, rowsFor(len(values)))
 	for i := range marks {

@@ -10,15 +10,17 @@ import (
 )
 
 const (
-	// retryLimit is how long a group is tried again that others were in the way of.
+	// retryLimit is how long a group is repeated after transient errors, such as a
+	// deadlock with another orchestrator.
 	retryLimit = 10 * time.Second
-	// mostTries of a unit that meets a deadlock, a lock that is not released in
-	// time, or a row that someone else changed.
+	// mostTries is how often a unit is tried that fails with a transient error: a
+	// deadlock, a lock timeout, or a concurrent change of a row.
 	mostTries = 4
 )
 
-// commit runs a group. A unit that fails is rolled back to its savepoint and
-// touches no other; a commit that fails fails them all.
+// commit runs a group of units and commits it. A unit that fails is rolled back
+// to its savepoint and does not affect the others. If the commit fails, all units
+// fail.
 func (w *writer) commit(batch []*unit) {
 	began := time.Now()
 	events, err := w.transact(batch)
@@ -50,9 +52,9 @@ func (w *writer) commit(batch []*unit) {
 	}
 }
 
-// refuseQueued answers those that wait for a database that is away: each group
-// of them would wait for it again. Whoever was queued after the lease was lost
-// is told so, and not what another group met before.
+// refuseQueued fails all queued units while the database is unreachable, because
+// each group of them would wait for it again. If the lease was lost, the units
+// fail with that error instead of the error of the group before.
 func (w *writer) refuseQueued(err error) {
 	if lost := w.lease.check(); lost != nil {
 		err = lost
@@ -63,7 +65,7 @@ func (w *writer) refuseQueued(err error) {
 	}
 }
 
-// transact commits a group, if need be at another try.
+// transact commits a group. It repeats the group after transient errors.
 func (w *writer) transact(batch []*unit) (events bool, err error) {
 	for began := time.Now(); ; {
 		events, err = w.try(batch)
@@ -86,13 +88,13 @@ func (w *writer) try(batch []*unit) (events bool, err error) {
 	if err := w.lease.check(); err != nil {
 		return false, err
 	}
-	ctx := context.Background() // a group outlives any one caller; w.q limits each statement
+	ctx := context.Background() // a group does not depend on a single caller; w.q limits each statement
 	if err := w.begin(ctx, batch); err != nil {
 		return false, err
 	}
 	defer w.forget()
 	if err := w.runBatch(ctx, batch); err != nil {
-		w.disconnect() // ends the transaction with it
+		w.disconnect() // also ends the transaction
 		return false, err
 	}
 	var telling []*unit
@@ -120,9 +122,9 @@ func (w *writer) try(batch []*unit) (events bool, err error) {
 	return len(telling) > 0, nil
 }
 
-// begin begins a transaction and locks what its units have named. A connection
-// that was left from the group before may have died since; then nothing was
-// done, and a new one is tried.
+// begin begins a transaction and locks the rows that the units have named. If the
+// connection of the previous group is broken, nothing was done yet, and begin
+// tries a new connection.
 func (w *writer) begin(ctx context.Context, batch []*unit) error {
 	for {
 		fresh := w.conn == nil
@@ -152,7 +154,7 @@ func (w *writer) opening(batch []*unit) []statement {
 	return append(list, w.lock(batch)...)
 }
 
-// forget drops what is true only within a transaction.
+// forget drops the cached rows that are valid only within a transaction.
 func (w *writer) forget() {
 	w.locked = lockedRows{}
 	if w.dialect.pipelined {
@@ -178,7 +180,7 @@ func (w *writer) runBatch(ctx context.Context, batch []*unit) error {
 	return nil
 }
 
-// together is how many units from the start share a savepoint.
+// together returns how many units from the start of the batch share a savepoint.
 func (w *writer) together(batch []*unit) int {
 	n := 1
 	for batch[0].repeatable && n < min(len(batch), w.dialect.mostTogether) && batch[n].repeatable {
@@ -187,11 +189,12 @@ func (w *writer) together(batch []*unit) int {
 	return n
 }
 
-// runUnits runs units in one savepoint. The error of a single unit stays with
-// it. When one of several fails after it changed something, all are undone, and
-// each is run again by itself. An error of the savepoint breaks the group.
+// runUnits runs units in one savepoint. A unit's own error is stored in the unit.
+// If one of several units fails after it may have changed something, all are
+// rolled back, and each is run again in a savepoint of its own. broken is an
+// error of the savepoint, after which the whole group fails.
 func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
-	refused := false // what waited was
+	refused := false // a deferred change has failed in an earlier try
 	for try := 1; ; try++ {
 		w.changes, w.saved, w.direct = changes{}, false, refused
 		whole := true
@@ -199,8 +202,8 @@ func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
 			whole = w.runUnit(ctx, units[i])
 		}
 		if whole {
-			// It fails when a statement of a unit did and the unit went on, or when a
-			// change that waited was refused after all.
+			// This fails if a unit ignored the error of a statement, or if a deferred
+			// change fails.
 			err := w.release(ctx)
 			if err == nil {
 				return nil
@@ -226,8 +229,8 @@ func (w *writer) runUnits(ctx context.Context, units []*unit) (broken error) {
 	}
 }
 
-// sync sends what waits, of the unit and of those before it: the unit is going
-// to ask the database itself.
+// sync sends the deferred changes of the unit and of the units before it. It is
+// called before a unit executes a statement itself.
 func (w *writer) sync(ctx context.Context, tx *Tx) error {
 	if w.saved && len(w.changes.list) == 0 && len(tx.changes.list) == 0 {
 		return nil
@@ -238,7 +241,8 @@ func (w *writer) sync(ctx context.Context, tx *Tx) error {
 
 var savepoint = []statement{{sql: "SAVEPOINT unit", rows: anyRows}}
 
-// unsent is what the units before have decided, after the savepoint.
+// unsent returns the deferred changes of the units before, and before them the
+// statement that sets the savepoint, if it is not set yet.
 func (w *writer) unsent() []statement {
 	list := w.changes.take()
 	if !w.saved {
@@ -250,7 +254,8 @@ func (w *writer) unsent() []statement {
 	return list
 }
 
-// release ends the savepoint of units that all went well.
+// release sends the deferred changes and releases the savepoint, after all units
+// succeeded.
 func (w *writer) release(ctx context.Context) error {
 	if !w.saved && len(w.changes.list) == 0 {
 		return nil
@@ -262,7 +267,7 @@ func (w *writer) release(ctx context.Context) error {
 	return w.send(ctx, list...)
 }
 
-// undo takes back what units did since the savepoint.
+// undo rolls back to the savepoint and drops the cached rows.
 func (w *writer) undo(ctx context.Context, because error) error {
 	w.rows.clear()
 	w.locked.clear()
@@ -275,7 +280,7 @@ func (w *writer) undo(ctx context.Context, because error) error {
 	if w.alone {
 		undoing = []string{"ROLLBACK", w.dialect.begin}
 	}
-	for _, undo := range undoing { // not by send: nothing can be prepared here
+	for _, undo := range undoing { // not by send: after an error nothing can be prepared
 		if _, err := w.q.ExecContext(ctx, undo); err != nil {
 			return fmt.Errorf("roll back a unit: %w", errors.Join(because, err))
 		}
@@ -283,7 +288,8 @@ func (w *writer) undo(ctx context.Context, because error) error {
 	return nil
 }
 
-// runUnit is false when the unit failed and may have changed something.
+// runUnit runs a unit. It returns false if the unit failed and may have changed
+// something, so that the savepoint must be rolled back.
 func (w *writer) runUnit(ctx context.Context, u *unit) (whole bool) {
 	u.events, u.after = nil, nil
 	if u.err = u.ctx.Err(); u.err != nil {
@@ -305,18 +311,21 @@ func (w *writer) runUnit(ctx context.Context, u *unit) (whole bool) {
 		return true
 	}
 	u.events = nil
-	var decided *svc.Error // by the unit itself
+	var decided *svc.Error // an error that the unit itself decided on, not one of the database
 	return !tx.wrote && !tx.failed && errors.As(u.err, &decided)
 }
 
-// settleLimit bounds the search for what became of a commit.
+// settleLimit bounds the search for the outcome of a commit.
 const settleLimit = 6 * time.Second
 
-// settle finds out what became of a COMMIT that was not answered: nil means that
-// it took place. Without an answer the caller is told that nobody knows.
+// settle finds the outcome of a COMMIT that was not answered. It returns nil if
+// the transaction was committed. If the outcome cannot be found within
+// settleLimit, the error says that it is unknown.
 //
-// The transaction's number tells whether it is still under way, and whether it
-// was undone. That it was committed, the number does not prove: see commits.
+// The status of the transaction's id shows whether it is in progress or was
+// aborted. The status "committed" alone is no proof: after a crash, PostgreSQL
+// may give the id of a transaction that was in progress to another one. Therefore
+// the row of this writer in the table commits is compared too.
 func (w *writer) settle(ctx context.Context, failed error) error {
 	if svc.CauseOf(failed) != svc.CauseDatabaseUnreachable {
 		return failed // the database itself refused it
@@ -341,7 +350,7 @@ func (w *writer) settle(ctx context.Context, failed error) error {
 			case latest == w.group:
 				return nil
 			default:
-				return failed // the number was another one's
+				return failed // the id belongs to another transaction
 			}
 		}
 		time.Sleep(100 * time.Millisecond) // the writer has nothing else to do

@@ -13,9 +13,9 @@ import (
 	"svc"
 )
 
-// ownFile makes the database's file readable for its owner alone: it holds
-// prompts and environments. SQLite gives its other files the same mode. It is
-// called before SQLite opens the file: closing a file drops the locks that the
+// ownFile makes the database's file readable only for its owner, because it has
+// prompts and environments. SQLite uses the same mode for its other files. Call
+// it before SQLite opens the file: closing a file releases all locks that the
 // process has on it.
 func ownFile(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
@@ -29,8 +29,8 @@ func ownFile(file string) error {
 	return nil
 }
 
-// holdFile claims the database for this process by a lock that the kernel
-// gives up when the process ends, however it ends. The file says who holds it.
+// holdFile locks the database for this process. The kernel releases the lock when
+// the process ends, however it ends. The file names the process that holds it.
 func holdFile(path string) (release func() error, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -57,8 +57,8 @@ func holdFile(path string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// sessionLock is the advisory lock that orchestrators held before there were
-// leases. One that still runs must not have its schema changed.
+// sessionLock is the advisory lock that orchestrators of versions before leases
+// hold. While such an orchestrator runs, the schema must not be changed.
 const sessionLock = 7898_0001
 
 func refuseSessionLock(ctx context.Context, db *sql.DB) error {

@@ -15,7 +15,8 @@ const hostColumns = `id, name, status, platform, last_seen_at, instance_id, inst
 	providers, providers_at, worker_version, last_dispatch_at, offline_since, disconnected_since, worker_key,
 	suspect_worker_key, names_boot, signs_requests, containment, scopes, catalog_hash, created_at, updated_at, version`
 
-// openRuns counts the runs of a host that may have a live session.
+// openRuns is a subquery: the number of runs of a host that may have a live
+// session.
 const openRuns = "(SELECT count(*) FROM runs WHERE " + openOn + " = hosts.id || '' AND runs.status <> 'pending')"
 
 const hostQuery = "SELECT " + hostColumns + ", " + openRuns + " FROM hosts"
@@ -53,12 +54,12 @@ func (r Reader) Host(ctx context.Context, idOrName string) (svc.Host, error) {
 	return one(ctx, r.q, scanHost, "host", idOrName, hostQuery+" WHERE "+column+" = $1 AND deleted_at IS NULL", idOrName)
 }
 
-// HostByName reads a host by the name that its worker registers as.
+// HostByName reads a host by the name with which its worker registers.
 func (r Reader) HostByName(ctx context.Context, name string) (svc.Host, error) {
 	return one(ctx, r.q, scanHost, "host", name, hostQuery+" WHERE name = $1 AND deleted_at IS NULL", name)
 }
 
-// LockHost reads a host that this unit changes.
+// LockHost reads and locks a host that this unit changes.
 func (tx *Tx) LockHost(ctx context.Context, idOrName string) (svc.Host, error) {
 	column := "name"
 	if svc.IsID(idOrName) {
@@ -67,7 +68,7 @@ func (tx *Tx) LockHost(ctx context.Context, idOrName string) (svc.Host, error) {
 	return one(ctx, tx.q, scanHost, "host", idOrName, hostQuery+" WHERE "+column+" = $1 AND deleted_at IS NULL"+tx.d.forUpdate, idOrName)
 }
 
-// Hosts is a page of hosts by name.
+// Hosts returns a page of hosts, by name.
 func (r Reader) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], error) {
 	var w where
 	w.add("deleted_at IS NULL")
@@ -85,8 +86,8 @@ func (r Reader) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], e
 	return paged(found, cut, page.Limit, func(h svc.Host) string { return cursor("hosts", h.Name) }), nil
 }
 
-// Fleet is every host that is not deleted, with what placement must know of it
-// and what tells whether it is there; the rest is left empty.
+// Fleet returns every host that is not deleted, with the fields that placement
+// and liveness need. The other fields are left empty.
 func (r Reader) Fleet(ctx context.Context) ([]svc.Host, error) {
 	return collect(ctx, r.q, func(row scanner) (h svc.Host, err error) {
 		var labels, providers string
@@ -98,7 +99,7 @@ func (r Reader) Fleet(ctx context.Context) ([]svc.Host, error) {
 		" FROM hosts WHERE deleted_at IS NULL ORDER BY name")
 }
 
-// AllHosts is every host that is not deleted.
+// AllHosts returns every host that is not deleted, by name.
 func (r Reader) AllHosts(ctx context.Context) ([]svc.Host, error) {
 	return collect(ctx, r.q, scanHost, hostQuery+" WHERE deleted_at IS NULL ORDER BY name")
 }
@@ -130,7 +131,7 @@ func (tx *Tx) UpdateHost(ctx context.Context, h *svc.Host) error {
 	return changed("host", h.ID, &h.Version, n, err)
 }
 
-// DeleteHost takes a host out of every list. Its row stays for its runs.
+// DeleteHost marks a host as deleted. Its row stays, because runs refer to it.
 func (tx *Tx) DeleteHost(ctx context.Context, id string) error {
 	_, err := tx.exec(ctx, "UPDATE hosts SET deleted_at = $1, version = version + 1, "+stillFits("$1")+" WHERE id = $2 AND deleted_at IS NULL", tx.Now, id)
 	if err != nil {
@@ -139,11 +140,12 @@ func (tx *Tx) DeleteHost(ctx context.Context, id string) error {
 	return nil
 }
 
-// mostRows is how many values a statement names at most.
+// mostRows is the most values that one statement has.
 const mostRows = 512
 
-// rowsFor is how many values a statement names for n of them. The sizes are
-// few, so that few texts are prepared: a list is filled up with its last value.
+// rowsFor returns how many parameters a statement has for n values. There are
+// only a few sizes, so that few texts are prepared. The caller fills the list up
+// with its last value.
 func rowsFor(n int) int {
 	for _, size := range []int{1, 8, 64} {
 		if n <= size {
@@ -153,10 +155,10 @@ func rowsFor(n int) int {
 	return mostRows
 }
 
-// SeenHosts writes the last heartbeats of many hosts, with one statement for
-// many rows. It is no change of the records: their versions stay. An older time
-// never replaces a newer one, unless that lies in the future: then our clock
-// was set back since it was written.
+// SeenHosts writes the times of the last heartbeats of hosts, with one statement
+// for many rows. It does not change the versions of the records. An older time
+// never replaces a newer one, unless the stored time lies in the future, which
+// means that the clock was set back since it was written.
 func (tx *Tx) SeenHosts(ctx context.Context, seen map[string]svc.Time) error {
 	ids := slices.Collect(maps.Keys(seen))
 	for chunk := range slices.Chunk(ids, mostRows) {
@@ -176,8 +178,8 @@ func (tx *Tx) SeenHosts(ctx context.Context, seen map[string]svc.Time) error {
 	return nil
 }
 
-// NoteLink writes since when a host is not connected; nil: it is. It is no
-// change of the record: its version stays.
+// NoteLink writes since when a host is disconnected; nil: it is connected. It
+// does not change the version of the record.
 func (tx *Tx) NoteLink(ctx context.Context, hostID string, disconnectedSince *svc.Time) error {
 	_, err := tx.exec(ctx, "UPDATE hosts SET disconnected_since = $1 WHERE id = $2", disconnectedSince, hostID)
 	if err != nil {
@@ -186,7 +188,7 @@ func (tx *Tx) NoteLink(ctx context.Context, hostID string, disconnectedSince *sv
 	return nil
 }
 
-// DispatchedTo notes when hosts were last given a run.
+// DispatchedTo writes the unit's time as the last dispatch to these hosts.
 func (tx *Tx) DispatchedTo(ctx context.Context, hostIDs []string) error {
 	for ids := range slices.Chunk(hostIDs, mostRows) {
 		in, args := oneOf(ids)

@@ -9,15 +9,15 @@ import (
 	"svc"
 )
 
-// KeptKey is what is known of an idempotency key.
+// KeptKey is what is stored for an idempotency key.
 type KeptKey struct {
 	Fingerprint string // of the request
-	Result      string // what it answered; empty while it is reserved
-	Owner       string // who works on it; empty: its result is known
+	Result      string // the answer to the request; empty while the key is reserved
+	Owner       string // who has reserved the key; empty: its result is stored
 }
 
-// Kept is what a key answered first, or that it is reserved; found is false
-// when the key is new or too old.
+// Kept returns the result or the reservation of a key. found is false if the key
+// is new, or older than notBefore.
 func (r Reader) Kept(ctx context.Context, key string, notBefore svc.Time) (k KeptKey, found bool, err error) {
 	err = r.q.QueryRowContext(ctx, "SELECT fingerprint, result, owner FROM idempotency WHERE key = $1 AND created_at >= $2 AND fingerprint <> ''", key, notBefore).
 		Scan(&k.Fingerprint, &k.Result, &k.Owner)
@@ -30,7 +30,8 @@ func (r Reader) Kept(ctx context.Context, key string, notBefore svc.Time) (k Kep
 	return k, true, nil
 }
 
-// Kept is [Reader.Kept] for a key that the unit has named, of this group.
+// Kept is [Reader.Kept]. For a key that a unit of this group has named it needs
+// no query.
 func (tx *Tx) Kept(ctx context.Context, key string, notBefore svc.Time) (KeptKey, bool, error) {
 	k, named := tx.kept[key]
 	if !named {
@@ -45,13 +46,13 @@ func (tx *Tx) Kept(ctx context.Context, key string, notBefore svc.Time) (KeptKey
 	return k.KeptKey, true, nil
 }
 
-// ReserveKey notes that the owner begins a request whose result is kept later,
-// in a unit of its own: for what is not undone by a rollback.
+// ReserveKey records that the owner executes a request under the key. A later
+// unit stores the result. It is for actions that a rollback cannot undo.
 func (tx *Tx) ReserveKey(ctx context.Context, key, fingerprint, owner string) error {
 	return tx.keepKey(ctx, key, KeptKey{Fingerprint: fingerprint, Owner: owner})
 }
 
-// KeepResult remembers what a key answered.
+// KeepResult stores the answer to a request under its key.
 func (tx *Tx) KeepResult(ctx context.Context, key, fingerprint, result string) error {
 	return tx.keepKey(ctx, key, KeptKey{Fingerprint: fingerprint, Result: result})
 }
@@ -72,7 +73,7 @@ func (tx *Tx) keepKey(ctx context.Context, key string, k KeptKey) error {
 	return nil
 }
 
-// ReleaseKey forgets the owner's reservation: nothing was done under it.
+// ReleaseKey deletes the owner's reservation, after nothing was done under it.
 func (tx *Tx) ReleaseKey(ctx context.Context, key, owner string) error {
 	n, err := tx.exec(ctx, "DELETE FROM idempotency WHERE key = $1 AND owner = $2", key, owner)
 	if n > 0 && tx.w.locked.keys != nil {
@@ -84,8 +85,8 @@ func (tx *Tx) ReleaseKey(ctx context.Context, key, owner string) error {
 	return nil
 }
 
-// ForgetResults drops what was kept before a time, the oldest of it first and
-// no more than limit, and says how many it dropped.
+// ForgetResults deletes at most limit keys that were stored before a time, the
+// oldest first, and returns how many it deleted.
 func (tx *Tx) ForgetResults(ctx context.Context, before svc.Time, limit int) (int64, error) {
 	n, err := tx.exec(ctx, `DELETE FROM idempotency WHERE key IN
 		(SELECT key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT CAST($2 AS BIGINT))`, before, limit)

@@ -9,35 +9,36 @@ import (
 	"svc"
 )
 
-// inboxSource is a query for one cause of entries. Each gives the columns of inboxColumns. A key begins with the kind and the id of
-// the record that it is about; the rest tells this occurrence from the next one, and comes from the record, so that it is
-// the same after a restart and at every orchestrator.
+// inboxSource is the query for one cause of entries. It returns the columns of inboxColumns. An entry's key begins with
+// the kind and the id of the record that the entry is about. The rest of the key identifies the occurrence. It is taken
+// from the record, so that the key is the same after a restart and on every orchestrator.
 type inboxSource struct {
 	kind    svc.InboxKind
 	subject string // the column with the id of the record that an entry is about
 	from    string // "SELECT … FROM … WHERE …"
 }
 
-// inboxColumns is what a source gives, in this order.
+// inboxColumns are the columns that every source returns, in this order.
 const inboxColumns = `key, since, run_id, task_id, project_id, slug, host_id, workspace_id, subject, reason, message, exit_code,
 	files, additions, deletions, open_runs`
 
-// ofRun are the columns of an entry about a run, between its key and its subject. The names are no joins: the order in which
-// tables are read is then the query's own.
+// ofRun are the columns run_id to subject of an entry about a run. Slug and title are subqueries and not joins, so that
+// they do not change the order in which the query reads its tables.
 const ofRun = `runs.id AS run_id, runs.task_id AS task_id, runs.project_id AS project_id, (SELECT slug FROM projects WHERE projects.id = runs.project_id) AS slug,
 	runs.host_id AS host_id, runs.workspace_id AS workspace_id, (SELECT title FROM work_items WHERE work_items.id = runs.task_id) AS subject`
 
-// noChange and noRuns are the columns that only some entries have.
+// noChange and noRuns fill the columns that only some kinds of entries have.
 const (
 	noChange = "CAST(0 AS BIGINT) AS files, CAST(0 AS BIGINT) AS additions, CAST(0 AS BIGINT) AS deletions"
 	noRuns   = "CAST(0 AS BIGINT) AS open_runs"
 )
 
-// toReview is the condition of the index of the same name.
+// toReview is the condition of the index workspaces_to_review.
 const toReview = `workspaces.state <> 'removed' AND workspaces.discarded_at IS NULL AND workspaces.landed_at IS NULL
 	AND (workspaces.files > 0 OR workspaces.checkpoint > workspaces.relayed_checkpoint)`
 
-// inboxSources is every cause. Each costs what it finds, or what is young, never what there ever was of other records.
+// inboxSources has the queries of all causes. The cost of each depends on the entries that it finds, or on recent
+// records, never on the number of all records.
 var inboxSources = []inboxSource{
 	{svc.InboxNeedsInput, "runs.id", `SELECT 'needs_input.' || runs.id || '.' || runs.attempt || '.' || runs.asked_at AS key, runs.asked_at AS since, ` + ofRun + `,
 		'' AS reason, coalesce(runs.progress_message, '') AS message, CAST(NULL AS BIGINT) AS exit_code, ` + noChange + ", " + noRuns + `
@@ -47,19 +48,19 @@ var inboxSources = []inboxSource{
 		FROM runs WHERE runs.status || '' = 'failed' AND runs.ended_at IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM runs AS newer WHERE newer.task_id = runs.task_id AND (newer.created_at, newer.id) > (runs.created_at, runs.id))
 		AND NOT EXISTS (SELECT 1 FROM work_items WHERE work_items.id = runs.task_id AND work_items.deleted_at IS NOT NULL)`},
-	// CROSS: SQLite begins with the working copies.
+	// CROSS JOIN makes SQLite begin with the workspaces.
 	{svc.InboxReview, "workspaces.id", `SELECT 'review.' || workspaces.id || '.' || runs.id || '.' || runs.attempt AS key, runs.ended_at AS since, ` + ofRun + `,
 		'' AS reason, '' AS message, CAST(NULL AS BIGINT) AS exit_code, workspaces.files AS files, workspaces.additions AS additions, workspaces.deletions AS deletions, ` + noRuns + `
 		FROM workspaces CROSS JOIN runs WHERE ` + toReview + ` AND runs.id = workspaces.run_id AND runs.workspace_id || '' = workspaces.id
 		AND runs.ended_at IS NOT NULL AND runs.status NOT IN ('pending', 'spawning', 'running')
 		AND NOT EXISTS (SELECT 1 FROM runs AS other WHERE other.workspace_id = workspaces.id AND other.status IN ('pending', 'spawning', 'running'))`},
-	// CROSS: SQLite begins with the runs that are open.
+	// CROSS JOIN makes SQLite begin with the open runs.
 	{svc.InboxUnconfirmed, "messages.id", `SELECT 'unconfirmed.' || messages.id || '.' || messages.number AS key, messages.updated_at AS since, ` + ofRun + `,
 		messages.reason AS reason, messages.text AS message, CAST(NULL AS BIGINT) AS exit_code, ` + noChange + ", " + noRuns + `
 		FROM runs CROSS JOIN messages WHERE ` + openOn + ` > '' AND runs.status IN ('spawning', 'running')
 		AND messages.state = 'unconfirmed' AND messages.run_id = runs.id AND messages.attempt = runs.attempt
 		AND NOT EXISTS (SELECT 1 FROM messages AS later WHERE later.run_id = messages.run_id AND later.number > messages.number AND later.state = 'acknowledged')`},
-	// Its message is the record of the landing; see scan.
+	// The column message has the landing as JSON; scan decodes it.
 	{svc.InboxLandFailed, "workspaces.id", `SELECT 'land_failed.' || workspaces.id || '.' || workspaces.land_failed_at AS key, workspaces.land_failed_at AS since, ` + ofRun + `,
 		'' AS reason, workspaces.landing AS message, CAST(NULL AS BIGINT) AS exit_code, ` + noChange + ", " + noRuns + `
 		FROM workspaces CROSS JOIN runs WHERE workspaces.land_failed_at IS NOT NULL AND runs.id = workspaces.run_id`},
@@ -75,7 +76,7 @@ func hostSource(trouble, since, condition string) inboxSource {
 		` + noChange + ", " + openRuns + ` AS open_runs FROM hosts WHERE hosts.deleted_at IS NULL AND hosts.` + since + ` IS NOT NULL AND ` + condition}
 }
 
-// marked joins entries with what people did with them.
+// marked joins the entries of a source with their marks: snoozed or dismissed.
 func marked(from string) string {
 	return "SELECT " + inboxColumns + ", marks.key_of IS NOT NULL AND marks.until IS NULL, marks.until FROM (" + from + `) AS entries
 		LEFT JOIN (SELECT key AS key_of, until FROM inbox_marks) AS marks ON marks.key_of = entries.key`
@@ -94,7 +95,7 @@ func (s inboxSource) scan(row scanner) (c svc.InboxCause, err error) {
 	return c, err
 }
 
-// list is the entries of a source that pass, newest first.
+// list returns the query for the entries of a source that pass the filter, newest first.
 func (s inboxSource) list(f svc.InboxFilter, now svc.Time, w where, limit int) (query string, args []any) {
 	if f.After > 0 {
 		w.add("since > ?", f.After)
@@ -107,7 +108,7 @@ func (s inboxSource) list(f svc.InboxFilter, now svc.Time, w where, limit int) (
 	return fmt.Sprintf("%s%s ORDER BY since DESC, key DESC LIMIT %d", marked(s.from), w.sql(), limit), w.args
 }
 
-// Inbox is a page of what needs a person, newest first: one state, computed from the records.
+// Inbox returns a page of the inbox, newest first. The entries are computed from one state of the records.
 func (r Reader) Inbox(ctx context.Context, f svc.InboxFilter, now svc.Time, page svc.Page) (svc.List[svc.InboxItem], error) {
 	var w where
 	if page.Cursor != "" {
@@ -140,7 +141,7 @@ func (r Reader) Inbox(ctx context.Context, f svc.InboxFilter, now svc.Time, page
 	})
 }
 
-// InboxItem reads an entry whose cause lasts, whatever people did with it.
+// InboxItem reads an entry whose cause lasts, even if it is snoozed or dismissed.
 func (r Reader) InboxItem(ctx context.Context, key string, now svc.Time) (svc.InboxItem, error) {
 	kind, subject, ok := svc.ParseInboxKey(key)
 	for _, s := range inboxSources {
@@ -158,7 +159,7 @@ func (r Reader) InboxItem(ctx context.Context, key string, now svc.Time) (svc.In
 	return svc.InboxItem{}, svc.Errorf(svc.CodeNotFound, "the inbox has no entry %.200q: its cause may be over", key)
 }
 
-// current is the entry; a snooze that is over is none.
+// current returns the entry. It removes a snooze that has ended.
 func current(c svc.InboxCause, now svc.Time) svc.InboxItem {
 	if c.SnoozedUntil != nil && *c.SnoozedUntil <= now {
 		c.SnoozedUntil = nil
@@ -166,7 +167,7 @@ func current(c svc.InboxCause, now svc.Time) svc.InboxItem {
 	return c.Item()
 }
 
-// MarkInbox sets an entry aside until a time; nil: for good.
+// MarkInbox snoozes an entry until a time; nil: it dismisses the entry.
 func (tx *Tx) MarkInbox(ctx context.Context, key string, until *svc.Time, by string) error {
 	_, err := tx.exec(ctx, `INSERT INTO inbox_marks (key, until, marked_by, created_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (key) DO UPDATE SET until = $2, marked_by = $3, created_at = $4`, key, until, by, tx.Now)
@@ -176,7 +177,7 @@ func (tx *Tx) MarkInbox(ctx context.Context, key string, until *svc.Time, by str
 	return nil
 }
 
-// ForgetSnoozes drops snoozes that were over before a time.
+// ForgetSnoozes deletes snoozes that ended before a time.
 func (tx *Tx) ForgetSnoozes(ctx context.Context, before svc.Time) (int64, error) {
 	n, err := tx.exec(ctx, "DELETE FROM inbox_marks WHERE until IS NOT NULL AND until < $1", before)
 	if err != nil {
@@ -185,7 +186,7 @@ func (tx *Tx) ForgetSnoozes(ctx context.Context, before svc.Time) (int64, error)
 	return n, nil
 }
 
-// NoteDiskLow writes whether a host has too little disk space free. It is no change of the record: its version stays.
+// NoteDiskLow writes whether a host has too little free disk space. It does not change the version of the record.
 func (tx *Tx) NoteDiskLow(ctx context.Context, hostID string, low bool) error {
 	_, err := tx.exec(ctx, "UPDATE hosts SET disk_low_since = CASE WHEN CAST($1 AS BOOLEAN) THEN coalesce(disk_low_since, CAST($2 AS BIGINT)) END WHERE id = $3", low, tx.Now, hostID)
 	if err != nil {
@@ -194,7 +195,7 @@ func (tx *Tx) NoteDiskLow(ctx context.Context, hostID string, low bool) error {
 	return nil
 }
 
-// DiskLowHosts is the ids of hosts that had too little disk space free by what is written.
+// DiskLowHosts returns the ids of the hosts for which NoteDiskLow wrote that they have too little free disk space.
 func (r Reader) DiskLowHosts(ctx context.Context) ([]string, error) {
 	ids, err := collect(ctx, r.q, func(row scanner) (id string, err error) { return id, row.Scan(&id) }, "SELECT id FROM hosts WHERE disk_low_since IS NOT NULL AND deleted_at IS NULL")
 	if err != nil {

@@ -14,19 +14,20 @@ import (
 	"svc"
 )
 
-// eventsPerInsert is how many events a statement writes to SQLite at most. There are as many texts, each of which is
-// parsed once; and they number no parameters, whose names SQLite would look for one after the other.
+// eventsPerInsert is the most events that one statement writes to SQLite. There is one text for each number of events,
+// and each text is parsed once. The texts have "?" instead of numbered parameters, because SQLite's driver searches
+// numbered parameters by name.
 const eventsPerInsert = 16
 
-// encoded is an event of a unit as it is stored, but for its number.
+// encoded is an event of a unit as it is stored, without its seq.
 type encoded struct {
 	topic, payload string
 	subjects       svc.Subjects
 }
 
-// encodeDrafts is done with the unit, not with its group: what cannot be
-// encoded fails that unit alone. Here, and nowhere else, an event learns the
-// name of the person whose request caused it; empty: none did.
+// encodeDrafts encodes the events of a unit when the unit ends, so that an event
+// that cannot be encoded fails only that unit. It adds the name of the person
+// whose request caused the events, if by is not empty.
 func encodeDrafts(drafts []svc.Draft, by string) ([]encoded, error) {
 	out := make([]encoded, len(drafts))
 	for i, d := range drafts {
@@ -42,10 +43,10 @@ func encodeDrafts(drafts []svc.Draft, by string) ([]encoded, error) {
 	return out, nil
 }
 
-// finish numbers the events of a group, writes them and commits. The row that
-// holds the head is locked from the numbering to the commit, so no other writer
-// can commit a lower number later. sent says that the COMMIT is on its way,
-// whatever became of it.
+// finish numbers the events of a group, writes them and commits. The journal's
+// row stays locked from the numbering to the commit, so that no other writer can
+// commit a lower seq later. sent is true if the COMMIT may have been sent: after
+// an error the outcome is then unknown.
 func (w *writer) finish(ctx context.Context, units []*unit) (sent bool, err error) {
 	if w.dialect.pipelined {
 		return true, w.finishAtOnce(ctx, units)
@@ -57,10 +58,11 @@ func (w *writer) finish(ctx context.Context, units []*unit) (sent bool, err erro
 	return true, err
 }
 
-// finishAtOnce is finish in one round trip: a process that freezes never holds
-// the numbering back for others. The fence is in the same statement. The head
-// of a journal that another orchestrator has taken over becomes NULL, which its
-// column refuses; and one that takes over waits for this transaction.
+// finishAtOnce is finish in one round trip, so that a process that freezes cannot
+// keep the journal's row locked. The statement that numbers the events also
+// checks the fence: if another orchestrator has raised the epoch, head becomes
+// NULL, which its NOT NULL constraint refuses. An orchestrator that takes over
+// waits for this transaction.
 func (w *writer) finishAtOnce(ctx context.Context, units []*unit) error {
 	var topics, payloads []string
 	var times []int64
@@ -92,8 +94,9 @@ func (w *writer) finishAtOnce(ctx context.Context, units []*unit) error {
 	return err
 }
 
-// committing notes in the transaction that it was committed. The first one
-// forgets writers that have not been heard of for a week.
+// committing returns the statements that record this group in the table commits:
+// see settle. The first group of a writer also deletes writers that have not
+// committed for a week.
 func (w *writer) committing() []statement {
 	now := w.now()
 	list := []statement{{rows: 1, args: []any{w.id, w.group, now},
@@ -105,7 +108,8 @@ func (w *writer) committing() []statement {
 	return list
 }
 
-// numberAndInsert takes lists of what events are. The last are the subjects.
+// numberAndInsert numbers and inserts events. $1 is the epoch, 0 without a lease; $2 the number of events; then follow
+// lists of topics, payloads and times, and one list for each subject column.
 var numberAndInsert = func() string {
 	names, lists := "", ""
 	for i, c := range subjectColumns {
@@ -119,9 +123,9 @@ var numberAndInsert = func() string {
 		WITH ORDINALITY AS e (topic, payload, at` + names + `, nth)`
 }()
 
-// journal is the numbering and the writing by themselves, where a statement
-// costs no round trip. A group without events leaves the journal alone, unless
-// it shall prove that the database can be written.
+// journal numbers and writes the events of a group on SQLite, where a statement
+// costs no round trip. A group without events does not write to the journal,
+// unless it must prove that the database accepts writes.
 func (w *writer) journal(ctx context.Context, units []*unit) error {
 	n := 0
 	for _, u := range units {
@@ -169,11 +173,11 @@ func (w *writer) insertEvents(ctx context.Context, args []any) error {
 
 const eventColumns = "seq, topic, payload, created_at"
 
-// eventWidth is how many columns an event is written to.
+// eventWidth is how many columns an event has.
 var eventWidth = 4 + len(subjectColumns)
 
-// JournalEnds is the seq of the newest event and the newest seq that retention
-// removed. Everything in between is there.
+// JournalEnds returns the seq of the newest event and the newest seq that
+// retention removed. All events in between are in the journal.
 func (r Reader) JournalEnds(ctx context.Context) (head, purged int64, err error) {
 	err = r.q.QueryRowContext(ctx, "SELECT head, purged FROM journal WHERE id = 1").Scan(&head, &purged)
 	if err != nil {
@@ -182,22 +186,22 @@ func (r Reader) JournalEnds(ctx context.Context) (head, purged int64, err error)
 	return head, purged, nil
 }
 
-// EventsAfter is up to limit events after seq, oldest first.
+// EventsAfter returns at most limit events after seq, oldest first.
 func (r Reader) EventsAfter(ctx context.Context, seq int64, limit int) ([]svc.Event, error) {
 	return collect(ctx, r.q, scanEvent,
 		"SELECT "+eventColumns+" FROM events WHERE seq > $1 ORDER BY seq LIMIT CAST($2 AS BIGINT)", seq, limit)
 }
 
-// EventsPage is EventsAfter that ends early when the payloads have more bytes
-// than wanted, with one event at least. more says that there may be others.
+// EventsPage is EventsAfter with a limit of bytes: it ends after the event with
+// which the payloads exceed it. more reports whether there may be other events.
 func (r Reader) EventsPage(ctx context.Context, seq int64, limit, bytes int) (events []svc.Event, more bool, err error) {
 	events, cut, err := collectUpTo(ctx, r.q, bytes, scanEvent,
 		"SELECT "+eventColumns+" FROM events WHERE seq > $1 ORDER BY seq LIMIT CAST($2 AS BIGINT)", seq, limit)
 	return events, cut || len(events) == limit, err
 }
 
-// NewEvents is EventsPage for those that follow the journal: the events of the newest
-// group, which are most often all that is new, are at hand.
+// NewEvents is EventsPage for readers that follow the journal. Most often the
+// events of this writer's newest group are all that is new: they are returned from memory.
 func (s *Store) NewEvents(ctx context.Context, seq int64, limit, bytes int) (events []svc.Event, more bool, err error) {
 	if newest := s.newest.Load(); newest != nil {
 		if at := seq + 1 - (*newest)[0].Seq; at >= 0 && at < int64(len(*newest)) && len(*newest) <= limit && sizeOf(*newest) <= bytes {
@@ -207,7 +211,7 @@ func (s *Store) NewEvents(ctx context.Context, seq int64, limit, bytes int) (eve
 	return s.EventsPage(ctx, seq, limit, bytes)
 }
 
-// sizeOf is the bytes of the events' payloads.
+// sizeOf returns the size of the events' payloads in bytes.
 func sizeOf(events []svc.Event) (n int) {
 	for _, e := range events {
 		n += len(e.Payload)
@@ -215,7 +219,7 @@ func sizeOf(events []svc.Event) (n int) {
 	return n
 }
 
-// Events is a page of the journal, newest first.
+// Events returns a page of the journal, newest first.
 func (r Reader) Events(ctx context.Context, f svc.EventFilter, page svc.Page) (svc.EventList, error) {
 	before := int64(1) << 62
 	if page.Cursor != "" {
@@ -234,9 +238,9 @@ func (r Reader) Events(ctx context.Context, f svc.EventFilter, page svc.Page) (s
 	})
 }
 
-// purgedBefore is the time of the oldest event there is, when older ones were
-// removed: what is older than that has lost its beginning. Nil: nothing was
-// removed; zero: everything was.
+// purgedBefore returns the time of the oldest event, if older ones were removed:
+// the events of older records are incomplete. Nil: nothing was removed; zero:
+// all events were removed.
 func (r Reader) purgedBefore(ctx context.Context) (*svc.Time, error) {
 	_, purged, err := r.JournalEnds(ctx)
 	if err != nil || purged == 0 {
@@ -250,7 +254,7 @@ func (r Reader) purgedBefore(ctx context.Context) (*svc.Time, error) {
 	return &at, err
 }
 
-// eventsBefore is the events of a span that pass the filter, newest first.
+// eventsBefore returns the events of a span that pass the filter, newest first.
 func (r Reader) eventsBefore(ctx context.Context, f svc.EventFilter, s span) (found []svc.Event, cut bool, err error) {
 	if f.Subjects != (svc.Subjects{}) {
 		return r.eventsOf(ctx, f, s)
@@ -260,8 +264,8 @@ func (r Reader) eventsBefore(ctx context.Context, f svc.EventFilter, s span) (fo
 		return collectUpTo(ctx, r.q, s.bytes, scanEvent,
 			"SELECT "+eventColumns+" FROM events WHERE seq < $1 ORDER BY seq DESC LIMIT CAST($2 AS BIGINT)", s.before, s.limit)
 	}
-	// A query per topic, merged: each is a short walk of its index, however
-	// rare or common the topic is.
+	// One query for each topic, merged: each reads a short range of the index by
+	// topic, however rare or common the topic is.
 	return merged(topics, s.limit, s.bytes, func(e svc.Event) int { return len(e.Payload) }, func(t svc.Topic, last *svc.Event) ([]svc.Event, bool, error) {
 		var after int64
 		if last != nil {
@@ -275,16 +279,18 @@ func (r Reader) eventsBefore(ctx context.Context, f svc.EventFilter, s span) (fo
 func scanEvent(row scanner) (svc.Event, error) {
 	var e svc.Event
 	var payload string
-	err := row.Scan(&e.Seq, (*string)(&e.Topic), &payload, (*int64)(&e.CreatedAt)) // types of its own make it slower
+	err := row.Scan(&e.Seq, (*string)(&e.Topic), &payload, (*int64)(&e.CreatedAt)) // plain types: scanning into named types is slower
 	e.Payload = json.RawMessage(payload)
 	return e, err
 }
 
-// purgeStep bounds the events that one unit removes: others write in between.
+// purgeStep is the most events that one unit removes, so that other units are not
+// delayed.
 const purgeStep = 5000
 
 // PurgeEvents removes the events before the first one that is not older than
-// cutoff, and notes how far it went. It returns how many went.
+// cutoff, and records the seq up to which it removed them. It returns how many
+// it removed.
 func (s *Store) PurgeEvents(ctx context.Context, cutoff svc.Time) (int64, error) {
 	head, last, err := s.JournalEnds(ctx)
 	if err != nil {

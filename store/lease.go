@@ -15,27 +15,28 @@ import (
 	"svc"
 )
 
-// lease is the right to write to a PostgreSQL database as its only
-// orchestrator. It is a row, not a lock of a session, which would vanish with
-// its connection: the row's epoch is compared by every group of units in the
-// statement that locks the row to the commit (see writer.journal), so whoever
-// takes over waits for what is being committed and cuts off what comes later.
-// Correctness rests on the epoch alone; the times below only say when it is
-// polite to take over. They are PostgreSQL's.
+// lease is the right to write to a PostgreSQL database as its only orchestrator.
+// It is stored in the journal's row, and is not a lock of a session, which would
+// be released when its connection breaks. Every group of units compares the row's
+// epoch in the statement that locks the row until the commit (see
+// writer.finishAtOnce). An orchestrator that takes over raises the epoch: it
+// waits for a commit that is in progress, and later groups of the former holder
+// fail. Correctness depends on the epoch alone. The times below only decide when
+// another orchestrator may take over. They are measured by PostgreSQL's clock.
 //
-// A nil lease is no fence: an SQLite file is held by a lock of the kernel, and
-// a store that is not exclusive does not ask.
+// A nil lease is no fence: an SQLite file is protected by a file lock, and a
+// store that is not exclusive has no protection.
 //
-// Orchestrators that share a database (see [Registry]) take the lease in turns: one
-// of them leads, and the others wait until it no longer renews.
+// Orchestrators that share a database (see [Registry]) take the lease in turns:
+// one of them leads, and the others wait until it no longer renews the lease.
 type lease struct {
 	db      *sql.DB
 	epoch   int64
-	replica string // of the member that holds it; empty: it serves the database alone
+	replica string // id of the member that holds it; empty: the holder serves the database alone
 	log     *slog.Logger
 
 	mu   sync.Mutex // guards err
-	err  error      // why it was lost; nil: it was not
+	err  error      // why the lease was lost; nil: it was not
 	lost chan struct{}
 
 	stop context.CancelFunc
@@ -43,26 +44,26 @@ type lease struct {
 }
 
 const (
-	leaseLife  = 5 * time.Second // without a renewal it may be taken over
-	memberLife = 4 * time.Second // the same for the lease of a member, which gives it up by itself then
+	leaseLife  = 5 * time.Second // without a renewal for this long the lease may be taken over
+	memberLife = 4 * time.Second // the same for the lease of a member, which ends its own term after this time
 	renewEvery = time.Second
-	renewLimit = 3 * time.Second // of one renewal
-	// leaseDoubt is how long one that wants to take over must itself have seen
-	// no renewal: a server that was restarted, restored or set to another time
-	// makes every lease look old.
+	renewLimit = 3 * time.Second // the timeout of one renewal
+	// leaseDoubt is how long an orchestrator must itself have observed that the
+	// lease was not renewed before it takes over: after a restart, a restore or a
+	// change of the server's clock every lease looks old.
 	leaseDoubt = 2 * time.Second
-	// leasePatience is how long a claim waits for a holder that renews its
-	// lease: one that is being stopped needs a moment.
+	// leasePatience is how long an orchestrator waits for a holder that still
+	// renews its lease, because the holder may be shutting down.
 	leasePatience = 5 * time.Second
 )
 
 const serverClock = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
 
-// leaseState is the row as one look saw it.
+// leaseState is the lease as it was read at one moment.
 type leaseState struct {
 	epoch, renewedAt int64
-	holder           string // "": nobody
-	replica          string // of the holder, when it is a member
+	holder           string // empty: there is no holder
+	replica          string // id of the holder, if it is a member
 	expired          bool   // counted from the renewal or the start of the server, whichever is later
 }
 
@@ -74,34 +75,36 @@ func readLease(ctx context.Context, db *sql.DB) (s leaseState, err error) {
 	return s, err
 }
 
-// leaseReplica is the member that holds the lease; a schema from before there were members has no such column.
+// leaseReplica is an expression for the member that holds the lease. It also works on an older schema without that
+// column.
 const leaseReplica = "coalesce(to_jsonb(journal) ->> 'replica', '')"
 
-// leaseExpired is the condition on the journal's row.
+// leaseExpired is a condition on the journal's row: the lease has expired.
 var leaseExpired = fmt.Sprintf(`greatest(renewed_at, CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000 AS BIGINT))
 	+ CASE WHEN `+leaseReplica+` = '' THEN %d ELSE %d END < %s`, leaseLife.Milliseconds(), memberLife.Milliseconds(), serverClock)
 
-// takeLease claims a database, alone or as a member. It waits for a holder that has died. While one is alive, a member waits
-// for its turn, and one that wants the database alone is refused.
+// takeLease acquires the lease of a database, as a member, or alone if replica is empty. It waits until the lease of a
+// dead holder expires. While the holder is alive, a member waits for its turn, and an orchestrator that serves alone
+// gets an error.
 func takeLease(ctx context.Context, db *sql.DB, replica string, log *slog.Logger) (*lease, error) {
 	began := time.Now()
 	var last leaseState
-	since, renewed := began, false // when last was first seen, and whether a renewal was
+	since, renewed := began, false // when last was first read, and whether the holder has renewed the lease since began
 	for first := true; ; first = false {
 		s, err := readLease(ctx, db)
 		if err != nil && (replica == "" || ctx.Err() != nil) {
 			return nil, fmt.Errorf("read who serves the database: %w", err)
 		}
-		if err != nil { // a member waits for the database too
+		if err != nil { // a member also waits for a database that is unreachable
 			s = last
 		}
 		if first || s.epoch != last.epoch || s.renewedAt != last.renewedAt {
 			last, since, renewed = s, time.Now(), !first
 		}
-		own := replica != "" && s.replica == replica // of a turn that it gave up while the database was away
+		own := replica != "" && s.replica == replica // of an earlier term of this process, which ended while the database was unreachable
 		if err == nil && (s.holder == "" || own || s.expired && time.Since(since) >= leaseDoubt) {
 			l, err := swapLease(ctx, db, s, replica, log)
-			shared := svc.CodeOf(err) == svc.CodeConflict // by members; those that were killed are so for a moment only
+			shared := svc.CodeOf(err) == svc.CodeConflict // members are listed; if they were killed, only until replicaSilence has passed
 			if l != nil || err != nil && !shared || shared && time.Since(began) > replicaSilence+time.Second {
 				return l, err
 			}
@@ -120,8 +123,9 @@ func takeLease(ctx context.Context, db *sql.DB, replica string, log *slog.Logger
 	}
 }
 
-// swapLease takes the lease if it is still as it was seen. Nobody takes it alone while members live, nor as a member before
-// it is listed: both look under the lock of the row.
+// swapLease acquires the lease if it has not changed since it was read. It returns nil, nil if it has. It refuses an
+// orchestrator that serves alone while members are alive. Registry.list refuses members while an orchestrator serves
+// alone. Both check under a lock of the journal's row.
 func swapLease(ctx context.Context, db *sql.DB, seen leaseState, replica string, log *slog.Logger) (*lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, postgresDialect.statementLimit)
 	defer cancel()
@@ -139,7 +143,7 @@ func swapLease(ctx context.Context, db *sql.DB, seen leaseState, replica string,
 		}
 		set := ""
 		if replica != seen.replica {
-			set = ", replica = '" + replica + "'" // an id, or empty
+			set = ", replica = '" + replica + "'" // replica is an id or empty
 		}
 		return tx.QueryRowContext(ctx, "UPDATE journal SET epoch = epoch + 1, holder = $1, renewed_at = "+serverClock+set+
 			" WHERE id = 1 AND epoch = $2 AND renewed_at = $3 RETURNING epoch", holder, seen.epoch, seen.renewedAt).Scan(&l.epoch)
@@ -172,7 +176,7 @@ func inTx(ctx context.Context, db *sql.DB, fn func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// hasLease says whether the schema is new enough to have leases.
+// hasLease reports whether the schema is new enough to have leases.
 func hasLease(ctx context.Context, db *sql.DB) (bool, error) {
 	_, err := readLease(ctx, db)
 	var e *pgconn.PgError
@@ -182,8 +186,8 @@ func hasLease(ctx context.Context, db *sql.DB) (bool, error) {
 	return err == nil, err
 }
 
-// renew keeps the lease alive on a connection of its own, so that a long group
-// does not make it look dead.
+// renew renews the lease until ctx ends. It uses a connection of its own, so that
+// a long group of units does not delay it.
 func (l *lease) renew(ctx context.Context) {
 	defer close(l.done)
 	tick := time.NewTicker(renewEvery)
@@ -205,7 +209,7 @@ func (l *lease) renew(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil && l.replica != "" && time.Since(renewed) >= memberLife:
-			_ = l.end(svc.Unavailable(svc.CauseDatabaseUnreachable).Because(err)) // another leads now, or may at any moment
+			_ = l.end(svc.Unavailable(svc.CauseDatabaseUnreachable).Because(err)) // another member may lead from now on
 			return
 		case err != nil && !silent:
 			l.log.Warn("the claim on the database cannot be renewed", "error", err)
@@ -229,7 +233,7 @@ func (l *lease) touch(ctx context.Context) (int64, error) {
 	return res.RowsAffected()
 }
 
-// lose notes that the lease is another's, and says so.
+// lose marks the lease as taken over by another orchestrator, and returns the error for that.
 func (l *lease) lose() error {
 	if err := l.check(); err != nil {
 		return err
@@ -242,7 +246,7 @@ func (l *lease) lose() error {
 		With("cause", string(svc.CauseLostLock)))
 }
 
-// end notes why nothing may be written any more, unless something else was noted before.
+// end marks the lease as lost, with the reason, and returns the reason. A reason that was set before stays.
 func (l *lease) end(why error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -253,7 +257,7 @@ func (l *lease) end(why error) error {
 	return l.err
 }
 
-// check is why nothing may be written any more, nil while it may.
+// check returns why the lease was lost; nil: it is held.
 func (l *lease) check() error {
 	if l == nil {
 		return nil
@@ -270,7 +274,7 @@ func (l *lease) number() int64 {
 	return l.epoch
 }
 
-// release gives the lease up, so that the next one need not wait.
+// release ends the lease, so that the next holder need not wait until it expires.
 func (l *lease) release() error {
 	l.stop()
 	<-l.done

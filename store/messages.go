@@ -14,10 +14,10 @@ func scanMessage(row scanner) (m svc.Message, err error) {
 		&m.CreatedAt, &m.UpdatedAt, &m.Version)
 }
 
-// messageOpen is the condition of the index of the same name.
+// messageOpen is the condition of the index of open messages.
 const messageOpen = "messages.state IN ('queued', 'pasted')"
 
-// Messages is a page of the messages of a run, in the order in which they were sent.
+// Messages returns a page of the messages of a run, in the order in which they were sent.
 func (r Reader) Messages(ctx context.Context, runID string, page svc.Page) (svc.List[svc.Message], error) {
 	var w where
 	w.add("run_id = ?", runID)
@@ -36,7 +36,8 @@ func (r Reader) Messages(ctx context.Context, runID string, page svc.Page) (svc.
 	return paged(found, cut, page.Limit, func(m svc.Message) string { return cursor("messages", m.Number) }), nil
 }
 
-// NextMessages is the oldest open message of each run, for at most limit runs after one, by id.
+// NextMessages returns the oldest open message of each run, for at most limit runs, ordered by run id. It begins after
+// the run id after.
 func (r Reader) NextMessages(ctx context.Context, after string, limit int) ([]svc.Message, error) {
 	found, err := collect(ctx, r.q, scanMessage, "SELECT "+messageColumns+" FROM messages WHERE "+messageOpen+` AND run_id > $1 AND NOT EXISTS (
 		SELECT 1 FROM messages AS older WHERE older.run_id = messages.run_id AND older.number < messages.number AND older.state IN ('queued', 'pasted'))
@@ -47,7 +48,7 @@ func (r Reader) NextMessages(ctx context.Context, after string, limit int) ([]sv
 	return found, nil
 }
 
-// LastMessage is the number of the newest message of a run, and how many of its messages are open.
+// LastMessage returns the number of the newest message of a run, 0 if it has none, and how many messages are open.
 func (tx *Tx) LastMessage(ctx context.Context, runID string) (number int64, open int, err error) {
 	err = tx.q.QueryRowContext(ctx, "SELECT coalesce(max(number), 0), (SELECT count(*) FROM messages WHERE run_id = $1 AND "+messageOpen+") FROM messages WHERE run_id = $1", runID).
 		Scan(&number, &open)
@@ -57,13 +58,13 @@ func (tx *Tx) LastMessage(ctx context.Context, runID string) (number int64, open
 	return number, open, nil
 }
 
-// LockMessage reads a message that this unit changes. Its run is locked before.
+// LockMessage reads and locks a message that this unit changes. The unit must lock its run first.
 func (tx *Tx) LockMessage(ctx context.Context, id string) (svc.Message, error) {
 	return one(ctx, tx.q, scanMessage, "message", id, "SELECT "+messageColumns+" FROM messages WHERE id = $1"+tx.d.forUpdate, id)
 }
 
-// SubmittedMessage is the oldest message of an attempt with this digest that its host was asked to paste and whose arrival is not
-// known; its state is empty when there is none.
+// SubmittedMessage returns the oldest message of an attempt with this digest that the host was asked to paste and that
+// the agent has not acknowledged. If there is none, the message has an empty state.
 func (tx *Tx) SubmittedMessage(ctx context.Context, runID string, attempt int, digest string) (m svc.Message, err error) {
 	found, err := collect(ctx, tx.q, scanMessage, "SELECT "+messageColumns+` FROM messages WHERE run_id = $1 AND attempt = $2 AND digest = $3 AND asked
 		AND state IN ('queued', 'pasted', 'unconfirmed') ORDER BY number LIMIT 1`+tx.d.forUpdate, runID, attempt, digest)
@@ -87,7 +88,7 @@ func (tx *Tx) InsertMessage(ctx context.Context, m svc.Message) error {
 	return nil
 }
 
-// UpdateMessage writes where a message stands that was locked in this unit.
+// UpdateMessage writes the state of a message that was locked in this unit.
 func (tx *Tx) UpdateMessage(ctx context.Context, m *svc.Message) error {
 	m.UpdatedAt = tx.Now
 	n, err := tx.exec(ctx, "UPDATE messages SET state = $1, reason = $2, asked = $3, nudged = $4, updated_at = $5, version = version + 1 WHERE id = $6 AND version = $7",

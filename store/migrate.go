@@ -19,14 +19,15 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// textColumn finds the column type, so that PostgreSQL compares text bytewise
-// as SQLite does: ranks and names must sort alike on both.
+// textColumn matches the column type TEXT. On PostgreSQL it gets the collation
+// "C", so that text is compared bytewise as in SQLite: ranks and names must sort
+// alike on both engines.
 var textColumn = regexp.MustCompile(`\bTEXT\b`)
 
-// byKey makes SQLite keep a table by its key, where it would number the rows by
-// itself and keep an index of the keys beside them, which every insert writes
-// too. Databases that were made before this rule stay as they are, slower by
-// that index: to build a long journal anew would hold up a start.
+// byKey makes SQLite store a table in the order of its key. Else SQLite would
+// number the rows itself and keep an additional index of the keys, which every
+// insert must write too. Databases that were created before this rule keep that
+// index, because rebuilding a long journal would delay a start.
 var byKey = strings.NewReplacer("BIGINT PRIMARY KEY", "INTEGER PRIMARY KEY", ") /* by key */;", ") WITHOUT ROWID;")
 
 // migrate brings the schema up to date. Migrations go forward only.
@@ -56,7 +57,7 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 			"the database was written by a newer svc (schema %d, this one knows %d); use that version, or restore a backup", have, newest)
 	}
 	if have == newest {
-		return nil // nobody waits for the lock
+		return nil // without waiting for the migration lock
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)

@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// Needs is which items of a project need which others.
+// Needs returns which items of a project need which others.
 func (r Reader) Needs(ctx context.Context, projectID string) (svc.Needs, error) {
 	n := svc.Needs{Of: map[string][]string{}, Paths: map[string]string{}, Title: map[string]string{}}
 	type need struct{ item, other, path, title, otherPath, otherTitle string }
@@ -28,7 +28,8 @@ func (r Reader) Needs(ctx context.Context, projectID string) (svc.Needs, error) 
 	return n, nil
 }
 
-// NeedsOf is what each of the items itself needs, by position.
+// NeedsOf returns, by item, the ids of the items that it needs itself, in the
+// order of their positions. The needs of its ancestors are not included.
 func (r Reader) NeedsOf(ctx context.Context, ids []string) (map[string][]string, error) {
 	var w where
 	w.among(r.d, "n.item_id", ids)
@@ -45,7 +46,7 @@ func (r Reader) NeedsOf(ctx context.Context, ids []string) (map[string][]string,
 	return out, nil
 }
 
-// withNeeds adds to items what they need.
+// withNeeds sets the field Needs of items.
 func (r Reader) withNeeds(ctx context.Context, items []svc.WorkItem) error {
 	ids := make([]string, len(items))
 	for i := range items {
@@ -64,11 +65,11 @@ func (r Reader) withNeeds(ctx context.Context, items []svc.WorkItem) error {
 	return err
 }
 
-// UnmetNeed is an item that is not done and that another one needs.
+// UnmetNeed is an item that is not done and that another item needs.
 type UnmetNeed struct{ ID, Ref string }
 
-// UnmetNeeds is the items that an item or an ancestor of it needs and that are
-// not done, by position.
+// UnmetNeeds returns the items that an item or one of its ancestors needs and
+// that are not done, by position.
 func (r Reader) UnmetNeeds(ctx context.Context, itemID string) ([]UnmetNeed, error) {
 	var path string
 	if err := r.q.QueryRowContext(ctx, "SELECT path FROM work_items WHERE id = $1", itemID).Scan(&path); err != nil {
@@ -88,11 +89,12 @@ func (r Reader) UnmetNeeds(ctx context.Context, itemID string) ([]UnmetNeed, err
 	if err != nil {
 		return nil, fmt.Errorf("read unmet needs: %w", err)
 	}
-	return slices.Compact(unmet), nil // two of its line may need the same
+	return slices.Compact(unmet), nil // the item and an ancestor may need the same item
 }
 
-// NeededCommits is the work that was landed last of each item that an item or an ancestor of it needs, by position. A branch that was only
-// pushed is not landed on anything: whoever merges it may make another commit of it.
+// NeededCommits returns, for each item that an item or one of its ancestors needs, the commit that was landed last, by
+// position of the needed items. A workspace whose branch was only pushed does not count: a later merge of the branch
+// may create another commit.
 func (r Reader) NeededCommits(ctx context.Context, itemID string) ([]svc.NeededCommit, error) {
 	var path string
 	if err := r.q.QueryRowContext(ctx, "SELECT path FROM work_items WHERE id = $1", itemID).Scan(&path); err != nil {
@@ -121,7 +123,8 @@ func (r Reader) NeededCommits(ctx context.Context, itemID string) ([]svc.NeededC
 	return out, nil
 }
 
-// NeededBy is the items that need one of the others and are not among them.
+// NeededBy returns the items that need one of the others and are not among the
+// others themselves.
 func (r Reader) NeededBy(ctx context.Context, others []string) ([]string, error) {
 	var w where
 	w.among(r.d, "other_id", others)
@@ -129,19 +132,21 @@ func (r Reader) NeededBy(ctx context.Context, others []string) ([]string, error)
 	return collect(ctx, r.q, scanText, "SELECT DISTINCT item_id FROM needs"+w.sql()+" ORDER BY item_id", w.args...)
 }
 
-// AddNeed notes that an item needs another. It is false when it did already.
+// AddNeed records that an item needs another. It returns false if that was
+// recorded already.
 func (tx *Tx) AddNeed(ctx context.Context, item, other string) (bool, error) {
 	n, err := tx.exec(ctx, "INSERT INTO needs (item_id, other_id) VALUES ($1, $2) ON CONFLICT (item_id, other_id) DO NOTHING", item, other)
 	return n == 1, err
 }
 
-// RemoveNeed takes a need back. It is false when there was none.
+// RemoveNeed removes a need. It returns false if there was none.
 func (tx *Tx) RemoveNeed(ctx context.Context, item, other string) (bool, error) {
 	n, err := tx.exec(ctx, "DELETE FROM needs WHERE item_id = $1 AND other_id = $2", item, other)
 	return n == 1, err
 }
 
-// RemoveNeeds forgets everything that the items need and that needs them.
+// RemoveNeeds removes all needs of the items, and all needs of other items for
+// them.
 func (tx *Tx) RemoveNeeds(ctx context.Context, ids []string) error {
 	for _, column := range []string{"item_id", "other_id"} {
 		var w where
@@ -153,9 +158,10 @@ func (tx *Tx) RemoveNeeds(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Reblock brings up to date which of the items below the roots, and the roots,
-// are blocked: an item is when it or an ancestor needs something that is not done.
-// Active runs of them follow. It gives back the ids that are no longer blocked.
+// Reblock updates the field Blocked of the roots, of all items below them, and of
+// the active runs of these items. An item is blocked if it or an ancestor needs an
+// item that is not done. Reblock returns the ids of the items that are no longer
+// blocked.
 func (tx *Tx) Reblock(ctx context.Context, projectID string, roots []string) (freed []string, err error) {
 	holding, err := collect(ctx, tx.q, scanText, `SELECT DISTINCT n.item_id FROM needs n JOIN work_items o ON o.id = n.other_id
 		WHERE o.project_id = $1 AND o.status <> 'done'`, projectID)

@@ -18,7 +18,7 @@ func scanSink(row scanner) (s svc.SinkState, err error) {
 	return s, err
 }
 
-// AddSink begins to keep the state of a sink; one that is kept stays as it is.
+// AddSink adds the state of a sink, if there is none yet.
 func (tx *Tx) AddSink(ctx context.Context, name string) error {
 	_, err := tx.exec(ctx, "INSERT INTO notify_sinks (name, since) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING", name, tx.Now)
 	if err != nil {
@@ -27,7 +27,7 @@ func (tx *Tx) AddSink(ctx context.Context, name string) error {
 	return nil
 }
 
-// SinkState reads how a sink fares.
+// SinkState reads the state of a sink, with the number and the age of its waiting notifications.
 func (r Reader) SinkState(ctx context.Context, name string) (svc.SinkState, error) {
 	s, err := one(ctx, r.q, scanSink, "sink", name, "SELECT "+sinkColumns+" FROM notify_sinks WHERE name = $1", name)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r Reader) SinkState(ctx context.Context, name string) (svc.SinkState, erro
 	return s, nil
 }
 
-// LockSink reads the state of a sink that this unit changes.
+// LockSink reads and locks the state of a sink that this unit changes.
 func (tx *Tx) LockSink(ctx context.Context, name string) (svc.SinkState, error) {
 	return one(ctx, tx.q, scanSink, "sink", name, "SELECT "+sinkColumns+" FROM notify_sinks WHERE name = $1"+tx.d.forUpdate, name)
 }
@@ -65,7 +65,8 @@ func scanNotification(row scanner) (n svc.Notification, err error) {
 	return n, row.Scan(&n.ID, &n.Sink, &n.Key, &n.DigestID, &n.State, &n.Tries, &n.DueAt, &n.SettledAt, &n.Error, &n.CreatedAt)
 }
 
-// AddNotification puts one into the outbox. False: the sink has been told of this entry before, or will be.
+// AddNotification adds a notification to the outbox. It returns false if the outbox already has one for this sink and
+// key.
 func (tx *Tx) AddNotification(ctx context.Context, n svc.Notification) (bool, error) {
 	added, err := tx.exec(ctx, "INSERT INTO notifications ("+notificationColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)
 		ON CONFLICT (sink, key) DO NOTHING`, n.ID, n.Sink, n.Key, n.DigestID, n.State, n.Tries, n.DueAt, n.SettledAt, n.Error, n.CreatedAt)
@@ -75,7 +76,7 @@ func (tx *Tx) AddNotification(ctx context.Context, n svc.Notification) (bool, er
 	return added == 1, nil
 }
 
-// UpdateNotification writes what has become of one.
+// UpdateNotification writes the state of a notification.
 func (tx *Tx) UpdateNotification(ctx context.Context, n svc.Notification) error {
 	_, err := tx.exec(ctx, "UPDATE notifications SET digest_id = $1, state = $2, tries = $3, due_at = $4, settled_at = $5, error = $6 WHERE id = $7",
 		n.DigestID, n.State, n.Tries, n.DueAt, n.SettledAt, n.Error, n.ID)
@@ -85,7 +86,7 @@ func (tx *Tx) UpdateNotification(ctx context.Context, n svc.Notification) error 
 	return nil
 }
 
-// DropNotification removes one that nobody was told of: its entry may open again.
+// DropNotification deletes a notification that was never sent, so that it can be added again if its entry opens again.
 func (tx *Tx) DropNotification(ctx context.Context, id string) error {
 	_, err := tx.exec(ctx, "DELETE FROM notifications WHERE id = $1", id)
 	if err != nil {
@@ -94,8 +95,9 @@ func (tx *Tx) DropNotification(ctx context.Context, id string) error {
 	return nil
 }
 
-// DueNotifications is what is to be sent to a sink now, in order: what failed several times goes after what did not, so that one
-// that a sink cannot take does not hold up the others.
+// DueNotifications returns the notifications that are due for a sink, in the order in which they are to be sent.
+// Notifications that failed several times come last, so that a notification that the sink cannot process does not delay
+// the others.
 func (r Reader) DueNotifications(ctx context.Context, sink string, now svc.Time, limit int) ([]svc.Notification, error) {
 	found, err := collect(ctx, r.q, scanNotification, "SELECT "+notificationColumns+` FROM notifications
 		WHERE sink = $1 AND state = 'waiting' AND due_at <= $2 ORDER BY tries / 3, created_at, id LIMIT CAST($3 AS BIGINT)`, sink, now, limit)
@@ -105,7 +107,7 @@ func (r Reader) DueNotifications(ctx context.Context, sink string, now svc.Time,
 	return found, nil
 }
 
-// SentSince is what a sink took since a time, digests as one.
+// SentSince returns the notifications that a sink has accepted since a time. A digest counts as one.
 func (r Reader) SentSince(ctx context.Context, sink string, since svc.Time) ([]svc.Notification, error) {
 	found, err := collect(ctx, r.q, scanNotification, "SELECT "+notificationColumns+` FROM notifications
 		WHERE sink = $1 AND settled_at IS NOT NULL AND settled_at > $2 AND state = 'sent' AND digest_id = '' ORDER BY settled_at, id`, sink, since)
@@ -115,7 +117,7 @@ func (r Reader) SentSince(ctx context.Context, sink string, since svc.Time) ([]s
 	return found, nil
 }
 
-// Digested is what a digest tells of, oldest first.
+// Digested returns the notifications that a digest contains, oldest first.
 func (r Reader) Digested(ctx context.Context, digestID string) ([]svc.Notification, error) {
 	found, err := collect(ctx, r.q, scanNotification, "SELECT "+notificationColumns+` FROM notifications
 		WHERE digest_id = $1 AND digest_id <> '' ORDER BY created_at, id`, digestID)
@@ -125,7 +127,7 @@ func (r Reader) Digested(ctx context.Context, digestID string) ([]svc.Notificati
 	return found, nil
 }
 
-// ForgetNotifications drops at most limit of what was put into the outbox before a time, whatever became of it.
+// ForgetNotifications deletes at most limit notifications that were created before a time, whatever their state.
 func (tx *Tx) ForgetNotifications(ctx context.Context, before svc.Time, limit int) (int64, error) {
 	n, err := tx.exec(ctx, `DELETE FROM notifications WHERE id IN (SELECT id FROM notifications
 		WHERE created_at < $1 ORDER BY created_at LIMIT CAST($2 AS BIGINT))`, before, limit)

@@ -13,9 +13,9 @@ func scanOutput(row scanner) (r svc.Run, err error) {
 	return r, row.Scan(&r.ID, &r.TaskID, &r.ProjectID, &r.HostID, &r.Status, &r.Attempt, &r.LastOutputAt, &r.OutputBytes, &r.OutputLines)
 }
 
-// LockOutput reads what is needed to journal a run's output: the fields that
-// every event of a run carries, and how far the journal has come. A prompt is
-// not read for it.
+// LockOutput reads and locks a run with only the fields that are needed to
+// journal its output: those that every event of a run has, and the output that
+// was journaled so far. It does not read the prompt.
 func (tx *Tx) LockOutput(ctx context.Context, id string) (svc.Run, error) {
 	if r, ok := tx.known(id); ok {
 		return r, nil
@@ -23,8 +23,9 @@ func (tx *Tx) LockOutput(ctx context.Context, id string) (svc.Run, error) {
 	return one(ctx, tx.q, scanOutput, "run", id, "SELECT "+outputColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
 }
 
-// MarkOutput notes how far the journal has told of the attempt's output, and
-// when the run last wrote something. It is no change of the record.
+// MarkOutput writes how many bytes and lines of the attempt's output were
+// journaled, and when the run last wrote output. It does not change the version
+// of the record.
 func (tx *Tx) MarkOutput(ctx context.Context, id string, bytes, lines int64, at *svc.Time) error {
 	if tx.amend(id, func(r *svc.Run) { r.OutputBytes, r.OutputLines, r.LastOutputAt = bytes, lines, at }) {
 		return nil
@@ -36,8 +37,8 @@ func (tx *Tx) MarkOutput(ctx context.Context, id string, bytes, lines int64, at 
 	return nil
 }
 
-// OutputRuns is every run that a host may be writing output of: see LockOutput
-// for what is read of each.
+// OutputRuns returns every active run that was given to a host. It reads the
+// same fields as LockOutput.
 func (r Reader) OutputRuns(ctx context.Context) ([]svc.Run, error) {
 	runs, err := collect(ctx, r.q, scanOutput, "SELECT "+outputColumns+" FROM runs WHERE "+activeRuns+" AND status <> 'pending' ORDER BY id")
 	if err != nil {

@@ -12,23 +12,23 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// connectLimit bounds the wait for a new connection, its settings included.
+// connectLimit is the timeout for opening a connection, including its settings.
 const connectLimit = 5 * time.Second
 
-// sessionSettings is what each connection begins with. Nothing of ours is worth
-// compiling: queries take a millisecond, and where the planner overrates one,
-// as it does each recursion, compiling it took a hundred. A process that froze,
-// or whose network is gone, must not keep rows locked; and a wait for a lock
-// ends before the statement's own limit, which costs the connection. A page of
-// an index is in memory or on an SSD.
+// sessionSettings are the settings of each connection. JIT is off: queries take a
+// millisecond, and where the planner overestimates the cost, as with recursive
+// queries, compiling took a hundred. random_page_cost is low because index pages
+// are in memory or on an SSD. The timeouts release the locks of a process that
+// froze or lost its network. A wait for a lock must end before the statement's
+// own limit, because that limit costs the connection.
 const sessionSettings = `SET jit = off; SET random_page_cost = 1.1; SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '2s'; SET tcp_user_timeout = '5s'`
 
-// writerSettings is what the writer's connections have besides: whatever a unit
-// needs it finds by an index, though a young table may look small to a planner
-// that does not count its dead rows.
+// writerSettings are the additional settings of the writer's connections. The
+// rows that a unit needs must always be found by an index: a new table may look
+// small to the planner, which does not count its dead rows.
 const writerSettings = `; SET enable_seqscan = off`
 
-// sockets is the open connections of a store to PostgreSQL. Cutting them ends
+// sockets are the open connections of a store to PostgreSQL. Closing them ends
 // every wait for a server that does not answer.
 type sockets struct {
 	mu     sync.Mutex // guards the rest
@@ -36,7 +36,7 @@ type sockets struct {
 	closed bool
 }
 
-// cut closes every connection and lets no new one be made.
+// cut closes every connection. After that no new one can be opened.
 func (s *sockets) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ type socket struct {
 	of *sockets
 }
 
-// Close closes the connection and forgets it.
+// Close closes the connection and removes it from the set of open ones.
 func (c *socket) Close() error {
 	c.of.mu.Lock()
 	delete(c.of.open, c.Conn)
@@ -71,7 +71,7 @@ func (c *socket) Close() error {
 	return c.Conn.Close()
 }
 
-// openPostgres opens a pool. Nothing is connected yet.
+// openPostgres creates a pool. It does not open a connection yet.
 func openPostgres(dsn, settings string, all *sockets) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {

@@ -12,27 +12,28 @@ import (
 	"svc"
 )
 
-// statement is one of several that are sent together.
+// statement is one of several statements that are sent together.
 type statement struct {
 	sql  string
 	args []any
-	rows int64                   // how many rows it must change; anyRows: it does not matter
-	scan func(row scanner) error // reads a row of its answer; nil: it has none
+	rows int64                   // how many rows it must change; anyRows: any number
+	scan func(row scanner) error // called with each row that it returns; nil: it returns none
 
-	// bulk does the same for many rows, given as a JSON list of records whose
-	// columns are the first arguments of each; empty: there is no such form.
+	// bulk is the text of a statement that does the same for many rows. Its only
+	// parameter is a JSON list of records. The values of columns are the first
+	// arguments of each single statement. Empty: there is no such form.
 	bulk    string
 	columns []string
 }
 
 const anyRows = -1
 
-// errStale means that a row was changed by someone else between its read and
-// its write. Run again, the unit sees the new row.
+// errStale means that a row was changed by another process between its read and
+// its write. If the unit is run again, it reads the new row.
 var errStale = errors.New("the row was changed meanwhile")
 
-// send runs statements in their order. On PostgreSQL they leave together and
-// cost one round trip; after one that fails none is run.
+// send executes statements in their order. On PostgreSQL they are sent together
+// in one round trip. After a statement that fails, none is executed.
 func (w *writer) send(ctx context.Context, list ...statement) error {
 	if len(list) == 0 {
 		return nil
@@ -113,8 +114,8 @@ func readAnswer(answers pgx.BatchResults, s statement) error {
 	return rows.Err()
 }
 
-// plainArgs makes numbers, texts and booleans of our own types: the driver of
-// PostgreSQL would write a time as the text that it is in JSON.
+// plainArgs converts values of svc's types to numbers, texts and booleans. Else
+// the driver of PostgreSQL would write a svc.Time as the text that it is in JSON.
 func plainArgs(args []any) []any {
 	plain := make([]any, len(args))
 	for i, a := range args {

@@ -20,14 +20,14 @@ func scanProject(row scanner) (svc.Project, error) {
 func (r Reader) Project(ctx context.Context, idOrSlug string) (svc.Project, error) {
 	column := "slug"
 	if svc.IsID(idOrSlug) {
-		column = "id" // a slug of that form is findable by its id alone
+		column = "id" // a project whose slug looks like an id is found only by its id
 	}
 	return one(ctx, r.q, scanProject, "project", idOrSlug,
 		"SELECT "+projectColumns+" FROM projects WHERE "+column+" = $1", idOrSlug)
 }
 
-// LockProject reads a project that this unit changes, or in which it changes
-// something: changes within one project wait for each other.
+// LockProject reads and locks a project that this unit changes, or in which it
+// changes items: units that change the same project run one after the other.
 func (tx *Tx) LockProject(ctx context.Context, idOrSlug string) (svc.Project, error) {
 	column := "slug"
 	if svc.IsID(idOrSlug) {
@@ -37,7 +37,7 @@ func (tx *Tx) LockProject(ctx context.Context, idOrSlug string) (svc.Project, er
 		"SELECT "+projectColumns+" FROM projects WHERE "+column+" = $1"+tx.d.forUpdate, idOrSlug)
 }
 
-// Projects is a page of all projects by name.
+// Projects returns a page of all projects, by name.
 func (r Reader) Projects(ctx context.Context, page svc.Page) (svc.List[svc.Project], error) {
 	var w where
 	if page.Cursor != "" {
@@ -55,7 +55,7 @@ func (r Reader) Projects(ctx context.Context, page svc.Page) (svc.List[svc.Proje
 	return paged(found, cut, page.Limit, func(p svc.Project) string { return cursor("projects", p.Name, p.ID) }), nil
 }
 
-// SlugTaken says whether any project, archived or not, has the slug.
+// SlugTaken reports whether a project, archived or not, has the slug.
 func (r Reader) SlugTaken(ctx context.Context, slug string) (bool, error) {
 	var n int
 	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM projects WHERE slug = $1", slug).Scan(&n)
@@ -84,7 +84,8 @@ func (tx *Tx) UpdateProject(ctx context.Context, p *svc.Project) error {
 	return changed("project", p.ID, &p.Version, n, err)
 }
 
-// changed checks a compare-and-set on the version.
+// changed checks the result of a compare-and-set on the version, and increments
+// *version.
 func changed(noun, id string, version *int64, rows int64, err error) error {
 	if err != nil {
 		return fmt.Errorf("update %s %s: %w", noun, id, err)

@@ -12,16 +12,17 @@ import (
 	"svc"
 )
 
-// queueOf is the queue that a pending run stands in: its project and what it
-// demands of a host, as one text that is indexed. A run that very many hosts
-// refused, or that wants many labels, has a queue of its own, because
-// PostgreSQL bounds the rows of an index.
+// queueOf is an expression for the queue of a pending run: its project and what
+// it demands of a host, as one indexed text. A run that was refused by very many
+// hosts, or that demands many labels, has a queue of its own, because PostgreSQL
+// limits the size of an index row.
 const queueOf = `(project_id || ' ' || coalesce(pinned_host_id, '') || ' ' || CASE WHEN length(refused) + length(host_labels) > 500 THEN id ELSE refused || ' ' || host_labels END || ' ' || provider)`
 
-// These are written as in the indexes that serve them. openOn is followed by
-// which hosts. What such an expression is compared with is an expression, too,
-// as in "$1 || ”": SQLite does not look for a plain column of text in an index
-// of expressions, and plans anew for each value of a plain parameter.
+// These conditions are written exactly as in the indexes that serve them. openOn
+// must be followed by a comparison with hosts. The other side of a comparison
+// must be an expression too, made by appending an empty text: SQLite does not use
+// an index of expressions for a plain text column, and prepares a statement again
+// for each value of a plain parameter.
 const (
 	openOn        = "session_ended_at IS NULL AND host_id IS NOT NULL AND host_id || ''"
 	isPending     = "status || '' = 'pending'"
@@ -29,7 +30,8 @@ const (
 	isUnconfirmed = "status || '' = 'spawning' AND NOT acked"
 )
 
-// RunQueue is the pending runs of a project that demand the same of a host.
+// RunQueue is a queue of the pending runs of a project with the same demands on
+// a host.
 type RunQueue struct {
 	ProjectID    string
 	Provider     string
@@ -38,16 +40,18 @@ type RunQueue struct {
 	Labels       map[string]string
 
 	key  string
-	runs []readyRun // all of them, where few runs wait; else nil
+	runs []readyRun // all runs of the queue, if few runs wait in all queues; else nil
 }
 
-// fewQueued is how many runs are read at once, instead of their queues first
-// and then the beginning of each.
+// fewQueued is the number of waiting runs up to which all are read with one
+// query. If there are more, the queues are read first, and then the first runs
+// of each.
 const fewQueued = 32
 
-// RunQueues is every queue with a run in it that no need holds back, and their
-// projects by id, of one state but for the counts. It costs what the queues are,
-// not what the runs are.
+// RunQueues returns every queue that has a run without an unmet need, and the
+// projects of the queues by id. All of it is read from one state of the database,
+// except the counts of active runs. The cost depends on the number of queues, not
+// on the number of runs.
 func (r Reader) RunQueues(ctx context.Context) (queues []RunQueue, projects map[string]QueueProject, err error) {
 	queues, projects, all, err := r.fewQueues(ctx)
 	if err == nil && !all {
@@ -64,7 +68,7 @@ func (r Reader) RunQueues(ctx context.Context) (queues []RunQueue, projects map[
 	return queues, projects, r.countActive(ctx, projects)
 }
 
-// manyQueues walks from queue to queue.
+// manyQueues reads the queues, by steps in the index from one queue to the next.
 func (r Reader) manyQueues(ctx context.Context) (queues []RunQueue, projects map[string]QueueProject, err error) {
 	projects = map[string]QueueProject{}
 	queues, err = collect(ctx, r.q, func(row scanner) (q RunQueue, err error) {
@@ -80,15 +84,16 @@ func (r Reader) manyQueues(ctx context.Context) (queues []RunQueue, projects map
 	return queues, projects, err
 }
 
-// readyRun is a run in its queue, and from when on it may be placed.
+// readyRun is a run in its queue, and the time from which it may be placed.
 type readyRun struct {
 	QueuedRun
 	queue string
-	held  bool     // by another run
-	from  svc.Time // its back-off and its not_before end
+	held  bool     // another run holds it back
+	from  svc.Time // when both its back-off and its not_before have ended
 }
 
-// fewQueues reads the runs themselves. all says that no more than these wait.
+// fewQueues reads the queues with all their runs. all is false if more than
+// fewQueued runs wait; then it returns nothing else.
 func (r Reader) fewQueues(ctx context.Context) (queues []RunQueue, projects map[string]QueueProject, all bool, err error) {
 	projects = map[string]QueueProject{}
 	runs, err := collect(ctx, r.q, func(row scanner) (w readyRun, err error) {
@@ -116,8 +121,8 @@ func (r Reader) fewQueues(ctx context.Context) (queues []RunQueue, projects map[
 	return queues, projects, true, nil
 }
 
-// readQueue takes a queue's key apart. Only the provider may have spaces, and
-// the labels, which are JSON.
+// readQueue sets the fields of a queue from its key. Only the provider and the
+// labels, which are JSON, may have spaces.
 func (r Reader) readQueue(ctx context.Context, q *RunQueue) error {
 	parts := strings.SplitN(q.key, " ", 3)
 	if len(parts) != 3 {
@@ -147,8 +152,8 @@ type QueuedRun struct {
 	PendingSince svc.Time
 }
 
-// QueuedRuns is the first runs of a queue that may be placed at now, in their
-// order.
+// QueuedRuns returns the first runs of a queue that may be placed at now, in
+// their order.
 func (r Reader) QueuedRuns(ctx context.Context, q RunQueue, now svc.Time, limit int) ([]QueuedRun, error) {
 	if q.runs != nil {
 		var ready []QueuedRun
@@ -169,8 +174,9 @@ func (r Reader) QueuedRuns(ctx context.Context, q RunQueue, now svc.Time, limit 
 	return found, nil
 }
 
-// NextDispatch is when the next back-off or not_before after now ends, of the
-// runs in all queues that RunQueues has found; false: none is waited for.
+// NextDispatch returns when the next back-off or not_before of a waiting run
+// ends, after now. queues must be the result of RunQueues. any is false if there
+// is no such time.
 func (r Reader) NextDispatch(ctx context.Context, queues []RunQueue, now svc.Time) (at svc.Time, any bool, err error) {
 	if many := slices.ContainsFunc(queues, func(q RunQueue) bool { return q.runs == nil }); !many {
 		for _, q := range queues {
@@ -194,15 +200,16 @@ func (r Reader) NextDispatch(ctx context.Context, queues []RunQueue, now svc.Tim
 	return at, any, nil
 }
 
-// firstPending is the lowest value of a column of pending runs after $1,
-// written so that it is the first of the index that has those alone.
+// firstPending is a subquery: the lowest value of a column of pending runs after
+// $1. It is written so that the index of these runs has the value first.
 func firstPending(column string) string {
 	return fmt.Sprintf("(SELECT %[1]s FROM runs WHERE %[2]s AND %[1]s IS NOT NULL AND %[1]s > $1 ORDER BY %[1]s LIMIT 1)", column, isPending)
 }
 
-// OverdueRuns is the ids of runs of a project that nothing but hosts held back
-// since a time, and that do not wait as long as it takes. No parameter is plain:
-// SQLite would plan the query anew for each value.
+// OverdueRuns returns the ids of runs of a project that have waited for a host,
+// and for nothing else, since a time or longer. Runs with the flag wait are left
+// out: they have no dispatch timeout. No parameter is plain, because SQLite would
+// prepare the query again for each value.
 func (r Reader) OverdueRuns(ctx context.Context, projectID string, before svc.Time, limit int) ([]string, error) {
 	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE `+isQueued+` AND NOT wait AND project_id = $1 || '' AND pending_since <= CAST($2 AS BIGINT)
 		AND (next_dispatch_at IS NULL OR next_dispatch_at <= CAST($2 AS BIGINT)) AND (not_before IS NULL OR not_before <= CAST($2 AS BIGINT))
@@ -215,8 +222,8 @@ func (r Reader) OverdueRuns(ctx context.Context, projectID string, before svc.Ti
 	return found, nil
 }
 
-// PendingAfter is the ids of runs of a project that became pending after a time, as they say, and are held up by that: they would time
-// out, or their back-off ends then.
+// PendingAfter returns the ids of runs of a project whose pending_since lies after a time, and which that delays: their
+// dispatch timeout begins too late, or they have a back-off that ends after that time.
 func (r Reader) PendingAfter(ctx context.Context, projectID string, at svc.Time, limit int) ([]string, error) {
 	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE `+isQueued+` AND NOT wait AND project_id = $1 || '' AND pending_since > CAST($2 AS BIGINT)
 		UNION SELECT id FROM runs WHERE `+isPending+` AND next_dispatch_at IS NOT NULL AND next_dispatch_at > CAST($2 AS BIGINT)
@@ -228,8 +235,9 @@ func (r Reader) PendingAfter(ctx context.Context, projectID string, at svc.Time,
 	return found, nil
 }
 
-// PendingAtLeastSince is when somebody placed runs for the last time before a run became pending, by the order of the journal; 0: that is not
-// known. It is later than the run says when its clock was behind.
+// PendingAtLeastSince returns the end of the last service time that was written before the run became pending, by the
+// order of the journal; 0: that is not known. If it is later than the run's pending_since, the clock that set
+// pending_since was behind.
 func (tx *Tx) PendingAtLeastSince(ctx context.Context, r *svc.Run) (at svc.Time, err error) {
 	err = tx.q.QueryRowContext(ctx, `SELECT coalesce(max(until), 0) FROM service_times
 		WHERE head > 0 AND head < (SELECT min(seq) FROM events WHERE run_id = $1 AND created_at = $2)`, r.ID, r.PendingSince).Scan(&at)
@@ -241,13 +249,14 @@ func (tx *Tx) PendingAtLeastSince(ctx context.Context, r *svc.Run) (at svc.Time,
 
 func scanText(row scanner) (s string, err error) { return s, row.Scan(&s) }
 
-// stillFits is a part of every change of a host: it could be given runs until
-// then, if it could before. now names the argument that is the unit's time.
+// stillFits is a part of every UPDATE of a host: if the host could be given runs
+// before the change, last_fit_at becomes the unit's time. now is the parameter
+// with that time.
 func stillFits(now string) string {
 	return "last_fit_at = CASE WHEN status = 'online' AND NOT instance_suspect THEN " + now + " ELSE last_fit_at END"
 }
 
-// AnyFitted says whether any host with these labels, or the one that is named,
+// AnyFitted reports whether a host with these labels, or only the pinned host,
 // could be given runs at any moment since a time.
 func (r Reader) AnyFitted(ctx context.Context, pinned *string, labels map[string]string, since svc.Time) (bool, error) {
 	query := `SELECT labels FROM hosts WHERE (last_fit_at > $1 OR status = 'online' AND NOT instance_suspect AND deleted_at IS NULL)`
@@ -268,16 +277,16 @@ func (r Reader) AnyFitted(ctx context.Context, pinned *string, labels map[string
 	return slices.ContainsFunc(hosts, func(h svc.Host) bool { return h.HasLabels(labels) }), nil
 }
 
-// Capacity is what a claim checks of a host when it is committed.
+// Capacity is what a claim checks of a host in the unit that places a run there.
 type Capacity struct {
 	Name    string
 	Fits    bool // it can be given runs at all
 	Limited bool
-	Free    int // of a limited one
+	Free    int // how many more runs it can be given; only if Limited
 }
 
-// Capacities reads what hosts can take now. One that is deleted is left out: it
-// fits nobody. The unit has named the hosts, so that nobody else gives them runs
+// Capacities returns the capacity of hosts. Deleted hosts are left out. The unit
+// must have named the hosts (see [Row]), so that no other unit gives them runs
 // meanwhile.
 func (tx *Tx) Capacities(ctx context.Context, hostIDs []string) (map[string]*Capacity, error) {
 	found := map[string]*Capacity{}
@@ -301,7 +310,7 @@ func (tx *Tx) Capacities(ctx context.Context, hostIDs []string) (map[string]*Cap
 // ServiceTime is a time in which an orchestrator was running.
 type ServiceTime struct{ Began, Until svc.Time }
 
-// ServiceTimes is all that are known, oldest first.
+// ServiceTimes returns all service times that are stored, oldest first.
 func (r Reader) ServiceTimes(ctx context.Context) ([]ServiceTime, error) {
 	found, err := collect(ctx, r.q, func(row scanner) (s ServiceTime, err error) { return s, row.Scan(&s.Began, &s.Until) },
 		"SELECT began, until FROM service_times ORDER BY began")
@@ -311,8 +320,8 @@ func (r Reader) ServiceTimes(ctx context.Context) ([]ServiceTime, error) {
 	return found, nil
 }
 
-// KeepServiceTimes replaces what is known of the times of service. Each is written with the end of the journal as it was then: what comes
-// behind that happened later, whatever its clock says.
+// KeepServiceTimes replaces the stored service times. A new or changed one is stored with the journal's head: events
+// after that head happened later, whatever their clocks say.
 func (tx *Tx) KeepServiceTimes(ctx context.Context, times []ServiceTime) error {
 	if len(times) == 0 {
 		return nil

@@ -8,23 +8,24 @@ import (
 	"svc"
 )
 
-// QueueProject is what placement must know of a project.
+// QueueProject is a project with the fields that placement needs.
 type QueueProject struct {
 	ID         string
 	MaxRuns    *int  // nil: no limit
-	ActiveRuns int   // of one with a limit
+	ActiveRuns int   // counted only if there is a limit
 	Isolated   bool  // its runs get working copies
-	Turn       int64 // the lower, the longer ago was its last one
+	Turn       int64 // the project with the lowest number was served the longest time ago
 }
 
 const queueProjectColumns = "id, max_runs, isolation IN ('clone', 'worktree'), turn"
 
-// scanQueueProject reads queueProjectColumns, and what stands before them.
+// scanQueueProject scans queueProjectColumns, and the columns before them into
+// before.
 func scanQueueProject(row scanner, before ...any) (p QueueProject, err error) {
 	return p, row.Scan(append(before, &p.ID, &p.MaxRuns, &p.Isolated, &p.Turn)...)
 }
 
-// QueueProjects reads what placement must know of projects, by id.
+// QueueProjects returns projects by id, with the fields that placement needs.
 func (r Reader) QueueProjects(ctx context.Context, ids []string) (map[string]QueueProject, error) {
 	var w where
 	w.among(r.d, "id", ids)
@@ -54,21 +55,23 @@ func (r Reader) countActive(ctx context.Context, projects map[string]QueueProjec
 	return nil
 }
 
-// openInProject counts the active runs of a project, written as in the index
-// that serves it, and not as in the one of hosts.
+// openInProject is a subquery: the number of active runs of a project. It is
+// written exactly as in the index that serves it, so that the index of hosts is
+// not used.
 func openInProject(id string) string {
 	return "(SELECT count(*) FROM runs WHERE session_ended_at IS NULL AND coalesce(host_id, '') <> '' AND project_id || '' = " + id + " AND status <> 'pending')"
 }
 
-// ProjectRoom is what giving runs of a project to hosts rests on.
+// ProjectRoom is how many more runs of a project can be placed, and what the
+// dispatch of a run needs of the project.
 type ProjectRoom struct {
 	Limited bool
-	Free    int // how many runs it may be given; of one with a limit
+	Free    int // how many more runs can be placed; only if Limited
 	Slug    string
-	Source  svc.Source // what their working copies are made of
+	Source  svc.Source // from which working copies are made
 }
 
-// ProjectRoom reads what giving runs of a project to hosts rests on.
+// ProjectRoom reads the ProjectRoom of a project.
 func (tx *Tx) ProjectRoom(ctx context.Context, id string) (room ProjectRoom, err error) {
 	var p svc.Project
 	err = tx.q.QueryRowContext(ctx, "SELECT slug, repo, base, isolation, setup, setup_timeout, keep_days, max_runs IS NOT NULL, CASE WHEN max_runs IS NULL THEN 0 ELSE max_runs - "+
@@ -81,8 +84,8 @@ func (tx *Tx) ProjectRoom(ctx context.Context, id string) (room ProjectRoom, err
 	return room, nil
 }
 
-// TakeTurn notes that a run of the project was placed: others have their turn
-// first. One that all others come before already stays as it is.
+// TakeTurn records that a run of the project was placed: the project now comes
+// after all others. If it is the last already, nothing is written.
 func (tx *Tx) TakeTurn(ctx context.Context, id string) error {
 	if err := tx.later(ctx, anyRows, "UPDATE projects SET turn = (SELECT max(turn) FROM projects) + 1 WHERE id = $1 AND turn <= (SELECT coalesce(max(turn), -1) FROM projects WHERE id <> $1)", id); err != nil {
 		return fmt.Errorf("note a project's turn: %w", err)
@@ -90,18 +93,19 @@ func (tx *Tx) TakeTurn(ctx context.Context, id string) error {
 	return nil
 }
 
-// PendingRun is a run that waits, as its order needs it.
+// PendingRun is a pending run with the fields that determine its place in the
+// order.
 type PendingRun struct {
 	QueuedRun
 	ProjectID string
 	NotBefore *svc.Time
 	BackOff   *svc.Time
 	Blocked   bool
-	Busy      bool // another run is in its workspace
+	Busy      bool // another run uses its workspace
 	Follows   bool // the run that it continues is not over
 }
 
-// PendingRuns is every pending run, held back or not.
+// PendingRuns returns every pending run, held back or not.
 func (r Reader) PendingRuns(ctx context.Context) ([]PendingRun, error) {
 	found, err := collect(ctx, r.q, func(row scanner) (p PendingRun, err error) {
 		return p, row.Scan(&p.ID, &p.Priority, &p.PendingSince, &p.ProjectID, &p.NotBefore, &p.BackOff, &p.Blocked, &p.Busy, &p.Follows)
@@ -112,7 +116,7 @@ func (r Reader) PendingRuns(ctx context.Context) ([]PendingRun, error) {
 	return found, nil
 }
 
-// RunSummaries is runs as lists show them, by id.
+// RunSummaries returns runs by id, with the fields that lists show.
 func (r Reader) RunSummaries(ctx context.Context, ids []string) (map[string]svc.Run, error) {
 	var w where
 	w.among(r.d, "id", ids)
@@ -152,8 +156,8 @@ func (r Reader) RunCounts(ctx context.Context, f svc.RunFilter) (c svc.RunCounts
 	return c, nil
 }
 
-// ActiveRuns is the ids of the active runs of a task and everything below it, of
-// a project, or of a host, oldest first.
+// ActiveRuns returns the ids of the active runs of a task and of the items below
+// it, of a project, or of a host, oldest first.
 func (r Reader) ActiveRuns(ctx context.Context, f svc.RunFilter) ([]string, error) {
 	query, args := "SELECT id FROM runs WHERE "+activeRuns, []any{}
 	switch {
@@ -171,11 +175,12 @@ func (r Reader) ActiveRuns(ctx context.Context, f svc.RunFilter) ([]string, erro
 	return ids, nil
 }
 
-// QueueCursor names a place in the order of the queue: its number and the run
-// there.
+// QueueCursor returns a cursor for a place in the order of the queue: the index
+// of the place and the id of the run there.
 func QueueCursor(at int, id string) string { return cursor("queue", at, id) }
 
-// QueuePlace is where a page begins after a cursor, in the ids as they are now.
+// QueuePlace returns the index at which the page after a cursor begins, in the
+// current order of ids.
 func QueuePlace(ids []string, text string) (int, error) {
 	if text == "" {
 		return 0, nil
@@ -188,5 +193,5 @@ func QueuePlace(ids []string, text string) (int, error) {
 	if i := slices.Index(ids, id); i >= 0 {
 		return i + 1, nil
 	}
-	return min(max(at, 0), len(ids)), nil // it was placed, and those after it moved up
+	return min(max(at, 0), len(ids)), nil // the run was placed, and those after it moved up
 }

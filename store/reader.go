@@ -13,17 +13,17 @@ import (
 	"svc"
 )
 
-// Reader reads records: from the pool, from one consistent state, or inside a
-// unit of work.
+// Reader reads records: each query from the latest committed state, all from one
+// consistent state (see [Store.View]), or inside a unit of work.
 type Reader struct {
 	q edged
 	d *dialect
-	// view gives a Reader of one state; nil: this one is.
+	// view calls a function with a Reader of one state; nil: this Reader is one.
 	view func(context.Context, func(Reader) error) error
 }
 
-// oneState runs what needs several queries on one state of the database: a
-// record that changes between two of them would be found twice, or not at all.
+// oneState runs a read of several queries on one state of the database. Else a
+// record that changes between two queries could be found twice, or not at all.
 func oneState[T any](ctx context.Context, r Reader, read func(Reader) (T, error)) (v T, err error) {
 	if r.view == nil {
 		return read(r)
@@ -38,7 +38,8 @@ func oneState[T any](ctx context.Context, r Reader, read func(Reader) (T, error)
 // scanner is a row to scan.
 type scanner interface{ Scan(dest ...any) error }
 
-// one reads a single record; none is a not_found about that noun and id.
+// one reads a single record. If there is none, it returns a not_found error with
+// this noun and id.
 func one[T any](ctx context.Context, q edged, scan func(scanner) (T, error), noun, id, query string, args ...any) (T, error) {
 	v, err := scan(q.QueryRowContext(ctx, query, args...))
 	switch {
@@ -56,8 +57,8 @@ func collect[T any](ctx context.Context, q edged, scan func(scanner) (T, error),
 	return rows, err
 }
 
-// collectUpTo reads rows until their texts have more bytes than wanted, one at least; 0: all. cut says that it ended so: there
-// may be others.
+// collectUpTo reads rows until their texts exceed a number of bytes; 0: all rows. It reads at least one row. cut is
+// true if it ended for that reason: there may be other rows.
 func collectUpTo[T any](ctx context.Context, q edged, bytes int, scan func(scanner) (T, error), query string, args ...any) (out []T, cut bool, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -76,7 +77,7 @@ func collectUpTo[T any](ctx context.Context, q edged, bytes int, scan func(scann
 	return out, bytes > 0 && read.bytes > bytes, rows.Err()
 }
 
-// counted scans rows and counts the bytes of their texts. What has another type than these is short.
+// counted scans rows and counts the bytes of their texts. It ignores columns of other types, which are short.
 type counted struct {
 	rows  scanner
 	bytes int
@@ -97,10 +98,10 @@ func (c *counted) Scan(dest ...any) error {
 	return err
 }
 
-// merged runs one ordered, limited query per key and merges the answers. A
-// query is given the last record that would be on the page so far, if it is
-// full: what comes after that one need not be read. A query that ended early (cut) makes the page full: after
-// its last record others of the same key are missing. size is the bytes of a record; a page with more than bytes is full too (0: never).
+// merged runs one ordered, limited query for each key and merges their records into one page. If the page is full, the
+// next query gets the last record of the page: it need not read records after that one. If a query ended early (cut),
+// the page is full and ends with the last record of that query, because later records of the same key are missing. size
+// returns the bytes of a record. A page with more than bytes is full too; 0: no limit.
 func merged[K, T any](keys []K, limit, bytes int, size func(T) int, query func(key K, last *T) (part []T, cut bool, err error), before func(a, b T) bool) (all []T, full bool, err error) {
 	all = []T{}
 	for _, k := range keys {
@@ -131,7 +132,8 @@ func merged[K, T any](keys []K, limit, bytes int, size func(T) int, query func(k
 	return all, full, nil
 }
 
-// paged cuts a list that was read with one row more than the page has, or, when it was cut before that, has others after it.
+// paged returns a page of rows, which were read with one row more than the limit. The page has a cursor if there is
+// such a row, or if the read was cut.
 func paged[T any](rows []T, cut bool, limit int, at func(T) string) svc.List[T] {
 	if len(rows) > limit {
 		rows, cut = rows[:limit], true
@@ -143,7 +145,7 @@ func paged[T any](rows []T, cut bool, limit int, at func(T) string) svc.List[T] 
 	return svc.List[T]{Items: rows, NextCursor: &next}
 }
 
-// cursor names a place in the list of that name.
+// cursor encodes a position in the list of that name.
 func cursor(list string, key ...any) string {
 	b, err := json.Marshal(append([]any{list}, key...))
 	if err != nil {
@@ -152,8 +154,8 @@ func cursor(list string, key ...any) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// readCursor takes a cursor of that list apart. What was never given out is a
-// validation error.
+// readCursor decodes a cursor of that list into key. It returns a validation
+// error if cursor did not produce the text.
 func readCursor(list, text string, key ...any) error {
 	bad := svc.Invalid("cursor", "is not a cursor of this list")
 	raw, err := base64.RawURLEncoding.DecodeString(text)
@@ -173,7 +175,7 @@ func readCursor(list, text string, key ...any) error {
 			return bad
 		}
 		if s, ok := dest.(*string); ok && strings.IndexByte(*s, 0) >= 0 {
-			return bad // PostgreSQL takes no NUL, not even to compare with
+			return bad // PostgreSQL refuses a NUL, even in a comparison
 		}
 	}
 	return nil
@@ -193,12 +195,13 @@ func (w *where) add(cond string, args ...any) {
 	w.conds = append(w.conds, cond)
 }
 
-// among adds that a column is one of the ids; of none, nothing is.
+// among adds the condition that a column is one of the ids. Without ids it is
+// false.
 func (w *where) among(d *dialect, column string, ids []string) {
 	w.add(fmt.Sprintf(d.among, column), toJSON(append([]string{}, ids...)))
 }
 
-// outside adds that a column is none of the ids.
+// outside adds the condition that a column is none of the ids.
 func (w *where) outside(d *dialect, column string, ids []string) {
 	w.add("NOT ("+fmt.Sprintf(d.among, column)+")", toJSON(append([]string{}, ids...)))
 }
@@ -210,7 +213,7 @@ func (w where) sql() string {
 	return " WHERE " + strings.Join(w.conds, " AND ")
 }
 
-// toJSON writes a column that holds JSON; nil becomes the empty value.
+// toJSON encodes the value of a column with JSON.
 func toJSON(v any) string {
 	b, err := svc.JSON(v)
 	if err != nil {

@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	// readyAge is how long a commit, or an attempt, says that the next one would
-	// end alike. However often anyone asks, no more is written for it.
+	// readyAge is how long the result of a commit, or of a probe, is valid. It
+	// bounds how often probes write, however often Ready is called.
 	readyAge = time.Second
-	// readyLimit is how long a commit may take to prove that writes work.
+	// readyLimit is the timeout of a probe.
 	readyLimit = 3 * time.Second
-	// readyRoom is what an ordinary write may add to the file.
+	// readyRoom is how many bytes an ordinary write may add to the file.
 	readyRoom = 64 << 10
 )
 
-// Ready says whether the database takes writes: one was committed just now, or
-// one that changes nothing but a counter is. It answers within seconds.
+// Ready returns nil if the database accepts writes. If there was no commit within
+// the last second, it commits a write that only changes a counter. It returns
+// within seconds.
 func (s *Store) Ready(ctx context.Context) error {
 	if err := s.lease.check(); err != nil {
 		return err
@@ -39,7 +40,8 @@ func (s *Store) Ready(ctx context.Context) error {
 	})
 }
 
-// full says whether SQLite's disk has less room than a write may need. A commit of a few bytes proves nothing there: it may be the last one.
+// full reports whether SQLite's disk has less free space than a write may need. A commit of a few bytes is no proof of
+// that: it may be the last one that fits.
 func (s *Store) full() bool {
 	if s.dir == "" {
 		return false
@@ -48,12 +50,12 @@ func (s *Store) full() bool {
 	return err == nil && free < readyRoom
 }
 
-// probe runs one attempt for all who ask meanwhile.
+// probe runs one attempt at a time. All callers that arrive meanwhile get its result.
 type probe struct {
 	mu      sync.Mutex // guards the rest
 	at      time.Time
 	err     error         // of the last attempt
-	running chan struct{} // closed at the end of the one that runs; nil: none does
+	running chan struct{} // closed when the running attempt ends; nil: none runs
 	tasks   sync.WaitGroup
 }
 
@@ -90,5 +92,5 @@ func (p *probe) ask(ctx context.Context, silent svc.Cause, attempt func() error)
 	}
 }
 
-// wait is for the attempt that runs.
+// wait waits for the running attempt.
 func (p *probe) wait() { p.tasks.Wait() }

@@ -12,42 +12,45 @@ import (
 	"svc"
 )
 
-// Registry is the list of the orchestrators that share a PostgreSQL database, as one of them sees it. It serves routing and display;
-// who may write is decided by the lease alone. It has connections of its own, so that a busy writer does not make its process look dead.
+// Registry is the list of the orchestrators that share a PostgreSQL database, for one of them. It is used for routing
+// and display; only the lease decides which of them may write. It has its own connections, so that a busy writer does
+// not delay the beats and make its process look dead.
 type Registry struct {
 	db      *sql.DB
 	sockets sockets
 	self    Member
-	ahead   time.Duration // how far this process's clock was ahead of the database's when that was last measured; only Beat uses it
+	ahead   time.Duration // how far this process's clock was ahead of the database's, as last measured; only Beat uses it
 }
 
 // Member is an orchestrator that shares its database with others.
 type Member struct {
 	ID      string // new for each process
-	Address string // where the others reach it
+	Address string // where the other orchestrators reach it
 	Version string
 
-	// What all must have in common, as prints that tell nobody a secret: the signing key and the tokens. Settings should be the same.
+	// Fingerprints of the signing key, of the tokens and of the settings, from which no secret can be derived. The
+	// first two must be the same for all members, the settings should be.
 	KeyPrint, TokenPrint, ConfigPrint string
 }
 
-// Term is the turn of one leader: from when it took the lease until another does.
+// Term is the time in which one orchestrator leads: from when it acquires the lease until another one does.
 type Term struct {
 	Epoch   int64
-	Replica string // who leads; empty: nobody
-	Address string // where it is reached
+	Replica string // id of the leader; empty: there is none
+	Address string // where the leader is reached
 	Renewed int64  // when it last renewed its lease, by the database's clock in milliseconds
 }
 
-// Standing is what a beat found out.
+// Standing is the result of a beat.
 type Standing struct {
 	Term       Term
-	Draining   bool          // this process was told to hand over and end
-	ClockAhead time.Duration // how far its clock is ahead of the database's
+	Draining   bool          // an operator has requested that this process drains: it must hand over and end
+	ClockAhead time.Duration // how far this process's clock is ahead of the database's
 }
 
-// Join lists an orchestrator beside the others on the database and brings the schema up to date. It is refused while one serves the
-// database alone, and when keys or tokens differ from those of the others.
+// Join adds an orchestrator to the list of those that share a database, and brings the schema up to date. It returns an
+// error while an orchestrator serves the database alone, and if the signing key or the tokens differ from those of the
+// other members.
 func Join(ctx context.Context, dsn string, m Member, log *slog.Logger) (_ *Registry, err error) {
 	r := &Registry{self: m, sockets: sockets{open: map[net.Conn]struct{}{}}}
 	if r.db, err = openPostgres(dsn, sessionSettings, &r.sockets); err != nil {
@@ -69,8 +72,8 @@ func Join(ctx context.Context, dsn string, m Member, log *slog.Logger) (_ *Regis
 	return r, r.list(ctx)
 }
 
-// prepare brings the schema up to date. A database that has none of members yet is taken alone for it: an older orchestrator that
-// serves it is not surprised.
+// prepare brings the schema up to date. For a schema without the tables of members it first takes the lease alone, so
+// that the schema does not change under an older orchestrator that serves the database.
 func (r *Registry) prepare(ctx context.Context, log *slog.Logger) error {
 	known, err := hasMembers(ctx, r.db)
 	if err != nil || known {
@@ -99,7 +102,8 @@ func hasMembers(ctx context.Context, db *sql.DB) (has bool, err error) {
 	return has, err
 }
 
-// list enters this process into the list, as soon as nobody serves the database alone.
+// list adds this process to the list. While another orchestrator serves the database alone, it waits, at most for
+// leasePatience.
 func (r *Registry) list(ctx context.Context) error {
 	for began := time.Now(); ; {
 		var alone leaseState
@@ -128,7 +132,7 @@ func (r *Registry) list(ctx context.Context) error {
 		if !alone.servesAlone() {
 			return nil
 		}
-		if time.Since(began) > leasePatience { // one that is being stopped needs a moment
+		if time.Since(began) > leasePatience { // the other orchestrator may be shutting down
 			return svc.Errorf(svc.CodeConflict, "another orchestrator serves this database alone: %s; give it a cluster_address too, or stop it", alone.holder)
 		}
 		select {
@@ -139,13 +143,13 @@ func (r *Registry) list(ctx context.Context) error {
 	}
 }
 
-// servesAlone says whether someone alive holds the database for itself.
+// servesAlone reports whether an orchestrator that is alive serves the database alone.
 func (s leaseState) servesAlone() bool { return s.holder != "" && s.replica == "" && !s.expired }
 
-// living is the condition on a replica that it is a member and has said that it lives, within the milliseconds that are $1.
+// living is a condition on a replica: it is a member, and its last beat is at most $1 milliseconds old.
 const living = "address <> '' AND state <> 'gone' AND last_seen_at > " + serverClock + " - CAST($1 AS BIGINT)"
 
-// compare refuses this process when it does not have the keys and tokens that the others have.
+// compare returns an error if the signing key or the tokens of this process differ from those of the living members.
 func (r *Registry) compare(ctx context.Context, tx *sql.Tx) error {
 	rows, err := tx.QueryContext(ctx, "SELECT address, key_print, token_print FROM replicas WHERE "+living, replicaSilence.Milliseconds())
 	if err != nil {
@@ -167,7 +171,7 @@ func (r *Registry) compare(ctx context.Context, tx *sql.Tx) error {
 	return rows.Err()
 }
 
-// refuseMembers refuses one that wants a database for itself while members live.
+// refuseMembers returns an error if members are alive. It is for an orchestrator that is to serve the database alone.
 func refuseMembers(ctx context.Context, tx *sql.Tx) error {
 	var listed bool
 	if err := tx.QueryRowContext(ctx, "SELECT to_regclass('replicas') IS NOT NULL").Scan(&listed); err != nil || !listed {
@@ -185,12 +189,13 @@ func refuseMembers(ctx context.Context, tx *sql.Tx) error {
 }
 
 const (
-	beatLimit      = 2 * time.Second        // of a beat, and of a look
-	clockCertainty = 500 * time.Millisecond // a slower answer says nothing of clocks
+	beatLimit      = 2 * time.Second        // the timeout of Beat, Look and Leave
+	clockCertainty = 500 * time.Millisecond // a slower answer is not used to compare the clocks
 )
 
-// beat is one statement, so that a slow database is asked once: the row of this process, those of others that are gone, and who leads. Others do the same at
-// the same time, after an outage of the database for each other: nobody waits for a row that another one holds.
+// beat is a single statement, so that it costs one round trip even if the database is slow. It updates the row of this
+// process, marks silent members as gone, deletes old rows, and returns the term. All members do this at the same time,
+// after an outage of the database for each other's rows. Therefore it skips rows that another member has locked.
 var beat = `WITH clock AS MATERIALIZED (SELECT ` + serverClock + ` AS now),
 	self AS (UPDATE replicas SET last_seen_at = now, uplinks = $2, clock_ahead = $3, state = CASE WHEN state = 'gone' THEN 'ready' ELSE state END
 		FROM clock WHERE id = $1 RETURNING state, now),
@@ -200,7 +205,7 @@ var beat = `WITH clock AS MATERIALIZED (SELECT ` + serverClock + ` AS now),
 		WHERE id <> $1 AND state = 'gone' AND last_seen_at < now - CAST($5 AS BIGINT) FOR UPDATE OF replicas SKIP LOCKED))
 	SELECT self.state, self.now, ` + termColumns + ` FROM self, journal WHERE journal.id = 1`
 
-// termColumns is the term as scanTerm reads it.
+// termColumns are the columns of the term for scanTerm.
 var termColumns = `journal.epoch, CASE WHEN journal.holder = '' THEN '' ELSE journal.replica END, ` + leaseExpired + `,
 	coalesce((SELECT address FROM replicas WHERE replicas.id = journal.replica), ''), journal.renewed_at`
 
@@ -213,7 +218,8 @@ func scanTerm(row scanner, before ...any) (t Term, err error) {
 	return t, err
 }
 
-// Beat says that this process lives and how many connections of workers it carries. One that was taken for gone is back by it. It is called by one at a time.
+// Beat records that this process is alive, and how many connections of workers it has. If the process was marked as
+// gone, it is listed again. Beat must not be called concurrently.
 func (r *Registry) Beat(ctx context.Context, uplinks int) (s Standing, err error) {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
@@ -221,11 +227,11 @@ func (r *Registry) Beat(ctx context.Context, uplinks int) (s Standing, err error
 	var state svc.ReplicaState
 	var now int64
 	s.Term, err = scanTerm(r.db.QueryRowContext(ctx, beat, r.self.ID, uplinks, r.ahead.Milliseconds(), replicaSilence.Milliseconds(), replicaKept.Milliseconds()), &state, &now)
-	if errors.Is(err, sql.ErrNoRows) { // it was away for longer than anyone is remembered
+	if errors.Is(err, sql.ErrNoRows) { // the row was deleted: the last beat is older than replicaKept
 		if err = r.list(ctx); err == nil {
 			s.Term, err = r.Look(ctx)
 		}
-	} else if took := time.Since(began); err == nil && took < clockCertainty { // else nobody can say when within that time the database looked at its clock
+	} else if took := time.Since(began); err == nil && took < clockCertainty { // else it is too uncertain when the database read its clock
 		r.ahead = began.Add(took / 2).Sub(time.UnixMilli(now))
 	}
 	if err != nil {
@@ -235,7 +241,7 @@ func (r *Registry) Beat(ctx context.Context, uplinks int) (s Standing, err error
 	return s, nil
 }
 
-// Look is who leads now.
+// Look returns the current term.
 func (r *Registry) Look(ctx context.Context) (Term, error) {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
@@ -246,7 +252,7 @@ func (r *Registry) Look(ctx context.Context) (Term, error) {
 	return t, nil
 }
 
-// Leave says that this process ends.
+// Leave records that this process ends.
 func (r *Registry) Leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
@@ -259,14 +265,14 @@ func (r *Registry) Leave(ctx context.Context) error {
 // Close closes the registry's connections.
 func (r *Registry) Close() error { return r.db.Close() }
 
-// Differences is what members that live do not have in common, and should.
+// Differences is what differs between the living members and should not.
 type Differences struct {
-	Versions bool // they are not of one version
-	Settings bool // settings that all decide by are not the same
-	Clocks   bool // the clock of one is more than a second off the database's
+	Versions bool // their versions differ
+	Settings bool // settings that influence decisions differ
+	Clocks   bool // the clock of a member differs from the database's by more than a second
 }
 
-// Differences compares the members that live.
+// Differences compares the living members.
 func (s *Store) Differences(ctx context.Context) (d Differences, err error) {
 	err = s.q.QueryRowContext(ctx, `SELECT count(DISTINCT version) > 1, count(DISTINCT config_print) > 1, coalesce(max(abs(clock_ahead)), 0) > 1000
 		FROM replicas WHERE `+living, replicaSilence.Milliseconds()).Scan(&d.Versions, &d.Settings, &d.Clocks)

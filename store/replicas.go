@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// replicaSilence makes an orchestrator gone: several beats are missing.
+	// replicaSilence is the age of the last beat after which an orchestrator is marked as gone: several beats are
+	// missing.
 	replicaSilence = 5 * time.Second
-	// replicaKept is how long one that is gone stays in the list.
+	// replicaKept is how long an orchestrator that is gone stays in the list.
 	replicaKept = 24 * time.Hour
 )
 
@@ -21,14 +22,14 @@ func scanReplica(row scanner) (r svc.Replica, err error) {
 	return r, row.Scan(&r.ID, &r.Address, &r.Version, &r.State, &r.Uplinks, &r.Since, &r.LastSeenAt)
 }
 
-// Shared says whether other processes may look at the database while this one serves it.
+// Shared reports whether other processes can read the database while this one serves it.
 func (s *Store) Shared() bool { return s.dialect == postgresDialect }
 
-// alone says whether this process is the only orchestrator that may write.
+// alone reports whether this process is the only orchestrator that may write.
 func (s *Store) alone() bool { return s.dialect != postgresDialect || s.lease != nil }
 
-// clock is the time by which beats are compared: PostgreSQL's, which all its orchestrators share, or that of the one
-// process that holds an SQLite file.
+// clock returns the time by which beats are compared: PostgreSQL's, which all its orchestrators share, or on SQLite
+// that of this process, which is the only one.
 func (tx *Tx) clock(ctx context.Context) (at svc.Time, err error) {
 	if tx.d != postgresDialect {
 		return tx.Now, nil
@@ -39,7 +40,8 @@ func (tx *Tx) clock(ctx context.Context) (at svc.Time, err error) {
 	return at, nil
 }
 
-// RegisterReplica begins to list this process. If it holds the database alone, all others are gone.
+// RegisterReplica adds this process to the list of replicas. If it is the only orchestrator that may write, it marks
+// all others as gone.
 func (s *Store) RegisterReplica(ctx context.Context, r svc.Replica) error {
 	return s.WriteRepeatable(ctx, func(tx *Tx) error {
 		if s.alone() {
@@ -51,8 +53,9 @@ func (s *Store) RegisterReplica(ctx context.Context, r svc.Replica) error {
 	})
 }
 
-// BeatReplica notes that a process lives, and what it carries; one that is not listed, or was taken for gone, is
-// listed as it says it is. Those that have not said so for a while are gone, and those that are gone for a day are removed.
+// BeatReplica records that a process is alive, and its number of uplinks. If the process is not listed or is marked as
+// gone, it is listed with its own state. Processes without a beat for replicaSilence are marked as gone, and those
+// without a beat for replicaKept are removed.
 func (tx *Tx) BeatReplica(ctx context.Context, r svc.Replica) error {
 	now, err := tx.clock(ctx)
 	if err != nil {
@@ -74,7 +77,7 @@ func (tx *Tx) BeatReplica(ctx context.Context, r svc.Replica) error {
 	return nil
 }
 
-// DrainReplica notes that a process is to hand over and end. first is false when it is draining already; one that is
+// DrainReplica requests that a process hands over and ends. first is false if it is draining already. A process that is
 // gone is a conflict.
 func (tx *Tx) DrainReplica(ctx context.Context, id string) (r svc.Replica, first bool, err error) {
 	r, err = one(ctx, tx.q, scanReplica, "replica", id, "SELECT "+replicaColumns+" FROM replicas WHERE id = $1"+tx.d.forUpdate, id)
@@ -93,7 +96,7 @@ func (tx *Tx) DrainReplica(ctx context.Context, id string) (r svc.Replica, first
 	return r, true, nil
 }
 
-// EndReplica notes that a process has ended.
+// EndReplica records that a process has ended.
 func (tx *Tx) EndReplica(ctx context.Context, id string) error {
 	now, err := tx.clock(ctx)
 	if err != nil {
@@ -105,7 +108,7 @@ func (tx *Tx) EndReplica(ctx context.Context, id string) error {
 	return nil
 }
 
-// Replicas is a page of orchestrator processes, newest first.
+// Replicas returns a page of orchestrator processes, newest first.
 func (r Reader) Replicas(ctx context.Context, page svc.Page) (svc.List[svc.Replica], error) {
 	var w where
 	if page.Cursor != "" {

@@ -9,14 +9,14 @@ import (
 	"svc"
 )
 
-// Row names a row that a unit of work will need. A group of units locks the
-// rows of all its units before it runs the first: one statement a table, in one
-// fixed order (keys, projects, hosts, runs; by id), so that the groups of
-// several orchestrators wait for each other and never in a circle. What is
-// locked so was also read so, and costs the unit no round trip. A unit that
-// needs a row that it did not name locks it when it gets there.
+// Row names a row that a unit of work will need. A group locks the rows of all
+// its units before it runs the first unit: with one statement for each table, in
+// a fixed order (keys, projects, hosts, runs; by id). Therefore the groups of
+// several orchestrators can wait for each other but cannot deadlock. Locking also
+// reads the row, so that the unit needs no round trip for it. A row that a unit
+// did not name is locked when the unit needs it.
 //
-// Nobody else writes to an SQLite file; there nothing is locked.
+// On SQLite nothing is locked, because there is only one writer.
 type Row struct {
 	of rowTable
 	id string
@@ -32,10 +32,10 @@ const (
 	runRow
 	runProjectRow
 	itemRow
-	rowTables // how many there are
+	rowTables // the number of kinds
 )
 
-// KeyRow is an idempotency key. Whoever uses the same one at the same time waits.
+// KeyRow is an idempotency key. Units with the same key wait for each other.
 func KeyRow(key string) Row { return Row{keyRow, key} }
 
 // ProjectRow is a project, by id or slug, that the unit changes, or in which it
@@ -45,8 +45,8 @@ func ProjectRow(idOrSlug string) Row { return Row{projectRow, idOrSlug} }
 // ItemRow is a work item that the unit changes: its project is locked.
 func ItemRow(id string) Row { return Row{itemRow, id} }
 
-// TargetRow is the work item of a new run. Its project is shared with others
-// that add runs.
+// TargetRow is the work item of a new run. Its project gets a shared lock, so
+// that others can add runs to the project at the same time.
 func TargetRow(itemID string) Row { return Row{targetRow, itemID} }
 
 // HostRow is a host, by id or name.
@@ -72,14 +72,14 @@ func rowsOf(row func(string) Row, ids []string) []Row {
 // RunProjectRow is the project of a run, in which the unit changes items.
 func RunProjectRow(runID string) Row { return Row{runProjectRow, runID} }
 
-// lockedRows is what a group has locked and read, as its transaction sees it. It
-// belongs to the writer's goroutine. On SQLite nothing is locked or read before
-// the units are run; what they read of targets is kept for those that follow.
+// lockedRows is what a group has locked and read, as its transaction sees it.
+// Only the writer's goroutine uses it. On SQLite nothing is locked or read before
+// the units run, but the targets that a unit reads are kept for later units.
 type lockedRows struct {
 	keys     map[string]keptRow
-	projects map[string]svc.Project // as RunTarget has them
-	targets  map[string]RunTarget   // without the project's slug and status
-	reserved []string               // keys that are new: they go with the group if their units keep nothing
+	projects map[string]svc.Project // with the fields that RunTarget.Project has
+	targets  map[string]RunTarget   // of Project only the id
+	reserved []string               // new keys: the group deletes those for which its units store nothing
 }
 
 type keptRow struct {
@@ -87,7 +87,8 @@ type keptRow struct {
 	at svc.Time
 }
 
-// unkept is the statement that gives up the keys whose units have kept nothing.
+// unkept returns the statement that deletes the new keys for which no unit has
+// stored anything.
 func (l *lockedRows) unkept() []statement {
 	if !slices.ContainsFunc(l.reserved, func(key string) bool { return l.keys[key].reserved() }) {
 		return nil
@@ -96,11 +97,11 @@ func (l *lockedRows) unkept() []statement {
 		sql: "DELETE FROM idempotency WHERE key = ANY($1) AND fingerprint = '' AND result = '' AND owner = ''"}}
 }
 
-// reserved says that the row was made by this group's lock.
+// reserved reports whether the row was only created by lockKeys, to lock the key.
 func (k keptRow) reserved() bool { return k.Fingerprint == "" && k.Result == "" && k.Owner == "" }
 
-// target keeps the target of a new run that was read: others are added to the
-// same item or project.
+// target keeps the target of a new run that a unit has read, for later units that
+// add runs to the same item or project.
 func (l *lockedRows) target(itemID string, t RunTarget) {
 	if l.targets == nil {
 		l.targets = map[string]RunTarget{}
@@ -111,7 +112,7 @@ func (l *lockedRows) target(itemID string, t RunTarget) {
 	l.targets[itemID], l.projects[t.Project.ID] = t, t.Project
 }
 
-// lock is the statements that lock and read the rows of some units.
+// lock returns the statements that lock and read the rows of some units.
 func (w *writer) lock(units []*unit) []statement {
 	var of [rowTables]map[string]bool
 	for i := range of {
@@ -139,8 +140,8 @@ func (w *writer) lock(units []*unit) []statement {
 	return list
 }
 
-// lockKeys reserves keys that are new and locks those that are not. A key that
-// another orchestrator is just using is waited for.
+// lockKeys inserts the keys that are new and locks the others. It waits for a key
+// that another orchestrator is using.
 func (w *writer) lockKeys(keys []string) []statement {
 	return []statement{{rows: anyRows, args: []any{keys, w.now()}, sql: `INSERT INTO idempotency (key, fingerprint, result, owner, created_at)
 		SELECT key, '', '', '', $2 FROM unnest(CAST($1 AS TEXT[])) AS key ORDER BY key ON CONFLICT (key) DO NOTHING`},
@@ -157,9 +158,10 @@ func (w *writer) lockKeys(keys []string) []statement {
 			}}}
 }
 
-// lockProjects locks projects and then reads the items of new runs: an item that
-// is read before could be deleted while its project is waited for. One kind of
-// lock for all of them, so that no group asks twice for the same project.
+// lockProjects locks projects and then reads the items of new runs. In the other
+// order, an item could be deleted after it was read, while the project's lock is
+// awaited. All projects get the same kind of lock, so that a group never locks
+// the same project twice.
 func (w *writer) lockProjects(projects, targets, runs, items []string) []statement {
 	changed := len(projects) + len(runs) + len(items)
 	if changed+len(targets) == 0 {
@@ -169,7 +171,7 @@ func (w *writer) lockProjects(projects, targets, runs, items []string) []stateme
 	if changed > 0 {
 		strength = w.dialect.forUpdate
 	}
-	var of []string // only what is asked for: PostgreSQL plans this anew each time
+	var of []string // only the queries that are needed, because PostgreSQL plans this statement each time
 	var args []any
 	add := func(ids []string, queries ...string) {
 		if len(ids) == 0 {
@@ -205,8 +207,8 @@ func (w *writer) lockProjects(projects, targets, runs, items []string) []stateme
 		}})
 }
 
-// lockRuns locks runs and reads which signals they had. One with a very long
-// prompt is left to the unit that needs it: a group must fit into memory.
+// lockRuns locks and reads runs, and reads their signals. A run with a very long
+// prompt is left to the unit that needs it, because a group must fit into memory.
 func (w *writer) lockRuns(runs []string) []statement {
 	return []statement{{args: []any{runs, largestRunRow}, sql: "SELECT " + runColumns + ` FROM runs
 			WHERE id = ANY($1) AND pg_column_size(prompt) + pg_column_size(args) + pg_column_size(env) <= $2 ORDER BY id` + w.dialect.forUpdate,
@@ -227,12 +229,13 @@ func (w *writer) lockRuns(runs []string) []statement {
 			}}}
 }
 
-// clear forgets what was read: a unit was undone. Those that follow read again.
+// clear drops what was read, after a unit was rolled back. Later units read it
+// again.
 func (l *lockedRows) clear() {
 	*l = lockedRows{reserved: l.reserved}
 }
 
-// merge takes over what a unit did.
+// merge stores the idempotency keys that a unit wrote.
 func (l *lockedRows) merge(tx *Tx) {
 	for key, k := range tx.kept {
 		if l.keys != nil {

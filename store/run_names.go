@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// runNames are what a reader of a run knows its task by. They are read where they are kept, so a task that is
-// renamed is so in all its runs; a run that is only changed is read without them.
+// runNames are the title and the number of a run's task and the slug of its project. They are read from their own
+// tables, so that a new title is shown in all runs. They are not read for a run that is only changed.
 const runNames = `(SELECT title FROM work_items WHERE work_items.id = runs.task_id),
 	(SELECT number FROM work_items WHERE work_items.id = runs.task_id),
 	(SELECT slug FROM projects WHERE projects.id = runs.project_id)`
@@ -23,7 +23,7 @@ func scanNamedRun(row scanner) (svc.Run, error) {
 	return r, err
 }
 
-// andMore scans columns after those that it is asked for.
+// andMore scans more columns after those that Scan is called with.
 type andMore struct {
 	scanner
 	more []any
@@ -31,7 +31,7 @@ type andMore struct {
 
 func (a andMore) Scan(dest ...any) error { return a.scanner.Scan(append(dest, a.more...)...) }
 
-// NameRun adds the names to a run that is answered with after a change.
+// NameRun sets the names of a run that was read without them, to return it after a change.
 func (r Reader) NameRun(ctx context.Context, run *svc.Run) error {
 	err := r.q.QueryRowContext(ctx, "SELECT "+runNames+" FROM runs WHERE id = $1", run.ID).
 		Scan(&run.TaskTitle, &run.TaskNumber, &run.ProjectSlug)

@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	mostRunRows    = 4096     // kept; past it any one goes
-	largestRunRow  = 16 << 10 // bytes of what a caller chose; a larger run is read again
-	runRowOverhead = 64       // of an argument or a variable
+	mostRunRows    = 4096     // the size of the cache; when it is full, any row is evicted
+	largestRunRow  = 16 << 10 // bytes that the caller chose (see chosenBytes); a larger run is not cached
+	runRowOverhead = 64       // bytes of memory for each argument or variable, besides its text
 )
 
-// runRows is the runs that the writer last read or wrote, as they are in the
-// database. Nobody else writes to an SQLite file, so a run that moves through
-// its states in quick succession need not be read for each. On PostgreSQL it is
-// the runs that the transaction has locked. It belongs to the writer's
-// goroutine.
+// runRows is a cache of the runs that the writer last read or wrote, as they are
+// in the database. On SQLite there is no other writer: a run that changes its
+// state several times in a row is read only once. On PostgreSQL the cache has
+// only the runs that the transaction has locked. Only the writer's goroutine uses
+// it.
 type runRows struct{ rows map[string]knownRun }
 
-// knownRun is a run and the one-shot signals that it had; nil: they are not known.
+// knownRun is a cached run and its one-shot signals.
 type knownRun struct {
 	run     svc.Run
-	signals map[signalKey]bool
+	signals map[signalKey]bool // nil: they were not read
 }
 
 type signalKey struct {
@@ -37,21 +37,21 @@ func (c *runRows) get(id string) (svc.Run, bool) {
 	return r.run, ok
 }
 
-// signals of a run; nil: they are not known.
+// signals returns the signals of a run; nil: they are not cached.
 func (c *runRows) signals(id string) map[signalKey]bool { return c.rows[id].signals }
 
-// put takes a run that was just read. Its signals follow.
+// put adds a run that was just read. The caller must add its signals with took.
 func (c *runRows) put(r svc.Run) { c.rows[r.ID] = knownRun{r, map[signalKey]bool{}} }
 
-// took notes a signal of a run.
+// took adds a signal of a run, if its signals are cached.
 func (c *runRows) took(id string, k signalKey) {
 	if known := c.signals(id); known != nil {
 		known[k] = true
 	}
 }
 
-// keep takes what a unit read and wrote. A run whose session has ended hardly
-// changes any more.
+// keep adds the runs and signals that a unit read and wrote. It drops runs whose
+// session has ended, because they hardly change any more.
 func (c *runRows) keep(tx *Tx) {
 	for id, r := range tx.runs {
 		if !r.Status.Active() && r.SessionEndedAt != nil || chosenBytes(&r) > largestRunRow {
@@ -75,7 +75,7 @@ func (c *runRows) keep(tx *Tx) {
 	}
 }
 
-// clear forgets everything: a group of units was undone.
+// clear empties the cache, after units were rolled back.
 func (c *runRows) clear() { clear(c.rows) }
 
 func chosenBytes(r *svc.Run) int {
@@ -89,7 +89,7 @@ func chosenBytes(r *svc.Run) int {
 	return n
 }
 
-// known is a run that this unit need not read.
+// known returns a run that this unit need not read, because it is cached.
 func (tx *Tx) known(id string) (svc.Run, bool) {
 	if r, ok := tx.runs[id]; ok {
 		return r, true
@@ -97,7 +97,7 @@ func (tx *Tx) known(id string) (svc.Run, bool) {
 	return tx.w.rows.get(id)
 }
 
-// noteRun notes a run as it is in the database from here on.
+// noteRun caches a run as it is in the database from here on.
 func (tx *Tx) noteRun(r svc.Run) {
 	if tx.runs == nil {
 		tx.runs = map[string]svc.Run{}
@@ -105,8 +105,8 @@ func (tx *Tx) noteRun(r svc.Run) {
 	tx.runs[r.ID] = r
 }
 
-// amend makes a small change of a run that is no change of the record: its
-// version stays. It is false when the run is not known here.
+// amend changes a run without changing its version. It returns false, and does
+// nothing, if the run is not cached.
 func (tx *Tx) amend(id string, change func(*svc.Run)) bool {
 	r, ok := tx.known(id)
 	if ok {

@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// changingColumns are the columns of a run that change after its creation.
+// changingColumns are the columns of a run that can change after its creation.
 var changingColumns = []string{"status", "attempt", "host_id", "failure_reason", "exit_code", "error", "result", "result_reason",
 	"last_progress_seq", "progress_message", "progress_percent", "needs_input", "last_output_at", "pending_since", "next_dispatch_at",
 	"started_at", "ended_at", "session_ended_at", "refused", "acked", "dispatched_at",
@@ -33,9 +33,9 @@ func plain[T any](p *T) any {
 	return *p
 }
 
-// UpdateRun writes a run that was read in this unit. What was fixed at its
-// creation stays. One that the unit has locked cannot have changed since: it is
-// written together with what else changes.
+// UpdateRun writes a run that was read in this unit. It does not write the fields
+// that are fixed at the creation. If the unit has locked the run, the write is
+// deferred and sent together with other changes.
 func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
 	r.UpdatedAt = tx.Now
 	if read, known := tx.runs[r.ID]; known && read.Version == r.Version {

@@ -33,7 +33,7 @@ func scanRun(row scanner) (svc.Run, error) {
 	}
 	r.Args, r.Env, r.HostLabels = []string{}, map[string]string{}, map[string]string{}
 	for _, column := range []struct {
-		text, usual string // what most runs hold, and what the field holds already
+		text, usual string // usual: the text of most runs, for which the field has the right value already
 		into        any
 	}{{args, "[]", &r.Args}, {env, "{}", &r.Env}, {labels, "{}", &r.HostLabels}, {refused, "null", &r.Refused}, {past, "null", &r.PastHosts},
 		{conversation, "null", &r.Conversation}} {
@@ -52,7 +52,7 @@ func (r Reader) Run(ctx context.Context, id string) (svc.Run, error) {
 	return one(ctx, r.q, scanNamedRun, "run", id, "SELECT "+runRead+" FROM runs WHERE id = $1", id)
 }
 
-// LockRun reads a run that this unit changes.
+// LockRun reads and locks a run that this unit changes.
 func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
 	if r, ok := tx.known(id); ok {
 		tx.noteRun(r)
@@ -65,11 +65,11 @@ func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
 	return r, err
 }
 
-// runSummary is the columns of a run in a list: what may be large stays where it
-// is, but for the beginning of the prompt.
+// runSummary are the columns of a run in a list. Columns that may be large are
+// left out, except for the beginning of the prompt.
 var runSummary = strings.NewReplacer("prompt,", fmt.Sprintf("substr(prompt, 1, %d),", svc.Excerpt), "args,", "'[]',", "env,", "'{}',").Replace(runRead)
 
-// addRunFilter adds the filters that no order is walked by.
+// addRunFilter adds the filters that do not determine which index is read.
 func addRunFilter(w *where, f svc.RunFilter) {
 	if len(f.Statuses) > 0 {
 		addAmong(w, "status", f.Statuses)
@@ -85,18 +85,18 @@ func addRunFilter(w *where, f svc.RunFilter) {
 	}
 }
 
-// Runs is a page of runs as lists show them, newest first: one statement, so one
-// state.
+// Runs returns a page of runs with the fields that lists show, newest first. It
+// is one statement, so it reads one state.
 func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.Run], error) {
 	var w where
-	// The narrowest order is the one to walk; "|| ''" keeps a database from
-	// another. A task has few runs, and few runs are active.
+	// The query reads the index of the filter that few runs pass: a task has few
+	// runs, and few runs are active. "|| ''" prevents the use of another index.
 	host, project := "host_id = ?", "project_id = ?"
 	active := len(f.Statuses) > 0 && !slices.ContainsFunc(f.Statuses, func(s svc.RunStatus) bool { return !s.Active() })
 	if f.TaskID != "" || active {
 		host, project = "host_id || '' = ?", "project_id || '' = ?"
 	} else if f.HostID != "" && r.d == sqliteDialect {
-		project = "project_id || '' = ?" // PostgreSQL compares in the host's index only what is a plain column
+		project = "project_id || '' = ?" // not on PostgreSQL, which checks only plain columns within the host's index
 	}
 	if f.TaskID != "" {
 		w.add("task_id = ?", f.TaskID)
@@ -126,10 +126,10 @@ func (r Reader) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.L
 	return paged(found, cut, page.Limit, func(r svc.Run) string { return cursor("runs", int64(r.CreatedAt), r.ID) }), nil
 }
 
-// activeRuns is the condition of the index of the same name.
+// activeRuns is the condition of the index runs_active.
 const activeRuns = "status IN ('pending', 'spawning', 'running')"
 
-// addAmong adds that a column has one of the values.
+// addAmong adds the condition that a column has one of the values.
 func addAmong[T any](w *where, column string, values []T) {
 	args := make([]any, len(values))
 	for i, v := range values {
@@ -138,18 +138,19 @@ func addAmong[T any](w *where, column string, values []T) {
 	w.add(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", args...)
 }
 
-// RunTarget is what admission must know of a run's work item.
+// RunTarget is the work item of a new run, with the fields that admission needs.
 type RunTarget struct {
 	Kind        svc.Kind
 	Title       string
 	Number      int64
 	ManualMarks int64
 	Blocked     bool
-	Project     svc.Project // what admission asks of it alone
+	Project     svc.Project // only the fields that admission needs
 }
 
-// LockRunTarget reads where a run shall belong, and locks the project against
-// changes: others may add runs at the same time.
+// LockRunTarget reads the work item to which a run is to be added and its
+// project, and locks the project against changes. Other units can add runs at the
+// same time.
 func (tx *Tx) LockRunTarget(ctx context.Context, taskID string) (RunTarget, error) {
 	if t, named := tx.w.locked.targets[taskID]; named {
 		if p, locked := tx.w.locked.projects[t.Project.ID]; locked {
@@ -164,7 +165,7 @@ func (tx *Tx) LockRunTarget(ctx context.Context, taskID string) (RunTarget, erro
 	project, err := one(ctx, tx.q, func(row scanner) (p svc.Project, err error) {
 		return p, row.Scan(&p.ID, &p.Slug, &p.Status, &p.Cwd, &p.Provider, &p.Model, &p.Repo, &p.Isolation)
 	}, "project", t.Project.ID, "SELECT id, slug, status, cwd, provider, model, repo, isolation FROM projects WHERE id = $1"+tx.d.forShare, t.Project.ID)
-	if err == nil && tx.d.forShare != "" { // the item may have changed while its project was waited for
+	if err == nil && tx.d.forShare != "" { // the item may have changed while the unit waited for the project's lock
 		t, err = tx.runTarget(ctx, taskID)
 	}
 	t.Project = project
@@ -174,7 +175,8 @@ func (tx *Tx) LockRunTarget(ctx context.Context, taskID string) (RunTarget, erro
 	return t, err
 }
 
-// Not a join: SQLite would plan that anew each time, because of the partial indexes.
+// runTarget reads the work item. It does not join the project, because SQLite would prepare the join again each time,
+// due to the partial indexes.
 func (tx *Tx) runTarget(ctx context.Context, taskID string) (RunTarget, error) {
 	return one(ctx, tx.q, func(row scanner) (t RunTarget, err error) {
 		return t, row.Scan(&t.Kind, &t.Title, &t.Number, &t.ManualMarks, &t.Blocked, &t.Project.ID)
@@ -201,7 +203,8 @@ func runValues(r *svc.Run) []any {
 		r.ContinuesRunID, r.Resumes, toJSON(r.Conversation)}
 }
 
-// labelsOf is never nil: equal demands are equal texts.
+// labelsOf returns the labels, never nil, so that equal demands are stored as equal
+// texts.
 func labelsOf(r *svc.Run) map[string]string {
 	if r.HostLabels == nil {
 		return map[string]string{}
@@ -209,8 +212,9 @@ func labelsOf(r *svc.Run) map[string]string {
 	return r.HostLabels
 }
 
-// InsertRun adds a run. The unit can go on after an [ErrSessionTaken]; one that
-// is repeatable may instead be run again.
+// InsertRun adds a run. It returns [ErrSessionTaken] if another run has its
+// session name; the unit can continue after that. In a repeatable unit the insert
+// is deferred. Then the unit may be run again to return that error.
 func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	if tx.defers() {
 		tx.changes.add(statement{sql: insertRun, args: runValues(&r), rows: 1, bulk: insertRuns, columns: runColumnNames})
@@ -230,8 +234,8 @@ func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 	return nil
 }
 
-// MarkAcked notes that a host confirmed an attempt it was given. It is false
-// when that host was not given that attempt, or the attempt is past spawning.
+// MarkAcked records that a host has confirmed an attempt. It returns false if the
+// attempt was not given to that host, or is not spawning any more.
 func (tx *Tx) MarkAcked(ctx context.Context, id string, attempt int, hostID string) (bool, error) {
 	if r, ok := tx.known(id); ok {
 		if r.Attempt != attempt || r.HostID == nil || *r.HostID != hostID || r.Status != svc.RunSpawning {
@@ -243,7 +247,7 @@ func (tx *Tx) MarkAcked(ctx context.Context, id string, attempt int, hostID stri
 	return n == 1, err
 }
 
-// RunHosts is which hosts some runs were given to (Run.HostOf), and nothing else of them.
+// RunHosts returns runs with only the fields that Run.HostOf needs: to which hosts their attempts were given.
 func (r Reader) RunHosts(ctx context.Context, ids []string) ([]svc.Run, error) {
 	var w where
 	w.among(r.d, "id", ids)
@@ -264,12 +268,12 @@ func (r Reader) RunHosts(ctx context.Context, ids []string) ([]svc.Run, error) {
 type Confirmed struct {
 	RunID   string
 	Attempt int
-	// Spawning: its start was not reported yet.
+	// Spawning is true if the start of the attempt was not reported yet.
 	Spawning bool
 }
 
-// ConfirmedRuns is every attempt that a host has confirmed and whose session may
-// be alive.
+// ConfirmedRuns returns every attempt that a host has confirmed and whose session
+// may be alive.
 func (r Reader) ConfirmedRuns(ctx context.Context, hostID string) ([]Confirmed, error) {
 	runs, err := collect(ctx, r.q, func(row scanner) (c Confirmed, err error) { return c, row.Scan(&c.RunID, &c.Attempt, &c.Spawning) },
 		"SELECT id, attempt, status = 'spawning' FROM runs WHERE "+openOn+" = $1 || '' AND acked AND status <> 'pending' ORDER BY id", hostID)
@@ -279,7 +283,8 @@ func (r Reader) ConfirmedRuns(ctx context.Context, hostID string) ([]Confirmed, 
 	return runs, nil
 }
 
-// SnapshotRuns is every active run and the newest others, newest first.
+// SnapshotRuns returns every active run, and then the newest others, both newest
+// first.
 func (r Reader) SnapshotRuns(ctx context.Context, others int) ([]svc.Run, error) {
 	active, err := r.Runs(ctx, svc.RunFilter{Statuses: []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning}}, svc.Page{Limit: 1 << 30})
 	if err != nil {

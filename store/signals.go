@@ -15,8 +15,8 @@ var (
 	signalColumnNames = columnNames(signalColumns)
 )
 
-// TakeSignal notes a one-shot signal of an attempt. It is false when that
-// signal was taken before.
+// TakeSignal records a one-shot signal of an attempt. It returns false if that
+// signal was recorded before.
 func (tx *Tx) TakeSignal(ctx context.Context, s svc.Signal) (bool, error) {
 	const insert = "INSERT INTO processed_signals (" + signalColumns + ") VALUES ($1,$2,$3,$4,$5,$6,$7,$8)"
 	args := []any{s.RunID, s.Attempt, s.Kind, s.Source, s.Via, s.Timestamp, tx.Now, s.By}
@@ -39,7 +39,7 @@ func (tx *Tx) TakeSignal(ctx context.Context, s svc.Signal) (bool, error) {
 	return n == 1, nil
 }
 
-// TakenSignals is every one-shot signal that was taken of a run, oldest first.
+// TakenSignals returns every one-shot signal of a run that was recorded, oldest first.
 func (r Reader) TakenSignals(ctx context.Context, runID string) ([]svc.Evidence, error) {
 	return collect(ctx, r.q, func(row scanner) (e svc.Evidence, err error) {
 		return e, row.Scan(&e.Attempt, &e.Kind, &e.Source, &e.Via, &e.SentAt, &e.ReceivedAt, &e.By)

@@ -9,20 +9,21 @@ import (
 	"sync"
 )
 
-// statements is a querier that prepares each text once. Parsing a statement
-// costs SQLite more than running it; the texts are few and fixed but for the
-// lists', whose filters make some dozens.
+// statements is a querier that prepares each text once, because parsing a
+// statement costs SQLite more than executing it. There are few texts, plus some
+// dozens for lists with their filters.
 type statements struct {
 	db interface {
 		querier
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 	}
-	text  func(query string) string // as the database is given it
+	text  func(query string) string // returns the text that is sent to the database
 	mu    sync.Mutex                // guards known
 	known map[string]*sql.Stmt
 }
 
-// mostStatements bounds the cache; past it a statement runs unprepared.
+// mostStatements is the size of the cache. When it is full, other statements are
+// executed unprepared.
 const mostStatements = 400
 
 func newStatements(db interface {
@@ -34,9 +35,9 @@ func newStatements(db interface {
 
 var numbered = regexp.MustCompile(`\$[0-9]+`)
 
-// unnumbered is a query whose parameters have no numbers, where each is used
-// once and in order: SQLite's driver looks for the name of each, among the names
-// of all.
+// unnumbered replaces the numbered parameters of a query by "?", if each is used
+// once and in order. SQLite's driver searches each numbered parameter by its name
+// among all names.
 func unnumbered(query string) string {
 	if strings.Contains(query, "?") {
 		return query
@@ -60,9 +61,9 @@ func (s *statements) prepared(ctx context.Context, query string) *sql.Stmt {
 	if stmt != nil || full {
 		return stmt
 	}
-	stmt, err := s.db.PrepareContext(ctx, s.text(query)) // it outlives ctx
+	stmt, err := s.db.PrepareContext(ctx, s.text(query)) // the statement outlives ctx
 	if err != nil {
-		return nil // the unprepared call reports what is wrong
+		return nil // the unprepared call returns the error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +105,9 @@ func (s *statements) close() {
 	s.known = map[string]*sql.Stmt{}
 }
 
-// txStatements is statements in a transaction. One that is prepared runs so there; one that is not runs as it is and is
-// noted: preparing takes another connection, and a holder of one must not wait for a second.
+// txStatements executes statements in a transaction. A text that is prepared already is used in its prepared form.
+// Other texts are executed unprepared and are prepared after the transaction: preparing needs another connection, and
+// a goroutine that holds a connection must not wait for a second one.
 type txStatements struct {
 	*sql.Tx
 	known *statements
@@ -123,7 +125,7 @@ func (t *txStatements) prepared(ctx context.Context, query string) *sql.Stmt {
 	return nil
 }
 
-// learn prepares what was noted, once the transaction is over.
+// learn prepares the noted texts. Call it after the transaction.
 func (t *txStatements) learn(ctx context.Context) {
 	for _, query := range t.noted {
 		t.known.prepared(ctx, query)

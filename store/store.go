@@ -1,17 +1,19 @@
-// Package store keeps the nouns in SQL: SQLite by default, PostgreSQL when a
-// team outgrows one machine. One SQL text serves both engines; what truly
-// differs sits in dialect.go.
+// Package store keeps the records in an SQL database: SQLite by default,
+// PostgreSQL for several orchestrators or more load. Both engines execute the
+// same SQL text; what differs is in dialect.go.
 //
-// Every change goes through [Store.Write], a unit of work. Units are queued to
-// a single writer and committed in groups: each in its own savepoint, one
-// durable commit for many, every caller answered after the commit. A unit
-// notes its events with [Tx.Emit]; they are numbered at the end of the group,
-// under a lock that is held to the commit, so commit order is seq order.
+// Every change is a unit of work: see [Store.Write]. Units are queued for a
+// single writer, which commits them in groups, with one durable commit for many
+// units. A unit that fails is rolled back to a savepoint. Write returns after the
+// commit. A unit adds its events with [Tx.Emit]. They are numbered at the end of
+// the group, under a lock that is held until the commit, so that commit order is
+// seq order.
 //
-// Reads go to a pool of their own and see what was committed.
+// Reads use a pool of their own and see what was committed.
 //
-// Statements are prepared once. SQLite prepares one anew at every execution when
-// its LIMIT is a bare parameter, so limits are written as CAST($n AS BIGINT).
+// Statements are prepared once. SQLite prepares a statement again at every
+// execution if its LIMIT is a plain parameter, so limits are written as
+// CAST($n AS BIGINT).
 package store
 
 import (
@@ -31,27 +33,27 @@ import (
 	"svc"
 )
 
-// Options says how a store behaves. The zero value is fine.
+// Options are the options of a Store. The zero value is valid.
 type Options struct {
 	// Now is the clock of stored times. Nil: time.Now.
 	Now func() time.Time
-	// MaxBatch bounds the units of one commit. 0: 256. 1 turns grouping off,
-	// which only the benchmark wants.
+	// MaxBatch is the most units of one commit. 0: 256. 1 disables grouping, which
+	// is only useful for the benchmark.
 	MaxBatch int
-	// Exclusive refuses a PostgreSQL database that another orchestrator serves,
-	// and fences this one off when another takes over: see lease. An SQLite file
-	// is always held by one.
+	// Exclusive acquires the lease of a PostgreSQL database: Open refuses a database
+	// that another orchestrator serves, and this store's writes fail after another
+	// orchestrator has taken over: see lease. An SQLite file is always exclusive.
 	Exclusive bool
-	// Replica is the member of a [Registry] that this process is. Then Exclusive waits until it is this one's turn to lead.
-	// Empty: the database is served alone.
+	// Replica is the id of this process as a member of a [Registry]. With it, Exclusive waits until this process
+	// becomes the leader. Empty: this process serves the database alone.
 	Replica string
-	// LoseAnswer is asked after each commit: its error is what the callers are
-	// told, although their units are durable. Nil: every answer arrives. Tests
-	// play a connection with it that breaks at the worst moment.
+	// LoseAnswer is called after each commit. If it returns an error, the callers
+	// get that error although their units are durable. Tests use it to simulate a
+	// connection that breaks during a commit. Nil: no answer is lost.
 	LoseAnswer func() error
-	// Counts is where what happened to writes is counted, over all stores that a process opens; nil: nobody wants to know.
+	// Counts receives the counters of writes. Several stores of a process may share it. Nil: they are not counted.
 	Counts *Counts
-	// Log takes what nobody waits for. Nil: slog.Default().
+	// Log receives what is not returned as an error. Nil: slog.Default().
 	Log *slog.Logger
 }
 
@@ -69,18 +71,18 @@ type Store struct {
 	probe   probe
 	now     func() time.Time
 	log     *slog.Logger
-	release func() error // gives up the claim on the data dir
+	release func() error // releases the lock of SQLite's file
 
-	newest atomic.Pointer[[]svc.Event] // of the newest group of this writer, where their numbers are known
+	newest atomic.Pointer[[]svc.Event] // of this writer's newest group; nil on PostgreSQL, where their numbers are not known
 
 	mu        sync.Mutex // guards committed
 	committed chan struct{}
 }
 
-// Open opens the database that dsn names, "sqlite:<file>" or a postgres://
-// URL, and brings its schema up to date. It refuses a database that a newer
-// version wrote, and one that another orchestrator holds. A PostgreSQL that does
-// not answer is waited for, though not for ever.
+// Open opens the database that dsn names, "sqlite:<file>" or a postgres:// URL,
+// and brings its schema up to date. It refuses a database that a newer version
+// wrote or that another orchestrator holds. It waits a limited time for a
+// PostgreSQL server that does not answer.
 func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -113,7 +115,7 @@ func Open(ctx context.Context, dsn string, o Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// prepare brings the schema up to date, as the only orchestrator if it shall be
+// prepare brings the schema up to date, and acquires the lease if the store is
 // exclusive.
 func (s *Store) prepare(ctx context.Context, o Options) (err error) {
 	if err := s.await(ctx); err != nil {
@@ -122,7 +124,7 @@ func (s *Store) prepare(ctx context.Context, o Options) (err error) {
 	switch {
 	case !o.Exclusive || s.dialect != postgresDialect:
 		return migrate(ctx, s.write, s.dialect)
-	case o.Replica != "": // the schema was seen to when it joined; a newer member may have added to it since
+	case o.Replica != "": // Join has migrated the schema; a newer member may have migrated it further since
 		s.lease, err = takeLease(ctx, s.write, o.Replica, s.log)
 		return err
 	}
@@ -144,8 +146,8 @@ func (s *Store) prepare(ctx context.Context, o Options) (err error) {
 	return migrate(ctx, s.write, s.dialect)
 }
 
-// startPatience is how long a start waits for a PostgreSQL that is itself
-// starting, or away.
+// startPatience is how long a start waits for a PostgreSQL server that is
+// starting or unreachable.
 const startPatience = 30 * time.Second
 
 // await waits until the database answers.
@@ -217,7 +219,7 @@ func (s *Store) connect(dsn string) error {
 	return nil
 }
 
-// closeLimit is how long a Close waits for a PostgreSQL that does not answer.
+// closeLimit is how long Close waits for a PostgreSQL server that does not answer.
 const closeLimit = 4 * time.Second
 
 // Close waits for the queued units and closes the database.
@@ -229,7 +231,7 @@ func (s *Store) Close() error {
 		s.probe.wait()
 	}
 	var errs []error
-	if s.lease != nil { // nothing writes any more
+	if s.lease != nil { // the writer has ended
 		errs = append(errs, s.lease.release())
 	}
 	errs = append(errs, s.release())
@@ -241,13 +243,13 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Abort cuts the connections to PostgreSQL, so that nobody waits any longer. It
-// is for a shutdown that must end.
+// Abort closes all connections to PostgreSQL, which ends every wait for an
+// answer. It is for a shutdown that must end now.
 func (s *Store) Abort() { s.sockets.cut() }
 
-// Lost is closed when another orchestrator took the database over: nothing is
-// written any more, and nothing that is read here may be acted on. It is nil,
-// which blocks, where that cannot happen.
+// Lost returns a channel that is closed when this store has lost the lease of its
+// database. After that it can write nothing, and nothing that is read from it may
+// be acted on. The channel is nil, which blocks, for a store without a lease.
 func (s *Store) Lost() <-chan struct{} {
 	if s.lease == nil {
 		return nil
@@ -255,34 +257,35 @@ func (s *Store) Lost() <-chan struct{} {
 	return s.lease.lost
 }
 
-// Term is the number of the claim under which this store writes: whoever takes the database over has a higher one. 0: it has none, as on SQLite,
-// whose file is locked instead.
+// Term returns the epoch of the lease with which this store writes. An orchestrator that takes over has a higher one.
+// 0: the store has no lease, as on SQLite, whose file is locked instead.
 func (s *Store) Term() int64 { return s.lease.number() }
 
-// LostError says who took it over.
+// LostError returns why the lease was lost, for example which orchestrator has taken over; nil: it was not lost.
 func (s *Store) LostError() error { return s.lease.check() }
 
-// Write runs fn as one unit of work and returns when it is durable, or when it
-// failed and left nothing. fn may be given up before it starts when ctx ends,
-// never after. It must not call Write, nor wait for anything but the database:
-// all other writers wait for it. The rows are those it will need: see [Row].
+// Write runs fn as one unit of work. It returns when the unit is durable, or when
+// it has failed and was rolled back. If ctx ends before fn has started, fn is not
+// run; once started it is not cancelled. fn must not call Write or wait for
+// anything but the database, because all other units wait for it. rows are the
+// rows that fn will need: see [Row].
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error, rows ...Row) error {
 	return s.Queue(ctx, fn, rows...)()
 }
 
-// Queue is Write in two steps: it returns when the unit has its place in the
-// queue, and what it gives waits for the unit's end. Units of one caller are
-// run in the order in which it queued them, so a caller with many need not wait
-// for one commit each.
+// Queue is Write in two steps: Queue returns when the unit is in the queue, and
+// the function wait returns when the unit has ended. Units are run in the order
+// in which they were queued, so that a caller with many units need not wait for
+// the commit of each.
 func (s *Store) Queue(ctx context.Context, fn func(*Tx) error, rows ...Row) (wait func() error) {
 	u := s.writer.queueUnit(ctx, fn, false, rows)
 	return func() error { return s.dialect.edge(ctx, s.writer.wait(u)) }
 }
 
-// WriteRepeatable is Write for a fn that may be run more than once, of which
-// only the last time counts. Several such units share a savepoint, the dearest
-// part of a small one, and are run again when another orchestrator was in their
-// way.
+// WriteRepeatable is Write for a function that may be run more than once; only
+// the effects of its last run are committed. Several such units share a
+// savepoint, which is the most expensive part of a small unit. They are also run
+// again after a conflict with another orchestrator.
 func (s *Store) WriteRepeatable(ctx context.Context, fn func(*Tx) error, rows ...Row) error {
 	return s.QueueRepeatable(ctx, fn, rows...)()
 }
@@ -313,8 +316,9 @@ func (s *Store) View(ctx context.Context, fn func(Reader) error) error {
 	return fn(Reader{q: edged{q: known, d: s.dialect}, d: s.dialect})
 }
 
-// Committed is closed at the next commit that journaled something. It is a
-// wake-up, never the truth.
+// Committed returns a channel that is closed at the next commit of events by this
+// store. It is only a wake-up: the reader must query the journal, and must also
+// poll it.
 func (s *Store) Committed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// subjectColumns are the columns of the journal by which events are found.
+// subjectColumns are the columns of events with the ids that events are found by.
 var subjectColumns = func() (names []string) {
 	for _, f := range new(svc.Subjects).Fields() {
 		names = append(names, f.Name)
@@ -16,7 +16,7 @@ var subjectColumns = func() (names []string) {
 	return names
 }()
 
-// subjectArgs are the values of those columns.
+// subjectArgs returns the values of those columns.
 func subjectArgs(s svc.Subjects) []any {
 	args := make([]any, 0, len(subjectColumns))
 	for _, f := range s.Fields() {
@@ -29,14 +29,14 @@ func subjectArgs(s svc.Subjects) []any {
 	return args
 }
 
-// inPayload is the id of that name as the payload itself has it: what a column
-// holds once it is filled.
+// inPayload returns an expression for the id of that name in an event's payload:
+// the value that the column of that name has once it is filled.
 func (d *dialect) inPayload(name string) string {
 	id := fmt.Sprintf(d.payloadField, name)
 	return "CASE WHEN length(" + id + ") = 36 THEN " + id + " END"
 }
 
-// span is a part of the journal, in the order in which it is wanted.
+// span is a part of the journal, and the order in which its events are read.
 type span struct {
 	after, before int64 // exclusive
 	newestFirst   bool
@@ -44,9 +44,9 @@ type span struct {
 	bytes         int // svc.Page.Bytes
 }
 
-// eventsOf is the events of a span that pass the filter. The columns are not
-// filled yet below a seq that the journal knows: there, for as long as that
-// lasts, the payloads themselves are looked at.
+// eventsOf returns the events of a span that pass the filter. Below the seq
+// journal.subjects_from the subject columns are not filled yet. There it compares
+// the payloads, until FillSubjects has filled the columns.
 func (r Reader) eventsOf(ctx context.Context, f svc.EventFilter, s span) (found []svc.Event, cut bool, err error) {
 	var filled int64
 	if err := r.q.QueryRowContext(ctx, "SELECT subjects_from FROM journal WHERE id = 1").Scan(&filled); err != nil {
@@ -74,8 +74,9 @@ func (r Reader) eventsOf(ctx context.Context, f svc.EventFilter, s span) (found 
 	return found, cut, nil
 }
 
-// eventsIn reads a span by its narrowest subject; "|| ”" keeps a database from
-// the indexes of the others.
+// eventsIn reads a span by the index of the subject that the fewest events have:
+// Fields returns it first. To the columns of the other subjects it appends an
+// empty text, which prevents the use of their indexes.
 func (r Reader) eventsIn(ctx context.Context, f svc.EventFilter, s span, column func(string) string) (found []svc.Event, cut bool, err error) {
 	var w where
 	narrowest := true
@@ -104,8 +105,9 @@ func (r Reader) eventsIn(ctx context.Context, f svc.EventFilter, s span, column 
 	return collectUpTo(ctx, r.q, s.bytes, scanEvent, fmt.Sprintf("SELECT %s FROM events%s ORDER BY %s LIMIT %d", eventColumns, w.sql(), order, s.limit), w.args...)
 }
 
-// EventsOfAfter is up to limit events after seq that pass the filter, oldest first, ended early like EventsPage, and the
-// journal's ends as of the same state. When there may be more, head is the last of them.
+// EventsOfAfter returns at most limit events after seq that pass the filter, oldest first, and the ends of the journal
+// from the same state. Like EventsPage it ends early after a number of bytes. If there may be more events, head is the
+// seq of the last event that it returns.
 func (r Reader) EventsOfAfter(ctx context.Context, f svc.EventFilter, seq int64, limit, bytes int) (events []svc.Event, head, purged int64, err error) {
 	events, err = oneState(ctx, r, func(r Reader) (events []svc.Event, err error) {
 		if head, purged, err = r.JournalEnds(ctx); err != nil {
@@ -120,12 +122,12 @@ func (r Reader) EventsOfAfter(ctx context.Context, f svc.EventFilter, seq int64,
 	return events, head, purged, err
 }
 
-// fillStep bounds the events whose columns one unit fills: others write in
-// between.
+// fillStep is the most events whose columns one unit fills, so that other units
+// are not delayed.
 const fillStep = 500
 
-// FillSubjects fills the columns of one step of events from before there were
-// such columns. It is false when there are none left.
+// FillSubjects fills the subject columns of one step of events that were written
+// before these columns existed. It returns false if none are left.
 func (s *Store) FillSubjects(ctx context.Context) (more bool, err error) {
 	return s.fillSubjects(ctx, fillStep)
 }

@@ -11,10 +11,10 @@ import (
 // Tx is a unit of work: reads that see its own writes, and changes.
 type Tx struct {
 	Reader
-	// Now is the unit's clock, fixed at its start.
+	// Now is the time of the unit, fixed at its start.
 	Now svc.Time
-	// Serial counts the units of this process. Between two that follow each
-	// other nothing of it changed the database.
+	// Serial numbers the units of this process in the order in which they run.
+	// Between two consecutive units this process does not change the database.
 	Serial int64
 
 	w          *writer
@@ -22,12 +22,12 @@ type Tx struct {
 	drafts     []svc.Draft
 	after      []func()
 	wrote      bool
-	failed     bool               // a statement did
-	changes    changes            // that wait
-	runs       map[string]svc.Run // that this unit locked or wrote, by id
+	failed     bool               // a statement has failed
+	changes    changes            // deferred changes
+	runs       map[string]svc.Run // runs that this unit locked or wrote, by id
 	kept       map[string]keptRow // idempotency keys that it wrote
-	added      []string           // runs that it made
-	taken      []svc.Signal       // that it took
+	added      []string           // runs that it inserted
+	taken      []svc.Signal       // signals that it recorded
 }
 
 // Emit journals an event with this unit, if it commits.
@@ -35,10 +35,10 @@ func (tx *Tx) Emit(topic svc.Topic, payload map[string]any) {
 	tx.drafts = append(tx.drafts, svc.Draft{Topic: topic, Payload: payload})
 }
 
-// After calls fn once the unit is durable, before whoever waits for it is told. The writer waits for fn, which must not block.
+// After calls fn once the unit is durable, before Write returns. The writer calls fn, so it must not block.
 func (tx *Tx) After(fn func()) { tx.after = append(tx.after, fn) }
 
-// run keeps a panic of one unit from taking the writer down.
+// run calls fn. It turns a panic into an error, so that the writer continues.
 func (tx *Tx) run(fn func(*Tx) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -48,10 +48,10 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 	return fn(tx)
 }
 
-// exec changes something at once and says how many rows.
+// exec executes a statement at once and returns how many rows it changed.
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	tx.wrote = true
-	tx.w.locked.targets = nil // it may have been one of them
+	tx.w.locked.targets = nil // the statement may change one of them
 	res, err := tx.q.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
@@ -59,12 +59,13 @@ func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error
 	return res.RowsAffected()
 }
 
-// defers says that what is certain to succeed may wait: it saves a round trip,
-// or the same row is written once instead of twice. If it fails after all, the
-// unit is run again and waits for nothing.
+// defers reports whether a change that is certain to succeed can be deferred:
+// that saves a round trip, or writes a row once instead of twice. If a deferred
+// change fails nevertheless, the unit is run again without deferring.
 func (tx *Tx) defers() bool { return tx.repeatable && !tx.w.direct }
 
-// later changes exactly so many rows, at once or together with what follows.
+// later executes a statement that must change exactly this many rows, at once or
+// deferred.
 func (tx *Tx) later(ctx context.Context, rows int64, query string, args ...any) error {
 	if tx.defers() {
 		tx.changes.add(statement{sql: query, args: args, rows: rows})

@@ -7,12 +7,12 @@ import (
 	"svc"
 )
 
-// smallSubtree is the size up to which a subtree is read whole and sorted;
-// above it the project's order is walked and filtered.
+// smallSubtree is the size up to which a subtree is read whole and sorted. For a
+// larger subtree, the index of the project's order is read and filtered.
 const smallSubtree = 1000
 
-// WorkItems is a page of items by position. It needs several statements, and one
-// state for them.
+// WorkItems returns a page of items, by position. All its statements read one
+// state.
 func (r Reader) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
 	return oneState(ctx, r, func(r Reader) (svc.List[svc.WorkItem], error) {
 		list, err := r.workItems(ctx, f, page)
@@ -34,7 +34,7 @@ func (r Reader) workItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 			return empty, err
 		}
 		if small {
-			order = "position || '', id" // to be sorted: walking the order for a few ids reads everything
+			order = "position || '', id" // an expression, so that the few rows are sorted: the index of the order has all items
 		}
 	}
 	project := "project_id = ?"
@@ -42,7 +42,7 @@ func (r Reader) workItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 		w.add("parent_id IS NULL")
 	} else if f.Parent != nil {
 		w.add("parent_id = ?", *f.Parent.ID)
-		project = "project_id || '' = ?" // the children's order is the one to walk
+		project = "project_id || '' = ?" // prevents the use of the project's index: that of the parent has fewer items
 	}
 	if f.ProjectID != "" {
 		w.add(project, f.ProjectID)
@@ -68,9 +68,9 @@ func (r Reader) workItems(ctx context.Context, f svc.WorkItemFilter, page svc.Pa
 	return paged(found, cut, page.Limit, func(w svc.WorkItem) string { return cursor("work_items", w.Position, w.ID) }), nil
 }
 
-// addUnder narrows a list to a subtree: by the index of its level, or deeper a
-// small one by its ids and a large one by its path while walking the project's
-// order.
+// addUnder limits a list to a subtree. On the first indexedLevels levels it uses
+// the index of the level. Deeper, it lists the ids of a small subtree, and
+// filters the project's order by path for a large one.
 func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (small, found bool, err error) {
 	root, err := r.WorkItem(ctx, f.Under)
 	if svc.CodeOf(err) == svc.CodeNotFound {
@@ -82,7 +82,7 @@ func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (
 		return false, false, nil
 	}
 	if level := (len(root.Path) + 1) / idWidth; level <= indexedLevels {
-		f.ProjectID = "" // follows from the item, and would lead to another index
+		f.ProjectID = "" // implied by the item; with it the database could use another index
 		w.add(fmt.Sprintf("substr(path, %d, 36) = ? AND length(path) > %d", (level-1)*idWidth+1, level*idWidth-1), root.ID)
 		return false, true, nil
 	}
@@ -94,22 +94,20 @@ func (r Reader) addUnder(ctx context.Context, w *where, f *svc.WorkItemFilter) (
 		w.among(r.d, "id", few)
 		return true, true, nil
 	}
-	f.ProjectID = root.ProjectID                                 // its order is the one to walk
+	f.ProjectID = root.ProjectID                                 // to use the index of the project's order
 	w.add("path > ? AND path < ?", root.Path+"/", root.Path+"0") // "0" follows "/"
 	return false, true, nil
 }
 
-// An id and the slash after it, in a path; and how many levels of the tree
-// have an index of everything below them, in order.
 const (
-	idWidth       = 37
-	indexedLevels = 3
+	idWidth       = 37 // an id and the slash after it, in a path
+	indexedLevels = 3  // how many levels of the tree have an index of all items below them, in order
 )
 
-// fewBelow is the ids of everything below an item, deleted rows included; nil
-// when they are more than smallSubtree. It looks at hardly more than that.
+// fewBelow returns the ids of everything below an item, including deleted rows;
+// nil if there are more than smallSubtree. It reads hardly more rows than that.
 func (r Reader) fewBelow(ctx context.Context, id string) ([]string, error) {
-	var children int // are quickly counted, and often enough
+	var children int // quickly counted, and often sufficient to decide
 	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM work_items WHERE parent_id = $1 LIMIT CAST($2 AS BIGINT)) AS c", id, smallSubtree+1).Scan(&children)
 	if err != nil {
 		return nil, fmt.Errorf("count the children of %s: %w", id, err)
@@ -127,8 +125,8 @@ func (r Reader) fewBelow(ctx context.Context, id string) ([]string, error) {
 	return ids, nil
 }
 
-// OpenWork is every project that is not archived, by name, and all their items
-// by position.
+// OpenWork returns every project that is not archived, by name, and all their
+// items, by position.
 func (r Reader) OpenWork(ctx context.Context) ([]svc.Project, []svc.WorkItem, error) {
 	projects, err := collect(ctx, r.q, scanProject,
 		"SELECT "+projectColumns+" FROM projects WHERE status = 'active' ORDER BY name, id")

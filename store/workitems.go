@@ -12,8 +12,8 @@ import (
 const itemColumns = `id, project_id, parent_id, kind, title, description, status, status_source, confidence, path, position,
 	auto_mark_done, manual_marks, blocked, created_at, updated_at, version, number`
 
-// itemRead is the columns of an item and what other tables say of it. The newest run is one column, so that
-// it costs one look into the index.
+// itemRead are the columns of an item, the slug of its project and its newest run. The run is a single column, so
+// that it costs one index lookup.
 const itemRead = itemColumns + `, (SELECT slug FROM projects WHERE projects.id = work_items.project_id),
 	(SELECT id || ' ' || status || CASE WHEN needs_input THEN ' needs_input' ELSE '' END FROM runs
 		WHERE task_id = work_items.id ORDER BY created_at DESC, id DESC LIMIT 1)`
@@ -27,7 +27,7 @@ func scanItem(row scanner) (svc.WorkItem, error) {
 		words := strings.Fields(*newest)
 		w.NewestRun = &svc.RunBrief{ID: words[0], Status: svc.RunStatus(words[1]), NeedsInput: len(words) > 2}
 	}
-	w.Needs = []string{} // until they are read
+	w.Needs = []string{} // set by withNeeds
 	return w, err
 }
 
@@ -55,8 +55,8 @@ func (r Reader) workItem(ctx context.Context, idOrRef string) (svc.WorkItem, err
 		read+"project_id = (SELECT id FROM projects WHERE slug = $1) AND number = $2", slug, number)
 }
 
-// InsertWorkItem adds an item and gives it its number, one past the highest that the project ever gave. The unit
-// must hold the project's lock.
+// InsertWorkItem adds an item and sets its number: the highest number of the project's items, including deleted ones,
+// plus one. The unit must have locked the project.
 func (tx *Tx) InsertWorkItem(ctx context.Context, w *svc.WorkItem) error {
 	tx.wrote = true
 	err := tx.q.QueryRowContext(ctx, "INSERT INTO work_items ("+itemColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,
@@ -69,8 +69,8 @@ func (tx *Tx) InsertWorkItem(ctx context.Context, w *svc.WorkItem) error {
 	return nil
 }
 
-// UpdateWorkItem writes an item that was read in this unit, without its
-// descendants.
+// UpdateWorkItem writes an item that was read in this unit. It does not change
+// the paths of the items below it: see MoveSubtree.
 func (tx *Tx) UpdateWorkItem(ctx context.Context, w *svc.WorkItem) error {
 	w.UpdatedAt = tx.Now
 	n, err := tx.exec(ctx, `UPDATE work_items SET parent_id = $1, kind = $2, title = $3, description = $4, status = $5, status_source = $6,
@@ -81,9 +81,9 @@ func (tx *Tx) UpdateWorkItem(ctx context.Context, w *svc.WorkItem) error {
 	return changed("work item", w.ID, &w.Version, n, err)
 }
 
-// MoveSubtree rewrites the paths of everything below an item whose own path
-// changes from one to the other, in one statement however large the subtree.
-// Deleted rows move along: they keep true paths for the audit.
+// MoveSubtree rewrites the paths of all items below an item whose own path
+// changes, in one statement for a subtree of any size. The paths of deleted items
+// are rewritten too, so that they stay correct for the audit.
 func (tx *Tx) MoveSubtree(ctx context.Context, id, from, to string) error {
 	_, err := tx.exec(ctx, tx.d.below+` UPDATE work_items SET path = $2 || substr(path, $3), updated_at = $4, version = version + 1
 		WHERE id IN (SELECT id FROM below)`, id, to, len(from)+1, tx.Now)
@@ -93,15 +93,15 @@ func (tx *Tx) MoveSubtree(ctx context.Context, id, from, to string) error {
 	return nil
 }
 
-// HasChildren says whether an item has children that are not deleted.
+// HasChildren reports whether an item has children that are not deleted.
 func (r Reader) HasChildren(ctx context.Context, id string) (bool, error) {
 	var n int
 	err := r.q.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM work_items WHERE parent_id = $1 AND deleted_at IS NULL LIMIT 1) AS c", id).Scan(&n)
 	return n > 0, err
 }
 
-// ActiveRunBelow is the id of an active run on the item or below it, "" when
-// there is none.
+// ActiveRunBelow returns the id of an active run of the item or of an item below
+// it; empty: there is none.
 func (r Reader) ActiveRunBelow(ctx context.Context, id string) (string, error) {
 	ids, err := collect(ctx, r.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) },
 		r.d.below+` SELECT id FROM runs WHERE `+activeRuns+`
@@ -112,8 +112,8 @@ func (r Reader) ActiveRunBelow(ctx context.Context, id string) (string, error) {
 	return ids[0], nil
 }
 
-// DeleteSubtree marks an item and everything below it as deleted. It returns
-// the ids that went, the item first, then by position.
+// DeleteSubtree marks an item and everything below it as deleted. It returns the
+// ids of the deleted items, the item itself first, the others by position.
 func (tx *Tx) DeleteSubtree(ctx context.Context, id string) ([]string, error) {
 	ids, err := collect(ctx, tx.q, func(row scanner) (s string, err error) { return s, row.Scan(&s) },
 		tx.d.below+` SELECT id FROM work_items WHERE deleted_at IS NULL AND id IN (SELECT id FROM below) ORDER BY position`, id)
@@ -128,18 +128,18 @@ func (tx *Tx) DeleteSubtree(ctx context.Context, id string) ([]string, error) {
 	return append([]string{id}, ids...), nil
 }
 
-// LastPosition is the highest rank in a project, deleted items included; ""
-// when there is none.
+// LastPosition returns the highest rank in a project, including deleted items;
+// empty: the project has no items.
 func (r Reader) LastPosition(ctx context.Context, projectID string) (string, error) {
 	return r.position(ctx, "SELECT max(position) FROM work_items WHERE project_id = $1", projectID)
 }
 
-// PositionBefore is the rank directly before another one; "" at the beginning.
+// PositionBefore returns the rank directly before another one; empty: there is none.
 func (r Reader) PositionBefore(ctx context.Context, projectID, position string) (string, error) {
 	return r.position(ctx, "SELECT max(position) FROM work_items WHERE project_id = $1 AND position < $2", projectID, position)
 }
 
-// PositionAfter is the rank directly after another one; "" at the end.
+// PositionAfter returns the rank directly after another one; empty: there is none.
 func (r Reader) PositionAfter(ctx context.Context, projectID, position string) (string, error) {
 	return r.position(ctx, "SELECT min(position) FROM work_items WHERE project_id = $1 AND position > $2", projectID, position)
 }
@@ -155,11 +155,12 @@ func (r Reader) position(ctx context.Context, query string, args ...any) (string
 	return *p, nil
 }
 
-// spreadAround is how many items on each side of a place are given new ranks at
-// first. More are when that leaves them long.
+// spreadAround is how many items on each side of a place get new ranks in the
+// first try. If their ranks are still long, the next try takes twice as many.
 const spreadAround = 8
 
-// shortRank is a length that leaves room for many moves before the next spread.
+// shortRank is the length up to which new ranks leave room for many moves before
+// the next spread.
 const shortRank = svc.MaxRank / 4
 
 type ranked struct {
@@ -167,9 +168,10 @@ type ranked struct {
 	deleted      bool
 }
 
-// SpreadPositions gives the items around a rank of a project short ranks again,
-// in the same order. It returns those that changed and are not deleted: few,
-// because each of them is a change that everyone who shows it must learn.
+// SpreadPositions gives short ranks to the items around a rank of a project, and
+// keeps their order. It returns the ids of the items that changed and are not
+// deleted. It changes as few items as possible, because each change must be sent
+// to every client that shows the item.
 func (tx *Tx) SpreadPositions(ctx context.Context, projectID, around string) ([]string, error) {
 	for n := spreadAround; ; n *= 2 {
 		low, err := tx.rankedItems(ctx, "position < $2 ORDER BY position DESC", projectID, around, n+1)
@@ -181,7 +183,7 @@ func (tx *Tx) SpreadPositions(ctx context.Context, projectID, around string) ([]
 			return nil, err
 		}
 		slices.Reverse(low)
-		from, to := "", "" // the neighbours that keep their ranks
+		from, to := "", "" // the ranks of the neighbours, which do not change
 		if len(low) > n {
 			from, low = low[0].position, low[1:]
 		}
@@ -207,7 +209,7 @@ func (tx *Tx) rankedItems(ctx context.Context, where, projectID, around string, 
 }
 
 func (tx *Tx) rerank(ctx context.Context, items []ranked, ranks []string) (changed []string, err error) {
-	// Ranks are unique: step aside first, with a character no rank has.
+	// Ranks are unique: the first step moves all items to temporary ranks, with a character that no rank has.
 	for _, step := range []struct{ sql, aside string }{
 		{"UPDATE work_items SET position = $1 WHERE id = $2", "~"},
 		{"UPDATE work_items SET position = $1, version = version + 1 WHERE id = $2", ""},

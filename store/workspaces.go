@@ -34,7 +34,7 @@ func scanWorkspace(row scanner) (svc.Workspace, error) {
 			return w, fmt.Errorf("workspace %s holds broken JSON: %w", w.ID, err)
 		}
 	}
-	if w.Landing != nil && w.Landing.Conflicts == nil { // as it was stored for landings without any
+	if w.Landing != nil && w.Landing.Conflicts == nil { // a landing without conflicts is stored so
 		w.Landing.Conflicts = []string{}
 	}
 	if w.Conflicts == nil {
@@ -49,12 +49,12 @@ func (r Reader) Workspace(ctx context.Context, id string) (svc.Workspace, error)
 	return one(ctx, r.q, scanWorkspace, "workspace", id, "SELECT "+workspaceColumns+" FROM workspaces WHERE id = $1", id)
 }
 
-// LockWorkspace reads a workspace that this unit changes.
+// LockWorkspace reads and locks a workspace that this unit changes.
 func (tx *Tx) LockWorkspace(ctx context.Context, id string) (svc.Workspace, error) {
 	return one(ctx, tx.q, scanWorkspace, "workspace", id, "SELECT "+workspaceColumns+" FROM workspaces WHERE id = $1"+tx.d.forUpdate, id)
 }
 
-// Workspaces is a page of workspaces, newest first.
+// Workspaces returns a page of workspaces, newest first.
 func (r Reader) Workspaces(ctx context.Context, f svc.WorkspaceFilter, page svc.Page) (svc.List[svc.Workspace], error) {
 	var w where
 	for _, filter := range []struct{ column, value string }{{"task_id", f.TaskID}, {"host_id", f.HostID}, {"project_id", f.ProjectID}} {
@@ -81,7 +81,7 @@ func (r Reader) Workspaces(ctx context.Context, f svc.WorkspaceFilter, page svc.
 	return paged(found, cut, page.Limit, func(w svc.Workspace) string { return cursor("workspaces", int64(w.CreatedAt), w.ID) }), nil
 }
 
-// DiscardedWorkspaces is at most limit workspaces that were discarded before a time and are not removed.
+// DiscardedWorkspaces returns at most limit workspaces that were discarded before a time and are not removed.
 func (r Reader) DiscardedWorkspaces(ctx context.Context, before svc.Time, limit int) ([]svc.Workspace, error) {
 	found, err := collect(ctx, r.q, scanWorkspace, "SELECT "+workspaceColumns+` FROM workspaces
 		WHERE discarded_at IS NOT NULL AND state <> 'removed' AND discarded_at < $1 ORDER BY discarded_at LIMIT CAST($2 AS BIGINT)`, before, limit)
@@ -91,7 +91,8 @@ func (r Reader) DiscardedWorkspaces(ctx context.Context, before svc.Time, limit 
 	return found, nil
 }
 
-// LandedWorkspaces is at most limit workspaces whose newest checkpoint was landed before a time, that were not discarded and are not removed.
+// LandedWorkspaces returns at most limit workspaces whose newest checkpoint was landed before a time, and which are
+// neither discarded nor removed.
 func (r Reader) LandedWorkspaces(ctx context.Context, before svc.Time, limit int) ([]svc.Workspace, error) {
 	found, err := collect(ctx, r.q, scanWorkspace, "SELECT "+workspaceColumns+` FROM workspaces WHERE landed_at IS NOT NULL AND state <> 'removed'
 		AND landed_checkpoint = checkpoint AND discarded_at IS NULL AND landed_at < $1 ORDER BY landed_at LIMIT CAST($2 AS BIGINT)`, before, limit)
@@ -101,7 +102,8 @@ func (r Reader) LandedWorkspaces(ctx context.Context, before svc.Time, limit int
 	return found, nil
 }
 
-// OpenLandings is at most limit workspaces whose host has not told what came of their landing, those that were asked for first at the front.
+// OpenLandings returns at most limit workspaces whose host has not reported the outcome of their landing, the oldest
+// requests first.
 func (r Reader) OpenLandings(ctx context.Context, limit int) ([]svc.Workspace, error) {
 	found, err := collect(ctx, r.q, scanWorkspace, "SELECT "+workspaceColumns+` FROM workspaces WHERE landing_due IS NOT NULL
 		ORDER BY landing_due, id LIMIT CAST($1 AS BIGINT)`, limit)
@@ -111,7 +113,7 @@ func (r Reader) OpenLandings(ctx context.Context, limit int) ([]svc.Workspace, e
 	return found, nil
 }
 
-// RestoringWorkspaces is at most limit workspaces that are to be made from a checkpoint and that no run is in.
+// RestoringWorkspaces returns at most limit workspaces that are to be created from a checkpoint and that no run uses.
 func (r Reader) RestoringWorkspaces(ctx context.Context, limit int) ([]svc.Workspace, error) {
 	found, err := collect(ctx, r.q, scanWorkspace, "SELECT "+workspaceColumns+` FROM workspaces WHERE state = 'preparing' AND restored_from <> ''
 		AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.workspace_id = workspaces.id) ORDER BY created_at, id LIMIT CAST($1 AS BIGINT)`, limit)
@@ -121,22 +123,24 @@ func (r Reader) RestoringWorkspaces(ctx context.Context, limit int) ([]svc.Works
 	return found, nil
 }
 
-// inWorkspace is a part of a query over runs: those that are in a workspace, or whose session may still be.
+// inWorkspace is a condition on a run: its session may be alive, so that it uses its workspace.
 const inWorkspace = "other.session_ended_at IS NULL AND other.host_id IS NOT NULL AND other.status <> 'pending'"
 
-// workspaceBusy is a part of a query over runs: another run is in the workspace that this one goes on in.
+// workspaceBusy is a condition on a run: another run uses the workspace in which this one is to continue.
 const workspaceBusy = "workspace_id IS NOT NULL AND EXISTS (SELECT 1 FROM runs AS other WHERE other.workspace_id = runs.workspace_id AND other.id <> runs.id AND " + inWorkspace + ")"
 
-// workspaceLeft is a part of a query over runs: when the last other run left the workspace that this one goes on in; 0: none was in it.
+// workspaceLeft is an expression for a run: when the session of the last other run ended in its workspace; 0: there was
+// none.
 const workspaceLeft = "coalesce((SELECT max(other.session_ended_at) FROM runs AS other WHERE other.workspace_id = runs.workspace_id AND other.id <> runs.id), 0)"
 
-// predecessorActive is a part of a query over runs: the run that this one continues is not over (Run.Over).
+// predecessorActive is a condition on a run: the run that it continues is not over (see Run.Over).
 const predecessorActive = "continues_run_id IS NOT NULL AND EXISTS (SELECT 1 FROM runs AS other WHERE other.id = runs.continues_run_id AND other.session_ended_at IS NULL AND (other.status = 'pending' OR other.host_id IS NOT NULL))"
 
-// predecessorLeft is a part of a query over runs: when the run that this one continues was over; 0: it continues none.
+// predecessorLeft is an expression for a run: when the session of the run that it continues ended; 0: it continues no
+// run, or that run has no such time.
 const predecessorLeft = "coalesce((SELECT other.session_ended_at FROM runs AS other WHERE other.id = runs.continues_run_id), 0)"
 
-// Followers is the ids of pending runs that continue one of these.
+// Followers returns the ids of the pending runs that continue one of these runs.
 func (r Reader) Followers(ctx context.Context, ids []string) ([]string, error) {
 	var w where
 	w.among(r.d, "continues_run_id", ids)
@@ -149,8 +153,8 @@ func (r Reader) Followers(ctx context.Context, ids []string) ([]string, error) {
 	return found, nil
 }
 
-// NewestRunIn is the id of the newest run that works, worked or shall work in a workspace; empty: none does. Of those that were made in the
-// same moment it is the one that no other continues.
+// NewestRunIn returns the id of the newest run of a workspace, whatever its status; empty: there is none. Of runs that
+// were created in the same millisecond it returns the one that no other run continues.
 func (r Reader) NewestRunIn(ctx context.Context, workspaceID string) (string, error) {
 	found, err := collect(ctx, r.q, scanText, `SELECT id FROM runs WHERE workspace_id = $1
 		ORDER BY created_at DESC, EXISTS (SELECT 1 FROM runs AS later WHERE later.continues_run_id = runs.id), id DESC LIMIT 1`, workspaceID)
@@ -160,13 +164,13 @@ func (r Reader) NewestRunIn(ctx context.Context, workspaceID string) (string, er
 	return found[0], nil
 }
 
-// WorkspaceUse is who is in a workspace besides a run.
+// WorkspaceUse is the use of a workspace by runs.
 type WorkspaceUse struct {
-	RunID string   // that is in it; empty: none is
-	Since svc.Time // when the last one left; 0: none was in it
+	RunID string   // a run that uses it; empty: none does
+	Since svc.Time // when the last session in it ended; 0: none did
 }
 
-// WorkspaceUse tells who is in a workspace besides a run; an empty runID: besides nobody.
+// WorkspaceUse returns the use of a workspace by other runs than runID; empty: by any run.
 func (r Reader) WorkspaceUse(ctx context.Context, workspaceID, runID string) (use WorkspaceUse, err error) {
 	err = r.q.QueryRowContext(ctx, `SELECT coalesce(max(CASE WHEN `+inWorkspace+` THEN other.id END), ''), coalesce(max(other.session_ended_at), 0)
 		FROM runs AS other WHERE other.workspace_id = $1 AND other.id <> $2`, workspaceID, runID).Scan(&use.RunID, &use.Since)
@@ -189,7 +193,8 @@ func (tx *Tx) InsertWorkspace(ctx context.Context, w svc.Workspace) error {
 	return nil
 }
 
-// UpdateWorkspace writes a workspace that was locked in this unit. What was fixed at its creation stays.
+// UpdateWorkspace writes a workspace that was locked in this unit. It does not write the fields that are fixed at the
+// creation.
 func (tx *Tx) UpdateWorkspace(ctx context.Context, w *svc.Workspace) error {
 	w.UpdatedAt = tx.Now
 	n, err := tx.exec(ctx, `UPDATE workspaces SET run_id = $1, path = $2, state = $3, error = $4, base_ref = $5, base_commit = $6, base_fetched_at = $7,
@@ -203,7 +208,7 @@ func (tx *Tx) UpdateWorkspace(ctx context.Context, w *svc.Workspace) error {
 	return changed("workspace", w.ID, &w.Version, n, err)
 }
 
-// landingOf is the newest landing; empty: there was none.
+// landingOf returns the newest landing as JSON; empty: there was none.
 func landingOf(w svc.Workspace) string {
 	if w.Landing == nil {
 		return ""
@@ -211,7 +216,7 @@ func landingOf(w svc.Workspace) string {
 	return toJSON(w.Landing)
 }
 
-// landingDue is when the landing was asked for whose outcome is awaited; nil: none is.
+// landingDue returns when the landing was requested whose outcome is awaited; nil: none is awaited.
 func landingDue(w svc.Workspace) *svc.Time {
 	if w.Landing == nil || w.Landing.State != svc.LandingOpen {
 		return nil
@@ -219,7 +224,7 @@ func landingDue(w svc.Workspace) *svc.Time {
 	return &w.Landing.At
 }
 
-// conflictsOf is never null: an empty list says that there are none.
+// conflictsOf returns the conflicts as a JSON list, never null.
 func conflictsOf(w svc.Workspace) string {
 	if len(w.Conflicts) == 0 {
 		return "[]"

@@ -13,42 +13,42 @@ import (
 )
 
 // writer runs units of work one after the other on one connection and commits
-// them in groups. Whoever arrives while a group is being committed is in the
-// next one, so groups grow by themselves as the load does.
+// them in groups. Units that are queued while a group is being committed form the
+// next group, so that groups become larger as the load grows.
 type writer struct {
-	id       string // under which it notes what it has committed
+	id       string // identifies this writer in the table commits
 	db       *sql.DB
 	dialect  *dialect
 	lease    *lease
 	counts   *Counts
 	maxBatch int
 	now      func() svc.Time
-	announce func([]svc.Event) // that are at hand of what was committed
+	announce func([]svc.Event) // called after a commit of events, with the events if their numbers are known
 	proven   atomic.Int64      // when the last commit was answered, in ns since began
 	began    time.Time
-	lose     func() error                        // nil: no answer is lost
-	observe  atomic.Pointer[func(time.Duration)] // nil: nobody does
+	lose     func() error                        // see Options.LoseAnswer
+	observe  atomic.Pointer[func(time.Duration)] // see Store.ObserveCommits; nil: not set
 
 	queue  chan *unit
 	closed chan struct{}
 	once   sync.Once
 	done   chan struct{}
 
-	// of the goroutine alone
+	// The rest is used only by the writer's goroutine.
 	conn    *sql.Conn
 	stmts   *statements
-	q       edged  // of stmts
+	q       edged  // on stmts
 	serial  int64  // of the newest unit
-	xid     string // of the transaction, where the database tells
-	group   int64  // of the newest transaction
+	xid     string // id of the transaction; empty on SQLite
+	group   int64  // number of the newest transaction
 	rows    *runRows
 	locked  lockedRows
-	changes changes // of the units that share the savepoint
-	saved   bool    // there is something to undo: the savepoint is set
-	alone   bool    // the group is one unit, and the transaction its savepoint
-	direct  bool    // nothing waits: what waited before was refused
-	proving bool    // the transaction shall write something, though its units may not
-	// numbered is the events of the newest group, where we know their numbers.
+	changes changes // deferred changes of the units that share the savepoint
+	saved   bool    // the savepoint is set
+	alone   bool    // the group has one unit, so that its transaction also is its savepoint
+	direct  bool    // nothing is deferred, because a deferred change has failed
+	proving bool    // the transaction must write something even if its units do not: see Store.Ready
+	// numbered are the events of the newest group, on SQLite. On PostgreSQL their numbers are not known.
 	numbered []svc.Event
 }
 
@@ -69,8 +69,8 @@ type unit struct {
 const (
 	// queueLimit is how long a caller waits for a place in a full queue.
 	queueLimit = 5 * time.Second
-	// groupLimit is when a group takes in no more units: on a database this slow
-	// the rest is refused rather than kept waiting.
+	// groupLimit is how long a group starts further units. If the database is that
+	// slow, the rest of the group fails instead of waiting longer.
 	groupLimit = 15 * time.Second
 )
 
@@ -84,8 +84,8 @@ func newWriter(s *Store, o Options) *writer {
 	return w
 }
 
-// queueUnit puts a unit after those that are queued already. It waits only
-// while the queue is full.
+// queueUnit adds a unit to the end of the queue. It waits only if the queue is
+// full.
 func (w *writer) queueUnit(ctx context.Context, fn func(*Tx) error, repeatable bool, rows []Row) *unit {
 	u := &unit{ctx: ctx, fn: fn, repeatable: repeatable, rows: rows, done: make(chan struct{})}
 	select {
@@ -118,7 +118,7 @@ func (u *unit) refused(err error) *unit {
 	return u
 }
 
-// wait returns when the unit is durable or failed.
+// wait returns when the unit is durable or has failed.
 func (w *writer) wait(u *unit) error {
 	select {
 	case <-u.done:
@@ -133,7 +133,7 @@ func (w *writer) wait(u *unit) error {
 	}
 }
 
-// close lets what is queued finish.
+// close ends the writer after all queued units.
 func (w *writer) close() {
 	w.once.Do(func() { close(w.closed) })
 	<-w.done
@@ -159,8 +159,8 @@ func (w *writer) run() {
 	}
 }
 
-// gather is a unit and all that wait behind it. When none does, those that are about to queue one may do so first: a
-// worker's frames come together, and each group costs a commit.
+// gather returns a unit and all units that wait behind it. If none waits, it first yields to goroutines that are
+// about to queue one: a worker's frames arrive together, and each group costs a commit.
 func (w *writer) gather(first *unit) []*unit {
 	batch := []*unit{first}
 	if len(w.queue) == 0 {
@@ -203,7 +203,7 @@ func (w *writer) disconnect() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // fails when nothing is open
+	_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // fails if no transaction is open
 	w.stmts.close()
 	_ = w.conn.Close()
 	w.conn, w.stmts = nil, nil
