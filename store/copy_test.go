@@ -17,7 +17,7 @@ import (
 	"svc/store/storetest"
 )
 
-// filled is a database with something in every table, which nobody serves.
+// filled creates a database with rows in every table, and closes it.
 func filled(t *testing.T, dsn string) string {
 	t.Helper()
 	s := openStore(t, dsn)
@@ -39,17 +39,17 @@ func copied(t *testing.T, from, to string) []store.TableSum {
 	return sums
 }
 
-// From SQLite to PostgreSQL and back, every row arrives as it was, and the
-// copy goes on where the original stopped.
+// A copy from SQLite to PostgreSQL and back has the same rows. Events in a copy
+// continue with the next seq of the original.
 func TestACopyHoldsEverythingOnTheOtherEngine(t *testing.T) {
 	t.Parallel()
 	from, between, to := filled(t, newFile(t)), pgtest.Start(t), newFile(t)
 	there, back := copied(t, from, between), copied(t, between, to)
-	if !slices.Equal(there[1:], back[1:]) { // but for the journal's row, whose epoch tells that PostgreSQL was held
+	if !slices.Equal(there[1:], back[1:]) { // without the journal's row: reading PostgreSQL has raised its epoch
 		t.Errorf("there: %v\nback:  %v", there, back)
 	}
 	for _, sum := range there {
-		if sum.Rows == 0 && sum.Table != "commits" { // which writers of SQLite leave empty
+		if sum.Rows == 0 && sum.Table != "commits" { // on SQLite, nothing is written to commits
 			t.Errorf("nothing was in table %s: the copy of it is not tested", sum.Table)
 		}
 	}
@@ -106,7 +106,7 @@ func TestACopyIsRefusedWhereItWouldLoseSomething(t *testing.T) {
 	change(t, "sqlite", strings.TrimPrefix(whole, "sqlite:"), "UPDATE runs SET error = 'a' || char(0) WHERE id = (SELECT min(id) FROM runs)")
 	refused("with a NUL", whole, empty, svc.CodeConflict, "column error of the row")
 	change(t, "sqlite", strings.TrimPrefix(whole, "sqlite:"), "UPDATE runs SET error = NULL")
-	copied(t, whole, empty) // what was refused has left nothing in the way
+	copied(t, whole, empty) // the refused copies have left nothing in the target
 
 	change(t, "sqlite", strings.TrimPrefix(whole, "sqlite:"), "CREATE TABLE notes (id TEXT)")
 	refused("with a table of somebody else", whole, newFile(t), svc.CodeConflict, "table notes")
@@ -114,11 +114,11 @@ func TestACopyIsRefusedWhereItWouldLoseSomething(t *testing.T) {
 	refused("of a newer svc", whole, newFile(t), svc.CodeConflict, "schema 9999")
 }
 
-// What is written is read back before it counts.
+// The target is read back and compared before the commit.
 func TestACopyThatDiffersIsNoticed(t *testing.T) {
 	t.Parallel()
 	from, to := filled(t, newFile(t)), pgtest.Start(t)
-	if err := openStore(t, to).Close(); err != nil { // the schema alone
+	if err := openStore(t, to).Close(); err != nil { // creates only the schema
 		t.Fatal(err)
 	}
 	change(t, "pgx", to, `CREATE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.name = NEW.name || ''!''; RETURN NEW; END'`)
@@ -142,7 +142,7 @@ func change(t *testing.T, driver, dsn, statements string) {
 	}
 }
 
-// A backup of PostgreSQL is a file as that of SQLite, and either becomes either.
+// A backup is an SQLite file for both engines. It can be restored to both engines.
 func TestABackupBecomesADatabaseOfEitherEngine(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t)

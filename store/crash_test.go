@@ -13,8 +13,8 @@ import (
 	"svc/store"
 )
 
-// A database that crashes forgets the numbers of transactions that were under way, and gives them to others. A group whose COMMIT was not
-// answered must not take such a one's success for its own.
+// After a crash, PostgreSQL may give the id of a transaction that was in progress to another transaction. A group whose
+// COMMIT was not answered must not take the success of that transaction for its own.
 func TestACommitThatACrashTookIsNotTakenForDone(t *testing.T) {
 	t.Parallel()
 	c := pgtest.NewCluster(t)
@@ -35,7 +35,7 @@ func TestACommitThatACrashTookIsNotTakenForDone(t *testing.T) {
 			return err
 		}
 		defer func() { _ = other.Close(t.Context()) }()
-		for range 20 { // one of them has the number that the group had
+		for range 20 { // one of these transactions gets the id that the group had
 			if _, err := other.Exec(t.Context(), "SELECT pg_current_xact_id()"); err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"svc/store/storetest"
 )
 
-// A server takes a moment to notice that an orchestrator was killed; its successor waits that long.
+// PostgreSQL needs a moment to notice that an orchestrator was killed. The next orchestrator waits for that.
 func TestAnOrchestratorWaitsForTheOneBeforeItToGo(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.FreshPostgres(t)

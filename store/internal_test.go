@@ -31,8 +31,8 @@ func onBoth(t *testing.T, o Options, test func(t *testing.T, s *Store)) {
 	}
 }
 
-// Deleted rows cannot be read through the store, but an audit reads them: their
-// paths must stay true when the subtree they are in moves.
+// Deleted items cannot be read through the store, but an audit reads their rows:
+// their paths must stay correct when their subtree moves.
 func TestDeletedRowsMoveWithTheirSubtree(t *testing.T) {
 	t.Parallel()
 	onBoth(t, Options{}, func(t *testing.T, s *Store) {
@@ -59,7 +59,7 @@ func TestDeletedRowsMoveWithTheirSubtree(t *testing.T) {
 	})
 }
 
-// chainOfItems makes items each of which is the parent of the next.
+// chainOfItems inserts items, each of which is the parent of the next.
 func chainOfItems(t *testing.T, s *Store, n int) (ids []string) {
 	t.Helper()
 	err := s.Write(t.Context(), func(tx *Tx) error {
@@ -88,8 +88,8 @@ func chainOfItems(t *testing.T, s *Store, n int) (ids []string) {
 	return ids
 }
 
-// FuzzCursor takes any text as a cursor: it is refused as invalid, or it names
-// the same place again when it is written anew.
+// FuzzCursor decodes arbitrary texts as cursors. A text is refused as invalid, or
+// its values name the same position after they are encoded again.
 func FuzzCursor(f *testing.F) {
 	f.Add(cursor("work_items", "800001", "id"))
 	f.Add(cursor("runs", int64(1)<<62, "id"))
@@ -146,7 +146,7 @@ func TestHeartbeatsOfManyHostsTakeFewStatements(t *testing.T) {
 	}
 }
 
-// countingQuerier counts the statements that change something.
+// countingQuerier counts the calls of ExecContext.
 type countingQuerier struct {
 	querier
 	execs int
@@ -157,8 +157,8 @@ func (c *countingQuerier) ExecContext(ctx context.Context, query string, args ..
 	return c.querier.ExecContext(ctx, query, args...)
 }
 
-// What is queued behind a group that met a database that is away is answered with that group's error; once the lease is
-// lost, with that.
+// If the database is unreachable, units behind a failed group fail with that group's error. If the lease was lost, they
+// fail with the lease's error.
 func TestWhatWaitsBehindABrokenGroupLearnsOfALostLease(t *testing.T) {
 	t.Parallel()
 	lost := svc.Unavailable(svc.CauseLostLock)

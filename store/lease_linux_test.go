@@ -25,7 +25,7 @@ func TestRestartOfPostgreSQLLetsNoSecondOrchestratorIn(t *testing.T) {
 	}
 }
 
-// A server whose processes are frozen answers nothing and refuses nothing.
+// A server whose processes are frozen accepts connections but does not answer.
 func TestFrozenPostgreSQLLosesNobodyTheDatabase(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.NewCluster(t)

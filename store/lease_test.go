@@ -14,7 +14,7 @@ import (
 	"svc/store/storetest"
 )
 
-// limit ends what hangs; nothing waits for it when all is well.
+// limit is the timeout of waits that never reach it in a test that passes.
 const limit = 90 * time.Second
 
 func openExclusive(t *testing.T, dsn string, counts ...*store.Counts) *store.Store {
@@ -56,7 +56,7 @@ func writeUntil(t *testing.T, s *store.Store) {
 	}
 }
 
-// logTo makes a log that says when something was logged.
+// logTo returns a log that sends to a channel when something was logged.
 func logTo(told chan<- struct{}) *slog.Logger {
 	return slog.New(slog.NewTextHandler(tellWriter{told}, nil))
 }
@@ -94,8 +94,8 @@ func TestEndedConnectionsDoNotLoseTheDatabase(t *testing.T) {
 	writeUntil(t, first)
 }
 
-// A process that is frozen, or whose network is gone, in the middle of a unit:
-// another takes over, and what the first one does later is refused.
+// If a process freezes or loses its network in the middle of a unit, another
+// process takes over. Later writes of the first process are refused.
 func TestLateWriteOfAnOrchestratorThatWasReplacedIsRefused(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.FreshPostgres(t)
@@ -117,7 +117,7 @@ func TestLateWriteOfAnOrchestratorThatWasReplacedIsRefused(t *testing.T) {
 	}()
 	<-held
 	link.Set(pgtest.Swallows)
-	second := openExclusive(t, dsn) // it is waited for until the first one's claim has ended
+	second := openExclusive(t, dsn) // waits until the lease of the first has expired
 	writeUntil(t, second)
 	link.Set(pgtest.Works)
 	close(release)
@@ -151,8 +151,8 @@ func TestLateWriteOfAnOrchestratorThatWasReplacedIsRefused(t *testing.T) {
 	writeUntil(t, second)
 }
 
-// Every place at which the connection can break in a group, before and after
-// the server was told: what the caller learns must be what is.
+// The connection breaks at every message of a group, before or after the server
+// has received it. The result that the caller gets must match the database.
 func TestWhatACallerLearnsOfABrokenCommitIsTrue(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.FreshPostgres(t)
@@ -162,7 +162,7 @@ func TestWhatACallerLearnsOfABrokenCommitIsTrue(t *testing.T) {
 	kept, undone := 0, 0
 	for at := 1; at <= 8; at++ {
 		for _, after := range []bool{false, true} {
-			writeUntil(t, s) // every statement is prepared, so that the cut hits what is meant
+			writeUntil(t, s) // prepares every statement, so that the cut is at the intended message
 			p := svc.Project{ID: svc.NewID(), Status: svc.ProjectActive, Version: 1}
 			p.Slug = p.ID
 			link.CutAt(at, after)

@@ -8,7 +8,7 @@ import (
 	"svc/internal/pgtest"
 )
 
-// suite stops the PostgreSQL server of the tests before leaks are looked for.
+// suite stops the PostgreSQL server of the tests before goleak looks for leaks.
 type suite struct{ m *testing.M }
 
 func (s suite) Run() int { return pgtest.Main(s.m) }

@@ -11,7 +11,7 @@ import (
 	"svc/internal/pgtest"
 )
 
-// Items that were made before there were numbers get theirs in the order of their creation, deleted ones too.
+// The migration numbers existing items in the order of their creation, including deleted ones.
 func TestItemsOfAnOlderDatabaseGetNumbersByAge(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) (*dialect, *sql.DB){
@@ -58,7 +58,8 @@ func TestItemsOfAnOlderDatabaseGetNumbersByAge(t *testing.T) {
 	}
 }
 
-// olderRows are two projects; in the first one b is deleted, and b and c were made in the same millisecond.
+// olderRows inserts two projects with items. In the first project b is deleted, and b and c were created in the same
+// millisecond.
 const olderRows = `
 INSERT INTO projects (id, name, slug, description, status, cwd, created_at, updated_at, version) VALUES
 	('p', '', 'p', '', 'active', '', 1, 1, 1), ('q', '', 'q', '', 'active', '', 1, 1, 1);

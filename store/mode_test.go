@@ -8,7 +8,7 @@ import (
 	"svc/store"
 )
 
-// A database of before may be open to everyone on its machine.
+// The file of an older database may be readable for every user of the machine.
 func TestTheDatabaseIsItsOwnersAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

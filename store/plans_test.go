@@ -13,8 +13,8 @@ import (
 	"svc/internal/pgtest"
 )
 
-// What each pass of the placement asks costs what is open, not what there ever
-// was: SQLite is kept from the indexes of all runs.
+// The cost of a placement pass depends on the open runs, not on all runs: SQLite
+// must not use the indexes of all runs.
 func TestPlacementReadsOpenRunsAlone(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), Options{})
@@ -41,8 +41,8 @@ func TestPlacementReadsOpenRunsAlone(t *testing.T) {
 	}
 }
 
-// The same on PostgreSQL, also while its tables are young: there it takes any small index whose rows include those that are looked for, and
-// would walk the open runs of all hosts for each host.
+// The same on PostgreSQL, even while its tables are small: then its planner uses any small index that contains the
+// rows, and could read the open runs of all hosts for each host.
 func TestPlacementSearchesTheOpenRunsOfAHost(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), pgtest.Start(t), Options{})
@@ -67,8 +67,8 @@ func TestPlacementSearchesTheOpenRunsOfAHost(t *testing.T) {
 	}
 }
 
-// The inbox costs what is open and failed, not every run and working copy that there ever was. An entry is found by its key without
-// the others of its kind.
+// The cost of the inbox depends on open and failed runs, not on all runs and workspaces. Finding an entry by its key
+// does not read the other entries of its kind.
 func TestTheInboxReadsWhatIsOpenAlone(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), Options{})
@@ -93,20 +93,20 @@ func TestTheInboxReadsWhatIsOpenAlone(t *testing.T) {
 			}
 		}
 		for _, step := range one {
-			if strings.HasPrefix(step, "SCAN") && !strings.Contains(step, " INDEX runs_open") { // few are open
+			if strings.HasPrefix(step, "SCAN") && !strings.Contains(step, " INDEX runs_open") { // only few runs are open
 				t.Errorf("an entry of %s is looked for among all: %q", source.kind, step)
 			}
 		}
 	}
 }
 
-// planOf is the steps of a query that read runs.
+// planOf returns the steps of a query's plan that read runs.
 func planOf(t *testing.T, s *Store, query string) []string {
 	t.Helper()
 	return slices.DeleteFunc(stepsOf(t, s, query), func(step string) bool { return !strings.Contains(step, " runs ") })
 }
 
-// stepsOf is how SQLite plans a query.
+// stepsOf returns the steps of SQLite's plan for a query.
 func stepsOf(t *testing.T, s *Store, query string, args ...any) (plan []string) {
 	t.Helper()
 	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
@@ -128,7 +128,7 @@ func stepsOf(t *testing.T, s *Store, query string, args ...any) (plan []string) 
 	return plan
 }
 
-// planned runs queries, and keeps how SQLite plans them.
+// planned is a querier that records SQLite's plans for its queries.
 type planned struct {
 	querier
 	t     *testing.T
@@ -141,7 +141,8 @@ func (p *planned) QueryContext(ctx context.Context, query string, args ...any) (
 	return p.querier.QueryContext(ctx, query, args...)
 }
 
-// Any documented filter of a list walks an order that an index has: nothing reads a whole table, or sorts what it found, to answer one page.
+// For each documented filter of a list there is an index with the order of the list: a page is returned without reading
+// a whole table and without sorting.
 func TestEveryFilterOfAListWalksAnIndex(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), Options{})

@@ -29,8 +29,8 @@ func TestSeveralStoresShareOnePostgreSQLDatabase(t *testing.T) {
 	})
 }
 
-// Units that name their rows never wait in a circle, whatever they are and
-// wherever they run: PostgreSQL has no deadlock to resolve.
+// Units that name their rows cannot deadlock, in whichever store they run:
+// PostgreSQL counts no deadlocks.
 func TestConcurrentUnitsOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.FreshPostgres(t)
@@ -49,7 +49,7 @@ func TestConcurrentUnitsOfSeveralStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	// A session counts its deadlocks when it ends.
+	// A session adds its deadlocks to the statistics when it ends.
 	for others := 1; others > 0; {
 		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`).Scan(&others); err != nil {
@@ -87,7 +87,7 @@ func TestSecondOrchestratorOfAPostgreSQLDatabaseIsToldWhoServesIt(t *testing.T) 
 	if svc.CodeOf(err) != svc.CodeConflict || !strings.Contains(err.Error(), fmt.Sprintf("pid %d on ", os.Getpid())) {
 		t.Fatalf("the second one was told: %v", err)
 	}
-	openStore(t, dsn) // who does not serve it may look
+	openStore(t, dsn) // a store that is not exclusive can read the database meanwhile
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

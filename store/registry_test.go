@@ -17,7 +17,7 @@ import (
 	"svc/store/storetest"
 )
 
-// member is an orchestrator that shares a database, with the secrets of all.
+// member returns an orchestrator that shares a database, with the same secrets as the others.
 func member(address string) store.Member {
 	return store.Member{ID: svc.NewID(), Address: address, Version: "v1", KeyPrint: "key", TokenPrint: "tokens"}
 }
@@ -32,7 +32,7 @@ func join(t *testing.T, dsn string, m store.Member) *store.Registry {
 	return r
 }
 
-// lead waits for a member's turn.
+// lead opens a store for a member, and waits until the member leads.
 func lead(t *testing.T, dsn string, m store.Member) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), dsn, store.Options{Exclusive: true, Replica: m.ID})
@@ -112,7 +112,7 @@ func TestNobodyServesADatabaseAloneBesideMembersNorTheOtherWayRound(t *testing.T
 	if err := alone.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r := join(t, dsn, member("a:1")) // though it does not lead
+	r := join(t, dsn, member("a:1")) // the member does not lead
 	beats, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -200,7 +200,7 @@ func TestABeatIsOneTripToASlowDatabase(t *testing.T) {
 	link, through := pgtest.NewLink(t, dsn)
 	silent := join(t, dsn, member("a:1"))
 	r := join(t, through, member("b:1"))
-	if _, err := r.Beat(t.Context(), 0); err != nil { // it is connected
+	if _, err := r.Beat(t.Context(), 0); err != nil { // opens the connection before the link is slow
 		t.Fatal(err)
 	}
 	link.Delay(600 * time.Millisecond)

@@ -23,7 +23,7 @@ func TestASilentReplicaIsGoneAndRemovedAfterADay(t *testing.T) {
 func TestWhoeverTakesTheDatabaseOverListsTheFormerOneAsGone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, Options{Exclusive: true}, func(t *testing.T, s *Store) {
-		former := addReplica(t, s, 0) // it was killed just now
+		former := addReplica(t, s, 0) // a process that was killed just now
 		own := svc.Replica{ID: svc.NewID(), State: svc.ReplicaReady}
 		if err := s.RegisterReplica(t.Context(), own); err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestWhoeverTakesTheDatabaseOverListsTheFormerOneAsGone(t *testing.T) {
 	})
 }
 
-// addReplica lists a replica whose last beat was so long ago.
+// addReplica inserts a replica whose last beat was this long ago.
 func addReplica(t *testing.T, s *Store, ago time.Duration) (id string) {
 	t.Helper()
 	id = svc.NewID()

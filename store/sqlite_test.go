@@ -81,7 +81,7 @@ func TestNewerSQLiteSchemaIsRefused(t *testing.T) {
 	wantNewerRefused(t, db, "sqlite:"+file)
 }
 
-// wantNewerRefused makes a database look as if a newer version had written it.
+// wantNewerRefused inserts the schema version of a newer svc, and expects that Open refuses the database.
 func wantNewerRefused(t *testing.T, db *sql.DB, dsn string) {
 	t.Helper()
 	_, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)")
@@ -91,7 +91,7 @@ func wantNewerRefused(t *testing.T, db *sql.DB, dsn string) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // it must not be left held, either
+	for range 2 { // twice: a refused Open must release its lock
 		_, err = store.Open(t.Context(), dsn, store.Options{})
 		if svc.CodeOf(err) != svc.CodeConflict || !strings.Contains(err.Error(), "newer svc") || !strings.Contains(err.Error(), "9999") {
 			t.Fatalf("a newer schema: %v", err)
@@ -126,8 +126,8 @@ func emit(t *testing.T, s *store.Store) {
 	}
 }
 
-// A group whose answer was lost is in the journal all the same: who follows it
-// reads it there, though later groups are at hand.
+// A group whose answer was lost is in the journal nevertheless. A reader that
+// follows the journal gets its events, although only later groups are in memory.
 func TestWhoFollowsTheJournalMissesNoGroupWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	lost := false

@@ -10,15 +10,14 @@ import (
 	"svc"
 )
 
-// journaled writes events about random subjects and gives them back, oldest
-// first.
+// journaled writes events about random subjects and returns them, oldest first.
 func journaled(t *testing.T, s *Store, ids map[string][]string, n int) []svc.Event {
 	t.Helper()
 	topics := []svc.Topic{svc.TopicRunCreated, svc.TopicRunFinished, svc.TopicHostUpdated, svc.TopicItemUpdated}
 	for i := 0; i < n; i += 50 {
 		err := s.Write(t.Context(), func(tx *Tx) error {
 			for range min(50, n-i) {
-				payload := map[string]any{"text": ids["run_id"][0]} // an id elsewhere finds nothing
+				payload := map[string]any{"text": ids["run_id"][0]} // an id in another field must not match
 				for name, some := range ids {
 					if id := rand.N(len(some) + 1); id < len(some) {
 						payload[name] = some[id]
@@ -39,8 +38,8 @@ func journaled(t *testing.T, s *Store, ids map[string][]string, n int) []svc.Eve
 	return events
 }
 
-// wantEventsBySubject compares lists and resumed streams of random filters with
-// what the events themselves say.
+// wantEventsBySubject compares lists and resumed streams, with random filters,
+// with the events that match according to their payloads.
 func wantEventsBySubject(t *testing.T, s *Store, ids map[string][]string, events []svc.Event) {
 	t.Helper()
 	payloads := make([]map[string]any, len(events))
@@ -109,11 +108,11 @@ func seqs(events []svc.Event) (out []int64) {
 	return out
 }
 
-// Events by subject are the same before, while and after the rows of an older
-// schema are filled; and then each column has what its payload has.
+// Queries by subject return the same events before, while and after the columns
+// of older events are filled. After that each column has the id of the payload.
 func TestEventsAreFoundBySubjectAtAnyAge(t *testing.T) {
 	t.Parallel()
-	const step = 100 // three steps of few events: every list is read in pages of seven
+	const step = 100 // small, so that three steps are enough: the lists are read in pages of only seven events
 	onBoth(t, Options{}, func(t *testing.T, s *Store) {
 		ids := map[string][]string{}
 		for i, name := range subjectColumns {
@@ -124,7 +123,7 @@ func TestEventsAreFoundBySubjectAtAnyAge(t *testing.T) {
 		old := journaled(t, s, ids, 2*step+50)
 		wantEventsBySubject(t, s, ids, old)
 
-		// As a migration finds them: nothing is filled.
+		// As directly after the migration: no column is filled.
 		err := s.Write(t.Context(), func(tx *Tx) error {
 			if _, err := tx.exec(t.Context(), "UPDATE journal SET subjects_from = head + 1"); err != nil {
 				return err

@@ -12,8 +12,8 @@ import (
 	"svc/internal/pgtest"
 )
 
-// A full disk is told as such by every write and by the readiness, until there
-// is room again; reads go on.
+// Every write and the readiness report a full disk until there is space again.
+// Reads continue to work.
 func TestFullDiskIsTold(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), Options{})
@@ -34,7 +34,7 @@ func TestFullDiskIsTold(t *testing.T) {
 	if err := fill(); err != nil {
 		t.Fatal(err)
 	}
-	// SQLite's own limit of pages is met as a full disk is.
+	// SQLite returns the same error for its own limit of pages as for a full disk.
 	pages := func(n int) {
 		w := s.writer
 		err := s.Write(t.Context(), func(*Tx) error {
@@ -45,7 +45,7 @@ func TestFullDiskIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pages(1) // as many as there are
+	pages(1) // SQLite raises it to the current number of pages: none can be added
 	for range 3 {
 		if err := fill(); svc.CodeOf(err) != svc.CodeUnavailable || svc.CauseOf(err) != svc.CauseDiskFull {
 			t.Fatalf("a write to a full disk: %v", err)
@@ -63,8 +63,7 @@ func TestFullDiskIsTold(t *testing.T) {
 	}
 }
 
-// What PostgreSQL reports, in a unit and in a plain read, is unavailable with its cause.
-// A file that is no database, or has become none, is told in words that say what helps.
+// The error for a file that is not a database, or is damaged, says how to fix it.
 func TestADamagedFileIsTold(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "svc.db")
@@ -113,7 +112,7 @@ func TestTroublesOfPostgreSQLHaveTheirCauses(t *testing.T) {
 	}
 }
 
-// Readiness is proved by a real commit, and by no more than one a second.
+// Readiness is proved by a real commit, at most one each second.
 func TestReadinessWritesAtMostOnceASecond(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), Options{})
@@ -129,7 +128,7 @@ func TestReadinessWritesAtMostOnceASecond(t *testing.T) {
 	}
 	before := count()
 	began := s.writer.began
-	if err := s.Write(t.Context(), func(*Tx) error { return nil }); err != nil { // it proves nothing
+	if err := s.Write(t.Context(), func(*Tx) error { return nil }); err != nil { // a unit without changes proves nothing
 		t.Fatal(err)
 	}
 	for range 200 {

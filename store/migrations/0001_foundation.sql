@@ -1,7 +1,8 @@
 -- One text for both engines. Ids are TEXT, times BIGINT (Unix milliseconds),
--- JSON is TEXT. On PostgreSQL every TEXT column is made COLLATE "C" (see
--- migrate.go), so that text compares bytewise on both. On SQLite a table with a
--- number for its key, or marked "by key", is kept in the order of that key.
+-- JSON is TEXT. On PostgreSQL every TEXT column gets COLLATE "C" (see
+-- migrate.go), so that text compares bytewise on both. On SQLite a table whose
+-- primary key is a number, or that is marked "by key", is stored in the order of
+-- that key.
 
 CREATE TABLE journal (
     id     BIGINT PRIMARY KEY CHECK (id = 1),
@@ -42,7 +43,7 @@ CREATE TABLE work_items (
     status         TEXT NOT NULL,
     status_source  TEXT NOT NULL,
     confidence     TEXT,
-    path           TEXT NOT NULL, -- not indexed: a deep path is longer than an index row may be
+    path           TEXT NOT NULL, -- not indexed: a deep path is longer than the limit of an index row
     position       TEXT NOT NULL,
     auto_mark_done BOOLEAN NOT NULL,
     manual_marks   BIGINT NOT NULL,
@@ -51,9 +52,9 @@ CREATE TABLE work_items (
     version        BIGINT NOT NULL,
     deleted_at     BIGINT
 );
--- The id ends the indexes below, though a position is unique: only then SQLite takes them for lists in order.
+-- The indexes below end with the id, although a position is unique: otherwise SQLite does not use them for ordered lists.
 CREATE UNIQUE INDEX work_items_rank ON work_items (project_id, position);
--- Not partial: subtrees are walked with their deleted rows.
+-- Not partial: subtrees are read with their deleted rows.
 CREATE INDEX work_items_by_parent ON work_items (parent_id, position, id);
 CREATE INDEX work_items_by_parent_status ON work_items (parent_id, status, position, id) WHERE deleted_at IS NULL;
 CREATE INDEX work_items_by_parent_kind ON work_items (parent_id, kind, position, id) WHERE deleted_at IS NULL;
@@ -107,7 +108,7 @@ CREATE TABLE runs (
     session_name      TEXT NOT NULL UNIQUE,
     status            TEXT NOT NULL,
     attempt           BIGINT NOT NULL,
-    host_id           TEXT, -- of a host; REFERENCES would have SQLite keep an undo log for each claim, and hosts are never removed
+    host_id           TEXT, -- of a host. Without REFERENCES, with which SQLite would keep an undo log for each claim; rows of hosts are never removed
     pinned_host_id    TEXT REFERENCES hosts (id),
     prompt            TEXT NOT NULL,
     args              TEXT NOT NULL,

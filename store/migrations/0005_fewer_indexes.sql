@@ -1,7 +1,7 @@
--- An index per combination of filters made every write pay for lists that
--- nobody asks for. One index per order that a page of the app or a command walks
--- is left; the filters that may be combined with it follow the key, so
--- that a rare match is found in the index, without a look at each row.
+-- An index for each combination of filters made every write slower for lists that
+-- are never requested. Now there is one index for each order that a page of the
+-- app or a command reads. The columns of the filters follow the key, so that rare
+-- matches are found in the index, without reading each row.
 --
 -- work_items: of a parent, of a project, the roots of a project, of all, and
 -- below an item of the first three levels (deeper ones are found by parent).
@@ -25,8 +25,8 @@ DROP INDEX work_items_by_position;
 DROP INDEX work_items_by_status;
 DROP INDEX work_items_by_kind;
 DROP INDEX work_items_by_status_kind;
--- The position first: SQLite would prefer the shorter key for the lists of a
--- project, and look at each row.
+-- The position comes first: otherwise SQLite would prefer this shorter key for
+-- the lists of a project, and read each row.
 DROP INDEX work_items_rank;
 CREATE UNIQUE INDEX work_items_rank ON work_items (position, project_id);
 -- These two are not partial: subtrees and ranks are read with their deleted rows.
@@ -38,9 +38,9 @@ CREATE INDEX work_items_below_1 ON work_items (substr(path, 1, 36), position, id
 CREATE INDEX work_items_below_2 ON work_items (substr(path, 38, 36), position, id, status, kind) WHERE deleted_at IS NULL AND length(path) > 73;
 CREATE INDEX work_items_below_3 ON work_items (substr(path, 75, 36), position, id, status, kind) WHERE deleted_at IS NULL AND length(path) > 110;
 
--- runs: of all, of a project, of a task, of a host; those that are active, which
--- are few however many there were; and what claims and inventories ask for
--- (runs_pending and runs_open stay).
+-- runs: of all, of a project, of a task, of a host; the active ones, which are
+-- always few; and the indexes for claims and inventories (runs_pending and
+-- runs_open stay).
 DROP INDEX runs_by_age;
 DROP INDEX runs_by_status;
 DROP INDEX runs_by_project;

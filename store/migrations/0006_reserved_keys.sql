@@ -1,2 +1,2 @@
--- Who works on a request under an idempotency key whose result is not known yet; empty: it is known.
+-- The owner that executes a request under an idempotency key; empty: the result is known.
 ALTER TABLE idempotency ADD COLUMN owner TEXT NOT NULL DEFAULT '';

@@ -11,7 +11,7 @@ CREATE TABLE access_tokens (
     expires_at   BIGINT,
     revoked_at   BIGINT
 );
--- An expired token that gives up its name is revoked as of its expiry.
+-- When the name of an expired token is used again, that token is revoked as of its expiry.
 CREATE UNIQUE INDEX access_tokens_by_name ON access_tokens (name) WHERE revoked_at IS NULL;
 
 CREATE TABLE sessions (

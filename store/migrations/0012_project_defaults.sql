@@ -1,5 +1,5 @@
--- What runs of a project use when they do not say. A run's working directory is decided when it is admitted, so those that
--- wait get what the project names now.
+-- Defaults for the runs of a project. A run's working directory is set when it is admitted. Therefore runs that are
+-- waiting now get the project's current one.
 ALTER TABLE projects ADD COLUMN provider TEXT NOT NULL DEFAULT '';
 ALTER TABLE projects ADD COLUMN model TEXT NOT NULL DEFAULT '';
 

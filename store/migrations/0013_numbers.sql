@@ -1,5 +1,5 @@
--- Each work item has a number in its project, given once in the order of creation. Deleted items keep their
--- rows and with them their numbers, so none is given twice.
+-- Each work item has a number in its project, in the order of creation. Deleted items keep their rows and thus
+-- their numbers, so that no number is used twice.
 
 ALTER TABLE work_items ADD COLUMN number BIGINT NOT NULL DEFAULT 0;
 UPDATE work_items SET number = counted.number FROM

@@ -1,16 +1,16 @@
--- A run may wait as long as it takes, in an order that people choose; items need each other.
+-- A run may wait without a timeout, in an order that people choose. Items may need other items.
 ALTER TABLE runs ADD COLUMN wait BOOLEAN NOT NULL DEFAULT FALSE;         -- no dispatch timeout
 ALTER TABLE runs ADD COLUMN priority BIGINT NOT NULL DEFAULT 0;
-ALTER TABLE runs ADD COLUMN not_before BIGINT;                           -- not placed before
+ALTER TABLE runs ADD COLUMN not_before BIGINT;                           -- the run is not placed before this time; NULL: at once
 ALTER TABLE runs ADD COLUMN host_labels TEXT NOT NULL DEFAULT '{}';      -- JSON object, keys sorted
 ALTER TABLE runs ADD COLUMN ignore_needs BOOLEAN NOT NULL DEFAULT FALSE;
--- What is derived from the needs of the run's item: see needs.go. It is true of every active run, so that a
--- restart waits too.
+-- Derived from the needs of the run's item: see needs.go. It is kept for every active run, so that a restarted
+-- attempt waits too.
 ALTER TABLE runs ADD COLUMN blocked BOOLEAN NOT NULL DEFAULT FALSE;
 ALTER TABLE runs ADD COLUMN unblocked_at BIGINT;
 
 ALTER TABLE projects ADD COLUMN max_runs BIGINT;                -- NULL: no limit
-ALTER TABLE projects ADD COLUMN turn BIGINT NOT NULL DEFAULT 0; -- projects take turns: the lower, the longer ago was its last
+ALTER TABLE projects ADD COLUMN turn BIGINT NOT NULL DEFAULT 0; -- projects take turns: the project with the lowest number was served the longest time ago
 
 CREATE TABLE needs (
     item_id  TEXT NOT NULL REFERENCES work_items (id),
@@ -26,5 +26,5 @@ CREATE INDEX runs_queue ON runs ((project_id || ' ' || coalesce(pinned_host_id, 
     priority DESC, pending_since, id, next_dispatch_at, not_before) WHERE status || '' = 'pending' AND NOT blocked;
 CREATE INDEX runs_timing_out ON runs (project_id, pending_since, id) WHERE status || '' = 'pending' AND NOT blocked AND NOT wait;
 CREATE INDEX runs_not_before ON runs (not_before) WHERE status || '' = 'pending' AND not_before IS NOT NULL;
--- The active runs of a project, which are few however many wait.
+-- The active runs of a project: they are few even if many wait.
 CREATE INDEX runs_open_in_project ON runs ((project_id || '')) WHERE session_ended_at IS NULL AND host_id IS NOT NULL;

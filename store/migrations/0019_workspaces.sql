@@ -1,4 +1,4 @@
--- What the working copies of a project's runs are made of.
+-- From what the working copies of a project's runs are made.
 ALTER TABLE projects ADD COLUMN repo TEXT NOT NULL DEFAULT '';
 ALTER TABLE projects ADD COLUMN base TEXT NOT NULL DEFAULT '';
 ALTER TABLE projects ADD COLUMN isolation TEXT NOT NULL DEFAULT 'none';
@@ -6,14 +6,14 @@ ALTER TABLE projects ADD COLUMN setup TEXT NOT NULL DEFAULT '';
 ALTER TABLE projects ADD COLUMN setup_timeout TEXT NOT NULL DEFAULT '10m';
 ALTER TABLE projects ADD COLUMN keep_days BIGINT NOT NULL DEFAULT 14;
 
--- The working copies of runs, on their hosts. The checkpoints themselves are files beside the relayed logs.
+-- The working copies of runs on their hosts. The checkpoints themselves are files next to the relayed logs.
 CREATE TABLE workspaces (
     id                 TEXT PRIMARY KEY,
     project_id         TEXT NOT NULL REFERENCES projects (id),
     task_id            TEXT NOT NULL,
     host_id            TEXT NOT NULL,
-    run_id             TEXT NOT NULL,               -- the newest in it
-    source             TEXT NOT NULL,               -- JSON: what it is made of
+    run_id             TEXT NOT NULL,               -- the newest run in it
+    source             TEXT NOT NULL,               -- JSON: from what it is made
     path               TEXT NOT NULL DEFAULT '',
     branch             TEXT NOT NULL,
     state              TEXT NOT NULL,

@@ -1,4 +1,4 @@
--- What people say about lines of a workspace's change.
+-- Comments of people on lines of a workspace's change.
 CREATE TABLE comments (
     id           TEXT PRIMARY KEY,
     workspace_id TEXT NOT NULL REFERENCES workspaces (id),
@@ -11,7 +11,7 @@ CREATE TABLE comments (
     body         TEXT NOT NULL,
     author       TEXT NOT NULL,
     state        TEXT NOT NULL,
-    run_id       TEXT,                 -- that it was sent to; NULL: to none
+    run_id       TEXT,                 -- the run that it was sent to; NULL: none
     note         TEXT NOT NULL DEFAULT '',
     created_at   BIGINT NOT NULL,
     updated_at   BIGINT NOT NULL,

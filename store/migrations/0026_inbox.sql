@@ -1,30 +1,30 @@
--- When the question was asked that a run waits with; it means something only while needs_input holds.
+-- When the question was asked that a run waits for. It is valid only while needs_input is true.
 ALTER TABLE runs ADD COLUMN asked_at BIGINT;
 UPDATE runs SET asked_at = updated_at WHERE needs_input;
 CREATE INDEX runs_asking ON runs (asked_at, id) WHERE needs_input;
--- Failed runs, those that ended last first. The expression keeps SQLite from the index of all statuses.
+-- Failed runs by their end. The expression prevents SQLite from using the index of all statuses.
 CREATE INDEX runs_failed ON runs (ended_at, task_id, created_at, id) WHERE status || '' = 'failed';
--- Working copies with a change that nobody has dealt with.
+-- Working copies with a change that was neither landed nor discarded.
 CREATE INDEX workspaces_to_review ON workspaces ((run_id || '')) WHERE state <> 'removed' AND discarded_at IS NULL AND landed_at IS NULL AND (files > 0 OR checkpoint > relayed_checkpoint);
 
-ALTER TABLE hosts ADD COLUMN suspect_since BIGINT;  -- NULL: it is not suspect
-ALTER TABLE hosts ADD COLUMN disk_low_since BIGINT; -- by its heartbeats; NULL: it has enough free space
+ALTER TABLE hosts ADD COLUMN suspect_since BIGINT;  -- NULL: the host is not suspect
+ALTER TABLE hosts ADD COLUMN disk_low_since BIGINT; -- according to its heartbeats; NULL: it has enough free space
 UPDATE hosts SET suspect_since = updated_at WHERE instance_suspect;
 
--- What people have put aside in the inbox. The entries themselves are computed.
+-- Entries of the inbox that people have snoozed or dismissed. The entries themselves are computed.
 CREATE TABLE inbox_marks (
     key        TEXT PRIMARY KEY,
-    until      BIGINT,          -- NULL: dismissed, for good
+    until      BIGINT,          -- the end of a snooze; NULL: dismissed
     marked_by  TEXT NOT NULL,
     created_at BIGINT NOT NULL
 );
 CREATE INDEX inbox_marks_snoozed ON inbox_marks (until) WHERE until IS NOT NULL;
 
--- Where notifications go, by the name in the config file.
+-- The sinks of notifications, by their names in the config file.
 CREATE TABLE notify_sinks (
     name         TEXT PRIMARY KEY,
-    since        BIGINT NOT NULL,            -- entries from before are not sent
-    owner        TEXT NOT NULL DEFAULT '',   -- the orchestrator that sends to it
+    since        BIGINT NOT NULL,            -- older entries are not sent
+    owner        TEXT NOT NULL DEFAULT '',   -- the orchestrator that leases it; empty: none
     leased_until BIGINT NOT NULL DEFAULT 0,
     failures     BIGINT NOT NULL DEFAULT 0,  -- in a row
     retry_at     BIGINT NOT NULL DEFAULT 0,
@@ -32,16 +32,16 @@ CREATE TABLE notify_sinks (
     failed_at    BIGINT,                     -- last
     error        TEXT NOT NULL DEFAULT ''    -- of the last failure
 );
--- The outbox: what is to be sent is here before it is sent.
+-- The outbox: each notification is stored here before it is sent.
 CREATE TABLE notifications (
-    id         TEXT PRIMARY KEY,             -- the receiver knows it by this
+    id         TEXT PRIMARY KEY,             -- sent with each try, so that the receiver can detect duplicates
     sink       TEXT NOT NULL,
     key        TEXT NOT NULL,                -- of the entry; of a digest, its own id
-    digest_id  TEXT NOT NULL DEFAULT '',     -- the digest that tells of it; empty: it goes by itself
+    digest_id  TEXT NOT NULL DEFAULT '',     -- the digest that contains it; empty: it is sent by itself
     state      TEXT NOT NULL,
     tries      BIGINT NOT NULL DEFAULT 0,
     due_at     BIGINT NOT NULL,
-    settled_at BIGINT,                       -- when it was sent or given up
+    settled_at BIGINT,                       -- when its state became final; NULL: it is not
     error      TEXT NOT NULL DEFAULT '',
     created_at BIGINT NOT NULL
 );

@@ -1,4 +1,4 @@
--- What people send to the agents of live sessions.
+-- Messages of people to the agents of live sessions.
 CREATE TABLE messages (
     id           TEXT PRIMARY KEY,
     run_id       TEXT NOT NULL REFERENCES runs (id),
@@ -10,8 +10,8 @@ CREATE TABLE messages (
     answer       BOOLEAN NOT NULL,
     state        TEXT NOT NULL,
     reason       TEXT NOT NULL,
-    asked        BOOLEAN NOT NULL,     -- the host was asked to paste it, or is about to be
-    nudged       BOOLEAN NOT NULL,     -- Enter was pressed once more, or is about to be
+    asked        BOOLEAN NOT NULL,     -- the host was requested to paste it, or will be at once
+    nudged       BOOLEAN NOT NULL,     -- the host was requested to press Enter once more, or will be at once
     sent_by      TEXT NOT NULL,
     created_at   BIGINT NOT NULL,
     updated_at   BIGINT NOT NULL,
@@ -21,9 +21,9 @@ CREATE UNIQUE INDEX messages_by_run ON messages (run_id, number);
 CREATE INDEX messages_open ON messages (run_id, number) WHERE state IN ('queued', 'pasted');
 CREATE INDEX messages_unconfirmed ON messages (run_id, attempt, number) WHERE state = 'unconfirmed';
 
--- The agent waits for a prompt: a hook reported the end of its turn, and nothing was submitted since.
+-- The agent waits for a prompt: a hook reported the end of its turn, and no prompt was submitted since.
 ALTER TABLE runs ADD COLUMN turn_over BOOLEAN NOT NULL DEFAULT FALSE;
 
--- When the newest landing failed; NULL: it did not, or somebody has dealt with it since.
+-- When the newest landing failed; NULL: it did not, or the failure was resolved since.
 ALTER TABLE workspaces ADD COLUMN land_failed_at BIGINT;
 CREATE INDEX workspaces_land_failed ON workspaces (land_failed_at) WHERE land_failed_at IS NOT NULL;

@@ -1,10 +1,10 @@
--- The orchestrator processes, those that ended among them for a day. It serves display and routing; no write trusts it.
+-- The orchestrator processes, also those that ended within the last day. Used for display and routing, never to decide who may write.
 CREATE TABLE replicas (
     id           TEXT PRIMARY KEY,  -- new for each process
-    address      TEXT NOT NULL,     -- where others reach it; empty: nowhere
+    address      TEXT NOT NULL,     -- where the others reach it; empty: it serves alone
     version      TEXT NOT NULL,
     state        TEXT NOT NULL,
     uplinks      BIGINT NOT NULL,   -- connections of workers, at the last beat
     since        BIGINT NOT NULL,
-    last_seen_at BIGINT NOT NULL    -- on PostgreSQL both times are its own clock's
+    last_seen_at BIGINT NOT NULL    -- on PostgreSQL both times are from the server's clock
 );

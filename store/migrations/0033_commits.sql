@@ -1,7 +1,8 @@
--- The newest group of changes that each writer has committed. One that did not learn what became of its COMMIT looks here: that a transaction of
--- its number was committed proves nothing, because a database that crashed gives the number of one that was under way to another.
+-- The newest group that each writer has committed. A writer whose COMMIT was not answered reads it here. The status of its
+-- transaction id proves nothing, because after a crash PostgreSQL may give the id of a transaction that was in progress to
+-- another one.
 CREATE TABLE commits (
     writer TEXT PRIMARY KEY,
     latest BIGINT NOT NULL,
-    at     BIGINT NOT NULL -- when, so that those of processes that are gone can be forgotten
+    at     BIGINT NOT NULL -- so that the rows of ended processes can be deleted
 );

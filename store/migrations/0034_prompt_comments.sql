@@ -1,2 +1,2 @@
--- Comments whose message or prompt has not reached an agent so far.
+-- Comments whose message or prompt was not delivered to an agent yet.
 CREATE INDEX comments_queued ON comments (id) WHERE delivery = 'queued';

@@ -1,5 +1,5 @@
--- A run that waits for a host has no session that could be open. It need not be in the index of those that are, and leave it when it
--- is given to a host.
+-- A run without a host has no session. Without this condition it would be in the index of open runs while it waits, and would have to
+-- be moved there when it is given to a host.
 
 DROP INDEX runs_open;
 CREATE INDEX runs_open ON runs ((host_id || '')) WHERE session_ended_at IS NULL AND host_id IS NOT NULL;

@@ -1,5 +1,5 @@
--- The open runs of a host and those of a project are different conditions to PostgreSQL, so that it does not look for the ones in the
--- index of the others: while both are small it would walk all open runs for each host.
+-- The conditions of the indexes for open runs of hosts and of projects are written differently, so that PostgreSQL does not use the
+-- wrong one: while both indexes are small, it would read all open runs for each host.
 
 DROP INDEX runs_open_in_project;
 CREATE INDEX runs_open_in_project ON runs ((project_id || '')) WHERE session_ended_at IS NULL AND coalesce(host_id, '') <> '';

@@ -21,9 +21,9 @@ const (
 )
 
 // Concurrent lets several stores on one database change the same few records at
-// random, and compares what is left with a model that the journal is replayed
-// into: no update is lost, no key is used twice, no host has more than it can
-// take, no signal is taken twice.
+// random. Then it compares the records with a model, which it computes from the
+// journal: no update is lost, no key is used twice, no host has more runs than it
+// may have, and no signal is recorded twice.
 func Concurrent(t *testing.T, stores []*store.Store) {
 	c := newContest(t, stores)
 	var wg sync.WaitGroup
@@ -41,7 +41,7 @@ func Concurrent(t *testing.T, stores []*store.Store) {
 	c.judge()
 }
 
-// contest is the records that everyone wants, and what callers were answered.
+// contest has the records that all callers change, and the results of the calls.
 type contest struct {
 	*world
 	projects []svc.Project
@@ -50,8 +50,8 @@ type contest struct {
 	runs     []string
 
 	mu      sync.Mutex                 // guards the rest
-	answers map[string]map[string]bool // run ids that each key was answered with
-	taken   map[string]int             // how often each signal was
+	answers map[string]map[string]bool // by key, the run ids that were returned for it
+	taken   map[string]int             // by signal, how often it was recorded
 }
 
 func newContest(t *testing.T, stores []*store.Store) *contest {
@@ -70,11 +70,11 @@ func newContest(t *testing.T, stores []*store.Store) *contest {
 	return c
 }
 
-// unit is one random change: what it does and the rows that it needs.
+// unit is a random change, and the rows that it needs.
 type unit struct {
 	rows []store.Row
 	do   func(ctx context.Context, tx *store.Tx) error
-	done func() // after the commit; nil: nothing is to be noted
+	done func() // called after the commit; nil: nothing is to be done
 }
 
 func (c *contest) step(s *store.Store, random *rand.Rand) error {
@@ -92,7 +92,7 @@ func (c *contest) step(s *store.Store, random *rand.Rand) error {
 	return nil
 }
 
-// progress counts several runs up.
+// progress increments the counters of several runs.
 func (c *contest) progress(random *rand.Rand) (u unit) {
 	var ids []string
 	for _, i := range random.Perm(len(c.runs))[:1+random.IntN(4)] {
@@ -119,7 +119,7 @@ func countUp(ctx context.Context, tx *store.Tx, id string) error {
 	return tx.UpdateRun(ctx, &r)
 }
 
-// create makes a run under a key that others use too.
+// create inserts a run under an idempotency key that other callers use too.
 func (c *contest) create(random *rand.Rand) unit {
 	key, task := fmt.Sprint("key-", random.IntN(concurrentKeys)), c.tasks[random.IntN(len(c.tasks))]
 	var answer string
@@ -151,7 +151,7 @@ func (c *contest) create(random *rand.Rand) unit {
 		}}
 }
 
-// signal takes one of a few signals.
+// signal records one of a few signals.
 func (c *contest) signal(random *rand.Rand) unit {
 	s := svc.Signal{RunID: c.runs[random.IntN(len(c.runs))], Attempt: 1 + random.IntN(3), Kind: svc.SignalStarted, Source: svc.FromWrapper}
 	fresh := false
@@ -169,7 +169,8 @@ func (c *contest) signal(random *rand.Rand) unit {
 		}}
 }
 
-// claim gives a run to a host that has room, or takes it away.
+// claim gives a pending run to a host that has room, or makes a placed run
+// pending again.
 func (c *contest) claim(random *rand.Rand) unit {
 	id, h := c.runs[random.IntN(len(c.runs))], c.hosts[random.IntN(len(c.hosts))]
 	return unit{rows: []store.Row{store.RunRow(id), store.HostRow(h.ID)},
@@ -196,7 +197,7 @@ func (c *contest) claim(random *rand.Rand) unit {
 		}}
 }
 
-// rename changes a project by its slug.
+// rename changes a project that it finds by its slug.
 func (c *contest) rename(random *rand.Rand) unit {
 	p := c.projects[random.IntN(len(c.projects))]
 	return unit{rows: []store.Row{store.ProjectRow(p.Slug)},
@@ -225,7 +226,7 @@ func (c *contest) complete(random *rand.Rand) unit {
 		}}
 }
 
-// judge replays the journal and compares.
+// judge computes the model from the journal and compares the records with it.
 func (c *contest) judge() {
 	counts, hosts, lengths, created := map[string]int64{}, map[string]string{}, map[string]int{}, map[string]string{}
 	for i, e := range c.journal() {

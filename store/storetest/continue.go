@@ -51,7 +51,7 @@ func runsThatContinue(t *testing.T, w *world) {
 	if !follows() {
 		t.Error("it does not wait for a pending one")
 	}
-	for _, status := range []svc.RunStatus{svc.RunRunning, svc.RunExited} { // its session is alive
+	for _, status := range []svc.RunStatus{svc.RunRunning, svc.RunExited} { // with a session that may be alive
 		change(func(r *svc.Run) { r.Status, r.HostID = status, &h.ID })
 		if got := queued(); len(got) > 0 || !follows() || len(overdue(100)) > 0 {
 			t.Errorf("while the other is %s: queued %v", status, got)
@@ -84,7 +84,7 @@ func runsThatContinue(t *testing.T, w *world) {
 	in(7, nil)
 	newest := in(9, nil)
 	in(8, nil)
-	for range 4 { // each continues the one before, in the same moment
+	for range 4 { // each run continues the one before, and was created in the same millisecond
 		id, err := w.NewestRunIn(w.ctx, workspace)
 		same(t, err, id, newest.ID)
 		newest = in(9, &newest.ID)

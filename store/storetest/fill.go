@@ -7,15 +7,15 @@ import (
 	"svc/store"
 )
 
-// Fill puts records into every table, with values that are easily changed on
-// the way: absent ones, empty ones, the largest, and letters beyond ASCII.
+// Fill inserts records into every table, with values that a copy could easily
+// change: NULL, empty texts, the largest numbers, and letters outside ASCII.
 func Fill(t *testing.T, s *store.Store) {
 	t.Helper()
 	w := newWorld(t, s)
 	recordsRoundTrip(t, w)
 	p, h := w.project("second"), w.host("second")
 	late, parent := w.item(p, nil), w.item(p, nil)
-	w.write(func(tx *store.Tx) error { // its row comes before its parent's
+	w.write(func(tx *store.Tx) error { // late's row comes before that of its new parent
 		late.ParentID, late.Path = &parent.ID, parent.Path+"/"+late.ID
 		return tx.UpdateWorkItem(w.ctx, &late)
 	})

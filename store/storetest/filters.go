@@ -24,7 +24,7 @@ func mapped[T any](list []T, f func(T) string) []string {
 	return out
 }
 
-// kept is the naive filter that the store's must agree with.
+// kept is a naive filter. The store's filter must return the same.
 func kept[T any](list []T, keep func(T) bool, id func(T) string) []string {
 	out := []string{}
 	for _, v := range list {
@@ -40,8 +40,8 @@ var (
 	statuses = []svc.ItemStatus{svc.ItemTodo, svc.ItemDoing, svc.ItemDone, svc.ItemCancelled}
 )
 
-// forest makes two projects of trees, with some items deleted; it gives what
-// is left, by position.
+// forest inserts two projects with trees of items, and deletes some items. It
+// returns the items that are left, by position.
 func forest(w *world) (projects []svc.Project, items []svc.WorkItem) {
 	for n := range 2 {
 		p := w.project(fmt.Sprint("p", n))
@@ -112,8 +112,8 @@ func fits(f svc.WorkItemFilter, i svc.WorkItem) bool {
 	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, i.Status)) && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, i.Kind))
 }
 
-// largeSubtree is several pages below an item. The first levels have an index of their own, whatever their size; deeper, the subtree and
-// the children alone are more than the size from which subtrees are found by their path.
+// largeSubtree tests lists of subtrees of several pages. On the first levels they are read by the index of the level.
+// Deeper, both the subtree and the children alone are more than smallSubtree, so that they are found by path.
 func largeSubtree(t *testing.T, w *world) {
 	for level, size := range map[int]int{1: 900, 3: 900, 5: 1600} {
 		listLargeSubtree(t, w, w.project(fmt.Sprintf("level %d", level)), level, size)
@@ -153,7 +153,7 @@ func listLargeSubtree(t *testing.T, w *world, p svc.Project, level, size int) {
 		{Under: root.ID, Parent: &svc.ParentChange{ID: &inner.ID}},
 		{Under: root.ID, Parent: &svc.ParentChange{}},
 		{Under: root.ID, ProjectID: svc.NewID()},
-		{Under: inner.ID}, // a small one inside of it
+		{Under: inner.ID}, // a small subtree inside of the large one
 	} {
 		want := kept(items, func(i svc.WorkItem) bool { return fits(f, i) }, itemID)
 		if got := ids(w, 400, w.items(f), itemID); !slices.Equal(got, want) {

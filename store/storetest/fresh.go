@@ -11,8 +11,9 @@ import (
 	"svc/store"
 )
 
-// Fresh is the DSN of an SQLite database in a folder, as a first start leaves it; one that is there already is left alone. The
-// migrations run once in a test process, since each of hundreds of tests has a database of its own.
+// Fresh creates an SQLite database with the current schema in a folder, unless there is one already, and returns its
+// DSN. The migrations run once in a test process and the result is copied, because hundreds of tests have their own
+// database.
 func Fresh(tb testing.TB, dir string) (dsn string) {
 	tb.Helper()
 	path := filepath.Join(dir, "svc.db")
@@ -43,13 +44,14 @@ var migrated = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Close(); err != nil { // all is in the one file then
+	if err := s.Close(); err != nil { // merges the write-ahead log into the file
 		return nil, err
 	}
 	return os.ReadFile(path)
 })
 
-// FreshPostgres is the DSN of a PostgreSQL database of the test's own, as a first start leaves it. The migrations run once in a test process.
+// FreshPostgres creates a PostgreSQL database with the current schema for a test, and returns its DSN. The migrations
+// run once in a test process.
 func FreshPostgres(tb testing.TB) (dsn string) {
 	tb.Helper()
 	return migratedPostgres.Start(tb)

@@ -18,7 +18,7 @@ func inboxOfAllKinds(t *testing.T, w *world) {
 		r.Status, r.NeedsInput, r.AskedAt, r.ProgressMessage, r.HostID = svc.RunRunning, true, ptr(svc.Time(50)), ptr("which?"), &h.ID
 	})
 	task := w.item(p, nil)
-	w.run(task, ended(70, svc.RunFailed)) // there is a newer one
+	w.run(task, ended(70, svc.RunFailed)) // not in the inbox: the task has a newer run
 	failed := w.run(task, ended(40, svc.RunFailed), func(r *svc.Run) { r.CreatedAt, r.Error = 2, ptr("broken") })
 	second := w.run(w.item(p, nil), ended(40, svc.RunFailed), func(r *svc.Run) { r.ExitCode = ptr(7) })
 	var changed svc.Workspace
@@ -26,7 +26,7 @@ func inboxOfAllKinds(t *testing.T, w *world) {
 	w.write(func(tx *store.Tx) error {
 		changed = svc.Workspace{ID: *over.WorkspaceID, ProjectID: p.ID, TaskID: over.TaskID, HostID: h.ID, RunID: over.ID, Branch: "b", State: svc.WorkspaceReady,
 			Checkpoint: 1, RelayedCheckpoint: 1, Files: 2, Additions: 3, Deletions: 4, CreatedAt: 1, UpdatedAt: 1, Version: 1}
-		same := changed // without a change
+		same := changed // a workspace without changed files
 		same.ID, same.RunID, same.Files = svc.NewWorkspaceID(), failed.ID, 0
 		if err := tx.InsertWorkspace(w.ctx, same); err != nil {
 			return err
@@ -35,7 +35,7 @@ func inboxOfAllKinds(t *testing.T, w *world) {
 	})
 	h.Status, h.OfflineSince, h.InstanceSuspect = svc.HostOffline, ptr(svc.Time(20)), true
 	w.write(func(tx *store.Tx) error { return tx.UpdateHost(w.ctx, &h) })
-	w.write(func(tx *store.Tx) error { // after the host: it is the newest
+	w.write(func(tx *store.Tx) error { // after the host's, so that this entry is the newest
 		broken := changed
 		broken.ID, broken.RunID, broken.Files = svc.NewWorkspaceID(), failed.ID, 0
 		if err := tx.InsertWorkspace(w.ctx, broken); err != nil {

@@ -15,7 +15,7 @@ import (
 func eventsAreGapless(t *testing.T, w *world) {
 	for i := range 5 {
 		w.write(func(tx *store.Tx) error {
-			for k := range 250 { // more than one statement takes
+			for k := range 250 { // more than one statement inserts
 				tx.Emit(svc.TopicHostCreated, map[string]any{"n": i*250 + k})
 			}
 			return nil
@@ -33,13 +33,13 @@ func eventsAreGapless(t *testing.T, w *world) {
 	}
 }
 
-// mark is what the writers of the tailer tests journal.
+// mark is the payload of the events in the tests that follow the journal.
 type mark struct {
 	Writer, Unit, Part int
 }
 
-// writeMarks runs units one after the other. Every fifth fails and must leave
-// nothing.
+// writeMarks runs units one after the other. Every fifth unit fails, and none of
+// its events may be in the journal.
 func writeMarks(ctx context.Context, s *store.Store, writer, units int) error {
 	for u := range units {
 		err := s.Write(ctx, func(tx *store.Tx) error {
@@ -68,12 +68,12 @@ func marksOf(writers, units int) int {
 	return n * writers
 }
 
-// tail follows the journal as the stream does and checks each event as it
-// comes.
+// tail follows the journal as the event stream does, and checks each event when
+// it arrives.
 func tail(ctx context.Context, s *store.Store, total int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	poll := time.NewTicker(10 * time.Millisecond) // another process wakes nobody here
+	poll := time.NewTicker(10 * time.Millisecond) // commits of another store do not close the channel Committed
 	defer poll.Stop()
 	last := int64(0)
 	next := map[int]mark{}
@@ -112,7 +112,7 @@ func tail(ctx context.Context, s *store.Store, total int) error {
 	}
 }
 
-// following is the mark that the same writer must journal next.
+// following returns the mark that the same writer must journal next.
 func following(m mark) mark {
 	if m.Part < m.Unit%3 {
 		return mark{m.Writer, m.Unit, m.Part + 1}
@@ -183,7 +183,7 @@ func purgeRemovesPrefix(t *testing.T, w *world) {
 	}
 	check(at[0], 0, 0)
 	check(at[2], 2, 2)
-	check(at[1], 0, 2) // an older cutoff never goes back
+	check(at[1], 0, 2) // an older cutoff changes nothing
 	check(at[5]+1, 4, 6)
 	w.write(func(tx *store.Tx) error {
 		tx.Emit(svc.TopicHostCreated, map[string]any{})
@@ -225,7 +225,7 @@ func purgeBesideWriters(t *testing.T, w *world) {
 	}
 }
 
-// checkWhole says whether everything between the journal's ends is there.
+// checkWhole fails the test if an event between the journal's ends is missing.
 func (w *world) checkWhole() {
 	w.no(w.View(w.ctx, func(r store.Reader) error {
 		head, purged, err := r.JournalEnds(w.ctx)

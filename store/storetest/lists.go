@@ -43,21 +43,22 @@ func ids[T any](w *world, limit int, list func(context.Context, svc.Page) (svc.L
 	return out
 }
 
-// listed is a list under test: its ids in pages of a size.
+// listed is a list under test.
 type listed struct {
 	name string
 	ids  func(limit int) []string
 	want []string
 }
 
-// filled makes six rows of each kind and says how each list must give them.
+// filled inserts six rows of each kind, and returns the lists with the order that
+// each must have.
 func filled(w *world) []listed {
 	var projects []svc.Project
 	var items []svc.WorkItem
 	var hosts []svc.Host
 	var runs []svc.Run
 	for i := range 6 {
-		projects = append(projects, w.project(string(rune('f'-i/2)))) // two of each name
+		projects = append(projects, w.project(string(rune('f'-i/2)))) // two projects with each name
 		hosts = append(hosts, w.host(string(rune('f'-i))))
 	}
 	for range 3 {
@@ -65,7 +66,7 @@ func filled(w *world) []listed {
 		items = append(items, a, w.item(projects[1], nil)) // equal ranks in two projects
 	}
 	for i := range 6 {
-		runs = append(runs, w.run(items[0], func(r *svc.Run) { r.CreatedAt = svc.Time(i / 2) })) // two at a time
+		runs = append(runs, w.run(items[0], func(r *svc.Run) { r.CreatedAt = svc.Time(i / 2) })) // two runs with each time
 	}
 	w.write(func(tx *store.Tx) error {
 		for range 6 {
@@ -107,8 +108,8 @@ func pagesGiveEachRowOnce(t *testing.T, w *world) {
 	}
 }
 
-// pagesEndEarly lists records of which each has more bytes than a page may have, and those of which a page has a few: each page
-// has one at least, and none is left out or given twice.
+// pagesEndEarly lists records with a limit of bytes for each page: records that exceed it alone, and records of which a
+// few fit. Each page has at least one record, and no record is missing or returned twice.
 func pagesEndEarly(t *testing.T, w *world) {
 	large := strings.Repeat("ä", 2000) // 4,000 bytes
 	var p svc.Project
@@ -150,7 +151,7 @@ func pagesEndEarly(t *testing.T, w *world) {
 	}
 }
 
-// bounded reads a list in pages of so many bytes and compares what they hold; no page has more than most records.
+// bounded reads a list in pages of this many bytes and compares their records. No page may have more than most records.
 func bounded[T any](t *testing.T, w *world, name string, bytes, most int, list func(context.Context, svc.Page) (svc.List[T], error), id func(T) string, want []string) {
 	t.Helper()
 	var got []string
@@ -185,7 +186,7 @@ func pagesAreStable(t *testing.T, w *world) {
 	step := 0
 	all(w, 2, w.items(svc.WorkItemFilter{ProjectID: p.ID}), func(i svc.WorkItem) {
 		got = append(got, i.ID)
-		if step++; step%2 == 0 { // the page was read: its rows go, and one comes at the end
+		if step++; step%2 == 0 { // after a page was read, its rows are deleted, and one is added at the end
 			w.write(func(tx *store.Tx) error {
 				for _, id := range got[len(got)-2:] {
 					if _, err := tx.DeleteSubtree(w.ctx, id); err != nil {

@@ -11,15 +11,16 @@ import (
 	"svc/store"
 )
 
-// moved is how many records a list must keep whole while each of them changes
-// between two values of the list's filter.
+// moved is the number of records in each list. While a list is read, each of them
+// changes between two values that both pass the list's filter.
 const moved = 12
 
 var itemStatuses = []svc.ItemStatus{svc.ItemTodo, svc.ItemDoing, svc.ItemDone, svc.ItemCancelled}
 
-// movingRecords reads lists of several statuses, kinds and topics, and of a
-// subtree, while a writer moves every record from one of the values to another.
-// Each record fits the filter at every moment, so each must be there once.
+// movingRecords reads lists with filters of several statuses, kinds and topics,
+// and of a subtree, while a writer changes every record from one of the values to
+// another. Each record passes the filter at every moment, so each list must have
+// it exactly once.
 func movingRecords(t *testing.T, w *world) {
 	p := w.project("moving")
 	roots := []svc.WorkItem{w.item(p, nil), w.item(p, nil)}
@@ -72,7 +73,8 @@ func movingRecords(t *testing.T, w *world) {
 	}
 }
 
-// move gives an item and its run the next status, and the item the other kind.
+// move sets the next status of an item and its run, and the other kind of the
+// item.
 func move(ctx context.Context, tx *store.Tx, item *svc.WorkItem, run *svc.Run) error {
 	item.Status = next(itemStatuses, item.Status)
 	item.Kind = next([]svc.Kind{svc.KindSubtask, svc.KindMilestone}, item.Kind)

@@ -13,7 +13,7 @@ func queuesOfRuns(t *testing.T, w *world) { queueUp(t, w, 60) }
 
 func queuesOfFewRuns(t *testing.T, w *world) { queueUp(t, w, 30) }
 
-// queueUp lets so many runs wait, and looks for each in its queue.
+// queueUp inserts n pending runs, and expects each in its queue.
 func queueUp(t *testing.T, w *world, n int) {
 	if got, _, err := w.RunQueues(w.ctx); err != nil || len(got) != 0 {
 		t.Errorf("queues without runs: %+v (%v)", got, err)
@@ -87,7 +87,8 @@ func queueUp(t *testing.T, w *world, n int) {
 	}
 }
 
-// Runs that a clock which was ahead has queued are found if that holds them up.
+// runsFromAhead tests PendingAfter: it returns runs that were queued by a clock
+// that was ahead, if that delays them.
 func runsFromAhead(t *testing.T, w *world) {
 	task, other := w.item(w.project("p"), nil), w.item(w.project("q"), nil)
 	waits := func(r *svc.Run) { r.Wait = true }
@@ -107,8 +108,8 @@ func runsFromAhead(t *testing.T, w *world) {
 	}
 }
 
-// Projects take turns: who was given a run comes after all others, and stays
-// there while nobody else is.
+// turnsOfProjects tests TakeTurn: a project whose run was placed comes after all
+// others, and keeps its number if its runs are placed again and again.
 func turnsOfProjects(t *testing.T, w *world) {
 	a, b := w.project("a"), w.project("b")
 	turns := func() (int64, int64) {
@@ -243,7 +244,7 @@ func capacityOfHosts(t *testing.T, w *world) {
 		t.Helper()
 		w.write(func(tx *store.Tx) error {
 			found, err := tx.Capacities(w.ctx, []string{h.ID})
-			var got store.Capacity // of a host that is deleted
+			var got store.Capacity // zero for a deleted host
 			if c := found[h.ID]; c != nil {
 				got = *c
 			}

@@ -159,7 +159,7 @@ func uniqueNames(t *testing.T, w *world) {
 		if err := tx.InsertRun(w.ctx, other); !errors.Is(err, store.ErrSessionTaken) {
 			t.Errorf("a taken session name: %v, want ErrSessionTaken", err)
 		}
-		other.SessionName = svc.SessionName(other.ID) // the unit goes on
+		other.SessionName = svc.SessionName(other.ID) // the unit continues after the error
 		return tx.InsertRun(w.ctx, other)
 	})
 }
@@ -241,7 +241,7 @@ func idempotencyKeys(t *testing.T, w *world) {
 	check("k2", kept, "f3  me true")
 	w.write(func(tx *store.Tx) error { return tx.KeepResult(w.ctx, "k2", "f3", "r3") })
 	check("k2", kept, "f3 r3  true")
-	w.write(func(tx *store.Tx) error { return tx.ReleaseKey(w.ctx, "k2", "me") }) // it is no reservation any more
+	w.write(func(tx *store.Tx) error { return tx.ReleaseKey(w.ctx, "k2", "me") }) // no effect: the key is not reserved any more
 	check("k2", kept, "f3 r3  true")
 	w.write(func(tx *store.Tx) error { return tx.ReserveKey(w.ctx, "k2", "f4", "me") })
 	w.write(func(tx *store.Tx) error { return tx.ReleaseKey(w.ctx, "k2", "me") })
@@ -361,7 +361,7 @@ func notesKeepVersions(t *testing.T, w *world) {
 }
 
 func heartbeatsInBatches(t *testing.T, w *world) {
-	hosts := make([]svc.Host, 600) // more than one statement takes
+	hosts := make([]svc.Host, 600) // more than fit into one statement
 	seen := map[string]svc.Time{}
 	for i := range hosts {
 		hosts[i] = w.host(fmt.Sprintf("h%04d", i))
@@ -390,7 +390,7 @@ func heartbeatsInBatches(t *testing.T, w *world) {
 		}
 	}
 	is := func(at svc.Time) func(svc.Time) svc.Time { return func(svc.Time) svc.Time { return at } }
-	step(50, is(100)) // late in a batch
+	step(50, is(100)) // an older time
 	future := svc.TimeOf(time.Now().Add(time.Hour))
 	step(future, is(future))
 	step(future-1000, is(future-1000)) // the clock was set back

@@ -10,13 +10,13 @@ import (
 	"svc/store"
 )
 
-// together queues repeatable units behind one that holds the writer, so that they
-// share a group and a savepoint, and gives what each is answered. rows are what
-// they need.
+// together queues repeatable units behind a unit that blocks the writer, so that
+// they share a group and a savepoint, and returns the error of each. rows are the
+// rows that they need.
 func (w *world) together(rows []store.Row, units ...func(*store.Tx) error) []error {
 	held, release := make(chan struct{}), make(chan struct{})
 	hold := w.Queue(w.ctx, func(*store.Tx) error { close(held); <-release; return nil })
-	<-held // its group is complete: the others make one of their own
+	<-held // the group of the blocking unit is complete: the others form the next group
 	waits := make([]func() error, len(units))
 	for i, unit := range units {
 		waits[i] = w.QueueRepeatable(w.ctx, unit, rows...)
@@ -34,7 +34,7 @@ func repeatedUnits(t *testing.T, w *world) {
 	for _, c := range []struct {
 		name string
 		bad  func(*store.Tx) error
-		want int // how often each of the others is run
+		want int // how often each of the good units is run
 	}{
 		{"refused by a rule before any change", func(*store.Tx) error { return svc.Invalid("field", "on purpose") }, 1},
 		{"refused by a rule after a change", func(tx *store.Tx) error {
@@ -126,8 +126,9 @@ func lockedRunIsCommitted(t *testing.T, w *world) {
 	}
 }
 
-// takenWhileItWaits inserts a run whose session name is taken. That it is taken
-// is found out after the unit is over; run again, the unit is told so.
+// takenWhileItWaits inserts a run whose session name is taken. The deferred
+// insert fails after the unit has ended. Then the unit is run again and gets
+// ErrSessionTaken.
 func takenWhileItWaits(t *testing.T, w *world) {
 	run := w.run(w.item(w.project("p"), nil))
 	other, beside := run, run
@@ -159,8 +160,8 @@ func takenWhileItWaits(t *testing.T, w *world) {
 	}
 }
 
-// signalsOfNewRuns posts signals of runs that this process has made, together
-// and in groups of their own.
+// signalsOfNewRuns records signals of a run that this process has inserted, and
+// expects that each is recorded once.
 func signalsOfNewRuns(t *testing.T, w *world) {
 	item := w.item(w.project("p"), nil)
 	run := w.run(item)
@@ -205,7 +206,8 @@ func signalsOfNewRuns(t *testing.T, w *world) {
 	}
 }
 
-// targetsOfAGroup has runs and what they belong to change in one group.
+// targetsOfAGroup reads the target of new runs while other units of the same
+// group change its project and delete its item.
 func targetsOfAGroup(t *testing.T, w *world) {
 	p := w.project("p")
 	item := w.item(p, nil)

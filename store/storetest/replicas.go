@@ -47,7 +47,7 @@ func registryOfReplicas(t *testing.T, w *world) {
 	if first, err := drain(a.ID); first || err != nil {
 		t.Errorf("drained again: %v, %v", first, err)
 	}
-	beat(a) // it does not know yet
+	beat(a) // a's own state is still ready
 	if got := find(a.ID); got.State != svc.ReplicaDraining {
 		t.Errorf("a beat made a draining replica %s", got.State)
 	}
@@ -61,7 +61,7 @@ func registryOfReplicas(t *testing.T, w *world) {
 	if _, err := drain(svc.NewID()); svc.CodeOf(err) != svc.CodeNotFound {
 		t.Errorf("one that never was, was drained: %v", err)
 	}
-	beat(a) // it was taken for gone, and lives
+	beat(a) // a was marked as gone, but is alive
 	if got := find(a.ID); got.State != svc.ReplicaReady {
 		t.Errorf("one that beats is %s", got.State)
 	}

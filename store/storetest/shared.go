@@ -13,11 +13,11 @@ import (
 	"svc/store"
 )
 
-// OpenShared gives a test several stores on one empty database.
+// OpenShared opens several stores on one empty database.
 type OpenShared func(t *testing.T, n int) []*store.Store
 
-// RunShared runs what must hold when several stores are open on one database,
-// for engines that allow it.
+// RunShared runs the tests of several stores that are open on one database, for
+// engines that allow it.
 func RunShared(t *testing.T, open OpenShared) {
 	for _, n := range []int{2, 4} {
 		t.Run(fmt.Sprintf("tailers see every event of 16 writers over %d stores", n), func(t *testing.T) {
@@ -84,9 +84,9 @@ func RunShared(t *testing.T, open OpenShared) {
 	})
 }
 
-// leaveWhileLocked lets one store hold a row that a unit of the other waits
-// for. That unit's caller leaves; units behind it must be committed all the
-// same.
+// leaveWhileLocked locks a row in one store while a unit of the other store waits
+// for it. The context of that unit's caller ends. The other units of its group
+// must be committed nevertheless.
 func leaveWhileLocked(t *testing.T, stores []*store.Store) {
 	w := newWorld(t, stores[0])
 	p := w.project("p")
@@ -102,11 +102,11 @@ func leaveWhileLocked(t *testing.T, stores []*store.Store) {
 	})
 	<-locked
 	busy, gather := make(chan struct{}), make(chan struct{})
-	wg.Go(func() { // so that what follows is committed as one group
+	wg.Go(func() { // blocks the writer, so that the following units are committed as one group
 		w.no(stores[1].Write(w.ctx, func(*store.Tx) error { close(busy); <-gather; return nil }))
 	})
 	<-busy
-	// The statement is under way long before the caller leaves.
+	// The statement is in progress long before the context of its caller ends.
 	ctx, cancel := context.WithTimeout(w.ctx, 500*time.Millisecond)
 	defer cancel()
 	var queued sync.WaitGroup

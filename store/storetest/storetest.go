@@ -1,6 +1,5 @@
-// Package storetest is the definition of a correct store: one suite that every
-// engine runs. A behaviour that only one engine has belongs into that engine's
-// own test.
+// Package storetest is the definition of a correct store: one suite of tests that
+// runs on every engine. A behaviour of only one engine is tested elsewhere.
 package storetest
 
 import (
@@ -12,8 +11,8 @@ import (
 	"svc/store"
 )
 
-// Open gives a test a store on an empty database of its own, closed when the
-// test ends.
+// Open opens a store on an empty database of the test's own. The store is closed
+// when the test ends.
 type Open func(t *testing.T) *store.Store
 
 // Run runs the whole suite.
@@ -86,7 +85,7 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// world is a store with a clock of its own and short ways to fill it.
+// world is a store with a fake clock and helpers that insert records.
 type world struct {
 	t *testing.T
 	*store.Store
@@ -97,8 +96,8 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	return &world{t: t, Store: s, ctx: t.Context()}
 }
 
-// patience bounds every wait of the suite; it is met only when something is
-// broken.
+// patience is the timeout of every wait of the suite. A test that passes never
+// reaches it.
 const patience = 60 * time.Second
 
 func (w *world) write(fn func(tx *store.Tx) error, rows ...store.Row) {
@@ -172,7 +171,7 @@ func (w *world) run(task svc.WorkItem, change ...func(*svc.Run)) svc.Run {
 	return r
 }
 
-// journal reads every event there is.
+// journal reads all events.
 func (w *world) journal() []svc.Event {
 	w.t.Helper()
 	events, err := w.EventsAfter(w.ctx, 0, 1<<20)

@@ -48,7 +48,7 @@ func deleteSubtree(t *testing.T, w *world) {
 	y := w.item(p, &x)
 	z := w.item(p, &root)
 	early := w.item(p, &x)
-	w.write(func(tx *store.Tx) error { // before everything else
+	w.write(func(tx *store.Tx) error { // positions the item before all others
 		low, err := tx.PositionBefore(w.ctx, p.ID, root.Position)
 		if err != nil || low != "" {
 			t.Errorf("before the first item stands %q (%v)", low, err)
@@ -63,7 +63,7 @@ func deleteSubtree(t *testing.T, w *world) {
 	w.write(func(tx *store.Tx) (err error) { gone, err = tx.DeleteSubtree(w.ctx, z.ID); return err })
 	same(t, nil, gone, []string{z.ID})
 	w.write(func(tx *store.Tx) (err error) { gone, err = tx.DeleteSubtree(w.ctx, root.ID); return err })
-	same(t, nil, gone, []string{root.ID, early.ID, x.ID, y.ID}) // the item, then by position; z went before
+	same(t, nil, gone, []string{root.ID, early.ID, x.ID, y.ID}) // the item, then by position; z was deleted before
 	if has, err := w.HasChildren(w.ctx, root.ID); err != nil || has {
 		t.Errorf("a deleted root has children: %v (%v)", has, err)
 	}
@@ -100,7 +100,7 @@ func spreadPositions(t *testing.T, w *world) {
 	first := w.item(p, nil)
 	order := []string{first.ID}
 	high := ""
-	for range 80 { // always directly behind the first: ranks grow
+	for range 80 { // always directly after the first item, so that ranks become longer
 		w.write(func(tx *store.Tx) error {
 			item, err := addItem(w.ctx, tx, p, nil)
 			if err != nil {

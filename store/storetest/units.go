@@ -60,12 +60,12 @@ func readYourWrites(t *testing.T, w *world) {
 	}
 }
 
-// swallows is the one bad unit that an engine may take: SQLite forgets a failed
-// statement, PostgreSQL does not.
+// swallows is the only bad unit that may succeed: SQLite can commit a transaction
+// after a failed statement, PostgreSQL cannot.
 const swallows = "swallows a broken constraint"
 
-// badUnitsTouchNoOther queues good and bad units behind one that holds the
-// writer, so that they are committed together.
+// badUnitsTouchNoOther queues good and bad units behind a unit that blocks the
+// writer, so that they are committed together. Only the bad units may fail.
 func badUnitsTouchNoOther(t *testing.T, w *world) {
 	taken := w.project("taken")
 	const each = 12
