@@ -22,7 +22,7 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 
 // Fill is Replace for content that the function fill writes piece by piece.
 func Fill(path string, mode fs.FileMode, fill func(io.Writer) error) error {
-	temp, err := beside(path, mode, fill)
+	temp, err := writeTemp(path, mode, fill)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func Fill(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 // several processes call it at the same time, exactly one of them creates the file. When Create returns without an
 // error, the file that is at path, its own or the earlier one, survives a power cut.
 func Create(path string, data []byte, mode fs.FileMode) (made bool, err error) {
-	temp, err := beside(path, mode, func(w io.Writer) error {
+	temp, err := writeTemp(path, mode, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -51,8 +51,8 @@ func Create(path string, data []byte, mode fs.FileMode) (made bool, err error) {
 	return err == nil, SyncDir(filepath.Dir(path))
 }
 
-// beside writes and syncs a new file in the folder of path, and returns its name, which begins with a dot.
-func beside(path string, mode fs.FileMode, fill func(io.Writer) error) (name string, err error) {
+// writeTemp writes and syncs a new file in the folder of path, and returns its name, which begins with a dot.
+func writeTemp(path string, mode fs.FileMode, fill func(io.Writer) error) (name string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return "", err

@@ -21,8 +21,8 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// alone fails the test if the number of files in a folder is not the wanted one.
-func alone(t *testing.T, dir string, want int) {
+// wantFiles fails the test if the number of files in a folder is not the wanted one.
+func wantFiles(t *testing.T, dir string, want int) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != want {
@@ -44,7 +44,7 @@ func TestReplaceChangesContentAndMode(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o640 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	alone(t, filepath.Dir(path), 1)
+	wantFiles(t, filepath.Dir(path), 1)
 }
 
 func TestWhatCannotBeWrittenChangesNothing(t *testing.T) {
@@ -61,7 +61,7 @@ func TestWhatCannotBeWrittenChangesNothing(t *testing.T) {
 	if !errors.Is(err, full) || read(t, path) != "old" {
 		t.Errorf("%v; the file has %q", err, read(t, path))
 	}
-	alone(t, filepath.Dir(path), 1)
+	wantFiles(t, filepath.Dir(path), 1)
 }
 
 func TestOfManyThatCreateOneDoes(t *testing.T) {
@@ -84,7 +84,7 @@ func TestOfManyThatCreateOneDoes(t *testing.T) {
 	if got := read(t, path); got != winner.Load() {
 		t.Errorf("the file has %q, made by %v", got, winner.Load())
 	}
-	alone(t, filepath.Dir(path), 1)
+	wantFiles(t, filepath.Dir(path), 1)
 }
 
 func TestDiskFreeIsToldInBytes(t *testing.T) {

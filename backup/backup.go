@@ -88,7 +88,7 @@ func Write(ctx context.Context, to, version string, sources []Source) (m Manifes
 		return m, fmt.Errorf("read the backup back: %w", err)
 	}
 	if err := os.Link(temp, to); err != nil { // unlike a rename, it never overwrites
-		return m, fmt.Errorf("give the backup its name: %w", err)
+		return m, fmt.Errorf("rename the backup: %w", err)
 	}
 	return m, nil
 }
@@ -178,7 +178,7 @@ func (w *writer) file(name, file string) error {
 		return err
 	}
 	sum := sha256.New()
-	if n, err := io.CopyN(io.MultiWriter(w.tar, sum), during(w.ctx, from), size); err != nil {
+	if n, err := io.CopyN(io.MultiWriter(w.tar, sum), contextReader(w.ctx, from), size); err != nil {
 		if errors.Is(err, io.EOF) {
 			return svc.Errorf(svc.CodeConflict, "%s became shorter while it was copied (%d of %d bytes); try again", file, n, size)
 		}
@@ -190,8 +190,8 @@ func (w *writer) file(name, file string) error {
 
 func hexOf(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// during returns a reader that fails as soon as ctx has ended.
-func during(ctx context.Context, r io.Reader) io.Reader {
+// contextReader returns a reader that fails as soon as ctx has ended.
+func contextReader(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err

@@ -14,8 +14,8 @@ import (
 	"svc/backup"
 )
 
-// packed returns an archive with these entries, valid or not.
-func packed(t testing.TB, entries ...tar.Header) []byte {
+// archiveOf returns an archive with these entries, valid or not.
+func archiveOf(t testing.TB, entries ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
@@ -49,8 +49,8 @@ func entry(name, text string) tar.Header {
 	return tar.Header{Name: name, PAXRecords: map[string]string{"SVC.text": text}}
 }
 
-// listed returns a manifest that lists these files, each with the text "x".
-func listed(names ...string) tar.Header {
+// manifestOf returns a manifest that lists these files, each with the text "x".
+func manifestOf(names ...string) tar.Header {
 	const sum = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
 	var files []string
 	for _, n := range names {
@@ -62,9 +62,9 @@ func listed(names ...string) tar.Header {
 func TestAnArchiveNamesEachFileOnce(t *testing.T) {
 	t.Parallel()
 	for what, data := range map[string][]byte{
-		"a file twice":         packed(t, entry("a", "x"), entry("a", "x"), listed("a")),
-		"another text, twice":  packed(t, entry("a", "y"), entry("a", "x"), listed("a")),
-		"two spellings of one": packed(t, entry("a", "x"), entry("b/../a", "x"), listed("a", "b/../a")),
+		"a file twice":         archiveOf(t, entry("a", "x"), entry("a", "x"), manifestOf("a")),
+		"another text, twice":  archiveOf(t, entry("a", "y"), entry("a", "x"), manifestOf("a")),
+		"two spellings of one": archiveOf(t, entry("a", "x"), entry("b/../a", "x"), manifestOf("a", "b/../a")),
 	} {
 		file := filepath.Join(t.TempDir(), "b.tar.gz")
 		if err := os.WriteFile(file, data, 0o600); err != nil {
@@ -82,13 +82,13 @@ func TestAnArchiveNamesEachFileOnce(t *testing.T) {
 func FuzzExtract(f *testing.F) {
 	link := tar.Header{Name: "token", Typeflag: tar.TypeSymlink, Linkname: "../outside"}
 	for _, data := range [][]byte{
-		packed(f, entry("svc.db", "x"), entry("relay/a/1.log", "x"), listed("svc.db", "relay/a/1.log")),
-		packed(f, entry("../outside", "x"), listed("../outside")),
-		packed(f, entry("/tmp/outside", "x"), listed("/tmp/outside")),
-		packed(f, link, entry("token/x", "x"), listed("token/x")),
-		packed(f, entry("a", "x"), entry("a", "x"), listed("a", "a")),
-		packed(f, entry("a", "x"), entry("a/b", "x"), listed("a", "a/b")),
-		packed(f, listed()), packed(f),
+		archiveOf(f, entry("svc.db", "x"), entry("relay/a/1.log", "x"), manifestOf("svc.db", "relay/a/1.log")),
+		archiveOf(f, entry("../outside", "x"), manifestOf("../outside")),
+		archiveOf(f, entry("/tmp/outside", "x"), manifestOf("/tmp/outside")),
+		archiveOf(f, link, entry("token/x", "x"), manifestOf("token/x")),
+		archiveOf(f, entry("a", "x"), entry("a", "x"), manifestOf("a", "a")),
+		archiveOf(f, entry("a", "x"), entry("a/b", "x"), manifestOf("a", "a/b")),
+		archiveOf(f, manifestOf()), archiveOf(f),
 	} {
 		plain, err := gzip.NewReader(bytes.NewReader(data))
 		if err != nil {

@@ -52,16 +52,16 @@ func read(ctx context.Context, file string, take func(name string, at time.Time,
 		return m, svc.Errorf(svc.CodeNotFound, "%s cannot be read", file).Because(err)
 	}
 	defer func() { _ = f.Close() }()
-	zip, err := gzip.NewReader(during(ctx, f))
+	zip, err := gzip.NewReader(contextReader(ctx, f))
 	if err != nil {
-		return m, notWhole(ctx, file, nil, err)
+		return m, readError(ctx, file, nil, err)
 	}
 	archive := tar.NewReader(zip)
 	var found []File
 	for {
 		header, err := archive.Next()
 		if err != nil { // io.EOF too: the archive ended before its manifest
-			return m, notWhole(ctx, file, found, err)
+			return m, readError(ctx, file, found, err)
 		}
 		if header.Name == manifestName {
 			break
@@ -73,18 +73,18 @@ func read(ctx context.Context, file string, take func(name string, at time.Time,
 		size := &counter{}
 		all := io.TeeReader(archive, io.MultiWriter(sum, size))
 		if err := take(header.Name, header.ModTime, all); err != nil {
-			return m, notWhole(ctx, file, found, err)
+			return m, readError(ctx, file, found, err)
 		}
 		if _, err := io.Copy(io.Discard, all); err != nil {
-			return m, notWhole(ctx, file, found, err)
+			return m, readError(ctx, file, found, err)
 		}
 		found = append(found, File{Name: header.Name, Size: size.n, SHA256: hexOf(sum)})
 	}
 	if err := json.NewDecoder(io.LimitReader(archive, maxManifest)).Decode(&m); err != nil {
-		return m, notWhole(ctx, file, found, err)
+		return m, readError(ctx, file, found, err)
 	}
 	if _, err := io.Copy(io.Discard, zip); err != nil { // verifies gzip's checksum, which is at the end
-		return m, notWhole(ctx, file, found, err)
+		return m, readError(ctx, file, found, err)
 	}
 	if m.Format > format {
 		return m, svc.Errorf(svc.CodeConflict, "%s was written by a newer svc (%s); use that version", file, m.Version)
@@ -109,9 +109,9 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// notWhole returns the error for an archive that could not be read to its end: how many files were read, and which
+// readError returns the error for an archive that could not be read to its end: how many files were read, and which
 // was the last.
-func notWhole(ctx context.Context, file string, found []File, err error) error {
+func readError(ctx context.Context, file string, found []File, err error) error {
 	var disk *os.PathError
 	switch {
 	case ctx.Err() != nil:
@@ -121,7 +121,7 @@ func notWhole(ctx context.Context, file string, found []File, err error) error {
 	case len(found) == 0:
 		return svc.Errorf(svc.CodeConflict, "%s is no backup of svc", file).Because(err)
 	}
-	return svc.Errorf(svc.CodeConflict, "%s is incomplete or damaged: %d files could be read, the last is %s, and its list of files was not reached",
+	return svc.Errorf(svc.CodeConflict, "%s is incomplete or damaged: %d files could be read, the last is %s, and its manifest could not be read",
 		file, len(found), found[len(found)-1].Name).Because(err)
 }
 
@@ -146,7 +146,7 @@ func compare(file string, want, got []File) error {
 		delete(there, f.Name)
 	}
 	for name := range there {
-		wrong = append(wrong, name+" (not in its list)")
+		wrong = append(wrong, name+" (not in its manifest)")
 	}
 	if len(wrong) == 0 {
 		return nil

@@ -49,7 +49,7 @@ func (s *pull) fetch(ctx context.Context, file string) (more bool, err error) {
 	case err != nil:
 		return false, err
 	case !info.Mode().IsRegular():
-		return false, errors.New("something that is not a file has its name here")
+		return false, errors.New("the local path is not a regular file")
 	}
 	a, more, err := s.extend(ctx, file, file, info.Size())
 	switch {
@@ -88,7 +88,7 @@ func (s *pull) extend(ctx context.Context, ours, file string, size int64) (a ans
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	limit := s.sliceBytes()
-	a, err = s.ask(ctx, file, ours, f, size, limit)
+	a, err = s.request(ctx, file, ours, f, size, limit)
 	if err != nil || !a.same {
 		return a, false, err
 	}
@@ -109,7 +109,7 @@ func (s *pull) beginsWith(ctx context.Context, file string, size int64) (bool, e
 		return false, err
 	}
 	defer func() { _ = f.Close() }() // only read from
-	a, err := s.ask(ctx, file, "", f, size, 0)
+	a, err := s.request(ctx, file, "", f, size, 0)
 	if err != nil {
 		return false, err
 	}
@@ -219,14 +219,14 @@ func (s *pull) sliceBytes() int64 {
 	return slice
 }
 
-// ask requests the bytes of a file from an offset on. have is the local file with the bytes before the offset. ours
+// request requests the bytes of a file from an offset on. have is the local file with the bytes before the offset. ours
 // is its key in known; empty: it is not in known, and is not added.
-func (s *pull) ask(ctx context.Context, file, ours string, have *os.File, from, limit int64) (answer, error) {
+func (s *pull) request(ctx context.Context, file, ours string, have *os.File, from, limit int64) (answer, error) {
 	id := s.known[ours]
-	a, err := s.askFor(ctx, file, id, have, from, limit)
+	a, err := s.requestOnce(ctx, file, id, have, from, limit)
 	if err == nil && !a.gone && !a.same && id != "" {
 		delete(s.known, ours)
-		a, err = s.askFor(ctx, file, "", have, from, limit) // the leader may have replaced the file by one that begins with the same bytes
+		a, err = s.requestOnce(ctx, file, "", have, from, limit) // the leader may have replaced the file by one that begins with the same bytes
 	}
 	if err != nil || ours == "" {
 		return a, err
@@ -240,9 +240,9 @@ func (s *pull) ask(ctx context.Context, file, ours string, have *os.File, from, 
 	return a, nil
 }
 
-// askFor sends one request. With the id of the leader's file, only the last bytes before the offset are compared (see
-// window), else all.
-func (s *pull) askFor(ctx context.Context, file, id string, have *os.File, from, limit int64) (a answer, err error) {
+// requestOnce sends one request. With the id of the leader's file, only the last bytes before the offset are compared
+// (see window), else all.
+func (s *pull) requestOnce(ctx context.Context, file, id string, have *os.File, from, limit int64) (a answer, err error) {
 	check := from
 	if id != "" {
 		check = min(from, window)
@@ -265,7 +265,7 @@ func (s *pull) askFor(ctx context.Context, file, id string, have *os.File, from,
 	if source := response.Header.Get(headerSource); source != "" && source != s.source {
 		a.close()
 		s.cursor, s.nextPoll = "", time.Time{}
-		return answer{}, &linkError{errors.New("another process answers than the one that listed its files")}
+		return answer{}, &linkError{errors.New("the answer is from another process than the listing")}
 	}
 	switch response.StatusCode {
 	case http.StatusOK, http.StatusConflict:

@@ -159,8 +159,8 @@ func (r *replica) remove(file string) {
 	r.source.Removed(file)
 }
 
-// has returns the content of a file; empty: there is none.
-func (r *replica) has(file string) string {
+// content returns the content of a file; empty: there is none.
+func (r *replica) content(file string) string {
 	b, err := os.ReadFile(r.path(file))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.t.Errorf("read %s: %v", file, err)
@@ -191,7 +191,7 @@ func (r *replica) tree() map[string]state {
 		}
 		info, err := e.Info()
 		if err == nil {
-			found[name] = state{r.has(name), info.ModTime().UnixNano()}
+			found[name] = state{r.content(name), info.ModTime().UnixNano()}
 		}
 		return err
 	})

@@ -77,11 +77,11 @@ const (
 // digit and have only letters, digits, dots, dashes and underscores. Leader and follower both check.
 func checkPath(path string) error {
 	if path == "" || len(path) > maxPath || strings.Count(path, "/") >= maxDepth {
-		return fmt.Errorf("%.100q is no path of a mirrored file", path)
+		return fmt.Errorf("%.100q is not a valid path of a mirrored file", path)
 	}
 	for part := range strings.SplitSeq(path, "/") {
 		if !plain(part) {
-			return fmt.Errorf("%.100q is no path of a mirrored file", path)
+			return fmt.Errorf("%.100q is not a valid path of a mirrored file", path)
 		}
 	}
 	if unfinished(path) {

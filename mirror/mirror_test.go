@@ -83,7 +83,7 @@ func TestWhatWasNotReportedComesWithTheNextComparison(t *testing.T) {
 		_, leader, follower := pair(t)
 		must(t, os.WriteFile(leader.path("unreported"), []byte("x"), 0o600))
 		settle(defaultFullInterval + 2*time.Second)
-		if got := follower.has("unreported"); got != "x" {
+		if got := follower.content("unreported"); got != "x" {
 			t.Errorf("the follower has %q", got)
 		}
 	})
@@ -181,7 +181,7 @@ func TestACopyThatIsLongerThanTheNewLeadersStays(t *testing.T) {
 		follower.follow(always("leader"))
 		defer follower.stop()
 		settle(2 * time.Second)
-		if got := follower.has("run/1.log"); got != lines("line", 1000) {
+		if got := follower.content("run/1.log"); got != lines("line", 1000) {
 			t.Errorf("the follower has %d bytes, want its 5000", len(got))
 		}
 		leader.append("run/1.log", lines("line", 991)) // a worker sent the rest, and more
@@ -202,7 +202,7 @@ func TestOfTwoContentsTheLaterStays(t *testing.T) {
 		follower.follow(always("leader"))
 		defer follower.stop()
 		settle(2 * time.Second)
-		if got := follower.has("run/pane.json"); got != "the last screen" {
+		if got := follower.content("run/pane.json"); got != "the last screen" {
 			t.Errorf("the follower has %q", got)
 		}
 		leader.write("run/pane.json", "a screen after that")
@@ -235,10 +235,10 @@ func TestTheLastWriteOfADeposedLeaderDoesNotWin(t *testing.T) {
 		deposed.follow(always("successor"))
 		settle(2 * time.Second)
 		deposed.stop()
-		if got := deposed.has("run/pane.json"); got != "screen 2" {
+		if got := deposed.content("run/pane.json"); got != "screen 2" {
 			t.Errorf("the deposed leader kept %q", got)
 		}
-		if got := deposed.has("run/other.json"); got != "screen 1" {
+		if got := deposed.content("run/other.json"); got != "screen 1" {
 			t.Errorf("of a file whose content does not say how old it is, the deposed leader has %q", got)
 		}
 
@@ -246,12 +246,12 @@ func TestTheLastWriteOfADeposedLeaderDoesNotWin(t *testing.T) {
 		successor.follow(always("deposed"))
 		defer successor.stop()
 		settle(2 * time.Second)
-		if got := successor.has("run/pane.json"); got != "screen 2" {
+		if got := successor.content("run/pane.json"); got != "screen 2" {
 			t.Errorf("the successor lost its screen to %q", got)
 		}
 		deposed.write("run/pane.json", "screen 3")
 		settle(2 * time.Second)
-		if got := successor.has("run/pane.json"); got != "screen 3" {
+		if got := successor.content("run/pane.json"); got != "screen 3" {
 			t.Errorf("a newer screen was not taken: %q", got)
 		}
 		if left, _ := os.ReadDir(successor.path(temporary)); len(left) > 0 {
@@ -273,10 +273,10 @@ func TestASmallFileDoesNotWaitForALargeOne(t *testing.T) {
 		settle(1500 * time.Millisecond)
 		leader.append("run/1.log", "text\n")
 		settle(2 * time.Second)
-		if got := follower.has("workspaces/w/1.bundle"); got != "" {
+		if got := follower.content("workspaces/w/1.bundle"); got != "" {
 			t.Error("the large file is there already: nothing was tried")
 		}
-		if got := follower.has("run/1.log"); got != "text\n" {
+		if got := follower.content("run/1.log"); got != "text\n" {
 			t.Errorf("the small file waits: %q", got)
 		}
 		settle(6 * time.Second)
@@ -339,7 +339,7 @@ func TestHostileListingsWriteNothingElsewhere(t *testing.T) {
 		follower.follow(always("leader"))
 		settle(10 * time.Second)
 		follower.stop()
-		if got := follower.has("good/file"); got != "evil" {
+		if got := follower.content("good/file"); got != "evil" {
 			t.Errorf("a plain file beside them is %q, want the bytes that were announced", got)
 		}
 		entries, err := os.ReadDir(outside)
@@ -410,7 +410,7 @@ func TestNothingIsFetchedWithoutRoomOnTheDisk(t *testing.T) {
 		leader.append("run/1.log", "text\n")
 		follower.follow(always("leader"), 1<<62)
 		settle(5 * time.Second)
-		if got := follower.has("run/1.log"); got != "" {
+		if got := follower.content("run/1.log"); got != "" {
 			t.Errorf("it has %q", got)
 		}
 		if status := follower.puller.Status(); status.Pending != 1 || !status.Equal.IsZero() {

@@ -77,9 +77,9 @@ func (s *pull) poll(ctx context.Context, now time.Time) error {
 	}
 	source := response.Header.Get(headerSource)
 	if source == "" {
-		return &linkError{errors.New("list: the answer is not a mirror's")}
+		return &linkError{errors.New("list: the answer has no source: it is not from a mirror")}
 	}
-	s.meet(source)
+	s.setSource(source)
 	all := response.Header.Get(headerScope) != scopeChanges
 	if all {
 		s.failures = 0

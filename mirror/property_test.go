@@ -93,7 +93,7 @@ func (w *world) elect() {
 func (w *world) catchUp(r *replica, away func() bool) {
 	for _, log := range slices.Sorted(maps.Keys(w.logs)) {
 		text := w.logs[log]
-		if have := len(r.has(log)); have < len(text) && !away() {
+		if have := len(r.content(log)); have < len(text) && !away() {
 			r.append(log, text[have:])
 		}
 	}
@@ -124,7 +124,7 @@ func (w *world) step() {
 			log = run + "/" + fmt.Sprint(w.steps) + ".log"
 		}
 		text := w.logs[log]
-		if have := len(r.has(log)); have < len(text) {
+		if have := len(r.content(log)); have < len(text) {
 			r.append(log, text[have:]) // the worker is back
 		}
 		more := strings.Repeat(fmt.Sprint(w.steps, "\n"), 1+w.rng.IntN(1<<w.rng.IntN(14)))
@@ -159,7 +159,7 @@ func (w *world) step() {
 func (w *world) check() {
 	for _, r := range w.replicas {
 		for log, text := range w.logs {
-			got := r.has(log)
+			got := r.content(log)
 			if !strings.HasPrefix(text, got) {
 				w.t.Fatalf("step %d: %s of %s is not a part of the worker's", w.steps, log, r.name)
 			}
@@ -185,7 +185,7 @@ func (w *world) finish() {
 	}
 	settle(2*defaultFullInterval + time.Minute)
 	for log, text := range w.logs {
-		if got := r.has(log); got != text {
+		if got := r.content(log); got != text {
 			w.t.Errorf("the leader's %s has %d bytes, want the worker's %d", log, len(got), len(text))
 		}
 	}

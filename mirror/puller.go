@@ -91,8 +91,8 @@ type pull struct {
 	// compared with it. For them a hash of the last bytes is enough: see window.
 	known map[string]string
 
-	failing bool // the last request failed, and that was logged
-	tight   bool // the disk has no room, and that was logged
+	failing  bool // the last request failed, and that was logged
+	diskFull bool // the disk has no room, and that was logged
 }
 
 // Run copies until ctx ends.
@@ -116,12 +116,12 @@ func (p *Puller) Run(ctx context.Context) error {
 func (s *pull) round(ctx context.Context) {
 	base, ok := s.Base()
 	if !ok {
-		s.forget("")
+		s.reset("")
 		s.pause(ctx, s.interval())
 		return
 	}
 	if base != s.base {
-		s.forget(base)
+		s.reset(base)
 	}
 	var err error
 	switch now := time.Now(); {
@@ -137,21 +137,21 @@ func (s *pull) round(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	s.report(err)
+	s.logResult(err)
 	if err != nil {
 		s.pause(ctx, s.interval())
 	}
 }
 
-// forget resets the state for another leader, so that everything is compared again.
-func (s *pull) forget(base string) {
+// reset resets the state for another leader, so that everything is compared again.
+func (s *pull) reset(base string) {
 	s.base, s.cursor, s.nextPoll, s.nextExpire = base, "", time.Time{}, time.Time{}
 	s.fresh, s.bulk, s.overflow = newQueue(), newQueue(), false
-	s.meet("")
+	s.setSource("")
 }
 
-// meet stores which process answers, and resets what was compared with another one.
-func (s *pull) meet(source string) {
+// setSource stores which process answers, and resets what was compared with another one.
+func (s *pull) setSource(source string) {
 	if s.source != source {
 		s.source = source
 		clear(s.known)
@@ -212,13 +212,13 @@ func earlier(a, b time.Time) time.Time {
 // noSpace reports whether less than MinFree of the disk is free.
 func (s *pull) noSpace() bool {
 	var disk unix.Statfs_t
-	tight := s.MinFree > 0 && unix.Statfs(s.Dir, &disk) == nil &&
+	diskFull := s.MinFree > 0 && unix.Statfs(s.Dir, &disk) == nil &&
 		int64(disk.Bavail)*int64(disk.Bsize) < s.MinFree //nolint:unconvert // the fields' types differ between systems
-	if tight && !s.tight {
+	if diskFull && !s.diskFull {
 		s.Log.Error("the disk has no room for a copy of the leader's files; waiting for room", "dir", s.Dir)
 	}
-	s.tight = tight
-	return tight
+	s.diskFull = diskFull
+	return diskFull
 }
 
 func (s *pull) interval() time.Duration {
@@ -242,8 +242,8 @@ func (s *pull) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// report logs the first of consecutive failures, and the first success after them.
-func (s *pull) report(err error) {
+// logResult logs the first of consecutive failures, and the first success after them.
+func (s *pull) logResult(err error) {
 	switch {
 	case err != nil && !s.failing:
 		s.Log.Warn("the leader's files cannot be mirrored; trying again", "leader", s.base, "error", err)

@@ -104,8 +104,8 @@ func (l *lister) flush() error {
 // errNoFile means that a name is not that of a regular file.
 var errNoFile = errors.New("not a regular file")
 
-// look returns the line of a file.
-func (l *lister) look(file string) (line, error) {
+// lineOf returns the line of a file.
+func (l *lister) lineOf(file string) (line, error) {
 	info, err := l.root.Lstat(file)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errNoFile
@@ -130,7 +130,7 @@ func (l *lister) changes(changed []change) error {
 		if checkPath(c.path) != nil {
 			continue
 		}
-		entry, err := l.look(c.path)
+		entry, err := l.lineOf(c.path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && c.removed:
 			entry = line{Path: c.path, Removed: true}
@@ -144,9 +144,9 @@ func (l *lister) changes(changed []change) error {
 	return nil
 }
 
-// tell writes the line of a file of a folder that is being read. It skips a file that was removed meanwhile.
-func (l *lister) tell(file string) error {
-	entry, err := l.look(file)
+// listFile writes the line of a file of a folder that is being read. It skips a file that was removed meanwhile.
+func (l *lister) listFile(file string) error {
+	entry, err := l.lineOf(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoFile) {
 		return nil // removed meanwhile
 	}
@@ -176,7 +176,7 @@ func (l *lister) walk(folder string, depth int) error {
 					return err
 				}
 			case e.Type().IsRegular() && checkPath(name) == nil:
-				if err := l.tell(name); err != nil {
+				if err := l.listFile(name); err != nil {
 					return err
 				}
 			}

@@ -14,11 +14,11 @@ import (
 const (
 	// lease is how long an orchestrator leases a sink for a try, unless its term ends earlier. It is longer than a
 	// try can take.
-	lease = 3 * patience
+	lease = 3 * sendTimeout
 	// mostDue is the most notifications that one unit of work reads.
 	mostDue = 1000
-	// settleWithin bounds the write of a try's outcome, also during a shutdown.
-	settleWithin = 5 * time.Second
+	// settleLimit bounds the write of a try's outcome, also during a shutdown.
+	settleLimit = 5 * time.Second
 )
 
 // claim chooses the next notification, records the try and leases the sink. It returns nil if nothing is to be sent
@@ -77,13 +77,13 @@ func (c claiming) prune(ctx context.Context, due []svc.Notification) (left []svc
 		}
 		switch {
 		case c.tx.Now.Sub(n.CreatedAt) >= life:
-			err = c.over(ctx, n, svc.NotificationExpired)
+			err = c.finish(ctx, n, svc.NotificationExpired)
 		case len(items) > 0:
 			left = append(left, n)
 		case n.Tries == 0: // never sent: its entry may open again, as when a snooze ends
 			err = c.tx.DropNotification(ctx, n.ID)
 		default:
-			err = c.over(ctx, n, svc.NotificationCancelled)
+			err = c.finish(ctx, n, svc.NotificationCancelled)
 		}
 		if err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (c claiming) prune(ctx context.Context, due []svc.Notification) (left []svc
 	return left, nil
 }
 
-func (c claiming) over(ctx context.Context, n svc.Notification, state svc.NotificationState) error {
+func (c claiming) finish(ctx context.Context, n svc.Notification, state svc.NotificationState) error {
 	n.State, n.SettledAt = state, &c.tx.Now
 	if state == svc.NotificationExpired && n.Error == "" {
 		n.Error = errExpired.Error()
@@ -152,11 +152,11 @@ func (c claiming) begin(ctx context.Context, due, sent []svc.Notification) (*svc
 // with the same id.
 func (d *Dispatcher) settle(ctx context.Context, s svc.Sink, n svc.Notification, failure error) error {
 	cut := ctx.Err() != nil && failure != nil
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
 	defer cancel()
 	if failure != nil && !cut {
 		d.failed[s.Name].Add(1)
-		d.Log.Warn("a sink did not take a notification", "sink", s.Name, "notification_id", n.ID, "tries", n.Tries, "error", failure)
+		d.Log.Warn("a sink did not accept a notification", "sink", s.Name, "notification_id", n.ID, "tries", n.Tries, "error", failure)
 	}
 	return d.Store.Write(ctx, func(tx *store.Tx) error {
 		state, err := tx.LockSink(ctx, s.Name)
@@ -175,9 +175,9 @@ func (d *Dispatcher) settle(ctx context.Context, s svc.Sink, n svc.Notification,
 			state.FailedAt, state.Error, state.RetryAt = &tx.Now, failure.Error(), nil
 			state.Failures++
 		default:
-			n.DueAt, n.Error = tx.Now.Add(max(backoff(n.Tries, jitter()), spared(failure))), failure.Error()
+			n.DueAt, n.Error = tx.Now.Add(max(backoff(n.Tries, jitter()), retryWait(failure))), failure.Error()
 			state.Failures++
-			retry := tx.Now.Add(max(backoff(state.Failures, jitter()), spared(failure)))
+			retry := tx.Now.Add(max(backoff(state.Failures, jitter()), retryWait(failure)))
 			state.FailedAt, state.Error, state.RetryAt = &tx.Now, failure.Error(), &retry
 		}
 		if state.Owner == d.owner {

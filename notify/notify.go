@@ -245,11 +245,11 @@ func (d *Dispatcher) Test(ctx context.Context, name string) error {
 	}
 	m := message{ID: svc.NewID(), Kind: kindTest, Title: "svc", Text: "This is a test: notifications of svc reach you here.", URL: d.PublicURL + "/", Since: d.now()}
 	if err := send(ctx, d.client, d.Sinks[at], m); err != nil {
-		return svc.Errorf(svc.CodeSinkFailed, "sink %s did not take the message: %s", name, err)
+		return svc.Errorf(svc.CodeSinkFailed, "sink %s did not accept the message: %s", name, err)
 	}
 	return nil
 }
 
-var errExpired = errors.New("it did not take this for a day")
+var errExpired = errors.New("it did not accept the notification within a day")
 
 func jitter() float64 { return rand.Float64() } //nolint:gosec // spreads load, guards nothing

@@ -90,8 +90,8 @@ func (r *receiver) take(host string) (got []delivery) {
 	return got
 }
 
-// office is a database with a task, and a Dispatcher for it, in a bubble with a fake clock.
-type office struct {
+// fixture is a database with a task, and a Dispatcher for it, in a bubble with a fake clock.
+type fixture struct {
 	t    *testing.T
 	dir  string
 	ctx  context.Context
@@ -103,11 +103,11 @@ type office struct {
 	item svc.WorkItem
 }
 
-func bubble(t *testing.T, test func(o *office), sinks ...svc.Sink) {
+func bubble(t *testing.T, test func(o *fixture), sinks ...svc.Sink) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		o := &office{t: t, dir: dir, ctx: t.Context(), to: &receiver{}, logs: &bytes.Buffer{}}
+		o := &fixture{t: t, dir: dir, ctx: t.Context(), to: &receiver{}, logs: &bytes.Buffer{}}
 		o.start(sinks...)
 		p := svc.Project{ID: svc.NewID(), Name: "p", Slug: "web", Status: svc.ProjectActive, CreatedAt: 1, UpdatedAt: 1, Version: 1}
 		o.write(func(tx *store.Tx) error { return tx.InsertProject(o.ctx, p) })
@@ -122,14 +122,14 @@ func bubble(t *testing.T, test func(o *office), sinks ...svc.Sink) {
 }
 
 // start opens the database and runs a Dispatcher for it.
-func (o *office) start(sinks ...svc.Sink) {
+func (o *fixture) start(sinks ...svc.Sink) {
 	o.t.Helper()
 	o.connect(sinks...)
 	o.serve()
 }
 
 // serve runs the Dispatcher until stop is called.
-func (o *office) serve() {
+func (o *fixture) serve() {
 	ctx, cancel := context.WithCancel(o.ctx)
 	served := make(chan error, 1)
 	go func() { served <- o.Dispatcher.Run(ctx) }()
@@ -142,33 +142,33 @@ func (o *office) serve() {
 }
 
 // connect opens the database and creates a Dispatcher, without running it.
-func (o *office) connect(sinks ...svc.Sink) {
+func (o *fixture) connect(sinks ...svc.Sink) {
 	o.t.Helper()
 	log := slog.New(slog.NewTextHandler(o.logs, nil))
 	st, err := store.Open(o.ctx, storetest.Fresh(o.t, o.dir), store.Options{Log: log})
-	o.no(err)
+	o.must(err)
 	o.st, o.Dispatcher = st, New(Config{Store: st, Sinks: sinks, PublicURL: "https://svc.example", Log: log, Transport: o.to})
 }
 
-func (o *office) no(err error) {
+func (o *fixture) must(err error) {
 	o.t.Helper()
 	if err != nil {
 		o.t.Fatal(err)
 	}
 }
 
-func (o *office) write(fn func(*store.Tx) error) {
+func (o *fixture) write(fn func(*store.Tx) error) {
 	o.t.Helper()
-	o.no(o.st.Write(o.ctx, fn))
+	o.must(o.st.Write(o.ctx, fn))
 }
 
-func (o *office) pass(d time.Duration) {
+func (o *fixture) pass(d time.Duration) {
 	clocktest.Pass(d)
 	synctest.Wait()
 }
 
 // asks inserts a run that waits for an answer.
-func (o *office) asks(question string) svc.Run {
+func (o *fixture) asks(question string) svc.Run {
 	o.t.Helper()
 	return o.run(asking(question))
 }
@@ -180,7 +180,7 @@ func asking(question string) func(*svc.Run, svc.Time) {
 }
 
 // fails inserts a run that has failed, with a task of its own.
-func (o *office) fails() svc.Run {
+func (o *fixture) fails() svc.Run {
 	o.t.Helper()
 	return o.run(func(r *svc.Run, now svc.Time) {
 		code := 3
@@ -188,7 +188,7 @@ func (o *office) fails() svc.Run {
 	})
 }
 
-func (o *office) run(change func(*svc.Run, svc.Time)) (r svc.Run) {
+func (o *fixture) run(change func(*svc.Run, svc.Time)) (r svc.Run) {
 	o.t.Helper()
 	o.write(func(tx *store.Tx) (err error) {
 		r, err = o.addRun(tx, change)
@@ -197,7 +197,7 @@ func (o *office) run(change func(*svc.Run, svc.Time)) (r svc.Run) {
 	return r
 }
 
-func (o *office) addRun(tx *store.Tx, change func(*svc.Run, svc.Time)) (r svc.Run, err error) {
+func (o *fixture) addRun(tx *store.Tx, change func(*svc.Run, svc.Time)) (r svc.Run, err error) {
 	item := o.item
 	item.ID, item.Position = svc.NewID(), item.Position+svc.NewID()
 	item.Path = item.ID
@@ -213,7 +213,7 @@ func (o *office) addRun(tx *store.Tx, change func(*svc.Run, svc.Time)) (r svc.Ru
 }
 
 // answered ends the question of a run.
-func (o *office) answered(r svc.Run) {
+func (o *fixture) answered(r svc.Run) {
 	o.t.Helper()
 	o.write(func(tx *store.Tx) error {
 		r, err := tx.LockRun(o.ctx, r.ID)
@@ -226,17 +226,17 @@ func (o *office) answered(r svc.Run) {
 	})
 }
 
-func (o *office) state(name string) svc.SinkState {
+func (o *fixture) state(name string) svc.SinkState {
 	o.t.Helper()
 	s, err := o.st.SinkState(o.ctx, name)
-	o.no(err)
+	o.must(err)
 	return s
 }
 
 var hook = svc.Sink{Name: "hook", Kind: svc.SinkWebhook, URL: "http://hook/path?key=address", Secret: "shared", Dwell: svc.DefaultDwell}
 
 func TestAnEntryIsToldOnceAndAtOnceOrAfterItsDwell(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		r := o.asks("may I use svcr_1_abc_0123456789 or 0123456789abcdef0123456789abcdef?")
 		o.pass(2 * time.Second)
 		got := o.to.take("hook")
@@ -244,7 +244,7 @@ func TestAnEntryIsToldOnceAndAtOnceOrAfterItsDwell(t *testing.T) {
 			t.Fatalf("a question was told %d times: %v", len(got), got)
 		}
 		var body map[string]any
-		o.no(json.Unmarshal([]byte(got[0].body), &body))
+		o.must(json.Unmarshal([]byte(got[0].body), &body))
 		want := map[string]any{"id": got[0].id, "kind": "needs_input", "title": "Fix it", "text": "needs input: may I use [secret] or [secret]?", "project": "web",
 			"task_id": r.TaskID, "run_id": r.ID, "host_id": nil, "url": "https://svc.example/runs/" + r.ID}
 		for name, v := range want {
@@ -274,7 +274,7 @@ func TestAnEntryIsToldOnceAndAtOnceOrAfterItsDwell(t *testing.T) {
 }
 
 func TestASinkThatIsDownLosesNothingAndHoldsUpNobody(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		o.to.answers(func(r *http.Request) (int, error) {
 			switch r.URL.Host {
 			case "hook":
@@ -327,7 +327,7 @@ func TestASinkThatIsDownLosesNothingAndHoldsUpNobody(t *testing.T) {
 }
 
 func TestWhatASinkAnswersDecidesWhetherItIsTriedAgain(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		for _, c := range []struct {
 			status int
 			final  bool
@@ -354,7 +354,7 @@ func TestWhatASinkAnswersDecidesWhetherItIsTriedAgain(t *testing.T) {
 }
 
 func TestManyOpeningsBecomeADigest(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		o.write(func(tx *store.Tx) error {
 			for range 500 {
 				if _, err := o.addRun(tx, asking("?")); err != nil {
@@ -373,10 +373,10 @@ func TestManyOpeningsBecomeADigest(t *testing.T) {
 		told := 0
 		for _, d := range got {
 			var m struct{ Kind, Title, Text string }
-			o.no(json.Unmarshal([]byte(d.body), &m))
+			o.must(json.Unmarshal([]byte(d.body), &m))
 			n := 1
 			if m.Kind == "digest" {
-				if _, err := fmt.Sscanf(m.Title, "%d entries need you", &n); err != nil || strings.Count(m.Text, "Fix it: needs input") != min(n, digestSays) {
+				if _, err := fmt.Sscanf(m.Title, "%d entries need you", &n); err != nil || strings.Count(m.Text, "Fix it: needs input") != min(n, digestTitles) {
 					t.Errorf("a digest is %+v", m)
 				}
 			}
@@ -389,7 +389,7 @@ func TestManyOpeningsBecomeADigest(t *testing.T) {
 }
 
 func TestWhatWasWrittenIsSentAfterACrashAndWithTheSameID(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		o.asks("?")
 		// The process ends in the middle of a try, which was counted, but whose outcome is unknown.
 		o.to.answers(func(r *http.Request) (int, error) {
@@ -416,13 +416,13 @@ func TestWhatWasWrittenIsSentAfterACrashAndWithTheSameID(t *testing.T) {
 }
 
 func TestOfManyOrchestratorsOneSends(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		others := make([]*Dispatcher, 2)
 		ctx, cancel := context.WithCancel(o.ctx)
 		var wg sync.WaitGroup
 		for i := range others {
 			others[i] = New(o.Config)
-			wg.Go(func() { o.no(others[i].Run(ctx)) })
+			wg.Go(func() { o.must(others[i].Run(ctx)) })
 		}
 		o.to.answers(func(*http.Request) (int, error) { // slow, so that the others read the outbox meanwhile
 			clocktest.Pass(3 * time.Second)
@@ -445,7 +445,7 @@ func TestOfManyOrchestratorsOneSends(t *testing.T) {
 }
 
 func TestSinksGetWhatTheyWant(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		o.asks("?")
 		o.fails()
 		o.pass(time.Minute)

@@ -9,9 +9,9 @@ import (
 // Within the time window, at most oneByOne notifications are sent to a sink one by one. The others are sent as one
 // digest, at most one within the window.
 const (
-	window     = 30 * time.Second
-	oneByOne   = 5
-	digestSays = 5 // titles in a digest
+	window       = 30 * time.Second
+	oneByOne     = 5
+	digestTitles = 5 // titles in a digest
 )
 
 // choose returns which of the due notifications are sent next: one, several as a digest, or none for now. sent is

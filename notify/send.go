@@ -61,8 +61,8 @@ func ofDigest(id, base string, items []svc.InboxItem) message {
 	if len(items) == 1 {
 		m.Title = "1 entry needs you"
 	}
-	lines := make([]string, 0, digestSays)
-	for _, i := range items[:min(len(items), digestSays)] {
+	lines := make([]string, 0, digestTitles)
+	for _, i := range items[:min(len(items), digestTitles)] {
 		lines = append(lines, i.Title+": "+i.Notice())
 	}
 	m.Text = strings.Join(lines, "\n")
@@ -74,13 +74,13 @@ var secrets = regexp.MustCompile(`\bsvc[a-z]_[0-9A-Za-z_-]+|\b[0-9a-fA-F]{32,}\b
 
 func redact(text string) string { return secrets.ReplaceAllString(text, "[secret]") }
 
-// patience is the timeout of one message.
-const patience = 10 * time.Second
+// sendTimeout is the timeout of one message.
+const sendTimeout = 10 * time.Second
 
 // newClient returns a client that never follows a redirect: else the secret, or a URL that is a secret, could be sent
 // to another server.
 func newClient(transport http.RoundTripper) *http.Client {
-	return &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport, Timeout: sendTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // refusal is an answer after which the message is not retried.
@@ -110,24 +110,24 @@ func send(ctx context.Context, c *http.Client, s svc.Sink, m message) error {
 	}
 	defer res.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
-	return judge(res)
+	return checkResponse(res)
 }
 
-// later is a failure after which the sink may be tried again, after the wait that its Retry-After header demands; 0:
-// none.
-type later struct {
+// retryLater is a failure after which the sink may be tried again, after the wait that its Retry-After header
+// demands; 0: none.
+type retryLater struct {
 	error
 	wait time.Duration
 }
 
-// mostAsked is the longest wait that a Retry-After header can demand.
-const mostAsked = time.Hour
+// mostRetryAfter is the longest wait that a Retry-After header can demand.
+const mostRetryAfter = time.Hour
 
-// spared returns the wait that the sink has demanded with a failure; 0: none.
-func spared(failure error) time.Duration {
-	var l later
+// retryWait returns the wait that the sink has demanded with a failure; 0: none.
+func retryWait(failure error) time.Duration {
+	var l retryLater
 	if errors.As(failure, &l) {
-		return min(l.wait, mostAsked)
+		return min(l.wait, mostRetryAfter)
 	}
 	return 0
 }
@@ -145,21 +145,21 @@ func retryAfter(header http.Header) time.Duration {
 	return 0
 }
 
-func judge(res *http.Response) error {
-	err := verdict(res)
+func checkResponse(res *http.Response) error {
+	err := statusError(res)
 	var never refusal
 	if err == nil || errors.As(err, &never) {
 		return err
 	}
-	return later{err, retryAfter(res.Header)}
+	return retryLater{err, retryAfter(res.Header)}
 }
 
-func verdict(res *http.Response) error {
+func statusError(res *http.Response) error {
 	switch status := res.StatusCode; {
 	case status >= 200 && status < 300:
 		return nil
 	case status >= 300 && status < 400:
-		return fmt.Errorf("it answered %s; redirects are not followed, so its url must be the place itself", res.Status)
+		return fmt.Errorf("it answered %s; redirects are not followed, so its url must be the final address", res.Status)
 	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests:
 		return refusal{res.Status}
 	default:
@@ -231,7 +231,7 @@ func shortened(text string, most int) string {
 func post(ctx context.Context, to string, body []byte) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New("its url is not one")
+		return nil, errors.New("its url is not valid")
 	}
 	return req, nil
 }

@@ -18,8 +18,8 @@ import (
 	"svc"
 )
 
-// place starts an HTTP server. last returns its requests, one with each call.
-func place(t *testing.T, answer http.HandlerFunc) (url string, last func() (*http.Request, string)) {
+// serveSink starts an HTTP server. last returns its requests, one with each call.
+func serveSink(t *testing.T, answer http.HandlerFunc) (url string, last func() (*http.Request, string)) {
 	t.Helper()
 	type request struct {
 		*http.Request
@@ -44,7 +44,7 @@ func place(t *testing.T, answer http.HandlerFunc) (url string, last func() (*htt
 	}
 }
 
-func well(http.ResponseWriter, *http.Request) {}
+func accept(http.ResponseWriter, *http.Request) {}
 
 // client returns a client that does not keep connections, so that no goroutine is left after a test.
 func client() *http.Client {
@@ -55,7 +55,7 @@ var asked = message{ID: "n1", Kind: "needs_input", Key: "k", Title: "Größe <b>
 
 func TestEachKindOfSinkIsSentItsOwnForm(t *testing.T) {
 	t.Parallel()
-	url, last := place(t, well)
+	url, last := serveSink(t, accept)
 	tell := func(s svc.Sink) (*http.Request, string) {
 		t.Helper()
 		if err := send(t.Context(), client(), s, asked); err != nil {
@@ -105,7 +105,7 @@ func TestAMessageToAnAgentIsNotSentElsewhere(t *testing.T) {
 // An ntfy server refuses a longer body, or stores it as an attachment: a digest of long titles would be lost.
 func TestNtfyIsSentNoMoreThanItTakes(t *testing.T) {
 	t.Parallel()
-	url, last := place(t, well)
+	url, last := serveSink(t, accept)
 	long := asked
 	long.Text = "x" + strings.Repeat("ж", 3000)
 	if err := send(t.Context(), client(), svc.Sink{Kind: svc.SinkNtfy, URL: url}, long); err != nil {
@@ -119,7 +119,7 @@ func TestNtfyIsSentNoMoreThanItTakes(t *testing.T) {
 func TestASinkThatDoesNotAnswerIsToldAsSuch(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
-	url, _ := place(t, func(http.ResponseWriter, *http.Request) { <-hang })
+	url, _ := serveSink(t, func(http.ResponseWriter, *http.Request) { <-hang })
 	t.Cleanup(func() { close(hang) }) // before the server is closed
 	c := client()
 	c.Timeout = 50 * time.Millisecond
@@ -131,8 +131,8 @@ func TestASinkThatDoesNotAnswerIsToldAsSuch(t *testing.T) {
 
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
-	elsewhere, _ := place(t, func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") })
-	url, _ := place(t, func(w http.ResponseWriter, r *http.Request) {
+	elsewhere, _ := serveSink(t, func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") })
+	url, _ := serveSink(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
 	})
 	err := send(t.Context(), client(), svc.Sink{Kind: svc.SinkWebhook, URL: url, Secret: "shared"}, asked)
@@ -143,7 +143,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 
 func TestWhatCannotBeReachedIsToldWithoutItsAddress(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(http.HandlerFunc(well))
+	s := httptest.NewServer(http.HandlerFunc(accept))
 	s.Close()
 	err := send(t.Context(), client(), svc.Sink{Kind: svc.SinkSlack, URL: s.URL + "/services/hidden"}, asked)
 	if err == nil || strings.Contains(err.Error(), "hidden") {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestASinkThatComesAndGoesIsToldEverythingOnce(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		calls := 0
 		o.to.answers(func(r *http.Request) (int, error) {
 			if r.URL.Host == "well" {
@@ -74,19 +74,19 @@ func TestASinkThatComesAndGoesIsToldEverythingOnce(t *testing.T) {
 }
 
 func TestAKillBetweenCommitAndSendLosesNothing(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		o.stop()
 		o.connect(hook)
 		o.asks("?")
-		o.no(o.sweep(o.ctx))
+		o.must(o.sweep(o.ctx))
 		entries, err := o.open(o.ctx)
-		o.no(err)
+		o.must(err)
 		n, _, err := o.claim(o.ctx, hook, entries)
-		o.no(err)
+		o.must(err)
 		if n == nil || n.Tries != 1 {
 			t.Fatalf("claimed was %+v", n)
 		}
-		o.no(o.st.Close()) // the process ended before it sent anything, and did not release its lease
+		o.must(o.st.Close()) // the process ended before it sent anything, and did not release its lease
 		o.start(hook)
 		o.pass(lease / 2)
 		if early := o.to.take("hook"); len(early) != 0 {
@@ -115,17 +115,17 @@ func TestALeaseEndsWithTheTermOfItsOwner(t *testing.T) {
 		"none before":     {0, 5, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(o *office) {
+			bubble(t, func(o *fixture) {
 				o.stop()
 				o.connect(hook)
 				o.begin(c.before)
 				o.asks("?")
-				o.no(o.sweep(o.ctx))
+				o.must(o.sweep(o.ctx))
 				entries, err := o.open(o.ctx)
-				o.no(err)
+				o.must(err)
 				n, _, err := o.claim(o.ctx, hook, entries)
-				o.no(err)
-				o.no(o.st.Close()) // as if its process were killed or frozen
+				o.must(err)
+				o.must(o.st.Close()) // as if its process were killed or frozen
 				o.connect(hook)
 				o.begin(c.after)
 				o.serve()
@@ -142,7 +142,7 @@ func TestALeaseEndsWithTheTermOfItsOwner(t *testing.T) {
 }
 
 func TestASinkIsLeftAloneAsLongAsItAsks(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		for _, c := range []struct {
 			status int
 			says   func() string
@@ -176,26 +176,26 @@ func TestASinkIsLeftAloneAsLongAsItAsks(t *testing.T) {
 
 func TestASinkMayNotAskForEver(t *testing.T) {
 	t.Parallel()
-	for says, want := range map[string]time.Duration{"864000": mostAsked, "4294967296": 0, "0": 0, "7": 7 * time.Second, "Sat, 01 Jan 2000 04:05:06 GMT": 0} {
-		err := judge(&http.Response{StatusCode: 503, Status: "503 Service Unavailable", Header: http.Header{"Retry-After": {says}}})
-		if err == nil || err.Error() != "it answered 503 Service Unavailable" || spared(err) != want {
-			t.Errorf("%q: %v, left alone for %v, want %v", says, err, spared(err), want)
+	for says, want := range map[string]time.Duration{"864000": mostRetryAfter, "4294967296": 0, "0": 0, "7": 7 * time.Second, "Sat, 01 Jan 2000 04:05:06 GMT": 0} {
+		err := checkResponse(&http.Response{StatusCode: 503, Status: "503 Service Unavailable", Header: http.Header{"Retry-After": {says}}})
+		if err == nil || err.Error() != "it answered 503 Service Unavailable" || retryWait(err) != want {
+			t.Errorf("%q: %v, left alone for %v, want %v", says, err, retryWait(err), want)
 		}
 	}
-	if err := judge(&http.Response{StatusCode: 404, Header: http.Header{"Retry-After": {"7"}}}); !errors.As(err, new(refusal)) || spared(err) != 0 {
-		t.Errorf("what is final is %v, to be tried after %v", err, spared(err))
+	if err := checkResponse(&http.Response{StatusCode: 404, Header: http.Header{"Retry-After": {"7"}}}); !errors.As(err, new(refusal)) || retryWait(err) != 0 {
+		t.Errorf("what is final is %v, to be tried after %v", err, retryWait(err))
 	}
 }
 
 func TestStatesTellWhatWaitsSinceWhenAndWhatFailed(t *testing.T) {
-	bubble(t, func(o *office) {
+	bubble(t, func(o *fixture) {
 		o.to.answers(status(500))
 		began := o.now()
 		o.asks("one?")
 		o.asks("two?")
 		o.pass(time.Minute)
 		states, err := o.States(o.ctx)
-		o.no(err)
+		o.must(err)
 		tries := int64(len(o.to.take("hook")))
 		if s := states[0]; s.Waiting != 2 || s.OldestAt == nil || s.OldestAt.Sub(began) > 2*time.Second || tries < 2 || s.FailedTries != tries {
 			t.Errorf("after %d tries the state is %+v", tries, s)
@@ -203,7 +203,7 @@ func TestStatesTellWhatWaitsSinceWhenAndWhatFailed(t *testing.T) {
 		o.to.answers(nil)
 		o.pass(5 * time.Minute)
 		states, err = o.States(o.ctx)
-		o.no(err)
+		o.must(err)
 		failed := int64(0)
 		for _, d := range o.to.take("hook") {
 			if !d.taken {

@@ -15,13 +15,13 @@ func scanToken(row scanner) (t svc.AccessToken, err error) {
 
 // AccessToken reads a token by id.
 func (r Reader) AccessToken(ctx context.Context, id string) (svc.AccessToken, error) {
-	return one(ctx, r.q, scanToken, "token", id, "SELECT "+accessColumns+" FROM access_tokens WHERE id = $1", id)
+	return readOne(ctx, r.q, scanToken, "token", id, "SELECT "+accessColumns+" FROM access_tokens WHERE id = $1", id)
 }
 
 // AccessTokenBySecret reads a token by the hash of its secret, even if it is
 // revoked or expired.
 func (r Reader) AccessTokenBySecret(ctx context.Context, hash string) (svc.AccessToken, error) {
-	return one(ctx, r.q, scanToken, "token", "", "SELECT "+accessColumns+" FROM access_tokens WHERE secret_hash = $1", hash)
+	return readOne(ctx, r.q, scanToken, "token", "", "SELECT "+accessColumns+" FROM access_tokens WHERE secret_hash = $1", hash)
 }
 
 // AccessTokens returns a page of tokens, newest first, including revoked ones.
@@ -85,7 +85,7 @@ func (tx *Tx) TokenUsed(ctx context.Context, hash string, at svc.Time) error {
 
 // Session reads a browser's session by the hash of its cookie.
 func (r Reader) Session(ctx context.Context, hash string) (svc.Session, error) {
-	return one(ctx, r.q, func(row scanner) (s svc.Session, err error) {
+	return readOne(ctx, r.q, func(row scanner) (s svc.Session, err error) {
 		return s, row.Scan(&s.SecretHash, &s.TokenHash, &s.CreatedAt, &s.ExpiresAt)
 	}, "session", "", "SELECT secret_hash, token_hash, created_at, expires_at FROM sessions WHERE secret_hash = $1", hash)
 }

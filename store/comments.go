@@ -16,12 +16,12 @@ func scanComment(row scanner) (c svc.Comment, err error) {
 
 // Comment reads a comment.
 func (r Reader) Comment(ctx context.Context, id string) (svc.Comment, error) {
-	return one(ctx, r.q, scanComment, "comment", id, "SELECT "+commentColumns+" FROM comments WHERE id = $1", id)
+	return readOne(ctx, r.q, scanComment, "comment", id, "SELECT "+commentColumns+" FROM comments WHERE id = $1", id)
 }
 
 // LockComment reads and locks a comment that this unit changes.
 func (tx *Tx) LockComment(ctx context.Context, id string) (svc.Comment, error) {
-	return one(ctx, tx.q, scanComment, "comment", id, "SELECT "+commentColumns+" FROM comments WHERE id = $1"+tx.d.forUpdate, id)
+	return readOne(ctx, tx.q, scanComment, "comment", id, "SELECT "+commentColumns+" FROM comments WHERE id = $1"+tx.d.forUpdate, id)
 }
 
 // LockCommentsOf reads and locks the comments that were sent with a message, by id.

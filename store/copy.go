@@ -262,7 +262,7 @@ func (s *TableSum) add(row [sha256.Size]byte) {
 func storable(table string, columns []string, values []any) error {
 	for i, v := range values {
 		if text, ok := v.(string); ok && (strings.Contains(text, "\x00") || !utf8.ValidString(text)) {
-			return svc.Errorf(svc.CodeConflict, "PostgreSQL cannot hold column %s of the row %v of table %s: it has a NUL or is not UTF-8",
+			return svc.Errorf(svc.CodeConflict, "PostgreSQL cannot store column %s of the row %v of table %s: it has a NUL or is not UTF-8",
 				columns[i], values[0], table)
 		}
 	}

@@ -178,7 +178,7 @@ func (s *snapshot) checkSchema(ctx context.Context) error {
 			return s.d.edge(ctx, err)
 		}
 		if !slices.Contains(tables, name) {
-			return svc.Errorf(svc.CodeConflict, "the database has a table %s, which svc does not know and would leave behind", name)
+			return svc.Errorf(svc.CodeConflict, "the database has a table %s, which svc does not know and would not copy", name)
 		}
 	}
 	return s.d.edge(ctx, rows.Err())

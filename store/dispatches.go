@@ -18,7 +18,7 @@ func (r Reader) RunOpen(ctx context.Context, id string) (bool, error) {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("ask whether a run is open: %w", err)
+		return false, fmt.Errorf("read whether a run is open: %w", err)
 	}
 	return run.Status.Active() || run.SessionOpen(), nil
 }

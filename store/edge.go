@@ -20,7 +20,7 @@ func (d *dialect) edge(ctx context.Context, err error) error {
 	case errors.Is(err, sql.ErrNoRows), errors.As(err, &known):
 		return err
 	case d.unique(err):
-		return svc.Errorf(svc.CodeConflict, "someone else just took that name").Because(err)
+		return svc.Errorf(svc.CodeConflict, "another request has just taken that name").Because(err)
 	case ctx.Err() != nil: // the driver's error is a consequence of that
 		return errors.Join(ctx.Err(), err)
 	}
@@ -146,10 +146,10 @@ func (r *edgedRows) Close() error {
 	return r.Rows.Close()
 }
 
-// within runs do, and calls cancel if do takes longer than the limit of a
+// withLimit runs do, and calls cancel if do takes longer than the limit of a
 // statement. It is for calls that begin or end a transaction: a context with a
 // deadline would end the transaction too.
-func (d *dialect) within(cancel context.CancelFunc, do func() error) error {
+func (d *dialect) withLimit(cancel context.CancelFunc, do func() error) error {
 	if d.statementLimit == 0 {
 		return do()
 	}

@@ -171,7 +171,7 @@ func (w *writer) runBatch(ctx context.Context, batch []*unit) error {
 			}
 			return nil
 		}
-		n := w.together(rest)
+		n := w.sharing(rest)
 		if broken := w.runUnits(ctx, rest[:n]); broken != nil {
 			return broken
 		}
@@ -180,10 +180,10 @@ func (w *writer) runBatch(ctx context.Context, batch []*unit) error {
 	return nil
 }
 
-// together returns how many units from the start of the batch share a savepoint.
-func (w *writer) together(batch []*unit) int {
+// sharing returns how many units from the start of the batch share a savepoint.
+func (w *writer) sharing(batch []*unit) int {
 	n := 1
-	for batch[0].repeatable && n < min(len(batch), w.dialect.mostTogether) && batch[n].repeatable {
+	for batch[0].repeatable && n < min(len(batch), w.dialect.mostSharing) && batch[n].repeatable {
 		n++
 	}
 	return n
@@ -355,7 +355,7 @@ func (w *writer) settle(ctx context.Context, failed error) error {
 		}
 		time.Sleep(100 * time.Millisecond) // the writer has nothing else to do
 	}
-	return svc.Errorf(svc.CodeUnavailable, "the database went away while it committed: the change may or may not have happened; "+
-		"look first, or repeat the request with the same Idempotency-Key").
+	return svc.Errorf(svc.CodeUnavailable, "the connection to the database was lost during the commit: the change may or may not have been made; "+
+		"check first, or repeat the request with the same Idempotency-Key").
 		With("cause", string(svc.CauseDatabaseUnreachable)).With("outcome", "unknown").Because(failed)
 }

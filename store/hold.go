@@ -24,7 +24,7 @@ func ownFile(file string) error {
 	}
 	err = f.Chmod(0o600)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("close the database's file to others: %w", err)
+		return fmt.Errorf("restrict the permissions of the database's file: %w", err)
 	}
 	return nil
 }

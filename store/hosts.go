@@ -40,7 +40,7 @@ func readHostJSON(h *svc.Host, labels, providers string) error {
 		err = json.Unmarshal([]byte(providers), &h.Providers)
 	}
 	if err != nil {
-		return fmt.Errorf("host %s holds broken JSON: %w", h.ID, err)
+		return fmt.Errorf("host %s has invalid JSON: %w", h.ID, err)
 	}
 	return nil
 }
@@ -51,12 +51,12 @@ func (r Reader) Host(ctx context.Context, idOrName string) (svc.Host, error) {
 	if svc.IsID(idOrName) {
 		column = "id"
 	}
-	return one(ctx, r.q, scanHost, "host", idOrName, hostQuery+" WHERE "+column+" = $1 AND deleted_at IS NULL", idOrName)
+	return readOne(ctx, r.q, scanHost, "host", idOrName, hostQuery+" WHERE "+column+" = $1 AND deleted_at IS NULL", idOrName)
 }
 
 // HostByName reads a host by the name with which its worker registers.
 func (r Reader) HostByName(ctx context.Context, name string) (svc.Host, error) {
-	return one(ctx, r.q, scanHost, "host", name, hostQuery+" WHERE name = $1 AND deleted_at IS NULL", name)
+	return readOne(ctx, r.q, scanHost, "host", name, hostQuery+" WHERE name = $1 AND deleted_at IS NULL", name)
 }
 
 // LockHost reads and locks a host that this unit changes.
@@ -65,7 +65,7 @@ func (tx *Tx) LockHost(ctx context.Context, idOrName string) (svc.Host, error) {
 	if svc.IsID(idOrName) {
 		column = "id"
 	}
-	return one(ctx, tx.q, scanHost, "host", idOrName, hostQuery+" WHERE "+column+" = $1 AND deleted_at IS NULL"+tx.d.forUpdate, idOrName)
+	return readOne(ctx, tx.q, scanHost, "host", idOrName, hostQuery+" WHERE "+column+" = $1 AND deleted_at IS NULL"+tx.d.forUpdate, idOrName)
 }
 
 // Hosts returns a page of hosts, by name.

@@ -172,7 +172,7 @@ func (tx *Tx) MarkInbox(ctx context.Context, key string, until *svc.Time, by str
 	_, err := tx.exec(ctx, `INSERT INTO inbox_marks (key, until, marked_by, created_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (key) DO UPDATE SET until = $2, marked_by = $3, created_at = $4`, key, until, by, tx.Now)
 	if err != nil {
-		return fmt.Errorf("set an entry of the inbox aside: %w", err)
+		return fmt.Errorf("mark an entry of the inbox: %w", err)
 	}
 	return nil
 }

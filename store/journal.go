@@ -49,7 +49,7 @@ func encodeDrafts(drafts []svc.Draft, by string) ([]encoded, error) {
 // an error the outcome is then unknown.
 func (w *writer) finish(ctx context.Context, units []*unit) (sent bool, err error) {
 	if w.dialect.pipelined {
-		return true, w.finishAtOnce(ctx, units)
+		return true, w.finishPipelined(ctx, units)
 	}
 	if err := w.journal(ctx, units); err != nil {
 		return false, err
@@ -58,12 +58,12 @@ func (w *writer) finish(ctx context.Context, units []*unit) (sent bool, err erro
 	return true, err
 }
 
-// finishAtOnce is finish in one round trip, so that a process that freezes cannot
+// finishPipelined is finish in one round trip, so that a process that freezes cannot
 // keep the journal's row locked. The statement that numbers the events also
 // checks the fence: if another orchestrator has raised the epoch, head becomes
 // NULL, which its NOT NULL constraint refuses. An orchestrator that takes over
 // waits for this transaction.
-func (w *writer) finishAtOnce(ctx context.Context, units []*unit) error {
+func (w *writer) finishPipelined(ctx context.Context, units []*unit) error {
 	var topics, payloads []string
 	var times []int64
 	subjects := make([][]*string, len(subjectColumns))
@@ -83,7 +83,7 @@ func (w *writer) finishAtOnce(ctx context.Context, units []*unit) error {
 	for _, ids := range subjects {
 		args = append(args, ids)
 	}
-	list := append(w.locked.unkept(), w.committing()...)
+	list := append(w.locked.deleteUnused(), w.committing()...)
 	err := w.send(ctx, append(list,
 		statement{rows: int64(len(topics)), sql: numberAndInsert, args: args},
 		statement{sql: "COMMIT", rows: anyRows})...)

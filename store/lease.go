@@ -19,7 +19,7 @@ import (
 // It is stored in the journal's row, and is not a lock of a session, which would
 // be released when its connection breaks. Every group of units compares the row's
 // epoch in the statement that locks the row until the commit (see
-// writer.finishAtOnce). An orchestrator that takes over raises the epoch: it
+// writer.finishPipelined). An orchestrator that takes over raises the epoch: it
 // waits for a commit that is in progress, and later groups of the former holder
 // fail. Correctness depends on the epoch alone. The times below only decide when
 // another orchestrator may take over. They are measured by PostgreSQL's clock.
@@ -48,13 +48,13 @@ const (
 	memberLife = 4 * time.Second // the same for the lease of a member, which ends its own term after this time
 	renewEvery = time.Second
 	renewLimit = 3 * time.Second // the timeout of one renewal
-	// leaseDoubt is how long an orchestrator must itself have observed that the
+	// leaseObservation is how long an orchestrator must itself have observed that the
 	// lease was not renewed before it takes over: after a restart, a restore or a
 	// change of the server's clock every lease looks old.
-	leaseDoubt = 2 * time.Second
-	// leasePatience is how long an orchestrator waits for a holder that still
+	leaseObservation = 2 * time.Second
+	// leaseWait is how long an orchestrator waits for a holder that still
 	// renews its lease, because the holder may be shutting down.
-	leasePatience = 5 * time.Second
+	leaseWait = 5 * time.Second
 )
 
 const serverClock = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
@@ -102,14 +102,14 @@ func takeLease(ctx context.Context, db *sql.DB, replica string, log *slog.Logger
 			last, since, renewed = s, time.Now(), !first
 		}
 		own := replica != "" && s.replica == replica // of an earlier term of this process, which ended while the database was unreachable
-		if err == nil && (s.holder == "" || own || s.expired && time.Since(since) >= leaseDoubt) {
+		if err == nil && (s.holder == "" || own || s.expired && time.Since(since) >= leaseObservation) {
 			l, err := swapLease(ctx, db, s, replica, log)
 			shared := svc.CodeOf(err) == svc.CodeConflict // members are listed; if they were killed, only until replicaSilence has passed
 			if l != nil || err != nil && !shared || shared && time.Since(began) > replicaSilence+time.Second {
 				return l, err
 			}
 		}
-		if replica == "" && renewed && s.holder != "" && !s.expired && time.Since(began) > leasePatience {
+		if replica == "" && renewed && s.holder != "" && !s.expired && time.Since(began) > leaseWait {
 			if s.replica != "" {
 				return nil, svc.Errorf(svc.CodeConflict, "orchestrators share this database, and one leads: %s; set cluster_address to join them, or stop them", s.holder)
 			}
@@ -155,7 +155,7 @@ func swapLease(ctx context.Context, db *sql.DB, seen leaseState, replica string,
 		return nil, fmt.Errorf("take over the database: %w", err)
 	}
 	if seen.holder != "" {
-		log.Warn("took over the database from an orchestrator that no longer renews its claim", "was", seen.holder, "epoch", l.epoch)
+		log.Warn("took over the database from an orchestrator that no longer renews its lease", "was", seen.holder, "epoch", l.epoch)
 	}
 	renewing, stop := context.WithCancel(context.Background())
 	l.stop = stop
@@ -212,12 +212,12 @@ func (l *lease) renew(ctx context.Context) {
 			_ = l.end(svc.Unavailable(svc.CauseDatabaseUnreachable).Because(err)) // another member may lead from now on
 			return
 		case err != nil && !silent:
-			l.log.Warn("the claim on the database cannot be renewed", "error", err)
+			l.log.Warn("the lease of the database cannot be renewed; trying again", "error", err)
 		case err == nil && n == 0:
 			_ = l.lose()
 			return
 		case err == nil && silent:
-			l.log.Info("the claim on the database is renewed again")
+			l.log.Info("the lease of the database is renewed again")
 		}
 		silent = err != nil
 	}
@@ -285,7 +285,7 @@ func (l *lease) release() error {
 	defer cancel()
 	_, err := l.db.ExecContext(ctx, "UPDATE journal SET holder = '', renewed_at = 0 WHERE id = 1 AND epoch = $1", l.epoch)
 	if err != nil {
-		return fmt.Errorf("give up the claim on the database: %w", err)
+		return fmt.Errorf("release the lease of the database: %w", err)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (tx *Tx) LastMessage(ctx context.Context, runID string) (number int64, open
 
 // LockMessage reads and locks a message that this unit changes. The unit must lock its run first.
 func (tx *Tx) LockMessage(ctx context.Context, id string) (svc.Message, error) {
-	return one(ctx, tx.q, scanMessage, "message", id, "SELECT "+messageColumns+" FROM messages WHERE id = $1"+tx.d.forUpdate, id)
+	return readOne(ctx, tx.q, scanMessage, "message", id, "SELECT "+messageColumns+" FROM messages WHERE id = $1"+tx.d.forUpdate, id)
 }
 
 // SubmittedMessage returns the oldest message of an attempt with this digest that the host was asked to paste and that

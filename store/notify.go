@@ -29,7 +29,7 @@ func (tx *Tx) AddSink(ctx context.Context, name string) error {
 
 // SinkState reads the state of a sink, with the number and the age of its waiting notifications.
 func (r Reader) SinkState(ctx context.Context, name string) (svc.SinkState, error) {
-	s, err := one(ctx, r.q, scanSink, "sink", name, "SELECT "+sinkColumns+" FROM notify_sinks WHERE name = $1", name)
+	s, err := readOne(ctx, r.q, scanSink, "sink", name, "SELECT "+sinkColumns+" FROM notify_sinks WHERE name = $1", name)
 	if err != nil {
 		return s, err
 	}
@@ -42,7 +42,7 @@ func (r Reader) SinkState(ctx context.Context, name string) (svc.SinkState, erro
 
 // LockSink reads and locks the state of a sink that this unit changes.
 func (tx *Tx) LockSink(ctx context.Context, name string) (svc.SinkState, error) {
-	return one(ctx, tx.q, scanSink, "sink", name, "SELECT "+sinkColumns+" FROM notify_sinks WHERE name = $1"+tx.d.forUpdate, name)
+	return readOne(ctx, tx.q, scanSink, "sink", name, "SELECT "+sinkColumns+" FROM notify_sinks WHERE name = $1"+tx.d.forUpdate, name)
 }
 
 // UpdateSink writes the state of a sink that was locked in this unit.
@@ -122,7 +122,7 @@ func (r Reader) Digested(ctx context.Context, digestID string) ([]svc.Notificati
 	found, err := collect(ctx, r.q, scanNotification, "SELECT "+notificationColumns+` FROM notifications
 		WHERE digest_id = $1 AND digest_id <> '' ORDER BY created_at, id`, digestID)
 	if err != nil {
-		return nil, fmt.Errorf("list what a digest tells of: %w", err)
+		return nil, fmt.Errorf("list the notifications of a digest: %w", err)
 	}
 	return found, nil
 }

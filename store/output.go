@@ -20,14 +20,14 @@ func (tx *Tx) LockOutput(ctx context.Context, id string) (svc.Run, error) {
 	if r, ok := tx.known(id); ok {
 		return r, nil
 	}
-	return one(ctx, tx.q, scanOutput, "run", id, "SELECT "+outputColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
+	return readOne(ctx, tx.q, scanOutput, "run", id, "SELECT "+outputColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
 }
 
 // MarkOutput writes how many bytes and lines of the attempt's output were
 // journaled, and when the run last wrote output. It does not change the version
 // of the record.
 func (tx *Tx) MarkOutput(ctx context.Context, id string, bytes, lines int64, at *svc.Time) error {
-	if tx.amend(id, func(r *svc.Run) { r.OutputBytes, r.OutputLines, r.LastOutputAt = bytes, lines, at }) {
+	if tx.changeCached(id, func(r *svc.Run) { r.OutputBytes, r.OutputLines, r.LastOutputAt = bytes, lines, at }) {
 		return nil
 	}
 	_, err := tx.exec(ctx, "UPDATE runs SET output_bytes = $1, output_lines = $2, last_output_at = $3 WHERE id = $4", bytes, lines, at, id)

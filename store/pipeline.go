@@ -63,7 +63,7 @@ func (w *writer) send(ctx context.Context, list ...statement) error {
 }
 
 func stale(s statement, n int64) error {
-	return svc.Errorf(svc.CodeConflict, "a record was changed by someone else meanwhile; try again").
+	return svc.Errorf(svc.CodeConflict, "a record was changed by another request meanwhile; try again").
 		Because(fmt.Errorf("%w: %d rows instead of %d by %s", errStale, n, s.rows, s.sql))
 }
 

@@ -22,7 +22,7 @@ func (r Reader) Project(ctx context.Context, idOrSlug string) (svc.Project, erro
 	if svc.IsID(idOrSlug) {
 		column = "id" // a project whose slug looks like an id is found only by its id
 	}
-	return one(ctx, r.q, scanProject, "project", idOrSlug,
+	return readOne(ctx, r.q, scanProject, "project", idOrSlug,
 		"SELECT "+projectColumns+" FROM projects WHERE "+column+" = $1", idOrSlug)
 }
 
@@ -33,7 +33,7 @@ func (tx *Tx) LockProject(ctx context.Context, idOrSlug string) (svc.Project, er
 	if svc.IsID(idOrSlug) {
 		column = "id"
 	}
-	return one(ctx, tx.q, scanProject, "project", idOrSlug,
+	return readOne(ctx, tx.q, scanProject, "project", idOrSlug,
 		"SELECT "+projectColumns+" FROM projects WHERE "+column+" = $1"+tx.d.forUpdate, idOrSlug)
 }
 
@@ -91,7 +91,7 @@ func changed(noun, id string, version *int64, rows int64, err error) error {
 		return fmt.Errorf("update %s %s: %w", noun, id, err)
 	}
 	if rows != 1 {
-		return svc.Errorf(svc.CodeConflict, "%s %s was changed by someone else meanwhile; try again", noun, id).Because(errStale)
+		return svc.Errorf(svc.CodeConflict, "%s %s was changed by another request meanwhile; try again", noun, id).Because(errStale)
 	}
 	*version++
 	return nil

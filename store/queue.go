@@ -126,7 +126,7 @@ func (r Reader) fewQueues(ctx context.Context) (queues []RunQueue, projects map[
 func (r Reader) readQueue(ctx context.Context, q *RunQueue) error {
 	parts := strings.SplitN(q.key, " ", 3)
 	if len(parts) != 3 {
-		return fmt.Errorf("a queue is named %q", q.key)
+		return fmt.Errorf("the key of a queue is invalid: %q", q.key)
 	}
 	q.ProjectID, q.PinnedHostID = parts[0], parts[1]
 	if id, provider, found := strings.Cut(parts[2], " "); found && svc.IsID(id) {
@@ -139,7 +139,7 @@ func (r Reader) readQueue(ctx context.Context, q *RunQueue) error {
 	}
 	rest := json.NewDecoder(strings.NewReader(parts[2]))
 	if err := errors.Join(rest.Decode(&q.Refused), rest.Decode(&q.Labels)); err != nil {
-		return fmt.Errorf("a queue is named %q: %w", q.key, err)
+		return fmt.Errorf("the key of a queue is invalid: %q: %w", q.key, err)
 	}
 	q.Provider = strings.TrimPrefix(parts[2][rest.InputOffset():], " ")
 	return nil
@@ -190,7 +190,7 @@ func (r Reader) NextDispatch(ctx context.Context, queues []RunQueue, now svc.Tim
 	}
 	var backOff, notBefore *svc.Time
 	if err := r.q.QueryRowContext(ctx, "SELECT "+firstPending("next_dispatch_at")+", "+firstPending("not_before"), now).Scan(&backOff, &notBefore); err != nil {
-		return 0, false, fmt.Errorf("find the next run that may go: %w", err)
+		return 0, false, fmt.Errorf("find when the next run may be placed: %w", err)
 	}
 	for _, next := range []*svc.Time{backOff, notBefore} {
 		if next != nil && (!any || *next < at) {
@@ -230,7 +230,7 @@ func (r Reader) PendingAfter(ctx context.Context, projectID string, at svc.Time,
 			AND pending_since > CAST($2 AS BIGINT) AND project_id || '' = $1 || ''
 		LIMIT CAST($3 AS BIGINT)`, projectID, at, limit)
 	if err != nil {
-		return nil, fmt.Errorf("find runs that are pending from later on: %w", err)
+		return nil, fmt.Errorf("find runs whose pending_since is in the future: %w", err)
 	}
 	return found, nil
 }
@@ -272,7 +272,7 @@ func (r Reader) AnyFitted(ctx context.Context, pinned *string, labels map[string
 		return h, json.Unmarshal([]byte(text), &h.Labels)
 	}, query, args...)
 	if err != nil {
-		return false, fmt.Errorf("ask which hosts fitted: %w", err)
+		return false, fmt.Errorf("read which hosts fitted: %w", err)
 	}
 	return slices.ContainsFunc(hosts, func(h svc.Host) bool { return h.HasLabels(labels) }), nil
 }

@@ -111,7 +111,7 @@ func (r Reader) PendingRuns(ctx context.Context) ([]PendingRun, error) {
 		return p, row.Scan(&p.ID, &p.Priority, &p.PendingSince, &p.ProjectID, &p.NotBefore, &p.BackOff, &p.Blocked, &p.Busy, &p.Follows)
 	}, "SELECT id, priority, pending_since, project_id, not_before, next_dispatch_at, blocked, "+workspaceBusy+", "+predecessorActive+" FROM runs WHERE "+isPending)
 	if err != nil {
-		return nil, fmt.Errorf("read who waits: %w", err)
+		return nil, fmt.Errorf("read the pending runs: %w", err)
 	}
 	return found, nil
 }

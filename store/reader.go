@@ -38,9 +38,9 @@ func oneState[T any](ctx context.Context, r Reader, read func(Reader) (T, error)
 // scanner is a row to scan.
 type scanner interface{ Scan(dest ...any) error }
 
-// one reads a single record. If there is none, it returns a not_found error with
+// readOne reads a single record. If there is none, it returns a not_found error with
 // this noun and id.
-func one[T any](ctx context.Context, q edged, scan func(scanner) (T, error), noun, id, query string, args ...any) (T, error) {
+func readOne[T any](ctx context.Context, q edged, scan func(scanner) (T, error), noun, id, query string, args ...any) (T, error) {
 	v, err := scan(q.QueryRowContext(ctx, query, args...))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

@@ -103,7 +103,7 @@ func hasMembers(ctx context.Context, db *sql.DB) (has bool, err error) {
 }
 
 // list adds this process to the list. While another orchestrator serves the database alone, it waits, at most for
-// leasePatience.
+// leaseWait.
 func (r *Registry) list(ctx context.Context) error {
 	for began := time.Now(); ; {
 		var alone leaseState
@@ -132,7 +132,7 @@ func (r *Registry) list(ctx context.Context) error {
 		if !alone.servesAlone() {
 			return nil
 		}
-		if time.Since(began) > leasePatience { // the other orchestrator may be shutting down
+		if time.Since(began) > leaseWait { // the other orchestrator may be shutting down
 			return svc.Errorf(svc.CodeConflict, "another orchestrator serves this database alone: %s; give it a cluster_address too, or stop it", alone.holder)
 		}
 		select {
@@ -146,12 +146,12 @@ func (r *Registry) list(ctx context.Context) error {
 // servesAlone reports whether an orchestrator that is alive serves the database alone.
 func (s leaseState) servesAlone() bool { return s.holder != "" && s.replica == "" && !s.expired }
 
-// living is a condition on a replica: it is a member, and its last beat is at most $1 milliseconds old.
-const living = "address <> '' AND state <> 'gone' AND last_seen_at > " + serverClock + " - CAST($1 AS BIGINT)"
+// aliveMember is a condition on a replica: it is a member, and its last beat is at most $1 milliseconds old.
+const aliveMember = "address <> '' AND state <> 'gone' AND last_seen_at > " + serverClock + " - CAST($1 AS BIGINT)"
 
 // compare returns an error if the signing key or the tokens of this process differ from those of the living members.
 func (r *Registry) compare(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, "SELECT address, key_print, token_print FROM replicas WHERE "+living, replicaSilence.Milliseconds())
+	rows, err := tx.QueryContext(ctx, "SELECT address, key_print, token_print FROM replicas WHERE "+aliveMember, replicaSilence.Milliseconds())
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func refuseMembers(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	var address string
-	err := tx.QueryRowContext(ctx, "SELECT address FROM replicas WHERE "+living+" LIMIT 1", replicaSilence.Milliseconds()).Scan(&address)
+	err := tx.QueryRowContext(ctx, "SELECT address FROM replicas WHERE "+aliveMember+" LIMIT 1", replicaSilence.Milliseconds()).Scan(&address)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (r *Registry) Beat(ctx context.Context, uplinks int) (s Standing, err error
 		r.ahead = began.Add(took / 2).Sub(time.UnixMilli(now))
 	}
 	if err != nil {
-		return Standing{}, fmt.Errorf("say that this orchestrator lives: %w", err)
+		return Standing{}, fmt.Errorf("record that this orchestrator is alive: %w", err)
 	}
 	s.Draining, s.ClockAhead = state == svc.ReplicaDraining, r.ahead
 	return s, nil
@@ -247,7 +247,7 @@ func (r *Registry) Look(ctx context.Context) (Term, error) {
 	defer cancel()
 	t, err := scanTerm(r.db.QueryRowContext(ctx, "SELECT "+termColumns+" FROM journal WHERE id = 1"))
 	if err != nil {
-		return Term{}, fmt.Errorf("look who leads: %w", err)
+		return Term{}, fmt.Errorf("read which orchestrator leads: %w", err)
 	}
 	return t, nil
 }
@@ -257,7 +257,7 @@ func (r *Registry) Leave(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, beatLimit)
 	defer cancel()
 	if _, err := r.db.ExecContext(ctx, "UPDATE replicas SET state = 'gone', uplinks = 0, last_seen_at = "+serverClock+" WHERE id = $1", r.self.ID); err != nil {
-		return fmt.Errorf("say that this orchestrator ends: %w", err)
+		return fmt.Errorf("record that this orchestrator ends: %w", err)
 	}
 	return nil
 }
@@ -275,7 +275,7 @@ type Differences struct {
 // Differences compares the living members.
 func (s *Store) Differences(ctx context.Context) (d Differences, err error) {
 	err = s.q.QueryRowContext(ctx, `SELECT count(DISTINCT version) > 1, count(DISTINCT config_print) > 1, coalesce(max(abs(clock_ahead)), 0) > 1000
-		FROM replicas WHERE `+living, replicaSilence.Milliseconds()).Scan(&d.Versions, &d.Settings, &d.Clocks)
+		FROM replicas WHERE `+aliveMember, replicaSilence.Milliseconds()).Scan(&d.Versions, &d.Settings, &d.Clocks)
 	if err != nil {
 		return d, fmt.Errorf("compare the orchestrators: %w", err)
 	}

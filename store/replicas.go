@@ -80,7 +80,7 @@ func (tx *Tx) BeatReplica(ctx context.Context, r svc.Replica) error {
 // DrainReplica requests that a process hands over and ends. first is false if it is draining already. A process that is
 // gone is a conflict.
 func (tx *Tx) DrainReplica(ctx context.Context, id string) (r svc.Replica, first bool, err error) {
-	r, err = one(ctx, tx.q, scanReplica, "replica", id, "SELECT "+replicaColumns+" FROM replicas WHERE id = $1"+tx.d.forUpdate, id)
+	r, err = readOne(ctx, tx.q, scanReplica, "replica", id, "SELECT "+replicaColumns+" FROM replicas WHERE id = $1"+tx.d.forUpdate, id)
 	switch {
 	case err != nil:
 		return r, false, err

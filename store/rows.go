@@ -87,9 +87,9 @@ type keptRow struct {
 	at svc.Time
 }
 
-// unkept returns the statement that deletes the new keys for which no unit has
+// deleteUnused returns the statement that deletes the new keys for which no unit has
 // stored anything.
-func (l *lockedRows) unkept() []statement {
+func (l *lockedRows) deleteUnused() []statement {
 	if !slices.ContainsFunc(l.reserved, func(key string) bool { return l.keys[key].reserved() }) {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (w *writer) lockRuns(runs []string) []statement {
 				var id string
 				var k signalKey
 				err := row.Scan(&id, &k.attempt, &k.kind)
-				w.rows.took(id, k)
+				w.rows.addSignal(id, k)
 				return err
 			}}}
 }

@@ -40,11 +40,11 @@ func (c *runRows) get(id string) (svc.Run, bool) {
 // signals returns the signals of a run; nil: they are not cached.
 func (c *runRows) signals(id string) map[signalKey]bool { return c.rows[id].signals }
 
-// put adds a run that was just read. The caller must add its signals with took.
+// put adds a run that was just read. The caller must add its signals with addSignal.
 func (c *runRows) put(r svc.Run) { c.rows[r.ID] = knownRun{r, map[signalKey]bool{}} }
 
-// took adds a signal of a run, if its signals are cached.
-func (c *runRows) took(id string, k signalKey) {
+// addSignal adds a signal of a run, if its signals are cached.
+func (c *runRows) addSignal(id string, k signalKey) {
 	if known := c.signals(id); known != nil {
 		known[k] = true
 	}
@@ -71,7 +71,7 @@ func (c *runRows) keep(tx *Tx) {
 		c.rows[id] = knownRun{r, known.signals}
 	}
 	for _, s := range tx.taken {
-		c.took(s.RunID, signalKey{s.Attempt, s.Kind})
+		c.addSignal(s.RunID, signalKey{s.Attempt, s.Kind})
 	}
 }
 
@@ -97,22 +97,22 @@ func (tx *Tx) known(id string) (svc.Run, bool) {
 	return tx.w.rows.get(id)
 }
 
-// noteRun caches a run as it is in the database from here on.
-func (tx *Tx) noteRun(r svc.Run) {
+// cacheRun caches a run as it is in the database from here on.
+func (tx *Tx) cacheRun(r svc.Run) {
 	if tx.runs == nil {
 		tx.runs = map[string]svc.Run{}
 	}
 	tx.runs[r.ID] = r
 }
 
-// amend changes a run without changing its version. It returns false, and does
+// changeCached changes a run without changing its version. It returns false, and does
 // nothing, if the run is not cached.
-func (tx *Tx) amend(id string, change func(*svc.Run)) bool {
+func (tx *Tx) changeCached(id string, change func(*svc.Run)) bool {
 	r, ok := tx.known(id)
 	if ok {
 		was := r
 		change(&r)
-		tx.noteRun(r)
+		tx.cacheRun(r)
 		tx.changes.run(was, r)
 	}
 	return ok

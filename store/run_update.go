@@ -41,7 +41,7 @@ func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
 	if read, known := tx.runs[r.ID]; known && read.Version == r.Version {
 		r.Version++
 		tx.changes.run(read, *r)
-		tx.noteRun(*r)
+		tx.cacheRun(*r)
 		return nil
 	}
 	args := changingValues(r)
@@ -53,7 +53,7 @@ func (tx *Tx) UpdateRun(ctx context.Context, r *svc.Run) error {
 	n, err := tx.exec(ctx, fmt.Sprintf("UPDATE runs SET %supdated_at = $%d, version = version + 1 WHERE id = $%d AND version = $%d",
 		set.String(), len(args)-2, len(args)-1, len(args)), args...)
 	if err = changed("run", r.ID, &r.Version, n, err); err == nil {
-		tx.noteRun(*r)
+		tx.cacheRun(*r)
 	}
 	return err
 }

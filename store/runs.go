@@ -41,7 +41,7 @@ func scanRun(row scanner) (svc.Run, error) {
 			continue
 		}
 		if err := json.Unmarshal([]byte(column.text), column.into); err != nil {
-			return r, fmt.Errorf("run %s holds broken JSON: %w", r.ID, err)
+			return r, fmt.Errorf("run %s has invalid JSON: %w", r.ID, err)
 		}
 	}
 	return r, nil
@@ -49,18 +49,18 @@ func scanRun(row scanner) (svc.Run, error) {
 
 // Run reads a run.
 func (r Reader) Run(ctx context.Context, id string) (svc.Run, error) {
-	return one(ctx, r.q, scanNamedRun, "run", id, "SELECT "+runRead+" FROM runs WHERE id = $1", id)
+	return readOne(ctx, r.q, scanNamedRun, "run", id, "SELECT "+runRead+" FROM runs WHERE id = $1", id)
 }
 
 // LockRun reads and locks a run that this unit changes.
 func (tx *Tx) LockRun(ctx context.Context, id string) (svc.Run, error) {
 	if r, ok := tx.known(id); ok {
-		tx.noteRun(r)
+		tx.cacheRun(r)
 		return r, nil
 	}
-	r, err := one(ctx, tx.q, scanRun, "run", id, "SELECT "+runColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
+	r, err := readOne(ctx, tx.q, scanRun, "run", id, "SELECT "+runColumns+" FROM runs WHERE id = $1"+tx.d.forUpdate, id)
 	if err == nil {
-		tx.noteRun(r)
+		tx.cacheRun(r)
 	}
 	return r, err
 }
@@ -162,7 +162,7 @@ func (tx *Tx) LockRunTarget(ctx context.Context, taskID string) (RunTarget, erro
 	if err != nil {
 		return t, err
 	}
-	project, err := one(ctx, tx.q, func(row scanner) (p svc.Project, err error) {
+	project, err := readOne(ctx, tx.q, func(row scanner) (p svc.Project, err error) {
 		return p, row.Scan(&p.ID, &p.Slug, &p.Status, &p.Cwd, &p.Provider, &p.Model, &p.Repo, &p.Isolation)
 	}, "project", t.Project.ID, "SELECT id, slug, status, cwd, provider, model, repo, isolation FROM projects WHERE id = $1"+tx.d.forShare, t.Project.ID)
 	if err == nil && tx.d.forShare != "" { // the item may have changed while the unit waited for the project's lock
@@ -178,7 +178,7 @@ func (tx *Tx) LockRunTarget(ctx context.Context, taskID string) (RunTarget, erro
 // runTarget reads the work item. It does not join the project, because SQLite would prepare the join again each time,
 // due to the partial indexes.
 func (tx *Tx) runTarget(ctx context.Context, taskID string) (RunTarget, error) {
-	return one(ctx, tx.q, func(row scanner) (t RunTarget, err error) {
+	return readOne(ctx, tx.q, func(row scanner) (t RunTarget, err error) {
 		return t, row.Scan(&t.Kind, &t.Title, &t.Number, &t.ManualMarks, &t.Blocked, &t.Project.ID)
 	}, "work item", taskID, "SELECT kind, title, number, manual_marks, blocked, project_id FROM work_items WHERE id = $1 AND deleted_at IS NULL", taskID)
 }
@@ -216,10 +216,10 @@ func labelsOf(r *svc.Run) map[string]string {
 // session name; the unit can continue after that. In a repeatable unit the insert
 // is deferred. Then the unit may be run again to return that error.
 func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
-	if tx.defers() {
+	if tx.mayDefer() {
 		tx.changes.add(statement{sql: insertRun, args: runValues(&r), rows: 1, bulk: insertRuns, columns: runColumnNames})
 		tx.added = append(tx.added, r.ID)
-		tx.noteRun(r)
+		tx.cacheRun(r)
 		return nil
 	}
 	n, err := tx.exec(ctx, insertRun+" ON CONFLICT (session_name) DO NOTHING", runValues(&r)...)
@@ -230,7 +230,7 @@ func (tx *Tx) InsertRun(ctx context.Context, r svc.Run) error {
 		return fmt.Errorf("insert run: %w", ErrSessionTaken)
 	}
 	tx.added = append(tx.added, r.ID)
-	tx.noteRun(r)
+	tx.cacheRun(r)
 	return nil
 }
 
@@ -241,7 +241,7 @@ func (tx *Tx) MarkAcked(ctx context.Context, id string, attempt int, hostID stri
 		if r.Attempt != attempt || r.HostID == nil || *r.HostID != hostID || r.Status != svc.RunSpawning {
 			return false, nil
 		}
-		return tx.amend(id, func(r *svc.Run) { r.Acked = true }), nil
+		return tx.changeCached(id, func(r *svc.Run) { r.Acked = true }), nil
 	}
 	n, err := tx.exec(ctx, "UPDATE runs SET acked = TRUE WHERE id = $1 AND attempt = $2 AND host_id = $3 AND status = 'spawning'", id, attempt, hostID)
 	return n == 1, err

@@ -21,7 +21,7 @@ func (tx *Tx) TakeSignal(ctx context.Context, s svc.Signal) (bool, error) {
 	const insert = "INSERT INTO processed_signals (" + signalColumns + ") VALUES ($1,$2,$3,$4,$5,$6,$7,$8)"
 	args := []any{s.RunID, s.Attempt, s.Kind, s.Source, s.Via, s.Timestamp, tx.Now, s.By}
 	same := func(t svc.Signal) bool { return t.RunID == s.RunID && t.Attempt == s.Attempt && t.Kind == s.Kind }
-	if known := tx.w.rows.signals(s.RunID); known != nil && tx.defers() {
+	if known := tx.w.rows.signals(s.RunID); known != nil && tx.mayDefer() {
 		if known[signalKey{s.Attempt, s.Kind}] || slices.ContainsFunc(tx.taken, same) {
 			return false, nil
 		}

@@ -125,8 +125,8 @@ func (t *txStatements) prepared(ctx context.Context, query string) *sql.Stmt {
 	return nil
 }
 
-// learn prepares the noted texts. Call it after the transaction.
-func (t *txStatements) learn(ctx context.Context) {
+// prepareNoted prepares the noted texts. Call it after the transaction.
+func (t *txStatements) prepareNoted(ctx context.Context) {
 	for _, query := range t.noted {
 		t.known.prepared(ctx, query)
 	}

@@ -146,9 +146,9 @@ func (s *Store) prepare(ctx context.Context, o Options) (err error) {
 	return migrate(ctx, s.write, s.dialect)
 }
 
-// startPatience is how long a start waits for a PostgreSQL server that is
+// startWait is how long a start waits for a PostgreSQL server that is
 // starting or unreachable.
-const startPatience = 30 * time.Second
+const startWait = 30 * time.Second
 
 // await waits until the database answers.
 func (s *Store) await(ctx context.Context) error {
@@ -166,7 +166,7 @@ func awaitPostgres(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil || postgresDialect.cause(err) != svc.CauseDatabaseUnreachable || time.Since(began) > startPatience {
+		if err == nil || postgresDialect.cause(err) != svc.CauseDatabaseUnreachable || time.Since(began) > startWait {
 			return err
 		}
 		log.Warn("the database does not answer; trying again", "error", err)
@@ -301,7 +301,7 @@ func (s *Store) View(ctx context.Context, fn func(Reader) error) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var tx *sql.Tx
-	err := s.dialect.within(cancel, func() (err error) {
+	err := s.dialect.withLimit(cancel, func() (err error) {
 		tx, err = s.read.BeginTx(inner, &sql.TxOptions{ReadOnly: true, Isolation: s.dialect.snapshotIsolation})
 		return err
 	})
@@ -310,8 +310,8 @@ func (s *Store) View(ctx context.Context, fn func(Reader) error) error {
 	}
 	known := &txStatements{Tx: tx, known: s.reads}
 	defer func() {
-		_ = s.dialect.within(cancel, tx.Rollback)
-		known.learn(ctx)
+		_ = s.dialect.withLimit(cancel, tx.Rollback)
+		known.prepareNoted(ctx)
 	}()
 	return fn(Reader{q: edged{q: known, d: s.dialect}, d: s.dialect})
 }

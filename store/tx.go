@@ -59,15 +59,15 @@ func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error
 	return res.RowsAffected()
 }
 
-// defers reports whether a change that is certain to succeed can be deferred:
+// mayDefer reports whether a change that is certain to succeed can be deferred:
 // that saves a round trip, or writes a row once instead of twice. If a deferred
 // change fails nevertheless, the unit is run again without deferring.
-func (tx *Tx) defers() bool { return tx.repeatable && !tx.w.direct }
+func (tx *Tx) mayDefer() bool { return tx.repeatable && !tx.w.direct }
 
 // later executes a statement that must change exactly this many rows, at once or
 // deferred.
 func (tx *Tx) later(ctx context.Context, rows int64, query string, args ...any) error {
-	if tx.defers() {
+	if tx.mayDefer() {
 		tx.changes.add(statement{sql: query, args: args, rows: rows})
 		return nil
 	}

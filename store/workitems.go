@@ -45,13 +45,13 @@ func (r Reader) WorkItem(ctx context.Context, idOrRef string) (svc.WorkItem, err
 func (r Reader) workItem(ctx context.Context, idOrRef string) (svc.WorkItem, error) {
 	const read = "SELECT " + itemRead + " FROM work_items WHERE deleted_at IS NULL AND "
 	if svc.IsID(idOrRef) {
-		return one(ctx, r.q, scanItem, "work item", idOrRef, read+"id = $1", idOrRef)
+		return readOne(ctx, r.q, scanItem, "work item", idOrRef, read+"id = $1", idOrRef)
 	}
 	slug, number, ok := svc.ParseItemRef(idOrRef)
 	if !ok {
 		return svc.WorkItem{}, svc.NotFound("work item", idOrRef)
 	}
-	return one(ctx, r.q, scanItem, "work item", idOrRef,
+	return readOne(ctx, r.q, scanItem, "work item", idOrRef,
 		read+"project_id = (SELECT id FROM projects WHERE slug = $1) AND number = $2", slug, number)
 }
 

@@ -31,7 +31,7 @@ func scanWorkspace(row scanner) (svc.Workspace, error) {
 		into any
 	}{{source, &w.Source}, {conflicts, &w.Conflicts}, {landing, &w.Landing}} {
 		if err := json.Unmarshal([]byte(column.text), column.into); err != nil {
-			return w, fmt.Errorf("workspace %s holds broken JSON: %w", w.ID, err)
+			return w, fmt.Errorf("workspace %s has invalid JSON: %w", w.ID, err)
 		}
 	}
 	if w.Landing != nil && w.Landing.Conflicts == nil { // a landing without conflicts is stored so
@@ -46,12 +46,12 @@ func scanWorkspace(row scanner) (svc.Workspace, error) {
 
 // Workspace reads a workspace.
 func (r Reader) Workspace(ctx context.Context, id string) (svc.Workspace, error) {
-	return one(ctx, r.q, scanWorkspace, "workspace", id, "SELECT "+workspaceColumns+" FROM workspaces WHERE id = $1", id)
+	return readOne(ctx, r.q, scanWorkspace, "workspace", id, "SELECT "+workspaceColumns+" FROM workspaces WHERE id = $1", id)
 }
 
 // LockWorkspace reads and locks a workspace that this unit changes.
 func (tx *Tx) LockWorkspace(ctx context.Context, id string) (svc.Workspace, error) {
-	return one(ctx, tx.q, scanWorkspace, "workspace", id, "SELECT "+workspaceColumns+" FROM workspaces WHERE id = $1"+tx.d.forUpdate, id)
+	return readOne(ctx, tx.q, scanWorkspace, "workspace", id, "SELECT "+workspaceColumns+" FROM workspaces WHERE id = $1"+tx.d.forUpdate, id)
 }
 
 // Workspaces returns a page of workspaces, newest first.
@@ -175,7 +175,7 @@ func (r Reader) WorkspaceUse(ctx context.Context, workspaceID, runID string) (us
 	err = r.q.QueryRowContext(ctx, `SELECT coalesce(max(CASE WHEN `+inWorkspace+` THEN other.id END), ''), coalesce(max(other.session_ended_at), 0)
 		FROM runs AS other WHERE other.workspace_id = $1 AND other.id <> $2`, workspaceID, runID).Scan(&use.RunID, &use.Since)
 	if err != nil {
-		return use, fmt.Errorf("ask who is in a workspace: %w", err)
+		return use, fmt.Errorf("read the use of a workspace: %w", err)
 	}
 	return use, nil
 }

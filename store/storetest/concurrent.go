@@ -25,7 +25,7 @@ const (
 // journal: no update is lost, no key is used twice, no host has more runs than it
 // may have, and no signal is recorded twice.
 func Concurrent(t *testing.T, stores []*store.Store) {
-	c := newContest(t, stores)
+	c := newConcurrentTest(t, stores)
 	var wg sync.WaitGroup
 	for i := range concurrentCallers * len(stores) {
 		random := rand.New(rand.NewPCG(uint64(i), 7)) //nolint:gosec // a test
@@ -38,11 +38,11 @@ func Concurrent(t *testing.T, stores []*store.Store) {
 		})
 	}
 	wg.Wait()
-	c.judge()
+	c.verify()
 }
 
-// contest has the records that all callers change, and the results of the calls.
-type contest struct {
+// concurrentTest has the records that all callers change, and the results of the calls.
+type concurrentTest struct {
 	*world
 	projects []svc.Project
 	tasks    []svc.WorkItem // one of each project
@@ -54,8 +54,8 @@ type contest struct {
 	taken   map[string]int             // by signal, how often it was recorded
 }
 
-func newContest(t *testing.T, stores []*store.Store) *contest {
-	c := &contest{world: newWorld(t, stores[0]), answers: map[string]map[string]bool{}, taken: map[string]int{}}
+func newConcurrentTest(t *testing.T, stores []*store.Store) *concurrentTest {
+	c := &concurrentTest{world: newWorld(t, stores[0]), answers: map[string]map[string]bool{}, taken: map[string]int{}}
 	for i := range 2 {
 		p := c.project(fmt.Sprint("p", i))
 		c.projects, c.tasks = append(c.projects, p), append(c.tasks, c.item(p, nil))
@@ -77,7 +77,7 @@ type unit struct {
 	done func() // called after the commit; nil: nothing is to be done
 }
 
-func (c *contest) step(s *store.Store, random *rand.Rand) error {
+func (c *concurrentTest) step(s *store.Store, random *rand.Rand) error {
 	kinds := []func(*rand.Rand) unit{c.progress, c.create, c.signal, c.claim, c.rename, c.complete}
 	u := kinds[random.IntN(len(kinds))](random)
 	random.Shuffle(len(u.rows), func(i, j int) { u.rows[i], u.rows[j] = u.rows[j], u.rows[i] })
@@ -93,7 +93,7 @@ func (c *contest) step(s *store.Store, random *rand.Rand) error {
 }
 
 // progress increments the counters of several runs.
-func (c *contest) progress(random *rand.Rand) (u unit) {
+func (c *concurrentTest) progress(random *rand.Rand) (u unit) {
 	var ids []string
 	for _, i := range random.Perm(len(c.runs))[:1+random.IntN(4)] {
 		ids, u.rows = append(ids, c.runs[i]), append(u.rows, store.RunRow(c.runs[i]))
@@ -120,7 +120,7 @@ func countUp(ctx context.Context, tx *store.Tx, id string) error {
 }
 
 // create inserts a run under an idempotency key that other callers use too.
-func (c *contest) create(random *rand.Rand) unit {
+func (c *concurrentTest) create(random *rand.Rand) unit {
 	key, task := fmt.Sprint("key-", random.IntN(concurrentKeys)), c.tasks[random.IntN(len(c.tasks))]
 	var answer string
 	return unit{rows: []store.Row{store.KeyRow(key), store.TargetRow(task.ID)},
@@ -152,7 +152,7 @@ func (c *contest) create(random *rand.Rand) unit {
 }
 
 // signal records one of a few signals.
-func (c *contest) signal(random *rand.Rand) unit {
+func (c *concurrentTest) signal(random *rand.Rand) unit {
 	s := svc.Signal{RunID: c.runs[random.IntN(len(c.runs))], Attempt: 1 + random.IntN(3), Kind: svc.SignalStarted, Source: svc.FromWrapper}
 	fresh := false
 	return unit{rows: []store.Row{store.RunRow(s.RunID)},
@@ -171,7 +171,7 @@ func (c *contest) signal(random *rand.Rand) unit {
 
 // claim gives a pending run to a host that has room, or makes a placed run
 // pending again.
-func (c *contest) claim(random *rand.Rand) unit {
+func (c *concurrentTest) claim(random *rand.Rand) unit {
 	id, h := c.runs[random.IntN(len(c.runs))], c.hosts[random.IntN(len(c.hosts))]
 	return unit{rows: []store.Row{store.RunRow(id), store.HostRow(h.ID)},
 		do: func(ctx context.Context, tx *store.Tx) error {
@@ -198,7 +198,7 @@ func (c *contest) claim(random *rand.Rand) unit {
 }
 
 // rename changes a project that it finds by its slug.
-func (c *contest) rename(random *rand.Rand) unit {
+func (c *concurrentTest) rename(random *rand.Rand) unit {
 	p := c.projects[random.IntN(len(c.projects))]
 	return unit{rows: []store.Row{store.ProjectRow(p.Slug)},
 		do: func(ctx context.Context, tx *store.Tx) error { return describe(ctx, tx, p.Slug) }}
@@ -215,7 +215,7 @@ func describe(ctx context.Context, tx *store.Tx, project string) error {
 }
 
 // complete changes a run and its project.
-func (c *contest) complete(random *rand.Rand) unit {
+func (c *concurrentTest) complete(random *rand.Rand) unit {
 	i := random.IntN(len(c.runs))
 	return unit{rows: []store.Row{store.RunRow(c.runs[i]), store.RunProjectRow(c.runs[i])},
 		do: func(ctx context.Context, tx *store.Tx) error {
@@ -226,8 +226,8 @@ func (c *contest) complete(random *rand.Rand) unit {
 		}}
 }
 
-// judge computes the model from the journal and compares the records with it.
-func (c *contest) judge() {
+// verify computes the model from the journal and compares the records with it.
+func (c *concurrentTest) verify() {
 	counts, hosts, lengths, created := map[string]int64{}, map[string]string{}, map[string]int{}, map[string]string{}
 	for i, e := range c.journal() {
 		if e.Seq != int64(i)+1 {
@@ -241,7 +241,7 @@ func (c *contest) judge() {
 			Count     int64
 			Length    int
 		}
-		c.no(json.Unmarshal(e.Payload, &p))
+		c.must(json.Unmarshal(e.Payload, &p))
 		switch e.Topic {
 		case svc.TopicRunSignal:
 			if counts[p.RunID]++; counts[p.RunID] != p.Count {
@@ -267,7 +267,7 @@ func (c *contest) judge() {
 	}
 	for _, id := range c.runs {
 		r, err := c.Run(c.ctx, id)
-		c.no(err)
+		c.must(err)
 		if r.LastProgressSeq != counts[id] || r.HostID == nil && hosts[id] != "" || r.HostID != nil && hosts[id] != *r.HostID {
 			c.t.Errorf("run %s is at %d on %v, the journal says %d on %q", id, r.LastProgressSeq, r.HostID, counts[id], hosts[id])
 		}

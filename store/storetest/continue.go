@@ -14,10 +14,10 @@ func runsThatContinue(t *testing.T, w *world) {
 	second := w.run(task, func(r *svc.Run) { r.ContinuesRunID, r.PendingSince, r.CreatedAt = &first.ID, 2, 2 })
 	queued := func() (ids []string) {
 		queues, _, err := w.RunQueues(w.ctx)
-		w.no(err)
+		w.must(err)
 		for _, q := range queues {
 			runs, err := w.QueuedRuns(w.ctx, q, 1000, 10)
-			w.no(err)
+			w.must(err)
 			for _, r := range runs {
 				ids = append(ids, r.ID)
 			}
@@ -26,12 +26,12 @@ func runsThatContinue(t *testing.T, w *world) {
 	}
 	follows := func() bool {
 		pending, err := w.PendingRuns(w.ctx)
-		w.no(err)
+		w.must(err)
 		return pending[slices.IndexFunc(pending, func(p store.PendingRun) bool { return p.ID == second.ID })].Follows
 	}
 	overdue := func(before svc.Time) []string {
 		ids, err := w.OverdueRuns(w.ctx, task.ProjectID, before, 10)
-		w.no(err)
+		w.must(err)
 		return ids
 	}
 	change := func(f func(*svc.Run)) {

@@ -54,7 +54,7 @@ func inboxOfAllKinds(t *testing.T, w *world) {
 	list := func(f svc.InboxFilter, page svc.Page) svc.List[svc.InboxItem] {
 		t.Helper()
 		l, err := w.Inbox(w.ctx, f, 1000, page)
-		w.no(err)
+		w.must(err)
 		return l
 	}
 	texts := func(items []svc.InboxItem) (out []string) {

@@ -71,7 +71,7 @@ func marksOf(writers, units int) int {
 // tail follows the journal as the event stream does, and checks each event when
 // it arrives.
 func tail(ctx context.Context, s *store.Store, total int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	poll := time.NewTicker(10 * time.Millisecond) // commits of another store do not close the channel Committed
 	defer poll.Stop()
@@ -171,7 +171,7 @@ func purgeRemovesPrefix(t *testing.T, w *world) {
 			}
 		}
 		list, err := w.Events(w.ctx, svc.EventFilter{}, svc.Page{Limit: 1})
-		w.no(err)
+		w.must(err)
 		switch before := list.PurgedBefore; {
 		case purged == 0 && before != nil, purged > 0 && before == nil:
 			t.Errorf("events before %v are said to be removed, after a purge up to %d", before, purged)
@@ -227,7 +227,7 @@ func purgeBesideWriters(t *testing.T, w *world) {
 
 // checkWhole fails the test if an event between the journal's ends is missing.
 func (w *world) checkWhole() {
-	w.no(w.View(w.ctx, func(r store.Reader) error {
+	w.must(w.View(w.ctx, func(r store.Reader) error {
 		head, purged, err := r.JournalEnds(w.ctx)
 		if err != nil {
 			return err
@@ -248,7 +248,7 @@ func (w *world) checkWhole() {
 // waitFor polls until a condition holds.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitLimit)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !ok() {

@@ -40,7 +40,7 @@ func messagesOfRuns(t *testing.T, w *world) {
 	add(runs[2], 1, "e", svc.MessageUndelivered, false)
 
 	next, err := w.NextMessages(w.ctx, "", 10)
-	w.no(err)
+	w.must(err)
 	if !reflect.DeepEqual(next, []svc.Message{pasted, queued}) {
 		t.Errorf("the next ones are %+v", next)
 	}
@@ -53,7 +53,7 @@ func messagesOfRuns(t *testing.T, w *world) {
 	var texts []string
 	for page := (svc.Page{Limit: 2}); ; {
 		l, err := w.Messages(w.ctx, runs[0].ID, page)
-		w.no(err)
+		w.must(err)
 		for _, m := range l.Items {
 			texts = append(texts, m.Text)
 		}

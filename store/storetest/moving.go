@@ -49,7 +49,7 @@ func movingRecords(t *testing.T, w *world) {
 
 	for lists := 0; lists < 150 || rounds.Load() < 3; lists++ {
 		list, err := w.Runs(w.ctx, svc.RunFilter{Statuses: svc.RunStatuses}, svc.Page{Limit: 2 * moved})
-		w.no(err)
+		w.must(err)
 		wantOnce(t, "runs of every status", mapped(list.Items, runID), wantRuns)
 		for name, f := range map[string]svc.WorkItemFilter{
 			"items of several statuses":        {ProjectID: p.ID, Statuses: itemStatuses, Parent: &svc.ParentChange{ID: &roots[0].ID}},
@@ -57,11 +57,11 @@ func movingRecords(t *testing.T, w *world) {
 			"items under a root, both of each": {Under: roots[0].ID, Statuses: itemStatuses, Kinds: []svc.Kind{svc.KindSubtask, svc.KindMilestone}},
 		} {
 			list, err := w.WorkItems(w.ctx, f, svc.Page{Limit: 2 * moved})
-			w.no(err)
+			w.must(err)
 			wantOnce(t, name, mapped(list.Items, itemID), wantItems)
 		}
 		events, err := w.Events(w.ctx, svc.EventFilter{Topics: svc.Globs{"run.*", "work_item.*"}}, svc.Page{Limit: 10})
-		w.no(err)
+		w.must(err)
 		for i := 1; i < len(events.Items); i++ {
 			if events.Items[i].Seq != events.Items[i-1].Seq-1 {
 				t.Fatalf("a page of the journal has seq %d behind %d", events.Items[i].Seq, events.Items[i-1].Seq)

@@ -28,7 +28,7 @@ func outboxOfSinks(t *testing.T, w *world) {
 	first, second, later := add("b", 2, 0), add("c", 3, 2), add("d", 100, 0)
 	keys := func(list []svc.Notification, err error) (out []string) {
 		t.Helper()
-		w.no(err)
+		w.must(err)
 		for _, n := range list {
 			out = append(out, n.Key)
 		}
@@ -67,7 +67,7 @@ func outboxOfSinks(t *testing.T, w *world) {
 	})
 	add("e", 200, 0)
 	state, err := w.SinkState(w.ctx, "phone")
-	w.no(err)
+	w.must(err)
 	if state.Waiting != 1 || state.Since == 0 || state.OldestAt == nil || *state.OldestAt != 200 {
 		t.Errorf("the sink is %+v; one waits", state)
 	}

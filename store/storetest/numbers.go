@@ -47,8 +47,8 @@ func namesOfRunsAndItems(t *testing.T, w *world) {
 	same(t, err, runs.Items, []svc.Run{newer, older})
 	w.write(func(tx *store.Tx) error {
 		locked, err := tx.LockRun(w.ctx, newer.ID)
-		w.no(err)
-		w.no(tx.NameRun(w.ctx, &locked))
+		w.must(err)
+		w.must(tx.NameRun(w.ctx, &locked))
 		same(t, nil, locked, newer)
 		return nil
 	})

@@ -52,7 +52,7 @@ func queueUp(t *testing.T, w *world, n int) {
 		}
 	}
 	queues, _, err := w.RunQueues(w.ctx)
-	w.no(err)
+	w.must(err)
 	for now, want := range map[svc.Time]svc.Time{0: 500, 499: 500, 500: 0} {
 		if at, any, err := w.NextDispatch(w.ctx, queues, now); at != want || any != (want > 0) || err != nil {
 			t.Errorf("after %d the next back-off ends at %d (%v)", now, at, err)
@@ -79,7 +79,7 @@ func queueUp(t *testing.T, w *world, n int) {
 		t.Errorf("queues that were not found: %v", want)
 	}
 	late, err := w.OverdueRuns(w.ctx, task.ProjectID, 85, 100)
-	w.no(err)
+	w.must(err)
 	slices.Sort(late)
 	slices.Sort(overdue)
 	if !slices.Equal(late, overdue) {
@@ -114,7 +114,7 @@ func turnsOfProjects(t *testing.T, w *world) {
 	a, b := w.project("a"), w.project("b")
 	turns := func() (int64, int64) {
 		found, err := w.QueueProjects(w.ctx, []string{a.ID, b.ID})
-		w.no(err)
+		w.must(err)
 		return found[a.ID].Turn, found[b.ID].Turn
 	}
 	take := func(p svc.Project) { w.write(func(tx *store.Tx) error { return tx.TakeTurn(w.ctx, p.ID) }) }
@@ -147,7 +147,7 @@ func refusedByMany(t *testing.T, w *world) {
 		w.run(task, func(r *svc.Run) { r.Refused = many })
 	}
 	queues, _, err := w.RunQueues(w.ctx)
-	w.no(err)
+	w.must(err)
 	if len(queues) != 2 {
 		t.Fatalf("%d queues, want one for each", len(queues))
 	}
@@ -193,11 +193,11 @@ func hostsThatFitted(t *testing.T, w *world) {
 	fitted := func(since svc.Time) bool {
 		t.Helper()
 		any, err := w.AnyFitted(w.ctx, nil, nil, since)
-		w.no(err)
+		w.must(err)
 		named, err := w.AnyFitted(w.ctx, &h.ID, nil, since)
-		w.no(err)
+		w.must(err)
 		other, err := w.AnyFitted(w.ctx, ptr(svc.NewID()), nil, since)
-		w.no(err)
+		w.must(err)
 		if any != named || other {
 			t.Errorf("any host fitted: %v, the named one: %v, one that is not there: %v", any, named, other)
 		}

@@ -329,7 +329,7 @@ func notesKeepVersions(t *testing.T, w *world) {
 			tx.SeenHosts(w.ctx, map[string]svc.Time{h.ID: 70}), tx.SeenHosts(w.ctx, map[string]svc.Time{h.ID: 60}),
 			tx.DispatchedTo(w.ctx, []string{h.ID}),
 		} {
-			w.no(err)
+			w.must(err)
 		}
 		return nil
 	})
@@ -343,12 +343,12 @@ func notesKeepVersions(t *testing.T, w *world) {
 		t.Errorf("told of %d bytes and %d lines, and of %d of the pending run", gotGiven.OutputBytes, gotGiven.OutputLines, gotPending.OutputBytes)
 	}
 	confirmed, err := w.ConfirmedRuns(w.ctx, h.ID)
-	w.no(err)
+	w.must(err)
 	if len(confirmed) != 1 || confirmed[0] != (store.Confirmed{RunID: given.ID, Attempt: 1, Spawning: true}) {
 		t.Errorf("confirmed runs: %+v", confirmed)
 	}
 	open, err := w.OutputRuns(w.ctx)
-	w.no(err)
+	w.must(err)
 	if len(open) != 1 || open[0].ID != given.ID || open[0].OutputBytes != 11 || open[0].TaskID != given.TaskID || *open[0].HostID != h.ID {
 		t.Errorf("runs with output: %+v", open)
 	}
@@ -369,7 +369,7 @@ func heartbeatsInBatches(t *testing.T, w *world) {
 	}
 	w.write(func(tx *store.Tx) error { return tx.SeenHosts(w.ctx, seen) })
 	all, err := w.AllHosts(w.ctx)
-	w.no(err)
+	w.must(err)
 	for i, h := range all {
 		if h.LastSeenAt == nil || *h.LastSeenAt != svc.Time(100+i) || h.Version != 1 {
 			t.Fatalf("%s was seen at %v, version %d", h.Name, h.LastSeenAt, h.Version)
@@ -384,7 +384,7 @@ func heartbeatsInBatches(t *testing.T, w *world) {
 			return tx.SeenHosts(w.ctx, map[string]svc.Time{id: at})
 		})
 		h, err := w.Host(w.ctx, id)
-		w.no(err)
+		w.must(err)
 		if *h.LastSeenAt != want(now) {
 			t.Errorf("a heartbeat at %v left %v, want %v", at, *h.LastSeenAt, want(now))
 		}
@@ -418,7 +418,7 @@ func runsOfGoneHosts(t *testing.T, w *world) {
 	want := func(what string, find func(ctx context.Context, hostIDs []string, limit int) ([]string, error), want ...string) {
 		t.Helper()
 		got, err := find(w.ctx, []string{a.ID, b.ID}, 10)
-		w.no(err)
+		w.must(err)
 		sort.Strings(got)
 		sort.Strings(want)
 		if !slices.Equal(got, want) {

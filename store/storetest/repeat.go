@@ -22,7 +22,7 @@ func (w *world) together(rows []store.Row, units ...func(*store.Tx) error) []err
 		waits[i] = w.QueueRepeatable(w.ctx, unit, rows...)
 	}
 	close(release)
-	w.no(hold())
+	w.must(hold())
 	answers := make([]error, len(units))
 	for i, wait := range waits {
 		answers[i] = wait()
@@ -68,7 +68,7 @@ func repeatedUnits(t *testing.T, w *world) {
 		}
 	}
 	list, err := w.Projects(w.ctx, svc.Page{Limit: svc.MaxLimit})
-	w.no(err)
+	w.must(err)
 	if len(list.Items) != 15 {
 		t.Errorf("%d projects, want the 15 of the good units", len(list.Items))
 	}
@@ -116,20 +116,20 @@ func lockedRunIsCommitted(t *testing.T, w *world) {
 	}
 	var wg sync.WaitGroup
 	for range 8 {
-		wg.Go(func() { w.no(w.WriteRepeatable(w.ctx, change)) })
+		wg.Go(func() { w.must(w.WriteRepeatable(w.ctx, change)) })
 	}
 	wg.Wait()
 	stored, err := w.Run(w.ctx, run.ID)
-	w.no(err)
+	w.must(err)
 	if r := lock(); r.Version != 9 || r.Status != svc.RunRunning || stored.Version != r.Version || !stored.Acked || stored.Status != r.Status {
 		t.Errorf("the locked run is %s in version %d, the stored one %s in version %d", r.Status, r.Version, stored.Status, stored.Version)
 	}
 }
 
-// takenWhileItWaits inserts a run whose session name is taken. The deferred
+// takenSessionName inserts a run whose session name is taken. The deferred
 // insert fails after the unit has ended. Then the unit is run again and gets
 // ErrSessionTaken.
-func takenWhileItWaits(t *testing.T, w *world) {
+func takenSessionName(t *testing.T, w *world) {
 	run := w.run(w.item(w.project("p"), nil))
 	other, beside := run, run
 	other.ID, beside.ID = svc.NewRunID(), svc.NewRunID()
@@ -184,7 +184,7 @@ func signalsOfNewRuns(t *testing.T, w *world) {
 	rows := store.RunRows(run.ID)
 	for range 3 {
 		for _, err := range w.together(rows, take(started), take(started), take(finished)) {
-			w.no(err)
+			w.must(err)
 		}
 	}
 	if got, err := w.TakenSignals(w.ctx, run.ID); taken.Load() != 2 || err != nil || len(got) != 2 {
@@ -199,7 +199,7 @@ func signalsOfNewRuns(t *testing.T, w *world) {
 	}
 	taken.Store(0)
 	for _, err := range w.together(rows, take(undone)) {
-		w.no(err)
+		w.must(err)
 	}
 	if taken.Load() != 1 {
 		t.Error("a signal that a failed unit took cannot be taken any more")
@@ -236,6 +236,6 @@ func targetsOfAGroup(t *testing.T, w *world) {
 		}
 	}
 	answers := w.together(rows, read("other"), remove, read("other"))
-	w.no(errors.Join(answers[0], answers[1]))
+	w.must(errors.Join(answers[0], answers[1]))
 	w.wantCode("the target of a run that was deleted in the same group", answers[2], svc.CodeNotFound)
 }

@@ -30,7 +30,7 @@ func registryOfReplicas(t *testing.T, w *world) {
 		return first, err
 	}
 	a := svc.Replica{ID: svc.NewID(), Address: "10.0.0.1:7899", Version: "v1", State: svc.ReplicaReady, Uplinks: 3}
-	w.no(w.RegisterReplica(w.ctx, a))
+	w.must(w.RegisterReplica(w.ctx, a))
 	began := find(a.ID)
 	if began.Since == 0 || began.LastSeenAt != began.Since || began.Address != a.Address || began.Version != "v1" || began.State != svc.ReplicaReady || began.Uplinks != 3 {
 		t.Errorf("registered as %+v", began)

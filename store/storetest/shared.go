@@ -93,7 +93,7 @@ func leaveWhileLocked(t *testing.T, stores []*store.Store) {
 	locked, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		w.no(stores[0].Write(w.ctx, func(tx *store.Tx) error {
+		w.must(stores[0].Write(w.ctx, func(tx *store.Tx) error {
 			_, err := tx.LockProject(w.ctx, p.ID)
 			close(locked)
 			<-release
@@ -103,7 +103,7 @@ func leaveWhileLocked(t *testing.T, stores []*store.Store) {
 	<-locked
 	busy, gather := make(chan struct{}), make(chan struct{})
 	wg.Go(func() { // blocks the writer, so that the following units are committed as one group
-		w.no(stores[1].Write(w.ctx, func(*store.Tx) error { close(busy); <-gather; return nil }))
+		w.must(stores[1].Write(w.ctx, func(*store.Tx) error { close(busy); <-gather; return nil }))
 	})
 	<-busy
 	// The statement is in progress long before the context of its caller ends.

@@ -25,7 +25,7 @@ func Run(t *testing.T, open Open) {
 		{"a unit sees its own writes, readers do not before the commit", readYourWrites},
 		{"a failing, panicking or cancelled unit touches no other", badUnitsTouchNoOther},
 		{"repeatable units are run again only beside one that failed after a change", repeatedUnits},
-		{"a session name that turns out to be taken costs no unit its run", takenWhileItWaits},
+		{"a session name that turns out to be taken costs no unit its run", takenSessionName},
 		{"a signal of a new run is taken once, also together with others", signalsOfNewRuns},
 		{"the target of a run is as the units before have left it", targetsOfAGroup},
 		{"a locked run is as the last commit left it, whatever failed since", lockedRunIsCommitted},
@@ -96,9 +96,9 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	return &world{t: t, Store: s, ctx: t.Context()}
 }
 
-// patience is the timeout of every wait of the suite. A test that passes never
+// waitLimit is the timeout of every wait of the suite. A test that passes never
 // reaches it.
-const patience = 60 * time.Second
+const waitLimit = 60 * time.Second
 
 func (w *world) write(fn func(tx *store.Tx) error, rows ...store.Row) {
 	w.t.Helper()
@@ -188,7 +188,7 @@ func (w *world) wantCode(what string, err error, want svc.Code) {
 	}
 }
 
-func (w *world) no(err error) {
+func (w *world) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)

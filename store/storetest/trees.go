@@ -13,7 +13,7 @@ import (
 func (w *world) path(id string) string {
 	w.t.Helper()
 	item, err := w.WorkItem(w.ctx, id)
-	w.no(err)
+	w.must(err)
 	return item.Path
 }
 

@@ -104,7 +104,7 @@ func badUnitsTouchNoOther(t *testing.T, w *world) {
 	var ready, done sync.WaitGroup
 	release := make(chan struct{})
 	done.Go(func() {
-		w.no(w.Write(w.ctx, func(*store.Tx) error { <-release; return nil }))
+		w.must(w.Write(w.ctx, func(*store.Tx) error { <-release; return nil }))
 	})
 	for i := range each {
 		write := w.Write
@@ -140,7 +140,7 @@ func badUnitsTouchNoOther(t *testing.T, w *world) {
 	close(release)
 	done.Wait()
 	list, err := w.Projects(w.ctx, svc.Page{Limit: svc.MaxLimit})
-	w.no(err)
+	w.must(err)
 	for _, p := range list.Items {
 		if _, ok := good.Load(p.ID); !ok && p.ID != taken.ID {
 			t.Errorf("the project %q of a bad unit was committed", p.Name)
@@ -194,7 +194,7 @@ func cancelledWhileQueued(t *testing.T, w *world) {
 	holding, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		w.no(w.Write(w.ctx, func(*store.Tx) error { close(holding); <-release; return nil }))
+		w.must(w.Write(w.ctx, func(*store.Tx) error { close(holding); <-release; return nil }))
 	})
 	<-holding
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -223,7 +223,7 @@ func closeWhileQueued(t *testing.T, w *world) {
 	holding, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		w.no(w.Write(w.ctx, func(*store.Tx) error { close(holding); <-release; return nil }))
+		w.must(w.Write(w.ctx, func(*store.Tx) error { close(holding); <-release; return nil }))
 	})
 	<-holding
 	var ran, answered, refused atomic.Int32
@@ -244,8 +244,8 @@ func closeWhileQueued(t *testing.T, w *world) {
 	close(release)
 	select {
 	case err := <-closed:
-		w.no(err)
-	case <-time.After(patience):
+		w.must(err)
+	case <-time.After(waitLimit):
 		t.Fatal("the store does not close")
 	}
 	wg.Wait()
@@ -257,7 +257,7 @@ func closeWhileQueued(t *testing.T, w *world) {
 
 func viewIsOneState(t *testing.T, w *world) {
 	w.project("a")
-	w.no(w.View(w.ctx, func(r store.Reader) error {
+	w.must(w.View(w.ctx, func(r store.Reader) error {
 		before, err := r.Projects(w.ctx, svc.Page{Limit: 10})
 		if err != nil {
 			return err
