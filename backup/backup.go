@@ -131,7 +131,7 @@ type writer struct {
 func (w *writer) source(s Source) error {
 	return filepath.WalkDir(s.Path, func(file string, entry fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // never there, or purged meanwhile
+		case errors.Is(err, fs.ErrNotExist): // does not exist, or was removed meanwhile
 			return nil
 		case err != nil:
 			return err

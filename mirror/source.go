@@ -64,7 +64,7 @@ func (s *Source) list(w http.ResponseWriter, r *http.Request) {
 	}
 	root, err := os.OpenRoot(s.dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // nothing was written yet
+	case errors.Is(err, fs.ErrNotExist): // the folder does not exist yet
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -263,7 +263,7 @@ type fileQuery struct {
 	path        string
 	from, limit int64
 	check       int64  // bytes before from
-	sum, id     string // empty: not asked
+	sum, id     string // empty: not compared
 }
 
 func parseFileQuery(v url.Values) (q fileQuery, err error) {
@@ -295,7 +295,7 @@ func (q fileQuery) matches(ctx context.Context, f *os.File, info fs.FileInfo) (b
 	}
 	sum, err := sumBefore(ctx, f, q.from, q.check)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return false, nil // cut meanwhile
+		return false, nil // the file was truncated meanwhile
 	}
 	return sum == q.sum, err
 }

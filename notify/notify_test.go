@@ -212,7 +212,7 @@ func (o *fixture) addRun(tx *store.Tx, change func(*svc.Run, svc.Time)) (r svc.R
 	return r, tx.InsertRun(o.ctx, r)
 }
 
-// answered ends the question of a run.
+// answered clears the question of a run.
 func (o *fixture) answered(r svc.Run) {
 	o.t.Helper()
 	o.write(func(tx *store.Tx) error {

@@ -190,10 +190,10 @@ type target struct {
 	finish func() error // called after the commit; nil: nothing is to be done
 }
 
-// discard gives up what was not committed.
+// discard rolls back what was not committed, and closes the target.
 func (t *target) discard() { t.close() }
 
-// commit makes the new database durable and gives it its name.
+// commit commits the transaction, and on SQLite gives the file its final name.
 func (t *target) commit(ctx context.Context) error {
 	if _, err := t.conn.ExecContext(ctx, "COMMIT"); err != nil {
 		return t.d.edge(ctx, fmt.Errorf("commit the copy: %w", err))

@@ -119,7 +119,7 @@ var postgresDialect = &dialect{
 	transient: func(err error) bool {
 		var e *pgconn.PgError
 		if errors.As(err, &e) {
-			return e.Code == "40001" || e.Code == "40P01" || e.Code == "55P03" // serialisation, a deadlock, a lock that was not released in time
+			return e.Code == "40001" || e.Code == "40P01" || e.Code == "55P03" // serialisation failure, deadlock, lock timeout
 		}
 		return errors.Is(err, errStale)
 	},
@@ -136,7 +136,7 @@ func postgresCause(err error) svc.Cause {
 		case errors.As(err, &network), errors.As(err, &connect), pgconn.Timeout(err), pgconn.SafeToRetry(err),
 			errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, net.ErrClosed),
 			errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-			errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // of the store's limits: edge has checked the caller's context before
+			errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // of the store: edge has checked the caller's
 			return svc.CauseDatabaseUnreachable
 		}
 		return ""
@@ -185,7 +185,7 @@ func openSQLite(file string, use sqliteUse) (*sql.DB, error) {
 	case toWrite:
 		q.Add("_pragma", "journal_mode(WAL)")
 		q.Add("_pragma", "synchronous(FULL)")
-		q.Add("_pragma", "wal_autocheckpoint(4000)") // in pages. More than the default, so that pages that change often are copied less often
+		q.Add("_pragma", "wal_autocheckpoint(4000)") // pages, more than the default: pages that change often are copied less often
 	case toRead:
 		q.Add("_pragma", "query_only(1)")
 	case toCopy:

@@ -279,7 +279,7 @@ func (r Reader) eventsBefore(ctx context.Context, f svc.EventFilter, s span) (fo
 func scanEvent(row scanner) (svc.Event, error) {
 	var e svc.Event
 	var payload string
-	err := row.Scan(&e.Seq, (*string)(&e.Topic), &payload, (*int64)(&e.CreatedAt)) // plain types: scanning into named types is slower
+	err := row.Scan(&e.Seq, (*string)(&e.Topic), &payload, (*int64)(&e.CreatedAt)) // scanning into named types is slower
 	e.Payload = json.RawMessage(payload)
 	return e, err
 }

@@ -101,10 +101,10 @@ func takeLease(ctx context.Context, db *sql.DB, replica string, log *slog.Logger
 		if first || s.epoch != last.epoch || s.renewedAt != last.renewedAt {
 			last, since, renewed = s, time.Now(), !first
 		}
-		own := replica != "" && s.replica == replica // of an earlier term of this process, which ended while the database was unreachable
+		own := replica != "" && s.replica == replica // of this process's earlier term, which ended without a release
 		if err == nil && (s.holder == "" || own || s.expired && time.Since(since) >= leaseObservation) {
 			l, err := swapLease(ctx, db, s, replica, log)
-			shared := svc.CodeOf(err) == svc.CodeConflict // members are listed; if they were killed, only until replicaSilence has passed
+			shared := svc.CodeOf(err) == svc.CodeConflict // members are listed; killed ones until replicaSilence has passed
 			if l != nil || err != nil && !shared || shared && time.Since(began) > replicaSilence+time.Second {
 				return l, err
 			}

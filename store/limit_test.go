@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// SQLite plans a statement for the value of its LIMIT, and prepares it anew for each value, when the limit is
-// a bare parameter: twice the cost of a short query.
+// If a LIMIT is a plain parameter, SQLite plans the statement for its value and prepares it again for each value. That
+// doubles the cost of a short query.
 func TestNoLimitIsABareParameter(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")

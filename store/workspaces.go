@@ -167,7 +167,7 @@ func (r Reader) NewestRunIn(ctx context.Context, workspaceID string) (string, er
 // WorkspaceUse is the use of a workspace by runs.
 type WorkspaceUse struct {
 	RunID string   // a run that uses it; empty: none does
-	Since svc.Time // when the last session in it ended; 0: none did
+	Since svc.Time // when the last session in it ended; 0: none has ended
 }
 
 // WorkspaceUse returns the use of a workspace by other runs than runID; empty: by any run.
