@@ -7,24 +7,24 @@ import (
 	"svc"
 )
 
-// Gate is what may keep a run waiting besides hosts.
+// Gate is everything, apart from hosts, that may hold a run back.
 type Gate struct {
-	NotBefore *svc.Time // that the caller chose
-	BackOff   *svc.Time // the end of a restart's back-off
-	Unmet     []Unmet   // items that its own needs and that are not done
-	Busy      bool      // another run is in the workspace that it goes on in
-	Follows   bool      // the run that it continues is not over
+	NotBefore *svc.Time // chosen by the caller
+	BackOff   *svc.Time // end of the restart's back-off
+	Unmet     []Unmet   // items that the run's own item needs and that are not done
+	Busy      bool      // another run uses the workspace that this run continues in
+	Follows   bool      // the run that this one continues is not over
 	Project   Project
 }
 
-// Unmet is an item that a run's task needs and that is not done.
+// Unmet is an item that the run's work item needs and that is not done.
 type Unmet struct{ ID, Ref string }
 
-// mostNamed bounds the items that a sentence names.
+// mostNamed bounds how many items a message lists by name.
 const mostNamed = 5
 
-// Holds is what holds a run back at a time: empty when only hosts do. Both the
-// claim that places a run and the answer that explains its wait ask here.
+// Holds returns what holds the run back at the given time. It is empty when only a missing host does. The claim that
+// places a run and the API answer that explains its wait both call it.
 func (g Gate) Holds(now svc.Time) []svc.Hold {
 	holds := []svc.Hold{}
 	switch {
@@ -51,7 +51,7 @@ func (g Gate) Holds(now svc.Time) []svc.Hold {
 	return holds
 }
 
-// blocked names what is to be done first.
+// blocked returns the hold that lists the unmet needs.
 func (g Gate) blocked() svc.Hold {
 	ids, refs := make([]string, len(g.Unmet)), make([]string, len(g.Unmet))
 	for i, u := range g.Unmet {

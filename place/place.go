@@ -1,8 +1,7 @@
-// Package place decides which waiting run goes to which host. It is pure: what
-// runs demand and what hosts offer goes in, claims and reasons come out. The
-// engine commits a claim after it has checked, in the same transaction, that
-// its facts still hold; GET /runs/{id} shows the reasons. Both come from one
-// function, so that what is explained is what is done.
+// Package place decides which waiting run goes to which host. It is pure: its input is what runs demand and what
+// hosts offer, its output is claims and reasons. The engine commits a claim after it has checked, in the same
+// transaction, that the facts of the claim still hold. GET /runs/{id} shows the reasons. One function computes both,
+// so the explanation always matches the decision.
 package place
 
 import (
@@ -11,32 +10,32 @@ import (
 	"svc"
 )
 
-// MostUnconfirmed is how many dispatches a host may have that it has not
-// acknowledged. What waits behind them stays pending, free to go elsewhere.
+// MostUnconfirmed is how many dispatches a host may have that it has not acknowledged. Runs beyond that number stay
+// pending and may be placed on another host.
 const MostUnconfirmed = 256
 
-// Demand is what a run asks of a host. Runs with equal demands wait in one
-// queue: a host that may take one of them may take each.
+// Demand is what a run requires of a host. Runs with equal demands wait in one queue: a host that is eligible for one
+// of them is eligible for all.
 type Demand struct {
 	Provider     string
-	PinnedHostID string   // the only host it may go to; empty: any
+	PinnedHostID string   // the only host that may take the run; empty: any
 	Refused      []string // hosts that refused this attempt
-	Workspace    bool     // it gets a working copy, which the host must be able to make
+	Workspace    bool     // the run gets a working copy, so the host must be able to make one
 	Labels       map[string]string
 }
 
-// Host is what placement must know of a host.
+// Host is the data about a host that placement uses.
 type Host struct {
 	svc.Host
-	Connected   bool // its uplink may be given runs
+	Connected   bool // its uplink is ready for dispatches
 	Workspaces  bool // it can make working copies
-	Unconfirmed int  // dispatches that it has not acknowledged
+	Unconfirmed int  // dispatches that the host has not acknowledged
 }
 
-// full says that the operator's limit is reached.
+// full reports whether the operator's limit of runs is reached.
 func (h *Host) full() bool { return h.MaxRuns != nil && h.ActiveRuns >= *h.MaxRuns }
 
-// free is how many runs the host may be given now.
+// free returns how many more runs the host may be given now.
 func (h *Host) free() int {
 	n := MostUnconfirmed - h.Unconfirmed
 	if h.MaxRuns != nil {
@@ -45,11 +44,11 @@ func (h *Host) free() int {
 	return max(n, 0)
 }
 
-// Reason says why a run is not given to a host.
+// Reason is why a run is not placed on a host.
 type Reason string
 
-// The reasons, in the order in which an operator would fix them; the first
-// that holds is told. A host that refuses all runs for now says why itself.
+// The reasons, in the order in which an operator would fix them; the first that applies is reported. A host that
+// currently refuses all runs supplies its own code (svc.Host.Refusing).
 const (
 	OtherHostPinned Reason = "other_host_pinned"
 	LabelsMissing   Reason = "labels_missing"
@@ -66,10 +65,10 @@ const (
 	Eligible        Reason = "eligible"
 )
 
-// Fleet is the hosts at one moment.
+// Fleet is all hosts at one moment.
 type Fleet struct{ Hosts []Host }
 
-// reasons says of every host why a run with that demand is not given to it.
+// reasons returns, for each host, why a run with that demand is not placed on it.
 func (f *Fleet) reasons(d Demand) []Reason {
 	someoneHas := slices.ContainsFunc(f.Hosts, func(h Host) bool { return d.mayEverGoTo(&h) && h.Providers[d.Provider].Available })
 	out := make([]Reason, len(f.Hosts))
@@ -79,16 +78,15 @@ func (f *Fleet) reasons(d Demand) []Reason {
 	return out
 }
 
-// mayEverGoTo says whether the host would take the run once it is connected
-// and has room. One that refused the attempt is not asked again, so nobody
-// waits for it.
+// mayEverGoTo reports whether the host would take the run once it is connected and has room. A host that refused the
+// attempt is not tried again, so the run does not wait for it.
 func (d Demand) mayEverGoTo(h *Host) bool {
 	return h.Dispatchable() && (d.PinnedHostID == "" || d.PinnedHostID == h.ID) && h.HasLabels(d.Labels) && !slices.Contains(d.Refused, h.ID)
 }
 
-// withheld is the reason of one host. A run waits for a host that has its
-// provider, even a busy one, when someone has it; when nobody has, any host
-// will do: there the run fails at once and says what is missing.
+// withheld returns the reason for one host. If some host has the run's provider (someoneHas), the run waits for such
+// a host, even a busy one. If no host has it, any host is eligible: there the run fails at once, with an error that
+// names what is missing.
 func (d Demand) withheld(h *Host, someoneHas bool) Reason {
 	switch {
 	case d.PinnedHostID != "" && d.PinnedHostID != h.ID:
@@ -122,7 +120,7 @@ func (d Demand) withheld(h *Host, someoneHas bool) Reason {
 	}
 }
 
-// Explain says of every host why a run with that demand is not on it.
+// Explain returns, for each host, why a run with that demand is not on it.
 func (f *Fleet) Explain(d Demand) []svc.HostWithheld {
 	out := make([]svc.HostWithheld, len(f.Hosts))
 	for i, why := range f.reasons(d) {

@@ -7,22 +7,21 @@ import (
 	"svc"
 )
 
-// Queue is the runs of one project and demand, in the order in which they go.
+// Queue is the runs of one project and demand, in the order in which they are placed.
 type Queue struct {
 	ProjectID string
 	Demand    Demand
 	Runs      []Waiting
 }
 
-// Waiting is a pending run that nothing but capacity holds back.
+// Waiting is a pending run that only missing capacity holds back.
 type Waiting struct {
 	ID           string
 	Priority     int
 	PendingSince svc.Time
 }
 
-// compare orders the runs of one project: the higher priority first, then who
-// waits longer.
+// compare orders the runs of one project: higher priority first, then longer wait first.
 func (w Waiting) compare(other Waiting) int {
 	switch {
 	case w.Priority != other.Priority:
@@ -34,22 +33,21 @@ func (w Waiting) compare(other Waiting) int {
 	}
 }
 
-// Project is what placement must know of a project.
+// Project is the data about a project that placement uses.
 type Project struct {
 	Isolated bool // its runs get working copies
 	Limited  bool
-	Free     int   // of a limited one: how many runs may be added
-	Turn     int64 // the lower, the longer ago a run of it was placed
+	Free     int   // of a limited project: how many more runs it may have
+	Turn     int64 // orders projects by their last placement: the lowest was placed longest ago
 }
 
-// Full says that the project's limit is reached.
+// Full reports whether the project's limit is reached.
 func (p Project) Full() bool { return p.Limited && p.Free <= 0 }
 
-// Claim gives a run to a host.
+// Claim assigns a run to a host.
 type Claim struct{ RunID, HostID string }
 
-// Room is how many runs of a demand can be placed now: reading more of them is
-// of no use.
+// Room returns how many runs of a demand can be placed now. The caller need not read more runs than that.
 func (f *Fleet) Room(d Demand, p Project) int {
 	n := 0
 	for _, h := range f.eligible(d) {
@@ -61,8 +59,7 @@ func (f *Fleet) Room(d Demand, p Project) int {
 	return n
 }
 
-// Crowded says whether a host is not given runs because of those it has not
-// confirmed.
+// Crowded reports whether some host gets no more runs because too many of its dispatches are unconfirmed.
 func (f *Fleet) Crowded() bool {
 	return slices.ContainsFunc(f.Hosts, func(h Host) bool { return h.Unconfirmed >= MostUnconfirmed })
 }
@@ -77,9 +74,9 @@ func (f *Fleet) eligible(d Demand) []*Host {
 	return out
 }
 
-// Place gives waiting runs to hosts in their order, until the queues are empty,
-// nobody has room, or it made most claims. A run that finds no room lets others
-// pass. It counts what it gives in the fleet's own figures.
+// Place assigns waiting runs to hosts, in order, until the queues are empty, no host has room, or it has made most
+// claims. A run for which no host has room does not block the runs after it. Place adds each claim to the counters of
+// the fleet's hosts.
 func (f *Fleet) Place(queues []Queue, projects map[string]Project, most int, now svc.Time) []Claim {
 	l := newLines(projects)
 	for _, q := range queues {
@@ -115,8 +112,8 @@ func (f *Fleet) Place(queues []Queue, projects map[string]Project, most int, now
 	return claims
 }
 
-// Order is the ids of waiting runs, of all projects, in the order in which they
-// are placed when every host takes every run.
+// Order returns the ids of the waiting runs of all projects, in the order in which they would be placed if every host
+// could take every run.
 func Order(waiting map[string][]Waiting, projects map[string]Project) []string {
 	l := newLines(projects)
 	total := 0
@@ -133,19 +130,18 @@ func Order(waiting map[string][]Waiting, projects map[string]Project) []string {
 	return out
 }
 
-// lines are queues on their way: which run goes next is decided here alone. The
-// highest priority goes first; among equal ones projects take turns, and within
-// a project who waits longest goes first.
+// lines are the queues that still have runs. Only this type decides which run is next: the highest priority first;
+// among equal priorities the projects take turns; within a project the longest wait first.
 type lines struct {
 	open  []*line
-	turns map[string]int // of each project: the higher, the later it was
+	turns map[string]int // per project: higher means a more recent turn
 	last  int
 }
 
 type line struct {
 	project string
 	runs    []Waiting
-	hosts   []*Host // that were eligible before anything was placed
+	hosts   []*Host // that were eligible before the first claim
 }
 
 func newLines(projects map[string]Project) *lines {
@@ -168,7 +164,7 @@ func (l *lines) add(project string, runs []Waiting, hosts []*Host) {
 	}
 }
 
-// first is the line whose first run goes next; nil: none is left.
+// first returns the line whose first run is next; nil: no line is left.
 func (l *lines) first() *line {
 	var first *line
 	for _, next := range l.open {
@@ -187,7 +183,7 @@ func (l *lines) before(a, b *line) bool {
 	return x.compare(y) < 0
 }
 
-// take is the first run of a line; its project had its turn.
+// take removes and returns the first run of a line, and counts it as its project's turn.
 func (l *lines) take(next *line) Waiting {
 	r := next.runs[0]
 	l.last++
@@ -202,7 +198,7 @@ func (l *lines) drop(gone *line) {
 	l.open = slices.DeleteFunc(l.open, func(other *line) bool { return other == gone })
 }
 
-// best is the least busy host with room, then the longest idle.
+// best returns the host with room that has the fewest active runs; among equals, the one with the oldest dispatch.
 func (l *line) best() *Host {
 	var best *Host
 	for _, h := range l.hosts {

@@ -6,18 +6,16 @@ import (
 	"svc"
 )
 
-// Served is the times in which an orchestrator was running, oldest first. The
-// last span goes on. A run's dispatch timeout counts these times only: what we
-// were not there to place is not held against a run.
+// Served is the time spans in which an orchestrator was running, oldest first. The last span is still open. Only
+// these times count towards a run's dispatch timeout: downtime is not held against a run.
 type Served []Span
 
-// Span is one such time.
+// Span is one such time span.
 type Span struct{ Began, Until svc.Time }
 
-// Extend notes that the orchestrator runs at now. A pause of more than longest
-// since it last did so begins a new span: the process was frozen, the machine
-// suspended, or its clock set. A clock that went back takes the times that are
-// not yet along.
+// Extend records that the orchestrator runs at now. It begins a new span when more than longest has passed since the
+// last call: the process was frozen, the machine was suspended, or its clock was set. When the clock was set back,
+// spans that begin in the future are dropped.
 func (s Served) Extend(now svc.Time, longest time.Duration) Served {
 	for len(s) > 0 && s[len(s)-1].Began > now {
 		s = s[:len(s)-1]
@@ -32,14 +30,14 @@ func (s Served) Extend(now svc.Time, longest time.Duration) Served {
 	return append(s, Span{now, now})
 }
 
-// Since is the moment from which on that much time was served up to now. It is
-// false when not so much is known to have been served at all.
+// Since returns the moment from which exactly that much time was served up to now. It returns false when the recorded
+// spans are shorter than that in total.
 func (s Served) Since(now svc.Time, served time.Duration) (svc.Time, bool) {
 	end := now
 	for i := len(s) - 1; i >= 0; i-- {
 		from, until := s[i].Began, min(s[i].Until, end)
 		if i == len(s)-1 {
-			until = end // it goes on
+			until = end // the last span is open
 		}
 		if until <= from {
 			continue
@@ -54,8 +52,7 @@ func (s Served) Since(now svc.Time, served time.Duration) (svc.Time, bool) {
 	return 0, false
 }
 
-// Deadline is when that much time will have been served since from, if the
-// last span goes on.
+// Deadline returns when that much time will have been served since from, provided that the last span stays open.
 func (s Served) Deadline(from svc.Time, served time.Duration) svc.Time {
 	at := from
 	for i, span := range s {

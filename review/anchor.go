@@ -5,17 +5,18 @@ import (
 	"strings"
 )
 
-// ErrNoLines means that a patch does not show the lines that were asked for.
+// ErrNoLines means that a patch does not contain the requested lines.
 var ErrNoLines = errors.New("the patch does not show these lines")
 
-// Place is a file of a change, or lines of it.
+// Place is a file of a change, or a range of its lines.
 type Place struct {
 	Path        string
-	Old         bool // lines are counted in the file before the change
+	Old         bool // line numbers refer to the file before the change
 	First, Last int  // 0: the whole file
 }
 
-// find is the file of a change that a place is in; nil: it has none. A name that is used again is two files.
+// find returns the changed file at a place; nil: the change has none. When one file was deleted and another was added
+// under the same name, at.Old selects the deleted one.
 func (p *Patch) find(at Place) *File {
 	var found *File
 	for _, f := range p.Files {
@@ -26,7 +27,8 @@ func (p *Patch) find(at Place) *File {
 	return found
 }
 
-// Lines is the text of a place, of at most limit bytes. The error is ErrNoLines when the patch does not show all of it.
+// Lines returns the text at a place. It returns ErrNoLines when the patch does not contain all of the lines, and
+// ErrTooLarge when the text is longer than limit bytes.
 func (p *Patch) Lines(at Place, limit int) (string, error) {
 	f := p.find(at)
 	if f == nil {
@@ -50,7 +52,7 @@ func (p *Patch) Lines(at Place, limit int) (string, error) {
 	return text, nil
 }
 
-// shows are the lines of a place, as the patch has them.
+// shows returns the lines at a place if the patch contains all of them.
 func (f *File) shows(at Place) (lines []string, ok bool) {
 	if f.text == nil {
 		return nil, false
@@ -73,8 +75,8 @@ func (f *File) shows(at Place) (lines []string, ok bool) {
 	return lines, next > at.Last
 }
 
-// Locate is where a place of a checkpoint is in a later one on top of the same commit; false: it is not there, or the patches do not
-// tell.
+// Locate returns where a place in one checkpoint is in a later checkpoint on top of the same commit. It returns false
+// when the place no longer exists there, or when the patches do not contain enough to find it.
 func Locate(from, to *Patch, at Place) (Place, bool) {
 	f := from.find(at)
 	if f == nil {
@@ -91,7 +93,7 @@ func Locate(from, to *Patch, at Place) (Place, bool) {
 		return Place{}, false
 	case t != nil:
 		there.Path = t.Path
-	case !key.base: // it came new, and is not among what came new: git may call it renamed by now
+	case !key.base: // added in from, and to does not list it as added: git may list it as renamed there
 		same := to.find(at)
 		return Place{Path: at.Path, First: at.First, Last: at.Last}, same != nil && same.OID == f.OID
 	}
@@ -121,7 +123,7 @@ func Locate(from, to *Patch, at Place) (Place, bool) {
 	return there, true
 }
 
-// locateOld finds lines of the base: they never move, but a later change may no longer be about them.
+// locateOld locates lines of the base commit. They never move, but the later patch may no longer contain them.
 func locateOld(to *Patch, t, f *File, at Place) (Place, bool) {
 	if t == nil || (t.Status == Deleted) != (f.Status == Deleted) && at.First == 0 {
 		return Place{}, false

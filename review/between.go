@@ -9,20 +9,21 @@ import (
 	"strings"
 )
 
-// version is a file in one of two checkpoints.
+// version is a file as it is in one of two checkpoints.
 type version struct {
 	path string
-	mode string // empty: neither patch says; then it is the same in both
-	oid  string // empty: neither patch says; then the file is only renamed
+	mode string // empty: neither patch has the mode, so it is the same in both
+	oid  string // empty: neither patch has the id, so the file is only renamed
 }
 
-// pair is a file that two checkpoints have in common, or that only one has.
+// pair is a file that both checkpoints have, or that only one of them has.
 type pair struct {
-	old, new *version // nil: there is no such file
-	from, to *File    // what makes them out of the base; nil: nothing does
+	old, new *version // nil: the checkpoint has no such file
+	from, to *File    // how each patch changes the base into the version; nil: the patch does not touch the file
 }
 
-// pairs matches the files of two checkpoints by the file of the base that both come from; those that came new, by name.
+// pairs matches the files of two checkpoints: by their common file of the base, or by name when the base has no such
+// file.
 func pairs(from, to *Patch) (out []pair) {
 	before, after := byBase(from), byBase(to)
 	for key := range merged(before, after) {
@@ -46,7 +47,7 @@ func pairs(from, to *Patch) (out []pair) {
 		}
 		switch {
 		case p.same():
-		case p.retyped(): // a patch has no line that says so: one goes, the other comes
+		case p.retyped(): // a patch cannot express it in one entry: one file is deleted, another is added
 			out = append(out, pair{old: p.old, from: f}, pair{new: p.new, to: t})
 		default:
 			out = append(out, p)
@@ -55,16 +56,16 @@ func pairs(from, to *Patch) (out []pair) {
 	return exactRenames(out)
 }
 
-// retyped tells that a file came new in both checkpoints, as a file in one and as a link or a submodule in the other. Of a file of the
-// base git itself says that it goes and comes.
+// retyped reports whether a file that the base does not have is a file in one checkpoint and a link or a submodule in
+// the other. For a file of the base, git itself writes a deletion and an addition.
 func (p pair) retyped() bool {
 	return p.old != nil && p.new != nil && kindOf(p.old.mode) != kindOf(p.new.mode)
 }
 
-// kindOf is the part of a mode that tells files, links and submodules apart.
+// kindOf returns the part of a mode that distinguishes files, links and submodules.
 func kindOf(mode string) string { return mode[:min(len(mode), 3)] }
 
-// fileKey names a file of the base, or one that came new.
+// fileKey identifies a file by its name in the base, or by its own name if it was added.
 type fileKey struct {
 	base bool
 	path string
@@ -96,7 +97,7 @@ func merged(a, b map[fileKey]*File) map[fileKey]bool {
 	return out
 }
 
-// versionOf is what a checkpoint has of a file of the base.
+// versionOf returns a checkpoint's version of a file of the base; nil: the checkpoint deletes it.
 func versionOf(path, mode, oid string, by *File) *version {
 	switch {
 	case by == nil:
@@ -117,7 +118,7 @@ func (p pair) same() bool {
 
 func (p pair) sameContent() bool { return p.old.oid == p.new.oid }
 
-// exactRenames makes one of a file that goes and one of the same content that comes.
+// exactRenames merges a deleted file and an added file with the same content into one renamed file.
 func exactRenames(all []pair) []pair {
 	gone := map[string]int{}
 	slices.SortFunc(all, pair.order)
@@ -145,7 +146,7 @@ func exactRenames(all []pair) []pair {
 	return all
 }
 
-// order puts what goes first and what comes last, as git apply needs it where a name is used again.
+// order sorts deleted files first and added files last. git apply needs this order when a deleted name is used again.
 func (p pair) order(q pair) int { return cmp.Or(p.rank()-q.rank(), cmp.Compare(p.path(), q.path())) }
 
 func (p pair) rank() int {
@@ -166,7 +167,7 @@ func (p pair) path() string {
 	return p.new.path
 }
 
-// file is the pair as a file of a patch.
+// file returns the pair as an entry of a patch.
 func (p pair) file() *File {
 	f := &File{Path: p.path(), Status: Modified}
 	switch {
@@ -191,10 +192,11 @@ func (p pair) file() *File {
 	return f
 }
 
-// Between writes how two checkpoints on top of the same commit differ, as git apply takes it, and lists it. What cannot be told from
-// the patches, as it is too large or has been text and is binary now, is listed without its lines, and complete is false.
+// Between writes the difference of two checkpoints on top of the same commit, in the format of git apply, and lists
+// its files. A file that cannot be compared from the patches alone (it is too large, or it was text and is binary
+// now) is listed without its lines, and complete is false.
 func Between(from, to *Patch, w io.Writer) (files []*File, complete bool, err error) {
-	if from.More || to.More { // what is not listed of one would count as unchanged
+	if from.More || to.More { // an unlisted file of either patch would count as unchanged
 		return nil, false, fmt.Errorf("too many files: %w", ErrTooLarge)
 	}
 	complete = true
@@ -220,10 +222,10 @@ func Between(from, to *Patch, w io.Writer) (files []*File, complete bool, err er
 	return files, complete, nil
 }
 
-// errUnknown means that the patches do not say enough.
+// errUnknown means that the patches do not contain enough to compare a file.
 var errUnknown = errors.New("the patches do not tell")
 
-// write makes the file's part of the patch.
+// write returns the pair's part of the patch.
 func (p pair) write(f *File, from, to *Patch) (string, error) {
 	var w strings.Builder
 	f.writeHeader(&w)
@@ -253,7 +255,7 @@ func (p pair) write(f *File, from, to *Patch) (string, error) {
 	return w.String(), err
 }
 
-// loaded is a file with its content; nil stays nil.
+// loaded returns a file with its content; nil for a nil file.
 func (p *Patch) loaded(f *File) (*File, error) {
 	if f == nil {
 		return nil, nil
@@ -261,12 +263,13 @@ func (p *Patch) loaded(f *File) (*File, error) {
 	return p.load(f)
 }
 
-// keepsContent tells that only name or mode change: then the patch does not say whether the file is binary.
+// keepsContent reports whether only the name or the mode changes. The patch then does not show whether the file is
+// binary.
 func (f *File) keepsContent() bool {
 	return f != nil && !f.Binary && f.OldOID == f.OID && (f.Status == Modified || f.Status == Renamed)
 }
 
-// writeHeader writes what happens to the file besides its content.
+// writeHeader writes the header lines: names, modes and object ids.
 func (f *File) writeHeader(w *strings.Builder) {
 	old := cmp.Or(f.OldPath, f.Path)
 	fmt.Fprintf(w, "diff --git %s %s\n", Quote("a/"+old), Quote("b/"+f.Path))
@@ -298,7 +301,7 @@ func (f *File) writeHeader(w *strings.Builder) {
 	w.WriteByte('\n')
 }
 
-// writeText writes the lines that differ.
+// writeText writes the hunks, and counts their lines in f.
 func (p pair) writeText(w *strings.Builder, f *File) error {
 	s, ok := newScript(p.from.lines(), p.to.lines())
 	if !ok {
@@ -306,7 +309,7 @@ func (p pair) writeText(w *strings.Builder, f *File) error {
 	}
 	var hunks strings.Builder
 	if f.Additions, f.Deletions = s.hunks(&hunks); hunks.Len() == 0 {
-		return nil // an empty file, or none
+		return nil // both versions are empty or missing
 	}
 	old, new := "/dev/null", "/dev/null"
 	if p.old != nil {
@@ -318,7 +321,7 @@ func (p pair) writeText(w *strings.Builder, f *File) error {
 	for _, side := range []struct{ sign, name string }{{"---", old}, {"+++", new}} {
 		fmt.Fprintf(w, "%s %s", side.sign, side.name)
 		if strings.Contains(side.name, " ") && !strings.HasPrefix(side.name, `"`) {
-			w.WriteByte('\t') // else the name would seem to end at the blank
+			w.WriteByte('\t') // git ends a name with blanks by a tab; without it the name would end at the blank
 		}
 		w.WriteByte('\n')
 	}
@@ -326,7 +329,7 @@ func (p pair) writeText(w *strings.Builder, f *File) error {
 	return nil
 }
 
-// lines is what a patch does to the file's lines; nil: nothing.
+// lines returns the line edits of a patch for the file; nil: the patch has none.
 func (f *File) lines() *edits {
 	if f == nil {
 		return nil

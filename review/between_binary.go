@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// mixed tells that one version differs from the base as text and the other as bytes.
+// mixed reports whether one patch changes the file as text and the other as binary.
 func mixed(a, b *File) bool { return a != nil && b != nil && a.Binary != b.Binary }
 
-// writeBinary writes how each version is made of the other.
+// writeBinary writes both directions of a binary change: new from old, and old from new.
 func (p pair) writeBinary(w *strings.Builder) error {
 	w.WriteString("GIT binary patch\n")
 	for _, way := range []struct{ from, to *File }{{p.from, p.to}, {p.to, p.from}} {
@@ -26,7 +26,7 @@ func (p pair) writeBinary(w *strings.Builder) error {
 	return nil
 }
 
-// madeOf is a version made of another one, by way of the base.
+// madeOf computes a version from another one: back to the base, then forward.
 func madeOf(old content, from, to *File) (content, error) {
 	base := old
 	if from != nil {
@@ -47,14 +47,15 @@ func madeOf(old content, from, to *File) (content, error) {
 	return to.forward.apply(base)
 }
 
-// sizeOf is how many bytes a version has; 0 when nothing is made of it.
+// sizeOf returns the size in bytes of the version that by makes; if by is nil, the size of the base that other starts
+// from. It returns 0 when other does not read the base.
 func sizeOf(by, other *File) (int, error) {
 	part, source := (*binaryPart)(nil), false
 	switch {
 	case by != nil:
 		part = by.forward
 	case other != nil:
-		part, source = other.forward, true // the base itself
+		part, source = other.forward, true // the version is the base itself
 	}
 	if part == nil {
 		return 0, errUnknown
@@ -80,7 +81,7 @@ func sizeOf(by, other *File) (int, error) {
 	return after, nil
 }
 
-// writeMixed writes the bytes of the new version, if the patches tell them.
+// writeMixed writes the whole content of the new version. It returns errUnknown when the patches do not contain it.
 func (p pair) writeMixed(w *strings.Builder) error {
 	var made []byte
 	if p.new != nil {
@@ -115,7 +116,7 @@ func (p pair) newBytes() ([]byte, error) {
 	return out, nil
 }
 
-// baseBytes is the file that both versions come from, if a patch has all of it.
+// baseBytes returns the content of the base file. It returns errUnknown when no patch contains all of it.
 func (p pair) baseBytes() ([]byte, error) {
 	for _, f := range []*File{p.from, p.to} {
 		switch {
@@ -130,7 +131,7 @@ func (p pair) baseBytes() ([]byte, error) {
 	return nil, errUnknown
 }
 
-// applied is the file after, of the file before.
+// applied returns the lines of base with the edits applied.
 func (e *edits) applied(base []byte) string {
 	var b strings.Builder
 	at := 1

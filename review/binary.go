@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// binaryPart is one direction of a binary change: the content, or how it is made of the other version.
+// binaryPart is one direction of a binary change: the whole content of a version, or a delta from the other version.
 type binaryPart struct {
 	delta bool
 	size  int    // of data, unpacked
-	lines string // data as the patch has it
+	lines string // the encoded data, as the patch contains it
 }
 
-// binaries reads both directions; the line is the one that announces them.
+// binaries reads both directions of a binary change. The current line must be "GIT binary patch".
 func (s *scanner) binaries(f *File) error {
 	s.next()
 	var err error
@@ -50,14 +50,14 @@ func (s *scanner) binary() (*binaryPart, error) {
 	if s.text != "" {
 		b.lines = s.text[from:s.at]
 	}
-	s.next() // the empty line after it
+	s.next() // the empty line that ends the part
 	return b, nil
 }
 
-// maxContent is the most bytes of a binary file that are compared.
+// maxContent is the maximum size in bytes of a binary file that is compared.
 const maxContent = 64 << 20
 
-// data unpacks what the patch has.
+// data returns the part's decoded and unpacked data.
 func (b *binaryPart) data() ([]byte, error) {
 	if b.size > maxContent {
 		return nil, ErrTooLarge
@@ -85,7 +85,8 @@ func (b *binaryPart) data() ([]byte, error) {
 	return data, nil
 }
 
-// lineLength is how many bytes a line of a binary patch has, by its first character.
+// lineLength returns how many bytes a line of a binary patch encodes, from the line's first character; -1: not a
+// valid one.
 func lineLength(c byte) int {
 	switch {
 	case c >= 'A' && c <= 'Z':
@@ -145,10 +146,10 @@ func encode85(w *strings.Builder, data []byte) {
 	}
 }
 
-// content is a version of a file: parts that are copied out of another version, and bytes.
+// content is one version of a file, as a sequence of pieces.
 type content []piece
 
-// piece is bytes, or, without any, a part of the other version.
+// piece is literal bytes; or, when bytes is nil, a range of the other version.
 type piece struct {
 	bytes    []byte
 	at, size int
@@ -161,10 +162,10 @@ func (c content) size() (n int) {
 	return n
 }
 
-// mostPieces bounds what a patch that git did not write could make of a few bytes.
+// mostPieces limits how many pieces a small crafted patch can expand to.
 const mostPieces = 1 << 18
 
-// apply makes a version out of one that is known.
+// apply computes the version that this part makes from the other version.
 func (b *binaryPart) apply(to content) (content, error) {
 	data, err := b.data()
 	if err != nil {
@@ -178,7 +179,7 @@ func (b *binaryPart) apply(to content) (content, error) {
 	if !ok || !ok2 || from != to.size() {
 		return nil, ErrMalformed
 	}
-	ends := make([]int, len(to)) // of its pieces
+	ends := make([]int, len(to)) // end offset of each piece
 	for i, p := range to {
 		ends[i] = p.size
 		if i > 0 {
@@ -207,7 +208,7 @@ func (b *binaryPart) apply(to content) (content, error) {
 	return out, nil
 }
 
-// copied adds a part of a version to another one.
+// copied appends many bytes of c, from offset at, to out. ends are the end offsets of c's pieces.
 func (c content) copied(out content, ends []int, at, many int) (content, bool) {
 	for i := sort.SearchInts(ends, at+1); i < len(c) && many > 0 && len(out) <= mostPieces; i++ {
 		p := c[i]
@@ -223,7 +224,7 @@ func (c content) copied(out content, ends []int, at, many int) (content, bool) {
 	return out, many == 0 || len(out) > mostPieces
 }
 
-// varint reads a size, seven bits a byte.
+// varint reads a size, encoded with seven bits per byte.
 func varint(data []byte) (n int, rest []byte, ok bool) {
 	for i, c := range data {
 		if i > 8 {
@@ -237,7 +238,8 @@ func varint(data []byte) (n int, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// instruction reads an instruction of a delta: to copy many bytes from at; or, with at below 0, to take the next ones.
+// instruction reads one instruction of a delta: copy many bytes from offset at; or, when at is negative, insert the
+// next many bytes.
 func instruction(data []byte) (at, many int, rest []byte, ok bool) {
 	code := data[0]
 	data = data[1:]
@@ -265,7 +267,8 @@ func instruction(data []byte) (at, many int, rest []byte, ok bool) {
 	return at, many, data, true
 }
 
-// write writes a version as a patch has it: as its bytes, or as what is made of the other version of so many bytes.
+// write writes a version in the format of a patch: literally, or as a delta from the other version, which has other
+// bytes.
 func (c content) write(w *strings.Builder, other int) error {
 	var data []byte
 	word := "literal"
@@ -313,7 +316,7 @@ func appendVarint(data []byte, n int) []byte {
 	return append(data, byte(n))
 }
 
-// appendCopy writes instructions to copy, each of at most as many bytes as one may.
+// appendCopy appends copy instructions. One instruction copies at most 64 KiB.
 func appendCopy(data []byte, at, size int) []byte {
 	for size > 0 {
 		n := min(size, 0x10000)

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// edits is what a patch does to the lines of a file. Lines have their end, if they have one. Lines of the file before are
-// counted from 1.
+// edits are the changes of a patch to the lines of one file. The "old file" is the file before the patch; its lines
+// are counted from 1. Each line includes its newline, except a last line without one.
 type edits struct {
 	list []edit
-	runs []run // what the patch shows of the file before, ascending
-	at   int   // the next line of the file before, while it is read
-	open bool  // the last edit goes on
-	came bool  // the last line that was read is one that comes
+	runs []run // the parts of the old file that the patch shows, ascending
+	at   int   // the next line of the old file, while the patch is read
+	open bool  // the last edit is not complete
+	came bool  // the last line read is an added line
 }
 
-// edit replaces lines of the file before.
+// edit replaces lines of the old file.
 type edit struct {
-	at, gone int // the first line that goes, and how many do
+	at, gone int // the first deleted line, and how many are deleted
 	come     []string
 }
 
 func (e edit) end() int { return e.at + e.gone }
 
-// run is a part of the file before.
+// run is a part of the old file that the patch shows.
 type run struct {
 	at    int
 	lines []string
 }
 
-// begin goes to a line of the file before; false: the patch was there already.
+// begin moves to a line of the old file. It returns false if the patch is already past that line.
 func (e *edits) begin(at int) bool {
 	if at < 1 || at < e.at {
 		return false
@@ -58,7 +58,7 @@ func (e *edits) add(op byte, line string) {
 	e.at++
 }
 
-// cutEnd takes the end off the last line that was read: it is the last of its file, and has none.
+// cutEnd removes the newline of the last line read: it is the last line of its file and has no newline.
 func (e *edits) cutEnd() {
 	if e == nil {
 		return
@@ -72,7 +72,7 @@ func (e *edits) cutEnd() {
 	}
 }
 
-// line is a line of the file before; false: the patch does not show it.
+// line returns a line of the old file; false: the patch does not show it.
 func (e *edits) line(at int) (string, bool) {
 	if e == nil {
 		return "", false
@@ -84,7 +84,7 @@ func (e *edits) line(at int) (string, bool) {
 	return e.runs[i].lines[at-e.runs[i].at], true
 }
 
-// whole is the file before, if the patch shows all of it, as one that takes all of it away does.
+// whole returns the old file if the patch shows all of it. A patch that deletes the file does.
 func (e *edits) whole() []string {
 	if e == nil || len(e.runs) == 0 {
 		return nil
@@ -92,7 +92,7 @@ func (e *edits) whole() []string {
 	return e.runs[0].lines
 }
 
-// ranges are the edits; none without a patch.
+// ranges returns the list of edits; nil for nil edits.
 func (e *edits) ranges() []edit {
 	if e == nil {
 		return nil
@@ -100,14 +100,14 @@ func (e *edits) ranges() []edit {
 	return e.list
 }
 
-// block is a place where two versions of a file may differ, by lines of the file that both come from.
+// block is a range of base lines in which two versions of a file may differ.
 type block struct {
-	at, end  int // of the file that both come from
+	at, end  int // lines of the base, the file that both versions come from; end is exclusive
 	old, new []string
 }
 
-// blocks compares two versions of a file. What lies between blocks is the same in both. ok is false when a patch does not show
-// what it must: then it is none of git.
+// blocks compares two versions of a file. Outside the blocks both versions are the same. It returns false when a
+// patch does not show a line that it must show; then git did not write that patch.
 func blocks(from, to *edits) (out []block, ok bool) {
 	all := append(slices.Clone(from.ranges()), to.ranges()...)
 	slices.SortFunc(all, func(a, b edit) int { return a.at - b.at })
@@ -127,7 +127,8 @@ func blocks(from, to *edits) (out []block, ok bool) {
 	return out, true
 }
 
-// within is a version's lines of a block. Those that it has kept, the other patch takes away, and so shows.
+// within returns a version's lines of a block. Base lines that this version keeps are shown by the other patch,
+// because it deletes them.
 func (e *edits) within(b block, other *edits) (lines []string, ok bool) {
 	at := b.at
 	keep := func(to int) bool {

@@ -1,15 +1,17 @@
 package review
 
-// op is a line of a comparison: ' ' is in both versions, '-' in the old one, '+' in the new one.
+// op is one line of a comparison: ' ' is in both versions, '-' only in the old one, '+' only in the new one.
 type op struct {
 	kind byte
 	line string
 }
 
-// mostEdits bounds the search for the smallest difference. Beyond it all lines count as replaced, which is as true.
+// mostEdits limits the search for the smallest difference. Beyond it, all lines are reported as replaced, which is
+// correct but longer.
 const mostEdits = 1000
 
-// compare is the smallest difference of two lists of lines (Myers, 1986), what goes before what comes.
+// compare returns the smallest difference of two lists of lines (Myers, 1986). In each changed place, deleted lines
+// are before added lines.
 func compare(old, new []string) []op {
 	var out []op
 	same := 0
@@ -30,7 +32,8 @@ func compare(old, new []string) []op {
 	return out
 }
 
-// shortest searches forward by diagonals, and walks back over the ends that each number of edits had reached.
+// shortest searches forward along the diagonals. It stores the furthest points for each number of edits, for
+// walkBack.
 func shortest(old, new []string) []op {
 	if len(old) == 0 || len(new) == 0 {
 		return replaced(old, new)
@@ -58,7 +61,7 @@ func shortest(old, new []string) []op {
 	return replaced(old, new)
 }
 
-// walkBack reads the way to the end on diagonal k with d edits.
+// walkBack reconstructs the path to the end on diagonal k with d edits.
 func walkBack(old, new []string, trace [][]int, d, k int) []op {
 	var back []op
 	x, y := len(old), len(new)
@@ -100,7 +103,7 @@ func walkBack(old, new []string, trace [][]int, d, k int) []op {
 	return goFirst(out)
 }
 
-// goFirst puts what goes before what comes, between lines that stay.
+// goFirst moves deleted lines before added lines, between lines that both versions have.
 func goFirst(ops []op) []op {
 	out := make([]op, 0, len(ops))
 	for i := 0; i < len(ops); {

@@ -1,6 +1,6 @@
 package review
 
-// List is a patch's files as people read them: one that goes and comes back as something else is one whose type changed.
+// List merges, for display, a deletion and an addition of the same path into one file with the status TypeChanged.
 func List(files []*File) []*File {
 	out := make([]*File, 0, len(files))
 	gone := map[string]int{}

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Quote is a file's name as a line of text shows it, by git's rule: as it is, unless it has control characters, quotes,
-// backslashes or bytes that are no UTF-8; then in double quotes, with those escaped. Different names stay different.
+// Quote returns a file name as git prints it in a line of text: unchanged, unless it contains control characters,
+// quotes, backslashes or invalid UTF-8. Such a name is put in double quotes and these characters are escaped.
+// Different names always give different results.
 func Quote(name string) string {
 	if !needsQuotes(name) {
 		return name
@@ -33,7 +34,7 @@ func Quote(name string) string {
 	return b.String()
 }
 
-// The bytes that are escaped, and the letters that follow the backslash, in the same order.
+// The escaped bytes and, in the same order, the letters that follow the backslash.
 const (
 	escaped = "\a\b\t\n\v\f\r\"\\"
 	escapes = `abtnvfr"\`
@@ -43,7 +44,7 @@ func needsQuotes(name string) bool {
 	return !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '"' || r == '\\' })
 }
 
-// unquote reads a name that git has put in quotes, and what follows it.
+// unquote reads a name in git's quotes, and returns it with the text after the closing quote.
 func unquote(text string) (name, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		return "", text, false
@@ -72,7 +73,7 @@ func isOctal(digits string) bool {
 	return digits[0] <= '3' && strings.Trim(digits, "01234567") == ""
 }
 
-// Unquote is the name that Quote has made a text of. A text that is not in quotes is the name itself.
+// Unquote is the inverse of Quote. A text that is not in quotes is returned unchanged.
 func Unquote(text string) string {
 	if name, rest, ok := unquote(text); ok && rest == "" {
 		return name
@@ -80,11 +81,12 @@ func Unquote(text string) string {
 	return text
 }
 
-// nameOf reads a name of a header line: in quotes or to the end of the line, without the prefix of its side.
+// nameOf reads the name in a header line, in quotes or up to the end of the line, and removes the prefix of its side
+// ("a/" or "b/").
 func nameOf(text, prefix string) (string, bool) {
 	name, rest, quoted := unquote(text)
 	if !quoted {
-		name, rest = strings.TrimSuffix(text, "\t"), "" // git ends a name with blanks by a tab
+		name, rest = strings.TrimSuffix(text, "\t"), "" // git appends a tab to a name that contains blanks
 	}
 	if rest != "" && rest != "\t" {
 		return "", false
@@ -92,7 +94,8 @@ func nameOf(text, prefix string) (string, bool) {
 	return strings.CutPrefix(name, prefix)
 }
 
-// bothNames reads the names of "diff --git a/x b/x", which are the same: git says otherwise in lines of its own.
+// bothNames reads the name from "diff --git a/x b/x". It requires both to be the same: git writes different names in
+// header lines of their own.
 func bothNames(text string) (string, bool) {
 	if one, rest, ok := unquote(text); ok {
 		two, ok := nameOf(strings.TrimPrefix(rest, " "), "b/")

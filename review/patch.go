@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// ErrMalformed means that a text is not a patch of git.
+// ErrMalformed means that a text is not a patch as git writes it.
 var ErrMalformed = errors.New("not a patch of git")
 
 // Status is what a change does to a file.
 type Status string
 
-// The statuses. TypeChanged: a file has become a link or a submodule, or the other way.
+// The statuses. TypeChanged: a file became a link or a submodule, or the reverse.
 const (
 	Added       Status = "added"
 	Modified    Status = "modified"
@@ -27,26 +27,26 @@ const (
 
 // File is what a patch does to one file.
 type File struct {
-	Path      string // its name after the change; of a deleted file the one it had
-	OldPath   string // its name before; empty: the same, or it did not exist
+	Path      string // name after the change; of a deleted file, its last name
+	OldPath   string // name before the change; empty: the same, or there was no file
 	Status    Status
-	OldMode   string // empty: the patch does not say
-	Mode      string // empty: the patch does not say
-	OldOID    string // of the content before; empty: the patch does not say
+	OldMode   string // empty: the patch does not contain it
+	Mode      string // empty: the patch does not contain it
+	OldOID    string // of the content before the change; empty: the patch does not contain it
 	OID       string
 	Additions int // lines
 	Deletions int
 	Binary    bool
-	Unknown   bool // the patch does not have its content
-	// Start and End are where the patch has it, in bytes.
+	Unknown   bool // the patch does not contain its content
+	// Start and End are the byte range of the file's part of the patch.
 	Start, End int64
 
-	text    *edits      // of a file that was loaded; nil: it is binary
-	forward *binaryPart // of a binary file that was loaded; nil: the patch does not have it
+	text    *edits      // of a loaded file; nil: it is binary
+	forward *binaryPart // of a loaded binary file; nil: the patch does not contain it
 	reverse *binaryPart
 }
 
-// base is the name of the file that the change begins with; empty: there was none.
+// base returns the file's name before the change; empty: there was no file.
 func (f *File) base() string {
 	switch {
 	case f.Status == Added:
@@ -58,24 +58,24 @@ func (f *File) base() string {
 	}
 }
 
-// Patch is the difference of a checkpoint and the commit that it stands on.
+// Patch is the difference between a checkpoint and its base commit.
 type Patch struct {
 	Files []*File
-	More  bool // the patch has files that are not listed
+	More  bool // the patch has more files than Files lists
 	from  io.ReaderAt
 }
 
-// mostListed is about how many bytes the files of a patch may take in memory: a hundred thousand of them, with names of a usual length. Whoever wrote
-// the patch decides how many it has.
+// mostListed limits the memory for the list of a patch's files, in bytes, approximately: enough for a hundred
+// thousand files with names of typical length. The author of the patch decides how many files it has.
 const mostListed = 32 << 20
 
-// listed is about how many bytes the file takes in memory, without its content.
+// listed returns approximately how many bytes the file takes in memory, without its content.
 func (f *File) listed() int {
 	const fields = 200
 	return fields + len(f.Path) + len(f.OldPath) + len(f.OldMode) + len(f.Mode) + len(f.OldOID) + len(f.OID)
 }
 
-// Read lists what a patch has, as far as memory allows. Its content stays where it is.
+// Read lists the files of a patch, up to the memory limit. It does not load their content.
 func Read(from io.ReaderAt, size int64) (*Patch, error) {
 	p := &Patch{from: from}
 	s := &scanner{in: bufio.NewReaderSize(io.NewSectionReader(from, 0, size), 64<<10)}
@@ -94,10 +94,10 @@ func Read(from io.ReaderAt, size int64) (*Patch, error) {
 	return p, s.err
 }
 
-// maxLoaded is the most bytes of one file's part of a patch that are held in memory.
+// maxLoaded is the maximum size in bytes of one file's part of a patch that is loaded into memory.
 const maxLoaded = 8 << 20
 
-// ErrTooLarge means that a file's part of a patch is larger than what is compared.
+// ErrTooLarge means that a file's part of a patch exceeds the size that is compared.
 var ErrTooLarge = errors.New("larger than what is compared")
 
 // load reads a file's part of the patch with its content.
@@ -117,15 +117,15 @@ func (p *Patch) load(f *File) (*File, error) {
 // scanner reads a patch line by line.
 type scanner struct {
 	in   *bufio.Reader
-	text string // all that is read, when content is kept; empty: it is not
-	line []byte // at least its first 64 KiB
-	at   int64  // where the line begins
-	to   int64  // and ends
+	text string // all text of the input, when content is kept; empty: content is not kept
+	line []byte // the current line; a longer one is cut, but not below 64 KiB
+	at   int64  // offset where the line begins
+	to   int64  // offset where the line ends
 	eof  bool
 	err  error
 }
 
-// next goes to the next line.
+// next advances to the next line.
 func (s *scanner) next() {
 	s.at = s.to
 	part, err := s.in.ReadSlice('\n')
@@ -146,7 +146,7 @@ func (s *scanner) next() {
 
 func (s *scanner) ended() bool { return s.eof }
 
-// after is what follows the words that the line begins with.
+// after returns the rest of the line after a prefix; false: the line does not begin with it.
 func (s *scanner) after(words string) (string, bool) {
 	if s.eof || !bytes.HasPrefix(s.line, []byte(words)) {
 		return "", false
@@ -154,7 +154,7 @@ func (s *scanner) after(words string) (string, bool) {
 	return strings.TrimSuffix(string(s.line[len(words):]), "\n"), true
 }
 
-// file reads what the patch does to one file; the line is the one that begins it.
+// file reads the part of one file. The current line must be the "diff --git" line.
 func (s *scanner) file() (*File, error) {
 	names, ok := s.after("diff --git ")
 	if !ok {
@@ -162,7 +162,7 @@ func (s *scanner) file() (*File, error) {
 	}
 	f := &File{Status: Modified, Start: s.at}
 	if f.Path, ok = bothNames(names); !ok {
-		f.Path = "" // the lines below say it
+		f.Path = "" // a header line below has it
 	}
 	s.next()
 	if err := s.header(f); err != nil {
@@ -191,7 +191,7 @@ func (s *scanner) file() (*File, error) {
 	return f, s.err
 }
 
-// header reads the lines that say what happens to the file besides its content.
+// header reads the header lines, up to the first line of content.
 func (s *scanner) header(f *File) error {
 	for ; !s.eof; s.next() {
 		word, ok := "", false
@@ -231,7 +231,7 @@ func (s *scanner) header(f *File) error {
 	return nil
 }
 
-// hunks reads the lines that go and come; the line is the one that names the file before.
+// hunks reads all hunks. The current line must be the "--- " line.
 func (s *scanner) hunks(f *File) error {
 	for _, side := range []struct{ words, prefix string }{{"--- ", "a/"}, {"+++ ", "b/"}} {
 		text, ok := s.after(side.words)
@@ -259,7 +259,8 @@ func (s *scanner) hunks(f *File) error {
 	}
 }
 
-// hunk is where a part of a file changes: the first lines, counted from 1, and how many follow.
+// hunk is the position of a change: the first line in the old and in the new file, counted from 1, and the numbers of
+// lines.
 type hunk struct{ old, olds, new, news int }
 
 // parseHunk reads "<old>[,<count>] +<new>[,<count>] @@".
@@ -287,11 +288,11 @@ func parseHunk(text string) (h hunk, err error) {
 	return h, nil
 }
 
-// hunk reads the lines of a hunk.
+// hunk reads the lines of one hunk.
 func (s *scanner) hunk(f *File, h hunk) error {
 	at := h.old
 	if h.olds == 0 {
-		at++ // the lines are inserted after the one that is named
+		at++ // with no old lines, old names the line before the insertion
 	}
 	if f.text != nil && !f.text.begin(at) {
 		return ErrMalformed
@@ -309,7 +310,7 @@ func (s *scanner) hunk(f *File, h hunk) error {
 		case '+':
 			added++
 			f.Additions++
-		case '\\': // the line before it has no end
+		case '\\': // the line before this one has no newline
 			f.text.cutEnd()
 			continue
 		default:

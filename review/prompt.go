@@ -6,20 +6,20 @@ import (
 	"unicode"
 )
 
-// Remark is a comment as an agent is sent it.
+// Remark is a review comment as it is sent to an agent.
 type Remark struct {
 	ID       string
-	Path     string // as people read it
-	Old      bool   // its lines are those of the file before the change
+	Path     string // in the form for display
+	Old      bool   // line numbers refer to the file before the change
 	First    int    // 0: the whole file
 	Last     int
 	Quote    string
 	Body     string
-	Revision int // number of the checkpoint that it is about
+	Revision int // number of the checkpoint that the comment is about
 }
 
-// Prompt composes what an agent is sent: the message, then each remark with its number, file, lines, quote and text, and how to say
-// what was done. The same input gives the same prompt, byte for byte.
+// Prompt composes the text that is sent to an agent: the message, then each remark with its number, file, lines,
+// quote and text, and the command that reports the remark as handled. The same input always produces the same bytes.
 func Prompt(message string, remarks []Remark) string {
 	var b strings.Builder
 	if message = clean(message); message != "" {
@@ -43,7 +43,7 @@ func Prompt(message string, remarks []Remark) string {
 	return b.String()
 }
 
-// place is a remark's file and lines in words.
+// place returns a remark's file and lines in words.
 func (r Remark) place() string {
 	of := ""
 	if r.Old {
@@ -65,7 +65,7 @@ func indent(b *strings.Builder, by, text string) {
 	}
 }
 
-// harmless replaces what could command a terminal: the prompt may be pasted into one.
+// harmless replaces control characters that a terminal would interpret: the prompt may be pasted into one.
 func harmless(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {

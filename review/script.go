@@ -6,22 +6,24 @@ import (
 	"strings"
 )
 
-// script is how a file differs between two checkpoints: parts that are the same and whose lines need not be known, and lines.
+// script is the difference of a file between two checkpoints. Its parts are unchanged ranges, whose lines need not be
+// known, and compared lines.
 type script struct {
 	parts    []part
 	from, to *edits
 }
 
-// part is a number of lines that are the same in both versions, from a line of the file that both come from; or lines.
+// part is a range of many unchanged lines, from line at of the base; or the compared lines ops.
 type part struct {
 	at, many int
 	ops      []op
 }
 
-// endless stands for the lines after the last difference: nobody has counted them.
+// endless is the length of the unchanged range after the last difference: the length of the file is not known.
 const endless = math.MaxInt / 4
 
-// newScript compares two versions of a file. A nil one is the file that both come from.
+// newScript compares two versions of a file. nil edits mean that the version is the base itself. It returns false
+// when a patch is malformed.
 func newScript(from, to *edits) (*script, bool) {
 	list, ok := blocks(from, to)
 	if !ok {
@@ -37,7 +39,7 @@ func newScript(from, to *edits) (*script, bool) {
 	return s, true
 }
 
-// locate is where a line of the old version is in the new one; false: it is not there.
+// locate returns the number of an old line in the new version; false: the new version does not have it.
 func (s *script) locate(line int) (int, bool) {
 	old, new := 1, 1
 	for _, p := range s.parts {
@@ -60,16 +62,18 @@ func (s *script) locate(line int) (int, bool) {
 	return 0, false
 }
 
-// context is how many lines around a difference are shown.
+// context is how many unchanged lines are shown around a difference.
 const context = 3
 
-// item is a line of the comparison, with its number in both versions; or, of kind 0, a number of lines that are not shown.
+// item is a line of the comparison, with its number in both versions; or, when kind is 0, a gap of lines that are not
+// shown.
 type item struct {
 	op
 	old, new int
 }
 
-// items is the comparison line by line, apart from what is the same and further from a difference than context.
+// items returns the comparison line by line, without unchanged lines that are more than context lines away from a
+// difference.
 func (s *script) items() (out []item) {
 	old, new := 1, 1
 	put := func(o op) {
@@ -111,7 +115,7 @@ func (s *script) items() (out []item) {
 	return out
 }
 
-// shown is a line of the file that both versions come from, if one of the patches shows it.
+// shown returns a line of the base if one of the two patches shows it.
 func (s *script) shown(at int) (string, bool) {
 	if line, ok := s.from.line(at); ok {
 		return line, true
@@ -119,7 +123,7 @@ func (s *script) shown(at int) (string, bool) {
 	return s.to.line(at)
 }
 
-// hunks writes the differences as a patch has them, and counts them.
+// hunks writes the hunks of the difference, and counts the added and deleted lines.
 func (s *script) hunks(w *strings.Builder) (additions, deletions int) {
 	items := s.items()
 	done := 0
@@ -169,7 +173,7 @@ func writeHunk(w *strings.Builder, items []item) (additions, deletions int) {
 	return additions, deletions
 }
 
-// span is a place in a file as git writes it: without lines, it is the line before.
+// span returns a line range as git writes it. An empty range names the line before it.
 func span(first, many int) string {
 	switch many {
 	case 0:
