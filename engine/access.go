@@ -14,15 +14,15 @@ import (
 const (
 	// SessionLife is how long a browser stays signed in without a request.
 	SessionLife = 30 * 24 * time.Hour
-	// sessionRenew is how old the expiry of a session may be before a request
-	// moves it: a session costs a write a day, not one for each request.
+	// sessionRenew is how old the expiry of a session must be before a request extends it: a session costs one write
+	// a day, not one for each request.
 	sessionRenew = 24 * time.Hour
-	// usedEvery is how often the last use of a token is written at most.
+	// usedEvery is the minimum time between two writes of a token's last use.
 	usedEvery = 45 * time.Second
 )
 
-// errBadToken is the same for a token that never was, that expired and that was
-// revoked: the answer must not tell which tokens exist.
+// errBadToken is the same for a token that never existed, that expired and that was revoked: the error must not
+// reveal which tokens exist.
 var errBadToken = svc.Errorf(svc.CodeUnauthorized, "the token is missing or not the right one for this")
 
 func newSecret() string {
@@ -31,8 +31,8 @@ func newSecret() string {
 	return hex.EncodeToString(b[:])
 }
 
-// CreateToken makes an access token. The secret is given once; a repeated
-// request is answered with the record alone.
+// CreateToken creates an access token. The secret is returned only once; a repeated request returns the record
+// without it.
 func (e *Engine) CreateToken(ctx context.Context, n svc.NewAccessToken) (t svc.AccessToken, secret string, err error) {
 	if err := n.Validate(e.now()); err != nil {
 		return svc.AccessToken{}, "", err
@@ -55,8 +55,8 @@ func (e *Engine) Tokens(ctx context.Context, page svc.Page) (svc.List[svc.Access
 	return e.Store.AccessTokens(ctx, page)
 }
 
-// RevokeToken ends an access token for good. Whoever uses it is refused from
-// the moment this returns. Revoking it again changes nothing.
+// RevokeToken revokes an access token for good. From the moment it returns, requests with the token are refused. To
+// revoke it again changes nothing.
 func (e *Engine) RevokeToken(ctx context.Context, id string) error {
 	return e.Store.Write(ctx, func(tx *store.Tx) error {
 		t, err := tx.AccessToken(ctx, id)
@@ -71,19 +71,19 @@ func (e *Engine) RevokeToken(ctx context.Context, id string) error {
 	})
 }
 
-// owner is the caller with the token of the data dir.
+// owner returns the caller who holds the token of the data dir.
 func (e *Engine) owner() svc.Caller {
 	return svc.Caller{Name: svc.OwnerName, Role: svc.RoleAdmin, TokenHash: e.OwnerTokenHash}
 }
 
-// Authenticate finds who sent a bearer token. It asks the database each time,
-// so a revocation counts at once, whichever orchestrator took it.
+// Authenticate returns the caller to whom a bearer token belongs. It reads the database each time, so a revocation
+// takes effect at once, on every orchestrator.
 func (e *Engine) Authenticate(ctx context.Context, secret string) (svc.Caller, error) {
 	return e.callerOf(ctx, svc.SecretHash(secret))
 }
 
-// callerOf is the holder of a token, by the token's hash. Hashes are compared:
-// how long that takes tells nothing of a secret.
+// callerOf returns the holder of a token, by the token's hash. It compares hashes, so that its timing reveals nothing
+// about a secret.
 func (e *Engine) callerOf(ctx context.Context, hash string) (svc.Caller, error) {
 	if hash == e.OwnerTokenHash {
 		return e.owner(), nil
@@ -99,8 +99,7 @@ func (e *Engine) callerOf(ctx context.Context, hash string) (svc.Caller, error) 
 	return svc.Caller{Name: t.Name, Role: t.Role, ExpiresAt: t.ExpiresAt, TokenHash: hash}, nil
 }
 
-// OpenSession signs a browser in with a token. What it gives is the cookie's
-// value.
+// OpenSession signs a browser in with a token. It returns the value of the session cookie.
 func (e *Engine) OpenSession(ctx context.Context, token string) (secret string, err error) {
 	c, err := e.Authenticate(ctx, token)
 	if err != nil {
@@ -113,8 +112,8 @@ func (e *Engine) OpenSession(ctx context.Context, token string) (secret string, 
 	return secret, err
 }
 
-// AuthenticateSession finds whose session a cookie names. renewed says that its
-// life was extended, so that the browser must be told.
+// AuthenticateSession returns the caller to whom a session cookie belongs. renewed means that the session was
+// extended: the browser must be sent a new expiry.
 func (e *Engine) AuthenticateSession(ctx context.Context, secret string) (c svc.Caller, renewed bool, err error) {
 	s, c, err := e.session(ctx, svc.SecretHash(secret))
 	if err != nil {
@@ -122,7 +121,8 @@ func (e *Engine) AuthenticateSession(ctx context.Context, secret string) (c svc.
 	}
 	if s.ExpiresAt.Sub(e.now()) < SessionLife-sessionRenew {
 		s.ExpiresAt = e.now().Add(SessionLife)
-		renewed = e.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutSession(ctx, s) }) == nil // else at the next request
+		// On an error the next request tries again.
+		renewed = e.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutSession(ctx, s) }) == nil
 	}
 	return c, renewed, nil
 }
@@ -145,14 +145,14 @@ func (e *Engine) CloseSession(ctx context.Context, c svc.Caller) error {
 	return e.Store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteSession(ctx, c.Session) })
 }
 
-// Permanent says that nothing but a restart with another token file ends what
-// the caller has opened.
+// Permanent reports whether the caller's streams and sockets stay authenticated until a restart with another token
+// file.
 func (e *Engine) Permanent(c svc.Caller) bool {
 	return c.Session == "" && c.TokenHash == e.OwnerTokenHash
 }
 
-// StillAuthenticated asks again for whoever has a stream or socket open: nil,
-// or why it must end. Trouble with the database is no reason.
+// StillAuthenticated checks again the caller of an open stream or socket. It returns nil, or the reason why the
+// connection must end. An error of the database is no such reason.
 func (e *Engine) StillAuthenticated(ctx context.Context, c svc.Caller) error {
 	var err error
 	if c.Session != "" {
@@ -166,8 +166,7 @@ func (e *Engine) StillAuthenticated(ctx context.Context, c svc.Caller) error {
 	return nil
 }
 
-// tokenUses remembers when the last use of a token was written, so that a busy
-// token costs a write now and then.
+// tokenUses stores when the last use of a token was written, so that a busy token is not written at each request.
 type tokenUses struct {
 	mu      sync.Mutex // guards written
 	written map[string]svc.Time
@@ -187,7 +186,7 @@ func (u *tokenUses) note(ctx context.Context, e *Engine, t svc.AccessToken) {
 	}
 }
 
-// by is who asked for what a request does; nil: no person did.
+// by returns the name of the caller that made the request; nil: the change was not requested by a person.
 func by(ctx context.Context) *string {
 	if name := svc.CallerName(ctx); name != "" {
 		return &name

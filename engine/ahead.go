@@ -7,8 +7,9 @@ import (
 	"svc/store"
 )
 
-// rewind lets runs wait from now on that became pending in the future, as they say: who queued them had a clock that was ahead. Until
-// then they would not time out, and their back-off would not end.
+// rewind corrects runs that became pending in the future: the orchestrator that queued them had a clock that was
+// ahead. Their wait begins now. Without this correction they would not time out, and their back-off would not end,
+// before that time.
 func (e *Engine) rewind(ctx context.Context, waiting waitingRuns, now svc.Time) error {
 	for project := range waiting.projects {
 		ids, err := e.Store.PendingAfter(ctx, project, now.Add(servedPause), claimUnit)

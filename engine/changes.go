@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// reviewsAtOnce is how many changes of one host are read at a time: each may hold some large files in memory.
+	// reviewsAtOnce is how many changes of one host may be read at a time: each may hold some large files in memory.
 	reviewsAtOnce = 2
-	// mostChangedFiles is how many files a list of changes has.
+	// mostChangedFiles is the maximum number of files in a list of changes.
 	mostChangedFiles = 5000
-	// largeFile is how many bytes of a file's patch are more than a page shows unasked.
+	// largeFile is the size in bytes above which a page shows the patch of a file only on request.
 	largeFile = 1 << 20
 )
 
-// relayed is a checkpoint whose patch is here.
+// relayed is a checkpoint whose patch was relayed to this orchestrator.
 type relayed struct {
 	number int
 	info   hub.CheckpointInfo
@@ -29,7 +29,8 @@ type relayed struct {
 	patch  *review.Patch
 }
 
-// readCheckpoint opens the patch of a checkpoint and lists it; number 0: the newest that is here. The file is the caller's to close.
+// readCheckpoint opens the patch of a checkpoint and lists its files; number 0: the newest relayed one. The caller
+// closes the file.
 func (e *Engine) readCheckpoint(ctx context.Context, w svc.Workspace, number int) (r relayed, err error) {
 	if r.number = number; number == 0 {
 		r.number = w.RelayedCheckpoint
@@ -63,7 +64,7 @@ func notReadable(number int, err error) error {
 	return err
 }
 
-// change is a checkpoint, compared with the commit that it stands on or with an earlier checkpoint.
+// change is the difference between a checkpoint and its base commit, or between it and an earlier checkpoint (since).
 type change struct {
 	to       relayed
 	since    int
@@ -73,9 +74,10 @@ type change struct {
 	complete bool
 }
 
-func (c *change) close() { _ = c.patch.Close() } // nothing was written that must stay
+func (c *change) close() { _ = c.patch.Close() } // opened for reading, or a temporary file: a failed close loses nothing
 
-// openChange reads a change. One that compares two checkpoints is made here, in a file without a name.
+// openChange reads a change. The difference of two checkpoints is computed here, into a temporary file that has no
+// name.
 func (e *Engine) openChange(ctx context.Context, id string, number, since int) (c *change, err error) {
 	w, err := e.Store.Workspace(ctx, id)
 	if err != nil {
@@ -120,7 +122,8 @@ func (e *Engine) openChange(ctx context.Context, id string, number, since int) (
 	return c, err
 }
 
-// sameBase refuses checkpoints whose patches are against different commits, as after an agent has gone back behind its base.
+// sameBase refuses two checkpoints whose patches have different base commits. That happens when an agent moved its
+// branch back behind the base.
 func sameBase(from, to relayed) error {
 	if from.info.From == "" || from.info.From != to.info.From {
 		return svc.Errorf(svc.CodeConflict, "checkpoints %d and %d do not stand on the same commit; read each against its own base", from.number, to.number)
@@ -128,7 +131,7 @@ func sameBase(from, to relayed) error {
 	return nil
 }
 
-// nameless is a file that is gone when it is closed.
+// nameless returns a temporary file without a name, written by fill. It ceases to exist when it is closed.
 func nameless(fill func(io.Writer) error) (*os.File, error) {
 	f, err := os.CreateTemp("", "svc-*.diff")
 	if err != nil {
@@ -141,8 +144,8 @@ func nameless(fill func(io.Writer) error) (*os.File, error) {
 	return f, nil
 }
 
-// Change lists what a checkpoint has changed; number 0: the newest that is here. since is an earlier checkpoint that it is compared
-// with; 0: the commit that it stands on.
+// Change lists the files that a checkpoint changes; number 0: the newest relayed one. since is an earlier checkpoint
+// to compare with; 0: the base commit.
 func (e *Engine) Change(ctx context.Context, id string, number, since int) (svc.Change, error) {
 	c, err := e.openChange(ctx, id, number, since)
 	if err != nil {
@@ -165,9 +168,10 @@ func (e *Engine) Change(ctx context.Context, id string, number, since int) (svc.
 	return out, nil
 }
 
-// Diff is a change as git apply takes it; path: only what it does to that file. The file is the caller's to close.
+// Diff returns a change in the format of git apply. With a path, it returns only the changes to that file. The caller
+// closes the file.
 func (e *Engine) Diff(ctx context.Context, id string, number, since int, path string) (*os.File, error) {
-	if since == 0 && path == "" { // it need not be read for that
+	if since == 0 && path == "" { // the patch can be copied without reading its list
 		f, _, err := e.CheckpointFile(ctx, id, number, hub.CheckpointPatch)
 		return f, err
 	}

@@ -16,19 +16,17 @@ import (
 )
 
 const (
-	claimPoll = time.Second // wake-ups may be lost, and timers need no other clock
-	// claimUnit is the claims of one unit of work, and claimUnits how many are
-	// queued before the waiting runs are read anew. Other writers wait for a
-	// unit, so it is small; each notes the hosts it gave runs to once, so it is
-	// not too small.
+	claimPoll = time.Second // a wake-up may be lost, and timers may depend on another clock
+	// claimUnit is the number of claims in one unit of work. claimUnits is how many units are queued before the
+	// waiting runs are read again. Other writers wait for a unit, so it is small. Each unit writes each of its hosts
+	// once, so it is not too small.
 	claimUnit  = 100
 	claimUnits = 10
-	// claimKeeps bounds what a pass keeps of each run that it claims.
+	// claimKeeps is the maximum size in bytes of a run's dispatch that a pass keeps in memory after the claim.
 	claimKeeps = 16 << 10
 )
 
-// claimLoop places pending runs: at once when something changed, and slowly by
-// itself.
+// claimLoop places pending runs: at once when something has changed, otherwise at each poll.
 func (e *Engine) claimLoop(ctx context.Context) error {
 	poll := time.NewTicker(claimPoll)
 	defer poll.Stop()
@@ -54,10 +52,10 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 	}
 }
 
-// claimPass places what can be placed, then ends what waited too long. What to
-// do is decided on what readers see, without the writer; each unit of work
-// checks again what it rests on. It says whether to go on at once, and after
-// how long the next back-off ends. admitted: it will most likely find a run.
+// claimPass places as many runs as possible, then ends the runs that waited too long. It decides on a snapshot,
+// without the writer; each unit of work checks its facts again. again means that another pass should follow at once;
+// next is the time until the next back-off ends. admitted means that a run was just admitted, so the pass will most
+// likely place one.
 func (e *Engine) claimPass(ctx context.Context, admitted bool) (again bool, next time.Duration, err error) {
 	next = claimPoll
 	now := e.now()
@@ -84,24 +82,23 @@ func (e *Engine) claimPass(ctx context.Context, admitted bool) (again bool, next
 	return placed == most || ended == claimUnit, e.untilNext(ctx, waiting, now), nil
 }
 
-// untilNext is how long the claimer may sleep: until the next back-off or
-// not_before ends, and never long.
+// untilNext returns how long the claimer may sleep: until the next back-off or not_before ends, at most claimPoll.
 func (e *Engine) untilNext(ctx context.Context, waiting waitingRuns, now svc.Time) time.Duration {
 	at, any, err := e.Store.NextDispatch(ctx, waiting.queues, now)
 	if err != nil || !any {
-		return claimPoll // what is wrong with the database is told by the next pass
+		return claimPoll // the next pass reports what is wrong with the database
 	}
 	return min(claimPoll, max(at.Sub(e.now()), time.Millisecond))
 }
 
-// waitingRuns is the queues of a pass, and their projects by id.
+// waitingRuns are the queues of a pass, and their projects by id.
 type waitingRuns struct {
 	queues   []store.RunQueue
 	projects map[string]place.Project
 }
 
-// readQueuesAndFleet reads both at the same time for a run that was just
-// admitted, else the hosts only if a run waits for one.
+// readQueuesAndFleet reads the queues and the hosts. Just after an admission it reads both at the same time.
+// Otherwise it reads the hosts only if a run is waiting.
 func (e *Engine) readQueuesAndFleet(ctx context.Context, admitted bool) (waiting waitingRuns, fleet *place.Fleet, err error) {
 	readFleet := func() (err error) {
 		fleet, err = e.fleet(ctx, e.Store.Reader)
@@ -118,8 +115,8 @@ func (e *Engine) readQueuesAndFleet(ctx context.Context, admitted bool) (waiting
 	return waiting, fleet, errors.Join(err, g.Wait())
 }
 
-// readQueues finds what waits. A project that is full is noted: its runs are not
-// held responsible for that time.
+// readQueues reads the queues of pending runs. It records which projects are full: that time does not count towards
+// the dispatch timeout of their runs.
 func (e *Engine) readQueues(ctx context.Context) (w waitingRuns, err error) {
 	queues, projects, err := e.Store.RunQueues(ctx)
 	if err != nil {
@@ -130,7 +127,7 @@ func (e *Engine) readQueues(ctx context.Context) (w waitingRuns, err error) {
 	return w, nil
 }
 
-// seenByPlacement is projects as placement sees them.
+// seenByPlacement converts projects to the form that placement uses.
 func seenByPlacement(found map[string]store.QueueProject) map[string]place.Project {
 	out := make(map[string]place.Project, len(found))
 	for id, p := range found {
@@ -143,8 +140,7 @@ func seenByPlacement(found map[string]store.QueueProject) map[string]place.Proje
 	return out
 }
 
-// placeRuns gives waiting runs to hosts. It says how many it placed, and how
-// many it would have placed at most.
+// placeRuns claims waiting runs for hosts. It returns how many it placed, and the most that it places in one pass.
 func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, fleet *place.Fleet, now svc.Time) (placed, most int, err error) {
 	most = claimUnit * claimUnits
 	queues := make([]place.Queue, 0, len(waiting.queues))
@@ -166,7 +162,7 @@ func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, fleet *plac
 	}
 	claims := fleet.Place(queues, waiting.projects, most, now)
 	if fleet.Crowded() {
-		e.pushes.crowded.Store(true) // the next confirmation wakes us
+		e.pushes.crowded.Store(true) // the next confirmation wakes the claimer
 	}
 	var units []*claimUnitOfWork
 	for begin := 0; begin < len(claims); begin += claimUnit {
@@ -177,19 +173,19 @@ func (e *Engine) placeRuns(ctx context.Context, waiting waitingRuns, fleet *plac
 	}
 	for _, u := range units {
 		if unitErr := u.wait(); unitErr != nil {
-			// It may be durable all the same: then the sweep finds what it claimed.
+			// The unit may be durable despite the error. Then the sweep finds the runs that it claimed.
 			u.release()
 			err = unitErr
 			continue
 		}
 		placed += len(u.claimed)
 		u.follow(ctx)
-		runtime.Gosched() // the frames are written before we go on reading
+		runtime.Gosched() // lets the frames be written before the next unit is handled
 	}
 	return placed, most, err
 }
 
-// fleet is every host as placement sees it now.
+// fleet returns every host as placement sees it now.
 func (e *Engine) fleet(ctx context.Context, r store.Reader) (*place.Fleet, error) {
 	hosts, err := r.Fleet(ctx)
 	if err != nil {
@@ -208,29 +204,28 @@ func (e *Engine) fleet(ctx context.Context, r store.Reader) (*place.Fleet, error
 	return fleet, nil
 }
 
-// makesWorkspaces says whether a host can make working copies.
+// makesWorkspaces reports whether a host can make working copies.
 func (e *Engine) makesWorkspaces(hostID string) bool {
 	link, ok := e.Hub.Uplinks.Of(hostID)
 	return ok && link.Has(wire.CapWorkspace)
 }
 
-// claimUnitOfWork is claims that are committed together.
+// claimUnitOfWork is a batch of claims that are committed together.
 type claimUnitOfWork struct {
 	e      *Engine
-	fleet  *place.Fleet // that the claims were made on
+	fleet  *place.Fleet // on which the claims were decided
 	claims []place.Claim
-	pushes map[string]*pushed // reserved, by run id
+	pushes map[string]*pushed // reservations, by run id
 	wait   func() error
 
 	projects map[string]*store.ProjectRoom // of the runs' projects, by id
 	claimed  []svc.Run
-	again    []string // the claimed ones that a host had before
-	moved    bool     // a run is to be placed anew
-	large    []string // their prompts are not kept here: the sweep reads them when there is room
+	again    []string // claimed runs that had a host before
+	moved    bool     // a run changed instead of being claimed: the next pass places it
+	large    []string // claimed runs whose prompts are not kept in memory: the sweep reads and pushes them when there is room
 }
 
-// reserve keeps the sweep away from runs until their claim is durable and they
-// are pushed.
+// reserve prevents the sweep from pushing the runs before their claim is durable and they are pushed here.
 func (u *claimUnitOfWork) reserve() {
 	u.pushes = make(map[string]*pushed, len(u.claims))
 	for _, c := range u.claims {
@@ -244,7 +239,7 @@ func (u *claimUnitOfWork) release() {
 	}
 }
 
-// rows is what the claims rest on: nobody else changes it meanwhile.
+// rows returns the rows that the claims depend on. The unit locks them.
 func (u *claimUnitOfWork) rows() []store.Row {
 	rows := make([]store.Row, 0, 2*len(u.claims))
 	for _, c := range u.claims {
@@ -253,7 +248,7 @@ func (u *claimUnitOfWork) rows() []store.Row {
 	return rows
 }
 
-// run commits the claims whose facts still hold.
+// run commits those claims whose facts still hold.
 func (u *claimUnitOfWork) run(ctx context.Context, tx *store.Tx) error {
 	u.claimed, u.again, u.moved, u.large, u.projects = nil, nil, false, nil, map[string]*store.ProjectRoom{}
 	var ids []string
@@ -284,7 +279,7 @@ func (u *claimUnitOfWork) run(ctx context.Context, tx *store.Tx) error {
 		}
 	}
 	for i, r := range u.claimed {
-		if last[r.ProjectID] == i { // in the order of their last ones
+		if last[r.ProjectID] == i { // in the order of each project's last claim
 			if err := tx.TakeTurn(ctx, r.ProjectID); err != nil {
 				return err
 			}
@@ -296,7 +291,7 @@ func (u *claimUnitOfWork) run(ctx context.Context, tx *store.Tx) error {
 	return tx.DispatchedTo(ctx, given)
 }
 
-// project is a run's project as it is now.
+// project returns the room in a run's project as it is now, read once per unit.
 func (u *claimUnitOfWork) project(ctx context.Context, tx *store.Tx, id string) (*store.ProjectRoom, error) {
 	if p := u.projects[id]; p != nil {
 		return p, nil
@@ -306,7 +301,7 @@ func (u *claimUnitOfWork) project(ctx context.Context, tx *store.Tx, id string) 
 	return &p, err
 }
 
-// claim gives a run to a host: from here on nobody else may have this attempt.
+// claim assigns a run to a host. Once committed, no other host can get this attempt.
 func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim, h *store.Capacity) error {
 	r, err := tx.LockRun(ctx, c.RunID)
 	if err != nil {
@@ -331,7 +326,7 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 		return err
 	}
 	gate := place.Gate{NotBefore: r.NotBefore, BackOff: r.NextDispatchAt, Busy: use.RunID != "", Follows: before.ID != "" && !before.Over(), Project: place.Project{Limited: project.Limited, Free: project.Free}}
-	if r.Blocked || len(gate.Holds(tx.Now)) > 0 { // it was requeued, patched or blocked, or its workspace taken, since
+	if r.Blocked || len(gate.Holds(tx.Now)) > 0 { // since it was read, it was requeued, patched or blocked, or its workspace came into use
 		return nil
 	}
 	if r.Attempt == 1 && before.ID != "" && r.Follow(before) {
@@ -344,7 +339,7 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 	if r.PastHosts != nil {
 		u.again = append(u.again, r.ID)
 	} else {
-		r.PastHosts = []string{} // from here on it is known who was given which attempt
+		r.PastHosts = []string{} // from here on PastHosts is complete: it records which host had which attempt
 	}
 	if project.Source.Isolation != svc.IsolationNone || r.WorkspaceID != nil {
 		if err := giveWorkspace(ctx, tx, &r, project.Source, c.HostID); err != nil {
@@ -369,7 +364,7 @@ func (u *claimUnitOfWork) claim(ctx context.Context, tx *store.Tx, c place.Claim
 	return nil
 }
 
-// follow pushes what was claimed, once it is durable.
+// follow pushes the claimed runs, once their claims are durable.
 func (u *claimUnitOfWork) follow(ctx context.Context) {
 	for _, id := range u.large {
 		u.e.pushes.drop(u.pushes[id])
@@ -386,7 +381,7 @@ func (u *claimUnitOfWork) follow(ctx context.Context) {
 			delete(u.pushes, r.ID)
 		}
 	}
-	u.release() // what was not claimed after all
+	u.release() // reservations of runs that were not claimed
 	if u.moved {
 		u.e.claims.up()
 	}
@@ -395,7 +390,7 @@ func (u *claimUnitOfWork) follow(ctx context.Context) {
 	}
 }
 
-// weight is about how many bytes a run's dispatch has.
+// weight returns the approximate size in bytes of a run's dispatch.
 func weight(r *svc.Run) int {
 	n := len(r.Prompt)
 	for _, a := range r.Args {
@@ -407,8 +402,8 @@ func weight(r *svc.Run) int {
 	return n
 }
 
-// endOverdue ends waits that were too long when the pass began. It comes after
-// the placement, so that nothing is ended that a host could take.
+// endOverdue ends the waits that were too long when the pass began. It comes after the placement, so that it ends no
+// run that a host could take.
 func (e *Engine) endOverdue(ctx context.Context, waiting waitingRuns, began svc.Time) (ended int, err error) {
 	before, any := e.served.since(began, e.DispatchTimeout)
 	if !any {
@@ -431,7 +426,7 @@ func (e *Engine) endOverdue(ctx context.Context, waiting waitingRuns, began svc.
 	var failed []svc.Run
 	err = e.Store.Write(ctx, func(tx *store.Tx) error {
 		if tx.Now.Sub(began).Abs() > servedPause {
-			return nil // the clock was set, or nobody placed runs meanwhile: the next pass knows
+			return nil // the clock was set, or the process was frozen: the next pass has a current view
 		}
 		for _, id := range overdue {
 			r, err := tx.LockRun(ctx, id)
@@ -439,7 +434,7 @@ func (e *Engine) endOverdue(ctx context.Context, waiting waitingRuns, began svc.
 				return err
 			}
 			if r.Status != svc.RunPending || r.Wait || waitsFrom(&r) > before || r.Blocked {
-				continue // it was placed, stopped, requeued, patched or blocked since it was read
+				continue // since it was read, it was placed, stopped, requeued, patched or blocked
 			}
 			if held, err := heldByRuns(ctx, tx, &r, before); err != nil {
 				return err
@@ -450,7 +445,7 @@ func (e *Engine) endOverdue(ctx context.Context, waiting waitingRuns, began svc.
 			if err != nil {
 				return err
 			}
-			if at > before { // it was admitted by a clock that was behind
+			if at > before { // it was admitted by an orchestrator whose clock was behind
 				r.PendingSince = at
 				if err := tx.UpdateRun(ctx, &r); err != nil {
 					return err
@@ -474,8 +469,8 @@ func (e *Engine) endOverdue(ctx context.Context, waiting waitingRuns, began svc.
 	return len(overdue), nil
 }
 
-// heldByRuns says whether at any moment since a time another run was in the workspace that a run goes on in, or the one that it
-// continues was not over.
+// heldByRuns reports whether, at any moment after since, another run used the workspace that the run continues in, or
+// the run that it continues was not over.
 func heldByRuns(ctx context.Context, tx *store.Tx, r *svc.Run, since svc.Time) (bool, error) {
 	before, err := predecessor(ctx, tx.Reader, *r)
 	if err != nil || before.ID != "" && (!before.Over() || value(before.SessionEndedAt) > since) {
@@ -488,13 +483,13 @@ func heldByRuns(ctx context.Context, tx *store.Tx, r *svc.Run, since svc.Time) (
 	return use.RunID != "" || use.Since > since, err
 }
 
-// waitsFrom is since when a run waits for a host: the wait that we imposed is
-// not held against it.
+// waitsFrom returns since when a run waits only for a host. A wait that svc imposed does not count towards the
+// dispatch timeout.
 func waitsFrom(r *svc.Run) svc.Time {
 	return max(r.PendingSince, value(r.NextDispatchAt), value(r.NotBefore), value(r.UnblockedAt))
 }
 
-// timeOut ends a wait that was too long, and says whether any host ever fitted.
+// timeOut ends a wait that was too long. The failure reason depends on whether any host ever fitted.
 func (e *Engine) timeOut(ctx context.Context, tx *store.Tx, r *svc.Run) error {
 	why := svc.ReasonNoEligibleHost
 	fitted, err := tx.AnyFitted(ctx, r.PinnedHostID, r.HostLabels, r.PendingSince)
@@ -508,12 +503,11 @@ func (e *Engine) timeOut(ctx context.Context, tx *store.Tx, r *svc.Run) error {
 	if !ok {
 		return nil
 	}
-	r.SessionEndedAt = r.EndedAt // nothing was ever started
+	r.SessionEndedAt = r.EndedAt // no session was started
 	return e.journalEnd(ctx, tx, r, verdict, map[string]any{"failure_reason": why})
 }
 
-// journalEnd writes the end of an attempt and, when the policy asks for it,
-// the beginning of the next.
+// journalEnd writes the end of an attempt and, if the restart policy requires it, the beginning of the next.
 func (e *Engine) journalEnd(ctx context.Context, tx *store.Tx, r *svc.Run, v svc.Verdict, more map[string]any) error {
 	payload := r.EventPayload()
 	for k, x := range more {

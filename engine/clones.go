@@ -7,20 +7,18 @@ import (
 	"svc"
 )
 
-// reasonSessionLost is what a worker says of a session that it has on record
-// and does not find.
+// reasonSessionLost is the reason that a worker reports for a session that it has on record but cannot find.
 const reasonSessionLost = "session_lost"
 
-// settledAfter is how long a process must have been its host's only one before
-// it may report the loss of sessions that another process was given: as long as a
-// worker that lost its connection may take to come back.
+// settledAfter is how long a worker process must have been the only one of its host before it may report the loss of
+// sessions that were dispatched to another process. It is as long as a worker with a lost connection may take to
+// reconnect.
 const settledAfter = 30 * time.Second
 
-// mayReportLoss says whether a worker process, named by its boot id, may report
-// that a session is lost. All other reports are accepted: only a copy of a data directory
-// has sessions on record that it does not find. The error asks to try again
-// later, when it is clear who the host's own process is. An empty boot id is a
-// peer that does not say; it may.
+// mayReportLoss returns nil if a worker process, identified by its boot id, may report that a session is lost. Only
+// this report is checked: a copy of a data directory has sessions on record that it cannot find. The error asks the
+// worker to try again later, when it is settled which process is the host's own. An empty boot id comes from an old
+// peer that does not send it; its reports are accepted.
 func (e *Engine) mayReportLoss(ctx context.Context, s svc.Signal, bootID string) error {
 	if bootID == "" || s.Kind != svc.SignalFinished || s.Reason != reasonSessionLost {
 		return nil

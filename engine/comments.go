@@ -10,7 +10,8 @@ import (
 	"svc/store"
 )
 
-// CreateComment keeps what a person says about lines of a change. The lines are quoted from the patch, not from the caller.
+// CreateComment creates a person's comment on lines of a change. The quoted lines are read from the patch, not taken
+// from the caller.
 func (e *Engine) CreateComment(ctx context.Context, workspaceID string, n svc.NewComment) (svc.Comment, error) {
 	if n.Side == "" {
 		n.Side = svc.SideNew
@@ -33,7 +34,7 @@ func (e *Engine) CreateComment(ctx context.Context, workspaceID string, n svc.Ne
 		if err != nil {
 			return c, err
 		}
-		if !keepsPatch(c.Checkpoint, w, pinned) { // a newer checkpoint came meanwhile, and its patch goes
+		if !keepsPatch(c.Checkpoint, w, pinned) { // a newer checkpoint arrived meanwhile, and the patch of this one is removed
 			return c, svc.Errorf(svc.CodeNotRelayed, "checkpoint %d of this workspace is not here any more; the newest that is has number %d", c.Checkpoint, w.RelayedCheckpoint)
 		}
 		many, err := tx.CountComments(ctx, w.ID)
@@ -52,7 +53,7 @@ func (e *Engine) CreateComment(ctx context.Context, workspaceID string, n svc.Ne
 	return e.anchoredOne(ctx, c)
 }
 
-// newComment reads what a comment is about.
+// newComment builds a comment from a request, with the quoted lines.
 func (e *Engine) newComment(ctx context.Context, workspaceID string, n svc.NewComment) (c svc.Comment, err error) {
 	w, err := e.Store.Workspace(ctx, workspaceID)
 	if err != nil {
@@ -77,7 +78,7 @@ func (e *Engine) newComment(ctx context.Context, workspaceID string, n svc.NewCo
 	return c, err
 }
 
-// keepsPatch says whether the patch of a checkpoint stays, now that it is commented.
+// keepsPatch reports whether the patch of a checkpoint is kept, given the checkpoints that have comments (pinned).
 func keepsPatch(number int, w svc.Workspace, pinned []int) bool {
 	for _, n := range pinned {
 		if n == number {
@@ -87,7 +88,7 @@ func keepsPatch(number int, w svc.Workspace, pinned []int) bool {
 	return hub.KeepsPatch(number, w.RelayedCheckpoint)
 }
 
-// placeOf is where a comment's lines are in the checkpoint that it is about.
+// placeOf returns where a comment's lines are in the checkpoint that it is about.
 func placeOf(c svc.Comment) review.Place {
 	at := review.Place{Path: review.Unquote(c.Path), Old: c.Side == svc.SideOld}
 	if c.Line != nil {
@@ -99,7 +100,7 @@ func placeOf(c svc.Comment) review.Place {
 	return at
 }
 
-// quote takes the lines of a comment from the patch.
+// quote returns the lines of a comment, read from the patch.
 func quote(on relayed, c svc.Comment) (string, error) {
 	if placeOf(c).Last-placeOf(c).First > svc.MaxQuote {
 		return "", svc.Invalid("end_line", "quotes more than %d bytes", svc.MaxQuote)
@@ -116,7 +117,8 @@ func quote(on relayed, c svc.Comment) (string, error) {
 	return text, err
 }
 
-// Comments is a page of a workspace's comments, oldest first, each with where its lines are in the newest checkpoint.
+// Comments is a page of a workspace's comments, oldest first. Each has the position of its lines in the newest
+// checkpoint.
 func (e *Engine) Comments(ctx context.Context, workspaceID string, page svc.Page) (svc.List[svc.Comment], error) {
 	w, err := e.Store.Workspace(ctx, workspaceID)
 	if err != nil {
@@ -139,7 +141,8 @@ func (e *Engine) anchoredOne(ctx context.Context, c svc.Comment) (svc.Comment, e
 	return list[0], err
 }
 
-// anchor tells where comments' lines are in the newest checkpoint. Whatever cannot be read or compared is gone.
+// anchor sets where the comments' lines are in the newest checkpoint. If a checkpoint cannot be read or compared, the
+// anchor is svc.AnchorGone.
 func (e *Engine) anchor(ctx context.Context, w svc.Workspace, list []svc.Comment) error {
 	if len(list) == 0 {
 		return nil
@@ -195,7 +198,7 @@ func (e *Engine) Comment(ctx context.Context, id string) (svc.Comment, error) {
 	return e.anchoredOne(ctx, c)
 }
 
-// changeComment changes a comment in a unit of its own, and journals it if it is another then.
+// changeComment changes a comment in a unit of work of its own. It writes and journals only a real change.
 func (e *Engine) changeComment(ctx context.Context, id string, match Match, change func(*store.Tx, *svc.Comment, svc.Workspace) error) (svc.Comment, error) {
 	c, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Comment, error) {
 		c, err := tx.LockComment(ctx, id)
@@ -249,7 +252,7 @@ func (e *Engine) DeleteComment(ctx context.Context, id string, match Match) erro
 	})
 }
 
-// HandleComment notes that the agent of a run has dealt with a comment of its own workspace.
+// HandleComment records that the agent of a run has handled a comment on the run's own workspace.
 func (e *Engine) HandleComment(ctx context.Context, who Reporter, runID, id, note string) (svc.Comment, error) {
 	if err := e.paceSignal(ctx, who, &svc.Signal{Kind: svc.SignalProgress, RunID: runID}, e.paces.impatient); err != nil {
 		return svc.Comment{}, err
@@ -260,7 +263,7 @@ func (e *Engine) HandleComment(ctx context.Context, who Reporter, runID, id, not
 			return err
 		}
 		attempt := who.Attempt
-		if attempt == 0 { // a worker speaks for its sessions
+		if attempt == 0 { // the worker's connection reports for any of its sessions
 			attempt = r.Attempt
 		}
 		if err := who.mayReport(&r, attempt); err != nil {

@@ -8,7 +8,7 @@ import (
 	"svc/wire"
 )
 
-// predecessor is the run that a run continues; one without an id: it continues none.
+// predecessor returns the run that a run continues. The result has no id if the run continues none.
 func predecessor(ctx context.Context, r store.Reader, run svc.Run) (svc.Run, error) {
 	if run.ContinuesRunID == nil {
 		return svc.Run{}, nil
@@ -16,8 +16,8 @@ func predecessor(ctx context.Context, r store.Reader, run svc.Run) (svc.Run, err
 	return r.Run(ctx, *run.ContinuesRunID)
 }
 
-// complete checks what a caller asks for, and fills in what the run has in common with the one that it continues, as far as that never
-// changes any more. Where the other one is, admission reads in its unit, and the claim once more.
+// complete validates a request, and copies from the continued run everything that never changes again. The location
+// of the continued run may still change: admission reads it in its unit of work, and the claim reads it again.
 func complete(ctx context.Context, r store.Reader, n *svc.NewRun) error {
 	if err := n.Validate(); err != nil {
 		return err
@@ -37,7 +37,7 @@ func complete(ctx context.Context, r store.Reader, n *svc.NewRun) error {
 	return checkSendable(*n)
 }
 
-// admitContinuing makes a run that continues another one, in a unit that does more.
+// admitContinuing admits a run that continues another one, as part of a larger unit of work.
 func (e *Engine) admitContinuing(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run, error) {
 	if err := complete(ctx, tx.Reader, &n); err != nil {
 		return svc.Run{}, err
@@ -45,7 +45,8 @@ func (e *Engine) admitContinuing(ctx context.Context, tx *store.Tx, n svc.NewRun
 	return e.admit(ctx, tx, n)
 }
 
-// continueRun lets a new run go on where the other one is, with its conversation unless a fresh one was asked for.
+// continueRun makes a new run continue where the other one is, with its conversation unless a fresh one was
+// requested.
 func (e *Engine) continueRun(ctx context.Context, tx *store.Tx, r *svc.Run, fresh bool) error {
 	before, err := predecessor(ctx, tx.Reader, *r)
 	if err != nil || before.ID == "" {
@@ -73,8 +74,9 @@ func (e *Engine) continueRun(ctx context.Context, tx *store.Tx, r *svc.Run, fres
 	return nil
 }
 
-// moveFollowers keeps the runs that wait for others, which are given to hosts once more, where those are: a restart may have taken one
-// elsewhere. Nobody waits on the host of a run that has had none.
+// moveFollowers updates the runs that wait for a run that was claimed again: a restart may have placed that run on
+// another host, and they must follow it. It reads only runs that had a host before; nothing waits on the host of a
+// run that never had one.
 func (u *claimUnitOfWork) moveFollowers(ctx context.Context, tx *store.Tx) error {
 	if len(u.again) == 0 {
 		return nil
@@ -101,7 +103,7 @@ func (u *claimUnitOfWork) moveFollowers(ctx context.Context, tx *store.Tx) error
 	return nil
 }
 
-// mints says whether a provider on a host is given the id of its conversation.
+// mints reports whether svc chooses the conversation id for a provider on a host, and the worker supports it.
 func (u *claimUnitOfWork) mints(hostID, provider string) bool {
 	if link, ok := u.e.Hub.Uplinks.Of(hostID); !ok || !link.Has(wire.CapConversation) {
 		return false
@@ -114,7 +116,7 @@ func (u *claimUnitOfWork) mints(hostID, provider string) bool {
 	return false
 }
 
-// dispatchedConversation is the part of a dispatch about the tool's conversation.
+// dispatchedConversation returns the part of a dispatch about the tool's conversation.
 func dispatchedConversation(r *svc.Run) *wire.Conversation {
 	c := &wire.Conversation{Resume: r.Resumes}
 	if r.Conversation != nil {

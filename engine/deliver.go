@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	messagePoll  = time.Second      // while messages are open
-	messageIdle  = 30 * time.Second // while none is
+	messagePoll  = time.Second      // poll interval while messages are open
+	messageIdle  = 30 * time.Second // poll interval while none is open
 	messageBatch = 100              // runs whose next message is read at a time
 	messageAway  = time.Minute      // how long a host may be away before a message to it is undelivered
-	reportIn     = 10 * time.Second // in which a hook reports a message that was submitted; then Enter is pressed once more
-	reportAfter  = 5 * time.Second  // in which it does after that
+	reportIn     = 10 * time.Second // time in which a hook reports a submitted message; after it, Enter is pressed once more
+	reportAfter  = 5 * time.Second  // time in which it reports after that
 )
 
-// What a message waits for.
+// What a message is waiting for.
 const (
 	phaseHost   = "host"
 	phaseReport = "report"
 	phaseNudged = "nudged"
 )
 
-// deliverMessages delivers messages, those of a run one after the other. It sweeps the records: a restart, a host that was away and
-// an agent that was busy are one case.
+// deliverMessages delivers messages; those of one run one after the other. It sweeps the records, so a restart, a
+// host that was away and a busy agent need no special handling.
 func (e *Engine) deliverMessages(ctx context.Context) error {
 	defer e.messages.work.Wait()
 	for {
@@ -55,7 +55,7 @@ func (e *Engine) deliverMessages(ctx context.Context) error {
 	}
 }
 
-// sweepMessages does what can be done now, and says whether there are open messages.
+// sweepMessages advances every open message, and reports whether there are any.
 func (e *Engine) sweepMessages(ctx context.Context) (open bool, err error) {
 	seen := map[string]bool{}
 	for after := ""; ; {
@@ -79,7 +79,7 @@ func (e *Engine) sweepMessages(ctx context.Context) (open bool, err error) {
 	}
 }
 
-// advance does what can be done now about the next message of a run.
+// advance takes the next step for the next message of a run, if one can be taken now.
 func (e *Engine) advance(ctx context.Context, m svc.Message) error {
 	r, err := e.live(ctx, m.RunID)
 	if err != nil {
@@ -87,7 +87,7 @@ func (e *Engine) advance(ctx context.Context, m svc.Message) error {
 	}
 	over := r.Attempt != m.Attempt || !r.Status.Active() && !r.Reachable()
 	switch {
-	case m.State == svc.MessageQueued && m.Asked: // nobody here waits for the answer
+	case m.State == svc.MessageQueued && m.Asked: // an earlier process asked the host; its answer cannot arrive here
 		return e.settleMessage(ctx, m, svc.MessageUnconfirmed, svc.MessageUnknown)
 	case m.State == svc.MessageQueued && over:
 		return e.settleMessage(ctx, m, svc.MessageUndelivered, svc.MessageRunEnded)
@@ -100,10 +100,10 @@ func (e *Engine) advance(ctx context.Context, m svc.Message) error {
 	}
 }
 
-// tryPaste has the host of a run paste a message, if it may be given to the agent now.
+// tryPaste asks the run's host to paste a message, if the agent may receive it now.
 func (e *Engine) tryPaste(ctx context.Context, r svc.Run, m svc.Message) error {
 	if !r.Reachable() {
-		return nil // it begins soon
+		return nil // the session starts soon
 	}
 	link, connected := e.Hub.Uplinks.Of(*r.HostID)
 	if !connected {
@@ -130,13 +130,15 @@ func (e *Engine) tryPaste(ctx context.Context, r svc.Run, m svc.Message) error {
 	return e.paste(ctx, link, m)
 }
 
-// occupied says that somebody types into the session, or that the message would answer a question that it is not meant for.
+// occupied reports whether a person is typing into the session, or the agent has asked a question that the message is
+// not the answer to.
 func (e *Engine) occupied(r *svc.Run, m svc.Message) bool {
 	_, held := e.Hub.Attach.Holder(r.ID)
 	return held || r.Asks() && !m.Answer
 }
 
-// paste writes down that the host is asked, and asks it: never twice, whatever becomes of this process.
+// paste records that the host is asked, then asks it. The record prevents a second paste, even after a crash of this
+// process.
 func (e *Engine) paste(ctx context.Context, link *hub.Uplink, seen svc.Message) error {
 	var wasOver bool
 	done, err := e.changeMessage(ctx, seen, func(_ *store.Tx, r *svc.Run, m *svc.Message) bool {
@@ -144,7 +146,8 @@ func (e *Engine) paste(ctx context.Context, link *hub.Uplink, seen svc.Message) 
 			return false
 		}
 		wasOver = r.TurnOver
-		m.Asked, r.TurnOver = true, false // a turn begins with it, and its end may be reported before the host's answer
+		// The paste begins a turn, and the end of that turn may be reported before the host's answer arrives.
+		m.Asked, r.TurnOver = true, false
 		return true
 	})
 	if err != nil || !done {
@@ -155,7 +158,7 @@ func (e *Engine) paste(ctx context.Context, link *hub.Uplink, seen svc.Message) 
 		answer, unsent := e.askTyped(ctx, link, id, wire.Paste{RequestID: id, RunID: seen.RunID, Attempt: seen.Attempt, Text: seen.Text})
 		e.keepPasted(ctx, seen.ID, seen.RunID, func(tx *store.Tx, r *svc.Run, m *svc.Message) bool {
 			switch {
-			case m.State != svc.MessageQueued: // a hook was faster
+			case m.State != svc.MessageQueued: // a hook reported it first
 				return false
 			case unsent != nil:
 				m.Asked, r.TurnOver = false, r.TurnOver || wasOver
@@ -176,7 +179,8 @@ func (e *Engine) paste(ctx context.Context, link *hub.Uplink, seen svc.Message) 
 	return nil
 }
 
-// keepPasted writes down what became of a paste. At a shutdown the record stays as it is, which is true: it was asked for.
+// keepPasted records the outcome of a paste, and retries until that succeeds. At a shutdown the record stays "asked",
+// which is true.
 func (e *Engine) keepPasted(ctx context.Context, id, runID string, change messageChange) {
 	for {
 		_, err := e.changeMessage(ctx, svc.Message{ID: id, RunID: runID}, change)
@@ -192,8 +196,8 @@ func (e *Engine) keepPasted(ctx context.Context, id, runID string, change messag
 	}
 }
 
-// awaitSubmit waits for a hook to report a message that was pasted. When none does, Enter is pressed once more: the first may have come
-// while the program was not ready for it.
+// awaitSubmit waits for a hook to report a pasted message. If none does, Enter is pressed once more: the first one
+// may have arrived before the program was ready for it.
 func (e *Engine) awaitSubmit(ctx context.Context, r svc.Run, m svc.Message) error {
 	if m.Nudged {
 		if e.messages.waited(m.ID, phaseNudged, e.Now()) < reportAfter {
@@ -225,10 +229,10 @@ func (e *Engine) settleMessage(ctx context.Context, seen svc.Message, state svc.
 	return err
 }
 
-// messageChange changes a message and its run; false: nothing is to be changed.
+// messageChange changes a message and its run. It returns false if nothing needs to change.
 type messageChange func(tx *store.Tx, r *svc.Run, m *svc.Message) bool
 
-// changeMessage changes a message, unless it has changed since it was seen. A version of 0 is any.
+// changeMessage changes a message, unless its version differs from the seen one. A seen version of 0 matches any.
 func (e *Engine) changeMessage(ctx context.Context, seen svc.Message, change messageChange) (done bool, err error) {
 	var r svc.Run
 	err = e.Store.WriteRepeatable(ctx, func(tx *store.Tx) (err error) {

@@ -9,7 +9,7 @@ import (
 	"svc/store"
 )
 
-// RunDetail reads a run with why it is where it is.
+// RunDetail returns a run with the reasons for its current state.
 func (e *Engine) RunDetail(ctx context.Context, id string) (svc.RunDetail, error) {
 	var d svc.RunDetail
 	err := e.Store.View(ctx, func(r store.Reader) (err error) {
@@ -38,8 +38,7 @@ func (e *Engine) RunDetail(ctx context.Context, id string) (svc.RunDetail, error
 	return d, nil
 }
 
-// waiting says what holds a pending run back and, of hosts, why it is not on
-// them, as placement sees it.
+// waiting returns what holds a pending run back and, for each host, why the run is not on it, as placement sees it.
 func (e *Engine) waiting(ctx context.Context, r store.Reader, run svc.Run) (*svc.Waiting, error) {
 	fleet, err := e.fleet(ctx, r)
 	if err != nil {
@@ -61,7 +60,7 @@ func (e *Engine) waiting(ctx context.Context, r store.Reader, run svc.Run) (*svc
 	}
 	demand := place.Demand{Provider: run.Provider, PinnedHostID: value(run.PinnedHostID), Refused: run.Refused, Labels: run.HostLabels, Workspace: gate.Project.Isolated}
 	w := &svc.Waiting{Why: gate.Holds(e.now()), Hosts: []svc.HostWithheld{}, HostsTotal: len(fleet.Hosts)}
-	if e.Standby { // which of them could take it is known to the leader
+	if e.Standby { // only the leader can tell which of them could take it
 		return w, nil
 	}
 	w.Hosts = fleet.Explain(demand)

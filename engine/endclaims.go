@@ -8,12 +8,12 @@ import (
 	"svc/wire"
 )
 
-// An end that came with the run's own token is a claim: agents hold that token. It stands in the record, but
-// the session counts as alive, can be stopped and takes a place of its host until the host confirms the end, by
-// its own report or by an inventory without the session.
+// An end that is reported with the run's own token is only a claim, because agents have that token. The end is
+// recorded, but the session counts as alive, can be stopped and uses a slot of its host until the host confirms the
+// end: by a report of its own, or by an inventory without the session.
 
-// judgeClaims ends sessions that have told their own end and live on. The end stands, the session counts as
-// alive again, and one that is still there in the next inventory is an orphan.
+// judgeClaims orders the end of sessions that are still alive after their end was claimed. The recorded end stays,
+// and the session counts as alive again. A session that is also in the next inventory is journaled as an orphan.
 func (c *uplinkConn) judgeClaims(ctx context.Context, held []wire.LiveRun) {
 	outlived := map[attemptKey]int{}
 	for _, s := range held {
@@ -27,15 +27,14 @@ func (c *uplinkConn) judgeClaims(ctx context.Context, held []wire.LiveRun) {
 			c.e.Log.Error("a session that outlives its end cannot be noted; trying again with the next inventory", "run_id", k.runID, "error", err)
 			delete(outlived, k)
 		}
-		if r.SessionEndedAt != nil { // else it was ordered to end already
+		if r.SessionEndedAt != nil { // otherwise judgeSession has ordered it already
 			c.e.order(c.link, k.runID, k.attempt, "run is "+string(r.Status))
 		}
 	}
 	c.absent.outlived = outlived
 }
 
-// sessionLives notes that the session of an attempt whose end was claimed is
-// alive.
+// sessionLives records that the session of an attempt whose end was claimed is alive.
 func (e *Engine) sessionLives(ctx context.Context, k attemptKey, orphan bool) error {
 	var r svc.Run
 	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
@@ -59,9 +58,10 @@ func (e *Engine) sessionLives(ctx context.Context, k attemptKey, orphan bool) er
 	return err
 }
 
-// confirms says whether a signal is the host's own word that a session is over of which the record says otherwise:
-// its end was only claimed, or the run was stopped before its host failed to start it. No move of the run comes of
-// it, but a session that counted as alive would be ordered to end for ever, and take a place of its host.
+// confirms reports whether a signal is the host's own confirmation of the end of a session that still counts as
+// alive: its end was only claimed, or the run was stopped before its host failed to start it. The signal does not
+// change the run's status. But without the confirmation the session would be ordered to end for ever, and would use a
+// slot of its host.
 func (in *ingestion) confirms(r *svc.Run, outcome svc.Outcome) bool {
 	s := in.signal
 	failed := s.Kind == svc.SignalFailed && s.Source == svc.FromWrapper
@@ -71,7 +71,7 @@ func (in *ingestion) confirms(r *svc.Run, outcome svc.Outcome) bool {
 	return r.EndClaimed || r.SessionEndedAt == nil && (failed || outcome == svc.Duplicate)
 }
 
-// confirm takes that word. How the attempt ended stays as it was told.
+// confirm records the confirmation. The result of the attempt stays as it was reported.
 func (in *ingestion) confirm(ctx context.Context, r svc.Run) error {
 	r.EndClaimed = false
 	if r.SessionEndedAt == nil {

@@ -1,11 +1,9 @@
-// Package engine is what the orchestrator decides: who may be changed and how,
-// which run goes to which host, what a signal does, when a host counts as
-// away, what is restarted, what is kept.
+// Package engine makes the orchestrator's decisions: who may change what, which run is placed on which host, what a
+// signal does, when a host counts as offline, which runs are restarted, what is retained.
 //
-// Every decision is one unit of work of the store: the rows and the events of
-// a change commit together. What follows from a change (a frame to a worker, a
-// wake-up) happens after its commit and is repeated when it may have been
-// lost, so that a crash between the two costs time and never truth.
+// Every decision is one unit of work of the store: the rows and the events of a change commit together. What follows
+// from a change (a frame to a worker, a wake-up) happens after the commit, and is repeated when it may have been
+// lost. A crash between the two costs time, never correctness.
 package engine
 
 import (
@@ -24,52 +22,51 @@ import (
 	"svc/wire"
 )
 
-// Config is what an engine is made of.
+// Config is the configuration of an engine, and the parts that it uses.
 type Config struct {
 	Store *store.Store
 	Hub   *hub.Hub
 	Log   *slog.Logger // nil: slog.Default()
 
 	DispatchTimeout time.Duration   // how long a run may wait for a host
-	RunDefaults     svc.RunDefaults // what runs get that neither their caller nor their project decides
-	AckTimeout      time.Duration   // after it an unanswered dispatch is pushed again
-	LostAfter       time.Duration   // 0: runs of a host that is away wait for ever
-	OfflineAfter    time.Duration   // silence that makes a host offline
-	OutputInterval  time.Duration   // at most one run.output_appended per run in it
+	RunDefaults     svc.RunDefaults // for what neither the caller nor the project sets
+	AckTimeout      time.Duration   // after this time, an unacknowledged dispatch is pushed again
+	LostAfter       time.Duration   // how long a run waits for an offline host; 0: without limit
+	OfflineAfter    time.Duration   // silence after which a host is offline
+	OutputInterval  time.Duration   // minimum time between two run.output_appended events of a run
 	AutoMarkDone    bool            // the default of new work items
 	EventsDays      int             // retention of the journal
 	RelayDays       int             // retention of relayed logs and screens
 
 	Version string // of the product, for the list of replicas
-	// ReplicaID is this process in the list of replicas, which someone else keeps: package cluster. Empty: the engine lists itself.
+	// ReplicaID is the id of this process in the list of replicas, which package cluster maintains. Empty: the engine
+	// lists itself.
 	ReplicaID string
-	// Standby makes an engine beside the leader's, on another orchestrator of the same database: it takes requests that concern the database
-	// alone, and does nothing by itself but to follow the journal.
+	// Standby makes an engine for an orchestrator that is not the leader. It serves requests that only need the
+	// database. Its only background work is to follow the journal.
 	Standby bool
 
-	// SigningKey makes the tokens of runs and hosts. It must stay the same over
-	// restarts.
+	// SigningKey derives the tokens of runs and hosts. It must stay the same over restarts.
 	SigningKey []byte
-	// OwnerTokenHash is svc.SecretHash of the token in the data dir: the admin
-	// named svc.OwnerName.
+	// OwnerTokenHash is svc.SecretHash of the token in the data dir. Its holder is the admin named svc.OwnerName.
 	OwnerTokenHash string
-	// KnownProvider says whether the orchestrator's own catalog has an id. Nil:
-	// it has none beyond the four of the interface.
+	// KnownProvider reports whether the orchestrator's own catalog has an id. Nil: it has only the four built-in
+	// ones.
 	KnownProvider func(id string) bool
-	// Now is the clock. Nil: time.Now.
+	// Now returns the time. Nil: time.Now.
 	Now func() time.Time
 }
 
-// Engine decides. Make one with New and keep Serve running.
+// Engine makes and commits the decisions. Create it with New, and run Serve.
 type Engine struct {
 	Config
 	feed     *feed
 	hosts    *hostBook
 	claims   *wake       // a run may be placeable
-	admitted atomic.Bool // one was admitted since the last pass
-	// restores: a workspace is to be made without a run.
+	admitted atomic.Bool // a run was admitted since the last pass
+	// restores wakes askRestores: a workspace is to be made without a run.
 	restores *wake
-	landings *wake // a landing was asked for
+	landings *wake // a landing was requested
 	pushes   *pushBook
 	served   *servedTimes
 	full     fullBook
@@ -82,21 +79,21 @@ type Engine struct {
 	hints    *hintBook
 	logs     *goneBook
 	screens  *goneBook
-	pieces   *hostSlots // of checkpoints, by host
-	reviews  *hostSlots // changes that are read, by host
+	pieces   *hostSlots // for pieces of checkpoints, by host
+	reviews  *hostSlots // for changes that are being read, by host
 	links    *linkBook
 	paces    paces
 
-	observer atomic.Pointer[Observer] // nil: nobody
+	observer atomic.Pointer[Observer] // nil: no observer
 
 	tokenUses  tokenUses
 	challenges challenges
 	watch      *witness
-	readyAt    svc.Time // when this process began
+	readyAt    svc.Time // when this process started
 	replica    *replica
 }
 
-// New makes an engine. It reads what it must know before anything is asked.
+// New creates an engine. It reads the state that it needs from the store.
 func New(ctx context.Context, c Config) (*Engine, error) {
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -143,8 +140,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	return e, nil
 }
 
-// Serve runs everything that happens by itself. It returns when ctx ends and
-// all of it has stopped.
+// Serve runs all background work. It returns when ctx has ended and all of it has stopped.
 func (e *Engine) Serve(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return e.feed.run(ctx) })
@@ -168,15 +164,14 @@ func (e *Engine) Serve(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Ready says whether the engine can answer.
+// Ready returns nil when the database can serve requests.
 func (e *Engine) Ready(ctx context.Context) error { return e.Store.Ready(ctx) }
 
 func (e *Engine) now() svc.Time { return svc.TimeOf(e.Now()) }
 
 func jitter() float64 { return rand.Float64() } //nolint:gosec // spreads load, guards nothing
 
-// Match is the version a caller expects a record to have; nil when it does not
-// say.
+// Match is the version that the caller expects a record to have; nil: any version.
 type Match = *int64
 
 func checkMatch(m Match, version int64) error {
@@ -186,7 +181,7 @@ func checkMatch(m Match, version int64) error {
 	return svc.Errorf(svc.CodePrecondition, "the record was changed since it was read; read it again").With("version", version)
 }
 
-// wake is a wake-up that is never lost and never queues.
+// wake is a wake-up signal. It stays set until it is received, and several are coalesced into one.
 type wake struct{ c chan struct{} }
 
 func newWake() *wake { return &wake{c: make(chan struct{}, 1)} }

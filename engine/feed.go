@@ -14,39 +14,38 @@ import (
 	"svc/store"
 )
 
-// feed follows the journal: one reader per process takes each event once,
-// encodes it once and keeps the newest in a ring. Subscribers are nothing but
-// positions: each takes what lies after its own seq, from the ring or, when
-// it is further back, from the journal. So there is no hand-over between
-// replay and live in which an event could be lost or seen twice.
+// feed follows the journal: one reader per process reads each event once, encodes it once and keeps the newest in a
+// ring. A subscriber is only a position: it reads the events after its own seq, from the ring or, when it is further
+// back, from the journal. So there is no hand-over between replay and live in which an event could be lost or
+// repeated.
 type feed struct {
 	store *store.Store
 	log   *slog.Logger
 	poll  time.Duration
-	hint  *wake             // another process has written something
-	told  func([]svc.Event) // is given every event once; nil: nobody
+	hint  *wake             // another process has written to the journal
+	told  func([]svc.Event) // called with every event once; nil: not used
 
 	mu      sync.RWMutex // guards the rest
 	ring    []message    // consecutive seqs, the newest last
-	bytes   int          // of the messages in it
+	bytes   int          // total of the messages' bytes
 	news    chan struct{}
 	stopped bool
 }
 
-// message is an event as the stream sends it.
+// message is an event in the form that the stream sends.
 type message struct {
 	seq     int64
 	topic   svc.Topic
 	bytes   []byte
-	payload []byte // a part of bytes
+	payload []byte // a slice of bytes
 }
 
 const (
 	ringSize  = 8192
-	ringBytes = 8 << 20 // of the messages in it
+	ringBytes = 8 << 20 // limit of feed.bytes
 	feedPage  = 1000
 	feedBytes = 2 << 20     // of payloads in a page
-	feedPoll  = time.Second // a wake-up may be lost
+	feedPoll  = time.Second // for wake-ups that were lost
 	chunkSize = 64 << 10    // of one Next
 )
 
@@ -54,13 +53,13 @@ func newFeed(s *store.Store, log *slog.Logger) *feed {
 	return &feed{store: s, log: log, poll: feedPoll, hint: newWake(), news: make(chan struct{})}
 }
 
-// start notes where the journal ends now; run goes on from there.
+// start reads where the journal ends now; run continues from there.
 func (f *feed) start(ctx context.Context) error {
 	head, _, err := f.store.JournalEnds(ctx)
 	if err != nil {
 		return err
 	}
-	f.ring = []message{{seq: head}} // its position counts, nobody reads it
+	f.ring = []message{{seq: head}} // only its seq is used: it is never sent
 	return nil
 }
 
@@ -70,7 +69,7 @@ func (f *feed) run(ctx context.Context) error {
 	defer poll.Stop()
 	failing := false
 	for {
-		committed := f.store.Committed() // before reading: no commit is missed
+		committed := f.store.Committed() // before reading, so that no commit is missed
 		for {
 			more, err := f.take(ctx)
 			if ctx.Err() != nil {
@@ -96,8 +95,7 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// take reads the next page of the journal into the ring, and says whether there
-// may be another.
+// take reads the next page of the journal into the ring, and reports whether there may be another.
 func (f *feed) take(ctx context.Context) (more bool, err error) {
 	events, more, err := f.store.NewEvents(ctx, f.head(), feedPage, feedBytes)
 	if err != nil || len(events) == 0 {
@@ -113,7 +111,7 @@ func (f *feed) take(ctx context.Context) (more bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ring[len(f.ring)-1].seq+1 != fresh[0].seq {
-		f.ring, f.bytes = nil, 0 // a purge overtook us; what follows is consecutive again
+		f.ring, f.bytes = nil, 0 // a purge removed events that were not read yet; the rest is consecutive again
 	}
 	f.ring = append(f.ring, fresh...)
 	for _, m := range fresh {
@@ -125,8 +123,7 @@ func (f *feed) take(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// shorten drops the oldest messages when there are too many or they are too
-// large; the newest stays.
+// shorten drops the oldest messages when there are too many or they are too large. It always keeps the newest.
 func (f *feed) shorten() {
 	extra := 0
 	if more := len(f.ring) - ringSize; more > ringSize/4 {
@@ -176,21 +173,20 @@ func encodeEvent(e svc.Event) message {
 type Subscription struct {
 	engine   *Engine
 	filter   svc.EventFilter
-	last     int64 // everything up to here was given
-	snapshot bool  // the reader needs the whole state first
+	last     int64 // everything up to this seq was returned
+	snapshot bool  // the reader first needs the whole state
 	buf      []byte
 
-	// Heartbeat, when not 0, is how long a quiet stream waits before it sends a
-	// comment line. A reader that misses several knows that nobody is there.
+	// Heartbeat, when not 0, is how long a quiet stream waits before it sends a comment line. A reader that misses
+	// several can assume that the connection is dead.
 	Heartbeat time.Duration
 }
 
-// heartbeat is a comment of server-sent events: no client takes it for a message.
+// heartbeat is a comment of server-sent events; clients do not treat it as a message.
 var heartbeat = []byte(":\n\n")
 
-// Subscribe begins a stream: after the cursor, or from now on when it is nil.
-// A cursor whose events were purged, or that the journal never reached, gets a
-// snapshot first.
+// Subscribe begins a stream after the cursor, or from now on when the cursor is nil. The stream begins with a
+// snapshot if the cursor's events were purged, or if the journal never reached the cursor.
 func (e *Engine) Subscribe(ctx context.Context, cursor *int64, f svc.EventFilter) (*Subscription, error) {
 	head, purged, err := e.Store.JournalEnds(ctx)
 	if err != nil {
@@ -204,9 +200,8 @@ func (e *Engine) Subscribe(ctx context.Context, cursor *int64, f svc.EventFilter
 	return s, nil
 }
 
-// Next is the next part of the stream: whole messages, as many as are there.
-// The bytes are good until the next call. It ends with io.EOF when the engine
-// stops.
+// Next returns the next part of the stream: as many whole messages as are available. It waits until there is at least
+// one. The bytes are valid until the next call. It returns io.EOF when the engine stops.
 func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
 	var quiet <-chan time.Time
 	if s.Heartbeat > 0 {
@@ -235,8 +230,8 @@ func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// take reads what is there. Without anything it gives what to wait for, or nil
-// when there may be more at once.
+// take returns the available messages. If there are none, it returns a channel to wait for, or nil when the caller
+// should call it again at once.
 func (s *Subscription) take(ctx context.Context) (out []byte, wait <-chan struct{}, err error) {
 	f := s.engine.feed
 	f.mu.RLock()
@@ -273,8 +268,7 @@ func (s *Subscription) add(buf []byte, m message) []byte {
 	return append(buf, m.bytes...)
 }
 
-// replay reads a page of the journal itself, for a reader that is further back
-// than the ring.
+// replay reads a page of the journal itself, for a reader that is further back than the ring.
 func (s *Subscription) replay(ctx context.Context) ([]byte, error) {
 	if s.filter.Subjects != (svc.Subjects{}) {
 		return s.replaySubject(ctx)
@@ -284,7 +278,7 @@ func (s *Subscription) replay(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if len(events) == 0 || events[0].Seq != s.last+1 {
-		s.snapshot = true // purged under our feet
+		s.snapshot = true // the events were purged meanwhile
 		return nil, nil
 	}
 	s.buf = s.buf[:0]
@@ -294,8 +288,7 @@ func (s *Subscription) replay(ctx context.Context) ([]byte, error) {
 	return s.buf, nil
 }
 
-// replaySubject reads a page of the events of what the reader asks for, however
-// far they lie apart.
+// replaySubject reads a page of the events about the reader's subjects, even if they are far apart in the journal.
 func (s *Subscription) replaySubject(ctx context.Context) ([]byte, error) {
 	events, head, purged, err := s.engine.Store.EventsOfAfter(ctx, s.filter, s.last, feedPage, feedBytes)
 	if err != nil {
@@ -313,10 +306,10 @@ func (s *Subscription) replaySubject(ctx context.Context) ([]byte, error) {
 	return s.buf, nil
 }
 
-// snapshotOthers is how many ended runs a snapshot has.
+// snapshotOthers is the maximum number of ended runs in a snapshot.
 const snapshotOthers = 200
 
-// takeSnapshot is one message with the whole state, and the seq it is true at.
+// takeSnapshot returns one message with the whole state, and sets the seq at which that state is true.
 func (s *Subscription) takeSnapshot(ctx context.Context) ([]byte, error) {
 	var head int64
 	var state svc.Snapshot
@@ -358,20 +351,21 @@ func (e *Engine) Events(ctx context.Context, f svc.EventFilter, page svc.Page) (
 	return list, err
 }
 
-// pageUnit and pageBytes bound what EventsAfter reads at once.
+// pageUnit and pageBytes limit what one call of EventsAfter reads.
 const (
 	pageUnit  = 200
 	pageBytes = 1 << 20
 )
 
-// EventsAfter is the next events after seq that pass the filter, oldest first, and up to which seq there are no others.
+// EventsAfter returns the next events after seq that pass the filter, oldest first. until is the seq up to which
+// there are no others.
 func (e *Engine) EventsAfter(ctx context.Context, f svc.EventFilter, seq int64) (events []svc.Event, until int64, err error) {
 	events, until, _, err = e.Store.EventsOfAfter(ctx, f, seq, pageUnit, pageBytes)
 	return events, until, err
 }
 
-// fillSubjects lets events from before there were columns for their subjects
-// be found by them. It takes at most half of the writer's time.
+// fillSubjects adds subjects to old events, from before the journal had columns for them, so that they can be found
+// by subject. It uses at most half of the writer's time.
 func (e *Engine) fillSubjects(ctx context.Context) error {
 	for ctx.Err() == nil {
 		began := time.Now()
