@@ -7,36 +7,35 @@ import (
 	"svc"
 )
 
-// Observer is called with what takes time. Its functions must not wait.
+// Observer receives measured durations. Its functions must not block.
 type Observer struct {
-	Committed    func(time.Duration) // a group of units, by the database
+	Committed    func(time.Duration) // a group of units of work, in the database
 	Acknowledged func(time.Duration) // a dispatch, from its push to the durable acknowledgement
 }
 
-// Observe sets who is called; the last call counts.
+// Observe sets the observer. Each call replaces the previous observer.
 func (e *Engine) Observe(o Observer) {
 	e.observer.Store(&o)
 	e.Store.ObserveCommits(o.Committed)
 }
 
-// Figures are the numbers of the moment that operators watch.
+// Figures are current measurements for operators.
 type Figures struct {
 	Uplinks      int   // connections of workers
-	WriterQueue  int   // units of work that wait for the database
-	RelayedBytes int64 // of logs, since the process began
+	WriterQueue  int   // units of work that wait for the writer
+	RelayedBytes int64 // of logs, since the process started
 
-	// What only the database knows. Nil maps: this engine stands by, and the one that leads tells of what concerns all.
+	// Figures that are read from the database. Nil maps: this engine is a standby; the leader reports them.
 	Hosts         map[svc.HostStatus]int
 	Runs          map[svc.RunStatus]int // the active ones
 	OldestWaiting time.Duration         // of the run that waits longest for a host; 0: none waits
-	FeedLag       int64                 // events that are committed and not yet ready for the streams
+	FeedLag       int64                 // events that are committed but not yet available to streams
 }
 
-// Figures reads them. When the database does not answer, the first three are
-// given beside the error.
+// Figures reads the figures. If the database does not respond, it returns the first three together with the error.
 func (e *Engine) Figures(ctx context.Context) (Figures, error) {
 	f := Figures{Uplinks: e.Hub.Uplinks.Count(), WriterQueue: e.Store.Queued(), RelayedBytes: e.Hub.Relay.Appended()}
-	fed := e.feed.head() // before the journal's: a lag is never negative
+	fed := e.feed.head() // read before the journal's head, so the lag is never negative
 	head, _, err := e.Store.JournalEnds(ctx)
 	if err != nil {
 		return f, err

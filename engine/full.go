@@ -7,15 +7,14 @@ import (
 	"svc/place"
 )
 
-// fullBook knows when projects were last full. The dispatch timeout of their
-// runs counts from then on: what a limit imposes is not held against a run. What
-// a restart loses counts in the runs' favour.
+// fullBook stores when projects were last full. The dispatch timeout of their runs counts from that time: a wait that
+// a limit imposes does not count. What a restart forgets only makes the timeout later.
 type fullBook struct {
 	mu   sync.Mutex
 	last map[string]svc.Time // guarded by mu; by project
 }
 
-// note takes what a claim pass saw.
+// note records the full projects that a claim pass has read.
 func (b *fullBook) note(projects map[string]place.Project, now svc.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -29,8 +28,8 @@ func (b *fullBook) note(projects map[string]place.Project, now svc.Time) {
 	}
 }
 
-// until is when a project was last seen full; what was before this process
-// began is not known.
+// until returns when a project was last seen full, but at least began, the start of this process: earlier times are
+// not stored.
 func (b *fullBook) until(projectID string, began svc.Time) svc.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

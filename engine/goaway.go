@@ -7,22 +7,23 @@ import (
 	"svc/wire"
 )
 
-// When workers come back to an orchestrator that ended in order: after the time that a restart takes, a fleet spread
-// over as long as it takes to admit it.
+// When workers reconnect after an orderly end of the orchestrator: not before a restart can be complete, and spread
+// over the time that the admission of the whole fleet takes.
 const (
 	awayAtLeast   = time.Second
 	awayPerWorker = 10 * time.Millisecond
 	awaySpread    = 10 * time.Second // at most
 )
 
-// awayFor is how long one of so many workers stays away. at is its place in the spread, in [0, 1).
+// awayFor returns after what time one of so many workers should reconnect. at is its position in the spread, in [0,
+// 1).
 func awayFor(workers int, at float64) time.Duration {
 	spread := min(time.Duration(workers)*awayPerWorker, awaySpread)
 	return awayAtLeast + time.Duration(at*float64(spread))
 }
 
-// sendAway ends the connection because the orchestrator ends. A worker that knows the frame is told when to come back;
-// it has a moment to read that. ctx is the connection's own.
+// sendAway ends the connection because the orchestrator stops. If the worker supports the goaway frame, it is sent
+// one with the time after which to reconnect, and gets a moment to read it. ctx is the connection's own.
 func (c *uplinkConn) sendAway(ctx context.Context) {
 	defer c.stop()
 	if !c.goaway.Load() {

@@ -7,11 +7,11 @@ import (
 	"svc"
 )
 
-// maxHint bounds a worker's hint in bytes.
+// maxHint limits a worker's hint, in bytes.
 const maxHint = 500
 
-// hintBook keeps what workers say looks odd about their runs. It is not stored: a worker tells it again
-// on each connection, and it is of no use once the run is over.
+// hintBook keeps the hints that workers send about unusual states of their runs. Hints are not stored in the
+// database: a worker sends them again on each connection, and they are useless once the run is over.
 type hintBook struct {
 	mu    sync.Mutex // guards hints
 	hints map[string]hint
@@ -34,7 +34,7 @@ func (b *hintBook) put(runID string, attempt int, text string) {
 	b.hints[runID] = hint{attempt, strings.ToValidUTF8(text[:min(len(text), maxHint)], "")}
 }
 
-// of is the hint of a run that goes on; that of one that is over is dropped.
+// of returns the hint of a run. If the attempt is over, it drops the hint.
 func (b *hintBook) of(r *svc.Run) (string, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,7 +46,7 @@ func (b *hintBook) of(r *svc.Run) (string, bool) {
 	return h.text, known && h.attempt == r.Attempt
 }
 
-// lookAt sets the hint of a run: the worker's word, else what can be seen from here.
+// lookAt sets the hint of a run: the worker's hint, otherwise one that is derived from the record.
 func (e *Engine) lookAt(r *svc.Run) {
 	r.LookAt(e.now())
 	if text, told := e.hints.of(r); told {

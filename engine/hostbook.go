@@ -13,44 +13,43 @@ import (
 	"svc/wire"
 )
 
-// hostBook keeps the heartbeats in memory, so that a heartbeat costs no write:
-// they go to the database in batches. It also knows enough of each host to see
-// whether a heartbeat changes anything. All heartbeats of this process pass
-// through it, so what it holds of them is the truth.
+// hostBook keeps the heartbeats in memory, so that a heartbeat costs no write: they are written to the database in
+// batches. It also keeps enough of each host to detect whether a heartbeat changes anything. All heartbeats of this
+// process pass through it, so its copy is the current one.
 type hostBook struct {
-	pin    func(hostID, instance string) // told which instance is a host's own
-	linked func(hostID string) bool      // says whether a host's own connection is open
+	pin    func(hostID, instance string) // called with the instance that is a host's own
+	linked func(hostID string) bool      // reports whether a host's own connection is open
 
-	standby bool // the connections are another orchestrator's
+	standby bool // another orchestrator has the connections
 
 	mu    sync.Mutex // guards the rest
 	hosts map[string]hostEntry
-	dirty map[string]bool // whose heartbeat is not in the database yet
+	dirty map[string]bool // hosts whose last heartbeat is not in the database yet
 }
 
-// clockTolerance is what a clock may be off, in milliseconds, before it is told.
+// clockTolerance is how far a clock may be off, in milliseconds, before the difference is reported.
 const clockTolerance = 1000
 
 type hostEntry struct {
 	version  int64
 	status   svc.HostStatus
 	instance string
-	seen     *svc.Time // the last heartbeat by the wall clock, for people; nil: never
-	heard    time.Time // the same by the monotonic clock, for decisions; zero: never
+	seen     *svc.Time // the last heartbeat by the wall clock, for display; nil: never
+	heard    time.Time // the last heartbeat by the monotonic clock, for decisions; zero: never
 	left     time.Time // since when it is offline, by the monotonic clock
-	unread   time.Time // until then its heartbeats may have come and wait for us
+	unread   time.Time // until then, heartbeats may have arrived that are not read yet
 	ahead    int64     // milliseconds that its clock is ahead of ours
 	refusing *svc.HostRefusal
-	catalog  string // why its provider catalog is not in force; empty: it is
-	diskFree *int64 // nil: not said
-	diskLow  bool   // as it is written in the database
+	catalog  string // why its provider catalog is not in use; empty: it is
+	diskFree *int64 // nil: the host did not report it
+	diskLow  bool   // as it is stored in the database
 	link     linkState
-	// doubt: a change of the row failed, or only its answer was lost. Until one is known to be committed, the row alone says the status.
+	// doubt: a change of the row failed, or its result was lost. Until a later change is known to be committed, the
+	// status here may be wrong.
 	doubt bool
 }
 
-// newHostBook reads every host. Of what was before this process the wall clock
-// is all that is known.
+// newHostBook reads every host. For the time before this process started, it converts stored wall-clock times.
 func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Time, pin func(hostID, instance string), linked func(string) bool) (*hostBook, error) {
 	all, err := s.AllHosts(ctx)
 	if err != nil {
@@ -77,9 +76,9 @@ func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Ti
 	return b, err
 }
 
-// quiet notes a heartbeat that changes nothing but the time. It is false when
-// the heartbeat must go through the database: the host is not known, not up,
-// in doubt, or the instance is not the pinned one.
+// quiet records a heartbeat that changes nothing but the time. It returns false when the heartbeat must be handled by
+// a unit of work: the host is unknown, neither online nor disabled, or in doubt, or the instance is not the pinned
+// one.
 func (b *hostBook) quiet(hostID, instance string, heard time.Time, seen svc.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,17 +92,15 @@ func (b *hostBook) quiet(hostID, instance string, heard time.Time, seen svc.Time
 	return true
 }
 
-// hear notes a heartbeat. Of two that are noted in the wrong order the later
-// one stays.
+// hear records a heartbeat. Of two that are recorded in the wrong order, the later one is kept.
 func (e *hostEntry) hear(heard time.Time, seen svc.Time) {
 	if heard.After(e.heard) {
 		e.heard, e.seen = heard, &seen
 	}
 }
 
-// written notes a host as it was committed, with the heartbeat that changed it;
-// heard is zero when it was something else. Two that changed it tell of it in
-// any order: an older version never replaces a newer one.
+// written records a host as it was committed. heard is the time of the heartbeat that changed it, or zero if it was
+// another change. Calls may arrive in any order: an older version never replaces a newer one.
 func (b *hostBook) written(h svc.Host, now, heard time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +110,7 @@ func (b *hostBook) written(h svc.Host, now, heard time.Time) {
 	}
 	if !heard.IsZero() {
 		e.hear(heard, *h.LastSeenAt)
-		b.dirty[h.ID] = true // another change may have put the one before back
+		b.dirty[h.ID] = true // a concurrent change may have written an older heartbeat
 	}
 	if h.Version >= e.version {
 		if h.Status == svc.HostOffline && e.status != svc.HostOffline {
@@ -127,7 +124,7 @@ func (b *hostBook) written(h svc.Host, now, heard time.Time) {
 	b.hosts[h.ID] = e
 }
 
-// unsure notes that nobody knows whether a change of these hosts is committed.
+// unsure records that a change of these hosts may or may not be committed.
 func (b *hostBook) unsure(ids ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,7 +136,7 @@ func (b *hostBook) unsure(ids ...string) {
 	}
 }
 
-// clock notes what a heartbeat tells of a host's clock.
+// clock records the difference between a host's clock and ours, from a heartbeat.
 func (b *hostBook) clock(hostID string, theirs, ours svc.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,8 +146,8 @@ func (b *hostBook) clock(hostID string, theirs, ours svc.Time) {
 	}
 }
 
-// says notes what a heartbeat tells of the host: why it takes no new runs, and why its provider catalog is not in force. It
-// answers whether it began or ceased to take runs.
+// says records what a heartbeat reports: why the host takes no new runs, why its provider catalog is not in use, and
+// its free disk space. It reports whether the host began or ceased to take runs.
 func (b *hostBook) says(f *wire.Heartbeat) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -164,14 +161,14 @@ func (b *hostBook) says(f *wire.Heartbeat) (changed bool) {
 	return changed
 }
 
-// diskLow says whether a host is written down as one with too little disk space free.
+// diskLow reports whether the database has the host as one with too little free disk space.
 func (b *hostBook) diskLow(hostID string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.hosts[hostID].diskLow
 }
 
-// diskNoted notes what was written of a host's disk space.
+// diskNoted records what was written to the database about a host's disk space.
 func (b *hostBook) diskNoted(hostID string, low bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -181,8 +178,7 @@ func (b *hostBook) diskNoted(hostID string, low bool) {
 	}
 }
 
-// forget drops a deleted host. A change from before that is told later does not
-// bring it back.
+// forget drops a deleted host. A change from before the deletion that is recorded later does not bring it back.
 func (b *hostBook) forget(hostID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +186,8 @@ func (b *hostBook) forget(hostID string) {
 	delete(b.dirty, hostID)
 }
 
-// overlay makes a host's last heartbeat and its connection current. Where another orchestrator has the connections, the record says what was last written.
+// overlay adds the state in memory to a host's record: last heartbeat, connection, refusal, clock. Where another
+// orchestrator has the connections, the record has what was last written.
 func (b *hostBook) overlay(h *svc.Host) {
 	if b.standby {
 		h.Connected = h.DisconnectedSince == nil && h.LastSeenAt != nil
@@ -214,7 +211,7 @@ func (b *hostBook) overlay(h *svc.Host) {
 	}
 }
 
-// fresh says whether a host was heard within a time. One that never was is not.
+// fresh reports whether a heartbeat of the host was received within the given time. It is false if none ever was.
 func (b *hostBook) fresh(hostID string, now time.Time, within time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -222,8 +219,8 @@ func (b *hostBook) fresh(hostID string, now time.Time, within time.Duration) boo
 	return !e.heard.IsZero() && now.Sub(e.heard) <= within
 }
 
-// silent is every host, in one of the statuses, without a heartbeat for longer
-// than a time, of which nothing counts before since. One in doubt may be online.
+// silent returns every host with one of the statuses and no heartbeat for longer than the given time. Silence before
+// since does not count. A host in doubt may be online.
 func (b *hostBook) silent(now, since time.Time, longer time.Duration, statuses ...svc.HostStatus) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -237,15 +234,15 @@ func (b *hostBook) silent(now, since time.Time, longer time.Duration, statuses .
 	return ids
 }
 
-// How long the frames of a connection may wait for us while it is found out whose it is, and until they
-// are read then.
+// How long the frames of a connection may be unread: while its host is being identified, and then until they are
+// read.
 const (
 	identifyWithin = 10 * time.Second
 	readWithin     = time.Second
 )
 
-// identifying says that the frames of a host's connection are not read until it is known whose it is; the
-// caller tells when it is. A heartbeat among them is not silence.
+// identifying records that the frames of a host's connection are not read until the host is identified. The caller
+// calls known when it is. Until the frames are read, the host does not count as silent: they may contain a heartbeat.
 func (b *hostBook) identifying(hostID string, look func() time.Time) (known func()) {
 	mayCome := func(within time.Duration) {
 		until := look().Add(within)
@@ -260,8 +257,8 @@ func (b *hostBook) identifying(hostID string, look func() time.Time) (known func
 	return func() { mayCome(readWithin) }
 }
 
-// goneFor is how long a silent host counts as gone: since it is offline, or
-// would be were it not disabled.
+// goneFor returns how long a silent host has been gone: since it went offline, or since it would have gone offline if
+// it were not disabled.
 func (b *hostBook) goneFor(hostID string, now, since time.Time, offlineAfter time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -299,7 +296,7 @@ func (b *hostBook) flush(ctx context.Context, s *store.Store) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for id := range dirty {
-		if b.hosts[id].seen != nil { // it was not deleted meanwhile
+		if b.hosts[id].seen != nil { // the host was not deleted meanwhile
 			b.dirty[id] = true
 		}
 	}

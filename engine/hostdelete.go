@@ -7,7 +7,7 @@ import (
 	"svc/store"
 )
 
-// DeleteHost takes a host out of service for good. One with active runs stays.
+// DeleteHost deletes a host. It refuses a host with active runs.
 func (e *Engine) DeleteHost(ctx context.Context, idOrName string, match Match) error {
 	var id string
 	err := e.Store.Write(ctx, func(tx *store.Tx) error {
@@ -33,12 +33,11 @@ func (e *Engine) DeleteHost(ctx context.Context, idOrName string, match Match) e
 	return err
 }
 
-// ForceDeleteHost deletes a host that never comes back, and first ends what it
-// had: active runs as host_lost, after which the restart policy applies, and the
-// sessions of runs that were over already. It is several units of work; one that
-// is interrupted leaves a disabled host, and is repeated by whoever asked for it.
+// ForceDeleteHost deletes a host that will not come back. First it ends the host's runs: active runs fail as
+// host_lost, after which the restart policy applies; the open sessions of other runs count as ended. It uses several
+// units of work. If it is interrupted, the host stays disabled, and the caller must repeat the request.
 func (e *Engine) ForceDeleteHost(ctx context.Context, idOrName string, match Match) error {
-	h, err := e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) { // from here on it is given nothing
+	h, err := e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) { // from here on the host gets no runs
 		if err := checkMatch(match, h.Version); err != nil || h.Status == svc.HostDisabled {
 			return false, err
 		}
@@ -63,8 +62,8 @@ func (e *Engine) ForceDeleteHost(ctx context.Context, idOrName string, match Mat
 	}
 }
 
-// loseRuns ends some runs of a host that is being deleted, in one unit of work.
-// A worker that is connected all the same is told to end the sessions.
+// loseRuns ends some runs of a host that is being deleted, in one unit of work. If its worker is connected, it is
+// ordered to end the sessions.
 func (e *Engine) loseRuns(ctx context.Context, hostID string, ids []string) error {
 	for _, id := range ids {
 		e.prepareEnd(ctx, id)
@@ -78,7 +77,7 @@ func (e *Engine) loseRuns(ctx context.Context, hostID string, ids []string) erro
 				return err
 			}
 			if value(r.HostID) != hostID || !r.SessionOpen() {
-				continue // it ended by itself meanwhile
+				continue // it ended meanwhile
 			}
 			attempts = append(attempts, r.Attempt)
 			if err := e.loseRun(ctx, tx, &r, hostID); err != nil {
@@ -98,7 +97,7 @@ func (e *Engine) loseRuns(ctx context.Context, hostID string, ids []string) erro
 	return nil
 }
 
-// loseRun ends one of them. Nothing more can be known of its session.
+// loseRun ends one run whose session can no longer be observed.
 func (e *Engine) loseRun(ctx context.Context, tx *store.Tx, r *svc.Run, hostID string) error {
 	verdict, active := r.Fail(svc.OnHostLost, svc.ReasonHostLost, tx.Now)
 	r.SessionEndedAt = &tx.Now
@@ -109,7 +108,7 @@ func (e *Engine) loseRun(ctx context.Context, tx *store.Tx, r *svc.Run, hostID s
 		return tx.UpdateRun(ctx, r)
 	}
 	e.emitOutput(tx, r)
-	if value(r.PinnedHostID) == hostID { // there is no other host for it
+	if value(r.PinnedHostID) == hostID { // no other host may take it
 		payload := r.EventPayload()
 		payload["failure_reason"] = svc.ReasonHostLost
 		tx.Emit(verdict.Topic, payload)

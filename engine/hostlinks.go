@@ -9,24 +9,22 @@ import (
 	"svc/store"
 )
 
-// linkState is what is known of a host's connection. It is for people: the
-// status of a host follows from its heartbeats alone.
+// linkState describes a host's connection. It is for display only: the status of a host depends on its heartbeats
+// alone.
 type linkState struct {
-	since    *svc.Time // not connected since; nil: connected, or never was
+	since    *svc.Time // not connected since then; nil: connected, or never was
 	changed  time.Time // when it last changed, by the monotonic clock
-	farewell string    // what the worker said at the end; empty: nothing
-	told     bool      // the journal's last word is that it is not connected
+	farewell string    // the reason that the worker sent before it disconnected; empty: none
+	told     bool      // the last event in the journal says "not connected"
 	toldAt   time.Time
 }
 
-// linkSettle is how long a connection may be away before it is journaled, unless
-// the worker said goodbye, and the least time between two events of one host: a
-// connection that flaps does not fill the journal.
+// linkSettle is how long a connection must be gone before that is journaled, unless the worker announced its end. It
+// is also the minimum time between two events of one host, so a flapping connection does not fill the journal.
 const linkSettle = 5 * time.Second
 
-// storedLink is what is known when this process begins. Connections end with the
-// orchestrator that has them: a worker that was connected is not since now, at
-// the latest.
+// storedLink returns the state of a host's connection when this process starts. Connections end with the orchestrator
+// that has them, so a worker that was connected has been disconnected since now at the latest.
 func storedLink(h svc.Host, now time.Time, wall svc.Time) linkState {
 	l := linkState{since: h.DisconnectedSince, told: h.DisconnectedSince != nil, changed: now}
 	if l.since == nil && h.LastSeenAt != nil {
@@ -35,8 +33,8 @@ func storedLink(h svc.Host, now time.Time, wall svc.Time) linkState {
 	return l
 }
 
-// linkChanged notes that a connection of a host came or went. reason is what the
-// worker said when it went.
+// linkChanged records that a connection of a host was opened or closed. reason is what the worker sent before it
+// disconnected.
 func (e *Engine) linkChanged(hostID, reason string) {
 	e.hosts.linkChanged(hostID, e.watch.look(), e.now(), reason)
 }
@@ -56,7 +54,7 @@ func (b *hostBook) linkChanged(hostID string, now time.Time, wall svc.Time, reas
 	b.hosts[hostID] = e
 }
 
-// untoldLinks is the hosts whose connection the journal does not have right.
+// untoldLinks returns the hosts whose connection state in the journal is out of date.
 func (b *hostBook) untoldLinks(now time.Time) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,7 +84,7 @@ func (b *hostBook) linkTold(hostID string, gone bool, now time.Time) {
 	}
 }
 
-// tellLinks journals which hosts are connected no more, or again.
+// tellLinks journals which hosts were disconnected or connected again.
 func (e *Engine) tellLinks(ctx context.Context) error {
 	for ids := range slices.Chunk(e.hosts.untoldLinks(e.watch.look()), hostsUnit) {
 		told := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"svc/store"
 )
 
-// CreateHost makes a host row. A worker can only register as one that exists.
+// CreateHost creates a host. A worker can only register as a host that exists.
 func (e *Engine) CreateHost(ctx context.Context, n svc.NewHost) (svc.Host, error) {
 	if err := n.Validate(); err != nil {
 		return svc.Host{}, err
@@ -58,7 +58,7 @@ func (e *Engine) Host(ctx context.Context, idOrName string) (svc.Host, error) {
 	return h, err
 }
 
-// Hosts is a page of hosts by name.
+// Hosts is a page of hosts, ordered by name.
 func (e *Engine) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], error) {
 	list, err := e.Store.Hosts(ctx, page)
 	for i := range list.Items {
@@ -67,14 +67,12 @@ func (e *Engine) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], 
 	return list, err
 }
 
-// changeHost runs a change of one host in a unit of work. The change says
-// whether there is anything to write.
+// changeHost changes one host in a unit of work. change returns whether there is anything to write.
 func (e *Engine) changeHost(ctx context.Context, idOrName string, change func(*store.Tx, *svc.Host) (bool, error)) (svc.Host, error) {
 	return e.changeHostHeard(ctx, idOrName, time.Time{}, change)
 }
 
-// changeHostHeard is changeHost for a heartbeat that was heard at a time of the
-// monotonic clock.
+// changeHostHeard is changeHost for a heartbeat that was received at a time of the monotonic clock.
 func (e *Engine) changeHostHeard(ctx context.Context, idOrName string, heard time.Time,
 	change func(*store.Tx, *svc.Host) (bool, error)) (svc.Host, error) {
 	replayed, changed := true, ""
@@ -103,8 +101,8 @@ func (e *Engine) changeHostHeard(ctx context.Context, idOrName string, heard tim
 	return h, nil
 }
 
-// UpdateHost changes what the patch names. What is as it was is no change: no
-// event, and the version stays.
+// UpdateHost changes the fields that the patch names. If the values are the same as before, there is no event and the
+// version stays.
 func (e *Engine) UpdateHost(ctx context.Context, idOrName string, patch svc.HostPatch, match Match) (svc.Host, error) {
 	return e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		if err := firstErr(patch.Validate, func() error { return checkMatch(match, h.Version) }); err != nil {
@@ -134,7 +132,7 @@ func (e *Engine) UpdateHost(ctx context.Context, idOrName string, patch svc.Host
 
 func sameLimit(a, b *int) bool { return (a == nil) == (b == nil) && value(a) == value(b) }
 
-// DisableHost drains a host: no new runs. What runs there goes on untouched.
+// DisableHost drains a host: it gets no new runs, and its active runs continue.
 func (e *Engine) DisableHost(ctx context.Context, idOrName string) (svc.Host, error) {
 	return e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		if h.Status == svc.HostDisabled {
@@ -146,8 +144,8 @@ func (e *Engine) DisableHost(ctx context.Context, idOrName string) (svc.Host, er
 	})
 }
 
-// EnableHost ends a drain. What the host is then depends on its heartbeats
-// alone. A host that is not disabled stays as it is.
+// EnableHost ends a drain. The new status depends only on the host's heartbeats. A host that is not disabled is not
+// changed.
 func (e *Engine) EnableHost(ctx context.Context, idOrName string) (svc.Host, error) {
 	return e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		if h.Status != svc.HostDisabled {
@@ -165,8 +163,8 @@ func (e *Engine) EnableHost(ctx context.Context, idOrName string) (svc.Host, err
 	})
 }
 
-// acceptSuspect takes the suspect instance and the suspect key as the host's own. While the worker with the
-// pinned key is connected nothing is taken of one that came with another: that one is another machine.
+// acceptSuspect makes the suspect instance and the suspect key the host's own. It accepts nothing that came with
+// another key while the worker with the pinned key is connected: the suspect is then another machine.
 func (e *Engine) acceptSuspect(h *svc.Host) {
 	if h.SuspectWorkerKey != nil && e.Hub.Uplinks.Connected(h.ID) {
 		return
@@ -174,7 +172,7 @@ func (e *Engine) acceptSuspect(h *svc.Host) {
 	if h.SuspectInstanceID != nil {
 		h.InstanceID = h.SuspectInstanceID
 	}
-	if h.SuspectWorkerKey != nil { // as it came, also without a key
+	if h.SuspectWorkerKey != nil { // as the suspect sent it; without a key, the host has none
 		h.WorkerKey = h.SuspectWorkerKey
 		if *h.WorkerKey == "" {
 			h.WorkerKey = nil
@@ -182,7 +180,7 @@ func (e *Engine) acceptSuspect(h *svc.Host) {
 	}
 }
 
-// ClearSuspect ends the suspicion: the suspect instance, and the suspect key, become the host's own.
+// ClearSuspect ends the suspicion: the suspect instance and the suspect key become the host's own.
 func (e *Engine) ClearSuspect(ctx context.Context, idOrName string) (svc.Host, error) {
 	h, err := e.changeHost(ctx, idOrName, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		if !h.InstanceSuspect {

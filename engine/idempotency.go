@@ -11,27 +11,25 @@ import (
 	"svc/store"
 )
 
-// keyLife is how long an idempotency key is remembered.
+// keyLife is how long an idempotency key is stored.
 const keyLife = 24 * time.Hour
 
 type idempotency struct{ key, fingerprint string }
 
 type idempotencyKey struct{}
 
-// WithIdempotency lets a create be repeated safely: under the same key and
-// fingerprint the first result is answered again, and nothing happens twice.
-// The fingerprint stands for the whole request.
+// WithIdempotency makes a create safe to repeat: under the same key and fingerprint the first result is returned
+// again, and nothing is done twice. The fingerprint represents the whole request.
 func WithIdempotency(ctx context.Context, key, fingerprint string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, idempotency{key, fingerprint})
 }
 
-// writeFunc is [store.Store.Write] or its repeatable sister.
+// writeFunc is [store.Store.Write] or [store.Store.WriteRepeatable].
 type writeFunc func(context.Context, func(*store.Tx) error, ...store.Row) error
 
-// once runs fn as a unit of work, or answers what it answered before. The
-// result is kept in the same commit as the change, so a crash between the two
-// cannot make a second one; and whoever uses the key at the same time, here or
-// at another orchestrator, waits for that commit and gets the same answer.
+// once runs fn as a unit of work, or returns the result that is stored under the request's idempotency key. The
+// result is committed together with the change, so a crash between the two cannot cause a second change. A concurrent
+// request with the same key, here or at another orchestrator, waits for that commit and gets the same result.
 func once[T any](ctx context.Context, write writeFunc, fn func(*store.Tx) (T, error), rows ...store.Row) (T, error) {
 	if idem, asked := ctx.Value(idempotencyKey{}).(idempotency); asked {
 		rows = append(rows, store.KeyRow(idem.key))
@@ -54,9 +52,8 @@ func once[T any](ctx context.Context, write writeFunc, fn func(*store.Tx) (T, er
 	return out, nil
 }
 
-// firstResult is what the key of the request answered before: a record, or the
-// refusal that it got. A request that someone began and did not finish is
-// answered with outcome_unknown.
+// firstResult reads the stored result of the request's key: a record, or an error that was returned. If an earlier
+// request began and did not finish, it returns outcome_unknown.
 func firstResult(ctx context.Context, tx *store.Tx, out any) (bool, error) {
 	idem, asked := ctx.Value(idempotencyKey{}).(idempotency)
 	if !asked {
@@ -82,8 +79,7 @@ func firstResult(ctx context.Context, tx *store.Tx, out any) (bool, error) {
 	return true, nil
 }
 
-// keptKey is what is known of a key. One that was used for another request is
-// refused.
+// keptKey reads what is stored under a key. It refuses a key that was used for another request.
 func keptKey(ctx context.Context, tx *store.Tx, idem idempotency) (store.KeptKey, bool, error) {
 	first, found, err := tx.Kept(ctx, idem.key, tx.Now.Add(-keyLife))
 	if err == nil && found && first.Fingerprint != idem.fingerprint {
@@ -97,12 +93,11 @@ var (
 	errOutcomeUnknown = svc.Errorf(svc.CodeOutcomeUnknown, "nobody can know whether this was done: the answer was lost; look at the screen before you try again with another Idempotency-Key")
 )
 
-// keptResult is a record as it was answered, or a refusal. The record's version
-// is no part of its JSON, but of its ETag.
+// keptResult is a returned record, or a returned error. The record's version is in its ETag, not in its JSON.
 type keptResult struct {
 	Record  any          `json:"record"`
 	Version int64        `json:"version,omitempty"`
-	Refusal *keptRefusal `json:"refusal,omitempty"` // absent: it was done
+	Refusal *keptRefusal `json:"refusal,omitempty"` // absent: the request succeeded
 }
 
 type keptRefusal struct {
@@ -111,7 +106,7 @@ type keptRefusal struct {
 	Details map[string]any `json:"details,omitempty"`
 }
 
-// refusalOf is an error as it is kept; nil for none.
+// refusalOf converts an error to the form in which it is stored; nil for nil.
 func refusalOf(err error) *keptRefusal {
 	var known *svc.Error
 	switch {
@@ -123,7 +118,7 @@ func refusalOf(err error) *keptRefusal {
 	return &keptRefusal{Code: known.Code, Message: known.Message, Details: known.Details}
 }
 
-// versionIn finds the version of a record; nil when it has none.
+// versionIn returns a pointer to the version of a record; nil when it has none.
 func versionIn(record any) *int64 {
 	switch r := record.(type) {
 	case *svc.Project:

@@ -8,12 +8,12 @@ import (
 	"svc/wire"
 )
 
-// Inbox is a page of what needs a person, newest first.
+// Inbox is a page of the entries that need a person's attention, newest first.
 func (e *Engine) Inbox(ctx context.Context, f svc.InboxFilter, page svc.Page) (svc.List[svc.InboxItem], error) {
 	return e.Store.Inbox(ctx, f, e.now(), page)
 }
 
-// SnoozeInbox sets an entry aside until a time, for everybody.
+// SnoozeInbox hides an entry until a time, for all users.
 func (e *Engine) SnoozeInbox(ctx context.Context, key string, until svc.Time) (svc.InboxItem, error) {
 	if err := svc.CheckSnooze(until, e.now()); err != nil {
 		return svc.InboxItem{}, err
@@ -21,7 +21,7 @@ func (e *Engine) SnoozeInbox(ctx context.Context, key string, until svc.Time) (s
 	return e.markInbox(ctx, key, &until)
 }
 
-// DismissInbox sets an entry aside for good, for everybody. When its cause happens again, that is another entry.
+// DismissInbox hides an entry for good, for all users. If its cause occurs again, that is a new entry.
 func (e *Engine) DismissInbox(ctx context.Context, key string) (svc.InboxItem, error) {
 	return e.markInbox(ctx, key, nil)
 }
@@ -46,8 +46,9 @@ func (e *Engine) markInbox(ctx context.Context, key string, until *svc.Time) (sv
 	})
 }
 
-// noteDisk writes that a host began or ceased to have too little disk space free. What is written is the truth: a write that
-// fails is tried again with the next heartbeat, and a restart of the orchestrator begins nothing anew.
+// noteDisk records that a host began or ceased to have too little free disk space. The database has the current
+// state: a failed write is tried again with the next heartbeat, and a restart of the orchestrator does not create a
+// new occurrence.
 func (e *Engine) noteDisk(ctx context.Context, f *wire.Heartbeat) error {
 	low := f.Refusing != nil && f.Refusing.Code == svc.RefusalDiskLow
 	if e.hosts.diskLow(f.HostID) == low {

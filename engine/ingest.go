@@ -8,14 +8,14 @@ import (
 	"svc/store"
 )
 
-// Ingest takes a signal of our own: guard, status, journal, in one unit of work.
-// Whichever way a signal comes, it is applied at most once.
+// Ingest applies a signal that the orchestrator itself has made: guard, status, journal, in one unit of work. A
+// signal is applied at most once, on whichever path it arrives.
 func (e *Engine) Ingest(ctx context.Context, s svc.Signal) (svc.Outcome, error) {
 	return e.ingest(ctx, Reporter{Host: anyHost}, s)()
 }
 
-// ingest is Ingest in two steps: the signal has its place among all changes
-// when it returns, and what it gives waits until the signal is durable.
+// ingest is Ingest in two steps. When it returns, the signal is queued in order among all changes. The returned
+// function waits until the signal is durable.
 func (e *Engine) ingest(ctx context.Context, who Reporter, s svc.Signal) (wait func() (svc.Outcome, error)) {
 	var in ingestion
 	var length hub.LogLength
@@ -40,17 +40,17 @@ func (e *Engine) ingest(ctx context.Context, who Reporter, s svc.Signal) (wait f
 	}
 }
 
-// ingestion is one signal on its way through the normative order.
+// ingestion applies one signal, in the specified order of steps.
 type ingestion struct {
 	e       *Engine
 	tx      *store.Tx
 	who     Reporter
 	signal  svc.Signal
-	before  svc.Run // the attempt that the signal is about, as it is left
+	before  svc.Run // the attempt that the signal is about, with the signal applied
 	after   svc.Run // the run as it is committed; the next attempt if requeued
 	verdict svc.Verdict
 	length  hub.LogLength // of the attempt's log, when the signal reports its end
-	wrote   bool          // the attempt was under way before the signal
+	wrote   bool          // the attempt was active before the signal
 	moved   bool          // the row changed
 }
 
@@ -103,8 +103,7 @@ func (in *ingestion) run(ctx context.Context) error {
 	return in.tx.UpdateRun(ctx, &in.after)
 }
 
-// guard stands strictly before every write: a signal that it drops leaves no
-// trace.
+// guard runs before every write: a signal that it drops leaves no trace.
 func (in *ingestion) guard(ctx context.Context, r svc.Run) (svc.Outcome, error) {
 	s := in.signal
 	switch {
@@ -114,14 +113,14 @@ func (in *ingestion) guard(ctx context.Context, r svc.Run) (svc.Outcome, error) 
 		return "", svc.Errorf(svc.CodeInvalidAttempt, "attempt %d is ahead of the run's attempt %d", s.Attempt, r.Attempt).
 			With("signal_attempt", s.Attempt).With("current_attempt", r.Attempt)
 	case s.Attempt < r.Attempt:
-		return svc.DeadAttempt, nil // whoever says it: it changes nothing
+		return svc.DeadAttempt, nil // from any reporter: it changes nothing
 	}
 	if err := in.who.mayReport(&r, s.Attempt); err != nil {
 		return "", err
 	}
 	switch {
 	case r.Status == svc.RunPending:
-		return svc.Superseded, nil // no host has this attempt: nobody can speak for it
+		return svc.Superseded, nil // no host has this attempt, so no host can report for it
 	case s.Kind == svc.SignalProgress:
 		if s.Seq <= r.LastProgressSeq {
 			return svc.StaleSeq, nil
@@ -135,8 +134,7 @@ func (in *ingestion) guard(ctx context.Context, r svc.Run) (svc.Outcome, error) 
 	return svc.Applied, err
 }
 
-// ended says whether the signal was the end of its attempt, as far as the
-// journal is concerned.
+// ended reports whether the signal journaled the end of its attempt.
 func (in *ingestion) ended() bool {
 	return in.verdict.Topic == svc.TopicRunFinished || in.verdict.Topic == svc.TopicRunFailed
 }
@@ -170,15 +168,15 @@ func (in *ingestion) journal(r *svc.Run) {
 	in.tx.Emit(in.verdict.Topic, p)
 }
 
-// tellConversation adds the conversation that a signal told of.
+// tellConversation adds the conversation to the payload if the signal reported one.
 func (in *ingestion) tellConversation(p map[string]any, r *svc.Run) {
 	if in.signal.Conversation != "" {
 		p["conversation"] = r.Conversation
 	}
 }
 
-// markDone moves the run's own item when it asks for that and no person moved
-// it since the run was made.
+// markDone moves the run's own item to done, if the item asks for that and no person has moved it since the run was
+// created.
 func (in *ingestion) markDone(ctx context.Context, r svc.Run) error {
 	if in.signal.Result == svc.ResultUserRejected {
 		return nil
@@ -197,7 +195,8 @@ func (in *ingestion) markDone(ctx context.Context, r svc.Run) error {
 	return doneBySignal(ctx, in.tx, w, r.ID, "")
 }
 
-// doneBySignal moves an item to done for something that a run, or the landing of its work, has done. by is who asked for the landing.
+// doneBySignal moves an item to done because of a run, or because its work was landed. by is the person who requested
+// the landing.
 func doneBySignal(ctx context.Context, tx *store.Tx, w svc.WorkItem, runID, by string) error {
 	before := w
 	w.Status, w.StatusSource, w.Confidence = svc.ItemDone, svc.SourceBySignal, nil
@@ -218,7 +217,7 @@ func doneBySignal(ctx context.Context, tx *store.Tx, w svc.WorkItem, runID, by s
 	return nil
 }
 
-// afterwards is what follows from a signal once it is durable.
+// afterwards performs the effects of a signal, once it is durable.
 func (in *ingestion) afterwards(ctx context.Context) {
 	r := in.before
 	if in.moved {
@@ -237,7 +236,7 @@ func (in *ingestion) afterwards(ctx context.Context) {
 	if in.ended() {
 		in.e.output.over(r.ID, r.Attempt)
 	}
-	if in.ended() || r.SessionEndedAt != nil || in.signal.Kind == svc.SignalCompleted { // which may meet a need
+	if in.ended() || r.SessionEndedAt != nil || in.signal.Kind == svc.SignalCompleted { // a completed signal may meet a need
 		in.e.claims.up()
 	}
 	if in.signal.Kind == svc.SignalCompleted || in.signal.Kind == svc.SignalProgress && r.NeedsInput {
@@ -249,8 +248,8 @@ func (in *ingestion) afterwards(ctx context.Context) {
 	in.e.pushes.answered(r.ID, r.Attempt)
 }
 
-// attemptOver is what follows when an attempt ends by a decision of ours. The
-// run may already be the next attempt.
+// attemptOver performs the effects of an attempt that the orchestrator itself has ended. The run may already be at
+// the next attempt.
 func (e *Engine) attemptOver(_ context.Context, r svc.Run, reason string) {
 	e.runs.put(r)
 	e.pushes.answered(r.ID, r.Attempt)
@@ -279,8 +278,8 @@ func (e *Engine) sessionOver(r svc.Run) {
 	e.Hub.Attach.RunEnded(r.ID, r.Attempt)
 }
 
-// laterTurnEnd notes that a turn is over which is not the attempt's first. A completed signal counts once for its attempt; each
-// one says that the agent waits for a prompt.
+// laterTurnEnd records the end of a turn after the attempt's first one. Only the first completed signal counts as the
+// attempt's completion, but each one means that the agent waits for a prompt.
 func (in *ingestion) laterTurnEnd(ctx context.Context, r svc.Run) error {
 	if in.verdict.Outcome != svc.Duplicate || in.signal.Kind != svc.SignalCompleted || r.TurnOver || !r.Reachable() {
 		return nil
@@ -290,7 +289,7 @@ func (in *ingestion) laterTurnEnd(ctx context.Context, r svc.Run) error {
 	return in.tx.UpdateRun(ctx, &in.after)
 }
 
-// answered notes that the run's question is answered.
+// answered records that the run's question was answered.
 func answered(tx *store.Tx, r *svc.Run) {
 	r.NeedsInput = false
 	p := r.EventPayload()
@@ -298,7 +297,7 @@ func answered(tx *store.Tx, r *svc.Run) {
 	tx.Emit(svc.TopicRunSignal, p)
 }
 
-// touched notes that someone typed into a run: whatever it asked is answered.
+// touched records that a person typed into a run: this answers the run's question, if it asked one.
 func (e *Engine) touched(runID, by string) {
 	ctx := svc.WithCaller(context.Background(), svc.Caller{Name: by})
 	if r, err := e.live(ctx, runID); err != nil || !r.NeedsInput {

@@ -9,31 +9,30 @@ import (
 	"svc/wire"
 )
 
-// recallPage is how many runs a worker is asked about in one frame.
+// recallPage is how many runs one recall frame asks a worker for.
 const recallPage = 200
 
-// absences is what one connection's inventories lack. It belongs to the connection's reader, and dies with
-// the connection: two in a row must come on the same one.
+// absences is the state between two inventories of one connection. The connection's reader owns it, and it ends with
+// the connection: two inventories in a row must come on the same connection.
 type absences struct {
 	missed    map[attemptKey]bool // not in the last inventory
-	unknown   map[attemptKey]bool // the worker said that it knows nothing of them
-	unstarted map[attemptKey]bool // in the last inventory, though no start was reported
-	// outlived counts in how many inventories in a row a session was that had reported its own end.
+	unknown   map[attemptKey]bool // the worker reported that it has no record of them
+	unstarted map[attemptKey]bool // in the last inventory, although no start was reported
+	// outlived counts, for a session that had reported its own end, in how many inventories in a row it was.
 	outlived map[attemptKey]int
 }
 
-// inventory compares the sessions that a worker holds with what it should hold.
-// Those of attempts that are over are told to end. A run that it should hold and
-// does not is asked for; what is absent twice in a row, and of which the worker
-// knows nothing, is lost. A session that is there twice in a row, though no start
-// was reported, is asked for too: the record comes from a backup.
+// inventory compares the sessions that a worker has with those that it should have. Sessions whose attempt is over
+// are ordered to end. If a run is missing, the worker is asked for it; a run that is missing twice in a row and of
+// which the worker has no record is lost. A session that is present twice in a row although no start was reported is
+// asked for too: the database was restored from a backup.
 func (c *uplinkConn) inventory(ctx context.Context, held []wire.LiveRun) {
 	e := c.e
 	for _, s := range held {
 		e.judgeSession(ctx, c.link, s)
 	}
 	if own, ok := e.Hub.Uplinks.Of(c.link.HostID); !ok || own != c.link {
-		return // not the host's own: it cannot speak of what is absent
+		return // not the host's own connection: it cannot report what is absent
 	}
 	c.judgeClaims(ctx, held)
 	given, err := e.Store.ConfirmedRuns(ctx, c.link.HostID)
@@ -74,7 +73,7 @@ func (e *Engine) judgeSession(ctx context.Context, link *hub.Uplink, s wire.Live
 	r, err := e.live(ctx, s.RunID)
 	switch {
 	case svc.CodeOf(err) == svc.CodeNotFound:
-		// not ours to judge: the worker reports what no record knows
+		// No error: the worker reports sessions that have no record (Engine.orphan).
 	case err != nil:
 		e.Log.Error("a session cannot be looked up", "run_id", s.RunID, "error", err)
 	case s.Attempt < r.Attempt:
@@ -84,7 +83,7 @@ func (e *Engine) judgeSession(ctx context.Context, link *hub.Uplink, s wire.Live
 	}
 }
 
-// unknownRuns notes what a worker says it has no trace of.
+// unknownRuns stores which missing runs the worker has no record of.
 func (c *uplinkConn) unknownRuns(runs []wire.LiveRun) {
 	if c.absent.unknown == nil {
 		c.absent.unknown = map[attemptKey]bool{}
@@ -96,7 +95,7 @@ func (c *uplinkConn) unknownRuns(runs []wire.LiveRun) {
 	}
 }
 
-// lost ends an attempt of which its host has no trace: its data was wiped. While it is not settled which
+// lost ends an attempt of which its host has no record: the host's data was deleted. While it is not settled which
 // process is the host's own, nothing is lost.
 func (c *uplinkConn) lost(ctx context.Context, k attemptKey) {
 	e, hostID := c.e, c.link.HostID

@@ -7,9 +7,9 @@ import (
 	"svc"
 )
 
-// keyBook knows the requests to type that are under way.
+// keyBook tracks the requests to type that are in progress.
 type keyBook struct {
-	owner string          // marks the reservations of this process
+	owner string          // identifies this process in its reservations
 	ctx   context.Context //nolint:containedctx // of all that is under way: it outlives the requests
 	stop  context.CancelFunc
 
@@ -19,10 +19,10 @@ type keyBook struct {
 	stopped bool
 }
 
-// typing is a request to type that is under way.
+// typing is a request to type that is in progress.
 type typing struct {
 	fingerprint string
-	done        chan struct{} // closed when err is what became of it
+	done        chan struct{} // closed when err is set
 	once        sync.Once
 	err         error
 }
@@ -39,8 +39,7 @@ func newKeyBook() *keyBook {
 	return &keyBook{owner: svc.NewID(), ctx: ctx, stop: cancel, typing: map[string]*typing{}}
 }
 
-// run ends what is under way when ctx ends, and returns when all of it has
-// ended.
+// run cancels the requests in progress when ctx ends, and returns when all of them have ended.
 func (b *keyBook) run(ctx context.Context) error {
 	<-ctx.Done()
 	b.mu.Lock()
@@ -51,8 +50,8 @@ func (b *keyBook) run(ctx context.Context) error {
 	return nil
 }
 
-// begin gives the request under the same idempotency key that is under way, or
-// a new one; then end must be called.
+// begin returns the request in progress under the same idempotency key, or a new one (first). The caller must call
+// end for a new one.
 func (b *keyBook) begin(idem idempotency, repeatable bool) (t *typing, first bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

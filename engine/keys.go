@@ -12,18 +12,16 @@ import (
 )
 
 const (
-	keysTimeout = 8 * time.Second // how long a caller waits for what becomes of keys
-	keysGiveUp  = time.Minute     // how long a worker may take to answer before nobody expects it any more
-	keysRetry   = time.Second     // between tries to write down what became of keys
+	keysTimeout = 8 * time.Second // how long a caller waits for the outcome
+	keysGiveUp  = time.Minute     // how long to wait for a worker's answer
+	keysRetry   = time.Second     // between attempts to record the outcome
 )
 
-// SendKeys types into a run's session. The worker judges the keys.
+// SendKeys types into a run's session. The worker validates the keys.
 //
-// Keys that were sent cannot be taken back, so they are typed whether or not
-// their caller waits to the end. Under an idempotency key the intent is durable
-// before the frame leaves, and what becomes of it is written down: the same
-// request again types nothing, it waits for that and answers the same. Where
-// nobody can know, that is the answer.
+// Keys that were sent cannot be taken back, so they are typed even if the caller stops waiting. Under an idempotency
+// key the intent is durable before the frame is sent, and the outcome is recorded. A repeated request types nothing:
+// it waits for the same outcome and returns it. If the outcome cannot be known, the result is outcome_unknown.
 func (e *Engine) SendKeys(ctx context.Context, runID string, keys []string) error {
 	t, err := e.typing(ctx, runID, keys)
 	if err != nil {
@@ -41,8 +39,7 @@ func (e *Engine) SendKeys(ctx context.Context, runID string, keys []string) erro
 	}
 }
 
-// typing begins to type, or joins the request under the same idempotency key
-// that is under way.
+// typing begins a request to type, or joins the request in progress under the same idempotency key.
 func (e *Engine) typing(ctx context.Context, runID string, keys []string) (*typing, error) {
 	idem, repeatable := ctx.Value(idempotencyKey{}).(idempotency)
 	t, first, err := e.keys.begin(idem, repeatable)
@@ -65,7 +62,7 @@ func (e *Engine) typing(ctx context.Context, runID string, keys []string) (*typi
 	return t, nil
 }
 
-// typeOnce types under a reserved key and keeps what becomes of it.
+// typeOnce types under a reserved key and records the outcome.
 func (e *Engine) typeOnce(ctx context.Context, idem idempotency, t *typing, runID string, keys []string) {
 	replayed, err := e.reserve(ctx, idem)
 	if err != nil || replayed {
@@ -75,9 +72,9 @@ func (e *Engine) typeOnce(ctx context.Context, idem idempotency, t *typing, runI
 	sent, err := e.typeKeys(ctx, runID, keys)
 	for {
 		kept := e.keepOutcome(ctx, idem, sent, err)
-		t.settle(err) // who waits need not wait for a database that is away
+		t.settle(err) // waiting callers do not depend on the database
 		if kept == nil || ctx.Err() != nil {
-			return // at a shutdown the key stays reserved, which is true
+			return // at a shutdown the key stays reserved: its outcome is not recorded
 		}
 		e.Log.Error("what became of keys cannot be written down; trying again", "run_id", runID, "error", kept)
 		select {
@@ -88,12 +85,11 @@ func (e *Engine) typeOnce(ctx context.Context, idem idempotency, t *typing, runI
 	}
 }
 
-// reserve notes the intent. replayed says that the key was used before: the
-// error is what it answered then.
+// reserve records the intent. replayed means that the key was used before; err is then the stored result.
 func (e *Engine) reserve(ctx context.Context, idem idempotency) (replayed bool, err error) {
 	err = e.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		first, found, err := keptKey(ctx, tx, idem)
-		// A reservation of this process that is not under way was never used: its commit was not confirmed.
+		// A reservation of this process with no request in progress was never used: its commit was not confirmed.
 		if err == nil && (!found || first.Owner == e.keys.owner) {
 			return tx.ReserveKey(ctx, idem.key, idem.fingerprint, e.keys.owner)
 		}
@@ -106,8 +102,8 @@ func (e *Engine) reserve(ctx context.Context, idem idempotency) (replayed bool, 
 	return replayed, err
 }
 
-// keepOutcome writes down what became of the keys. Keys that never left may be
-// tried again under the same idempotency key.
+// keepOutcome records the outcome. If the keys were not sent, it releases the key, so that the request may be
+// repeated.
 func (e *Engine) keepOutcome(ctx context.Context, idem idempotency, sent bool, outcome error) error {
 	return e.Store.Write(ctx, func(tx *store.Tx) error {
 		if !sent {
@@ -121,7 +117,7 @@ func (e *Engine) keepOutcome(ctx context.Context, idem idempotency, sent bool, o
 	}, store.KeyRow(idem.key))
 }
 
-// typeKeys checks that the run can be typed into, and has its worker do it.
+// typeKeys checks that keys can be sent to the run, and sends them to its worker.
 func (e *Engine) typeKeys(ctx context.Context, runID string, keys []string) (sent bool, err error) {
 	r, err := e.Store.Run(ctx, runID)
 	if err != nil {
@@ -152,8 +148,8 @@ func (e *Engine) typeKeys(ctx context.Context, runID string, keys []string) (sen
 	return sent, err
 }
 
-// askWorker sends the keys and waits for the worker's answer. What is sent and
-// not answered has an outcome that nobody knows.
+// askWorker sends the keys and waits for the worker's answer. If they were sent and no answer arrives, the outcome is
+// unknown.
 func (e *Engine) askWorker(ctx context.Context, link *hub.Uplink, r svc.Run, keys []string) (sent bool, err error) {
 	id := svc.NewID()
 	answer, err := e.askTyped(ctx, link, id, wire.Keys{RequestID: id, RunID: r.ID, Attempt: r.Attempt, Keys: keys})
@@ -172,8 +168,8 @@ func (e *Engine) askWorker(ctx context.Context, link *hub.Uplink, r svc.Run, key
 	return true, nil
 }
 
-// askTyped sends a worker a frame that types and waits for its answer; nil: nobody can know what became of it. An error says that the
-// frame was not sent.
+// askTyped sends a worker a frame that types, and waits for the answer; nil: no answer arrived, so the outcome is
+// unknown. An error means that the frame was not sent.
 func (e *Engine) askTyped(ctx context.Context, link *hub.Uplink, id string, f wire.Frame) (*wire.KeysResult, error) {
 	request := e.typed.ask(id, link)
 	defer e.typed.forget(id)

@@ -9,8 +9,8 @@ import (
 	"svc/wire"
 )
 
-// LandWorkspace has the host bring a checkpoint into the workspace's repository. The record is the intent, with everything that the commit is
-// made of: the host is asked until it has told what came of it.
+// LandWorkspace requests that the host brings a checkpoint into the workspace's repository. The record is the intent,
+// with all inputs of the commit. The host is asked until it has reported the outcome.
 func (e *Engine) LandWorkspace(ctx context.Context, id string, n svc.NewLanding) (svc.Workspace, error) {
 	if err := n.Validate(); err != nil {
 		return svc.Workspace{}, err
@@ -47,7 +47,7 @@ func (e *Engine) LandWorkspace(ctx context.Context, id string, n svc.NewLanding)
 	return w, err
 }
 
-// mayLand refuses what cannot be landed, or is not what the caller has read.
+// mayLand refuses a landing that is not possible, or whose checkpoint is not the newest.
 func (e *Engine) mayLand(ctx context.Context, tx *store.Tx, w *svc.Workspace, n svc.NewLanding) error {
 	if p, err := tx.Project(ctx, w.ProjectID); err != nil {
 		return err
@@ -100,11 +100,12 @@ func landingPayload(w *svc.Workspace) map[string]any {
 	return p
 }
 
-// landPoll is how often hosts are asked for the outcomes of landings.
+// landPoll is how often hosts are asked for the outcomes of open landings.
 const landPoll = 10 * time.Second
 
-// askLandings asks hosts for the landings whose outcome is not known, again and again: a lost request or answer, a host that was away, a
-// worker or an orchestrator that was killed are one case. A host that has done it only answers, and one that is at it is not disturbed.
+// askLandings asks hosts repeatedly for the landings whose outcome is not known. A lost request or answer, a host
+// that was away, and a worker or orchestrator that was killed need no special handling. A host that has already
+// landed only reports the outcome; a landing in progress is not disturbed.
 func (e *Engine) askLandings(ctx context.Context) error {
 	tick := time.NewTicker(landPoll)
 	defer tick.Stop()
@@ -121,7 +122,7 @@ func (e *Engine) askLandings(ctx context.Context) error {
 	}
 }
 
-// mostLandings is how many open landings are asked for at a time.
+// mostLandings is the maximum number of open landings that are asked for in one round.
 const mostLandings = 1000
 
 func (e *Engine) askForLandings(ctx context.Context) error {
@@ -142,7 +143,8 @@ func (e *Engine) askForLandings(ctx context.Context) error {
 	return nil
 }
 
-// ReportLanding takes what a host tells of a landing. It is told again until it is known; only the first time counts.
+// ReportLanding records the outcome of a landing that a host reports. The host repeats the report until it is
+// acknowledged; only the first one has an effect.
 func (e *Engine) ReportLanding(ctx context.Context, who Reporter, id string, outcome svc.LandOutcome) (svc.Workspace, error) {
 	err := outcome.Validate()
 	if err == nil {
@@ -156,7 +158,8 @@ func (e *Engine) ReportLanding(ctx context.Context, who Reporter, id string, out
 		if err != nil {
 			return w, err
 		}
-		// An item may move with it: changes within one project wait for each other, and the project's lock comes first.
+		// The landing may move an item. Changes within one project are serialised by the project's lock, which must
+		// be taken first.
 		p, err := tx.LockProject(ctx, w.ProjectID)
 		if err == nil {
 			w, err = tx.LockWorkspace(ctx, id)
@@ -185,7 +188,7 @@ func (e *Engine) ReportLanding(ctx context.Context, who Reporter, id string, out
 	return w, err
 }
 
-// markLanded moves the item of a landed workspace to done, where its project says so.
+// markLanded moves the item of a landed workspace to done, if its project is configured so.
 func markLanded(ctx context.Context, tx *store.Tx, p svc.Project, w *svc.Workspace) error {
 	if p.DoneWhen != svc.DoneLanded || p.Status == svc.ProjectArchived {
 		return nil

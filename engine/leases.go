@@ -12,7 +12,7 @@ import (
 
 var leaseTopics = svc.Globs{string(svc.TopicRunLeaseAcquired), string(svc.TopicRunLeaseReleased)}
 
-// leaseChanged journals who holds a run's keyboard.
+// leaseChanged journals who holds the input lease of a run.
 func (e *Engine) leaseChanged(l hub.LeaseEvent) {
 	if err := e.journalLease(svc.WithCaller(context.Background(), svc.Caller{Name: l.By}), l); err != nil {
 		e.Log.Error("a lease cannot be journaled", "run_id", l.RunID, "error", err)
@@ -36,7 +36,7 @@ func (e *Engine) journalLease(ctx context.Context, l hub.LeaseEvent) error {
 	})
 }
 
-// journaledLease is the part of a lease's event that says whose it is.
+// journaledLease is the part of a lease event that identifies the holder.
 type journaledLease struct {
 	RunID     string   `json:"run_id"`
 	Attempt   int      `json:"attempt"`
@@ -44,7 +44,7 @@ type journaledLease struct {
 	Timestamp svc.Time `json:"timestamp"`
 }
 
-// leaseOf is who holds a run's keyboard, as the journal tells it: the engine that knows is another orchestrator's.
+// leaseOf returns the input lease of a run, from the journal: only the leader's engine has it in memory.
 func (e *Engine) leaseOf(ctx context.Context, runID string) (*svc.Lease, error) {
 	list, err := e.Store.Events(ctx, svc.EventFilter{Subjects: svc.Subjects{RunID: runID}, Topics: leaseTopics}, svc.Page{Limit: 1})
 	if err != nil || len(list.Items) == 0 || list.Items[0].Topic != svc.TopicRunLeaseAcquired {
@@ -57,10 +57,11 @@ func (e *Engine) leaseOf(ctx context.Context, runID string) (*svc.Lease, error) 
 	return &svc.Lease{Holder: held.Holder, AttachedAt: held.Timestamp}, nil
 }
 
-// mostLeases bounds the search for leases of before; nobody types into so many sessions.
+// mostLeases limits the search for earlier leases; fewer sessions are attached at the same time.
 const mostLeases = 500
 
-// releaseLeases journals the end of the leases that were held when the orchestrator before this one died: they ended with it.
+// releaseLeases journals the release of leases that were held when the previous orchestrator process died: they ended
+// with it.
 func (e *Engine) releaseLeases(ctx context.Context) error {
 	list, err := e.Store.Events(ctx, svc.EventFilter{Topics: leaseTopics}, svc.Page{Limit: mostLeases})
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"svc/store"
 )
 
-// waitLine is every pending run at one moment.
+// waitLine is all pending runs at one moment.
 type waitLine struct {
 	runs     map[string]store.PendingRun
 	projects map[string]place.Project
-	order    []string // ids of those that only capacity holds back, as they will be placed
+	order    []string // ids of runs that only capacity holds back, in the order of placement
 	held     []string // ids of the others, longest waiting first
 }
 
@@ -48,16 +48,15 @@ func (e *Engine) readLine(ctx context.Context, r store.Reader) (*waitLine, error
 	return l, nil
 }
 
-// gate is what may hold a run of the line back, its needs aside.
+// gate returns what may hold a run back, except its unmet needs.
 func (l *waitLine) gate(id string) place.Gate {
 	r := l.runs[id]
 	return place.Gate{NotBefore: r.NotBefore, BackOff: r.BackOff, Busy: r.Busy, Follows: r.Follows, Project: l.projects[r.ProjectID]}
 }
 
-// QueuedRuns is a page of the pending runs that pass the filter, in the order in
-// which they will be placed; those that something holds back come last. A cursor
-// names the run that the page before ended with and, in case that one is placed
-// meanwhile, its place.
+// QueuedRuns is a page of the pending runs that pass the filter, in the order of placement; runs that are held back
+// come last. A cursor names the last run of the previous page and its position, in case that run has been placed
+// meanwhile.
 func (e *Engine) QueuedRuns(ctx context.Context, f svc.RunFilter, page svc.Page) (out svc.List[svc.RunSummary], err error) {
 	out.Items = []svc.RunSummary{}
 	err = e.Store.View(ctx, func(r store.Reader) error {
@@ -72,7 +71,7 @@ func (e *Engine) QueuedRuns(ctx context.Context, f svc.RunFilter, page svc.Page)
 		}
 		bytes := 0
 		for out.NextCursor == nil && len(out.Items) < page.Limit && begin < len(ids) {
-			part := ids[begin:min(begin+svc.DefaultLimit, len(ids))] // few at a time: a page ends early when they are large
+			part := ids[begin:min(begin+svc.DefaultLimit, len(ids))] // few at a time: a page ends early when the runs are large
 			found, err := r.RunSummaries(ctx, part)
 			if err != nil {
 				return err

@@ -10,38 +10,37 @@ import (
 	"svc"
 )
 
-// What the connections of one host may cost, all together. Whoever holds a
-// host's token can open as many as it likes and send what it likes; the rest of
-// the orchestrator does not notice.
+// What all connections of one host may cost together. The holder of a host's token can open many connections and send
+// anything; these limits protect the rest of the orchestrator.
 const (
-	mostUplinks   = 4                // open at the same time; a new one ends the oldest
-	identifiedIn  = 10 * time.Second // a connection says whose it is, or ends
-	largeFrame    = 64 << 10         // bytes; of larger frames one at a time is read and handled
-	chunksAtOnce  = 4 << 20          // bytes of log chunks that wait for their file
-	tokenSweep    = 5 * time.Second  // between looks for connections whose token was replaced
+	mostUplinks   = 4                // open at the same time; a new one ends an old one
+	identifiedIn  = 10 * time.Second // time for a connection to name its host
+	largeFrame    = 64 << 10         // bytes; of larger frames, one at a time is read and handled
+	chunksAtOnce  = 4 << 20          // bytes of log chunks that wait to be written
+	tokenSweep    = 5 * time.Second  // between checks for connections whose token was replaced
 	reasonCrowded = "this host has newer connections"
 	reasonNobody  = "the connection did not say in time whose it is"
 	reasonRotated = "the host's token was replaced"
 )
 
-// linkBook knows the open connections by the host that pays for them: the one
-// that the token is good for, else the one that they name. Connections with the
-// worker token that have not named a host yet share an entry of their own.
+// linkBook lists the open connections by the host whose limits they use: the host that their token belongs to,
+// otherwise the host that they name. Connections with the worker token that have not named a host yet share one
+// entry.
 type linkBook struct {
 	mu    sync.Mutex // guards all below
 	hosts map[string]*hostLinks
 }
 
 type hostLinks struct {
-	open   []*uplinkConn // in the order they came
+	open   []*uplinkConn // has one element while a large frame is read or handled
 	large  chan struct{} // holds a token while a large frame is read or handled
 	chunks *semaphore.Weighted
 }
 
 func newLinkBook() *linkBook { return &linkBook{hosts: map[string]*hostLinks{}} }
 
-// enter adds a connection to a host and gives what it shares with the host's
-// others. One that is too many comes back: it must end.
+// enter adds a connection to a host and returns the limits that the host's connections share. crowded is a connection
+// that exceeds the limit; the caller must end it.
 func (b *linkBook) enter(c *uplinkConn, hostID string, own func(*uplinkConn) bool) (h *hostLinks, crowded *uplinkConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,8 +77,7 @@ func (b *linkBook) leave(c *uplinkConn, hostID string) {
 	}
 }
 
-// withTokens is every open connection of a host that was opened with the host's
-// own token.
+// withTokens returns the open connections, of all hosts, that were opened with a host's own token.
 func (b *linkBook) withTokens() (found []*uplinkConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +91,7 @@ func (b *linkBook) withTokens() (found []*uplinkConn) {
 	return found
 }
 
-// enter has a host pay for the connection from now on.
+// enter charges the connection to a host from now on.
 func (c *uplinkConn) enter(hostID string) {
 	if c.payer == nil || c.payerID != hostID {
 		c.leaveBook()
@@ -116,8 +114,7 @@ func (c *uplinkConn) leaveBook() {
 	}
 }
 
-// end ends the connection from outside. Nothing more of it is taken; its peer
-// has a moment to read why.
+// end ends the connection. Frames that arrive later are ignored; the peer gets a moment to read the reason.
 func (c *uplinkConn) end(reason string) {
 	c.complain(svc.Errorf(svc.CodeUnavailable, "%s", reason))
 	c.ended.Store(true)
@@ -125,7 +122,7 @@ func (c *uplinkConn) end(reason string) {
 	time.AfterFunc(lastWord, c.stop)
 }
 
-// acquireLarge waits until the host may have one more large frame read.
+// acquireLarge waits until the host may have another large frame read.
 func (c *uplinkConn) acquireLarge(ctx context.Context) error {
 	select {
 	case c.payer.large <- struct{}{}:
@@ -143,7 +140,7 @@ func (c *uplinkConn) freeLarge() {
 	}
 }
 
-// tokenLoop ends connections whose token was replaced longer ago than its grace.
+// tokenLoop ends connections whose token was replaced, after the grace period.
 func (e *Engine) tokenLoop(ctx context.Context) error {
 	tick := time.NewTicker(tokenSweep)
 	defer tick.Stop()

@@ -8,27 +8,28 @@ import (
 	"svc/hub"
 )
 
-// Live leads to what is live of runs: their screens, logs and terminals.
+// Live gives access to the live parts of runs: their screens, logs and terminals.
 type Live struct {
-	// Run is the run with this id, or an error of code not_found.
+	// Run returns the run with this id, or an error of code not_found.
 	Run func(ctx context.Context, id string) (svc.Run, error)
 	Hub *hub.Hub
 
-	// FetchLog brings the log of an attempt that is over here, as far as anyone has it; its error says that it
-	// is not whole. Nil: what is here is all there is.
+	// FetchLog fetches the log of an ended attempt to this orchestrator, as far as the host or another orchestrator
+	// has it. The error means that the local copy is not complete. Nil: only the local copy exists.
 	FetchLog func(ctx context.Context, r svc.Run, attempt int) error
-	// FetchScreen brings the last screen of a run that is over here, if its host has it. Nil: what is here is all there is.
+	// FetchScreen fetches the last screen of an ended run, if its host has it. Nil: only the local copy exists.
 	FetchScreen func(ctx context.Context, r svc.Run)
-	// Events is what the journal has after a seq, oldest first, and up to which seq that is all of it. Nil: it has nothing.
+	// Events returns the events after a seq, oldest first, and the seq up to which they are complete. Nil: there are
+	// no events.
 	Events func(ctx context.Context, f svc.EventFilter, after int64) (events []svc.Event, until int64, err error)
 }
 
-// Live leads to what is live of the runs.
+// Live returns access to the live parts of runs.
 func (e *Engine) Live() *Live {
 	return &Live{Run: e.Run, Hub: e.Hub, FetchLog: e.LogOf, FetchScreen: e.FetchScreen, Events: e.EventsAfter}
 }
 
-// Screen is the latest screen of a run.
+// Screen returns the latest screen of a run.
 func (l *Live) Screen(ctx context.Context, id string) (*hub.PaneSnapshot, error) {
 	r, err := l.Run(ctx, id)
 	if err != nil {
@@ -44,8 +45,8 @@ func (l *Live) Screen(ctx context.Context, id string) (*hub.PaneSnapshot, error)
 	return s, err
 }
 
-// WatchScreen begins to watch a run's screen. begin is called once somebody looks: the last screen may have to be fetched, and whoever is
-// attached is told who sees it, until end is called.
+// WatchScreen prepares to watch a run's screen. The caller calls begin when a viewer is connected: it fetches the
+// last screen if necessary, and lists the viewer for attached clients until end is called.
 func (l *Live) WatchScreen(ctx context.Context, id string) (watch *hub.PaneWatch, begin func() (end func()), err error) {
 	r, err := l.Run(ctx, id)
 	if err != nil {
@@ -61,7 +62,7 @@ func (l *Live) WatchScreen(ctx context.Context, id string) (watch *hub.PaneWatch
 	}, err
 }
 
-// Attachable is the session of a run that can be attached to now.
+// Attachable returns the session of a run if it can be attached to now.
 func (l *Live) Attachable(ctx context.Context, id string) (hub.Target, error) {
 	r, err := l.Run(ctx, id)
 	if err != nil {
@@ -74,7 +75,8 @@ func (l *Live) Attachable(ctx context.Context, id string) (hub.Target, error) {
 	return target, l.Hub.Attach.Ready(target.HostID)
 }
 
-// Attach lets a person share a session. The run may have ended since it was looked at: whoever ends it from now on finds the person.
+// Attach attaches a person to a session. The run may have ended since the target was read, so Attach checks it again
+// after it has registered the attachment. A later end of the run ends the attachment too.
 func (l *Live) Attach(ctx context.Context, target hub.Target, p hub.Person) (*hub.Attachment, error) {
 	a, err := l.Hub.Attach.Join(target, p)
 	if err != nil {
@@ -86,7 +88,7 @@ func (l *Live) Attach(ctx context.Context, target hub.Target, p hub.Person) (*hu
 	return a, nil
 }
 
-// targetOf is the session of a run; zero when it cannot be attached to.
+// targetOf returns the session of a run; zero when it cannot be attached to.
 func targetOf(r svc.Run) hub.Target {
 	if !r.Reachable() || r.HostID == nil {
 		return hub.Target{}
@@ -94,8 +96,8 @@ func targetOf(r svc.Run) hub.Target {
 	return hub.Target{RunID: r.ID, Attempt: r.Attempt, HostID: *r.HostID}
 }
 
-// BringLogs makes sure that the log of an attempt (0: of each) is here, as far as anyone has it. When there is nothing of it, the error says
-// why; when a part is missing, short says of which attempts.
+// BringLogs fetches the log of an attempt (0: of each attempt), as far as it is available. If nothing of it is
+// available, it returns an error with the reason. If parts are missing, short lists the attempts.
 func (l *Live) BringLogs(ctx context.Context, r svc.Run, attempt int) (short []int, err error) {
 	if l.FetchLog == nil {
 		return nil, nil
@@ -127,8 +129,8 @@ func (l *Live) BringLogs(ctx context.Context, r svc.Run, attempt int) (short []i
 	return short, nil
 }
 
-// LogMayGrow says whether more output of the attempt (0: of any) may come. When that cannot be known now, it may. When no more can come and
-// the last attempt's log is not whole, the error says why.
+// LogMayGrow reports whether more output of the attempt (0: of any attempt) may come. It is true when that cannot be
+// determined now. When no more can come and the log of the last attempt is not complete, the error is the reason.
 func (l *Live) LogMayGrow(ctx context.Context, id string, attempt int) (bool, error) {
 	r, err := l.Run(ctx, id)
 	if err != nil {
@@ -146,17 +148,17 @@ func (l *Live) LogMayGrow(ctx context.Context, id string, attempt int) (bool, er
 	return false, l.FetchLog(ctx, r, r.Attempt)
 }
 
-// OpenLog begins to read a log that is here.
+// OpenLog opens a log of which a copy is here.
 func (l *Live) OpenLog(ctx context.Context, id string, q hub.LogQuery) (*hub.LogReader, error) {
 	return l.Hub.Relay.Open(ctx, id, q)
 }
 
-// WholeLog is a log that is one file; nil: it is not.
+// WholeLog returns a log that is one file; nil: it is not.
 func (l *Live) WholeLog(id string, attempt int) (*os.File, error) {
 	return l.Hub.Relay.Whole(id, attempt)
 }
 
-// LogTimes is when the bytes of an attempt's log came; nil: nobody noted it.
+// LogTimes returns when the bytes of an attempt's log were received; nil: there is no record of it.
 func (l *Live) LogTimes(id string, attempt int) (*hub.LogTimes, error) {
 	return l.Hub.Relay.Times(id, attempt)
 }

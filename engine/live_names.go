@@ -2,22 +2,22 @@ package engine
 
 import "svc/hub"
 
-// These are names of hub for what the server and the engine tell each other about live parts of runs. The server has them from here: it
-// never asks the hub itself, so nothing goes around the engine.
+// These are names of package hub for the live parts of runs. The server uses them from here: it does not import hub,
+// so every access goes through the engine.
 
-// LogQuery says which part of a log is read.
+// LogQuery selects the part of a log that is read.
 type LogQuery = hub.LogQuery
 
 // LogTimes reads when the bytes of a log were written.
 type LogTimes = hub.LogTimes
 
-// Person is who attaches to a terminal.
+// Person is the person who attaches to a terminal.
 type Person = hub.Person
 
 // Piece is a part of a checkpoint's file, as a worker relays it.
 type Piece = hub.Piece
 
-// CheckpointKind is what a file of a checkpoint is.
+// CheckpointKind is the kind of a file of a checkpoint.
 type CheckpointKind = hub.CheckpointKind
 
 // CheckpointBundle is the kind of file that git reads.

@@ -11,10 +11,10 @@ import (
 	"svc/wire"
 )
 
-// seenFlush is how often heartbeats are written at the latest.
+// seenFlush is the maximum time between two writes of the heartbeats.
 const seenFlush = 5 * time.Second
 
-// beat takes a heartbeat. Most change nothing but a time in memory.
+// beat handles a heartbeat. Most heartbeats change only a time in memory.
 func (e *Engine) beat(ctx context.Context, hostID, instance string) error {
 	heard := e.watch.look()
 	if e.hosts.quiet(hostID, instance, heard, e.now()) {
@@ -36,7 +36,7 @@ func (e *Engine) beat(ctx context.Context, hostID, instance string) error {
 	return err
 }
 
-// suspect notes that two processes speak for one host.
+// suspect records that two worker instances report for one host.
 func (e *Engine) suspect(ctx context.Context, hostID, instance string) error {
 	_, err := e.changeHost(ctx, hostID, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		if h.InstanceSuspect {
@@ -51,8 +51,7 @@ func (e *Engine) suspect(ctx context.Context, hostID, instance string) error {
 	return err
 }
 
-// livenessLoop declares hosts offline, gives up what they took with them, and
-// writes the heartbeats down.
+// livenessLoop declares hosts offline, gives up the runs of offline hosts, and writes heartbeats to the database.
 func (e *Engine) livenessLoop(ctx context.Context) error {
 	tick := time.NewTicker(max(min(e.OfflineAfter/20, time.Second), 20*time.Millisecond))
 	defer tick.Stop()
@@ -80,9 +79,8 @@ func (e *Engine) livenessLoop(ctx context.Context) error {
 	}
 }
 
-// checkHosts looks for silence. The database is asked first, in vain or not: a
-// host whose heartbeat it keeps waiting is not silent, and whoever cannot write
-// decides nothing.
+// checkHosts looks for silent hosts. It first probes the database with an empty write. While the database blocks
+// heartbeats, a host is not silent; and an orchestrator that cannot write decides nothing.
 func (e *Engine) checkHosts(ctx context.Context) (err error) {
 	began := e.watch.look()
 	defer func() { e.watch.probed(began, err) }()
@@ -103,15 +101,15 @@ func (e *Engine) checkHosts(ctx context.Context) (err error) {
 	return e.giveUp(ctx)
 }
 
-// hostsUnit and giveUpUnit bound a unit of work: other writers wait for it,
-// and a run is read with its prompt.
+// hostsUnit and giveUpUnit limit the size of a unit of work: other writers wait for it, and each run is read with its
+// prompt.
 const (
 	hostsUnit  = 100
 	giveUpUnit = 25
 )
 
-// hostsOffline declares hosts offline that are still silent when the unit is
-// run. One that is not online by its row is noted as it is.
+// hostsOffline declares those hosts offline that are still silent when the unit of work runs. If a row is not online,
+// the entry in memory is corrected from it.
 func (e *Engine) hostsOffline(ctx context.Context, ids []string) error {
 	var rows []svc.Host
 	err := e.Store.Write(ctx, func(tx *store.Tx) error {
@@ -156,8 +154,8 @@ func (e *Engine) hostsOffline(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// giveUp looks at what silent hosts have: a dispatch that one never confirmed
-// may be given a new attempt, and with lost_after set its runs end.
+// giveUp handles the runs of silent hosts: a dispatch that was never confirmed may get a new attempt, and runs end
+// when lost_after is set and has passed.
 func (e *Engine) giveUp(ctx context.Context) error {
 	now, since, ok := e.watch.watched()
 	if !ok {
@@ -189,8 +187,7 @@ func (e *Engine) giveUp(ctx context.Context) error {
 	})
 }
 
-// giveUpRuns runs a decision about some runs of hosts, in bounded units, until
-// there are none left to decide about.
+// giveUpRuns applies a decision to the runs that find returns, in units of limited size, until none are left.
 func (e *Engine) giveUpRuns(ctx context.Context, hostIDs []string, find func(ctx context.Context, hostIDs []string, limit int) ([]string, error),
 	decide func(tx *store.Tx, r *svc.Run) (bool, error)) error {
 	for hosts := range slices.Chunk(hostIDs, hostsUnit) {
@@ -218,7 +215,7 @@ func (e *Engine) giveUpRuns(ctx context.Context, hostIDs []string, find func(ctx
 						return err
 					}
 					if r.HostID == nil || !slices.Contains(hosts, *r.HostID) || !slices.Contains(still, *r.HostID) {
-						continue // it went elsewhere, or its host is back
+						continue // the run is on another host, or its host is back
 					}
 					changed, err := decide(tx, &r)
 					if err != nil {
@@ -237,17 +234,17 @@ func (e *Engine) giveUpRuns(ctx context.Context, hostIDs []string, find func(ctx
 				e.attemptOver(ctx, r, "the host was away too long")
 			}
 			if len(over) < len(ids) {
-				break // others changed them meanwhile; the next pass looks again
+				break // others changed some of them meanwhile; the next pass tries again
 			}
 		}
 	}
 	return nil
 }
 
-// reasonSuperseded tells a worker that it holds a dead incarnation.
+// reasonSuperseded is the reason sent with the order to end a session whose run is at a later attempt.
 const reasonSuperseded = "superseded"
 
-// reported keeps what a worker found of its providers.
+// reported stores what a worker reports about its providers.
 func (e *Engine) reported(ctx context.Context, hostID string, f *wire.Providers) error {
 	providers := f.Providers
 	if providers == nil {
@@ -257,7 +254,7 @@ func (e *Engine) reported(ctx context.Context, hostID string, f *wire.Providers)
 		now := tx.Now
 		h.ProvidersAt = &now
 		if f.CatalogHash != "" && f.CatalogHash != h.CatalogHash {
-			if h.CatalogHash != "" { // else it is the first that is known
+			if h.CatalogHash != "" { // otherwise this is the first known hash
 				p := h.EventPayload()
 				p["catalog_hash"], p["previous_hash"] = f.CatalogHash, h.CatalogHash
 				tx.Emit(svc.TopicWorkerCatalog, p)
@@ -276,7 +273,7 @@ func (e *Engine) reported(ctx context.Context, hostID string, f *wire.Providers)
 	return err
 }
 
-// orphan journals a session that should not have been there.
+// orphan journals a session for which the worker has no run.
 func (e *Engine) orphan(ctx context.Context, hostID string, f *wire.Orphan) error {
 	if f.Action != "stopped" && f.Action != "none" {
 		return &wire.FrameError{Code: wire.CodeMalformed, Message: "orphan: action must be stopped or none"}

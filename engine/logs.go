@@ -13,11 +13,12 @@ import (
 // How a log is fetched from its host.
 const (
 	fetchPoll  = 50 * time.Millisecond
-	fetchAgain = 2 * time.Second  // the host may have been about to forget the attempt
-	fetchStall = 10 * time.Second // without a byte more the host is not waited for
+	fetchAgain = 2 * time.Second  // the host may have dropped the first request
+	fetchStall = 10 * time.Second // if no byte arrives for this long, the fetch ends
 )
 
-// goneBook knows of which attempts someone waits for what their host may have, and which of it the host does not have.
+// goneBook tracks attempts for which a caller waits for data of the host, and whether the host reported that it has
+// none.
 type goneBook struct {
 	mu   sync.Mutex // guards the rest
 	gone map[attemptKey]*awaited
@@ -61,9 +62,9 @@ func (b *goneBook) said(k attemptKey) {
 	}
 }
 
-// LogOf makes sure that the log of an attempt is here as far as it can be. The error says that it is not, or
-// not all of it: log_gone when nobody has the rest, host_not_connected when the host that may have it is
-// away, unavailable when it does not send it. A log that may still grow is as it is.
+// LogOf fetches the log of an attempt as far as possible. The error means that the local copy is missing or not
+// complete: log_gone when nobody has the rest, host_not_connected when the host that may have it is away, unavailable
+// when the host does not send it. A log that may still grow is not fetched.
 func (e *Engine) LogOf(ctx context.Context, r svc.Run, attempt int) error {
 	k := attemptKey{r.ID, attempt}
 	have, err := e.Hub.Relay.State(r.ID, attempt)
@@ -106,13 +107,13 @@ func (e *Engine) LogOf(ctx context.Context, r svc.Run, attempt int) error {
 	}
 }
 
-// attemptEnded says whether nothing more is written by an attempt.
+// attemptEnded reports whether an attempt writes no more output.
 func (e *Engine) attemptEnded(r svc.Run, attempt int) bool {
 	return attempt < r.Attempt || attempt == r.Attempt && !r.Status.Active() && r.SessionEndedAt != nil
 }
 
-// judgeLog says what is known of a log that cannot be fetched. One whose length nobody told is taken as it
-// is, unless the journal knows better.
+// judgeLog decides whether a log that cannot be fetched is complete. A log of unknown length counts as complete,
+// unless the run's row or the journal shows otherwise.
 func (e *Engine) judgeLog(ctx context.Context, r svc.Run, attempt int, have hub.LogState, connected, asked bool) error {
 	lacks, err := e.lacksLog(ctx, r, attempt, have, asked)
 	switch {
@@ -126,7 +127,7 @@ func (e *Engine) judgeLog(ctx context.Context, r svc.Run, attempt int, have hub.
 	}
 }
 
-// lacksLog says whether more was written than is here. asked says that the host has been asked in vain.
+// lacksLog reports whether more was written than is stored here. asked means that the host was asked and has nothing.
 func (e *Engine) lacksLog(ctx context.Context, r svc.Run, attempt int, have hub.LogState, asked bool) (bool, error) {
 	switch {
 	case have.End >= 0:

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// messageBook knows what this process does about messages. What must outlive it is in their records.
+// messageBook is this process's state of message delivery. Everything that must survive a restart is in the message
+// records.
 type messageBook struct {
 	wake *wake // a message may be deliverable
 
@@ -15,7 +16,7 @@ type messageBook struct {
 	work   sync.WaitGroup
 }
 
-// messagePhase is what a message waits for, and since when this process has seen it wait.
+// messagePhase is what a message waits for, and since when this process has observed it.
 type messagePhase struct {
 	name  string
 	began time.Time
@@ -25,7 +26,7 @@ func newMessageBook() *messageBook {
 	return &messageBook{wake: newWake(), busy: map[string]bool{}, phases: map[string]messagePhase{}}
 }
 
-// start runs something about a message apart from the sweep, which leaves the message alone until it has ended.
+// start runs a step of a message's delivery in its own goroutine. Until it ends, the sweep skips the message.
 func (b *messageBook) start(id string, do func()) {
 	b.mu.Lock()
 	b.busy[id] = true
@@ -47,7 +48,8 @@ func (b *messageBook) underWay(id string) bool {
 	return b.busy[id]
 }
 
-// waited is how long this process has seen a message wait for the same thing, by the monotonic clock: a restart begins anew.
+// waited returns how long this process has observed a message waiting for the same thing, by the monotonic clock: a
+// restart begins again at zero.
 func (b *messageBook) waited(id, phase string, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +59,7 @@ func (b *messageBook) waited(id, phase string, now time.Time) time.Duration {
 	return now.Sub(b.phases[id].began)
 }
 
-// keep forgets the phases of messages that are not among those of a sweep.
+// keep drops the phases of messages that are not in seen, the messages of a sweep.
 func (b *messageBook) keep(seen map[string]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

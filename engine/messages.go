@@ -36,7 +36,7 @@ func (e *Engine) Messages(ctx context.Context, runID string, page svc.Page) (svc
 	return e.Store.Messages(ctx, runID, page)
 }
 
-// addMessage keeps a message for a run that is locked. One that cannot be delivered is kept as such.
+// addMessage stores a message for a locked run. A message that the provider cannot receive is stored as undelivered.
 func (e *Engine) addMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc.NewMessage) (svc.Message, error) {
 	takes, err := e.mayMessage(ctx, tx, r, n)
 	if err != nil {
@@ -58,7 +58,8 @@ func (e *Engine) addMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc
 	return m, tx.InsertMessage(ctx, m)
 }
 
-// mayMessage refuses a message that the run's agent cannot be given now. takes is false when its provider takes none.
+// mayMessage refuses a message that cannot be sent to the run's agent now. takes is false when its provider does not
+// support messages.
 func (e *Engine) mayMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc.NewMessage) (takes bool, err error) {
 	if !r.Status.Active() && !r.Reachable() {
 		return false, svc.Errorf(svc.CodeRunNotActive, "the run is %s; messages go only to one that is pending, spawning or running", r.Status).With("status", r.Status)
@@ -70,7 +71,7 @@ func (e *Engine) mayMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc
 		return false, svc.Errorf(svc.CodeNeedsInput, "the agent asks something, and the message would answer it; send it with answer if it is meant to")
 	}
 	if r.HostID == nil {
-		return true, nil // its host judges
+		return true, nil // decided when its host is known
 	}
 	report, known, err := providerOn(ctx, tx.Reader, r)
 	switch {
@@ -86,16 +87,17 @@ func errNoTurns(provider string) error {
 	return svc.Errorf(svc.CodeNoTurns, "the hooks of provider %s do not report the end of a turn; send the message now", provider)
 }
 
-// takesPaste is what a host says of a provider that takes messages as a paste.
+// takesPaste is what a host reports for a provider that receives messages by paste.
 const takesPaste = "paste"
 
-// providerOn is what the run's host reported of its provider. Not known: the host has reported nothing so far.
+// providerOn returns what the run's host reported about the run's provider. known is false when the host has not
+// reported anything yet.
 func providerOn(ctx context.Context, r store.Reader, run *svc.Run) (report svc.ProviderReport, known bool, err error) {
 	h, err := r.Host(ctx, *run.HostID)
 	return h.Providers[run.Provider], h.ProvidersAt != nil, err
 }
 
-// acknowledge notes that the tool was given the message with this digest.
+// acknowledge records that the tool received the message with this digest.
 func acknowledge(ctx context.Context, tx *store.Tx, r *svc.Run, digest string) error {
 	m, err := tx.SubmittedMessage(ctx, r.ID, r.Attempt, digest)
 	if err != nil || m.State == "" {
@@ -105,7 +107,7 @@ func acknowledge(ctx context.Context, tx *store.Tx, r *svc.Run, digest string) e
 	return keepMessage(ctx, tx, r, &m)
 }
 
-// keepMessage writes a message that has another state now, and tells the comments that were sent as it.
+// keepMessage writes a message whose state changed, and updates the comments that were sent with it.
 func keepMessage(ctx context.Context, tx *store.Tx, r *svc.Run, m *svc.Message) error {
 	tx.Emit(svc.TopicRunMessage, m.EventPayload(r))
 	if err := tx.UpdateMessage(ctx, m); err != nil {

@@ -9,8 +9,7 @@ import (
 	"svc/store"
 )
 
-// AddNeed makes an item need another one of its project. Doing it again changes
-// nothing.
+// AddNeed makes an item need another item of its project. To add it again changes nothing.
 func (e *Engine) AddNeed(ctx context.Context, id, other string) error {
 	return e.changeNeed(ctx, id, func(tx *store.Tx, w svc.WorkItem) (bool, error) {
 		needed, err := tx.WorkItem(ctx, other)
@@ -34,12 +33,12 @@ func (e *Engine) AddNeed(ctx context.Context, id, other string) error {
 	})
 }
 
-// RemoveNeed takes a need back. One that there is not is not missed.
+// RemoveNeed removes a need. If there is no such need, nothing changes.
 func (e *Engine) RemoveNeed(ctx context.Context, id, other string) error {
 	return e.changeNeed(ctx, id, func(tx *store.Tx, w svc.WorkItem) (bool, error) {
 		needed, err := tx.WorkItem(ctx, other)
 		if svc.CodeOf(err) == svc.CodeNotFound {
-			return false, nil // with the item went the need
+			return false, nil // the need was deleted with the item
 		} else if err != nil {
 			return false, err
 		}
@@ -70,7 +69,7 @@ func (e *Engine) changeNeed(ctx context.Context, id string, change func(*store.T
 	return err
 }
 
-// needsChanged journals what items need now.
+// needsChanged journals the current needs of items.
 func needsChanged(ctx context.Context, tx *store.Tx, projectID string, ids ...string) error {
 	if len(ids) == 0 {
 		return nil
@@ -85,7 +84,7 @@ func needsChanged(ctx context.Context, tx *store.Tx, projectID string, ids ...st
 	return nil
 }
 
-// unblocked is items that are free now. It is journaled after what freed them.
+// unblocked are items that are no longer blocked. They are journaled after the change that unblocked them.
 type unblocked struct {
 	projectID string
 	ids       []string
@@ -97,9 +96,8 @@ func (u unblocked) emit(tx *store.Tx) {
 	}
 }
 
-// reblock brings up to date what is blocked at and below items whose needs, or
-// the states of what they need, changed. Of those that are free now it tells each
-// that has needs of its own, and each that was asked about.
+// reblock updates which items are blocked, at and below the roots: items whose needs changed, or whose needed items
+// changed state. It returns the unblocked items that are roots or have needs of their own.
 func reblock(ctx context.Context, tx *store.Tx, projectID string, roots []string) (unblocked, error) {
 	freed, err := tx.Reblock(ctx, projectID, roots)
 	if err != nil || len(freed) == 0 {
@@ -114,8 +112,7 @@ func reblock(ctx context.Context, tx *store.Tx, projectID string, roots []string
 	return unblocked{projectID, told}, nil
 }
 
-// itemMoved follows a change of an item that needs look at: whether it is done,
-// and where it is.
+// itemMoved updates what is blocked after an item changed: whether it is done, and where it is in the tree.
 func itemMoved(ctx context.Context, tx *store.Tx, before, after svc.WorkItem) (none unblocked, err error) {
 	var roots []string
 	if (before.Status == svc.ItemDone) != (after.Status == svc.ItemDone) {
@@ -141,8 +138,8 @@ func itemMoved(ctx context.Context, tx *store.Tx, before, after svc.WorkItem) (n
 	return reblock(ctx, tx, after.ProjectID, roots)
 }
 
-// detach removes what others need of items that are being deleted, or refuses
-// the deletion.
+// detach removes the needs that point to items that are being deleted. Unless wanted is set, it refuses the deletion
+// instead.
 func detach(ctx context.Context, tx *store.Tx, projectID string, gone []string, wanted bool) error {
 	by, err := tx.NeededBy(ctx, gone)
 	if err != nil {

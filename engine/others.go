@@ -6,13 +6,15 @@ import (
 	"svc"
 )
 
-// sharedPoll is how often the journal is looked at where several orchestrators write it. Their hints are faster, and may be lost.
+// sharedPoll is how often the journal is read when several orchestrators write it. Their hints are faster, but may be
+// lost.
 const sharedPoll = 200 * time.Millisecond
 
-// OthersWrote is the hint of another orchestrator on the same database that it has committed something.
+// OthersWrote wakes the feed: another orchestrator on the same database reports that it has committed something.
 func (e *Engine) OthersWrote() { e.feed.hint.up() }
 
-// othersWrote takes what was journaled, by this process or another: what an orchestrator that does not lead has written may let a run be placed.
+// othersWrote wakes the claimer for newly journaled events, of this process or another one: a standby orchestrator
+// may have committed a change that makes a run placeable.
 func (e *Engine) othersWrote(events []svc.Event) {
 	for _, ev := range events {
 		switch ev.Topic {

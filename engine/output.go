@@ -11,18 +11,16 @@ import (
 	"svc/store"
 )
 
-// outputMeter knows how much runs have written, so that the journal tells of it
-// without an event for every chunk: the first after a quiet second at once, then
-// at most one in each interval.
+// outputMeter tracks how much output runs have written, so that not every chunk needs an event in the journal: the
+// first chunk after a quiet second is journaled at once, later ones at most once per interval.
 //
-// Nothing is added up. The meter has the length of the relayed log, the run's
-// row has the length that the journal has told of, and an event carries the
-// difference. So a unit that fails, or a commit whose outcome is unknown, costs
-// nothing and counts nothing twice, and the meter may be lost at any moment: it
+// It keeps no sums. The meter has the length of the relayed log, the run's row has the length that is journaled, and
+// an event carries the difference. So a failed unit of work, or a commit whose outcome is unknown, loses nothing and
+// counts nothing twice. The meter may be lost at any moment: it is read from the log again.
 // is read from the log again.
 type outputMeter struct {
 	interval time.Duration
-	news     *wake      // something should be told at once
+	news     *wake      // something should be journaled at once
 	mu       sync.Mutex // guards runs
 	runs     map[string]*outputTally
 }
@@ -31,24 +29,24 @@ type outputMeter struct {
 type outputTally struct {
 	attempt int
 	log     hub.LogLength
-	told    int64    // bytes that the journal has, as far as this process knows
+	told    int64    // bytes that are journaled, as far as this process has seen
 	last    svc.Time // of the newest chunk
-	toldAt  svc.Time // when the journal was last told
-	atOnce  bool     // it does not wait for the interval
+	toldAt  svc.Time // when output was last journaled
+	atOnce  bool     // journal it without waiting for the interval
 }
 
-// quietGap is the silence after which a chunk is told at once.
+// quietGap is the silence after which a chunk is journaled at once.
 const quietGap = time.Second
 
-// outputUnit is the runs that one unit of work tells of.
+// outputUnit is how many runs one unit of work journals output of.
 const outputUnit = 100
 
 func newOutputMeter(interval time.Duration) *outputMeter {
 	return &outputMeter{interval: interval, news: newWake(), runs: map[string]*outputTally{}}
 }
 
-// grow notes an appended chunk. It is false when what came before the chunk is
-// not known here: then the log must be read.
+// grow records an appended chunk. It returns false when the log before the chunk is not known here: then the caller
+// must read the log.
 func (m *outputMeter) grow(runID string, attempt int, kept hub.Appended, now svc.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,7 +59,7 @@ func (m *outputMeter) grow(runID string, attempt int, kept hub.Appended, now svc
 	return true
 }
 
-// wrote decides when the newest chunk is told of. The caller has the lock.
+// wrote decides when the newest chunk is journaled. The caller holds the lock.
 func (m *outputMeter) wrote(t *outputTally, now svc.Time) {
 	quiet := now.Sub(t.last) >= quietGap
 	t.last = now
@@ -71,8 +69,8 @@ func (m *outputMeter) wrote(t *outputTally, now svc.Time) {
 	}
 }
 
-// learn notes what the log of an attempt holds. An older attempt, or a shorter
-// length, is older knowledge.
+// learn records the length of an attempt's log, as read from the log. It ignores an older attempt or a shorter
+// length: that reading is out of date.
 func (m *outputMeter) learn(runID string, attempt int, log hub.LogLength, told int64, now svc.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +86,7 @@ func (m *outputMeter) learn(runID string, attempt int, log hub.LogLength, told i
 	m.wrote(t, now)
 }
 
-// of is the tally of an attempt.
+// of returns the tally of an attempt.
 func (m *outputMeter) of(runID string, attempt int) (outputTally, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,8 +97,7 @@ func (m *outputMeter) of(runID string, attempt int) (outputTally, bool) {
 	return *t, true
 }
 
-// due is every attempt with something to tell whose interval is over. What was
-// told long ago is forgotten.
+// due returns every attempt with output to journal whose interval is over. It drops entries without news for an hour.
 func (m *outputMeter) due(now svc.Time) []attemptKey {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,7 +105,7 @@ func (m *outputMeter) due(now svc.Time) []attemptKey {
 	for id, t := range m.runs {
 		switch {
 		case t.log.Bytes > t.told && (t.atOnce || now.Sub(t.toldAt) >= m.interval):
-			t.atOnce, t.toldAt = false, t.last // a unit that fails is tried again after the interval
+			t.atOnce, t.toldAt = false, t.last // a failed unit is tried again after the interval
 			due = append(due, attemptKey{id, t.attempt})
 		case t.log.Bytes <= t.told && now.Sub(t.last) > m.interval+time.Hour:
 			delete(m.runs, id)
@@ -122,7 +119,7 @@ type attemptKey struct {
 	attempt int
 }
 
-// committed notes how far the journal has come.
+// committed records how much of an attempt's output is journaled.
 func (m *outputMeter) committed(k attemptKey, told int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -131,8 +128,7 @@ func (m *outputMeter) committed(k attemptKey, told int64) {
 	}
 }
 
-// over forgets an attempt that has ended, and those before it: nothing follows
-// its end.
+// over drops an attempt that has ended, and earlier ones: no output is journaled after the end.
 func (m *outputMeter) over(runID string, attempt int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,8 +137,8 @@ func (m *outputMeter) over(runID string, attempt int) {
 	}
 }
 
-// countOutput notes an appended chunk of a run's current attempt. What a session
-// writes after its attempt is over belongs to its log alone.
+// countOutput records an appended chunk of a run's current attempt. Output that a session writes after the end of its
+// attempt is only in the log.
 func (e *Engine) countOutput(r svc.Run, attempt int, kept hub.Appended) error {
 	if attempt != r.Attempt || !writes(r) || e.output.grow(r.ID, attempt, kept, e.now()) {
 		return nil
@@ -150,12 +146,11 @@ func (e *Engine) countOutput(r svc.Run, attempt int, kept hub.Appended) error {
 	return e.readOutput(r)
 }
 
-// writes says whether output of the run's attempt is journaled.
+// writes reports whether output of the run's current attempt is journaled.
 func writes(r svc.Run) bool { return r.Status == svc.RunSpawning || r.Status == svc.RunRunning }
 
-// readOutput learns from the log how much an attempt has written. How far the
-// journal is may be old news: any length that was ever told of serves to count on
-// from, since a log only grows.
+// readOutput reads from the log how much an attempt has written. The journaled length in r may be out of date. That
+// does no harm: any length that was once journaled is a valid base to count from, because a log only grows.
 func (e *Engine) readOutput(r svc.Run) error {
 	known := hub.LogLength{Bytes: max(r.OutputBytes, 0), Lines: r.OutputLines}
 	if t, has := e.output.of(r.ID, r.Attempt); has && t.log.Bytes > known.Bytes {
@@ -168,22 +163,21 @@ func (e *Engine) readOutput(r svc.Run) error {
 	return err
 }
 
-// prepareEnd measures the log of a run, so that the unit of work that ends its
-// attempt tells of all that is in it. What the meter has is not enough: a chunk
-// may be in the log and not be counted yet, on a connection that another has
-// replaced, or in a process before this one.
+// prepareEnd measures the log of a run, so that the unit of work that ends its attempt journals all of its output.
+// The meter alone is not enough: a chunk may be in the log but not counted yet, on a connection that was replaced, or
+// by an earlier process.
 func (e *Engine) prepareEnd(ctx context.Context, runID string) {
 	r, err := e.live(ctx, runID)
 	if err != nil || !writes(r) {
-		return // the unit itself says what is wrong
+		return // the unit of work reports the error
 	}
 	if err := e.readOutput(r); err != nil {
 		e.Log.Error("the relayed log of a run cannot be read; its last output is not journaled", "run_id", r.ID, "error", err)
 	}
 }
 
-// emitOutput tells what is left of an attempt's output in the unit of work that
-// ends the attempt, before the event that says so. The caller writes the run.
+// emitOutput journals the rest of an attempt's output, in the unit of work that ends the attempt, before the event of
+// that end. The caller writes the run.
 func (e *Engine) emitOutput(tx *store.Tx, r *svc.Run) {
 	t, known := e.output.of(r.ID, r.Attempt)
 	if !known || !t.emit(tx, *r) {
@@ -192,14 +186,14 @@ func (e *Engine) emitOutput(tx *store.Tx, r *svc.Run) {
 	r.OutputBytes, r.OutputLines, r.LastOutputAt = t.log.Bytes, t.log.Lines, t.lastOutput(*r)
 }
 
-// lastOutput is when a run last wrote something.
+// lastOutput returns when a run last wrote output.
 func (t outputTally) lastOutput(r svc.Run) *svc.Time {
 	last := max(value(r.LastOutputAt), t.last)
 	return &last
 }
 
-// emit journals what the run's row has not told of yet: numbers only, never
-// text. It is false when there is nothing.
+// emit journals the output since the length in the run's row: numbers only, never text. It returns false when there
+// is none.
 func (t outputTally) emit(tx *store.Tx, r svc.Run) bool {
 	told := max(r.OutputBytes, 0)
 	if t.log.Bytes <= told {
@@ -211,7 +205,7 @@ func (t outputTally) emit(tx *store.Tx, r svc.Run) bool {
 	return true
 }
 
-// outputLoop tells what is due, and everything that is left at the end.
+// outputLoop journals the output that is due, and at the end all that is left.
 func (e *Engine) outputLoop(ctx context.Context) error {
 	tick := time.NewTicker(max(min(e.OutputInterval/4, time.Second), 10*time.Millisecond))
 	defer tick.Stop()
@@ -283,9 +277,9 @@ func (e *Engine) tellOutputOf(ctx context.Context, part []attemptKey) error {
 	return nil
 }
 
-// recoverOutput finds what was relayed and not told of when the orchestrator
-// last ended. A run from before its row said how far the journal is has been
-// told of all that was relayed by then.
+// recoverOutput finds output that was relayed but not journaled when the previous orchestrator process ended. A run
+// from a version whose rows had no journaled length (OutputBytes below 0) counts as journaled up to its current
+// length.
 func (e *Engine) recoverOutput(ctx context.Context) error {
 	runs, err := e.Store.OutputRuns(ctx)
 	if err != nil {

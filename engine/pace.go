@@ -10,32 +10,31 @@ import (
 	"svc"
 )
 
-// pace is a token bucket for each of many: what one does too often waits, and
-// nobody else does.
+// pace is one token bucket per key: a peer that exceeds its rate waits, without effect on others.
 type pace struct {
-	every rate.Limit // a second
+	every rate.Limit // per second
 	burst int
 
 	mu      sync.Mutex // guards buckets
 	buckets map[string]*rate.Limiter
 }
 
-// mostBuckets bounds the memory; one that is dropped begins full again.
+// mostBuckets limits the memory. A bucket that is dropped starts full again.
 const mostBuckets = 10_000
 
 func newPace(every rate.Limit, burst int) *pace {
 	return &pace{every: every, burst: burst, buckets: map[string]*rate.Limiter{}}
 }
 
-// How often things may happen.
+// newPaces returns the rates: per second, and burst.
 func newPaces() paces {
 	return paces{
-		frames:    newPace(500, 5000), // of a host that cost a query or a write; a spool is replayed at this speed
-		notices:   newPace(1, 200),    // of a host that are journaled and no signals: orphans, catalogs
-		reports:   newPace(20, 1000),  // of a host about its workspaces: a restarted worker tells of all
-		progress:  newPace(5, 200),    // of a run
-		sessions:  newPace(50, 500),   // of a run with its own token: what one session sends its neighbours on the host do not wait for
-		arrivals:  newPace(2, 30),     // of a host: registrations and connections, each
+		frames:    newPace(500, 5000), // per host, of frames that cost a query or a write; a spool is replayed at this rate
+		notices:   newPace(1, 200),    // per host, of journaled frames that are not signals: orphans, catalogs
+		reports:   newPace(20, 1000),  // per host, of reports about workspaces: a restarted worker reports all of them
+		progress:  newPace(5, 200),    // per run
+		sessions:  newPace(50, 500),   // per run, of requests with its own token: other sessions on the host are not delayed by them
+		arrivals:  newPace(2, 30),     // per host, registrations and connections separately
 		endless:   time.Duration(1<<63 - 1),
 		impatient: time.Second,
 	}
@@ -44,7 +43,7 @@ func newPaces() paces {
 type paces struct {
 	frames, notices, reports, progress, sessions, arrivals *pace
 
-	endless, impatient time.Duration // how long a caller waits: a connection for ever, a request not
+	endless, impatient time.Duration // how long a caller waits: a connection without limit, a request only briefly
 }
 
 func (p *pace) bucket(key string) *rate.Limiter {
@@ -64,13 +63,13 @@ func (p *pace) bucket(key string) *rate.Limiter {
 	return b
 }
 
-// wait waits for the key's turn. When that is further away than the caller's
-// patience, the answer is to try again later.
+// wait waits for a token of the key's bucket. If that would take longer than patience, it returns an error to try
+// again later.
 func (p *pace) wait(ctx context.Context, key string, patience time.Duration) error {
 	return p.waitFor(ctx, key, 1, patience)
 }
 
-// waitFor is wait for what counts as so many, which are fewer than the burst.
+// waitFor is wait for n tokens. n must not exceed the burst.
 func (p *pace) waitFor(ctx context.Context, key string, n int, patience time.Duration) error {
 	turn := p.bucket(key).ReserveN(time.Now(), n)
 	delay := turn.Delay()
@@ -92,9 +91,9 @@ func (p *pace) waitFor(ctx context.Context, key string, n int, patience time.Dur
 	}
 }
 
-// paceSignal holds a signal to the speed of its session, if that tells it itself, of its run, if it is one of those that may come
-// in any number, and of its host. What one of them refuses does not count for the next. Whether the run is the host's is not known
-// here: each host has its own speed for it.
+// paceSignal limits the rate of signals: per session if it reports the signal itself, per run for progress signals,
+// and per host. A signal that one limit refuses does not count for the next. It is not yet checked that the run is on
+// the host, so the limit per run is kept separately for each host.
 func (e *Engine) paceSignal(ctx context.Context, who Reporter, s *svc.Signal, patience time.Duration) error {
 	if who.Attempt != 0 {
 		if err := e.paces.sessions.wait(ctx, s.RunID, patience); err != nil {
@@ -112,7 +111,7 @@ func (e *Engine) paceSignal(ctx context.Context, who Reporter, s *svc.Signal, pa
 	return e.paces.frames.wait(ctx, who.Host, patience)
 }
 
-// paceReport holds what is told of workspaces, which is written and often journaled, to the speed of its host.
+// paceReport limits the rate of a host's reports about workspaces, which are written and often journaled.
 func (e *Engine) paceReport(ctx context.Context, who Reporter) error {
 	if who.Host == anyHost {
 		return nil
@@ -120,13 +119,12 @@ func (e *Engine) paceReport(ctx context.Context, who Reporter) error {
 	return e.paces.reports.wait(ctx, who.Host, e.paces.impatient)
 }
 
-// PaceArrival refuses a host that registers or connects too often, so that it
-// does not take the turns of others.
+// PaceArrival refuses a host that registers or connects too often, so that other hosts are not delayed.
 func (e *Engine) PaceArrival(ctx context.Context, what, host string) error {
 	return e.paces.arrivals.wait(ctx, what+" "+host, 0)
 }
 
-// hostSlots lets a few of each host pass at a time; the next one waits.
+// hostSlots limits how many operations per host are in progress at a time; further ones wait.
 type hostSlots struct {
 	most int
 
@@ -136,12 +134,12 @@ type hostSlots struct {
 
 type slotsOf struct {
 	taken chan struct{}
-	users int // that hold one or wait
+	users int // that hold a slot or wait for one
 }
 
 func newSlots(most int) *hostSlots { return &hostSlots{most: most, open: map[string]*slotsOf{}} }
 
-// acquire waits for a slot of a host. release is called once.
+// acquire waits for a slot of a host. The caller must call release once.
 func (b *hostSlots) acquire(ctx context.Context, key string) (release func(), err error) {
 	b.mu.Lock()
 	r := b.open[key]

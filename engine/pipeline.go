@@ -2,25 +2,22 @@ package engine
 
 import "context"
 
-// The bounds of one connection's pipelines.
+// The limits of one connection's pipelines.
 const (
 	mostChanges = 256 // that wait for their commit
-	mostChunks  = 16  // of logs that wait for their file
+	mostChunks  = 16  // of logs that wait to be written
 )
 
-// pipeline processes frames of one connection beside the reading of further
-// ones, in their order. A worker that reports much at once, such as one that is
-// back after a while, is processed at the speed of group commits; and a disk
-// that is slow to take logs delays no keys. It belongs to the connection's
-// reader.
+// pipeline processes frames of one connection in order, while the reader reads further ones. So the frames of a
+// worker that reports much at once, such as after a reconnect, share group commits; and a disk that is slow to write
+// logs does not delay keys. Only the connection's reader uses it.
 type pipeline struct {
 	most  int
-	slots chan struct{} // made by the first frame: most connections are idle
+	slots chan struct{} // made for the first frame: most connections are idle
 	last  chan struct{} // closed when the newest frame is finished; nil: none is in the pipeline
 }
 
-// start runs process after that of the frames before it. It waits while the
-// pipeline is full.
+// start runs process after the frames before it are finished. It waits while the pipeline is full.
 func (p *pipeline) start(process func()) {
 	if p.slots == nil {
 		p.slots = make(chan struct{}, p.most)
@@ -48,8 +45,7 @@ func (p *pipeline) finish() {
 	}
 }
 
-// awaitChange waits for a change of the database beside the reading of further
-// frames.
+// awaitChange waits for a change of the database while further frames are read.
 func (c *uplinkConn) awaitChange(ctx context.Context, wait func() error) {
 	c.changes.start(func() {
 		if err := wait(); err != nil && ctx.Err() == nil {

@@ -7,7 +7,7 @@ import (
 	"svc/store"
 )
 
-// endPosition is a rank after everything in the project.
+// endPosition returns a rank after all items of the project.
 func endPosition(ctx context.Context, tx *store.Tx, projectID string) (string, error) {
 	last, err := tx.LastPosition(ctx, projectID)
 	if err != nil {
@@ -16,9 +16,8 @@ func endPosition(ctx context.Context, tx *store.Tx, projectID string) (string, e
 	return svc.RankBetween(last, ""), nil
 }
 
-// reorder puts an item directly before or after another one of its project. A
-// caller that names both neighbours says what it sees: when they stand the
-// other way round, it is refused.
+// reorder moves an item directly before or after another item of its project. If the caller names both neighbours and
+// they are in the opposite order, it is refused: the caller's view is out of date.
 func reorder(ctx context.Context, tx *store.Tx, w *svc.WorkItem, patch svc.WorkItemPatch) error {
 	if patch.Before != nil && patch.After != nil {
 		if err := checkBetween(ctx, tx, *patch.After, *patch.Before); err != nil {
@@ -56,9 +55,8 @@ func reorder(ctx context.Context, tx *store.Tx, w *svc.WorkItem, patch svc.WorkI
 	return nil
 }
 
-// spread makes room around a rank and journals every item that is given another
-// one, but for w, whose own move is journaled by the caller. Who shows the
-// project learns the new order by the same events as of any move.
+// spread makes room around a rank and journals every item whose rank changed, except w, whose move is journaled by
+// the caller. Clients that show the project receive the new order as item updates, as for any move.
 func spread(ctx context.Context, tx *store.Tx, w *svc.WorkItem, around string) error {
 	changed, err := tx.SpreadPositions(ctx, w.ProjectID, around)
 	if err != nil {
@@ -77,8 +75,8 @@ func spread(ctx context.Context, tx *store.Tx, w *svc.WorkItem, around string) e
 	return nil
 }
 
-// rankBeside is a rank between the target and its neighbour on the asked side.
-// An item that stands there already keeps its rank.
+// rankBeside returns a rank between the target and its neighbour on the requested side. An item that is already there
+// keeps its rank.
 func rankBeside(ctx context.Context, tx *store.Tx, w *svc.WorkItem, field, target string) (string, error) {
 	other, err := tx.WorkItem(ctx, target)
 	switch {

@@ -7,8 +7,8 @@ import (
 	"svc/store"
 )
 
-// CreateProject makes a project. A slug that the caller gave must be free; one
-// that is generated gets a number until it is.
+// CreateProject creates a project. A slug from the caller must be free; a generated slug gets a number if it is
+// taken.
 func (e *Engine) CreateProject(ctx context.Context, n svc.NewProject) (svc.Project, error) {
 	if err := n.Validate(); err != nil {
 		return svc.Project{}, err
@@ -62,12 +62,12 @@ func (e *Engine) Project(ctx context.Context, idOrSlug string) (svc.Project, err
 	return e.Store.Project(ctx, idOrSlug)
 }
 
-// Projects is a page of all projects by name.
+// Projects is a page of all projects, ordered by name.
 func (e *Engine) Projects(ctx context.Context, page svc.Page) (svc.List[svc.Project], error) {
 	return e.Store.Projects(ctx, page)
 }
 
-// UpdateProject changes what the patch names.
+// UpdateProject changes the fields that the patch names.
 func (e *Engine) UpdateProject(ctx context.Context, idOrSlug string, patch svc.ProjectPatch, match Match) (svc.Project, error) {
 	var p svc.Project
 	err := e.Store.WriteRepeatable(ctx, func(tx *store.Tx) (err error) {
@@ -110,12 +110,12 @@ func (e *Engine) UpdateProject(ctx context.Context, idOrSlug string, patch svc.P
 		return nil
 	}, store.ProjectRow(idOrSlug))
 	if err == nil {
-		e.claims.up() // there may be room for more
+		e.claims.up() // the limit may allow more runs now
 	}
 	return p, err
 }
 
-// ArchiveProject closes a project for good. Archiving it again changes nothing.
+// ArchiveProject archives a project for good. To archive it again changes nothing.
 func (e *Engine) ArchiveProject(ctx context.Context, idOrSlug string, match Match) (svc.Project, error) {
 	var p svc.Project
 	err := e.Store.WriteRepeatable(ctx, func(tx *store.Tx) (err error) {
@@ -149,7 +149,7 @@ func assign[T any](to *T, from *T) {
 	}
 }
 
-// firstErr runs checks until one refuses.
+// firstErr runs checks and returns the first error.
 func firstErr(checks ...func() error) error {
 	for _, check := range checks {
 		if err := check(); err != nil {

@@ -13,14 +13,12 @@ import (
 	"svc/wire"
 )
 
-// sweepPoll is how often the database is searched for dispatches that nobody
-// pushed, whatever became of the wake-up.
+// sweepPoll is how often the database is searched for dispatches that must be pushed, even without a wake-up.
 const sweepPoll = time.Second
 
-// push sends a claimed run down its host's own connection, for which the push
-// was reserved. When that cannot be done now, the sweep does it: the attempt is
-// that host's for good. Many runs are pushed with one map, so that each project's
-// slug is read once.
+// push sends a claimed run on its host's own connection. The caller has reserved the push. If it cannot be sent now,
+// the sweep sends it: the attempt stays with that host. slugs caches the slugs of projects, so that each is read once
+// for many runs.
 func (e *Engine) push(ctx context.Context, r svc.Run, p *pushed, slugs map[string]string) {
 	if err := e.tryPush(ctx, r, p, slugs); err != nil {
 		e.pushes.drop(p)
@@ -52,7 +50,7 @@ func (e *Engine) tryPush(ctx context.Context, r svc.Run, p *pushed, slugs map[st
 	switch {
 	case link.Has(wire.CapConversation):
 		dispatch.Conversation = dispatchedConversation(&r)
-	case r.Resumes: // the worker that could was replaced by an older one, which would begin another conversation
+	case r.Resumes: // the worker that supported it was replaced by an older one, which would begin a new conversation
 		e.pushes.drop(p)
 		e.unsendable(ctx, r, "the run cannot be sent to its host: the worker there is too old to go on with a conversation")
 		return nil
@@ -73,7 +71,7 @@ func (e *Engine) tryPush(ctx context.Context, r svc.Run, p *pushed, slugs map[st
 	return nil
 }
 
-// sweepLoop pushes what the database says must be pushed.
+// sweepLoop pushes the dispatches that the database lists as unconfirmed.
 func (e *Engine) sweepLoop(ctx context.Context) error {
 	poll := time.NewTicker(sweepPoll)
 	defer poll.Stop()
@@ -90,10 +88,9 @@ func (e *Engine) sweepLoop(ctx context.Context) error {
 	}
 }
 
-// sweep finds every dispatch that its host has not confirmed and pushes those
-// that are not on their way: the claim's answer was lost, the host was away, we
-// were, the link had no room, or the answer did not come in time. They are all
-// one case, and always go to the host that has the attempt.
+// sweep finds every dispatch that its host has not confirmed and pushes those that are not in progress. All reasons
+// are handled alike: the result of the claim was lost, the host or this process was away, the connection had no room,
+// or the acknowledgement is overdue. A dispatch always goes to the host that has the attempt.
 func (e *Engine) sweep(ctx context.Context) error {
 	began := time.Now()
 	e.pushes.keepLinks(func(l *hub.Uplink) bool {
@@ -131,9 +128,9 @@ func (e *Engine) sweep(ctx context.Context) error {
 	return nil
 }
 
-// pushUnconfirmed pushes an attempt that its host has not confirmed, unless
-// that is under way. The run is read after the push was reserved: an answer
-// that comes from then on is seen by the push, one from before by the read.
+// pushUnconfirmed pushes an attempt that its host has not confirmed, unless a push is in progress. It reserves the
+// push before it reads the run. So it cannot miss an acknowledgement: the read sees an earlier one, the reservation a
+// later one.
 func (e *Engine) pushUnconfirmed(ctx context.Context, link *hub.Uplink, i store.Incarnation, slugs map[string]string) error {
 	if !e.pushes.room(link.HostID) {
 		return nil
@@ -156,16 +153,15 @@ func (e *Engine) pushUnconfirmed(ctx context.Context, link *hub.Uplink, i store.
 	return nil
 }
 
-// hostReady begins to tell a host that just connected what it may have missed:
-// runs it was given and never confirmed, and sessions that must end.
+// hostReady schedules everything that a newly connected host may have missed: dispatches that it never confirmed, and
+// orders to end sessions.
 func (e *Engine) hostReady(hostID string) {
 	e.pushes.inform(hostID)
 	e.Hub.Attach.HostBack(hostID)
 	e.claims.up()
 }
 
-// inform tells a host which sessions must end. It is tried again until it was
-// done.
+// inform orders a host to end the sessions that must end. After an error it is tried again.
 func (e *Engine) inform(ctx context.Context, hostID string) error {
 	link, ok := e.Hub.Uplinks.Of(hostID)
 	if ok && link.Ready() {
@@ -181,22 +177,21 @@ func (e *Engine) inform(ctx context.Context, hostID string) error {
 	return nil
 }
 
-// order tells a worker to end a session, if it can be told.
+// order orders a worker to end a session, if the worker supports it.
 func (e *Engine) order(link *hub.Uplink, runID string, attempt int, reason string) {
 	if link.Has(wire.CapStop) {
 		_ = link.Send(wire.RunStop{RunID: runID, Attempt: attempt, Reason: reason})
 	}
 }
 
-// endSession orders the end of a run's session at the host that has it.
+// endSession orders the host of a run to end the run's session.
 func (e *Engine) endSession(hostID, runID string, attempt int, reason string) {
 	if link, ok := e.Hub.Uplinks.Of(hostID); ok {
 		e.order(link, runID, attempt, reason)
 	}
 }
 
-// acked takes a worker's answer to a dispatch. What it gives waits until the
-// answer is durable.
+// acked handles a worker's answer to a dispatch. The returned function waits until the result is durable.
 func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatchAck) (wait func() error) {
 	if !f.Accepted {
 		err := e.refused(ctx, link, f)
@@ -220,7 +215,7 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 	}, store.RunRow(f.RunID))
 	return func() error {
 		err := done()
-		if err == nil && given { // anyone else's answer leaves the push unanswered
+		if err == nil && given { // an acknowledgement by any other host does not count
 			took := e.pushes.answered(f.RunID, f.Attempt)
 			if o := e.observer.Load(); o != nil && took > 0 {
 				o.Acknowledged(took)
@@ -236,8 +231,8 @@ func (e *Engine) acked(ctx context.Context, link *hub.Uplink, f *wire.RunDispatc
 	}
 }
 
-// refused takes a nack: nothing was started, so another host may have the same
-// attempt. A nack of a host that does not have it changes nothing.
+// refused handles a nack. Nothing was started, so another host may get the same attempt. A nack from a host that does
+// not have the attempt changes nothing.
 func (e *Engine) refused(ctx context.Context, link *hub.Uplink, f *wire.RunDispatchAck) error {
 	push, counts := e.pushes.refuse(f.RunID, f.Attempt, link)
 	if !counts {

@@ -8,40 +8,38 @@ import (
 	"svc/hub"
 )
 
-// pushWindow is how many bytes of unanswered dispatches one connection may
-// have before the rest waits its turn. The last one may exceed it.
+// pushWindow is how many bytes of unacknowledged dispatches one connection may have. Further dispatches wait. The
+// last one sent may exceed it.
 const pushWindow = 4 << 20
 
-// pushBook knows which dispatches are on their way. It is no memory of what
-// must be pushed, that is the database: it keeps the sweep from pushing what
-// someone else pushes, bounds what a connection is sent, and keeps a host that
-// refuses from being sent the same attempt again.
+// pushBook tracks the pushes in progress. What must be pushed is in the database, not here. The pushBook prevents the
+// sweep from repeating a push in progress, limits how much a connection is sent, and prevents that a host that is
+// refusing an attempt is sent it again.
 type pushBook struct {
 	wake    *wake       // of the sweep
-	crowded atomic.Bool // a host was not given runs because of those it has not confirmed
+	crowded atomic.Bool // a host got no more runs because too many are unconfirmed
 
 	mu         sync.Mutex // guards the rest
 	runs       map[string]*pushed
-	hosts      map[string]hostPushes // those with bytes on their way, or that are behind
-	unInformed map[string]bool       // hosts that connected and were not told what must end
+	hosts      map[string]hostPushes // those with bytes in progress, or with dispatches that wait
+	unInformed map[string]bool       // hosts that connected and were not yet ordered to end sessions
 }
 
 type hostPushes struct {
 	bytes  int
-	behind bool // something had no room
+	behind bool // a dispatch had no room
 }
 
-// pushed is a dispatch on its way. Who reserved it holds it until it is sent or
-// dropped.
+// pushed is a push in progress. The code that reserved it owns it until it is sent or dropped.
 type pushed struct {
 	runID   string
 	hostID  string
 	attempt int         // 0: of a claim that is being committed
-	link    *hub.Uplink // nil: it is not sent yet
+	link    *hub.Uplink // nil: not sent yet
 	size    int
-	at      time.Time // when it was written to the connection; zero: it waits there
+	at      time.Time // when it was written to the connection; zero: not yet
 	refused bool
-	since   time.Time // when the push was begun
+	since   time.Time // when it was reserved
 }
 
 func newPushBook() *pushBook {
@@ -55,9 +53,8 @@ func (b *pushBook) reserveClaim(runID, hostID string) *pushed {
 	return b.put(&pushed{runID: runID, hostID: hostID})
 }
 
-// reserve reserves the push of an attempt down a connection. It is nil when
-// that is under way: it is reserved, or went down that connection and its
-// answer is not overdue; or when the host just refused it.
+// reserve reserves the push of an attempt on a connection. It returns nil if the push is already reserved, if it was
+// sent on that connection and its acknowledgement is not overdue, or if the host is refusing the attempt.
 func (b *pushBook) reserve(runID string, attempt int, link *hub.Uplink, overdue time.Time) *pushed {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,7 +74,7 @@ func (b *pushBook) put(p *pushed) *pushed {
 	return p
 }
 
-// remove forgets a push, and wakes the sweep when its host waits for the room.
+// remove removes a push, and wakes the sweep if dispatches to its host wait for room.
 func (b *pushBook) remove(p *pushed) {
 	if p == nil || b.runs[p.runID] != p {
 		return
@@ -100,15 +97,14 @@ func (b *pushBook) keepHost(id string, h hostPushes) {
 	b.hosts[id] = h
 }
 
-// drop gives up a push that was reserved or sent.
+// drop ends a push that was reserved or sent.
 func (b *pushBook) drop(p *pushed) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.remove(p)
 }
 
-// room says whether a host may be sent another dispatch now. When not, the
-// sweep is woken as soon as it may.
+// room reports whether a host may be sent another dispatch now. If not, the sweep is woken as soon as it may.
 func (b *pushBook) room(hostID string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,8 +117,8 @@ func (b *pushBook) room(hostID string) bool {
 	return false
 }
 
-// send sends a reserved push, unless the host refused the attempt meanwhile or
-// another push took its place. transmit must not wait.
+// send sends a reserved push, unless the host refused the attempt meanwhile or another push replaced it. transmit
+// must not block.
 func (b *pushBook) send(p *pushed, attempt int, link *hub.Uplink, size int, transmit func(written func())) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,14 +133,15 @@ func (b *pushBook) send(p *pushed, attempt int, link *hub.Uplink, size int, tran
 	transmit(func() { b.written(p) })
 }
 
-// written notes that a push left our queue: the time for its answer begins.
+// written records that a push was written to the connection: the time for its acknowledgement begins.
 func (b *pushBook) written(p *pushed) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p.at = time.Now()
 }
 
-// answered forgets a push of that attempt or an older one.
+// answered removes a push of that attempt or an older one. took is the time since the push was reserved; 0: there was
+// none.
 func (b *pushBook) answered(runID string, attempt int) (took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -156,8 +153,8 @@ func (b *pushBook) answered(runID string, attempt int) (took time.Duration) {
 	return time.Since(p.since)
 }
 
-// forget drops the pushes written before a time whose runs are not open: their
-// answers came some other way.
+// forget drops pushes that were written before the given time and whose runs are not open: they were settled in
+// another way.
 func (b *pushBook) forget(before time.Time, open map[string]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,8 +165,7 @@ func (b *pushBook) forget(before time.Time, open map[string]bool) {
 	}
 }
 
-// keepLinks drops what went down connections that are not their hosts' own any
-// more.
+// keepLinks drops pushes on connections that are no longer their hosts' own.
 func (b *pushBook) keepLinks(own func(*hub.Uplink) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -180,15 +176,14 @@ func (b *pushBook) keepLinks(own func(*hub.Uplink) bool) {
 	}
 }
 
-// refuse takes a refusal before it is written down: from here on the host is
-// not sent that attempt. It counts unless the attempt went down another
-// connection of the host since: then the answer to that one counts.
+// refuse records a refusal before it is committed: from now on the host is not sent that attempt. counts is false if
+// the attempt was sent again on another connection of the host since: then the answer on that connection counts.
 func (b *pushBook) refuse(runID string, attempt int, link *hub.Uplink) (p *pushed, counts bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p = b.runs[runID]
 	if p == nil || p.attempt != attempt || p.hostID != link.HostID {
-		return nil, true // of before this process began, or not the host's to refuse
+		return nil, true // sent by an earlier process, or not this host's attempt
 	}
 	if p.link != nil && p.link != link {
 		return nil, false
@@ -197,8 +192,7 @@ func (b *pushBook) refuse(runID string, attempt int, link *hub.Uplink) (p *pushe
 	return p, true
 }
 
-// refused notes whether a refusal is written down: if so, whoever reads the run
-// from now on sees it.
+// refused ends a refusal. If it is durable, the push is removed: a later read of the run sees the refusal.
 func (b *pushBook) refused(p *pushed, durable bool) {
 	if p == nil {
 		return
@@ -211,7 +205,7 @@ func (b *pushBook) refused(p *pushed, durable bool) {
 	p.refused = false
 }
 
-// inform notes a host that must be told what it missed.
+// inform marks a host that must be sent the orders that it missed.
 func (b *pushBook) inform(hostID string) {
 	b.mu.Lock()
 	b.unInformed[hostID] = true
