@@ -14,8 +14,8 @@ type Live struct {
 	Run func(ctx context.Context, id string) (svc.Run, error)
 	Hub *hub.Hub
 
-	// FetchLog fetches the log of an ended attempt to this orchestrator, as far as the host or another orchestrator
-	// has it. The error means that the local copy is not complete. Nil: only the local copy exists.
+	// FetchLog fetches the log of an ended attempt to this orchestrator, as far as its host still has it. The error
+	// means that the local copy is not complete. Nil: only the local copy exists.
 	FetchLog func(ctx context.Context, r svc.Run, attempt int) error
 	// FetchScreen fetches the last screen of an ended run, if its host has it. Nil: only the local copy exists.
 	FetchScreen func(ctx context.Context, r svc.Run)

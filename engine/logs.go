@@ -13,7 +13,7 @@ import (
 // How a log is fetched from its host.
 const (
 	fetchPoll  = 50 * time.Millisecond
-	fetchAgain = 2 * time.Second  // the host may have dropped the first request
+	fetchAgain = 2 * time.Second  // then the request is repeated: the host may have been about to forget the attempt
 	fetchStall = 10 * time.Second // if no byte arrives for this long, the fetch ends
 )
 

@@ -9,8 +9,8 @@ import (
 	"svc/wire"
 )
 
-// Register takes a worker's registration: which host it is, and what it can
-// do. It is no heartbeat. onlyHost binds it to one host; empty: any.
+// Register handles a worker's registration: it returns the host's id and the shared capabilities, and stores platform
+// and version. It does not count as a heartbeat. onlyHost restricts it to one host; empty: any.
 func (e *Engine) Register(ctx context.Context, reg wire.Registration, onlyHost string) (wire.Registered, error) {
 	if err := checkRegistration(reg); err != nil {
 		return wire.Registered{}, err

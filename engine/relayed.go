@@ -7,8 +7,9 @@ import (
 	"svc/hub"
 )
 
-// hasRelayed refuses an end for now that names more than is here of what was relayed before it. Another orchestrator has acknowledged it
-// and this one took over; its host relays the rest on its connection to this one, and reports the end again.
+// hasRelayed refuses, for now, the end of an attempt if less of its log and last screen is here than the host has
+// relayed. This happens when another orchestrator has acknowledged the rest and this one took over. The host then
+// relays the rest on its connection to this one and reports the end again.
 func (e *Engine) hasRelayed(ctx context.Context, who Reporter, s svc.Signal) error {
 	if !endsAttempt(s) || s.Claim || s.LogBytes == 0 && !s.LastScreen {
 		return nil
@@ -35,12 +36,12 @@ func (e *Engine) hasRelayed(ctx context.Context, who Reporter, s svc.Signal) err
 	return nil
 }
 
-// endsAttempt says whether a signal reports the end of an attempt.
+// endsAttempt reports whether a signal reports the end of an attempt.
 func endsAttempt(s svc.Signal) bool {
 	return s.Kind == svc.SignalFinished || s.Kind == svc.SignalFailed
 }
 
-// lengthAtEnd is how long the log is of an attempt whose end is reported; zero when that is not known.
+// lengthAtEnd returns the length of an attempt's log when the attempt's end is reported; zero when it is not known.
 func (e *Engine) lengthAtEnd(ctx context.Context, s svc.Signal) hub.LogLength {
 	r, err := e.live(ctx, s.RunID)
 	if err != nil || r.Attempt != s.Attempt {
@@ -53,8 +54,9 @@ func (e *Engine) lengthAtEnd(ctx context.Context, s svc.Signal) hub.LogLength {
 	return length
 }
 
-// noteLength keeps in the row how long the log is at the end of a session that lived on after its attempt, as that of a stopped run. What it
-// wrote since is not journaled, but an orchestrator that takes over with less of it must know that a part is missing.
+// noteLength stores the log's length in the row when a session ends after its attempt, such as that of a stopped run.
+// Output since the end of the attempt is not journaled, but with the length an orchestrator that takes over can
+// detect that a part of its copy is missing.
 func (in *ingestion) noteLength(r *svc.Run) {
 	if r.SessionEndedAt != nil && !in.wrote && in.length.Bytes > r.OutputBytes {
 		r.OutputBytes, r.OutputLines = in.length.Bytes, in.length.Lines

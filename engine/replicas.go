@@ -10,16 +10,17 @@ import (
 	"svc/store"
 )
 
-// How often this process says that it lives: on PostgreSQL others may look, the file of SQLite is its own.
+// How often this process writes that it is alive. On PostgreSQL, other orchestrators may read it; a SQLite file is
+// used by one only.
 const (
 	beatShared = time.Second
 	beatAlone  = time.Minute
 )
 
-// replica is this process in the list of orchestrators.
+// replica is this process's entry in the list of orchestrators.
 type replica struct {
 	id      string
-	drained chan struct{} // closed when it was told to hand over and end
+	drained chan struct{} // closed when the drain was requested
 	drain   func()
 }
 
@@ -28,7 +29,7 @@ func newReplica(id string) *replica {
 	return &replica{id: cmp.Or(id, svc.NewID()), drained: drained, drain: sync.OnceFunc(func() { close(drained) })}
 }
 
-// self is the record of this process.
+// self returns the record of this process.
 func (e *Engine) self() svc.Replica {
 	r := svc.Replica{ID: e.replica.id, Version: e.Version, State: svc.ReplicaReady, Uplinks: e.Hub.Uplinks.Count()}
 	if e.Draining() {
@@ -37,10 +38,10 @@ func (e *Engine) self() svc.Replica {
 	return r
 }
 
-// Drained is closed when this process was told to hand over and end.
+// Drained returns a channel that is closed when this process has been requested to hand over and stop.
 func (e *Engine) Drained() <-chan struct{} { return e.replica.drained }
 
-// Draining says whether that has happened.
+// Draining reports whether Drained is closed.
 func (e *Engine) Draining() bool {
 	select {
 	case <-e.replica.drained:
@@ -50,14 +51,15 @@ func (e *Engine) Draining() bool {
 	}
 }
 
-// Replicas is a page of orchestrator processes, newest first. Of this one it is told what holds now.
+// Replicas is a page of orchestrator processes, newest first. The entry of this process is current; the others are as
+// stored.
 func (e *Engine) Replicas(ctx context.Context, page svc.Page) (svc.List[svc.Replica], error) {
 	list, err := e.Store.Replicas(ctx, page)
 	for i, r := range list.Items {
 		if r.ID == e.replica.id {
 			own := &list.Items[i]
 			own.Leader, own.LastSeenAt = true, max(r.LastSeenAt, e.now())
-			if e.ReplicaID == "" { // of several, another may carry them
+			if e.ReplicaID == "" { // with several orchestrators, another process may have the connections
 				own.Uplinks = e.Hub.Uplinks.Count()
 			}
 		}
@@ -65,7 +67,8 @@ func (e *Engine) Replicas(ctx context.Context, page svc.Page) (svc.List[svc.Repl
 	return list, err
 }
 
-// Differences is what the orchestrators on the database should have in common and have not, in words; nothing where there is only this one.
+// Differences returns descriptions of settings that all orchestrators on the database should share but do not. It
+// returns nothing for a single orchestrator.
 func (e *Engine) Differences(ctx context.Context) (words []string, err error) {
 	if e.ReplicaID == "" {
 		return nil, nil
@@ -86,7 +89,8 @@ func (e *Engine) Differences(ctx context.Context) (words []string, err error) {
 	return words, err
 }
 
-// DrainReplica has an orchestrator hand over what it carries and end. It cannot be undone; asked again, it is answered alike.
+// DrainReplica makes an orchestrator hand over its work and stop. It cannot be undone. To request it again has no
+// further effect.
 func (e *Engine) DrainReplica(ctx context.Context, id string) (svc.Replica, error) {
 	r, err := once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Replica, error) {
 		r, first, err := tx.DrainReplica(ctx, id)
@@ -98,14 +102,14 @@ func (e *Engine) DrainReplica(ctx context.Context, id string) (svc.Replica, erro
 	if err != nil {
 		return svc.Replica{}, err
 	}
-	if r.ID == e.replica.id { // and not a former one that this key was used for
+	if r.ID == e.replica.id { // not an earlier process, for which this idempotency key was used
 		r.Leader = true
 		e.replica.drain()
 	}
 	return r, nil
 }
 
-// replicaLoop says that this process lives, until it ends.
+// replicaLoop writes at intervals that this process is alive, and at the end that it has stopped.
 func (e *Engine) replicaLoop(ctx context.Context) error {
 	if e.ReplicaID != "" {
 		<-ctx.Done()

@@ -6,21 +6,20 @@ import (
 	"svc"
 )
 
-// anyHost is the host of whoever may speak for all of them: the holder of the
-// worker token, and the orchestrator itself.
+// anyHost is the host of a reporter that may report for all hosts: the holder of the worker token, and the
+// orchestrator itself.
 const anyHost = ""
 
-// Reporter is who reports about runs, as its token or its connection shows.
+// Reporter identifies who reports about runs, by its token or its connection.
 type Reporter struct {
-	Host       string // it speaks for this host alone; anyHost: for every host
-	Generation int64  // of the host's token; 0: the first, or no host's token
-	Attempt    int    // with a run's own token: it speaks for this attempt alone; 0: no run's token
-	BootID     string // of the worker process; empty: it does not say
+	Host       string // the only host that it may report for; anyHost: every host
+	Generation int64  // of the host's token; 0: the first, or not a host's token
+	Attempt    int    // with a run's own token: the only attempt that it may report for; 0: not a run's token
+	BootID     string // of the worker process; empty: not sent
 }
 
-// mayReport is the rule about everything that is reported of runs, whichever
-// way it comes: a host speaks for the attempts that it was given, and for no
-// others.
+// mayReport is the rule for every report about a run, on whichever path it arrives: a host may report only for
+// attempts that it was given.
 func mayReport(host string, r *svc.Run, attempt int) error {
 	if host == anyHost || r.HostOf(attempt) == host {
 		return nil
@@ -28,7 +27,7 @@ func mayReport(host string, r *svc.Run, attempt int) error {
 	return svc.Errorf(svc.CodeForbidden, "attempt %d of run %s was not given to this host", attempt, r.ID)
 }
 
-// mayReport holds a run's own token to its attempt as well.
+// mayReport also restricts a run's own token to its attempt.
 func (who Reporter) mayReport(r *svc.Run, attempt int) error {
 	if who.Attempt != 0 && who.Attempt != attempt {
 		return svc.Errorf(svc.CodeForbidden, "this token is good for attempt %d of run %s alone", who.Attempt, r.ID)
@@ -36,7 +35,7 @@ func (who Reporter) mayReport(r *svc.Run, attempt int) error {
 	return mayReport(who.Host, r, attempt)
 }
 
-// Report takes a signal of someone outside.
+// Report handles a signal from outside this process.
 func (e *Engine) Report(ctx context.Context, who Reporter, s svc.Signal) (svc.Outcome, error) {
 	if err := e.paceSignal(ctx, who, &s, e.paces.impatient); err != nil {
 		return "", err
@@ -48,7 +47,7 @@ func (e *Engine) Report(ctx context.Context, who Reporter, s svc.Signal) (svc.Ou
 	return wait()
 }
 
-// report is Report in two steps, as ingest is.
+// report is Report in two steps; see ingest.
 func (e *Engine) report(ctx context.Context, who Reporter, s svc.Signal) (wait func() (svc.Outcome, error), err error) {
 	if err := e.mayReportLoss(ctx, s, who.BootID); err != nil {
 		return nil, err
@@ -60,8 +59,8 @@ func (e *Engine) report(ctx context.Context, who Reporter, s svc.Signal) (wait f
 	return e.ingest(ctx, who, s), nil
 }
 
-// runOf is the run that a frame of this connection may speak about, and the
-// attempt; 0 stands for the present one.
+// runOf returns the run that a frame is about, if this connection may report for it, and the attempt. An attempt of 0
+// means the current one.
 func (c *uplinkConn) runOf(ctx context.Context, runID string, attempt int) (svc.Run, int, error) {
 	if !c.link.Identified() {
 		return svc.Run{}, 0, errNotIdentified
@@ -79,8 +78,8 @@ func (c *uplinkConn) runOf(ctx context.Context, runID string, attempt int) (svc.
 	return r, attempt, mayReport(c.link.HostID, &r, attempt)
 }
 
-// unwanted says of a report's error that nobody will ever want it: the run is
-// not known, or the attempt not this host's.
+// unwanted reports whether an error means that the reported data is not needed: the run does not exist, or the
+// attempt is not this host's.
 func unwanted(err error) bool {
 	switch svc.CodeOf(err) {
 	case svc.CodeNotFound, svc.CodeForbidden, svc.CodeInvalidAttempt:
@@ -89,8 +88,8 @@ func unwanted(err error) bool {
 	return false
 }
 
-// reporter is who speaks on this connection. Before it is identified its token
-// alone says for whom: a spool is replayed first.
+// reporter returns the reporter of this connection. Before the connection is identified, only its token determines
+// the host: a spool is replayed before the first heartbeat.
 func (c *uplinkConn) reporter() Reporter {
 	host := c.hello.OnlyHost
 	if c.link.Identified() {
@@ -99,8 +98,8 @@ func (c *uplinkConn) reporter() Reporter {
 	return Reporter{Host: host, BootID: c.hello.BootID}
 }
 
-// canConfirm says whether the host of a run can be asked now whether a session
-// lives: its worker is connected and lists its sessions.
+// canConfirm reports whether the host of a run can confirm now whether a session is alive: its worker is connected
+// and lists its sessions.
 func (e *Engine) canConfirm(r *svc.Run) bool {
 	link, ok := e.Hub.Uplinks.Of(value(r.HostID))
 	return ok && link.ListsSessions()

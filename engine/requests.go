@@ -6,7 +6,7 @@ import (
 	"svc/hub"
 )
 
-// requests matches the answers of workers, which are frames of type T, with what they were asked.
+// requests matches the answers of workers, frames of type T, with the requests that were sent to them.
 type requests[T any] struct {
 	mu      sync.Mutex // guards waiting
 	waiting map[string]request[T]
@@ -14,7 +14,7 @@ type requests[T any] struct {
 
 type request[T any] struct {
 	link   *hub.Uplink
-	answer chan *T // of size one; nil: the uplink is gone
+	answer chan *T // buffered; receives nil when the uplink is closed
 }
 
 func newRequests[T any]() *requests[T] { return &requests[T]{waiting: map[string]request[T]{}} }
@@ -33,7 +33,8 @@ func (b *requests[T]) forget(id string) {
 	delete(b.waiting, id)
 }
 
-// answer takes what a connection answers to what it was asked itself, once.
+// answer delivers an answer to its request, once. It ignores answers from a connection that the request was not sent
+// on.
 func (b *requests[T]) answer(link *hub.Uplink, id string, f *T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,7 +44,7 @@ func (b *requests[T]) answer(link *hub.Uplink, id string, f *T) {
 	}
 }
 
-// drop tells everyone who waits for a connection that is gone.
+// drop ends all requests that wait for a connection that is closed.
 func (b *requests[T]) drop(link *hub.Uplink) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

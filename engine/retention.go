@@ -14,8 +14,8 @@ import (
 
 const day = 24 * time.Hour
 
-// retentionLoop removes what is older than it is kept: at the start, then
-// daily. It is best effort; what fails is tried again the next time.
+// retentionLoop removes data that is older than its retention: at the start, then daily. What cannot be removed is
+// tried again the next time.
 func (e *Engine) retentionLoop(ctx context.Context) error {
 	tick := time.NewTicker(day)
 	defer tick.Stop()
@@ -62,8 +62,9 @@ func (e *Engine) purge(ctx context.Context) {
 	}
 }
 
-// RelayGone says of a file of the hub's folder, by its path there, whether retention removes it wherever it is, as far as that is known from the database: its run is over or
-// its workspace was removed. Whoever asks has seen that the file is older than files are kept. What cannot be known is not gone.
+// RelayGone reports whether the database shows that retention removes a file of the hub's folder (file is its path
+// there): its run is over or its workspace was removed. The caller has already checked that the file is older than
+// the retention. On an error of the database it returns false.
 func (e *Engine) RelayGone(ctx context.Context, file string) bool {
 	folder, rest, _ := strings.Cut(file, "/")
 	workspaceID, _, _ := strings.Cut(rest, "/")
@@ -78,8 +79,9 @@ func (e *Engine) RelayGone(ctx context.Context, file string) bool {
 	return false
 }
 
-// measureRelay counts how much is kept of each host: the files are the truth, what was added up since is an estimate. Of a
-// run or workspace that is not known any more the files go with their time.
+// measureRelay counts how many bytes are stored for each host. The files are the truth; the sums since the last
+// measurement are estimates. Files of a run or workspace that no longer exists are not counted: retention removes
+// them.
 func (e *Engine) measureRelay(ctx context.Context) error {
 	return e.Hub.Quota.Measure(func() (map[string]int64, error) {
 		used := map[string]int64{}
@@ -119,11 +121,10 @@ func (e *Engine) measureRelay(ctx context.Context) error {
 // measureUnit is how many runs are looked up at a time.
 const measureUnit = 500
 
-// forgetUnit bounds the keys that one unit of work forgets: everyone else's
-// writes wait for it.
+// forgetUnit limits how many keys one unit of work deletes: other writers wait for it.
 const forgetUnit = 500
 
-// forgetResults drops what idempotency keys answered before a time.
+// forgetResults deletes the stored results of idempotency keys that are older than the given time.
 func (e *Engine) forgetResults(ctx context.Context, before svc.Time) (forgotten int64, err error) {
 	for {
 		var n int64
@@ -137,10 +138,11 @@ func (e *Engine) forgetResults(ctx context.Context, before svc.Time) (forgotten 
 	}
 }
 
-// notificationLife is how long the outbox remembers what it was told: longer than an entry is news, so that none is told twice.
+// notificationLife is how long the outbox keeps entries. It is longer than an inbox entry counts as new, so no entry
+// is notified twice.
 const notificationLife = 3 * day
 
-// forgetNotifications drops what was put into the outbox before a time.
+// forgetNotifications deletes entries that were put into the outbox before the given time.
 func (e *Engine) forgetNotifications(ctx context.Context, before svc.Time) (forgotten int64, err error) {
 	for {
 		var n int64

@@ -7,22 +7,20 @@ import (
 	"svc"
 )
 
-// runBook remembers what frames need to know of a run, so that a log chunk or a
-// screen costs no query.
+// runBook caches the runs that frames are about, so that a log chunk or a screen costs no query.
 type runBook struct {
 	mu   sync.Mutex // guards runs
 	runs map[string]svc.Run
 }
 
-// runBookSize bounds the memory; what is dropped is read again.
+// runBookSize limits the cache; a dropped run is read again.
 const runBookSize = 20_000
 
 func newRunBook() *runBook { return &runBook{runs: map[string]svc.Run{}} }
 
-// put notes a run as it was committed. An older version never replaces a newer
-// one.
+// put stores a run as it was committed. An older version never replaces a newer one.
 func (b *runBook) put(r svc.Run) {
-	r.Prompt, r.Args, r.Env = "", nil, nil // large, and nobody asks for them here
+	r.Prompt, r.Args, r.Env = "", nil, nil // large, and not needed here
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if old, has := b.runs[r.ID]; has && old.Version > r.Version {
@@ -44,7 +42,7 @@ func (b *runBook) get(id string) (svc.Run, bool) {
 	return r, ok
 }
 
-// live is the run that a frame is about.
+// live returns the run that a frame is about, from the cache or the database. It has no prompt, args and env.
 func (e *Engine) live(ctx context.Context, id string) (svc.Run, error) {
 	if r, ok := e.runs.get(id); ok {
 		return r, nil

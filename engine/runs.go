@@ -9,8 +9,8 @@ import (
 	"svc/store"
 )
 
-// builtinProviders are accepted whether or not any catalog has them: a run for
-// one that no host has fails to spawn and says so.
+// builtinProviders are accepted even if no catalog has them. A run for one that no host has fails to spawn, with an
+// error that names it.
 var builtinProviders = []string{"provider_a", "provider_b", "provider_c", "provider_d"}
 
 // CreateRun admits a run. It never waits for a host: placement comes later.
@@ -30,7 +30,8 @@ func (e *Engine) CreateRun(ctx context.Context, n svc.NewRun) (svc.Run, error) {
 	return once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Run, error) { return e.admit(ctx, tx, n) }, row)
 }
 
-// admit makes the run, and its task first when it is made together with it: a run that is refused leaves none behind.
+// admit creates a run. If the request contains a new task, it creates that first, in the same unit of work: a refused
+// run leaves no task behind.
 func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run, error) {
 	if n.Task != nil {
 		w, err := e.addWorkItem(ctx, tx, *n.Task)
@@ -134,7 +135,7 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// insertRun draws ids until the session name is free.
+// insertRun generates ids until the session name is free.
 func insertRun(ctx context.Context, tx *store.Tx, r *svc.Run) error {
 	for {
 		r.ID = svc.NewRunID()
@@ -145,8 +146,8 @@ func insertRun(ctx context.Context, tx *store.Tx, r *svc.Run) error {
 	}
 }
 
-// checkProvider accepts the interface's ids and what any catalog has: the
-// orchestrator's own, or one that a worker reported.
+// checkProvider accepts the built-in provider ids and those of any catalog: the orchestrator's own, or one that a
+// worker reported.
 func (e *Engine) checkProvider(ctx context.Context, tx *store.Tx, id string) error {
 	if slices.Contains(builtinProviders, id) || e.KnownProvider != nil && e.KnownProvider(id) {
 		return nil
@@ -164,7 +165,7 @@ func (e *Engine) checkProvider(ctx context.Context, tx *store.Tx, id string) err
 		With("fields", map[string]any{"provider": "is in no catalog"})
 }
 
-// Run reads a run.
+// Run returns a run.
 func (e *Engine) Run(ctx context.Context, id string) (svc.Run, error) {
 	r, err := e.Store.Run(ctx, id)
 	e.lookAt(&r)
@@ -177,7 +178,7 @@ func (e *Engine) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.
 	return svc.List[svc.RunSummary]{Items: e.summaries(list.Items), NextCursor: list.NextCursor}, err
 }
 
-// summaries is runs as lists show them.
+// summaries returns runs in the form that lists show.
 func (e *Engine) summaries(runs []svc.Run) []svc.RunSummary {
 	out := make([]svc.RunSummary, len(runs))
 	for i, r := range runs {
@@ -192,7 +193,7 @@ func (e *Engine) CountRuns(ctx context.Context, f svc.RunFilter) (svc.RunCounts,
 	return e.Store.RunCounts(ctx, f)
 }
 
-// UpdateRun changes how a pending run waits.
+// UpdateRun changes the waiting conditions of a pending run.
 func (e *Engine) UpdateRun(ctx context.Context, id string, patch svc.RunPatch, match Match) (svc.Run, error) {
 	var r svc.Run
 	err := e.Store.Write(ctx, func(tx *store.Tx) (err error) {
@@ -207,7 +208,7 @@ func (e *Engine) UpdateRun(ctx context.Context, id string, patch svc.RunPatch, m
 			return tx.NameRun(ctx, &r)
 		}
 		if value(before.NotBefore) > tx.Now && value(r.NotBefore) <= tx.Now {
-			r.UnblockedAt = &tx.Now // until now it did not wait for a host
+			r.UnblockedAt = &tx.Now // until now it waited for not_before, not for a host
 		}
 		if err := tx.UpdateRun(ctx, &r); err != nil {
 			return err
@@ -224,7 +225,7 @@ func (e *Engine) UpdateRun(ctx context.Context, id string, patch svc.RunPatch, m
 	return r, err
 }
 
-// Rerun makes a new run with the fields of another one, as change leaves them.
+// Rerun creates a new run with the fields of another one, after change has modified them.
 func (e *Engine) Rerun(ctx context.Context, id string, change func(*svc.NewRun) error) (svc.Run, error) {
 	r, err := e.Store.Run(ctx, id)
 	if err != nil {
@@ -239,8 +240,7 @@ func (e *Engine) Rerun(ctx context.Context, id string, change func(*svc.NewRun) 
 	return e.CreateRun(ctx, n)
 }
 
-// StopRun is the manual signal: the run is stopped when this returns, and its
-// session is told to end.
+// StopRun applies a person's stop. When it returns, the run is stopped, and its session has been ordered to end.
 func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 	e.prepareEnd(ctx, id)
 	replayed := true
@@ -251,13 +251,13 @@ func (e *Engine) StopRun(ctx context.Context, id string) (svc.Run, error) {
 	if err != nil {
 		return r, err
 	}
-	if !replayed { // the first answer is old news: what it says of the session may be over
+	if !replayed { // for a replayed request, the state of the session may have changed since
 		e.attemptOver(ctx, r, "stopped by a person")
 	}
 	return r, nil
 }
 
-// stop is the manual signal in a unit of work. A refusal changed nothing.
+// stop applies a person's stop in a unit of work. If it is refused, nothing is changed.
 func (e *Engine) stop(ctx context.Context, tx *store.Tx, id string) (svc.Run, error) {
 	r, err := tx.LockRun(ctx, id)
 	if err != nil {
@@ -272,7 +272,7 @@ func (e *Engine) stop(ctx context.Context, tx *store.Tx, id string) (svc.Run, er
 		return r, err
 	}
 	if verdict.Topic == "" {
-		return r, nil // the end stands; its session is ordered to end once more
+		return r, nil // the run was over already; its session is ordered to end once more
 	}
 	if wrote {
 		e.emitOutput(tx, &r)

@@ -8,11 +8,11 @@ import (
 	"svc/wire"
 )
 
-// screenPatience is for how long a host is waited for that was asked for a last screen.
+// screenPatience is how long to wait for a host that was asked for a last screen.
 const screenPatience = 3 * time.Second
 
-// FetchScreen sees to it that the screen at the end of a run's session is here, if its host has it. An orchestrator that has just taken over
-// may have an older one, or none.
+// FetchScreen fetches the screen at the end of a run's session, if its host has it. An orchestrator that has just
+// taken over may have an older screen, or none.
 func (e *Engine) FetchScreen(ctx context.Context, r svc.Run) {
 	link, connected := e.Hub.Uplinks.Of(r.HostOf(r.Attempt))
 	if !connected || !link.Has(wire.CapScreenRead) || !e.attemptEnded(r, r.Attempt) || e.hasFinal(r) {
@@ -36,14 +36,14 @@ func (e *Engine) FetchScreen(ctx context.Context, r svc.Run) {
 	}
 }
 
-// hasFinal says whether the screen at the end of a run's newest session is here.
+// hasFinal reports whether the screen at the end of a run's newest session is stored here.
 func (e *Engine) hasFinal(r svc.Run) bool {
 	s, has, err := e.Hub.Panes.Latest(r.ID)
 	return err == nil && has && s.Final && s.Attempt == r.Attempt
 }
 
-// screen takes the screen of a session that goes on, or whatever a plain peer
-// sends.
+// screen stores the screen of a session that is running, or any screen from a peer without the capability for final
+// screens.
 func (c *uplinkConn) screen(ctx context.Context, f *wire.Snapshot) error {
 	r, attempt, err := c.runOf(ctx, f.RunID, f.Attempt)
 	if err != nil || attempt != r.Attempt {
@@ -56,9 +56,8 @@ func (c *uplinkConn) screen(ctx context.Context, f *wire.Snapshot) error {
 	return nil
 }
 
-// finalScreen takes the screen at the end of a session. It is acknowledged when
-// it is on disk, or when nobody will ask for it; without an answer the worker
-// keeps it and sends it again.
+// finalScreen stores the screen at the end of a session. It acknowledges the screen when it is on disk, or when it is
+// not needed. Without an acknowledgement, the worker keeps the screen and sends it again.
 func (c *uplinkConn) finalScreen(ctx context.Context, f *wire.Snapshot) error {
 	r, attempt, err := c.runOf(ctx, f.RunID, f.Attempt)
 	if err == nil && attempt == r.Attempt {

@@ -9,7 +9,7 @@ import (
 	"svc/store"
 )
 
-// PreviewSend composes the prompt that comments would be sent with, and changes nothing.
+// PreviewSend returns the prompt that comments would be sent with, and changes nothing.
 func (e *Engine) PreviewSend(ctx context.Context, workspaceID string, n svc.NewSend) (svc.Sent, error) {
 	if err := n.Validate(); err != nil {
 		return svc.Sent{}, err
@@ -28,9 +28,10 @@ func (e *Engine) PreviewSend(ctx context.Context, workspaceID string, n svc.NewS
 	return svc.Sent{Prompt: promptOf(n.Message, chosen)}, nil
 }
 
-// SendComments gives comments to the agent of a workspace: as a message to the run that is active in it, where its provider takes
-// messages, else as the prompt of a run that goes on with the conversation of the newest one, when that is over. The drafts become sent in
-// the unit that keeps the message or admits the run: both or neither. Whoever sends at the same time finds no drafts any more.
+// SendComments sends comments to the agent of a workspace: as a message to the run that is active in it, if its
+// provider supports messages; otherwise as the prompt of a new run that continues the conversation of the newest run,
+// once that is over. The drafts become sent in the same unit of work that stores the message or admits the run. A
+// concurrent send finds no drafts left.
 func (e *Engine) SendComments(ctx context.Context, workspaceID string, n svc.NewSend) (svc.Sent, error) {
 	if err := n.Validate(); err != nil {
 		return svc.Sent{}, err
@@ -52,7 +53,7 @@ func (e *Engine) SendComments(ctx context.Context, workspaceID string, n svc.New
 	return sent, err
 }
 
-// send is SendComments in its unit.
+// send is SendComments within its unit of work.
 func (e *Engine) send(ctx context.Context, tx *store.Tx, w svc.Workspace, n svc.NewSend) (svc.Sent, error) {
 	all, err := tx.AllComments(ctx, w.ID)
 	if err != nil {
@@ -76,7 +77,7 @@ func (e *Engine) send(ctx context.Context, tx *store.Tx, w svc.Workspace, n svc.
 	return sent, nil
 }
 
-// deliverPrompt gives a prompt to the agent of a workspace, as a message or as a run.
+// deliverPrompt sends a prompt to the agent of a workspace, as a message or as a new run.
 func (e *Engine) deliverPrompt(ctx context.Context, tx *store.Tx, w svc.Workspace, prompt string) (svc.Sent, error) {
 	use, err := tx.WorkspaceUse(ctx, w.ID, "")
 	if err != nil {
@@ -106,7 +107,8 @@ func (e *Engine) deliverPrompt(ctx context.Context, tx *store.Tx, w svc.Workspac
 	return svc.Sent{Prompt: prompt, RunID: &r.ID}, err
 }
 
-// sweepPrompts finds out which comments have reached an agent as the prompt of a run, and says whether there are more.
+// sweepPrompts updates the comments that were sent as the prompt of a run, and reports whether the delivery of some
+// is still unknown.
 func (e *Engine) sweepPrompts(ctx context.Context) (open bool, err error) {
 	for after := ""; ; {
 		found, err := e.Store.QueuedComments(ctx, after, messageBatch)
@@ -127,7 +129,8 @@ func (e *Engine) sweepPrompts(ctx context.Context) (open bool, err error) {
 	}
 }
 
-// notePrompt notes what became of a comment that was sent as the prompt of a run, if that is known.
+// notePrompt records whether a comment that was sent as the prompt of a run reached the agent. known is false while
+// that is not decided.
 func (e *Engine) notePrompt(ctx context.Context, c svc.Comment) (known bool, err error) {
 	r, err := e.live(ctx, *c.RunID)
 	if err != nil {
@@ -154,7 +157,7 @@ func (e *Engine) notePrompt(ctx context.Context, c svc.Comment) (known bool, err
 	return err == nil, err
 }
 
-// hasBegun says whether an attempt of a run has started; 0: any of them.
+// hasBegun reports whether an attempt of a run has started; 0: any attempt.
 func (e *Engine) hasBegun(ctx context.Context, runID string, attempt int) (bool, error) {
 	signals, err := e.Store.TakenSignals(ctx, runID)
 	return slices.ContainsFunc(signals, func(s svc.Evidence) bool {
@@ -162,7 +165,8 @@ func (e *Engine) hasBegun(ctx context.Context, runID string, attempt int) (bool,
 	}), err
 }
 
-// takesMessage says whether the agent of a run can be given a message. One that is too long goes as a prompt.
+// takesMessage reports whether a message can be sent to the agent of a run. A message that is too long is sent as a
+// prompt instead.
 func takesMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc.NewMessage) (bool, error) {
 	pastable := n.Validate() == nil
 	if r.Status != svc.RunRunning || !pastable {
@@ -172,7 +176,7 @@ func takesMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc.NewMessag
 	return known && report.Message == takesPaste, err
 }
 
-// unsent says what to do in place of a send for which there is no conversation.
+// unsent adds what the caller can do to an error that there is no conversation.
 func unsent(err error) error {
 	if svc.CodeOf(err) != svc.CodeNoConversation {
 		return err
@@ -180,7 +184,7 @@ func unsent(err error) error {
 	return svc.Errorf(svc.CodeNoConversation, "%s. Nothing was sent and the drafts stay; preview=true has the prompt, for a run that you start in this workspace", err.Error())
 }
 
-// promptOf is what an agent is sent for comments.
+// promptOf composes the prompt for comments.
 func promptOf(message string, comments []svc.Comment) string {
 	var remarks []review.Remark
 	for _, c := range comments {

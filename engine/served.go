@@ -11,28 +11,26 @@ import (
 )
 
 const (
-	// servedPause is how late a claim pass may be before the time since the one
-	// before counts as time in which nobody placed runs.
+	// servedPause is the longest time between two claim passes that counts as service. A longer time counts as a
+	// pause in which no runs were placed.
 	servedPause = 10 * time.Second
-	// servedKeep is how often the times of service are written while runs wait.
-	// What a crash loses of them is counted in favour of the runs.
+	// servedKeep is how often the times of service are written while runs wait. If a crash loses the newest ones, the
+	// runs get a later timeout.
 	servedKeep = 5 * time.Second
 )
 
-// servedTimes knows when an orchestrator placed runs. The dispatch timeout
-// counts these times only. They are witnessed by the claim passes themselves:
-// a process that did not run, was frozen or had no database for a while made
-// none.
+// servedTimes records when an orchestrator was placing runs. Only these times count towards the dispatch timeout. The
+// claim passes themselves are the evidence: a process that was stopped or frozen, or had no database, made no passes.
 type servedTimes struct {
 	timeout time.Duration
 
 	mu     sync.Mutex // guards the rest
 	times  place.Served
-	kept   svc.Time // until when they were written
-	failed bool     // the last pass did not come to its end
+	kept   svc.Time // end of the time that is written
+	failed bool     // the last pass failed
 }
 
-// newServedTimes reads the times of service of before; this one begins now.
+// newServedTimes reads the stored times of service, and begins a new span now.
 func newServedTimes(ctx context.Context, s *store.Store, timeout time.Duration, now svc.Time) (*servedTimes, error) {
 	before, err := s.ServiceTimes(ctx)
 	if err != nil {
@@ -48,8 +46,7 @@ func newServedTimes(ctx context.Context, s *store.Store, timeout time.Duration, 
 	return t, nil
 }
 
-// extend notes that runs are placed at now. What lies between a pass that
-// failed and the next one does not count.
+// extend records that runs are placed at now. The time between a failed pass and the next one does not count.
 func (t *servedTimes) extend(now svc.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,29 +60,28 @@ func (t *servedTimes) extend(now svc.Time) {
 	t.times, t.failed = t.times.Extend(now, pause), false
 }
 
-// interrupt notes that a pass could not place runs.
+// interrupt records that a pass could not place runs.
 func (t *servedTimes) interrupt() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failed = true
 }
 
-// since is the moment from which on that much time was served up to now, if so
-// much was.
+// since returns the moment from which exactly that much time was served up to now; see place.Served.Since.
 func (t *servedTimes) since(now svc.Time, served time.Duration) (svc.Time, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.times.Since(now, served)
 }
 
-// deadline is when that much time will have been served since a moment.
+// deadline returns when that much time will have been served since from.
 func (t *servedTimes) deadline(from svc.Time, served time.Duration) svc.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.times.Deadline(from, served)
 }
 
-// keepSometimes writes the times of service when they were not for a while, and says whether it did.
+// keepSometimes writes the times of service if they were not written for a while, and reports whether it did.
 func (t *servedTimes) keepSometimes(ctx context.Context, s *store.Store) (kept bool, err error) {
 	t.mu.Lock()
 	now := t.times[len(t.times)-1].Until
@@ -97,8 +93,8 @@ func (t *servedTimes) keepSometimes(ctx context.Context, s *store.Store) (kept b
 	return true, t.keep(ctx, s)
 }
 
-// keep writes the times of service that still matter: no run waits longer than
-// the timeout in them.
+// keep writes the times of service that are still needed. Spans that lie before the last timeout's worth of service
+// are dropped.
 func (t *servedTimes) keep(ctx context.Context, s *store.Store) error {
 	t.mu.Lock()
 	until := t.times[len(t.times)-1].Until

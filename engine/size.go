@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// serverFields bounds what the server adds to a caller's own fields in a dispatch, encoded: ids,
-	// the token, the project's slug, and what the project decides for its runs. A test holds the largest against it.
+	// serverFields limits the encoded size, in bytes, of what the server adds to the caller's fields in a dispatch:
+	// ids, the token, the project's slug, and the project's settings for its runs. A test compares it with the
+	// largest possible values.
 	serverFields = 64 << 10
-	// maxDispatch bounds a caller's own fields in a dispatch, encoded.
+	// maxDispatch limits the encoded size, in bytes, of the caller's fields in a dispatch.
 	maxDispatch = wire.MaxFrame - serverFields
-	// mostEscaped is the most bytes that one byte of text takes in JSON: \u0001.
+	// mostEscaped is the maximum number of bytes that one byte of text takes in JSON: \u0001.
 	mostEscaped = 6
 )
 
-// ownFields is the part of a dispatch that the caller of a run gives.
+// ownFields returns the part of a dispatch that the caller of a run supplies.
 func ownFields(n svc.NewRun) wire.RunDispatch {
 	return wire.RunDispatch{Provider: n.Provider, Cwd: n.Cwd, Prompt: n.Prompt, Args: n.Args, Model: n.Model, Env: n.Env}
 }
 
-// checkSendable refuses a run that no frame could carry to a host.
+// checkSendable refuses a run that is too large for a frame.
 func checkSendable(n svc.NewRun) error {
 	field, size, err := oversize(ownFields(n), maxDispatch)
 	if err != nil || field == "" {
@@ -33,7 +34,7 @@ func checkSendable(n svc.NewRun) error {
 	return svc.Invalid(field, "makes the run too large to be sent to a host: prompt, args and env take %d bytes as JSON; at most %d are allowed", size, maxDispatch)
 }
 
-// oversize measures a dispatch. When it is larger than the limit, it names the largest field.
+// oversize measures a dispatch. If it is larger than the limit, field is its largest field.
 func oversize(f wire.RunDispatch, limit int) (field string, size int, err error) {
 	sizes := map[string]int{"prompt": len(f.Prompt), "args": 0, "env": 0}
 	for _, a := range f.Args {
@@ -44,7 +45,7 @@ func oversize(f wire.RunDispatch, limit int) (field string, size int, err error)
 	}
 	text := sizes["prompt"] + sizes["args"] + sizes["env"]
 	if mostEscaped*text+serverFields < limit {
-		return "", 0, nil // it need not be encoded to know that it fits
+		return "", 0, nil // it fits in any case, so it is not encoded
 	}
 	b, err := wire.Encode(f)
 	if err != nil || len(b) <= limit {
@@ -59,8 +60,9 @@ func oversize(f wire.RunDispatch, limit int) (field string, size int, err error)
 	return field, len(b), nil
 }
 
-// checkPrompt refuses a prompt that is too long for the provider on every host that it could go to, as
-// far as hosts have reported it. Where one may take it, or none has said, the run is admitted.
+// checkPrompt refuses a prompt that is too long for the provider on every host that the run may be placed on,
+// according to the hosts' reports. The run is admitted if one host may accept the prompt, or if no host has reported
+// a limit.
 func checkPrompt(ctx context.Context, tx *store.Tx, n svc.NewRun) error {
 	if len(n.Prompt) <= svc.MaxArgument {
 		return nil
@@ -87,8 +89,8 @@ func checkPrompt(ctx context.Context, tx *store.Tx, n svc.NewRun) error {
 	return svc.Errorf(svc.CodePromptTooLong, "prompt: %s", why).With("fields", map[string]any{"prompt": why})
 }
 
-// unsendable ends an attempt that its host cannot be given: no frame can carry it, as a run of before its size was checked, which would
-// cut the host off each time that it is pushed; or its worker is too old for it.
+// unsendable fails an attempt that cannot be sent to its host. Either no frame can carry it (a run that was admitted
+// before sizes were checked; each push would end the host's connection), or the worker is too old for it.
 func (e *Engine) unsendable(ctx context.Context, r svc.Run, why string) {
 	_, err := e.Ingest(ctx, svc.Signal{RunID: r.ID, Attempt: r.Attempt, Kind: svc.SignalFailed, Source: svc.FromWrapper, Via: "orchestrator",
 		Error: why, Timestamp: e.now()})

@@ -7,22 +7,21 @@ import (
 	"svc/store"
 )
 
-// stopUnit bounds the runs that one unit of work stops: everyone else's writes
-// wait for it.
+// stopUnit limits how many runs one unit of work stops: other writers wait for it.
 const stopUnit = 50
 
-// MostStopped bounds the runs that one request may name.
+// MostStopped is the maximum number of runs that one request may name.
 const MostStopped = 500
 
-// StopScope is what shall be stopped: exactly one of it is set.
+// StopScope selects the runs to stop: exactly one field is set.
 type StopScope struct {
 	RunIDs    []string
-	TaskID    string // it and everything below it
+	TaskID    string // the item and everything below it
 	ProjectID string
 	HostID    string
 }
 
-// Validate names every field that is wrong.
+// Validate returns an error that names every invalid field.
 func (s StopScope) Validate() error {
 	var bad svc.Problems
 	given := 0
@@ -51,15 +50,14 @@ func (s StopScope) Validate() error {
 	return bad.Err()
 }
 
-// Stopped is what became of a request to stop runs.
+// Stopped is the result of a request to stop runs.
 type Stopped struct {
 	Stopped []string `json:"stopped" nullable:"false" doc:"Runs that were active and are stopped now"`
 	Skipped []string `json:"skipped" nullable:"false" doc:"Runs that were over already, or that there are not"`
 }
 
-// StopRuns stops what is active in a scope, in units of work that let others
-// write in between. A retry stops what is left and answers as the first did, when
-// that one came to its end.
+// StopRuns stops the active runs of a scope, in several units of work, so that other writers get their turn. A retry
+// stops those that are left. If the first request was completed, the retry returns the same result.
 func (e *Engine) StopRuns(ctx context.Context, scope StopScope) (Stopped, error) {
 	out := Stopped{Stopped: []string{}, Skipped: []string{}}
 	if err := scope.Validate(); err != nil {
@@ -77,7 +75,7 @@ func (e *Engine) StopRuns(ctx context.Context, scope StopScope) (Stopped, error)
 	return once(ctx, e.Store.Write, func(*store.Tx) (Stopped, error) { return out, nil })
 }
 
-// scope is the ids of the runs to stop.
+// scope returns the ids of the runs to stop.
 func (e *Engine) scope(ctx context.Context, s StopScope) (ids []string, err error) {
 	if s.RunIDs != nil {
 		return s.RunIDs, nil

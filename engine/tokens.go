@@ -14,15 +14,15 @@ import (
 	"svc/store"
 )
 
-// Tokens of runs and hosts are made from the signing key, so none is stored
-// anywhere: a token is good when it can be made again.
+// Tokens of runs and hosts are derived from the signing key and not stored: a token is valid if the same token can be
+// derived again.
 const (
 	signalTokenPrefix = "svcr_"
 	hostTokenPrefix   = svc.HostTokenPrefix
 )
 
-// rotationGrace is how long a host's former token works after a rotation, so
-// that the worker can be given the new one without a pause.
+// rotationGrace is how long a host's former token works after a rotation, so that the worker can get the new one
+// without an interruption.
 const rotationGrace = 10 * time.Minute
 
 func (e *Engine) sign(what, id string) string {
@@ -31,17 +31,16 @@ func (e *Engine) sign(what, id string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:20])
 }
 
-// Fingerprint tells this installation from others that a browser may know at
-// the same host name. It is no secret.
+// Fingerprint distinguishes this installation from others that a browser may have seen under the same host name. It
+// is not secret.
 func (e *Engine) Fingerprint() string { return e.sign("fingerprint", "")[:8] }
 
-// runTokenGrace is how long a run's token works after the session's end: hooks
-// of its last moments may be slow.
+// runTokenGrace is how long a run's token works after the end of the session: hooks that were started last may be
+// slow.
 const runTokenGrace = 10 * time.Minute
 
-// runToken is good for signals of one attempt of a run, as long as its host has
-// it, and for nothing else. It names both, so that it can be checked before the
-// database is asked.
+// runToken returns a token that is valid only for signals of one attempt of a run, while that attempt is assigned to
+// its host. The token contains both, so it can be verified before the database is read.
 func (e *Engine) runToken(r *svc.Run) string {
 	return e.boundToken(r.ID, strconv.Itoa(r.Attempt)+"_"+strings.ReplaceAll(value(r.HostID), "-", ""))
 }
@@ -50,11 +49,11 @@ func (e *Engine) boundToken(runID, to string) string {
 	return signalTokenPrefix + to + "_" + e.sign("run", runID+"\x00"+to)
 }
 
-// unboundToken is what earlier versions gave a run. It works for attempts that
-// were given away by them.
+// unboundToken is the form of run tokens in earlier versions. It is accepted for attempts that those versions
+// dispatched.
 func (e *Engine) unboundToken(runID string) string { return signalTokenPrefix + e.sign("run", runID) }
 
-// ReporterOfRun is who may report with a run's token.
+// ReporterOfRun verifies a run's token and returns the reporter that it identifies.
 func (e *Engine) ReporterOfRun(ctx context.Context, runID, token string) (Reporter, error) {
 	rest, _ := strings.CutPrefix(token, signalTokenPrefix)
 	number, rest, bound := strings.Cut(rest, "_")
@@ -74,7 +73,7 @@ func (e *Engine) ReporterOfRun(ctx context.Context, runID, token string) (Report
 	}
 	attempt := r.Attempt
 	if bound {
-		attempt, _ = strconv.Atoi(number) // we wrote it
+		attempt, _ = strconv.Atoi(number) // the number is covered by the signature
 	}
 	given := r.HostOf(attempt)
 	if given == "" || bound && strings.ReplaceAll(given, "-", "") != host || !bound && r.PastHosts != nil || e.tokenOver(&r, attempt) {
@@ -83,17 +82,17 @@ func (e *Engine) ReporterOfRun(ctx context.Context, runID, token string) (Report
 	return Reporter{Host: given, Attempt: attempt}, nil
 }
 
-// tokenOver says whether an attempt's session has been over for too long.
+// tokenOver reports whether an attempt's session ended longer ago than the grace period.
 func (e *Engine) tokenOver(r *svc.Run, attempt int) bool {
 	over := r.SessionEndedAt
 	if attempt < r.Attempt {
-		over = &r.PendingSince // when the next one took its place
+		over = &r.PendingSince // when the next attempt replaced it
 	}
 	return over != nil && e.now() >= over.Add(runTokenGrace)
 }
 
-// HostToken is the worker token that is good for one host alone. It names the
-// host, so that a token can be checked without looking through all hosts.
+// HostToken returns the worker token that is valid for one host only. It contains the host's id, so that it can be
+// verified without a search through all hosts.
 func (e *Engine) HostToken(ctx context.Context, idOrName string) (string, error) {
 	h, err := e.Store.Host(ctx, idOrName)
 	if err != nil {
@@ -106,10 +105,9 @@ func (e *Engine) HostToken(ctx context.Context, idOrName string) (string, error)
 	return e.hostToken(h.ID, generation), nil
 }
 
-// RotateHostToken makes a new token for a host. The former one works for some
-// more minutes, then never again.
+// RotateHostToken creates a new token for a host. The former token works until the end of rotationGrace.
 func (e *Engine) RotateHostToken(ctx context.Context, idOrName string) (string, error) {
-	type rotation struct { // what is kept for a retry: not the token
+	type rotation struct { // stored for a retry: not the token itself
 		HostID     string `json:"host_id"`
 		Generation int64  `json:"generation"`
 	}
@@ -132,7 +130,7 @@ func (e *Engine) RotateHostToken(ctx context.Context, idOrName string) (string, 
 	return e.hostToken(done.HostID, done.Generation), nil
 }
 
-// hostToken is a generation of a host's token. The first carries no number.
+// hostToken returns one generation of a host's token. The first generation has no number.
 func (e *Engine) hostToken(hostID string, generation int64) string {
 	name := hostTokenPrefix + strings.ReplaceAll(hostID, "-", "") + "_"
 	if generation == 0 {
@@ -142,8 +140,8 @@ func (e *Engine) hostToken(hostID string, generation int64) string {
 	return name + number + "_" + e.sign("host", hostID+"\x00"+number)
 }
 
-// HostOfToken is the host that a token is good for: one of ours, that no
-// rotation replaced for longer than the grace, of a host that still exists.
+// HostOfToken verifies a host's token and returns the reporter that it identifies. The host must still exist, and a
+// token that was replaced by a rotation must be within its grace period.
 func (e *Engine) HostOfToken(ctx context.Context, token string) (Reporter, error) {
 	rest, ok := strings.CutPrefix(token, hostTokenPrefix)
 	if !ok || len(rest) < 34 {
@@ -152,7 +150,7 @@ func (e *Engine) HostOfToken(ctx context.Context, token string) (Reporter, error
 	id := rest[:8] + "-" + rest[8:12] + "-" + rest[12:16] + "-" + rest[16:20] + "-" + rest[20:32]
 	var generation int64
 	if number, _, numbered := strings.Cut(rest[33:], "_"); numbered {
-		generation, _ = strconv.ParseInt(number, 10, 64) // what is no number gives no token of ours
+		generation, _ = strconv.ParseInt(number, 10, 64) // an invalid number gives a token that does not match
 	}
 	if !svc.IsID(id) || subtle.ConstantTimeCompare([]byte(e.hostToken(id, generation)), []byte(token)) != 1 {
 		return Reporter{}, errBadToken

@@ -12,45 +12,46 @@ import (
 	"svc/wire"
 )
 
-// Hello is what a connection says of itself when it is opened. A plain peer
-// says nothing and is known by its first heartbeat.
+// Hello is what a connection declares when it is opened. A plain peer declares nothing and is identified by its first
+// heartbeat.
 type Hello struct {
 	HostID     string
 	InstanceID string
 	BootID     string
-	OnlyHost   string // the token is good for this host alone; empty: any
+	OnlyHost   string // the token is valid for this host only; empty: any
 	Generation int64  // of that token
 
 	Key         string // the worker's public key; empty: it has none
-	Challenge   string // what it signed
+	Challenge   string // the challenge that it signed
 	Signature   string
-	Containment string // how it runs sessions; empty: not said
+	Containment string // how it runs sessions; empty: not declared
 	Scopes      string
-	// Capabilities that both sides know; nil: not said, and those of the registration count.
+	// Capabilities that both sides support; nil: not declared, and those of the registration apply.
 	Capabilities []string
 
-	admitted bool // by Admit
+	admitted bool // set by Admit
 }
 
-// mostMalformed ends a connection that sends so many broken frames in a row.
+// mostMalformed is how many malformed frames in a row end a connection.
 const mostMalformed = 10
 
-// lastWord is how long a peer whose connection ends may take to read why.
+// lastWord is how long a peer whose connection is being ended has to read the reason.
 const lastWord = time.Second
 
-// errMalformed ends a connection whose peer does not speak the protocol.
+// errMalformed ends a connection whose peer sends too many malformed frames.
 var errMalformed = errors.New("too many malformed frames")
 
-// errEnded ends a connection that we have ended ourselves.
+// errEnded ends a connection that the orchestrator itself has ended.
 var errEnded = errors.New("the connection was ended")
 
-// ServeUplink serves a worker's connection until it or ctx ends; then the worker is told to connect again, if it
-// knows how.
+// ServeUplink serves a worker's connection until the connection or ctx ends. When ctx ends, a worker that supports it
+// is sent a goaway frame with the time after which to reconnect.
 func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) error {
 	c := &uplinkConn{e: e, conn: conn, link: hub.NewUplink(conn), hello: hello,
 		changes: pipeline{most: mostChanges}, chunks: pipeline{most: mostChunks}}
 	outer := ctx
-	ctx, cancel := context.WithCancel(context.WithoutCancel(outer)) // it outlives the caller's by a goaway
+	// The connection's context ends later than the caller's, so that a goaway can still be sent.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(outer))
 	defer cancel()
 	c.stop = cancel
 	defer context.AfterFunc(outer, func() { c.sendAway(ctx) })()
@@ -68,7 +69,7 @@ func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) e
 		defer cancel()
 		sent <- c.link.Run(ctx)
 	}()
-	err := c.read(ctx) // by the caller's goroutine: thousands of connections are idle, and each stack counts
+	err := c.read(ctx) // in the caller's goroutine: most of thousands of connections are idle, and each stack costs memory
 	c.link.Finish()
 	last := time.AfterFunc(lastWord, cancel)
 	if sendErr := <-sent; err == nil || errors.Is(err, context.Canceled) {
@@ -85,20 +86,20 @@ type uplinkConn struct {
 	conn      wire.Conn
 	link      *hub.Uplink
 	hello     Hello
-	noted     bool     // what its worker says of itself is in the host's record
+	noted     bool     // what the worker declared is in the host's record
 	malformed int      // in a row
 	changes   pipeline // of the database
 	chunks    pipeline // of logs
 	absent    absences
-	nobody    *time.Timer // ends it when nobody says whose it is
+	nobody    *time.Timer // ends the connection if it is not identified in time
 	stop      context.CancelFunc
-	ended     atomic.Bool // from outside: nothing more of it is taken
+	ended     atomic.Bool // ended by the orchestrator: further frames are ignored
 
-	goaway atomic.Bool // its worker knows that frame
+	goaway atomic.Bool // the worker supports the goaway frame
 
-	payer      *hostLinks // what it shares with its host's other connections
+	payer      *hostLinks // the limits that it shares with its host's other connections
 	payerID    string
-	crowded    bool // guarded by linkBook: it is being ended for a newer one
+	crowded    bool // guarded by linkBook: it is being ended because of newer connections
 	holdsLarge bool // a large frame is being handled
 }
 
@@ -131,7 +132,7 @@ func (c *uplinkConn) read(ctx context.Context) error {
 			err = c.handle(ctx, f)
 		}
 		if err != nil {
-			c.finish() // complaints come in the order of the frames
+			c.finish() // errors are sent in the order of the frames
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -149,7 +150,7 @@ func (c *uplinkConn) read(ctx context.Context) error {
 	}
 }
 
-// complain answers a frame that was not taken. Causes stay in our own log.
+// complain sends an error for a frame that was not processed. Internal causes are only logged.
 func (c *uplinkConn) complain(err error) {
 	f := wire.Error{Code: string(svc.CodeInternal), Message: "the frame could not be processed; try again"}
 	var bad *wire.FrameError
@@ -165,7 +166,7 @@ func (c *uplinkConn) complain(err error) {
 	_ = c.link.Send(f)
 }
 
-// identify says whose connection it is, once.
+// identify sets the host and instance of the connection. It is called once.
 func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) error {
 	if c.hello.OnlyHost != "" && hostID != c.hello.OnlyHost {
 		return svc.Errorf(svc.CodeHostNotFound, "this token is not good for host %s", hostID)
@@ -173,7 +174,7 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 	if !svc.IsID(hostID) || !svc.IsID(instanceID) {
 		return &wire.FrameError{Code: wire.CodeMalformed, Message: "host id and instance id must be UUIDs"}
 	}
-	if !c.hello.admitted { // it did not say who it is when it came
+	if !c.hello.admitted { // it declared no host when it was opened
 		c.hello.HostID, c.hello.InstanceID = hostID, instanceID
 		if err := c.e.Admit(ctx, &c.hello); err != nil {
 			return err
@@ -193,7 +194,7 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 	c.goaway.Store(c.link.Has(wire.CapGoaway))
 	defer c.e.linkChanged(hostID, "")
 	defer c.e.hosts.identifying(hostID, c.e.watch.look)()
-	nameless := h.NamesBoot && c.hello.BootID == "" // its worker always says which boot it is
+	nameless := h.NamesBoot && c.hello.BootID == "" // its worker always sends its boot id
 	if nameless || c.e.Hub.Uplinks.Contested(ctx, c.link) {
 		c.e.Hub.Uplinks.AddForeign(c.link)
 		return c.e.suspect(ctx, hostID, instanceID)
@@ -204,8 +205,7 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 	return nil
 }
 
-// gone forgets the connection. The host's status is a matter of its
-// heartbeats, not of this.
+// gone removes a closed connection. The host's status depends on its heartbeats only.
 func (c *uplinkConn) gone() {
 	if !c.link.Identified() {
 		return
@@ -214,14 +214,14 @@ func (c *uplinkConn) gone() {
 	c.e.typed.drop(c.link)
 	c.e.asks.drop(c.link)
 	if _, has := c.e.Hub.Uplinks.Of(c.link.HostID); has {
-		c.e.Hub.Attach.HostBack(c.link.HostID) // another connection carries its terminals now
+		c.e.Hub.Attach.HostBack(c.link.HostID) // another connection has its terminals now
 	} else {
 		c.e.Hub.Attach.HostGone(c.link.HostID)
 	}
 }
 
-// leave takes the connection out of the registry: nothing more is given to it.
-// reason is empty when the worker did not say goodbye.
+// leave removes the connection from the registry: nothing more is sent on it. reason is empty if the worker did not
+// send a goodbye.
 func (c *uplinkConn) leave(reason string) {
 	c.e.Hub.Uplinks.Remove(c.link)
 	c.e.linkChanged(c.link.HostID, reason)
@@ -250,7 +250,7 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		})
 		return nil
 	case *wire.SignalFrame:
-		c.chunks.finish() // an end never overtakes the output before it
+		c.chunks.finish() // the end of an attempt is not handled before its output
 		return c.signal(ctx, f)
 	case *wire.RunDispatchAck:
 		if !c.link.Identified() {
@@ -262,13 +262,13 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		c.awaitChange(ctx, c.e.acked(ctx, c.link, f))
 		return nil
 	case *wire.AttachData, *wire.AttachResized, *wire.AttachClosed:
-		// A key's echo waits for no commit and no disk.
+		// Terminal data waits neither for commits nor for the disk.
 		if c.link.Identified() {
 			c.e.Hub.Attach.FromWorker(c.link.HostID, f)
 		}
 		return nil
 	}
-	c.finish() // what follows sees the effect of every frame before it
+	c.finish() // the frames below see the effects of every frame before them
 	if err := c.pace(ctx, f); err != nil {
 		return err
 	}
@@ -328,14 +328,15 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 	}
 }
 
-// sessionsAFrame is how many sessions of an inventory count as a frame: each that is not known is looked up.
+// sessionsAFrame is how many sessions of an inventory count as one frame in the rate limit: each unknown session
+// costs a query.
 const sessionsAFrame = 10
 
-// pace holds the frames that cost a query or a write to the speed of their host.
-// A connection that sends more waits, and is not read meanwhile.
+// pace limits the rate of the host's frames that cost a query or a write. A connection that exceeds it is not read
+// until it is within its rate.
 func (c *uplinkConn) pace(ctx context.Context, f wire.Frame) error {
 	if !c.link.Identified() {
-		return nil // such frames are refused, or say whose it is
+		return nil // such a frame is refused, or identifies the connection
 	}
 	speed, n := c.e.paces.frames, 1
 	switch f := f.(type) {
@@ -412,7 +413,7 @@ func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
 		return err
 	}
 	kept, err := c.e.Hub.Relay.Append(r.HostOf(attempt), f.RunID, attempt, f.Offset, f.Raw(), f.Times...)
-	if kept.Bytes > 0 { // a part may be in the log, whatever went wrong with the rest
+	if kept.Bytes > 0 { // a part may be in the log even after an error
 		if err := c.e.countOutput(r, attempt, kept); err != nil {
 			c.e.Log.Error("the relayed log of a run cannot be read; its output is journaled later", "run_id", r.ID, "error", err)
 		}
@@ -426,8 +427,8 @@ func (c *uplinkConn) logChunk(ctx context.Context, f *wire.LogChunk) error {
 	return nil
 }
 
-// logEnd takes the final length of an attempt's log. Of a run that is not known, or not this host's,
-// nothing is wanted.
+// logEnd stores the final length of an attempt's log. If the run does not exist or is not this host's, it
+// acknowledges the frame without effect.
 func (c *uplinkConn) logEnd(ctx context.Context, f *wire.LogEnd) error {
 	answer := wire.LogAck{RunID: f.RunID, Attempt: f.Attempt, Complete: true}
 	_, _, err := c.runOf(ctx, f.RunID, f.Attempt)

@@ -5,26 +5,25 @@ import (
 	"time"
 )
 
-// witness measures the silence of others by what this process has itself
-// watched. Durations are taken from the monotonic clock, which nobody sets. Time
-// in which we could not have noticed a heartbeat is ours: the process was frozen,
-// the machine slept, the database did not answer. After it everyone has the whole
-// window again.
+// witness measures the silence of hosts only by time in which this process was able to receive heartbeats. Durations
+// are from the monotonic clock, which cannot be set. A break is time in which a heartbeat could not have been
+// noticed: the process was frozen, the machine was suspended, or the database did not respond. After a break, every
+// host has the whole window again.
 type witness struct {
 	wall  func() time.Time
-	late  time.Duration // a break is longer
-	pause time.Duration // a look that is late by more may have unread heartbeats behind it
+	late  time.Duration // a longer interval between two looks is a break
+	pause time.Duration // after a longer interval, heartbeats may be unread
 
 	mu       sync.Mutex // guards the rest
 	looked   time.Time  // the last look, by both clocks
 	wallThen time.Time
-	since    time.Time // watched without a break since
-	woken    time.Time // the last look that came after a pause
+	since    time.Time // end of the last break
+	woken    time.Time // the last look after an interval longer than pause
 	answered time.Time // when the database last answered
 }
 
-// mostLate bounds the break that is held against others; leastPause and mostPause the time after which
-// what lies in the sockets is read before anyone is declared gone.
+// mostLate limits the interval that does not yet count as a break. leastPause and mostPause limit the interval after
+// which frames in the sockets are read before any host is declared offline.
 const (
 	mostLate   = 15 * time.Second
 	leastPause = 100 * time.Millisecond
@@ -37,17 +36,16 @@ func newWitness(wall func() time.Time, offlineAfter time.Duration) *witness {
 	return &witness{wall: wall, late: min(offlineAfter/2, mostLate), pause: pause, looked: now, wallThen: wall().Round(0), since: now, answered: now}
 }
 
-// look is the present by the monotonic clock. It notes a break: the look before
-// is too long ago, or the two clocks disagree about how long (a machine that
-// slept stops only one of them; a clock that was set cannot be told from it).
-// Whoever decides anything looks first, so that the break is noted before.
+// look returns the present by the monotonic clock, and detects a break: the last look is too long ago, or the two
+// clocks disagree about the interval. (Suspending the machine stops only one of them; setting the wall clock looks
+// the same.) Code that decides about silence must call look first, so that a break is detected before.
 func (w *witness) look() time.Time {
-	wall := w.wall().Round(0) // without its monotonic reading
+	wall := w.wall().Round(0) // removes its monotonic reading
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now.Before(w.looked) {
-		return now // someone was faster
+		return now // a concurrent call was later
 	}
 	passed := now.Sub(w.looked)
 	if apart := wall.Sub(w.wallThen) - passed; passed > w.late || apart.Abs() > w.late {
@@ -60,8 +58,7 @@ func (w *witness) look() time.Time {
 	return now
 }
 
-// probed notes what became of a question to the database that was asked at a
-// time. A late answer is a break like none.
+// probed records the result of a probe of the database that began at asked. An error or a late response is a break.
 func (w *witness) probed(asked time.Time, err error) {
 	now := w.look()
 	w.mu.Lock()
@@ -74,9 +71,8 @@ func (w *witness) probed(asked time.Time, err error) {
 	}
 }
 
-// watched is the present and since when we watch without a break. It is not ok
-// while the database owes an answer, nor right after a pause, however short:
-// nobody may be declared gone whose heartbeat only has not been read yet.
+// watched returns the present and the end of the last break. ok is false while a response of the database is overdue,
+// and right after a pause, however short: a host must not be declared offline while its heartbeat may be unread.
 func (w *witness) watched() (now, since time.Time, ok bool) {
 	now = w.look()
 	w.mu.Lock()

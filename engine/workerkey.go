@@ -18,20 +18,19 @@ import (
 	"svc/wire"
 )
 
-// A worker has a key pair and signs each connection that it opens. The host's
-// row pins the key of the first such connection; from then on its token alone
-// opens nothing. What is signed names a challenge of ours, which the answer to
-// the registration carries: it is good for one connection and for a minute of
-// our own clock, so that no clock of a worker matters.
+// A worker has a key pair and signs each connection that it opens. The host's row pins the key of the first such
+// connection; from then on the host's token alone opens no connection. The signed text contains a challenge of the
+// orchestrator, which is part of the registration's response. A challenge is valid for one connection and for
+// challengeLife by the orchestrator's clock, so the worker's clock does not matter.
 const challengeLife = time.Minute
 
-// challenges remembers those that were used, for as long as they would be good.
+// challenges stores the used challenges until they expire.
 type challenges struct {
-	mu   sync.Mutex          // guards used
+	mu   sync.Mutex          // until when they are valid
 	used map[string]svc.Time // until when
 }
 
-// use says whether a challenge is used for the first time.
+// use reports whether a challenge is used for the first time.
 func (c *challenges) use(challenge string, now, until svc.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,11 +49,11 @@ func (c *challenges) use(challenge string, now, until svc.Time) bool {
 	return true
 }
 
-// challenge is what a worker of an instance signs. It holds all that is needed
-// to check it, so that nothing is kept for those who only ask for one.
+// challenge returns a challenge for a worker instance to sign. It contains everything that is needed to verify it, so
+// issued challenges need not be stored.
 func (e *Engine) challenge(hostID, instanceID string) string {
 	var nonce [16]byte
-	rand.Read(nonce[:]) // it never fails
+	rand.Read(nonce[:]) // crypto/rand never fails
 	text := hex.EncodeToString(nonce[:]) + "." + strconv.FormatInt(int64(e.now().Add(challengeLife)), 10)
 	return text + "." + e.sign("challenge", hostID+"\x00"+instanceID+"\x00"+text)
 }
@@ -75,14 +74,13 @@ func (e *Engine) challengeOK(challenge, hostID, instanceID string) bool {
 	return e.challenges.use(challenge, now, svc.Time(until))
 }
 
-// Admit judges who opens a connection for a host, before it is given anything.
-// With a key it must have signed one of our challenges; a host with a pinned key
-// accepts no other, and nobody without. The refused one makes the host suspect,
-// so that an operator learns of it.
+// Admit checks who opens a connection for a host, before anything is sent on it. A peer with a key must have signed
+// one of our challenges. A host with a pinned key refuses any other key, and peers without a key. A refusal for that
+// reason marks the host as suspect, so that an operator notices it.
 func (e *Engine) Admit(ctx context.Context, hello *Hello) error {
 	id := cmp.Or(hello.HostID, hello.OnlyHost)
 	if id == "" {
-		return nil // a plain peer; it is judged when its heartbeat says who it is
+		return nil // a plain peer; it is checked when its first heartbeat names its host
 	}
 	h, err := e.Store.Host(ctx, id)
 	if svc.CodeOf(err) == svc.CodeNotFound || err == nil && hello.OnlyHost != "" && h.ID != hello.OnlyHost {
@@ -105,13 +103,13 @@ func (e *Engine) Admit(ctx context.Context, hello *Hello) error {
 		"if its worker was installed anew, an operator accepts the new key with: svc host clear-suspect %s", h.Name, h.Name)
 }
 
-// proves says whether a connection is signed with the key that it names.
+// proves reports whether a connection is signed with the key that it declares.
 func (e *Engine) proves(hello Hello) bool {
 	text := wire.UplinkProof(hello.HostID, hello.InstanceID, hello.BootID, hello.Challenge)
 	return signedBy(hello.Key, text, hello.Signature) && e.challengeOK(hello.Challenge, hello.HostID, hello.InstanceID)
 }
 
-// signedBy says whether a text is signed with a key; key and signature are base64.
+// signedBy reports whether a text is signed with a key; key and signature are base64.
 func signedBy(key string, text []byte, signature string) bool {
 	k, err := base64.StdEncoding.DecodeString(key)
 	if err != nil || len(k) != ed25519.PublicKeySize {
@@ -121,8 +119,9 @@ func signedBy(key string, text []byte, signature string) bool {
 	return err == nil && ed25519.Verify(k, text, s)
 }
 
-// AdmitRequest judges a request that came with a host's own token. A worker that signs its requests signs all of them, so that whoever else has the token reports
-// and reads nothing with it, and makes the host suspect.
+// AdmitRequest checks a request that was made with a host's own token. If the worker signs its requests, every
+// request must be signed. So another holder of the token can neither report nor read anything, and an attempt marks
+// the host as suspect.
 func (e *Engine) AdmitRequest(ctx context.Context, hostID string, proof []byte, signature string) error {
 	h, err := e.Store.Host(ctx, hostID)
 	if err != nil {
@@ -139,7 +138,8 @@ func (e *Engine) AdmitRequest(ctx context.Context, hostID string, proof []byte, 
 	return svc.Errorf(svc.CodeUnauthorized, "the request is not signed with the key of host %s, and its token alone is not enough", h.Name)
 }
 
-// suspectRequest notes that someone has a host's token and not its key. There is no other key to accept.
+// suspectRequest marks the host as suspect: a peer has its token but not its key. There is no other key that could be
+// accepted.
 func (e *Engine) suspectRequest(ctx context.Context, hostID string) error {
 	_, err := e.changeHost(ctx, hostID, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		if h.InstanceSuspect || h.WorkerKey == nil || !h.SignsRequests {
@@ -154,8 +154,7 @@ func (e *Engine) suspectRequest(ctx context.Context, hostID string) error {
 	return err
 }
 
-// suspectKey notes that someone came with another key than the pinned one, or
-// without any.
+// suspectKey marks the host as suspect: a peer came with another key than the pinned one, or without a key.
 func (e *Engine) suspectKey(ctx context.Context, hostID, instance, key string) error {
 	_, err := e.changeHost(ctx, hostID, func(tx *store.Tx, h *svc.Host) (bool, error) {
 		if h.WorkerKey == nil || h.SuspectWorkerKey != nil && *h.SuspectWorkerKey == key && h.InstanceSuspect {
@@ -176,8 +175,8 @@ func (e *Engine) suspectKey(ctx context.Context, hostID, instance, key string) e
 	return err
 }
 
-// noteWorker keeps what the worker of the host's own connection said of itself:
-// its key, for the first time, that it names its boots, and how it runs sessions.
+// noteWorker stores what the worker declared on the host's own connection: its key, if none is pinned yet; that it
+// sends boot ids and signs requests; and how it runs sessions.
 func (c *uplinkConn) noteWorker(ctx context.Context) error {
 	if c.noted {
 		return nil

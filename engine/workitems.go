@@ -7,7 +7,7 @@ import (
 	"svc/store"
 )
 
-// CreateWorkItem adds an item at the end of its project's order.
+// CreateWorkItem creates an item at the end of its project's order.
 func (e *Engine) CreateWorkItem(ctx context.Context, n svc.NewWorkItem) (svc.WorkItem, error) {
 	if err := n.Validate(); err != nil {
 		return svc.WorkItem{}, err
@@ -43,8 +43,8 @@ func (e *Engine) addWorkItem(ctx context.Context, tx *store.Tx, n svc.NewWorkIte
 	return w, nil
 }
 
-// pathUnder is the item's path under the parent it names, which must be in the
-// same project, and whether that parent is blocked.
+// pathUnder returns the item's path under its parent, which must be in the same project, and whether that parent is
+// blocked.
 func pathUnder(ctx context.Context, tx *store.Tx, w svc.WorkItem) (path string, blocked bool, err error) {
 	if w.ParentID == nil {
 		return w.ID, false, nil
@@ -69,18 +69,18 @@ func lockOpenProject(ctx context.Context, tx *store.Tx, id string) (svc.Project,
 	return p, err
 }
 
-// WorkItem reads an item.
+// WorkItem returns an item.
 func (e *Engine) WorkItem(ctx context.Context, id string) (svc.WorkItem, error) {
 	return e.Store.WorkItem(ctx, id)
 }
 
-// WorkItems is a page of items by position.
+// WorkItems is a page of items, ordered by position.
 func (e *Engine) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
 	return e.Store.WorkItems(ctx, f, page)
 }
 
-// lockItem reads an item that this unit changes, its project first: changes in
-// one project wait for each other, so no two moves can make a cycle.
+// lockItem locks the item's project, then reads the item. Changes within one project are serialised by that lock, so
+// two concurrent moves cannot make a cycle.
 func lockItem(ctx context.Context, tx *store.Tx, id string, match Match) (svc.WorkItem, error) {
 	w, err := tx.WorkItem(ctx, id)
 	if err != nil {
@@ -95,8 +95,8 @@ func lockItem(ctx context.Context, tx *store.Tx, id string, match Match) (svc.Wo
 	return w, checkMatch(match, w.Version)
 }
 
-// UpdateWorkItem changes what the patch names. Each kind of change journals
-// its own topic, once, for this item alone.
+// UpdateWorkItem changes the fields that the patch names. Each kind of change is journaled once, under its own topic,
+// for this item only.
 func (e *Engine) UpdateWorkItem(ctx context.Context, id string, patch svc.WorkItemPatch, match Match) (svc.WorkItem, error) {
 	var w svc.WorkItem
 	err := e.Store.WriteRepeatable(ctx, func(tx *store.Tx) (err error) {
@@ -132,7 +132,7 @@ func (e *Engine) UpdateWorkItem(ctx context.Context, id string, patch svc.WorkIt
 			return err
 		}
 		if before.Path != w.Path {
-			if w, err = tx.WorkItem(ctx, id); err != nil { // it may be blocked now, or no longer
+			if w, err = tx.WorkItem(ctx, id); err != nil { // it may have become blocked or unblocked
 				return err
 			}
 		}
@@ -155,7 +155,7 @@ func (e *Engine) UpdateWorkItem(ctx context.Context, id string, patch svc.WorkIt
 	return w, err
 }
 
-// itemTopics is what changed, as the journal says it.
+// itemTopics returns the topics of the events for a change.
 func itemTopics(a, b svc.WorkItem) []svc.Topic {
 	var topics []svc.Topic
 	if a.Path != b.Path {
@@ -178,7 +178,7 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// reparent moves an item, and with it the paths of everything below it.
+// reparent moves an item, and updates the paths of everything below it.
 func reparent(ctx context.Context, tx *store.Tx, w *svc.WorkItem, to *svc.ParentChange) error {
 	if to == nil {
 		return nil
@@ -199,14 +199,13 @@ func reparent(ctx context.Context, tx *store.Tx, w *svc.WorkItem, to *svc.Parent
 	return nil
 }
 
-// isBelow says whether a path lies under another one.
+// isBelow reports whether a path is below another one.
 func isBelow(path, root string) bool {
 	return len(path) > len(root) && path[:len(root)] == root && path[len(root)] == '/'
 }
 
-// DeleteWorkItem takes an item, or with recursive its whole subtree, out of
-// every list. The rows stay, so that runs stay auditable.
-// What others need goes only with detach.
+// DeleteWorkItem deletes an item, or with recursive its whole subtree. The rows are kept, so that runs stay
+// auditable. Items that others need are deleted only with detached.
 func (e *Engine) DeleteWorkItem(ctx context.Context, id string, recursive, detached bool, match Match) error {
 	defer e.claims.up()
 	return e.Store.WriteRepeatable(ctx, func(tx *store.Tx) error {

@@ -9,10 +9,11 @@ import (
 	"svc/wire"
 )
 
-// askTimeout is how long a host may take to answer: a checkpoint of a large folder comes before a removal.
+// askTimeout is how long a host may take to respond. Before a removal it makes a checkpoint, which takes time for a
+// large folder.
 const askTimeout = 2 * time.Minute
 
-// askHost has the host of a workspace do something with it.
+// askHost sends a request about a workspace to its host. With wait, it waits for the result.
 func (e *Engine) askHost(ctx context.Context, w svc.Workspace, request wire.WorkspaceRequest, wait bool) (*wire.WorkspaceResult, error) {
 	link, ok := e.Hub.Uplinks.Of(w.HostID)
 	if !ok || !link.Has(wire.CapWorkspace) {
@@ -42,7 +43,7 @@ func (e *Engine) askHost(ctx context.Context, w svc.Workspace, request wire.Work
 	}
 }
 
-// CheckpointWorkspace has the host make a checkpoint now. What comes of it is told by an event.
+// CheckpointWorkspace requests a checkpoint from the host. The result is reported by an event.
 func (e *Engine) CheckpointWorkspace(ctx context.Context, id string) (svc.Workspace, error) {
 	w, err := e.Store.Workspace(ctx, id)
 	if err != nil {
@@ -55,8 +56,8 @@ func (e *Engine) CheckpointWorkspace(ctx context.Context, id string) (svc.Worksp
 	return w, err
 }
 
-// keepNow has the host of a run make a checkpoint of its working copy, at a moment when the agent has come to a stop. One that is
-// not asked, because it is away, makes its next one as always.
+// keepNow requests a checkpoint of the run's working copy at a moment when the agent is idle. If the host is away, it
+// makes its next checkpoint as usual.
 func (e *Engine) keepNow(ctx context.Context, r svc.Run) {
 	if r.WorkspaceID == nil || r.HostID == nil {
 		return
@@ -67,8 +68,8 @@ func (e *Engine) keepNow(ctx context.Context, r svc.Run) {
 	}
 }
 
-// RemoveWorkspace has the host remove a workspace, which it does only when nothing is lost by it (svc.Removal). tree is what the
-// caller gives up by name; empty: nothing.
+// RemoveWorkspace has the host remove a workspace. The host refuses if that would lose something (svc.Removal). tree
+// names the state that the caller agrees to lose; empty: none.
 func (e *Engine) RemoveWorkspace(ctx context.Context, id, tree string) (svc.Workspace, error) {
 	w, err := e.Store.Workspace(ctx, id)
 	if err != nil || w.State == svc.WorkspaceRemoved {
@@ -107,10 +108,11 @@ func notSafe(reasons []svc.UnsafeReason) error {
 	return svc.Errorf(svc.CodeWorkspaceNotSafe, "something would be lost by removing the workspace; nothing was removed").With("reasons", reasons)
 }
 
-// removePoll is how often landed and discarded workspaces are looked for whose time is over.
+// removePoll is how often overdue landed and discarded workspaces are searched for.
 const removePoll = 10 * time.Minute
 
-// removeUnwanted removes workspaces keep_days after they were landed or discarded and their last run ended, if nothing is lost by it.
+// removeUnwanted removes workspaces keep_days after they were landed or discarded and their last run ended, if
+// nothing is lost by it.
 func (e *Engine) removeUnwanted(ctx context.Context) error {
 	tick := time.NewTicker(removePoll)
 	defer tick.Stop()
@@ -150,7 +152,8 @@ func (e *Engine) removeOverdue(ctx context.Context) error {
 		}
 		_, err = e.RemoveWorkspace(ctx, w.ID, "")
 		switch svc.CodeOf(err) {
-		case "", svc.CodeHostNotConnected, svc.CodeWorkspaceNotSafe, svc.CodeConflict: // those stay, and are asked about again
+		// On one of these errors the workspace stays, and the removal is tried again.
+		case "", svc.CodeHostNotConnected, svc.CodeWorkspaceNotSafe, svc.CodeConflict:
 		default:
 			return err
 		}
@@ -158,7 +161,7 @@ func (e *Engine) removeOverdue(ctx context.Context) error {
 	return nil
 }
 
-// purgeCheckpoints deletes the files of workspaces that were removed before a time, or that no record knows.
+// purgeCheckpoints deletes the files of workspaces that were removed before the given time, or that have no record.
 func (e *Engine) purgeCheckpoints(ctx context.Context, before svc.Time) (removed int, err error) {
 	ids, err := e.Hub.Checkpoints.Workspaces()
 	if err != nil {
@@ -180,7 +183,7 @@ func (e *Engine) purgeCheckpoints(ctx context.Context, before svc.Time) (removed
 	return removed, nil
 }
 
-// checkpointsGone says whether a workspace was removed before a time, or no record knows it.
+// checkpointsGone reports whether a workspace was removed before the given time, or has no record.
 func (e *Engine) checkpointsGone(ctx context.Context, workspaceID string, before svc.Time) (bool, error) {
 	w, err := e.Store.Workspace(ctx, workspaceID)
 	if svc.CodeOf(err) == svc.CodeNotFound {

@@ -9,8 +9,9 @@ import (
 	"svc/wire"
 )
 
-// RestoreWorkspace makes a new workspace on a host from the newest relayed checkpoint of another one, whose own host may be gone. The record
-// is the intent: the host is asked to make it until it has, and its setup is left to its first run.
+// RestoreWorkspace creates a new workspace on a host from the newest relayed checkpoint of another one, whose own
+// host may be gone. The record is the intent: the host is asked until it has made the workspace. The setup
+// script is left to its first run.
 func (e *Engine) RestoreWorkspace(ctx context.Context, id, hostID string) (svc.Workspace, error) {
 	host, err := e.Store.Host(ctx, hostID)
 	if svc.CodeOf(err) == svc.CodeNotFound {
@@ -51,11 +52,12 @@ func (e *Engine) RestoreWorkspace(ctx context.Context, id, hostID string) (svc.W
 	return w, err
 }
 
-// restorePoll is how often hosts are asked for workspaces that they have not made.
+// restorePoll is how often hosts are asked for workspaces that are not made yet.
 const restorePoll = 10 * time.Second
 
-// askRestores asks hosts for the workspaces that were restored without a run and are not made, again and again: a lost request, a host
-// that was away and a restart are one case. A host that works on one is not disturbed by being asked again.
+// askRestores asks hosts repeatedly for the workspaces that are restored without a run and not made yet. A lost
+// request, a host that was away and a restart need no special handling. A repeated request does not disturb a host
+// that is working on it.
 func (e *Engine) askRestores(ctx context.Context) error {
 	tick := time.NewTicker(restorePoll)
 	defer tick.Stop()

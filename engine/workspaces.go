@@ -12,9 +12,9 @@ import (
 	"svc/wire"
 )
 
-// giveWorkspace finds or makes the working copy of a run that is claimed for a host, in the claim's own unit: one dispatch
-// has one workspace. A restart on the same host goes on in the same one; on another it begins in a new one, with the
-// newest checkpoint that was relayed.
+// giveWorkspace finds or creates the working copy of a run that is claimed for a host, in the claim's unit of work:
+// each dispatch has exactly one workspace. A restart on the same host continues in the same workspace. On another
+// host it gets a new one, which begins with the newest relayed checkpoint.
 func giveWorkspace(ctx context.Context, tx *store.Tx, r *svc.Run, source svc.Source, hostID string) error {
 	var before svc.Workspace
 	if r.WorkspaceID != nil {
@@ -56,14 +56,14 @@ func giveWorkspace(ctx context.Context, tx *store.Tx, r *svc.Run, source svc.Sou
 	return nil
 }
 
-// beginWith lets a new workspace begin with the newest relayed checkpoint of another.
+// beginWith makes a new workspace begin with the newest relayed checkpoint of another one.
 func beginWith(w *svc.Workspace, before svc.Workspace) {
 	w.RestoredFrom, w.BaseCommit = before.ID, before.BaseCommit
 	w.Checkpoint, w.RelayedCheckpoint = before.RelayedCheckpoint, before.RelayedCheckpoint
 	w.Files, w.Additions, w.Deletions = before.Files, before.Additions, before.Deletions
 }
 
-// pinToWorkspace lets a new run work in a workspace that there is: on its host only.
+// pinToWorkspace makes a new run use an existing workspace, and pins the run to the workspace's host.
 func (e *Engine) pinToWorkspace(ctx context.Context, tx *store.Tx, n *svc.NewRun, projectID string) error {
 	w, err := tx.Workspace(ctx, *n.WorkspaceID)
 	switch {
@@ -82,7 +82,7 @@ func (e *Engine) pinToWorkspace(ctx context.Context, tx *store.Tx, n *svc.NewRun
 	return nil
 }
 
-// dispatchedWorkspace is the part of a dispatch that names the run's working copy; nil: it has none.
+// dispatchedWorkspace returns the part of a dispatch about the run's working copy; nil: the run has none.
 func (e *Engine) dispatchedWorkspace(ctx context.Context, r *svc.Run) (*wire.Workspace, error) {
 	if r.WorkspaceID == nil {
 		return nil, nil
@@ -98,7 +98,7 @@ func (e *Engine) dispatchedWorkspace(ctx context.Context, r *svc.Run) (*wire.Wor
 	return out, err
 }
 
-// workspaceOrder is what a host is told to make a workspace of.
+// workspaceOrder returns the instructions for a host to make a workspace.
 func (e *Engine) workspaceOrder(ctx context.Context, w svc.Workspace) (*wire.Workspace, error) {
 	out := &wire.Workspace{ID: w.ID, Repo: w.Source.Repo, Base: w.Source.Base, Isolation: w.Source.Isolation, Setup: w.Source.Setup,
 		SetupSeconds: int64(w.Source.SetupTimeout.Seconds()), Branch: w.Branch}
@@ -112,7 +112,7 @@ func (e *Engine) workspaceOrder(ctx context.Context, w svc.Workspace) (*wire.Wor
 	return out, nil
 }
 
-// Workspace reads a workspace.
+// Workspace returns a workspace.
 func (e *Engine) Workspace(ctx context.Context, id string) (svc.Workspace, error) {
 	return e.Store.Workspace(ctx, id)
 }
@@ -122,7 +122,7 @@ func (e *Engine) Workspaces(ctx context.Context, f svc.WorkspaceFilter, page svc
 	return e.Store.Workspaces(ctx, f, page)
 }
 
-// changeWorkspace changes a workspace in a unit of its own.
+// changeWorkspace changes a workspace in a unit of work of its own.
 func (e *Engine) changeWorkspace(ctx context.Context, id string, change func(*store.Tx, *svc.Workspace) error) (svc.Workspace, error) {
 	return once(ctx, e.Store.WriteRepeatable, func(tx *store.Tx) (svc.Workspace, error) {
 		w, err := tx.LockWorkspace(ctx, id)
@@ -134,8 +134,9 @@ func (e *Engine) changeWorkspace(ctx context.Context, id string, change func(*st
 	})
 }
 
-// DiscardWorkspace marks a workspace as not wanted, or, with wanted, undoes that. A discarded one is removed after the project's
-// keep_days, if nothing is lost by it. A landing whose outcome is not known is given up with it: nobody asks for it again.
+// DiscardWorkspace marks a workspace as not wanted; with wanted it removes the mark. A discarded workspace is removed
+// after the project's keep_days, if nothing is lost by it. A discard also gives up a landing whose outcome is not
+// known: it is not asked for again.
 func (e *Engine) DiscardWorkspace(ctx context.Context, id string, wanted bool) (svc.Workspace, error) {
 	return e.changeWorkspace(ctx, id, func(tx *store.Tx, w *svc.Workspace) error {
 		if w.State == svc.WorkspaceRemoved {
@@ -161,7 +162,7 @@ func (e *Engine) DiscardWorkspace(ctx context.Context, id string, wanted bool) (
 	})
 }
 
-// ofHost refuses a reporter who speaks for another host.
+// ofHost refuses a reporter that reports for another host, or with a run's token.
 func (who Reporter) ofHost(w *svc.Workspace) error {
 	if who.Attempt != 0 || who.Host != anyHost && who.Host != w.HostID {
 		return svc.Errorf(svc.CodeForbidden, "workspace %s is not on this host", w.ID)
@@ -169,8 +170,8 @@ func (who Reporter) ofHost(w *svc.Workspace) error {
 	return nil
 }
 
-// ReportWorkspace takes what a host tells of a workspace. It is told again whenever it may have been lost: what changes nothing is
-// journaled nowhere.
+// ReportWorkspace stores a host's report about a workspace. A host repeats a report that may have been lost; a report
+// without a change is not journaled.
 func (e *Engine) ReportWorkspace(ctx context.Context, who Reporter, id string, report svc.WorkspaceReport) (svc.Workspace, error) {
 	err := report.Validate()
 	if err == nil {
@@ -208,7 +209,7 @@ func (e *Engine) ReportWorkspace(ctx context.Context, who Reporter, id string, r
 	})
 }
 
-// sameReport says whether nothing but the time of the report differs.
+// sameReport reports whether only the time of the report differs.
 func sameReport(a, b svc.Workspace) bool {
 	a.ObservedAt, b.ObservedAt = nil, nil
 	if len(a.Conflicts) == 0 && len(b.Conflicts) == 0 {
@@ -223,7 +224,8 @@ func equalJSON(a, b svc.Workspace) bool {
 	return errA == nil && errB == nil && string(x) == string(y)
 }
 
-// stateTopic is what a change of state journals; empty: nothing. Between ready and busy a run's own events tell enough.
+// stateTopic returns the topic that a change of state is journaled under; empty: none. Changes between ready and busy
+// are visible in the run's own events.
 func stateTopic(before, after svc.WorkspaceState) svc.Topic {
 	held := func(s svc.WorkspaceState) bool { return s == svc.WorkspaceReady || s == svc.WorkspaceBusy }
 	switch {
@@ -247,10 +249,11 @@ func checkpointPayload(w *svc.Workspace) map[string]any {
 	return p
 }
 
-// piecesAtOnce is how many pieces of checkpoints are read and written at a time for one host.
+// piecesAtOnce is how many pieces of checkpoints are received at a time for one host.
 const piecesAtOnce = 4
 
-// TakeCheckpoint takes a piece of a checkpoint's file from its host. It is read when it is known who sends it, and a few at a time.
+// TakeCheckpoint receives a piece of a checkpoint's file from its host. It calls read only after the sender is
+// verified, and for a few pieces at a time.
 func (e *Engine) TakeCheckpoint(ctx context.Context, who Reporter, workspaceID string, read func() (hub.Piece, error)) (kept wire.CheckpointOffset, err error) {
 	w, err := e.Store.Workspace(ctx, workspaceID)
 	if err == nil {
@@ -276,7 +279,8 @@ func (e *Engine) TakeCheckpoint(ctx context.Context, who Reporter, workspaceID s
 	return kept, err
 }
 
-// CheckpointRelayed notes that a checkpoint is here whole. A file that is not here in full is an error.
+// CheckpointRelayed records that a checkpoint was relayed completely. It returns an error if one of its files is not
+// complete here.
 func (e *Engine) CheckpointRelayed(ctx context.Context, who Reporter, id string, number int, done wire.CheckpointDone) (svc.Workspace, error) {
 	err := done.Validate()
 	if err == nil {
@@ -299,7 +303,7 @@ func (e *Engine) CheckpointRelayed(ctx context.Context, who Reporter, id string,
 		if err := e.Hub.Checkpoints.Describe(w.HostID, id, number, hub.CheckpointInfo{Tree: done.Tree, From: done.From}); err != nil {
 			return err
 		}
-		if number <= w.RelayedCheckpoint { // it was sent again: what was here of it is lost
+		if number <= w.RelayedCheckpoint { // it was relayed again, because the files here were lost
 			return nil
 		}
 		w.RelayedCheckpoint, w.Files, w.Additions, w.Deletions = number, done.Files, done.Additions, done.Deletions
@@ -315,11 +319,11 @@ func (e *Engine) CheckpointRelayed(ctx context.Context, who Reporter, id string,
 	return w, err
 }
 
-// mostRestores is how many workspaces may each have begun with the checkpoint of the one before, when a file is looked for.
+// mostRestores limits how many workspaces are searched for a file, each of which began with a checkpoint of the next.
 const mostRestores = 64
 
-// CheckpointFile opens the bundle or the patch of a checkpoint; number 0: the newest that is here. A workspace that began with
-// the checkpoint of another has that one too.
+// CheckpointFile opens the bundle or the patch of a checkpoint; number 0: the newest relayed one. The checkpoints of
+// a workspace include those of the workspace that it was restored from.
 func (e *Engine) CheckpointFile(ctx context.Context, id string, number int, kind hub.CheckpointKind) (*os.File, svc.Workspace, error) {
 	w, err := e.Store.Workspace(ctx, id)
 	if err != nil {
@@ -329,7 +333,8 @@ func (e *Engine) CheckpointFile(ctx context.Context, id string, number int, kind
 	return f, w, err
 }
 
-// openCheckpoint opens a file of a checkpoint, and tells whose it is: the workspace's own, or one's that it began with.
+// openCheckpoint opens a file of a checkpoint. It also returns the id of the workspace that has the file: this one,
+// or one that it was restored from.
 func (e *Engine) openCheckpoint(ctx context.Context, first svc.Workspace, number int, kind hub.CheckpointKind) (*os.File, string, error) {
 	if number == 0 {
 		number = first.RelayedCheckpoint
@@ -356,7 +361,7 @@ func (e *Engine) openCheckpoint(ctx context.Context, first svc.Workspace, number
 	return nil, "", svc.Errorf(svc.CodeNotRelayed, "checkpoint %d of this workspace is not here; the newest that is has number %d", number, first.RelayedCheckpoint)
 }
 
-// RestoreFile opens the bundle that a new workspace begins with, for the host that it was given to.
+// RestoreFile opens the bundle that a new workspace begins with, for the host of that workspace.
 func (e *Engine) RestoreFile(ctx context.Context, who Reporter, id, forID string, number int) (*os.File, error) {
 	w, err := e.Store.Workspace(ctx, forID)
 	if err != nil {
