@@ -98,7 +98,7 @@ func TestARunTakesWhatItsProjectAndTheServiceDecide(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", what, got, c.want)
 			}
 		}
-		// What a run was given stays, whatever becomes of the project.
+		// A run keeps the values that it was admitted with when the project changes.
 		r, err := s.CreateRun(s.ctx, svc.NewRun{TaskID: s.task(claude).ID})
 		s.no(err)
 		_, err = s.UpdateProject(s.ctx, claude.ID, svc.ProjectPatch{Cwd: ptr("/elsewhere"), Provider: ptr(""), Model: ptr("")}, nil)

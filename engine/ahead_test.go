@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// A run that was queued by a clock which was an hour ahead waits no longer for that, once the clock is right: neither for its end, nor
-// for its back-off.
+// A run that was queued by a clock which was an hour ahead does not wait that hour once the clock is right: neither
+// for its timeout, nor for its back-off.
 func TestAClockThatWasAheadKeepsNoRunWaiting(t *testing.T) {
 	withClock(t, func(s *site, c *clock) {
 		w, away := s.online("h"), s.newHost("away")

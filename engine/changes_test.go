@@ -9,7 +9,8 @@ import (
 	"svc/wire"
 )
 
-// patchOne changes the second line of a file of the base; patchTwo changes more of it, and has a new file with a name that hides something.
+// patchOne changes the second line of a file of the base. patchTwo changes more of it, and adds a file whose name
+// contains a newline.
 const (
 	patchOne = "diff --git a/a b/a\nindex 1111111111111111111111111111111111111111..2222222222222222222222222222222222222222 100644\n" +
 		"--- a/a\n+++ b/a\n@@ -1,4 +1,4 @@\n one\n-two\n+TWO\n three\n four\n"

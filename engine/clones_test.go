@@ -7,7 +7,7 @@ import (
 	"svc/wire"
 )
 
-// boot connects a worker process of a host and gives its end.
+// boot connects a worker process with a boot id, and returns its connection.
 func (w *worker) boot(id string) *worker {
 	w.s.t.Helper()
 	c := &worker{s: w.s, host: w.host, instance: w.instance}
@@ -25,12 +25,12 @@ func TestAReplacedBootThatComesBackMakesItsHostSuspect(t *testing.T) {
 		w.register(wire.Capabilities...)
 		w.boot("first")
 		w.boot("second") // a restart of the worker
-		w.boot("second") // and a reconnection
+		w.boot("second") // and a reconnect
 		if h := w.want(svc.HostOnline); h.InstanceSuspect {
 			t.Error("a restart is suspect")
 		}
 		s.news()
-		w.boot("first") // two processes are alive
+		w.boot("first") // two processes are alive at the same time
 		if h := w.want(svc.HostOnline); !h.InstanceSuspect || *h.InstanceID != w.instance {
 			t.Errorf("two processes of one instance: %+v", h)
 		}

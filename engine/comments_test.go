@@ -19,7 +19,7 @@ func TestCommentsFollowTheirLinesAndAreHandledByTheirAgentAlone(t *testing.T) {
 		w.relaysPatch(id, 1, patchOne, "base")
 		ctx := svc.WithCaller(s.ctx, svc.Caller{Name: "ann", Role: svc.RoleOperator})
 
-		// The lines are quoted from the patch; what it does not show is refused by its field.
+		// The lines are quoted from the patch. A line that the patch does not show is refused with the field's name.
 		c, err := s.CreateComment(ctx, id, svc.NewComment{Path: "a", Line: ptr(2), EndLine: ptr(3), Body: "why?"})
 		s.no(err)
 		if c.Quote != "TWO\nthree" || c.Author != "ann" || c.State != svc.CommentDraft || c.Checkpoint != 1 || c.Anchor != svc.AnchorSame || *c.AnchorLine != 2 {
@@ -46,14 +46,14 @@ func TestCommentsFollowTheirLinesAndAreHandledByTheirAgentAlone(t *testing.T) {
 			}
 		}
 
-		// A newer checkpoint moves them.
+		// A newer checkpoint moves the lines.
 		w.relaysPatch(id, 2, patchTwo, "base")
 		list, err := s.Comments(s.ctx, id, svc.Page{Limit: 10})
 		s.no(err)
 		if got := list.Items; len(got) != 3 || got[0].Anchor != svc.AnchorMoved || *got[0].AnchorLine != 3 || got[1].Anchor != svc.AnchorSame || got[2].Anchor != svc.AnchorSame {
 			t.Errorf("after checkpoint 2: %+v", got)
 		}
-		// The patch that they are about stays, however many come.
+		// The commented checkpoint keeps its patch, however many newer ones are relayed.
 		for number := 3; number < 40; number++ {
 			w.relaysPatch(id, number, "", "base")
 		}
@@ -63,7 +63,7 @@ func TestCommentsFollowTheirLinesAndAreHandledByTheirAgentAlone(t *testing.T) {
 			t.Errorf("after the change was taken back: %+v", got)
 		}
 
-		// A draft's text may change, a state only where a person decides it.
+		// The text of a draft may change. A state may change only where a person decides it.
 		_, err = s.UpdateComment(ctx, c.ID, svc.CommentPatch{Body: ptr("why not?")}, ptr(c.Version))
 		s.no(err)
 		_, err = s.UpdateComment(ctx, c.ID, svc.CommentPatch{Body: ptr("again")}, ptr(c.Version))
@@ -71,7 +71,7 @@ func TestCommentsFollowTheirLinesAndAreHandledByTheirAgentAlone(t *testing.T) {
 		_, err = s.UpdateComment(ctx, c.ID, svc.CommentPatch{State: ptr(svc.CommentSent)}, nil)
 		s.wantCode("to be sent by hand", err, svc.CodeValidation)
 
-		// The prompt is composed of all drafts; nothing is sent without a conversation to go on with.
+		// The prompt contains all drafts. Nothing is sent without a conversation to continue.
 		sent, err := s.PreviewSend(ctx, id, svc.NewSend{Message: "Please."})
 		s.no(err)
 		if !strings.HasPrefix(sent.Prompt, "Please.\n\nReview comments on your changes:\n\n1. a, lines 2 to 3 (checkpoint 1)\n   > TWO\n   > three\n   why not?\n") {
@@ -85,7 +85,7 @@ func TestCommentsFollowTheirLinesAndAreHandledByTheirAgentAlone(t *testing.T) {
 			t.Errorf("it is %s (%v)", got.State, err)
 		}
 
-		// The agent handles what it was sent, in its own workspace.
+		// The agent handles a comment that it was sent, in its own workspace.
 		who := Reporter{Host: w.host.ID, Attempt: r.Attempt}
 		_, err = s.HandleComment(s.ctx, who, r.ID, c.ID, "done")
 		s.wantCode("a draft", err, svc.CodeConflict)
@@ -106,7 +106,7 @@ func TestCommentsFollowTheirLinesAndAreHandledByTheirAgentAlone(t *testing.T) {
 	})
 }
 
-// markSent makes a comment one that a run was sent.
+// markSent makes a comment one that was sent to a run.
 func (s *site) markSent(id, runID string) {
 	s.t.Helper()
 	s.no(s.Store.Write(s.ctx, func(tx *store.Tx) error {

@@ -9,19 +9,19 @@ import (
 	"svc/wire"
 )
 
-// resumes lets a worker report that its provider_a can go on with conversations whose ids come from a source.
+// resumes makes a worker report that its provider_a can resume conversations whose ids come from source.
 func (w *worker) resumes(source svc.ConversationSource) {
 	w.s.t.Helper()
 	w.send(wire.Providers{Providers: map[string]svc.ProviderReport{"provider_a": {Available: true, Conversation: source, Resumes: true}}})
 	w.s.settle()
 }
 
-// tells reports progress of a run's conversation.
+// tells reports progress with the id of a conversation.
 func (s *site) tells(r svc.Run, n int64, id string) (svc.Outcome, error) {
 	return s.signal(r, svc.SignalProgress, byHook, seq(n), func(x *svc.Signal) { x.Conversation = id })
 }
 
-// ended brings a run that runs to its end.
+// ended ends a running run.
 func (s *site) ended(r svc.Run, exit int) {
 	s.t.Helper()
 	s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(exit)))
@@ -52,7 +52,7 @@ func TestAContinuedRunGoesOnWithTheConversationWhenTheOtherIsOver(t *testing.T) 
 			t.Errorf("the first run has %+v", got)
 		}
 		second := s.run(continues(first))
-		s.pass(10 * time.Minute) // longer than the dispatch timeout: it is not held against the run
+		s.pass(10 * time.Minute) // longer than the dispatch timeout, which does not count this time
 		detail, err := s.RunDetail(s.ctx, second.ID)
 		s.no(err)
 		if why := detail.Waiting.Why; detail.Status != svc.RunPending || len(why) != 2 || why[1].Code != svc.HoldPredecessor || detail.Waiting.TimesOutAt != nil {
@@ -72,7 +72,7 @@ func TestAContinuedRunGoesOnWithTheConversationWhenTheOtherIsOver(t *testing.T) 
 		if c := s.get(second).Conversation; *c != (svc.Conversation{ID: "conv-1", Source: svc.ConversationByHook, Resumed: svc.ResumedYes}) {
 			t.Errorf("after its tool reported the id: %+v", c)
 		}
-		// From here on the conversation may change: a person can ask the tool for a new one.
+		// From here on the conversation may change: a person can start a new one in the tool.
 		s.want(svc.Applied)(s.tells(second, 1, "conv-2"))
 		if c := s.wantStatus(second, svc.RunRunning).Conversation; *c != (svc.Conversation{ID: "conv-2", Source: svc.ConversationByHook, Resumed: svc.ResumedNo}) {
 			t.Errorf("after a new conversation: %+v", c)
@@ -111,7 +111,7 @@ func TestAMintedIdIsKnownBeforeItIsGivenAway(t *testing.T) {
 		if c == nil || c.Source != svc.ConversationMinted || c.Resumed != svc.ResumedNo || !svc.IsID(c.ID) || *given != (wire.Conversation{ID: c.ID}) {
 			t.Fatalf("given %+v, known %+v", given, c)
 		}
-		s.pass(time.Minute) // it is not confirmed and goes out again
+		s.pass(time.Minute) // the dispatch is not acknowledged, so it is sent again
 		if again := w.dispatched().Conversation; *again != *given {
 			t.Errorf("sent again as %+v", again)
 		}
@@ -188,7 +188,7 @@ func TestNothingIsContinuedThatCannotBe(t *testing.T) {
 			}
 		}
 		same, err := try(func(n *svc.NewRun) {
-			n.TaskID, n.Provider, n.Model, n.HostID = r.TaskID, "provider_a", "m", &w.host.ID // what it has anyway
+			n.TaskID, n.Provider, n.Model, n.HostID = r.TaskID, "provider_a", "m", &w.host.ID // the same values as before
 		})
 		s.no(err)
 		_, err = s.StopRun(s.ctx, same.ID)
@@ -204,7 +204,7 @@ func TestNothingIsContinuedThatCannotBe(t *testing.T) {
 	})
 }
 
-// A restart may take the run that is waited for to another host, into another workspace and another conversation.
+// A restart may place the run that is waited for on another host, with another workspace and another conversation.
 func TestAContinuedRunFollowsARestartToAnotherHost(t *testing.T) {
 	bubble(t, func(s *site) {
 		one := s.online("one")
@@ -230,7 +230,7 @@ func TestAContinuedRunFollowsARestartToAnotherHost(t *testing.T) {
 	})
 }
 
-// A host whose worker was replaced by one that knows nothing of conversations would begin another one.
+// A host whose worker was replaced by one without support for conversations would begin a new one.
 func TestAConversationIsNotGivenToAWorkerThatIgnoresIt(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")

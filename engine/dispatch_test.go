@@ -19,11 +19,10 @@ import (
 	"svc/wire"
 )
 
-// quietly is for tests in which something goes wrong inside on purpose.
+// quietly is for tests that cause internal errors on purpose.
 func quietly(c *Config) { c.Log = slog.New(slog.DiscardHandler) }
 
-// A connection to the database that breaks after the commit leaves a run that is given to a host
-// and that nobody pushed.
+// A connection to the database that breaks after the commit leaves a run that was given to a host and not pushed.
 func TestAClaimWhoseAnswerWasLostIsPushed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -41,12 +40,12 @@ func TestAClaimWhoseAnswerWasLostIsPushed(t *testing.T) {
 		w.beat()
 		r := s.run()
 		s.settle()
-		lose.Store(true) // of the host's change
+		lose.Store(true) // for the host's change
 		_, err := s.UpdateHost(s.ctx, "h", svc.HostPatch{MaxRuns: &svc.MaxRunsChange{}}, nil)
 		if err == nil {
 			t.Fatal("the answer of a commit was not lost")
 		}
-		lose.Store(true) // of the claim
+		lose.Store(true) // for the claim
 		s.claims.up()
 		s.settle()
 		if got := s.wantStatus(r, svc.RunSpawning); lose.Load() || value(got.HostID) != w.host.ID {
@@ -60,8 +59,8 @@ func TestAClaimWhoseAnswerWasLostIsPushed(t *testing.T) {
 	})
 }
 
-// A host that is offline by the database, and online as far as this process knows, would not be given runs for as long as its heartbeats
-// came.
+// A host that is offline in the database but online in this process's memory would get no runs as long as its
+// heartbeats arrived.
 func TestAHostIsBackAlsoWhenTheAnswerOfItsAbsenceWasLost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,8 +94,7 @@ func TestAHostIsBackAlsoWhenTheAnswerOfItsAbsenceWasLost(t *testing.T) {
 	})
 }
 
-// What a host that is back must be told is read from the database, which may not answer at that
-// moment.
+// The orders that a reconnected host has missed are read from the database, which may not respond at that moment.
 func TestAHostIsToldWhatItMissedAlsoAfterAReadThatFailed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -151,7 +149,7 @@ func TestSessionsToEndAreToldAlsoAfterAReadThatFailed(t *testing.T) {
 	})
 }
 
-// slowly connects a worker that takes a while for each dispatch, confirms it and then reads on.
+// slowly connects a worker that waits before it confirms each dispatch and reads the next.
 func (w *worker) slowly(each time.Duration) (read func() map[string]int) {
 	here, there := wire.Pipe()
 	ended := make(chan error, 1)
@@ -223,8 +221,8 @@ func TestLargeDispatchesToASlowHostWaitTheirTurn(t *testing.T) {
 	})
 }
 
-// A host that does not answer is given no more than it may have unconfirmed; the rest is free to
-// go elsewhere.
+// A host that does not confirm dispatches gets at most as many as may be unconfirmed. Further runs may be placed on
+// other hosts.
 func TestAHostThatDoesNotConfirmIsGivenABoundedNumberOfRuns(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -254,7 +252,7 @@ func TestAHostThatDoesNotConfirmIsGivenABoundedNumberOfRuns(t *testing.T) {
 	})
 }
 
-// A host that has the provider and refuses the run is nothing to wait for.
+// A run does not wait for a host that has the provider but refused the run.
 func TestARefusingHostIsNotWaitedForBecauseOfItsProvider(t *testing.T) {
 	bubble(t, func(s *site) {
 		with, without := s.online("with"), s.online("without")
@@ -264,7 +262,7 @@ func TestARefusingHostIsNotWaitedForBecauseOfItsProvider(t *testing.T) {
 		with.wantFrames("run_dispatch 1")
 		without.wantFrames()
 		with.ack(r, false)
-		without.wantFrames("run_dispatch 1") // to fail there at once and say what is missing
+		without.wantFrames("run_dispatch 1") // so that it fails at once and the error names what is missing
 	})
 }
 
@@ -299,7 +297,7 @@ func TestWaitingRunsCostTheWriterNothing(t *testing.T) {
 			s.no(err)
 		}
 		s.settle()
-		if more := waiting - minute(); len(runs.Items) != 300 || more > 15 { // the times of service, each 5 s
+		if more := waiting - minute(); len(runs.Items) != 300 || more > 15 { // the times of service, every 5 s
 			t.Errorf("%d waiting runs cost %d units of work in a minute in which nothing could be placed", len(runs.Items), more)
 		}
 	})
@@ -317,7 +315,7 @@ func TestTimeWithoutAnOrchestratorIsNotHeldAgainstAWaitingRun(t *testing.T) {
 		clocktest.Pass(time.Hour)
 		for _, c := range []struct {
 			dir  string
-			left time.Duration // at least; what a crash loses is in the run's favour
+			left time.Duration // at least; a crash loses some service time, which makes the timeout later
 		}{{dir, time.Minute}, {crashed, time.Minute}} {
 			s := start(t, c.dir)
 			d, err := s.RunDetail(s.ctx, r.ID)
@@ -335,7 +333,7 @@ func TestTimeWithoutAnOrchestratorIsNotHeldAgainstAWaitingRun(t *testing.T) {
 	})
 }
 
-// A process that was frozen, or a clock that was set: nobody placed runs meanwhile.
+// While a process is frozen, or its clock is set, no runs are placed.
 func TestTimeThatNobodyWitnessedIsNotHeldAgainstAWaitingRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -358,8 +356,8 @@ func TestTimeThatNobodyWitnessedIsNotHeldAgainstAWaitingRun(t *testing.T) {
 	})
 }
 
-// Whoever was there when the clock went back may have been killed before it noted that: the record then shows an hour of service that the run
-// has not seen.
+// The process that ran when the clock went back may have been killed before it recorded that. The record then shows
+// an hour of service that did not exist while the run waited.
 func TestARunThatWasAdmittedByAClockThatWasBehindWaitsAsLongAsOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -26,7 +26,7 @@ func (w *worker) activeRuns() int {
 	return h.ActiveRuns
 }
 
-// agentOf is who reports with the token of a run's session.
+// agentOf returns the reporter with the token of a run's session.
 func agentOf(r svc.Run) Reporter { return Reporter{Host: *r.HostID, Attempt: r.Attempt} }
 
 func TestAnAgentThatReportsItsOwnEndCanStillBeStopped(t *testing.T) {
@@ -59,7 +59,7 @@ func TestAnAgentThatReportsItsOwnEndCanStillBeStopped(t *testing.T) {
 			t.Errorf("journaled %s", e.Payload)
 		}
 		w.hold(r)
-		s.wantTopics() // once is enough
+		s.wantTopics() // it is journaled once
 		w.take()
 
 		s.want(svc.Duplicate)(s.tell(Reporter{Host: w.host.ID}, r, svc.SignalFinished, code(137)))

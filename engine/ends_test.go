@@ -66,7 +66,7 @@ func TestStopAndFinishedAtOnceEndConsistently(t *testing.T) {
 				topics = append(topics, e.Topic)
 			}
 			want, status := []svc.Topic{svc.TopicRunStopped, svc.TopicRunFinished}, svc.RunStopped
-			if stopped != nil { // the exit was first
+			if stopped != nil { // the exit came first
 				s.wantCode("a stop that came too late", stopped, svc.CodeRunNotActive)
 				want, status = want[1:], []svc.RunStatus{svc.RunExited, svc.RunFailed}[i%2]
 			}
@@ -115,7 +115,7 @@ func TestAStoppedRunIsActiveUntilItsSessionEnds(t *testing.T) {
 		}
 		active(1)
 		s.wantCode("a delete of its host", s.DeleteHost(s.ctx, "h", nil), svc.CodeActiveRuns)
-		s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(0))) // an agent that minds Ctrl-C ends well
+		s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(0))) // an agent that handles Ctrl-C ends well
 		s.wantStatus(r, svc.RunStopped)
 		active(0)
 		s.wantTopics(svc.TopicRunStopped, svc.TopicRunFinished)
@@ -146,7 +146,7 @@ func TestWhatASignalSaysIsKept(t *testing.T) {
 				if *got.Result != result || value(got.ResultReason) != reason || *got.ProgressPercent != 255 || *got.ProgressMessage != "m256" {
 					t.Errorf("kept %+v", got)
 				}
-				// The record is run, attempt and kind: what else a repetition says is not heard.
+				// A signal is identified by run, attempt and kind. Other values of a repetition are ignored.
 				s.want(svc.Duplicate)(s.signal(r, svc.SignalFinished, code(9)))
 				s.want(svc.Duplicate)(s.signal(r, svc.SignalCompleted, func(sig *svc.Signal) { sig.Result, sig.Reason = svc.ResultPartialSuccess, "other" }))
 				if again := s.get(r); *again.ExitCode != 0 || *again.Result != result || again.Version != got.Version {
@@ -186,7 +186,7 @@ func TestTheSameProgressPostedAtOnceIsAppliedOnce(t *testing.T) {
 	})
 }
 
-// Otherwise its host would be told to end it for ever, and have a place less.
+// Otherwise its host would be ordered to end it for ever, and have one slot less.
 func TestARunThatIsStoppedBeforeItsHostFailsToStartItHasNoSession(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -204,7 +204,7 @@ func TestARunThatIsStoppedBeforeItsHostFailsToStartItHasNoSession(t *testing.T) 
 	})
 }
 
-// Otherwise a restart would leave two incarnations alive.
+// Otherwise a restart would leave two sessions alive.
 func TestAHooksFailedEndsItsSessionAlsoWhenTheRunIsRestarted(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -252,7 +252,7 @@ func TestAmongEquallyBusyHostsTheLongestIdleIsNext(t *testing.T) {
 					order = append(order, w.host.Name)
 				}
 			}
-			s.want(svc.Applied)(s.signal(r, svc.SignalFailed)) // nobody is busy any more
+			s.want(svc.Applied)(s.signal(r, svc.SignalFailed)) // no host is busy any more
 			s.pass(time.Second)
 		}
 		for i, name := range order {

@@ -17,7 +17,7 @@ import (
 	"svc/store"
 )
 
-// write journals n events from as many writers at once as asked.
+// writeEvents journals events from several concurrent writers, each that many.
 func (s *site) writeEvents(writers, each int) {
 	var wg sync.WaitGroup
 	for range writers {
@@ -37,7 +37,7 @@ func (s *site) writeEvents(writers, each int) {
 	wg.Wait()
 }
 
-// follow reads until seq last and checks that every seq behind from comes once.
+// follow reads until the seq last and checks that every seq after from comes exactly once.
 func (r *reader) follow(from, last int64) error {
 	for from < last {
 		messages, err := r.next(r.s.ctx)
@@ -152,7 +152,7 @@ func TestStreamEndsWithTheEngine(t *testing.T) {
 		s.settle()
 		s.writeEventsQuietly(behind)
 		s.stop()
-		if err := <-ended; err != nil { // it was woken by the last event
+		if err := <-ended; err != nil { // the last event woke it
 			t.Errorf("a waiting reader got %v", err)
 		}
 		if err := behind.follow(0, 2); err != nil {
@@ -185,7 +185,7 @@ func TestStalledReaderAffectsNobody(t *testing.T) {
 	})
 }
 
-// A reader far behind gets the journal itself, then the ring.
+// A reader that is far behind reads the journal itself, then the ring.
 func TestReaderFurtherBackThanTheRing(t *testing.T) {
 	bubble(t, func(s *site) {
 		slow := s.subscribe(nil)
@@ -223,7 +223,7 @@ func TestPurgedAndFutureCursorsGetASnapshotFirst(t *testing.T) {
 			t.Fatalf("head %d, purged %d (%v)", head, purged, err)
 		}
 		for _, cursor := range []int64{0, purged - 1, head + 1, 1 << 60, -1} {
-			r := s.subscribe(&cursor, "run.*") // whatever the filter
+			r := s.subscribe(&cursor, "run.*") // the same with every filter
 			messages, err := r.next(s.ctx)
 			s.no(err)
 			if len(messages) != 1 || messages[0].topic != "snapshot" || messages[0].id != head {
@@ -241,7 +241,7 @@ func TestPurgedAndFutureCursorsGetASnapshotFirst(t *testing.T) {
 				t.Errorf("the snapshot has %+v", state)
 			}
 		}
-		exact := s.subscribe(&purged) // nothing behind it was lost
+		exact := s.subscribe(&purged) // no later event was purged
 		live := s.subscribe(ptr(int64(0)))
 		_, err = live.next(s.ctx)
 		s.no(err)
@@ -254,7 +254,7 @@ func TestPurgedAndFutureCursorsGetASnapshotFirst(t *testing.T) {
 	})
 }
 
-// A reader whose place is purged while it sleeps finds out when it goes on.
+// A reader whose position is purged while it is idle detects that at its next read.
 func TestPlacePurgedUnderAReader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -262,7 +262,7 @@ func TestPlacePurgedUnderAReader(t *testing.T) {
 		s := start(t, dir)
 		s.writeEvents(1, 10)
 		s.stop()
-		s = start(t, dir) // the ring is empty: what is older comes from the journal
+		s = start(t, dir) // the ring is empty: older events come from the journal
 		r := s.subscribe(ptr(int64(5)))
 		s.pass(time.Second)
 		_, err := s.Store.PurgeEvents(s.ctx, s.now())

@@ -7,8 +7,7 @@ import (
 	"svc"
 )
 
-// What operators watch follows what happens: who waits and for how long, and
-// how long a host took to acknowledge.
+// The figures follow the runs: how many wait, how long the oldest waits, and how long a host took to acknowledge.
 func TestFiguresTellWhoWaitsAndHowLongADispatchTook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

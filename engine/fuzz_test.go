@@ -10,7 +10,7 @@ import (
 	"svc/wire"
 )
 
-// FuzzProof tries headers of an uplink (key, challenge, signature) that a worker did not make: none proves anything.
+// FuzzProof tries headers of an uplink (key, challenge, signature) that no worker made. None may be accepted.
 func FuzzProof(f *testing.F) {
 	e := &Engine{Config: Config{SigningKey: []byte("0123456789abcdef0123456789abcdef"), Now: func() time.Time { return time.UnixMilli(1000) }}}
 	host, instance := "7d3c1f0a-5b7e-4c55-9a57-0b6a1c9e2f11", "9a57c1f0-5b7e-4c55-9a57-0b6a1c9e2f22"
@@ -30,7 +30,7 @@ func FuzzProof(f *testing.F) {
 	f.Fuzz(func(t *testing.T, host, instance, boot, key, challenge, signature string) {
 		h := Hello{HostID: host, InstanceID: instance, BootID: boot, Key: key, Challenge: challenge, Signature: signature}
 		e.challenges = challenges{used: map[string]svc.Time{}}
-		// The first seed is one that the worker made: good once. Each process that fuzzes makes its own.
+		// The first seed is made by a worker and is accepted once. Each fuzzing process makes its own.
 		raw, _ := base64.StdEncoding.DecodeString(signature)
 		made := 0
 		if ed25519.Verify(worker, wire.UplinkProof(host, instance, boot, challenge), raw) {

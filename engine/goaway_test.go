@@ -10,8 +10,8 @@ import (
 	"svc/wire"
 )
 
-// untilEnd opens an uplink, lets its orchestrator end, and gives every frame but answers to heartbeats that the worker
-// reads until the connection is closed.
+// untilEnd opens an uplink, stops its orchestrator, and returns every frame except heartbeat acknowledgements that
+// the worker reads until the connection is closed.
 func (w *worker) untilEnd(caps ...string) (frames []wire.Frame) {
 	w.s.t.Helper()
 	w.register(caps...)

@@ -24,15 +24,15 @@ import (
 	"svc/wire"
 )
 
-// suite stops the PostgreSQL server of the tests before leaks are looked for.
+// suite stops the tests' PostgreSQL server before the check for leaks.
 type suite struct{ m *testing.M }
 
 func (s suite) Run() int { return pgtest.Main(s.m) }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(suite{m}) }
 
-// site is an engine on a real SQLite database. Its tests run in a bubble whose
-// clock they move: timeouts are the product's own, and no test waits for one.
+// site is an engine on a real SQLite database. Its tests run in a bubble and move the bubble's clock: timeouts have
+// their real values, and no test waits for one.
 type site struct {
 	t *testing.T
 	*Engine
@@ -41,10 +41,10 @@ type site struct {
 	seen int64
 }
 
-// bubble runs a test with a served engine in a bubble of its own.
+// bubble runs a test with a serving engine in a bubble of its own.
 func bubble(t *testing.T, test func(s *site), options ...func(*Config)) {
 	t.Parallel()
-	dir := t.TempDir() // not the bubble's: it is removed when all has stopped
+	dir := t.TempDir() // outside the bubble: it is removed when everything has stopped
 	synctest.Test(t, func(t *testing.T) { test(start(t, dir, options...)) })
 }
 
@@ -92,8 +92,7 @@ func startWith(t *testing.T, dir string, o store.Options, options ...func(*Confi
 	return s
 }
 
-// failOnError fails a test in which the engine logs an error: nothing here is
-// meant to go wrong inside.
+// failOnError fails a test in which the engine logs an error: these tests expect no internal errors.
 type failOnError struct{ t *testing.T }
 
 func (f failOnError) Write(b []byte) (int, error) {
@@ -115,16 +114,16 @@ func (s *site) wantCode(what string, err error, want svc.Code) {
 	}
 }
 
-// settle lets everything happen that can happen now.
+// settle waits until every goroutine of the bubble is blocked.
 func (s *site) settle() { synctest.Wait() }
 
-// pass lets time go by.
+// pass moves the clock.
 func (s *site) pass(d time.Duration) {
 	clocktest.Pass(d)
 	synctest.Wait()
 }
 
-// news is what was journaled since it was last asked.
+// news returns the events that were journaled since the last call.
 func (s *site) news() []svc.Event {
 	s.t.Helper()
 	s.settle()
@@ -140,8 +139,7 @@ func (s *site) news() []svc.Event {
 	return events
 }
 
-// checkRunEvent checks what every event of a run promises: which run and which
-// incarnation of it. A session that no record knows has neither.
+// checkRunEvent checks that an event of a run has the run's id and attempt. A session that has no record has neither.
 func (s *site) checkRunEvent(e svc.Event) {
 	s.t.Helper()
 	if !strings.HasPrefix(string(e.Topic), "run.") || e.Topic == svc.TopicRunOrphan && field(e, "run_id") == nil {
@@ -153,7 +151,7 @@ func (s *site) checkRunEvent(e svc.Event) {
 	}
 }
 
-// wantTopics checks the topics of what was journaled since it was last asked.
+// wantTopics checks the topics of the events that were journaled since the last call.
 func (s *site) wantTopics(topics ...svc.Topic) []svc.Event {
 	s.t.Helper()
 	events := s.news()
@@ -167,7 +165,7 @@ func (s *site) wantTopics(topics ...svc.Topic) []svc.Event {
 	return events
 }
 
-// field is a field of an event's payload.
+// field returns a field of an event's payload.
 func field(e svc.Event, name string) any {
 	var p map[string]any
 	if err := json.Unmarshal(e.Payload, &p); err != nil {
@@ -194,7 +192,7 @@ func (s *site) task(p svc.Project, change ...func(*svc.NewWorkItem)) svc.WorkIte
 	return w
 }
 
-// run admits a run on a task of its own and forgets the events up to then.
+// run admits a run on a task of its own and discards the events up to then.
 func (s *site) run(change ...func(*svc.NewRun)) svc.Run {
 	s.t.Helper()
 	n := svc.NewRun{Provider: "provider_a"}
@@ -257,10 +255,10 @@ type worker struct {
 
 	mu   sync.Mutex // guards the rest
 	got  []wire.Frame
-	when []time.Time // each came
+	when []time.Time // arrival times of got
 }
 
-// newHost makes a host whose worker has every capability but is not connected.
+// newHost creates a host whose worker has every capability but is not connected.
 func (s *site) newHost(name string, change ...func(*svc.NewHost)) *worker {
 	s.t.Helper()
 	n := svc.NewHost{Name: name}
@@ -272,7 +270,7 @@ func (s *site) newHost(name string, change ...func(*svc.NewHost)) *worker {
 	return &worker{s: s, host: h, instance: svc.NewID()}
 }
 
-// online is a host whose worker is connected and has sent a heartbeat.
+// online creates a host whose worker is connected and has sent a heartbeat.
 func (s *site) online(name string, change ...func(*svc.NewHost)) *worker {
 	s.t.Helper()
 	w := s.newHost(name, change...)
@@ -290,7 +288,7 @@ func (w *worker) register(caps ...string) wire.Registered {
 	return answer
 }
 
-// connect opens an uplink as a plain peer does, known by its first heartbeat.
+// connect opens an uplink as a plain peer, which is identified by its first heartbeat.
 func (w *worker) connect() {
 	here, there := wire.Pipe()
 	ended := make(chan error, 1)
@@ -317,7 +315,7 @@ func (w *worker) connect() {
 	w.s.t.Cleanup(func() { _ = here.Close("") })
 }
 
-// drop ends the connection and waits until the engine has noticed.
+// drop closes the connection and waits until the engine has noticed.
 func (w *worker) drop() {
 	_ = w.conn.Close("")
 	<-w.ended
@@ -338,19 +336,18 @@ func (w *worker) beat() {
 
 func (w *worker) ack(r svc.Run, accepted bool) {
 	w.s.t.Helper()
-	w.s.settle() // the dispatch comes first
+	w.s.settle() // the dispatch arrives first
 	w.send(wire.RunDispatchAck{RunID: r.ID, Attempt: r.Attempt, Accepted: accepted})
 	w.s.settle()
 }
 
-// take gives the frames that came since it was last asked, but for answers to
-// heartbeats.
+// take returns the frames that arrived since the last call, except heartbeat acknowledgements.
 func (w *worker) take() []wire.Frame {
 	frames, _ := w.takeTimed()
 	return frames
 }
 
-// takeTimed says of each frame when it came.
+// takeTimed also returns when each frame arrived.
 func (w *worker) takeTimed() (frames []wire.Frame, when []time.Time) {
 	w.s.settle()
 	w.mu.Lock()
@@ -360,8 +357,8 @@ func (w *worker) takeTimed() (frames []wire.Frame, when []time.Time) {
 	return frames, when
 }
 
-// wantFrames checks what came since it was last asked: types, each with the
-// run's attempt where it has one.
+// wantFrames checks the frames that arrived since the last call: the type, and the run's attempt if the frame has
+// one.
 func (w *worker) wantFrames(want ...string) []wire.Frame {
 	w.s.t.Helper()
 	frames := w.take()
@@ -405,7 +402,7 @@ func (w *worker) keepBeating() (stop func()) {
 	return stop
 }
 
-// started brings a run to running on a worker.
+// started brings a run to the status running on a worker.
 func (w *worker) started(r svc.Run) svc.Run {
 	w.s.t.Helper()
 	w.s.settle()
@@ -451,7 +448,7 @@ type streamed struct {
 	data  string
 }
 
-// next gives the next messages, or none when nothing comes.
+// next returns the next messages, or none if none are available.
 func (r *reader) next(ctx context.Context) ([]streamed, error) {
 	b, err := r.sub.Next(ctx)
 	if err != nil {

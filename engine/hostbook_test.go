@@ -24,7 +24,7 @@ func TestAnOlderHostNeverReplacesANewerOne(t *testing.T) {
 			t.Errorf("%s: %s with instance %s, want %s with %s", when, got.status, pinned["h"], status, instance)
 		}
 	}
-	// Two change a host, one after the other, and the first is slow to tell of it.
+	// Two changes of a host are committed one after the other, and the first is recorded last.
 	written(3, svc.HostDisabled, "new", 20)
 	written(2, svc.HostOnline, "old", 10)
 	want("told in the wrong order", svc.HostDisabled, "new")
@@ -58,7 +58,8 @@ func TestAHostWhoseConnectionWeKeepWaitingIsNotSilent(t *testing.T) {
 	look := func() time.Time { return now }
 	silent := func() bool { return len(b.silent(now, began, 9*time.Second, svc.HostOnline)) > 0 }
 	known := b.identifying("h", look)
-	now = began.Add(11 * time.Second) // a process of before was asked for three seconds whether it lives
+	// The frames of the connection were unread for three seconds, while the replaced process was probed.
+	now = began.Add(11 * time.Second)
 	if silent() {
 		t.Error("a host is silent whose heartbeats are not read")
 	}

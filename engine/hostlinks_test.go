@@ -9,7 +9,7 @@ import (
 	"svc/wire"
 )
 
-// wantLink checks what the record says of the connection.
+// wantLink checks the host's connection state.
 func (w *worker) wantLink(connected bool, goneFor time.Duration) {
 	w.s.t.Helper()
 	h := w.want(svc.HostOnline)
@@ -35,7 +35,7 @@ func TestAGoodbyeIsKnownAtOnce(t *testing.T) {
 		w.send(wire.Goodbye{Reason: "upgrade"})
 		w.wantLink(false, 0)
 		r := s.run()
-		w.wantFrames() // the connection is open, and given nothing
+		w.wantFrames() // the connection is open, and gets no runs
 		s.wantStatus(r, svc.RunPending)
 		s.news()
 		s.pass(time.Second)
@@ -59,7 +59,7 @@ func TestAShortDropIsNotJournaled(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
 		s.news()
-		for range 50 { // a link that flaps
+		for range 50 { // a connection that flaps
 			w.drop()
 			w.wantLink(false, 0)
 			s.pass(time.Second)
@@ -90,7 +90,7 @@ func TestAConnectionIsRememberedOverARestart(t *testing.T) {
 		s = start(t, dir)
 		gone.s, there.s = s, s
 		gone.wantLink(false, 30*time.Second)
-		there.wantLink(false, 0) // connected until that one ended; by us it is known since now
+		there.wantLink(false, 0) // it was connected until the other orchestrator ended; this one records the time of its own start
 		there.connect()
 		there.beat()
 		there.wantLink(true, 0)

@@ -32,7 +32,7 @@ func TestLivenessOfAHost(t *testing.T) {
 			t.Errorf("a registration is no heartbeat: %+v", h)
 		}
 		s.wantTopics()
-		w.connect() // one that says nothing is not kept so long
+		w.connect() // a plain peer is not kept that long
 		for range 5 {
 			w.beat()
 			s.pass(30 * time.Second)
@@ -41,10 +41,10 @@ func TestLivenessOfAHost(t *testing.T) {
 		if h := w.want(svc.HostOnline); s.now().Sub(*h.LastSeenAt) != 30*time.Second {
 			t.Errorf("last seen %v ago", s.now().Sub(*h.LastSeenAt))
 		}
-		s.pass(60 * time.Second) // 90 s after the last
+		s.pass(60 * time.Second) // 90 s after the last one
 		w.want(svc.HostOnline)
 		s.pass(2 * time.Second)
-		w.want(svc.HostOffline) // though the uplink is open
+		w.want(svc.HostOffline) // although the uplink is open
 		s.pass(6 * time.Minute)
 		s.wantTopics(svc.TopicWorkerOffline)
 		w.beat()
@@ -52,7 +52,7 @@ func TestLivenessOfAHost(t *testing.T) {
 		s.wantTopics(svc.TopicWorkerRegistered)
 		w.drop()
 		s.pass(time.Minute)
-		w.want(svc.HostOnline) // a drop alone changes nothing
+		w.want(svc.HostOnline) // a closed connection alone changes nothing
 		w.connect()
 		w.beat()
 		s.pass(time.Minute)
@@ -137,13 +137,13 @@ func TestDisabledIsSticky(t *testing.T) {
 		}
 		w.send(wire.Snapshot{RunID: r.ID, Capture: "screen", Timestamp: 1})
 		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(1)))
-		w.wantFrames() // nothing is stopped, nothing is given
+		w.wantFrames() // nothing is stopped and nothing is dispatched
 		s.wantStatus(waiting, svc.RunPending)
 		s.news()
 		enable(svc.HostOnline)
 		w.wantFrames("run_dispatch 1")
 		s.wantTopics(svc.TopicWorkerRegistered, svc.TopicRunSpawning)
-		enable(svc.HostOnline) // not disabled: nothing happens
+		enable(svc.HostOnline) // it is not disabled: nothing changes
 		s.wantTopics()
 
 		disable()
@@ -235,7 +235,7 @@ func TestSuspectInstance(t *testing.T) {
 		clone.wantFrames("run_dispatch 1")
 		w.wantFrames()
 		s.wantTopics(svc.TopicHostUpdated, svc.TopicRunSpawning)
-		w.beat() // now the other one is the clone
+		w.beat() // now the other one is the copy
 		s.wantTopics(svc.TopicWorkerSuspect)
 	})
 }
@@ -410,7 +410,7 @@ func TestAHostThatNeverComesBackIsDeletedByForce(t *testing.T) {
 				t.Errorf("%d × %s, want %d (%v)", topics[topic], topic, n, topics)
 			}
 		}
-		// The next attempt goes elsewhere; a worker of the deleted host is refused and given nothing.
+		// The next attempt is placed on another host. A worker of the deleted host is refused and gets nothing.
 		_, err = s.Register(s.ctx, wire.Registration{HostName: "h", InstanceID: w.instance}, "")
 		s.wantCode("its worker", err, svc.CodeHostNotFound)
 		w.connect()
@@ -421,11 +421,11 @@ func TestAHostThatNeverComesBackIsDeletedByForce(t *testing.T) {
 		other.beat()
 		s.pass(10 * time.Second)
 		other.wantFrames("run_dispatch 2")
-		w.wantFrames("error unavailable") // its connection is nobody's and ends
+		w.wantFrames("error unavailable") // its connection belongs to no host and is closed
 	})
 }
 
-// Others write between the units in which many runs of a host are ended at once.
+// Other writers get their turn between the units that end many runs of a host.
 func TestTheRunsOfAHostAreEndedInBoundedUnits(t *testing.T) {
 	for name, end := range map[string]func(s *site){
 		"by force":       func(s *site) { s.no(s.ForceDeleteHost(s.ctx, "h", nil)) },
@@ -453,7 +453,7 @@ func TestTheRunsOfAHostAreEndedInBoundedUnits(t *testing.T) {
 					}
 				}
 				w.drop()
-				var heads []int64 // behind each commit
+				var heads []int64 // seq after each commit
 				s.Store.ObserveCommits(func(time.Duration) {
 					head, _, err := s.Store.JournalEnds(s.ctx)
 					s.no(err)

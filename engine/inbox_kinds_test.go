@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// wantOf checks what the inbox has of a kind, newest first.
+// wantOf checks the inbox entries of a kind, newest first.
 func (s *site) wantOf(kind svc.InboxKind, want ...string) []svc.InboxItem {
 	s.t.Helper()
 	items := slices.DeleteFunc(s.inbox(), func(i svc.InboxItem) bool { return i.Kind != kind })
@@ -55,7 +55,7 @@ func TestAMessageThatMayNotHaveArrivedIsInTheInbox(t *testing.T) {
 		lost(r, "third")
 		s.wantOf(svc.InboxUnconfirmed, "a message may not have arrived: third")
 		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(2), submits("third")))
-		s.wantOf(svc.InboxUnconfirmed) // it has arrived after all
+		s.wantOf(svc.InboxUnconfirmed) // it was acknowledged later
 
 		lost(r, "fourth")
 		s.wantOf(svc.InboxUnconfirmed, "a message may not have arrived: fourth")
@@ -75,7 +75,7 @@ func TestALandingThatFailedIsInTheInboxUntilSomebodyDealsWithIt(t *testing.T) {
 		"landed again": func(s *site, w *worker, made svc.Workspace) {
 			again, err := s.LandWorkspace(s.ctx, made.ID, svc.NewLanding{Checkpoint: 1, How: svc.LandMerge})
 			s.no(err)
-			s.wantOf(svc.InboxLandFailed) // it is being landed
+			s.wantOf(svc.InboxLandFailed) // a landing is open again
 			_, err = s.ReportLanding(s.ctx, Reporter{Host: w.host.ID}, made.ID, svc.LandOutcome{ID: again.Landing.ID, State: svc.LandingDone, Commit: "c"})
 			s.no(err)
 		},
@@ -119,7 +119,7 @@ func TestALandingThatFailedIsInTheInboxUntilSomebodyDealsWithIt(t *testing.T) {
 				}
 				deal(s, w, made)
 				s.wantOf(svc.InboxLandFailed)
-				if name == "landed again" { // once more by mistake: nothing is wrong then
+				if name == "landed again" { // landed once more by mistake: there is no failure then
 					asked, err := s.LandWorkspace(s.ctx, made.ID, svc.NewLanding{Checkpoint: 1, How: svc.LandSquash})
 					s.no(err)
 					_, err = s.ReportLanding(s.ctx, Reporter{Host: w.host.ID}, made.ID, svc.LandOutcome{ID: asked.Landing.ID, State: svc.LandingFailed, Reason: svc.LandNothing, Error: "main has it"})

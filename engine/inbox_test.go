@@ -9,7 +9,7 @@ import (
 	"svc/wire"
 )
 
-// inbox is the entries as a person sees them.
+// inbox returns the entries as the API lists them.
 func (s *site) inbox(snoozed ...bool) []svc.InboxItem {
 	s.t.Helper()
 	s.settle()
@@ -18,7 +18,7 @@ func (s *site) inbox(snoozed ...bool) []svc.InboxItem {
 	return l.Items
 }
 
-// wantInbox checks the kinds and texts, newest first, and gives the entries.
+// wantInbox checks the kinds and texts, newest first, and returns the entries.
 func (s *site) wantInbox(want ...string) []svc.InboxItem {
 	s.t.Helper()
 	items := s.inbox()
@@ -78,7 +78,7 @@ func TestAFailedRunIsInTheInboxUntilThereIsANewerOne(t *testing.T) {
 		stopped := w.started(s.run())
 		_, err := s.StopRun(s.ctx, stopped.ID)
 		s.no(err)
-		s.wantInbox("failed: failed: exit code 4") // what a person stopped is no news
+		s.wantInbox("failed: failed: exit code 4") // a stop by a person makes no entry
 		s.pass(time.Second)
 		s.run(func(n *svc.NewRun) { n.TaskID = restarted.TaskID })
 		s.wantInbox()
@@ -95,7 +95,7 @@ func TestAChangeIsInTheInboxUntilSomebodyDealsWithIt(t *testing.T) {
 		id := w.dispatched().Workspace.ID
 		r = w.started(r)
 		w.relays(id, 1, "bundle")
-		s.wantInbox() // it still works
+		s.wantInbox() // it is still working
 		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
 		first := s.wantInbox("review: to review: +2 -3 in 1 file")[0]
 		if *first.WorkspaceID != id || *first.RunID != r.ID {
@@ -151,7 +151,7 @@ func TestAHostInTroubleIsInTheInboxUntilItIsBack(t *testing.T) {
 
 		w.started(s.run(on(w)))
 		stop()
-		s.pass(2 * time.Minute) // the idle host is offline too, and nobody needs to know
+		s.pass(2 * time.Minute) // the idle host is offline too, which makes no entry
 		s.wantInbox("host: offline, with 1 open run")
 		w.beat()
 		s.wantInbox()

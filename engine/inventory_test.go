@@ -8,7 +8,7 @@ import (
 	"svc/wire"
 )
 
-// inventory sends a heartbeat that lists what the worker holds.
+// inventory sends a heartbeat that lists the sessions of the worker.
 func (w *worker) inventory(held ...svc.Run) {
 	w.s.t.Helper()
 	runs := []wire.LiveRun{}
@@ -19,7 +19,7 @@ func (w *worker) inventory(held ...svc.Run) {
 	w.s.settle()
 }
 
-// onlyInventory is a worker that lists its sessions and cannot be asked about the others.
+// onlyInventory connects a worker that lists its sessions but cannot be asked for the others.
 func (s *site) onlyInventory(name string) *worker {
 	s.t.Helper()
 	w := s.newHost(name)
@@ -38,10 +38,10 @@ func TestARunThatTwoInventoriesInARowLackIsLost(t *testing.T) {
 		s.settle()
 		_, err := s.StopRun(s.ctx, stopped.ID)
 		s.no(err)
-		s.pass(time.Minute) // it is settled who the host's process is
+		s.pass(time.Minute) // after this time the host's own process is settled
 		s.news()
 		w.inventory(kept)
-		s.wantTopics() // one may be an accident
+		s.wantTopics() // missing once is not enough
 		w.inventory(kept, lost, again, stopped)
 		w.inventory(kept)
 		s.wantTopics() // not in a row
@@ -75,7 +75,7 @@ func TestAProcessThatMayBeACopyLosesNothing(t *testing.T) {
 		w := s.onlyInventory("h")
 		r := w.started(s.run())
 		s.pass(time.Minute)
-		foreign := &worker{s: s, host: w.host, instance: svc.NewID()} // another data directory, within the liveness window
+		foreign := &worker{s: s, host: w.host, instance: svc.NewID()} // a worker with another data directory, within the liveness window
 		w.beat()
 		foreign.register(wire.CapStop, wire.CapInventory)
 		foreign.connect()
@@ -88,7 +88,7 @@ func TestAProcessThatMayBeACopyLosesNothing(t *testing.T) {
 		w.inventory()
 		w.inventory()
 		w.inventory()
-		s.wantStatus(r, svc.RunRunning) // the host is suspect: nobody knows whose sessions these are
+		s.wantStatus(r, svc.RunRunning) // the host is suspect: it is not settled whose sessions these are
 	})
 }
 
@@ -104,7 +104,7 @@ func TestAWorkerThatCanBeAskedIsAskedBeforeARunIsLost(t *testing.T) {
 		}
 		w.inventory()
 		w.inventory()
-		s.wantStatus(r, svc.RunRunning) // no answer is no knowledge
+		s.wantStatus(r, svc.RunRunning) // without an answer the run is not lost
 		w.take()
 		w.send(wire.RunUnknown{Runs: []wire.LiveRun{{RunID: r.ID, Attempt: 1}}})
 		w.inventory(known) // its end is in the spool
@@ -115,7 +115,7 @@ func TestAWorkerThatCanBeAskedIsAskedBeforeARunIsLost(t *testing.T) {
 		}
 		w.take()
 		w.inventory(known)
-		w.wantFrames() // there is nothing more to ask
+		w.wantFrames() // no request is left
 	})
 }
 
@@ -123,10 +123,10 @@ func TestAStartThatABackupHasNotIsAskedFor(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
 		r := s.run()
-		w.ack(r, true) // and then nothing: the record is as old as the backup
+		w.ack(r, true) // and nothing more: the record is from a backup
 		w.take()
 		w.inventory(r)
-		w.wantFrames() // the report may be on its way
+		w.wantFrames() // the report may still arrive
 		w.inventory(r)
 		asked := w.wantFrames("run_recall")[0].(*wire.RunRecall)
 		if len(asked.Runs) != 1 || asked.Runs[0] != (wire.LiveRun{RunID: r.ID, Attempt: 1}) {

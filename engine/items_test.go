@@ -108,7 +108,7 @@ func TestAPatchLeavesTheRestAlone(t *testing.T) {
 			got, err := s.WorkItem(s.ctx, item.ID)
 			s.no(err)
 			c.change(&want)
-			want.Version, want.UpdatedAt, want.ParentID = got.Version, got.UpdatedAt, got.ParentID // the path tells the parent
+			want.Version, want.UpdatedAt, want.ParentID = got.Version, got.UpdatedAt, got.ParentID // the path contains the parent
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("became %+v, want %+v", got, want)
 			}
@@ -122,7 +122,7 @@ func TestAMovedSubtreeIsFoundWhereItIs(t *testing.T) {
 		from, to, neighbour := s.task(p), s.task(p), s.task(p)
 		top := s.task(p, under(from))
 		chain := []svc.WorkItem{top}
-		for range 40 { // depth is not limited
+		for range 40 { // the depth is not limited
 			chain = append(chain, s.task(p, under(chain[len(chain)-1])))
 		}
 		s.news()
@@ -152,7 +152,7 @@ func TestAMovedSubtreeIsFoundWhereItIs(t *testing.T) {
 		paths(to.ID + "/")
 		below(from, 0)
 		below(to, 41)
-		s.patch(top, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &to.ID}}) // where it is
+		s.patch(top, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &to.ID}}) // to its current parent
 		s.wantTopics()
 		paths(to.ID + "/")
 		foreign := s.task(s.project())
@@ -214,7 +214,7 @@ func TestADeletedSubtreeIsGoneAsAWholeAndNeverWithWorkInIt(t *testing.T) {
 		if err != nil || len(list.Items) != 1 || list.Items[0].ID != beside.ID {
 			t.Errorf("left are %+v (%v)", list.Items, err)
 		}
-		s.wantStatus(r, svc.RunStopped) // what happened stays auditable
+		s.wantStatus(r, svc.RunStopped) // the record is kept for audits
 		s.wantTopics()
 	})
 }
@@ -276,10 +276,10 @@ func TestMovesInsideAndAboveASubtreeAtOnceKeepThePathsTrue(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for i := range 12 {
-			wg.Go(func() { // the whole subtree goes to and fro
+			wg.Go(func() { // moves the whole subtree to and fro
 				s.patch(top, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: ptr([]string{left.ID, right.ID}[i%2])}})
 			})
-			wg.Go(func() { // while its items change places; some moves would make a cycle
+			wg.Go(func() { // moves its items at the same time; some of these moves would make a cycle
 				item, to := inner[i%6], inner[(i*5+1)%6]
 				_, err := s.UpdateWorkItem(s.ctx, item.ID, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &to.ID}}, nil)
 				if err != nil && svc.CodeOf(err) != svc.CodeValidation {

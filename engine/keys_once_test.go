@@ -10,8 +10,7 @@ import (
 	"svc/wire"
 )
 
-// repeat begins to send keys under an idempotency key; what it gives waits for
-// the answer.
+// repeat begins to send keys under an idempotency key. The returned function waits for the result.
 func (s *site) repeat(ctx context.Context, r svc.Run, key string) (answer func() error) {
 	answered := make(chan error, 1)
 	go func() { answered <- s.SendKeys(WithIdempotency(ctx, key, "f"), r.ID, []string{"yes"}) }()
@@ -19,7 +18,7 @@ func (s *site) repeat(ctx context.Context, r svc.Run, key string) (answer func()
 	return func() error { return <-answered }
 }
 
-// typed answers the requests that came and says how many there were.
+// typed answers the requests that arrived and returns how many there were.
 func (w *worker) typed(result wire.KeysResult) int {
 	w.s.t.Helper()
 	frames := w.keysFrames()
@@ -41,7 +40,7 @@ func TestKeysOfAClientThatLeftAreTypedOnce(t *testing.T) {
 		if err := left(); !errors.Is(err, context.Canceled) {
 			t.Errorf("the client that left was told %v", err)
 		}
-		again := s.repeat(s.ctx, r, "k") // while the first is under way
+		again := s.repeat(s.ctx, r, "k") // while the first is in progress
 		if n := w.typed(wire.KeysResult{OK: true}); n != 1 {
 			t.Errorf("they were typed %d times", n)
 		}
@@ -124,8 +123,8 @@ func TestALateAnswerIsWhatARepeatedKeyGets(t *testing.T) {
 	})
 }
 
-// An orchestrator that died between the frame and its answer leaves a reserved
-// key: the next one types nothing and says that nobody knows.
+// An orchestrator that was killed between the frame and its answer leaves a reserved key. Its successor types nothing
+// and reports that the outcome is unknown.
 func TestKeysOfAnOrchestratorThatDiedAreNotTypedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"svc/wire"
 )
 
-// keysFrames are the requests that came since the worker was last asked.
+// keysFrames returns the requests that arrived since the last call.
 func (w *worker) keysFrames() []*wire.Keys {
 	var out []*wire.Keys
 	for _, f := range w.take() {
@@ -27,14 +27,14 @@ func (w *worker) keysFrames() []*wire.Keys {
 	return out
 }
 
-// sendKeys begins to send keys; what it gives waits for the answer.
+// sendKeys begins to send keys. The returned function waits for the result.
 func (s *site) sendKeys(r svc.Run, keys ...string) (answer func() error) {
 	answered := make(chan error, 1)
 	go func() { answered <- s.SendKeys(s.ctx, r.ID, keys) }()
 	return func() error { return <-answered }
 }
 
-// attach joins a run's terminal as a client that reads nothing.
+// attach attaches to a run's terminal with a client that reads nothing.
 func (s *site) attach(w *worker, r svc.Run) *hub.Attachment {
 	s.t.Helper()
 	a, err := s.Hub.Attach.Join(hub.Target{RunID: r.ID, Attempt: r.Attempt, HostID: w.host.ID}, hub.Person{Name: "ann"})
@@ -77,7 +77,7 @@ func TestTheWorkerJudgesKeys(t *testing.T) {
 				if err != nil && !strings.Contains(err.Error(), c.says) {
 					t.Errorf("%v does not say %q", err, c.says)
 				}
-				s.wantTopics() // what was typed is nobody's business
+				s.wantTopics() // what was typed is not journaled
 			})
 		})
 	}
@@ -130,7 +130,7 @@ func TestKeysGoOnlyToARunThatCanTakeThem(t *testing.T) {
 		for _, key := range wire.NamedKeys {
 			s.wantCode(key+" to a worker without names", s.SendKeys(s.ctx, r.ID, []string{"a", key}), svc.CodeCapabilityMissing)
 		}
-		answer = s.sendKeys(r, "a", "Enter", "Ctrl+C", "Ctrl+D") // the worker judges
+		answer = s.sendKeys(r, "a", "Enter", "Ctrl+C", "Ctrl+D") // the worker validates them
 		for _, f := range older.keysFrames() {
 			older.send(wire.KeysResult{RequestID: f.RequestID, OK: true})
 		}
@@ -155,13 +155,13 @@ func TestEachRequestForKeysGetsItsOwnAnswer(t *testing.T) {
 		if len(frames) != 20 {
 			t.Fatalf("%d requests reached the worker", len(frames))
 		}
-		slices.Reverse(frames) // the answers come in another order
+		slices.Reverse(frames) // the answers arrive in another order
 		for _, f := range frames {
 			var i int
 			_, err := fmt.Sscanf(f.Keys[0], "k%d", &i)
 			s.no(err)
 			w.send(wire.KeysResult{RequestID: f.RequestID, OK: i%2 == 0, Error: fmt.Sprint("not k", i)})
-			w.send(wire.KeysResult{RequestID: f.RequestID, OK: i%2 == 1}) // a second answer counts for nothing
+			w.send(wire.KeysResult{RequestID: f.RequestID, OK: i%2 == 1}) // a second answer is ignored
 		}
 		wg.Wait()
 	})
@@ -217,7 +217,7 @@ func TestKeysWithoutAnAnswerAreNotWaitedForForEver(t *testing.T) {
 		stranger := s.online("other")
 		silent := s.sendKeys(r, "Enter")
 		began := time.Now()
-		for _, f := range w.keysFrames() { // nobody answers for another host's worker
+		for _, f := range w.keysFrames() { // answers from another host's worker are ignored
 			stranger.send(wire.KeysResult{RequestID: f.RequestID, OK: true})
 		}
 		s.wantCode("a worker that is silent", silent(), svc.CodeOutcomeUnknown)
@@ -293,7 +293,7 @@ func TestALeaseIsJournaledWithItsRun(t *testing.T) {
 	})
 }
 
-// An echo of the worker goes to the client whose relay it is, whole.
+// Output from the worker reaches the client of that relay completely.
 func TestOutputOfTheWorkerReachesTheClient(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")

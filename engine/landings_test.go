@@ -9,7 +9,8 @@ import (
 	"svc/wire"
 )
 
-// readToLand is a workspace of a host whose run is over, with one relayed checkpoint of a project where landing makes items done.
+// readToLand returns a workspace whose run is over and whose checkpoint 1 is relayed. Landing makes the items of its
+// project done.
 func (s *site) readToLand(w *worker) (svc.Run, svc.Workspace) {
 	s.t.Helper()
 	r := s.inRepository(on(w))
@@ -29,7 +30,7 @@ func (s *site) readToLand(w *worker) (svc.Run, svc.Workspace) {
 	return r, s.workspaceOf(r)
 }
 
-// toLand is the orders that the worker got since it was last asked.
+// toLand returns the landing orders that the worker received since the last call.
 func (w *worker) toLand() (orders []svc.LandOrder) {
 	w.s.t.Helper()
 	for _, f := range w.asked() {
@@ -75,7 +76,7 @@ func TestALandingThatIsGivenUpIsAskedForNoMoreAndItsOutcomeStillCounts(t *testin
 		if got := w.toLand(); len(got) > 0 {
 			t.Errorf("asked for again: %+v", got)
 		}
-		// The host has no news that says nothing.
+		// A report of the host that the landing is still open changes nothing.
 		if got := tells(svc.LandOutcome{ID: first.ID, State: svc.LandingOpen, Error: "still away"}); got.Landing.Error != words {
 			t.Errorf("the landing is %+v", got.Landing)
 		}
@@ -84,7 +85,7 @@ func TestALandingThatIsGivenUpIsAskedForNoMoreAndItsOutcomeStillCounts(t *testin
 		s.no(err)
 		s.wantTopics()
 
-		// It is wanted after all, and landed again; that is given up although it is discarded before.
+		// The workspace is kept after all and landed again. A discard gives that landing up too.
 		_, err = s.DiscardWorkspace(ctx, made.ID, true)
 		s.no(err)
 		second := land()
@@ -101,14 +102,14 @@ func TestALandingThatIsGivenUpIsAskedForNoMoreAndItsOutcomeStillCounts(t *testin
 			}
 		}
 
-		// What the host tells of the last one is true, however late it is.
+		// A late outcome of the last landing is recorded all the same.
 		for range 2 {
 			got := tells(svc.LandOutcome{ID: third.ID, State: svc.LandingDone, Commit: "landed"})
 			if got.Landing.State != svc.LandingDone || got.Landing.Conflicts == nil || got.Landing.Reason != "" || got.Landing.Error != "" || got.LandedCommit != "landed" || got.LandedCheckpoint != 1 {
 				t.Errorf("landed %+v, landing %+v", got, got.Landing)
 			}
 		}
-		// The item is done by the one that landed the work, as the event of every other request tells.
+		// The event of the item names the person who requested the landing, as for any other request.
 		if moved := s.wantTopics(svc.TopicItemStatus, svc.TopicWorkspaceLanded)[0]; field(moved, "by") != "anna" {
 			t.Errorf("the item was moved by %v, want anna", field(moved, "by"))
 		}
@@ -158,7 +159,8 @@ func TestALandingIsAskedForUntilItsHostHasToldWhatCameOfIt(t *testing.T) {
 		_, err = s.RemoveWorkspace(s.ctx, made.ID, "")
 		s.wantCode("removed while it is being landed", err, svc.CodeConflict)
 
-		// A lost request, a host that was away, an outcome that the host cannot tell: it is asked again for the same.
+		// After a lost request, a host that was away or an outcome that could not be reported, the host is asked
+		// again for the same landing.
 		s.pass(landPoll)
 		beating()
 		w.drop()
@@ -211,7 +213,7 @@ func TestALandingIsAskedForUntilItsHostHasToldWhatCameOfIt(t *testing.T) {
 			t.Errorf("%d landed workspaces are there to be removed after their days", n)
 		}
 
-		// One that fails says why, and leaves what was landed before.
+		// A landing that fails records the reason, and leaves the earlier landing unchanged.
 		w.relays(made.ID, 2, "more")
 		if n := toRemove(); n != 0 {
 			t.Errorf("with a newer checkpoint, %d are there to be removed", n)
@@ -263,7 +265,7 @@ func TestTheDispatchOfADependentNamesTheLandedWork(t *testing.T) {
 			}
 			return d.Workspace.Needs
 		}
-		// What is done and landed nowhere is not asked for.
+		// A workspace that is done but not landed is not listed.
 		done := svc.ItemDone
 		_, err = s.UpdateWorkItem(s.ctx, item.ID, svc.WorkItemPatch{Status: &done}, nil)
 		s.no(err)

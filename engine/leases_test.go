@@ -7,7 +7,7 @@ import (
 	"svc/hub"
 )
 
-// Whoever held a keyboard when the orchestrator was killed holds it no more: the next one says so, once.
+// A lease that was held when the orchestrator was killed ends with it. Its successor journals that, once.
 func TestALeaseEndsWithItsOrchestratorAndIsToldOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -148,7 +148,7 @@ func TestStop(t *testing.T) {
 		}
 		s.wantTopics(svc.TopicRunStopped)
 		s.pass(10 * time.Minute)
-		s.wantTopics() // no timeout any more
+		s.wantTopics() // there is no timeout any more
 
 		w := s.online("h")
 		spawning := s.run()
@@ -159,7 +159,7 @@ func TestStop(t *testing.T) {
 		s.wantTopics(svc.TopicRunStopped)
 		w.wantFrames("run_stop 1")
 		w.ack(spawning, true)
-		w.wantFrames("run_stop 1") // it was on its way
+		w.wantFrames("run_stop 1") // its dispatch had been sent
 		s.want(svc.Superseded)(s.signal(spawning, svc.SignalStarted))
 		w.wantFrames("run_stop 1")
 		s.wantTopics()
@@ -212,7 +212,7 @@ func TestStopOfARunWhoseHostIsAwayIsGivenWhenItIsBack(t *testing.T) {
 		w.connect()
 		w.wantFrames()
 		w.beat()
-		w.wantFrames("run_stop 1") // and none for the session that has ended
+		w.wantFrames("run_stop 1") // none for the session that has ended
 	})
 }
 
@@ -223,7 +223,7 @@ func TestPlacement(t *testing.T) {
 		b.wantFrames("run_dispatch 1")
 		a.wantFrames()
 		first := s.run()
-		a.wantFrames("run_dispatch 1") // the fewest active runs
+		a.wantFrames("run_dispatch 1") // it has the fewest active runs
 		s.run()
 		if n := len(a.take()) + len(b.take()); n != 1 {
 			t.Errorf("one run was pushed %d times", n)
@@ -297,7 +297,7 @@ func TestProviderDecidesAmongHosts(t *testing.T) {
 		}
 		without.wantFrames()
 		s.run(on(without), func(n *svc.NewRun) { n.Provider = "special" })
-		without.wantFrames("run_dispatch 1") // to fail there at once and say why
+		without.wantFrames("run_dispatch 1") // so that it fails at once and the error names what is missing
 	})
 }
 
@@ -316,7 +316,7 @@ func TestNack(t *testing.T) {
 			t.Errorf("journaled %s; the run is %+v", e.Payload, got)
 		}
 		s.pass(time.Minute)
-		a.wantFrames() // not asked again
+		a.wantFrames() // it does not get the attempt again
 		b := s.online("b")
 		b.wantFrames("run_dispatch 1")
 		a.ack(r, false)
@@ -348,7 +348,7 @@ func TestUnansweredDispatchIsPushedAgainToTheSameHostOnly(t *testing.T) {
 		a.connect()
 		a.beat()
 		a.wantFrames("run_dispatch 1")
-		// Someone else's answer does not count as this host's.
+		// An answer by another host does not count.
 		b.ack(r, true)
 		s.pass(17 * time.Second)
 		a.wantFrames("run_dispatch 1")
@@ -381,8 +381,7 @@ func TestPlainWorkerIsSentOnlyWhatTheInterfaceShows(t *testing.T) {
 	})
 }
 
-// Whoever read a run before it was refused must not send it to that host any more: another one may
-// have it by then.
+// A run that was read before it was refused must not be sent to that host any more: another host may have it by then.
 func TestARefusedDispatchIsNotSentToThatHostAgain(t *testing.T) {
 	bubble(t, func(s *site) {
 		a := s.online("a")
@@ -395,10 +394,10 @@ func TestARefusedDispatchIsNotSentToThatHostAgain(t *testing.T) {
 			t.Error("the refusal of the push that is waited for does not count")
 		}
 		s.pass(20 * time.Second)
-		a.wantFrames() // while the refusal is being written down
+		a.wantFrames() // while the refusal is not committed
 		s.pushes.refused(push, false)
 		s.pass(2 * time.Second)
-		a.wantFrames("run_dispatch 1") // it could not be
+		a.wantFrames("run_dispatch 1") // the commit failed
 
 		read := s.get(r)
 		s.pass(16 * time.Second)
@@ -418,7 +417,7 @@ func TestARefusedDispatchIsNotSentToThatHostAgain(t *testing.T) {
 	})
 }
 
-// An answer that took long comes after the same attempt went down a newer connection.
+// A late answer arrives after the same attempt was sent on a newer connection.
 func TestARefusalOfAnOlderConnectionDoesNotCount(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -442,7 +441,7 @@ func TestARefusalOfAnOlderConnectionDoesNotCount(t *testing.T) {
 	})
 }
 
-// A claim and the worker's first heartbeat may find the same run at once.
+// A claim and the worker's first heartbeat may push the same run at the same time.
 func TestDispatchIsPushedOncePerConnection(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -458,7 +457,7 @@ func TestDispatchIsPushedOncePerConnection(t *testing.T) {
 		w.drop()
 		w.connect()
 		w.beat()
-		w.wantFrames("run_dispatch 1") // the other one was confirmed
+		w.wantFrames("run_dispatch 1") // the other one was acknowledged
 		w.ack(unanswered, false)
 		s.wantStatus(unanswered, svc.RunPending)
 	})

@@ -15,7 +15,7 @@ func TestAConnectionSaysInTimeWhoseItIs(t *testing.T) {
 		w := s.newHost("h")
 		for _, hello := range []Hello{{}, {OnlyHost: w.host.ID}} {
 			_, next := w.raw(hello)
-			s.pass(8500 * time.Millisecond) // each look takes a second
+			s.pass(8500 * time.Millisecond) // each read takes a second
 			if f := next(); f != nil {
 				t.Errorf("before ten seconds came %+v", f)
 			}
@@ -34,7 +34,7 @@ func TestAHostHasFewConnections(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
 		var others []func() wire.Frame
-		for range 2 * mostUplinks { // of someone else who has the host's token
+		for range 2 * mostUplinks { // from another peer that has the host's token
 			send, next := w.raw(Hello{OnlyHost: w.host.ID})
 			send(wire.Heartbeat{HostID: w.host.ID, InstanceID: svc.NewID(), Timestamp: 1})
 			s.settle()
@@ -107,7 +107,7 @@ func TestProgressOfOneRunComesAtABoundedPace(t *testing.T) {
 		w := s.online("h")
 		noisy, other := w.started(s.run()), w.started(s.run())
 		began := time.Now()
-		for n := range int64(300) { // 200 at once, then five a second
+		for n := range int64(300) { // 200 at once, then five per second
 			_, err := s.tell(agentOf(noisy), noisy, svc.SignalProgress, seq(n+1))
 			s.no(err)
 		}
@@ -123,7 +123,7 @@ func TestProgressOfOneRunComesAtABoundedPace(t *testing.T) {
 		var refused int
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		for n := range int64(20) { // at once: what cannot be taken soon comes again later
+		for n := range int64(20) { // concurrently: what is refused is sent again later
 			all.Go(func() {
 				_, err := s.tell(agentOf(noisy), noisy, svc.SignalProgress, seq(1000+n))
 				mu.Lock()
@@ -140,7 +140,8 @@ func TestProgressOfOneRunComesAtABoundedPace(t *testing.T) {
 	})
 }
 
-// TestNobodyUsesUpTheSpeedOfANeighbour floods the orchestrator with reports of another host's run, and of an own one by its session.
+// TestNobodyUsesUpTheSpeedOfANeighbour floods the orchestrator with reports about another host's run, and about an
+// own run with its session's token.
 func TestNobodyUsesUpTheSpeedOfANeighbour(t *testing.T) {
 	bubble(t, func(s *site) {
 		victim, hostile := s.online("victim"), s.online("hostile")
@@ -148,7 +149,7 @@ func TestNobodyUsesUpTheSpeedOfANeighbour(t *testing.T) {
 		quiet := hostile.started(s.run(on(hostile)))
 		var all sync.WaitGroup
 		defer all.Wait()
-		flood := func(who Reporter, about svc.Run, n int64) { // it goes on meanwhile: what is not refused waits
+		flood := func(who Reporter, about svc.Run, n int64) { // the flood continues during the test: reports that are not refused wait
 			for i := range n {
 				all.Go(func() { _, _ = s.tell(who, about, svc.SignalProgress, seq(i+1)) })
 			}
@@ -169,7 +170,7 @@ func TestNobodyUsesUpTheSpeedOfANeighbour(t *testing.T) {
 	})
 }
 
-// TestAnInventoryCountsByItsSessions lists sessions that nobody knows, each of which is looked up.
+// TestAnInventoryCountsByItsSessions lists unknown sessions, each of which costs a query.
 func TestAnInventoryCountsByItsSessions(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -178,11 +179,11 @@ func TestAnInventoryCountsByItsSessions(t *testing.T) {
 			held[i] = wire.LiveRun{RunID: svc.NewRunID(), Attempt: 1}
 		}
 		s.pass(time.Minute)
-		s.no(s.paces.frames.waitFor(s.ctx, w.host.ID, 4990, 0)) // of 5000
+		s.no(s.paces.frames.waitFor(s.ctx, w.host.ID, 4990, 0)) // of the burst of 5000
 		w.take()
 		began := time.Now()
 		w.send(wire.Heartbeat{HostID: w.host.ID, InstanceID: w.instance, Timestamp: 1, Runs: &held})
-		w.beat() // is read when the one before it was taken
+		w.beat() // it is read after the frame before it was handled
 		if took := time.Since(began); took < 20*time.Millisecond {
 			t.Errorf("200 sessions that count as 20 frames were taken after %s", took)
 		}

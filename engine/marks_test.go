@@ -88,7 +88,7 @@ func TestPersonBeatsSignal(t *testing.T) {
 		p := s.project()
 		fresh := func() (svc.WorkItem, svc.Run) {
 			item := s.task(p)
-			s.patch(item, svc.WorkItemPatch{Status: ptr(svc.ItemDoing)}) // before the run: does not stand in the way
+			s.patch(item, svc.WorkItemPatch{Status: ptr(svc.ItemDoing)}) // before the run: has no effect on it
 			r := w.started(s.run(func(n *svc.NewRun) { n.TaskID = item.ID }))
 			return item, r
 		}
@@ -108,7 +108,7 @@ func TestPersonBeatsSignal(t *testing.T) {
 		s.patch(item, svc.WorkItemPatch{Status: ptr(svc.ItemCancelled)})
 		check("moved after", item, r, svc.ItemCancelled, svc.SourceByHand)
 		item, r = fresh()
-		s.patch(item, svc.WorkItemPatch{Status: ptr(svc.ItemDoing)}) // to where it is: still said by a person
+		s.patch(item, svc.WorkItemPatch{Status: ptr(svc.ItemDoing)}) // to its current status: it still counts as set by a person
 		check("confirmed after", item, r, svc.ItemDoing, svc.SourceByHand)
 		item, r = fresh()
 		s.patch(item, svc.WorkItemPatch{Status: ptr(svc.ItemDone), Confidence: ptr(svc.Unsure)})

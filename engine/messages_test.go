@@ -10,7 +10,7 @@ import (
 	"svc/wire"
 )
 
-// takesMessages is a worker that is connected and whose provider takes messages and reports turns.
+// takesMessages connects a worker whose provider supports messages and reports turns.
 func (s *site) takesMessages(name string) *worker {
 	s.t.Helper()
 	w := s.online(name)
@@ -40,7 +40,7 @@ func (s *site) message(r svc.Run, text string, change ...func(*svc.NewMessage)) 
 func atTurnEnd(n *svc.NewMessage) { n.When = svc.MessageTurnEnd }
 func asAnswer(n *svc.NewMessage)  { n.Answer = true }
 
-// pastes is the texts that the worker was asked to paste since it was last asked, and the requests' ids.
+// pastes returns the texts that the worker was asked to paste since the last call, and the requests' ids.
 func (w *worker) pastes() (texts, ids []string) {
 	for _, f := range w.take() {
 		switch f := f.(type) {
@@ -53,7 +53,7 @@ func (w *worker) pastes() (texts, ids []string) {
 	return texts, ids
 }
 
-// wantPastes answers what the worker was asked to paste with ok.
+// wantPastes checks what the worker was asked to paste, and answers ok.
 func (w *worker) wantPastes(want ...string) {
 	w.s.t.Helper()
 	texts, ids := w.pastes()
@@ -66,7 +66,7 @@ func (w *worker) wantPastes(want ...string) {
 	w.s.settle()
 }
 
-// wantMessages checks where the messages of a run stand, oldest first.
+// wantMessages checks the states of a run's messages, oldest first.
 func (s *site) wantMessages(r svc.Run, want ...string) {
 	s.t.Helper()
 	s.settle()
@@ -81,7 +81,7 @@ func (s *site) wantMessages(r svc.Run, want ...string) {
 	}
 }
 
-// wantJournaled checks the states that run.message told of since it was last asked.
+// wantJournaled checks the states in the run.message events since the last call.
 func (s *site) wantJournaled(want ...svc.MessageState) {
 	s.t.Helper()
 	var got []svc.MessageState
@@ -127,7 +127,8 @@ func TestAMessageIsPastedAndAcknowledgedByTheToolsHook(t *testing.T) {
 		if !slices.Equal(texts, []string{"three"}) {
 			t.Fatalf("asked for %q", texts)
 		}
-		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(3), submits("three"))) // the hook is faster than the host's answer
+		// The hook reports it before the host's answer arrives.
+		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(3), submits("three")))
 		s.wantMessages(r, "one\n\ttwo: acknowledged", "three: acknowledged")
 		w.send(wire.KeysResult{RequestID: ids[0], OK: true})
 		s.pass(time.Minute)
@@ -153,7 +154,7 @@ func TestAMessageThatNoHookReportsGetsOneMoreEnterAndIsUnconfirmed(t *testing.T)
 		s.pass(2 * time.Minute)
 		w.wantPastes()
 		s.wantJournaled(svc.MessageQueued, svc.MessagePasted, svc.MessageUnconfirmed)
-		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(1), submits("hello"))) // late, and true
+		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(1), submits("hello"))) // a late report still counts
 		s.wantMessages(r, "hello: acknowledged")
 	})
 }
@@ -211,7 +212,7 @@ func TestAMessageIsRefusedWhereItCannotBeMeant(t *testing.T) {
 		}
 		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(2), submits("yes")))
 		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(3), byHook, asks, func(sig *svc.Signal) { sig.Idle = true }))
-		s.message(r, "next") // it waits for a prompt: that is no question
+		s.message(r, "next") // it waits for a prompt, which is not a question
 		w.wantPastes("next")
 
 		w.reports(svc.ProviderReport{Available: true, Message: "paste"})
@@ -235,7 +236,7 @@ func TestAProviderThatTakesNoMessagesLeavesThemUndelivered(t *testing.T) {
 		plain.connect()
 		plain.beat()
 		r = plain.started(s.run(on(plain)))
-		s.message(r, "b") // it reports no providers
+		s.message(r, "b") // it has reported no providers
 		s.wantMessages(r, "b: undelivered provider_takes_none")
 		w.wantPastes()
 	})
@@ -254,13 +255,13 @@ func TestAMessageForTheEndOfATurnWaitsForIt(t *testing.T) {
 		w.wantPastes("one")
 		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(1), submits("one")))
 		s.pass(time.Minute)
-		w.wantPastes() // its turn goes on
+		w.wantPastes() // its turn is not over
 		s.want(svc.Duplicate)(s.signal(r, svc.SignalCompleted, byHook))
 		texts, ids := w.pastes()
 		if !slices.Equal(texts, []string{"two"}) {
 			t.Fatalf("at the end of the second turn %q was pasted", texts)
 		}
-		// The tool has no hook for prompts, and its turn is over before the host's answer is there.
+		// The tool has no hook for prompts, and its turn is over before the host's answer arrives.
 		s.want(svc.Duplicate)(s.signal(r, svc.SignalCompleted, byHook))
 		w.send(wire.KeysResult{RequestID: ids[0], OK: true})
 		s.pass(reportIn + time.Second)
@@ -276,7 +277,7 @@ func TestAMessageWaitsUntilNobodyTypesAndNothingIsAsked(t *testing.T) {
 		w := s.takesMessages("h")
 		r := s.run()
 		s.settle()
-		s.message(r, "early") // before its session has begun
+		s.message(r, "early") // before its session has started
 		w.take()
 		w.ack(r, true)
 		s.want(svc.Applied)(s.signal(r, svc.SignalStarted))
@@ -390,7 +391,7 @@ func TestAMessageWhoseHostOrRunIsGoneIsUndelivered(t *testing.T) {
 		s.pass(messageAway - 2*time.Second)
 		s.wantMessages(away, "a: queued")
 		s.wantMessages(ended, "a: undelivered run_ended")
-		s.wantMessages(again, "a: undelivered run_ended") // the next attempt is not meant
+		s.wantMessages(again, "a: undelivered run_ended") // the message was not for the next attempt
 		s.pass(3 * time.Second)
 		s.wantMessages(away, "a: undelivered host_away")
 

@@ -17,18 +17,17 @@ import (
 	"svc/store"
 )
 
-// itemModel is the work items of some projects as plain data. What the engine
-// does to its database must look the same from outside.
+// itemModel keeps the work items of some projects as plain data. The engine's results must match it.
 type itemModel struct {
 	e        *Engine
 	ctx      context.Context
 	projects []string
 	archived map[string]bool
-	order    map[string][]string // of each project, deleted items included
+	order    map[string][]string // per project, including deleted items
 	items    map[string]*modelItem
-	ids      []string // of all items, in the order they were made
+	ids      []string // of all items, in the order of creation
 	active   map[string]string
-	told     []string // what the journal must say next
+	told     []string // the topics that must be journaled next
 	seen     int64
 }
 
@@ -64,7 +63,7 @@ func TestWorkItemsAgreeWithAModel(t *testing.T) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"create":  m.create,
-			"create2": m.create, // more often than what takes away
+			"create2": m.create, // so that creates are more frequent than deletions
 			"patch":   m.patch,
 			"move":    m.move,
 			"run":     m.run,
@@ -76,7 +75,7 @@ func TestWorkItemsAgreeWithAModel(t *testing.T) {
 	})
 }
 
-// some draws an item, now and then one that does not exist.
+// some draws an item, or sometimes an id that does not exist.
 func (m *itemModel) some(t *rapid.T, label string) string {
 	if len(m.ids) == 0 || rapid.IntRange(0, 15).Draw(t, label+" unknown") == 0 {
 		return svc.NewID()
@@ -84,7 +83,7 @@ func (m *itemModel) some(t *rapid.T, label string) string {
 	return rapid.SampledFrom(m.ids).Draw(t, label)
 }
 
-// live is an item that is not deleted.
+// live returns an item if it is not deleted.
 func (m *itemModel) live(id string) (*modelItem, bool) {
 	i, ok := m.items[id]
 	return i, ok && !i.deleted
@@ -182,7 +181,7 @@ func (m *itemModel) move(t *rapid.T) {
 	case 1:
 		p.After = ptr(m.some(t, "after"))
 	}
-	if rapid.IntRange(0, 3).Draw(t, "retitle") == 0 { // all in one, or nothing
+	if rapid.IntRange(0, 3).Draw(t, "retitle") == 0 { // several changes in one patch: all or none are applied
 		p.Title = ptr("moved")
 	}
 	m.update(t, p)
@@ -207,7 +206,7 @@ func (m *itemModel) update(t *rapid.T, p svc.WorkItemPatch) {
 	}
 }
 
-// judge is what the engine must answer to a patch.
+// judge returns the code that the engine must return for a patch.
 func (m *itemModel) judge(id string, p svc.WorkItemPatch, stale bool) svc.Code {
 	i, ok := m.live(id)
 	switch {
@@ -238,11 +237,11 @@ func (m *itemModel) judge(id string, p svc.WorkItemPatch, stale bool) svc.Code {
 	return ""
 }
 
-// change does what a legal patch asks for.
+// change applies a valid patch to the model.
 func (m *itemModel) change(i *modelItem, p svc.WorkItemPatch) {
 	var topics []svc.Topic
 	if p.Parent != nil && value(p.Parent.ID) != i.parent {
-		for _, id := range m.ids { // deleted ones too
+		for _, id := range m.ids { // including deleted ones
 			if id != i.ID && m.below(id, i.ID) {
 				m.items[id].Version++
 			}
@@ -267,12 +266,12 @@ func (m *itemModel) change(i *modelItem, p svc.WorkItemPatch) {
 	for _, topic := range topics {
 		m.tell(topic, i.ID)
 	}
-	if len(topics) > 0 || p.Status != nil { // a person's word counts even where it changes nothing
+	if len(topics) > 0 || p.Status != nil { // a status that a person sets counts even if it stays the same
 		i.Version++
 	}
 }
 
-// reorder says whether the item has another place now.
+// reorder moves an item in the model, and reports whether its position changed.
 func (m *itemModel) reorder(i *modelItem, p svc.WorkItemPatch) bool {
 	target, step := p.Before, 0
 	if target == nil {
@@ -376,7 +375,7 @@ func (m *itemModel) archive(t *rapid.T) {
 	}
 }
 
-// check compares everything that can be seen.
+// check compares everything that is visible through the engine.
 func (m *itemModel) check(t *rapid.T) {
 	events, err := m.e.Store.EventsAfter(m.ctx, m.seen, 1<<20)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 	"svc/wire"
 )
 
-// Random graphs of items that need each other, with runs, limits and ends: after each step, who is blocked, who is
-// placed in which order, and who waits where and why is what a naive reading of the rules says.
+// Random graphs of items with needs, runs, limits and ends. After each step, which items are blocked, which runs are
+// placed in which order, and why a run waits must match a simple implementation of the rules.
 func TestQueueAndNeedsAgreeWithTheirModel(t *testing.T) {
 	t.Parallel()
 	checkQueueModel(t, "sqlite:"+filepath.Join(t.TempDir(), "svc.db"))
@@ -48,10 +48,10 @@ func TestQueueAndNeedsAgreeWithTheirModelOnPostgreSQL(t *testing.T) {
 	}
 }
 
-// long asks for the large variants.
+// long enables the long variants.
 var long = os.Getenv("SVC_TEST_LONG") != ""
 
-// Like the models above, with as many items as a large project has.
+// Like the models above, with as many items as in a large project.
 func TestManyItemsAgreeWithTheirModel(t *testing.T) {
 	t.Parallel()
 	walkManyItems(t, "sqlite:"+filepath.Join(t.TempDir(), "svc.db"), 1000)
@@ -66,7 +66,7 @@ func TestManyItemsAgreeWithTheirModelOnPostgreSQL(t *testing.T) {
 	walkManyItems(t, storetest.FreshPostgres(t), items)
 }
 
-// walkManyItems goes a few steps, the same ones each time. A long walk is another one each time.
+// walkManyItems takes a few steps, the same ones each time. The long variant takes different ones each time.
 func walkManyItems(t *testing.T, dsn string, items int) {
 	steps, seed := 25, uint64(1000)
 	if long {
@@ -98,7 +98,7 @@ func checkQueueModel(t *testing.T, dsn string) {
 	})
 }
 
-// pausedSite is an engine whose claimer goes only when it is told to.
+// pausedSite returns an engine whose claimer runs only when the test calls it.
 func pausedSite(t *testing.T, dsn string) *site {
 	t.Helper()
 	st, err := store.Open(t.Context(), dsn, store.Options{})
@@ -126,7 +126,7 @@ func pausedSite(t *testing.T, dsn string) *site {
 	return s
 }
 
-// chooser is where a model's choices come from.
+// chooser is the source of a model's choices.
 type chooser interface{ below(n int) int }
 
 type drawn struct{ t *rapid.T }
@@ -137,7 +137,7 @@ type randomly struct{ *rand.Rand }
 
 func (r randomly) below(n int) int { return r.IntN(n) }
 
-// queueModel is what should be.
+// queueModel is the expected state.
 type queueModel struct {
 	*site
 	t interface {
@@ -149,7 +149,7 @@ type queueModel struct {
 	items    []*queueItem
 	runs     []*queueRun // pending or placed
 	hosts    map[string]svc.Host
-	slots    map[string]*int // of each host
+	slots    map[string]*int // limit of each host; nil: none
 	turn     int
 }
 
@@ -200,7 +200,7 @@ func (m *queueModel) must(err error) {
 	}
 }
 
-// agree fails when an answer is not what the model expected: any of the codes, or none.
+// agree fails the test if an error has none of the expected codes. Without codes, it expects success.
 func (m *queueModel) agree(what string, err error, want ...svc.Code) {
 	m.t.Helper()
 	if len(want) == 0 && err != nil || len(want) > 0 && !slices.Contains(want, svc.CodeOf(err)) {
@@ -238,7 +238,7 @@ func (m *queueModel) addItem() {
 	m.items = append(m.items, &queueItem{WorkItem: w, project: p, parent: parent, needs: map[*queueItem]bool{}})
 }
 
-// within says whether an item is another one or below it.
+// within reports whether an item is another one or below it.
 func (i *queueItem) within(other *queueItem) bool {
 	for at := i; at != nil; at = at.parent {
 		if at == other {
@@ -248,7 +248,7 @@ func (i *queueItem) within(other *queueItem) bool {
 	return false
 }
 
-// waitsFor is what an item and those above it need.
+// waitsFor returns what an item and its ancestors need.
 func (i *queueItem) waitsFor() []*queueItem {
 	all := map[*queueItem]bool{}
 	for at := i; at != nil; at = at.parent {
@@ -273,9 +273,10 @@ func (i *queueItem) unmet() (ids []string) {
 	return ids
 }
 
-// possible says whether every item can be done: nobody needs what is above or below, and nobody waits for itself.
+// possible reports whether every item can be done: no need is between an item and its ancestor or descendant, and
+// there is no cycle.
 func (m *queueModel) possible() bool {
-	state := map[*queueItem]int{} // 1: being looked at, 2: it can
+	state := map[*queueItem]int{} // 1: being visited, 2: can be done
 	var can func(i *queueItem) bool
 	can = func(i *queueItem) bool {
 		if state[i] > 0 {
@@ -324,7 +325,7 @@ func (m *queueModel) removeNeed() {
 	a, b := m.item(), m.item()
 	for o := range a.needs {
 		if b.ID > o.ID || !a.needs[b] {
-			b = o // one that there is, the oldest
+			b = o // an existing need, the oldest
 		}
 	}
 	m.agree("no need", m.RemoveNeed(m.ctx, a.ID, b.ID))
@@ -343,7 +344,7 @@ func (m *queueModel) move() {
 	a, b := m.item(), m.item()
 	was := a.parent
 	if a.project != b.project || b.within(a) {
-		return // what moves refuse by themselves has tests of its own
+		return // moves that are refused for other reasons have their own tests
 	}
 	a.parent = b
 	if m.choose.below(3) == 0 {
@@ -488,7 +489,7 @@ func (m *queueModel) full(p *queueProject) bool {
 	return p.most != nil && m.active(func(r *queueRun) bool { return r.item.project == p }) >= *p.most
 }
 
-// holds is what holds a pending run back besides hosts.
+// holds returns what holds a pending run back, apart from hosts.
 func (m *queueModel) holds(r *queueRun) (why []svc.HoldCode) {
 	if r.NotBefore != nil {
 		why = append(why, svc.HoldNotBefore)
@@ -502,12 +503,14 @@ func (m *queueModel) holds(r *queueRun) (why []svc.HoldCode) {
 	return why
 }
 
-// order is the pending runs that may go, one after the other by the words of the rule, as if every host took every run.
+// order returns the pending runs that are not held back, in the order of the rule, as if every host could take every
+// run.
 func (m *queueModel) order() []*queueRun {
 	return m.inTurns(slices.DeleteFunc(slices.Clone(m.runs), func(r *queueRun) bool { return r.host != "" || len(m.holds(r)) > 0 }))
 }
 
-// next is the run that is placed next: of those that a host has room for, the first. A run that finds none does not take its project's turn.
+// next returns the run that is placed next: the first one for which a host has room. A run without room does not use
+// its project's turn.
 func (m *queueModel) next() *queueRun {
 	fits := m.inTurns(slices.DeleteFunc(m.order(), func(r *queueRun) bool { return len(m.room(r)) == 0 }))
 	if len(fits) == 0 {
@@ -531,7 +534,7 @@ func (m *queueModel) inTurns(left []*queueRun) (out []*queueRun) {
 	return out
 }
 
-// room is the hosts that a run may be given to.
+// room returns the hosts that the run may be placed on.
 func (m *queueModel) room(r *queueRun) (ids []string) {
 	for id, most := range m.slots {
 		if m.active(func(o *queueRun) bool { return o.host == id }) < *most && m.hosts[id].HasLabels(r.HostLabels) {
@@ -541,7 +544,8 @@ func (m *queueModel) room(r *queueRun) (ids []string) {
 	return ids
 }
 
-// pass lets the claimer go once: each that it places is the next by the rule, and those that are left have no room.
+// pass runs one claim pass. Each run that it places must be the next by the rule, and there must be no room for those
+// that are left.
 func (m *queueModel) pass() {
 	if _, _, err := m.claimPass(m.ctx, false); err != nil {
 		m.t.Fatalf("place: %v", err)
@@ -566,7 +570,7 @@ func (m *queueModel) pass() {
 	}
 }
 
-// check compares all items, the order of the queue, and why some run waits.
+// check compares all items, the order of the queue, and the reasons why one run waits.
 func (m *queueModel) check() {
 	m.t.Helper()
 	for _, p := range m.projects {
@@ -642,7 +646,7 @@ func (m *queueModel) checkItems(p *queueProject) {
 	}
 }
 
-// end leaves nothing to the next model.
+// end removes everything, so that the next model starts empty.
 func (m *queueModel) end() {
 	var err error
 	for _, r := range m.runs {

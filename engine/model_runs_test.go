@@ -13,8 +13,8 @@ import (
 	"svc/wire"
 )
 
-// runHistory drives runs through random histories on real uplinks and keeps
-// the books that the promises are checked against.
+// runHistory drives runs through random histories on real uplinks, and records what it observes to check the
+// guarantees.
 type runHistory struct {
 	s       *site
 	task    string
@@ -22,12 +22,12 @@ type runHistory struct {
 	runs    []string
 
 	sent   []dispatch                  // every dispatch that reached a worker
-	holder map[dispatchKey]string      // the host that was last sent it
+	holder map[dispatchKey]string      // the last host that it was sent to
 	nacked map[dispatchKey][]string    // hosts that gave it back
-	newest map[string]int              // the highest attempt that was dispatched
-	ends   map[string]end              // the last terminal status that was seen
-	topics map[dispatchKey][]svc.Topic // what was journaled of each attempt
-	last   map[string]end              // what the journal last said of each run
+	newest map[string]int              // the highest dispatched attempt
+	ends   map[string]end              // the last observed terminal status
+	topics map[dispatchKey][]svc.Topic // journaled, per attempt
+	last   map[string]end              // the last journaled end of each run
 }
 
 type dispatchKey struct {
@@ -49,13 +49,13 @@ func TestRunsKeepTheirPromisesInAnyHistory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		short := func(c *Config) { // fewer ticks to sit through
+		short := func(c *Config) { // fewer ticks to wait for
 			c.DispatchTimeout, c.OfflineAfter, c.AckTimeout = 30*time.Second, 20*time.Second, 5*time.Second
 		}
 		s := start(t, dir, short)
 		task := s.task(s.project()).ID
 		n := 0
-		noDeadline := struct{ testing.TB }{t} // a bubble has none to ask for
+		noDeadline := struct{ testing.TB }{t} // the deadline of the test does not apply to the bubble's clock
 		rapid.Check(noDeadline, func(rt *rapid.T) {
 			n++
 			h := newHistory(s, task, n)
@@ -78,7 +78,7 @@ func TestRunsKeepTheirPromisesInAnyHistory(t *testing.T) {
 	})
 }
 
-// newHistory begins with three hosts of its own, one of them connected.
+// newHistory creates three hosts, one of them connected.
 func newHistory(s *site, task string, n int) *runHistory {
 	h := &runHistory{s: s, task: task, holder: map[dispatchKey]string{}, nacked: map[dispatchKey][]string{}, newest: map[string]int{},
 		ends: map[string]end{}, topics: map[dispatchKey][]svc.Topic{}, last: map[string]end{}}
@@ -97,7 +97,7 @@ func newHistory(s *site, task string, n int) *runHistory {
 	return h
 }
 
-// close leaves nothing to the next history: every run ends, every host goes.
+// close ends all runs and deletes all hosts, so that the next history starts empty.
 func (h *runHistory) close(t *rapid.T) {
 	for _, id := range h.runs {
 		r, err := h.s.Run(h.s.ctx, id)
@@ -137,8 +137,7 @@ func (h *runHistory) admit(t *rapid.T) {
 	h.runs = append(h.runs, r.ID)
 }
 
-// answer sends an ack or nack: of the host that was given the dispatch or of
-// another, now or long after.
+// answer sends an ack or a nack, from the host that was sent the dispatch or from another one, now or much later.
 func (h *runHistory) answer(t *rapid.T) {
 	if len(h.sent) == 0 {
 		t.Skip("nothing was dispatched")
@@ -157,7 +156,7 @@ func (h *runHistory) answer(t *rapid.T) {
 	w.send(wire.RunDispatchAck{RunID: d.run, Attempt: d.attempt, Accepted: rapid.IntRange(0, 3).Draw(t, "accepted") > 0})
 }
 
-// signal posts a signal: of this attempt, a dead one or one that is not yet.
+// signal posts a signal of the current attempt, an earlier one or a later one.
 func (h *runHistory) signal(t *rapid.T) {
 	if len(h.runs) == 0 {
 		t.Skip("there is no run")
@@ -238,7 +237,7 @@ func (h *runHistory) pass(t *rapid.T) {
 	h.s.pass(rapid.SampledFrom([]time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 25 * time.Second}).Draw(t, "time"))
 }
 
-// observe takes in what was journaled and dispatched, and checks each step.
+// observe reads what was journaled and dispatched, and checks it.
 func (h *runHistory) observe(t *rapid.T) []svc.Event {
 	h.s.settle()
 	events := h.s.news()
@@ -293,7 +292,7 @@ func (h *runHistory) dispatched(t *rapid.T, k dispatchKey, w *worker) {
 	h.sent = append(h.sent, dispatch{k, w})
 }
 
-// check compares the records with the books.
+// check compares the records with what was observed.
 func (h *runHistory) check(t *rapid.T) {
 	h.observe(t)
 	for k, topics := range h.topics {
@@ -338,8 +337,7 @@ func (h *runHistory) check(t *rapid.T) {
 	}
 }
 
-// settleDown ends a history: with a host for everyone nobody waits for nothing,
-// and without any nobody waits for ever.
+// settleDown ends a history: with a suitable host, no run waits without a reason; without one, no run waits for ever.
 func (h *runHistory) settleDown(t *rapid.T) {
 	for _, w := range h.workers {
 		if w.conn == nil {
@@ -357,7 +355,7 @@ func (h *runHistory) settleDown(t *rapid.T) {
 			t.Fatal(err)
 		}
 		if d.Status != svc.RunPending || d.Waiting.NotBefore != nil && *d.Waiting.NotBefore > h.s.now() {
-			continue // of those that wait, a new attempt may have begun just now
+			continue // a new attempt may have begun just now
 		}
 		for _, why := range d.Waiting.Hosts {
 			if why.Why == "eligible" {

@@ -38,7 +38,7 @@ func TestARunWaitsForWhatItsTaskNeeds(t *testing.T) {
 		h := s.online("h")
 		r := s.run(onTask(child))
 		anyway := s.run(onTask(child), func(n *svc.NewRun) { n.IgnoreNeeds = true })
-		s.pass(6 * time.Minute) // what svc imposes is not held against it
+		s.pass(6 * time.Minute) // a wait that svc imposes does not count
 		s.wantStatus(anyway, svc.RunSpawning)
 		d, err := s.RunDetail(s.ctx, r.ID)
 		s.no(err)
@@ -47,7 +47,7 @@ func TestARunWaitsForWhatItsTaskNeeds(t *testing.T) {
 		}
 		h.beat()
 		s.mark(a, svc.ItemDone)
-		s.mark(b, svc.ItemCancelled) // meets nothing
+		s.mark(b, svc.ItemCancelled) // a cancelled item does not meet a need
 		s.wantStatus(r, svc.RunPending)
 		s.news()
 		s.mark(b, svc.ItemDone)
@@ -59,7 +59,7 @@ func TestARunWaitsForWhatItsTaskNeeds(t *testing.T) {
 		if want := []string{"work_item.status_changed " + b.ID, "work_item.unblocked " + parent.ID, "run.spawning " + child.ID}; !slices.Equal(told, want) {
 			t.Errorf("the journal has %q, want what freed an item before that it is free: %q", told, want)
 		}
-		// Reopening blocks what has not started; what runs goes on.
+		// Reopening an item blocks runs that have not started. Running ones continue.
 		later := s.run(onTask(child), func(n *svc.NewRun) { at := s.now().Add(time.Minute); n.NotBefore = &at })
 		s.mark(a, svc.ItemTodo)
 		s.wantStatus(r, svc.RunSpawning)
@@ -95,10 +95,10 @@ func TestNeedsThatCannotBeMetAreRefused(t *testing.T) {
 		if !strings.Contains(err.Error(), "A needs B needs C needs A") && !strings.Contains(err.Error(), "C needs A needs B needs C") {
 			t.Errorf("it says %q", err)
 		}
-		// By inheritance: what is below A waits for B too.
+		// Needs are inherited: the items below A wait for B too.
 		err = s.AddNeed(s.ctx, c.ID, below.ID)
 		s.wantCode("a circle through a parent", err, svc.CodeNeedCycle)
-		// A move that would close one.
+		// A move that would close a cycle.
 		free := titled("free")
 		s.need(c, free)
 		_, err = s.UpdateWorkItem(s.ctx, free.ID, svc.WorkItemPatch{Parent: &svc.ParentChange{ID: &a.ID}}, nil)
@@ -117,8 +117,8 @@ func TestNeedsThatCannotBeMetAreRefused(t *testing.T) {
 	})
 }
 
-// A need that is met starts what waits for it once, wherever the orchestrator dies in between: what to do follows
-// from the database alone.
+// A need that is met starts the waiting run once, even if the orchestrator is killed in between: the work to do is
+// derived from the database alone.
 func TestAMetNeedStartsItsRunOnceAcrossARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

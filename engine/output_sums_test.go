@@ -16,8 +16,8 @@ import (
 	"svc/wire"
 )
 
-// outputSums adds up what the journal tells of an attempt's output, and checks that nothing of the attempt
-// follows the event that ends it.
+// outputSums adds up the output that is journaled for an attempt, and checks that no event of the attempt comes after
+// its end.
 func (s *site) outputSums(r svc.Run) (bytes, lines int64) {
 	s.t.Helper()
 	s.settle()
@@ -63,7 +63,7 @@ func TestOutputThatWasRelayedBeforeACrashIsToldOnce(t *testing.T) {
 		w.log(r, "two\n", 4)
 		w.log(quiet, "a\n", 0)
 		s.stop()
-		// What a process that dies leaves behind: the bytes are relayed, nobody has told of them.
+		// The state after a crash: the bytes are relayed, but not journaled.
 		relay := hub.NewRelay(filepath.Join(dir, "relay"), slog.Default())
 		for offset, id := range map[int64]string{8: r.ID, 2: quiet.ID} {
 			if _, err := relay.Append("", id, 1, &offset, []byte("three\n")); err != nil {
@@ -76,7 +76,7 @@ func TestOutputThatWasRelayedBeforeACrashIsToldOnce(t *testing.T) {
 		w.connect()
 		w.beat()
 		s.pass(10 * time.Second)
-		s.wantOutput(quiet, "a\nthree\n") // though it writes nothing more
+		s.wantOutput(quiet, "a\nthree\n") // although it writes nothing more
 		w.log(r, "four", 14)
 		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
 		s.wantOutput(r, "one\ntwo\nthree\nfour")
@@ -96,8 +96,8 @@ func TestTheEndTellsOfOutputThatThisProcessHasNotSeen(t *testing.T) {
 	})
 }
 
-// A chunk may be in the log while the connection that it came by has not counted it: another connection of the host, which found it there,
-// has gone on to the end.
+// A chunk may be in the log before the connection on which it arrived has counted it: another connection of the host
+// found it there and went on to report the end.
 func TestTheEndTellsOfOutputThatIsNotCountedYet(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -124,14 +124,14 @@ func TestAUnitThatFailsCountsNothing(t *testing.T) {
 		for range 5 {
 			w.log(r, "more\n", int64(len(log)))
 			log += "more\n"
-			s.tellOutput(gone, []attemptKey{{r.ID, 1}}) // the database is away
+			s.tellOutput(gone, []attemptKey{{r.ID, 1}}) // the database does not respond
 			s.pass(time.Second)
 			s.tellOutput(s.ctx, []attemptKey{{r.ID, 1}})
 			s.tellOutput(s.ctx, []attemptKey{{r.ID, 1}})
 			s.wantOutput(r, log)
 		}
 		w.log(r, "the last", int64(len(log)))
-		// An end whose unit is rolled back, then the same end again.
+		// The unit of work of an end is rolled back; then the same end arrives again.
 		err := s.Store.Write(s.ctx, func(tx *store.Tx) error {
 			locked, err := tx.LockRun(s.ctx, r.ID)
 			if err != nil {
@@ -169,7 +169,7 @@ func TestNothingOfAnAttemptFollowsItsEnd(t *testing.T) {
 				end(s, r)
 				w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText("late\n"), Timestamp: 1, Attempt: 1, Offset: ptr(int64(7)), Bytes: 5})
 				s.pass(20 * time.Second)
-				_, _ = s.signal(r, svc.SignalFinished, code(1)) // of a session that was stopped
+				_, _ = s.signal(r, svc.SignalFinished, code(1)) // for a session that was stopped
 				s.wantOutput(r, "before\n")
 				log, err := s.Hub.Relay.Length(r.ID, 1, hub.LogLength{})
 				s.no(err)
@@ -205,7 +205,8 @@ func TestALogThatIsRelayedAgainIsNotToldAgain(t *testing.T) {
 	})
 }
 
-// TestALogThatLostAPartIsCountedOnce is an orchestrator that takes over with a copy of the log that is behind what the journal has told of.
+// TestALogThatLostAPartIsCountedOnce has an orchestrator take over with a copy of the log that is shorter than what
+// is journaled.
 func TestALogThatLostAPartIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	for _, left := range []int64{0, 2, 4, 7} {
@@ -233,7 +234,7 @@ func TestALogThatLostAPartIsCountedOnce(t *testing.T) {
 				s.pass(10 * time.Second)
 				const log = "one\ntwo\nthree\nfour"
 				for _, r := range []svc.Run{r, ends} {
-					w.log(r, log[8:], 8) // refused: the copy ends before
+					w.log(r, log[8:], 8) // refused: the copy ends before it
 					w.log(r, log[left:9], left)
 					s.pass(10 * time.Second)
 					w.log(r, log[9:], 9)

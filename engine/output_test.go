@@ -31,7 +31,7 @@ func TestOutputIsToldInNumbersAndNotTooOften(t *testing.T) {
 		}
 		offset := int64(11)
 		told := 0
-		for range 100 { // ten seconds of flow
+		for range 100 { // ten seconds of output
 			w.log(r, "secret\n", offset)
 			offset += 7
 			s.pass(100 * time.Millisecond)
@@ -88,11 +88,11 @@ func TestLogChunksAreKeptOnceAtTheirOffsets(t *testing.T) {
 		w.log(r, "abc", 0)
 		acks(3) // not appended again
 		w.log(r, "x", 9)
-		acks(3) // behind a gap
+		acks(3) // after a gap
 		w.log(r, "def", 3)
 		acks(6)
 		w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText("!"), Timestamp: 1})
-		w.wantFrames() // a plain chunk is appended and not acknowledged
+		w.wantFrames() // a chunk without an offset is appended and not acknowledged
 		future := r
 		future.Attempt = 2
 		w.log(future, "x", 0)
@@ -146,7 +146,8 @@ func TestTheLastOutputIsToldBeforeTheEnd(t *testing.T) {
 				for range chunks - 1 {
 					w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText("x\n"), Timestamp: 1})
 				}
-				w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText(strings.Repeat("x", 8<<20) + "\n"), Timestamp: 1}) // takes its time on the way to the disk
+				// A large chunk is slow to be written.
+				w.send(wire.LogChunk{RunID: r.ID, Text: wire.LogText(strings.Repeat("x", 8<<20) + "\n"), Timestamp: 1})
 				end(s, w, r)
 				events := s.news()
 				s.pass(10 * time.Second)

@@ -8,9 +8,8 @@ import (
 	"svc"
 )
 
-// Moving into the same gap again and again makes ranks long; then the items
-// around it get short ones. Who follows the journal has the order of the server
-// at every moment.
+// Repeated moves into the same gap make ranks long; then the items around it get short ones. A client that follows
+// the journal has the same order as the server at every moment.
 func TestManyMovesIntoOneGapKeepTheOrder(t *testing.T) {
 	bubble(t, func(s *site) {
 		p := s.project()
@@ -19,7 +18,7 @@ func TestManyMovesIntoOneGapKeepTheOrder(t *testing.T) {
 			order = append(order, s.task(p).ID)
 		}
 		spread := false
-		shown := map[string]string{} // the positions that a client knows, by the journal alone
+		shown := map[string]string{} // the positions that a client has from the journal alone
 		follow := func() {
 			for _, e := range s.news() {
 				if position, ok := field(e, "position").(string); ok {

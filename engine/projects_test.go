@@ -68,7 +68,7 @@ func TestAnArchivedProjectIsReadAndNotWritten(t *testing.T) {
 		if got, err := s.WorkItem(s.ctx, item.ID); err != nil || got.Version != 1 {
 			t.Errorf("the item is %+v (%v)", got, err)
 		}
-		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, byHook, seq(1))) // its runs go on
+		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, byHook, seq(1))) // its runs continue
 		_, err = s.StopRun(s.ctx, r.ID)
 		s.no(err)
 		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))

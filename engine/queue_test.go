@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// spawned is the runs that were placed, in order, by name.
+// spawned returns the names of the runs that were placed, in order.
 func (s *site) spawned(names map[string]string) (out []string) {
 	s.t.Helper()
 	s.settle()
@@ -22,7 +22,7 @@ func (s *site) spawned(names map[string]string) (out []string) {
 	return out
 }
 
-// end finishes a run that was placed.
+// end finishes a placed run.
 func (s *site) end(r svc.Run) {
 	s.t.Helper()
 	s.want(svc.Applied)(s.signal(s.get(r), svc.SignalStarted))
@@ -89,7 +89,7 @@ func TestAFullProjectHoldsItsOwnRunsBackAndNoOthers(t *testing.T) {
 		s.wantStatus(first, svc.RunSpawning)
 		s.wantStatus(other, svc.RunSpawning)
 		s.wantStatus(second, svc.RunPending)
-		s.pass(6 * time.Minute) // what the limit imposes is not held against it
+		s.pass(6 * time.Minute) // the wait that the limit imposes does not count
 		d, err := s.RunDetail(s.ctx, second.ID)
 		s.no(err)
 		if d.Status != svc.RunPending || len(d.Waiting.Why) != 1 || d.Waiting.Why[0].Code != svc.HoldProjectFull || d.Waiting.Position != nil {

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// A database under the race detector is some twenty times slower, and the
-// detector looks for other things than the models do: with it they run fewer
-// histories. The check runs them in full without it.
+// Under the race detector a database is about twenty times slower, and the detector does not need many histories. So
+// the models run fewer histories with it. The normal run does all of them.
 func init() {
 	for _, arg := range os.Args {
 		if strings.HasPrefix(strings.TrimLeft(arg, "-"), "rapid.checks") {
-			return // someone asks for a number
+			return // the number was set explicitly
 		}
 	}
 	if err := flag.Set("rapid.checks", "12"); err != nil {

@@ -10,7 +10,8 @@ import (
 	"svc/wire"
 )
 
-// The leader that acknowledged a log and a last screen is lost, and the report of the end reaches its successor, whose copies are behind.
+// The leader that acknowledged a log and a last screen is lost. The report of the end reaches its successor, whose
+// copies are incomplete.
 func TestAnEndIsTakenOnlyWhereAllThatCameBeforeItIs(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -38,18 +39,19 @@ func TestAnEndIsTakenOnlyWhereAllThatCameBeforeItIs(t *testing.T) {
 	})
 }
 
-// An end says nothing of what was relayed when its host has waited long enough, or is older than that.
+// A report of the end contains no lengths if its host has waited long enough, or is an old version. It is accepted.
 func TestAnEndThatNamesNothingBeforeItIsTaken(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
 		r, own := w.started(s.run()), w.started(s.run())
 		s.want(svc.Applied)(s.tell(Reporter{Host: w.host.ID}, r, svc.SignalFinished))
-		// What an agent says with its run's own token is not its host's word.
+		// A report with the run's own token is not a report of its host.
 		s.want(svc.Applied)(s.tell(Reporter{Host: w.host.ID, Attempt: 1}, own, svc.SignalFinished, func(sig *svc.Signal) { sig.LogBytes = 100 }))
 	})
 }
 
-// What a session writes after its run was stopped is not journaled. An orchestrator that takes over with less of it says so all the same.
+// Output that a session writes after its run was stopped is not journaled. An orchestrator that takes over with an
+// incomplete copy must detect that all the same.
 func TestALogOfAStoppedRunIsMissedByATakeoverThatHasLessOfIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

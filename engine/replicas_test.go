@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// replicas is the list as a person sees it.
+// replicas returns the list as the API returns it.
 func (s *site) replicas() []svc.Replica {
 	s.t.Helper()
 	l, err := s.Replicas(s.ctx, svc.Page{Limit: 50})
@@ -80,7 +80,8 @@ func TestADrainIsToldOnceAndNotUndone(t *testing.T) {
 	})
 }
 
-// The answer that a key keeps is about the process that was drained, and is given to whoever asks the next one.
+// The stored result of the idempotency key is about the process that was drained. A repeated request to its successor
+// returns that result and does not drain the successor.
 func TestARepeatedDrainLeavesTheNextProcessAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

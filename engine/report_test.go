@@ -8,13 +8,13 @@ import (
 	"svc/wire"
 )
 
-// tokenWorks says whether a token may report about a run.
+// tokenWorks reports whether a token is accepted for a run.
 func (s *site) tokenWorks(r svc.Run, token string) bool {
 	_, err := s.ReporterOfRun(s.ctx, r.ID, token)
 	return err == nil
 }
 
-// given waits for the dispatch of a run and gives the token that came with it.
+// given waits for the dispatch of a run and returns the run's token.
 func (w *worker) given(r svc.Run) string {
 	w.s.t.Helper()
 	for _, f := range w.take() {
@@ -26,7 +26,7 @@ func (w *worker) given(r svc.Run) string {
 	return ""
 }
 
-// tell reports a signal of the run's attempt as someone.
+// tell reports a signal of the run's attempt as the given reporter.
 func (s *site) tell(who Reporter, r svc.Run, kind svc.SignalKind, change ...func(*svc.Signal)) (svc.Outcome, error) {
 	sig := svc.Signal{RunID: r.ID, Kind: kind, Attempt: r.Attempt, Source: svc.FromWrapper, Timestamp: 1, Via: "http"}
 	for _, c := range change {
@@ -42,7 +42,7 @@ func TestAHostReportsNothingOfAnothersRuns(t *testing.T) {
 		text := func(f wire.Frame) []byte { b, err := wire.Encode(f); s.no(err); return b }
 		s.no(victim.conn.Write(s.ctx, text(wire.LogChunk{RunID: r.ID, Text: []byte("whole\n"), Timestamp: 1, Attempt: 1, Offset: ptr(int64(0))})))
 		victim.send(wire.Snapshot{RunID: r.ID, Capture: "screen", Timestamp: 1})
-		s.pass(time.Minute) // what is told of its output is told
+		s.pass(time.Minute) // until its output is journaled
 		victim.beat()
 		mine.beat()
 		victim.take()
@@ -104,7 +104,7 @@ func TestAConnectionReportsNothingBeforeItIsKnownWhoseItIs(t *testing.T) {
 			{wire.LogGone{RunID: r.ID, Attempt: 1}, "not_identified"},
 			{wire.ScreenGone{RunID: r.ID, Attempt: 1}, "not_identified"},
 			{wire.Orphan{SessionName: "svc-00000000", Action: "none"}, "not_identified"},
-			{wire.SignalFrame{RunID: r.ID, Signal: exit}, "forbidden"}, // its token says whose it is not
+			{wire.SignalFrame{RunID: r.ID, Signal: exit}, "forbidden"}, // its token belongs to another host
 		} {
 			send(c.frame)
 			if f, ok := next().(*wire.Error); !ok || f.Code != c.code {
@@ -113,7 +113,7 @@ func TestAConnectionReportsNothingBeforeItIsKnownWhoseItIs(t *testing.T) {
 		}
 		s.wantStatus(r, svc.RunRunning)
 		s.wantTopics()
-		// The worker token speaks for every host: a plain peer replays its spool first.
+		// The worker token is valid for every host: a plain peer replays its spool before it is identified.
 		send, _ = w.raw(Hello{})
 		send(wire.SignalFrame{RunID: r.ID, Signal: exit})
 		s.wantStatus(r, svc.RunExited)
@@ -208,7 +208,7 @@ func TestATokenOfAnEarlierVersionWorksForTheAttemptItWasGivenFor(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
 		r := w.started(s.run())
-		r.PastHosts = nil // as an upgrade finds it
+		r.PastHosts = nil // as after an upgrade
 		s.runs.put(r)
 		if !s.tokenWorks(r, s.unboundToken(r.ID)) {
 			t.Error("a session that was alive at the upgrade can report nothing")

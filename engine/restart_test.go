@@ -31,7 +31,7 @@ func TestRestartAfterABadExit(t *testing.T) {
 		w.wantFrames("run_dispatch 2")
 		s.news()
 
-		// The last attempt is dead, the new one has its own records.
+		// The previous attempt is over, and the new one has its own records.
 		for _, kind := range []svc.SignalKind{svc.SignalStarted, svc.SignalFinished, svc.SignalCompleted, svc.SignalFailed, svc.SignalProgress} {
 			s.want(svc.DeadAttempt)(s.signal(r, kind, seq(1000)))
 		}
@@ -88,7 +88,7 @@ func TestWhichEndsAreRestarted(t *testing.T) {
 	}
 }
 
-// wantLater checks that a requeued run is given out again, and no other.
+// wantLater checks whether the requeued run is dispatched again, and that no other run is.
 func (s *site) wantLater(requeued bool) []svc.Event {
 	s.t.Helper()
 	if requeued {

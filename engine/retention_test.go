@@ -11,7 +11,7 @@ import (
 	"svc/wire"
 )
 
-// age makes everything that was relayed of a run look older than it is.
+// age makes all relayed files of a run look older.
 func age(t *testing.T, dir string, r svc.Run, at time.Time) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "relay", r.ID, "*"))
@@ -71,7 +71,8 @@ func TestWhatWasRelayedIsKeptAsLongAsConfiguredAndWhileItsSessionMayLive(t *test
 	})
 }
 
-// A follower's copy outlives what the leader removed while it was away: the database says what is gone, and nothing else is.
+// A follower still has copies of files that the leader removed while the follower was away. Only the database
+// determines which files are gone.
 func TestTheDatabaseSaysWhichRelayedFilesAreGone(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {

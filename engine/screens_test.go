@@ -10,8 +10,8 @@ import (
 	"svc/wire"
 )
 
-// A final screen is acknowledged when a killed orchestrator would leave it on
-// disk, and nothing that comes later takes its place.
+// A final screen is acknowledged only when it would survive a crash of the orchestrator, and no later screen replaces
+// it.
 func TestAFinalScreenIsAcknowledgedWhenItIsOnDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -37,6 +37,6 @@ func TestAFinalScreenIsAcknowledgedWhenItIsOnDisk(t *testing.T) {
 		w.wantFrames("screen_ack")
 		killed("afterwards")
 		w.send(wire.Snapshot{RunID: svc.NewRunID(), Attempt: 1, Capture: "x", Timestamp: 1, Final: true})
-		w.wantFrames("screen_ack", "error not_found") // nobody will ask for it
+		w.wantFrames("screen_ack", "error not_found") // it will not be read
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"svc/wire"
 )
 
-// commented is a run under way in a workspace with two drafts, whose agent can go on with its conversation.
+// commented starts a run in a workspace with two drafts. Its agent can continue its conversation.
 func commented(s *site) (w *worker, r svc.Run, drafts []svc.Comment) {
 	s.t.Helper()
 	w = s.online("h")
@@ -61,7 +61,7 @@ func TestCommentsAreSentAsARunThatGoesOnWithTheConversation(t *testing.T) {
 			}
 		}
 
-		// The next one waits behind the first, and goes on with the same conversation.
+		// The next run waits for the first one, and continues the same conversation.
 		third, err := s.SendComments(s.ctx, *r.WorkspaceID, svc.NewSend{})
 		s.no(err)
 		s.ended(r, 0)
@@ -73,7 +73,7 @@ func TestCommentsAreSentAsARunThatGoesOnWithTheConversation(t *testing.T) {
 				t.Fatalf("dispatched %+v, %+v", got, got.Conversation)
 			}
 			next = w.started(next)
-			if id == *sent.RunID { // the agent of the run that it was sent to says that it has dealt with it
+			if id == *sent.RunID { // the agent of the run that it was sent to reports it as handled
 				_, err = s.HandleComment(s.ctx, Reporter{Host: w.host.ID, Attempt: 1}, id, drafts[0].ID, "done")
 				s.no(err)
 			}
@@ -149,7 +149,7 @@ func TestCommentsAreSentAsAMessageToAnAgentThatTakesThem(t *testing.T) {
 		_, err = s.HandleComment(s.ctx, Reporter{Host: w.host.ID, Attempt: 1}, r.ID, drafts[0].ID, "done")
 		s.no(err)
 
-		// What is too long for a message goes as the prompt of a run.
+		// A text that is too long for a message becomes the prompt of a run.
 		for range 4 {
 			_, err := s.CreateComment(s.ctx, *r.WorkspaceID, svc.NewComment{Path: "a", Line: ptr(2), Body: strings.Repeat("x", 16<<10)})
 			s.no(err)
@@ -163,7 +163,7 @@ func TestCommentsAreSentAsAMessageToAnAgentThatTakesThem(t *testing.T) {
 	})
 }
 
-// wantDelivery checks the state of a comment and what became of the message that it was sent as.
+// wantDelivery checks the state of a comment and of the message that it was sent with.
 func (s *site) wantDelivery(c svc.Comment, want string) {
 	s.t.Helper()
 	s.settle()
@@ -191,7 +191,8 @@ func TestACommentSaysWhatBecameOfTheMessageThatItWasSentAs(t *testing.T) {
 			return sent
 		}
 
-		// The worker says that it could not paste it: it was not delivered, and is a draft again that says why.
+		// The worker reports that it could not paste the message. The comment was not delivered and is a draft again,
+		// with the reason.
 		sendOne(first)
 		s.wantDelivery(first, "sent queued")
 		s.wantDelivery(second, "draft")
@@ -204,14 +205,14 @@ func TestACommentSaysWhatBecameOfTheMessageThatItWasSentAs(t *testing.T) {
 			t.Errorf("journaled %s", events[1].Payload)
 		}
 
-		// Sent again, the tool's hook reports it.
+		// The comment is sent again, and the tool's hook reports it.
 		sent := sendOne(first)
 		w.wantPastes(sent.Prompt)
 		s.wantDelivery(first, "sent pasted")
 		s.want(svc.Applied)(s.signal(r, svc.SignalProgress, seq(1), submits(sent.Prompt)))
 		s.wantDelivery(first, "sent acknowledged")
 
-		// Nobody knows whether the other one arrived, until the hook reports it late.
+		// It is unknown whether the other one arrived, until the hook reports it late.
 		sent = sendOne(second)
 		_, ids = w.pastes()
 		w.send(wire.KeysResult{RequestID: ids[0], Error: "tmux", Unknown: true})
@@ -236,7 +237,7 @@ func TestACommentSaysWhatBecameOfTheRunThatItWasSentAs(t *testing.T) {
 			return next
 		}
 
-		// The run is stopped before it begins: nobody has read the comment but us.
+		// The run is stopped before it starts: no agent has read the comment.
 		_, err := s.StopRun(s.ctx, send(first).ID)
 		s.no(err)
 		s.pass(messagePoll)

@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// A host that was away can only be back when its heartbeat can be written, and a run can only be placed then.
+// A host that was away counts as back only when its heartbeat can be written, and only then can a run be placed.
 func TestTheTimeInWhichPassesFailIsNotHeldAgainstARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

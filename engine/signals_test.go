@@ -33,7 +33,7 @@ func TestAttemptIsJudgedBeforeAnythingIsWritten(t *testing.T) {
 		}
 		s.wantTopics()
 		s.wantStatus(r, svc.RunSpawning)
-		s.want(svc.Applied)(s.signal(r, svc.SignalStarted)) // none of these left a record
+		s.want(svc.Applied)(s.signal(r, svc.SignalStarted)) // none of the signals above left a record
 	})
 }
 
@@ -205,6 +205,6 @@ func TestRunOfANackedDispatchHearsNobody(t *testing.T) {
 		s.wantTopics()
 		b := s.online("b")
 		s.wantStatus(r, svc.RunSpawning)
-		b.started(r) // none of these left a record
+		b.started(r) // none of the signals above left a record
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"svc/wire"
 )
 
-// frameOf is the size of a frame on the wire.
+// frameOf returns the size of a frame on the wire, in bytes.
 func frameOf(t *testing.T, f wire.Frame) int {
 	t.Helper()
 	b, err := wire.Encode(f)
@@ -56,8 +56,8 @@ func TestARunThatNoFrameCanHoldIsRefusedAtAdmission(t *testing.T) {
 	})
 }
 
-// What the server adds to a dispatch never takes more than was set aside for it
-// at admission, so the largest run that is admitted can be sent.
+// What the server adds to a dispatch never exceeds the space that admission reserves for it, so the largest admitted
+// run can be sent.
 func TestTheLargestRunThatIsAdmittedCanBeSent(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -79,8 +79,8 @@ func TestTheLargestRunThatIsAdmittedCanBeSent(t *testing.T) {
 	})
 }
 
-// A run of before the limit was checked can be in the database: it fails, and
-// its host goes on with the others.
+// A run that was admitted before the limit existed can be in the database. It fails, and its host continues with the
+// others.
 func TestAnOldRunThatNoFrameCanHoldFails(t *testing.T) {
 	bubble(t, func(s *site) {
 		small := s.run()

@@ -18,7 +18,7 @@ import (
 	"svc/store/storetest"
 )
 
-// writers are a leader and one that stands by, on one PostgreSQL.
+// writers are a leader and a standby on one PostgreSQL database.
 type writers struct {
 	t       *testing.T
 	ctx     context.Context
@@ -69,7 +69,7 @@ func (w *writers) newItem(title string) svc.NewWorkItem {
 	return svc.NewWorkItem{ProjectID: w.project.ID, Kind: svc.KindTask, Title: title}
 }
 
-// pick is one of the items that there were.
+// pick returns one of the existing items.
 func (w *writers) pick(random *rand.Rand) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +82,8 @@ func (w *writers) add(id string) {
 	w.items = append(w.items, id)
 }
 
-// increment adds one to the number in an item's description, as someone does who reads first and writes only what they have read.
+// increment adds one to the number in an item's description, as a client that reads first and writes only if the
+// version is unchanged.
 func (w *writers) increment(e *Engine, id string) {
 	for {
 		item, err := e.WorkItem(w.ctx, id)
@@ -103,7 +104,7 @@ func (w *writers) increment(e *Engine, id string) {
 	}
 }
 
-// again does what a client does that is told to try again: on a busy machine PostgreSQL gives up waiting for a lock.
+// again repeats a request that returned "try again": on a busy machine PostgreSQL may time out waiting for a lock.
 func again(do func() error) error {
 	for {
 		if err := do(); svc.CodeOf(err) != svc.CodeUnavailable {
@@ -112,7 +113,8 @@ func again(do func() error) error {
 	}
 }
 
-// Two orchestrators write at random at the same time: nothing is lost, nothing is there twice, the journal has no gap, and PostgreSQL meets no deadlock.
+// Two orchestrators write at random at the same time. Nothing is lost or duplicated, the journal has no gap, and
+// PostgreSQL detects no deadlock.
 func TestTwoWritersOnOneDatabaseAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.FreshPostgres(t)
@@ -124,7 +126,7 @@ func TestTwoWritersOnOneDatabaseAgreeWithTheModel(t *testing.T) {
 	w.add(counter.ID)
 	const hands, steps = 3, 12
 	var group sync.WaitGroup
-	answers := make([][2]string, hands*steps) // by key, what each engine answered
+	answers := make([][2]string, hands*steps) // by key, what each engine returned
 	runs := make([]int, hands*2)
 	for h := range hands * 2 {
 		which := h % 2
@@ -132,7 +134,7 @@ func TestTwoWritersOnOneDatabaseAgreeWithTheModel(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(h), 7))
 		group.Go(func() {
 			for i := range steps {
-				key := (h/2)*steps + i // of both engines at the same time
+				key := (h/2)*steps + i // the same key for both engines at the same time
 				var made svc.WorkItem
 				err := again(func() (err error) {
 					made, err = e.CreateWorkItem(WithIdempotency(w.ctx, fmt.Sprintf("key-%d", key), "print"), w.newItem(fmt.Sprintf("item %d", key)))
@@ -195,7 +197,7 @@ func (w *writers) check(counter string, answers [][2]string, runs []int, increme
 	}
 }
 
-// checkJournal fails when the journal has a gap, or PostgreSQL has met a deadlock.
+// checkJournal fails the test if the journal has a gap, or PostgreSQL has detected a deadlock.
 func (w *writers) checkJournal(dsn string) {
 	w.t.Helper()
 	var last int64

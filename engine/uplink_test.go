@@ -16,8 +16,8 @@ import (
 	"svc/wire"
 )
 
-// raw opens an uplink that says who it is, and gives every frame that comes
-// down, answers to heartbeats too.
+// raw opens an uplink with a hello, and returns functions that send a frame and read the next frame, including
+// heartbeat acknowledgements.
 func (w *worker) raw(hello Hello) (send func(wire.Frame), next func() wire.Frame) {
 	here, there := wire.Pipe()
 	ended := make(chan error, 1)
@@ -35,7 +35,7 @@ func (w *worker) raw(hello Hello) (send func(wire.Frame), next func() wire.Frame
 		defer cancel()
 		b, err := here.Read(ctx)
 		if err != nil {
-			return nil // nothing came
+			return nil // no frame arrived
 		}
 		f, err := wire.DecodeDown(b)
 		w.s.no(err)
@@ -81,7 +81,7 @@ func TestAWorkerThatNamesItselfGetsNewRunsAfterItsFirstHeartbeatToo(t *testing.T
 		if d == nil || d.RunID != r.ID {
 			t.Errorf("after the heartbeat came %+v", d)
 		}
-		// It is online now; a connection that replaces this one has to say so itself.
+		// The host is online now. A connection that replaces this one must send its own heartbeat.
 		_, again := w.raw(Hello{HostID: w.host.ID, InstanceID: w.instance})
 		s.settle()
 		s.run()
@@ -162,7 +162,7 @@ func TestFramesAboutARunThatDoesNotExistHarmNothing(t *testing.T) {
 		w.ack(none, false)
 		w.wantFrames()
 		r := s.run()
-		w.wantFrames("run_dispatch 1") // the connection goes on
+		w.wantFrames("run_dispatch 1") // the connection stays open
 		s.wantTopics(svc.TopicProjectCreated, svc.TopicItemCreated, svc.TopicRunCreated, svc.TopicRunSpawning)
 		w.started(r)
 	})
@@ -180,14 +180,14 @@ func TestAnAnswerOfAHostThatWasNotGivenTheRunCountsForNothing(t *testing.T) {
 		}
 		other := r
 		other.Attempt = 7
-		w.ack(other, false) // nor does one about another attempt
+		w.ack(other, false) // nor does a nack for another attempt
 		if got := s.wantStatus(r, svc.RunSpawning); got.Version != before.Version || got.Acked {
 			t.Errorf("the run became %+v", got)
 		}
 		s.wantTopics()
 		w.wantFrames()
 		w.ack(r, true)
-		w.ack(r, false) // it said yes before
+		w.ack(r, false) // it has acknowledged the attempt before
 		if got := s.wantStatus(r, svc.RunSpawning); !got.Acked {
 			t.Errorf("after its own host's answer: %+v", got)
 		}
@@ -296,7 +296,7 @@ func TestScreensAreReadByPeopleOnly(t *testing.T) {
 		if got, _ := s.WorkItem(s.ctx, item.ID); got.Version != 1 {
 			t.Errorf("screens moved the item: %+v", got)
 		}
-		s.wantTopics(svc.TopicWorkerOffline) // nothing but the silence was told
+		s.wantTopics(svc.TopicWorkerOffline) // only the silence was journaled
 	})
 }
 
@@ -331,7 +331,7 @@ func TestOutputAndScreensAreInNoFileOfTheDatabase(t *testing.T) {
 		s.want(svc.Applied)(s.signal(r, svc.SignalFinished))
 		s.pass(10 * time.Second)
 		look("after its end")
-		w.send(wire.Snapshot{RunID: r.ID, Capture: "unmistakable last screen", Timestamp: 2}) // it may come behind the end
+		w.send(wire.Snapshot{RunID: r.ID, Capture: "unmistakable last screen", Timestamp: 2}) // it may arrive after the end
 		s.settle()
 		if got, ok, err := hub.NewPanes(filepath.Join(dir, "relay"), s.Log).Latest(r.ID); err != nil || !ok || got.Capture != "unmistakable last screen" {
 			t.Errorf("a server that is killed now would show %+v (%v)", got, err)

@@ -11,9 +11,8 @@ import (
 	"svc/store"
 )
 
-// clock is a wall clock that a test sets apart from the monotonic one of its
-// bubble, and that can keep everyone who reads it waiting, as a frozen process
-// does.
+// clock is a wall clock that a test can set apart from the monotonic clock of its bubble. It can also block every
+// caller, like a frozen process.
 type clock struct {
 	mu     sync.Mutex // guards the rest
 	ahead  time.Duration
@@ -38,7 +37,7 @@ func (c *clock) jump(d time.Duration) {
 	c.ahead += d
 }
 
-// freeze keeps every loop of the engine from going on until thaw.
+// freeze blocks every loop of the engine until thaw is called.
 func (c *clock) freeze() (thaw func()) {
 	frozen := make(chan struct{})
 	c.mu.Lock()
@@ -52,7 +51,7 @@ func (c *clock) freeze() (thaw func()) {
 	}
 }
 
-// withClock runs a test whose engine and store have a wall clock of their own.
+// withClock runs a test whose engine and store use a test clock as their wall clock.
 func withClock(t *testing.T, test func(s *site, c *clock), options ...func(*Config)) {
 	t.Parallel()
 	dir, c := t.TempDir(), &clock{}
@@ -63,7 +62,7 @@ func withClock(t *testing.T, test func(s *site, c *clock), options ...func(*Conf
 func TestAJumpOfOurClockDeclaresNobodyOffline(t *testing.T) {
 	withClock(t, func(s *site, c *clock) {
 		w := s.online("h")
-		r := s.run(policy(svc.RestartAlways)) // its ack is on its way
+		r := s.run(policy(svc.RestartAlways)) // its ack will arrive later
 		w.wantFrames("run_dispatch 1")
 		s.news()
 		c.jump(time.Hour)
@@ -78,7 +77,7 @@ func TestAJumpOfOurClockDeclaresNobodyOffline(t *testing.T) {
 		if h := w.want(svc.HostOnline); *h.LastSeenAt != s.now() {
 			t.Errorf("last seen at %v, want now", h.LastSeenAt)
 		}
-		s.pass(91 * time.Second) // its silence counts as before
+		s.pass(91 * time.Second) // silence counts as before
 		w.want(svc.HostOffline)
 	})
 }
@@ -109,7 +108,7 @@ func TestADeadHostIsNotKeptByAClockThatGoesBack(t *testing.T) {
 		w := s.online("h")
 		s.pass(80 * time.Second)
 		c.jump(-time.Hour)
-		s.pass(95 * time.Second) // at most the window again
+		s.pass(95 * time.Second) // at most the whole window again
 		w.want(svc.HostOffline)
 	})
 }
@@ -141,7 +140,7 @@ func TestAnotherInstanceIsJudgedByTimeThatPassed(t *testing.T) {
 		w := s.online("h")
 		s.pass(time.Second)
 		s.news()
-		c.jump(time.Hour) // the pinned instance was heard a second ago all the same
+		c.jump(time.Hour) // the heartbeat of the pinned instance was a second ago all the same
 		clone := &worker{s: s, host: w.host, instance: svc.NewID()}
 		clone.connect()
 		clone.beat()
@@ -222,8 +221,7 @@ func TestADatabaseThatRefusesIsABreak(t *testing.T) {
 	})
 }
 
-// While the database does not answer, nobody is declared offline; nor by the
-// first look after it is back.
+// While the database does not respond, and at the first check after that, no host is declared offline.
 func TestTimeWithoutTheDatabaseIsNotSilence(t *testing.T) {
 	withClock(t, func(s *site, _ *clock) {
 		w := s.online("h")
@@ -234,7 +232,7 @@ func TestTimeWithoutTheDatabaseIsNotSilence(t *testing.T) {
 		back := make(chan struct{})
 		stuck := make(chan error, 1)
 		go func() {
-			stuck <- s.Store.Write(s.ctx, func(*store.Tx) error { <-back; return nil }) // as a commit that the network swallowed
+			stuck <- s.Store.Write(s.ctx, func(*store.Tx) error { <-back; return nil }) // like a commit whose response is lost in the network
 		}()
 		s.pass(10 * time.Minute)
 		close(back)
@@ -250,7 +248,7 @@ func TestTimeWithoutTheDatabaseIsNotSilence(t *testing.T) {
 	})
 }
 
-// What a waiting run waited is time that passed, too.
+// The measured wait of a run must not depend on the wall clock.
 func TestAJumpOfOurClockEndsNoWait(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"ahead": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -288,7 +286,7 @@ func TestAShortFreezeDeclaresNobodyOfflineWhoseHeartbeatIsOnlyUnread(t *testing.
 		w := s.online("h")
 		s.pass(89 * time.Second)
 		thaw := c.freeze()
-		s.pass(5 * time.Second) // meanwhile a heartbeat comes and lies in the socket
+		s.pass(5 * time.Second) // meanwhile a heartbeat arrives and is not read
 		thaw()
 		s.pass(100 * time.Millisecond)
 		w.want(svc.HostOnline)
@@ -300,7 +298,7 @@ func TestAShortFreezeDeclaresNobodyOfflineWhoseHeartbeatIsOnlyUnread(t *testing.
 	})
 }
 
-// A pass of the claimer may be frozen between two looks at the clock.
+// A claim pass may be frozen between two readings of the clock.
 func TestAJumpOfOurClockWithinAPassEndsNoWait(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"ahead": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {

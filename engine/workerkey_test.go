@@ -26,7 +26,7 @@ func (k signer) public() string {
 	return base64.StdEncoding.EncodeToString(k.key.Public().(ed25519.PublicKey))
 }
 
-// hello is what the process says when it opens a connection: it registers, and signs the challenge.
+// hello returns the hello of the process: it registers, and signs the challenge.
 func (k signer) hello(boot string) Hello {
 	k.s.t.Helper()
 	registered, err := k.s.Register(k.s.ctx, wire.Registration{
@@ -42,7 +42,7 @@ func (k signer) sign(h Hello) Hello {
 	return h
 }
 
-// opens connects as the server does, and sends a heartbeat if it was admitted.
+// opens connects like the server does, and sends a heartbeat if it was admitted.
 func (w *worker) opens(hello Hello) error {
 	w.s.t.Helper()
 	if err := w.s.Admit(w.s.ctx, &hello); err != nil {
@@ -59,7 +59,7 @@ func (w *worker) opens(hello Hello) error {
 func TestAfterASignedConnectionAHostsTokenAloneIsNotEnough(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.newHost("h")
-		s.no(w.opens(Hello{HostID: w.host.ID, InstanceID: w.instance, BootID: "old"})) // a worker of before has no key
+		s.no(w.opens(Hello{HostID: w.host.ID, InstanceID: w.instance, BootID: "old"})) // an old worker has no key
 		own := w.withKey(1)
 		s.no(w.opens(own.hello("new")))
 		if h := w.want(svc.HostOnline); h.WorkerKey == nil || *h.WorkerKey != own.public() || h.InstanceSuspect {
@@ -74,7 +74,7 @@ func TestAfterASignedConnectionAHostsTokenAloneIsNotEnough(t *testing.T) {
 		if !h.InstanceSuspect || *h.WorkerKey != own.public() || *h.SuspectWorkerKey != thief.public() {
 			t.Errorf("the host is %+v", h)
 		}
-		s.no(w.opens(own.hello("new"))) // its own worker comes and goes as before
+		s.no(w.opens(own.hello("new"))) // its own worker connects as before
 		_, err := s.ClearSuspect(s.ctx, h.ID)
 		s.no(err)
 		if h := w.want(svc.HostOnline); h.InstanceSuspect || *h.WorkerKey != own.public() {
@@ -139,7 +139,7 @@ func TestWhoNamedItsBootOnceAndComesWithoutIsSuspect(t *testing.T) {
 		w.register(wire.Capabilities...)
 		w.boot("first")
 		s.news()
-		w.boot("") // a token that was stolen, and an instance id that is no secret
+		w.boot("") // with a stolen token, and an instance id, which is not secret
 		if h := w.want(svc.HostOnline); !h.InstanceSuspect {
 			t.Errorf("it is not suspect: %+v", h)
 		}
@@ -173,7 +173,7 @@ func TestAWorkerThatSignsItsRequestsSignsAllOfThem(t *testing.T) {
 		admit := func(signature string) error { return s.AdmitRequest(s.ctx, w.host.ID, proof, signature) }
 		s.no(admit("")) // no key is pinned
 		s.no(w.opens(signed(own, "a", wire.CapWorkerKey)))
-		s.no(admit("")) // a worker of before signs connections alone
+		s.no(admit("")) // a worker of the previous version signs only connections
 		s.no(w.opens(signed(own, "a", wire.Capabilities...)))
 		s.news()
 		s.no(admit(signature(own, proof)))
@@ -184,18 +184,18 @@ func TestAWorkerThatSignsItsRequestsSignsAllOfThem(t *testing.T) {
 			s.wantCode(what, admit(wrong), svc.CodeUnauthorized)
 		}
 		s.wantTopics(svc.TopicWorkerSuspect)
-		s.no(admit(signature(own, proof))) // its own worker goes on
+		s.no(admit(signature(own, proof))) // requests of its own worker are accepted
 		h, err := s.ClearSuspect(s.ctx, w.host.ID)
 		s.no(err)
 		if h.InstanceSuspect || value(h.WorkerKey) != own.public() {
 			t.Errorf("the host is %+v", h)
 		}
-		s.no(w.opens(signed(own, "b", wire.CapWorkerKey))) // the version of before was installed again
+		s.no(w.opens(signed(own, "b", wire.CapWorkerKey))) // the previous version was installed again
 		s.no(admit(""))
 	})
 }
 
-// signed is what a worker with some capabilities says when it connects.
+// signed returns the hello of a worker with the given capabilities.
 func signed(k signer, boot string, caps ...string) Hello {
 	h := k.hello(boot)
 	h.Capabilities = caps
@@ -211,6 +211,6 @@ func TestAConnectionWithAHostsTokenAndWithoutANameNeedsTheKeyToo(t *testing.T) {
 		s.news()
 		s.wantCode("nameless", s.Admit(s.ctx, &Hello{OnlyHost: w.host.ID}), svc.CodeForbidden)
 		s.wantTopics(svc.TopicWorkerSuspect)
-		s.no(s.Admit(s.ctx, &Hello{})) // with the token of all hosts it is judged when it says whose it is
+		s.no(s.Admit(s.ctx, &Hello{})) // with the token for all hosts it is checked when it names its host
 	})
 }

@@ -18,7 +18,7 @@ func TestARunThatSharesAWorkspaceWaitsOnItsHostUntilTheOtherHasLeft(t *testing.T
 		first := w.dispatched()
 		r = w.started(r)
 		second := s.run(func(n *svc.NewRun) { n.TaskID, n.WorkspaceID = r.TaskID, &made.ID })
-		s.pass(10 * time.Minute) // longer than the dispatch timeout: it is not held against the run
+		s.pass(10 * time.Minute) // longer than the dispatch timeout, which does not count this time
 		detail, err := s.RunDetail(s.ctx, second.ID)
 		s.no(err)
 		if detail.Status != svc.RunPending || len(detail.Waiting.Why) != 1 || detail.Waiting.Why[0].Code != svc.HoldWorkspaceBusy ||
@@ -59,7 +59,7 @@ func TestARunIsRefusedInAWorkspaceThatItCannotWorkIn(t *testing.T) {
 	})
 }
 
-// asked is the requests about workspaces that the worker got since it was last asked.
+// asked returns the requests about workspaces that the worker received since the last call.
 func (w *worker) asked() (all []*wire.WorkspaceRequest) {
 	w.s.t.Helper()
 	w.s.settle()

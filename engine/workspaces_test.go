@@ -14,7 +14,7 @@ import (
 	"svc/wire"
 )
 
-// inRepository is a run of a project whose runs work in copies of a repository.
+// inRepository admits a run of a project whose runs work in copies of a repository.
 func (s *site) inRepository(change ...func(*svc.NewRun)) svc.Run {
 	s.t.Helper()
 	p, err := s.CreateProject(s.ctx, svc.NewProject{Name: "p", Source: svc.SourcePatch{Repo: ptr("/repo")}})
@@ -23,7 +23,7 @@ func (s *site) inRepository(change ...func(*svc.NewRun)) svc.Run {
 	return s.run(append(change, func(n *svc.NewRun) { n.TaskID = task.ID })...)
 }
 
-// workspaceOf reads the run's workspace.
+// workspaceOf returns the run's workspace.
 func (s *site) workspaceOf(r svc.Run) svc.Workspace {
 	s.t.Helper()
 	got := s.get(r)
@@ -35,7 +35,8 @@ func (s *site) workspaceOf(r svc.Run) svc.Workspace {
 	return w
 }
 
-// dispatched is the dispatch that the worker got since it was last asked. One that is not acknowledged comes again.
+// dispatched returns the dispatch that the worker received since the last call. An unacknowledged dispatch is sent
+// again.
 func (w *worker) dispatched() *wire.RunDispatch {
 	w.s.t.Helper()
 	w.s.settle()
@@ -56,13 +57,13 @@ func (w *worker) dispatched() *wire.RunDispatch {
 	return last
 }
 
-// relays makes a checkpoint of the workspace, tells of it and sends it.
+// relays makes a checkpoint of the workspace, reports it and relays it.
 func (w *worker) relays(id string, number int, bundle string) {
 	w.s.t.Helper()
 	w.relaysDone(id, number, bundle, wire.CheckpointDone{Files: 1, Additions: 2, Deletions: 3})
 }
 
-// relaysDone makes a checkpoint whose files all have the same bytes.
+// relaysDone relays a checkpoint whose files all have the same bytes.
 func (w *worker) relaysDone(id string, number int, bundle string, done wire.CheckpointDone) {
 	w.s.t.Helper()
 	who := Reporter{Host: w.host.ID}
@@ -117,7 +118,7 @@ func TestARestartOnAnotherHostBeginsWithTheNewestRelayedCheckpoint(t *testing.T)
 		r = one.started(r)
 		one.relays(before, 1, "older")
 		one.relays(before, 2, "newest")
-		_, err := s.ReportWorkspace(s.ctx, Reporter{Host: one.host.ID}, before, // made, and never relayed
+		_, err := s.ReportWorkspace(s.ctx, Reporter{Host: one.host.ID}, before, // made, but never relayed
 			svc.WorkspaceReport{State: svc.WorkspaceBusy, Path: "/work", BaseCommit: "base", Checkpoint: 3, Tree: "t3", Commit: "c3"})
 		s.no(err)
 		s.want(svc.Applied)(s.signal(r, svc.SignalFinished, code(1)))
@@ -131,7 +132,7 @@ func TestARestartOnAnotherHostBeginsWithTheNewestRelayedCheckpoint(t *testing.T)
 			t.Fatalf("dispatched with %+v", got)
 		}
 
-		// The bundle is for that host and that workspace alone.
+		// Only the host of the new workspace may read the bundle, and only for that workspace.
 		f, err := s.RestoreFile(s.ctx, Reporter{Host: two.host.ID}, before, got.ID, 2)
 		s.no(err)
 		text, err := io.ReadAll(f)
@@ -143,7 +144,8 @@ func TestARestartOnAnotherHostBeginsWithTheNewestRelayedCheckpoint(t *testing.T)
 		_, err = s.RestoreFile(s.ctx, Reporter{Host: one.host.ID}, before, got.ID, 2)
 		s.wantCode("another host", err, svc.CodeForbidden)
 
-		// A preparation that has nothing so far takes nothing back: the next host begins with the same checkpoint.
+		// A preparation without a checkpoint of its own changes nothing: the next host begins with the same
+		// checkpoint.
 		_, err = s.ReportWorkspace(s.ctx, Reporter{Host: two.host.ID}, got.ID, svc.WorkspaceReport{State: svc.WorkspacePreparing, Path: "/work"})
 		s.no(err)
 		if w := s.workspaceOf(r); w.RestoredFrom != before || w.BaseCommit != "base" || w.Checkpoint != 2 || w.RelayedCheckpoint != 2 {
@@ -152,7 +154,8 @@ func TestARestartOnAnotherHostBeginsWithTheNewestRelayedCheckpoint(t *testing.T)
 	})
 }
 
-// TestAWorkspaceIsItsHostsAlone tries to report about a workspace, to send and to read its checkpoints for other hosts and with run tokens.
+// TestAWorkspaceIsItsHostsAlone tries to report about a workspace, and to relay and read its checkpoints, as other
+// hosts and with run tokens.
 func TestAWorkspaceIsItsHostsAlone(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -185,8 +188,8 @@ func TestAWorkspaceIsItsHostsAlone(t *testing.T) {
 	})
 }
 
-// TestReportsOfWorkspacesAreBounded has a host tell something new of its workspace again and again, which is journaled each time, and what
-// another host's git would read as something else than the name of a commit.
+// TestReportsOfWorkspacesAreBounded has a host report changes of its workspace again and again, each of which is
+// journaled, and a value that another host's git would not read as the name of a commit.
 func TestReportsOfWorkspacesAreBounded(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -204,7 +207,7 @@ func TestReportsOfWorkspacesAreBounded(t *testing.T) {
 		_, err := s.CheckpointRelayed(s.ctx, who, id, 1, wire.CheckpointDone{Tree: strings.Repeat("a", 1<<20)})
 		s.wantCode("a long tree", err, svc.CodeValidation)
 		began := time.Now()
-		for n := range 1100 { // 1000 at once, then twenty a second
+		for n := range 1100 { // 1000 at once, then twenty per second
 			s.no(report(n+1, ""))
 		}
 		if took := time.Since(began); took < 4*time.Second || took > time.Minute {
@@ -213,7 +216,8 @@ func TestReportsOfWorkspacesAreBounded(t *testing.T) {
 	})
 }
 
-// TestWhatIsKeptOfEachHostIsMeasured counts the files of logs and checkpoints for the hosts that had them.
+// TestWhatIsKeptOfEachHostIsMeasured checks that the files of logs and checkpoints are counted for the hosts that
+// relayed them.
 func TestWhatIsKeptOfEachHostIsMeasured(t *testing.T) {
 	bubble(t, func(s *site) {
 		w := s.online("h")
@@ -226,7 +230,7 @@ func TestWhatIsKeptOfEachHostIsMeasured(t *testing.T) {
 		counted := s.Hub.Quota.Used(w.host.ID)
 		s.no(s.Hub.Quota.Measure(func() (map[string]int64, error) { return map[string]int64{}, nil }))
 		s.no(s.measureRelay(s.ctx))
-		sent := int64(2*len("bundle") + len("output")) // beside it a note of what each patch is against is kept
+		sent := int64(2*len("bundle") + len("output")) // each patch also has a small file with its base commit
 		if got := s.Hub.Quota.Used(w.host.ID); got < sent || counted != got {
 			t.Errorf("measured %d bytes, counted %d, of which %d were sent", got, counted, sent)
 		}

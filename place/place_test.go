@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// drawFleet is hosts in any condition.
+// drawFleet returns hosts in random states.
 func drawFleet(t *rapid.T) Fleet {
 	var f Fleet
 	for i := range rapid.IntRange(0, 6).Draw(t, "hosts") {
@@ -65,15 +65,16 @@ func drawProjects(t *rapid.T) map[string]Project {
 	return projects
 }
 
-// waits is a run of the model: who it is and what it asks.
+// waits is a run of the model, with its project and demand.
 type waits struct {
 	Waiting
 	project string
 	demand  Demand
 }
 
-// modelOrder is the order of runs, worked out one after the other by the words of the rule: the highest priority;
-// among those the project whose turn is longest ago; among those who waits longest. may says who can go at all.
+// modelOrder returns the order of the runs, computed one by one from the rule: the highest priority first; among
+// equal priorities, the project with the oldest turn; within a project, the longest wait. may reports whether a run
+// can be placed at all.
 func modelOrder(runs []waits, projects map[string]Project, may func(waits) bool) (order []waits) {
 	turns, left := map[string]int{}, slices.Clone(runs)
 	for id, p := range projects {
@@ -105,8 +106,8 @@ func modelOrder(runs []waits, projects map[string]Project, may func(waits) bool)
 	}
 }
 
-// Who is placed, and in which order, is what the rule says; each on the least busy host that may have it; and
-// whoever is left over could go nowhere.
+// The placed runs and their order follow the rule, each is on the least busy eligible host, and no run that is left
+// over could have been placed.
 func TestPlacementFollowsTheRule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -132,7 +133,7 @@ func TestPlacementFollowsTheRule(t *testing.T) {
 			}
 			queues = append(queues, q)
 		}
-		eligible := map[string][]string{} // as the pass began, by run
+		eligible := map[string][]string{} // by run, before the first claim
 		for _, r := range runs {
 			for _, h := range now.eligible(r.demand) {
 				eligible[r.ID] = append(eligible[r.ID], h.ID)
@@ -230,7 +231,7 @@ func TestAHostThatRefusedIsNobodyToWaitFor(t *testing.T) {
 	}
 }
 
-// drawServed is times of service with pauses between them, as Extend makes them.
+// drawServed returns service times with pauses between them, made by Extend.
 func drawServed(t *rapid.T) (s Served, now svc.Time) {
 	now = svc.Time(rapid.IntRange(0, 50).Draw(t, "first"))
 	for range rapid.IntRange(1, 20).Draw(t, "ticks") {
@@ -247,7 +248,7 @@ func TestOnlyServedTimeCounts(t *testing.T) {
 		s, now := drawServed(t)
 		from := svc.Time(rapid.IntRange(0, 200).Draw(t, "from"))
 		timeout := time.Duration(rapid.IntRange(1, 60).Draw(t, "timeout")) * time.Millisecond
-		served := time.Duration(0) // since from, counted millisecond by millisecond
+		served := time.Duration(0) // since from, counted in milliseconds
 		for at := from; at < now; at++ {
 			if slices.ContainsFunc(s, func(x Span) bool { return x.Began <= at && at < x.Until }) {
 				served += time.Millisecond

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestLinesAreFoundAgainWhereGitHasThem comments on every line that patches of random edits show, and compares where it is in a
-// later checkpoint with what git's own comparison of the two says. Lines are unique and not moved, so that there is one answer.
+// TestLinesAreFoundAgainWhereGitHasThem locates every line that patches of random edits show in a later checkpoint,
+// and compares the result with git's own comparison of the two. Lines are unique and not moved, so there is only one
+// correct result.
 func TestLinesAreFoundAgainWhereGitHasThem(t *testing.T) {
 	t.Parallel()
 	r := &random{Rand: rand.New(rand.NewPCG(seed(t), 0))}
@@ -84,7 +85,8 @@ func TestLinesAreFoundAgainWhereGitHasThem(t *testing.T) {
 	}
 }
 
-// gitLines is where each line of a file is in a later tree, by git; a line that is not there is missing.
+// gitLines returns, according to git, the number of each line of a file in a later tree. A line that no longer exists
+// is missing in the result.
 func gitLines(a archive, from, to int, path string) map[int]int {
 	a.t.Helper()
 	out := map[int]int{}

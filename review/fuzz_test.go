@@ -12,8 +12,9 @@ import (
 
 func readText(text string) (*Patch, error) { return Read(strings.NewReader(text), int64(len(text))) }
 
-// FuzzRead reads what a hostile host may relay as patches. Whatever is taken covers the text without a gap, means the same when it is
-// read with its content, and what is served as the difference of two is the list that goes with it.
+// FuzzRead reads arbitrary text, as a hostile host may relay it. The files of an accepted patch cover the text
+// without a gap and are the same when they are loaded with their content. The difference that is written for two
+// patches matches its list of files.
 func FuzzRead(f *testing.F) {
 	const changed = "diff --git a/a b/a\nindex 1111111..2222222 100644\n--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
 	const binary = "diff --git a/b b/b\nnew file mode 100644\nindex 0000000..3333333\nGIT binary patch\nliteral 3\nKcmZQzU|?VX0RR910RR\n\nliteral 0\nHcmV?d00001\n\n"
@@ -45,7 +46,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// wantCovered checks that the files of a patch follow each other, and are the same when they are loaded.
+// wantCovered checks that the files of a patch cover the text in order, and that they are the same when they are
+// loaded.
 func wantCovered(t *testing.T, p *Patch, text string) {
 	t.Helper()
 	at := int64(0)
@@ -71,7 +73,7 @@ func outline(f *File) string {
 	return fmt.Sprintf("%q %q %s %q %q %q %q +%d -%d %v", f.Path, f.OldPath, f.Status, f.OldMode, f.Mode, f.OldOID, f.OID, f.Additions, f.Deletions, f.Binary)
 }
 
-// wantServedAsListed reads what is served as the difference of two patches again.
+// wantServedAsListed reads the written difference of two patches again and compares it with its list of files.
 func wantServedAsListed(t *testing.T, from, to *Patch) {
 	t.Helper()
 	var served bytes.Buffer
@@ -95,7 +97,8 @@ func wantServedAsListed(t *testing.T, from, to *Patch) {
 	}
 }
 
-// FuzzBetween changes one text in two ways and compares the two by their patches alone. A model, which has the texts, applies what comes of it.
+// FuzzBetween changes one text in two ways and computes the difference from the two patches alone. A model that has
+// the texts applies the difference.
 func FuzzBetween(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nB\nc\n", "a\nb\nC\nd", uint8(3))
 	f.Add("a\nb\nc\nd\ne\nf\ng\nh\ni\n", "b\nc\nd\ne\nf\ng\nh\ni\nj\n", "a\nb\nc\nd\nx\ny\nf\ng\nh\ni", uint8(0))
@@ -117,7 +120,7 @@ func FuzzBetween(f *testing.F) {
 	})
 }
 
-// wantSameLines checks that a line that is found again is the same line, and that lines stay in their order.
+// wantSameLines checks that a located line has the same text, and that located lines keep their order.
 func wantSameLines(t *testing.T, from, to *Patch, one, two string) {
 	t.Helper()
 	old, new := slices.Collect(strings.Lines(one)), slices.Collect(strings.Lines(two))
@@ -134,7 +137,7 @@ func wantSameLines(t *testing.T, from, to *Patch, one, two string) {
 	}
 }
 
-// modelPatch is the patch of a text with some lines around each change, as git writes it.
+// modelPatch returns the patch of a text as git writes it, with the given number of lines around each change.
 func modelPatch(t *testing.T, base, text string, around uint8) *Patch {
 	t.Helper()
 	var b strings.Builder
@@ -162,9 +165,9 @@ func modelPatch(t *testing.T, base, text string, around uint8) *Patch {
 	return p
 }
 
-// parts are the changes of a comparison with the lines around them; those that touch are one.
+// parts returns the changes of a comparison with the lines around them. Changes whose lines touch are one part.
 func parts(all []item, around int) (out [][]item) {
-	begin, end := 0, 0 // of the part that is open
+	begin, end := 0, 0 // of the current part
 	for i, it := range all {
 		if it.kind == ' ' {
 			continue
@@ -183,12 +186,12 @@ func parts(all []item, around int) (out [][]item) {
 	return out
 }
 
-// apply is a text after a patch of one file. Each line that stays or goes must be there.
+// apply applies a patch of one file to a text. It checks every unchanged and deleted line.
 func apply(t *testing.T, text, patch string) string {
 	t.Helper()
 	lines := slices.Collect(strings.Lines(text))
 	var out []string
-	at := 0 // lines of the text that are dealt with
+	at := 0 // number of handled lines of the text
 	rest := slices.Collect(strings.Lines(patch))
 	for len(rest) > 0 && !strings.HasPrefix(rest[0], "@@ ") {
 		rest = rest[1:]
@@ -200,7 +203,7 @@ func apply(t *testing.T, text, patch string) string {
 			t.Fatal(err)
 		}
 		if len(span) < 2 || span[1] != "0" {
-			first-- // else it is the line before already
+			first-- // without old lines, first is already the line before
 		}
 		if first < at || first > len(lines) {
 			t.Fatalf("a hunk begins at line %d of %d, the one before ends at %d:\n%s", first, len(lines), at, patch)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAPatchOfAnyNumberOfFilesIsListedWithinBounds reads what a hostile host may relay: files that cost a few bytes each.
+// TestAPatchOfAnyNumberOfFilesIsListedWithinBounds reads a patch with a great many files of a few bytes each, as a
+// hostile host may relay it.
 func TestAPatchOfAnyNumberOfFilesIsListedWithinBounds(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("diff --git a/a b/a\nold mode 100644\nnew mode 100755\n", 200_000)

@@ -16,7 +16,7 @@ import (
 	"svc/git"
 )
 
-// A tree is what a checkpoint has: files by name.
+// A tree is the content of a checkpoint: files by name.
 type tree map[string]blob
 
 type blob struct{ mode, text string }
@@ -27,13 +27,13 @@ const (
 	symlink    = "120000"
 )
 
-// names are what agents call files, and every character that some tool trips over.
+// names are typical file names, and names with characters that cause problems in tools.
 var names = []string{
 	"a", "b.go", "dir/c", "dir/deep/d", "spa ce", "new\nline", "\"quoted\"", "ünï", "-dash", "back\\slash", "tab\tname", "\xff\xfe", "a b/b c", "diff --git a/x b/x",
 	"--- a", "bell\a", "x => y", " lead", "trail ", "e", "f", "g",
 }
 
-// random draws changes as an agent makes them.
+// random makes random changes.
 type random struct {
 	*rand.Rand
 	base  tree
@@ -91,7 +91,7 @@ func (r *random) edit(text string) string {
 	return strings.Join(lines, "")
 }
 
-// change does one thing to a tree.
+// change makes one random change to a tree.
 func (r *random) change(t tree) {
 	paths := slices.Sorted(maps.Keys(t))
 	if len(paths) == 0 {
@@ -131,7 +131,7 @@ func (r *random) change(t tree) {
 		t.put(other, blob{symlink, fmt.Sprintf("to/%d", r.count)})
 	case 12:
 		t[path] = blob{plain, f.text + r.bytes()}
-	default: // back to what it was
+	default: // back to the base
 		if was, ok := r.base[other]; ok {
 			t.put(other, was)
 		} else {
@@ -140,7 +140,7 @@ func (r *random) change(t tree) {
 	}
 }
 
-// put writes a file where it can be: what is in the way of its folders, or below it, goes.
+// put writes a file, and removes what is in its place: files that are its folders, and files below it.
 func (t tree) put(path string, f blob) {
 	for there := range t {
 		if strings.HasPrefix(there, path+"/") || strings.HasPrefix(path, there+"/") {
@@ -150,11 +150,11 @@ func (t tree) put(path string, f blob) {
 	t[path] = f
 }
 
-// archive is a repository in which each tree is a commit, refs/heads/0 the first.
+// archive is a repository in which each tree is a commit; refs/heads/0 is the first.
 type archive struct {
 	t *testing.T
 	git.Repo
-	dir   string // without anything in it
+	dir   string // an empty folder
 	trees []string
 }
 
@@ -186,7 +186,7 @@ func newArchive(t *testing.T, trees []tree) archive {
 	return a
 }
 
-// run executes git as a person would, with an index of the repository's own.
+// run executes git with an index of the repository's own.
 func (a archive) run(stdin string, args ...string) string {
 	a.t.Helper()
 	cmd := exec.CommandContext(a.t.Context(), "git", args...)
@@ -202,7 +202,7 @@ func (a archive) run(stdin string, args ...string) string {
 	return out.String()
 }
 
-// patch is the difference to the first tree, as a worker makes it.
+// patch returns the difference to the first tree, made as a worker makes it.
 func (a archive) patch(n int) (*Patch, string) {
 	a.t.Helper()
 	var b bytes.Buffer
@@ -216,7 +216,7 @@ func (a archive) patch(n int) (*Patch, string) {
 	return p, b.String()
 }
 
-// rebuilds applies a patch to a tree with git, and compares what comes out.
+// rebuilds applies a patch to a tree with git, and compares the result with the other tree.
 func (a archive) rebuilds(from, to int, patch string) {
 	a.t.Helper()
 	a.run("", "read-tree", fmt.Sprintf("refs/heads/%d", from))
@@ -229,7 +229,8 @@ func (a archive) rebuilds(from, to int, patch string) {
 	}
 }
 
-// numbers are the lines that come and go by file, in the words of git's --numstat. A name that is used again is in a patch twice.
+// numbers are the added and deleted lines per file, in the format of git's --numstat. A name that is used again is in
+// a patch twice.
 type numbers map[string]string
 
 func (n numbers) add(path, additions, deletions string) {
@@ -273,7 +274,8 @@ func numstat(listing string) numbers {
 	return out
 }
 
-// TestAFileThatComesAsSomethingElseGoesAndComes has a new file in one checkpoint that is a link in the next.
+// TestAFileThatComesAsSomethingElseGoesAndComes has an added path that is a file in one checkpoint and a link in the
+// next.
 func TestAFileThatComesAsSomethingElseGoesAndComes(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, []tree{{"a": {plain, "x\n"}}, {"a": {plain, "x\n"}, "new": {plain, "one\n"}}, {"a": {plain, "x\n"}, "new": {symlink, "a"}}})
@@ -290,8 +292,8 @@ func TestAFileThatComesAsSomethingElseGoesAndComes(t *testing.T) {
 	}
 }
 
-// seed is what random trees begin with: a new one in the long form, which searches; the same one otherwise, so that a change is
-// judged by itself. SVC_TEST_SEED repeats what was seen.
+// seed returns the seed of the random trees: a new one in the long form, which searches for errors; otherwise a
+// constant, so that a failure is caused by the change under test. SVC_TEST_SEED repeats a reported seed.
 func seed(t *testing.T) uint64 {
 	seed := uint64(1)
 	if os.Getenv("SVC_TEST_LONG") != "" {
@@ -304,7 +306,7 @@ func seed(t *testing.T) uint64 {
 	return seed
 }
 
-// checkpoints is how many are compared, of five changes each.
+// checkpoints returns how many checkpoints are compared, of five changes each.
 func checkpoints() int {
 	if os.Getenv("SVC_TEST_LONG") != "" {
 		return 100
@@ -312,7 +314,8 @@ func checkpoints() int {
 	return 8
 }
 
-// TestPatchesOfRandomChangesRebuildTheirTrees compares with git what is read out of its patches, and what is made of two of them.
+// TestPatchesOfRandomChangesRebuildTheirTrees compares with git what is read from its patches, and what is computed
+// from two of them.
 func TestPatchesOfRandomChangesRebuildTheirTrees(t *testing.T) {
 	t.Parallel()
 	r := &random{Rand: rand.New(rand.NewPCG(seed(t), 0)), base: tree{}}
@@ -342,12 +345,13 @@ func TestPatchesOfRandomChangesRebuildTheirTrees(t *testing.T) {
 		parts := numstat(a.run(text, "apply", "--numstat", "-z", "-"))
 		got := numbersOf(List(p.Files))
 		for _, f := range List(p.Files) {
-			if f.Status == TypeChanged { // the whole file goes and comes, though git's numbers compare a link's target with text
+			// The patch deletes and adds the whole file, but git's numbers compare the link's target with the text.
+			if f.Status == TypeChanged {
 				want[f.Path] = parts[f.Path]
 			}
 		}
 		for _, f := range p.Files {
-			if f.keepsContent() { // the patch does not say whether it is binary
+			if f.keepsContent() { // the patch does not show whether the file is binary
 				delete(got, f.Path)
 				delete(want, f.Path)
 			}
