@@ -232,7 +232,8 @@ func TestTimeWithoutTheDatabaseIsNotSilence(t *testing.T) {
 		back := make(chan struct{})
 		stuck := make(chan error, 1)
 		go func() {
-			stuck <- s.Store.Write(s.ctx, func(*store.Tx) error { <-back; return nil }) // like a commit whose response is lost in the network
+			// Like a commit whose response is lost in the network.
+			stuck <- s.Store.Write(s.ctx, func(*store.Tx) error { <-back; return nil })
 		}()
 		s.pass(10 * time.Minute)
 		close(back)
