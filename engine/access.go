@@ -50,7 +50,7 @@ func (e *Engine) CreateToken(ctx context.Context, n svc.NewAccessToken) (t svc.A
 	return t, secret, nil
 }
 
-// Tokens is a page of access tokens, newest first.
+// Tokens returns a page of access tokens, newest first.
 func (e *Engine) Tokens(ctx context.Context, page svc.Page) (svc.List[svc.AccessToken], error) {
 	return e.Store.AccessTokens(ctx, page)
 }

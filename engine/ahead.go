@@ -27,7 +27,7 @@ func (e *Engine) rewind(ctx context.Context, waiting waitingRuns, now svc.Time) 
 				}
 				ahead := r.PendingSince.Sub(tx.Now)
 				if r.Status != svc.RunPending || ahead <= servedPause {
-					continue // it was changed since it was read, or our own clock was
+					continue // it was changed since it was read, or our clock was set
 				}
 				r.PendingSince = tx.Now
 				if r.NextDispatchAt != nil {

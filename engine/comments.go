@@ -117,7 +117,7 @@ func quote(on relayed, c svc.Comment) (string, error) {
 	return text, err
 }
 
-// Comments is a page of a workspace's comments, oldest first. Each has the position of its lines in the newest
+// Comments returns a page of a workspace's comments, oldest first. Each has the position of its lines in the newest
 // checkpoint.
 func (e *Engine) Comments(ctx context.Context, workspaceID string, page svc.Page) (svc.List[svc.Comment], error) {
 	w, err := e.Store.Workspace(ctx, workspaceID)

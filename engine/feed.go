@@ -342,7 +342,7 @@ func (s *Subscription) takeSnapshot(ctx context.Context) ([]byte, error) {
 	return encodeEvent(svc.Event{Seq: head, Topic: "snapshot", Payload: data}).bytes, nil
 }
 
-// Events is a page of the journal, newest first.
+// Events returns a page of the journal, newest first.
 func (e *Engine) Events(ctx context.Context, f svc.EventFilter, page svc.Page) (svc.EventList, error) {
 	list, err := e.Store.Events(ctx, f, page)
 	if p := list.PurgedBefore; p != nil && *p == 0 {

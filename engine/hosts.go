@@ -58,7 +58,7 @@ func (e *Engine) Host(ctx context.Context, idOrName string) (svc.Host, error) {
 	return h, err
 }
 
-// Hosts is a page of hosts, ordered by name.
+// Hosts returns a page of hosts, ordered by name.
 func (e *Engine) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], error) {
 	list, err := e.Store.Hosts(ctx, page)
 	for i := range list.Items {

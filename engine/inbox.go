@@ -8,7 +8,7 @@ import (
 	"svc/wire"
 )
 
-// Inbox is a page of the entries that need a person's attention, newest first.
+// Inbox returns a page of the entries that need a person's attention, newest first.
 func (e *Engine) Inbox(ctx context.Context, f svc.InboxFilter, page svc.Page) (svc.List[svc.InboxItem], error) {
 	return e.Store.Inbox(ctx, f, e.now(), page)
 }

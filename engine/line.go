@@ -54,7 +54,7 @@ func (l *waitLine) gate(id string) place.Gate {
 	return place.Gate{NotBefore: r.NotBefore, BackOff: r.BackOff, Busy: r.Busy, Follows: r.Follows, Project: l.projects[r.ProjectID]}
 }
 
-// QueuedRuns is a page of the pending runs that pass the filter, in the order of placement; runs that are held back
+// QueuedRuns returns a page of the pending runs that pass the filter, in the order of placement; runs that are held back
 // come last. A cursor names the last run of the previous page and its position, in case that run has been placed
 // meanwhile.
 func (e *Engine) QueuedRuns(ctx context.Context, f svc.RunFilter, page svc.Page) (out svc.List[svc.RunSummary], err error) {

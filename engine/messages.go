@@ -28,7 +28,7 @@ func (e *Engine) SendMessage(ctx context.Context, runID string, n svc.NewMessage
 	return m, err
 }
 
-// Messages is a page of the messages of a run, in the order in which they were sent.
+// Messages returns a page of the messages of a run, in the order in which they were sent.
 func (e *Engine) Messages(ctx context.Context, runID string, page svc.Page) (svc.List[svc.Message], error) {
 	if _, err := e.live(ctx, runID); err != nil {
 		return svc.List[svc.Message]{}, err

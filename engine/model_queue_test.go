@@ -149,7 +149,7 @@ type queueModel struct {
 	items    []*queueItem
 	runs     []*queueRun // pending or placed
 	hosts    map[string]svc.Host
-	slots    map[string]*int // limit of each host; nil: none
+	slots    map[string]*int // limit of each host
 	turn     int
 }
 

@@ -62,7 +62,7 @@ func (e *Engine) Project(ctx context.Context, idOrSlug string) (svc.Project, err
 	return e.Store.Project(ctx, idOrSlug)
 }
 
-// Projects is a page of all projects, ordered by name.
+// Projects returns a page of all projects, ordered by name.
 func (e *Engine) Projects(ctx context.Context, page svc.Page) (svc.List[svc.Project], error) {
 	return e.Store.Projects(ctx, page)
 }

@@ -172,7 +172,7 @@ func (e *Engine) Run(ctx context.Context, id string) (svc.Run, error) {
 	return r, err
 }
 
-// Runs is a page of runs, newest first.
+// Runs returns a page of runs, newest first.
 func (e *Engine) Runs(ctx context.Context, f svc.RunFilter, page svc.Page) (svc.List[svc.RunSummary], error) {
 	list, err := e.Store.Runs(ctx, f, page)
 	return svc.List[svc.RunSummary]{Items: e.summaries(list.Items), NextCursor: list.NextCursor}, err

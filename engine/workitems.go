@@ -74,7 +74,7 @@ func (e *Engine) WorkItem(ctx context.Context, id string) (svc.WorkItem, error) 
 	return e.Store.WorkItem(ctx, id)
 }
 
-// WorkItems is a page of items, ordered by position.
+// WorkItems returns a page of items, ordered by position.
 func (e *Engine) WorkItems(ctx context.Context, f svc.WorkItemFilter, page svc.Page) (svc.List[svc.WorkItem], error) {
 	return e.Store.WorkItems(ctx, f, page)
 }

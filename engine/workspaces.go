@@ -117,7 +117,7 @@ func (e *Engine) Workspace(ctx context.Context, id string) (svc.Workspace, error
 	return e.Store.Workspace(ctx, id)
 }
 
-// Workspaces is a page of workspaces, newest first.
+// Workspaces returns a page of workspaces, newest first.
 func (e *Engine) Workspaces(ctx context.Context, f svc.WorkspaceFilter, page svc.Page) (svc.List[svc.Workspace], error) {
 	return e.Store.Workspaces(ctx, f, page)
 }
