@@ -23,7 +23,7 @@ const (
 
 // errBadToken is the same for a token that never existed, that expired and that was revoked: the error must not
 // reveal which tokens exist.
-var errBadToken = svc.Errorf(svc.CodeUnauthorized, "the token is missing or not the right one for this")
+var errBadToken = svc.Errorf(svc.CodeUnauthorized, "the token is missing, or is not valid for this request")
 
 func newSecret() string {
 	var b [16]byte

@@ -56,10 +56,10 @@ func (e *Engine) readCheckpoint(ctx context.Context, w svc.Workspace, number int
 
 func notReadable(number int, err error) error {
 	if errors.Is(err, review.ErrTooLarge) {
-		return svc.Errorf(svc.CodeConflict, "checkpoint %d, or the one that it is compared with, has more files than are compared; read each against its base", number).Because(err)
+		return svc.Errorf(svc.CodeConflict, "checkpoint %d, or the one that it is compared with, has too many files to compare; compare each with its own base commit", number).Because(err)
 	}
 	if errors.Is(err, review.ErrMalformed) {
-		return svc.Errorf(svc.CodeConflict, "what was relayed of checkpoint %d cannot be read as a patch", number).Because(err)
+		return svc.Errorf(svc.CodeConflict, "the relayed patch of checkpoint %d is malformed", number).Because(err)
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (e *Engine) openChange(ctx context.Context, id string, number, since int) (
 // branch back behind the base.
 func sameBase(from, to relayed) error {
 	if from.info.From == "" || from.info.From != to.info.From {
-		return svc.Errorf(svc.CodeConflict, "checkpoints %d and %d do not stand on the same commit; read each against its own base", from.number, to.number)
+		return svc.Errorf(svc.CodeConflict, "checkpoints %d and %d do not have the same base commit; compare each with its own", from.number, to.number)
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func (e *Engine) Diff(ctx context.Context, id string, number, since int, path st
 		return nil
 	})
 	if err == nil && !found {
-		return nil, errors.Join(svc.Invalid("path", "is no file that checkpoint %d has changed", c.to.number), f.Close())
+		return nil, errors.Join(svc.Invalid("path", "is not a file that checkpoint %d changes", c.to.number), f.Close())
 	}
 	return f, err
 }

@@ -30,5 +30,5 @@ func (e *Engine) mayReportLoss(ctx context.Context, s svc.Signal, bootID string)
 	if e.Hub.Uplinks.MayReportLoss(*r.HostID, bootID, r.ID, min(settledAfter, e.OfflineAfter)) {
 		return nil
 	}
-	return svc.Errorf(svc.CodeUnavailable, "it is not settled which process is this host's own; try again later")
+	return svc.Errorf(svc.CodeUnavailable, "it is not settled yet which worker process is this host's own; try again later")
 }

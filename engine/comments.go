@@ -35,7 +35,7 @@ func (e *Engine) CreateComment(ctx context.Context, workspaceID string, n svc.Ne
 			return c, err
 		}
 		if !keepsPatch(c.Checkpoint, w, pinned) { // a newer checkpoint arrived meanwhile, and the patch of this one is removed
-			return c, svc.Errorf(svc.CodeNotRelayed, "checkpoint %d of this workspace is not here any more; the newest that is has number %d", c.Checkpoint, w.RelayedCheckpoint)
+			return c, svc.Errorf(svc.CodeNotRelayed, "the orchestrator no longer has checkpoint %d of this workspace; the newest that it has is %d", c.Checkpoint, w.RelayedCheckpoint)
 		}
 		many, err := tx.CountComments(ctx, w.ID)
 		if err != nil {
@@ -110,7 +110,7 @@ func quote(on relayed, c svc.Comment) (string, error) {
 	case errors.Is(err, review.ErrTooLarge):
 		return "", svc.Invalid("end_line", "quotes more than %d bytes", svc.MaxQuote)
 	case errors.Is(err, review.ErrNoLines) && c.Line == nil:
-		return "", svc.Invalid("path", "is no file that checkpoint %d has changed", on.number)
+		return "", svc.Invalid("path", "is not a file that checkpoint %d changes", on.number)
 	case errors.Is(err, review.ErrNoLines):
 		return "", svc.Invalid("line", "is not in the patch of checkpoint %d, on the %s side of %s", on.number, c.Side, c.Path)
 	}

@@ -56,7 +56,7 @@ func (e *Engine) continueRun(ctx context.Context, tx *store.Tx, r *svc.Run, fres
 	if fresh {
 		return nil
 	}
-	const instead = "; with fresh a new conversation begins in the same workspace"
+	const instead = "; set fresh to begin a new conversation in the same workspace"
 	if before.Conversation == nil {
 		return svc.Errorf(svc.CodeNoConversation, "no conversation of run %s is known%s", before.ID, instead)
 	}
@@ -68,7 +68,7 @@ func (e *Engine) continueRun(ctx context.Context, tx *store.Tx, r *svc.Run, fres
 		return err
 	}
 	if !host.Providers[r.Provider].Resumes {
-		return svc.Errorf(svc.CodeNoConversation, "%s on host %s cannot go on with a conversation%s", r.Provider, host.Name, instead)
+		return svc.Errorf(svc.CodeNoConversation, "%s on host %s cannot resume a conversation%s", r.Provider, host.Name, instead)
 	}
 	r.Resume(*before.Conversation)
 	return nil

@@ -187,7 +187,7 @@ func (e *Engine) keepPasted(ctx context.Context, id, runID string, change messag
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		e.Log.Error("what became of a message cannot be written down; trying again", "message_id", id, "error", err)
+		e.Log.Error("the outcome of a message cannot be recorded; trying again", "message_id", id, "error", err)
 		select {
 		case <-time.After(keysRetry):
 		case <-ctx.Done():

@@ -24,7 +24,7 @@ func (c *uplinkConn) judgeClaims(ctx context.Context, held []wire.LiveRun) {
 		k := attemptKey{s.RunID, s.Attempt}
 		outlived[k] = c.absent.outlived[k] + 1
 		if err := c.e.sessionLives(ctx, k, outlived[k] == 2); err != nil && ctx.Err() == nil {
-			c.e.Log.Error("a session that outlives its end cannot be noted; trying again with the next inventory", "run_id", k.runID, "error", err)
+			c.e.Log.Error("a session that is alive after its reported end cannot be recorded; trying again with the next inventory", "run_id", k.runID, "error", err)
 			delete(outlived, k)
 		}
 		if r.SessionEndedAt != nil { // otherwise judgeSession has ordered it already

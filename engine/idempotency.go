@@ -90,7 +90,7 @@ func keptKey(ctx context.Context, tx *store.Tx, idem idempotency) (store.KeptKey
 
 var (
 	errKeyReused      = svc.Errorf(svc.CodeIdempotency, "this Idempotency-Key was used for another request; use a new one")
-	errOutcomeUnknown = svc.Errorf(svc.CodeOutcomeUnknown, "nobody can know whether this was done: the answer was lost; look at the screen before you try again with another Idempotency-Key")
+	errOutcomeUnknown = svc.Errorf(svc.CodeOutcomeUnknown, "it is unknown whether this was done: the answer was lost; look at the screen before you try again with another Idempotency-Key")
 )
 
 // keptResult is a returned record, or a returned error. The record's version is in its ETag, not in its JSON.

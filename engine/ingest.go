@@ -312,7 +312,7 @@ func (e *Engine) touched(runID, by string) {
 		return tx.UpdateRun(ctx, &r)
 	}, store.RunRow(runID))
 	if err != nil {
-		e.Log.Error("input cannot be noted", "run_id", runID, "error", err)
+		e.Log.Error("input to a run that asked a question cannot be recorded", "run_id", runID, "error", err)
 		return
 	}
 	e.runs.put(r)

@@ -33,7 +33,7 @@ func (e *Engine) SendKeys(ctx context.Context, runID string, keys []string) erro
 	case <-t.done:
 		return t.err
 	case <-timeout.C:
-		return svc.Errorf(svc.CodeOutcomeUnknown, "the host has not answered so far; look at the screen, or ask again with the same Idempotency-Key")
+		return svc.Errorf(svc.CodeOutcomeUnknown, "the host has not answered so far; look at the screen, or repeat the request with the same Idempotency-Key")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -76,7 +76,7 @@ func (e *Engine) typeOnce(ctx context.Context, idem idempotency, t *typing, runI
 		if kept == nil || ctx.Err() != nil {
 			return // at a shutdown the key stays reserved: its outcome is not recorded
 		}
-		e.Log.Error("what became of keys cannot be written down; trying again", "run_id", runID, "error", kept)
+		e.Log.Error("the outcome of keys cannot be recorded; trying again", "run_id", runID, "error", kept)
 		select {
 		case <-time.After(keysRetry):
 		case <-ctx.Done():
@@ -137,7 +137,7 @@ func (e *Engine) typeKeys(ctx context.Context, runID string, keys []string) (sen
 		return false, svc.Errorf(svc.CodeHostNotConnected, "the run's host is not connected; try again when it is back")
 	}
 	if !link.Has(wire.CapKeys) {
-		return false, svc.Errorf(svc.CodeCapabilityMissing, "the worker on the run's host cannot take keys; update it")
+		return false, svc.Errorf(svc.CodeCapabilityMissing, "the worker on the run's host does not support keys; update it")
 	}
 	if slices.ContainsFunc(keys, wire.IsNamedKey) && !link.Has(wire.CapKeys2) {
 		return false, svc.Errorf(svc.CodeCapabilityMissing, "the worker on the run's host would type the name of a key as text; update it")

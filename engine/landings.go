@@ -81,7 +81,7 @@ func (e *Engine) mayLand(ctx context.Context, tx *store.Tx, w *svc.Workspace, n 
 }
 
 func landingOpen(w svc.Workspace) error {
-	return svc.Errorf(svc.CodeConflict, "the workspace is being landed into %s; its host has not told what came of it; svc run discard gives it up", w.Landing.Into).With("landing_id", w.Landing.ID)
+	return svc.Errorf(svc.CodeConflict, "the workspace is being landed into %s; its host has not reported the outcome; svc run discard gives the landing up", w.Landing.Into).With("landing_id", w.Landing.ID)
 }
 
 func landingPayload(w *svc.Workspace) map[string]any {

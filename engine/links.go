@@ -19,7 +19,7 @@ const (
 	chunksAtOnce  = 4 << 20          // bytes of log chunks that wait to be written
 	tokenSweep    = 5 * time.Second  // between checks for connections whose token was replaced
 	reasonCrowded = "this host has newer connections"
-	reasonNobody  = "the connection did not say in time whose it is"
+	reasonNobody  = "the connection did not name its host in time"
 	reasonRotated = "the host's token was replaced"
 )
 

@@ -62,13 +62,13 @@ func (e *Engine) addMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc
 // support messages.
 func (e *Engine) mayMessage(ctx context.Context, tx *store.Tx, r *svc.Run, n svc.NewMessage) (takes bool, err error) {
 	if !r.Status.Active() && !r.Reachable() {
-		return false, svc.Errorf(svc.CodeRunNotActive, "the run is %s; messages go only to one that is pending, spawning or running", r.Status).With("status", r.Status)
+		return false, svc.Errorf(svc.CodeRunNotActive, "the run is %s; messages can be sent only to a pending, spawning or running one", r.Status).With("status", r.Status)
 	}
 	if l, held := e.Hub.Attach.Holder(r.ID); held {
 		return false, svc.Errorf(svc.CodeLeaseHeld, "%s is attached to this run and types there; ask them to detach first", l.Holder)
 	}
 	if r.Asks() && !n.Answer {
-		return false, svc.Errorf(svc.CodeNeedsInput, "the agent asks something, and the message would answer it; send it with answer if it is meant to")
+		return false, svc.Errorf(svc.CodeNeedsInput, "the agent has asked a question, and the message would answer it; set answer if that is intended")
 	}
 	if r.HostID == nil {
 		return true, nil // decided when its host is known

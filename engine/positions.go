@@ -32,7 +32,7 @@ func reorder(ctx context.Context, tx *store.Tx, w *svc.WorkItem, patch svc.WorkI
 		return nil
 	}
 	if *target == w.ID {
-		return svc.Invalid(field, "an item cannot stand %s itself", field)
+		return svc.Invalid(field, "an item cannot be placed %s itself", field)
 	}
 	rank, err := rankBeside(ctx, tx, w, field, *target)
 	if err != nil {
@@ -115,7 +115,7 @@ func checkBetween(ctx context.Context, tx *store.Tx, after, before string) error
 		return err
 	}
 	if low.ProjectID != high.ProjectID || low.Position >= high.Position {
-		return svc.Invalid("after", "comes after the item that before names")
+		return svc.Invalid("after", "names an item that is after the one that before names")
 	}
 	return nil
 }

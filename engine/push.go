@@ -52,7 +52,7 @@ func (e *Engine) tryPush(ctx context.Context, r svc.Run, p *pushed, slugs map[st
 		dispatch.Conversation = dispatchedConversation(&r)
 	case r.Resumes: // the worker that supported it was replaced by an older one, which would begin a new conversation
 		e.pushes.drop(p)
-		e.unsendable(ctx, r, "the run cannot be sent to its host: the worker there is too old to go on with a conversation")
+		e.unsendable(ctx, r, "the run cannot be sent to its host: the worker there is too old to resume a conversation")
 		return nil
 	}
 	if field, size, err := oversize(dispatch, wire.MaxFrame); err == nil && field != "" {

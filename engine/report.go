@@ -30,7 +30,7 @@ func mayReport(host string, r *svc.Run, attempt int) error {
 // mayReport also restricts a run's own token to its attempt.
 func (who Reporter) mayReport(r *svc.Run, attempt int) error {
 	if who.Attempt != 0 && who.Attempt != attempt {
-		return svc.Errorf(svc.CodeForbidden, "this token is good for attempt %d of run %s alone", who.Attempt, r.ID)
+		return svc.Errorf(svc.CodeForbidden, "this token is valid only for attempt %d of run %s", who.Attempt, r.ID)
 	}
 	return mayReport(who.Host, r, attempt)
 }

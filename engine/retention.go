@@ -58,7 +58,7 @@ func (e *Engine) purge(ctx context.Context) {
 	kept, err := e.purgeCheckpoints(ctx, svc.TimeOf(before))
 	e.purged(ctx, "checkpoints of removed workspaces", int64(kept), err)
 	if err := e.measureRelay(ctx); err != nil && ctx.Err() == nil {
-		e.Log.Warn("what is kept of each host could not be measured; trying again tomorrow", "error", err)
+		e.Log.Warn("the bytes stored for each host could not be measured; trying again tomorrow", "error", err)
 	}
 }
 

@@ -47,7 +47,7 @@ func (e *Engine) admit(ctx context.Context, tx *store.Tx, n svc.NewRun) (svc.Run
 		return svc.Run{}, err
 	}
 	if !task.Kind.Runnable() {
-		return svc.Run{}, svc.Errorf(svc.CodeInvalidTaskKind, "task_id: %s cannot be run, being of kind %s; only a task or a subtask can", n.TaskID, task.Kind).
+		return svc.Run{}, svc.Errorf(svc.CodeInvalidTaskKind, "task_id: %s cannot be run, because its kind is %s; only a task or a subtask can", n.TaskID, task.Kind).
 			With("fields", map[string]any{"task_id": "must be a task or a subtask"})
 	}
 	if err := task.Project.CheckOpen(); err != nil {

@@ -101,7 +101,7 @@ func (e *Engine) deliverPrompt(ctx context.Context, tx *store.Tx, w svc.Workspac
 		return svc.Sent{}, err
 	}
 	if newest == "" {
-		return svc.Sent{}, svc.Errorf(svc.CodeNoConversation, "no run has been in this workspace")
+		return svc.Sent{}, svc.Errorf(svc.CodeNoConversation, "no run has used this workspace")
 	}
 	r, err := e.admitContinuing(ctx, tx, svc.NewRun{Continues: &newest, Prompt: prompt})
 	return svc.Sent{Prompt: prompt, RunID: &r.ID}, err
@@ -181,7 +181,7 @@ func unsent(err error) error {
 	if svc.CodeOf(err) != svc.CodeNoConversation {
 		return err
 	}
-	return svc.Errorf(svc.CodeNoConversation, "%s. Nothing was sent and the drafts stay; preview=true has the prompt, for a run that you start in this workspace", err.Error())
+	return svc.Errorf(svc.CodeNoConversation, "%s. Nothing was sent and the drafts stay; preview=true returns the prompt, for a run that you start in this workspace", err.Error())
 }
 
 // promptOf composes the prompt for comments.

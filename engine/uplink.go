@@ -169,7 +169,7 @@ func (c *uplinkConn) complain(err error) {
 // identify sets the host and instance of the connection. It is called once.
 func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) error {
 	if c.hello.OnlyHost != "" && hostID != c.hello.OnlyHost {
-		return svc.Errorf(svc.CodeHostNotFound, "this token is not good for host %s", hostID)
+		return svc.Errorf(svc.CodeHostNotFound, "this token is not valid for host %s", hostID)
 	}
 	if !svc.IsID(hostID) || !svc.IsID(instanceID) {
 		return &wire.FrameError{Code: wire.CodeMalformed, Message: "host id and instance id must be UUIDs"}

@@ -64,7 +64,7 @@ func (e *Engine) keepNow(ctx context.Context, r svc.Run) {
 	}
 	w := svc.Workspace{ID: *r.WorkspaceID, HostID: *r.HostID}
 	if _, err := e.askHost(ctx, w, wire.WorkspaceRequest{Do: wire.WorkspaceCheckpoint}, false); err != nil {
-		e.Log.Debug("a checkpoint was not asked for", "workspace_id", w.ID, "error", err)
+		e.Log.Debug("a checkpoint could not be requested", "workspace_id", w.ID, "error", err)
 	}
 }
 

@@ -28,7 +28,7 @@ func (e *Engine) RestoreWorkspace(ctx context.Context, id, hostID string) (svc.W
 		case before.RelayedCheckpoint == 0:
 			return before, svc.Errorf(svc.CodeNotRelayed, "no checkpoint of this workspace was relayed so far")
 		case !e.makesWorkspaces(host.ID):
-			return before, svc.Errorf(svc.CodeHostNotConnected, "host %s is not connected, or makes no working copies", host.Name)
+			return before, svc.Errorf(svc.CodeHostNotConnected, "host %s is not connected, or cannot make working copies", host.Name)
 		}
 		title, err := tx.WorkItem(ctx, before.TaskID)
 		if err != nil {

@@ -298,7 +298,7 @@ func (e *Engine) CheckpointRelayed(ctx context.Context, who Reporter, id string,
 			return err
 		}
 		if !e.Hub.Checkpoints.Has(id, number) {
-			return svc.Errorf(svc.CodeNotRelayed, "the files of checkpoint %d are not here", number)
+			return svc.Errorf(svc.CodeNotRelayed, "the orchestrator does not have all files of checkpoint %d", number)
 		}
 		if err := e.Hub.Checkpoints.Describe(w.HostID, id, number, hub.CheckpointInfo{Tree: done.Tree, From: done.From}); err != nil {
 			return err
@@ -313,7 +313,7 @@ func (e *Engine) CheckpointRelayed(ctx context.Context, who Reporter, id string,
 	})
 	if err == nil {
 		if err := e.Hub.Checkpoints.Trim(w.HostID, id, number, pinned); err != nil {
-			e.Log.Warn("older checkpoints of a workspace stay", "workspace_id", id, "error", err)
+			e.Log.Warn("older checkpoints of a workspace cannot be removed", "workspace_id", id, "error", err)
 		}
 	}
 	return w, err
@@ -358,7 +358,7 @@ func (e *Engine) openCheckpoint(ctx context.Context, first svc.Workspace, number
 	if number == 0 {
 		return nil, "", svc.Errorf(svc.CodeNotRelayed, "no checkpoint of this workspace was relayed so far")
 	}
-	return nil, "", svc.Errorf(svc.CodeNotRelayed, "checkpoint %d of this workspace is not here; the newest that is has number %d", number, first.RelayedCheckpoint)
+	return nil, "", svc.Errorf(svc.CodeNotRelayed, "the orchestrator does not have checkpoint %d of this workspace; the newest that it has is %d", number, first.RelayedCheckpoint)
 }
 
 // RestoreFile opens the bundle that a new workspace begins with, for the host of that workspace.

@@ -6,7 +6,7 @@ import (
 )
 
 // ErrNoLines means that a patch does not contain the requested lines.
-var ErrNoLines = errors.New("the patch does not show these lines")
+var ErrNoLines = errors.New("the patch does not contain these lines")
 
 // Place is a file of a change, or a range of its lines.
 type Place struct {

@@ -223,7 +223,7 @@ func Between(from, to *Patch, w io.Writer) (files []*File, complete bool, err er
 }
 
 // errUnknown means that the patches do not contain enough to compare a file.
-var errUnknown = errors.New("the patches do not tell")
+var errUnknown = errors.New("the patches do not contain enough")
 
 // write returns the pair's part of the patch.
 func (p pair) write(f *File, from, to *Patch) (string, error) {

@@ -98,7 +98,7 @@ func Read(from io.ReaderAt, size int64) (*Patch, error) {
 const maxLoaded = 8 << 20
 
 // ErrTooLarge means that a file's part of a patch exceeds the size that is compared.
-var ErrTooLarge = errors.New("larger than what is compared")
+var ErrTooLarge = errors.New("too large to compare")
 
 // load reads a file's part of the patch with its content.
 func (p *Patch) load(f *File) (*File, error) {

@@ -74,7 +74,7 @@ func reporterOf(ctx context.Context) engine.Reporter {
 }
 
 // errNoToken is the answer to everyone who may not come in, whatever the reason.
-var errNoToken = svc.Errorf(svc.CodeUnauthorized, "the token is missing or not the right one for this")
+var errNoToken = svc.Errorf(svc.CodeUnauthorized, "the token is missing, or is not valid for this request")
 
 // authenticate checks the token that the path wants. The request it gives back
 // holds no token in its URL, and the caller in its context.
