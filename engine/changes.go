@@ -112,7 +112,7 @@ func (e *Engine) openChange(ctx context.Context, id string, number, since int) (
 	if err := sameBase(from, to); err != nil {
 		return nil, err
 	}
-	c.patch, err = nameless(func(f io.Writer) (err error) {
+	c.patch, err = unlinkedFile(func(f io.Writer) (err error) {
 		c.files, c.complete, err = review.Between(from.patch, to.patch, f)
 		return notReadable(to.number, err)
 	})
@@ -131,8 +131,8 @@ func sameBase(from, to relayed) error {
 	return nil
 }
 
-// nameless returns a temporary file without a name, written by fill. It ceases to exist when it is closed.
-func nameless(fill func(io.Writer) error) (*os.File, error) {
+// unlinkedFile returns a temporary file without a name, written by fill. It ceases to exist when it is closed.
+func unlinkedFile(fill func(io.Writer) error) (*os.File, error) {
 	f, err := os.CreateTemp("", "svc-*.diff")
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (e *Engine) Diff(ctx context.Context, id string, number, since int, path st
 	defer c.close()
 	name := review.Unquote(path)
 	found := false
-	f, err := nameless(func(to io.Writer) error {
+	f, err := unlinkedFile(func(to io.Writer) error {
 		for _, f := range c.files {
 			if f.Path != name {
 				continue

@@ -110,7 +110,7 @@ func New(ctx context.Context, c Config) (*Engine, error) {
 	e.readyAt, e.watch = e.now(), newWitness(c.Now, c.OfflineAfter)
 	e.feed = newFeed(c.Store, c.Log)
 	if c.ReplicaID != "" {
-		e.feed.poll, e.feed.told = sharedPoll, e.othersWrote
+		e.feed.poll, e.feed.onEvents = sharedPoll, e.othersWrote
 	}
 	if err := e.feed.start(ctx); err != nil {
 		return nil, err

@@ -19,11 +19,11 @@ import (
 // back, from the journal. So there is no hand-over between replay and live in which an event could be lost or
 // repeated.
 type feed struct {
-	store *store.Store
-	log   *slog.Logger
-	poll  time.Duration
-	hint  *wake             // another process has written to the journal
-	told  func([]svc.Event) // called with every event once; nil: not used
+	store    *store.Store
+	log      *slog.Logger
+	poll     time.Duration
+	hint     *wake             // another process has written to the journal
+	onEvents func([]svc.Event) // called with every event once; nil: not used
 
 	mu      sync.RWMutex // guards the rest
 	ring    []message    // consecutive seqs, the newest last
@@ -101,8 +101,8 @@ func (f *feed) take(ctx context.Context) (more bool, err error) {
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
-	if f.told != nil {
-		f.told(events)
+	if f.onEvents != nil {
+		f.onEvents(events)
 	}
 	fresh := make([]message, len(events))
 	for i, e := range events {

@@ -15,16 +15,16 @@ const (
 	awaySpread    = 10 * time.Second // at most
 )
 
-// awayFor returns after what time one of so many workers should reconnect. at is its position in the spread, in [0,
+// goawayDelay returns after what time one of so many workers should reconnect. at is its position in the spread, in [0,
 // 1).
-func awayFor(workers int, at float64) time.Duration {
+func goawayDelay(workers int, at float64) time.Duration {
 	spread := min(time.Duration(workers)*awayPerWorker, awaySpread)
 	return awayAtLeast + time.Duration(at*float64(spread))
 }
 
-// sendAway ends the connection because the orchestrator stops. If the worker supports the goaway frame, it is sent
+// sendGoaway ends the connection because the orchestrator stops. If the worker supports the goaway frame, it is sent
 // one with the time after which to reconnect, and gets a moment to read it. ctx is the connection's own.
-func (c *uplinkConn) sendAway(ctx context.Context) {
+func (c *uplinkConn) sendGoaway(ctx context.Context) {
 	defer c.stop()
 	if !c.goaway.Load() {
 		return
@@ -33,12 +33,12 @@ func (c *uplinkConn) sendAway(ctx context.Context) {
 	if c.e.Draining() {
 		reason = "the orchestrator is draining"
 	}
-	after := awayFor(c.e.Hub.Uplinks.Count(), jitter())
+	after := goawayDelay(c.e.Hub.Uplinks.Count(), jitter())
 	if err := c.link.Send(wire.Goaway{Reason: reason, AfterMS: after.Milliseconds()}); err != nil {
 		return
 	}
 	c.link.Finish()
-	last := time.NewTimer(lastWord)
+	last := time.NewTimer(closeGrace)
 	defer last.Stop()
 	select {
 	case <-ctx.Done():

@@ -73,8 +73,8 @@ func TestAWorkerThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 		began := time.Now()
 		end()
 		<-ended
-		if took := time.Since(began); took != lastWord {
-			t.Errorf("the end took %s, want %s", took, lastWord)
+		if took := time.Since(began); took != closeGrace {
+			t.Errorf("the end took %s, want %s", took, closeGrace)
 		}
 		_ = here.Close("")
 	})
@@ -90,7 +90,7 @@ func TestAFleetComesBackSpread(t *testing.T) {
 		{0, 0.99, awayAtLeast}, {1, 0, awayAtLeast}, {1, 0.5, awayAtLeast + 5*time.Millisecond},
 		{500, 0.5, awayAtLeast + 2500*time.Millisecond}, {1_000_000, 0.5, awayAtLeast + 5*time.Second},
 	} {
-		if got := awayFor(c.workers, c.at); got != c.want {
+		if got := goawayDelay(c.workers, c.at); got != c.want {
 			t.Errorf("of %d workers the one at %v comes after %s, want %s", c.workers, c.at, got, c.want)
 		}
 	}

@@ -35,7 +35,7 @@ type hostEntry struct {
 	status   svc.HostStatus
 	instance string
 	seen     *svc.Time // the last heartbeat by the wall clock, for display; nil: never
-	heard    time.Time // the last heartbeat by the monotonic clock, for decisions; zero: never
+	beatAt   time.Time // the last heartbeat by the monotonic clock, for decisions; zero: never
 	left     time.Time // since when it is offline, by the monotonic clock
 	unread   time.Time // until then, heartbeats may have arrived that are not read yet
 	ahead    int64     // milliseconds that its clock is ahead of ours
@@ -61,7 +61,7 @@ func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Ti
 		b.written(h, now, time.Time{})
 		e := b.hosts[h.ID]
 		if e.seen = h.LastSeenAt; e.seen != nil {
-			e.heard = ago(*e.seen)
+			e.beatAt = ago(*e.seen)
 		}
 		e.link = storedLink(h, now, wall)
 		if h.OfflineSince != nil {
@@ -76,40 +76,40 @@ func newHostBook(ctx context.Context, s *store.Store, now time.Time, wall svc.Ti
 	return b, err
 }
 
-// quiet records a heartbeat that changes nothing but the time. It returns false when the heartbeat must be handled by
-// a unit of work: the host is unknown, neither online nor disabled, or in doubt, or the instance is not the pinned
-// one.
-func (b *hostBook) quiet(hostID, instance string, heard time.Time, seen svc.Time) bool {
+// recordUnchanged records a heartbeat that changes nothing but the time. It returns false when the heartbeat must be
+// handled by a unit of work: the host is unknown, neither online nor disabled, or in doubt, or the instance is not
+// the pinned one.
+func (b *hostBook) recordUnchanged(hostID, instance string, beatAt time.Time, seen svc.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e, known := b.hosts[hostID]
 	if !known || e.doubt || e.instance != instance || e.status != svc.HostOnline && e.status != svc.HostDisabled {
 		return false
 	}
-	e.hear(heard, seen)
+	e.recordBeat(beatAt, seen)
 	b.hosts[hostID] = e
 	b.dirty[hostID] = true
 	return true
 }
 
-// hear records a heartbeat. Of two that are recorded in the wrong order, the later one is kept.
-func (e *hostEntry) hear(heard time.Time, seen svc.Time) {
-	if heard.After(e.heard) {
-		e.heard, e.seen = heard, &seen
+// recordBeat records a heartbeat. Of two that are recorded in the wrong order, the later one is kept.
+func (e *hostEntry) recordBeat(beatAt time.Time, seen svc.Time) {
+	if beatAt.After(e.beatAt) {
+		e.beatAt, e.seen = beatAt, &seen
 	}
 }
 
-// written records a host as it was committed. heard is the time of the heartbeat that changed it, or zero if it was
+// written records a host as it was committed. beatAt is the time of the heartbeat that changed it, or zero if it was
 // another change. Calls may arrive in any order: an older version never replaces a newer one.
-func (b *hostBook) written(h svc.Host, now, heard time.Time) {
+func (b *hostBook) written(h svc.Host, now, beatAt time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.hosts[h.ID]
 	if e.version == math.MaxInt64 {
 		return // deleted
 	}
-	if !heard.IsZero() {
-		e.hear(heard, *h.LastSeenAt)
+	if !beatAt.IsZero() {
+		e.recordBeat(beatAt, *h.LastSeenAt)
 		b.dirty[h.ID] = true // a concurrent change may have written an older heartbeat
 	}
 	if h.Version >= e.version {
@@ -146,9 +146,9 @@ func (b *hostBook) clock(hostID string, theirs, ours svc.Time) {
 	}
 }
 
-// says records what a heartbeat reports: why the host takes no new runs, why its provider catalog is not in use, and
-// its free disk space. It reports whether the host began or ceased to take runs.
-func (b *hostBook) says(f *wire.Heartbeat) (changed bool) {
+// noteReport records what a heartbeat reports: why the host takes no new runs, why its provider catalog is not in
+// use, and its free disk space. It reports whether the host began or ceased to take runs.
+func (b *hostBook) noteReport(f *wire.Heartbeat) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e, known := b.hosts[f.HostID]
@@ -216,7 +216,7 @@ func (b *hostBook) fresh(hostID string, now time.Time, within time.Duration) boo
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.hosts[hostID]
-	return !e.heard.IsZero() && now.Sub(e.heard) <= within
+	return !e.beatAt.IsZero() && now.Sub(e.beatAt) <= within
 }
 
 // silent returns every host with one of the statuses and no heartbeat for longer than the given time. Silence before
@@ -227,7 +227,7 @@ func (b *hostBook) silent(now, since time.Time, longer time.Duration, statuses .
 	var ids []string
 	for id, e := range b.hosts {
 		fits := slices.Contains(statuses, e.status) || e.doubt && slices.Contains(statuses, svc.HostOnline)
-		if fits && now.Sub(latest(e.heard, since)) > longer && !now.Before(e.unread) {
+		if fits && now.Sub(latest(e.beatAt, since)) > longer && !now.Before(e.unread) {
 			ids = append(ids, id)
 		}
 	}
@@ -266,7 +266,7 @@ func (b *hostBook) goneFor(hostID string, now, since time.Time, offlineAfter tim
 	if e.status == svc.HostOffline {
 		return now.Sub(e.left)
 	}
-	return now.Sub(latest(e.heard, since)) - offlineAfter
+	return now.Sub(latest(e.beatAt, since)) - offlineAfter
 }
 
 func latest(a, b time.Time) time.Time {

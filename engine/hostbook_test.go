@@ -44,7 +44,7 @@ func TestAnOlderHostNeverReplacesANewerOne(t *testing.T) {
 	if got := b.silent(at(100), began, time.Second, svc.HostOnline, svc.HostOffline, svc.HostDisabled); len(got) != 0 {
 		t.Errorf("a deleted host is back: %v", got)
 	}
-	if b.quiet("h", "newer", at(50), 50) {
+	if b.recordUnchanged("h", "newer", at(50), 50) {
 		t.Error("the heartbeat of a deleted host is taken")
 	}
 }

@@ -12,11 +12,11 @@ import (
 // linkState describes a host's connection. It is for display only: the status of a host depends on its heartbeats
 // alone.
 type linkState struct {
-	since    *svc.Time // not connected since then; nil: connected, or never was
-	changed  time.Time // when it last changed, by the monotonic clock
-	farewell string    // the reason that the worker sent before it disconnected; empty: none
-	told     bool      // the last event in the journal says "not connected"
-	toldAt   time.Time
+	since         *svc.Time // not connected since then; nil: connected, or never was
+	changed       time.Time // when it last changed, by the monotonic clock
+	endReason     string    // the reason that the worker sent before it disconnected; empty: none
+	journaledGone bool      // the last event in the journal says "not connected"
+	journaledAt   time.Time
 }
 
 // linkSettle is how long a connection must be gone before that is journaled, unless the worker announced its end. It
@@ -26,7 +26,7 @@ const linkSettle = 5 * time.Second
 // storedLink returns the state of a host's connection when this process starts. Connections end with the orchestrator
 // that has them, so a worker that was connected has been disconnected since now at the latest.
 func storedLink(h svc.Host, now time.Time, wall svc.Time) linkState {
-	l := linkState{since: h.DisconnectedSince, told: h.DisconnectedSince != nil, changed: now}
+	l := linkState{since: h.DisconnectedSince, journaledGone: h.DisconnectedSince != nil, changed: now}
 	if l.since == nil && h.LastSeenAt != nil {
 		l.since = &wall
 	}
@@ -47,22 +47,22 @@ func (b *hostBook) linkChanged(hostID string, now time.Time, wall svc.Time, reas
 	if !known || linked == (e.link.since == nil) && !e.link.changed.IsZero() {
 		return
 	}
-	e.link.changed, e.link.since, e.link.farewell = now, nil, ""
+	e.link.changed, e.link.since, e.link.endReason = now, nil, ""
 	if !linked {
-		e.link.since, e.link.farewell = &wall, reason
+		e.link.since, e.link.endReason = &wall, reason
 	}
 	b.hosts[hostID] = e
 }
 
-// untoldLinks returns the hosts whose connection state in the journal is out of date.
-func (b *hostBook) untoldLinks(now time.Time) []string {
+// unjournaledLinks returns the hosts whose connection state in the journal is out of date.
+func (b *hostBook) unjournaledLinks(now time.Time) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var ids []string
 	for id, e := range b.hosts {
 		gone := e.link.since != nil
-		settled := !gone || e.link.farewell != "" || now.Sub(e.link.changed) >= linkSettle
-		if gone != e.link.told && settled && now.Sub(e.link.toldAt) >= linkSettle {
+		settled := !gone || e.link.endReason != "" || now.Sub(e.link.changed) >= linkSettle
+		if gone != e.link.journaledGone && settled && now.Sub(e.link.journaledAt) >= linkSettle {
 			ids = append(ids, id)
 		}
 	}
@@ -75,19 +75,19 @@ func (b *hostBook) linkOf(hostID string) linkState {
 	return b.hosts[hostID].link
 }
 
-func (b *hostBook) linkTold(hostID string, gone bool, now time.Time) {
+func (b *hostBook) linkJournaled(hostID string, gone bool, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e, known := b.hosts[hostID]; known {
-		e.link.told, e.link.toldAt = gone, now
+		e.link.journaledGone, e.link.journaledAt = gone, now
 		b.hosts[hostID] = e
 	}
 }
 
-// tellLinks journals which hosts were disconnected or connected again.
-func (e *Engine) tellLinks(ctx context.Context) error {
-	for ids := range slices.Chunk(e.hosts.untoldLinks(e.watch.look()), hostsUnit) {
-		told := map[string]bool{}
+// journalLinks journals which hosts were disconnected or connected again.
+func (e *Engine) journalLinks(ctx context.Context) error {
+	for ids := range slices.Chunk(e.hosts.unjournaledLinks(e.watch.look()), hostsUnit) {
+		journaled := map[string]bool{}
 		err := e.Store.Write(ctx, func(tx *store.Tx) error {
 			for _, id := range ids {
 				h, err := tx.Host(ctx, id)
@@ -101,21 +101,21 @@ func (e *Engine) tellLinks(ctx context.Context) error {
 				topic, payload := svc.TopicWorkerConnected, h.EventPayload()
 				if link.since != nil {
 					topic = svc.TopicWorkerGone
-					payload["disconnected_since"], payload["reason"] = *link.since, link.farewell
+					payload["disconnected_since"], payload["reason"] = *link.since, link.endReason
 				}
 				tx.Emit(topic, payload)
 				if err := tx.NoteLink(ctx, id, link.since); err != nil {
 					return err
 				}
-				told[id] = link.since != nil
+				journaled[id] = link.since != nil
 			}
 			return nil
 		}, store.HostRows(ids...)...)
 		if err != nil {
 			return err
 		}
-		for id, gone := range told {
-			e.hosts.linkTold(id, gone, e.watch.look())
+		for id, gone := range journaled {
+			e.hosts.linkJournaled(id, gone, e.watch.look())
 		}
 	}
 	return nil

@@ -69,11 +69,11 @@ func (e *Engine) Hosts(ctx context.Context, page svc.Page) (svc.List[svc.Host], 
 
 // changeHost changes one host in a unit of work. change returns whether there is anything to write.
 func (e *Engine) changeHost(ctx context.Context, idOrName string, change func(*store.Tx, *svc.Host) (bool, error)) (svc.Host, error) {
-	return e.changeHostHeard(ctx, idOrName, time.Time{}, change)
+	return e.changeHostAtBeat(ctx, idOrName, time.Time{}, change)
 }
 
-// changeHostHeard is changeHost for a heartbeat that was received at a time of the monotonic clock.
-func (e *Engine) changeHostHeard(ctx context.Context, idOrName string, heard time.Time,
+// changeHostAtBeat is changeHost for a heartbeat that was received at a time of the monotonic clock.
+func (e *Engine) changeHostAtBeat(ctx context.Context, idOrName string, beatAt time.Time,
 	change func(*store.Tx, *svc.Host) (bool, error)) (svc.Host, error) {
 	replayed, changed := true, ""
 	h, err := once(ctx, e.Store.Write, func(tx *store.Tx) (svc.Host, error) {
@@ -96,7 +96,7 @@ func (e *Engine) changeHostHeard(ctx context.Context, idOrName string, heard tim
 	if err != nil || replayed {
 		return h, err
 	}
-	e.hosts.written(h, e.watch.look(), heard)
+	e.hosts.written(h, e.watch.look(), beatAt)
 	e.claims.up()
 	return h, nil
 }

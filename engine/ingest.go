@@ -160,16 +160,16 @@ func (in *ingestion) journal(r *svc.Run) {
 		p["error"] = in.signal.Error
 	case svc.SignalCompleted:
 		p["result"], p["reason"] = in.signal.Result, r.ResultReason
-		in.tellConversation(p, r)
+		in.addConversation(p, r)
 	case svc.SignalProgress:
 		p["seq"], p["message"], p["percent"], p["needs_input"] = in.signal.Seq, in.signal.Message, in.signal.Percent, r.NeedsInput
-		in.tellConversation(p, r)
+		in.addConversation(p, r)
 	}
 	in.tx.Emit(in.verdict.Topic, p)
 }
 
-// tellConversation adds the conversation to the payload if the signal reported one.
-func (in *ingestion) tellConversation(p map[string]any, r *svc.Run) {
+// addConversation adds the conversation to the payload if the signal reported one.
+func (in *ingestion) addConversation(p map[string]any, r *svc.Run) {
 	if in.signal.Conversation != "" {
 		p["conversation"] = r.Conversation
 	}
@@ -240,7 +240,7 @@ func (in *ingestion) afterwards(ctx context.Context) {
 		in.e.claims.up()
 	}
 	if in.signal.Kind == svc.SignalCompleted || in.signal.Kind == svc.SignalProgress && r.NeedsInput {
-		in.e.keepNow(ctx, r)
+		in.e.checkpointNow(ctx, r)
 	}
 	if in.signal.Kind == svc.SignalCompleted || in.signal.Submitted != "" || in.signal.Idle {
 		in.e.messages.wake.up()

@@ -13,14 +13,14 @@ import (
 // What all connections of one host may cost together. The holder of a host's token can open many connections and send
 // anything; these limits protect the rest of the orchestrator.
 const (
-	mostUplinks   = 4                // open at the same time; a new one ends an old one
-	identifiedIn  = 10 * time.Second // time for a connection to name its host
-	largeFrame    = 64 << 10         // bytes; of larger frames, one at a time is read and handled
-	chunksAtOnce  = 4 << 20          // bytes of log chunks that wait to be written
-	tokenSweep    = 5 * time.Second  // between checks for connections whose token was replaced
-	reasonCrowded = "this host has newer connections"
-	reasonNobody  = "the connection did not name its host in time"
-	reasonRotated = "the host's token was replaced"
+	mostUplinks        = 4                // open at the same time; a new one ends an old one
+	identifiedIn       = 10 * time.Second // time for a connection to name its host
+	largeFrame         = 64 << 10         // bytes; of larger frames, one at a time is read and handled
+	chunksAtOnce       = 4 << 20          // bytes of log chunks that wait to be written
+	tokenSweep         = 5 * time.Second  // between checks for connections whose token was replaced
+	reasonCrowded      = "this host has newer connections"
+	reasonUnidentified = "the connection did not name its host in time"
+	reasonRotated      = "the host's token was replaced"
 )
 
 // linkBook lists the open connections by the host whose limits they use: the host that their token belongs to,
@@ -116,10 +116,10 @@ func (c *uplinkConn) leaveBook() {
 
 // end ends the connection. Frames that arrive later are ignored; the peer gets a moment to read the reason.
 func (c *uplinkConn) end(reason string) {
-	c.complain(svc.Errorf(svc.CodeUnavailable, "%s", reason))
+	c.sendError(svc.Errorf(svc.CodeUnavailable, "%s", reason))
 	c.ended.Store(true)
 	c.link.Finish()
-	time.AfterFunc(lastWord, c.stop)
+	time.AfterFunc(closeGrace, c.stop)
 }
 
 // acquireLarge waits until the host may have another large frame read.

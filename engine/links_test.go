@@ -19,11 +19,11 @@ func TestAConnectionSaysInTimeWhoseItIs(t *testing.T) {
 			if f := next(); f != nil {
 				t.Errorf("before ten seconds came %+v", f)
 			}
-			if f, ok := next().(*wire.Error); !ok || f.Message != reasonNobody {
+			if f, ok := next().(*wire.Error); !ok || f.Message != reasonUnidentified {
 				t.Errorf("after ten seconds came %+v", f)
 			}
 		}
-		s.pass(2 * lastWord)
+		s.pass(2 * closeGrace)
 		if got := len(s.links.hosts); got != 0 {
 			t.Errorf("%d hosts have connections", got)
 		}
@@ -40,7 +40,7 @@ func TestAHostHasFewConnections(t *testing.T) {
 			s.settle()
 			others = append(others, next)
 		}
-		s.pass(2 * lastWord)
+		s.pass(2 * closeGrace)
 		if got := s.Hub.Uplinks.Count(); got > mostUplinks {
 			t.Errorf("%d connections of one host are open", got)
 		}

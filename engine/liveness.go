@@ -16,12 +16,12 @@ const seenFlush = 5 * time.Second
 
 // beat handles a heartbeat. Most heartbeats change only a time in memory.
 func (e *Engine) beat(ctx context.Context, hostID, instance string) error {
-	heard := e.watch.look()
-	if e.hosts.quiet(hostID, instance, heard, e.now()) {
+	beatAt := e.watch.look()
+	if e.hosts.recordUnchanged(hostID, instance, beatAt, e.now()) {
 		return nil
 	}
-	_, err := e.changeHostHeard(ctx, hostID, heard, func(tx *store.Tx, h *svc.Host) (bool, error) {
-		for _, t := range h.Beat(instance, tx.Now, e.hosts.fresh(h.ID, heard, e.OfflineAfter)) {
+	_, err := e.changeHostAtBeat(ctx, hostID, beatAt, func(tx *store.Tx, h *svc.Host) (bool, error) {
+		for _, t := range h.Beat(instance, tx.Now, e.hosts.fresh(h.ID, beatAt, e.OfflineAfter)) {
 			p := h.EventPayload()
 			if t == svc.TopicWorkerSuspect || t == svc.TopicWorkerReinstalled {
 				p["instance_id"], p["suspect_instance_id"] = h.InstanceID, h.SuspectInstanceID
@@ -67,7 +67,7 @@ func (e *Engine) livenessLoop(ctx context.Context) error {
 		if err := e.checkHosts(ctx); err != nil && ctx.Err() == nil {
 			e.Log.Error("hosts cannot be checked; trying again", "error", err)
 		}
-		if err := e.tellLinks(ctx); err != nil && ctx.Err() == nil {
+		if err := e.journalLinks(ctx); err != nil && ctx.Err() == nil {
 			e.Log.Error("connections cannot be journaled; trying again", "error", err)
 		}
 		if now := e.watch.look(); now.Sub(flushed) >= seenFlush {

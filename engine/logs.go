@@ -54,7 +54,7 @@ func (b *goneBook) wait(k attemptKey) (isGone func() bool, done func()) {
 	}
 }
 
-func (b *goneBook) said(k attemptKey) {
+func (b *goneBook) markGone(k attemptKey) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if g := b.gone[k]; g != nil {

@@ -27,12 +27,12 @@ type outputMeter struct {
 
 // outputTally is how much of an attempt's log is relayed.
 type outputTally struct {
-	attempt int
-	log     hub.LogLength
-	told    int64    // bytes that are journaled, as far as this process has seen
-	last    svc.Time // of the newest chunk
-	toldAt  svc.Time // when output was last journaled
-	atOnce  bool     // journal it without waiting for the interval
+	attempt     int
+	log         hub.LogLength
+	journaled   int64    // bytes that are journaled, as far as this process has seen
+	last        svc.Time // of the newest chunk
+	journaledAt svc.Time // when output was last journaled
+	atOnce      bool     // journal it without waiting for the interval
 }
 
 // quietGap is the silence after which a chunk is journaled at once.
@@ -63,7 +63,7 @@ func (m *outputMeter) grow(runID string, attempt int, kept hub.Appended, now svc
 func (m *outputMeter) wrote(t *outputTally, now svc.Time) {
 	quiet := now.Sub(t.last) >= quietGap
 	t.last = now
-	if quiet || now.Sub(t.toldAt) >= m.interval {
+	if quiet || now.Sub(t.journaledAt) >= m.interval {
 		t.atOnce = true
 		m.news.up()
 	}
@@ -71,13 +71,13 @@ func (m *outputMeter) wrote(t *outputTally, now svc.Time) {
 
 // learn records the length of an attempt's log, as read from the log. It ignores an older attempt or a shorter
 // length: that reading is out of date.
-func (m *outputMeter) learn(runID string, attempt int, log hub.LogLength, told int64, now svc.Time) {
+func (m *outputMeter) learn(runID string, attempt int, log hub.LogLength, journaled int64, now svc.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.runs[runID]
 	switch {
 	case t == nil || t.attempt < attempt:
-		t = &outputTally{attempt: attempt, told: max(told, 0)}
+		t = &outputTally{attempt: attempt, journaled: max(journaled, 0)}
 		m.runs[runID] = t
 	case t.attempt > attempt || t.log.Bytes >= log.Bytes:
 		return
@@ -104,10 +104,10 @@ func (m *outputMeter) due(now svc.Time) []attemptKey {
 	var due []attemptKey
 	for id, t := range m.runs {
 		switch {
-		case t.log.Bytes > t.told && (t.atOnce || now.Sub(t.toldAt) >= m.interval):
-			t.atOnce, t.toldAt = false, t.last // a failed unit is tried again after the interval
+		case t.log.Bytes > t.journaled && (t.atOnce || now.Sub(t.journaledAt) >= m.interval):
+			t.atOnce, t.journaledAt = false, t.last // a failed unit is tried again after the interval
 			due = append(due, attemptKey{id, t.attempt})
-		case t.log.Bytes <= t.told && now.Sub(t.last) > m.interval+time.Hour:
+		case t.log.Bytes <= t.journaled && now.Sub(t.last) > m.interval+time.Hour:
 			delete(m.runs, id)
 		}
 	}
@@ -120,11 +120,11 @@ type attemptKey struct {
 }
 
 // committed records how much of an attempt's output is journaled.
-func (m *outputMeter) committed(k attemptKey, told int64) {
+func (m *outputMeter) committed(k attemptKey, journaled int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if t := m.runs[k.runID]; t != nil && t.attempt == k.attempt {
-		t.told = max(t.told, told)
+		t.journaled = max(t.journaled, journaled)
 	}
 }
 
@@ -195,12 +195,12 @@ func (t outputTally) lastOutput(r svc.Run) *svc.Time {
 // emit journals the output since the length in the run's row: numbers only, never text. It returns false when there
 // is none.
 func (t outputTally) emit(tx *store.Tx, r svc.Run) bool {
-	told := max(r.OutputBytes, 0)
-	if t.log.Bytes <= told {
+	journaled := max(r.OutputBytes, 0)
+	if t.log.Bytes <= journaled {
 		return false
 	}
 	p := r.EventPayload()
-	p["byte_count"], p["line_count"], p["timestamp"] = t.log.Bytes-told, max(t.log.Lines-r.OutputLines, 0), t.last
+	p["byte_count"], p["line_count"], p["timestamp"] = t.log.Bytes-journaled, max(t.log.Lines-r.OutputLines, 0), t.last
 	tx.Emit(svc.TopicRunOutput, p)
 	return true
 }
@@ -212,36 +212,36 @@ func (e *Engine) outputLoop(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
-			e.tellOutput(ctx, e.output.due(e.now()))
+			e.journalOutput(ctx, e.output.due(e.now()))
 		case <-e.output.news.c:
-			e.tellOutput(ctx, e.output.due(e.now()))
+			e.journalOutput(ctx, e.output.due(e.now()))
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 			defer cancel()
-			e.tellOutput(last, e.output.due(e.now().Add(e.OutputInterval)))
+			e.journalOutput(last, e.output.due(e.now().Add(e.OutputInterval)))
 			return nil
 		}
 	}
 }
 
-func (e *Engine) tellOutput(ctx context.Context, due []attemptKey) {
+func (e *Engine) journalOutput(ctx context.Context, due []attemptKey) {
 	for part := range slices.Chunk(due, outputUnit) {
-		if err := e.tellOutputOf(ctx, part); err != nil {
+		if err := e.journalOutputOf(ctx, part); err != nil {
 			e.Log.Error("output cannot be journaled; trying again", "error", err)
 		}
 	}
 }
 
-// tellOutputOf journals the output of some runs in one unit of work.
-func (e *Engine) tellOutputOf(ctx context.Context, part []attemptKey) error {
-	told := make([]int64, len(part)) // -1: the attempt is over
+// journalOutputOf journals the output of some runs in one unit of work.
+func (e *Engine) journalOutputOf(ctx context.Context, part []attemptKey) error {
+	journaled := make([]int64, len(part)) // -1: the attempt is over
 	rows := make([]store.Row, len(part))
 	for i, k := range part {
 		rows[i] = store.RunRow(k.runID)
 	}
 	err := e.Store.Write(ctx, func(tx *store.Tx) error {
 		for i, k := range part {
-			told[i] = -1
+			journaled[i] = -1
 			r, err := tx.LockOutput(ctx, k.runID)
 			if svc.CodeOf(err) == svc.CodeNotFound {
 				continue
@@ -253,11 +253,11 @@ func (e *Engine) tellOutputOf(ctx context.Context, part []attemptKey) error {
 			if !known || r.Attempt != k.attempt || !writes(r) {
 				continue
 			}
-			told[i] = max(r.OutputBytes, 0)
+			journaled[i] = max(r.OutputBytes, 0)
 			if !t.emit(tx, r) {
 				continue
 			}
-			told[i] = t.log.Bytes
+			journaled[i] = t.log.Bytes
 			if err := tx.MarkOutput(ctx, r.ID, t.log.Bytes, t.log.Lines, t.lastOutput(r)); err != nil {
 				return err
 			}
@@ -268,10 +268,10 @@ func (e *Engine) tellOutputOf(ctx context.Context, part []attemptKey) error {
 		return err
 	}
 	for i, k := range part {
-		if told[i] < 0 {
+		if journaled[i] < 0 {
 			e.output.over(k.runID, k.attempt)
 		} else {
-			e.output.committed(k, told[i])
+			e.output.committed(k, journaled[i])
 		}
 	}
 	return nil

@@ -124,10 +124,10 @@ func TestAUnitThatFailsCountsNothing(t *testing.T) {
 		for range 5 {
 			w.log(r, "more\n", int64(len(log)))
 			log += "more\n"
-			s.tellOutput(gone, []attemptKey{{r.ID, 1}}) // the database does not respond
+			s.journalOutput(gone, []attemptKey{{r.ID, 1}}) // the database does not respond
 			s.pass(time.Second)
-			s.tellOutput(s.ctx, []attemptKey{{r.ID, 1}})
-			s.tellOutput(s.ctx, []attemptKey{{r.ID, 1}})
+			s.journalOutput(s.ctx, []attemptKey{{r.ID, 1}})
+			s.journalOutput(s.ctx, []attemptKey{{r.ID, 1}})
 			s.wantOutput(r, log)
 		}
 		w.log(r, "the last", int64(len(log)))

@@ -49,7 +49,7 @@ func (p *pipeline) finish() {
 func (c *uplinkConn) awaitChange(ctx context.Context, wait func() error) {
 	c.changes.start(func() {
 		if err := wait(); err != nil && ctx.Err() == nil {
-			c.complain(err)
+			c.sendError(err)
 		}
 	})
 }

@@ -35,8 +35,8 @@ type Hello struct {
 // mostMalformed is how many malformed frames in a row end a connection.
 const mostMalformed = 10
 
-// lastWord is how long a peer whose connection is being ended has to read the reason.
-const lastWord = time.Second
+// closeGrace is how long a peer whose connection is being ended has to read the reason.
+const closeGrace = time.Second
 
 // errMalformed ends a connection whose peer sends too many malformed frames.
 var errMalformed = errors.New("too many malformed frames")
@@ -54,7 +54,7 @@ func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) e
 	ctx, cancel := context.WithCancel(context.WithoutCancel(outer))
 	defer cancel()
 	c.stop = cancel
-	defer context.AfterFunc(outer, func() { c.sendAway(ctx) })()
+	defer context.AfterFunc(outer, func() { c.sendGoaway(ctx) })()
 	c.enter(hello.OnlyHost)
 	defer c.leaveBook()
 	if conn, ok := conn.(interface {
@@ -62,8 +62,8 @@ func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) e
 	}); ok {
 		conn.Gate(largeFrame, c.acquireLarge)
 	}
-	c.nobody = time.AfterFunc(identifiedIn, func() { c.end(reasonNobody) })
-	defer c.nobody.Stop()
+	c.identifyTimer = time.AfterFunc(identifiedIn, func() { c.end(reasonUnidentified) })
+	defer c.identifyTimer.Stop()
 	sent := make(chan error, 1)
 	go func() {
 		defer cancel()
@@ -71,7 +71,7 @@ func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) e
 	}()
 	err := c.read(ctx) // in the caller's goroutine: most of thousands of connections are idle, and each stack costs memory
 	c.link.Finish()
-	last := time.AfterFunc(lastWord, cancel)
+	last := time.AfterFunc(closeGrace, cancel)
 	if sendErr := <-sent; err == nil || errors.Is(err, context.Canceled) {
 		err = sendErr
 	}
@@ -82,18 +82,18 @@ func (e *Engine) ServeUplink(ctx context.Context, conn wire.Conn, hello Hello) e
 
 // uplinkConn is one worker's connection while it is served.
 type uplinkConn struct {
-	e         *Engine
-	conn      wire.Conn
-	link      *hub.Uplink
-	hello     Hello
-	noted     bool     // what the worker declared is in the host's record
-	malformed int      // in a row
-	changes   pipeline // of the database
-	chunks    pipeline // of logs
-	absent    absences
-	nobody    *time.Timer // ends the connection if it is not identified in time
-	stop      context.CancelFunc
-	ended     atomic.Bool // ended by the orchestrator: further frames are ignored
+	e             *Engine
+	conn          wire.Conn
+	link          *hub.Uplink
+	hello         Hello
+	noted         bool     // what the worker declared is in the host's record
+	malformed     int      // in a row
+	changes       pipeline // of the database
+	chunks        pipeline // of logs
+	absent        absences
+	identifyTimer *time.Timer // ends the connection if it is not identified in time
+	stop          context.CancelFunc
+	ended         atomic.Bool // ended by the orchestrator: further frames are ignored
 
 	goaway atomic.Bool // the worker supports the goaway frame
 
@@ -113,7 +113,7 @@ func (c *uplinkConn) read(ctx context.Context) error {
 	defer c.finish()
 	if c.hello.HostID != "" {
 		if err := c.identify(ctx, c.hello.HostID, c.hello.InstanceID); err != nil {
-			c.complain(err)
+			c.sendError(err)
 			return err
 		}
 	}
@@ -140,18 +140,18 @@ func (c *uplinkConn) read(ctx context.Context) error {
 		var bad *wire.FrameError
 		if errors.As(err, &bad) && bad.Code == wire.CodeMalformed {
 			if c.malformed++; c.malformed >= mostMalformed {
-				c.complain(err)
+				c.sendError(err)
 				return errMalformed
 			}
 		}
 		if err != nil {
-			c.complain(err)
+			c.sendError(err)
 		}
 	}
 }
 
-// complain sends an error for a frame that was not processed. Internal causes are only logged.
-func (c *uplinkConn) complain(err error) {
+// sendError sends an error for a frame that was not processed. Internal causes are only logged.
+func (c *uplinkConn) sendError(err error) {
 	f := wire.Error{Code: string(svc.CodeInternal), Message: "the frame could not be processed; try again"}
 	var bad *wire.FrameError
 	var known *svc.Error
@@ -184,7 +184,7 @@ func (c *uplinkConn) identify(ctx context.Context, hostID, instanceID string) er
 	if err != nil {
 		return err
 	}
-	c.nobody.Stop()
+	c.identifyTimer.Stop()
 	c.enter(hostID)
 	caps := c.hello.Capabilities
 	if caps == nil {
@@ -238,14 +238,14 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 			defer shared.Release(size)
 			defer f.Release()
 			if err := c.logChunk(ctx, f); err != nil && ctx.Err() == nil {
-				c.complain(err)
+				c.sendError(err)
 			}
 		})
 		return nil
 	case *wire.LogEnd:
 		c.chunks.start(func() {
 			if err := c.logEnd(ctx, f); err != nil && ctx.Err() == nil {
-				c.complain(err)
+				c.sendError(err)
 			}
 		})
 		return nil
@@ -293,13 +293,13 @@ func (c *uplinkConn) handle(ctx context.Context, f wire.Frame) error {
 		if _, _, err := c.runOf(ctx, f.RunID, f.Attempt); err != nil {
 			return err
 		}
-		c.e.logs.said(attemptKey{f.RunID, f.Attempt})
+		c.e.logs.markGone(attemptKey{f.RunID, f.Attempt})
 		return nil
 	case *wire.ScreenGone:
 		if _, _, err := c.runOf(ctx, f.RunID, f.Attempt); err != nil {
 			return err
 		}
-		c.e.screens.said(attemptKey{f.RunID, f.Attempt})
+		c.e.screens.markGone(attemptKey{f.RunID, f.Attempt})
 		return nil
 	case *wire.Providers:
 		if !c.link.Identified() {
@@ -368,7 +368,7 @@ func (c *uplinkConn) heartbeat(ctx context.Context, f *wire.Heartbeat) error {
 	}
 	c.e.hosts.clock(f.HostID, f.Timestamp, c.e.now())
 	c.link.Refuses(f.Refusing != nil)
-	if c.e.hosts.says(f) && f.Refusing == nil {
+	if c.e.hosts.noteReport(f) && f.Refusing == nil {
 		c.e.claims.up()
 	}
 	if err := c.e.noteDisk(ctx, f); err != nil {

@@ -70,10 +70,10 @@ type Fleet struct{ Hosts []Host }
 
 // reasons returns, for each host, why a run with that demand is not placed on it.
 func (f *Fleet) reasons(d Demand) []Reason {
-	someoneHas := slices.ContainsFunc(f.Hosts, func(h Host) bool { return d.mayEverGoTo(&h) && h.Providers[d.Provider].Available })
+	someHostHas := slices.ContainsFunc(f.Hosts, func(h Host) bool { return d.mayEverGoTo(&h) && h.Providers[d.Provider].Available })
 	out := make([]Reason, len(f.Hosts))
 	for i := range f.Hosts {
-		out[i] = d.withheld(&f.Hosts[i], someoneHas)
+		out[i] = d.withheld(&f.Hosts[i], someHostHas)
 	}
 	return out
 }
@@ -84,10 +84,10 @@ func (d Demand) mayEverGoTo(h *Host) bool {
 	return h.Dispatchable() && (d.PinnedHostID == "" || d.PinnedHostID == h.ID) && h.HasLabels(d.Labels) && !slices.Contains(d.Refused, h.ID)
 }
 
-// withheld returns the reason for one host. If some host has the run's provider (someoneHas), the run waits for such
+// withheld returns the reason for one host. If some host has the run's provider (someHostHas), the run waits for such
 // a host, even a busy one. If no host has it, any host is eligible: there the run fails at once, with an error that
 // names what is missing.
-func (d Demand) withheld(h *Host, someoneHas bool) Reason {
+func (d Demand) withheld(h *Host, someHostHas bool) Reason {
 	switch {
 	case d.PinnedHostID != "" && d.PinnedHostID != h.ID:
 		return OtherHostPinned
@@ -113,7 +113,7 @@ func (d Demand) withheld(h *Host, someoneHas bool) Reason {
 		return Full
 	case h.free() == 0:
 		return Unconfirmed
-	case someoneHas && !h.Providers[d.Provider].Available:
+	case someHostHas && !h.Providers[d.Provider].Available:
 		return ProviderMissing
 	default:
 		return Eligible

@@ -143,7 +143,7 @@ func (e *edits) applied(base []byte) string {
 		for ; at < edit.at && at <= len(lines); at++ {
 			b.WriteString(lines[at-1])
 		}
-		for _, line := range edit.come {
+		for _, line := range edit.added {
 			b.WriteString(line)
 		}
 		at = edit.end()

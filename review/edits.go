@@ -9,20 +9,20 @@ import (
 // edits are the changes of a patch to the lines of one file. The "old file" is the file before the patch; its lines
 // are counted from 1. Each line includes its newline, except a last line without one.
 type edits struct {
-	list []edit
-	runs []run // the parts of the old file that the patch shows, ascending
-	at   int   // the next line of the old file, while the patch is read
-	open bool  // the last edit is not complete
-	came bool  // the last line read is an added line
+	list      []edit
+	runs      []run // the parts of the old file that the patch shows, ascending
+	at        int   // the next line of the old file, while the patch is read
+	open      bool  // the last edit is not complete
+	lastAdded bool  // the last line read is an added line
 }
 
 // edit replaces lines of the old file.
 type edit struct {
-	at, gone int // the first deleted line, and how many are deleted
-	come     []string
+	at, deleted int // the first deleted line, and how many are deleted
+	added       []string
 }
 
-func (e edit) end() int { return e.at + e.gone }
+func (e edit) end() int { return e.at + e.deleted }
 
 // run is a part of the old file that the patch shows.
 type run struct {
@@ -41,17 +41,17 @@ func (e *edits) begin(at int) bool {
 }
 
 func (e *edits) add(op byte, line string) {
-	if e.came = op == '+'; op != ' ' && !e.open {
+	if e.lastAdded = op == '+'; op != ' ' && !e.open {
 		e.list = append(e.list, edit{at: e.at})
 	}
 	e.open = op != ' '
 	if op == '+' {
 		last := &e.list[len(e.list)-1]
-		last.come = append(last.come, line)
+		last.added = append(last.added, line)
 		return
 	}
 	if op == '-' {
-		e.list[len(e.list)-1].gone++
+		e.list[len(e.list)-1].deleted++
 	}
 	shown := &e.runs[len(e.runs)-1]
 	shown.lines = append(shown.lines, line)
@@ -64,8 +64,8 @@ func (e *edits) cutEnd() {
 		return
 	}
 	of := &e.runs[len(e.runs)-1].lines
-	if e.came {
-		of = &e.list[len(e.list)-1].come
+	if e.lastAdded {
+		of = &e.list[len(e.list)-1].added
 	}
 	if n := len(*of); n > 0 {
 		(*of)[n-1] = strings.TrimSuffix((*of)[n-1], "\n")
@@ -147,7 +147,7 @@ func (e *edits) within(b block, other *edits) (lines []string, ok bool) {
 		if !keep(list[i].at) {
 			return nil, false
 		}
-		lines = append(lines, list[i].come...)
+		lines = append(lines, list[i].added...)
 		at = list[i].end()
 	}
 	return lines, keep(b.end)

@@ -100,11 +100,11 @@ func walkBack(old, new []string, trace [][]int, d, k int) []op {
 	for i := len(back) - 1; i >= 0; i-- {
 		out = append(out, back[i])
 	}
-	return goFirst(out)
+	return deletedFirst(out)
 }
 
-// goFirst moves deleted lines before added lines, between lines that both versions have.
-func goFirst(ops []op) []op {
+// deletedFirst moves deleted lines before added lines, between lines that both versions have.
+func deletedFirst(ops []op) []op {
 	out := make([]op, 0, len(ops))
 	for i := 0; i < len(ops); {
 		if ops[i].kind == ' ' {
