@@ -51,8 +51,8 @@ func (e *Engine) Draining() bool {
 	}
 }
 
-// Replicas returns a page of orchestrator processes, newest first. The entry of this process is current; the others are as
-// stored.
+// Replicas returns a page of orchestrator processes, newest first. The entry of this process is current; the others
+// are as stored.
 func (e *Engine) Replicas(ctx context.Context, page svc.Page) (svc.List[svc.Replica], error) {
 	list, err := e.Store.Replicas(ctx, page)
 	for i, r := range list.Items {

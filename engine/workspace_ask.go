@@ -56,8 +56,8 @@ func (e *Engine) CheckpointWorkspace(ctx context.Context, id string) (svc.Worksp
 	return w, err
 }
 
-// checkpointNow requests a checkpoint of the run's working copy at a moment when the agent is idle. If the host is away, it
-// makes its next checkpoint as usual.
+// checkpointNow requests a checkpoint of the run's working copy at a moment when the agent is idle. If the host is
+// away, it makes its next checkpoint as usual.
 func (e *Engine) checkpointNow(ctx context.Context, r svc.Run) {
 	if r.WorkspaceID == nil || r.HostID == nil {
 		return
