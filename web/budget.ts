@@ -1,14 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import type { Plugin } from 'vite';
 
-// What a browser may have to load, in bytes after gzip. A build that needs more fails.
+// The sizes that a browser may have to load, in bytes after gzip. A larger build fails.
 const firstRoute = 180_000;
 const terminal = 110_000;
 
-// The page that most visits begin with; its chunk loads beside the entry.
+// The first page of most visits. Its chunk loads together with the entry.
 const home = '/pages/board/BoardPage.tsx';
 
-/** budget fails the build when the first route or the terminal grows past its allowance. */
+/** budget fails the build when the first route or the terminal exceeds its limit. */
 export function budget(): Plugin {
   return {
     name: 'svc-budget',

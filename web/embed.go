@@ -1,6 +1,6 @@
-// Package web holds the browser app: its sources, and through Files what the
-// build made of them. A checkout in which the app was never built compiles too;
-// its server says at / that there is no page.
+// Package web embeds the browser app. The folder has its sources, and Files
+// returns the build's output. A checkout in which the app was never built also
+// compiles; its server then answers at / that there is no page.
 package web
 
 import (
@@ -11,8 +11,8 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Files is the built app with index.html at its root, or nil when this binary
-// was built without it.
+// Files returns the built app with index.html at its root, or nil when this
+// binary was built without the app.
 func Files() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {

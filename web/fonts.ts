@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Plugin } from 'vite';
 
-// How large the fonts may be, in bytes. They are compressed already, and come after the page: it is readable without them.
+// The maximal size of the fonts, in bytes. They are compressed already. The page is readable before they arrive.
 const most = 50_000;
 
-/** fonts puts the licence of the shipped font beside it, and fails the build when the fonts grow past their allowance. */
+/** fonts writes the licence of the shipped font beside it, and fails the build when the fonts exceed their limit. */
 export function fonts(): Plugin {
   return {
     name: 'svc-fonts',

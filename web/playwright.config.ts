@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
 
-// The browser is the system's: nothing is downloaded.
+// The installed browser of the system is used: nothing is downloaded.
 const browsers = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -19,9 +19,9 @@ const firefoxes = [
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'test-results',
-  // Two cores carry two browsers beside their servers; more only wait for each other.
+  // Two cores can run two browsers and their servers. More workers would only wait for each other.
   workers: 2,
-  // Limits are there to end what hangs, not to measure: a busy machine takes five times as long as a quiet one.
+  // The timeouts end tests that hang; they measure nothing. A busy machine takes five times as long as an idle one.
   timeout: 240_000,
   expect: { timeout: 30_000 },
   reporter: [['list']],
@@ -45,24 +45,24 @@ export default defineConfig({
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
-        // A name that is not the loopback's own, so that its origin is not a secure context.
+        // This host name is not a loopback name, so its origin is not a secure context.
         '--host-resolver-rules=MAP svc.test 127.0.0.1',
       ],
     },
   },
   projects: [
-    // Those of e2e itself: a glob would find the other projects' too.
+    // Only the specs directly in e2e: a glob would also match those of the other projects.
     { name: 'journeys', testMatch: /e2e\/[^/]+\.spec\.ts$/, fullyParallel: true },
-    // The whole loop, once with each means of input. Each takes minutes, and twenty runs of its own.
+    // The whole workflow, once with each input device. Each takes minutes and starts twenty runs of its own.
     {
       name: 'trial',
       testMatch: 'trial/*.spec.ts',
       workers: 1,
       timeout: 900_000,
-      // Twenty runs of its own keep a small machine busy.
+      // The twenty runs keep a small machine busy.
       expect: { timeout: 120_000 },
     },
-    // Firefox as it is installed, over the protocol that it speaks itself; without one, its journeys are skipped.
+    // The installed Firefox, over its own protocol. Without Firefox its journeys are skipped.
     {
       name: 'firefox',
       testMatch: 'firefox/*.spec.ts',
@@ -75,7 +75,7 @@ export default defineConfig({
         },
       },
     },
-    // A measurement shares the machine with nothing else.
+    // Nothing else may run on the machine during a measurement.
     { name: 'bench', testMatch: 'bench/*.bench.ts', fullyParallel: false, workers: 1 },
     { name: 'memory', testMatch: 'bench/*.memory.ts', fullyParallel: false, workers: 1 },
     { name: 'screenshots', testMatch: 'screenshots/*.shots.ts', workers: 1 },

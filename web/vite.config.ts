@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 import { budget } from './budget.ts';
 import { fonts } from './fonts.ts';
 
-// The orchestrator that the development server hands /api to.
+// The orchestrator to which the development server forwards /api.
 const orchestrator = process.env.SVC_API_URL ?? 'http://127.0.0.1:7898';
 
 export default defineConfig({
@@ -14,6 +14,6 @@ export default defineConfig({
   build: { target: 'es2022', sourcemap: false, chunkSizeWarningLimit: 1000 },
   worker: { format: 'es' },
   server: { proxy: { '/api': { target: orchestrator, ws: true } } },
-  // Files share their modules: to load them anew for each of them takes ten times as long as the tests.
+  // Test files share their modules: loading them again for each file takes ten times as long as the tests.
   test: { environment: 'happy-dom', include: ['src/**/*.test.{ts,tsx}'], restoreMocks: true, isolate: false },
 });

@@ -1,5 +1,5 @@
-// Writes src/api/schema.gen.ts from the API's description, which the server's tests keep as a golden
-// file. With --check it only compares, and fails when the file is not what it would write.
+// Writes src/api/schema.gen.ts from the API description that the server's tests keep as a golden file. With --check it
+// only compares, and fails when the existing file differs.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const source = new URL('../../server/testdata/openapi.json', import.meta.url);

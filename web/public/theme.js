@@ -1,5 +1,5 @@
-// Sets the theme before the first paint, so that a dark page never flashes white. It is a file of its
-// own because the content security policy allows no inline script.
+// Sets the theme before the first paint, so that a dark page never flashes white. It is a separate file because the
+// content security policy allows no inline script.
 (() => {
   let choice = null;
   try {

@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-// Each folder may use those before it, and itself. ui knows nothing of svc; app knows everything.
+// Each folder may import the folders before it, and itself. ui does not depend on svc; app may import everything.
 const layers = ['lib', 'jsx', 'api', 'live', 'data', 'ui', 'terminal', 'components', 'pages', 'app'];
 const exceptions = new Set([
-  'lib/prefs.ts → api', // the preferences name the kinds of work items
+  'lib/prefs.ts → api', // the preferences contain kinds of work items
   'live/cache.ts → data', // the cache's keys
   'live/cache.test.ts → data',
 ]);
-// What keeps the buttons and badges free of the service they are used in.
+// Keeps the buttons and badges independent of the service.
 const forbidden: Record<string, string[]> = { ui: ['api', 'live', 'data'] };
 
 const root = new URL('./', import.meta.url);
@@ -30,7 +30,7 @@ it('imports go one way: ui ← components ← pages ← app', () => {
   expect(broken.filter((each) => !exceptions.has(each))).toEqual([]);
 });
 
-// The client's own ways to have something read again lose events that arrive during a request.
+// The client's own methods that mark queries as stale lose events that arrive during a request.
 it('only live/stale.ts marks answers as stale', () => {
   const marking = /\.(invalidateQueries|refetchQueries|resetQueries)\(/;
   const found = files.filter(

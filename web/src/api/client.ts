@@ -2,23 +2,26 @@ import { ApiError } from './error';
 import type { ErrorAnswer, Operations } from './schema.gen';
 import { noteSession } from './session';
 
-/** prefix is where the API lives, on the page's own origin. */
+/** prefix is the path under which the page's own origin serves the API. */
 export const prefix = '/api/v1';
 
 type Part<T, K extends string> = undefined extends T ? { [key in K]?: undefined } : { [key in K]: T };
 
-/** Input is what a call needs: its path's names, its query, its body. */
+/** Input is the input of a call: the values for its path, its query and its body. */
 export type Input<O extends keyof Operations> = Part<Operations[O]['path'], 'path'> &
   Part<Operations[O]['body'], 'body'> & {
     query?: Operations[O]['query'];
     signal?: AbortSignal;
     /** Makes a POST safe to repeat. */
     idempotencyKey?: string;
-    /** Changes only this version of a record, as tagged answered it. */
+    /** An ETag from tagged. The server changes the record only if it still has this version. Absent: any version. */
     ifMatch?: string;
   };
 
-/** call asks the server. It throws an ApiError; a session that is no longer good signs this browser out. */
+/**
+ * call sends a request to the server and returns the decoded answer. It throws an ApiError. A 401 answer signs this
+ * browser out.
+ */
 export async function call<O extends keyof Operations>(
   operation: O,
   input: Input<O>,
@@ -26,7 +29,7 @@ export async function call<O extends keyof Operations>(
   return (await tagged(operation, input)).answer;
 }
 
-/** tagged is call with the tag of the record's version; null: the answer has none. */
+/** tagged sends a request like call, and also returns the ETag of the record's version. Null: the answer has no ETag. */
 export async function tagged<O extends keyof Operations>(
   operation: O,
   input: Input<O>,
@@ -36,12 +39,12 @@ export async function tagged<O extends keyof Operations>(
   return { answer, etag: response.headers.get('ETag') };
 }
 
-/** callText asks for what is answered as text. */
+/** callText sends a request and returns the answer as text. */
 export async function callText<O extends keyof Operations>(operation: O, input: Input<O>): Promise<string> {
   return (await send(operation, input)).text();
 }
 
-/** callStream asks for what is answered piece by piece. */
+/** callStream sends a request and returns the answer's body as a stream. */
 export async function callStream<O extends keyof Operations>(
   operation: O,
   input: Input<O>,
@@ -52,7 +55,7 @@ export async function callStream<O extends keyof Operations>(
 async function send<O extends keyof Operations>(operation: O, input: Input<O>): Promise<Response> {
   const [method, template] = operation.split(' ', 2) as [string, string];
   const headers: Record<string, string> = { Accept: 'application/json' };
-  if (method !== 'GET') headers['Svc-Request'] = '1'; // a foreign page cannot send it
+  if (method !== 'GET') headers['Svc-Request'] = '1'; // a page of another origin cannot send this header
   if (input.idempotencyKey) headers['Idempotency-Key'] = input.idempotencyKey;
   if (input.ifMatch) headers['If-Match'] = input.ifMatch;
   let body: string | undefined;
@@ -67,7 +70,7 @@ async function send<O extends keyof Operations>(operation: O, input: Input<O>): 
   throw await refusal(response);
 }
 
-/** urlOf fills a path's names and appends a query; absent values are left out, lists are repeated. */
+/** urlOf fills in a path's parameters and appends a query. It omits absent values and repeats a list's parameter. */
 export function urlOf(template: string, path?: object, query?: object): string {
   let url = prefix + template;
   for (const [name, value] of Object.entries(path ?? {})) {
@@ -104,13 +107,13 @@ type Listing = {
   [O in keyof Operations]: Operations[O]['answer'] extends { items: unknown[] } ? O : never;
 }[keyof Operations];
 
-/** Page is one page of a list, as every list of the API answers. */
+/** Page is one page of a list of the API. */
 interface Page<T> {
   items: T[];
   next_cursor: string | null;
 }
 
-/** all reads every page of a list, the largest pages the server gives. */
+/** all reads every page of a list. It requests pages of the largest size that the server allows. */
 export async function all<O extends Listing>(
   operation: O,
   query: Operations[O]['query'],

@@ -1,4 +1,4 @@
-/** ApiError is what the server said when it refused, or why it could not be asked. */
+/** ApiError is an error that the server returned, or the reason why the server could not be reached. */
 export class ApiError extends Error {
   constructor(
     /** HTTP status; 0: the server was not reached. */
@@ -12,13 +12,13 @@ export class ApiError extends Error {
     this.name = 'ApiError';
   }
 
-  /** unreachable says that no answer came, so that trying again may help. */
+  /** unreachable reports whether no answer arrived. Then trying again may help. */
   get unreachable(): boolean {
     return this.status === 0;
   }
 }
 
-/** messageOf is one sentence for a person, whatever was thrown. */
+/** messageOf returns one sentence for a person, for any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? sentence(error.message.trim()) : 'Something went wrong.';
 }
@@ -28,7 +28,7 @@ function sentence(text: string): string {
   return /[.!?]$/.test(capital) ? capital : `${capital}.`;
 }
 
-/** fieldErrors is what the server said of each field, as a sentence by the field's name; empty: it named none. */
+/** fieldErrors returns the server's message for each refused field, by the field's name. Empty: it named no field. */
 export function fieldErrors(error: unknown): Record<string, string> {
   if (!(error instanceof ApiError)) return {};
   const { fields, field } = error.details;
@@ -38,7 +38,7 @@ export function fieldErrors(error: unknown): Record<string, string> {
   );
 }
 
-/** isCode says whether the server refused with this code. */
+/** isCode reports whether an error is a refusal of the server with this code. */
 export function isCode(error: unknown, code: string): boolean {
   return error instanceof ApiError && error.code === code;
 }

@@ -9,7 +9,7 @@ import { tip } from '@/ui/Tooltip';
 /** How long a lost stream stays a matter of the dot alone, in ms. */
 const patience = 10_000;
 
-/** ConnectionDot says whether what is shown follows the server. */
+/** ConnectionDot reports whether what is shown follows the server. */
 export function ConnectionDot({ words }: { words: string }) {
   const state = useConnection((connection) => connection.state);
   const live = state === 'open';

@@ -56,6 +56,6 @@ function digestOf(notices: readonly Notice[]): Notice {
   return { runId: null, title: `${runs.size} runs need you`, body: titles.join('\n') };
 }
 
-/** shown says whether a tab shows a run to somebody now: it need not tell of that run, but of every other one. */
+/** shown reports whether a tab shows a run to somebody now: it need not tell of that run, but of every other one. */
 export const shown = (hidden: boolean, pathname: string, runId: string): boolean =>
   !hidden && pathname.replace(/\/$/, '') === `/runs/${runId}`;

@@ -24,7 +24,7 @@ export function parse(typed: string): { verb: Verb | null; words: string } {
 /** The shortest beginning of an id that is looked for. */
 const shortestId = 4;
 
-/** fits says whether every word is in a text, or the words are the beginning of an id. */
+/** fits reports whether every word is in a text, or the words are the beginning of an id. */
 export function fits(words: string, text: string, id = ''): boolean {
   const wanted = words.toLowerCase();
   if (wanted.length >= shortestId && id.startsWith(wanted)) return true;
@@ -32,7 +32,7 @@ export function fits(words: string, text: string, id = ''): boolean {
   return wanted.split(/\s+/).every((word) => all.includes(word));
 }
 
-/** byNumber says whether words are the number or the short name of an item: 12, #12 or shop-12. */
+/** byNumber reports whether words are the number or the short name of an item: 12, #12 or shop-12. */
 const byNumber = (words: string, item: { project_slug: string; number: number }): boolean =>
   words.replace(/^#/, '') === String(item.number) || words.toLowerCase() === itemRef(item).toLowerCase();
 

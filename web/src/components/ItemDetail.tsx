@@ -34,7 +34,7 @@ const Changes = lazily(async () => (await import('./changes/Changes')).Changes);
 /** ItemView is a view of a work item. */
 export type ItemView = 'item' | 'changes' | 'compare';
 
-/** isItemView says whether a text names a view. */
+/** isItemView reports whether a text names a view. */
 export const isItemView = (text: string | undefined): text is ItemView =>
   text === 'item' || text === 'changes' || text === 'compare';
 

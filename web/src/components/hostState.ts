@@ -98,7 +98,7 @@ export function hostState(host: Host, now: number): HostState {
 
 const order: HostWord[] = ['offline', 'suspect', 'disabled', 'never seen', 'online'];
 
-/** takesRuns says whether a host may be given runs now, as far as it is known; it may be full. */
+/** takesRuns reports whether a host may be given runs now, as far as it is known; it may be full. */
 export const takesRuns = (host: Host): boolean =>
   hostWord(host) === 'online' && host.connected && !host.refusing;
 

@@ -6,6 +6,6 @@ export function joinCommand(server: string, name: string, token: string): string
   return `SVC_WORKER_TOKEN=${quoted(token)} svc worker --store-token --server ${quoted(server)} --host-name ${quoted(name)}`;
 }
 
-/** isLoopback says whether an address reaches only its own machine. */
+/** isLoopback reports whether an address reaches only its own machine. */
 export const isLoopback = (hostname: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(hostname);

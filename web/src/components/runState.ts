@@ -10,7 +10,7 @@ const loopAttempt = 3;
 /** How long an attempt must last to be no part of a crash loop, in ms. */
 const loopCalm = 60_000;
 
-/** isCrashLoop says whether a run ends again and again soon after it began. */
+/** isCrashLoop reports whether a run ends again and again soon after it began. */
 export function isCrashLoop(run: Run, now: number): boolean {
   if (!isActive(run) || run.attempt < loopAttempt || run.needs_input) return false;
   return run.status !== 'running' || !run.started_at || now - Date.parse(run.started_at) < loopCalm;
@@ -143,7 +143,7 @@ function waits(run: Run): string {
   return run.pinned_host_id ? 'It waits for the host it was pinned to.' : 'It waits for a host to take it.';
 }
 
-/** canAttach says whether someone can type into a run's session now. */
+/** canAttach reports whether someone can type into a run's session now. */
 export const canAttach = (run: Run, host: Host | undefined): boolean =>
   run.status === 'running' && host?.status !== 'offline';
 
@@ -173,7 +173,7 @@ export function latestRuns(runs: readonly Run[]): Map<string, Run> {
 /** How much later an output must be to be worth drawing a board anew, in ms: it only tells who is quiet. */
 const outputStep = 60_000;
 
-/** alike says whether two states of a run look the same on a card. */
+/** alike reports whether two states of a run look the same on a card. */
 function alike(a: Run, b: Run): boolean {
   if (a === b) return true;
   for (const name of Object.keys(b) as (keyof Run)[]) {

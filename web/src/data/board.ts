@@ -148,7 +148,7 @@ export function treeRows(items: readonly WorkItem[], closed: ReadonlySet<string>
   return rows;
 }
 
-/** isWithin says whether an item is another one or lies below it. */
+/** isWithin reports whether an item is another one or lies below it. */
 export const isWithin = (item: WorkItem, ancestor: WorkItem): boolean =>
   item.id === ancestor.id || item.path.startsWith(`${ancestor.path}/`);
 

@@ -5,7 +5,7 @@ import { meQuery } from './queries';
 const ranks: Record<Role, number> = { viewer: 1, operator: 2, admin: 3 };
 
 /**
- * useMay says whether the signed-in token's role includes another one. Undefined: not known; what is offered then, the
+ * useMay reports whether the signed-in token's role includes another one. Undefined: not known; what is offered then, the
  * server may refuse.
  */
 export function useMay(needed: Role): boolean | undefined {

@@ -1,7 +1,7 @@
 import * as react from 'react/jsx-dev-runtime';
 import { shown } from './jsx-runtime';
 
-// The same for development and tests.
+// The same runtime for development and tests.
 
 export type { JSX } from 'react';
 export { Fragment } from 'react/jsx-dev-runtime';

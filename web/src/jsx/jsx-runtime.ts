@@ -1,15 +1,15 @@
 import * as react from 'react/jsx-runtime';
 import { visible } from '@/lib/visible';
 
-// The page's own JSX: whatever text it shows has passed visible(), so that no name, title or message can hide or
-// reorder what stands around it. What is edited is a value, not a child, and stays as it is.
+// The page's own JSX runtime. It passes every text that the page shows through visible(), so that no name, title or
+// message can hide or reorder the text around it. Text in an input is a value, not a child, and stays unchanged.
 
 export type { JSX } from 'react';
 export { Fragment } from 'react/jsx-runtime';
 
 type Props = Record<string, unknown>;
 
-/** shown is the props of an element with its texts made visible. */
+/** shown returns the props of an element with its texts passed through visible(). */
 export function shown(props: Props): Props {
   let changed: Props | undefined;
   for (const name of ['children', 'title', 'aria-label', 'alt']) {

@@ -1,6 +1,6 @@
 let wanted = '';
 
-/** isLost says whether nothing that a person chose has the focus: what had it is gone. */
+/** isLost reports whether nothing that a person chose has the focus: what had it is gone. */
 function isLost(): boolean {
   const { activeElement, body } = document;
   return activeElement === null || activeElement === body || activeElement.id === 'main';

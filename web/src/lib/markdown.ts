@@ -245,7 +245,7 @@ function link(href: string, children: Inline[]): Inline | null {
   return safeHref(href) ? { type: 'link', href, children } : null;
 }
 
-/** safeHref says whether a link may be followed: the web, mail, or a place in this page's own server. */
+/** safeHref reports whether a link may be followed: the web, mail, or a place in this page's own server. */
 export function safeHref(href: string): boolean {
   return /^(https?:\/\/|mailto:)/i.test(href) || /^\/(?![/\\])/.test(href) || href.startsWith('#');
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { tinykeys } from 'tinykeys';
 
-/** isTyping says whether keys belong to what has the focus: a field, or a terminal. */
+/** isTyping reports whether keys belong to what has the focus: a field, or a terminal. */
 export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof Element &&
@@ -14,7 +14,7 @@ export function isTyping(target: EventTarget | null): boolean {
 /** Bindings are actions by key, in tinykeys' notation: "c", "g b", "$mod+k". */
 export type Bindings = Record<string, (event: KeyboardEvent) => void>;
 
-/** isAttached says whether the page shows a terminal whose every key belongs to an agent. */
+/** isAttached reports whether the page shows a terminal whose every key belongs to an agent. */
 const isAttached = (): boolean => document.querySelector('[data-attached]') !== null;
 
 /**

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** useMedia says whether a media query fits now. */
+/** useMedia reports whether a media query fits now. */
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (listener) => {

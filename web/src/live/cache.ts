@@ -27,18 +27,18 @@ import type { JournalEvent } from './protocol';
 import { changeAll, keepRecent } from './recent';
 import { stale } from './stale';
 
-/** How long records are gathered before those that an event told only in part are read. */
+/** How long, in ms, ids are gathered before the records are read that events describe only in part. */
 const gather = 250;
-/** How long events that only tell of output are gathered, in ms: they change nothing but how long ago there was some. */
+/** How long, in ms, events about output are gathered. They change only the time of the last output. */
 const gatherOutput = 1000;
-/** Above this many the lists are read anew instead of record by record. */
+/** Above this many records the lists are read again, instead of each record by itself. */
 const tooMany = 25;
 
-/** CachePatcher carries the journal's events into the query cache. */
+/** CachePatcher applies the journal's events to the query cache. */
 export class CachePatcher {
   private readonly items = new Set<string>();
   private readonly runs = new Set<string>();
-  /** Items that are gone: an answer of before, which was on its way, brings none of them back. */
+  /** Ids of deleted items. An answer that was requested before the deletion must not restore them. */
   private readonly gone = new Set<string>();
   private inbox = false;
   private timer = 0;
@@ -49,7 +49,7 @@ export class CachePatcher {
     keepRecent(client);
   }
 
-  /** apply patches every cached record that the events speak of: at once, but for output alone. */
+  /** apply patches every cached record that the events concern. If all are about output, it waits gatherOutput first. */
   apply(events: JournalEvent[]): void {
     this.output.push(...events);
     if (events.some(({ topic }) => topic !== 'run.output_appended')) this.applyAll();
@@ -67,14 +67,14 @@ export class CachePatcher {
     for (const event of events) this.followUp(event);
   }
 
-  /** refreshAll reads what is shown anew, and keeps showing the old until it is there. */
+  /** refreshAll reads all cached data again. The page shows the old data until the new arrives. */
   refreshAll(): void {
     this.stale({
       predicate: (query) => query.state.fetchStatus === 'fetching' || query.state.dataUpdatedAt > 0,
     });
   }
 
-  /** followUp has read what an event's payload leaves out. */
+  /** followUp marks as stale, or reads, whatever the event changed but its payload does not contain. */
   private followUp({ topic, payload }: JournalEvent): void {
     const domain = topic.split('.')[0];
     if (topic === 'snapshot') {
@@ -170,24 +170,24 @@ export class CachePatcher {
     try {
       return await ask();
     } catch (error) {
-      // Gone meanwhile: its own event removes it. Anything else: read it with the rest later.
+      // Deleted meanwhile: its own event removes it. After any other error, read everything again.
       if (!isCode(error, 'not_found')) this.refreshAll();
       return null;
     }
   }
 }
 
-/** isAside says whether an event of a run changes nothing of its record that the event does not tell. */
+/** isAside reports whether an event of a run carries every change that it makes to the run's record. */
 const isAside = (topic: string): boolean =>
   topic === 'run.output_appended' || topic === 'run.message' || topic.startsWith('run.lease_');
 
-/** changesInbox says whether an event may bring an entry of the inbox, or take one away. */
+/** changesInbox reports whether an event may add an entry to the inbox or remove one. */
 function changesInbox(topic: string): boolean {
   if (isAside(topic)) return false;
   return /^(run|workspace|inbox|host|worker)\./.test(topic) || topic === 'work_item.deleted';
 }
 
-/** changesBlocked says whether others than an event's own item may be blocked, or no longer be. */
+/** changesBlocked reports whether an event may change the blocked flag of items other than the event's own. */
 function changesBlocked(topic: string, payload: JournalEvent['payload']): boolean {
   return (
     topic === 'work_item.needs_changed' ||
@@ -196,7 +196,7 @@ function changesBlocked(topic: string, payload: JournalEvent['payload']): boolea
   );
 }
 
-/** patch applies an event to what a query holds, by the query's key. Null: what it held is gone. */
+/** patch applies an event to the data of a query, depending on the query's key. Null: the record was deleted. */
 function patch(key: readonly unknown[], data: unknown, event: JournalEvent): unknown {
   if (data === null) return null;
   switch (key[0]) {
@@ -227,7 +227,7 @@ function patch(key: readonly unknown[], data: unknown, event: JournalEvent): unk
   }
 }
 
-/** putWorkItem takes an item from the server as the truth, wherever the cache holds it. */
+/** putWorkItem replaces an item with the server's version in every query that holds it. */
 export function putWorkItem(client: QueryClient, item: WorkItem): void {
   client.setQueryData(keys.workItem(item.id), item);
   changeAll(client, (key, data) => {
@@ -243,9 +243,9 @@ function replaceItem(items: WorkItem[], item: WorkItem): WorkItem[] {
   return rest.sort((a, b) => (a.position < b.position ? -1 : 1));
 }
 
-/** putRun takes a run from the server as the truth, wherever the cache holds it. */
+/** putRun replaces a run with the server's version in every query that holds it. */
 export function putRun(client: QueryClient, run: Run): void {
-  // A record without its detail takes its place in a detail that is known, and makes none.
+  // A run without its details updates a cached detailed record, but does not create one.
   if ('evidence' in run) client.setQueryData<Run>(keys.run(run.id), (known) => known ?? run);
   changeAll(client, (key, data) => {
     switch (key[0]) {

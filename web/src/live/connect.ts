@@ -2,17 +2,17 @@ import { noteSession, onSessionChange, session } from '@/api/session';
 import type { Notice, Order } from './protocol';
 import { EventStream } from './stream';
 
-/** How long a tab without a SharedWorker keeps its stream after it was hidden. */
+/** How long, in ms, a tab without a SharedWorker keeps its stream after the tab was hidden. */
 const hiddenGrace = 30_000;
 
-/** Link is the tab's end of the event stream. */
+/** Link is the tab's side of the event stream. */
 interface Link {
   send(order: Order): void;
   /** Called when the tab is hidden or shown. */
   visible(visible: boolean): void;
 }
 
-/** openLive joins the browser's event stream for as long as the page lives. */
+/** openLive connects the tab to the browser's event stream for as long as the page is loaded. */
 export function openLive(hear: (notice: Notice) => void): void {
   const receive = (notice: Notice): void => {
     if (notice.type === 'unauthorized') noteSession(null);

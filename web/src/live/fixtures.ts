@@ -1,4 +1,4 @@
-// Records for tests: whole ones, of which a test names only what it is about.
+// Complete records for tests. A test passes only the fields that matter to it.
 import type { Host, Project, Provider, Run, WorkItem } from '@/api/records';
 import type { Workspace } from '@/api/schema.gen';
 
@@ -28,7 +28,7 @@ export const item = (id: string, fields: Partial<WorkItem> = {}): WorkItem => ({
   ...fields,
 });
 
-/** run is a running run of task t. */
+/** run is a run of task t in status running. */
 export const run = (id: string, fields: Partial<Run> = {}): Run => ({
   id,
   task_id: 't',

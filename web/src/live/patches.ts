@@ -1,10 +1,10 @@
-// What an event does to the records in the cache. Pure functions: a list that an event does not touch
-// comes back as the same list, so that nothing is drawn again.
+// How an event changes the records in the cache. All are pure functions. A list that an event does not change is
+// returned as the same object, so that nothing is rendered again.
 import type { Event, Host, Project, Run, Snapshot, WorkItem } from '@/api/records';
 import { isActive } from '@/api/records';
 import type { JournalEvent } from './protocol';
 
-/** RunFilter is what a cached list of runs is about, as the server's filter names it; empty: all runs. */
+/** RunFilter is the filter of a cached list of runs, with the server's names. Empty: all runs. */
 export interface RunFilter {
   project_id?: string;
   task_id?: string;
@@ -47,7 +47,7 @@ export function patchWorkItems(items: WorkItem[], projectId: string, event: Jour
   return insertByPosition(items.filter((item) => item !== known).map(follow), next);
 }
 
-/** patchWorkItem applies an event to one item. Null: it is gone. */
+/** patchWorkItem applies an event to one item. Null: the item was deleted. */
 export function patchWorkItem(item: WorkItem, event: JournalEvent): WorkItem | null {
   if (event.topic === 'snapshot') {
     return (event.payload as unknown as Snapshot).work_items.find((other) => other.id === item.id) ?? item;
@@ -56,7 +56,7 @@ export function patchWorkItem(item: WorkItem, event: JournalEvent): WorkItem | n
   return event.topic === 'work_item.deleted' ? null : { ...item, ...fieldsOf(event.payload) };
 }
 
-/** insertByPosition puts an item where its position says. */
+/** insertByPosition inserts an item into a sorted list according to its position. */
 export function insertByPosition(items: WorkItem[], item: WorkItem): WorkItem[] {
   let low = 0;
   let high = items.length;
@@ -87,7 +87,7 @@ function fieldsOf(payload: Record<string, unknown>): Partial<WorkItem> {
   );
 }
 
-/** newItem is an item of which only an event is known; the record itself is read soon after. */
+/** newItem returns a placeholder for an item of which only an event has arrived. The record is read soon after. */
 function newItem(id: string): WorkItem {
   return {
     id,
@@ -189,8 +189,8 @@ export function patchRuns(runs: Run[], filter: RunFilter, event: JournalEvent): 
 }
 
 /**
- * withRun is a list of runs with a run as the server has it now. An active one enters the lists that it has
- * come to fit, such as its host's, and any leaves those that it no longer fits.
+ * withRun returns a list of runs with the server's version of one run. An active run is added to a list that it now
+ * fits, such as its host's. Any run is removed from a list that it no longer fits.
  */
 export function withRun(runs: Run[], filter: RunFilter, run: Run): Run[] {
   const index = runs.findIndex((other) => other.id === run.id);
@@ -212,13 +212,13 @@ function fits(run: Run, filter: RunFilter): boolean {
   );
 }
 
-/** RunPages is ended runs as the cache holds them: pages, newest first. */
+/** RunPages is a list of ended runs in the cache's form: pages, newest run first. */
 export interface RunPages {
   pages: { items: Run[]; next_cursor: string | null }[];
   pageParams: unknown[];
 }
 
-/** patchRunPages applies an event to the runs of a list that are loaded. withEndedRun adds those that end. */
+/** patchRunPages applies an event to the loaded runs of a list of ended runs. withEndedRun adds runs that end. */
 export function patchRunPages(list: RunPages, filter: RunFilter, event: JournalEvent): RunPages {
   if (event.topic === 'snapshot') return list;
   let changed = false;
@@ -231,7 +231,10 @@ export function patchRunPages(list: RunPages, filter: RunFilter, event: JournalE
   return changed ? { ...list, pages } : list;
 }
 
-/** withEndedRun is a list of ended runs with a run as the server has it now, if its place is among those loaded. */
+/**
+ * withEndedRun returns a list of ended runs with the server's version of one run. The run is left out if its position
+ * is after the loaded pages.
+ */
 export function withEndedRun(list: RunPages, filter: RunFilter, run: Run): RunPages {
   const put = (index: number, items: Run[]): RunPages => ({
     ...list,
@@ -252,7 +255,7 @@ export function withEndedRun(list: RunPages, filter: RunFilter, run: Run): RunPa
   return list;
 }
 
-/** newRun is a run of which only its creation is known; the record itself is read soon after. */
+/** newRun returns a placeholder for a run of which only the creation event has arrived. The record is read soon after. */
 function newRun(payload: Record<string, unknown>): Run {
   const now = new Date().toISOString();
   return {
@@ -302,7 +305,7 @@ function newRun(payload: Record<string, unknown>): Run {
   };
 }
 
-/** patchHosts applies an event to the list of hosts; a new host is read anew instead. */
+/** patchHosts applies an event to the list of hosts. It does not add a new host: the list is read again for that. */
 export function patchHosts(hosts: Host[], event: JournalEvent): Host[] {
   const { topic, payload } = event;
   if (topic === 'snapshot') return (payload as unknown as Snapshot).hosts;
@@ -341,10 +344,10 @@ export function patchProjects(projects: Project[], event: JournalEvent): Project
   return projects.with(index, { ...project, name, slug });
 }
 
-/** ChangeSizes is how many files and lines were changed in each working copy, by its id. */
+/** ChangeSizes is the number of changed files and lines of each working copy, by the working copy's id. */
 export type ChangeSizes = Record<string, { files: number; additions: number; deletions: number }>;
 
-/** patchChangeSizes applies an event to the sizes of one project's changes. */
+/** patchChangeSizes applies an event to the change sizes of one project. */
 export function patchChangeSizes(sizes: ChangeSizes, projectId: string, event: JournalEvent): ChangeSizes {
   const { topic, payload } = event;
   if (topic !== 'workspace.checkpointed' || payload.project_id !== projectId) return sizes;
@@ -361,7 +364,7 @@ export function patchChangeSizes(sizes: ChangeSizes, projectId: string, event: J
   return { ...sizes, [id as string]: next };
 }
 
-/** runTopics are the events of a run that a timeline shows: all but how its output grew. */
+/** runTopics are the topics of run events that a timeline shows: all but the growth of the output. */
 export const runTopics: readonly string[] = [
   'run.created',
   'run.updated',
@@ -378,19 +381,19 @@ export const runTopics: readonly string[] = [
   'run.message',
 ];
 
-/** patchRunEvents adds an event to the list of one run's, newest first. */
+/** patchRunEvents adds an event to the events of one run, newest first. */
 export function patchRunEvents(events: Event[], runId: string, event: JournalEvent): Event[] {
   if (event.payload.run_id !== runId || !runTopics.includes(event.topic)) return events;
   return withEvent(events, event);
 }
 
-/** JournalPages is the journal as the cache holds it: pages, newest first. */
+/** JournalPages is a list of journal events in the cache's form: pages, newest event first. */
 export interface JournalPages {
   pages: { items: Event[]; next_cursor: string | null }[];
   pageParams: unknown[];
 }
 
-/** patchJournal adds an event to the first page of the journal, when its filter lets it through. */
+/** patchJournal adds an event to the loaded pages of the journal, if the event passes the list's filter. */
 export function patchJournal(
   journal: JournalPages,
   topics: readonly string[],
@@ -400,22 +403,22 @@ export function patchJournal(
   const [first, ...rest] = journal.pages;
   if (!first || event.topic === 'snapshot' || !passes(event.topic, topics)) return journal;
   if (projectId !== undefined && event.payload.project_id !== projectId) return journal;
-  // What is older than the first page is on the next one, loaded or not.
+  // An event older than the first page belongs to a later page, which may not be loaded.
   if (first.next_cursor !== null && event.seq < (first.items.at(-1)?.seq ?? 0)) return journal;
   const items = withEvent(first.items, event);
   return items === first.items ? journal : { ...journal, pages: [{ ...first, items }, ...rest] };
 }
 
-/** Subject is what a history is of, as the journal's filter names it. */
+/** Subject is the kind of record that a history is about, with the name of the journal's filter. */
 export type Subject = 'task_id' | 'host_id';
 
-/** historyTopics are what a history tells: what happened to its subject, and the runs of it. */
+/** historyTopics are the topics in a history: events of its subject, and events of the subject's runs. */
 export const historyTopics: Record<Subject, readonly string[]> = {
   task_id: ['work_item.*', ...runTopics],
   host_id: ['host.*', 'worker.*', ...runTopics],
 };
 
-/** patchHistory adds an event to the history of what its payload names. */
+/** patchHistory adds an event to a history if the event's payload names the history's subject. */
 export function patchHistory(
   history: JournalPages,
   subject: Subject,
@@ -425,7 +428,7 @@ export function patchHistory(
   return event.payload[subject] === id ? patchJournal(history, historyTopics[subject], event) : history;
 }
 
-/** passes says whether a topic fits one of these globs; none lets everything through. */
+/** passes reports whether a topic matches one of these globs. With no globs, every topic passes. */
 export function passes(topic: string, globs: readonly string[]): boolean {
   if (globs.length === 0) return true;
   return globs.some((glob) => {
@@ -434,7 +437,7 @@ export function passes(topic: string, globs: readonly string[]): boolean {
   });
 }
 
-/** withEvent inserts an event by its seq. The stream has no times of events, so it gets the time of its arrival. */
+/** withEvent inserts an event by its seq. The stream carries no event times, so created_at is the time of arrival. */
 function withEvent(events: Event[], { seq, topic, payload }: JournalEvent): Event[] {
   if (events.some((other) => other.seq === seq)) return events;
   const at = events.findIndex((other) => other.seq < seq);

@@ -1,20 +1,20 @@
-// What happens while an answer is under way. The server may have read the answer before the change, and writing it into the
-// cache would take the change back. So the newest changes are kept, and applied again to every answer that was asked
-// before them: to one record, to a whole list, and to the pages of a list, of which only one was asked.
+// Changes that arrive while a request is in progress. The server may have read the answer before the change; writing
+// that answer into the cache would undo the change. So the newest changes are kept, and are applied again to every
+// answer that was requested before them: to a record, to a list, or to all pages of a list of which one was requested.
 import type { Query, QueryClient, QueryKey } from '@tanstack/react-query';
 import { amend, staleOne } from './stale';
 
-/** Change is what something that happened does to the data of a query, by the query's key. Null: what it held is gone. */
+/** Change applies one change to the data of a query, depending on the query's key. Null: the record was deleted. */
 export type Change = (key: QueryKey, data: unknown) => unknown;
 
-/** How many changes are kept at most, for a request that takes very long. */
+/** How many changes are kept at most, in case a request takes very long. */
 const kept = 2000;
 
-/** Recent keeps the changes that came while any answer of a client was under way. */
+/** Recent keeps the changes that arrived while any request of a client was in progress. */
 class Recent {
   private changes: Change[] = [];
   private count = 0;
-  /** How many changes there had been when a query's present request was made. */
+  /** The number of changes that had arrived when a query's current request was sent. */
   private readonly asked = new WeakMap<Query, number>();
 
   constructor(private readonly client: QueryClient) {
@@ -42,14 +42,14 @@ class Recent {
 
 const recent = new WeakMap<QueryClient, Recent>();
 
-/** keepRecent begins to keep what happens while an answer of a client is under way. */
+/** keepRecent starts to keep the changes that arrive while a request of the client is in progress. */
 export function keepRecent(client: QueryClient): Recent {
   const known = recent.get(client) ?? new Recent(client);
   recent.set(client, known);
   return known;
 }
 
-/** changeAll applies a change to everything that a client holds, and later to the answers that are under way. */
+/** changeAll applies a change to all data that a client holds, and later to the answers of requests in progress. */
 export function changeAll(client: QueryClient, change: Change): void {
   keepRecent(client).note(change);
   for (const query of client.getQueryCache().getAll()) apply(client, query, change);

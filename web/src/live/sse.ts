@@ -1,4 +1,4 @@
-/** Message is one server-sent event, as its lines said it. */
+/** Message is one server-sent event. */
 export interface Message {
   /** The last id seen so far; empty: none yet. */
   id: string;
@@ -6,7 +6,7 @@ export interface Message {
   data: string;
 }
 
-/** SseParser turns chunks of text, cut anywhere, into messages. */
+/** SseParser turns chunks of text into messages. A chunk may end anywhere. */
 export class SseParser {
   private rest = '';
   private id = '';
@@ -14,7 +14,7 @@ export class SseParser {
   private data: string[] = [];
   private begun = false;
 
-  /** push takes the next chunk and returns the messages that it completes. */
+  /** push appends the next chunk and returns the messages that are now complete. */
   push(chunk: string): Message[] {
     let text = this.rest + chunk;
     if (!this.begun && text.length > 0) {
@@ -56,7 +56,10 @@ export class SseParser {
   }
 }
 
-/** lineEnd finds the next line's end. A CR at the end of the text may be half of a CR LF: it waits. */
+/**
+ * lineEnd finds the end of the next line. A CR at the end of the text may be the first half of a CR LF; then the line
+ * is not complete, and the result is null.
+ */
 function lineEnd(text: string, from: number): { at: number; next: number } | null {
   for (let i = from; i < text.length; i++) {
     const c = text[i];

@@ -4,7 +4,7 @@ import { amend, stale } from './stale';
 
 const key = ['workspace', 'w'];
 
-/** Server answers when the test lets it: each request gets the version that was current when it was asked. */
+/** Server holds its answers back until answer is called. A request gets the version at the time it was sent. */
 class Server {
   version = 1;
   asked = 0;
@@ -16,14 +16,14 @@ class Server {
     return new Promise((resolve) => this.open.push(() => resolve(seen)));
   };
 
-  /** answer lets every open request finish, and those that follow from their answers be asked. */
+  /** answer finishes every open request, and lets the client send the requests that follow. */
   async answer(): Promise<void> {
     for (const each of this.open.splice(0)) each();
     await new Promise((resolve) => setTimeout(resolve));
   }
 }
 
-/** lab is a client whose answers never grow old by themselves, and the server behind its one query. */
+/** lab returns a client whose answers never expire by themselves, and the server of its one query. */
 function lab() {
   const client = new QueryClient({
     defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY, retry: false, networkMode: 'always' } },
@@ -32,7 +32,7 @@ function lab() {
   const mount = () =>
     new QueryObserver(client, { queryKey: key, queryFn: server.ask }).subscribe(() => undefined);
   const prefetch = () => void client.prefetchQuery({ queryKey: key, queryFn: server.ask });
-  /** happens is a change at the server, and the event that tells of it. */
+  /** happens makes a change at the server and applies its event. */
   const happens = () => {
     server.version++;
     return stale(client, { queryKey: key });
@@ -55,7 +55,7 @@ describe('stale', () => {
     mount();
     void happens();
     await server.answer();
-    expect(data()).toBe(1); // shown until the newer one is there
+    expect(data()).toBe(1); // shown until the newer one arrives
     await server.answer();
     expect([data(), server.asked]).toEqual([2, 2]);
   });
@@ -84,7 +84,8 @@ describe('stale', () => {
 
   it('keeps a query stale whose answer was under way when it was no longer shown', async () => {
     const { client, server, happens, data } = lab();
-    // It reads the signal, so its request is cancelled with its last observer, and its state is set back.
+    // The query function reads the signal. So its request is cancelled when its last observer leaves, and its state is
+    // reset.
     const queryFn = ({ signal }: { signal: AbortSignal }) => (signal.aborted ? 0 : server.ask());
     const mount = () => new QueryObserver(client, { queryKey: key, queryFn }).subscribe(() => undefined);
     const unmount = mount();
@@ -111,7 +112,7 @@ describe('stale', () => {
       await server.answer();
       await server.answer();
       expect(data(), state).toBe(21);
-      // At most the one that the first event starts, and one that is asked after all of them.
+      // At most one request that the first event starts, and one that is sent after all events.
       expect(server.asked - before, state).toBeLessThanOrEqual(2);
       expect(client.isFetching(), state).toBe(0);
     }

@@ -1,20 +1,20 @@
-// How cached answers are marked as stale. Nothing in the cache grows old by itself, so a mark that is lost leaves an old
-// answer on the page for ever. The query client alone loses it in two cases: an answer that is under way clears the mark
-// although it was asked before the change, and data that is written into a stale query counts as fresh.
+// Marks cached answers as stale. Nothing in the cache expires by itself, so if a mark is lost, the page shows an old
+// answer for ever. The query client alone loses marks in two cases. First: an answer of a request in progress clears the
+// mark although it was requested before the change. Second: data that is written into a stale query counts as fresh.
 import type { Query, QueryClient, QueryFilters, QueryKey } from '@tanstack/react-query';
 
-/** The queries that are marked again when their present request is over, and when that is done. */
+/** Queries that are marked again when their current request ends. The promise resolves after that. */
 const pending = new WeakMap<Query, Promise<void>>();
-/** The request that stale itself started last for a query. */
+/** The last request of a query that stale itself started. */
 const started = new WeakMap<Query, Promise<unknown>>();
 
 /**
- * stale has queries read again: those that are shown at once, the others when they are shown. It resolves when those that
- * are shown have an answer that was asked after the call. Every invalidation goes through it.
+ * stale makes queries be read again: queries in use at once, the others when they are next used. It resolves when the
+ * queries in use have an answer that was requested after the call. Every invalidation uses this function.
  *
- * A request that is under way was asked before the call. When an older answer is there to be shown meanwhile, the request
- * is cancelled and asked again. Otherwise it finishes, and is asked again then. So does one that stale started: however
- * many events arrive, a query has one request under way and at most one to follow.
+ * A request in progress was sent before the call. If the query already has an older answer to show, that request is
+ * cancelled and sent again. If not, or if stale itself started the request, it finishes first and is sent again then.
+ * So a query has one request in progress and at most one to follow, however many events arrive.
  */
 export async function stale(client: QueryClient, filters: QueryFilters): Promise<void> {
   const found = client.getQueryCache().findAll(filters);
@@ -26,14 +26,14 @@ export async function stale(client: QueryClient, filters: QueryFilters): Promise
   await Promise.all([read, ...unfinished.map((query) => staleAfter(client, query))]);
 }
 
-/** mustFinish says whether a query has a request under way that is not cancelled for a newer one. */
+/** mustFinish reports whether a query has a request in progress that must not be cancelled for a newer one. */
 function mustFinish(query: Query): boolean {
   const { fetchStatus, data } = query.state;
   if (fetchStatus === 'idle') return false;
   return data === undefined || !query.isActive() || query.promise === started.get(query);
 }
 
-/** staleAfter marks a query as stale when its present request is over, however that ends. */
+/** staleAfter marks a query as stale when its current request ends, with or without an error. */
 function staleAfter(client: QueryClient, query: Query): Promise<void> {
   const known = pending.get(query);
   if (known) return known;
@@ -46,7 +46,7 @@ function staleAfter(client: QueryClient, query: Query): Promise<void> {
   return marked;
 }
 
-/** amend changes a part of what a query holds, if it holds something. What was stale stays stale: the rest of it is. */
+/** amend changes part of a query's data, if it has data. A stale query stays stale, because the rest is still old. */
 export function amend<T>(client: QueryClient, queryKey: QueryKey, change: (held: T) => T | undefined): void {
   const query = client.getQueryCache().find({ queryKey });
   if (query?.state.data === undefined) return;
@@ -54,12 +54,13 @@ export function amend<T>(client: QueryClient, queryKey: QueryKey, change: (held:
   client.setQueryData<T>(queryKey, (held) => (held === undefined ? held : change(held)));
   if (!isInvalidated) return;
   query.invalidate();
-  // When its request is cancelled because nobody looks any more, the query is set back to what was written just now.
+  // If the request is cancelled because nothing uses the query any more, the query returns to the data just written
+  // and loses its mark.
   query.promise?.catch(() => {
     if (query.state.fetchStatus === 'idle' && !query.state.isInvalidated) void staleOne(client, query);
   });
 }
 
-/** staleOne has one query read again. */
+/** staleOne makes one query be read again. */
 export const staleOne = (client: QueryClient, query: Query): Promise<void> =>
   stale(client, { predicate: (other) => other === query });

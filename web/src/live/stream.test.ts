@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Notice } from './protocol';
 import { backoff, EventStream, type Outside } from './stream';
 
-/** lab is a server that a test answers for, one request at a time, and a clock that a test moves. */
+/** lab returns a server whose requests the test answers one by one, and a clock that the test advances. */
 function lab() {
   const requests: {
     headers: Record<string, string>;

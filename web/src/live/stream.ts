@@ -1,7 +1,7 @@
 import type { JournalEvent, Notice, StreamState } from './protocol';
 import { SseParser } from './sse';
 
-/** Outside is what an EventStream needs of the world; tests bring their own. */
+/** Outside is the environment that an EventStream needs. Tests pass their own. */
 export interface Outside {
   fetch(url: string, init: RequestInit): Promise<Response>;
   setTimeout(action: () => void, ms: number): unknown;
@@ -12,19 +12,19 @@ export interface Outside {
 
 const firstDelay = 500;
 const lastDelay = 15_000;
-/** Three missed heartbeats, in ms: nobody is there any more, or the path is dead. */
+/** The time of three missed heartbeats, in ms. After it the connection counts as dead. */
 const silence = 15_000;
 
-/** backoff is how long to wait before the n-th attempt in a row, in ms, with jitter. */
+/** backoff returns the delay before the next attempt after so many failures, in ms, with jitter. */
 export function backoff(failures: number, random: number): number {
   const top = Math.min(lastDelay, firstDelay * 2 ** Math.min(failures, 10));
   return top / 2 + (top / 2) * random;
 }
 
 /**
- * EventStream follows the journal for ever: it resumes after the last event it saw, and connects again
- * with growing pauses. Without a cursor the stream begins now, and the first state `open` is marked
- * fresh: what was read before it may be out of date.
+ * EventStream follows the journal for ever. It reconnects with growing delays and resumes after the last event it
+ * received. Without a cursor the stream starts at the present, and the first state `open` is marked fresh: data that was
+ * read before it may be out of date.
  */
 export class EventStream {
   state: StreamState = 'idle';
@@ -40,7 +40,7 @@ export class EventStream {
     private readonly outside: Outside,
   ) {}
 
-  /** use follows the journal with a sign-in. The same mark again changes nothing; null stops. */
+  /** use follows the journal with a sign-in's mark. The same mark again changes nothing; null stops the stream. */
   use(session: string | null): void {
     if (session === this.session) return;
     this.close();
@@ -50,7 +50,7 @@ export class EventStream {
     if (session) void this.connect();
   }
 
-  /** wake ends a pause between two attempts. */
+  /** wake ends the delay before the next attempt. */
   wake(): void {
     if (this.state !== 'waiting' || !this.session) return;
     this.outside.clearTimeout(this.timer);
@@ -58,7 +58,7 @@ export class EventStream {
     void this.connect();
   }
 
-  /** pause closes the connection and keeps the cursor; resume goes on after it. */
+  /** pause closes the connection and keeps the cursor, so that resume continues after it. */
   pause(): void {
     this.close();
   }
@@ -105,7 +105,7 @@ export class EventStream {
       this.enter('open', this.cursor === '');
       await this.read(response.body, abort.signal);
     } catch {
-      // Whatever ended it, the stream is tried again below.
+      // Whatever ended the connection, a new attempt is scheduled below.
     }
     if (abort.signal.aborted) return;
     this.enter('waiting', false);

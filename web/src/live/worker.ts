@@ -1,5 +1,5 @@
-// The SharedWorker that holds this browser's one event stream. Plain HTTP gives six connections per
-// origin, so a stream per tab would keep the seventh tab from loading.
+// The SharedWorker that holds this browser's one event stream. Browsers allow six connections per origin over plain
+// HTTP, so with one stream per tab the seventh tab could not load.
 import type { Notice, Order } from './protocol';
 import { EventStream } from './stream';
 

@@ -109,5 +109,5 @@ function heard(lease: Lease, frame: ServerFrame): Lease {
   }
 }
 
-/** maySend says whether input is worth sending: as the holder, or to become it. */
+/** maySend reports whether input is worth sending: as the holder, or to become it. */
 export const maySend = ({ phase }: Pick<Lease, 'phase'>): boolean => phase === 'holder' || phase === 'free';

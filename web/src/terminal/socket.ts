@@ -32,7 +32,7 @@ export class LiveSocket {
     this.open();
   }
 
-  /** send sends a text and says whether the socket was open for it. */
+  /** send sends a text and reports whether the socket was open for it. */
   send(data: string): boolean {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
     this.socket.send(data);

@@ -97,7 +97,7 @@ function colorCode(color: Color, base: 38 | 48): string {
   return `${base};2;${part(1)};${part(3)};${part(5)}`;
 }
 
-/** sameStyle says whether two styles look alike. */
+/** sameStyle reports whether two styles look alike. */
 export function sameStyle(a: Style, b: Style): boolean {
   return a === b || (a.fg === b.fg && a.bg === b.bg && codes.every(([flag]) => a[flag] === b[flag]));
 }

@@ -11,7 +11,7 @@ export interface ToastOptions {
   action?: { label: string; onClick(): void };
 }
 
-/** useToaster says whether there was ever a toast, and with it whether the place for them is needed. */
+/** useToaster reports whether there was ever a toast, and with it whether the place for them is needed. */
 export const useToaster = create<{ needed: boolean }>(() => ({ needed: false }));
 
 let sonner: Promise<typeof import('sonner')> | null = null;

@@ -27,11 +27,11 @@ export function meaningOf(name: SettingName, text: string): string | number | nu
   return verbatim.includes(name) ? text : text.trim();
 }
 
-/** isChanged says whether a field would become something else. */
+/** isChanged reports whether a field would become something else. */
 const isChanged = (project: Project, name: SettingName, edit: Edit): boolean =>
   meaningOf(name, edit.text) !== project[name];
 
-/** isTaken says whether someone else has changed a field since it was touched, to something that is not wanted here. */
+/** isTaken reports whether someone else has changed a field since it was touched, to something that is not wanted here. */
 const isTaken = (project: Project, name: SettingName, edit: Edit): boolean =>
   isChanged(project, name, edit) && project[name] !== edit.base;
 

@@ -24,7 +24,7 @@ const whens: { value: When; label: string }[] = [
 /** How many messages are shown; the newest ones. */
 const shown = 4;
 
-/** takesMessages says whether the agent of a run can be written to while it works. */
+/** takesMessages reports whether the agent of a run can be written to while it works. */
 export const takesMessages = (run: RunDetail, host: Host | undefined): boolean =>
   run.status === 'running' && host?.providers[run.provider]?.message === 'paste';
 
