@@ -1,28 +1,30 @@
-// Who may come in, where notifications go, and which orchestrators there are: what only an admin sees.
+// Access tokens, notification sinks and orchestrators. Only an admin may see them.
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { all, call } from '@/api/client';
 import type { CreateToken } from '@/api/schema.gen';
 import { stale } from '@/live/stale';
 import { keys } from './keys';
 
-/** tokensQuery is every access token, newest first, with those that no longer work. */
+/** tokensQuery reads all access tokens, newest first, including those that no longer work. */
 export const tokensQuery = queryOptions({
   queryKey: keys.tokens,
   queryFn: ({ signal }) => all('GET /tokens', {}, signal),
 });
 
-/** useCreateToken makes a token. Its secret is in the first answer alone; a repeated request has none. */
+/**
+ * useCreateToken creates a token. Only the first answer contains its secret; the answer to a repeated request does not.
+ */
 export function useCreateToken() {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ({ body, key }: { body: CreateToken; key: string }) =>
       call('POST /tokens', { body, idempotencyKey: key }),
     onSuccess: () => stale(client, { queryKey: keys.tokens }),
-    gcTime: 0, // the secret stays no longer than the dialog that shows it
+    gcTime: 0, // the secret is dropped with the dialog that shows it
   });
 }
 
-/** useRevokeToken ends a token. */
+/** useRevokeToken revokes a token. */
 export function useRevokeToken() {
   const client = useQueryClient();
   return useMutation({
@@ -31,7 +33,7 @@ export function useRevokeToken() {
   });
 }
 
-/** sinksQuery is where notifications go. The journal does not tell how that fares, so it is read now and then. */
+/** sinksQuery reads the notification sinks. No event reports their deliveries, so they are read every 10 s. */
 export const sinksQuery = queryOptions({
   queryKey: keys.sinks,
   queryFn: async ({ signal }) => (await call('GET /notify', { signal })).items,
@@ -47,14 +49,17 @@ export function useTestSink() {
   });
 }
 
-/** replicasQuery is the orchestrator processes, newest first. They say that they live without an event, so it is read now and then. */
+/**
+ * replicasQuery reads the orchestrator processes, newest first. Their heartbeats cause no event, so it polls every 10
+ * s.
+ */
 export const replicasQuery = queryOptions({
   queryKey: keys.replicas,
   queryFn: ({ signal }) => all('GET /replicas', {}, signal),
   refetchInterval: 10_000,
 });
 
-/** useDrainReplica has an orchestrator hand over and end. */
+/** useDrainReplica makes an orchestrator hand over its work and exit. */
 export function useDrainReplica() {
   const client = useQueryClient();
   return useMutation({

@@ -1,5 +1,5 @@
-// What a person does to records. Each action writes the server's answer into the cache at once, so the
-// page does not wait for its own event.
+// Changes that a person makes to records. Each action writes the server's answer into the cache at once, so the page
+// does not wait for the event of its own change.
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useState } from 'react';
 import { call, tagged } from '@/api/client';
@@ -22,7 +22,10 @@ import { keys } from './keys';
 import { guess, type Move, patchOf, undoOf, withGuess, withoutGuess } from './moves';
 import { onVersion } from './versions';
 
-/** useMoveItem moves an item of a project. It answers the move that undoes it, or null when nothing changed. */
+/**
+ * useMoveItem returns a function that moves an item. It resolves to the move that undoes it, or null if nothing
+ * changed.
+ */
 export function useMoveItem(projectId: string): (id: string, move: Move) => Promise<Move | null> {
   const client = useQueryClient();
   return useCallback(
@@ -42,7 +45,7 @@ export function useMoveItem(projectId: string): (id: string, move: Move) => Prom
           client,
           await call('PATCH /work-items/{id}', { path: { id }, body: patchOf(move, made) }),
         );
-        // The server moved everything below the item too; only the item itself comes back.
+        // The server also moved everything below the item, but its answer contains only the item itself.
         if (made.set.parent_id !== undefined) await stale(client, { queryKey: key });
         return undo;
       } catch (error) {
@@ -64,14 +67,14 @@ export function useUpdateItem() {
   });
 }
 
-/** TextConflict says that someone else has changed a text since it was read, and to what. */
+/** TextConflict reports that another person changed a text after it was read. theirs is the new text. */
 export class TextConflict extends Error {
   constructor(readonly theirs: string) {
     super('someone else has changed it meanwhile');
   }
 }
 
-/** saveDescription saves a text that was written on top of another one. It throws a TextConflict when that one is no more. */
+/** saveDescription saves a text that was based on an older text. It throws a TextConflict if the base has changed. */
 export function saveDescription(id: string, text: string, base: string): Promise<WorkItem> {
   const path = { id };
   return onVersion(
@@ -84,7 +87,7 @@ export function saveDescription(id: string, text: string, base: string): Promise
   );
 }
 
-/** useSaveDescription saves a description, but never over someone else's. */
+/** useSaveDescription saves a description, but never overwrites another person's change. */
 export function useSaveDescription() {
   const client = useQueryClient();
   return useMutation({
@@ -94,7 +97,7 @@ export function useSaveDescription() {
   });
 }
 
-/** useChangeNeed has an item need another one, or no longer. */
+/** useChangeNeed adds another item to an item's needs, or removes it. */
 export function useChangeNeed(item: WorkItem) {
   const client = useQueryClient();
   return useMutation({
@@ -103,7 +106,7 @@ export function useChangeNeed(item: WorkItem) {
     onSuccess: async () => {
       const path = { id: item.id };
       putWorkItem(client, await call('GET /work-items/{id}', { path }));
-      // Everything below it is blocked with it.
+      // Everything below the item is blocked together with it.
       return stale(client, { queryKey: keys.workItems(item.project_id) });
     },
   });
@@ -134,8 +137,8 @@ export function useDeleteItem() {
 }
 
 /**
- * useStartRun admits a run; it is placed on a host later. One that repeats another is like it in all that the form
- * does not name, such as its environment.
+ * useStartRun creates a run, which is placed on a host later. With again (a run's id), the new run copies every field
+ * that the form does not set, such as the environment.
  */
 export function useStartRun() {
   const client = useQueryClient();
@@ -152,8 +155,8 @@ export function useStartRun() {
 }
 
 /**
- * useStartRuns starts several runs that are alike but for their tool and model. When one is refused, those before it are
- * started; a second try with the same key starts only what is missing.
+ * useStartRuns starts several runs that differ only in tool and model. When one is refused, the runs before it have
+ * started. A second attempt with the same key starts only the missing ones.
  */
 export function useStartRuns() {
   const start = useStartRun();
@@ -177,7 +180,7 @@ export function useStartRuns() {
   return { ...all, started };
 }
 
-/** useRerun starts a run that is over once more, as it was. It waits in the queue until a host has room. */
+/** useRerun starts an ended run again with the same settings. The run waits in the queue until a host has room. */
 export function useRerun() {
   const client = useQueryClient();
   return useMutation({
@@ -214,21 +217,21 @@ export function useCreateProject() {
   });
 }
 
-/** FieldConflict says that someone else has changed fields of a project since they were read. */
+/** FieldConflict reports that another person changed fields of a project after they were read. */
 export class FieldConflict extends Error {
   constructor(readonly theirs: Project) {
     super('someone else has changed it meanwhile');
   }
 }
 
-/** ProjectChange is fields of a project with the values that they shall have, and those that were seen before. */
+/** ProjectChange has fields of a project: the new values in patch, and the values that the person saw in base. */
 export interface ProjectChange {
   id: string;
   patch: PatchProject;
   base: Partial<Project>;
 }
 
-/** saveProject changes fields of a project. It throws a FieldConflict when one of them is no longer what it was. */
+/** saveProject changes fields of a project. It throws a FieldConflict if one of them differs from its base value. */
 export function saveProject({ id, patch, base }: ProjectChange): Promise<Project> {
   const path = { id };
   const names = Object.keys(patch) as (keyof PatchProject)[];
@@ -243,7 +246,7 @@ export function saveProject({ id, patch, base }: ProjectChange): Promise<Project
   );
 }
 
-/** useSaveProject changes fields of a project, but never over what someone else has made of them. */
+/** useSaveProject changes fields of a project, but never overwrites another person's change. */
 export function useSaveProject() {
   const client = useQueryClient();
   const put = (project: Project): void => {
@@ -260,7 +263,7 @@ export function useSaveProject() {
   });
 }
 
-/** useArchiveProject puts a project away. Its runs go on and can still be watched. */
+/** useArchiveProject archives a project. Its runs continue and can still be watched. */
 export function useArchiveProject() {
   const client = useQueryClient();
   return useMutation({
@@ -281,7 +284,7 @@ export function useSendKeys() {
   });
 }
 
-/** useSendMessage writes to the agent of a run. */
+/** useSendMessage sends a message to a run's agent. */
 export function useSendMessage() {
   const client = useQueryClient();
   return useMutation({
@@ -291,7 +294,7 @@ export function useSendMessage() {
   });
 }
 
-/** useSetAside snoozes an entry of the inbox until a time; without one it dismisses it. */
+/** useSetAside snoozes an inbox entry until a time; without a time it dismisses the entry. */
 export function useSetAside() {
   const client = useQueryClient();
   return useMutation({
@@ -303,14 +306,14 @@ export function useSetAside() {
   });
 }
 
-/** putHost takes a host from the server as the truth. */
+/** putHost replaces a host with the server's version. */
 export function putHost(client: QueryClient, host: Host): void {
   amend<Host[]>(client, keys.hosts, (hosts) =>
     [...hosts.filter((other) => other.id !== host.id), host].sort((a, b) => (a.name < b.name ? -1 : 1)),
   );
 }
 
-/** useHostAction gives a host new runs again, gives it none, or accepts its new identity. */
+/** useHostAction allows new runs on a host, forbids them, or accepts the host's new identity. */
 export function useHostAction() {
   const client = useQueryClient();
   return useMutation({
@@ -330,7 +333,7 @@ export function useUpdateHost() {
   });
 }
 
-/** useCreateHost makes a host and the token that lets a worker join as it. */
+/** useCreateHost creates a host and the token with which its worker joins. */
 export function useCreateHost() {
   const client = useQueryClient();
   return useMutation({
@@ -342,12 +345,12 @@ export function useCreateHost() {
   });
 }
 
-/** useHostToken gets the token that lets a worker join as a host. */
+/** useHostToken reads the token with which a host's worker joins. */
 export function useHostToken() {
   return useMutation({ mutationFn: (id: string) => call('POST /hosts/{id}/token', { path: { id } }) });
 }
 
-/** useDeleteHost deletes a host that has no active runs; by force, what it has ends as host_lost first. */
+/** useDeleteHost deletes a host without active runs. By force, its active runs end as host_lost first. */
 export function useDeleteHost() {
   const client = useQueryClient();
   return useMutation({

@@ -1,16 +1,16 @@
-// How items stand on the board and in the tree: pure arrangements of a project's items.
+// Arranges a project's items for the board and the tree. All functions are pure.
 import { type ItemStatus, itemStatuses, type Kind, type WorkItem } from '@/api/records';
 
 /** Columns are the items of each status, by position. */
 export type Columns = Record<ItemStatus, WorkItem[]>;
 
-/** BoardFilter is what the board shows: some levels (empty: all) and titles with these words. */
+/** BoardFilter selects what the board shows: some levels (empty: all) and titles that contain all words. */
 export interface BoardFilter {
   levels: readonly Kind[];
   words: string;
 }
 
-/** visible is the items that a filter lets through. */
+/** visible returns the items that match a filter. */
 export function visible(items: readonly WorkItem[], { levels, words }: BoardFilter): readonly WorkItem[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   if (levels.length === 0 && wanted.length === 0) return items;
@@ -23,7 +23,7 @@ export function visible(items: readonly WorkItem[], { levels, words }: BoardFilt
 
 const nobody: ReadonlySet<string> = new Set();
 
-/** columnsOf sorts items into the board's columns; those that need someone stand on top. */
+/** columnsOf sorts items into the board's columns. Items that wait for a person come first. */
 export function columnsOf(items: readonly WorkItem[], needsYou = nobody): Columns {
   const columns: Columns = { todo: [], doing: [], done: [], cancelled: [] };
   for (const item of items) if (needsYou.has(item.id)) columns[item.status].push(item);
@@ -31,7 +31,7 @@ export function columnsOf(items: readonly WorkItem[], needsYou = nobody): Column
   return columns;
 }
 
-/** needsBelow counts for each item how many below it need someone. */
+/** needsBelow counts, for each item, the items below it that wait for a person. */
 export function needsBelow(items: readonly WorkItem[], needsYou: ReadonlySet<string>): Map<string, number> {
   const counts = new Map<string, number>();
   if (needsYou.size === 0) return counts;
@@ -42,13 +42,13 @@ export function needsBelow(items: readonly WorkItem[], needsYou: ReadonlySet<str
   return counts;
 }
 
-/** Progress is how many children an item has and how many are done; cancelled ones do not count. */
+/** Progress counts an item's children and those that are done. Cancelled children do not count. */
 export interface Progress {
   done: number;
   total: number;
 }
 
-/** progressOf is the progress of every item that has children. */
+/** progressOf returns the progress of every item that has children. */
 export function progressOf(items: readonly WorkItem[]): Map<string, Progress> {
   const progress = new Map<string, Progress>();
   for (const { parent_id, status } of items) {
@@ -62,7 +62,7 @@ export function progressOf(items: readonly WorkItem[]): Map<string, Progress> {
   return progress;
 }
 
-/** Lane is the items below one parent; null: those without one. */
+/** Lane contains the items below one parent. parent is null for the items without one. */
 export interface Lane {
   parent: WorkItem | null;
   columns: Columns;
@@ -97,10 +97,10 @@ export function lanesOf(
   return keys.map(lane).filter((each) => each !== null);
 }
 
-/** LaneRow is a line of the board with lanes: a lane's title, or one card of each column. */
+/** LaneRow is a row of the board with lanes: a lane's title, or one card of each column. */
 export type LaneRow = { type: 'title'; lane: Lane } | { type: 'cards'; lane: Lane; index: number };
 
-/** laneRows lays lanes out in lines, so that only the lines in sight need to exist. */
+/** laneRows arranges lanes in rows, so that only the visible rows need elements. */
 export function laneRows(lanes: readonly Lane[], statuses: readonly ItemStatus[] = itemStatuses): LaneRow[] {
   return lanes.flatMap((lane) => {
     const height = Math.max(1, ...statuses.map((status) => lane.columns[status].length));
@@ -111,7 +111,7 @@ export function laneRows(lanes: readonly Lane[], statuses: readonly ItemStatus[]
   });
 }
 
-/** TreeRow is one visible line of the tree. */
+/** TreeRow is one visible row of the tree. */
 export interface TreeRow {
   item: WorkItem;
   depth: number;
@@ -119,7 +119,7 @@ export interface TreeRow {
   open: boolean;
 }
 
-/** childrenOf groups items by parent; items whose parent is not there count as roots (null). */
+/** childrenOf groups items by parent. An item whose parent is not in the list counts as a root (null). */
 export function childrenOf(items: readonly WorkItem[]): Map<string | null, WorkItem[]> {
   const ids = new Set(items.map((item) => item.id));
   const children = new Map<string | null, WorkItem[]>();
@@ -132,7 +132,7 @@ export function childrenOf(items: readonly WorkItem[]): Map<string | null, WorkI
   return children;
 }
 
-/** treeRows is the tree as lines: what lies below a closed item is left out. */
+/** treeRows returns the tree as rows. Items below a closed item are left out. */
 export function treeRows(items: readonly WorkItem[], closed: ReadonlySet<string>): TreeRow[] {
   const children = childrenOf(items);
   const rows: TreeRow[] = [];
@@ -148,11 +148,14 @@ export function treeRows(items: readonly WorkItem[], closed: ReadonlySet<string>
   return rows;
 }
 
-/** isWithin reports whether an item is another one or lies below it. */
+/** isWithin reports whether an item is the ancestor itself or lies below it. */
 export const isWithin = (item: WorkItem, ancestor: WorkItem): boolean =>
   item.id === ancestor.id || item.path.startsWith(`${ancestor.path}/`);
 
-/** unmet is how many of the items that a blocked item needs itself are not done; undefined: nothing holds it back. */
+/**
+ * unmet counts the items that a blocked item itself needs and that are not done. Undefined: the item is not blocked,
+ * is done, or is cancelled.
+ */
 export const unmet = (item: WorkItem, byId: ReadonlyMap<string, WorkItem>): number | undefined =>
   item.blocked && item.status !== 'done' && item.status !== 'cancelled'
     ? item.needs.filter((id) => byId.get(id)?.status !== 'done').length

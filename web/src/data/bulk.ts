@@ -1,4 +1,4 @@
-// One thing done to many records. What came of each is told: a refusal of one keeps nobody from the others.
+// Applies one action to many records. It reports a result for each; when one is refused, the others continue.
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { call } from '@/api/client';
@@ -11,16 +11,16 @@ import { stale } from '@/live/stale';
 import { putHost } from './actions';
 import { keys } from './keys';
 
-/** Outcome is what came of one thing done to many. */
+/** Outcome lists the records for which a bulk action succeeded, and those for which it was refused. */
 export interface Outcome<T> {
   done: T[];
   refused: { item: T; why: string }[];
 }
 
-/** Bulk does one thing to many and says on the way how many it is through with. */
+/** Bulk applies one action to many records and calls through with the number that it has processed so far. */
 export type Bulk<T> = (items: readonly T[], through?: (count: number) => void) => Promise<Outcome<T>>;
 
-/** inTurn does something to one after the other. */
+/** inTurn returns a bulk action that processes one record after the other. */
 export function inTurn<T>(act: (item: T) => Promise<unknown>): Bulk<T> {
   return async (items, through) => {
     const outcome: Outcome<T> = { done: [], refused: [] };
@@ -40,7 +40,7 @@ export function inTurn<T>(act: (item: T) => Promise<unknown>): Bulk<T> {
 /** How many runs one request may stop. */
 const mostAtOnce = 500;
 
-/** stopRuns stops runs, as many with one request as the server takes. */
+/** stopRuns stops runs, with as many per request as the server accepts. */
 export const stopRuns: Bulk<Run> = async (runs, through) => {
   const outcome: Outcome<Run> = { done: [], refused: [] };
   for (let at = 0; at < runs.length; at += mostAtOnce) {
@@ -60,7 +60,7 @@ export const stopRuns: Bulk<Run> = async (runs, through) => {
   return outcome;
 };
 
-/** oncePerWorkspace is the runs that have a workspace; of those that share one, the first. */
+/** oncePerWorkspace returns the runs that have a workspace. Of runs that share a workspace it returns the first. */
 export function oncePerWorkspace(runs: readonly Run[]): Run[] {
   const seen = new Set<string>();
   return runs.filter(({ workspace_id: id }) => {
@@ -70,7 +70,7 @@ export function oncePerWorkspace(runs: readonly Run[]): Run[] {
   });
 }
 
-/** useBulkHosts is what can be done to many hosts. */
+/** useBulkHosts returns the bulk actions for hosts. */
 export function useBulkHosts() {
   const client = useQueryClient();
   return useMemo(() => {
@@ -80,7 +80,7 @@ export function useBulkHosts() {
   }, [client]);
 }
 
-/** useBulkRuns is what can be done to many runs. */
+/** useBulkRuns returns the bulk actions for runs. */
 export function useBulkRuns() {
   const client = useQueryClient();
   return useMemo(() => bulkRuns(client), [client]);
@@ -93,7 +93,7 @@ export function bulkRuns(client: QueryClient) {
       const id = run.workspace_id as string;
       client.setQueryData(keys.workspace(id), await call(`POST /workspaces/{id}/${verb}`, { path: { id } }));
     });
-  /** wait changes how runs wait that are not placed yet. */
+  /** wait changes how pending runs wait. */
   const wait = (of: (run: Run) => PatchRun): Bulk<Run> =>
     inTurn(async (run) => {
       putRun(client, await call('PATCH /runs/{id}', { path: { id: run.id }, body: of(run) }));
@@ -101,14 +101,14 @@ export function bulkRuns(client: QueryClient) {
     });
   return {
     stop: stopRuns,
-    // Like those that run again, they wait for their turn.
+    // Like runs that are started again, these wait in the queue.
     start: (of: (item: WorkItem) => CreateRun): Bulk<WorkItem> =>
       inTurn(async (item) => {
         const body = { ...of(item), task_id: item.id, wait: true };
         putRun(client, await call('POST /runs', { body, idempotencyKey: randomKey() }));
         void stale(client, { queryKey: ['runs'] });
       }),
-    // Many at once find the hosts full: each waits for its turn instead of failing at the dispatch timeout.
+    // Many runs at once fill the hosts: each waits in the queue instead of failing at the dispatch timeout.
     rerun: inTurn(async ({ id }: Run) => {
       const body = { wait: true };
       putRun(

@@ -1,4 +1,4 @@
-// What a run has changed in its working copy: its checkpoints, the comments on them, and what becomes of them.
+// What a run changed in its working copy: checkpoints, the comments on them, and how the change is landed or discarded.
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { all, call, callText } from '@/api/client';
 import type {
@@ -14,7 +14,7 @@ import { stale } from '@/live/stale';
 import { keys } from './keys';
 import { live } from './queries';
 
-/** Version is what is read of a workspace: a checkpoint, against an earlier one or against its base. */
+/** Version selects what is read of a workspace: a checkpoint, compared with an earlier one or with the base. */
 export interface Version {
   checkpoint: number;
   /** 0: the base. */
@@ -23,17 +23,19 @@ export interface Version {
 
 const queryOf = ({ checkpoint, since }: Version) => ({ checkpoint, ...(since > 0 && { since }) });
 
-/** How long after a look at a working copy the next one is due, in ms, while its newest checkpoint is still on its way. */
+/**
+ * How often a working copy is read again, in ms, while its newest checkpoint has not yet arrived at the orchestrator.
+ */
 const arrival = 2000;
 
 /**
- * untilArrived has working copies read again until all their checkpoints have arrived. A checkpoint is told when it is
- * made; that it has arrived, and can be read, no event tells.
+ * untilArrived returns the interval at which working copies are read again until all their checkpoints have arrived.
+ * An event reports that a checkpoint was made, but no event reports that it has arrived and can be read.
  */
 export const untilArrived = (copies: readonly Workspace[]): number | false =>
   copies.some((copy) => copy.relayed_checkpoint < copy.checkpoint) ? arrival : false;
 
-/** workspaceQuery is a run's working copy. */
+/** workspaceQuery reads a run's working copy. */
 export const workspaceQuery = (id: string) =>
   queryOptions({
     queryKey: keys.workspace(id),
@@ -42,8 +44,8 @@ export const workspaceQuery = (id: string) =>
   });
 
 /**
- * changeSizesQuery is how large the changes of a project's working copies are, those that are still on a host. Events tell
- * each change of them.
+ * changeSizesQuery reads the sizes of the changes in a project's working copies that are still on a host. Events report
+ * every later change of a size.
  */
 export const changeSizesQuery = (projectId: string) =>
   queryOptions({
@@ -58,7 +60,7 @@ export const changeSizesQuery = (projectId: string) =>
       }),
   });
 
-/** taskWorkspacesQuery is every working copy of a work item, newest first. */
+/** taskWorkspacesQuery reads all working copies of a work item, newest first. */
 export const taskWorkspacesQuery = (taskId: string) =>
   queryOptions({
     queryKey: keys.taskWorkspaces(taskId),
@@ -66,7 +68,7 @@ export const taskWorkspacesQuery = (taskId: string) =>
     refetchInterval: ({ state: { data } }) => untilArrived(data ?? []),
   });
 
-/** useWant marks working copies as not wanted, or undoes that. */
+/** useWant marks working copies as not wanted, or removes that mark. */
 export function useWant() {
   const client = useQueryClient();
   return useMutation({
@@ -79,12 +81,12 @@ export function useWant() {
     onSuccess: (copies) => {
       for (const copy of copies) client.setQueryData(keys.workspace(copy.id), copy);
     },
-    // Some may be done when one is refused.
+    // When one is refused, some may already have changed.
     onSettled: () => stale(client, { queryKey: ['workspaces'] }),
   });
 }
 
-/** changesQuery is the files that differ. A checkpoint never changes, so it is read once. */
+/** changesQuery reads the list of changed files. A checkpoint never changes, so the list is read once. */
 export const changesQuery = (id: string, version: Version) =>
   queryOptions({
     queryKey: keys.changes(id, version),
@@ -92,7 +94,7 @@ export const changesQuery = (id: string, version: Version) =>
       call('GET /workspaces/{id}/changes', { path: { id }, query: queryOf(version), signal }),
   });
 
-/** diffQuery is the patch of one file. */
+/** diffQuery reads the patch of one file. */
 export const diffQuery = (id: string, version: Version, path: string) =>
   queryOptions({
     queryKey: keys.diff(id, version, path),
@@ -100,7 +102,7 @@ export const diffQuery = (id: string, version: Version, path: string) =>
       callText('GET /workspaces/{id}/diff', { path: { id }, query: { ...queryOf(version), path }, signal }),
   });
 
-/** commentsQuery is every comment on a working copy, oldest first; drafts are everybody's. */
+/** commentsQuery reads all comments on a working copy, oldest first, including the drafts of all people. */
 export const commentsQuery = (id: string) =>
   queryOptions({
     queryKey: keys.comments(id),
@@ -117,7 +119,7 @@ export const commentsQuery = (id: string) =>
     },
   });
 
-/** sendPreviewQuery is the prompt that a message and all drafts make. Nothing is sent. */
+/** sendPreviewQuery reads the prompt that would be sent for a message and all drafts. It sends nothing. */
 export const sendPreviewQuery = (id: string, message: string) =>
   queryOptions({
     queryKey: keys.sendPreview(id, message),
@@ -132,7 +134,7 @@ export const sendPreviewQuery = (id: string, message: string) =>
     gcTime: 0,
   });
 
-/** useCommentActions is what a person does with comments. */
+/** useCommentActions returns the actions on comments. */
 export function useCommentActions(id: string) {
   const client = useQueryClient();
   const onSuccess = () => stale(client, { queryKey: keys.comments(id) });
@@ -164,7 +166,7 @@ export function useSendComments(id: string) {
   });
 }
 
-/** useLand has the host bring a checkpoint into the repository. What came of it is told by the workspace. */
+/** useLand makes the host land a checkpoint in the repository. The workspace record reports the result. */
 export function useLand(id: string) {
   const client = useQueryClient();
   return useMutation({

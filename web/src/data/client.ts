@@ -2,8 +2,8 @@ import { QueryClient } from '@tanstack/react-query';
 import { ApiError } from '@/api/error';
 
 /**
- * queryClient holds all server data. The event stream keeps it up to date, so nothing is read again
- * because a tab got the focus; what the stream missed is read again when it is back.
+ * queryClient holds all server data. The event stream keeps it up to date, so nothing is read again because a tab got
+ * the focus. After the stream was lost, the data that may have changed is read again.
  */
 export const queryClient = new QueryClient({
   defaultOptions: {

@@ -1,6 +1,6 @@
 import type { RunFilter, Subject } from '@/live/patches';
 
-/** keys names everything in the query cache; the event stream finds the records by them. */
+/** keys has the keys of the query cache. The event stream finds the cached records by them. */
 export const keys = {
   me: ['me'] as const,
   version: ['version'] as const,

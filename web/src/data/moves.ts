@@ -1,29 +1,29 @@
-// Moves are shown before the server answered. Each remembers what it changed, field by field, so that a
-// refusal takes back only that, and only where nothing newer has come in meanwhile.
+// Moves are shown before the server answers. Each move stores the fields that it changed. If the server refuses it, only
+// those fields are reset, and only where no newer value has arrived.
 import type { ItemStatus, WorkItem } from '@/api/records';
 import type { PatchWorkItem } from '@/api/schema.gen';
 import { rankBetween } from './rank';
 
-/** Move is what a person asked for: another status, parent or place, alone or together. */
+/** Move is the change that a person asked for: another status, parent or position, or several of them. */
 export interface Move {
   status?: ItemStatus;
   parent_id?: string | null;
-  /** The item that the moved one comes to stand directly before. */
+  /** The item directly after the moved item's new position. */
   before?: string;
-  /** The item that the moved one comes to stand directly after. */
+  /** The item directly before the moved item's new position. */
   after?: string;
 }
 
 type Fields = Pick<WorkItem, 'status' | 'parent_id' | 'position' | 'path' | 'status_source' | 'confidence'>;
 
-/** Guess is a move as it will probably be: the fields it sets, and what they were. */
+/** Guess is the expected result of a move: the fields that it sets, and their values before. */
 export interface Guess {
   id: string;
   set: Partial<Fields>;
   was: Partial<Fields>;
 }
 
-/** guess is what a move does to an item. Null: it changes nothing, so there is nothing to send. */
+/** guess computes the expected result of a move. Null: the move changes nothing, so no request is needed. */
 export function guess(items: readonly WorkItem[], id: string, move: Move): Guess | null {
   const item = items.find((other) => other.id === id);
   if (!item) return null;
@@ -37,7 +37,7 @@ export function guess(items: readonly WorkItem[], id: string, move: Move): Guess
   return { id, set, was: Object.fromEntries(names.map((name) => [name, item[name]])) };
 }
 
-/** place is a position where the move wants the item; null: it stays, or already stands there. */
+/** place computes a new position for the item. Null: the move has no target, or the item is there already. */
 function place(items: readonly WorkItem[], item: WorkItem, { before, after }: Move): string | null {
   const anchor = before ?? after;
   if (!anchor || anchor === item.id) return null;
@@ -50,13 +50,13 @@ function place(items: readonly WorkItem[], item: WorkItem, { before, after }: Mo
   return rankBetween(left, right);
 }
 
-/** withGuess is the list as it looks once the move is made. */
+/** withGuess returns the list after the move. */
 export function withGuess(items: WorkItem[], { id, set }: Guess): WorkItem[] {
   const next = items.map((item) => (item.id === id ? { ...item, ...set } : item));
   return set.position === undefined ? next : next.sort((a, b) => (a.position < b.position ? -1 : 1));
 }
 
-/** withoutGuess takes a refused move back: only its own fields, and only those that still are as guessed. */
+/** withoutGuess reverts a refused move: only its own fields, and only if they still have the expected values. */
 export function withoutGuess(items: WorkItem[], { id, set, was }: Guess): WorkItem[] {
   const names = Object.keys(set) as (keyof Fields)[];
   const next = items.map((item) => {
@@ -67,7 +67,7 @@ export function withoutGuess(items: WorkItem[], { id, set, was }: Guess): WorkIt
   return set.position === undefined ? next : next.sort((a, b) => (a.position < b.position ? -1 : 1));
 }
 
-/** patchOf is the request that makes the move. */
+/** patchOf returns the body of the request for the move. */
 export function patchOf(move: Move, { set }: Guess): PatchWorkItem {
   const patch: PatchWorkItem = {};
   if (set.status !== undefined) patch.status = set.status;
@@ -79,7 +79,7 @@ export function patchOf(move: Move, { set }: Guess): PatchWorkItem {
   return patch;
 }
 
-/** undoOf is the move that brings an item back to where it stood. */
+/** undoOf returns the move that returns an item to its earlier place. */
 export function undoOf(items: readonly WorkItem[], { id, was }: Guess): Move {
   const move: Move = {};
   if (was.status !== undefined) move.status = was.status;

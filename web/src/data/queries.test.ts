@@ -10,7 +10,7 @@ import { endedRunsQuery, historyQuery, journalQuery, workItemsQuery } from './qu
 
 vi.mock('@/live/connection', () => ({ streamReady: Promise.resolve() }));
 
-/** Server holds every answer back until the test gives it. */
+/** Server holds every answer back until the test calls answer. */
 class Server {
   private readonly open: ((body: unknown) => void)[] = [];
 
@@ -21,7 +21,7 @@ class Server {
     );
   }
 
-  /** answer gives the oldest open request its answer, and lets it arrive. */
+  /** answer sends the answer to the oldest open request and waits until it has arrived. */
   async answer(body: unknown): Promise<void> {
     await vi.waitFor(() => expect(this.open.length).toBeGreaterThan(0));
     this.open.shift()?.(body);
@@ -36,7 +36,7 @@ function lab() {
   return { client, server: new Server(), patcher: new CachePatcher(client) };
 }
 
-/** happened is an event that nothing has to be read for. */
+/** happened returns an event that causes no request. */
 const happened = (seq: number): JournalEvent => ({
   seq,
   topic: 'run.lease_acquired',

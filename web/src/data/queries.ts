@@ -5,22 +5,22 @@ import { streamReady } from '@/live/connection';
 import { historyTopics, type RunFilter, type RunPages, runTopics, type Subject } from '@/live/patches';
 import { keys } from './keys';
 
-/** How many ended runs a list of runs begins with. */
+/** How many ended runs the first read of a list of runs contains. */
 const endedRuns = 200;
 
-/** live reads what the event stream keeps up to date from then on. */
+/** live waits for the event stream before it reads, because from then on events keep the data up to date. */
 export async function live<T>(ask: () => Promise<T>): Promise<T> {
   await streamReady;
   return ask();
 }
 
-/** meQuery is whose token this browser is signed in with. */
+/** meQuery reads the access token with which this browser is signed in. */
 export const meQuery = queryOptions({
   queryKey: keys.me,
   queryFn: ({ signal }) => call('GET /me', { signal }),
 });
 
-/** versionQuery is the version of the server. */
+/** versionQuery reads the version of the server. */
 export const versionQuery = queryOptions({
   queryKey: keys.version,
   queryFn: async ({ signal }) => {
@@ -29,7 +29,7 @@ export const versionQuery = queryOptions({
   },
 });
 
-/** projectsQuery is every project that is not archived, by name. */
+/** projectsQuery reads all projects that are not archived, by name. */
 export const projectsQuery = queryOptions({
   queryKey: keys.projects,
   queryFn: ({ signal }) =>
@@ -39,21 +39,21 @@ export const projectsQuery = queryOptions({
     }),
 });
 
-/** workItemsQuery is every item of a project, by position. */
+/** workItemsQuery reads all items of a project, by position. */
 export const workItemsQuery = (projectId: string) =>
   queryOptions({
     queryKey: keys.workItems(projectId),
     queryFn: ({ signal }) => live(() => all('GET /work-items', { project_id: projectId }, signal)),
   });
 
-/** workItemQuery is one item with its description. */
+/** workItemQuery reads one item with its description. */
 export const workItemQuery = (id: string) =>
   queryOptions({
     queryKey: keys.workItem(id),
     queryFn: ({ signal }) => live(() => call('GET /work-items/{id}', { path: { id }, signal })),
   });
 
-/** runsQuery is every active run that fits and the newest ended ones, newest first. */
+/** runsQuery reads the active runs that match a filter, and the newest ended ones; newest first. */
 export const runsQuery = (filter: RunFilter) =>
   queryOptions({
     queryKey: keys.runs(filter),
@@ -68,7 +68,7 @@ export const runsQuery = (filter: RunFilter) =>
       }),
   });
 
-/** activeRunsQuery is every run that fits and has not ended, newest first. */
+/** activeRunsQuery reads the active runs that match a filter, newest first. */
 export const activeRunsQuery = (filter: RunFilter) => {
   const wanted = { ...filter, status: filter.status ?? [...activeStatuses] };
   return queryOptions({
@@ -79,7 +79,7 @@ export const activeRunsQuery = (filter: RunFilter) => {
 
 /** How many ended runs one page has. */
 const endedPage = 100;
-/** endedRunsQuery is the runs that fit and have ended, newest first and page by page. */
+/** endedRunsQuery reads the ended runs that match a filter, newest first, page by page. */
 export const endedRunsQuery = (filter: RunFilter) => {
   const wanted = { ...filter, status: filter.status ?? [...endedStatuses] };
   return infiniteQueryOptions({
@@ -94,14 +94,14 @@ export const endedRunsQuery = (filter: RunFilter) => {
   });
 };
 
-/** runCountsQuery is how many runs fit, of each status. */
+/** runCountsQuery reads the number of runs that match a filter, for each status. */
 export const runCountsQuery = (filter: RunFilter) =>
   queryOptions({
     queryKey: keys.runCounts(filter),
     queryFn: ({ signal }) => call('GET /runs/counts', { query: filter, signal }),
   });
 
-/** queueQuery is the runs that wait, in the order in which they will be placed, page by page. */
+/** queueQuery reads the waiting runs in the order in which they will be placed, page by page. */
 export const queueQuery = (projectId?: string) =>
   infiniteQueryOptions({
     queryKey: keys.queue(projectId),
@@ -120,9 +120,9 @@ export const queueQuery = (projectId?: string) =>
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
 
-/** How old what is shown of a wait may be, in ms: hosts fill up and become free without an event of the run. */
+/** The maximal age of the shown reason for waiting, in ms: hosts fill up and become free without an event of the run. */
 const waitingAge = 10_000;
-/** waitingQuery is why a run waits; null: it does not any more. */
+/** waitingQuery reads why a run waits. Null: the run no longer waits. */
 export const waitingQuery = (id: string) =>
   queryOptions({
     queryKey: keys.waiting(id),
@@ -130,34 +130,36 @@ export const waitingQuery = (id: string) =>
     refetchInterval: waitingAge,
   });
 
-/** runQuery is one run. */
+/** runQuery reads one run. */
 export const runQuery = (id: string) =>
   queryOptions({
     queryKey: keys.run(id),
     queryFn: ({ signal }) => live(() => call('GET /runs/{id}', { path: { id }, signal })),
   });
 
-/** messagesQuery is what was written to a run's agent, in the order in which it was sent. */
+/** messagesQuery reads the messages to a run's agent, in the order in which they were sent. */
 export const messagesQuery = (id: string) =>
   queryOptions({
     queryKey: keys.messages(id),
     queryFn: async ({ signal }) => (await call('GET /runs/{id}/messages', { path: { id }, signal })).items,
   });
 
-/** hostsQuery is every host, by name. */
+/** hostsQuery reads all hosts, by name. */
 export const hostsQuery = queryOptions({
   queryKey: keys.hosts,
   queryFn: ({ signal }) => live(() => all('GET /hosts', {}, signal)),
 });
 
-/** inboxQuery is what needs a person, newest first. It is computed by the server and read anew when something changes. */
+/**
+ * inboxQuery reads what needs a person, newest first. The server computes it; it is read again when something changes.
+ */
 export const inboxQuery = (snoozed: boolean) =>
   queryOptions({
     queryKey: keys.inbox(snoozed),
     queryFn: ({ signal }) => live(() => all('GET /inbox', { snoozed: snoozed ? 'true' : 'false' }, signal)),
   });
 
-/** providersQuery is the catalog with each host's availability. */
+/** providersQuery reads the catalog with each provider's availability on each host. */
 export const providersQuery = queryOptions({
   queryKey: keys.providers,
   queryFn: ({ signal }) => live(async () => (await call('GET /providers', { signal })).items),
@@ -166,8 +168,8 @@ export const providersQuery = queryOptions({
 /** How many events one page of the journal has. */
 const eventPage = 200;
 /**
- * journalQuery is the journal, or what it tells of a project, newest first and page by page; topics are globs, none lets
- * all through.
+ * journalQuery reads the events of the journal or of one project, newest first, page by page. topics are globs; with
+ * none, all topics match.
  */
 export const journalQuery = (topics: string[], projectId?: string) =>
   infiniteQueryOptions({
@@ -183,7 +185,7 @@ export const journalQuery = (topics: string[], projectId?: string) =>
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
 
-/** runEventsQuery is what the journal tells of one run, newest first, without how its output grew. */
+/** runEventsQuery reads the events of one run, newest first, without the growth of its output. */
 export const runEventsQuery = (id: string) =>
   queryOptions({
     queryKey: keys.runEvents(id),
@@ -201,9 +203,9 @@ export const runEventsQuery = (id: string) =>
       }),
   });
 
-/** How many events a history shows at once. */
+/** How many events one page of a history has. */
 const historyPage = 20;
-/** historyQuery is what the journal tells of one work item or host, newest first and page by page. */
+/** historyQuery reads the events of one work item or host, newest first, page by page. */
 export const historyQuery = (subject: Subject, id: string) =>
   infiniteQueryOptions({
     queryKey: keys.history(subject, id),
@@ -218,7 +220,7 @@ export const historyQuery = (subject: Subject, id: string) =>
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
 
-/** purgedBeforeQuery is the time before which events were removed; null: none were. */
+/** purgedBeforeQuery reads the time before which events were removed. Null: no events were removed. */
 export const purgedBeforeQuery = queryOptions({
   queryKey: keys.purgedBefore,
   queryFn: async ({ signal }) => (await call('GET /events', { query: { limit: 1 }, signal })).purged_before,

@@ -1,8 +1,8 @@
-// Ranks as the server makes them: fractions in base 62 without their "0.", so that text order is number
-// order. The page only guesses one, to show a move before the server answered.
+// Makes ranks as the server does: fractions in base 62 without their "0.", so that text order is number order. The page
+// only guesses a rank, to show a move before the server answers.
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** rankBetween is a rank after a and before b; an empty a is the beginning, an empty b the end. */
+/** rankBetween returns a rank after a and before b. An empty a is the beginning, an empty b is the end. */
 export function rankBetween(a: string, b: string): string {
   let out = '';
   for (let i = 0; ; i++) {
@@ -14,7 +14,7 @@ export function rankBetween(a: string, b: string): string {
     }
     const middle = (low + high) >> 1;
     if (middle > low) return out + digits[middle];
-    // Neighbours: keep the lower digit, and what follows has no upper bound any more.
+    // a and b differ by one here: keep the lower digit. The digits after it have no upper limit any more.
     out += digits[low];
     b = '';
   }

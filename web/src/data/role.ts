@@ -5,8 +5,8 @@ import { meQuery } from './queries';
 const ranks: Record<Role, number> = { viewer: 1, operator: 2, admin: 3 };
 
 /**
- * useMay reports whether the signed-in token's role includes another one. Undefined: not known; what is offered then, the
- * server may refuse.
+ * useMay reports whether the role of the signed-in token includes the needed role. Undefined: the role is not known yet.
+ * The page may then offer an action that the server refuses.
  */
 export function useMay(needed: Role): boolean | undefined {
   const { data: me } = useQuery(meQuery);

@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { run } from '@/live/fixtures';
 import { useStartRuns } from './actions';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 

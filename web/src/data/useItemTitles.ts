@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { itemRef } from '@/api/records';
 import { workItemsQuery } from './queries';
 
-/** useItemTitles is the short names and titles of all work items of these projects, by id. */
+/** useItemTitles returns the short name and title of each work item of these projects, by id. */
 export function useItemTitles(projectIds: readonly string[]): Map<string, string> {
   const distinct = [...new Set(projectIds)].filter(Boolean).sort();
   const lists = useQueries({

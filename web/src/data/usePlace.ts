@@ -1,7 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { hostsQuery, projectsQuery } from './queries';
 
-/** usePlace is the project and the host that an address names, by slug and by name, and what runs of them are asked for by. */
+/**
+ * usePlace finds the project (by slug) and the host (by name) that the page's address names, and the filter for runs of
+ * them.
+ */
 export function usePlace(named: { project?: string; host?: string }) {
   const { data: projects = [], isSuccess: projectsKnown } = useQuery(projectsQuery);
   const { data: hosts = [], isSuccess: hostsKnown } = useQuery(hostsQuery);
@@ -11,9 +14,9 @@ export function usePlace(named: { project?: string; host?: string }) {
     projects,
     hosts,
     filter: { ...(project && { project_id: project.id }), ...(host && { host_id: host.id }) },
-    /** Until it is known which project and host an address means, nothing is asked. */
+    /** Whether the named project and host have been found. Until then nothing is requested. */
     known: Boolean((!named.project || project) && (!named.host || host)),
-    /** There is no such project, or no such host. */
+    /** Whether the named project or host does not exist. */
     missing: Boolean((named.project && projectsKnown && !project) || (named.host && hostsKnown && !host)),
   };
 }

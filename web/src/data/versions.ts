@@ -1,11 +1,11 @@
 import { isCode } from '@/api/error';
 
-/** How often a record is read anew when others change it between our reading and our writing. */
+/** How often a record is read at most, when others change it between a read and the write. */
 const mostReads = 5;
 
 /**
- * onVersion changes a record on top of the very version that change was shown. When someone else was faster, it is read
- * and decided anew; what change throws of its own ends it.
+ * onVersion reads a record and passes it to change, which writes only if the record still has that version. If another
+ * client changed the record in between, it is read again and change is called again. Any other error ends the attempt.
  */
 export async function onVersion<T>(
   read: () => Promise<{ answer: T; etag: string | null }>,

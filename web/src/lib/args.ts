@@ -1,4 +1,7 @@
-/** splitArgs reads arguments as a shell would, with quotes and backslashes but nothing else. Null: a quote is open. */
+/**
+ * splitArgs splits a line into arguments as a shell does, with quotes and backslashes only. Null: a quote is not
+ * closed.
+ */
 export function splitArgs(line: string): string[] | null {
   const args: string[] = [];
   let current: string | null = null;

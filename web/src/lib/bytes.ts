@@ -1,10 +1,10 @@
 const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** bytes is a size for people, in powers of a thousand: 1.2 GB. */
+/** bytes formats a size for people, with decimal units: 1.2 GB. */
 export function bytes(count: number): string {
   let size = Math.max(0, count);
   let unit = 0;
-  // What would be shown as 1000 of a unit is 1 of the next.
+  // A size that would round to 1000 of a unit is shown as 1 of the next.
   while (size >= 999.5 && unit < units.length - 1) {
     size /= 1000;
     unit++;

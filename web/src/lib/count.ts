@@ -1,5 +1,5 @@
-// A formatter takes longer to make than a hundred numbers to format, and a change shows two for each of its files.
+// The formatter is made once: making it takes longer than formatting a hundred numbers, and a change shows two per file.
 const whole = new Intl.NumberFormat();
 
-/** count is a number as its reader writes it: 12,345. */
+/** count formats a whole number for the reader's locale: 12,345. */
 export const count = (n: number): string => whole.format(n);

@@ -1,14 +1,14 @@
-// Dragging, in one chunk that loads after the first sight: until it is there, menus and keys do the same.
+// Drag and drop, in one chunk that loads after the first paint. Until it has loaded, menus and keys do the same.
 import { useEffect, useState } from 'react';
 
 const load = () => import('./dndParts');
 
-/** Dnd is the parts of the drag-and-drop library that the page uses. */
+/** Dnd contains the parts of the drag-and-drop library that the page uses. */
 export type Dnd = Awaited<ReturnType<typeof load>>;
 
 let loaded: Dnd | null = null;
 
-/** useDnd is the library once it is there. */
+/** useDnd returns the library, or null until it has loaded. */
 export function useDnd(): Dnd | null {
   const [dnd, setDnd] = useState(loaded);
   useEffect(() => {

@@ -1,10 +1,10 @@
 import { useCallback, useState } from 'react';
 import { storage } from './storage';
 
-/** Draft is a text that someone is writing, kept in this browser until it is saved or dropped. */
+/** Draft is an unsaved text, stored in this browser until it is saved or discarded. */
 export interface Draft {
   text: string;
-  /** What it was written on top of. */
+  /** The saved text on which the draft is based. */
   base: string;
   /** When it was changed last, in ms since the epoch. */
   at: number;
@@ -12,7 +12,7 @@ export interface Draft {
 
 const prefix = 'svc.draft.';
 const index = 'svc.drafts';
-/** How many are kept; the oldest go first. */
+/** How many drafts are stored; the oldest are removed first. */
 const most = 40;
 
 function parsed<T>(text: string | null, otherwise: T): T {
@@ -23,7 +23,7 @@ function parsed<T>(text: string | null, otherwise: T): T {
   }
 }
 
-/** readDraft is what was kept under a key; null: nothing. */
+/** readDraft returns the draft under a key; null: there is none. */
 export const readDraft = (key: string): Draft | null =>
   parsed<Draft | null>(storage.getItem(prefix + key), null);
 
@@ -34,7 +34,7 @@ function note(key: string, kept: boolean): void {
   storage.setItem(index, JSON.stringify(keys));
 }
 
-/** writeDraft keeps a draft. One that says what it was written on top of is none. */
+/** writeDraft stores a draft. A text that equals its base is no draft: then the stored draft is removed. */
 export function writeDraft(key: string, text: string, base: string): Draft | null {
   if (text === base) {
     dropDraft(key);
@@ -46,14 +46,15 @@ export function writeDraft(key: string, text: string, base: string): Draft | nul
   return draft;
 }
 
-/** dropDraft forgets a draft. */
+/** dropDraft removes a draft. */
 export function dropDraft(key: string): void {
   storage.removeItem(prefix + key);
   note(key, false);
 }
 
 /**
- * useDraft is the draft under a key. It outlives the form, the tab and the sign-in: only saving and dropping end it.
+ * useDraft returns the draft under a key. It outlives the form, the tab and the sign-in: only saving or discarding
+ * removes it.
  */
 export function useDraft(key: string) {
   const [draft, setDraft] = useState(() => readDraft(key));

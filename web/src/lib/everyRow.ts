@@ -1,11 +1,11 @@
-// For tests: they have no layout, in which nothing would be in sight. A test that mocks the library of virtual lists with this
-// module sees every row.
+// A replacement of the virtual-list library for tests. Tests have no layout, so the library would show no rows. A test
+// that mocks the library with this module gets every row.
 
-/** defaultRangeExtractor is all that there is. */
+/** defaultRangeExtractor returns all indexes. */
 export const defaultRangeExtractor = ({ count }: { count: number }): number[] =>
   Array.from({ length: count }, (_, index) => index);
 
-/** useVirtualizer is a list that is in sight from its first row to its last. */
+/** useVirtualizer returns a list of which every row is visible. */
 export function useVirtualizer({
   count,
   getItemKey = (index) => index,

@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { focusIfLost, focusSoon, rowSelector } from './focus';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(() => document.body.replaceChildren());
 

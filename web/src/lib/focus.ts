@@ -1,14 +1,14 @@
 let wanted = '';
 
-/** isLost reports whether nothing that a person chose has the focus: what had it is gone. */
+/** isLost reports whether the focus is on no chosen element: the element that had it was removed. */
 function isLost(): boolean {
   const { activeElement, body } = document;
   return activeElement === null || activeElement === body || activeElement.id === 'main';
 }
 
 /**
- * attempt focuses an element in one of the next frames, as soon as it is there and the focus is lost. Until then, and when
- * it never comes, the page's content has the focus, so that Tab goes on there.
+ * attempt focuses an element in one of the next frames, as soon as the element exists and the focus is lost. Until then,
+ * and if it never appears, the page's content has the focus, so that Tab continues there.
  */
 function attempt(selector: string, atOnce: boolean): void {
   wanted = selector;
@@ -28,14 +28,14 @@ function attempt(selector: string, atOnce: boolean): void {
 }
 
 /**
- * focusSoon focuses an element that is about to be drawn, perhaps at another place than where it is now. It
- * tries for a moment, frame by frame, until it is called again or the user puts the focus elsewhere.
+ * focusSoon focuses an element that will be rendered soon, perhaps at another place than now. It tries for a few frames,
+ * until it is called again or the user moves the focus elsewhere.
  */
 export const focusSoon = (selector: string): void => attempt(selector, true);
 
-/** focusIfLost does the same, but leaves the focus where it is unless what has it goes away. */
+/** focusIfLost works like focusSoon, but moves the focus only if the focused element is removed. */
 export const focusIfLost = (selector: string): void => attempt(selector, false);
 
-/** rowSelector finds what takes the focus of a record in a list, on the board or in the tree. */
+/** rowSelector returns the selector of a record's focusable element in a list, on the board or in the tree. */
 export const rowSelector = (id: string): string =>
   `[data-card-focus="${id}"], [data-row="${id}"][tabindex], [data-row="${id}"] a`;

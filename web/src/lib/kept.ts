@@ -1,7 +1,7 @@
 import { useRouter } from '@tanstack/react-router';
 import { type UIEvent, useCallback, useState } from 'react';
 
-// What a page remembers for whoever comes back to it, by entry of the browser's history.
+// State that a page restores after Back, by entry of the browser's history.
 const kept = new Map<string, unknown>();
 const most = 500;
 
@@ -12,15 +12,15 @@ function keep(key: string, value: unknown): void {
 }
 
 /**
- * useKeyOf returns a function that names something on this page, differently for each entry of the history. It is a
- * function because a component that follows the address is drawn again with every letter that is typed into a filter.
+ * useKeyOf returns a function that returns a key for a name on this page, different for each entry of the history. It is
+ * a function because a component that subscribes to the address is rendered again with every letter typed into a filter.
  */
 function useKeyOf(name: string): () => string {
   const router = useRouter();
   return useCallback(() => `${router.state.location.state.__TSR_key ?? ''} ${name}`, [router, name]);
 }
 
-/** useKept is a state that is still there after Back. */
+/** useKept is useState, but the value is restored after Back. */
 export function useKept<T>(name: string, initial: T): [T, (value: T) => void] {
   const key = useKeyOf(name);
   const [value, setValue] = useState<T>(() => (kept.has(key()) ? (kept.get(key()) as T) : initial));
@@ -34,7 +34,7 @@ export function useKept<T>(name: string, initial: T): [T, (value: T) => void] {
   return [value, set];
 }
 
-/** useKeptScroll gives where a list begins (after Back, where it was left) and a handler that notes where it is. */
+/** useKeptScroll returns a list's first scroll offset (after Back, the last one) and a handler that stores the offset. */
 export function useKeptScroll(name: string): { initialOffset: number; onScroll(event: UIEvent): void } {
   const key = useKeyOf(`scroll ${name}`);
   const [initialOffset] = useState(() => (kept.get(key()) as number | undefined) ?? 0);

@@ -2,8 +2,8 @@ import { Component, type ComponentType, lazy, type ReactNode, Suspense } from 'r
 import { PartError, persist } from './parts';
 
 /**
- * lazily is a component that loads when it is first drawn, with nothing in its place until then. It waits for a server
- * that is away; if it cannot be loaded, the rest of the page stays.
+ * lazily returns a component that loads when it is first rendered and shows nothing until then. It waits while the server
+ * cannot be reached. If the component cannot be loaded, the rest of the page stays.
  */
 export function lazily<P extends object>(load: () => Promise<ComponentType<P>>) {
   let part: Promise<{ default: ComponentType<object> }> | null = null;
@@ -21,12 +21,12 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>) 
       </Missing>
     );
   }
-  /** Loads it before it is drawn. */
+  /** Loads the component before it is rendered. */
   Lazily.preload = preload;
   return Lazily;
 }
 
-/** Missing draws nothing in the place of a part that could not be loaded. */
+/** Missing renders nothing in place of a component that could not be loaded. */
 class Missing extends Component<{ children: ReactNode }, { error: unknown }> {
   override state = { error: null };
 

@@ -102,7 +102,7 @@ describe('parseMarkdown', () => {
       },
       { type: 'paragraph', children: text('After') },
     ]);
-    // Without a line of dashes, or with another number of columns, it is no table.
+    // Without a line of dashes, or with a different number of columns, it is not a table.
     for (const plain of ['a | b', 'a | b\n|---|---|---|'])
       expect(parseMarkdown(plain)[0]).toMatchObject({ type: 'paragraph' });
   });

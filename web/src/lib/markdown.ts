@@ -1,7 +1,7 @@
-// A small Markdown reader. It gives a tree of plain values and never HTML, so there is nothing to escape:
-// whatever it does not know stays text.
+// A small Markdown parser. It returns a tree of plain values and never HTML, so nothing needs escaping. Syntax that it
+// does not support stays text.
 
-/** Inline is a piece of a line. */
+/** Inline is a piece of text within a block. */
 export type Inline =
   | { type: 'text'; text: string }
   | { type: 'code'; text: string }
@@ -9,16 +9,16 @@ export type Inline =
   | { type: 'link'; href: string; children: Inline[] }
   | { type: 'break' };
 
-/** ListItem is one point of a list; done is null where it is no task. */
+/** ListItem is one item of a list. done is null if it is not a task. */
 export interface ListItem {
   done: boolean | null;
   children: Block[];
 }
 
-/** Align is on which side the texts of a table's column stand; null: on the usual one. */
+/** Align is the alignment of a table's column; null: the default. */
 export type Align = 'left' | 'center' | 'right' | null;
 
-/** Block is a paragraph or something as large. */
+/** Block is a paragraph or another block element. */
 export type Block =
   | { type: 'heading'; level: number; children: Inline[] }
   | { type: 'paragraph'; children: Inline[] }
@@ -28,10 +28,10 @@ export type Block =
   | { type: 'table'; align: Align[]; head: Inline[][]; rows: Inline[][][] }
   | { type: 'rule' };
 
-/** How deep lists and quotes may nest; what is deeper stays text. */
+/** How deep lists and quotes may nest. Deeper ones stay text. */
 const deepest = 12;
 
-/** parseMarkdown reads a text. */
+/** parseMarkdown parses a text. */
 export function parseMarkdown(text: string): Block[] {
   return blocks(text.replace(/\r\n?/g, '\n').split('\n'), 0);
 }
@@ -115,7 +115,7 @@ function blocks(lines: string[], depth: number): Block[] {
 
 const divider = /^ {0,3}\|?(\s*:?-+:?\s*\|)+(\s*:?-+:?\s*)?$/;
 
-/** cells is the texts between the bars of a table's line. A bar after a backslash is no border. */
+/** cells returns the texts between the bars of a table's line. An escaped bar (\|) does not separate cells. */
 const cells = (line: string): string[] =>
   line
     .trim()
@@ -129,7 +129,9 @@ const alignOf = (cell: string): Align => {
   return left && right ? 'center' : right ? 'right' : left ? 'left' : null;
 };
 
-/** readTable reads a table: a line of titles, a line of dashes with as many columns, and the rows up to an empty line. */
+/**
+ * readTable parses a table: a line of titles, a line of dashes with as many columns, and the rows up to an empty line.
+ */
 function readTable(lines: string[], from: number): [Block | null, number] {
   const [first, dashes] = [lines[from] as string, lines[from + 1] ?? ''];
   if (!first.includes('|') || !divider.test(dashes)) return [null, from];
@@ -215,7 +217,7 @@ const patterns: [RegExp, (found: RegExpExecArray) => Inline | null][] = [
   ],
 ];
 
-/** inlines reads the pieces of a line. */
+/** inlines parses the inline elements of a text. */
 function inlines(text: string): Inline[] {
   const out: Inline[] = [];
   let plain = '';
@@ -245,7 +247,7 @@ function link(href: string, children: Inline[]): Inline | null {
   return safeHref(href) ? { type: 'link', href, children } : null;
 }
 
-/** safeHref reports whether a link may be followed: the web, mail, or a place in this page's own server. */
+/** safeHref reports whether a link may be followed: http(s), mailto, or a path or fragment on this page's own server. */
 export function safeHref(href: string): boolean {
   return /^(https?:\/\/|mailto:)/i.test(href) || /^\/(?![/\\])/.test(href) || href.startsWith('#');
 }

@@ -1,35 +1,35 @@
-// Parts of the page are loaded when they are first needed. While the server is away a part waits for it, and the page
-// with everything typed into it stays. Only a page that the server no longer has is loaded anew.
+// Parts of the page load when they are first needed. While the server cannot be reached, a part waits; the page and all
+// text typed into it stay. The page is reloaded only if the server has a different build of it.
 import { storage } from './storage';
 
-/** Build is how the page that the server gives compares with the one that runs here; away: there is no answer. */
+/** Build is how the server's page compares with the page that runs here. away: the server did not answer. */
 export type Build = 'away' | 'same' | 'other';
 
-/** Surroundings is what persist asks of the browser. */
+/** Surroundings is the part of the browser that persist uses. */
 export interface Surroundings {
   build(): Promise<Build>;
-  /** reload loads the page anew. False: it did so a moment ago, and it did not help. */
+  /** reload reloads the page. False: the page was reloaded a moment ago and that did not help. */
   reload(): boolean;
-  /** tell says that a part has to wait for the server, or that it cannot be loaded. */
+  /** tell reports that a part must wait for the server, or cannot be loaded. */
   tell(trouble: Trouble): void;
   pause(ms: number): Promise<void>;
 }
 
-/** Trouble is what can be the matter with a part. */
+/** Trouble is a problem with loading a part. */
 export type Trouble = 'waits' | 'failed';
 
-/** PartError says that a part cannot be loaded into this page any more: browsers remember a script that failed. */
+/** PartError reports that a part can no longer be loaded into this document: browsers cache the failure of a script. */
 export class PartError extends Error {
   override name = 'PartError';
 }
 
 const reloadMark = 'svc.reloaded';
 const reloadPause = 60_000;
-/** How long a page counts as just loaded, in ms: its server is there, and it is the server's own. */
+/** How long after its load, in ms, a page counts as up to date, without asking the server. */
 const justLoaded = 10_000;
 const listeners = new Set<(trouble: Trouble) => void>();
 
-/** onTrouble calls back when a part of the page has to wait, or cannot be loaded. */
+/** onTrouble adds a listener that is called when a part of the page has to wait, or cannot be loaded. */
 export function onTrouble(listener: (trouble: Trouble) => void): void {
   listeners.add(listener);
 }
@@ -59,8 +59,8 @@ const browser: Surroundings = {
 };
 
 /**
- * persist loads a part of the page when the server is there, however long that takes. It asks the server first: a
- * script that failed once is never asked for again by the same document.
+ * persist loads a part of the page, and waits as long as the server cannot be reached. It first checks that the server
+ * answers, because a document never requests a script again after it failed once.
  */
 export async function persist<T>(load: () => Promise<T>, around: Surroundings = browser): Promise<T> {
   for (let tries = 0; ; tries++) {

@@ -1,24 +1,24 @@
-// Reads the unified patch of one file, as git writes it, into the rows that a page shows.
+// Parses the unified patch of one file, as git writes it, into the rows that the page shows.
 
 /** Row is one line of a patch. */
 export interface Row {
-  /** gap: lines between two hunks are left out here; note: a remark of git's. */
+  /** gap: unchanged lines between two hunks are omitted here; note: a remark by git. */
   kind: 'same' | 'add' | 'del' | 'gap' | 'note';
-  /** The line's number before the change; null: it was not there. */
+  /** The line number before the change; null: the line is new. */
   old: number | null;
-  /** The line's number after the change; null: it is gone. */
+  /** The line number after the change; null: the line was removed. */
   new: number | null;
   text: string;
 }
 
 const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/;
 
-/** rowsOf is the rows of a patch. What stands before the first hunk is left out. */
+/** rowsOf returns the rows of a patch. Text before the first hunk is left out. */
 export function rowsOf(patch: string): Row[] {
   const rows: Row[] = [];
   let before = 0;
   let after = 0;
-  // How many lines the hunk has still to bring: its lines may look like anything, also like the head of a hunk.
+  // How many lines of the hunk are still to come. A line inside a hunk may have any text, even that of a hunk header.
   let left = { old: 0, new: 0 };
   for (const line of patch.split('\n')) {
     const within = left.old > 0 || left.new > 0;
@@ -31,7 +31,7 @@ export function rowsOf(patch: string): Row[] {
     } else if (line.startsWith('\\') && rows.length > 0) {
       rows.push({ kind: 'note', old: null, new: null, text: line.slice(1).trim() });
     } else if (!within) {
-      // the head of the file, or its end
+      // the header of the file, or its end
     } else if (line.startsWith('+')) {
       rows.push({ kind: 'add', old: null, new: after++, text: line.slice(1) });
       left.new--;
@@ -47,22 +47,24 @@ export function rowsOf(patch: string): Row[] {
   return rows;
 }
 
-/** Side is the version that a line is counted in. */
+/** Side is the version to which a line number belongs. */
 export type Side = 'old' | 'new';
 
-/** placeOf is where a comment on a row stands: in the new version, unless the line is only in the old one. Null: nowhere. */
+/**
+ * placeOf returns the line for a comment on a row: in the new version if it exists there, else in the old. Null: none.
+ */
 export function placeOf(row: Row): { side: Side; line: number } | null {
   if (row.new !== null) return { side: 'new', line: row.new };
   return row.old === null ? null : { side: 'old', line: row.old };
 }
 
-/** Pair is a line of the two versions beside each other: places in the rows; null: that side has nothing here. */
+/** Pair is a row of the side-by-side view: the index of the patch's row on each side. Null: that side is empty. */
 export interface Pair {
   old: number | null;
   new: number | null;
 }
 
-/** pairsOf puts removed lines beside the added ones that stand in their place. Gaps and notes are on both sides. */
+/** pairsOf puts removed lines beside the added lines that replace them. Gaps and notes are on both sides. */
 export function pairsOf(rows: readonly Row[]): Pair[] {
   const pairs: Pair[] = [];
   let removed: number[] = [];
@@ -75,12 +77,13 @@ export function pairsOf(rows: readonly Row[]): Pair[] {
   };
   rows.forEach((row, index) => {
     if (row.kind === 'del') {
-      // A removed line after added ones begins the next exchange.
+      // A removed line after added ones starts the next replacement.
       if (added.length > 0) flush();
       removed.push(index);
     } else if (row.kind === 'add') added.push(index);
     else if (row.kind === 'note' && removed.length + added.length > 0 && rows[index + 1]?.kind === 'add') {
-      // That the old version has no newline at its end stands between the two: it must not part them.
+      // git's note about the old version's missing final newline comes between removed and added lines. It must not
+      // separate them.
       pairs.push({ old: index, new: index });
     } else {
       flush();
@@ -91,13 +94,13 @@ export function pairsOf(rows: readonly Row[]): Pair[] {
   return pairs;
 }
 
-/** Block is the lines of one version in one hunk, with the places of their rows. */
+/** Block contains the lines of one version in one hunk, and the indexes of their rows. */
 export interface Block {
   code: string;
   rows: number[];
 }
 
-/** blocksOf is each version of each hunk as code that can be read by itself. */
+/** blocksOf returns each version of each hunk as code that can be highlighted by itself. */
 export function blocksOf(rows: readonly Row[]): Block[] {
   const blocks: Block[] = [];
   let before: number[] = [];

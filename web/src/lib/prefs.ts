@@ -3,13 +3,13 @@ import { createJSONStorage, persist } from 'zustand/middleware';
 import type { Kind } from '@/api/records';
 import { storage } from './storage';
 
-/** Theme is what the user chose; system follows the machine. */
+/** Theme is the theme that the user chose. system: the theme of the operating system. */
 export type Theme = 'system' | 'dark' | 'light';
 
-/** Prefs is what this browser remembers about its user. Nothing of it is on the server. */
+/** Prefs are the user's preferences in this browser. The server does not store them. */
 interface Prefs {
   theme: Theme;
-  /** Slug of the project that was open last. */
+  /** Slug of the project that was opened last. */
   lastProject: string | null;
   /** Kinds that the board shows; empty: all. */
   levels: Kind[];
@@ -19,19 +19,19 @@ interface Prefs {
   cancelledOpen: boolean;
   /** Whether a change is shown with the old version beside the new one, where there is room. */
   splitDiff: boolean;
-  /** Whether the browser tells when a run needs someone. */
+  /** Whether the browser shows a notification when a run waits for a person or fails. */
   notify: boolean;
-  /** What the last run was started with, so that the next form begins there. */
+  /** Provider and model of the last started run, as defaults of the next form. */
   lastRun: { provider: string; model: string } | null;
 }
 
-/** usePrefs reads and keeps the preferences. */
+/** usePrefs reads and stores the preferences. */
 export const usePrefs = create<Prefs>()(
   persist(
     (): Prefs => ({
       theme: 'system',
       lastProject: null,
-      // What is above tasks has no runs, and what is below them is seen on their cards.
+      // Items above tasks have no runs, and items below tasks are shown on the tasks' cards.
       levels: ['task'],
       lanes: false,
       cancelledOpen: false,
@@ -50,12 +50,12 @@ export function setPref<K extends keyof Prefs>(name: K, value: Prefs[K]): void {
 
 const light = typeof matchMedia === 'undefined' ? null : matchMedia('(prefers-color-scheme: light)');
 
-/** isDark says which theme a choice gives now. */
+/** isDark reports whether a choice of theme is dark now. */
 export function isDark(theme: Theme): boolean {
   return theme === 'dark' || (theme === 'system' && !light?.matches);
 }
 
-/** followTheme keeps the document in the chosen theme. */
+/** followTheme keeps the document's theme equal to the chosen theme. */
 export function followTheme(): void {
   const apply = (): void => {
     document.documentElement.dataset.theme = isDark(usePrefs.getState().theme) ? 'dark' : 'light';

@@ -1,19 +1,19 @@
 import { useMemo, useRef, useState } from 'react';
 import { useShortcuts } from './shortcuts';
 
-/** Selection is what someone picked from a list, to do one thing to all of it. */
+/** Selection is the set of entries of a list that the user selected for one bulk action. */
 export interface Selection {
-  /** In the order of the list. What has left the list is no longer in it. */
+  /** In the order of the list. Entries that left the list are not included. */
   ids: readonly string[];
   has(id: string): boolean;
-  /** toggle selects one, or no longer. As a range, everything from the one before it is selected too. */
+  /** toggle selects or deselects an entry. As a range, it also selects all entries from the one toggled before. */
   toggle(id: string, range?: boolean): void;
   /** all selects the whole list. */
   all(): void;
   clear(): void;
 }
 
-/** useSelection keeps a selection over a list of ids. toggle, all and clear stay the same functions. */
+/** useSelection keeps a selection over a list of ids. The functions toggle, all and clear never change identity. */
 export function useSelection(order: readonly string[]): Selection {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const latest = useRef(order);
@@ -42,7 +42,7 @@ export function useSelection(order: readonly string[]): Selection {
   }, [picked, order, actions]);
 }
 
-/** useSelectKey lets x select the row that has the focus. Rows say with data-row which they are. */
+/** useSelectKey binds x to selecting the focused row. A row has its id in data-row. */
 export function useSelectKey({ toggle }: Selection): void {
   useShortcuts({
     x: ({ target }) => {

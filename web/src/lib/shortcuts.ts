@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { tinykeys } from 'tinykeys';
 
-/** isTyping reports whether keys belong to what has the focus: a field, or a terminal. */
+/** isTyping reports whether the focused element uses the keys itself: a field or a terminal. */
 export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof Element &&
@@ -14,13 +14,13 @@ export function isTyping(target: EventTarget | null): boolean {
 /** Bindings are actions by key, in tinykeys' notation: "c", "g b", "$mod+k". */
 export type Bindings = Record<string, (event: KeyboardEvent) => void>;
 
-/** isAttached reports whether the page shows a terminal whose every key belongs to an agent. */
+/** isAttached reports whether the page shows an attached terminal, which receives every key. */
 const isAttached = (): boolean => document.querySelector('[data-attached]') !== null;
 
 /**
- * useShortcuts binds keys for as long as the component is mounted. They rest while someone types, while a
- * dialog or a menu is open, and for keys that something nearer has already taken; all of them rest while a
- * terminal is attached, wherever the focus is.
+ * useShortcuts binds keys for as long as the component is mounted. The bindings are inactive while the user types in a
+ * field, while a dialog or a menu is open, and for keys that an inner element has already handled. All bindings are
+ * inactive while a terminal is attached, wherever the focus is.
  */
 export function useShortcuts(bindings: Bindings, { everywhere = false } = {}): void {
   const latest = useRef(bindings);

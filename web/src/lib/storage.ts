@@ -1,9 +1,9 @@
-// Storage that a browser may refuse (private windows, blocked site data). The page then works for as
-// long as the tab lives. Only what was refused is kept in memory: a second copy of the rest would outlive
-// what another tab removes.
+// Storage that a browser may refuse (private windows, blocked site data). The page then works until the tab is closed.
+// Only values that the browser refused are kept in memory: a second copy of the others would survive after another tab
+// removes them.
 const memory = new Map<string, string>();
 
-/** storage is localStorage where there is one, and the tab's memory otherwise. */
+/** storage is localStorage if the browser allows it, and the tab's memory otherwise. */
 export const storage = {
   getItem(key: string): string | null {
     try {
@@ -25,7 +25,7 @@ export const storage = {
     try {
       localStorage.removeItem(key);
     } catch {
-      // it was only in memory
+      // the value was only in memory
     }
   },
 };

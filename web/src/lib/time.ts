@@ -5,11 +5,11 @@ const units: [Intl.RelativeTimeFormatUnit, number, string][] = [
   ['second', 1000, 's'],
 ];
 
-// A formatter takes longer to make than a hundred dates to format, and a board shows a date on every card.
+// The formatters are made once: making one takes longer than formatting a hundred dates, and every card shows a date.
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** span is a duration in its largest unit: 12 min. Under a second it is 0 s. */
+/** span formats a duration in its largest unit: 12 min. Less than a second is 0 s. */
 export function span(ms: number): string {
   for (const [, size, name] of units) {
     if (ms >= size) return `${Math.floor(ms / size)} ${name}`;
@@ -17,7 +17,7 @@ export function span(ms: number): string {
   return '0 s';
 }
 
-/** ago is how long before now something was: 12 min ago, or "now" within ten seconds. */
+/** ago formats the time since a moment: 12 min ago. Within ten seconds it is "now". */
 export function ago(at: string, now: number): string {
   const ms = now - Date.parse(at);
   if (Number.isNaN(ms)) return '';
@@ -25,7 +25,7 @@ export function ago(at: string, now: number): string {
   return ms < 10_000 ? 'now' : `${span(ms)} ago`;
 }
 
-/** exact is the moment in the user's own time zone. */
+/** exact formats a moment in the user's time zone. */
 export function exact(at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? '' : moment.format(date);

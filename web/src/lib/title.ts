@@ -8,7 +8,7 @@ function show(): void {
   document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${page ? `${visible(page)} · ` : ''}svc`;
 }
 
-/** useTitle names the page in the browser's tab. */
+/** useTitle sets the page's title in the browser's tab. */
 export function useTitle(title: string): void {
   useEffect(() => {
     page = title;
@@ -16,14 +16,14 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-/** setWaiting puts the number of runs that need someone in front of the title and onto the tab's icon. */
+/** setWaiting shows the number of runs that wait for a person before the title and on the tab's icon. */
 export function setWaiting(count: number): void {
   waiting = count;
   show();
   document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.setAttribute('href', iconFor(count));
 }
 
-/** iconFor is the address of the tab's icon: the plain one, or one with a number, which has room for one digit. */
+/** iconFor returns the address of the tab's icon: the plain icon, or one with a count, which ends at 9+. */
 export function iconFor(count: number): string {
   if (count === 0) return '/icon.svg';
   const text = count > 9 ? '9+' : String(count);

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 
 /**
- * useTyped is the text of a field that is kept elsewhere too, such as in the address, where it arrives a moment later.
- * What comes from there and was not typed here, as with a link or Back, takes the place of the text.
+ * useTyped holds the text of a field that is also stored elsewhere, such as in the address, where each change arrives a
+ * moment later. A value from there that was not typed here, for example after a link or Back, replaces the text.
  */
 export function useTyped(kept: string, keep: (text: string) => void): [string, (text: string) => void] {
   const [text, setText] = useState(kept);

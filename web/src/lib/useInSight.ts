@@ -5,7 +5,7 @@ const onVisibility = (changed: () => void): (() => void) => {
   return () => document.removeEventListener('visibilitychange', changed);
 };
 
-/** useInSight reports whether someone can see an element now: it is scrolled into view, and the tab is shown. */
+/** useInSight reports whether an element is visible now: it is scrolled into view, and the tab is shown. */
 export function useInSight(ref: RefObject<Element | null>): boolean {
   const [near, setNear] = useState(false);
   const shown = useSyncExternalStore(onVisibility, () => document.visibilityState !== 'hidden');

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** useMedia reports whether a media query fits now. */
+/** useMedia reports whether a media query matches now. */
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (listener) => {
@@ -12,5 +12,5 @@ export function useMedia(query: string): boolean {
   );
 }
 
-/** phone is a screen on which the nav is a bar at the bottom. */
+/** phone matches screens on which the navigation is a bar at the bottom. */
 export const phone = '(max-width: 639px)';

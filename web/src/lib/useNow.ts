@@ -22,7 +22,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** useNow is the time in ms, moving every five seconds; all that use it share one timer. */
+/** useNow returns the time in ms, updated every five seconds. All components share one timer. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }

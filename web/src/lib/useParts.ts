@@ -1,8 +1,8 @@
 import { startTransition, useEffect, useState } from 'react';
 
 /**
- * useParts is how many of a list's entries to draw: a part of them at once, then the others, a part after each frame. So
- * what is in sight comes first, input is answered in between, and in the end all is there to be found and selected.
+ * useParts returns how many entries of a list to render: first one part, then one more part after each frame. So the
+ * visible entries come first, the page handles input in between, and in the end all entries can be found and selected.
  */
 export function useParts(total: number, part: number): number {
   const [drawn, setDrawn] = useState(part);

@@ -1,6 +1,9 @@
 import { type RefCallback, useCallback, useState } from 'react';
 
-/** useRoom tells whether an element is at least so wide, in px: give it the ref. It is known before the first paint. */
+/**
+ * useRoom reports whether an element is at least as wide as width, in px. Set the ref on it. Known before the first
+ * paint.
+ */
 export function useRoom(width: number): [RefCallback<HTMLElement>, boolean] {
   const [roomy, setRoomy] = useState(false);
   const ref = useCallback(

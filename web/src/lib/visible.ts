@@ -1,11 +1,11 @@
-// What cannot be seen in a text, or reorders what stands around it: controls but tabs and line ends, bidi and zero-width
-// characters, fillers. The command line shows the same ones (package safetext).
+// Characters that are invisible or reorder the text around them: control characters except tabs and line ends, bidi and
+// zero-width characters, fillers. The command line shows the same set (package safetext).
 const invisible =
   '[\\p{Cc}\\p{Cf}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2028\\u2029\\u2065\\u2800\\u3164\\ufe00-\\ufe0d\\uffa0\\u{e0000}-\\u{e0fff}]';
 const unseen = new RegExp(invisible, 'u');
 const every = new RegExp(invisible, 'gu');
 
-// Where a joiner is text: between the parts of an emoji, and between letters of the scripts that join.
+// A joiner is part of the text between the parts of an emoji, and between letters of the scripts that join.
 const letters = `[${'Arabic Syriac Mongolian Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu Kannada Malayalam Sinhala Khmer Myanmar'
   .split(' ')
   .map((script) => `\\p{Script=${script}}`)
@@ -17,7 +17,7 @@ const joined = new RegExp(
   'uy',
 );
 
-/** visible spells out what cannot be seen in a text: a picture of the old control characters, the number of all others. */
+/** visible replaces invisible characters: old control characters by a symbol, all others by their number. */
 export function visible(text: string): string {
   if (!unseen.test(text)) return text;
   return text.replace(every, (character, at: number) => {

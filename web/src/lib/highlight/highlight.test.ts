@@ -16,7 +16,7 @@ describe('reading code', () => {
       ],
       [{ kind: 'string', text: '"x' }],
     ]);
-    // What looks like markup in the code is text, once unescaped and not twice.
+    // Code that looks like markup is text: it is unescaped once, not twice.
     expect(linesOf('&lt;img&gt; &amp;lt;')).toEqual([[{ kind: null, text: '<img> &lt;' }]]);
   });
 

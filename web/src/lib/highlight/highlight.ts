@@ -1,25 +1,25 @@
 import type { Token } from './tokens';
 
-/** Order is code to read, in blocks that are read each by itself. */
+/** Order is code to highlight, in blocks that are parsed independently. */
 export interface Order {
   language: string;
   blocks: string[];
 }
 
-/** How long the code of one file may be read, in ms; past it the file stays plain. */
+/** The time limit for the code of one file, in ms. After it the file stays without highlighting. */
 const patience = 3_000;
 
-/** Reader is the part of a Worker that is used here. */
+/** Reader is the part of a Worker that the Highlighter uses. */
 type Reader = Pick<Worker, 'postMessage' | 'terminate' | 'onmessage' | 'onerror'>;
 
-/** Highlighter reads one file after the other, in a worker that is ended when a file keeps it too long. */
+/** Highlighter highlights one file after the other in a worker. A worker that exceeds the time limit is terminated. */
 export class Highlighter {
   private reader: Reader | null = null;
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly open: () => Reader) {}
 
-  /** read is the tokens of each line of each block; null: they could not be read in time. */
+  /** read returns the tokens of each line of each block. Null: the time limit passed, or highlighting failed. */
   read(order: Order): Promise<Token[][][] | null> {
     const next = this.last.then(() => this.one(order));
     this.last = next;
@@ -49,7 +49,7 @@ export class Highlighter {
   }
 }
 
-/** highlighter is the page's own. */
+/** highlighter is the page's highlighter. */
 export const highlighter = new Highlighter(
   () => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module', name: 'svc-highlight' }),
 );

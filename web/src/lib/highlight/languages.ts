@@ -42,7 +42,7 @@ const byEnding: Record<string, string> = {
   yml: 'yaml',
 };
 
-/** languageOf is the language that a file's name tells; null: none that is known. */
+/** languageOf returns the language for a file's name; null: the name matches no known language. */
 export function languageOf(path: string): string | null {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
   const ending = name.slice(name.lastIndexOf('.') + 1);

@@ -1,6 +1,6 @@
 /** Token is a piece of a line of code. */
 export interface Token {
-  /** What it is, in highlight.js's words, such as keyword; null: nothing of note. */
+  /** The class that highlight.js assigned, such as keyword; null: none. */
   kind: string | null;
   text: string;
 }
@@ -9,7 +9,7 @@ const pieces = /<span class="([^"]*)">|<\/span>|([^<]+)/g;
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'" };
 const entity = /&(amp|lt|gt|quot|#x27);/g;
 
-/** linesOf reads the markup that highlight.js makes of code, which has spans and escaped text and nothing else, into lines. */
+/** linesOf splits the markup that highlight.js makes of code into lines. That markup has only spans and escaped text. */
 export function linesOf(markup: string): Token[][] {
   const lines: Token[][] = [[]];
   const kinds: string[] = [];

@@ -1,4 +1,4 @@
-// Reads code apart from the page: the code is an agent's, and may be made to keep a highlighter busy for ever.
+// Highlights code outside the page's thread: an agent wrote the code, and could make a highlighter run for ever.
 import hljs from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
 import c from 'highlight.js/lib/languages/c';
