@@ -6,10 +6,10 @@ import { useConnection } from '@/live/connection';
 import { cx } from '@/ui/cx';
 import { tip } from '@/ui/Tooltip';
 
-/** How long a lost stream stays a matter of the dot alone, in ms. */
+/** How long after the loss of the stream only the dot shows it, in ms. Then the banner appears. */
 const patience = 10_000;
 
-/** ConnectionDot reports whether what is shown follows the server. */
+/** ConnectionDot shows whether the page receives live events from the server. */
 export function ConnectionDot({ words }: { words: string }) {
   const state = useConnection((connection) => connection.state);
   const live = state === 'open';
@@ -37,7 +37,7 @@ export function ConnectionDot({ words }: { words: string }) {
   );
 }
 
-/** ConnectionBanner appears when the stream has been away for a while. What is shown stays. */
+/** ConnectionBanner appears when the stream has been lost for a while. The rest of the page stays as it is. */
 export function ConnectionBanner() {
   const since = useConnection((connection) => connection.downSince);
   const late = useLater(since === null ? null : since + patience);
@@ -54,7 +54,7 @@ export function ConnectionBanner() {
   );
 }
 
-/** useLater becomes true at a moment in ms; null: never. */
+/** useLater becomes true at a time in ms; null: never. */
 function useLater(at: number | null): boolean {
   const [reached, setReached] = useState<number | null>(null);
   useEffect(() => {

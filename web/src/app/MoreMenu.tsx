@@ -5,7 +5,7 @@ import { Menu, MenuItem } from '@/ui/Menu';
 import type { MenuPlace } from '@/ui/MenuButton';
 import type { Destination } from './destinations';
 
-/** MoreMenu is, on phones, the places that the bar has no room for, and the other projects. */
+/** MoreMenu contains, on phones, the pages for which the bottom bar has no room, and the other projects. */
 export function MoreMenu({
   project,
   places,

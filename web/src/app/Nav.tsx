@@ -26,7 +26,7 @@ interface NavProps {
 const row =
   'group relative flex h-8 items-center gap-2.5 rounded-md px-2 text-sm text-ink-2 transition-colors hover:bg-hover hover:text-ink data-[status=active]:bg-panel data-[status=active]:font-medium data-[status=active]:text-ink data-[status=active]:shadow-1 data-[status=active]:ring-1 data-[status=active]:ring-line dark:data-[status=active]:bg-hover';
 
-/** Nav is the way to every page: 176 px with words, 56 px with icons where room is needed. */
+/** Nav is the main navigation: 176 px wide with words, or 56 px with icons when the window is narrow. */
 export function Nav({
   project,
   inbox,
@@ -109,10 +109,10 @@ function Place({ place, words, count = 0 }: { place: Destination; words: string;
 
 const MoreMenu = lazily(async () => (await import('./MoreMenu')).MoreMenu);
 
-/** The keys of the places that have room on a phone; the others are a tap further. */
+/** The keys of the destinations in the bottom bar on phones. The others are in a menu. */
 const onPhones = ['i', 'b', 't', 'r'];
 
-/** BottomBar is the nav on phones, where a thumb reaches it. */
+/** BottomBar is the navigation on phones, where a thumb reaches it. */
 export function BottomBar({ project, inbox, onSearch }: NavProps) {
   const all = [
     inboxDestination,

@@ -39,7 +39,7 @@ import { Kbd } from '@/ui/Kbd';
 import type { Destination } from './destinations';
 import { findHosts, findItems, findRuns, fits, parse, type Verb, verbs } from './paletteFind';
 
-/** How many of a kind the palette offers at a time. */
+/** How many results of each kind the palette shows. */
 const most = 20;
 const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -50,13 +50,13 @@ const verbIcons: Record<Verb, ReactNode> = {
   stop: <Square className="size-3.5" />,
 };
 
-/** listsOf is what each of some queries has, and whether one of them is still to bring it. */
+/** listsOf returns the data of several queries, and whether one of them is still loading. */
 const listsOf = (results: readonly UseQueryResult<WorkItem[]>[]) => ({
   lists: results.map(({ data }) => data ?? []),
   reading: results.some(({ isLoading }) => isLoading),
 });
 
-/** useEverything is all that a search looks through: every project's items, the hosts, and the runs that are likely meant. */
+/** useEverything loads what a search covers: all projects' items, the hosts, and the active and newest ended runs. */
 function useEverything(searching: boolean, projects: readonly Project[], id: string | null) {
   const { lists, reading } = useQueries({
     queries: projects.map((project) => ({ ...workItemsQuery(project.id), enabled: searching })),
@@ -85,15 +85,15 @@ function useEverything(searching: boolean, projects: readonly Project[], id: str
 const page = (): HTMLElement | null => document.getElementById('root');
 
 /**
- * useHiddenPage hides the page from screen readers from when the function that it returns is called, once the focus has left the
- * page, until the component is gone.
+ * useHiddenPage returns a function that hides the page from screen readers until the component is unmounted. Call it
+ * after the focus has left the page.
  */
 function useHiddenPage(): () => void {
   useEffect(() => () => page()?.removeAttribute('aria-hidden'), []);
   return () => page()?.setAttribute('aria-hidden', 'true');
 }
 
-/** Palette finds work items, runs, hosts and pages by a few letters, and does things to them. */
+/** Palette finds work items, runs, hosts and pages by a few letters, and runs commands on them. */
 export function Palette({
   project,
   places,
@@ -121,7 +121,7 @@ export function Palette({
     onClose();
     void action();
   };
-  /** ask begins with a verb: what it is for is typed after it. */
+  /** ask puts a verb into the field. The user types its object after it. */
   const ask = (begin: Verb): void => {
     flushSync(() => setTyped(`${begin} `));
     input.current?.focus();
@@ -148,8 +148,9 @@ export function Palette({
   if (stopping)
     return <StopDialog run={stopping} host={hostOf.get(stopping.host_id ?? '')} onClose={onClose} />;
   return (
-    // Not modal for the library, which would take the pointer from every element of the page. The scrim takes the pointer, the
-    // page is hidden from screen readers as a whole, and Tab has nowhere to go: the field is all that takes the focus.
+    // Radix must not make it modal: it would set pointer-events on every element of the page. Instead the scrim receives
+    // the pointer events, the whole page is hidden from screen readers, and Tab is ignored, because only the field can
+    // have the focus.
     <Dialog.Root open modal={false} onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <div aria-hidden className="fixed inset-0 z-40 animate-fade bg-scrim" />
@@ -309,7 +310,7 @@ function Hosts({ hosts, onOpen }: { hosts: Host[]; onOpen(id: string): () => voi
   );
 }
 
-/** nothing says what was looked through in vain. */
+/** nothing returns the text for a search without results. */
 function nothing(verb: Verb | null, words: string): string {
   if (verb === 'start' || verb === 'queue') return `No task matches “${words}”.`;
   if (verb) return `No run that can be ${verb === 'stop' ? 'stopped' : 'attached to'} matches “${words}”.`;
@@ -339,7 +340,7 @@ function Row({
   value: string;
   icon: ReactNode;
   hint?: string;
-  /** What follows the name, smaller. */
+  /** A description after the name, in smaller text. */
   about?: string;
   state?: ReactNode;
   onSelect(): void;

@@ -20,7 +20,7 @@ const NewItemDialog = lazily(async () => (await import('@/components/NewItemDial
 const StartRunDialog = lazily(async () => (await import('@/components/StartRunDialog')).StartRunDialog);
 const BulkDialog = lazily(async () => (await import('@/components/BulkDialog')).BulkDialog);
 
-/** Shell is what stands around every page: the nav, the palette, the help, the connection. */
+/** Shell is the frame of every page: the navigation, the palette, the help, the connection's state. */
 export function Shell() {
   const [overlay, setOverlay] = useState<'palette' | 'help' | null>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
@@ -31,7 +31,7 @@ export function Shell() {
   const creating = useNewItem((state) => state.seed !== null);
   const starting = useStartRunDialog((state) => state.seed !== null);
   const asking = useBulkAction((state) => state.action !== null);
-  // Another page begins at its content: Tab does not lead through the whole navigation again.
+  // After a change of page the focus goes to the content, so that Tab does not pass the whole navigation again.
   const last = useRef(path);
   useEffect(() => {
     if (last.current !== path) focusIfLost('#main');

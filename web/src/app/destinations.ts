@@ -14,7 +14,7 @@ import {
   SquareTerminal,
 } from 'lucide-react';
 
-/** Destination is a page that the nav, the palette and a `g` shortcut lead to. */
+/** Destination is a page that can be reached from the navigation, the palette and a `g` shortcut. */
 export interface Destination {
   label: string;
   icon: LucideIcon;
@@ -45,7 +45,7 @@ export const projectDestinations = (slug: string): Destination[] => [
   },
 ];
 
-/** inboxDestination is the first place of the nav: what needs a person. */
+/** inboxDestination is the first entry of the navigation: what needs a person. */
 export const inboxDestination: Destination = {
   label: 'Inbox',
   icon: Inbox,
@@ -53,7 +53,7 @@ export const inboxDestination: Destination = {
   link: linkOptions({ to: '/inbox', search: {} }),
 };
 
-/** destinations are the other pages beside the projects, in the order of the nav. */
+/** destinations are the pages that belong to no project, in the order of the navigation. */
 export const destinations: Destination[] = [
   { label: 'Runs', icon: SquareTerminal, key: 'r', link: linkOptions({ to: '/runs', search: {} }) },
   { label: 'Wall', icon: LayoutGrid, key: 'w', link: linkOptions({ to: '/wall', search: {} }) },
@@ -63,7 +63,7 @@ export const destinations: Destination[] = [
   { label: 'Providers', icon: Plug, key: 'v', link: linkOptions({ to: '/providers' }) },
 ];
 
-/** settingsDestination stands at the nav's foot. */
+/** settingsDestination is at the bottom of the navigation. */
 export const settingsDestination: Destination = {
   label: 'Settings',
   icon: Settings,

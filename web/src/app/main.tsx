@@ -16,10 +16,10 @@ import { TooltipLayer } from '@/ui/Tooltip';
 import { loadToasts, toast, useToaster } from '@/ui/toast';
 import { router } from './router';
 
-// The printed link signs in. The token is removed at once from the address bar, and so from the history.
+// The link that svc prints signs in. Its token is removed at once from the address bar, and so from the history.
 const linked = takeTokenFromHash(location.hash);
 if (linked) {
-  // The state stays: in it is the key by which a page finds its place again after Back.
+  // The history state stays, because it has the key under which a page's state is restored after Back.
   history.replaceState(
     history.state,
     '',
@@ -43,9 +43,9 @@ function App() {
   );
 }
 
-/** readyForTrouble loads the parts that show errors before there are any: later the server may not answer. */
+/** readyForTrouble loads the parts that show errors early, because later the server may not answer. */
 function readyForTrouble(): void {
-  const load = (): void => void Promise.all([Toaster.preload(), loadToasts()]).catch(() => {}); // the banner remains
+  const load = (): void => void Promise.all([Toaster.preload(), loadToasts()]).catch(() => {}); // the banner needs no loading
   if (window.requestIdleCallback) window.requestIdleCallback(load, { timeout: 1000 });
   else setTimeout(load, 1000);
   onTrouble((trouble) =>

@@ -41,7 +41,7 @@ describe('noticesOf', () => {
 it('is not needed in a tab that shows the very run, and in no other', () => {
   expect(shown(false, '/runs/r', 'r')).toBe(true);
   expect(shown(false, '/runs/r/', 'r')).toBe(true);
-  expect(shown(true, '/runs/r', 'r')).toBe(false); // nobody looks at it
+  expect(shown(true, '/runs/r', 'r')).toBe(false); // the tab is hidden
   for (const path of ['/runs/other', '/runs', '/inbox', '/']) expect(shown(false, path, 'r')).toBe(false);
 });
 

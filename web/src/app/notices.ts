@@ -1,6 +1,6 @@
 import type { InboxItem } from '@/api/schema.gen';
 
-/** Notice is what a person is told who looks elsewhere. */
+/** Notice is a notification for a person whose tab does not show the run. */
 export interface Notice {
   /** The run it is about; null: several. */
   runId: string | null;
@@ -10,10 +10,10 @@ export interface Notice {
 
 const words: Partial<Record<InboxItem['kind'], string>> = { needs_input: 'needs you', failed: 'failed' };
 
-/** keysOf remembers what stands in the inbox, to find out later what is new. */
+/** keysOf returns the keys of the inbox's entries, to find later which entries are new. */
 export const keysOf = (inbox: readonly InboxItem[]): Set<string> => new Set(inbox.map(({ key }) => key));
 
-/** noticesOf tells which runs came to need someone, or failed, since the inbox was remembered. */
+/** noticesOf returns a notice for each run that needs a person or failed and whose entry is new in the inbox. */
 export function noticesOf(before: ReadonlySet<string>, inbox: readonly InboxItem[]): Notice[] {
   return inbox.flatMap(({ key, kind, run_id, title, text }) =>
     run_id && words[kind] && !before.has(key)
@@ -22,18 +22,18 @@ export function noticesOf(before: ReadonlySet<string>, inbox: readonly InboxItem
   );
 }
 
-// In this time, in ms, so many runs are told of one by one; what comes beyond them goes into one digest.
+// Up to oneByOne runs within this window, in ms, get a notice each. Further ones are combined in a digest.
 const window = 30_000;
 const oneByOne = 3;
-/** How many titles a digest has. */
+/** How many titles a digest contains. */
 const digestSays = 5;
 
-/** Teller gathers what comes in a short time into a digest, as the notifications of sinks are. */
+/** Teller combines notices that come in a short time into a digest, as the sinks for notifications do. */
 export class Teller {
   private singles: number[] = [];
   private digested: { at: number; notice: Notice }[] = [];
 
-  /** next is what is to be told now. A digest takes the place of the one before it, and counts what that one counted. */
+  /** next returns the notices to show now. A digest replaces the digest before it and includes its runs. */
   next(fresh: readonly Notice[], now: number): Notice[] {
     this.singles = this.singles.filter((at) => at > now - window);
     this.digested = this.digested.filter(({ at }) => at > now - window);
@@ -47,7 +47,7 @@ export class Teller {
   }
 }
 
-/** digestOf is one notice for several; of a run that has two, the last one counts. */
+/** digestOf combines several notices into one. Of two notices about one run, only the last counts. */
 function digestOf(notices: readonly Notice[]): Notice {
   const runs = new Map(notices.map((notice) => [notice.runId, notice]));
   const [only] = runs.values();
@@ -56,6 +56,6 @@ function digestOf(notices: readonly Notice[]): Notice {
   return { runId: null, title: `${runs.size} runs need you`, body: titles.join('\n') };
 }
 
-/** shown reports whether a tab shows a run to somebody now: it need not tell of that run, but of every other one. */
+/** shown reports whether a visible tab shows this run now. Then the tab sends no notification about this run. */
 export const shown = (hidden: boolean, pathname: string, runId: string): boolean =>
   !hidden && pathname.replace(/\/$/, '') === `/runs/${runId}`;

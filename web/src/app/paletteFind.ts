@@ -1,11 +1,11 @@
-// What the palette finds: pure functions of what is typed.
+// Finds the palette's results for the typed text. All functions are pure.
 import { type Host, isRunnable, itemRef, type Run, taskRef, type WorkItem } from '@/api/records';
 import { canAttach } from '@/components/runState';
 
-/** Verb is something to do to what is found, typed before it. */
+/** Verb is an action that is typed before the name of its object. */
 export type Verb = 'start' | 'queue' | 'stop' | 'attach';
 
-/** verbs in the order in which they are offered. */
+/** verbs lists the verbs in the order in which the palette shows them. */
 export const verbs: readonly { verb: Verb; label: string }[] = [
   { verb: 'start', label: 'Start a run of…' },
   { verb: 'queue', label: 'Queue a run of…' },
@@ -13,7 +13,7 @@ export const verbs: readonly { verb: Verb; label: string }[] = [
   { verb: 'stop', label: 'Stop…' },
 ];
 
-/** parse parts what is typed into a verb, if it begins with one, and the words to find. */
+/** parse splits the typed text into a verb, if it begins with one, and the words to find. */
 export function parse(typed: string): { verb: Verb | null; words: string } {
   const [first = '', ...rest] = typed.trimStart().split(/\s+/);
   const verb = verbs.find((each) => each.verb === first.toLowerCase())?.verb;
@@ -21,10 +21,10 @@ export function parse(typed: string): { verb: Verb | null; words: string } {
   return { verb, words: rest.join(' ').trim() };
 }
 
-/** The shortest beginning of an id that is looked for. */
+/** The minimal number of an id's first characters that finds it. */
 const shortestId = 4;
 
-/** fits reports whether every word is in a text, or the words are the beginning of an id. */
+/** fits reports whether a text contains every word, or the words are the beginning of an id. */
 export function fits(words: string, text: string, id = ''): boolean {
   const wanted = words.toLowerCase();
   if (wanted.length >= shortestId && id.startsWith(wanted)) return true;
@@ -36,12 +36,12 @@ export function fits(words: string, text: string, id = ''): boolean {
 const byNumber = (words: string, item: { project_slug: string; number: number }): boolean =>
   words.replace(/^#/, '') === String(item.number) || words.toLowerCase() === itemRef(item).toLowerCase();
 
-/** exactFirst puts those that a number means in front and keeps the order of the others. */
+/** exactFirst moves exact matches to the front and keeps the order of the others. */
 function exactFirst<T>(found: T[], exact: (one: T) => boolean): T[] {
   return [...found.filter(exact), ...found.filter((one) => !exact(one))];
 }
 
-/** findItems is the work items that fit, those of the open project first. */
+/** findItems returns the work items that match, those of the open project first. */
 export function findItems(
   items: readonly WorkItem[],
   words: string,
@@ -56,7 +56,7 @@ export function findItems(
   return exactFirst(near, (item) => byNumber(words, item));
 }
 
-/** findRuns is the runs that fit and that the verb is possible for. */
+/** findRuns returns the runs that match and that the verb can be applied to. */
 export function findRuns(
   runs: readonly Run[],
   hosts: ReadonlyMap<string, Host>,
@@ -75,7 +75,7 @@ export function findRuns(
   );
 }
 
-/** findHosts is the hosts that fit by name or label. */
+/** findHosts returns the hosts whose name or label matches. With a verb there are none. */
 export function findHosts(hosts: readonly Host[], words: string, verb: Verb | null): Host[] {
   if (verb) return [];
   return hosts.filter((host) => {

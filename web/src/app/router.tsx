@@ -14,13 +14,13 @@ import { PartError, persist } from '@/lib/parts';
 import { ErrorState } from '@/ui/States';
 import { Shell } from './Shell';
 
-/** page is the component of a route, loaded with its first visit; while the server is away it waits. */
+/** page is the component of a route, loaded at the first visit. While the server cannot be reached, it waits. */
 const page: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => persist(load), name);
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** words is a search as someone typed it: one for a number comes as a number. */
+/** words returns a typed search as text. The router parses a search for digits as a number. */
 const words = (value: unknown): string | undefined => text(value === undefined ? undefined : String(value));
 
 const root = createRootRoute({
@@ -37,14 +37,14 @@ const login = createRoute({
   path: '/login',
   validateSearch: (search): { next?: string } => ({ next: text(search.next) }),
   beforeLoad: ({ search }) => {
-    // Only a path of this very page: a link must not send anyone elsewhere after signing in.
+    // Only a path of this origin: a link must not redirect to another site after signing in.
     if (session())
       throw redirect({ href: search.next && /^\/(?![/\\])/.test(search.next) ? search.next : '/' });
   },
   component: page(() => import('@/pages/login/LoginPage'), 'LoginPage'),
 });
 
-/** shell is everything that wants a signed-in user. */
+/** shell is the parent of all routes that need a signed-in user. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -61,16 +61,16 @@ const home = createRoute({
   component: page(() => import('@/pages/home/HomePage'), 'HomePage'),
 });
 
-/** ItemSearch is the work item whose sheet stands over a page. */
+/** ItemSearch is the work item whose sheet is open over a page. */
 interface ItemSearch {
   item?: string;
 }
 const itemSearch = (search: Record<string, unknown>): ItemSearch => ({ item: text(search.item) });
 
-/** BoardSearch is what a board shows besides: its address is a view to keep or to send. */
+/** BoardSearch is the view of a board. Its address can be bookmarked and sent. */
 interface BoardSearch extends ItemSearch {
   q?: string;
-  /** Absent: those of the last time. */
+  /** Absent: the levels that were chosen last. */
   levels?: Kind[];
 }
 
@@ -107,7 +107,7 @@ const workItem = createRoute({
   component: page(() => import('@/pages/item/ItemPage'), 'ItemPage'),
 });
 
-/** RunsSearch is what the list of runs is filtered and ordered by: its address is a view to keep or to send. */
+/** RunsSearch has the filters and the order of the list of runs. Its address can be bookmarked and sent. */
 export interface RunsSearch {
   q?: string;
   sort?: string;
@@ -141,7 +141,7 @@ const run = createRoute({
   component: page(() => import('@/pages/run/RunPage'), 'RunPage'),
 });
 
-/** WallSearch is whose screens the wall shows, and which of them is enlarged. */
+/** WallSearch filters the screens on the wall, and names the one that is enlarged. */
 interface WallSearch {
   project?: string;
   host?: string;
@@ -213,7 +213,7 @@ const settings = createRoute({
   component: page(() => import('@/pages/settings/SettingsPage'), 'SettingsPage'),
 });
 
-/** router knows every page. A new page is a route here and an entry in destinations.ts. */
+/** router contains all routes. A new page needs a route here and an entry in destinations.ts. */
 export const router = createRouter({
   routeTree: root.addChildren([
     login,

@@ -13,11 +13,11 @@ import { keys } from '@/data/keys';
 import { setPref } from '@/lib/prefs';
 import { useNeedsYou } from './useNeedsYou';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Told is a notification that the browser was given. */
+/** Told records the notifications that were passed to the browser. */
 class Told {
   static readonly permission = 'granted';
   static all: Told[] = [];
@@ -45,7 +45,7 @@ const asks = (i: number): InboxItem => ({
   workspace_id: null,
 });
 
-/** open shows a page with the hook; it returns what puts entries into the inbox. */
+/** open renders a page with the hook. It returns a function that sets the entries of the inbox. */
 async function open() {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY } } });
   const put = async (...entries: InboxItem[]) => {

@@ -7,8 +7,8 @@ import { setWaiting } from '@/lib/title';
 import { keysOf, type Notice, noticesOf, shown, Teller } from './notices';
 
 /**
- * useNeedsYou counts the runs that wait for someone and puts the count into the tab's title. It may
- * tell what is new, a question or a failure, unless this tab shows that very run. Many at once are told in one.
+ * useNeedsYou shows the number of runs that wait for a person in the tab's title. If the user allows it, it shows a
+ * notification for a new question or failure, unless this tab shows that run. Many at once are combined in one.
  */
 export function useNeedsYou(): void {
   const { data: inbox } = useQuery(inboxQuery(false));
@@ -40,7 +40,8 @@ export function useNeedsYou(): void {
 function show({ runId, title, body }: Notice, open: () => void): void {
   if (typeof Notification === 'undefined' || Notification.permission !== 'granted') return;
   try {
-    // One for each run, and one for several: what it says last replaces what it said before, also from another tab.
+    // One notification per run, and one for several runs. A newer one with the same tag replaces it, even if another tab
+    // showed it.
     const notification = new Notification(title, { body, tag: runId ?? 'several' });
     notification.onclick = () => {
       window.focus();
@@ -48,6 +49,6 @@ function show({ runId, title, body }: Notice, open: () => void): void {
       notification.close();
     };
   } catch {
-    // Some phones know notifications only from service workers. The title's count remains.
+    // Some phones support notifications only in service workers. The count in the title remains.
   }
 }

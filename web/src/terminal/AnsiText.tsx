@@ -4,7 +4,7 @@ import { lookOf, type Palette } from './palette';
 import type { Style } from './style';
 import { piecesOf } from './visible';
 
-/** AnsiText shows segments as nodes of the page. Their text is only ever text. */
+/** AnsiText renders segments as styled spans. Their text is never interpreted as markup. */
 export const AnsiText = memo(function AnsiText({
   segments,
   palette,
@@ -50,7 +50,7 @@ function shown(text: string, find: string | undefined): ReactNode {
   ));
 }
 
-/** marked parts a text at what was searched for. */
+/** marked highlights the matches of a search in a text. */
 function marked(text: string, find: string | undefined): ReactNode {
   if (!find) return text;
   const lower = text.toLowerCase();

@@ -7,7 +7,7 @@ import type { GridProps } from './gridProps';
 import { begin } from './lease';
 import { dark } from './palette';
 
-// The grid itself is a browser's matter; here it is a field that can have the focus.
+// The real grid needs a browser. Here it is replaced by a field that can have the focus.
 vi.mock('./Grid', async () => {
   const { useImperativeHandle, useRef } = await import('react');
   return {

@@ -7,7 +7,7 @@ import type { Fitting, GridHandle } from './gridProps';
 import { maySend } from './lease';
 import type { Palette } from './palette';
 
-/** AttachGrid is the shared terminal itself: output as it comes, and keys where the lease allows. */
+/** AttachGrid is the shared terminal: it shows the live output, and sends keys if the lease allows it. */
 export default function AttachGrid({
   attachment,
   seed,
@@ -17,7 +17,7 @@ export default function AttachGrid({
   onFitting,
 }: {
   attachment: Attachment;
-  /** The screen that is shown until the first output comes. */
+  /** The screen that is shown until the first output arrives. */
   seed: string;
   scale: 'fit' | 'full';
   palette: Palette;
@@ -48,13 +48,13 @@ export default function AttachGrid({
 
   const { phase } = lease;
   useEffect(() => {
-    // Also from holder to free: the button that released the keyboard had the focus and is gone.
+    // Also on the change from holder to free: the button that released the keyboard had the focus and was removed.
     if (maySend({ phase })) grid.current?.focus();
   }, [phase]);
 
   useEffect(() => {
-    // A click on a button takes the focus, and keys would be lost: it goes back before the button acts, so that a
-    // dialog that it opens gives it back too.
+    // A click on a button takes the focus, and keys would be lost. So the grid gets the focus back before the button
+    // acts, and a dialog that the button opens returns the focus to the grid.
     const keep = ({ target }: MouseEvent): void => {
       const elsewhere =
         target instanceof Element && target.closest('input, textarea, select, [role="dialog"]');

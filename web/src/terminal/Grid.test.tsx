@@ -13,7 +13,7 @@ it('only keys are input: neither the wheel, nor the mouse, nor the focus', async
   );
   const element = container.querySelector('.xterm') as HTMLElement;
   const area = container.querySelector('textarea') as HTMLTextAreaElement;
-  // A program asks for reports of the mouse and of the focus.
+  // A program turns on reports of the mouse and of the focus.
   const shown = new Promise<void>((resolve) =>
     grid.current?.write('\x1b[?1000h\x1b[?1006h\x1b[?1004h', resolve),
   );

@@ -27,7 +27,7 @@ const themeOf = ({ background, foreground, colors }: Palette, typing: boolean): 
   };
 };
 
-/** Questions that a program can put to a terminal: what it is, where its cursor stands, how it is set. */
+/** Queries that a program can send to a terminal: its type, its cursor position, its modes. */
 const questions = [
   { final: 'c' },
   { prefix: '>', final: 'c' },
@@ -41,8 +41,8 @@ const questions = [
 const colourQuestions = [4, 10, 11, 12];
 
 /**
- * neverReply keeps a terminal from answering the session by itself. tmux needs no answer from a viewer, and
- * each would count as something that a person typed: a run that waits would look answered.
+ * neverReply keeps the terminal from answering such queries. tmux needs no answer from a viewer, and each answer would
+ * count as typed input: a run that waits for a person would look answered.
  */
 function neverReply({ parser }: Terminal): void {
   for (const id of questions) parser.registerCsiHandler(id, () => true);
@@ -50,12 +50,12 @@ function neverReply({ parser }: Terminal): void {
   for (const id of colourQuestions) parser.registerOscHandler(id, (data) => data.includes('?'));
 }
 
-/** Modes in which a terminal reports what nobody typed: the mouse in its several encodings, and the focus. */
+/** Modes in which a terminal reports other events than keys: the mouse in its several encodings, and the focus. */
 const reports = [9, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1015, 1016];
 
 /**
- * onlyKeys keeps everything but keys and pasted text from becoming input. A tick of the wheel would be an arrow key,
- * which answers an agent's menu.
+ * onlyKeys keeps everything but keys and pasted text from becoming input. A turn of the wheel would be sent as an arrow
+ * key, which answers an agent's menu.
  */
 function onlyKeys(terminal: Terminal): void {
   terminal.attachCustomWheelEventHandler(() => false);
@@ -64,7 +64,9 @@ function onlyKeys(terminal: Terminal): void {
   );
 }
 
-/** Grid is the terminal as a grid of cells of a fixed size, with its font scaled and never refitted. */
+/**
+ * Grid is a terminal with a fixed number of cells. Its font is scaled to the room; the number of cells never changes.
+ */
 export default function Grid({ cols, rows, scale, palette, typing, label, onType, onScale, ref }: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const host = useRef<HTMLDivElement>(null);
@@ -101,8 +103,8 @@ export default function Grid({ cols, rows, scale, palette, typing, label, onType
     made.textarea?.setAttribute('aria-label', label);
     made.onData((data) => latest.current.onType?.(data));
     made.attachCustomKeyEventHandler((event) => {
-      // Ctrl+C copies what is selected; without a selection it belongs to the agent, as Ctrl+V does.
-      // A terminal that is only watched takes no key: Tab would not lead out of it.
+      // Ctrl+C copies the selection. Without a selection the agent gets Ctrl+C, as it gets Ctrl+V.
+      // A terminal that is only watched takes no keys: otherwise Tab could not leave it.
       const { typing } = latest.current;
       if (event.type !== 'keydown' || !event.ctrlKey || event.altKey) return typing;
       if (event.code === 'KeyV' && event.shiftKey) return false;

@@ -4,7 +4,7 @@ import type { Segment } from './ansi';
 import { rowsOf } from './frame';
 import type { Palette } from './palette';
 
-/** readerRows is a screen for reading: room at the right and the end is cut, empty rows do not pile up. */
+/** readerRows returns a screen for reading: trailing spaces and rows are removed, and empty rows are merged. */
 export function readerRows(capture: string): Segment[][] {
   const rows = rowsOf(capture).map(trimmed);
   return rows.filter(
@@ -29,8 +29,8 @@ function trimmed(row: Segment[]): Segment[] {
 }
 
 /**
- * Reader is a screen as wrapped text: on a phone 220 columns would be too small to read. Last is how many of its rows are
- * shown, from the end; absent: all.
+ * Reader shows a screen as wrapped text, because on a phone 220 columns would be too small to read. last: how many of the
+ * final rows are shown; absent: all.
  */
 export function Reader({ capture, palette, last }: { capture: string; palette: Palette; last?: number }) {
   const rows = useMemo(() => {

@@ -4,7 +4,7 @@ import Grid from './Grid';
 import type { GridHandle } from './gridProps';
 import type { Palette } from './palette';
 
-/** WatchGrid shows a run's snapshots, each as one frame over the last. */
+/** WatchGrid shows a run's snapshots. Each snapshot is drawn over the one before it. */
 export default function WatchGrid({
   capture,
   scale,

@@ -4,7 +4,7 @@ import { type Style, sgrOf, withSgr } from './style';
 
 const esc = '\x1b';
 
-/** merged joins neighbours of one style, so that two ways of cutting can be compared. */
+/** merged joins adjacent segments of one style, so that the results of two ways of chunking can be compared. */
 function merged(segments: Segment[]): [string, string][] {
   const out: [string, string][] = [];
   for (const { text, style } of segments) {
@@ -16,7 +16,7 @@ function merged(segments: Segment[]): [string, string][] {
   return out;
 }
 
-/** random is a sequence of numbers in [0, 1) that a seed repeats. */
+/** random returns a generator of numbers in [0, 1). A seed always yields the same sequence. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {

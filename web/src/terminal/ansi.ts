@@ -1,6 +1,6 @@
-// Terminal output as text with styles. What an agent prints is hostile input: of all escape sequences
-// only SGR (colours and attributes) has an effect; links, titles, cursor moves and unknown sequences are
-// dropped, and none of it ever becomes markup.
+// Converts terminal output into text with styles. An agent's output is hostile input: of all escape sequences only SGR
+// (colours and attributes) has an effect. Links, titles, cursor moves and unknown sequences are dropped, and no output
+// ever becomes markup.
 import { plain, type Style, sameStyle, withSgr } from './style';
 
 /** Segment is text of one style. */
@@ -9,12 +9,12 @@ export interface Segment {
   style: Style;
 }
 
-/** How much of a sequence is kept at most; a longer one is no sequence, and what follows is text again. */
+/** The maximal length of a sequence, in characters. A longer one is dropped, and what follows is text again. */
 const longest = 4096;
 
 type State = 'text' | 'escape' | 'charset' | 'csi' | 'string' | 'string-escape';
 
-/** AnsiParser turns chunks of output, cut anywhere, into segments. Newlines end whatever sequence is open. */
+/** AnsiParser turns chunks of output into segments. A chunk may end anywhere. A newline ends any open sequence. */
 export class AnsiParser {
   private state: State = 'text';
   private params = '';
@@ -22,7 +22,7 @@ export class AnsiParser {
 
   constructor(public style: Style = plain) {}
 
-  /** push takes the next chunk and returns its visible text. */
+  /** push parses the next chunk and returns its visible text. */
   push(chunk: string): Segment[] {
     const out: Segment[] = [];
     let from = -1;
@@ -52,7 +52,7 @@ export class AnsiParser {
     return out;
   }
 
-  /** begin takes a control character that is no white space. */
+  /** begin handles a control character that is not white space. */
   private begin(code: number): void {
     this.params = '';
     this.length = 0;
@@ -62,7 +62,7 @@ export class AnsiParser {
       this.state = 'string';
   }
 
-  /** sequence takes a character inside an escape sequence. */
+  /** sequence handles a character inside an escape sequence. */
   private sequence(code: number, char: string): void {
     if (code === 0x18 || code === 0x1a || ++this.length > longest) {
       this.state = 'text';
@@ -101,19 +101,19 @@ export class AnsiParser {
   }
 }
 
-/** add appends text, to the last segment where its style is the same. */
+/** add appends text: to the last segment if it has the same style, else as a new segment. */
 function add(out: Segment[], text: string, style: Style): void {
   const last = out.at(-1);
   if (last && sameStyle(last.style, style)) last.text += text;
   else out.push({ text, style });
 }
 
-/** parse is a whole text as segments. */
+/** parse converts a whole text into segments. */
 export function parse(text: string, style: Style = plain): Segment[] {
   return new AnsiParser(style).push(text);
 }
 
-/** parseLine is one line as it looks in the end: what a carriage return goes back over is left out. */
+/** parseLine converts a line as it finally looks: text that a carriage return overwrites is left out. */
 export function parseLine(line: string, style: Style = plain): Segment[] {
   const segments = parse(line.replace(/\r+$/, ''), style);
   if (!line.includes('\r')) return segments;
@@ -132,7 +132,7 @@ const simpleSequences = /\x1b\[[\d;:]*[A-Za-z]|\r+$/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: likewise
 const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 
-/** textOf is the visible text of a line, for searching. */
+/** textOf returns the visible text of a line, for searching. */
 export function textOf(line: string): string {
   if (!controls.test(line)) return line;
   const text = line.replace(simpleSequences, '');

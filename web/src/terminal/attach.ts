@@ -3,23 +3,23 @@ import { begin, type Lease, type LeaseEvent, maySend, type ServerFrame, step } f
 import { LiveSocket, socketUrl } from './socket';
 import type { Watchers } from './watchers';
 
-/** The largest piece of input in one frame, in bytes; a paste may be larger. */
+/** The maximal size of the input in one frame, in bytes. A larger paste is split. */
 const piece = 64 * 1024;
-/** How much output is kept for a view that comes later, in bytes. */
+/** How much output is kept for a view that is mounted later, in bytes. */
 const mostKept = 1024 * 1024;
 
-/** Size is a terminal's grid. */
+/** Size is the size of a terminal's grid, in cells. */
 export interface Size {
   rows: number;
   cols: number;
 }
 
-/** AttachState is what a view of the attached terminal shows. */
+/** AttachState is the state that views of the attached terminal show. */
 export interface AttachState {
   lease: Lease;
-  /** The session's size, as the server last said; null: the size of a new session. */
+  /** The session's size, as last received from the server. Null: the size of a new session. */
   size: Size | null;
-  /** Who sees the terminal; null: not known, as while the socket is lost. */
+  /** Who sees the terminal. Null: not known, for example while the socket is lost. */
   watchers: Watchers | null;
 }
 
@@ -38,7 +38,7 @@ export class Attachment {
   constructor(readonly runId: string) {
     this.socket = new LiveSocket(() => `${socketUrl(runId, 'attach')}?watchers=true`, {
       opened: () => {
-        // Each connection begins with the whole screen, redrawn.
+        // Each connection starts with a redraw of the whole screen.
         this.kept = [];
         this.keptBytes = 0;
         this.happen({ type: 'opened' });
@@ -57,8 +57,8 @@ export class Attachment {
   }
 
   /**
-   * onData hands output to a terminal, beginning with what came before it was there; it returns how to
-   * stop that.
+   * onData passes output to a listener, first the kept output and then each new piece. It returns a function that removes
+   * the listener.
    */
   onData(listener: (data: Uint8Array) => void): () => void {
     for (const data of this.kept) listener(data);
@@ -66,7 +66,7 @@ export class Attachment {
     return () => this.listeners.delete(listener);
   }
 
-  /** type sends what a person typed, in order. Without the lease nothing is sent. */
+  /** type sends typed text in order. It sends nothing unless this client holds the lease or nobody does. */
   type(text: string): void {
     if (!maySend(this.lease)) return;
     const bytes = new TextEncoder().encode(text);
@@ -75,17 +75,17 @@ export class Attachment {
     }
   }
 
-  /** resize changes the session's own size; only the lease's holder can. */
+  /** resize changes the session's size. Only the lease's holder can do that. */
   resize({ rows, cols }: Size): void {
     if (this.lease.phase === 'holder') this.socket.send(JSON.stringify({ type: 'resize', rows, cols }));
   }
 
-  /** release gives the keyboard away and goes on watching. */
+  /** release releases the lease. This client continues to watch. */
   release(): void {
     if (this.socket.send(JSON.stringify({ type: 'release_lease' }))) this.happen({ type: 'released' });
   }
 
-  /** take takes the keyboard from whoever has it. The former holder is told and watches on. */
+  /** take takes the lease from its holder. The server notifies the former holder, who continues to watch. */
   take(): void {
     this.socket.send(JSON.stringify({ type: 'take_lease' }));
   }
@@ -120,7 +120,7 @@ export class Attachment {
   }
 }
 
-/** toBase64 is bytes as the sockets carry them. */
+/** toBase64 encodes bytes for the socket. */
 export function toBase64(bytes: Uint8Array): string {
   let binary = '';
   for (let at = 0; at < bytes.length; at += 8192)
@@ -128,7 +128,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** fromBase64 is what toBase64 was made of. */
+/** fromBase64 decodes the result of toBase64. */
 export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 }

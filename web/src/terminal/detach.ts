@@ -1,10 +1,10 @@
-/** How long the first key of the way out waits for the second, in ms. */
+/** How long after the first key of the detach sequence the second one may come, in ms. */
 const patience = 500;
 const prefix = '\x1c'; // Ctrl-\
 
 /**
- * DetachKeys finds Ctrl-\ then d in what is typed. Everything else goes through, also the prefix when
- * nothing or something else follows it.
+ * DetachKeys finds Ctrl-\ followed by d in typed text. It passes everything else on, including a Ctrl-\ that is followed
+ * by nothing or by another key.
  */
 export class DetachKeys {
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -15,7 +15,7 @@ export class DetachKeys {
     private readonly detach: () => void,
   ) {}
 
-  /** type takes what the keyboard gave. */
+  /** type handles input from the keyboard. */
   type(data: string): void {
     if (this.held) {
       this.drop();
@@ -36,7 +36,7 @@ export class DetachKeys {
     this.send(data);
   }
 
-  /** drop forgets a prefix that waits, without sending it. */
+  /** drop discards a waiting Ctrl-\ without sending it. */
   drop(): void {
     clearTimeout(this.timer);
     this.held = false;

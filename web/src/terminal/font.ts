@@ -5,8 +5,8 @@ const shipped = '"JetBrains Mono"';
 const needed = [`1em ${shipped}`, `bold 1em ${shipped}`];
 
 /**
- * useFont is the fonts of a terminal's cells. A terminal measures a cell when it is told of a font, so it is told of the
- * shipped one when that is there.
+ * useFont returns the font family for a terminal's cells. A terminal measures its cells when the family changes, so the
+ * shipped font is added only after it has loaded.
  */
 export function useFont(): string {
   const [there, setThere] = useState(() => needed.every((font) => document.fonts?.check(font)));
@@ -15,7 +15,7 @@ export function useFont(): string {
     let wanted = true;
     void Promise.all(needed.map((font) => document.fonts.load(font))).then(
       (faces) => wanted && setThere(faces.every((each) => each.length > 0)),
-      () => {}, // it stays with the system's
+      () => {}, // the system's font remains in use
     );
     return () => {
       wanted = false;

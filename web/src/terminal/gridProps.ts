@@ -1,25 +1,25 @@
 import type { Ref } from 'react';
 import type { Palette } from './palette';
 
-/** GridHandle writes into the terminal. */
+/** GridHandle controls the terminal. */
 export interface GridHandle {
-  /** write draws; done is called when it is drawn. */
+  /** write draws the data and then calls done. */
   write(data: string | Uint8Array, done?: () => void): void;
-  /** resize gives the terminal another size than that of its props, at once. */
+  /** resize gives the terminal at once a size that differs from its props. */
   resize(cols: number, rows: number): void;
   focus(): void;
 }
 
-/** Fitting is what a grid learned about its room. */
+/** Fitting is what a grid measured in the available room. */
 export interface Fitting {
   /** The font's size in px. */
   font: number;
-  /** The grid that would fill the room at 100 %. */
+  /** The size of a grid that would fill the room at 100 %. */
   cols: number;
   rows: number;
 }
 
-/** GridProps are those of the terminal grid, which is loaded only where it is shown. */
+/** GridProps are the props of the terminal grid, whose code is loaded only where a grid is shown. */
 export interface GridProps {
   cols: number;
   rows: number;

@@ -1,34 +1,34 @@
 import type { Watcher } from './watchers';
 
-// Who may type into a run's terminal, seen from one client of the attach socket.
+// The lease to type into a run's terminal, as seen by one client of the attach socket.
 
 /**
- * Phase is how this client stands:
+ * Phase is the state of this client:
  * - connecting: the socket is not open yet.
  * - holder: it may type.
- * - watching: someone else may type. This client is next in line, unless its token only lets it watch.
- * - free: nobody types, and the next key makes this client the holder.
+ * - watching: another client may type. This client is next in line, unless its token only permits watching.
+ * - free: no client holds the lease, and the next key makes this client the holder.
  * - lost: the socket broke and is being opened again.
- * - ended: it is over, for the reason given.
+ * - ended: the attachment has ended, for the reason in why.
  */
 export type Phase = 'connecting' | 'holder' | 'watching' | 'free' | 'lost' | 'ended';
 
-/** Lease is the phase with what else a person should know. */
+/** Lease is the phase, and the details that a person needs. */
 export interface Lease {
   phase: Phase;
-  /** Who has taken the keyboard from this client; null: nobody has. */
+  /** Who took the lease from this client. Null: nobody. */
   takenBy: string | null;
-  /** When this client got the lease; null: it has none. */
+  /** When this client acquired the lease. Null: it does not hold the lease. */
   since: string | null;
-  /** What the server said last that is still true: the host is away, the input did not arrive. */
+  /** The last problem that the server reported and that still exists: the host is away, the input did not arrive. */
   notice: string | null;
-  /** Why it ended. */
+  /** Why the attachment ended. */
   why: string | null;
-  /** Sockets that broke one after the other. */
+  /** How many sockets in a row broke. */
   failures: number;
 }
 
-/** ServerFrame is what the attach socket sends. */
+/** ServerFrame is a frame from the attach socket. */
 export type ServerFrame =
   | { type: 'lease_acquired'; run_id: string; attached_at: string }
   | { type: 'error'; code: string; message: string; by?: string }
@@ -36,14 +36,14 @@ export type ServerFrame =
   | { type: 'resize'; rows: number; cols: number }
   | { type: 'watchers'; watchers: Watcher[]; more: number };
 
-/** LeaseEvent is what happens to a lease. */
+/** LeaseEvent is an event that may change a lease. */
 export type LeaseEvent =
   | { type: 'opened' }
   | { type: 'frame'; frame: ServerFrame }
   | { type: 'released' }
   | { type: 'closed'; code: number; reason: string };
 
-/** begin is a lease before its socket is open. */
+/** begin is the lease before the socket is open. */
 export const begin: Lease = {
   phase: 'connecting',
   takenBy: null,
@@ -56,7 +56,7 @@ export const begin: Lease = {
 const runEnded = 1000;
 const refused = 1008;
 
-/** step is the lease after an event. */
+/** step returns the lease after an event. */
 export function step(lease: Lease, event: LeaseEvent): Lease {
   if (lease.phase === 'ended') return lease;
   switch (event.type) {
@@ -92,12 +92,12 @@ function heard(lease: Lease, frame: ServerFrame): Lease {
         failures: 0,
       };
     case 'data':
-      // Output flows: the host is there again.
+      // Output arrives, so the host is connected again.
       return lease.notice === null && lease.failures === 0 ? lease : { ...lease, notice: null, failures: 0 };
     case 'resize':
       return lease;
     case 'watchers':
-      // A client that may only watch gets no other frame that says so.
+      // This is the only frame from which a client without the permission to type learns its phase.
       return lease.phase === 'connecting' && frame.watchers.some(({ you, holds }) => you && !holds)
         ? { ...lease, phase: 'watching', failures: 0 }
         : lease;
@@ -109,5 +109,5 @@ function heard(lease: Lease, frame: ServerFrame): Lease {
   }
 }
 
-/** maySend reports whether input is worth sending: as the holder, or to become it. */
+/** maySend reports whether input may be sent: this client is the holder, or the input would make it the holder. */
 export const maySend = ({ phase }: Pick<Lease, 'phase'>): boolean => phase === 'holder' || phase === 'free';

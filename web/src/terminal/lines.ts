@@ -1,37 +1,40 @@
 import { AnsiParser } from './ansi';
 import { plain, type Style } from './style';
 
-/** Line is a line of a log with the style that the text before it left behind. */
+/** Line is a line of a log and the style in effect at its start. */
 export interface Line {
   text: string;
   style: Style;
 }
 
-/** The longest line in characters; a longer one goes on in the next. */
+/** The longest line in characters. A longer line is split. */
 export const longestLine = 1 << 20;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what it looks for
 const onlyStyles = /^[^\x1b\x80-\x9f]*(?:\x1b\[[\d;:]*m[^\x1b\x80-\x9f]*)*$/;
 
-/** endsPlain says, quicker than a parser, that a line has no sequences but styles and ends without one. */
+/**
+ * endsPlain reports whether a line has only SGR sequences, the last of which is a reset. It is faster than the parser.
+ * False: only the parser can tell which style the line ends with.
+ */
 function endsPlain(text: string): boolean {
   const last = text.lastIndexOf('\x1b');
   const reset = text.startsWith('[0m', last + 1) || text.startsWith('[m', last + 1);
   return last >= 0 && reset && onlyStyles.test(text);
 }
 
-/** LineSplitter turns chunks of bytes, cut anywhere, into lines. */
+/** LineSplitter turns chunks of bytes into lines. A chunk may end anywhere. */
 export class LineSplitter {
   private readonly decoder = new TextDecoder();
   private readonly parser = new AnsiParser();
   private rest = '';
 
-  /** push takes the next bytes and returns the lines that they complete. */
+  /** push appends the next bytes and returns the lines that are now complete. */
   push(bytes: Uint8Array): Line[] {
     return this.take(this.decoder.decode(bytes, { stream: true }));
   }
 
-  /** end returns what stands after the last newline, if anything does. */
+  /** end returns the text after the last newline, if there is any. */
   end(): Line[] {
     const lines = this.take(this.decoder.decode());
     if (this.rest !== '') lines.push(this.line(this.rest));
@@ -39,7 +42,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** open is the line that has not ended yet; null: there is none. */
+  /** open returns the line that has not ended yet. Null: there is none. */
   open(): Line | null {
     return this.rest === '' ? null : { text: this.rest, style: this.parser.style };
   }
@@ -76,7 +79,7 @@ export class LineSplitter {
     if (endsPlain(text)) this.parser.style = plain;
     else if (text.includes('\x1b') || text.includes('\x9b')) {
       this.parser.push(text);
-      this.parser.push('\n'); // a sequence does not go on after the end of its line
+      this.parser.push('\n'); // a sequence ends with its line
     }
     return { text, style: Object.keys(style).length === 0 ? plain : style };
   }

@@ -1,7 +1,7 @@
 import { WebLinksAddon } from '@xterm/addon-web-links';
 import type { ILinkHandler, Terminal } from '@xterm/xterm';
 
-/** webAddress is where a link of an agent's output may lead: an address of the web, spelled as it is; null: nowhere. */
+/** webAddress returns the normalised http(s) address for a link in an agent's output. Null: it must not be followed. */
 export function webAddress(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   return url && (url.protocol === 'https:' || url.protocol === 'http:') ? url.href : null;
@@ -13,8 +13,8 @@ function follow(_: MouseEvent, text: string): void {
 }
 
 /**
- * withLinks makes the addresses in a terminal's output links. A program may give a link another text than its target:
- * what is hovered says where it leads, and only the web is followed.
+ * withLinks makes the addresses in a terminal's output clickable. A program may give a link a text that differs from its
+ * target, so the target is shown on hover. Only http(s) links are followed.
  */
 export function withLinks(terminal: Terminal): void {
   const tell = (text: string | null): void => {

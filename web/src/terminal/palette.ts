@@ -1,7 +1,7 @@
-// The colours of terminal text in both themes, for the grid and for text in the page.
+// The colours of terminal text in both themes, for the grid and for terminal text in the page.
 import type { Color, Style } from './style';
 
-/** Palette is the sixteen colours of a terminal with its ground. */
+/** Palette has the sixteen colours of a terminal, its background and its foreground. */
 export interface Palette {
   background: string;
   foreground: string;
@@ -54,7 +54,7 @@ export const light: Palette = {
   ],
 };
 
-/** rgbOf is a colour of the palette of 256, or of its own, as numbers. */
+/** rgbOf converts a colour to RGB: an index of the 256-colour palette, or a #rrggbb colour. */
 export function rgbOf(color: Color, palette: Palette): [number, number, number] {
   if (typeof color === 'string') return hex(color);
   if (color < 16) return hex(palette.colors[color] ?? palette.foreground);
@@ -72,7 +72,7 @@ function hex(text: string): [number, number, number] {
   return [n >> 16, (n >> 8) & 255, n & 255];
 }
 
-/** Below this contrast text is made lighter or darker. */
+/** The minimal contrast. Text below it is made lighter or darker. */
 const leastContrast = 4.5;
 
 type Rgb = [number, number, number];
@@ -85,13 +85,13 @@ function luminance(rgb: Rgb): number {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** contrast is the ratio of two colours, from 1 to 21. */
+/** contrast returns the contrast ratio of two colours, from 1 to 21. */
 export function contrast(a: Rgb, b: Rgb): number {
   const [high, low] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
   return (high + 0.05) / (low + 0.05);
 }
 
-/** readable is a colour moved towards white or black until it can be read on another. */
+/** readable moves a colour towards white or black until it has enough contrast with a background. */
 export function readable(color: Rgb, ground: Rgb): Rgb {
   const goal = luminance(ground) < 0.18 ? 255 : 0;
   let now = color;
@@ -103,13 +103,13 @@ export function readable(color: Rgb, ground: Rgb): Rgb {
 
 const css = (rgb: Rgb): string => `rgb(${rgb.join(' ')})`;
 
-/** Look is a style as CSS. */
+/** Look has the colours of a style as CSS. */
 export interface Look {
   color?: string;
   backgroundColor?: string;
 }
 
-/** lookOf is the colours of a style on a palette, always readable. Empty: nothing but the ground's own. */
+/** lookOf returns the colours of a style, always with enough contrast. Empty: the default colours. */
 export function lookOf(style: Style, palette: Palette): Look {
   let { fg, bg } = style;
   if (style.inverse) [fg, bg] = [bg ?? palette.background, fg ?? palette.foreground];

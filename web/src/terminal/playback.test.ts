@@ -3,7 +3,9 @@ import { expect, it } from 'vitest';
 import { Playback } from './playback';
 import type { Recording, Step } from './recording';
 
-/** story moves the cursor, colours, scrolls, tears sequences apart, changes the size and the buffer. */
+/**
+ * story moves the cursor, sets colours, scrolls, splits sequences across steps, and changes the size and the buffer.
+ */
 const story: Step[] = [
   { at: 0, data: 'first line\r\nsecond \x1b[3' },
   { at: 100, data: '1mred\x1b[0m\r\n' },
@@ -39,7 +41,7 @@ function look(terminal: Terminal): unknown {
   return { cols: terminal.cols, lines, cursor: [active.cursorX, active.cursorY], buffer: active.type };
 }
 
-/** straight is the screen of a moment after every step before it was drawn by itself. */
+/** straight returns the screen at a time, after each step before it was drawn separately. */
 async function straight(until: number): Promise<unknown> {
   const terminal = blank();
   for (const step of story.filter(({ at }) => at <= until)) {

@@ -1,20 +1,20 @@
 import { countUntil, type Recording, type Step } from './recording';
 
-/** Screen is the terminal that a recording is drawn on. */
+/** Screen is the terminal on which a recording is drawn. */
 export interface Screen {
-  /** write draws; done is called when it is drawn. */
+  /** write draws the data and then calls done. */
   write(data: string, done?: () => void): void;
   resize(cols: number, rows: number): void;
 }
 
-/** A full reset of the terminal (RIS): it also ends a sequence that was written in part. */
+/** A full reset of the terminal (RIS). It also ends an incomplete sequence. */
 const reset = '\x1bc';
-/** How much is written at once, in characters: the terminal lets the page draw between two pieces. */
+/** How many characters are written at once. Between two pieces the page can render. */
 const piece = 128 * 1024;
 
-/** Playback draws the screen of any moment of a recording: forwards what is missing, backwards from the beginning. */
+/** Playback draws a recording's screen at any time. Forwards it draws the missing steps; backwards it starts again. */
 export class Playback {
-  /** How many steps are drawn. */
+  /** How many steps have been drawn. */
   private drawn = 0;
   private wanted = 0;
   private drawing: Promise<void> | null = null;
@@ -24,7 +24,9 @@ export class Playback {
     private readonly screen: Screen,
   ) {}
 
-  /** show draws the screen of a moment. A moment that is asked for while another is drawn comes after it; only the last one counts. */
+  /**
+   * show draws the screen at a time. If it is called while it still draws, only the last requested time is drawn next.
+   */
   show(at: number): Promise<void> {
     this.wanted = countUntil(this.recording.steps, (step) => step.at, at);
     this.drawing ??= this.draw().finally(() => {
@@ -47,7 +49,7 @@ export class Playback {
     }
   }
 
-  /** apply draws steps. A new size waits until the output before it is drawn. */
+  /** apply draws steps. A change of size waits until the output before it is drawn. */
   private async apply(steps: Step[]): Promise<void> {
     let output: string[] = [];
     for (const step of steps) {

@@ -4,7 +4,7 @@ import { advance, readRecording } from './recording';
 
 const header = '{"version":2,"width":20,"height":5,"timestamp":1700000000,"title":"x"}\n';
 
-/** streamed is a text in pieces of some bytes, which tear lines and characters apart. */
+/** streamed returns a text as a stream of pieces of a few bytes, which split lines and characters. */
 function streamed(text: string, piece = 3): ReadableStream<Uint8Array> {
   const all = new TextEncoder().encode(text);
   let from = 0;
@@ -69,8 +69,8 @@ it('passes a pause in two seconds when idle time is skipped, and the rest at its
   const recording = await readRecording(streamed(`${header}[1,"o","a"]\n[101,"o","b"]\n[102,"o","c"]\n`));
   expect(advance(recording, 0, 500, true)).toBe(500);
   expect(advance(recording, 0, 1000, true)).toBe(1000);
-  expect(advance(recording, 0, 2000, true)).toBe(51_000); // half of the pause
-  expect(advance(recording, 51_000, 1000, true)).toBe(101_000); // a position inside of it
+  expect(advance(recording, 0, 2000, true)).toBe(51_000); // half of the idle time
+  expect(advance(recording, 51_000, 1000, true)).toBe(101_000); // starts inside the idle time
   expect(advance(recording, 0, 3500, true)).toBe(101_500);
   expect(advance(recording, 0, 60_000, true)).toBe(102_000);
   expect(advance(recording, 0, 3500, false)).toBe(3500);

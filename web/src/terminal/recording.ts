@@ -1,37 +1,37 @@
-// A recording is the terminal of an attempt as asciicast v2: a header, then a line of JSON for each event. The agent wrote
-// what is in it, so nothing of it is trusted.
+// A recording is the terminal output of an attempt as asciicast v2: a header, then one line of JSON per event. The agent
+// wrote its content, so none of it is trusted.
 
 /** Step is output for the terminal, or its new size. */
 export type Step = { at: number; data: string } | { at: number; cols: number; rows: number };
 
-/** Mark is an event of the run: its topic, at a moment in ms since the beginning. */
+/** Mark is an event of the run: its topic and its time in ms since the recording's start. */
 export interface Mark {
   at: number;
   label: string;
 }
 
-/** Recording is what was parsed, in the order of its times; times are in ms since its beginning. */
+/** Recording is a parsed recording, in order of time. Times are in ms since its start. */
 export interface Recording {
   cols: number;
   rows: number;
   steps: Step[];
   marks: Mark[];
-  /** Every time at which something happens, rising. */
+  /** The times of all steps and marks, ascending. */
   times: number[];
   /** The time of its last event. */
   length: number;
-  /** Whether it was too large, and its end is missing. */
+  /** Whether the recording was too large, so that its end is missing. */
   cut: boolean;
 }
 
-/** How many bytes of a recording are read. */
+/** The maximal number of bytes that are read of a recording. */
 export const mostBytes = 32 * 1024 * 1024;
-/** The longest that nothing happens while idle time is skipped, in ms. */
+/** The longest idle time, in ms, while idle time is skipped. */
 export const longestIdle = 2000;
-/** The largest side of a terminal that is shown, in cells. */
+/** The maximal width and height of a shown terminal, in cells. */
 const largestSide = 1000;
 
-/** readRecording parses a stream, and stops reading after most bytes. */
+/** readRecording parses a stream. It stops after most bytes. */
 export async function readRecording(
   stream: ReadableStream<Uint8Array>,
   most = mostBytes,
@@ -65,7 +65,7 @@ class Parser {
     for (const line of lines) this.line(line);
   }
 
-  /** end gives what was parsed. A last line without its end is whole unless the recording was cut. */
+  /** end returns the recording. A last line without a newline is complete unless the recording was cut. */
   end(cut: boolean): Recording {
     if (!cut) this.line(this.rest);
     if (!this.recording) throw new Error('this is no recording: it has no header');
@@ -96,7 +96,7 @@ class Parser {
       const size = sizeOf(cols, rows);
       if (!size) return;
       to.steps.push({ at, ...size });
-    } else return; // a kind that is not shown
+    } else return; // an event of another kind, which is not shown
     to.length = at;
     if (to.times.at(-1) !== at) to.times.push(at);
   }
@@ -116,7 +116,7 @@ const isSide = (n: unknown): n is number =>
 const sizeOf = (cols: unknown, rows: unknown): { cols: number; rows: number } | null =>
   isSide(cols) && isSide(rows) ? { cols, rows } : null;
 
-/** countUntil is how many of the items are not later than a time. */
+/** countUntil counts the items whose time is not later than at. items must be sorted by time. */
 export function countUntil<T>(items: readonly T[], time: (item: T) => number, at: number): number {
   let low = 0;
   let high = items.length;
@@ -129,8 +129,8 @@ export function countUntil<T>(items: readonly T[], time: (item: T) => number, at
 }
 
 /**
- * advance is where a recording is after it was played for some ms from a position. When idle time is skipped, a longer
- * pause is passed in longestIdle.
+ * advance returns the position after the recording was played for some ms from a position. When idle time is skipped, a
+ * longer pause takes longestIdle.
  */
 export function advance({ times, length }: Recording, from: number, ms: number, skipIdle: boolean): number {
   let at = from;

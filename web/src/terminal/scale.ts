@@ -3,13 +3,13 @@ export const plainSize = 13;
 const smallest = 4;
 const largest = 16;
 
-/** Scale is the size of a cell for each px of font size. */
+/** Scale is the size of a cell per px of font size. */
 export interface Scale {
   width: number;
   height: number;
 }
 
-/** fontFor is the largest font in which a grid fits into a room, in tenths of a px. */
+/** fontFor returns the largest font size in px, in steps of 0.1, with which a grid fits into a room. */
 export function fontFor(
   room: { width: number; height: number },
   grid: { cols: number; rows: number },
@@ -19,8 +19,10 @@ export function fontFor(
   return Math.min(largest, Math.max(smallest, Math.floor(fit * 10) / 10));
 }
 
-/** The smallest font that is read with ease, in px. */
+/** The smallest font size that is easy to read, in px. */
 const readableFont = 9;
 
-/** readableWidth is how wide the room of a whole grid must be for that font; a cell is 0.6 times as wide as its font is high. */
+/**
+ * readableWidth returns the width in px that a grid needs at that font size. A cell is 0.6 times as wide as the size.
+ */
 export const readableWidth = (cols: number): number => cols * 0.6 * readableFont + 16;

@@ -1,22 +1,22 @@
 import { prefix } from '@/api/client';
 import { backoff } from '@/live/stream';
 
-/** socketUrl is where a socket of a run lives. The browser sends the session's cookie with it. */
+/** socketUrl returns the address of a run's socket. The browser sends the session's cookie with it. */
 export function socketUrl(runId: string, kind: 'pane' | 'attach'): string {
   const url = new URL(`${prefix}/runs/${encodeURIComponent(runId)}/${kind}/ws`, location.href);
   url.protocol = url.protocol.replace('http', 'ws');
   return url.href;
 }
 
-/** SocketEars hear what happens to a LiveSocket. */
+/** SocketEars has the callbacks of a LiveSocket. */
 export interface SocketEars {
   opened?(): void;
   message(data: string): void;
-  /** The socket closed. Answering false ends it; otherwise it is opened again after a pause. */
+  /** The socket closed. False: it stays closed. True: it is opened again after a delay. */
   closed(code: number, reason: string): boolean;
 }
 
-/** LiveSocket is a WebSocket that comes back: with growing pauses, and at once when the network does. */
+/** LiveSocket is a WebSocket that reconnects: with growing delays, and at once when the network is back. */
 export class LiveSocket {
   private socket: WebSocket | null = null;
   private timer = 0;
@@ -32,14 +32,14 @@ export class LiveSocket {
     this.open();
   }
 
-  /** send sends a text and reports whether the socket was open for it. */
+  /** send sends a text. It reports whether the socket was open. */
   send(data: string): boolean {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
     this.socket.send(data);
     return true;
   }
 
-  /** close ends it for good. */
+  /** close closes the socket and stops reconnecting. */
   close(): void {
     this.over = true;
     window.clearTimeout(this.timer);
@@ -48,7 +48,7 @@ export class LiveSocket {
     this.socket?.close(1000);
   }
 
-  /** wake ends a pause between two attempts. */
+  /** wake ends the delay before the next attempt. */
   readonly wake = (): void => {
     if (this.timer === 0 || document.visibilityState === 'hidden') return;
     this.failures = 0;

@@ -1,7 +1,7 @@
-/** Color is a place in the palette of 256, or a colour of its own as #rrggbb. */
+/** Color is an index of the 256-colour palette, or an RGB colour as #rrggbb. */
 export type Color = number | string;
 
-/** Style is how a piece of terminal text looks. What is absent is plain. */
+/** Style is the look of a piece of terminal text. An absent field has the default. */
 export interface Style {
   fg?: Color;
   bg?: Color;
@@ -14,7 +14,7 @@ export interface Style {
   strike?: true;
 }
 
-/** plain is text without any attribute. */
+/** plain is the style without any attribute. */
 export const plain: Style = Object.freeze({});
 
 type Flag = Exclude<keyof Style, 'fg' | 'bg'>;
@@ -37,7 +37,7 @@ const off: Record<number, Flag[]> = {
   29: ['strike'],
 };
 
-/** withSgr is a style after one SGR sequence; params is what stood between ESC [ and m. */
+/** withSgr returns a style after one SGR sequence. params is the text between ESC [ and m. */
 export function withSgr(style: Style, params: string): Style {
   const next: Style = { ...style };
   const fields = params.split(';');
@@ -63,7 +63,7 @@ export function withSgr(style: Style, params: string): Style {
   return next;
 }
 
-/** colorOf reads 5;n or 2;r;g;b, or their forms with colons, which may name a colour space before r. */
+/** colorOf parses 5;n or 2;r;g;b, or their forms with colons, which may have a colour space before r. */
 function colorOf(list: string[], colons: boolean): { color: Color | null; used: number } {
   const byte = (text: string | undefined): number => Math.min(255, Math.max(0, Number(text) || 0));
   if (list[0] === '5') return { color: byte(list[1]), used: 2 };
@@ -83,7 +83,7 @@ const codes: [Flag, number][] = [
   ['strike', 9],
 ];
 
-/** sgrOf is the sequence that sets exactly this style, whatever was set before. */
+/** sgrOf returns the sequence that sets exactly this style, independent of the style before. */
 export function sgrOf(style: Style): string {
   const parts = ['0', ...codes.filter(([flag]) => style[flag]).map(([, code]) => String(code))];
   if (style.fg !== undefined) parts.push(colorCode(style.fg, 38));
@@ -97,7 +97,7 @@ function colorCode(color: Color, base: 38 | 48): string {
   return `${base};2;${part(1)};${part(3)};${part(5)}`;
 }
 
-/** sameStyle reports whether two styles look alike. */
+/** sameStyle reports whether two styles are equal. */
 export function sameStyle(a: Style, b: Style): boolean {
   return a === b || (a.fg === b.fg && a.bg === b.bg && codes.every(([flag]) => a[flag] === b[flag]));
 }

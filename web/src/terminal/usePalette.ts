@@ -7,7 +7,7 @@ function subscribe(listener: () => void): () => void {
   return () => observer.disconnect();
 }
 
-/** usePalette is the palette of the theme that is shown. */
+/** usePalette returns the palette of the current theme. */
 export function usePalette(): Palette {
   return useSyncExternalStore(subscribe, () =>
     document.documentElement.dataset.theme === 'light' ? light : dark,

@@ -2,19 +2,21 @@ import { useEffect, useState } from 'react';
 import type { Pane } from '@/api/schema.gen';
 import { LiveSocket, socketUrl } from './socket';
 
-/** PaneState is a run's screen and how it stands with its source. */
+/** PaneState is a run's screen and the state of its connection. */
 export interface PaneState {
-  /** The newest screen; null: none came yet. */
+  /** The newest screen. Null: none has arrived yet. */
   pane: Pane | null;
   /** Whether changes arrive. */
   live: boolean;
-  /** When the socket was lost, in ms; null while it is open or being opened for the first time. */
+  /** When the socket was lost, in ms. Null while it is open or is being opened for the first time. */
   lostAt: number | null;
 }
 
 const nothing: PaneState = { pane: null, live: false, lostAt: null };
 
-/** usePane watches a run's screen for as long as the component is mounted. The last screen is kept through a loss. */
+/**
+ * usePane watches a run's screen while the component is mounted. While the socket is lost, it keeps the last screen.
+ */
 export function usePane(runId: string): PaneState {
   const [state, setState] = useState<PaneState & { runId: string }>({ ...nothing, runId });
   useEffect(() => {

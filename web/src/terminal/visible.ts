@@ -1,5 +1,5 @@
-// Characters that change how their neighbours look, or that nobody sees, are shown by their number: a
-// reversed file name must not read like another one.
+// Characters that are invisible or change how their neighbours look are shown by their number: a reversed file name must
+// not look like another one.
 const names: Record<string, string> = {
   '\u061c': 'Arabic letter mark',
   '\u200b': 'zero width space',
@@ -19,13 +19,13 @@ const names: Record<string, string> = {
 };
 const hidden = new RegExp(`([${Object.keys(names).join('')}])`, 'u');
 
-/** Piece is text, or one hidden character with its name. */
+/** Piece is a text, or one hidden character with its name. */
 export interface Piece {
   text: string;
   hidden?: string;
 }
 
-/** piecesOf parts a text at its hidden characters. */
+/** piecesOf splits a text at its hidden characters. */
 export function piecesOf(text: string): Piece[] {
   if (!hidden.test(text)) return [{ text }];
   return text

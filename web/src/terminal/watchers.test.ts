@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { countOf, sentenceOf, typistOf, type Watcher, type Watchers, watchWords } from './watchers';
 
 const since = '2026-01-01T00:00:00.000Z';
-/** list is people by their names: * has the keyboard, ! is this page. */
+/** list returns people by their names. * marks the holder of the lease, ! marks this page. */
 const list = (names: string, more = 0): Watchers => ({
   people: names.split(' ').map(
     (name): Watcher => ({

@@ -1,45 +1,45 @@
-// Who sees a run's terminal, in words.
+// Describes in words who sees a run's terminal.
 
-/** Watcher is someone who sees the terminal. */
+/** Watcher is a person who sees the terminal. */
 export interface Watcher {
-  /** The name of their token. */
+  /** The name of the person's token. */
   name: string;
-  /** attached: on the shared terminal; live: sees the screen alone. */
+  /** attached: uses the shared terminal; live: only sees the screen. */
   mode: 'attached' | 'live';
-  /** Whether they have the keyboard. */
+  /** Whether the person holds the lease, and so has the keyboard. */
   holds: boolean;
-  /** Whether it is this very page. */
+  /** Whether this is the page itself. */
   you: boolean;
   since: string;
 }
 
-/** Watchers is everyone who sees the terminal, in the order in which they came; more of them are only counted. */
+/** Watchers lists the people who see the terminal, in the order in which they came. more counts further people. */
 export interface Watchers {
   people: Watcher[];
   more: number;
 }
 
-/** How many people are named before the others are counted. */
+/** How many people are named. The others are only counted. */
 const mostNamed = 3;
 
-/** typistOf is the name of whoever else types; null: nobody does; undefined: this page does. */
+/** typistOf returns the name of the other person who types. Null: nobody types. Undefined: this page types. */
 export function typistOf({ people }: Watchers): string | null | undefined {
   const holder = people.find(({ holds }) => holds);
   return holder?.you ? undefined : (holder?.name ?? null);
 }
 
-/** countOf is how many people there are, each counted once. */
+/** countOf counts the people, each once. */
 export function countOf({ people, more }: Watchers): number {
   return new Set(people.map(({ name }) => name)).size + more;
 }
 
-/** watchWords says who watches, such as "Ben and Carl watch"; empty when nobody else is there. */
+/** watchWords describes who watches, such as "Ben and Carl watch". Empty: nobody else sees the terminal. */
 export function watchWords(watchers: Watchers): string {
   const words = wordsOf(watchers);
   return words.startsWith('you ') ? `Y${words.slice(1)}` : words;
 }
 
-/** sentenceOf says who types and who watches, for someone who hears it. */
+/** sentenceOf describes who types and who watches, for screen readers. */
 export function sentenceOf(watchers: Watchers): string {
   const words = wordsOf(watchers);
   if (words === '') return 'Nobody else is here';
@@ -50,7 +50,7 @@ export function sentenceOf(watchers: Watchers): string {
 function wordsOf({ people, more }: Watchers): string {
   const you = people.find((one) => one.you);
   const holder = people.find(({ holds }) => holds);
-  // A person with several windows is named once, for the most that they do.
+  // A person with several windows is named once, with the highest of their roles: typing before watching.
   const others = new Set(people.map(({ name }) => name));
   if (you) others.delete(you.name);
   if (holder) others.delete(holder.name);

@@ -1,10 +1,10 @@
 import type { HTMLAttributes, ReactNode } from 'react';
 import { cx } from './cx';
 
-/** Tone is what a colour says; the words beside it say it too. */
+/** Tone is the meaning of a colour. The words beside the colour have the same meaning. */
 export type Tone = 'neutral' | 'accent' | 'ok' | 'warn' | 'bad' | 'info' | 'violet';
 
-/** tones are the classes that tint with a tone. */
+/** tones has the CSS class for each tone. */
 export const tones: Record<Tone, string> = {
   neutral: 'tone-ink-2',
   accent: 'tone-accent',
@@ -15,7 +15,7 @@ export const tones: Record<Tone, string> = {
   violet: 'tone-violet',
 };
 
-/** Badge is a short fact. */
+/** Badge shows a short fact. */
 export function Badge({
   tone = 'neutral',
   icon,
@@ -38,7 +38,9 @@ export function Badge({
   );
 }
 
-/** StatusPill is a status: an icon and a word in a tone. Stale: its observation is older than it may be. */
+/**
+ * StatusPill shows a status as an icon and a word in a tone. stale: the status was observed too long ago to be trusted.
+ */
 export function StatusPill({
   tone,
   icon,

@@ -19,17 +19,17 @@ const sizes = {
 const base =
   'inline-flex shrink-0 select-none items-center justify-center whitespace-nowrap rounded-md font-medium transition-colors duration-100 disabled:opacity-50 disabled:pointer-events-none';
 
-/** ButtonProps are those of a button, with how it looks and whether it is at work. */
+/** ButtonProps are the props of a button element, with its look and whether it is busy. */
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   variant?: keyof typeof variants;
   size?: keyof typeof sizes;
-  /** At work: it shows so and takes no second click. */
+  /** The action is in progress: the button shows it and ignores further clicks. */
   busy?: boolean;
   icon?: ReactNode;
   ref?: Ref<HTMLButtonElement>;
 }
 
-/** Button does something. */
+/** Button is a button with words. */
 export function Button({
   variant = 'secondary',
   size = 'md',
@@ -54,7 +54,7 @@ export function Button({
   );
 }
 
-/** IconButton is a button without words; its label is its name and its tooltip. */
+/** IconButton is a button with only an icon. Its label is its accessible name and its tooltip. */
 export function IconButton({
   label,
   shortcut,

@@ -1,6 +1,6 @@
 import { cx } from './cx';
 
-/** Checkbox selects one row of a list; with Shift, a range of rows. Its label is read, not seen. */
+/** Checkbox selects one row of a list; with Shift, a range of rows. Its label is only for screen readers. */
 export function Checkbox({
   label,
   checked,

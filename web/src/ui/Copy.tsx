@@ -2,7 +2,7 @@ import { Check, Copy as CopyIcon } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { IconButton } from './Button';
 
-/** copyText copies also where there is no clipboard API, as on plain-HTTP addresses. */
+/** copyText copies a text. It also works where the clipboard API is missing, as on plain-HTTP addresses. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -17,12 +17,12 @@ export async function copyText(text: string): Promise<boolean> {
     area.select();
     const copied = document.execCommand('copy');
     area.remove();
-    if (before instanceof HTMLElement) before.focus(); // as a terminal, which goes on typing
+    if (before instanceof HTMLElement) before.focus(); // such as a terminal, so that typing continues there
     return copied;
   }
 }
 
-/** CopyButton copies a text and says that it did. */
+/** CopyButton copies a text and then shows that it was copied. */
 export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {

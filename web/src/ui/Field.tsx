@@ -13,7 +13,7 @@ import { cx } from './cx';
 const control =
   'w-full rounded-md bg-panel dark:bg-sunken px-2.5 text-sm text-ink ring-1 ring-inset ring-line-strong transition-shadow placeholder:text-ink-3 hover:ring-ink-3/60 focus:outline-2 focus:-outline-offset-1 focus:outline-accent disabled:opacity-60 aria-invalid:ring-bad';
 
-/** Field puts a label, a hint and an error around one control, and ties them together for screen readers. */
+/** Field adds a label, a hint and an error to one control, and links them for screen readers. */
 export function Field({
   label,
   hint,
@@ -49,7 +49,7 @@ export function Field({
   );
 }
 
-/** Input is one line of text. */
+/** Input is a field for one line of text. */
 export function Input({
   className,
   ref,
@@ -66,7 +66,7 @@ export function Input({
   );
 }
 
-/** Textarea is text of several lines; it grows with what is in it where the browser can. */
+/** Textarea is a field for several lines of text. It grows with its text where the browser supports that. */
 export function Textarea({
   className,
   ...rest
@@ -84,7 +84,7 @@ export function Textarea({
   );
 }
 
-/** Select is the browser's own: it works on every phone and with every screen reader. */
+/** Select is the browser's own select element: it works on every phone and with every screen reader. */
 export function Select({ className, children, ...rest }: SelectHTMLAttributes<HTMLSelectElement>) {
   return (
     <span className="relative block">

@@ -1,5 +1,5 @@
-// The pictures that stand on every card and in every row. They look like those of lucide-react, but each is one shape: a
-// board draws over a hundred of them at once, and every further shape is an element that React and the browser have to make.
+// The icons on every card and in every row. They look like those of lucide-react, but each consists of one path: a board
+// renders over a hundred of them at once, and every further path is an element that React and the browser must create.
 const shapes = {
   clock: 'M2 12a10 10 0 1 0 20 0a10 10 0 1 0-20 0M12 6v6l4 2',
   check: 'M2 12a10 10 0 1 0 20 0a10 10 0 1 0-20 0M16 9l-5.5 5.5L8 12',
@@ -16,7 +16,7 @@ const shapes = {
   subtask: 'M15 10l5 5-5 5M4 4v7a4 4 0 0 0 4 4h12',
 } as const;
 
-/** Glyph is a small picture in the colour of the text around it, hidden from screen readers unless it has a name. */
+/** Glyph is a small icon in the colour of the text around it. Screen readers skip it unless it has a name. */
 export function Glyph({
   shape,
   name,

@@ -2,7 +2,7 @@ import { cx } from './cx';
 
 const apple = typeof navigator !== 'undefined' && /Mac|iPhone|iPad/.test(navigator.userAgent);
 
-/** Kbd shows keys: those pressed together joined by +, those pressed in turn by a space. */
+/** Kbd shows keys. + joins keys that are pressed together, and a space separates keys that are pressed in turn. */
 export function Kbd({ keys, className }: { keys: string; className?: string }) {
   const shown = apple ? keys.replace('Ctrl', '⌘') : keys;
   return (

@@ -11,10 +11,10 @@ const surface =
 const row =
   'flex h-8 cursor-default select-none items-center gap-2.5 rounded-md px-2 text-sm outline-none data-[highlighted]:bg-hover data-[disabled]:opacity-45';
 
-/** Menus stand in the page's main part, where people who go by landmarks find them. */
+/** The parent element of menus: the page's main part, where screen readers that navigate by landmarks find them. */
 const place = (): HTMLElement => document.getElementById('main') ?? document.body;
 
-/** Menu is a list of things to do beside the button that opened it. It stands inside a MenuButton. */
+/** Menu is a list of actions beside the button that opened it. It must be inside a MenuButton. */
 export function Menu({
   anchor,
   onClose,
@@ -25,7 +25,7 @@ export function Menu({
   const { left, top, width, height } = anchor.getBoundingClientRect();
   return (
     <Radix.Root open modal={false} onOpenChange={(open) => !open && onClose()}>
-      {/* Outside the page's own tree: inside something transformed, fixed would not mean the window. */}
+      {/* In the body: inside a transformed element, position fixed would be relative to that element. */}
       {createPortal(
         <Radix.Trigger asChild>
           <span
@@ -59,7 +59,7 @@ export function Menu({
   );
 }
 
-/** MenuItem is one thing to do. */
+/** MenuItem is one action. */
 export function MenuItem({
   icon,
   shortcut,
@@ -89,7 +89,7 @@ export function MenuItem({
   );
 }
 
-/** MenuToggle is a choice that stays in the open menu. */
+/** MenuToggle is a setting. A click on it does not close the menu. */
 export function MenuToggle({
   checked,
   onChange,
@@ -131,12 +131,12 @@ export function MenuGroup({ title, children }: { title?: string; children: React
   );
 }
 
-/** MenuLine parts two groups. */
+/** MenuLine separates two groups. */
 export function MenuLine() {
   return <Radix.Separator className="-mx-1 my-1 h-px bg-line" />;
 }
 
-/** SubMenu opens a further list. */
+/** SubMenu opens a nested menu. */
 export function SubMenu({ icon, title, children }: { icon?: ReactNode; title: string; children: ReactNode }) {
   return (
     <Radix.Sub>

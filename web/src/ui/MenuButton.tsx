@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 
-/** MenuTriggerProps go to the button that opens the menu. */
+/** MenuTriggerProps are the props for the button that opens the menu. */
 export interface MenuTriggerProps {
   'aria-haspopup': 'menu';
   'aria-expanded': boolean;
@@ -9,15 +9,15 @@ export interface MenuTriggerProps {
   onKeyDown(event: KeyboardEvent): void;
 }
 
-/** MenuPlace is what a Menu needs to know of its button. */
+/** MenuPlace has what a Menu needs from its button. */
 export interface MenuPlace {
   anchor: HTMLElement;
   onClose(): void;
 }
 
 /**
- * MenuButton ties a button to a menu that exists only while it is open. The menu's code is heavy, so menus
- * of the first sight are drawn by lazy components.
+ * MenuButton connects a button to a menu that is rendered only while it is open. The menu's code is large, so menus
+ * that are used on the first page are lazy components.
  */
 export function MenuButton({
   trigger,

@@ -1,6 +1,6 @@
 import { Select } from './Field';
 
-/** OrderSelect chooses the order of a list. The first order is the usual one, which undefined stands for. */
+/** OrderSelect chooses the order of a list. The first order is the default, with the value undefined. */
 export function OrderSelect({
   label,
   orders,

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { IconButton } from './Button';
 import { cx } from './cx';
 
-/** Dialog asks for something before anything else goes on. */
+/** Dialog is a modal dialog. */
 export function Dialog({
   open,
   onClose,
@@ -20,7 +20,7 @@ export function Dialog({
   description?: ReactNode;
   children: ReactNode;
   wide?: boolean;
-  /** Whether there is only text inside, so that the keyboard needs the text itself to scroll it. */
+  /** Whether it contains only text. Then the text must be focusable, so that the keyboard can scroll it. */
   text?: boolean;
 }) {
   return (
@@ -31,7 +31,7 @@ export function Dialog({
           aria-describedby={undefined}
           data-modal
           onOpenAutoFocus={(event) => {
-            // What is to be filled in comes first; the close button only where there is nothing.
+            // The first field gets the focus. The close button gets it only if there is no field.
             const field = (event.currentTarget as HTMLElement).querySelector<HTMLElement>(
               'input, select, textarea',
             );
@@ -64,7 +64,9 @@ export function Dialog({
   );
 }
 
-/** Sheet stands beside what it is about and leaves that usable; on a phone it covers it, but not the navigation. */
+/**
+ * Sheet opens beside the page's content, which stays usable. On a phone it covers the content, but not the navigation.
+ */
 export function Sheet({
   open,
   onClose,

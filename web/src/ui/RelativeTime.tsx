@@ -1,7 +1,7 @@
 import { ago, exact } from '@/lib/time';
 import { useNow } from '@/lib/useNow';
 
-/** RelativeTime is how long ago something was; hovering tells the exact moment. */
+/** RelativeTime shows how long ago a moment was. Its title has the exact time. */
 export function RelativeTime({ at, className }: { at: string; className?: string }) {
   const now = useNow();
   return (

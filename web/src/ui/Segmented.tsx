@@ -1,7 +1,7 @@
 import { RadioGroup as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 
-/** Segmented is a choice of a few that are all in sight. */
+/** Segmented is a choice between a few options that are all visible. */
 export function Segmented<T extends string>({
   label,
   value,

@@ -1,7 +1,7 @@
 import { LoaderCircle } from 'lucide-react';
 import { cx } from './cx';
 
-/** Spinner says that something is under way. */
+/** Spinner shows that an operation is in progress. */
 export function Spinner({ className }: { className?: string }) {
   return <LoaderCircle aria-hidden className={cx('size-3.5 animate-spin', className)} />;
 }

@@ -3,12 +3,12 @@ import type { ReactNode } from 'react';
 import { Button } from './Button';
 import { cx } from './cx';
 
-/** Skeleton holds the place of what is being read. */
+/** Skeleton is a placeholder for data that is loading. */
 export function Skeleton({ className }: { className?: string }) {
   return <div aria-hidden className={cx('animate-shimmer rounded-md bg-hover', className)} />;
 }
 
-/** Loading wraps skeletons so that a screen reader hears one word instead of many boxes. */
+/** Loading wraps skeletons so that a screen reader reads one word instead of many boxes. */
 export function Loading({
   label = 'Loading',
   className,
@@ -25,7 +25,7 @@ export function Loading({
   );
 }
 
-/** EmptyState says what would be here, why it is not, and the next step. */
+/** EmptyState explains what would be here, why it is not, and the next step. */
 export function EmptyState({
   icon,
   title,
@@ -39,7 +39,7 @@ export function EmptyState({
   children?: ReactNode;
   action?: ReactNode;
   className?: string;
-  /** Whether it is the whole page, so that its title is the page's own. */
+  /** Whether it is the whole page. Then its title is the page's heading. */
   page?: boolean;
 }) {
   const Title = page ? 'h1' : 'h2';
@@ -57,7 +57,7 @@ export function EmptyState({
   );
 }
 
-/** ErrorState says what went wrong and offers to try again. */
+/** ErrorState shows what went wrong and offers to try again. */
 export function ErrorState({
   title,
   message,

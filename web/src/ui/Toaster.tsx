@@ -1,6 +1,6 @@
 import { Toaster as Sonner } from 'sonner';
 
-/** Toaster is the place where toasts appear. */
+/** Toaster is the area in which toasts appear. */
 export function Toaster({ dark }: { dark: boolean }) {
   return (
     <Sonner

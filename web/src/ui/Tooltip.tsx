@@ -2,7 +2,9 @@ import { useEffect, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
 import { Kbd } from './Kbd';
 
-/** tip gives an element a tooltip, which the one TooltipLayer shows on hover and on keyboard focus. */
+/**
+ * tip returns the props that give an element a tooltip. The page's TooltipLayer shows it on hover and keyboard focus.
+ */
 export function tip(text: string, keys?: string, side: 'bottom' | 'right' = 'bottom') {
   return { 'data-tip': text, 'data-tip-keys': keys, 'data-tip-side': side };
 }
@@ -17,7 +19,10 @@ interface Shown {
   rect: DOMRect;
 }
 
-/** TooltipLayer shows the tooltip of whatever is pointed at. One for the page: cards cost nothing for having tips. */
+/**
+ * TooltipLayer shows the tooltip of the element under the pointer. There is one per page, so that tips cost cards
+ * nothing.
+ */
 export function TooltipLayer() {
   const [shown, setShown] = useState<Shown | null>(null);
   useEffect(() => {
@@ -68,7 +73,7 @@ export function TooltipLayer() {
 
 function Bubble({ text, keys, side, rect }: Shown) {
   const ref = useRef<HTMLDivElement>(null);
-  // The bubble's size is known only once it is there; until then it is out of sight.
+  // The bubble's size is known only after it is rendered. Until then it is outside the window.
   useEffect(() => {
     const bubble = ref.current;
     if (!bubble) return;

@@ -3,12 +3,12 @@ import { expect, test, vi } from 'vitest';
 import { Toaster } from './Toaster';
 import { toast } from './toast';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 
 test('no toast shows a text that hides or reorders something', async () => {
-  vi.stubGlobal('fetch', async () => new Response()); // the server is there
+  vi.stubGlobal('fetch', async () => new Response()); // the server answers
   render(<Toaster dark={false} />);
   toast.error('a\u202eb', { description: 'c\u200bd' });
   expect(await screen.findByText('a<U+202E>b')).toBeTruthy();

@@ -1,28 +1,28 @@
-// Toasts are never part of the first sight, so their code comes a moment later.
+// Toasts are never on the first page, so their code loads a moment later.
 import { create } from 'zustand';
 import { persist } from '@/lib/parts';
 import { visible } from '@/lib/visible';
 
-/** ToastOptions is what a toast may have beside its text. */
+/** ToastOptions are the optional parts of a toast. */
 export interface ToastOptions {
-  /** A toast with the same id takes this one's place. */
+  /** A new toast with the same id replaces this one. */
   id?: string;
   description?: string;
   action?: { label: string; onClick(): void };
 }
 
-/** useToaster reports whether there was ever a toast, and with it whether the place for them is needed. */
+/** useToaster stores whether a toast was ever shown, and so whether the area for toasts is needed. */
 export const useToaster = create<{ needed: boolean }>(() => ({ needed: false }));
 
 let sonner: Promise<typeof import('sonner')> | null = null;
 
-/** loadToasts has the code for toasts here, so that they can tell of a server that is away. */
+/** loadToasts loads the code for toasts in advance, so that a toast can report that the server cannot be reached. */
 export function loadToasts(): Promise<typeof import('sonner')> {
   sonner ??= persist(() => import('sonner'));
   return sonner;
 }
 
-// The texts are no children of the page's own JSX, so they are made visible here.
+// The texts are not children in the page's own JSX, so they pass visible() here.
 async function show(
   kind: 'message' | 'success' | 'error',
   text: string,
@@ -34,7 +34,7 @@ async function show(
   shown[kind](visible(text), description ? { ...options, description: visible(description) } : options);
 }
 
-/** toast tells something in passing. */
+/** toast shows a message for a short time. */
 export const toast = (text: string, options?: ToastOptions): void => void show('message', text, options);
 toast.success = (text: string, options?: ToastOptions): void => void show('success', text, options);
 toast.error = (text: string, options?: ToastOptions): void => void show('error', text, options);
