@@ -2,10 +2,10 @@ import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Overlay';
 import { type BulkAction, type BulkOutcome, closeBulk, perform, useBulkAction } from './bulkAction';
 
-/** How many names a question lists. */
+/** How many names the question lists. */
 const mostNames = 8;
 
-/** BulkDialog asks before something is done to many, and tells afterwards what was refused and why. */
+/** BulkDialog asks before a bulk action, and afterwards lists what was refused and why. */
 export function BulkDialog() {
   const { action, through, outcome } = useBulkAction();
   if (!action) return null;

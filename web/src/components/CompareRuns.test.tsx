@@ -8,7 +8,7 @@ import { run, workspace } from '@/live/fixtures';
 import { CompareRuns, took } from './CompareRuns';
 import { othersOf } from './changes/DiscardOthers';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);

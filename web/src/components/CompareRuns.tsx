@@ -15,12 +15,12 @@ import { Counts } from './Counts';
 import { RunPill } from './RunPill';
 import { failure } from './runState';
 
-/** How many runs stand beside each other. */
+/** How many runs are compared at most. */
 const most = 8;
 const none: Workspace[] = [];
 const noHost: Host[] = [];
 
-/** CompareRuns is the newest runs of one task beside each other: how they ended, how long they took, what they changed. */
+/** CompareRuns shows the newest runs of one task side by side: their results, their durations, their changes. */
 export function CompareRuns({ taskId, runs }: { taskId: string; runs: Run[] }) {
   const { data: copies = none } = useQuery(taskWorkspacesQuery(taskId));
   const { data: hosts = noHost } = useQuery(hostsQuery);
@@ -92,7 +92,7 @@ export function CompareRuns({ taskId, runs }: { taskId: string; runs: Run[] }) {
   );
 }
 
-/** took is how long a run has worked, so far or in all. */
+/** took describes how long a run worked, or how long it has worked so far. */
 export function took(run: Run, now: number): string {
   if (!run.started_at) return isActive(run) ? 'Not started yet' : 'Did not start';
   const end = run.ended_at ? Date.parse(run.ended_at) : now;
@@ -115,7 +115,7 @@ function Changed({ run, copy }: { run: Run; copy?: Workspace }) {
   );
 }
 
-/** Fate is what becomes of a run's work: landed, discarded or neither, which can be changed here. */
+/** Fate shows whether a run's work was landed or discarded. The user can discard it here, or undo that. */
 function Fate({ copy, active }: { copy: Workspace; active: boolean }) {
   const want = useWant();
   const wanted = copy.discarded_at === null;

@@ -4,18 +4,18 @@ import { Button, IconButton } from '@/ui/Button';
 import { Input } from '@/ui/Field';
 import { ToolSelect } from './ToolSelect';
 
-/** Contender is a further run on the same task: another tool, or the same with another model. */
+/** Contender is a further run of the same task, with another tool or another model. */
 export interface Contender {
-  /** Stays the same while the list changes. */
+  /** An id that does not change when the list changes. */
   id: number;
   tool: string;
   model: string;
 }
 
-/** How many runs are started in one step at most, the first one included. */
+/** How many runs are started in one step at most, including the first one. */
 const most = 8;
 
-/** Contenders are the further runs that start together with the first one, to compare what they make of the same task. */
+/** Contenders edits the list of further runs that start together with the first one, to compare their results. */
 export function Contenders({
   contenders,
   providers,
@@ -24,7 +24,7 @@ export function Contenders({
 }: {
   contenders: Contender[];
   providers: Provider[];
-  /** The tool that a new one begins with. */
+  /** The default tool of a new entry. */
   first: string;
   onChange(contenders: Contender[]): void;
 }) {

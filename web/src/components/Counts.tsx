@@ -1,7 +1,7 @@
 import { count } from '@/lib/count';
 import { cx } from '@/ui/cx';
 
-/** Counts is how many lines were added and removed. */
+/** Counts shows how many lines were added and removed. */
 export function Counts({
   additions,
   deletions,

@@ -6,7 +6,7 @@ import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Overlay';
 import { toast } from '@/ui/toast';
 
-/** DeleteItemDialog asks before an item goes, and again before everything below it goes too. */
+/** DeleteItemDialog asks before an item is deleted, and asks again before everything below it is deleted too. */
 export function DeleteItemDialog({
   item,
   onClose,

@@ -38,7 +38,7 @@ const icons: Record<EventText['icon'], LucideIcon> = {
   repeat: Repeat,
 };
 
-/** EventIcon is an event's kind and tone as a picture; words stand beside it. */
+/** EventIcon shows an event's kind and tone as an icon. The words are beside it. */
 export function EventIcon({ text, className }: { text: EventText; className?: string }) {
   const Icon = icons[text.icon];
   return (

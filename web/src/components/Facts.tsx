@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
 import { CopyButton } from '@/ui/Copy';
 
-/** Facts is a list of names with what is known. */
+/** Facts is a list of names and values. */
 export function Facts({ children }: { children: ReactNode }) {
   return <dl className="grid grid-cols-[minmax(6rem,9rem)_1fr] gap-x-4 gap-y-2 text-sm">{children}</dl>;
 }
 
-/** Fact is one of them. */
+/** Fact is one name with its value. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
@@ -16,7 +16,7 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   );
 }
 
-/** Mono is a text that people copy: an id, a path, a command. */
+/** Mono shows a text that people copy: an id, a path, a command. */
 export function Mono({ text }: { text: string }) {
   return (
     <span className="flex items-start gap-1">

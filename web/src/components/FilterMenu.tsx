@@ -4,7 +4,7 @@ import { cx } from '@/ui/cx';
 import { Menu, MenuGroup, MenuItem, MenuLine } from '@/ui/Menu';
 import { MenuButton } from '@/ui/MenuButton';
 
-/** FilterMenu narrows a list to one of some values; chosen, it says so and can be lifted. */
+/** FilterMenu filters a list by one value. It shows the chosen value, and can remove the filter. */
 export function FilterMenu({
   label,
   value,

@@ -8,7 +8,7 @@ import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { EventIcon } from './EventIcon';
 import { eventText } from './eventText';
 
-/** History is what the journal tells of one work item or host, newest first, at any age. */
+/** History shows all events of one work item or host, newest first. */
 export function History({ subject, id, since }: { subject: Subject; id: string; since: string }) {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
     historyQuery(subject, id),

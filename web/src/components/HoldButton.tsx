@@ -5,8 +5,8 @@ import { Button } from '@/ui/Button';
 import { doBulk } from './bulkAction';
 
 /**
- * HoldButton keeps waiting runs from starting, or releases those that are held. Of one run, it is named by its task;
- * without runs there is none.
+ * HoldButton holds waiting runs, or releases held ones. For a single run, of names its task in the button's label.
+ * Without runs it renders nothing.
  */
 export function HoldButton({ runs, held, of }: { runs: readonly Run[]; held?: boolean; of?: string }) {
   const bulk = useBulkRuns();

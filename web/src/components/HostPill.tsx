@@ -21,7 +21,7 @@ function WordIcon({ word }: { word: HostWord }) {
   }
 }
 
-/** HostPill is a host's state in a word; hovering says what it means. */
+/** HostPill shows a host's state as a word. Its tooltip explains the word. */
 export function HostPill({ host }: { host: Host }) {
   const state = hostState(host, useNow());
   return (
@@ -46,7 +46,7 @@ const dots: Record<HostWord, string> = {
   online: 'text-ok',
 };
 
-/** HostName is a host's name with a sign of its state; anything but online is said in a word too. */
+/** HostName shows a host's name with a mark for its state. Any state but online is also shown as a word. */
 export function HostName({ host, className }: { host: Host; className?: string }) {
   const { word, stale } = hostState(host, useNow());
   return (

@@ -15,21 +15,21 @@ import type { MoveItem } from './useItemMoves';
 
 const ItemMenu = lazily(async () => (await import('./ItemMenu')).ItemMenu);
 
-/** CardFacts is what a card shows beside its item. */
+/** CardFacts has the facts that a card shows in addition to its item. */
 export interface CardFacts {
   parent?: WorkItem;
   progress?: Progress;
-  /** How many items below it need someone. */
+  /** How many items below it wait for a person. */
   needsBelow?: number;
-  /** How many of those that it needs are not done; absent: it is not blocked. */
+  /** How many of the items that it needs are not done. Absent: it is not blocked. */
   unmet?: number;
   run?: Run;
   host?: Host;
-  /** How large the change in its run's working copy is. */
+  /** The size of the change in its run's working copy. */
   change?: { files: number; additions: number; deletions: number };
 }
 
-/** ItemCard is a work item on the board. */
+/** ItemCard shows a work item on the board. */
 export function ItemCard({
   item,
   parent,
@@ -55,10 +55,10 @@ export function ItemCard({
 }: CardFacts & {
   item: WorkItem;
   move: MoveItem;
-  /** Its sheet is open. */
+  /** Whether its sheet is open. */
   open: boolean;
   selected: boolean;
-  /** Some card is selected, so a click on the checkbox of another is likely. */
+  /** Whether any card is selected. Then the checkboxes of the other cards are shown. */
   selecting: boolean;
   onToggle(range: boolean): void;
   tabbable: boolean;

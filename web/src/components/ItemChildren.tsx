@@ -7,7 +7,7 @@ import { ItemName } from './ItemName';
 import { childKind, openNewItem } from './newItem';
 import { ChildProgress, KindIcon, StatusIcon } from './status';
 
-/** ItemChildren lists what stands directly under an item. */
+/** ItemChildren lists the direct children of an item. */
 export function ItemChildren({ item, onOpen }: { item: WorkItem; onOpen(id: string): void }) {
   const { data: items = [] } = useQuery(workItemsQuery(item.project_id));
   const children = items.filter((other) => other.parent_id === item.id);

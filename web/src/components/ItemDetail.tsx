@@ -31,7 +31,7 @@ import type { MoveItem } from './useItemMoves';
 const CompareRuns = lazily(async () => (await import('./CompareRuns')).CompareRuns);
 const Changes = lazily(async () => (await import('./changes/Changes')).Changes);
 
-/** ItemView is a view of a work item. */
+/** ItemView is one of the views of a work item's page. */
 export type ItemView = 'item' | 'changes' | 'compare';
 
 /** isItemView reports whether a text names a view. */
@@ -43,13 +43,13 @@ interface Props {
   view: ItemView;
   onView(view: ItemView): void;
   move: MoveItem;
-  /** What stands beside the item's own menu. */
+  /** Buttons beside the item's menu. */
   actions?: ReactNode;
   onOpen(id: string): void;
   onGone(): void;
 }
 
-/** ItemDetail is everything about a work item; it is the same in the sheet and on its own page. */
+/** ItemDetail shows a whole work item. It is the same in the sheet and on the item's own page. */
 export function ItemDetail(props: Props) {
   const { data: item, error, refetch } = useQuery(workItemQuery(props.id));
   if (item) return <Detail {...props} item={item} />;
@@ -143,7 +143,7 @@ function Detail({ item, view, onView, move, actions, onOpen, onGone }: Props & {
   );
 }
 
-/** Views leads from the item to what its newest working copy has changed, to its runs beside each other, and back. */
+/** Views switches between the item, the changes in its newest working copy, and the comparison of its runs. */
 function Views({
   copy,
   several,

@@ -11,7 +11,7 @@ import { openStartRun } from './startRun';
 import { KindIcon, kindNames, StatusIcon, statusNames } from './status';
 import type { MoveItem } from './useItemMoves';
 
-/** ItemMenu is everything that can be done with a work item: the twin of every drag and key. */
+/** ItemMenu contains every action on a work item, including those of all drags and keys. */
 export function ItemMenu({
   item,
   move,
@@ -24,7 +24,7 @@ export function ItemMenu({
   item: WorkItem;
   move: MoveItem;
   onOpen?(): void;
-  /** Absent: where the menu stands, nothing can be selected. */
+  /** Absent: the list around the menu has no selection. */
   onSelect?(): void;
   selected?: boolean;
   onDelete(): void;

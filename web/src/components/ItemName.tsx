@@ -1,6 +1,6 @@
 import { itemRef, type WorkItem } from '@/api/records';
 
-/** ItemName is an item as people speak of it: its short name, then its title. */
+/** ItemName shows an item's short name and its title. */
 export function ItemName({ item }: { item: Pick<WorkItem, 'project_slug' | 'number' | 'title'> }) {
   return (
     <>

@@ -6,7 +6,7 @@ import { noteState } from '@/live/connection';
 import { item } from '@/live/fixtures';
 import { ItemNeeds, offersOf } from './ItemNeeds';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);

@@ -13,10 +13,12 @@ import { Input } from '@/ui/Field';
 import { ItemName } from './ItemName';
 import { StatusIcon } from './status';
 
-/** How many items a search for a need offers. */
+/** How many items a search for a need shows. */
 const mostOffers = 6;
 
-/** ItemNeeds lists what must be done before runs of an item start, and what needs it; both can be changed here. */
+/**
+ * ItemNeeds lists the items that an item needs before its runs start, and the items that need it. Both can be edited.
+ */
 export function ItemNeeds({ item, onOpen }: { item: WorkItem; onOpen(id: string): void }) {
   const { data: items = [] } = useQuery(workItemsQuery(item.project_id));
   const [adding, setAdding] = useState(false);
@@ -114,7 +116,7 @@ function Items({
   );
 }
 
-/** offersOf is the items that an item may come to need and that fit a search. Circles are found by the server. */
+/** offersOf returns the items that match a search and that the item can need. The server refuses cycles. */
 export function offersOf(items: readonly WorkItem[], item: WorkItem, search: string): WorkItem[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return items.filter((other) => {
@@ -124,7 +126,7 @@ export function offersOf(items: readonly WorkItem[], item: WorkItem, search: str
   });
 }
 
-/** NeedSearch finds the item that another one shall need. */
+/** NeedSearch searches for an item to add to the needs. */
 function NeedSearch({
   item,
   items,

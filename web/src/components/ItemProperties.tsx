@@ -20,10 +20,10 @@ import { kindNames, statusNames } from './status';
 import type { MoveItem } from './useItemMoves';
 
 const confidences: Confidence[] = ['certain', 'likely', 'unsure'];
-/** How many parents the list offers; with more, items are put under a parent in the tree. */
+/** How many parents the list contains at most. Above that, the tree is used to change an item's parent. */
 const mostParents = 500;
 
-/** ItemProperties are the item's fields that are chosen rather than written. */
+/** ItemProperties edits the fields of an item whose values are chosen from lists. */
 export function ItemProperties({ item, move }: { item: WorkItem; move: MoveItem }) {
   const update = useUpdateItem();
   const { data: items = [] } = useQuery(workItemsQuery(item.project_id));

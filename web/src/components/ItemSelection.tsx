@@ -26,7 +26,7 @@ import { StartItems } from './StartItems';
 import { StatusIcon, statusNames } from './status';
 import { WatchLink } from './WatchLink';
 
-/** runsOf is the runs of some items that something can be done to: those that have not ended, else the newest one. */
+/** runsOf returns the runs of some items on which actions make sense: an item's active runs, else its newest run. */
 export function runsOf(runs: readonly Run[], items: readonly WorkItem[]): Run[] {
   const newest = new Map<string, Run>();
   const wanted = new Set(items.map((item) => item.id));
@@ -39,14 +39,16 @@ export function runsOf(runs: readonly Run[], items: readonly WorkItem[]): Run[] 
   return [...active, ...[...newest.values()].filter((run) => !busy.has(run.task_id))];
 }
 
-/** idle is the items that a run can be started of: tasks that are not over, and that none is under way of. */
+/**
+ * idle returns the items for which a run can be started: tasks that are neither done nor cancelled, without active run.
+ */
 export function idle(items: readonly WorkItem[], runs: readonly Run[]): WorkItem[] {
   const busy = new Set(runs.filter(isActive).map((run) => run.task_id));
   const open = (item: WorkItem): boolean => item.status === 'todo' || item.status === 'doing';
   return items.filter((item) => isRunnable(item) && open(item) && !busy.has(item.id));
 }
 
-/** ItemSelection is what can be done to the selected items: they are moved and started, and so are their runs dealt with. */
+/** ItemSelection contains the actions on the selected items and on their runs. */
 export function ItemSelection({
   project,
   items,

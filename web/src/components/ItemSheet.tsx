@@ -6,7 +6,7 @@ import { Sheet } from '@/ui/Overlay';
 import { ItemDetail, type ItemView } from './ItemDetail';
 import type { MoveItem } from './useItemMoves';
 
-/** ItemSheet is a work item beside the board or the tree. Without an id it is closed. */
+/** ItemSheet shows a work item beside the board or the tree. Without an id it is closed. */
 export function ItemSheet({
   id,
   move,
@@ -18,7 +18,7 @@ export function ItemSheet({
   onClose(): void;
   onOpen(id: string): void;
 }) {
-  // Another item begins with its own view.
+  // Each item starts with its own view, not with the view chosen for the item before.
   const [chosen, choose] = useState<{ id?: string; view: ItemView }>({ view: 'item' });
   const view = chosen.id === id ? chosen.view : 'item';
   return (

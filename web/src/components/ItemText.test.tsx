@@ -5,16 +5,16 @@ import type { WorkItem } from '@/api/records';
 import { item } from '@/live/fixtures';
 import { ItemDescription } from './ItemText';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 
 let stored: WorkItem;
 let version = 1;
-/** What others do between our read and our write. */
+/** A change by another client between the page's read and its write. */
 let meanwhile: (() => void) | null = null;
 
-/** The server has one item, with versions. */
+/** answer is a server with one item, with versions. */
 async function answer(_: string, init: RequestInit): Promise<Response> {
   const headers = init.headers as Record<string, string>;
   if (init.method === 'PATCH') {

@@ -11,7 +11,7 @@ import { RelativeTime } from '@/ui/RelativeTime';
 import { toast } from '@/ui/toast';
 import { Markdown } from './Markdown';
 
-/** ItemTitle is the title, edited in place: Enter keeps, Esc takes back. */
+/** ItemTitle edits the title in place: Enter saves, Esc discards the edit. */
 export function ItemTitle({ item }: { item: WorkItem }) {
   const [draft, setDraft] = useState<string | null>(null);
   const cancelled = useRef(false);
@@ -49,13 +49,13 @@ export function ItemTitle({ item }: { item: WorkItem }) {
 }
 
 /**
- * ItemDescription is the description as Markdown, with a plain editor behind it. What is written there is kept in this
- * browser until it is saved or given up, and is never saved over what someone else wrote meanwhile.
+ * ItemDescription shows the description as Markdown and edits it as plain text. The edited text is stored in this browser
+ * until it is saved or discarded. It never overwrites what another person saved in the meantime.
  */
 export function ItemDescription({ item }: { item: WorkItem }) {
   const { draft, write, drop } = useDraft(`description.${item.id}`);
   const [editing, setEditing] = useState(false);
-  // What the text was written on top of: that of the draft, or of the moment when the editor was opened.
+  // The saved text on which the edit is based: that of the draft, or the text when the editor was opened.
   const [opened, setOpened] = useState(item.description);
   const base = draft?.base ?? opened;
   const text = draft?.text ?? base;
@@ -157,7 +157,7 @@ export function ItemDescription({ item }: { item: WorkItem }) {
   );
 }
 
-/** Conflict shows what someone else saved meanwhile, and leaves the choice. */
+/** Conflict shows what another person saved in the meantime, and lets the user choose. */
 function Conflict({
   theirs,
   onMine,

@@ -6,7 +6,7 @@ import { Command } from '@/ui/Copy';
 import { Spinner } from '@/ui/Spinner';
 import { isLoopback, joinCommand } from './joinCommand';
 
-/** JoinSteps is how a machine becomes a host: one command, and a tick when it worked. */
+/** JoinSteps shows the command that makes a machine join as a host, and then whether it has joined. */
 export function JoinSteps({ host, token }: { host: Host; token: string }) {
   const { data: hosts } = useQuery({ ...hostsQuery, refetchInterval: 3000 });
   const now = hosts?.find((other) => other.id === host.id) ?? host;

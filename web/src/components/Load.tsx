@@ -1,7 +1,7 @@
 import type { Host } from '@/api/records';
 import { cx } from '@/ui/cx';
 
-/** Load is how many runs a host has, of how many it may have. */
+/** Load shows a host's number of runs and its maximum. */
 export function Load({ host }: { host: Host }) {
   const { active_runs: runs, max_runs: most } = host;
   const full = most !== null && runs >= most;

@@ -3,13 +3,13 @@ import { Square, SquareCheck } from 'lucide-react';
 import { Fragment, memo, type ReactNode, useMemo } from 'react';
 import { type Align, type Block, type Inline, type ListItem, parseMarkdown } from '@/lib/markdown';
 
-/** Markdown shows a text that anyone may have written, agents too. It makes React nodes and never HTML. */
+/** Markdown shows a text from any author, also from an agent. It creates React nodes and never HTML. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const tree = useMemo(() => withOutline(parseMarkdown(text)), [text]);
   return <div className="flex flex-col gap-3 text-sm leading-relaxed break-words">{blocks(tree)}</div>;
 });
 
-/** withOutline numbers the headings that a text really has from one on, so that no level is left out. */
+/** withOutline renumbers the heading levels that a text uses, starting at one, so that no level is skipped. */
 function withOutline(tree: Block[]): Block[] {
   const levels = [
     ...new Set(tree.flatMap((block) => (block.type === 'heading' ? [block.level] : []))),

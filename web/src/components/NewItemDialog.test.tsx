@@ -6,12 +6,12 @@ import { item } from '@/live/fixtures';
 import { NewItemDialog } from './NewItemDialog';
 import { openNewItem } from './newItem';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 10_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);
 
-/** open shows the dialog with a title, and gives what it sends. */
+/** open renders the dialog with a title, and returns the bodies that it sends. */
 function open(title: string): unknown[] {
   const sent: unknown[] = [];
   vi.stubGlobal('fetch', async (_: string, { body }: RequestInit) => {
@@ -57,7 +57,7 @@ it('stays open for another one, empty and with the focus on its title', async ()
   fireEvent.change(screen.getByLabelText(/^Description/), { target: { value: 'In red' } });
   fireEvent.click(screen.getByRole('checkbox', { name: 'Create another' }));
   fireEvent.click(screen.getByRole('button', { name: 'Create' }));
-  // Typed before the answer came.
+  // Typed before the answer arrives.
   fireEvent.change(screen.getByLabelText('Title'), { target: { value: 'Paint the shedMow' } });
   await waitFor(() => expect(screen.getByLabelText('Title')).toHaveProperty('value', 'Mow'));
   expect(document.activeElement).toBe(screen.getByLabelText('Title'));

@@ -13,10 +13,10 @@ import { toast } from '@/ui/toast';
 import { type Seed, useNewItem } from './newItem';
 import { kindNames } from './status';
 
-/** How many parents the form offers; with more, items are put under a parent in the tree. */
+/** How many parents the form contains at most. Above that, the tree is used to set an item's parent. */
 const mostParents = 500;
 
-/** NewItemDialog makes a work item wherever openNewItem was called. */
+/** NewItemDialog is the form for a new work item. openNewItem opens it from anywhere. */
 export function NewItemDialog() {
   const seed = useNewItem((state) => state.seed);
   const close = (): void => useNewItem.setState({ seed: null });
@@ -28,7 +28,7 @@ export function NewItemDialog() {
 }
 
 function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
-  // What was written stays when the form is closed by Esc, and goes with Cancel.
+  // The typed text is kept when the form is closed by Esc. Cancel discards it.
   const titleDraft = useDraft(`new.title.${seed.project_id}`);
   const descriptionDraft = useDraft(`new.description.${seed.project_id}`);
   const title = titleDraft.draft?.text ?? '';
@@ -48,10 +48,10 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
   const parents = items
     .filter((item) => kinds.indexOf(item.kind) < rank || item.id === parent)
     .slice(0, mostParents);
-  // A key that is held down comes again before the page is drawn with the button busy.
+  // A held key repeats before React has rendered the busy button.
   const sending = useRef(false);
   const incomplete = title.trim() === '';
-  // What opened the form may be gone, as the offer on an empty board is: then the new item has the focus.
+  // The button that opened the form may be gone, like the one on an empty board. Then the new item gets the focus.
   const leave = (item?: WorkItem): void => {
     drop();
     onClose();
@@ -59,7 +59,7 @@ function Form({ seed, onClose }: { seed: Seed; onClose(): void }) {
   };
   const beginNext = (item: WorkItem): void => {
     const field = titleField.current;
-    // What was typed while it was sent belongs to the next one.
+    // Text that was typed during the request belongs to the next item.
     const typed = field?.value.startsWith(title) ? field.value.slice(title.length) : '';
     drop();
     titleDraft.write(typed, '');

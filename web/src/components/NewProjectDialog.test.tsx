@@ -4,7 +4,7 @@ import { cleanup, configure, fireEvent, render, screen } from '@testing-library/
 import { afterEach, expect, it, vi } from 'vitest';
 import { NewProjectDialog } from './NewProjectDialog';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);

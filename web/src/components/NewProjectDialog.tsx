@@ -6,7 +6,7 @@ import { Button } from '@/ui/Button';
 import { Field, Input } from '@/ui/Field';
 import { Dialog } from '@/ui/Overlay';
 
-/** NewProjectDialog makes a project and goes to its board. */
+/** NewProjectDialog creates a project and navigates to its board. */
 export function NewProjectDialog({ open, onClose }: { open: boolean; onClose(): void }) {
   return (
     <Dialog
@@ -25,7 +25,7 @@ function Form({ onClose }: { onClose(): void }) {
   const [repo, setRepo] = useState('');
   const [cwd, setCwd] = useState('');
   const create = useCreateProject();
-  // What the server says of a field stands there, anything else at the name.
+  // An error of a field is shown at that field, and any other error at the name.
   const { repo: repoError, cwd: cwdError } = fieldErrors(create.error);
   const nameError = create.error && !repoError && !cwdError ? messageOf(create.error) : null;
   const navigate = useNavigate();

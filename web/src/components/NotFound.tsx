@@ -3,7 +3,7 @@ import { Compass } from 'lucide-react';
 import { useTitle } from '@/lib/title';
 import { EmptyState } from '@/ui/States';
 
-/** NotFound stands where an address leads nowhere. */
+/** NotFound is shown when the address names no page or record. */
 export function NotFound({ what = 'page' }: { what?: string }) {
   useTitle('Not found');
   return (

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { cx } from '@/ui/cx';
 
-/** PageHeader is the line on top of a page: what it is, and what can be done. */
+/** PageHeader is the first line of a page: its title and its actions. */
 export function PageHeader({
   title,
   children,
@@ -10,7 +10,7 @@ export function PageHeader({
 }: {
   title: string;
   lead?: ReactNode;
-  /** A field that has, on a phone, the line of the title; the rest is then one line below that is scrolled. */
+  /** A search field. On a phone it is in the line of the title, and the other controls scroll in a line below. */
   search?: ReactNode;
   children?: ReactNode;
 }) {

@@ -1,7 +1,7 @@
 import type { Host, Project } from '@/api/records';
 import { FilterMenu } from './FilterMenu';
 
-/** ProjectFilter narrows a list to a project, by its slug. */
+/** ProjectFilter filters a list by project, by its slug. */
 export function ProjectFilter({
   projects,
   value,
@@ -15,7 +15,7 @@ export function ProjectFilter({
   return <FilterMenu label="Project" value={value} onChange={onChange} options={options} />;
 }
 
-/** PlaceFilters narrow a list to a project and to a host, by its name. */
+/** PlaceFilters filters a list by project and by host, by its name. */
 export function PlaceFilters({
   projects,
   hosts,

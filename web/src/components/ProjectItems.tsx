@@ -5,7 +5,7 @@ import { projectsQuery } from '@/data/queries';
 import { MenuGroup, MenuItem, MenuLine } from '@/ui/Menu';
 import { ProjectMark } from './ProjectMark';
 
-/** ProjectItems is the part of a menu that leads to each project's board. Without projects it is nothing. */
+/** ProjectItems is the part of a menu with links to the projects' boards. Without projects it renders nothing. */
 export function ProjectItems({ project }: { project: Project | null }) {
   const { data: projects = [] } = useQuery(projectsQuery);
   const navigate = useNavigate();

@@ -2,7 +2,7 @@ import { cx } from '@/ui/cx';
 
 const hues = [277, 245, 200, 158, 95, 65, 25, 345, 305];
 
-/** ProjectMark is a project's initial on a colour of its own. */
+/** ProjectMark shows a project's initial on a colour that depends on its name. */
 export function ProjectMark({ name, className }: { name: string; className?: string }) {
   const sum = [...name].reduce((total, letter) => total + (letter.codePointAt(0) ?? 0), 0);
   return (

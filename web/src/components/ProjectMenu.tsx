@@ -4,7 +4,7 @@ import { Menu, MenuItem } from '@/ui/Menu';
 import type { MenuPlace } from '@/ui/MenuButton';
 import { ProjectItems } from './ProjectItems';
 
-/** ProjectMenu leads to each project, and to a new one. */
+/** ProjectMenu has a link to each project and an entry to create one. */
 export function ProjectMenu({
   project,
   onCreate,

@@ -9,7 +9,7 @@ import { ProjectMark } from './ProjectMark';
 const ProjectMenu = lazily(async () => (await import('./ProjectMenu')).ProjectMenu);
 const NewProjectDialog = lazily(async () => (await import('./NewProjectDialog')).NewProjectDialog);
 
-/** ProjectSwitcher names the current project and leads to the others. */
+/** ProjectSwitcher shows the current project and opens a menu of the others. */
 export function ProjectSwitcher({ project, words }: { project: Project | null; words: string }) {
   const [creating, setCreating] = useState(false);
   return (

@@ -1,12 +1,12 @@
 import { cx } from '@/ui/cx';
 
-/** headOf is the first clause of a long reason: what is wrong, before the paths and the advice. */
+/** headOf returns the first clause of a long reason: the problem, without the paths and the advice after it. */
 export function headOf(reason: string): string {
   const head = /^(.*?)(?: in PATH)?(?: \(|; |\n)/s.exec(reason)?.[1]?.trim();
   return head && head.length < reason.length - 20 ? head : reason;
 }
 
-/** Reason says why something is not so: in short, and in full when asked. */
+/** Reason shows the short form of a reason. A click shows the full text. */
 export function Reason({ text, className }: { text: string; className?: string }) {
   const head = headOf(text);
   if (head === text) return <span className={cx('break-words', className)}>{text}</span>;

@@ -13,7 +13,7 @@ const nameOf = (run: Run): string =>
   [taskRef(run), run.task_title, run.session_name].filter(Boolean).join(' ');
 const runsOf = (count: number): string => (count === 1 ? '1 run' : `${count} runs`);
 
-/** RunActions is what can be done to many runs at once; each says for how many of them. */
+/** RunActions has the actions on several selected runs. Each button shows to how many of them it applies. */
 export function RunActions({ runs, onDone }: { runs: readonly Run[]; onDone(): void }) {
   const bulk = useBulkRuns();
   const may = useMay('operator');

@@ -22,8 +22,9 @@ function StateIcon({ icon, breathes }: { icon: RunState['icon']; breathes: boole
 }
 
 /**
- * RunPill is a run's state in a word; hovering says which signal put it there, and when. The dot of a running one breathes
- * only where the run is alone: without a graphics card fifty dots that breathe cost more than a list itself.
+ * RunPill shows a run's state as a word. Its tooltip names the signal that caused the state, and the time. The dot of a
+ * running run is animated only where one run is shown: without a graphics card, fifty animated dots cost more than the
+ * list itself.
  */
 export function RunPill({
   run,

@@ -6,14 +6,16 @@ import type { Selection } from '@/lib/selection';
 import { useShortcuts } from '@/lib/shortcuts';
 import { Button, IconButton } from '@/ui/Button';
 
-/** SelectionBar stands below a list of which something is selected: how much it is, and what can be done to all of it. */
+/**
+ * SelectionBar is the bar below a list with a selection. It shows the number of selected rows and the actions on them.
+ */
 export function SelectionBar({
   selection,
   total,
   children,
 }: {
   selection: Selection;
-  /** How many the list shows. */
+  /** How many rows the list has. */
   total: number;
   children: ReactNode;
 }) {
@@ -21,7 +23,7 @@ export function SelectionBar({
   useShortcuts({ Escape: clear });
   const first = useRef(ids[0]);
   first.current = ids[0];
-  // The bar goes, and what was pressed on it: whoever has only the keyboard goes on where the selection began.
+  // When the bar disappears, its focused button disappears too. The focus then returns to the first selected row.
   useEffect(() => () => focusIfLost(rowSelector(first.current ?? '')), []);
   return (
     <section

@@ -14,7 +14,7 @@ import { promptFor } from './startRun';
 
 const runsOf = (count: number): string => (count === 1 ? '1 run' : `${count} runs`);
 
-/** StartItems queues a run of each of many tasks, with the tool that is chosen. Without tasks, or a tool, there is no button. */
+/** StartItems queues one run for each of many tasks, with a chosen tool. Without tasks or tools it renders nothing. */
 export function StartItems({
   project,
   items,
@@ -29,7 +29,7 @@ export function StartItems({
   const last = usePrefs((prefs) => prefs.lastRun);
   const { data: providers = [] } = useQuery(providersQuery);
   const first = preferred(providers, project.provider, last?.provider);
-  // The usual one is on top, and none that no host has.
+  // The default tool comes first. Tools that no host has are left out.
   const tools = toolsOf(providers)
     .map(({ provider }) => provider)
     .filter((provider) => availability(provider).available > 0)

@@ -7,12 +7,12 @@ import { item, project, provider, run } from '@/live/fixtures';
 import { StartRunDialog } from './StartRunDialog';
 import { openStartRun } from './startRun';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);
 
-/** open shows the dialog for a task of a project that has this folder, and gives what it sends. */
+/** open renders the dialog for a task of a project with this folder, and returns the bodies that it sends. */
 async function open(cwd: string): Promise<unknown[]> {
   const sent: unknown[] = [];
   vi.stubGlobal('fetch', async (_: string, { method, body }: RequestInit) => {

@@ -27,7 +27,7 @@ const policies: { value: RestartPolicy; label: string }[] = [
   { value: 'always', label: 'Always' },
 ];
 
-/** StartRunDialog starts a run wherever openStartRun was called. */
+/** StartRunDialog is the form for a new run. openStartRun opens it from anywhere. */
 export function StartRunDialog() {
   const seed = useStartRunDialog((state) => state.seed);
   const close = (): void => useStartRunDialog.setState({ seed: null });
@@ -55,7 +55,7 @@ function Form({ onClose }: { onClose(): void }) {
   const [host, setHost] = useState(again?.pinned_host_id ?? '');
   const [typedModel, setModel] = useState(again?.model);
   const [given] = useState(again?.prompt ?? (seed ? promptFor(seed.item) : ''));
-  // A prompt that was changed and not used is still there when the form is opened again.
+  // A prompt that was edited but not used is restored when the form is opened again.
   const changed = useDraft(`prompt.${seed?.item.id}`);
   const prompt = changed.draft?.text ?? given;
   const [args, setArgs] = useState(
@@ -282,11 +282,11 @@ function Form({ onClose }: { onClose(): void }) {
   );
 }
 
-/** startedOf says how much of what was asked for was done. */
+/** startedOf describes how many of the requested runs were started. */
 const startedOf = (started: number, all: number): string =>
   `${started === 1 ? 'The first' : `The first ${started}`} of ${all} runs ${started === 1 ? 'was' : 'were'} started, and will not be started twice.`;
 
-/** Mode chooses between the two modes of a tool that has both. */
+/** Mode chooses one of the modes of a tool that has two. */
 function Mode({
   chosen,
   providers,
@@ -311,7 +311,9 @@ function Mode({
   );
 }
 
-/** Folder asks where the agent works. In a project without a folder it stands in plain sight. */
+/**
+ * Folder edits the agent's working directory. In a project without a folder it is shown without opening the options.
+ */
 function Folder({ cwd, onChange, asked }: { cwd: string; onChange(cwd: string): void; asked?: boolean }) {
   return (
     <Field
@@ -336,11 +338,11 @@ function Folder({ cwd, onChange, asked }: { cwd: string; onChange(cwd: string): 
   );
 }
 
-/** obstacleOf is why a host takes no new run now; empty: it does. */
+/** obstacleOf returns why a host takes no new run now; empty: it takes new runs. */
 const obstacleOf = (host: Host | undefined): string =>
   !host ? '' : host.status !== 'online' ? host.status : host.instance_suspect ? 'suspect' : '';
 
-/** Readiness says before the start what would fail after it, with the command that fixes it. */
+/** Readiness warns, before the start, of a run that would fail or wait. It shows the command that finds the reason. */
 function Readiness({ provider, hosts, hostId }: { provider: Provider; hosts: Host[]; hostId: string }) {
   const report = hostId ? provider.hosts[hostId] : undefined;
   const online = hosts.filter((host) => host.status === 'online' && !host.instance_suspect);

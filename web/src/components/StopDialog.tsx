@@ -4,7 +4,7 @@ import { useStopRun } from '@/data/actions';
 import { Button } from '@/ui/Button';
 import { Dialog } from '@/ui/Overlay';
 
-/** StopDialog says what stopping does before it is done. */
+/** StopDialog explains what stopping does and asks for confirmation. */
 export function StopDialog({ run, host, onClose }: { run: Run; host?: Host; onClose(): void }) {
   const stop = useStopRun();
   return (

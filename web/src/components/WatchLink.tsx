@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { LayoutGrid } from 'lucide-react';
 import type { Run } from '@/api/records';
 
-/** WatchLink leads to the screens of those of some runs that are running. */
+/** WatchLink is a link to the screens of the given runs that are running. */
 export function WatchLink({ runs }: { runs: readonly Run[] }) {
   const running = runs.filter((run) => run.status === 'running').map((run) => run.id);
   if (running.length === 0) return null;

@@ -9,7 +9,7 @@ import { workspaceWords } from './workspaceWords';
 
 const tones = { ok: 'text-ok', warn: 'text-warn', bad: 'text-bad' };
 
-/** WorkspaceLine is a run's working copy in one line. The event stream keeps it up to date. */
+/** WorkspaceLine describes a run's working copy in one line. The event stream keeps it up to date. */
 export function WorkspaceLine({ id, run }: { id: string; run: Pick<Run, 'started_at'> }) {
   const { data, error } = useQuery(workspaceQuery(id));
   const now = useNow();

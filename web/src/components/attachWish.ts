@@ -1,7 +1,7 @@
 import { create } from 'zustand';
 
-/** useAttachWish is the run whose page shall attach as soon as it is there; null: none. */
+/** useAttachWish stores the run whose page attaches when it is opened; null: none. */
 export const useAttachWish = create<{ runId: string | null }>(() => ({ runId: null }));
 
-/** wishAttach has the page of a run attach when it is opened. */
+/** wishAttach makes the page of a run attach when it is opened. */
 export const wishAttach = (runId: string): void => useAttachWish.setState({ runId });

@@ -2,9 +2,9 @@ import { create } from 'zustand';
 import type { Bulk, Outcome } from '@/data/bulk';
 import { toast } from '@/ui/toast';
 
-/** BulkActionOf is one thing to do to many. */
+/** BulkActionOf is one action on many records of type T. */
 export interface BulkActionOf<T> {
-  /** What the dialog asks, and what it says will happen; both only where it is confirmed. */
+  /** The question of the dialog, and the description of what will happen. Needed only for confirmBulk. */
   title?: string;
   about?: string;
   button?: string;
@@ -12,22 +12,22 @@ export interface BulkActionOf<T> {
   items: readonly T[];
   nameOf(item: T): string;
   act: Bulk<T>;
-  /** What is said when it is done. */
+  /** said returns the message that is shown afterwards. */
   said(done: number): string;
-  /** Absent: it cannot be undone. */
+  /** undo reverts the action. Absent: the action cannot be undone. */
   undo?: Bulk<T>;
-  /** Called when it is over and something was done. */
+  /** after is called when the dialog closes, if the action was done for at least one record. */
   after?(): void;
 }
 
-/** BulkOutcome is what came of it, in words. */
+/** BulkOutcome is the result of a bulk action, with the names of the refused records. */
 export interface BulkOutcome {
   done: number;
   refused: { name: string; why: string }[];
   undo?(): Promise<BulkOutcome>;
 }
 
-/** BulkAction is a BulkActionOf, whatever it is done to. */
+/** BulkAction is a BulkActionOf independent of the type of its records. */
 export interface BulkAction
   extends Pick<BulkActionOf<never>, 'title' | 'about' | 'button' | 'danger' | 'said' | 'after'> {
   names: string[];
@@ -35,17 +35,17 @@ export interface BulkAction
 }
 
 interface BulkState {
-  /** What the dialog is about; null: it is closed. */
+  /** The action that the dialog shows; null: the dialog is closed. */
   action: BulkAction | null;
-  /** How many it is through with; null: it has not begun. */
+  /** How many records have been processed; null: the action has not started. */
   through: number | null;
-  /** What came of it; null: it is not over. */
+  /** The result; null: the action has not finished. */
   outcome: BulkOutcome | null;
 }
 
 const closed: BulkState = { action: null, through: null, outcome: null };
 
-/** useBulkAction is what the dialog of bulk actions shows. */
+/** useBulkAction is the state of the dialog for bulk actions. */
 export const useBulkAction = create<BulkState>(() => closed);
 
 /** closeBulk closes the dialog. */
@@ -55,14 +55,14 @@ export function closeBulk(): void {
   if (outcome && outcome.done > 0) action?.after?.();
 }
 
-/** confirmBulk asks before it is done. */
+/** confirmBulk opens the dialog, which asks before the action starts. */
 export const confirmBulk = <T>(action: BulkActionOf<T>): void =>
   useBulkAction.setState({ ...closed, action: inWords(action) });
 
-/** doBulk does it at once; the dialog opens only for what was refused. */
+/** doBulk starts the action at once. The dialog opens only if something was refused. */
 export const doBulk = <T>(action: BulkActionOf<T>): Promise<void> => perform(inWords(action));
 
-/** perform does it and tells what came of it. */
+/** perform executes the action and shows its result. */
 export async function perform(action: BulkAction): Promise<void> {
   const asked = useBulkAction.getState().action === action;
   if (asked) useBulkAction.setState({ through: 0 });

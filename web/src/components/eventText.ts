@@ -3,10 +3,10 @@ import type { Tone } from '@/ui/Badge';
 
 const someone = 'someone';
 
-/** EventText is an event of the journal in words. */
+/** EventText describes an event of the journal in words. */
 export interface EventText {
   title: string;
-  /** What it says beyond its title: a message, an error, a reason. */
+  /** Details after the title: a message, an error, a reason. */
   detail?: string;
   tone: Tone;
   icon:
@@ -25,7 +25,7 @@ export interface EventText {
     | 'server'
     | 'warn'
     | 'repeat';
-  /** Who said or did it: the name of a token, or a part of svc. */
+  /** Who caused the event: the name of a token, or a part of svc. */
   source: string;
 }
 
@@ -37,9 +37,9 @@ const sources: Record<string, string> = {
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** eventText reads an event. A topic it does not know keeps its own name. */
+/** eventText describes an event. For an unknown topic, the title is the topic's name. */
 export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>): EventText {
-  // Whoever asked for it is named; a move by hand of which no name is known was someone's all the same.
+  // The name of the person who caused it, if the event has one. A manual move without a name is still shown as manual.
   const source =
     text(payload.by) ??
     sources[String(payload.source ?? (topic.startsWith('work_item.') ? payload.status_source : ''))] ??

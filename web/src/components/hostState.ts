@@ -2,21 +2,24 @@ import type { Host } from '@/api/records';
 import { span } from '@/lib/time';
 import type { Tone } from '@/ui/Badge';
 
-/** After how long without a heartbeat what is known of a host is called old, in ms: two beats of 30 s. */
+/** The time without a heartbeat after which a host's state counts as stale, in ms: two heartbeats of 30 s. */
 export const staleAfter = 60_000;
 
-/** HostWord is a host in one word, the worst that is true. */
+/** HostWord is a host's state in one word. Of several true words it is the worst. */
 export type HostWord = 'offline' | 'suspect' | 'disabled' | 'never seen' | 'online';
 
-/** HostState is the word with its explanation. */
+/** HostState is the word and its explanation. */
 export interface HostState {
   word: HostWord;
   tone: Tone;
-  /** What the word means for new runs, in a sentence. */
+  /** What the word means for new runs, as a sentence. */
   because: string;
-  /** The last heartbeat is older than it may be. */
+  /** Whether the last heartbeat is too old. */
   stale: boolean;
-  /** Why it takes no runs though it is online: its worker is not connected, or refuses. Absent: it takes them, or the word says more. */
+  /**
+   * Why the host takes no runs although it is online: its worker is not connected, or refuses runs. Absent: it takes runs,
+   * or the word is the reason.
+   */
   away?: string;
 }
 
@@ -28,7 +31,7 @@ export function hostWord(host: Host): HostWord {
   return host.status === 'registered' ? 'never seen' : 'online';
 }
 
-/** hostState reads a host at a moment. */
+/** hostState describes a host at a time. */
 export function hostState(host: Host, now: number): HostState {
   const silence = host.last_seen_at ? now - Date.parse(host.last_seen_at) : null;
   const stale = silence !== null && silence > staleAfter;
@@ -98,11 +101,11 @@ export function hostState(host: Host, now: number): HostState {
 
 const order: HostWord[] = ['offline', 'suspect', 'disabled', 'never seen', 'online'];
 
-/** takesRuns reports whether a host may be given runs now, as far as it is known; it may be full. */
+/** takesRuns reports whether a host is available for new runs, as far as the page can tell. The host may be full. */
 export const takesRuns = (host: Host): boolean =>
   hostWord(host) === 'online' && host.connected && !host.refusing;
 
-/** worstFirst orders hosts by their word, then those that take no runs before those that do, then by name. */
+/** worstFirst orders hosts by their word, then hosts that take no runs before those that do, then by name. */
 export const worstFirst = (a: Host, b: Host): number =>
   order.indexOf(hostWord(a)) - order.indexOf(hostWord(b)) ||
   Number(takesRuns(a)) - Number(takesRuns(b)) ||

@@ -1,7 +1,7 @@
-// What became of a message to an agent, in words.
+// Describes the delivery of a message to an agent in words.
 import type { Message } from '@/api/schema.gen';
 
-/** messageStates is where a message stands, in words. */
+/** messageStates has the words for the states of a message. */
 export const messageStates: Record<Message['state'], string> = {
   queued: 'Waits',
   pasted: 'Pasted and submitted',
@@ -9,7 +9,7 @@ export const messageStates: Record<Message['state'], string> = {
   unconfirmed: 'Not known whether it arrived',
   undelivered: 'Not delivered',
 };
-/** messageReasons is why a message is unconfirmed or undelivered, in words. */
+/** messageReasons has the words for why a message is unconfirmed or undelivered. */
 export const messageReasons: Record<Message['reason'], string> = {
   '': '',
   not_reported: 'no hook reported it',

@@ -1,19 +1,19 @@
 import { availability, type Project, type Provider } from '@/api/records';
 
-/** The ids that the API always accepts. Where no host has them they are of no interest. */
+/** The ids that the API always accepts. They are hidden where no host has them. */
 const standard = ['provider_a', 'provider_b', 'provider_c', 'provider_d'];
 
-/** isShown leaves out the standard ids that no host has. */
+/** isShown reports whether a provider is shown. The standard ids that no host has are hidden. */
 export const isShown = (provider: Provider): boolean =>
   !standard.includes(provider.id) || availability(provider).available > 0;
 
-/** Tool is one choice: a tool, and its interactive mode if it has one. */
+/** Tool is a tool that can be chosen, with its interactive mode if it has one. */
 export interface Tool {
   provider: Provider;
   interactive?: Provider;
 }
 
-/** toolsOf joins the two entries of a tool. */
+/** toolsOf combines the two provider entries of each tool. */
 export const toolsOf = (providers: Provider[]): Tool[] =>
   providers
     .filter((each) => isShown(each) && !each.interactive)
@@ -23,8 +23,8 @@ export const toolsOf = (providers: Provider[]): Tool[] =>
     }));
 
 /**
- * preferred is what a run is started with when nobody has chosen: the first of the wished ids that
- * exists, else what the orchestrator prefers, else the first that some host has.
+ * preferred returns the default provider of a new run: the first of the wished ids that exists, else the
+ * orchestrator's default, else the first provider that a host has.
  */
 export const preferred = (providers: Provider[], ...wished: (string | undefined)[]): Provider | undefined =>
   wished.map((id) => providers.find((each) => each.id === id)).find(Boolean) ??
@@ -32,7 +32,7 @@ export const preferred = (providers: Provider[], ...wished: (string | undefined)
   providers.find((each) => availability(each).available > 0) ??
   providers[0];
 
-/** modelFor is the model that belongs to a provider: the project's, else the last one used with it. */
+/** modelFor returns the default model for a provider: the project's, else the last model used with this provider. */
 export const modelFor = (
   chosen: Provider | undefined,
   project: Project | undefined,

@@ -1,4 +1,4 @@
-/** priorities are those of a run that waits, the first to go first. */
+/** priorities are the priorities of a waiting run, highest first. */
 export const priorities = [
   { value: 2, label: 'Highest' },
   { value: 1, label: 'High' },
@@ -7,6 +7,6 @@ export const priorities = [
   { value: -2, label: 'Lowest' },
 ];
 
-/** priorityName is a priority in a word. */
+/** priorityName returns the name of a priority. */
 export const priorityName = (priority: number): string =>
   priorities.find(({ value }) => value === priority)?.label ?? String(priority);

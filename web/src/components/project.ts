@@ -5,7 +5,7 @@ import type { Project } from '@/api/records';
 import { projectsQuery } from '@/data/queries';
 import { setPref, usePrefs } from '@/lib/prefs';
 
-/** useCurrentProject is the project of this page, or the one that was open last. Null: there is none. */
+/** useCurrentProject returns the project of this page, or the one that was opened last. Null: there is none. */
 export function useCurrentProject(): Project | null {
   const { slug } = useParams({ strict: false });
   const last = usePrefs((prefs) => prefs.lastProject);
@@ -13,7 +13,9 @@ export function useCurrentProject(): Project | null {
   return projects.find((project) => project.slug === (slug ?? last)) ?? (slug ? null : (projects[0] ?? null));
 }
 
-/** useProject is the project with this slug and how its reading went. It is remembered as the last one. */
+/**
+ * useProject returns the project with this slug and the state of its query. It stores the project as the last opened.
+ */
 export function useProject(slug: string) {
   const query = useQuery(projectsQuery);
   const project = query.data?.find((other) => other.slug === slug);

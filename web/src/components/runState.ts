@@ -2,34 +2,36 @@ import { type Host, isActive, isHeld, isStopping, type Run } from '@/api/records
 import { span } from '@/lib/time';
 import type { Tone } from '@/ui/Badge';
 
-/** After how long without output a running run is called quiet, in ms. It is a hint and changes nothing. */
+/** The time without output after which a running run is called quiet, in ms. It is only a hint. */
 export const quietAfter = 10 * 60_000;
 
-/** From which attempt on a run that keeps ending is called a crash loop. */
+/** The attempt from which a run that ends repeatedly is called a crash loop. */
 const loopAttempt = 3;
-/** How long an attempt must last to be no part of a crash loop, in ms. */
+/** The duration from which an attempt does not count towards a crash loop, in ms. */
 const loopCalm = 60_000;
 
-/** isCrashLoop reports whether a run ends again and again soon after it began. */
+/** isCrashLoop reports whether a run repeatedly ends soon after its start. */
 export function isCrashLoop(run: Run, now: number): boolean {
   if (!isActive(run) || run.attempt < loopAttempt || run.needs_input) return false;
   return run.status !== 'running' || !run.started_at || now - Date.parse(run.started_at) < loopCalm;
 }
 
-/** RunState is a run in one word, with its explanation. */
+/** RunState is a run's state in one word, with its explanation. */
 export interface RunState {
   word: string;
   tone: Tone;
   icon: 'clock' | 'spinner' | 'pulse' | 'hand' | 'check' | 'cross' | 'square' | 'loop';
-  /** The word is older than it may be: the host that would know better is away. */
+  /** Whether the word may be out of date, because the run's host is offline. */
   stale: boolean;
-  /** Which signal put it there. */
+  /** Which signal caused the state. */
   because: string;
-  /** When it did; null: not known. */
+  /** When the signal arrived; null: not known. */
   at: string | null;
 }
 
-/** runState reads a run's state, worst first. The host is the run's own, when it has one and it is known. */
+/**
+ * runState computes a run's state; of several it is the worst. host is the run's host, if it has one and it is loaded.
+ */
 export function runState(run: Run, host: Host | undefined, now: number): RunState {
   const away = isActive(run) && host?.status === 'offline';
   const base = { stale: away, at: run.updated_at };
@@ -94,7 +96,7 @@ export function runState(run: Run, host: Host | undefined, now: number): RunStat
         because: `A host took the run; its session has not reported yet.${suffix}`,
       };
     case 'running': {
-      // Silence says nothing about an agent whose host is away.
+      // Missing output has no meaning while the host is offline.
       const quiet = run.last_output_at && !away ? now - Date.parse(run.last_output_at) : 0;
       const word = away ? 'Host offline' : quiet >= quietAfter ? `Quiet ${span(quiet)}` : 'Running';
       return {
@@ -143,11 +145,11 @@ function waits(run: Run): string {
   return run.pinned_host_id ? 'It waits for the host it was pinned to.' : 'It waits for a host to take it.';
 }
 
-/** canAttach reports whether someone can type into a run's session now. */
+/** canAttach reports whether a person can type into a run's session now. */
 export const canAttach = (run: Run, host: Host | undefined): boolean =>
   run.status === 'running' && host?.status !== 'offline';
 
-/** failure is why a run failed, in a sentence. */
+/** failure explains in a sentence why a run failed. */
 export function failure(run: Run): string {
   if (run.failure_reason === 'no_eligible_host') return 'No host that fits came online in time.';
   if (run.failure_reason === 'dispatch_timeout') return 'A host fitted, but none took the run in time.';
@@ -157,10 +159,13 @@ export function failure(run: Run): string {
   return `The wrapper said that the tool exited with code ${run.exit_code ?? 'unknown'}.`;
 }
 
-/** weight orders the runs of one work item: whoever needs someone comes first, then what is at work. */
+/** weight orders the runs of one work item: runs that wait for a person first, then other active runs. */
 const weight = (run: Run): number => (isActive(run) ? (run.needs_input ? 2 : 1) : 0);
 
-/** latestRuns is for each work item the run that matters most, of equal ones the newest. The runs are newest first. */
+/**
+ * latestRuns returns, for each work item, the run with the highest weight; of equal weights the newest. The runs must be
+ * sorted newest first.
+ */
 export function latestRuns(runs: readonly Run[]): Map<string, Run> {
   const latest = new Map<string, Run>();
   for (const run of runs) {
@@ -170,10 +175,12 @@ export function latestRuns(runs: readonly Run[]): Map<string, Run> {
   return latest;
 }
 
-/** How much later an output must be to be worth drawing a board anew, in ms: it only tells who is quiet. */
+/**
+ * How much newer an output must be, in ms, for a board to be rendered again: its time only shows which runs are quiet.
+ */
 const outputStep = 60_000;
 
-/** alike reports whether two states of a run look the same on a card. */
+/** alike reports whether two versions of a run look the same on a card. */
 function alike(a: Run, b: Run): boolean {
   if (a === b) return true;
   for (const name of Object.keys(b) as (keyof Run)[]) {
@@ -185,8 +192,8 @@ function alike(a: Run, b: Run): boolean {
 }
 
 /**
- * calmRuns is latestRuns for a view that is drawn anew only when something looks different: as long as agents only
- * write, it answers the same map.
+ * calmRuns returns a function like latestRuns, for a view that must render only when something looks different. It
+ * returns the same map as before while only the time of the last output changes.
  */
 export function calmRuns(): (runs: readonly Run[]) => Map<string, Run> {
   let last = new Map<string, Run>();
@@ -203,7 +210,7 @@ export function calmRuns(): (runs: readonly Run[]) => Map<string, Run> {
   };
 }
 
-/** needsYou is the work items that have a run which needs someone. */
+/** needsYou returns the work items that have a run which waits for a person. */
 export function needsYou(runs: ReadonlyMap<string, Run> | undefined): Set<string> {
   const found = new Set<string>();
   for (const [id, run] of runs ?? []) if (weight(run) === 2) found.add(id);

@@ -3,14 +3,14 @@ import type { ItemStatus, Kind } from '@/api/records';
 import { cx } from '@/ui/cx';
 import { Glyph } from '@/ui/Glyph';
 
-/** kindNames and statusNames are the words for people. */
+/** kindNames has the words for the kinds of work items. */
 export const kindNames: Record<Kind, string> = {
   milestone: 'Milestone',
   epic: 'Epic',
   task: 'Task',
   subtask: 'Subtask',
 };
-/** statusNames are the names of the board's columns. */
+/** statusNames has the names of the board's columns. */
 export const statusNames: Record<ItemStatus, string> = {
   todo: 'To do',
   doing: 'Doing',
@@ -25,7 +25,7 @@ const kindColors: Record<Kind, string> = {
   subtask: 'text-ink-3',
 };
 
-/** KindIcon is a kind as a picture; named where no word stands beside it. */
+/** KindIcon shows a kind as an icon. named gives it an accessible name; use it where no word is beside the icon. */
 export function KindIcon({ kind, className, named }: { kind: Kind; className?: string; named?: boolean }) {
   return (
     <Glyph
@@ -44,7 +44,7 @@ const statusColors: Record<ItemStatus, string> = {
   cancelled: 'text-ink-3',
 };
 
-/** StatusIcon is a work item's status as a picture. */
+/** StatusIcon shows a work item's status as an icon. */
 export function StatusIcon({
   status,
   className,
@@ -65,7 +65,7 @@ export function StatusIcon({
   );
 }
 
-/** ChildProgress is how many of an item's children are done. */
+/** ChildProgress shows how many of an item's children are done. */
 export function ChildProgress({
   done,
   total,
@@ -100,7 +100,7 @@ export function ChildProgress({
   );
 }
 
-/** WaitsBadge says that an item is blocked: by how many that it needs itself; 0: by what an item above it needs. */
+/** WaitsBadge shows that an item is blocked by count items that it needs; 0: by the needs of an item above it. */
 export function WaitsBadge({ count }: { count: number }) {
   return (
     <span className="inline-flex shrink-0 items-center gap-1 text-2xs font-medium text-ink-2 tabular">
@@ -110,7 +110,7 @@ export function WaitsBadge({ count }: { count: number }) {
   );
 }
 
-/** NeedsYouBadge is how many of something need someone. */
+/** NeedsYouBadge shows how many records wait for a person. */
 export function NeedsYouBadge({ count }: { count: number }) {
   return (
     <span className="inline-flex shrink-0 items-center gap-1 text-2xs font-medium text-warn tabular">

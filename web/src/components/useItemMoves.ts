@@ -6,10 +6,10 @@ import { useMoveItem } from '@/data/actions';
 import type { Move } from '@/data/moves';
 import { toast } from '@/ui/toast';
 
-/** MoveItem moves an item, says so aloud and offers to undo it. */
+/** MoveItem moves an item, shows a message and offers to undo the move. */
 export type MoveItem = (item: WorkItem, move: Move, said: string) => Promise<void>;
 
-/** useItemMoves is the one way in which drags, keys and menus move items of a project. */
+/** useItemMoves returns the function that all drags, keys and menus use to move items of a project. */
 export function useItemMoves(projectId: string): MoveItem {
   const send = useMoveItem(projectId);
   return useCallback(

@@ -2,7 +2,7 @@ import type { Waiting } from '@/api/schema.gen';
 
 type Why = Waiting['hosts'][number]['why'];
 
-/** hostReasons are why a host does not take a run, in words. */
+/** hostReasons has the words for why a host does not take a run. */
 export const hostReasons: Record<Why, string> = {
   other_host_pinned: 'the run is pinned to another host',
   labels_missing: 'it does not have the labels that the run asks for',
@@ -21,7 +21,7 @@ export const hostReasons: Record<Why, string> = {
   eligible: 'eligible',
 };
 
-/** nearest orders reasons by how near a host is to taking the run: what is nearest is what to look at first. */
+/** nearest lists the reasons, those that are easiest to remove first. */
 const nearest: readonly Why[] = [
   'eligible',
   'full',
@@ -40,16 +40,19 @@ const nearest: readonly Why[] = [
   'other_host_pinned',
 ];
 
-/** unfit are the reasons of hosts that no waiting makes fit. */
+/** unfit are the reasons that waiting cannot remove. */
 const unfit: ReadonlySet<Why> = new Set(['labels_missing', 'other_host_pinned']);
 
-/** Blocker is one reason with the hosts that have it. */
+/** Blocker is one reason and the hosts to which it applies. */
 export interface Blocker {
   why: Why;
   hosts: Waiting['hosts'];
 }
 
-/** blockersOf groups hosts by why they do not take a run, those nearest to it first. What could never take it is counted. */
+/**
+ * blockersOf groups hosts by the reason why they do not take a run, in the order of nearest. Hosts that can never take
+ * the run are only counted.
+ */
 export function blockersOf({ hosts }: Waiting): { blockers: Blocker[]; unfit: number } {
   const groups = new Map<Why, Waiting['hosts']>();
   for (const host of hosts) groups.set(host.why, [...(groups.get(host.why) ?? []), host]);
@@ -58,12 +61,12 @@ export function blockersOf({ hosts }: Waiting): { blockers: Blocker[]; unfit: nu
     return found ? [{ why, hosts: found }] : [];
   });
   const fit = all.filter(({ why }) => !unfit.has(why));
-  // Where none fits, that is what blocks it.
+  // If no host fits the run, those reasons are what blocks it.
   if (fit.length === 0) return { blockers: all, unfit: 0 };
   return { blockers: fit, unfit: hosts.length - fit.reduce((sum, each) => sum + each.hosts.length, 0) };
 }
 
-/** waitsFor is why a run waits, in a few sentences: what holds it back, else what is the matter with the hosts. */
+/** waitsFor explains in a few sentences why a run waits: its own conditions, else the reasons of the hosts. */
 export function waitsFor(waiting: Waiting): string[] {
   if (waiting.why.length > 0) return waiting.why.map((hold) => hold.message);
   if (waiting.hosts_total === 0) return ['there is no host at all'];
@@ -72,5 +75,5 @@ export function waitsFor(waiting: Waiting): string[] {
   return blockers.map(({ why, hosts }) => `${hostCount(hosts.length)}: ${hostReasons[why]}`);
 }
 
-/** hostCount is a number of hosts in words. */
+/** hostCount returns a number of hosts in words. */
 export const hostCount = (count: number): string => (count === 1 ? '1 host' : `${count} hosts`);

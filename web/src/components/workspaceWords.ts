@@ -2,13 +2,13 @@ import type { Run } from '@/api/records';
 import type { Workspace } from '@/api/schema.gen';
 import { ago, span } from '@/lib/time';
 
-/** Words is one thing that is said of a working copy; the tone stands for nothing that the text does not say. */
+/** Words is one statement about a working copy. The tone adds no information. */
 export interface Words {
   text: string;
   tone?: 'ok' | 'warn' | 'bad';
 }
 
-/** How the error of a working copy begins, and what that means. */
+/** The first part of a working copy's error, and its meaning. */
 const causes: Record<string, string> = {
   base_unavailable: 'its base could not be fetched',
   setup_failed: 'its setup failed',
@@ -17,7 +17,7 @@ const causes: Record<string, string> = {
 const short = (commit: string): string => commit.slice(0, 7);
 const since = (at: string, now: number): string => ago(at, now).replace(/^now$/, 'just now');
 
-/** workspaceWords says how a run's working copy stands, the most important first. */
+/** workspaceWords describes the state of a run's working copy, the most important statement first. */
 export function workspaceWords(
   copy: Workspace,
   run: Pick<Run, 'started_at'>,
@@ -66,7 +66,7 @@ function fetched({ base_fetched_at: at }: Workspace, run: Pick<Run, 'started_at'
   return `, fetched ${span(Math.abs(lead))} ${lead < 0 ? 'after' : 'before'} start`;
 }
 
-/** end is what became of the work: it landed, or nobody wants it. */
+/** end describes what happened to the work: whether it was landed or discarded. */
 function end(copy: Workspace, now: number): Words[] {
   const words: Words[] = [];
   if (copy.landed_commit) {

@@ -19,13 +19,13 @@ import { LandDialog } from './LandDialog';
 import { LandingState } from './LandingState';
 import { SendDialog } from './SendDialog';
 
-/** How many earlier checkpoints are offered to compare with: so many patches are surely kept. */
+/** How many earlier checkpoints can be chosen for comparison. The patches of this many are always kept. */
 const comparable = 7;
-/** How wide the view must be for two versions beside each other, in px. */
+/** How wide the view must be for the side-by-side view, in px. */
 const splitRoom = 1000;
 const nothing: Comment[] = [];
 
-/** Changes is what a run has changed in its working copy: read it, comment on it, send it back, land it. */
+/** Changes shows what a run changed in its working copy, to read, to comment on, to send back, and to land. */
 export function Changes({ run }: { run: Run }) {
   if (!run.workspace_id) {
     return (
@@ -73,7 +73,7 @@ const Reading = () => (
 
 function Review({ workspace, run }: { workspace: Workspace; run: Run }) {
   const { id, relayed_checkpoint: newest } = workspace;
-  // What is read stays under the reader's eyes; something newer is offered.
+  // The displayed version does not change by itself. A newer one is offered.
   const [version, setVersion] = useState<Version>({ checkpoint: newest, since: 0 });
   const [box, roomy] = useRoom(splitRoom);
   const { splitDiff } = usePrefs();
@@ -87,7 +87,7 @@ function Review({ workspace, run }: { workspace: Workspace; run: Run }) {
   );
   const busy = isActive(run);
   const { landing } = workspace;
-  // A pushed branch is still to be landed.
+  // A pushed branch is not yet merged, so it can still be landed.
   const landed =
     landing?.state === 'landed' && landing.how !== 'push' && landing.checkpoint === version.checkpoint;
   return (
@@ -198,7 +198,10 @@ function Sum({ change: { files } }: { change: Change }) {
   );
 }
 
-/** useLastLook is the checkpoint that this browser showed before this visit; 0: none. What it shows now is noted. */
+/**
+ * useLastLook returns the checkpoint that this browser showed at the last visit; 0: none. It stores the checkpoint that
+ * is shown now.
+ */
 function useLastLook(workspaceId: string, checkpoint: number): number {
   const key = `svc.looked.${workspaceId}`;
   const [looked] = useState(() => Number(storage.getItem(key) ?? 0));

@@ -24,7 +24,7 @@ const inks: Record<string, string> = {
   type: 'text-warn',
 };
 
-/** Code is a line of code; without tokens it is plain. */
+/** Code shows a line of code. Without tokens it is not highlighted. */
 export function Code({ text, tokens }: { text: string; tokens?: Token[] }) {
   if (!tokens) return text;
   return tokens.map((token, index) => (

@@ -6,8 +6,8 @@ import { Textarea } from '@/ui/Field';
 import { Kbd } from '@/ui/Kbd';
 
 /**
- * CommentForm writes a comment, or changes one. What is written is kept in this browser until it is saved; Esc closes
- * the form and keeps it too.
+ * CommentForm creates or edits a comment. The typed text is stored in this browser until it is saved. Esc closes the form
+ * and keeps the text.
  */
 export function CommentForm({
   draftKey,
@@ -19,7 +19,7 @@ export function CommentForm({
 }: {
   draftKey: string;
   label: string;
-  /** The text as it is saved. */
+  /** The saved text. */
   base?: string;
   submit: string;
   onSave(body: string): Promise<unknown>;

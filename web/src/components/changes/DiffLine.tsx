@@ -12,7 +12,7 @@ const looks: Record<Row['kind'], { row: string; sign: string; word?: string }> =
   note: { row: 'text-ink-2', sign: '' },
 };
 
-/** LineProps is a row of a patch, and how to comment on it. */
+/** LineProps are a row of a patch and the callback to comment on it. */
 interface LineProps {
   row: Row;
   index: number;
@@ -21,7 +21,7 @@ interface LineProps {
   onComment(index: number): void;
 }
 
-/** How to comment is the same for a row for as long as there is one. */
+/** Compares the props without the callback, which never changes its meaning while the row exists. */
 const same = (a: LineProps | null, b: LineProps | null): boolean =>
   a === b ||
   (a !== null &&
@@ -31,7 +31,7 @@ const same = (a: LineProps | null, b: LineProps | null): boolean =>
     a.tokens === b.tokens &&
     a.tabbable === b.tabbable);
 
-/** UnifiedLine is a row of a patch in one column. */
+/** UnifiedLine shows a row of a patch in the one-column view. */
 export const UnifiedLine = memo(function UnifiedLine(line: LineProps) {
   return (
     <tr>
@@ -43,7 +43,7 @@ export const UnifiedLine = memo(function UnifiedLine(line: LineProps) {
   );
 }, same);
 
-/** SplitLine is a line of the old version and the one of the new version that stands in its place. */
+/** SplitLine shows a line of the old version and, beside it, the line of the new version that replaces it. */
 export const SplitLine = memo(
   function SplitLine({ before, after }: { before: LineProps | null; after: LineProps | null }) {
     const whole = before?.row.kind === 'gap' || before?.row.kind === 'note' ? before : null;

@@ -4,7 +4,7 @@ import { highlighter } from '@/lib/highlight/highlight';
 import { rowsOf } from '@/lib/patch';
 import { DiffTable } from './DiffTable';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);
 

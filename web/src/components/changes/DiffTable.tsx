@@ -9,19 +9,19 @@ import { Thread } from './Thread';
 import { nextBeside, nextPlace } from './threads';
 import { useTokens } from './useTokens';
 
-/** How many lines of a file are drawn at first, and how many more each time. */
+/** How many lines of a file are rendered first, and how many are added by each click. */
 export const atOnce = 1200;
-/** How many lines are drawn in one frame: more than a screen has. */
+/** How many lines are rendered per frame: more than fit on a screen. */
 const inFrame = 120;
-/** How high a line is that is not wrapped, in px. */
+/** The height of a line that does not wrap, in px. */
 export const lineHeight = 20;
 
 const along = ['ArrowDown', 'ArrowUp'];
 const across = ['ArrowLeft', 'ArrowRight'];
 
 /**
- * DiffTable is a file's patch, in one column or with the two versions beside each other. The line numbers are buttons that
- * comment: one of them is reached by Tab, the arrow keys lead to the others.
+ * DiffTable shows a file's patch, in one column or side by side. The line numbers are buttons that open a comment form.
+ * Tab reaches one of them, and the arrow keys move to the others.
  */
 export function DiffTable({
   path,
@@ -34,13 +34,13 @@ export function DiffTable({
 }: {
   path: string;
   rows: Row[];
-  /** Whether the old version stands beside the new one. */
+  /** Whether the two versions are shown side by side. */
   split: boolean;
   threads: Map<number, Comment[]>;
-  /** How many lines are drawn in the end. */
+  /** How many lines are rendered in total. */
   drawn?: number;
   onDraw?(lines: number): void;
-  /** What writes a comment on a row. */
+  /** form returns the form for a comment on a row. */
   form(row: Row, close: () => void): ReactNode;
 }) {
   const table = useRef<HTMLTableElement>(null);
@@ -75,7 +75,7 @@ export function DiffTable({
     setActive(index);
     setWriting(index);
   };
-  /** under is what stands below a line: the comments on it, and what writes another one. */
+  /** under renders the rows below a line: the comments on it, and the form for another one. */
   const under = (index: number): ReactNode => (
     <>
       {threads.has(index) && (
@@ -141,7 +141,7 @@ export function DiffTable({
           })}
         </tbody>
       </table>
-      {/* As high as the lines to come: what is below does not move. */}
+      {/* As high as the lines that are not rendered yet, so that the content below does not move. */}
       {there < due && <div aria-hidden style={{ height: (due - there) * lineHeight }} />}
       {lines.length > drawn && (
         <div className="flex justify-center p-2">

@@ -5,7 +5,9 @@ import { taskWorkspacesQuery, useWant } from '@/data/changes';
 import { Button } from '@/ui/Button';
 import { toast } from '@/ui/toast';
 
-/** othersOf is the working copies of the same task that stand for nothing any more once this one has landed: no run is in them. */
+/**
+ * othersOf returns the other working copies of the task that can be discarded after one was landed: no run uses them.
+ */
 export const othersOf = (landed: Workspace, copies: readonly Workspace[]): Workspace[] =>
   copies.filter(
     (copy) =>
@@ -15,7 +17,7 @@ export const othersOf = (landed: Workspace, copies: readonly Workspace[]): Works
       ['ready', 'failed', 'missing'].includes(copy.state),
   );
 
-/** DiscardOthers offers, after one of several attempts at a task has landed, to discard the others. */
+/** DiscardOthers offers to discard the other attempts at a task after one of them was landed. */
 export function DiscardOthers({ landed }: { landed: Workspace }) {
   const { data: copies = [] } = useQuery(taskWorkspacesQuery(landed.task_id));
   const want = useWant();

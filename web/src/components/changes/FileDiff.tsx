@@ -25,17 +25,17 @@ const words: Record<ChangedFile['status'], string> = {
   type_changed: 'another kind of file',
 };
 
-/** How high a file's title is, in px. */
+/** The height of a file's title, in px. */
 const titleHeight = 41;
 
-/** heightOf is about how high a file is before it has been drawn. */
+/** heightOf estimates a file's height before it is rendered. */
 export const heightOf = (file: ChangedFile, open: boolean): number =>
   titleHeight + (open ? patchHeight(file) : 0);
 
 const patchHeight = ({ additions, deletions }: ChangedFile): number =>
   Math.min(additions + deletions + 1, atOnce) * lineHeight;
 
-/** FileDiff is one file of a change; its patch is read when it is opened. */
+/** FileDiff shows one file of a change. Its patch is loaded when it is opened. */
 export const FileDiff = memo(function FileDiff({
   titleId,
   workspaceId,
@@ -49,7 +49,7 @@ export const FileDiff = memo(function FileDiff({
   drawn,
   onDraw,
 }: {
-  /** Of the element that a jump to the file leads to. */
+  /** The id of the element to which links to this file jump. */
   titleId: string;
   workspaceId: string;
   file: ChangedFile;
@@ -59,14 +59,14 @@ export const FileDiff = memo(function FileDiff({
   comments: Comment[];
   open: boolean;
   onToggle(path: string, open: boolean): void;
-  /** How many lines of its patch are drawn; absent: as many as at first. */
+  /** How many lines of its patch are rendered. Absent: the initial number. */
   drawn?: number;
   onDraw(path: string, lines: number): void;
 }) {
   const toggle = (): void => onToggle(file.path, !open);
   const [onFile, setOnFile] = useState(false);
   const { mark, set } = useReviewed(workspaceId, file.path);
-  // Of what is new since a checkpoint nobody can say that the file was read.
+  // A comparison with an earlier checkpoint shows only part of a file, so the file cannot be marked as reviewed there.
   const whole = version.since === 0 && !file.binary && !file.too_large;
   const { data: patch } = useQuery({
     ...diffQuery(workspaceId, version, file.path),
@@ -197,7 +197,7 @@ function Patch({
           retry={() => void query.refetch()}
         />
       ) : query.data === undefined ? (
-        // As high as the patch will be about: what is below does not move when it comes.
+        // The estimated height of the patch, so that the content below does not move when it arrives.
         <div style={{ height: patchHeight(file) }}>
           <Loading label={`Loading ${file.path}`} className="p-3">
             <Skeleton className="h-16" />

@@ -20,7 +20,7 @@ it('names every file with its lines, and opens it', () => {
   expect(onOpen.mock.calls).toEqual([[7]]);
 });
 
-// What opening a large change takes goes by the elements of its list.
+// The time to open a large change depends on the number of elements in this list.
 it('draws a file with four elements', () => {
   const { container } = render(<FileTree files={files} onOpen={() => {}} />);
   expect(container.querySelectorAll('details li *, details li').length).toBe(files.length * 4);

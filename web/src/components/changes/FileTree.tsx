@@ -5,16 +5,19 @@ import { count } from '@/lib/count';
 import { useParts } from '@/lib/useParts';
 import { type Folder, firstOf, treeOf } from './tree';
 
-/** How many files are drawn in one frame. One takes 0.1 ms; a frame more, to divide a few hundred, takes longer than they do. */
+/**
+ * How many files are rendered per frame. One takes 0.1 ms; for a few hundred files, another frame costs more than it
+ * saves.
+ */
 const inFrame = 400;
 
-/** FileTree is the changed files by folder; folders with nothing but one folder in them stand in one line with it. */
+/** FileTree shows the changed files by folder. A folder that contains only one folder is shown in one line with it. */
 export const FileTree = memo(function FileTree({
   files,
   onOpen,
 }: {
   files: readonly ChangedFile[];
-  /** Opens a file by its place in the list. */
+  /** onOpen opens a file by its index in the list. */
   onOpen(index: number): void;
 }) {
   const root = useMemo(() => treeOf(files.map((file) => file.path)), [files]);
@@ -34,7 +37,7 @@ const Level = memo(function Level({
   return (
     <ul className="flex flex-col">
       {folder.folders.map((each) => (
-        // What is out of sight is not laid out; until it was once, a folder is taken to be this high.
+        // Folders out of view get no layout. Until its first layout, a folder is assumed to have this height.
         <li key={each.name} className="[contain-intrinsic-size:auto_16rem] [content-visibility:auto]">
           <details open className="group">
             <summary className="flex cursor-default list-none items-start gap-1 rounded px-1 py-1 text-ink-2 hover:bg-hover">
@@ -52,7 +55,7 @@ const Level = memo(function Level({
       ))}
       {folder.files.map(({ name, index }) => {
         const file = files[index] as ChangedFile;
-        // A list has hundreds of them: no element and no component more than it takes.
+        // A list has hundreds of these, so each uses as few elements and components as possible.
         return (
           <li key={file.path}>
             <button

@@ -12,13 +12,13 @@ import { FileTree } from './FileTree';
 import { Thread } from './Thread';
 import { byFile } from './threads';
 
-/** How many lines of a change are open from the beginning; the files beyond them are opened by hand. */
+/** How many lines of a change are open initially. The files after them must be opened by hand. */
 const openLines = 800;
-/** How wide the view must be for the list of files beside the patches, in px. */
+/** How wide the view must be to show the list of files beside the patches, in px. */
 const treeRoom = 896;
 const nothing: Comment[] = [];
 
-/** Files is the files of a change, of which only those in sight exist, and a list that leads to each. */
+/** Files shows the files of a change, of which only the visible ones are rendered, and a list with a link to each. */
 export function Files({
   workspaceId,
   change,
@@ -73,7 +73,7 @@ export function Files({
   });
   const goTo = useCallback(
     (index: number): void => {
-      // The file exists before it is in sight, so that the focus can follow the reader there.
+      // The file must be rendered before it is visible, so that it can get the focus.
       flushSync(() => {
         toggle((files[index] as ChangedFile).path, true);
         setGoal(index);
@@ -127,7 +127,7 @@ export function Files({
                   ref={rows.measureElement}
                   data-index={index}
                   className="absolute inset-x-0"
-                  // Not a transform: the sticky title of a file goes by where its layout is.
+                  // Not a transform: the sticky title of a file depends on the layout position.
                   style={{ top: start }}
                 >
                   <FileDiff
@@ -161,13 +161,13 @@ export function Files({
 
 const titleOf = (index: number): string => `file-title-${index}`;
 
-/** inUse is the places of files that stay when they are scrolled out of sight: with the focus, or with a form in them. */
+/** inUse returns the indexes of files that stay rendered out of view: files with the focus or with a form. */
 const inUse = (list: Element | null): number[] =>
   [...(list?.children ?? [])]
     .filter((each) => each.querySelector('form, :focus') !== null)
     .map((each) => Number((each as HTMLElement).dataset.index));
 
-/** firstFiles is the files that are open from the beginning: from the first on, as long as they are short. */
+/** firstFiles returns the files that are open initially: those at the start, up to a total of openLines. */
 export function firstFiles(files: readonly ChangedFile[]): Set<string> {
   const open = new Set<string>();
   let lines = 0;

@@ -16,7 +16,7 @@ const hows: { value: How; label: string }[] = [
   { value: 'push', label: 'Push a branch' },
 ];
 
-/** outcomeOf is what will happen, in words. */
+/** outcomeOf describes what will happen. */
 export function outcomeOf(how: How, branch: string, own: string): string {
   switch (how) {
     case 'squash':
@@ -28,7 +28,7 @@ export function outcomeOf(how: How, branch: string, own: string): string {
   }
 }
 
-/** refusalOf is why a landing was refused, and what to do. */
+/** refusalOf explains why a landing was refused, and what to do. */
 export function refusalOf(error: unknown): string {
   const code = error instanceof ApiError ? error.code : '';
   const newer = error instanceof ApiError ? error.details.checkpoint : undefined;
@@ -40,7 +40,7 @@ export function refusalOf(error: unknown): string {
   return messageOf(error);
 }
 
-/** LandDialog says what will happen to the repository before it does. */
+/** LandDialog shows what will happen to the repository and asks for confirmation. */
 export function LandDialog({
   workspace,
   change,
@@ -50,9 +50,9 @@ export function LandDialog({
 }: {
   workspace: Workspace;
   change: Change;
-  /** Of the work item. */
+  /** The work item's title. */
   title: string;
-  /** How many comments on it were not sent. */
+  /** How many comments on the change have not been sent. */
   drafts: number;
   onClose(): void;
 }) {
@@ -70,7 +70,7 @@ export function LandDialog({
       how === 'push' ? {} : { ...(into.trim() && { into: into.trim() }), ...(message.trim() && { message }) };
     land.mutate(
       { key, body: { checkpoint: change.checkpoint, how, ...target } },
-      // A refused request was answered for good under its key: the next attempt is another.
+      // The server keeps its refusal under the idempotency key, so the next attempt needs a new key.
       { onSuccess: onClose, onError: () => setKey(randomKey()) },
     );
   };

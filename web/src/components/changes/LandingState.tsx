@@ -29,14 +29,14 @@ const reasons: Record<Landing['reason'], string> = {
   given_up: 'It was given up. Whether the branch has the change is not known.',
 };
 
-/** rebasePrompt asks an agent to bring a working copy up to date. */
+/** rebasePrompt returns a prompt that asks an agent to bring a working copy up to date. */
 export const rebasePrompt = (landing: Landing): string =>
   [
     `Bring this working copy up to date with the branch ${landing.into || 'it began at'}: fetch it, merge it, and resolve the conflicts so that both changes keep their meaning. Run the tests.`,
     ...(landing.conflicts.length > 0 ? [`Files in conflict:\n${landing.conflicts.join('\n')}`] : []),
   ].join('\n\n');
 
-/** LandingState is what became of the newest landing; nothing when there was none. */
+/** LandingState shows the state of the newest landing. Without a landing it renders nothing. */
 export function LandingState({ workspace, run }: { workspace: Workspace; run: Run }) {
   const { landing } = workspace;
   const start = useStartRun();

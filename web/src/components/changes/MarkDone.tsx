@@ -7,7 +7,9 @@ import { useMay } from '@/data/role';
 import { Button } from '@/ui/Button';
 import { toast } from '@/ui/toast';
 
-/** MarkDone offers, after the work on a task has landed, to mark it done: a run alone moves no item. */
+/**
+ * MarkDone offers to mark a task as done after its work was landed, because landing does not change the task's status.
+ */
 export function MarkDone({ taskId }: { taskId: string }) {
   const { data: item } = useQuery(workItemQuery(taskId));
   const may = useMay('operator');

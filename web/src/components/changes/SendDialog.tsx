@@ -12,25 +12,25 @@ import { Dialog } from '@/ui/Overlay';
 import { Skeleton } from '@/ui/States';
 import { toast } from '@/ui/toast';
 
-/** SendDialog shows what the agent will get before it gets it. */
+/** SendDialog shows the prompt that the agent will receive, before it is sent. */
 export function SendDialog({
   workspaceId,
   drafts,
   onClose,
 }: {
   workspaceId: string;
-  /** How many. */
+  /** The number of draft comments. */
   drafts: number;
   onClose(): void;
 }) {
   const { draft, write, drop } = useDraft(`send.${workspaceId}`);
   const message = draft?.text ?? '';
-  // The prompt is read anew when the message is finished, not with each letter of it.
+  // The preview is loaded when the user finishes the message, not with each letter.
   const [finished, setFinished] = useState(message);
   const preview = useQuery(sendPreviewQuery(workspaceId, finished.trim()));
   const send = useSendComments(workspaceId);
   const navigate = useNavigate();
-  // One key per opened form: a second click sends nothing twice.
+  // One key per opened form: a second click does not send the message twice.
   const [key] = useState(randomKey);
   const submit = (event: FormEvent): void => {
     event.preventDefault();

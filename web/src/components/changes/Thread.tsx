@@ -16,7 +16,7 @@ const states: Record<Comment['state'], { word: string; tone: Tone }> = {
   resolved: { word: 'Resolved', tone: 'neutral' },
 };
 
-/** Thread is the comments at one place. */
+/** Thread shows the comments at one line or file. */
 export function Thread({ comments, quoted }: { comments: Comment[]; quoted?: boolean }) {
   return (
     <ul aria-label="Comments" className="flex flex-col gap-2 p-2 font-sans">

@@ -10,7 +10,7 @@ import { LandDialog, outcomeOf, refusalOf } from './LandDialog';
 import { rebasePrompt } from './LandingState';
 import { SendDialog } from './SendDialog';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 beforeEach(() => localStorage.clear());

@@ -1,11 +1,11 @@
 import { useState } from 'react';
 import { storage } from '@/lib/storage';
 
-// Which files this browser's user has read, each with a mark of the patch that was read: a file that changes is no
-// longer reviewed.
+// Stores which files the user of this browser has reviewed, each with a hash of the reviewed patch. When the patch
+// changes, the file is no longer reviewed.
 const keyOf = (workspaceId: string): string => `svc.reviewed.${workspaceId}`;
 
-/** markOf tells patches from each other: FNV-1a over their characters, and their length. */
+/** markOf returns a hash of a patch: FNV-1a over its characters, and its length. */
 export function markOf(patch: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < patch.length; i++) hash = Math.imul(hash ^ patch.charCodeAt(i), 0x01000193);
@@ -20,14 +20,16 @@ function read(workspaceId: string): Record<string, string> {
   }
 }
 
-/** Reviewed is how a file stands: read as it is, read before it changed, or not read. */
+/** Reviewed is the state of a file: reviewed, changed since its review, or not reviewed. */
 export type Reviewed = 'yes' | 'changed' | 'no';
 
-/** reviewedOf compares what was read with a patch; undefined: it is not loaded yet. */
+/**
+ * reviewedOf compares a stored hash with a patch. While the patch is undefined (not loaded), the hash counts as valid.
+ */
 export const reviewedOf = (mark: string | undefined, patch: string | undefined): Reviewed =>
   mark === undefined ? 'no' : patch === undefined || markOf(patch) === mark ? 'yes' : 'changed';
 
-/** useReviewed is the mark of a file that was read, and how to set it; null takes it away. */
+/** useReviewed returns the hash of a reviewed file, and a function that sets it; null removes it. */
 export function useReviewed(workspaceId: string, path: string) {
   const [mark, setMark] = useState<string | undefined>(() => read(workspaceId)[path]);
   const set = (patch: string | null): void => {

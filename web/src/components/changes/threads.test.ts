@@ -62,7 +62,7 @@ describe('comments on a change', () => {
     expect(
       placeOfComment(comment('g', { anchor: 'gone', anchor_path: '', anchor_line: null }), newer, 5),
     ).toBeNull();
-    // Where lines are is known of the newest checkpoint alone.
+    // The server tracks the lines of comments only for the newest checkpoint.
     expect(placeOfComment(moved, { checkpoint: 4, since: 0 }, 5)).toBeNull();
   });
 

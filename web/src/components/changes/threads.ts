@@ -2,15 +2,15 @@ import type { ChangedFile, Comment } from '@/api/schema.gen';
 import type { Version } from '@/data/changes';
 import { type Pair, placeOf, type Row, type Side } from '@/lib/patch';
 
-/** CommentPlace is where a comment stands in what is shown. */
+/** CommentPlace is where a comment is shown. */
 interface CommentPlace {
   path: string;
   side: Side;
-  /** The last of its lines; null: the whole file. */
+  /** The last line of the comment; null: the comment is on the whole file. */
   line: number | null;
 }
 
-/** placeOfComment is where a comment stands in a version; null: its lines are not there any more. */
+/** placeOfComment returns where a comment is shown in a version; null: its lines are not in this version. */
 export function placeOfComment(comment: Comment, version: Version, newest: number): CommentPlace | null {
   const { path, side, line, end_line, anchor, anchor_path, anchor_line } = comment;
   const further = line !== null && end_line !== null ? end_line - line : 0;
@@ -24,13 +24,13 @@ export function placeOfComment(comment: Comment, version: Version, newest: numbe
   return at(anchor_path, anchor_line);
 }
 
-/** Threads is the comments of one file: on its rows by place, and those that have no row in what is shown. */
+/** Threads has the comments of one file: by the index of their row, and those without a row in the shown version. */
 export interface Threads {
   byRow: Map<number, Comment[]>;
   loose: Comment[];
 }
 
-/** threadsOf finds the row of each comment of a file. */
+/** threadsOf assigns the comments of a file to its rows. */
 export function threadsOf(
   rows: readonly Row[],
   comments: readonly Comment[],
@@ -40,7 +40,7 @@ export function threadsOf(
   const threads: Threads = { byRow: new Map(), loose: [] };
   const places = new Map<string, number>();
   rows.forEach((row, index) => {
-    // A line that both versions have is found by either number.
+    // A line that exists in both versions is found by either number.
     if (row.new !== null) places.set(`new ${row.new}`, index);
     if (row.old !== null) places.set(`old ${row.old}`, index);
   });
@@ -53,7 +53,7 @@ export function threadsOf(
   return threads;
 }
 
-/** byFile groups comments by the file that is shown; null: comments on files that are not shown. */
+/** byFile groups comments by the shown file. null is the group of comments on files that are not shown. */
 export function byFile(
   files: readonly ChangedFile[],
   comments: readonly Comment[],
@@ -70,7 +70,7 @@ export function byFile(
   return sorted;
 }
 
-/** nextPlace is the next row from an index, up or down, that can be commented on; null: there is none. */
+/** nextPlace returns the next row, up or down from an index, that can be commented on; null: there is none. */
 export function nextPlace(rows: readonly Row[], from: number, step: 1 | -1): number | null {
   for (let i = from + step; i >= 0 && i < rows.length; i += step) {
     if (placeOf(rows[i] as Row)) return i;
@@ -78,7 +78,7 @@ export function nextPlace(rows: readonly Row[], from: number, step: 1 | -1): num
   return null;
 }
 
-/** nextBeside is the row that an arrow key leads to where the versions stand beside each other: along its own side, or across. */
+/** nextBeside returns the row to which an arrow key moves in the side-by-side view: along its own side, or across. */
 export function nextBeside(
   rows: readonly Row[],
   pairs: readonly Pair[],

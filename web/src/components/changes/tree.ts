@@ -1,12 +1,12 @@
-/** Folder is a folder of changed files. Files carry their place in the list that they come from. */
+/** Folder is a folder of changed files. Each file has its index in the original list. */
 export interface Folder {
-  /** Its path below the folder that it stands in. */
+  /** The path relative to the parent folder. */
   name: string;
   folders: Folder[];
   files: { name: string; index: number }[];
 }
 
-/** treeOf arranges paths by folder, in the order in which they come. A folder that has only one folder is joined with it. */
+/** treeOf arranges paths by folder and keeps their order. A folder that contains only one folder is merged with it. */
 export function treeOf(paths: readonly string[]): Folder {
   const root: Folder = { name: '', folders: [], files: [] };
   const known = new Map<string, Folder>([['', root]]);
@@ -35,7 +35,10 @@ function joined(folder: Folder): Folder {
   return { ...folder, folders: folder.folders.map(joined) };
 }
 
-/** firstOf is a folder with only its first n files, in the order in which they are drawn. One that has no more stays itself. */
+/**
+ * firstOf returns a folder with only its first n files, in the order of display. A folder with at most n files is
+ * returned as the same object.
+ */
 export function firstOf(folder: Folder, n: number): Folder {
   let left = n;
   const take = (whole: Folder): Folder => {

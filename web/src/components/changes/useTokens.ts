@@ -4,15 +4,15 @@ import { languageOf } from '@/lib/highlight/languages';
 import type { Token } from '@/lib/highlight/tokens';
 import { blocksOf, type Row } from '@/lib/patch';
 
-/** How much of a file's patch is highlighted at most, in characters. */
+/** The maximal size of a patch that is highlighted, in characters. */
 const most = 200_000;
 
-/** Tokens is the highlighted lines by their rows' places; the others are plain. */
+/** Tokens has the highlighted lines by the index of their rows. The other lines are not highlighted. */
 export type Tokens = ReadonlyMap<number, Token[]>;
 
 const plain: Tokens = new Map();
 
-/** useTokens is a patch's lines as code of the language that the file's name tells. Until they are read they are plain. */
+/** useTokens returns the highlighted lines of a patch. The file's name selects the language. Initially it is empty. */
 export function useTokens(path: string, rows: Row[]): Tokens {
   const [read, setRead] = useState<{ rows: Row[]; tokens: Tokens } | null>(null);
   useEffect(() => {

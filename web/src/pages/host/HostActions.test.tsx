@@ -7,7 +7,7 @@ import { keys } from '@/data/keys';
 import { host } from '@/live/fixtures';
 import { HostActions } from './HostActions';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(() => {

@@ -5,7 +5,7 @@ import type { Host } from '@/api/records';
 import { host } from '@/live/fixtures';
 import { HostFacts } from './HostFacts';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);

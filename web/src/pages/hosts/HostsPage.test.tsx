@@ -15,7 +15,7 @@ import { HostsPage } from './HostsPage';
 
 vi.mock('@tanstack/react-virtual', () => import('@/lib/everyRow'));
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);

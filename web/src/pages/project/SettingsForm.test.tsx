@@ -8,7 +8,7 @@ import { noteState } from '@/live/connection';
 import { project } from '@/live/fixtures';
 import { SettingsForm } from './SettingsForm';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);

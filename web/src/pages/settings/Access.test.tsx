@@ -5,7 +5,7 @@ import type { Role } from '@/api/records';
 import type { AccessToken, Replica, SinkState } from '@/api/schema.gen';
 import { SettingsPage } from './SettingsPage';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 afterEach(cleanup);

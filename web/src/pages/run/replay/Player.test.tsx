@@ -7,7 +7,7 @@ import type { Recording } from '@/terminal/recording';
 import { momentOf, titlesOf } from './moment';
 import { Player } from './Player';
 
-// Limits are there to end what hangs: a busy machine takes long.
+// The timeouts only end a test that hangs: a busy machine is slow.
 vi.setConfig({ testTimeout: 60_000 });
 
 // What is on the terminal: all that was written since it was cleared.
