@@ -29,7 +29,7 @@ const quietTopics = [
   'run.orphan*',
 ];
 
-/** abouts are the choices of what the journal is narrowed to, with the topics behind them. */
+/** abouts are the choices of the filter by subject, with the topics that each selects. */
 const abouts: { value: string; label: string; topics: string[] }[] = [
   { value: 'runs', label: 'Runs', topics: quietTopics },
   { value: 'ends', label: 'Ends and failures', topics: ['run.finished', 'run.failed', 'run.stopped'] },
@@ -42,7 +42,7 @@ const abouts: { value: string; label: string; topics: string[] }[] = [
 const everything = [...quietTopics, 'work_item.*', 'project.*', 'worker.*', 'host.*'];
 const nothing: Event[] = [];
 
-/** ActivityPage is the journal as it grows, with what needs someone on top. */
+/** ActivityPage shows the journal as it grows, and above it the runs that wait for a person. */
 export function ActivityPage() {
   useTitle('Activity');
   const { about, project: slug } = useSearch({ from: '/shell/activity' });
@@ -52,7 +52,7 @@ export function ActivityPage() {
   const { data: hosts = [] } = useQuery(hostsQuery);
   const { data: runs = [] } = useQuery(activeRunsQuery({ needs_input: 'true' }));
   const project = projects.find((each) => each.slug === slug);
-  // Until it is known which project an address means, nothing is asked; one that is unknown has no events.
+  // Until the address's project is found, nothing is requested. An unknown project has no events.
   const journal = useInfiniteQuery({
     ...journalQuery(topics, project?.id),
     enabled: !slug || Boolean(project),
@@ -139,8 +139,8 @@ export function ActivityPage() {
 }
 
 /**
- * useExactTimes reads the journal anew when the stream comes back: events that it catches up with arrive
- * without their time, and would look as if they had just happened.
+ * useExactTimes reads the journal again when the stream is back. The stream delivers missed events without their times,
+ * so they would look as if they had just happened.
  */
 function useExactTimes(topics: string[], projectId: string | undefined): void {
   const client = useQueryClient();

@@ -9,7 +9,7 @@ import { RelativeTime } from '@/ui/RelativeTime';
 import { Spinner } from '@/ui/Spinner';
 import type { Entry } from './collapse';
 
-/** EventList is events of the journal, of which only those in sight exist; near its end it asks for more. */
+/** EventList shows events of the journal. It renders only the visible ones, and loads more near its end. */
 export function EventList({
   entries,
   hosts,
@@ -119,7 +119,7 @@ const Row = memo(function Row({
 
 const row = 'flex min-h-12 items-center gap-3 border-b px-4 py-1.5 hover:bg-hover sm:px-5';
 
-/** Target makes an event the way to what it is about. */
+/** Target makes an event a link to its subject. */
 function Target({ event: { topic, payload }, children }: { event: Event; children: ReactNode }) {
   if (typeof payload.run_id === 'string') {
     return (

@@ -1,6 +1,6 @@
 import type { Event } from '@/api/records';
 
-/** Entry is an event of the feed, with how many like it came before without anything between. */
+/** Entry is an event in the list, and the number of similar earlier events that it replaces. */
 export interface Entry {
   event: Event;
   earlier: number;
@@ -10,7 +10,7 @@ const isProgress = ({ topic, payload }: Event): boolean =>
   topic === 'run.output_appended' ||
   (topic === 'run.signal_received' && payload.kind === 'progress' && payload.needs_input !== true);
 
-/** collapse keeps of a run's reports in a row only the newest: an agent that talks much must not fill the feed. */
+/** collapse keeps only the newest of a run's consecutive progress reports, so that one agent cannot fill the list. */
 export function collapse(events: readonly Event[]): Entry[] {
   const entries: Entry[] = [];
   const open = new Map<string, Entry>();

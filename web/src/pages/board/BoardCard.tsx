@@ -4,7 +4,7 @@ import { useDnd } from '@/lib/dnd';
 import { cx } from '@/ui/cx';
 import type { CardProps } from './context';
 
-/** BoardCard is a card that can be dragged, and beside which others can be dropped. */
+/** BoardCard is a card that can be dragged. Other cards can be dropped before or after it. */
 export const BoardCard = memo(function BoardCard({ lane, actions, ...card }: CardProps) {
   const { item } = card;
   const ref = useRef<HTMLElement>(null);
@@ -47,7 +47,7 @@ export const BoardCard = memo(function BoardCard({ lane, actions, ...card }: Car
         ref={ref}
         move={actions.move}
         onToggle={(range) => actions.toggle(id, range)}
-        // The library would set it later, and the browser then computes the style of everything in the card again.
+        // Otherwise the library sets it later, and the browser computes the style of the whole card again.
         draggable={dnd !== null}
         dragging={dragging}
         onMenu={(open) => actions.setMenu(open ? id : null)}

@@ -7,7 +7,7 @@ import { useTitle } from '@/lib/title';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { ProjectBoard } from './ProjectBoard';
 
-/** BoardPage is a project's work in four columns: where svc begins. */
+/** BoardPage shows a project's work in four columns. It is the first page of svc. */
 export function BoardPage() {
   const { slug } = useParams({ from: '/shell/p/$slug/board' });
   const { project, isPending, error, refetch } = useProject(slug);
@@ -27,7 +27,7 @@ export function BoardPage() {
   return <NotFound what="project" />;
 }
 
-/** BoardSkeleton holds the board's place while it is read. */
+/** BoardSkeleton is a placeholder for the board while it loads. */
 export function BoardSkeleton({ title = 'Board' }: { title?: string }) {
   return (
     <>

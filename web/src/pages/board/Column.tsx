@@ -11,10 +11,10 @@ import { cx } from '@/ui/cx';
 import { BoardCard } from './BoardCard';
 import { cardOf, useBoard } from './context';
 
-/** How much of the window is not a column's cards, in px: what stands above them. */
+/** The height of the window that is not available for a column's cards, in px: the content above them. */
 const aroundColumn = 104;
 
-/** useColumnDrop lets cards be dropped on an element that stands for a status. */
+/** useColumnDrop makes an element accept cards. A drop on it sets the card's status. */
 export function useColumnDrop(
   ref: RefObject<HTMLElement | null>,
   status: ItemStatus,
@@ -39,7 +39,7 @@ export function useColumnDrop(
   return over;
 }
 
-/** ColumnTitle names a column, counts its items and adds to it. */
+/** ColumnTitle shows a column's name and its number of items, and has a button to add an item. */
 export function ColumnTitle({ status, items }: { status: ItemStatus; items: WorkItem[] }) {
   const board = useBoard();
   const { needsYou } = board.facts;
@@ -68,7 +68,7 @@ export function ColumnTitle({ status, items }: { status: ItemStatus; items: Work
   );
 }
 
-/** Column is one status with its cards, of which only those in sight exist. */
+/** Column shows one status with its cards. It renders only the visible ones. */
 export const Column = memo(function Column({ status, items }: { status: ItemStatus; items: WorkItem[] }) {
   const board = useBoard();
   const scroller = useRef<HTMLDivElement>(null);
@@ -81,7 +81,8 @@ export const Column = memo(function Column({ status, items }: { status: ItemStat
     estimateSize: () => 84,
     gap: 8,
     overscan: 1,
-    // What the window has room for is drawn at once; else the column is measured first and its cards are drawn after that.
+    // Estimates the visible height, so that the first cards are rendered at once. Without it the column is rendered empty
+    // and measured first.
     initialRect: { width: 0, height: window.innerHeight - aroundColumn },
     paddingStart: 2,
     paddingEnd: 12,
@@ -147,7 +148,7 @@ export const Column = memo(function Column({ status, items }: { status: ItemStat
   );
 });
 
-/** Rail is the cancelled column folded away: its name, its count, and still a place to drop on. */
+/** Rail is the folded cancelled column: its name and its count. Cards can be dropped on it. */
 export function Rail({ count }: { count: number }) {
   const ref = useRef<HTMLButtonElement>(null);
   const over = useColumnDrop(ref, 'cancelled');

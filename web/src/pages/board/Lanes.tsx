@@ -11,7 +11,7 @@ import { BoardCard } from './BoardCard';
 import { ColumnTitle, useColumnDrop } from './Column';
 import { cardOf, useBoard } from './context';
 
-/** Lanes is the board with a lane for each parent. A drop in another lane also changes the parent. */
+/** Lanes shows the board with a lane for each parent. A drop in another lane also changes the parent. */
 export function Lanes({
   lanes,
   columns,

@@ -34,7 +34,7 @@ const ItemSheet = lazily(async () => (await import('@/components/ItemSheet')).It
 const ItemSelection = lazily(async () => (await import('@/components/ItemSelection')).ItemSelection);
 const DeleteItemDialog = lazily(async () => (await import('@/components/DeleteItemDialog')).DeleteItemDialog);
 
-/** ProjectBoard is the board of a project that is there. */
+/** ProjectBoard shows the board of a project that has been loaded. */
 export function ProjectBoard({ project }: { project: Project }) {
   const { data: items = nothing, isPending, error, refetch } = useQuery(workItemsQuery(project.id));
   const [select] = useState(calmRuns);
@@ -248,7 +248,7 @@ export function ProjectBoard({ project }: { project: Project }) {
   );
 }
 
-/** useStableSet is the same set for as long as the same is in it. */
+/** useStableSet returns the same set object as long as the set has the same elements. */
 function useStableSet(set: ReadonlySet<string>): ReadonlySet<string> {
   const [stable, setStable] = useState(set);
   if (stable === set || (stable.size === set.size && [...set].every((each) => stable.has(each))))

@@ -10,7 +10,7 @@ import { MenuButton } from '@/ui/MenuButton';
 
 const LevelMenu = lazily(async () => (await import('./LevelMenu')).LevelMenu);
 
-/** Toolbar is the board's head: what is shown, how, and a new item. */
+/** Toolbar is the header of the board: the filters, the options, and the button for a new item. */
 export function Toolbar({
   title,
   words,

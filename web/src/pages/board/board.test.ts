@@ -49,7 +49,7 @@ describe('keys', () => {
   it('follow the lanes as they are seen', () => {
     const [p, q] = [item('p', { kind: 'epic' }), item('q', { kind: 'epic' })];
     const below = (id: string, parent: string) => item(id, { parent_id: parent, path: `${parent}/${id}` });
-    // By position they alternate; in sight each lane has its own two.
+    // By position they alternate. On the page each lane shows its own two.
     const tasks = [below('1', 'p'), below('2', 'q'), below('3', 'p'), below('4', 'q')];
     const lanes = lanesOf([p, q, ...tasks], tasks);
     const next = (id: string, key: string) => laneNeighbour(lanes, ['todo', 'doing', 'done'], id, key)?.id;

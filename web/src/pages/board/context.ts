@@ -6,21 +6,21 @@ import { type Progress, unmet } from '@/data/board';
 import type { Selection } from '@/lib/selection';
 import type { ChangeSizes } from '@/live/patches';
 
-/** BoardFacts is what cards show beside their items. */
+/** BoardFacts has the facts that cards show in addition to their items. */
 export interface BoardFacts {
   byId: Map<string, WorkItem>;
   progress: Map<string, Progress>;
   runs: Map<string, Run>;
-  /** The items that need someone. */
+  /** The items that wait for a person. */
   needsYou: ReadonlySet<string>;
-  /** How many below an item need someone. */
+  /** For each item, how many items below it wait for a person. */
   needsBelow: Map<string, number>;
   hosts: Map<string, Host>;
-  /** How large the changes in working copies are. */
+  /** The sizes of the changes in working copies. */
   changes: ChangeSizes;
 }
 
-/** CardActions is what can be done with a card. It stays the same for as long as the board is there. */
+/** CardActions are the actions on a card. The object does not change while the board is mounted. */
 export interface CardActions {
   move: MoveItem;
   toggle: Selection['toggle'];
@@ -29,49 +29,49 @@ export interface CardActions {
   remove(item: WorkItem): void;
 }
 
-/** Board is what columns and lanes share. */
+/** Board is the state that columns and lanes share. */
 export interface Board {
   facts: BoardFacts;
   actions: CardActions;
   /** The item whose sheet is open. */
   selected: string | undefined;
-  /** The cards that something is to be done to together. */
+  /** The selected cards, for bulk actions. */
   selection: Selection;
-  /** The card that Tab reaches; the arrow keys move it. */
+  /** The card that Tab reaches. The arrow keys change it. */
   active: string | undefined;
   /** The card whose menu is open. */
   menu: string | null;
   create(status: ItemStatus, parent?: WorkItem | null): void;
-  /** Columns say here how to bring a card into sight. */
+  /** For each column, a function that scrolls a card into view. */
   scrollers: Map<string, (id: string) => void>;
 }
 
-/** BoardContext carries the board to its columns and lanes. */
+/** BoardContext passes the board to its columns and lanes. */
 export const BoardContext = createContext<Board | null>(null);
 
-/** useBoard is the board around this column or lane. */
+/** useBoard returns the board of this column or lane. */
 export function useBoard(): Board {
   const board = useContext(BoardContext);
   if (!board) throw new Error('a column is drawn outside a board');
   return board;
 }
 
-/** CardProps is all that a card is drawn from: one whose props are as they were is not drawn again. */
+/** CardProps has everything that a card renders. A card whose props have not changed is not rendered again. */
 export interface CardProps extends CardFacts {
   item: WorkItem;
-  /** The parent whose lane it is in; null: that of items without one; undefined: the board has no lanes. */
+  /** The parent of the card's lane; null: the lane of items without a parent; undefined: the board has no lanes. */
   lane?: string | null;
   actions: CardActions;
-  /** Its sheet is open. */
+  /** Whether its sheet is open. */
   open: boolean;
   selected: boolean;
-  /** Some card is selected, so a click on the checkbox of another is likely. */
+  /** Whether any card is selected. Then the checkboxes of the other cards are shown. */
   selecting: boolean;
   tabbable: boolean;
   menuOpen: boolean;
 }
 
-/** cardOf is the props of an item's card. */
+/** cardOf returns the props of an item's card. */
 export function cardOf(board: Board, item: WorkItem, lane?: string | null): CardProps {
   const { facts, actions, selection } = board;
   const { id } = item;

@@ -2,15 +2,15 @@ import type { ItemStatus, WorkItem } from '@/api/records';
 import { isWithin } from '@/data/board';
 import type { Move } from '@/data/moves';
 
-/** DropTarget is where a card was let go: beside a card, or in the free room of a column. */
+/** DropTarget is where a card was dropped: beside a card, or in the empty part of a column. */
 export interface DropTarget {
   status: ItemStatus;
-  /** The lane's parent; undefined: the board has no lanes, and the parent stays. */
+  /** The lane's parent; undefined: the board has no lanes, and the parent does not change. */
   parent_id?: string | null;
   card?: { id: string; edge: 'top' | 'bottom' };
 }
 
-/** dropMove is the move that a drop asks for. Null: it cannot be made. */
+/** dropMove returns the move for a drop. Null: the move is not possible. */
 export function dropMove(items: readonly WorkItem[], item: WorkItem, target: DropTarget): Move | null {
   const move: Move = { status: target.status };
   if (target.parent_id !== undefined) {

@@ -7,7 +7,7 @@ import type { Columns, Lane } from '@/data/board';
 import type { Move } from '@/data/moves';
 import { focusSoon } from '@/lib/focus';
 
-/** Place is where a card stands: its column and its place in it. */
+/** Place is a card's column and its index in the column. */
 interface Place {
   status: ItemStatus;
   index: number;
@@ -22,7 +22,7 @@ export function placeOf(columns: Columns, id: string): Place | null {
   return null;
 }
 
-/** neighbour is the card that an arrow key leads to; empty columns are passed over. */
+/** neighbour returns the card to which an arrow key moves. Empty columns are skipped. */
 export function neighbour(
   columns: Columns,
   statuses: readonly ItemStatus[],
@@ -39,7 +39,7 @@ export function neighbour(
   return undefined;
 }
 
-/** laneNeighbour is the same on a board with lanes: the card that is seen next to it, in the same lane or the next one. */
+/** laneNeighbour does the same on a board with lanes: it returns the adjacent card, in the same lane or the next. */
 export function laneNeighbour(
   lanes: readonly Lane[],
   statuses: readonly ItemStatus[],
@@ -57,7 +57,7 @@ export function laneNeighbour(
   return key === 'ArrowUp' ? column?.at(-1) : column?.[0];
 }
 
-/** shove is the move of Shift and an arrow key. Null: there is no way further. */
+/** shove returns the move for Shift and an arrow key. Null: the card is at the edge. */
 export function shove(columns: Columns, from: Place, key: string): Move | null {
   if (key === 'ArrowUp' || key === 'ArrowDown') {
     const other = columns[from.status][from.index + (key === 'ArrowUp' ? -1 : 1)];
@@ -68,7 +68,7 @@ export function shove(columns: Columns, from: Place, key: string): Move | null {
   return status ? { status } : null;
 }
 
-/** useBoardKeys makes the board usable with the keyboard alone. */
+/** useBoardKeys makes the board usable with the keyboard only. */
 export function useBoardKeys({
   columns,
   lanes,
@@ -79,7 +79,7 @@ export function useBoardKeys({
   select,
 }: {
   columns: Columns;
-  /** Null: the board has none. */
+  /** The lanes; null: the board has none. */
   lanes: Lane[] | null;
   statuses: ItemStatus[];
   move: MoveItem;

@@ -6,7 +6,7 @@ import { usePrefs } from '@/lib/prefs';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { Welcome } from './Welcome';
 
-/** HomePage is the board of the last project, or the way to a first one. */
+/** HomePage shows the board of the last project, or the steps to create the first one. */
 export function HomePage() {
   const { data: projects, error, refetch } = useQuery(projectsQuery);
   const last = usePrefs((prefs) => prefs.lastProject);

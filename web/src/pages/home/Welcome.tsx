@@ -9,7 +9,7 @@ import { Button } from '@/ui/Button';
 import { Command } from '@/ui/Copy';
 import { cx } from '@/ui/cx';
 
-/** Welcome is the first start: three steps that tick themselves as they come true. */
+/** Welcome is the page of a new installation: three steps, each marked as done when it is done. */
 export function Welcome() {
   useTitle('Welcome');
   const [creating, setCreating] = useState(false);

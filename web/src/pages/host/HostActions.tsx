@@ -12,13 +12,13 @@ import { MenuButton } from '@/ui/MenuButton';
 import { Dialog } from '@/ui/Overlay';
 import { toast } from '@/ui/toast';
 
-/** keepsGoing says what disabling does not do. */
+/** keepsGoing explains that disabling a host does not stop its runs. */
 export function keepsGoing(runs: number): string {
   if (runs === 0) return 'No new runs. Nothing runs on it now.';
   return `No new runs. ${runs} ${runs === 1 ? 'run keeps' : 'runs keep'} going; nothing is stopped.`;
 }
 
-/** HostActions is what can be done with a host by whoever is signed in, each after saying what it does. */
+/** HostActions has the actions on a host that the signed-in token permits. Each explains its effect first. */
 export function HostActions({ host }: { host: Host }) {
   const [asked, setAsked] = useState<'disable' | 'delete' | 'join' | null>(null);
   const act = useHostAction();

@@ -22,7 +22,7 @@ const scopes: Record<string, string> = {
   on: 'on: each run is a systemd scope of its own',
 };
 
-/** HostFacts is what is known of a host's machine and worker. */
+/** HostFacts shows the facts about a host's machine and worker. */
 export function HostFacts({ host }: { host: Host }) {
   const now = useNow();
   const { stale } = hostState(host, now);
@@ -91,7 +91,7 @@ export function HostFacts({ host }: { host: Host }) {
   );
 }
 
-/** Disk is how much room a worker has left, and what it does when that is too little. */
+/** Disk shows the worker's free disk space, and what the worker does when there is too little. */
 function Disk({ host, now }: { host: Host; now: number }) {
   const room = host.disk_free_bytes === null ? 'not known' : bytes(host.disk_free_bytes);
   const { refusing } = host;
@@ -105,7 +105,7 @@ function Disk({ host, now }: { host: Host; now: number }) {
   );
 }
 
-/** Version is the worker's, and the server's where that is another. */
+/** Version shows the worker's version, and the server's version if it differs. */
 function Version({ host }: { host: Host }) {
   const { data: server } = useQuery(versionQuery);
   if (!host.worker_version) return 'not known';

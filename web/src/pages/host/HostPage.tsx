@@ -22,7 +22,7 @@ import { HostRun } from './HostRun';
 import { Limits } from './Limits';
 import { Suspect } from './Suspect';
 
-/** HostPage is one host: its word, what runs there, what it has, and what can be done with it. */
+/** HostPage shows one host: its state, its runs, its facts, and the actions on it. */
 export function HostPage() {
   const { hostId } = useParams({ from: '/shell/hosts/$hostId' });
   const { data: hosts, error, refetch } = useQuery({ ...hostsQuery, refetchInterval: 10_000 });

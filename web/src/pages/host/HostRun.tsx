@@ -3,7 +3,7 @@ import { type Host, type Run, taskRef } from '@/api/records';
 import { RunPill } from '@/components/RunPill';
 import { RelativeTime } from '@/ui/RelativeTime';
 
-/** HostRun is a run on its host’s own page. */
+/** HostRun shows a run on its host's page. */
 export function HostRun({ run, host }: { run: Run; host: Host }) {
   return (
     <Link

@@ -5,7 +5,7 @@ import { useHostAction } from '@/data/actions';
 import { Button } from '@/ui/Button';
 import { toast } from '@/ui/toast';
 
-/** Suspect explains why a host is not trusted, and lets a person decide. */
+/** Suspect explains why a host is suspect, and lets a person accept its new identity. */
 export function Suspect({ host, mayDecide }: { host: Host; mayDecide: boolean }) {
   const act = useHostAction();
   const clear = (): void =>

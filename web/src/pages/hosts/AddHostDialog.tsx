@@ -6,7 +6,7 @@ import { Button } from '@/ui/Button';
 import { Field, Input } from '@/ui/Field';
 import { Dialog } from '@/ui/Overlay';
 
-/** AddHostDialog makes a host and shows the one command that joins it. */
+/** AddHostDialog creates a host and shows the command with which a machine joins as it. */
 export function AddHostDialog({ onClose }: { onClose(): void }) {
   const [name, setName] = useState('');
   const [most, setMost] = useState('');

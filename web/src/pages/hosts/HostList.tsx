@@ -14,7 +14,7 @@ import { arrange, orders } from './arrange';
 import { HostRow } from './HostRow';
 import { HostSelection } from './HostSelection';
 
-/** HostList is the hosts that fit a search, in an order; both are in the address. */
+/** HostList shows the hosts that match a search, sorted. The search and the order are in the address. */
 export function HostList({ hosts }: { hosts: Host[] }) {
   const search = useSearch({ from: '/shell/hosts' });
   const navigate = useNavigate({ from: '/hosts' });
@@ -66,7 +66,7 @@ export function HostList({ hosts }: { hosts: Host[] }) {
   );
 }
 
-/** Rows is hosts one below the other, of which only those in sight exist. */
+/** Rows shows hosts as rows. It renders only the visible ones. */
 function Rows({ hosts, selection }: { hosts: Host[]; selection: Selection }) {
   const scroller = useRef<HTMLDivElement>(null);
   const { initialOffset, onScroll } = useKeptScroll('hosts');

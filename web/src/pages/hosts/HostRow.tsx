@@ -11,7 +11,7 @@ import { Checkbox } from '@/ui/Checkbox';
 import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
 
-/** HostRow is a host in the list of all. */
+/** HostRow shows a host in the list of hosts. */
 export const HostRow = memo(function HostRow({
   host,
   selected,

@@ -10,14 +10,14 @@ import { Button } from '@/ui/Button';
 const nameOf = (host: Host): string => host.name;
 const hostsOf = (count: number): string => (count === 1 ? '1 host' : `${count} hosts`);
 
-/** keepGoing says what becomes of the runs of hosts that get no new ones. */
+/** keepGoing explains that disabling hosts does not stop their runs. */
 function keepGoing(hosts: readonly Host[]): string {
   const runs = hosts.reduce((sum, host) => sum + host.active_runs, 0);
   if (runs === 0) return 'They get no new runs. Nothing runs on them now.';
   return `They get no new runs. ${runs === 1 ? '1 run keeps' : `${runs} runs keep`} going; nothing is stopped.`;
 }
 
-/** HostSelection is what can be done to the selected hosts; each says for how many of them. */
+/** HostSelection has the actions on the selected hosts. Each button shows to how many of them it applies. */
 export function HostSelection({ hosts, selection }: { hosts: readonly Host[]; selection: Selection }) {
   const bulk = useBulkHosts();
   const may = useMay('operator');

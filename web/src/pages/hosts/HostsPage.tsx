@@ -13,10 +13,10 @@ import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { AddHostDialog } from './AddHostDialog';
 import { HostList } from './HostList';
 
-/** How often heartbeats are looked at while the page is open; the journal does not tell them. */
+/** How often the hosts are read while the page is open, in ms, because no event reports a heartbeat. */
 export const heartbeatLook = 10_000;
 
-/** HostsPage is the fleet, the worst first unless someone wants another order. */
+/** HostsPage shows all hosts, the worst first unless the user chooses another order. */
 export function HostsPage() {
   useTitle('Hosts');
   const [adding, setAdding] = useState(false);

@@ -3,13 +3,13 @@ import { hostWord, worstFirst } from '@/components/hostState';
 
 const byName = (a: Host, b: Host): number => a.name.localeCompare(b.name, undefined, { numeric: true });
 
-/** unknownLast compares numbers, those that are not known at the end. */
+/** unknownLast compares numbers. Unknown ones come last. */
 const unknownLast = (a: number | null, b: number | null): number =>
   a === b ? 0 : a === null ? 1 : b === null ? -1 : a - b;
 
 const seen = ({ last_seen_at }: Host): number | null => (last_seen_at ? Date.parse(last_seen_at) : null);
 
-/** orders are what the list of hosts can be sorted by; the first is what it is sorted by unless someone says so. */
+/** orders are the orders of the list of hosts. The first is the default. */
 export const orders: { value: string; label: string; compare(a: Host, b: Host): number }[] = [
   { value: 'state', label: 'Worst first', compare: worstFirst },
   { value: 'name', label: 'By name', compare: byName },
@@ -27,7 +27,7 @@ export const orders: { value: string; label: string; compare(a: Host, b: Host): 
   },
 ];
 
-/** textOf is all that a search looks at. */
+/** textOf returns all text of a host that a search covers. */
 function textOf(host: Host): string {
   const labels = Object.entries(host.labels).map(([name, value]) => `${name}=${value}`);
   const providers = Object.entries(host.providers).flatMap(([id, { available }]) => (available ? [id] : []));
@@ -36,7 +36,9 @@ function textOf(host: Host): string {
   return [...facts, ...trouble, ...labels, ...providers].join('\n').toLowerCase();
 }
 
-/** arrange is the hosts in which every word of a search is found, in an order; an order that is not known is the first. */
+/**
+ * arrange returns the hosts that contain every word of a search, sorted. An unknown order is treated as the default.
+ */
 export function arrange(hosts: Host[], search: string, order?: string): Host[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const { compare } = orders.find((each) => each.value === order) ?? (orders[0] as (typeof orders)[number]);

@@ -9,8 +9,8 @@ import { Input } from '@/ui/Field';
 import { toast } from '@/ui/toast';
 
 /**
- * Answer types into the session of an agent that asks: a line with Enter after it, or one of the usual keys. A refused
- * line stays in the field.
+ * Answer types into the session of an agent that waits for an answer: a line followed by Enter, or one of the usual keys.
+ * If the server refuses a line, the line stays in the field.
  */
 export function Answer({ runId, about }: { runId: string; about: string }) {
   const { draft, write, drop } = useDraft(`answer.${runId}`);
@@ -40,7 +40,7 @@ export function Answer({ runId, about }: { runId: string; about: string }) {
           value={text}
           onChange={(event) => write(event.target.value, '')}
           onKeyDown={(event) => {
-            // What is written stays; the keys of the page work again.
+            // The text is kept. Without the focus in the field, the page's shortcuts work again.
             if (event.key === 'Escape') event.currentTarget.blur();
           }}
           className="h-7 min-w-0 grow font-mono text-xs"

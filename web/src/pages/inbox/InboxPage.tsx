@@ -17,7 +17,7 @@ import { linkOf } from './link';
 
 const nothing: InboxItem[] = [];
 
-/** InboxPage is all that needs a person, newest first. An entry goes by itself when its cause is over. */
+/** InboxPage shows everything that needs a person, newest first. An entry disappears when its cause is gone. */
 export function InboxPage() {
   useTitle('Inbox');
   const { snoozed = false } = useSearch({ from: '/shell/inbox' });

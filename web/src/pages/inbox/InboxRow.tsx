@@ -41,7 +41,7 @@ const kinds: Record<InboxItem['kind'], { word: string; icon: LucideIcon; tone: s
 const way =
   'inline-flex h-7 items-center gap-1.5 rounded-md px-2.5 text-xs font-medium text-ink-2 ring-1 ring-line ring-inset hover:bg-hover hover:text-ink';
 
-/** InboxRow is one entry: what is the matter, since when, and what can be done about it here. */
+/** InboxRow shows one entry: the problem, its age, and the actions that are possible here. */
 export function InboxRow({
   item,
   chosen,
@@ -124,11 +124,11 @@ export function InboxRow({
   );
 }
 
-/** Failed is what can be done about a run that failed: once more, or read how it came to that. */
+/** Failed has the actions for a failed run: to run it again, or to see why it failed. */
 function Failed({ runId, about }: { runId: string; about: string }) {
   const rerun = useRerun();
   const navigate = useNavigate();
-  // One key per entry: a second click starts no second run.
+  // One key per entry: a second click does not start a second run.
   const [key] = useState(randomKey);
   const again = (): void =>
     rerun.mutate(

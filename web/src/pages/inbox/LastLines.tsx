@@ -7,7 +7,9 @@ import { usePane } from '@/terminal/usePane';
 /** How many rows of a screen an entry shows. */
 const shown = 8;
 
-/** LastLines is the end of a run's screen: what the agent asks about, or what it said last. It is read while it is in sight. */
+/**
+ * LastLines shows the end of a run's screen: the agent's question or its last output. It reads it only while visible.
+ */
 export function LastLines({ runId, about }: { runId: string; about: string }) {
   const ref = useRef<HTMLDivElement>(null);
   const inSight = useInSight(ref);
@@ -27,7 +29,7 @@ function Screen({ runId, about }: { runId: string; about: string }) {
       aria-label={`End of the screen of ${about}`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
       tabIndex={0}
-      // Reversed, it begins at its end.
+      // The reversed direction makes it start scrolled to its end.
       className="flex max-h-44 flex-col-reverse overflow-auto rounded-md text-xs ring-1 ring-line"
     >
       <Reader capture={pane.capture} palette={palette} last={shown} />

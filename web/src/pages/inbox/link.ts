@@ -1,7 +1,7 @@
 import { linkOptions } from '@tanstack/react-router';
 import type { InboxItem } from '@/api/schema.gen';
 
-/** linkOf is the page of what an entry is about. */
+/** linkOf returns the link to the page of an entry's run or host. */
 export const linkOf = (item: Pick<InboxItem, 'kind' | 'run_id' | 'host_id'>) =>
   item.run_id
     ? linkOptions({

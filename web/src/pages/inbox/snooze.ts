@@ -1,4 +1,4 @@
-/** Until is a time up to which an entry can be snoozed, with its name. */
+/** Until is a time until which an entry can be snoozed, with its label. */
 export interface Until {
   label: string;
   at: Date;
@@ -6,7 +6,7 @@ export interface Until {
 
 const morning = 9;
 
-/** untils are the times that are offered at a moment, by the clock of whoever looks. */
+/** untils returns the times that are offered now, in the browser's time zone. */
 export function untils(now: Date): Until[] {
   const tomorrow = new Date(now);
   tomorrow.setDate(now.getDate() + 1);

@@ -4,13 +4,13 @@ import { ItemDetail, isItemView } from '@/components/ItemDetail';
 import { useItemMoves } from '@/components/useItemMoves';
 import { workItemQuery, workItemsQuery } from '@/data/queries';
 
-/** ItemPage is a work item on a page of its own, for links. */
+/** ItemPage shows a work item on its own page, for links. */
 export function ItemPage() {
   const { id } = useParams({ from: '/shell/t/$id' });
   const { tab } = useSearch({ from: '/shell/t/$id' });
   const { data: item } = useQuery(workItemQuery(id));
   const projectId = item?.project_id ?? '';
-  // Moves are shown at once in the project's list, which must be there for that.
+  // A move is shown at once in the project's list of items, so that list must be loaded.
   useQuery({ ...workItemsQuery(projectId), enabled: projectId !== '' });
   const move = useItemMoves(projectId);
   const navigate = useNavigate();

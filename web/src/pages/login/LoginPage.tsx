@@ -8,7 +8,7 @@ import { Button } from '@/ui/Button';
 import { Command } from '@/ui/Copy';
 import { Field, Input } from '@/ui/Field';
 
-/** LoginPage takes the access token that the orchestrator made at its first start. */
+/** LoginPage asks for the access token that the orchestrator created at its first start. */
 export function LoginPage() {
   useTitle('Sign in');
   const [value, setValue] = useState('');
@@ -73,7 +73,7 @@ export function LoginPage() {
   );
 }
 
-/** tokenOf takes a bare token, or a whole sign-in link. */
+/** tokenOf accepts a token or a whole sign-in link, and returns the token. */
 function tokenOf(pasted: string): string {
   return /[#&]token=([^&\s]+)/.exec(pasted)?.[1] ?? pasted.trim();
 }

@@ -15,7 +15,7 @@ import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { toast } from '@/ui/toast';
 import { SettingsForm } from './SettingsForm';
 
-/** ProjectSettingsPage is what a project is, how its runs work, and its end. */
+/** ProjectSettingsPage edits a project's fields and the defaults of its runs, and archives the project. */
 export function ProjectSettingsPage() {
   const { slug } = useParams({ from: '/shell/p/$slug/settings' });
   const { project, isPending, error, refetch } = useFollowed(slug);
@@ -25,7 +25,7 @@ export function ProjectSettingsPage() {
     return (
       <>
         <PageHeader title={`${project.name} settings`} />
-        {/* What gets the focus is not hidden behind the bar that saves. */}
+        {/* The padding keeps the focused field from being hidden behind the bar with the save button. */}
         <div className="scroll-pb-24 overflow-y-auto">
           <div className="mx-auto flex max-w-2xl flex-col gap-6 p-4 sm:p-6">
             <SettingsForm key={project.id} project={project} />
@@ -54,7 +54,8 @@ export function ProjectSettingsPage() {
 }
 
 /**
- * useFollowed is the project of a page. When its slug changes while the page is open, here or elsewhere, the page goes along.
+ * useFollowed returns the page's project. When the project's slug changes while the page is open, in this or another
+ * browser, the page navigates to the new address.
  */
 function useFollowed(slug: string) {
   const query = useProject(slug);

@@ -4,7 +4,7 @@ import { Button } from '@/ui/Button';
 import { Field } from '@/ui/Field';
 import { type SettingName, textOf, type useEdits } from './edits';
 
-/** Form is what the fields of one form have in common. */
+/** Form is the state that the fields of a form share. */
 export interface Form {
   project: Project;
   edits: ReturnType<typeof useEdits>;
@@ -12,7 +12,7 @@ export interface Form {
   readOnly: boolean;
 }
 
-/** Control is what ties an input to its field. */
+/** Control has the attributes that connect an input with its label, hint and error. */
 interface Control {
   id: string;
   'aria-describedby': string | undefined;
@@ -22,7 +22,7 @@ interface Control {
   onChange(event: { target: { value: string } }): void;
 }
 
-/** Setting is one field of a project: its label, what the server said of it, and what someone else has made of it meanwhile. */
+/** Setting is one field of a project: its label, the server's error for it, and another person's conflicting change. */
 export function Setting({
   form,
   name,
@@ -37,7 +37,7 @@ export function Setting({
   label: string;
   hint?: ReactNode;
   optional?: boolean;
-  /** What it will be while nobody touches it; absent: what it is. */
+  /** The value that is shown until the user edits the field. Absent: the stored value. */
   shown?: string;
   children(control: Control): ReactNode;
 }) {

@@ -17,13 +17,13 @@ let stored: Project;
 let version: number;
 let role: Role;
 let patches: Record<string, unknown>[];
-/** What the next PATCH is refused with. */
+/** The error with which the next PATCH is refused. */
 let refuse: object | null;
-/** What others do between our read and our write. */
+/** A change by another client between the page's read and its write. */
 let meanwhile: Partial<Project> | null;
 let client: QueryClient;
 
-/** The server has one project, with versions. */
+/** answer is a server with one project, with versions. */
 async function answer(url: string, init: RequestInit): Promise<Response> {
   if (url.endsWith('/me')) return Response.json({ name: 'ann', role, expires_at: null });
   if (url.includes('/providers')) return Response.json({ items: [], next_cursor: null });

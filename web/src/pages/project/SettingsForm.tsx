@@ -15,7 +15,7 @@ import { type Form, Setting } from './Setting';
 
 const mono = 'font-mono text-xs';
 
-/** SettingsForm is what a project is and how its runs work. Nothing is saved over what someone else has made of it. */
+/** SettingsForm edits a project's fields. It never overwrites another person's change. */
 export function SettingsForm({ project }: { project: Project }) {
   const edits = useEdits(project);
   const save = useSaveProject();
@@ -74,7 +74,7 @@ export function SettingsForm({ project }: { project: Project }) {
   );
 }
 
-/** Outcome says what stands between the form and what is saved. */
+/** Outcome shows the number of unsaved changes, or the errors and conflicts that keep the form from being saved. */
 function Outcome({
   error,
   errors,
@@ -173,7 +173,7 @@ function Runs({ form }: { form: Form }) {
 function WorkingCopies({ form }: { form: Form }) {
   const { project, edits } = form;
   const repo = edits.text('repo').trim();
-  // As the server decides it where nobody says so: with a new repository clones, without one nothing.
+  // The default that the server would choose: clone for a newly set repository, none without a repository.
   const follows = (repo !== '') === (project.repo !== '') ? project.isolation : repo ? 'clone' : 'none';
   return (
     <Section

@@ -5,37 +5,39 @@ import type { PatchProject } from '@/api/schema.gen';
 /** SettingName is a field of a project that can be changed. */
 export type SettingName = keyof PatchProject;
 
-/** Edit is what someone has typed into a field, and what the field was before. */
+/** Edit is the text that the user typed into a field, and the field's value before. */
 interface Edit {
   text: string;
   base: Project[SettingName];
 }
 
-/** Edits is every field that was touched. The others show what the server has, also when that changes. */
+/** Edits has every field that the user edited. The other fields show the server's values, also when those change. */
 export type Edits = Partial<Record<SettingName, Edit>>;
 
-/** textOf is a field's value as a form shows it. */
+/** textOf returns a field's value as text for a form. */
 export const textOf = (value: Project[SettingName]): string => (value === null ? '' : String(value));
 
-/** Texts in which blanks at the ends may be meant. */
+/** Fields whose leading and trailing blanks are kept. */
 const verbatim: readonly SettingName[] = ['description', 'setup'];
 
-/** meaningOf is what a field's text means. */
+/** meaningOf converts a field's text into its value. */
 export function meaningOf(name: SettingName, text: string): string | number | null {
   if (name === 'max_runs') return text === '' ? null : Number(text);
   if (name === 'keep_days') return Number(text);
   return verbatim.includes(name) ? text : text.trim();
 }
 
-/** isChanged reports whether a field would become something else. */
+/** isChanged reports whether saving an edit would change the field. */
 const isChanged = (project: Project, name: SettingName, edit: Edit): boolean =>
   meaningOf(name, edit.text) !== project[name];
 
-/** isTaken reports whether someone else has changed a field since it was touched, to something that is not wanted here. */
+/**
+ * isTaken reports whether another person changed a field after the edit began, to a value other than the edited one.
+ */
 const isTaken = (project: Project, name: SettingName, edit: Edit): boolean =>
   isChanged(project, name, edit) && project[name] !== edit.base;
 
-/** useEdits holds what was typed over a project's fields until it is saved or taken back. */
+/** useEdits stores the edits of a project's fields until they are saved or discarded. */
 export function useEdits(project: Project) {
   const [edits, setEdits] = useState<Edits>({});
   const entries = Object.entries(edits) as [SettingName, Edit][];
@@ -52,14 +54,14 @@ export function useEdits(project: Project) {
     set: (name: SettingName, text: string): void =>
       setEdits((now) => ({ ...now, [name]: { text, base: now[name] ? now[name].base : project[name] } })),
     changed: changed.map(([name]) => name),
-    /** Fields that someone else has changed meanwhile. */
+    /** Edited fields that another person has changed in the meantime. */
     taken: entries.filter(([name, edit]) => isTaken(project, name, edit)).map(([name]) => name),
-    /** Mine replaces what someone else has made of the field. */
+    /** keepMine accepts that the edit will replace the other person's value. */
     keepMine: (name: SettingName): void =>
       setEdits((now) => (now[name] ? { ...now, [name]: { ...now[name], base: project[name] } } : now)),
     takeBack: (name: SettingName): void => without((other) => other === name),
     takeAllBack: (): void => setEdits({}),
-    /** What was saved is no edit any more, unless it was edited since. */
+    /** saved removes the edits that were sent, unless they were edited again since. */
     saved: (sent: Edits): void => without((name, edit) => edit === sent[name]),
     patch: Object.fromEntries(
       changed.map(([name, edit]) => [name, meaningOf(name, edit.text)]),

@@ -20,7 +20,7 @@ import { RelativeTime } from '@/ui/RelativeTime';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { type Fix, fixesOf, type Offer, offersOf } from './fixes';
 
-/** ProvidersPage is which agent can run where, why not, and the command that tells more. */
+/** ProvidersPage shows which provider is available on which host, why not, and the command that finds the reason. */
 export function ProvidersPage() {
   useTitle('Providers');
   const { data, error, refetch } = useQuery(providersQuery);
@@ -28,7 +28,7 @@ export function ProvidersPage() {
   const providers = whole ? data : data?.filter(isShown);
   const hidden = (data?.length ?? 0) - (providers?.length ?? 0);
   const { data: all = [] } = useQuery(hostsQuery);
-  // Hosts that can tell something come first; on a phone only the first is in sight.
+  // Hosts with current reports come first, because on a phone only the first one is visible.
   const hosts = [...all].sort((a, b) => worstFirst(b, a));
   return (
     <>
@@ -76,7 +76,7 @@ export function ProvidersPage() {
   );
 }
 
-/** Doctor is the table of hosts and providers. */
+/** Doctor shows the table of hosts and providers. */
 function Doctor({ providers, hosts }: { providers: Provider[]; hosts: Host[] }) {
   return (
     <section

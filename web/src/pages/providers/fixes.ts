@@ -1,20 +1,20 @@
 import type { Host, Provider } from '@/api/records';
 
-/** Fix is a provider that should be somewhere and is not. */
+/** Fix is a provider that is missing on some hosts. */
 export interface Fix {
   provider: string;
   name: string;
-  /** The names of the hosts without it. */
+  /** The names of those hosts. */
   hosts: string[];
 }
 
-/** Offer is a tool with a preset that some hosts have and that their catalogs do not use. */
+/** Offer is a preset for a tool that is installed on some hosts but is not in their catalogs. */
 export interface Offer {
   preset: string;
   hosts: string[];
 }
 
-/** offersOf lists the presets for what was found on hosts, by name. */
+/** offersOf returns the presets for tools that were found on hosts, by name. */
 export function offersOf(hosts: readonly Host[]): Offer[] {
   const found = new Map<string, string[]>();
   for (const host of hosts)
@@ -25,7 +25,7 @@ export function offersOf(hosts: readonly Host[]): Offer[] {
 
 const byPreset = (a: Offer, b: Offer): number => a.preset.localeCompare(b.preset);
 
-/** fixesOf lists what is missing where it is expected: no optional providers, no hosts that are gone. */
+/** fixesOf returns the providers that are missing on hosts. Optional providers and deleted hosts are left out. */
 export function fixesOf(providers: readonly Provider[], hosts: readonly Host[]): Fix[] {
   return providers
     .filter((provider) => !provider.optional)

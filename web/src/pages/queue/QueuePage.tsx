@@ -24,7 +24,7 @@ import { useQueueDrops } from './useQueueDrag';
 
 const nothing: Run[] = [];
 
-/** QueuePage is every run that waits, in the order in which they will be placed, with why each waits. */
+/** QueuePage shows all waiting runs in the order in which they will be placed, with the reason for each. */
 export function QueuePage() {
   useTitle('Queue');
   const { project: slug } = useSearch({ from: '/shell/queue' });

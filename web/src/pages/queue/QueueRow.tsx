@@ -14,7 +14,9 @@ import { Select } from '@/ui/Field';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { useQueueDrag } from './useQueueDrag';
 
-/** QueueRow is one run that waits: its place, why it waits, and its priority to change, by hand or by a drag. */
+/**
+ * QueueRow shows a waiting run: its place, why it waits, and its priority, which can be changed by menu or by dragging.
+ */
 export function QueueRow({
   run,
   selected,

@@ -5,8 +5,9 @@ export const lowest = -2;
 export const highest = 2;
 
 /**
- * priorityAt is the priority that brings a waiting run directly before or after another one, as near as priorities can:
- * of equal ones, who waits longer goes first. Null: it has that priority, or there is none that does it.
+ * priorityAt returns the priority that moves a waiting run directly before or after another one, as near as priorities
+ * allow: of equal priorities, the run that has waited longer comes first. Null: the run already has this priority, or
+ * the priority that it would need is out of range.
  */
 export function priorityAt(run: Run, other: Run, edge: 'before' | 'after'): number | null {
   const older = run.pending_since < other.pending_since;

@@ -6,7 +6,7 @@ import { priorityAt } from './priorityAt';
 
 type Edge = 'top' | 'bottom';
 
-/** useQueueDrag lets a row of the queue be dragged, and others be dropped at its edges. */
+/** useQueueDrag makes a row of the queue draggable, and lets other rows be dropped at its edges. */
 export function useQueueDrag(id: string) {
   const ref = useRef<HTMLDivElement>(null);
   const [dragging, setDragging] = useState(false);
@@ -39,7 +39,7 @@ export function useQueueDrag(id: string) {
   return { ref, dragging, edge };
 }
 
-/** useQueueDrops gives a run that was dropped beside another one the priority that brings it there. */
+/** useQueueDrops sets the priority of a run that was dropped beside another one, so that it moves there. */
 export function useQueueDrops(runs: readonly Run[], prioritise: (run: Run, priority: number) => void): void {
   const dnd = useDnd();
   useEffect(

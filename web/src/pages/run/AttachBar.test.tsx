@@ -47,7 +47,7 @@ describe('who watches', () => {
     const status = screen.getByRole('status');
     expect(status.textContent).toBe('');
     rerender(<Watchers watchers={{ people: [you, one('ben'), one('carl', { mode: 'live' })], more: 0 }} />);
-    // The same element: a screen reader tells what changes in it.
+    // It must be the same element: a screen reader announces only changes inside an element.
     expect(screen.getByRole('status')).toBe(status);
     expect(status.textContent).toBe('You type, ben and carl watch');
     expect(screen.getByRole('button', { name: 'ben and carl watch. Show everyone' })).toBeTruthy();

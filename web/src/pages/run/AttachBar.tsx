@@ -17,8 +17,8 @@ import { modes, type PaneMode } from './PaneBar';
 import { Watchers } from './Watchers';
 
 /**
- * wordsOf says who may type now. typist is the name of whoever else types; null: nobody does; undefined: it is not known.
- * Those who may not type are not told how to.
+ * wordsOf describes who may type now. typist is the name of the other person who types; null: nobody; undefined: not
+ * known. may false: the token does not permit typing, so the text does not explain how to type.
  */
 export function wordsOf(
   lease: Lease,
@@ -51,13 +51,13 @@ export function wordsOf(
 }
 
 function watchedTitle(takenBy: string | null, typist: string | null | undefined): string {
-  // What was taken over may have been taken from that person since.
+  // A third person may have taken the keyboard from takenBy since.
   if (takenBy && (typist === undefined || typist === takenBy))
     return `${takenBy} has taken over the keyboard`;
   return typist === null ? 'Nobody is typing' : `${typist || 'Someone else'} is typing`;
 }
 
-/** AttachBar stands over the attached terminal: who types, who watches, and always the way out. */
+/** AttachBar is the bar above the attached terminal: who types, who watches, and the button to detach. */
 export function AttachBar({
   attachment,
   holder: name,
@@ -67,7 +67,7 @@ export function AttachBar({
   onDetach,
 }: {
   attachment: Attachment;
-  /** The name of whoever has the keyboard; undefined: nobody has, or it is not known. */
+  /** The name of the person who has the keyboard; undefined: nobody has it, or it is not known. */
   holder: string | undefined;
   mode: PaneMode;
   onMode(mode: PaneMode): void;
@@ -145,12 +145,12 @@ export function AttachBar({
   );
 }
 
-/** How far a session may be from the window's size, in cells: a measured cell is a fraction of a px off. */
+/** By how many cells the session's size may differ from the window's: the measured size of a cell is not exact. */
 const tolerance = 2;
 
 /**
- * useWindowSize gives the session the size of the window while this client has the keyboard, unless someone wants
- * another one. The server takes it back when they leave.
+ * useWindowSize sets the session's size to the window's size while this client holds the lease, unless the user turns
+ * that off. The server resets the size when the client leaves.
  */
 function useWindowSize(attachment: Attachment, fitting: Fitting | null) {
   const [follow, setFollow] = useState(true);

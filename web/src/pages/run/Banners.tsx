@@ -13,7 +13,7 @@ import { Command } from '@/ui/Copy';
 import { cx } from '@/ui/cx';
 import { WaitingHosts } from './WaitingHosts';
 
-/** Banners say over the terminal what needs someone: a question, a wait, an odd silence, an end. */
+/** Banners shows strips above the terminal for what needs a person: a question, a wait, a long silence, an end. */
 export function Banners({
   run,
   host,
@@ -131,7 +131,7 @@ function exitWords(run: RunDetail): string {
   return run.exit_code === null ? '' : `Exit code ${run.exit_code}.`;
 }
 
-/** Banner is a strip over the terminal. */
+/** Banner is a strip above the terminal. */
 function Banner({
   tone,
   icon,

@@ -21,14 +21,14 @@ const whens: { value: When; label: string }[] = [
   { value: 'now', label: 'Now' },
   { value: 'turn_end', label: 'When its turn ends' },
 ];
-/** How many messages are shown; the newest ones. */
+/** How many messages are shown: the newest ones. */
 const shown = 4;
 
-/** takesMessages reports whether the agent of a run can be written to while it works. */
+/** takesMessages reports whether a message can be sent to a run's agent while it works. */
 export const takesMessages = (run: RunDetail, host: Host | undefined): boolean =>
   run.status === 'running' && host?.providers[run.provider]?.message === 'paste';
 
-/** willHappen is what becomes of a message that is sent now, in words, and whether it may be sent. */
+/** willHappen describes what happens to a message that is sent now, and whether it may be sent. */
 export function willHappen(run: RunDetail, when: When, queued: number): { words: string; may: boolean } {
   if (run.lease)
     return {
@@ -48,7 +48,7 @@ export function willHappen(run: RunDetail, when: When, queued: number): { words:
   };
 }
 
-/** Composer writes to the agent without the terminal: it says what will happen, and then what did. */
+/** Composer sends messages to the agent without the terminal. It shows what will happen, and then the result. */
 export function Composer({ run, host }: { run: RunDetail; host?: Host }) {
   const { draft, write, drop } = useDraft(`message.${run.id}`);
   const { data: messages = [] } = useQuery(messagesQuery(run.id));

@@ -11,16 +11,16 @@ import { randomKey } from '@/lib/id';
 import { Button } from '@/ui/Button';
 import { Textarea } from '@/ui/Field';
 
-/** Continuation is how a message to a run that is over reaches an agent. */
+/** Continuation is how a message to an ended run reaches an agent. */
 export interface Continuation {
-  /** It begins a new conversation, because this one cannot go on. */
+  /** Whether it starts a new conversation, because the old one cannot be continued. */
   fresh: boolean;
   words: string;
 }
 
 /**
- * continuationOf says what becomes of a message to a run that is over; null: nothing can go on there, neither a
- * conversation nor a working copy.
+ * continuationOf describes what happens to a message to an ended run. Null: neither its conversation nor its working copy
+ * can be continued.
  */
 export function continuationOf(run: RunDetail, host: Host | undefined): Continuation | null {
   if (isActive(run)) return null;
@@ -35,9 +35,9 @@ export function continuationOf(run: RunDetail, host: Host | undefined): Continua
   };
 }
 
-/** ContinueRun writes to the agent of a run that is over: what is written becomes the prompt of a run that continues it. */
+/** ContinueRun takes a message to an ended run. The message becomes the prompt of a run that continues it. */
 export function ContinueRun({ run, how }: { run: RunDetail; how: Continuation }) {
-  // What was written while the run was at work is not lost with its end.
+  // The draft is shared with Composer, so that text written while the run was active is not lost when it ends.
   const { draft, write, drop } = useDraft(`message.${run.id}`);
   const [key] = useState(randomKey);
   const start = useStartRun();

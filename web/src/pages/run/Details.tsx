@@ -14,7 +14,7 @@ import { CopyButton } from '@/ui/Copy';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { WaitingHosts } from './WaitingHosts';
 
-/** Details is every field of a run, with what put it where it is. */
+/** Details shows every field of a run, and the signals that caused its state. */
 export function Details({ run, host, item }: { run: RunDetail; host?: Host; item?: WorkItem }) {
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
@@ -177,7 +177,7 @@ export function Details({ run, host, item }: { run: RunDetail; host?: Host; item
   );
 }
 
-/** AskedHost is the host that a run was pinned to, by name. */
+/** AskedHost shows the name of the host to which a run was pinned. */
 function AskedHost({ id }: { id: string }) {
   const { data: hosts } = useQuery(hostsQuery);
   const host = hosts?.find((other) => other.id === id);
@@ -208,7 +208,7 @@ const ways: Record<string, string> = {
   api: 'the API',
 };
 
-/** Evidence is which signal put the run into its states, and when it was received. */
+/** Evidence shows which signals changed the run's status, and when they were received. */
 function Evidence({ run }: { run: RunDetail }) {
   return (
     <Section title="Evidence" about="Every status rests on a signal. These are the ones that counted.">
@@ -262,7 +262,7 @@ const None = ({ word = 'none' }: { word?: string }) => <span className="text-ink
 const quoted = (arg: string): string =>
   /^[\w./:=@%+,-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`;
 
-/** queueWords is how a run waits, when it is not the usual way. */
+/** queueWords describes how a run waits, as far as it differs from the defaults. */
 function queueWords(run: RunDetail): string {
   return [
     run.priority !== 0 && `priority ${run.priority}`,

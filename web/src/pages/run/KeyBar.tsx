@@ -22,8 +22,8 @@ const attachedKeys: [string, string][] = [
 ];
 
 /**
- * KeyBar types without a keyboard: a line of text, and the keys that phones do not have. Ready: who attaches can type
- * into it at once.
+ * KeyBar types without a keyboard: a line of text, and the keys that phones do not have. ready: the field gets the focus
+ * when this client attaches.
  */
 export function KeyBar({
   run,

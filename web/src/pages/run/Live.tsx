@@ -31,7 +31,7 @@ const WatchGrid = lazy(() => persist(() => import('@/terminal/WatchGrid')));
 const importAttachGrid = () => persist(() => import('@/terminal/AttachGrid'));
 const AttachGrid = lazy(importAttachGrid);
 
-/** Live is the run's terminal: watched, or shared by whoever attaches. */
+/** Live shows the run's terminal: watched, or attached. */
 export function Live({ run, host }: { run: RunDetail; host?: Host }) {
   const small = useMedia(phone);
   const [chosen, setChosen] = useState<PaneMode | null>(null);
@@ -39,13 +39,13 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
   const palette = usePalette();
   const state = usePane(run.id);
   const { attachment, attach, detach } = useAttachment(run);
-  // A terminal that someone attaches to gets the size of the window, so it is readable anyway.
+  // An attached terminal gets the size of the window, so it is readable on any screen.
   const mode = chosen ?? (small || !(roomy || attachment) ? 'reader' : 'fit');
   const [fitting, setFitting] = useState<Fitting | null>(null);
   const capture = state.pane?.capture ?? '';
   const running = run.status === 'running';
   useEffect(() => {
-    // Who presses Attach begins to type at once, so the code for it is there before.
+    // After Attach, the user types at once, so the code for the terminal is loaded in advance.
     if (running) void importAttachGrid();
   }, [running]);
   const may = canAttach(run, host);
@@ -117,7 +117,10 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
   );
 }
 
-/** ReaderPane shows the screen as text from its end, where agents write, and stays there until someone scrolls away. */
+/**
+ * ReaderPane shows the screen as text, scrolled to the end, where agents write. It follows the end until the user
+ * scrolls up.
+ */
 function ReaderPane({ capture, palette }: { capture: string; palette: Palette }) {
   const pane = useRef<HTMLElement>(null);
   const atEnd = useRef(true);
@@ -142,8 +145,8 @@ function ReaderPane({ capture, palette }: { capture: string; palette: Palette })
 }
 
 /**
- * GridPlace holds the terminal's place while its code is read. Someone who attached is typing already: it
- * takes the focus, so that their keys are not taken for the page's own.
+ * GridPlace is a placeholder for the terminal while its code loads. After Attach it takes the focus, so that typed keys
+ * do not trigger the page's shortcuts.
  */
 function GridPlace({ typing }: { typing: boolean }) {
   return (
@@ -160,7 +163,7 @@ function GridPlace({ typing }: { typing: boolean }) {
   );
 }
 
-/** useAttachment holds this page's place at the shared terminal. */
+/** useAttachment attaches to and detaches from the shared terminal. */
 function useAttachment(run: RunDetail) {
   const [attachment, setAttachment] = useState<Attachment | null>(null);
   const over = run.status !== 'running';

@@ -31,7 +31,7 @@ const rowHeight = 20;
 /** How far from the end, in px, still counts as the end. */
 const nearEnd = 24;
 
-/** Log is the run's whole output, of which only what is in sight exists in the page. */
+/** Log shows the run's whole output. It renders only the visible lines. */
 export function Log({ run }: { run: RunDetail }) {
   const [store, setStore] = useState<LogStore | null>(null);
   useEffect(() => {
@@ -68,7 +68,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     overscan: 8,
     paddingStart: 6,
     paddingEnd: 10,
-    // It begins at its end: lines of the beginning would be drawn only to be replaced.
+    // It starts at its end: lines of the beginning would be rendered only to be replaced.
     enabled: lines.length > 0,
     initialOffset: () => (following && anchor === null ? lines.length * rowHeight : 0),
   });
@@ -78,7 +78,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!following || !element) return;
-    // Above the position that was set last: someone has scrolled up, and the scroll event has yet to come.
+    // The position is above the one set last: the user has scrolled up, and the scroll event is still to come.
     if (element.scrollTop < end.current - nearEnd) return;
     element.scrollTop = element.scrollHeight;
     end.current = element.scrollTop;
@@ -99,7 +99,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     setFollowing(false);
     rows.scrollToIndex(hits[next] as number, { align: 'center' });
   };
-  // A new search goes to its first hit, also when that arrives later.
+  // A new search scrolls to its first match, also when that match arrives later.
   const sought = useRef('');
   const found = hits[0];
   useEffect(() => {
@@ -118,7 +118,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
     const element = scroller.current;
     if (!element) return;
     const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < nearEnd;
-    // At the position that was set last, or below: nobody has scrolled up, the log has grown.
+    // The position is the one set last, or below: the user has not scrolled up, but the log has grown.
     if (!atEnd && following && element.scrollTop >= end.current - nearEnd) return;
     if (atEnd !== following) setFollowing(atEnd);
     if (!atEnd) return;
@@ -229,7 +229,7 @@ function Viewer({ run, store }: { run: RunDetail; store: LogStore }) {
   );
 }
 
-/** useAnchor is the line that the address names, #L12. */
+/** useAnchor returns the line in the address's hash, #L12, and a function that sets it. */
 function useAnchor(runId: string): { anchor: number | null; setAnchor(line: number): void } {
   const hash = useLocation({ select: (location) => location.hash });
   const navigate = useNavigate();

@@ -13,7 +13,7 @@ const phases: Record<LogState['phase'], string> = {
   waiting: 'Reconnecting',
 };
 
-/** LogBar stands over a log: find, wrap, save, and how it stands. */
+/** LogBar is the bar above a log: search, wrap, download, and the log's state. */
 export function LogBar({
   find,
   onFind,

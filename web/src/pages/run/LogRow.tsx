@@ -6,11 +6,11 @@ import type { Line } from '@/terminal/lines';
 import type { Palette } from '@/terminal/palette';
 import { cx } from '@/ui/cx';
 
-/** How much of a long line is shown at first, and how much more each time, in characters. */
+/** How much of a long line is shown first, and how much is added by each click, in characters. */
 const firstPart = 4000;
 const nextPart = 50_000;
 
-/** LogRow is one line of a log. */
+/** LogRow shows one line of a log. */
 export const LogRow = memo(function LogRow({
   index,
   number,
@@ -24,7 +24,7 @@ export const LogRow = memo(function LogRow({
   ref,
 }: {
   index: number;
-  /** Its number in the log; null: not known. */
+  /** The line's number in the log; null: not known. */
   number: number | null;
   line: Line;
   palette: Palette;

@@ -2,7 +2,7 @@ import { MonitorOff, SquareTerminal } from 'lucide-react';
 import { isActive, type Run } from '@/api/records';
 import { EmptyState, Skeleton } from '@/ui/States';
 
-/** NoScreen says why there is no screen to show. */
+/** NoScreen explains why there is no screen. */
 export function NoScreen({ run, live }: { run: Run; live: boolean }) {
   if (isActive(run)) {
     return (

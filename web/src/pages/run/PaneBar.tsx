@@ -12,17 +12,17 @@ import { Segmented } from '@/ui/Segmented';
 import { tip } from '@/ui/Tooltip';
 import { toast } from '@/ui/toast';
 
-/** PaneMode is how the screen is shown: its whole grid, at full size, or as text to read. */
+/** PaneMode is how the screen is shown: scaled to fit, at full size, or as text. */
 export type PaneMode = 'fit' | 'full' | 'reader';
 
-/** modes are the choices of PaneMode. */
+/** modes are the options for PaneMode. */
 export const modes = [
   { value: 'fit' as const, label: 'Fit', icon: <Scaling className="size-3.5" /> },
   { value: 'full' as const, label: '100 %', icon: <Expand className="size-3.5" /> },
   { value: 'reader' as const, label: 'Reader', icon: <BookOpenText className="size-3.5" /> },
 ];
 
-/** PaneBar stands over the watched screen: how to show it, how old it is, and the way in. */
+/** PaneBar is the bar above the watched screen: the mode, the screen's age, and the button to attach. */
 export function PaneBar({
   run,
   host,
@@ -99,7 +99,7 @@ function QuickKeys({ run }: { run: RunDetail }) {
   );
 }
 
-/** Age says how far what is shown can be trusted. */
+/** Age shows how old the screen is. */
 function Age({ run, host, state }: { run: RunDetail; host?: Host; state: PaneState }) {
   const now = useNow();
   const { pane, live, lostAt } = state;

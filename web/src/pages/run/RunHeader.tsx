@@ -25,7 +25,7 @@ const tabs = [
   { id: 'details', label: 'Details' },
 ];
 
-/** RunHeader says which run this is and how it stands, and leads to its views. */
+/** RunHeader shows a run's task and state, and has links to its views. */
 export function RunHeader({
   run,
   host,
@@ -102,14 +102,14 @@ export function RunHeader({
   );
 }
 
-/** Changed is how many lines a run has changed so far. */
+/** Changed shows how many lines a run has changed so far. */
 function Changed({ id }: { id: string }) {
   const { data } = useQuery(workspaceQuery(id));
   if (!data || data.files === 0) return null;
   return <Counts additions={data.additions} deletions={data.deletions} className="ml-1.5 text-2xs" />;
 }
 
-/** StatusLine is everything that changes about a run, each with how old it is. */
+/** StatusLine shows the changing facts of a run, each with its age. */
 function StatusLine({ run, host }: { run: RunDetail; host?: Host }) {
   const now = useNow();
   const began = run.started_at ?? run.pending_since;

@@ -16,7 +16,7 @@ import { Timeline } from './Timeline';
 const Changes = lazily(async () => (await import('@/components/changes/Changes')).Changes);
 const Replay = lazily(async () => (await import('./replay/Replay')).Replay);
 
-/** RunPage is one run: its terminal, what it has changed, its story, its log, its replay and its every field. */
+/** RunPage shows one run: its terminal, its changes, its timeline, its log, its replay and all its fields. */
 export function RunPage() {
   const { runId } = useParams({ from: '/shell/runs/$runId' });
   const { data: run, error, refetch } = useQuery(runQuery(runId));

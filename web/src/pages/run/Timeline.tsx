@@ -15,7 +15,7 @@ import { RelativeTime } from '@/ui/RelativeTime';
 import { EmptyState, ErrorState, Loading, Skeleton } from '@/ui/States';
 import { attemptOf } from './replay/moment';
 
-/** Timeline is what the journal tells of the run, newest first, each with who said it and when. */
+/** Timeline shows the events of the run, newest first, each with its source and its time. */
 export function Timeline({ run }: { run: RunDetail }) {
   const { data: events, error, refetch } = useQuery(runEventsQuery(run.id));
   const { data: purgedBefore } = useQuery(purgedBeforeQuery);

@@ -6,10 +6,12 @@ import { useNow } from '@/lib/useNow';
 import { cx } from '@/ui/cx';
 import { tip } from '@/ui/Tooltip';
 
-/** How many hosts a reason names. */
+/** How many hosts are named for each reason. */
 const mostNames = 4;
 
-/** WaitingHosts is why a pending run does not run: what blocks it, with the hosts it is about, and when the wait ends. */
+/**
+ * WaitingHosts shows why a run is pending: the reasons, the hosts to which each applies, and when the run times out.
+ */
 export function WaitingHosts({ waiting }: { waiting: Waiting }) {
   const now = useNow();
   const timesOut = waiting.times_out_at;

@@ -6,13 +6,13 @@ import { RelativeTime } from '@/ui/RelativeTime';
 /** The gap between the button and the list, and between the list and the window's edge, in px. */
 const gap = 6;
 
-/** Watchers says who else sees the terminal: in words, on a narrow screen as a number; a click lists everyone. */
+/** Watchers shows who else sees the terminal: in words, or on a narrow screen as a number. A click lists everyone. */
 export function Watchers({ watchers }: { watchers: List | null }) {
   const id = useId();
   const words = watchers ? watchWords(watchers) : '';
   return (
     <>
-      {/* It is there before its first words: what comes together with them, screen readers do not tell. */}
+      {/* It is rendered before it has text: a screen reader does not announce text that is added with its element. */}
       <span role="status" className="sr-only">
         {watchers && sentenceOf(watchers)}
       </span>
@@ -58,12 +58,12 @@ export function Watchers({ watchers }: { watchers: List | null }) {
   );
 }
 
-/** place puts the list below its button before it shows. */
+/** place puts the list below its button before it is shown. */
 function place({ currentTarget: list, newState }: ToggleEvent<HTMLDivElement>): void {
   const button = document.querySelector(`[popovertarget="${list.id}"]`);
   if (newState !== 'open' || !button) return;
   const { left, bottom } = button.getBoundingClientRect();
   list.style.top = `${bottom + gap}px`;
-  // Its width is at most 20rem, and known only once it shows.
+  // The list is at most 20rem wide. Its exact width is known only after it is shown.
   list.style.left = `${Math.max(gap, Math.min(left, window.innerWidth - 320 - gap))}px`;
 }

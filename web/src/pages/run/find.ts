@@ -1,7 +1,7 @@
 import { textOf } from '@/terminal/ansi';
 import type { Line } from '@/terminal/lines';
 
-/** Finder searches a log that grows: each line is made plain once, and looked at once for each text. */
+/** Finder searches a growing log: it converts each line to plain text once, and checks it once for each search. */
 export class Finder {
   private text = '';
   private first: number | null = null;
@@ -9,11 +9,11 @@ export class Finder {
   private found: number[] = [];
   private readonly plain = new WeakMap<Line, string>();
 
-  /** find is the places of the lines that contain a text in lower case; first is the number of the first line. */
+  /** find returns the indexes of the lines that contain a lower-case text. first is the number of the first line. */
   find(lines: readonly Line[], first: number | null, text: string): number[] {
     if (first !== this.first || lines.length < this.seen) this.restart(first);
     if (text !== this.text) {
-      // A line with a longer text has the shorter one too, so only those are looked at again.
+      // A line that contains the longer text also contains the shorter one, so only earlier matches are checked again.
       const narrower = this.text !== '' && text.includes(this.text);
       if (narrower) this.found = this.found.filter((i) => this.has(lines, i, text));
       else this.restart(first);
@@ -21,7 +21,7 @@ export class Finder {
     }
     if (text === '') return this.found;
     const fresh: number[] = [];
-    // The last line may still grow, so it is looked at again.
+    // The last line may have grown since, so it is checked again.
     if (this.found.at(-1) === this.seen) this.found = this.found.slice(0, -1);
     for (let i = this.seen; i < lines.length; i++) {
       if (this.has(lines, i, text)) fresh.push(i);

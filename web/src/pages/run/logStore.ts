@@ -3,25 +3,25 @@ import { ApiError } from '@/api/error';
 import { backoff } from '@/live/stream';
 import { type Line, LineSplitter } from '@/terminal/lines';
 
-/** How many lines are held; older ones are let go, and the download has them all. */
+/** How many lines are kept in memory. Older ones are dropped; the download has all. */
 export const mostLines = 200_000;
-/** A log of more bytes is read from its last lines only. */
+/** Of a log with more bytes than this, only the last lines are read. */
 const large = 64 * 1024 * 1024;
-/** How often at most the page hears of new lines, in ms. */
+/** The shortest time between two notifications of the page about new lines, in ms. */
 const every = 100;
-/** How long a large log is worked through before the page gets its turn, in ms. */
+/** How long a large log is parsed before the page may render, in ms. */
 const longestWork = 20;
-/** How many bytes of a log are worked through until its first lines are drawn, and how many at a time from then on. */
+/** How many bytes of a log are parsed before its first lines are rendered, and how many at a time after that. */
 const firstPiece = 16 * 1024;
 const nextPiece = 256 * 1024;
-/** How long the page gets to draw a log's first lines, in ms. */
+/** How long the page may take to render a log's first lines, in ms. */
 const firstDrawn = 60;
-/** How long a log that nobody looks at is kept, in ms: people come back from another tab soon. */
+/** How long a log without viewers is kept, in ms: users often return from another tab soon. */
 const linger = 30_000;
 
 const opened = new Map<string, { store: LogStore; viewers: number; timer: number }>();
 
-/** openLog is the log of a run for a viewer, as the last one left it if that is not long ago. */
+/** openLog returns the log of a run for a viewer. A log that a viewer left a short time ago is used again. */
 export function openLog(runId: string): LogStore {
   const known = opened.get(runId);
   if (known && !known.store.get().error) {
@@ -34,7 +34,7 @@ export function openLog(runId: string): LogStore {
   return store;
 }
 
-/** leaveLog says that a viewer is gone. */
+/** leaveLog releases a log when its viewer is unmounted. */
 export function leaveLog(runId: string, store: LogStore): void {
   const known = opened.get(runId);
   if (known?.store !== store) {
@@ -48,20 +48,20 @@ export function leaveLog(runId: string, store: LogStore): void {
   }, linger);
 }
 
-/** LogState is what a viewer sees of a log. */
+/** LogState is the state of a log for its viewers. */
 export interface LogState {
   lines: readonly Line[];
-  /** The number of the first line held, from 1; null: the log was too large to count. */
+  /** The number of the first line in memory, from 1. Null: the log was too large to count its lines. */
   first: number | null;
-  /** Changes with every addition, since lines is one growing list. */
+  /** version changes with every addition, because lines is one growing list. */
   version: number;
   phase: 'loading' | 'open' | 'ended' | 'waiting';
   error: ApiError | null;
 }
 
 /**
- * LogStore streams a run's log for as long as it is open. A stream that breaks is taken up after the last
- * byte that came, so no line is lost or repeated.
+ * LogStore streams a run's log until it is closed. After a broken stream it continues after the last received byte, so
+ * no line is lost or repeated.
  */
 export class LogStore {
   private state: LogState = { lines: [], first: 1, version: 0, phase: 'loading', error: null };
@@ -88,7 +88,7 @@ export class LogStore {
 
   readonly get = (): LogState => this.state;
 
-  /** close ends the stream. */
+  /** close stops the stream. */
   close(): void {
     this.abort.abort();
     window.clearTimeout(this.timer);
@@ -98,9 +98,9 @@ export class LogStore {
 
   private async begin(): Promise<void> {
     try {
-      // Asked for together: nearly every log is small enough to be read whole.
+      // Both requests are sent at once, because nearly every log is small enough to be read whole.
       const length = this.ask('HEAD', {}).then(({ headers }) => Number(headers.get('Content-Length') ?? 0));
-      length.catch(() => {}); // whoever waits for it hears of it
+      length.catch(() => {}); // read handles the error when it awaits the length
       this.tail = false;
       const whole = await this.ask('GET', { follow: true });
       if (!(await this.read(whole, length))) {
@@ -126,15 +126,15 @@ export class LogStore {
   }
 
   /**
-   * read takes what a response brings, to its end. The length of the whole log may arrive later than its first lines; when it
-   * is too large, read takes no more than those, lets go of the response and returns false.
+   * read parses a response to its end. The length of the whole log may arrive later than its first lines. If the log is too
+   * large, read stops after the first lines, cancels the response and returns false.
    */
   private async read(response: Response, length?: Promise<number>): Promise<boolean> {
     if (!response.body) return true;
     let skip = this.tail ? 0 : this.received;
     if (this.tail) this.restart();
     this.failures = 0;
-    // A log that has lines is open with the first of them: until then there is nothing to say of it.
+    // A log with lines is open when its first lines are parsed. Before that there is nothing to show.
     if (this.lines.length > 0) this.phase('open');
     else void length?.then((bytes) => bytes === 0 && this.state.phase !== 'open' && this.phase('open'));
     const reader = response.body.getReader();
@@ -152,7 +152,7 @@ export class LogStore {
         this.add(this.splitter.push(piece));
         if (begins) this.phase('open');
         else if (performance.now() - rested < longestWork) continue;
-        // The first lines are drawn before the rest of them is worked through.
+        // The first lines are rendered before the rest is parsed.
         await new Promise((resolve) => setTimeout(resolve, begins ? firstDrawn : 0));
         if (begins && length && (await length) > large) {
           await reader.cancel();
@@ -175,7 +175,7 @@ export class LogStore {
   private add(lines: Line[]): void {
     for (const line of lines) this.lines.push(line);
     const over = this.lines.length - mostLines;
-    // Letting go is dear for a list, so it is done for many lines at once.
+    // Removing lines from a large list is expensive, so many are removed at once.
     if (over > mostLines / 10) {
       this.lines = this.lines.slice(over);
       this.dropped += over;
@@ -217,7 +217,7 @@ async function request(url: string, method: string, signal?: AbortSignal): Promi
   return response;
 }
 
-/** downloadLog saves the whole log, as the terminal got it. */
+/** downloadLog saves the whole log, with the bytes that the terminal received. */
 export async function downloadLog(runId: string, name: string): Promise<void> {
   const response = await request(urlOf('/runs/{id}/logs', { id: runId }), 'GET');
   const link = document.createElement('a');

@@ -11,7 +11,7 @@ import { Checkbox } from '@/ui/Checkbox';
 import { cx } from '@/ui/cx';
 import { RelativeTime } from '@/ui/RelativeTime';
 
-/** RunRow is one run of the list: what it is about, where it runs, and how fresh that is. */
+/** RunRow shows one run of the list: its task, its host, and its times. */
 export const RunRow = memo(function RunRow({
   run,
   host,
@@ -77,7 +77,7 @@ export const RunRow = memo(function RunRow({
   );
 });
 
-/** Ages is how long an active run has been going and its last output, or when and how long an ended one ran. */
+/** Ages shows the duration and last output of an active run, or when an ended run ended and its duration. */
 function Ages({ run }: { run: Run }) {
   const now = useNow();
   if (run.status === 'running' && run.started_at) {

@@ -23,7 +23,7 @@ afterEach(cleanup);
 const asked: string[] = [];
 let ended: Run[] = [];
 
-/** The server has these runs, and filters and pages as the real one does. */
+/** answer is a server with these runs. It filters and pages as the real one does. */
 function answer(url: URL): unknown {
   const query = url.searchParams;
   if (url.pathname.endsWith('/projects')) return { items: [project('p')], next_cursor: null };

@@ -31,7 +31,7 @@ import { RunRow } from './RunRow';
 const nothing: Run[] = [];
 type Row = { type: 'title'; group: Group; count: number } | { type: 'run'; run: Run };
 
-/** RunsPage is every run, those that need someone first. What ended is loaded as far as one scrolls. */
+/** RunsPage shows all runs, those that wait for a person first. More ended runs are loaded while the user scrolls. */
 export function RunsPage() {
   useTitle('Runs');
   const search = useSearch({ from: '/shell/runs' });
@@ -148,16 +148,16 @@ export function RunsPage() {
   );
 }
 
-/** Older is how a list goes on beyond what is loaded. */
+/** Older is the state of the ended runs that are not loaded yet. */
 interface Older {
   more: boolean;
   loading: boolean;
-  /** The last attempt failed: the next one is up to the user. */
+  /** The last attempt to load failed. Only the user starts the next one. */
   failed: boolean;
   load(): void;
 }
 
-/** useRuns is the runs that fit: all that have not ended, and of the others those that are loaded. */
+/** useRuns returns the runs that match: all active runs, and the ended ones that are loaded. */
 function useRuns(filter: RunFilter, status: string | undefined, enabled: boolean) {
   const { active: going, ended: over, needs_input } = wantedOf(status);
   const wanted = { ...filter, ...(needs_input && { needs_input }) };
@@ -200,7 +200,7 @@ function List({
   rows: Row[];
   hosts: Host[];
   older: Older;
-  /** Of the ended runs, how many a search has looked through; null: none is searched for. */
+  /** How many of the ended runs a search has covered so far. Null: there is no search among ended runs. */
   searched: { loaded: number; of: number } | null;
   selection: Selection;
 }) {
@@ -225,7 +225,7 @@ function List({
   const near = older.more && (items.at(-1)?.index ?? 0) >= rows.length - 10;
   const { load, loading, failed } = older;
   useEffect(() => {
-    // A search would read everything there is by itself: it goes on when someone wants it to.
+    // A search would load all ended runs automatically, so it loads more only when the user asks for it.
     if (near && !loading && !failed && !searched) load();
   }, [near, loading, failed, load, searched]);
   return (

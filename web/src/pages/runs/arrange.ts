@@ -1,7 +1,7 @@
 import { activeStatuses, endedStatuses, isActive, type Run, type RunStatus, taskRef } from '@/api/records';
 import { isCrashLoop } from '@/components/runState';
 
-/** statuses are the choices of the status filter. */
+/** statuses are the options of the status filter. */
 export const statuses = [
   { value: 'needs-you', label: 'Needs you' },
   { value: 'active', label: 'Active' },
@@ -12,14 +12,14 @@ export const statuses = [
   { value: 'stopped', label: 'Stopped' },
 ];
 
-/** Wanted is what the server is asked for: which of the runs that have not ended, and which of those that have. */
+/** Wanted has the statuses for the requests to the server: one for active runs, one for ended runs. */
 export interface Wanted {
   active: RunStatus[];
   ended: RunStatus[];
   needs_input?: 'true';
 }
 
-/** wantedOf is what a choice of the status filter asks for; absent: everything. */
+/** wantedOf returns the requests for an option of the status filter. Absent: all runs. */
 export function wantedOf(status: string | undefined): Wanted {
   if (status === 'needs-you') return { active: [...activeStatuses], ended: [], needs_input: 'true' };
   if (status === 'active') return { active: [...activeStatuses], ended: [] };
@@ -27,13 +27,13 @@ export function wantedOf(status: string | undefined): Wanted {
   return { active: one(activeStatuses), ended: one(endedStatuses) };
 }
 
-/** Group is runs under one heading. */
+/** Group is a list of runs under one heading. */
 export interface Group {
   title: string;
   runs: Run[];
 }
 
-/** orders are what runs that have not ended can be sorted by; what ended is always newest first. */
+/** orders are the orders for active runs. Ended runs are always newest first. */
 export const orders: { value: string; label: string; compare?(a: Run, b: Run): number }[] = [
   { value: 'newest', label: 'Newest first' },
   { value: 'oldest', label: 'Oldest first', compare: (a, b) => (a.created_at < b.created_at ? -1 : 1) },
@@ -51,8 +51,8 @@ export const orders: { value: string; label: string; compare?(a: Run, b: Run): n
 const lastWord = (run: Run): string => run.last_output_at ?? run.started_at ?? run.pending_since;
 
 /**
- * arrange groups runs: those that need someone, those that crash again and again, those at work, those that wait, each
- * in the order that is wanted; then those that ended.
+ * arrange groups runs: those that wait for a person, crash loops, running ones, pending ones, each in the wanted order;
+ * then the ended ones.
  */
 export function arrange(runs: readonly Run[], order?: string, now = Date.now()): Group[] {
   const compare = orders.find((each) => each.value === order)?.compare;
@@ -73,7 +73,7 @@ export function arrange(runs: readonly Run[], order?: string, now = Date.now()):
   return groups.filter((group) => group.runs.length > 0);
 }
 
-/** found is the runs in which every word of a search is: in the task's name or number, the run's id, provider or prompt. */
+/** found returns the runs that contain every word of a search: in the task's name or number, id, provider or prompt. */
 export function found(runs: readonly Run[], search: string): readonly Run[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return runs;

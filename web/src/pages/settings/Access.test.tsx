@@ -41,7 +41,7 @@ let tokens: AccessToken[];
 let sinks: SinkState[];
 let replicas: Replica[];
 let asked: { what: string; key?: string; body?: unknown }[];
-/** What POST is answered with instead; a thrown error is a lost answer. */
+/** The answer to POST, if set. A thrown error is a lost answer. */
 let post: (() => Response) | null;
 
 const list = (items: unknown[]): Response => Response.json({ items, next_cursor: null });

@@ -15,7 +15,7 @@ const roles: { role: Role; may: string }[] = [
   { role: 'admin', may: 'also makes and revokes tokens and hosts' },
 ];
 
-/** How many days a token may work; 0: without an end. */
+/** How many days a token is valid; 0: without a limit. */
 const lives = [
   { days: 7, words: 'in 7 days' },
   { days: 30, words: 'in 30 days' },
@@ -24,12 +24,12 @@ const lives = [
   { days: 0, words: 'never' },
 ];
 
-/** NewTokenDialog makes an access token and shows its secret, once. */
+/** NewTokenDialog creates an access token and shows its secret once. */
 export function NewTokenDialog({ onClose }: { onClose(): void }) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('operator');
   const [days, setDays] = useState(90);
-  // A token's life counts from here, so that a request that is repeated says the same.
+  // The expiry is computed from the time when the dialog was opened, so that a repeated request has the same body.
   const [opened] = useState(Date.now);
   const [sent, setSent] = useState({ key: '', says: '' });
   const create = useCreateToken();
@@ -40,7 +40,7 @@ export function NewTokenDialog({ onClose }: { onClose(): void }) {
     event.preventDefault();
     const expires_at = days > 0 ? new Date(opened + days * 86_400_000).toISOString() : undefined;
     const body = { name: name.trim(), role, expires_at };
-    // The same request once more, as after a lost answer, makes no second token.
+    // The same request again, for example after a lost answer, uses the same key and creates no second token.
     const says = JSON.stringify(body);
     const request = sent.says === says ? sent : { key: randomKey(), says };
     setSent(request);
@@ -101,7 +101,7 @@ export function NewTokenDialog({ onClose }: { onClose(): void }) {
   );
 }
 
-/** Secret shows what a token is worth, this once. */
+/** Secret shows a new token's secret. It cannot be shown again. */
 function Secret({ token, onClose }: { token: NewToken; onClose(): void }) {
   return (
     <Dialog open onClose={onClose} title={`The token of ${token.name}`} wide>

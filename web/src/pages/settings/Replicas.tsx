@@ -13,10 +13,10 @@ import { toast } from '@/ui/toast';
 
 const tones: Record<Replica['state'], Tone> = { ready: 'ok', draining: 'warn', gone: 'neutral' };
 
-/** nameOf is what people call an orchestrator process: its address in the cluster, else the beginning of its id. */
+/** nameOf returns the name of an orchestrator process: its address in the cluster, else the beginning of its id. */
 const nameOf = (replica: Replica): string => replica.address || replica.id.slice(0, 8);
 
-/** Replicas is the orchestrator processes that share the database, and how to take one out of service. */
+/** Replicas lists the orchestrator processes that share the database, and can drain one. */
 export function Replicas() {
   const { data: replicas, error, refetch } = useQuery(replicasQuery);
   const [draining, setDraining] = useState<Replica | null>(null);

@@ -22,7 +22,9 @@ const themes: { value: Theme; label: string; icon: ReactNode }[] = [
   { value: 'dark', label: 'Dark', icon: <Moon className="size-3.5" /> },
 ];
 
-/** SettingsPage is about this browser, and for admins about who may come in, where notifications go, and the orchestrators. */
+/**
+ * SettingsPage has the settings of this browser and, for admins, the access tokens, the sinks and the orchestrators.
+ */
 export function SettingsPage() {
   useTitle('Settings');
   const theme = usePrefs((prefs) => prefs.theme);

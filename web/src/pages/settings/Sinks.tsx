@@ -11,7 +11,7 @@ import { Button } from '@/ui/Button';
 import { RelativeTime } from '@/ui/RelativeTime';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 
-/** Sinks is where people are told of the inbox while they are not here, and how that fares. */
+/** Sinks lists the sinks for notifications about the inbox, and the state of each. */
 export function Sinks() {
   const { data: sinks, error, refetch } = useQuery(sinksQuery);
   return (
@@ -91,7 +91,7 @@ function SinkRow({ sink }: { sink: SinkState }) {
   );
 }
 
-/** Failing says why a sink does not take what is sent, and when it is tried again. */
+/** Failing shows why deliveries to a sink fail, and when the next attempt is due. */
 function Failing({ sink }: { sink: SinkState }) {
   const now = useNow();
   const wait = sink.retry_at ? Date.parse(sink.retry_at) - now : 0;

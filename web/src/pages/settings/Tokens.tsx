@@ -18,13 +18,13 @@ import { NewTokenDialog } from './NewTokenDialog';
 
 const tones: Record<AccessToken['role'], Tone> = { viewer: 'neutral', operator: 'info', admin: 'violet' };
 
-/** endOf is why a token no longer works; empty: it does. */
+/** endOf returns why a token is no longer valid. Empty: it is valid. */
 function endOf(token: AccessToken, now: number): '' | 'revoked' | 'expired' {
   if (token.revoked_at) return 'revoked';
   return token.expires_at && Date.parse(token.expires_at) <= now ? 'expired' : '';
 }
 
-/** Tokens is who may come in: every access token, with its role and when it was used. */
+/** Tokens lists all access tokens, with their roles and the times of their last use. */
 export function Tokens() {
   const { data: tokens, error, refetch } = useQuery(tokensQuery);
   const [making, setMaking] = useState(false);

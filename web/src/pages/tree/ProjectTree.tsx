@@ -28,7 +28,7 @@ const ItemSheet = lazily(async () => (await import('@/components/ItemSheet')).It
 const ItemSelection = lazily(async () => (await import('@/components/ItemSelection')).ItemSelection);
 const DeleteItemDialog = lazily(async () => (await import('@/components/DeleteItemDialog')).DeleteItemDialog);
 
-/** ProjectTree is the tree of a project that is there. */
+/** ProjectTree shows the tree of a project that has been loaded. */
 export function ProjectTree({ project }: { project: Project }) {
   const { data: items = nothing, isPending, error, refetch } = useQuery(workItemsQuery(project.id));
   const [select] = useState(calmRuns);
@@ -236,7 +236,7 @@ export function ProjectTree({ project }: { project: Project }) {
   );
 }
 
-/** said is a move in words. */
+/** said describes a move. */
 function said(items: readonly WorkItem[], item: WorkItem, move: Move): string {
   if (move.status) return `“${item.title}” is in ${statusNames[move.status]}`;
   if (move.parent_id === undefined || move.parent_id === item.parent_id) return `“${item.title}” moved`;

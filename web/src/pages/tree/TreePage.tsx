@@ -6,7 +6,7 @@ import { useTitle } from '@/lib/title';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 import { ProjectTree } from './ProjectTree';
 
-/** TreePage is a project's work as it is broken down: milestone, epic, task, subtask. */
+/** TreePage shows a project's work as a hierarchy: milestone, epic, task, subtask. */
 export function TreePage() {
   const { slug } = useParams({ from: '/shell/p/$slug/tree' });
   const { project, isPending, error, refetch } = useProject(slug);

@@ -19,17 +19,17 @@ interface Props {
   size: number;
   place: number;
   progress?: Progress;
-  /** How many items below it need someone. */
+  /** How many items below it wait for a person. */
   needsBelow?: number;
-  /** How many of those that it needs are not done; absent: it is not blocked. */
+  /** How many of the items that it needs are not done. Absent: it is not blocked. */
   unmet?: number;
   run?: Run;
   host?: Host;
   move: MoveItem;
   selected: boolean;
-  /** It is one of those that something is done to. */
+  /** Whether the row is selected. */
   picked: boolean;
-  /** Some row is, so a click on the checkbox of another is likely. */
+  /** Whether any row is selected. Then the checkboxes of the other rows are shown. */
   picking: boolean;
   onPick(range: boolean): void;
   tabbable: boolean;
@@ -40,7 +40,7 @@ interface Props {
   onDelete(): void;
 }
 
-/** TreeRow is one line of the tree: it can be dragged, and others dropped on it or at its edges. */
+/** TreeRow shows one item of the tree. It can be dragged, and other rows can be dropped on it or at its edges. */
 export function TreeRow({
   row,
   size,

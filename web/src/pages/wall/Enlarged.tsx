@@ -11,7 +11,7 @@ import { Live } from '@/pages/run/Live';
 import { Button } from '@/ui/Button';
 import { ErrorState, Loading, Skeleton } from '@/ui/States';
 
-/** Enlarged is one run of the wall at full size, to watch and to type into; Esc leads back to the others. */
+/** Enlarged shows one run of the wall at full size, to watch and to type into. Esc returns to the wall. */
 export function Enlarged({
   runId,
   hosts,

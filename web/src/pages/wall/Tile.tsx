@@ -8,7 +8,9 @@ import { Reader } from '@/terminal/Reader';
 import { usePane } from '@/terminal/usePane';
 import { cx } from '@/ui/cx';
 
-/** Tile is one run on the wall: what it is about and the end of its screen. Only a tile in sight follows its run. */
+/**
+ * Tile shows one run on the wall: its task and the end of its screen. It follows the screen only while it is visible.
+ */
 export const Tile = memo(function Tile({
   run,
   host,

@@ -4,12 +4,12 @@ import type { Host, Run } from '@/api/records';
 import type { Palette } from '@/terminal/palette';
 import { Tile } from './Tile';
 
-/** The least width of a tile, its height and the gap between two, in px. */
+/** The minimal width of a tile, its height, and the gap between two tiles, in px. */
 const least = 384;
 const height = 288;
 const gap = 12;
 
-/** Tiles is the wall itself: as many beside each other as there is room for, of which only those in sight exist. */
+/** Tiles shows as many tiles per row as there is room for. It renders only the visible rows. */
 export function Tiles({
   runs,
   hosts,
@@ -22,9 +22,9 @@ export function Tiles({
   hosts: ReadonlyMap<string, Host>;
   palette: Palette;
   onOpen(id: string): void;
-  /** Where the wall was scrolled to; it begins there and notes here where it is. */
+  /** The wall's scroll offset. It starts there and stores each change here. */
   scrolled: RefObject<number>;
-  /** A run whose tile exists in sight or not, so that the focus can return to it; null: none. */
+  /** A run whose tile is rendered even when it is out of view, so that the focus can return to it. Null: none. */
   kept: string | null;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -79,7 +79,7 @@ export function Tiles({
   );
 }
 
-/** useColumns is how many tiles have room beside each other in an element. It is known before the first paint. */
+/** useColumns returns how many tiles fit side by side into an element. It is known before the first paint. */
 function useColumns(box: RefObject<HTMLElement | null>): number {
   const [columns, setColumns] = useState(1);
   useLayoutEffect(() => {

@@ -17,7 +17,7 @@ import { tilesOf } from './arrange';
 import { Enlarged } from './Enlarged';
 import { Tiles } from './Tiles';
 
-/** WallPage is the live screens of the runs at work, of all, of a project, of a host or of a selection. */
+/** WallPage shows the live screens of running runs: of all, of a project, of a host, or of a selection. */
 export function WallPage() {
   useTitle('Wall');
   const search = useSearch({ from: '/shell/wall' });

@@ -1,6 +1,8 @@
 import type { Run } from '@/api/records';
 
-/** tilesOf is the runs that a wall shows: those that need someone first, then the newest; of a selection only its own. */
+/**
+ * tilesOf returns the running runs, those that wait for a person first, then the newest; with a selection, only those.
+ */
 export function tilesOf(runs: readonly Run[], selected?: readonly string[]): Run[] {
   const wanted = selected && new Set(selected);
   return runs

@@ -10,7 +10,7 @@ import { Player } from './Player';
 // The timeouts only end a test that hangs: a busy machine is slow.
 vi.setConfig({ testTimeout: 60_000 });
 
-// What is on the terminal: all that was written since it was cleared.
+// The content of the terminal: everything written since the last reset.
 let shown = '';
 vi.mock('@/terminal/Grid', () => ({
   default: function Grid({ ref }: GridProps) {
@@ -35,7 +35,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** a at the start, b after a second, then a minute of nothing, c and d. */
+/** a at the start, b after one second, then one minute of idle time, then c and d. */
 const recording: Recording = {
   cols: 80,
   rows: 24,
@@ -56,7 +56,7 @@ const recording: Recording = {
 };
 const titles = ['Session started', 'Completed', 'Run finished'];
 const time = (): string | null | undefined => document.querySelector('[data-time]')?.textContent;
-/** passes lets time pass, and what is drawn meanwhile be drawn. */
+/** passes advances the clock and renders what changes. */
 const passes = (ms: number): Promise<void> =>
   act(async () => {
     await vi.advanceTimersByTimeAsync(ms);
@@ -123,7 +123,7 @@ it('finds the moment of an event among those of its topic and attempt', () => {
   ];
   expect(momentOf(recording.marks, events, 8)).toBe(61_000);
   expect(momentOf(recording.marks, events, 9)).toBe(62_000);
-  // What came after the end has no mark, and what is not known has no moment.
+  // An event after the end has no mark, and an unknown event has no time.
   expect(momentOf(recording.marks, [event(10, 'run.finished', 2), ...events], 10)).toBeNull();
   expect(momentOf(recording.marks, events, 99)).toBeNull();
 });

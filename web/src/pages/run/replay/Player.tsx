@@ -12,16 +12,16 @@ import { Segmented } from '@/ui/Segmented';
 import { usePlayer } from './usePlayer';
 
 const speeds = ['1', '2', '4', '8'].map((value) => ({ value, label: `${value}×` }));
-/** Zoom is how the screen is shown: whole, or at full size. */
+/** Zoom is how the screen is shown: scaled to fit, or at full size. */
 type Zoom = 'fit' | 'full';
 const zooms: { value: Zoom; label: string }[] = [
   { value: 'fit', label: 'Fit' },
   { value: 'full', label: '100 %' },
 ];
-/** How many events have a line on the scrubber; the list has all that are shown. */
+/** How many events have a mark on the scrubber. The list has all of them. */
 const mostMarks = 500;
 
-/** clock is a time of a recording: 1:02:03. */
+/** clock formats a time of a recording: 1:02:03. */
 export function clock(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
@@ -29,14 +29,16 @@ export function clock(ms: number): string {
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
 
-/** Player is a recording on a terminal, with what moves through it below. It stands where it starts, in ms, until it is played. */
+/**
+ * Player shows a recording on a terminal, with the controls below. Until it is played it shows the time start, in ms.
+ */
 export function Player({
   recording,
   titles,
   start = 0,
 }: {
   recording: Recording;
-  /** What each of its marks is. */
+  /** The title of each of the recording's marks. */
   titles: readonly string[];
   start?: number;
 }) {
@@ -45,7 +47,7 @@ export function Player({
   const [skipIdle, setSkipIdle] = useState(true);
   const { grid, at, playing, seek, toggle } = usePlayer(recording, start, Number(speed), skipIdle);
   const [box, roomy] = useRoom(readableWidth(recording.cols));
-  // On a phone the whole screen would be too small to read.
+  // On a phone, a screen scaled to fit would be too small to read.
   const [chosen, setZoom] = useState<Zoom | null>(null);
   const zoom = chosen ?? (roomy ? 'fit' : 'full');
   const { length } = recording;
@@ -112,10 +114,10 @@ export function Player({
   );
 }
 
-/** Ticks are where on the scrubber the events are. */
+/** Ticks shows the events as marks on the scrubber. */
 function Ticks({ marks, length }: { marks: Mark[]; length: number }) {
   return (
-    // The thumb's middle keeps half its width from both ends.
+    // The middle of the thumb never comes nearer to an end than half the thumb's width.
     <div aria-hidden className="pointer-events-none absolute inset-x-2 top-0 h-1.5">
       {marks.map((mark, i) => (
         <span
@@ -130,7 +132,7 @@ function Ticks({ marks, length }: { marks: Mark[]; length: number }) {
   );
 }
 
-/** Marks are the events of the attempt; each leads to the screen of its moment. */
+/** Marks lists the events of the attempt. A click on one shows the screen at its time. */
 function Marks({
   marks,
   titles,

@@ -17,11 +17,11 @@ import { Player } from './Player';
 
 const none: Event[] = [];
 
-/** Replay plays the recording of an attempt of the run: from its start, or from the moment of an event. */
+/** Replay plays the recording of an attempt of the run: from its start, or from the time of an event. */
 export function Replay({ run, event }: { run: RunDetail; event?: number }) {
   const { data: events = none, isPending } = useQuery(runEventsQuery(run.id));
   const wanted = events.find((other) => other.seq === event);
-  // A journal that cannot be read leads to the start.
+  // If the journal cannot be read, the replay starts at the beginning.
   if (event !== undefined && isPending) return <Reading />;
   return (
     <Attempts
@@ -49,9 +49,9 @@ function Attempts({
 }: {
   run: RunDetail;
   events: Event[];
-  /** The attempt that is shown first; null: the last one. */
+  /** The attempt that is shown first. Null: the last one. */
   begin: number | null;
-  /** Where the recording of that attempt begins, in ms. */
+  /** start returns the time in the recording of that attempt at which it starts, in ms. */
   start(recording: Recording): number;
 }) {
   const last = Math.max(1, run.attempt);
@@ -64,7 +64,7 @@ function Attempts({
       readRecording(
         await callStream('GET /runs/{id}/recording', { path: { id: run.id }, query: { attempt }, signal }),
       ),
-    // It can be large, so it is kept only while it is shown, and read anew only when someone asks.
+    // A recording can be large, so it is kept only while it is shown, and read again only when the user asks for it.
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
     structuralSharing: false,

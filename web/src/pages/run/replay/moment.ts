@@ -2,12 +2,13 @@ import type { Event } from '@/api/records';
 import { eventText } from '@/components/eventText';
 import type { Mark } from '@/terminal/recording';
 
-/** attemptOf is the attempt that an event of a run is about; 0: none, so that no recording shows its moment. */
+/** attemptOf returns the attempt to which an event of a run belongs. 0: none, so no recording contains its time. */
 export const attemptOf = (event: Event): number => Number(event.payload.attempt ?? 0);
 
 /**
- * momentOf is when in the recording of its attempt an event came. A recording marks the same events, without their numbers:
- * the third mark of a topic is the third event of that topic. Null: the event is not known, or came after the recording.
+ * momentOf returns the time of an event in the recording of its attempt. A recording marks the same events, but without
+ * their numbers: the third mark of a topic is the third event of that topic. Null: the event is not known, or came after
+ * the recording.
  */
 export function momentOf(marks: readonly Mark[], events: readonly Event[], seq: number): number | null {
   const event = events.find((other) => other.seq === seq);
@@ -19,8 +20,8 @@ export function momentOf(marks: readonly Mark[], events: readonly Event[], seq: 
 }
 
 /**
- * titlesOf says what each mark of an attempt's recording is. A mark has its topic alone; where the event itself is known, it is
- * told in its own words, else only the topic is named, since how a run ended is not in it.
+ * titlesOf returns a title for each mark of an attempt's recording. A mark has only its topic. If its event is loaded, the
+ * event's title is used. Otherwise the title is only the topic, which does not contain how a run ended.
  */
 export function titlesOf(marks: readonly Mark[], events: readonly Event[], attempt: number): string[] {
   const oldest = events.filter((event) => attemptOf(event) === attempt).sort((a, b) => a.seq - b.seq);
@@ -33,7 +34,7 @@ export function titlesOf(marks: readonly Mark[], events: readonly Event[], attem
   });
 }
 
-/** inWords is a topic as people read it: run.finished is Run finished. */
+/** inWords formats a topic for people: run.finished becomes Run finished. */
 function inWords(topic: string): string {
   const words = topic.replace(/[._]/g, ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

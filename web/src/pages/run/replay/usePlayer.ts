@@ -3,7 +3,7 @@ import type { GridHandle } from '@/terminal/gridProps';
 import { Playback } from '@/terminal/playback';
 import { advance, type Recording } from '@/terminal/recording';
 
-/** usePlayer moves through a recording and draws where it is. It stands at its start, and stops at the end. */
+/** usePlayer moves through a recording and draws its position. It is paused at first, and stops at the end. */
 export function usePlayer(recording: Recording, start: number, speed: number, skipIdle: boolean) {
   const grid = useRef<GridHandle>(null);
   const playback = useRef<Playback | null>(null);
@@ -29,7 +29,7 @@ export function usePlayer(recording: Recording, start: number, speed: number, sk
     if (!playing) return;
     let before = performance.now();
     let frame = requestAnimationFrame(function next(now) {
-      // The first frame may be dated before the effect.
+      // The time of the first frame may be before the effect.
       const passed = Math.max(0, now - before);
       before = now;
       seek(advance(recording, position.current, passed * speed, skipIdle));
