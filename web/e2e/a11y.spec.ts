@@ -3,7 +3,7 @@ import { clean } from './support/axe.ts';
 import { change } from './support/change.ts';
 import { expect, type Lab, test } from './support/test.ts';
 
-/** go opens a page and waits until it is read. */
+/** go opens a page and waits until it has loaded. */
 async function go(page: Page, lab: Lab, path: string): Promise<void> {
   await page.goto(lab.server.link(path));
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

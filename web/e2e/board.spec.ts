@@ -97,7 +97,7 @@ test('a card opens beside the board, is edited there, and the filter tells itsel
   const epic = await lab.add('Payments', { kind: 'epic' });
   await lab.add('Refunds', { parent_id: epic.id });
   await page.goto(lab.board);
-  // What has no runs of its own is left to the tree and the lanes, until someone wants all levels.
+  // Items that have no runs of their own are shown only in the tree and in lanes, unless all levels are chosen.
   await expect(page.getByRole('article')).toHaveCount(1);
   await card(page, 'Refunds').click();
   const sheet = page.getByRole('dialog', { name: 'Work item' });

@@ -25,7 +25,7 @@ test('several runs are selected, stopped together, and a view is kept in the add
       .sort();
   await expect.poll(runs).toEqual(['Bulk one running', 'Bulk three stopped', 'Bulk two stopped']);
 
-  // A search and an order are part of the address, so that a link shows the same.
+  // The search and the order are in the address, so that a link shows the same list.
   await page.getByRole('searchbox', { name: 'Search runs' }).fill('bulk t');
   await page.getByRole('combobox', { name: 'Order of active runs' }).selectOption('Oldest first');
   await expect(page).toHaveURL(/q=bulk\+t.*sort=oldest|sort=oldest.*q=bulk\+t/);
@@ -58,7 +58,7 @@ test('cards are selected with mouse and keyboard, moved together and brought bac
   await page.getByRole('button', { name: 'Undo' }).click();
   await expect.poll(statuses).toEqual(['todo', 'todo', 'todo']);
 
-  // The runs of the selected cards are dealt with too.
+  // Actions also apply to the runs of the selected cards.
   const run = await lab.server.api.start(items[0] as WorkItem, 'sleep 600');
   await lab.reaches(run, 'running');
   await bar.getByRole('button', { name: 'Stop 1' }).click();
@@ -66,7 +66,7 @@ test('cards are selected with mouse and keyboard, moved together and brought bac
   await lab.reaches(run, 'stopped');
   await expect(bar).toBeHidden();
 
-  // The filter is part of the address.
+  // The filter is in the address.
   await page.getByRole('searchbox', { name: 'Filter by title' }).fill('two');
   await expect(page).toHaveURL(/q=two/);
   await page.reload();
@@ -74,7 +74,7 @@ test('cards are selected with mouse and keyboard, moved together and brought bac
 });
 
 test('tasks are started together, on the board and in the tree', async ({ page, lab }) => {
-  // The shell is told the title.
+  // The prompt contains the title, so the shell executes it.
   for (const title of ['sleep 601', 'sleep 602', 'sleep 603', 'sleep 604']) await lab.add(title);
   await lab.add('An epic', { kind: 'epic' });
   const bar = page.getByRole('region', { name: 'Selection' });
@@ -97,11 +97,11 @@ test('tasks are started together, on the board and in the tree', async ({ page, 
     await card(page, title).getByRole('checkbox').check();
   }
   await startTwo();
-  // Bar and dialog are gone: the keyboard goes on where the selection began.
+  // The bar and the dialog are gone, so the focus returns to the first selected card.
   await expect(card(page, 'sleep 601').getByRole('button', { name: /sleep 601/ })).toBeFocused();
   await expect.poll(running).toEqual(['sleep 601', 'sleep 602']);
 
-  // In the tree, one that runs already and one that is no task are left out.
+  // In the tree, an item with an active run and an item that is no task are left out.
   await page.goto(lab.tree);
   const row = (title: string) => page.getByRole('treeitem').filter({ hasText: title });
   await row('sleep 603').hover();
@@ -137,7 +137,7 @@ test('hosts are selected, disabled together and enabled again', async ({ page, f
   await expect(bar).toBeHidden();
   await expect.poll(statuses).toEqual(['spare-1 disabled', 'spare-2 disabled', 'spare-3 registered']);
 
-  // With the keyboard, and of those that differ each action takes its own.
+  // With the keyboard. If the selected hosts differ, each action applies to those for which it is possible.
   for (const name of ['spare-2', 'spare-3']) {
     await page.getByRole('link', { name: new RegExp(name) }).focus();
     await page.keyboard.press('x');

@@ -16,7 +16,7 @@ test('a change is read, commented on with the keyboard alone, previewed and land
   await expect(shed).toContainText('+1 −1');
   await expect(page.getByRole('region', { name: 'paint.txt' })).toContainText('new');
 
-  // Another reader has the same change open.
+  // Another browser has the same change open.
   const context = await browser.newContext();
   const check = watch(context);
   try {
@@ -38,7 +38,7 @@ test('a change is read, commented on with the keyboard alone, previewed and land
     await expect(shed.getByText('Draft, not sent')).toBeVisible();
     const theirs = other.getByRole('region', { name: 'shed.txt' });
     await expect(theirs.getByText('Say it in English')).toBeVisible();
-    // Drafts are everybody's: the other reader changes this one.
+    // Everyone can edit all drafts: the other browser edits this one.
     await theirs.getByRole('button', { name: 'Edit' }).click();
     await theirs.getByRole('textbox').fill('Say it in plain English');
     await other.keyboard.press('Control+Enter');
@@ -49,7 +49,7 @@ test('a change is read, commented on with the keyboard alone, previewed and land
     const preview = other.getByRole('region', { name: 'What the agent gets' });
     await expect(preview).toContainText('Say it in plain English');
     await expect(preview).toContainText('shed.txt');
-    // A shell has no conversation that could go on: the refusal is said, and nothing is lost.
+    // A shell has no conversation to continue: the page shows the refusal and keeps the drafts.
     await other.getByRole('button', { name: 'Send', exact: true }).click();
     await expect(other.getByRole('alert')).toContainText('Nothing was sent; the drafts stay.');
     await other.keyboard.press('Escape');
@@ -75,7 +75,7 @@ test('a change is read, commented on with the keyboard alone, previewed and land
   expect(git(repo, 'log', '-1', '--format=%s', 'main').trim()).toBe('Paint the shed');
   expect((await lab.server.api.run(run.id)).status).toBe('exited');
 
-  // What is left to do with it is to mark its task done, which no run does.
+  // The only step left is to mark the task as done, which no run does.
   await expect(page.getByRole('button', { name: 'Land again' })).toBeVisible();
   const status = async () => (await lab.server.api.item(run.task_id)).status;
   expect(await status()).toBe('todo');
@@ -91,7 +91,7 @@ test('a conflict is shown with its files, and an agent is asked to bring the cop
   server,
 }) => {
   const { run, repo } = await change(server);
-  // Someone else changes the same line first.
+  // Another person changes the same line first.
   const clone = `${repo}-theirs`;
   git(server.dir, 'clone', '-q', repo, clone);
   writeFileSync(join(clone, 'shed.txt'), 'one\ndeux\nthree\n');
@@ -154,7 +154,7 @@ test('a card tells how large a change is, its item shows it, and the versions st
   await expect(line.getByRole('cell')).toHaveText(['2', 'removed: −two', '2', 'added: +zwei']);
   await page.reload();
   await expect(line.getByRole('cell')).toHaveText(['2', 'removed: −two', '2', 'added: +zwei']);
-  // Code has colours, read by a worker that the page's policy allows.
+  // The code is highlighted by a worker, which the page's policy allows.
   const code = page.getByRole('region', { name: 'shed.go' });
   await expect(code.getByText('package', { exact: true })).toBeVisible();
   await page.getByRole('button', { name: 'Item', exact: true }).click();
@@ -177,14 +177,14 @@ test('of a change of many files those in sight exist, and what is written in ano
   await page.keyboard.type('Why nine?');
   const files = page.getByRole('navigation', { name: 'Changed files' });
 
-  // The list leads to the last one, with the focus, and opens it.
+  // The list's link to the last file opens it and gives it the focus.
   await files.getByRole('button', { name: /^part-220/ }).click();
   const title = (i: number) => file(i).getByRole('button', { name: new RegExp(`^part-${i}`) });
   await expect(title(220)).toBeFocused();
   await expect(title(220)).toBeInViewport();
   await expect(file(220).getByRole('table')).toBeInViewport();
   await expect(file(150)).toHaveCount(0);
-  // Tab goes on within the file, and back to the one above it.
+  // Tab continues within the file, and Shift+Tab moves to the file above it.
   await page.keyboard.press('Shift+Tab');
   await expect(file(219).getByRole('button', { name: 'Comment on part-219.txt' })).toBeFocused();
 

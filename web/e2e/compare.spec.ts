@@ -41,7 +41,7 @@ test('a task is given to two agents in one step, their outcomes are compared, an
   await page.getByRole('button', { name: 'Discard the other working copy' }).click();
   await expect(page.getByText('The other one is discarded')).toBeVisible();
 
-  // The comparison was not on the page meanwhile, and tells what became of all three.
+  // The comparison was not mounted meanwhile. It shows what happened to all three.
   await page.goBack();
   const work = table.getByRole('row', { name: /^Work/ });
   await expect(work.getByRole('cell')).toHaveText(['Landed into main', /^Discarded/, /^Discarded/]);

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { expect, test, until } from './support/test.ts';
 
-/** What asciinema's player offers to the page that it is in, as far as it is used here. */
+/** Player is the part of asciinema's player API that the test uses. */
 interface Player {
   seek(to: number | string): Promise<void>;
 }
@@ -41,7 +41,7 @@ test("asciinema's own player shows an exported run from its start to its end, wi
   await expect(page.locator('.ap-marker')).not.toHaveCount(0);
 });
 
-/** momentOf is when some words were printed, in seconds. */
+/** momentOf returns when some words were printed, in seconds. */
 function momentOf(words: string, recording: string): number {
   const events = recording
     .trim()

@@ -1,6 +1,6 @@
 import { expect, screen, test, until } from './support/test.ts';
 
-// Each would set window.hacked, navigate away or break the layout if it were anything but text.
+// Each of these would set window.hacked, navigate away or break the layout if it were not treated as text.
 const html = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
 const title = `${html} "><svg onload=hacked=1> {{7*7}} \u202Eevil\u202C`;
 const link =

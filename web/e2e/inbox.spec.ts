@@ -17,11 +17,11 @@ test('a question is answered in the inbox and goes by itself; a failure is put a
   const entry = (title: string) => page.getByRole('main').getByRole('listitem').filter({ hasText: title });
   await expect(entry('Choose the colour')).toContainText('Which colour?');
   await expect(entry('Break the shed')).toContainText('Failed');
-  // The count stands on the tab's icon too, and the inbox is the first place of the navigation.
+  // The count is also on the tab's icon, and the inbox is the first entry of the navigation.
   await expect(page.locator('link[rel="icon"]')).toHaveAttribute('href', /^data:image\/svg\+xml,.*%3E\d/);
   const places = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
   await expect(places.first()).toHaveAccessibleName(/^Inbox/);
-  // What the agent has on its screen helps to answer.
+  // The agent's screen is shown, because it helps to answer.
   await expect(
     entry('Choose the colour').getByRole('region', { name: 'End of the screen of Choose the colour' }),
   ).toContainText('blue or green?');
@@ -33,7 +33,7 @@ test('a question is answered in the inbox and goes by itself; a failure is put a
     .poll(async () => (await lab.server.api.run(asks.id)).needs_input, 'the run no longer asks')
     .toBe(false);
 
-  // Others of this server may be listed too: the keys go to the entry that is chosen.
+  // The inbox may also list entries of other tests on this server: the keys apply to the chosen entry.
   await page.getByRole('heading', { name: 'Inbox' }).click();
   await expect(async () => {
     await page.keyboard.press('j');

@@ -22,7 +22,7 @@ test('everything works on a plain-HTTP address, where browsers withhold half the
   await lab.add('Live here too', { status: 'doing' });
   await expect(column(page, 'Doing').getByText('Live here too')).toBeVisible();
 
-  // A form that makes an idempotency key.
+  // A form that needs an idempotency key.
   await page
     .getByRole('article')
     .getByRole('button', { name: /Live here too/ })

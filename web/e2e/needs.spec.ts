@@ -53,7 +53,7 @@ test('a drag and the keyboard change the order of the queue, and Undo brings it 
   await page.keyboard.press('Shift+ArrowUp');
   await expect.poll(order).toBe('second first third');
 
-  // A pending run names what blocks it.
+  // A pending run shows what blocks it.
   await page.getByRole('link', { name: 'Waits third' }).click();
   await expect(page.getByRole('list', { name: 'What blocks it' })).toContainText(
     'build-1full: as many runs as it may have',
@@ -82,7 +82,7 @@ test('a question stays in sight when a newer run starts on its task', async ({ p
   await entry.getByLabel('Answer to Paint the gate').fill('green');
   await page.keyboard.press('Enter');
   await expect(entry).toHaveCount(0);
-  // Once it is answered, the newer run is what the card tells of.
+  // After the answer, the card shows the newer run.
   await page.goto(lab.board);
   await expect(card(page, 'Paint the gate').getByText('Running')).toBeVisible();
   await expect(card(page, 'Paint the gate')).not.toContainText('Which colour?');

@@ -9,7 +9,7 @@ import { expect, Lab, Server, test, until } from './support/test.ts';
 const { viewport, deviceScaleFactor, hasTouch, isMobile, userAgent } = devices['Pixel 7'];
 test.use({ viewport, deviceScaleFactor, hasTouch, isMobile, userAgent });
 
-/** Pushed is a message as an ntfy server gets it. */
+/** Pushed is a message as an ntfy server receives it. */
 interface Pushed {
   id: string;
   title: string;
@@ -18,7 +18,7 @@ interface Pushed {
   text: string;
 }
 
-/** phoneService takes messages like an ntfy server on the same machine. */
+/** phoneService is a server that accepts messages like an ntfy server. */
 async function phoneService() {
   const got: Pushed[] = [];
   const service = createServer(async (request, answer) => {
@@ -60,7 +60,7 @@ test('of three runs one asks: one message, one tap, one answer', async ({ page }
     expect(message).toMatchObject({ title: 'Asks', text: 'needs input: Which colour?', priority: 'high' });
     expect(message?.click).toBe(`${server.url}/runs/${asks.id}`);
 
-    // The link leads to the run; who is not signed in on this phone is asked for the token first.
+    // The message links to the run. A phone that is not signed in is asked for the token first.
     await page.goto(server.link('/inbox'));
     await expect(page.getByRole('heading', { name: 'Inbox' })).toBeVisible();
     await page.goto(String(message?.click));

@@ -14,7 +14,7 @@ test('the server is killed and comes back while the page is open: nothing is los
   await expect(logPage.getByRole('log')).toContainText('line 5');
   await page.goto(lab.board);
   await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
-  // What tells of trouble is loaded when the page is done with all else.
+  // The code that shows errors is loaded after everything else.
   await page.waitForFunction(() =>
     performance.getEntriesByType('resource').some((part) => /\/Toaster[^/]*\.js$/.test(part.name)),
   );
@@ -24,7 +24,7 @@ test('the server is killed and comes back while the page is open: nothing is los
   await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
   await expect(page.getByText(/^No connection for/)).toBeVisible();
   await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
-  // A part of the page that was never needed before waits for the server; the page stays.
+  // A part of the page that was not loaded before waits for the server. The page stays.
   await page.keyboard.press('c');
   await expect(page.getByText('The server cannot be reached')).toBeVisible();
   await expect(column(page, 'To do').getByText('Planned before')).toBeVisible();
@@ -37,7 +37,7 @@ test('the server is killed and comes back while the page is open: nothing is los
   await expect(column(page, 'To do').getByText('Planned after')).toBeVisible();
   await expect(page.getByText(/^No connection for/)).toBeHidden();
 
-  // The agent went on meanwhile, and its log has every line once.
+  // The agent continued meanwhile, and its log has every line once.
   server.write('enough', '');
   await expect(logPage.getByText('Complete')).toBeVisible({ timeout: 60_000 });
   await expect(logPage.getByRole('log')).toContainText('the end');
@@ -54,7 +54,7 @@ test('an attached terminal survives the server, and keys reach the agent again',
   const run = await lab.run('while read -r line; do printf "heard <%s>\\n" "$line"; done');
   await page.goto(server.link(`/runs/${run.id}`));
   await attach(page);
-  // The session gets the window's size, and is drawn anew: what is cut off in the middle of that is half a screen.
+  // The session gets the window's size and is redrawn. A kill during the redraw would leave half a screen.
   await expect(page.getByRole('button', { name: /^\d+×\d+$/ })).not.toHaveText('220×50');
   await page.keyboard.type('before');
   await page.keyboard.press('Enter');
@@ -76,7 +76,7 @@ test('a server that a test kills leaves no session behind', async () => {
   const lab = await Lab.of(server);
   await lab.run('sleep 600', 'Goes on alone');
   await server.kill();
-  // It fails when a process is left.
+  // close fails when a process is left.
   await server.close();
   expect(existsSync(server.dir)).toBe(false);
 });

@@ -17,7 +17,7 @@ test('Ctrl+K finds items, runs and hosts of all projects, and does things to the
   };
   const group = (name: string) => palette.getByRole('group', { name });
 
-  // By title, by number and by id, in a project that is not open.
+  // Finds by title, by number and by id, in a project that is not open.
   await find('varnish');
   await expect(group('Work items').getByRole('option')).toContainText('Varnish the boat');
   await expect(group('Runs').getByRole('option')).toContainText('Running');
@@ -31,13 +31,13 @@ test('Ctrl+K finds items, runs and hosts of all projects, and does things to the
   await expect(palette.getByText(/Nothing matches “nothing of the kind”/)).toBeVisible();
   await page.keyboard.press('Tab');
   await expect(page.getByRole('combobox')).toBeFocused();
-  // While it is open, it is all that a screen reader finds; then the page is there again.
+  // While the palette is open, a screen reader finds nothing else. Afterwards the page is there again.
   await expect(page.getByRole('main')).toHaveCount(0);
   await page.keyboard.press('Escape');
   await expect(page.getByRole('main')).toHaveCount(1);
   await find('');
 
-  // It attaches.
+  // Attaches.
   await page.getByRole('combobox').fill('');
   await group('Do').getByRole('option', { name: 'Attach to…' }).click();
   await expect(page.getByRole('combobox')).toHaveValue('attach ');
@@ -53,7 +53,7 @@ test('Ctrl+K finds items, runs and hosts of all projects, and does things to the
   await page.keyboard.press('d');
   await expect(page.getByRole('button', { name: 'Attach' })).toBeVisible();
 
-  // It stops.
+  // Stops.
   await find('stop varnish');
   await expect(group('Stop').getByRole('option')).toHaveCount(1);
   await page.keyboard.press('Enter');
@@ -61,7 +61,7 @@ test('Ctrl+K finds items, runs and hosts of all projects, and does things to the
   await expect(page.getByRole('dialog')).toBeHidden();
   await other.reaches(run, 'stopped');
 
-  // It queues: the run waits as long as it takes.
+  // Queues: the run waits in the queue without a timeout.
   await find('queue varnish');
   await expect(group('Queue a run of').getByRole('option')).toHaveCount(1);
   await page.keyboard.press('Enter');

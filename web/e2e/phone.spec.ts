@@ -4,7 +4,7 @@ import { expect, Lab, test } from './support/test.ts';
 const { viewport, deviceScaleFactor, hasTouch, isMobile, userAgent } = devices['Pixel 7'];
 test.use({ viewport, deviceScaleFactor, hasTouch, isMobile, userAgent });
 
-/** Nothing may make the page wider than the phone. */
+/** overflow returns by how many px the page is wider than the phone. It must be 0. */
 const overflow = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
 
 test('a run is read as wrapped text and answered with the key bar', async ({ page, lab }) => {
@@ -60,12 +60,12 @@ test('cards move by their menu, and every page fits the width', async ({ page, l
   const place = (name: string) => page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name });
   await place('Runs').tap();
   await expect(page).toHaveURL(/\/runs$/);
-  // The list begins below the title with the search, and one line of filters.
+  // The list starts below the title with the search, and one line of filters.
   const head = page.getByRole('main').locator('header');
   await expect.poll(() => head.evaluate((element) => element.clientHeight)).toBeLessThanOrEqual(104);
   await page.getByRole('combobox', { name: 'Order of active runs' }).selectOption('Oldest first');
 
-  // An item is as wide as the phone, and leaves the way to every other page.
+  // An item's sheet is as wide as the phone, but does not cover the navigation.
   await place('Board').tap();
   await page.getByRole('button', { name: /Tapped, not dragged/ }).tap();
   const sheet = page.getByRole('dialog', { name: 'Work item' });
@@ -73,7 +73,7 @@ test('cards move by their menu, and every page fits the width', async ({ page, l
   await place('Board').tap();
   await expect(sheet).toBeHidden();
 
-  // What the bar has no room for is one tap further, the other projects too.
+  // The pages without room in the bar are in a menu, and so are the other projects.
   const other = await Lab.of(lab.server);
   for (const [name, url] of [
     ['Activity', /\/activity$/],

@@ -5,7 +5,7 @@ test('the way back leads to the same place, filter and focus', async ({ page, la
   for (let i = 0; i < 30; i++)
     await api.start(await lab.add(`Waits ${i}`), 'true', { wait: true, host_labels: { nowhere: 'yes' } });
   await page.goto(lab.server.link(`/runs?project=${lab.project.slug}&q=waits`));
-  // Only the rows in sight exist.
+  // Only the visible rows are rendered.
   const row = page.getByRole('link', { name: /Waits 9 / });
   await expect(page.getByRole('link', { name: /Waits 29 / })).toBeVisible();
   await page.getByRole('main').getByRole('list').hover();
@@ -23,7 +23,7 @@ test('the way back leads to the same place, filter and focus', async ({ page, la
   await expect(page.getByRole('heading', { name: 'Waits 9' })).toBeVisible();
   await page.goBack();
   await expect(row).toBeInViewport();
-  // Rows that were never in sight are as high as estimated, so it may be a little off.
+  // Rows that were never rendered have an estimated height, so the position may differ a little.
   expect(Math.abs((await top()) - before)).toBeLessThan(56);
   await expect(page.getByRole('searchbox', { name: 'Search runs' })).toHaveValue('waits');
 
@@ -81,15 +81,15 @@ test('a log is searched from its beginning, text is read from its end, and what 
   await attach(page);
   const word = screen(page).getByText('selectable');
   await expect(page.getByRole('button', { name: /^\d+×\d+$/ })).not.toHaveText('220×50');
-  // The terminal itself takes the mouse, not the text in it, and draws its rows anew as the agent's
-  // screen takes the new size.
+  // force: Playwright must not check that the text receives the click, because the terminal's element receives it. The
+  // terminal redraws its rows when the agent's screen changes its size, so the double click is repeated.
   await expect(async () => {
     await word.dblclick({ force: true });
     await expect(page.locator('.xterm-selection > div')).not.toHaveCount(0, { timeout: 500 });
   }).toPass();
   await page.keyboard.press('Control+c');
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe('selectable');
-  // It did not reach the agent, which it would have ended.
+  // Ctrl+C was not sent to the agent, which it would have ended.
   await page.keyboard.type('still here');
   await page.keyboard.press('Enter');
   await expect(screen(page)).toContainText('heard <still here>');

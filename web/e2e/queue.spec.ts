@@ -29,11 +29,11 @@ test('the queue shows the order and why each waits, and a priority changes it', 
   await expect(rows.nth(0)).toContainText('Second come');
   await expect(rows.nth(1)).toContainText('First come');
 
-  // One that is held stays, in sight of everybody, until it is released.
+  // A held run stays in the list until it is released.
   await page.getByRole('button', { name: 'Hold First come' }).click();
   await expect(first).toContainText('It is held until somebody releases it');
 
-  // What is placed leaves the queue by itself.
+  // A run that is placed leaves the list without a reload.
   server.write('over', '');
   await expect(rows).toHaveCount(2);
   await expect(first).toContainText('has no place in the queue yet');

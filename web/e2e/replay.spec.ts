@@ -19,14 +19,14 @@ test('a run is played again: from its start to its end, to any moment and back',
   await expect(screen(page)).not.toContainText('[100%]');
   await expect(page.locator('[data-time]')).toContainText(/^0:00/);
 
-  // From the start to the end by itself, and then it stops.
+  // It plays from the start to the end, and then stops.
   await page.getByRole('radio', { name: '8×' }).click();
   await page.getByRole('button', { name: 'Play' }).click();
   await expect(page.locator('[data-time]')).toHaveText(end as string);
   await expect(page.getByRole('button', { name: 'Play' })).toBeVisible();
   await expect(screen(page)).toContainText('[100%]');
 
-  // Each event leads to its moment.
+  // Each event is a link to its time.
   const events = page.getByRole('list', { name: 'Events of this attempt' });
   await events.getByRole('button').first().click();
   await expect(screen(page)).not.toContainText('[100%]');
@@ -41,7 +41,7 @@ test('a run is played again: from its start to its end, to any moment and back',
     .toBe(0);
   await expect(page.getByRole('button', { name: 'Play' })).toBeInViewport();
   await expect(page.getByRole('checkbox', { name: 'Skip idle time' })).toBeInViewport();
-  // The whole screen would be too small to read there, and is still to be had.
+  // On a phone a screen scaled to fit is too small to read, so it is not the default. It can still be chosen.
   const font = () => screen(page).evaluate((rows) => Number.parseFloat(getComputedStyle(rows).fontSize));
   await expect.poll(font).toBeGreaterThanOrEqual(9);
   await page.getByRole('radio', { name: 'Fit' }).click();
@@ -53,7 +53,7 @@ test('a run is played again: from its start to its end, to any moment and back',
 
 test('an event of the timeline leads to the screen of its moment', async ({ page, lab }) => {
   const run = await lab.run('echo before; read -r answer; echo after; read -r more', 'Led to a moment');
-  // What comes to the recorder in one piece has one time.
+  // Output that the recorder reads in one piece has one time.
   await until('it asks', async () => (await lab.server.api.log(run.id)).includes('before'));
   await lab.server.api.call('POST', `/runs/${run.id}/keys`, { keys: ['yes', 'Enter'] });
   await until('it goes on', async () => (await lab.server.api.log(run.id)).includes('after'));

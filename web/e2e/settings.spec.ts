@@ -30,7 +30,7 @@ test('a project gets its repository, learns what is wrong at the field, and is n
     max_runs: 3,
   });
 
-  // Someone else changes what is being edited, and something that is not.
+  // Another client changes a field that is being edited, and one that is not.
   await page.getByLabel('Base').fill('mine');
   await api.call('PATCH', path, { base: 'theirs', keep_days: 30 });
   await expect(page.getByRole('alert').filter({ hasText: 'theirs' })).toBeVisible();
@@ -69,7 +69,7 @@ test('an admin tests where notifications go, lets someone in, and shows them out
     expect(taken).toContain('/phone');
     expect(taken).toContain('/broken');
 
-    // The one orchestrator that there is can be drained, and the question says what that means.
+    // The only orchestrator can be drained, and the question explains the consequence.
     const orchestrators = page.getByRole('list', { name: 'Orchestrators' });
     await expect(orchestrators.getByRole('listitem')).toHaveCount(1);
     await expect(orchestrators).toContainText(/ready.*leader.*1 worker/);

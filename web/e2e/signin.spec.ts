@@ -64,7 +64,7 @@ test('from the welcome page to the end of a first run', async ({ page, fresh }) 
   await page.getByRole('dialog').getByLabel('Name').fill('First steps');
   await page.getByRole('button', { name: 'Create project' }).click();
   await expect(page.getByRole('heading', { name: 'An empty board' })).toBeVisible();
-  // What was pressed is gone with its page: Tab goes on in this one.
+  // The pressed button disappeared with its page, so the focus is in the new page.
   await expect(page.getByRole('main')).toBeFocused();
 
   await page.getByRole('button', { name: 'Add the first work item' }).click();

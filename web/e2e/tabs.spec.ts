@@ -13,7 +13,7 @@ test('ten tabs load, stay live and share one event stream', async ({ context, fr
   await expect.poll(() => server.api.streams()).toBe(1);
   await lab.add('News for all', { status: 'doing' });
   for (const page of pages) await expect(column(page, 'Doing').getByText('News for all')).toBeVisible();
-  // The tab that opened the stream may go; the others keep it.
+  // The tab that opened the stream is closed. The others keep the stream.
   await pages[0]?.close();
   await lab.add('Later news', { status: 'doing' });
   for (const page of pages.slice(1))

@@ -1,7 +1,7 @@
 import { change } from './support/change.ts';
 import { attach, expect, screen, test, watch } from './support/test.ts';
 
-/** An agent that repeats each line it is given. */
+/** An agent that prints each line that it reads. */
 const echo = 'printf "ready\\n"; while read -r line; do printf "heard <%s>\\n" "$line"; done';
 
 test('start, watch, attach, type, detach and stop', async ({ page, lab }) => {
@@ -20,7 +20,7 @@ test('start, watch, attach, type, detach and stop', async ({ page, lab }) => {
 
   await expect(screen(page)).toContainText('ready');
   await expect(page.getByText(/^Live, changed/)).toBeVisible();
-  // The cells are those of the font that comes with the page.
+  // The cells use the font that is shipped with the page.
   await expect(page.locator('.xterm-rows')).toHaveCSS('font-family', /^"JetBrains Mono"/);
   await expect
     .poll(() => page.evaluate(() => [...document.fonts].map(({ status }) => status)))
@@ -30,7 +30,7 @@ test('start, watch, attach, type, detach and stop', async ({ page, lab }) => {
   await page.keyboard.press('Enter');
   await expect(screen(page)).toContainText('heard <hello agent>');
 
-  // Keys of the page belong to the agent now; the way out is the one exception.
+  // Keys go to the agent now. The only exception is the detach sequence.
   await page.keyboard.type('?gbc');
   await page.keyboard.press('Enter');
   await expect(screen(page)).toContainText('heard <?gbc>');
@@ -71,7 +71,7 @@ test('a second browser waits for the keyboard and gets it on release', async ({ 
     await other.keyboard.press('Enter');
     await expect(screen(page)).toContainText('heard <from the second>');
 
-    // The holder leaves without a word; the keyboard comes back.
+    // The holder disconnects without releasing the lease. This client gets it back.
     await other.close();
     await expect(page.getByText('You are typing')).toBeVisible();
     await page.keyboard.type('mine again');
@@ -108,7 +108,7 @@ test('the keyboard is taken over by name, and taken back', async ({ browser, pag
     await ann.keyboard.press('Enter');
     await expect(screen(page)).toContainText('heard <from ann>');
 
-    // Who may only watch sees who types, and is not offered the keyboard.
+    // A token that only permits watching shows who types, but no button to take the keyboard.
     const bob = await watcher.newPage();
     await bob.goto(`${lab.server.url}/runs/${run.id}#token=${viewer.token}`);
     await expect(bob.getByText('keyboard-ann is typing')).toBeVisible();
@@ -145,7 +145,7 @@ test('everyone at a terminal sees who types and who watches', async ({ browser, 
   const second = await browser.newContext({ viewport: { width: 390, height: 844 } });
   const checks = [watch(first), watch(second)];
   try {
-    // Whoever looks at the screen watches, attached or not.
+    // A browser that shows the screen is counted as watching, attached or not.
     const ann = await first.newPage();
     await ann.goto(`${lab.server.url}/runs/${run.id}#token=${operator.token}`);
     await expect(words(page)).toContainText('watch-ann watches');
@@ -153,7 +153,7 @@ test('everyone at a terminal sees who types and who watches', async ({ browser, 
     await expect(ann.getByText('owner is typing')).toBeVisible();
     await expect(words(ann)).toContainText('You watch');
 
-    // On a phone it is a number, and a tap lists everyone.
+    // On a phone only the number is shown, and a tap lists everyone.
     const ben = await second.newPage();
     await ben.goto(`${lab.server.url}/runs/${run.id}#token=${viewer.token}`);
     await ben.getByRole('button', { name: 'Attach' }).click();
@@ -224,12 +224,12 @@ test('a run that waits for someone is said everywhere, and answered where it is 
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await expect(page.getByRole('textbox', { name: 'Terminal, attached' })).toBeFocused();
   await expect(page.getByText('You are typing')).toBeVisible();
-  // Neither the wheel nor a click answers the question, and after both the keyboard is still the agent's.
+  // Neither the wheel nor a click answers the question. Afterwards the terminal still has the focus.
   await page.locator('.xterm-screen').hover();
   await page.mouse.wheel(0, -300);
   await page.mouse.wheel(0, 300);
   await page.getByRole('radio', { name: '100 %' }).click();
-  // Who attaches gets a session of the window's size, in a font that can be read; another size is a click away.
+  // Attaching sets the session to the window's size, in a readable font. A click returns it to the other size.
   const size = page.getByRole('button', { name: /^\d+×\d+$/ });
   await expect(size).not.toHaveText('220×50');
   await size.click();
@@ -240,7 +240,7 @@ test('a run that waits for someone is said everywhere, and answered where it is 
   await page.keyboard.type('green');
   await page.keyboard.press('Enter');
   await expect(screen(page)).toContainText('chose <green>');
-  // Not a byte of the terminal's own: it would count as an answer before anyone has typed one.
+  // The terminal itself must not send a byte: it would count as an answer before anyone has typed one.
   expect(typed.join('')).toBe('green\r');
   expect((await lab.server.api.run(run.id)).status).toBe('running');
 });
@@ -270,7 +270,7 @@ test('a message reaches the agent without attaching, and says how it stands', as
   const composer = page.getByRole('region', { name: 'Message to the agent' });
   await expect(composer).toContainText('It is pasted into the session now and submitted.');
   await composer.getByRole('textbox').fill('hello from below');
-  // What is written survives a reload.
+  // The typed text survives a reload.
   await page.reload();
   await expect(composer.getByRole('textbox')).toHaveValue('hello from below');
   await composer.getByRole('button', { name: 'Send' }).click();

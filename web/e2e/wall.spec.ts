@@ -25,7 +25,7 @@ test('the wall shows live screens, those that need you first, and takes keys wit
   await expect(tiles.getByRole('article', { name: 'Ticks away' })).toContainText(/tick \d+/);
   await expect.poll(() => sockets.size).toBe(3);
 
-  // One is enlarged, answered, and left by Esc.
+  // One screen is enlarged, answered, and closed with Esc.
   await tiles.getByRole('button', { name: /Asks on the wall/ }).click();
   await expect(page.getByRole('heading', { level: 1, name: /Asks on the wall/ })).toBeVisible();
   await expect.poll(() => [...sockets]).toEqual([`/api/v1/runs/${asks.id}/pane/ws`]);
@@ -43,13 +43,13 @@ test('the wall shows live screens, those that need you first, and takes keys wit
   await expect(tiles.getByRole('article').first()).toContainText('Newest of them');
   await expect(tiles.getByRole('article', { name: 'Asks on the wall' })).toContainText('chose <green>');
 
-  // A tile that is out of sight costs nothing.
+  // A tile that is out of view has no socket.
   await page.setViewportSize({ width: 560, height: 420 });
   await expect.poll(() => sockets.size).toBeLessThan(3);
   await page.setViewportSize({ width: 1280, height: 800 });
   await expect.poll(() => sockets.size).toBe(3);
 
-  // A selection of the list of runs has a wall of its own.
+  // A selection in the list of runs can be opened as a wall.
   await page.goto(lab.server.link(`/runs?project=${lab.project.slug}`));
   await page.getByRole('checkbox', { name: /^Select Ticks away,/ }).check();
   await page.getByRole('link', { name: 'Watch 1' }).click();

@@ -4,7 +4,7 @@ import { Figures, times } from './measure.ts';
 test('a board of 5,000 items answers within 200 ms', async ({ page, full: { lab } }) => {
   test.setTimeout(300_000);
   const figures = new Figures(page);
-  // The first time the items are read from the server; that is a page load, not an interaction.
+  // The first visit reads the items from the server. That is a page load, not an interaction.
   await page.goto(lab.board);
   await expect(page.getByRole('article').first()).toBeVisible();
   for (let i = 0; i < times; i++) {
@@ -76,7 +76,7 @@ test('a board of 5,000 items answers within 200 ms', async ({ page, full: { lab 
     );
   }
   for (let i = 0; i < times; i++) {
-    // Cards that exist above the column's upper edge cannot be taken.
+    // A card that is rendered above the column's visible part cannot be dragged.
     await page.evaluate(() => {
       for (const column of document.querySelectorAll('section > div')) column.scrollTop = 0;
     });

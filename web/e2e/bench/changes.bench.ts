@@ -9,7 +9,7 @@ test('a change of 300 files answers within 200 ms', async ({ page, full: { lab, 
   const first = page.getByRole('main').getByRole('table').first();
   await expect(page.getByText(`${size.files} files`).first()).toBeVisible();
   await expect(first).toBeVisible();
-  // First what is in sight, then also what the list has below it.
+  // First the visible part, then also the rest of the list.
   for (const [what, listed] of [
     ['open the changes', 40],
     ['open the changes, to the last file in the list', size.files],

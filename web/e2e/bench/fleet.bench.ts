@@ -12,7 +12,7 @@ test('2,000 runs, 200 hosts and 50 printing agents leave every list within 200 m
   const nav = page.getByRole('navigation', { name: 'Main' });
   const link = (name: string) => nav.getByRole('link', { name });
   const go = (name: string) => link(name).click();
-  /** Each page has been read once: what is measured is the way there, not the server's first answer. */
+  /** Each page is loaded once first, so that the navigation is measured, and not the server's first answer. */
   for (const name of ['Runs', 'Queue', 'Hosts', 'Wall']) {
     await go(name);
     await expect(page.getByRole('heading', { level: 1, name })).toBeVisible();
@@ -30,7 +30,7 @@ test('2,000 runs, 200 hosts and 50 printing agents leave every list within 200 m
   }
   await go('Runs');
   const find = page.getByRole('searchbox', { name: 'Search runs' });
-  // Begins with the project: the ids of runs, which are searched too, cannot fit by chance.
+  // The search starts with the project's slug, because a short number could match the ids of runs, which are searched too.
   const beginning = `${lab.project.slug.toUpperCase()}-1`;
   for (let i = 0; i < times; i++) {
     await find.fill(beginning);
@@ -43,7 +43,7 @@ test('2,000 runs, 200 hosts and 50 printing agents leave every list within 200 m
       ) as () => boolean,
     );
     await find.fill('');
-    // All runs are there again: a row that is about to move would not be clicked where it is pointed at.
+    // Wait until all runs are listed again: a click on a row that is about to move would miss it.
     const others = page
       .getByRole('main')
       .getByRole('listitem')

@@ -4,17 +4,17 @@ import { test as base, expect, Lab, Server, until } from '../support/test.ts';
 
 export { expect, until };
 
-/** How much a large team has. */
+/** The size of a large team's data. */
 export const size = { items: 5000, runs: 2000, hosts: 200, agents: 50, files: 300 };
 
-/** Full is a server on which a large team is at work. */
+/** Full is a server with the data and the active runs of a large team. */
 export interface Full {
   lab: Lab;
   /** The run that changed 300 files. */
   changed: Run;
 }
 
-/** test has one server for all that is measured, filled once. */
+/** test has one server for all measurements, filled once. */
 export const test = base.extend<object, { full: Full }>({
   full: [
     // biome-ignore lint/correctness/noEmptyPattern: the runner reads what a fixture needs from its first argument
@@ -48,7 +48,7 @@ while [ $i -lt ${size.files} ]; do
   { echo 'package part'; j=0; while [ $j -lt 30 ]; do j=$((j+1)); echo "func F$j() string { return \\"value $i of $j\\" } // as planned"; done; } > $dir/file$i.go
 done`;
 
-/** plan makes the work items: 20 epics with tasks in every column. It returns the tasks that are to be done. */
+/** plan creates the work items: 20 epics with tasks in every column. It returns the tasks in status todo. */
 async function plan(lab: Lab): Promise<WorkItem[]> {
   const statuses = ['todo', 'todo', 'doing', 'done', 'cancelled'];
   const epics = 20;
@@ -68,13 +68,13 @@ async function plan(lab: Lab): Promise<WorkItem[]> {
   return tasks;
 }
 
-/** work makes the runs: fifty that print, a queue of 450 and the rest over. */
+/** work creates the runs: fifty that print output, a queue of 450, and ended ones. */
 async function work(lab: Lab, tasks: WorkItem[]): Promise<void> {
   const { api } = lab.server;
   const waiting = 450;
   const over = size.runs - size.agents - waiting - 1;
   const task = (i: number): WorkItem => tasks[i % tasks.length] as WorkItem;
-  // No host has this label: they stay in the queue.
+  // No host has this label, so these runs stay in the queue.
   const nowhere = { wait: true, host_labels: { gpu: 'yes' } };
   const ended: Run[] = [];
   await inTurns(over, async (i) => {
@@ -91,7 +91,7 @@ async function work(lab: Lab, tasks: WorkItem[]): Promise<void> {
   });
 }
 
-/** inTurns does something n times, a few at once. */
+/** inTurns calls act n times, with a few calls at once. */
 async function inTurns(n: number, act: (i: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const turn = async (): Promise<void> => {

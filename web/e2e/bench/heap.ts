@@ -1,14 +1,14 @@
 import type { CDPSession } from '@playwright/test';
 
-/** Heap is what a tab holds after a collection of garbage, in bytes, read from a snapshot of its heap. */
+/** Heap is the memory of a tab after a garbage collection, in bytes, read from a heap snapshot. */
 export interface Heap {
-  /** What the page's scripts made: objects, strings, lists, closures. */
+  /** Memory of objects of the page's scripts: objects, strings, lists, closures. */
   data: number;
-  /** What the browser holds for the page outside the heap of its scripts: elements, styles, buffers. */
+  /** Memory that the browser uses for the page outside the scripts' heap: elements, styles, buffers. */
   native: number;
-  /** The engine's own: functions as they were compiled, and what was learnt of their calls to compile them better. */
+  /** Memory of the engine: compiled functions, and statistics of their calls for optimization. */
   code: number;
-  /** The same by kind and constructor, to tell what grew. */
+  /** The memory by kind and constructor, to find what grew. */
   groups: Map<string, { count: number; bytes: number }>;
 }
 
@@ -18,7 +18,7 @@ interface Snapshot {
   strings: string[];
 }
 
-/** heapOf collects garbage and takes a snapshot. */
+/** heapOf collects garbage and reads a heap snapshot. */
 export async function heapOf(devtools: CDPSession): Promise<Heap> {
   const chunks: string[] = [];
   const keep = ({ chunk }: { chunk: string }): void => {
@@ -51,7 +51,7 @@ function sumOf({ snapshot: { meta }, nodes, strings }: Snapshot): Heap {
   return heap;
 }
 
-/** grown is the groups that grew most from one heap to another, a line each. */
+/** grown returns the groups that grew most between two heaps, one per line. */
 export function grown(before: Heap, after: Heap, most = 12): string {
   return [...after.groups]
     .map(([name, { count, bytes }]) => {

@@ -3,23 +3,23 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { CDPSession, Locator, Page } from '@playwright/test';
 import { expect } from '../support/test.ts';
 
-// How long a person waits: from the input event to the first frame that shows its effect, measured inside
-// the page, so that the driver's own way to the browser does not count.
+// How long a person waits: from the input event to the first frame that shows its effect. It is measured inside the
+// page, so that the driver's communication with the browser does not count.
 const limit = 200;
-/** How often each is measured. */
+/** How often each action is measured. */
 export const times = 5;
 
 interface Figure {
   what: string;
   ms: number[];
-  /** The processor time that the tab's process used, all its threads, in ms: other load on the machine adds little. */
+  /** The CPU time of all threads of the tab's process, in ms. Other load on the machine changes it little. */
   cpu: number[];
 }
 
-/** Act is what a person does: a click on an element, or whatever a function does. */
+/** Act is a person's action: a click on an element, or a function. */
 type Act = Locator | (() => Promise<unknown>);
 
-/** Figures is what one part of the benchmark measured. */
+/** Figures has the results of one part of the benchmark. */
 export class Figures {
   private readonly figures: Figure[] = [];
   private devtools: Promise<CDPSession> | null = null;
@@ -27,9 +27,9 @@ export class Figures {
   constructor(private readonly page: Page) {}
 
   /**
-   * measure does something and notes the time from its first input event until the condition, a function of the page,
-   * holds and is painted. The driver looks for what is clicked beforehand: in a large page its search takes longer than
-   * the page's own work.
+   * measure executes an action and records the time from its first input event until the condition, a function that runs in
+   * the page, holds and has been painted. The driver finds the clicked element before: in a large page its search takes
+   * longer than the page's own work.
    */
   async measure(what: string, act: Act, shown: () => boolean): Promise<void> {
     const { page } = this;
@@ -48,7 +48,9 @@ export class Figures {
     } else this.figures.push({ what, ms: [ms], cpu: [cpu] });
   }
 
-  /** pointedAt moves the pointer onto an element, as a person does before a click, and returns the click. */
+  /**
+   * pointedAt moves the pointer onto an element, as a person does before a click, and returns a function that clicks.
+   */
   private async pointedAt(target: Locator): Promise<() => Promise<void>> {
     await target.hover();
     return async () => {
@@ -87,8 +89,8 @@ export class Figures {
 }
 
 /**
- * watch runs in the page. It looks at the condition in the first frame after each thing that may have made it true: no
- * frame is drawn for the measurement alone, but the one that tells that the frame with the effect is on its way.
+ * watch runs in the page. It checks the condition in the first frame after each event that may have made it true. The
+ * measurement causes only one extra frame: the one which shows that the frame with the effect has been painted.
  */
 function watch(source: string): Promise<number> {
   const holds = new Function(`return (${source})()`) as () => boolean;
@@ -100,7 +102,7 @@ function watch(source: string): Promise<number> {
       if (!began || !holds()) return;
       ending.abort();
       observer.disconnect();
-      // When the next frame begins, this one has been painted.
+      // When the next frame starts, this one has been painted.
       requestAnimationFrame(() => resolve(performance.now() - began));
     };
     const soon = (): void => {
@@ -108,7 +110,7 @@ function watch(source: string): Promise<number> {
       due = true;
     };
     const begin = (event: Event): void => {
-      // What the driver drags carries no time.
+      // The drag events of the driver carry no time.
       began ||= event.timeStamp || performance.now();
       soon();
     };
@@ -122,6 +124,6 @@ function watch(source: string): Promise<number> {
   });
 }
 
-/** median is the middle one of a list that is not empty. */
+/** median returns the median of a list that is not empty. */
 export const median = (values: number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1] as number;

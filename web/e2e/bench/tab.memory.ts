@@ -3,18 +3,18 @@ import { expect as plain, size, test } from './full.ts';
 import { grown, type Heap, heapOf } from './heap.ts';
 import { median } from './measure.ts';
 
-// What is waited for is not measured: a busy machine takes long.
+// Waiting times are not measured here. A busy machine is slow.
 const expect = plain.configure({ timeout: 180_000 });
 
-/** How long the tab is used. */
+/** How long the tab is used, in minutes. */
 const minutes = Number(process.env.MINUTES ?? 30);
-/** What the last third may hold above the first one. */
+/** By which factor the memory of the last third may exceed that of the first third. */
 const growth = 1.1;
 
 /**
- * Sample is what the tab holds after a collection of garbage, in MB. The code is told and not judged: the engine compiles a
- * function anew, and larger, the more often it was called, the driver's own functions too. That goes on, ever slower, for as
- * long as the tab is used; it is bounded by how many functions there are, and is no data that the page keeps.
+ * Sample is the tab's memory after a garbage collection, in MB. code is printed but not checked: the engine compiles a
+ * function again, and larger, the more often it is called, including the driver's functions. That continues, ever slower,
+ * as long as the tab is used. It is limited by the number of functions, and it is not data that the page keeps.
  */
 interface Sample {
   minute: number;
@@ -41,7 +41,7 @@ test(`a tab that is used for ${minutes} minutes holds no more in the end than in
     await expect(page.getByRole('main').getByRole('heading', { level: 1 })).toBeVisible();
     await expect(page.getByRole('status', { name: /^Loading/ })).toHaveCount(0);
   };
-  /** A turn over the pages that a day has, without a reload. */
+  /** turn visits the pages that are used in a day, without a reload. */
   const turn = async (): Promise<void> => {
     await go('Runs');
     await page.getByRole('main').getByRole('link').first().click();
@@ -61,7 +61,7 @@ test(`a tab that is used for ${minutes} minutes holds no more in the end than in
     await go('Tree');
     await go('Board');
     await expect(page.getByRole('article').first()).toBeVisible();
-    // The rest of the minute the tab is looked at, while fifty agents print.
+    // Then the tab shows the board for a while, and fifty agents print.
     await page.waitForTimeout(15_000);
   };
   let first: Heap | null = null;
@@ -80,7 +80,7 @@ test(`a tab that is used for ${minutes} minutes holds no more in the end than in
       listeners: jsEventListeners,
     };
   };
-  // The code of every page is loaded, and what is kept of each is there.
+  // One turn first, so that the code and the cached data of every page are loaded.
   await turn();
   const samples: Sample[] = [];
   const began = Date.now();

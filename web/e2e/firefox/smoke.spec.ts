@@ -1,7 +1,7 @@
 import { change } from '../support/change.ts';
 import { attach, card, column, expect, screen, test } from '../support/test.ts';
 
-// A Firefox older than the driver lacks commands of its protocol, which shows when a page is opened in it.
+// A Firefox that is older than the driver lacks commands of its protocol. That fails only when a page is opened.
 test.beforeAll(async ({ playwright }, { project }) => {
   const { channel, launchOptions } = project.use;
   const skip = (why: string): void => {

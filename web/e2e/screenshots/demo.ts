@@ -5,7 +5,7 @@ import { git } from '../support/change.ts';
 import type { Server } from '../support/server.ts';
 import { until } from '../support/server.ts';
 
-/** catalog is a team's own tools: shell scripts that say what an agent might. scribe is not installed. */
+/** catalog has a team's own tools: shell scripts that print what an agent might. scribe is not installed. */
 export const catalog = ['builder', 'reviewer']
   .map(
     (id) => `
@@ -116,7 +116,7 @@ part)  sed -i 's/math.Round/roundHalfEven/' services/checkout/totals.go; echo "T
 esac
 `;
 
-/** Demo is what the screenshots point at. */
+/** Demo has the records that the screenshots show. */
 export interface Demo {
   slug: string;
   task: WorkItem;
@@ -126,7 +126,10 @@ export interface Demo {
   done: Run;
 }
 
-/** makeRepository is the service that the agents work on; their script is in it, so that each working copy has it. */
+/**
+ * makeRepository creates the repository that the agents work on. Their script is in it, so that each working copy has
+ * it.
+ */
 function makeRepository(server: Server): string {
   const dir = join(server.dir, 'shop');
   mkdirSync(join(dir, 'services/checkout'), { recursive: true });
@@ -140,7 +143,7 @@ function makeRepository(server: Server): string {
   return `${dir}.git`;
 }
 
-/** makeDemo fills a server with a team's week. */
+/** makeDemo fills a server with one week of a team's work. */
 export async function makeDemo(server: Server): Promise<Demo> {
   const { api } = server;
   const repo = makeRepository(server);

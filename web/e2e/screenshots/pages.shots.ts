@@ -7,7 +7,7 @@ import { withPalette } from './palette.ts';
 
 const folder = join(import.meta.dirname, '../../../docs/screenshots');
 
-/** Shot is a picture: where, and what must be in sight before it is taken. */
+/** Shot is one screenshot: its page, and what must be visible before it is taken. */
 interface Shot {
   name: string;
   path: string;
@@ -131,11 +131,11 @@ function shots({ slug, task, working, asking, failed, done }: Demo): Shot[] {
   ];
 }
 
-/** SHOTS=replay,board makes only these anew. */
+/** SHOTS=replay,board takes only these screenshots again. */
 const only = process.env.SHOTS?.split(',');
 const wanted = ({ name }: Shot): boolean => !only || only.includes(name);
 
-/** On a phone the same pages look different enough to be seen. */
+/** The pages of which a second screenshot is taken on a phone. */
 const onPhone = [
   'board',
   'run-live',

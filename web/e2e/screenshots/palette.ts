@@ -1,9 +1,9 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
-/** The most colours that a palette can have. */
+/** The maximal number of colours in a palette. */
 const most = 256;
 
-/** withPalette is a PNG of a screenshot with at most 256 colours, which takes about a third of the bytes. */
+/** withPalette converts a screenshot into a PNG with at most 256 colours, which has about a third of the bytes. */
 export function withPalette(png: Buffer): Buffer {
   const { width, height, pixels } = decode(png);
   const counts = new Map<number, number>();
@@ -35,8 +35,8 @@ export function withPalette(png: Buffer): Buffer {
 }
 
 /**
- * choose picks the colours: those of the largest areas as they are, then the shades of text by how often
- * they occur, first such that lie well apart.
+ * choose selects the colours: first those of the largest areas, then the shades of text by how often they occur,
+ * beginning with shades that differ much.
  */
 function choose(counts: Map<number, number>): number[] {
   const byUse = [...counts].sort(([, a], [, b]) => b - a).map(([pixel]) => pixel);
@@ -74,7 +74,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, check]);
 }
 
-/** decode reads what the browser writes: eight bits a channel, RGB or RGBA, not interlaced. */
+/** decode reads the PNGs that the browser writes: eight bits per channel, RGB or RGBA, not interlaced. */
 function decode(png: Buffer): { width: number; height: number; pixels: Uint32Array } {
   const width = png.readUInt32BE(16);
   const height = png.readUInt32BE(20);

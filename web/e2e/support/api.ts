@@ -3,7 +3,7 @@ import type { CreateRun } from '../../src/api/schema.gen.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Api prepares and checks, beside the page, what a journey is not about. */
+/** Api prepares and checks state through the API, for everything that is not the subject of a journey. */
 export class Api {
   constructor(
     private readonly url: string,
@@ -48,7 +48,7 @@ export class Api {
   start = (task: WorkItem, prompt: string, fields: Partial<CreateRun> = {}): Promise<Run> =>
     this.call('POST', '/runs', { task_id: task.id, provider: 'sh', prompt, ...fields });
 
-  /** streams is how many clients follow the event stream now. */
+  /** streams returns how many clients follow the event stream now. */
   async streams(): Promise<number> {
     const answer = await fetch(`${this.url}/metrics`, {
       headers: { Authorization: `Bearer ${this.token()}` },
@@ -56,7 +56,7 @@ export class Api {
     return Number(/^svc_event_streams (\d+)/m.exec(await answer.text())?.[1]);
   }
 
-  /** liveSessions is the runs whose session may still be alive. */
+  /** liveSessions returns the runs whose session may still be alive. */
   async liveSessions(): Promise<Run[]> {
     const runs = await this.runs();
     return runs.filter(
@@ -68,7 +68,7 @@ export class Api {
 
   async stopAll(): Promise<void> {
     for (const run of await this.liveSessions()) {
-      // One that ended in between cannot be stopped, and need not be.
+      // A run that ended in between cannot be stopped, and need not be.
       await this.call('POST', `/runs/${run.id}/stop`).catch(() => {});
     }
   }

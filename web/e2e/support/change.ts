@@ -7,7 +7,7 @@ import { Lab } from './test.ts';
 
 let repos = 0;
 
-/** git runs git as someone. */
+/** git runs git with a fixed identity. */
 export function git(dir: string, ...args: string[]): string {
   const who = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.org', '-c', 'commit.gpgsign=false'];
   return execFileSync('git', [...who, ...args], { cwd: dir, encoding: 'utf8' });
@@ -15,7 +15,7 @@ export function git(dir: string, ...args: string[]): string {
 
 const paint = "sed -i s/two/zwei/ shed.txt; printf 'red\\n' > paint.txt";
 
-/** repository makes a bare repository with one commit on main, and returns where it is. */
+/** repository creates a bare repository with one commit on main, and returns its path. */
 export function repository(server: Server): string {
   const dir = join(server.dir, `repo-${++repos}`);
   const repo = `${dir}.git`;
@@ -28,7 +28,7 @@ export function repository(server: Server): string {
   return repo;
 }
 
-/** change is a project with a repository, and a run that has changed it and ended. */
+/** change creates a project with a repository, and a run that changed it and ended. */
 export async function change(server: Server, script = paint): Promise<{ lab: Lab; run: Run; repo: string }> {
   const repo = repository(server);
   const lab = new Lab(

@@ -18,10 +18,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Host } from '../../src/api/records.ts';
 import { Api } from './api.ts';
 
-/** binary is the svc under test, as `make build` leaves it. */
+/** binary is the path of the svc under test, which `make build` builds. */
 export const binary = resolve(process.env.SVC_BIN ?? join(import.meta.dirname, '../../../bin/svc'));
 
-// sh runs the prompt as a shell script: an agent that does what a journey says. chat takes messages too. absent is on no host.
+// sh executes the prompt as a shell script: an agent that does what a journey needs. chat also accepts messages. absent is
+// on no host.
 const catalog = `
 [providers.sh]
 name = "Shell"
@@ -54,15 +55,15 @@ installed_detection = ["--version"]
 
 const patience = 60_000;
 
-/** ServerOptions is what a server may have besides the defaults of a journey. */
+/** ServerOptions are deviations from the defaults of a journey's server. */
 export interface ServerOptions {
   hostName?: string;
   catalog?: string;
-  /** Tables that config.toml has besides [worker]. */
+  /** Additional tables for config.toml; it always has [worker]. */
   config?: string;
 }
 
-/** Server is `svc up` with a data directory and a port of its own, which both outlive its restarts. */
+/** Server is an `svc up` with its own data directory and port, which both stay the same across restarts. */
 export class Server {
   readonly dir = mkdtempSync(join(tmpdir(), 'svc-page-'));
   readonly api: Api;
@@ -77,7 +78,7 @@ export class Server {
     this.api = new Api(this.url, () => this.token);
   }
 
-  /** start makes a server and waits until its worker takes runs. */
+  /** start creates a server and waits until its worker takes runs. */
   static async start(options: ServerOptions = {}): Promise<Server> {
     if (!existsSync(binary)) throw new Error(`${binary} is missing: "make build" makes it`);
     const server = new Server(await freePort(), options.hostName ?? 'build-1');
@@ -88,7 +89,7 @@ export class Server {
     try {
       await server.launch();
     } catch (error) {
-      await server.close().catch(() => {}); // why it did not start is what matters
+      await server.close().catch(() => {}); // only the error of the start matters
       throw error;
     }
     return server;
@@ -102,12 +103,14 @@ export class Server {
     return readFileSync(join(this.dir, 'token'), 'utf8').trim();
   }
 
-  /** link is the address of a page that signs in on the way, on another name of this machine if one is given. */
+  /**
+   * link returns a page's address with the token for signing in, on another host name of this machine if one is given.
+   */
   link(path = '/', host = '127.0.0.1'): string {
     return `http://${host}:${this.port}${path}#token=${this.token}`;
   }
 
-  /** launch starts the process, the first time or again. */
+  /** launch starts the process, for the first time or again. */
   async launch(): Promise<void> {
     const { port, hostName } = this;
     const args = ['up', '--bind', '127.0.0.1', '--port', String(port), '--host-name', hostName];
@@ -116,8 +119,8 @@ export class Server {
   }
 
   /**
-   * join makes a further host and starts its worker, with a data directory of its own, which it returns. Tools are names of
-   * programs that the host has besides.
+   * join creates a further host and starts its worker with a data directory of its own. It returns that directory. tools
+   * are names of additional programs on the host.
    */
   async join(name: string, fields: Record<string, unknown> = {}, tools: string[] = []): Promise<string> {
     const host = await this.api.call<Host>('POST', '/hosts', { name, ...fields });
@@ -137,10 +140,10 @@ export class Server {
   }
 
   private spawn(args: string[], env: NodeJS.ProcessEnv): ChildProcess {
-    // The demo agent is found as svc on the worker's PATH.
+    // The worker finds the demo agent as svc in its PATH.
     const path = `${dirname(binary)}:${process.env.PATH}`;
     const child = spawn(binary, args, {
-      cwd: this.dir, // its home, which becomes no project
+      cwd: this.dir, // the home directory, from which svc makes no project
       env: { ...process.env, PATH: path, HOME: this.dir, TERM: 'xterm-256color', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -161,12 +164,12 @@ export class Server {
     });
   }
 
-  /** write puts a file into the directory that runs begin in. */
+  /** write writes a file into the directory in which runs start. */
   write(name: string, text: string): void {
     writeFileSync(join(this.dir, 'work', name), text);
   }
 
-  /** kill ends the process without a warning. Sessions go on, as they would on a crash. */
+  /** kill ends the process without a warning. Sessions continue, as after a crash. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.process;
     this.process = null;
@@ -180,13 +183,13 @@ export class Server {
   }
 
   /**
-   * close stops every run by the product's own means, then ends the process and removes its files. It fails when a process
-   * is left, such as a session's, and ends that first: nothing stays behind, whatever became of the test.
+   * close stops every run through the API, then ends the process and removes its files. If another process is left, such as
+   * a session's, close ends that process and then fails. So nothing is left behind, whatever the result of the test.
    */
   async close(): Promise<void> {
     let failed: unknown;
     try {
-      // Sessions outlive a server that was killed: it comes back to end them.
+      // Sessions outlive a server that was killed, so it is started again to end them.
       if (!this.process) await this.launch();
       await this.stopRuns();
     } catch (error) {
@@ -205,7 +208,10 @@ export class Server {
   }
 }
 
-/** processesOf is the processes whose home is a server's directory: itself, its workers, and their sessions. Only Linux tells. */
+/**
+ * processesOf returns the processes whose HOME is a server's directory: the server, its workers, and their sessions. It
+ * works only on Linux.
+ */
 function processesOf(dir: string): number[] {
   if (!existsSync('/proc/self/environ')) return [];
   return readdirSync('/proc')
@@ -214,7 +220,7 @@ function processesOf(dir: string): number[] {
       try {
         return pid > 0 && readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`HOME=${dir}`);
       } catch {
-        return false; // ended meanwhile, or somebody else's
+        return false; // the process ended meanwhile, or belongs to another user
       }
     });
 }
@@ -223,7 +229,7 @@ function endNow(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // ended meanwhile
+    // the process ended meanwhile
   }
 }
 
@@ -234,7 +240,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   await ended;
 }
 
-/** until polls for something that is not on a page, and fails loudly when it does not come. */
+/** until polls for a condition that is not visible on a page, and fails after a timeout. */
 export async function until(what: string, reached: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + patience;
   while (!(await reached())) {
@@ -244,8 +250,8 @@ export async function until(what: string, reached: () => Promise<boolean>): Prom
 }
 
 /**
- * freePort is a port that nobody listens on and that no outgoing connection will take while the server is
- * down: the system takes those from 32768 and up.
+ * freePort returns a port that is free and that no outgoing connection will take while the server is down: the system
+ * takes ports for those from 32768 up.
  */
 async function freePort(): Promise<number> {
   for (;;) {

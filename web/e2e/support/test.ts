@@ -4,12 +4,12 @@ import { Server, until } from './server.ts';
 
 export { expect, Server, until };
 
-/** watch fails the test when a page of the context breaks a policy, throws, or complains on its console. */
+/** watch fails the test when a page of the context violates its policy, throws, or logs an error or a warning. */
 export function watch(context: BrowserContext): () => void {
   const complaints: string[] = [];
   context.on('weberror', (error) => complaints.push(`uncaught: ${error.error().message}`));
   context.on('console', (message) => {
-    // The browser itself notes each refused request and socket; what the page makes of them is tested.
+    // The browser itself logs each refused request and socket. How the page handles them is tested elsewhere.
     if (/^Failed to load resource|^WebSocket connection to/.test(message.text())) return;
     if (message.type() === 'error' || message.type() === 'warning')
       complaints.push(`${message.type()}: ${message.text()}`);
@@ -28,7 +28,7 @@ export function watch(context: BrowserContext): () => void {
 
 let labs = 0;
 
-/** Lab is a project of the test's own and short ways to what journeys need. */
+/** Lab is a project of its own for a test, with helpers for what journeys need. */
 export class Lab {
   constructor(
     readonly server: Server,
@@ -47,7 +47,7 @@ export class Lab {
     return this.server.api.add(this.project, title, fields);
   }
 
-  /** run starts a shell script as an agent and waits until it runs. */
+  /** run starts a shell script as an agent and waits until the run is running. */
   async run(script: string, title = 'A task'): Promise<Run> {
     const task = await this.add(title);
     const run = await this.server.api.start(task, script);
@@ -59,13 +59,13 @@ export class Lab {
     return until(`the run is ${status}`, async () => (await this.server.api.run(run.id)).status === status);
   }
 
-  /** of makes a project that nobody else uses, so that tests share a server without meeting. */
+  /** of creates a project that no other test uses, so that tests can share a server. */
   static async of(server: Server): Promise<Lab> {
     return new Lab(server, await server.api.project(`Lab ${++labs}`));
   }
 }
 
-/** test has a server for each worker, a project for each test, and a browser that may not complain. */
+/** test has one server per worker, one project per test, and a browser that fails the test when it logs an error. */
 export const test = base.extend<{ lab: Lab; fresh: Server }, { server: Server }>({
   server: [
     // biome-ignore lint/correctness/noEmptyPattern: the runner reads what a fixture needs from its first argument
@@ -76,7 +76,7 @@ export const test = base.extend<{ lab: Lab; fresh: Server }, { server: Server }>
     },
     { scope: 'worker', timeout: 120_000 },
   ],
-  // A server of the test's own, for tests that kill it or want it empty.
+  // A server for one test, for tests that kill it or need it empty.
   // biome-ignore lint/correctness/noEmptyPattern: as above
   fresh: async ({}, use) => {
     const server = await Server.start();
@@ -94,19 +94,19 @@ export const test = base.extend<{ lab: Lab; fresh: Server }, { server: Server }>
   },
 });
 
-/** screen is the terminal's text. */
+/** screen returns the element with the terminal's text. */
 export const screen = (page: Page) => page.locator('.xterm-rows');
 
-/** attach takes the keyboard of the run that the page shows, and waits until keys go there. */
+/** attach attaches to the run that the page shows, and waits until keys go to its terminal. */
 export async function attach(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Attach' }).click();
   await expect(page.getByText('You are typing')).toBeVisible();
   await expect(page.getByRole('textbox', { name: 'Terminal, attached' })).toBeFocused();
 }
 
-/** card is a work item on the board. */
+/** card returns a work item's card on the board. */
 export const card = (page: Page, title: string) => page.getByRole('article').filter({ hasText: title });
 
-/** column is a column of the board. */
+/** column returns a column of the board. */
 export const column = (page: Page, name: string) =>
   page.getByRole('region', { name: new RegExp(`^${name},`) });

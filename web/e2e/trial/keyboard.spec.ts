@@ -2,11 +2,11 @@ import type { Locator, Page } from '@playwright/test';
 import { expect, test } from '../support/test.ts';
 import { cards, type Hand, loop, selectionBar } from './loop.ts';
 
-/** How many times someone presses a key to get somewhere before giving up. */
+/** How many times a key is pressed to reach an element before the test fails. */
 const patience = 20;
 
 function keyboard(page: Page): Hand {
-  /** reach presses a key until something has the focus. */
+  /** reach presses a key until an element has the focus. */
   const reach = async (target: Locator, key = 'Tab'): Promise<void> => {
     await expect(target).toBeVisible();
     for (let pressed = 0; pressed <= patience; pressed++) {
@@ -26,7 +26,7 @@ function keyboard(page: Page): Hand {
       await page.keyboard.press('Enter');
     },
     submit: () => page.keyboard.press('Enter'),
-    // Tab leads to the board, the arrows from card to card.
+    // Tab moves to the board, and the arrow keys move from card to card.
     open: async (card) => {
       await reach(cards(page).first().getByRole('button').first());
       await reach(card.getByRole('button').first(), 'ArrowDown');

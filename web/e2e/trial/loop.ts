@@ -3,19 +3,19 @@ import { git, repository } from '../support/change.ts';
 import type { Server } from '../support/server.ts';
 import { expect, screen, test } from '../support/test.ts';
 
-/** Hand is one means of input: how a person who has nothing else reaches what is on the page. Only text is typed. */
+/** Hand is one input device: how a person who has only this device uses the page. Only text is typed. */
 export interface Hand {
   /** press activates a button or a link. */
   press(target: Locator): Promise<void>;
-  /** choose takes an entry of the menu that is open. */
+  /** choose selects an entry of the open menu. */
   choose(entry: Locator): Promise<void>;
   /** write puts text into a field. */
   write(field: Locator, text: string): Promise<void>;
-  /** submit sends the form whose one line was just written; the button is the form's own. */
+  /** submit sends the form whose only line was just written. button is the form's button. */
   submit(button: Locator): Promise<void>;
   /** open opens a card of the board. */
   open(card: Locator): Promise<void>;
-  /** go leads to a page of the navigation. */
+  /** go opens a page from the navigation. */
   go(place: 'Inbox' | 'Board' | 'Runs'): Promise<void>;
   /** selectAll selects every card of the board. */
   selectAll(): Promise<void>;
@@ -24,12 +24,12 @@ export interface Hand {
 export const cards = (page: Page): Locator => page.getByRole('article');
 export const selectionBar = (page: Page): Locator => page.getByRole('region', { name: 'Selection' });
 
-// The shell is the agent: it is told the title and, below, the description.
+// The shell is the agent. Its prompt is the title and, below it, the description.
 const asks =
   'svc exec signal progress --message "Which colour?" --needs-input; read -r line; echo "chose <$line>"';
 const writes = 'echo at work; sed -i s/three/drei/ shed.txt';
 
-/** loop goes through svc's whole loop as someone who has just started it, with one means of input. */
+/** loop goes through the whole workflow on a new installation, with one input device. */
 export async function loop(page: Page, hand: Hand, server: Server): Promise<void> {
   const repo = repository(server);
   await page.goto(server.link());
@@ -67,7 +67,7 @@ async function plan(page: Page, hand: Hand): Promise<void> {
     await expect(title).toHaveValue('');
   }
   for (let part = 3; part <= 20; part++) {
-    // The form is ready for the next one by itself.
+    // The form is ready for the next item without a click.
     await expect(title).toBeFocused();
     await page.keyboard.type(`echo part ${part}`);
     await hand.submit(create);
