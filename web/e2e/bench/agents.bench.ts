@@ -1,8 +1,8 @@
 import { expect, size, test } from './full.ts';
 
-/** How long is measured, in seconds. */
+/** How long the measurement takes, in seconds. */
 const span = 20;
-/** The part of a core that the board may cost. */
+/** The share of a CPU core that the board may use. */
 const limit = 0.05;
 
 test('50 printing agents cost a board of 5,000 items less than 5 % of a core', async ({
@@ -15,16 +15,16 @@ test('50 printing agents cost a board of 5,000 items less than 5 % of a core', a
   await expect(page.getByRole('article').first()).toBeVisible();
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Performance.enable');
-  /** The processor time that the tab's process has used, and the clock, in seconds. */
+  /** used reads the CPU time of the tab's process so far, and the clock, in seconds. */
   const used = async () => {
     const { metrics } = await devtools.send('Performance.getMetrics');
     const of = (name: string) => metrics.find((each) => each.name === name)?.value ?? Number.NaN;
     return { cpu: of('ProcessTime'), at: of('Timestamp') };
   };
-  /** The number of the journal's newest event. */
+  /** newest returns the number of the journal's newest event. */
   const newest = async () =>
     (await server.api.call<{ items: { seq: number }[] }>('GET', '/events?limit=1')).items[0]?.seq ?? 0;
-  // What loading the page cost is over, and its dots are at rest; only events move it from here on.
+  // Wait until the page has loaded and its animations have ended. After that only events cause work.
   await page.waitForTimeout(8000);
   const before = await used();
   const told = await newest();
