@@ -213,7 +213,7 @@ test.describe('axe finds nothing, in both themes', () => {
     await expect(page.getByRole('dialog', { name: 'Land this change' })).toBeVisible();
     await clean(page, 'a change to land');
     await go(page, lab, `/runs/${run.id}`);
-    await expect(page.getByRole('region', { name: 'Go on with this run' })).toBeVisible();
+    await expect(page.getByRole('region', { name: 'Continue this run' })).toBeVisible();
     await clean(page, 'a run to be continued');
     await page.getByRole('button', { name: 'Run again' }).click();
     await expect(page.getByRole('dialog', { name: 'Run again' })).toBeVisible();

@@ -63,7 +63,7 @@ test('an admin tests where notifications go, lets someone in, and shows them out
     await page.goto(server.link('/settings'));
     await page.getByRole('button', { name: 'Test phone' }).click();
     const sinks = page.getByRole('list', { name: 'Notification sinks' });
-    await expect(sinks.getByText('It took the test message.')).toBeVisible();
+    await expect(sinks.getByText('The sink accepted the test message.')).toBeVisible();
     await page.getByRole('button', { name: 'Test broken' }).click();
     await expect(sinks.getByText(/500/).first()).toBeVisible();
     expect(taken).toContain('/phone');

@@ -301,9 +301,9 @@ test('a session is text to read where its whole grid would be too small, and fil
 test('what is written to a run that is over becomes a run that continues it', async ({ page, server }) => {
   const { lab, run } = await change(server);
   await page.goto(server.link(`/runs/${run.id}`));
-  const composer = page.getByRole('region', { name: 'Go on with this run' });
+  const composer = page.getByRole('region', { name: 'Continue this run' });
   await expect(composer).toContainText(
-    'sh cannot go on with this conversation: a new run begins one on build-1',
+    'sh cannot continue this conversation: a new run starts another one on build-1',
   );
   await composer.getByRole('textbox').fill('cat paint.txt; echo "and on"');
   await page.keyboard.press('Control+Enter');

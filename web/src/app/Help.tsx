@@ -83,7 +83,7 @@ export function Help({ onClose }: { onClose(): void }) {
       open
       onClose={onClose}
       title="Keyboard shortcuts"
-      description="They rest while you type and while you are attached."
+      description="They are off while you type in a field and while you are attached to a terminal."
       wide
       text
     >

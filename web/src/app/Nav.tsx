@@ -100,7 +100,7 @@ function Place({ place, words, count = 0 }: { place: Destination; words: string;
           )}
         >
           {count}
-          <span className="sr-only"> to see to</span>
+          <span className="sr-only"> to deal with</span>
         </span>
       )}
     </Link>
@@ -136,7 +136,7 @@ export function BottomBar({ project, inbox, onSearch }: NavProps) {
             {place.key === 'i' && inbox > 0 && (
               <span className="absolute top-0.5 left-1/2 ml-2 rounded-full bg-warn px-1 text-2xs font-semibold text-canvas">
                 {inbox}
-                <span className="sr-only"> to see to</span>
+                <span className="sr-only"> to deal with</span>
               </span>
             )}
           </Link>

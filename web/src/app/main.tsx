@@ -56,7 +56,7 @@ function readyForTrouble(): void {
         })
       : toast.error('A part of the page could not be loaded', {
           id: 'part',
-          description: 'Loading the page anew helps when the server is there again. Drafts are kept.',
+          description: 'Reload the page when the server answers again. Drafts are kept.',
           action: { label: 'Load anew', onClick: () => location.reload() },
         }),
   );

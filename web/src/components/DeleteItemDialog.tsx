@@ -39,7 +39,7 @@ export function DeleteItemDialog({
     >
       <p className="text-sm text-ink-2">
         {recursive
-          ? 'The item has children. They go with it. Their runs stay in the journal.'
+          ? 'The item has children. They are deleted with it. Their runs stay in the journal.'
           : 'It leaves the board and the tree. Its runs stay in the journal.'}
       </p>
       {remove.error && !isCode(remove.error, 'has_children') && (

@@ -183,7 +183,7 @@ function Conflict({
           Replace theirs with mine
         </Button>
         <Button size="sm" onClick={onTheirs}>
-          Give mine up
+          Discard mine
         </Button>
       </div>
     </div>

@@ -20,8 +20,8 @@ export function JoinSteps({ host, token }: { host: Host; token: string }) {
       <Command line={joinCommand(location.origin, host.name, token)} />
       {isLoopback(location.hostname) && (
         <p className="rounded-lg px-3 py-2 text-xs tone-warn">
-          {location.hostname} means “this very machine”. On another machine, put an address there under which
-          it reaches this server.
+          {location.hostname} always means the machine itself. For another machine, replace it in the command
+          with an address of this server.
         </p>
       )}
       <p role="status" className="flex items-center gap-2">

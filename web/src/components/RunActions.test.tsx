@@ -57,7 +57,7 @@ it('stops all with one request, and says which one was over already', async () =
   expect(asked).toEqual([{ path: '/api/v1/runs/stop', body: { run_ids: ['a', 'b'] } }]);
   expect(within(refused).getAllByRole('listitem')).toHaveLength(1);
   expect(refused.textContent).toContain('Two');
-  expect(refused.textContent).toContain('It was over already.');
+  expect(refused.textContent).toContain('It had already ended.');
   expect(onDone).not.toHaveBeenCalled();
   fireEvent.click(screen.getAllByRole('button', { name: 'Close' }).at(-1) as HTMLElement);
   expect(onDone).toHaveBeenCalledOnce();

@@ -85,7 +85,7 @@ export function RunActions({ runs, onDone }: { runs: readonly Run[]; onDone(): v
               after: onDone,
               title: `Discard ${changed.length === 1 ? 'a working copy' : `${changed.length} working copies`}?`,
               about:
-                'What was changed there is marked as not wanted and removed after the project’s keeping time. Until then it can be undone.',
+                'The changes there are marked as discarded. They are removed after the number of days that the project keeps copies. Until then they can be restored.',
               button: 'Discard',
               danger: true,
               items: changed,
@@ -110,7 +110,7 @@ export function RunActions({ runs, onDone }: { runs: readonly Run[]; onDone(): v
               after: onDone,
               title: `Stop ${runsOf(active.length)}?`,
               about:
-                'Each agent gets Ctrl-C, then a request to end, then it is killed. What was changed so far stays as it is, and none begins again.',
+                'Each agent gets Ctrl-C, then a request to end, then it is killed. What was changed so far stays as it is, and no run is restarted.',
               button: `Stop ${runsOf(active.length)}`,
               danger: true,
               items: active,

@@ -164,7 +164,7 @@ function Form({ onClose }: { onClose(): void }) {
       {chosen && <Readiness provider={chosen} hosts={hosts} hostId={host} />}
       {again && Object.keys(again.env).length > 0 && (
         <p className="text-xs text-ink-3">
-          Its variables come along: {Object.keys(again.env).sort().join(', ')}.
+          Its environment variables are copied: {Object.keys(again.env).sort().join(', ')}.
         </p>
       )}
       {project?.cwd === '' && <Folder cwd={cwd} onChange={setCwd} asked />}
@@ -176,7 +176,7 @@ function Form({ onClose }: { onClose(): void }) {
             <>
               Changed by you, and kept until it is used.{' '}
               <button type="button" onClick={changed.drop} className="text-accent hover:underline">
-                Begin with the task’s own again
+                Reset to the task’s own prompt
               </button>
             </>
           )
@@ -372,7 +372,8 @@ function Readiness({ provider, hosts, hostId }: { provider: Provider; hosts: Hos
         {hostId
           ? `${report?.host_name} does not have ${provider.name}`
           : `No online host has ${provider.name}`}
-        {report?.reason ? `: ${report.reason}` : ''}. The run would fail to start. On the host, this says why:
+        {report?.reason ? `: ${report.reason}` : ''}. The run would fail to start. Run this on the host to see
+        why:
       </span>
       <span className="text-ink">
         <Command line={`svc provider doctor ${provider.id}`} />

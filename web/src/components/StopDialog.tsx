@@ -20,10 +20,10 @@ export function StopDialog({ run, host, onClose }: { run: Run; host?: Host; onCl
         )}
         {host?.status === 'offline' && (
           <p className="text-warn">
-            {host.name} is offline: the agent goes on until the host is back and hears of it.
+            {host.name} is offline: the agent continues until the host is back and receives the stop.
           </p>
         )}
-        {run.restart_policy !== 'never' && <p>It does not begin again: a stop ends the restarts too.</p>}
+        {run.restart_policy !== 'never' && <p>It is not restarted: a stop also ends the restarts.</p>}
         {stop.error && (
           <p role="alert" className="text-bad">
             {messageOf(stop.error)}

@@ -82,7 +82,7 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
         'Leftover session found',
         'warn',
         'warn',
-        payload.action === 'stopped' ? 'It was ended.' : 'It was left alone.',
+        payload.action === 'stopped' ? 'It was ended.' : 'It was not ended.',
       );
     case 'run.message':
       return say(
@@ -142,9 +142,9 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
     case 'work_item.unblocked':
       return say('Unblocked: all it needs is done', 'check', 'ok');
     case 'run.updated':
-      return say('Its wait was changed', 'pen', 'neutral', `priority ${String(payload.priority)}`);
+      return say('Its queue settings were changed', 'pen', 'neutral', `priority ${String(payload.priority)}`);
     case 'workspace.created':
-      return say('Working copy asked for', 'plus');
+      return say('Working copy requested', 'plus');
     case 'workspace.ready':
       return say('Working copy ready', 'check', 'info', text(payload.branch));
     case 'workspace.failed':
@@ -152,7 +152,7 @@ export function eventText({ topic, payload }: Pick<Event, 'topic' | 'payload'>):
     case 'workspace.checkpointed':
       return say(`Checkpoint ${String(payload.checkpoint)}`, 'clock', 'info');
     case 'workspace.land_requested':
-      return say('Landing asked for', 'move', 'info', text(payload.into));
+      return say('Landing requested', 'move', 'info', text(payload.into));
     case 'workspace.landed':
       return say(
         `Landed${text(payload.into) ? ` into ${text(payload.into)}` : ''}`,

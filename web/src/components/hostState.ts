@@ -49,14 +49,15 @@ export function hostState(host: Host, now: number): HostState {
         word,
         tone: 'warn',
         stale,
-        because: 'Two workers say that they are this host. It gets no new runs until someone decides.',
+        because:
+          'Two workers claim to be this host. It gets no new runs until a person decides which one is right.',
       };
     case 'disabled':
       return {
         word,
         tone: 'neutral',
         stale,
-        because: 'Someone disabled it. It gets no new runs; what runs goes on.',
+        because: 'It was disabled. It gets no new runs; active runs continue.',
       };
     case 'never seen':
       return { word, tone: 'neutral', stale: false, because: 'No worker has joined as this host yet.' };
@@ -77,7 +78,7 @@ export function hostState(host: Host, now: number): HostState {
           tone: 'warn',
           stale,
           away: host.refusing.code === 'disk_low' ? 'disk low' : 'takes no runs',
-          because: `It takes no new runs: ${host.refusing.message}. It looks again by itself.`,
+          because: `It takes no new runs: ${host.refusing.message}. It checks again by itself.`,
         };
       }
       if (host.catalog_error) {

@@ -17,6 +17,6 @@ export const messageReasons: Record<Message['reason'], string> = {
   run_ended: 'the session ended',
   host_away: 'the host was away',
   provider_takes_none: 'this tool takes no messages',
-  no_turns: 'this tool does not tell when a turn ends',
+  no_turns: 'this tool does not report when a turn ends',
   refused: 'the worker could not',
 };

@@ -38,7 +38,7 @@ export function runState(run: Run, host: Host | undefined, now: number): RunStat
   const suffix = run.hint
     ? ` ${run.hint}`
     : away
-      ? ` ${host.name} is offline, so this is the last that is known.`
+      ? ` ${host.name} is offline, so this is the last known state.`
       : '';
   if (isActive(run) && run.needs_input) {
     return {
@@ -104,7 +104,7 @@ export function runState(run: Run, host: Host | undefined, now: number): RunStat
         word,
         tone: away ? 'warn' : 'info',
         icon: 'pulse',
-        because: `The wrapper said that the session started.${suffix}`,
+        because: `The wrapper reported that the session started.${suffix}`,
         at: run.started_at,
       };
     }
@@ -114,7 +114,7 @@ export function runState(run: Run, host: Host | undefined, now: number): RunStat
         word: run.result === 'partial_success' ? 'Partly done' : 'Finished',
         tone: 'ok',
         icon: 'check',
-        because: 'The wrapper said that the tool exited with code 0.',
+        because: 'The wrapper reported that the tool exited with code 0.',
         at: run.ended_at,
       };
     case 'failed':
@@ -156,7 +156,7 @@ export function failure(run: Run): string {
   if (run.failure_reason === 'host_lost') return 'Its host went away and did not come back.';
   if (run.error) return run.error;
   if (run.exit_code === -1) return 'Its session ended without a report.';
-  return `The wrapper said that the tool exited with code ${run.exit_code ?? 'unknown'}.`;
+  return `The wrapper reported that the tool exited with code ${run.exit_code ?? 'unknown'}.`;
 }
 
 /** weight orders the runs of one work item: runs that wait for a person first, then other active runs. */

@@ -37,7 +37,7 @@ function state({ state, error }: Workspace): Words | null {
     case 'failed':
       return { text: failure(error), tone: 'bad' };
     case 'missing':
-      return { text: 'its folder is gone from its host; what was kept stands', tone: 'warn' };
+      return { text: 'its folder is gone from its host; its checkpoints remain', tone: 'warn' };
     case 'removed':
       return { text: 'removed from its host' };
     default:

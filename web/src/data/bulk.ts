@@ -50,7 +50,7 @@ export const stopRuns: Bulk<Run> = async (runs, through) => {
       const stopped = new Set(answer.stopped);
       for (const run of some) {
         if (stopped.has(run.id)) outcome.done.push(run);
-        else outcome.refused.push({ item: run, why: 'It was over already.' });
+        else outcome.refused.push({ item: run, why: 'It had already ended.' });
       }
     } catch (error) {
       for (const item of some) outcome.refused.push({ item, why: messageOf(error) });

@@ -146,7 +146,7 @@ function Review({ workspace, run }: { workspace: Workspace; run: Run }) {
       <LandingState workspace={workspace} run={run} />
       {newest > version.checkpoint && (
         <div role="status" className="flex items-center gap-3 border-b px-4 py-1.5 text-xs tone-info sm:px-5">
-          <span>The agent has written since: checkpoint {newest} is there.</span>
+          <span>There is a newer checkpoint: {newest}.</span>
           <Button size="sm" onClick={() => setVersion({ checkpoint: newest, since: 0 })}>
             Read it
           </Button>

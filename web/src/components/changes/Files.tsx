@@ -88,8 +88,8 @@ export function Files({
     return (
       <EmptyState icon={<FileIcon className="size-5" />} title="Nothing differs" className="pt-[8vh]">
         {version.since > 0
-          ? `Checkpoint ${version.checkpoint} is as checkpoint ${version.since} was.`
-          : 'The working copy is as its base.'}
+          ? `Checkpoint ${version.checkpoint} is the same as checkpoint ${version.since}.`
+          : 'The working copy is the same as its base.'}
       </EmptyState>
     );
   }

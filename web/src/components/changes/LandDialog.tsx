@@ -20,11 +20,11 @@ const hows: { value: How; label: string }[] = [
 export function outcomeOf(how: How, branch: string, own: string): string {
   switch (how) {
     case 'squash':
-      return `${branch} gets one commit on top, by you, with the whole change. The agent’s own commits stay out of it.`;
+      return `${branch} gets one commit on top, by you, with the whole change. It does not contain the agent’s own commits.`;
     case 'merge':
       return `${branch} gets a merge commit, and with it the agent’s own commits.`;
     case 'push':
-      return `The repository gets the branch ${own}, for a pull request. Nothing else moves.`;
+      return `The repository gets the branch ${own}, for a pull request. No other branch changes.`;
   }
 }
 
@@ -92,7 +92,7 @@ export function LandDialog({
                   {...ids}
                   value={into}
                   onChange={(event) => setInto(event.target.value)}
-                  placeholder={workspace.base_ref || 'the one that the copy began at'}
+                  placeholder={workspace.base_ref || 'the one that the copy was made from'}
                   className="font-mono text-xs"
                 />
               )}

@@ -22,11 +22,11 @@ const reasons: Record<Landing['reason'], string> = {
   target_missing: 'There is no such branch.',
   target_moved: 'Others moved the branch again and again. Try once more.',
   checkout_in_use: 'The branch is checked out where somebody works.',
-  refused: 'The repository did not take it.',
+  refused: 'The repository refused the change.',
   unreachable: 'The repository cannot be reached from the host.',
-  workspace_gone: 'The host has no such copy any more.',
-  checkpoint_gone: 'The host has no such checkpoint any more.',
-  given_up: 'It was given up. Whether the branch has the change is not known.',
+  workspace_gone: 'The host no longer has this copy.',
+  checkpoint_gone: 'The host no longer has this checkpoint.',
+  given_up: 'The landing was given up. It is not known whether the branch has the change.',
 };
 
 /** rebasePrompt returns a prompt that asks an agent to bring a working copy up to date. */

@@ -58,7 +58,7 @@ export function SendDialog({
       wide
       onClose={onClose}
       title={drafts === 1 ? 'Send 1 comment' : `Send ${drafts} comments`}
-      description="The agent of this working copy gets them as one message, and goes on with it."
+      description="The agent of this working copy receives them as one message and continues with it."
     >
       <form onSubmit={submit} className="flex flex-col gap-4">
         <Field label="Message before the comments" optional>

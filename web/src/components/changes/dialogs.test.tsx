@@ -58,7 +58,7 @@ describe('landing', () => {
   it('says what will happen', () => {
     expect(outcomeOf('squash', 'main', 'svc/1')).toMatch(/^main gets one commit on top, by you/);
     expect(outcomeOf('merge', 'main', 'svc/1')).toMatch(/^main gets a merge commit/);
-    expect(outcomeOf('push', 'main', 'svc/1')).toMatch(/the branch svc\/1, .* Nothing else moves\.$/);
+    expect(outcomeOf('push', 'main', 'svc/1')).toMatch(/the branch svc\/1, .* No other branch changes\.$/);
   });
 
   it('tells of comments that the agent has not read', async () => {

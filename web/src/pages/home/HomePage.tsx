@@ -15,7 +15,7 @@ export function HomePage() {
       return (
         <ErrorState
           page
-          title="svc could not be asked"
+          title="The projects could not be read"
           message={messageOf(error)}
           retry={() => void refetch()}
           className="pt-[12vh]"

@@ -36,7 +36,7 @@ export function Welcome() {
           </Step>
           <Step number={2} done={ready.length > 0} title="Find a provider" result={`${names(ready)} ready`}>
             <p>
-              A provider is an agent's command-line tool. The doctor says, on the host, which are there and
+              A provider is an agent's command-line tool. Run this on the host to see which are installed and
               what is missing:
             </p>
             <Command line="svc provider doctor" />

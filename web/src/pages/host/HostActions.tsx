@@ -108,7 +108,7 @@ function DeleteDialog({ host, onClose }: { host: Host; onClose(): void }) {
       <p className="text-sm text-ink-2">
         Its worker can no longer join. Its runs stay readable.{' '}
         {host.active_runs > 0 &&
-          'It has active runs. If it never comes back, delete it by force: they fail with host_lost, and start anew elsewhere if their restart policy says so.'}
+          'It has active runs. If it never comes back, delete it by force: they fail with host_lost, and are started on another host if their restart policy allows it.'}
       </p>
       {remove.error && (
         <p role="alert" className="mt-3 text-sm text-bad">

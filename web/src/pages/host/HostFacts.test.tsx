@@ -37,7 +37,7 @@ it('tells of disk, containment, scopes and the worker’s version', async () => 
 it('says what too little disk means', () => {
   const refusing = { code: 'disk_low', message: '1 GB is free', until: before(-3_660_000) };
   const fact = show({ disk_free_bytes: 1e9, refusing });
-  expect(fact('Free disk')).toBe('1.0 GB: 1 GB is free. It takes no new runs and looks again in 1 h.');
+  expect(fact('Free disk')).toBe('1.0 GB: 1 GB is free. It takes no new runs and checks again in 1 h.');
 });
 
 it('tells for how long a worker is away, and of a clock that is off', () => {

@@ -100,7 +100,7 @@ function Disk({ host, now }: { host: Host; now: number }) {
   return (
     <span className="text-warn">
       {room}: {refusing.message}. It takes no new runs
-      {wait > 0 ? ` and looks again in ${span(wait)}.` : ' and looks again by itself.'}
+      {wait > 0 ? ` and checks again in ${span(wait)}.` : ' and checks again by itself.'}
     </span>
   );
 }

@@ -118,8 +118,8 @@ function Providers({ host }: { host: Host }) {
       about={
         host.providers_reported_at ? (
           <>
-            What its worker found, <RelativeTime at={host.providers_reported_at} />. To look again, on the
-            host: <code className="font-mono">svc provider doctor</code>
+            What its worker found, <RelativeTime at={host.providers_reported_at} />. To check again, run on
+            the host: <code className="font-mono">svc provider doctor</code>
           </>
         ) : (
           'Its worker has not reported any yet.'

@@ -26,16 +26,15 @@ export function Suspect({ host, mayDecide }: { host: Host; mayDecide: boolean })
       </h2>
       <div className="flex flex-col gap-2 text-ink-2">
         <p>
-          That happens when a machine or its data directory was copied, or when a worker was set up anew while
-          the old one still ran. Until you decide, the host gets no new runs. What runs goes on.
+          That happens when a machine or its data directory was copied, or when a worker was installed again
+          while the old one still ran. Until you decide, the host gets no new runs. Active runs continue.
         </p>
         <ul className="flex flex-col gap-0.5 font-mono text-xs">
           <li>trusted so far: {host.instance_id ?? 'none'}</li>
           <li>newcomer: {host.suspect_instance_id ?? 'the same identity, in a second process'}</li>
         </ul>
         <p>
-          Stop the worker that should not be there first. Then accept the other one: from then on it is this
-          host.
+          First stop the worker that should not run. Then accept the other one: from then on it is this host.
         </p>
       </div>
       {mayDecide && (

@@ -95,8 +95,8 @@ export function InboxPage() {
         />
       ) : items.length === 0 ? (
         <EmptyState icon={<Inbox className="size-5" />} title="Nothing needs you" className="pt-[12vh]">
-          Questions of agents, failed runs, changes to review and hosts in trouble come here, and go when they
-          are seen to.
+          Questions of agents, failed runs, changes to review and hosts with problems appear here. Each
+          disappears when it is dealt with.
         </EmptyState>
       ) : (
         <ul ref={list} className="min-h-0 flex-1 overflow-y-auto">

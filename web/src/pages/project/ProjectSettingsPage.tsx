@@ -86,8 +86,8 @@ function Archive({ project }: { project: Project }) {
     <Section title="Archive">
       <div className="flex flex-wrap items-center justify-between gap-4">
         <p className="min-w-0 flex-1 basis-64 text-sm text-ink-2">
-          An archived project takes no changes and no new runs. Runs that are under way go on, and everything
-          can still be read.
+          An archived project takes no changes and no new runs. Active runs continue, and everything can still
+          be read.
         </p>
         <Button onClick={() => setAsking(true)} className="text-bad!">
           Archive…
@@ -97,7 +97,7 @@ function Archive({ project }: { project: Project }) {
         open={asking}
         onClose={() => setAsking(false)}
         title={`Archive “${project.name}”?`}
-        description="There is no way back yet."
+        description="This cannot be undone."
       >
         {archive.error && (
           <p role="alert" className="mb-3 text-sm text-bad">

@@ -128,7 +128,7 @@ function Runs({ form }: { form: Form }) {
   if (chosen && !ids.includes(chosen)) ids.push(chosen);
   const usual = providers.find((each) => each.default)?.id;
   return (
-    <Section title="Runs" about="What runs use that do not say otherwise.">
+    <Section title="Runs" about="For runs that do not set their own values.">
       <div className="grid gap-4 sm:grid-cols-2">
         <Setting form={form} name="provider" label="Provider">
           {(control) => (
@@ -192,7 +192,13 @@ function WorkingCopies({ form }: { form: Form }) {
         )}
       </Setting>
       <div className="grid gap-4 sm:grid-cols-2">
-        <Setting form={form} name="base" label="Base" optional hint="The branch that copies begin at.">
+        <Setting
+          form={form}
+          name="base"
+          label="Base"
+          optional
+          hint="The branch that new copies are made from."
+        >
           {(control) => <Input {...control} className={mono} placeholder="the repository’s default" />}
         </Setting>
         <Setting form={form} name="isolation" label="Isolation" shown={follows}>

@@ -56,7 +56,8 @@ export function useQueueDrops(runs: readonly Run[], prioritise: (run: Run, prior
           if (priority !== null) prioritise(run, priority);
           else
             toast('Its priority stays', {
-              description: 'Of equal priorities, who waits longer goes first, and projects take turns.',
+              description:
+                'Among runs of equal priority, the one that has waited longest comes first, and projects take turns.',
             });
         },
       }),

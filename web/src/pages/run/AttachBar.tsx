@@ -109,7 +109,7 @@ export function AttachBar({
             {...tip(
               follow
                 ? `The session has the size of this window until you leave. Back to ${spawnCols}×${spawnRows}`
-                : `Make the session ${fitting.cols}×${fitting.rows}, the size of this window. It goes back when you leave.`,
+                : `Make the session ${fitting.cols}×${fitting.rows}, the size of this window. Its old size returns when you leave.`,
             )}
           >
             {size ? `${size.cols}×${size.rows}` : `${spawnCols}×${spawnRows}`}
@@ -120,7 +120,7 @@ export function AttachBar({
             size="sm"
             icon={<Keyboard className="size-3.5" />}
             onClick={() => attachment.take()}
-            {...tip('Take the keyboard at once. Whoever has it is told, and watches on.')}
+            {...tip('Take the keyboard at once. The person who has it is notified and continues to watch.')}
           >
             Take over
           </Button>
@@ -131,7 +131,7 @@ export function AttachBar({
             variant="ghost"
             className="max-sm:hidden"
             onClick={() => attachment.release()}
-            {...tip('Let someone else type, and go on watching')}
+            {...tip('Let someone else type, and continue to watch')}
           >
             Release
           </Button>

@@ -57,8 +57,8 @@ export function Banners({
     return (
       <Banner tone="warn" icon={<Info className="size-4" />} title={`${host?.name} is offline`}>
         <p>
-          What is shown is the last that is known. The agent may go on there; it can be watched and attached
-          to when its host is back.
+          This is the last known screen. The agent may still be working. You can watch it and attach to it
+          when its host is back.
         </p>
       </Banner>
     );
@@ -72,7 +72,10 @@ export function Banners({
         title={run.hint ?? `Quiet for ${span(quiet)}`}
       >
         {!run.hint && (
-          <p>No output and no word from a hook. It may think, or wait for someone; only a look tells.</p>
+          <p>
+            No output and no signal from a hook. The agent may be thinking, or waiting for a person. Look at
+            its screen to find out.
+          </p>
         )}
       </Banner>
     );

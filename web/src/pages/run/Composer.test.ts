@@ -39,7 +39,7 @@ describe('a message to a run that is over', () => {
   it('goes on with the conversation where the tool can', () => {
     expect(continuationOf(detail({ status: 'exited', conversation, workspace_id: 'w' }), resumes)).toEqual({
       fresh: false,
-      words: 'A new run goes on with this conversation on build-1, in the same working copy.',
+      words: 'A new run continues this conversation on build-1, in the same working copy.',
     });
   });
 
@@ -47,7 +47,7 @@ describe('a message to a run that is over', () => {
     const over = detail({ status: 'failed', conversation: null, workspace_id: 'w' });
     expect(continuationOf(over, resumes)).toMatchObject({
       fresh: true,
-      words: expect.stringMatching(/^demo cannot go on/),
+      words: expect.stringMatching(/^demo cannot continue/),
     });
     expect(
       continuationOf(detail({ status: 'exited', conversation: null, workspace_id: null }), resumes),

@@ -27,11 +27,11 @@ export function continuationOf(run: RunDetail, host: Host | undefined): Continua
   const where = host ? ` on ${host.name}` : '';
   const copy = run.workspace_id ? ', in the same working copy' : '';
   if (run.conversation && host?.providers[run.provider]?.resumes)
-    return { fresh: false, words: `A new run goes on with this conversation${where}${copy}.` };
+    return { fresh: false, words: `A new run continues this conversation${where}${copy}.` };
   if (!run.workspace_id) return null;
   return {
     fresh: true,
-    words: `${run.provider} cannot go on with this conversation: a new run begins one${where}, in the same working copy.`,
+    words: `${run.provider} cannot continue this conversation: a new run starts another one${where}, in the same working copy.`,
   };
 }
 
@@ -59,7 +59,7 @@ export function ContinueRun({ run, how }: { run: RunDetail; how: Continuation })
     );
   };
   return (
-    <section aria-label="Go on with this run" className="flex flex-col gap-2 border-t bg-panel p-2 sm:px-4">
+    <section aria-label="Continue this run" className="flex flex-col gap-2 border-t bg-panel p-2 sm:px-4">
       <form onSubmit={submit} className="flex items-end gap-2">
         <Textarea
           aria-label="Message"

@@ -56,7 +56,7 @@ export function Details({ run, host, item }: { run: RunDetail; host?: Host; item
             {run.conversation && (
               <Fact name="Conversation">
                 <Mono text={run.conversation.id} />
-                {run.conversation.resumed === 'yes' && <span className="text-ink-3"> gone on with</span>}
+                {run.conversation.resumed === 'yes' && <span className="text-ink-3"> continued</span>}
                 {run.conversation.resumed === 'unknown' && (
                   <span className="text-ink-3"> not confirmed by the agent</span>
                 )}
@@ -211,10 +211,10 @@ const ways: Record<string, string> = {
 /** Evidence shows which signals changed the run's status, and when they were received. */
 function Evidence({ run }: { run: RunDetail }) {
   return (
-    <Section title="Evidence" about="Every status rests on a signal. These are the ones that counted.">
+    <Section title="Evidence" about="The signals that caused the statuses of this run.">
       {run.evidence.length === 0 ? (
         <p className="text-sm text-ink-3">
-          No signal has come yet. What is shown is what the orchestrator did itself.
+          No signal has arrived yet. The orchestrator itself set the status.
         </p>
       ) : (
         <ol className="-my-1 flex flex-col">

@@ -20,7 +20,8 @@ export function NoScreen({ run, live }: { run: Run; live: boolean }) {
   if (!live) return <Skeleton className="h-full rounded-none" />;
   return (
     <EmptyState icon={<MonitorOff className="size-5" />} title="It left no screen" className="pt-[10vh]">
-      The run ended before its terminal showed anything, or its last screen is past its keeping time.
+      The run ended before its terminal showed anything, or its last screen was removed after its keeping
+      time.
     </EmptyState>
   );
 }

@@ -58,7 +58,7 @@ function Blockers({ waiting }: { waiting: Waiting }) {
       {unfit > 0 && <p className="text-ink-3">{hostCount(unfit)} more could never take it.</p>}
       {unlisted > 0 && (
         <p className="text-ink-3">
-          {waiting.hosts.length} of {waiting.hosts_total} hosts are told of here.
+          {waiting.hosts.length} of {waiting.hosts_total} hosts are listed here.
         </p>
       )}
     </>

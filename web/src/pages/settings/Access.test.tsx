@@ -176,7 +176,7 @@ it('tells how a sink fares, and what came of a test', async () => {
   sinks = [sink('phone', { failures: 3, failed_at: at, error: 'it answered 500', waiting: 2 })];
   show();
   const row = (await screen.findByText('phone')).closest('li') as HTMLElement;
-  expect(row.textContent).toContain('needs input, failed · all projects · has taken none yet');
+  expect(row.textContent).toContain('needs input, failed · all projects · has received none yet');
   expect(row.textContent).toContain('failed 3 times in a row');
   expect(row.textContent).toContain('it answered 500');
   expect(row.textContent).toContain('2 waiting');
@@ -185,7 +185,7 @@ it('tells how a sink fares, and what came of a test', async () => {
   expect(await screen.findByText('The sink answered 500.')).toBeTruthy();
   post = null;
   press('Test phone');
-  expect(await screen.findByText('It took the test message.')).toBeTruthy();
+  expect(await screen.findByText('The sink accepted the test message.')).toBeTruthy();
 });
 
 it('lists the orchestrators, and drains one only after it was asked', async () => {

@@ -51,7 +51,7 @@ export function NewTokenDialog({ onClose }: { onClose(): void }) {
       <form onSubmit={submit} noValidate className="flex flex-col gap-4">
         <Field
           label="Name"
-          hint="Whose it is, as people will read it beside what was done."
+          hint="The person or program that uses it. It is shown beside everything that is done with it."
           error={errors.name}
         >
           {(ids) => (
@@ -109,7 +109,7 @@ function Secret({ token, onClose }: { token: NewToken; onClose(): void }) {
         {token.token ? (
           <>
             <p className="text-ink-2">
-              It is shown this once and kept nowhere. Whoever has it may do what the role {token.role} may.
+              It is shown only now and is stored nowhere. Anyone who has it acts with the role {token.role}.
             </p>
             <Command line={token.token} />
             <p className="text-ink-2">A link that signs in with it:</p>

@@ -87,13 +87,13 @@ function DrainDialog({ replica, last, onClose }: { replica: Replica; last: boole
   return (
     <Dialog open onClose={onClose} title={`Drain ${nameOf(replica)}?`}>
       <p className="text-sm text-ink-2">
-        It hands over what it carries to the others, and its process ends. Runs go on. This cannot be undone:
-        the process must be started anew.
+        It hands its work over to the others, and its process ends. Runs continue. This cannot be undone: the
+        process must be started again.
       </p>
       {last && (
         <p className="mt-3 rounded-lg px-3 py-2 text-sm tone-warn">
-          No other orchestrator is ready: until one is started, nothing is placed, and this page is out of
-          reach.
+          No other orchestrator is ready: until one is started, no run is placed, and this page cannot be
+          reached.
         </p>
       )}
       {drain.error && (

@@ -71,7 +71,7 @@ function Notifications() {
     ? 'Browsers allow notifications only over HTTPS or on localhost. The count in the tab title works everywhere.'
     : denied
       ? 'This browser blocks notifications from here. Allow them in its site settings first.'
-      : 'Only while this page is not in front.';
+      : 'Only while this page is not visible.';
   return (
     <Section title="Notifications">
       <Switch

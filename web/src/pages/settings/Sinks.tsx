@@ -19,8 +19,8 @@ export function Sinks() {
       title="Notification sinks"
       about={
         <>
-          Where the server tells of the inbox. <code className="font-mono">[[notify]]</code> in its{' '}
-          <code className="font-mono">config.toml</code> adds one.
+          Where the server sends notifications about the inbox. <code className="font-mono">[[notify]]</code>{' '}
+          in its <code className="font-mono">config.toml</code> adds one.
         </>
       }
     >
@@ -30,7 +30,9 @@ export function Sinks() {
             <SinkRow key={sink.name} sink={sink} />
           ))}
           {sinks.length === 0 && (
-            <li className="py-2 text-sm text-ink-3">None. Only this page and the command line tell.</li>
+            <li className="py-2 text-sm text-ink-3">
+              None. The inbox is shown only here and on the command line.
+            </li>
           )}
         </ul>
       ) : error ? (
@@ -66,10 +68,10 @@ function SinkRow({ sink }: { sink: SinkState }) {
           {' · '}
           {sink.sent_at ? (
             <>
-              took one <RelativeTime at={sink.sent_at} />
+              received one <RelativeTime at={sink.sent_at} />
             </>
           ) : (
-            'has taken none yet'
+            'has received none yet'
           )}
         </span>
         {sink.failures > 0 && <Failing sink={sink} />}
@@ -84,7 +86,7 @@ function SinkRow({ sink }: { sink: SinkState }) {
         Test
       </Button>
       <span role="status" className="w-full text-xs empty:hidden">
-        {test.isSuccess && <span className="text-ok">It took the test message.</span>}
+        {test.isSuccess && <span className="text-ok">The sink accepted the test message.</span>}
         {test.error && <span className="break-words text-bad">{messageOf(test.error)}</span>}
       </span>
     </li>

@@ -36,7 +36,7 @@ export function Tokens() {
   return (
     <Section
       title="Access tokens"
-      about="Each person and each program has one of its own. What they do carries its name. The token in the server’s data directory is the owner’s and not in this list."
+      about="Each person and each program has a token of their own. Its name is recorded with everything that is done with it. The token in the server’s data directory is the owner’s and not in this list."
     >
       {tokens ? (
         <ul aria-label="Access tokens" className="-my-2 flex flex-col">
@@ -132,7 +132,7 @@ function RevokeDialog({ token, onClose }: { token: AccessToken; onClose(): void 
     <Dialog open onClose={onClose} title={`Revoke ${token.name}?`}>
       <p className="text-sm text-ink-2">
         It is refused from then on, and browsers that are signed in with it are signed out within seconds.
-        There is no way back; runs that it started go on.
+        This cannot be undone. Runs that it started continue.
       </p>
       {me?.name === token.name && (
         <p className="mt-3 rounded-lg px-3 py-2 text-sm tone-warn">You are signed in with this very token.</p>

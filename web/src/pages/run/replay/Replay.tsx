@@ -130,8 +130,8 @@ function Unreadable({ error, attempt, retry }: { error: Error; attempt: number; 
   if (isCode(error, 'no_recording')) {
     return (
       <EmptyState icon={<VideoOff className="size-5" />} title="There is no recording" className="pt-[10vh]">
-        The host did not note when the output of attempt {attempt} came, so it cannot be played. What it wrote
-        is under Log.
+        The host did not record when the output of attempt {attempt} came, so it cannot be played. What it
+        wrote is under Log.
       </EmptyState>
     );
   }
