@@ -136,7 +136,7 @@ test('everyone at a terminal sees who types and who watches', async ({ browser, 
     lab.server.api.call<{ token: string }>('POST', '/tokens', { name, role });
   const [operator, viewer] = [await sign('watch-ann', 'operator'), await sign('watch-ben', 'viewer')];
   const words = (on: typeof page) => on.getByRole('button', { name: /Show everyone$/ });
-  const told = (on: typeof page, text: string) => on.getByRole('status').filter({ hasText: text });
+  const announced = (on: typeof page, text: string) => on.getByRole('status').filter({ hasText: text });
   await page.goto(lab.server.link(`/runs/${run.id}`));
   await attach(page);
   await expect(words(page)).toHaveCount(0);
@@ -169,10 +169,10 @@ test('everyone at a terminal sees who types and who watches', async ({ browser, 
       .toBeLessThanOrEqual(390);
 
     await expect(words(page)).toContainText('watch-ann and watch-ben watch');
-    await expect(told(page, 'You type, watch-ann and watch-ben watch')).toHaveCount(1);
+    await expect(announced(page, 'You type, watch-ann and watch-ben watch')).toHaveCount(1);
     await ann.getByRole('button', { name: 'Take over' }).click();
     await expect(words(page)).toContainText('You and watch-ben watch');
-    await expect(told(page, 'watch-ann types, you and watch-ben watch')).toHaveCount(1);
+    await expect(announced(page, 'watch-ann types, you and watch-ben watch')).toHaveCount(1);
     await expect(ben.getByText('watch-ann is typing')).toBeVisible();
 
     await ann.close();

@@ -27,10 +27,10 @@ test('50 printing agents cost a board of 5,000 items less than 5 % of a core', a
   // Wait until the page has loaded and its animations have ended. After that only events cause work.
   await page.waitForTimeout(8000);
   const before = await used();
-  const told = await newest();
+  const firstSeq = await newest();
   await page.waitForTimeout(span * 1000);
   const after = await used();
-  const events = (await newest()) - told;
+  const events = (await newest()) - firstSeq;
   const share = (after.cpu - before.cpu) / (after.at - before.at);
   // biome-ignore lint/suspicious/noConsole: the figure is what this is run for
   console.log(

@@ -115,10 +115,10 @@ function watch(source: string): Promise<number> {
       soon();
     };
     const ending = new AbortController();
-    const heard = { capture: true, passive: true, signal: ending.signal };
+    const listenerOptions = { capture: true, passive: true, signal: ending.signal };
     for (const kind of ['pointerdown', 'keydown', 'wheel', 'dragover', 'drop'])
-      window.addEventListener(kind, begin, heard);
-    for (const kind of ['scroll', 'focusin']) window.addEventListener(kind, soon, heard);
+      window.addEventListener(kind, begin, listenerOptions);
+    for (const kind of ['scroll', 'focusin']) window.addEventListener(kind, soon, listenerOptions);
     const observer = new MutationObserver(soon);
     observer.observe(document, { subtree: true, childList: true, characterData: true, attributes: true });
   });

@@ -18,7 +18,7 @@ import { Dialog } from 'radix-ui';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { type Host, itemRef, type Project, type Run, taskRef, type WorkItem } from '@/api/records';
-import { wishAttach } from '@/components/attachWish';
+import { requestAttach } from '@/components/attachRequest';
 import { hostWord } from '@/components/hostState';
 import { openNewItem } from '@/components/newItem';
 import { RunPill } from '@/components/RunPill';
@@ -141,7 +141,7 @@ export function Palette({
       setStopping(each);
       return;
     }
-    if (verb === 'attach') wishAttach(each.id);
+    if (verb === 'attach') requestAttach(each.id);
     run(() => navigate({ to: '/runs/$runId', params: { runId: each.id }, search: {} }))();
   };
 

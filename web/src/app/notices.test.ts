@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InboxItem } from '@/api/schema.gen';
-import { keysOf, noticesOf, shown, Teller } from './notices';
+import { keysOf, NoticeGrouper, noticesOf, shown } from './notices';
 
 const entry = (key: string, changes: Partial<InboxItem> = {}): InboxItem => ({
   key,
@@ -45,7 +45,7 @@ it('is not needed in a tab that shows the very run, and in no other', () => {
   for (const path of ['/runs/other', '/runs', '/inbox', '/']) expect(shown(false, path, 'r')).toBe(false);
 });
 
-describe('Teller', () => {
+describe('NoticeGrouper', () => {
   const notices = (from: number, count: number) =>
     Array.from({ length: count }, (_, i) => ({
       runId: `r${from + i}`,
@@ -54,33 +54,33 @@ describe('Teller', () => {
     }));
 
   it('tells a few one by one', () => {
-    const teller = new Teller();
-    expect(teller.next(notices(1, 2), 0)).toEqual(notices(1, 2));
-    expect(teller.next(notices(3, 1), 1000)).toEqual(notices(3, 1));
-    expect(teller.next([], 2000)).toEqual([]);
+    const grouper = new NoticeGrouper();
+    expect(grouper.next(notices(1, 2), 0)).toEqual(notices(1, 2));
+    expect(grouper.next(notices(3, 1), 1000)).toEqual(notices(3, 1));
+    expect(grouper.next([], 2000)).toEqual([]);
   });
 
   it('tells many at once in one, with the first titles', () => {
-    const [digest, ...more] = new Teller().next(notices(1, 7), 0);
+    const [digest, ...more] = new NoticeGrouper().next(notices(1, 7), 0);
     expect(more).toEqual([]);
     expect(digest).toMatchObject({ runId: null, title: '7 runs need you' });
     expect(digest?.body.split('\n')).toEqual([1, 2, 3, 4, 5].map((i) => `Task ${i} needs you`));
   });
 
   it('adds to a digest what comes soon after it, and begins anew later', () => {
-    const teller = new Teller();
-    teller.next(notices(1, 4), 0);
-    teller.next(notices(5, 3), 1000);
-    expect(teller.next(notices(8, 2), 2000)[0]?.title).toBe('6 runs need you');
-    expect(teller.next(notices(10, 1), 40_000)).toEqual(notices(10, 1));
+    const grouper = new NoticeGrouper();
+    grouper.next(notices(1, 4), 0);
+    grouper.next(notices(5, 3), 1000);
+    expect(grouper.next(notices(8, 2), 2000)[0]?.title).toBe('6 runs need you');
+    expect(grouper.next(notices(10, 1), 40_000)).toEqual(notices(10, 1));
   });
 
   it('counts a run once, and tells of one run alone by its own name', () => {
-    const teller = new Teller();
-    teller.next(notices(1, 3), 0);
+    const grouper = new NoticeGrouper();
+    grouper.next(notices(1, 3), 0);
     const [question] = notices(4, 1);
-    expect(teller.next(notices(4, 1), 1000)).toEqual([question]);
-    expect(teller.next(notices(4, 1), 2000)).toEqual([question]);
-    expect(teller.next(notices(5, 1), 3000)[0]?.title).toBe('2 runs need you');
+    expect(grouper.next(notices(4, 1), 1000)).toEqual([question]);
+    expect(grouper.next(notices(4, 1), 2000)).toEqual([question]);
+    expect(grouper.next(notices(5, 1), 3000)[0]?.title).toBe('2 runs need you');
   });
 });

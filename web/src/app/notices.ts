@@ -26,10 +26,10 @@ export function noticesOf(before: ReadonlySet<string>, inbox: readonly InboxItem
 const window = 30_000;
 const oneByOne = 3;
 /** How many titles a digest contains. */
-const digestSays = 5;
+const digestTitles = 5;
 
-/** Teller combines notices that come in a short time into a digest, as the sinks for notifications do. */
-export class Teller {
+/** NoticeGrouper combines notices that come in a short time into a digest, as the sinks for notifications do. */
+export class NoticeGrouper {
   private singles: number[] = [];
   private digested: { at: number; notice: Notice }[] = [];
 
@@ -52,7 +52,7 @@ function digestOf(notices: readonly Notice[]): Notice {
   const runs = new Map(notices.map((notice) => [notice.runId, notice]));
   const [only] = runs.values();
   if (only && runs.size === 1) return only;
-  const titles = [...runs.values()].slice(0, digestSays).map(({ title }) => title);
+  const titles = [...runs.values()].slice(0, digestTitles).map(({ title }) => title);
   return { runId: null, title: `${runs.size} runs need you`, body: titles.join('\n') };
 }
 

@@ -17,16 +17,16 @@ import { useNeedsYou } from './useNeedsYou';
 configure({ asyncUtilTimeout: 30_000 });
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Told records the notifications that were passed to the browser. */
-class Told {
+/** SentNotification records the notifications that were passed to the browser. */
+class SentNotification {
   static readonly permission = 'granted';
-  static all: Told[] = [];
+  static all: SentNotification[] = [];
   onclick = (): void => {};
   constructor(
     readonly title: string,
     readonly options: NotificationOptions,
   ) {
-    Told.all.push(this);
+    SentNotification.all.push(this);
   }
   close(): void {}
 }
@@ -76,8 +76,8 @@ async function open() {
 }
 
 beforeEach(() => {
-  Told.all = [];
-  vi.stubGlobal('Notification', Told);
+  SentNotification.all = [];
+  vi.stubGlobal('Notification', SentNotification);
   setPref('notify', true);
 });
 afterEach(() => {
@@ -90,18 +90,18 @@ it('tells of a run that comes to need someone, once, and leads there', async () 
   const { put, path } = await open();
   await put(asks(1));
   await put(asks(1));
-  expect(Told.all.map(({ title, options }) => [title, options.body, options.tag])).toEqual([
+  expect(SentNotification.all.map(({ title, options }) => [title, options.body, options.tag])).toEqual([
     ['Task 1 needs you', 'May I?', 'r1'],
   ]);
-  act(() => Told.all[0]?.onclick());
+  act(() => SentNotification.all[0]?.onclick());
   await waitFor(() => expect(path()).toBe('/runs/r1'));
 });
 
 it('tells of many at once in one, which leads to the inbox', async () => {
   const { put, path } = await open();
   await put(...[1, 2, 3, 4, 5].map(asks));
-  expect(Told.all.map(({ title }) => title)).toEqual(['5 runs need you']);
-  act(() => Told.all[0]?.onclick());
+  expect(SentNotification.all.map(({ title }) => title)).toEqual(['5 runs need you']);
+  act(() => SentNotification.all[0]?.onclick());
   await waitFor(() => expect(path()).toBe('/inbox'));
 });
 
@@ -110,5 +110,5 @@ it('says nothing to those who did not ask for it, nor later of what came meanwhi
   const { put } = await open();
   await put(asks(1));
   act(() => setPref('notify', true));
-  expect(Told.all).toEqual([]);
+  expect(SentNotification.all).toEqual([]);
 });

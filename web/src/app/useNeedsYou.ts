@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { inboxQuery } from '@/data/queries';
 import { usePrefs } from '@/lib/prefs';
 import { setWaiting } from '@/lib/title';
-import { keysOf, type Notice, noticesOf, shown, Teller } from './notices';
+import { keysOf, type Notice, NoticeGrouper, noticesOf, shown } from './notices';
 
 /**
  * useNeedsYou shows the number of runs that wait for a person in the tab's title. If the user allows it, it shows a
@@ -14,7 +14,7 @@ export function useNeedsYou(): void {
   const { data: inbox } = useQuery(inboxQuery(false));
   const notify = usePrefs((prefs) => prefs.notify);
   const navigate = useNavigate();
-  const [teller] = useState(() => new Teller());
+  const [grouper] = useState(() => new NoticeGrouper());
   const known = useRef<Set<string> | null>(null);
   const count = inbox?.filter((item) => item.kind === 'needs_input').length ?? 0;
   useEffect(() => setWaiting(count), [count]);
@@ -26,7 +26,7 @@ export function useNeedsYou(): void {
     const fresh = noticesOf(before, inbox).filter(
       ({ runId }) => !shown(document.hidden, window.location.pathname, runId ?? ''),
     );
-    for (const notice of teller.next(fresh, Date.now())) {
+    for (const notice of grouper.next(fresh, Date.now())) {
       const { runId } = notice;
       show(notice, () =>
         runId
@@ -34,7 +34,7 @@ export function useNeedsYou(): void {
           : void navigate({ to: '/inbox', search: {} }),
       );
     }
-  }, [inbox, notify, navigate, teller]);
+  }, [inbox, notify, navigate, grouper]);
 }
 
 function show({ runId, title, body }: Notice, open: () => void): void {

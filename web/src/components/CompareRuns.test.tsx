@@ -5,7 +5,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import type { Workspace } from '@/api/schema.gen';
 import { keys } from '@/data/keys';
 import { run, workspace } from '@/live/fixtures';
-import { CompareRuns, took } from './CompareRuns';
+import { CompareRuns, durationText } from './CompareRuns';
 import { othersOf } from './changes/DiscardOthers';
 
 // The timeouts only end a test that hangs: a busy machine is slow.
@@ -60,10 +60,12 @@ it('shows runs beside each other, and discards one that can be restored', async 
 it('says how long a run took, or has taken so far', () => {
   const now = Date.parse('2026-01-02T03:10:00.000Z');
   const started_at = '2026-01-02T03:00:00.000Z';
-  expect(took(run('a', { started_at, ended_at: '2026-01-02T03:05:00.000Z' }), now)).toBe('5 min');
-  expect(took(run('a', { started_at, ended_at: null, status: 'running' }), now)).toBe('10 min so far');
-  expect(took(run('a', { started_at: null, status: 'pending' }), now)).toBe('Not started yet');
-  expect(took(run('a', { started_at: null, status: 'stopped' }), now)).toBe('Did not start');
+  expect(durationText(run('a', { started_at, ended_at: '2026-01-02T03:05:00.000Z' }), now)).toBe('5 min');
+  expect(durationText(run('a', { started_at, ended_at: null, status: 'running' }), now)).toBe(
+    '10 min so far',
+  );
+  expect(durationText(run('a', { started_at: null, status: 'pending' }), now)).toBe('Not started yet');
+  expect(durationText(run('a', { started_at: null, status: 'stopped' }), now)).toBe('Did not start');
 });
 
 it('offers to discard only what nobody works in and nobody has decided on', () => {

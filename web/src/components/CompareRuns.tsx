@@ -68,7 +68,7 @@ export function CompareRuns({ taskId, runs }: { taskId: string; runs: Run[] }) {
           {line('Outcome', (run) => (
             <RunPill run={run} host={hosts.find(({ id }) => id === run.host_id)} />
           ))}
-          {line('Time', (run) => took(run, now))}
+          {line('Time', (run) => durationText(run, now))}
           {line('Changes', (run) => (
             <Changed run={run} copy={copyOf(run)} />
           ))}
@@ -79,7 +79,7 @@ export function CompareRuns({ taskId, runs }: { taskId: string; runs: Run[] }) {
           ))}
           {line('Work', (run) => {
             const copy = copyOf(run);
-            return copy && <Fate copy={copy} active={isActive(run)} />;
+            return copy && <WorkResult copy={copy} active={isActive(run)} />;
           })}
         </tbody>
       </table>
@@ -92,8 +92,8 @@ export function CompareRuns({ taskId, runs }: { taskId: string; runs: Run[] }) {
   );
 }
 
-/** took describes how long a run worked, or how long it has worked so far. */
-export function took(run: Run, now: number): string {
+/** durationText describes how long a run worked, or how long it has worked so far. */
+export function durationText(run: Run, now: number): string {
   if (!run.started_at) return isActive(run) ? 'Not started yet' : 'Did not start';
   const end = run.ended_at ? Date.parse(run.ended_at) : now;
   return `${span(Math.max(0, end - Date.parse(run.started_at)))}${run.ended_at ? '' : ' so far'}`;
@@ -115,8 +115,8 @@ function Changed({ run, copy }: { run: Run; copy?: Workspace }) {
   );
 }
 
-/** Fate shows whether a run's work was landed or discarded. The user can discard it here, or undo that. */
-function Fate({ copy, active }: { copy: Workspace; active: boolean }) {
+/** WorkResult shows whether a run's work was landed or discarded. The user can discard it here, or undo that. */
+function WorkResult({ copy, active }: { copy: Workspace; active: boolean }) {
   const want = useWant();
   const wanted = copy.discarded_at === null;
   if (copy.landed_commit) return <Badge tone="ok">Landed into {copy.landed_into}</Badge>;

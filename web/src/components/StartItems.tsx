@@ -40,7 +40,7 @@ export function StartItems({
     confirmBulk({
       after: onDone,
       title: `Start ${runsOf(items.length)} with ${tool.name}?`,
-      about: `Each task gets a run${model ? ` with the model ${model}` : ''}, told its title and description. It waits in the queue until a host has room.`,
+      about: `Each task gets a run${model ? ` with the model ${model}` : ''}, whose prompt is its title and description. It waits in the queue until a host has room.`,
       button: `Start ${runsOf(items.length)}`,
       items,
       nameOf: (item) => `${itemRef(item)} ${item.title}`,

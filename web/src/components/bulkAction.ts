@@ -70,23 +70,23 @@ export async function perform(action: BulkAction): Promise<void> {
   const { done, refused, undo } = outcome;
   if (done > 0) {
     toast(action.said(done), {
-      action: undo && { label: 'Undo', onClick: () => void undo().then(tellUndone) },
+      action: undo && { label: 'Undo', onClick: () => void undo().then(showUndone) },
     });
   }
   useBulkAction.setState({ action, outcome });
   if (refused.length === 0) closeBulk();
 }
 
-function tellUndone({ refused }: BulkOutcome): void {
+function showUndone({ refused }: BulkOutcome): void {
   if (refused.length === 0) toast('Undone');
   else toast.error(`${refused.length} could not be undone`, { description: refused[0]?.why });
 }
 
 function inWords<T>({ items, nameOf, act, undo, ...rest }: BulkActionOf<T>): BulkAction {
-  const told = ({ done, refused }: Outcome<T>): BulkOutcome => ({
+  const withNames = ({ done, refused }: Outcome<T>): BulkOutcome => ({
     done: done.length,
     refused: refused.map(({ item, why }) => ({ name: nameOf(item), why })),
-    ...(undo && done.length > 0 && { undo: async () => told(await undo(done)) }),
+    ...(undo && done.length > 0 && { undo: async () => withNames(await undo(done)) }),
   });
-  return { ...rest, names: items.map(nameOf), act: async (through) => told(await act(items, through)) };
+  return { ...rest, names: items.map(nameOf), act: async (through) => withNames(await act(items, through)) };
 }

@@ -5,7 +5,7 @@ function around(...builds: Build[]) {
   return {
     build: async () => builds.shift() ?? 'same',
     reload: vi.fn(() => true),
-    tell: vi.fn(),
+    report: vi.fn(),
     pause: vi.fn(async () => {}),
   } satisfies Surroundings;
 }
@@ -16,7 +16,7 @@ it('a part waits for a server that is away, and is asked for only then', async (
   expect(await persist(load, server)).toBe('part');
   expect(load).toHaveBeenCalledTimes(1);
   expect(server.pause.mock.calls).toEqual([[500], [1000], [2000], [4000], [4000]]);
-  expect(server.tell.mock.calls).toEqual([['waits']]);
+  expect(server.report.mock.calls).toEqual([['waits']]);
   expect(server.reload).not.toHaveBeenCalled();
 });
 
@@ -40,6 +40,6 @@ it('a part that fails all the same is told of and never loads the page anew', as
     throw new Error('Failed to fetch dynamically imported module');
   };
   await expect(persist(load, server)).rejects.toThrow(PartError);
-  expect(server.tell.mock.calls).toEqual([['failed']]);
+  expect(server.report.mock.calls).toEqual([['failed']]);
   expect(server.reload).not.toHaveBeenCalled();
 });

@@ -10,8 +10,8 @@ export interface Surroundings {
   build(): Promise<Build>;
   /** reload reloads the page. False: the page was reloaded a moment ago and that did not help. */
   reload(): boolean;
-  /** tell reports that a part must wait for the server, or cannot be loaded. */
-  tell(trouble: Trouble): void;
+  /** report reports that a part must wait for the server, or cannot be loaded. */
+  report(trouble: Trouble): void;
   pause(ms: number): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ const browser: Surroundings = {
     location.reload();
     return true;
   },
-  tell(trouble) {
+  report(trouble) {
     for (const listener of listeners) listener(trouble);
   },
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -67,13 +67,13 @@ export async function persist<T>(load: () => Promise<T>, around: Surroundings = 
     const build = await around.build();
     if (build === 'other' && around.reload()) return new Promise(() => {}); // this document is about to end
     if (build !== 'away') break;
-    if (tries === 0) around.tell('waits');
+    if (tries === 0) around.report('waits');
     await around.pause(Math.min(4000, 500 * 2 ** tries));
   }
   try {
     return await load();
   } catch (cause) {
-    around.tell('failed');
+    around.report('failed');
     throw new PartError('a part of the page could not be loaded', { cause });
   }
 }

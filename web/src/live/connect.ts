@@ -13,10 +13,10 @@ interface Link {
 }
 
 /** openLive connects the tab to the browser's event stream for as long as the page is loaded. */
-export function openLive(hear: (notice: Notice) => void): void {
+export function openLive(onNotice: (notice: Notice) => void): void {
   const receive = (notice: Notice): void => {
     if (notice.type === 'unauthorized') noteSession(null);
-    hear(notice);
+    onNotice(notice);
   };
   const link = sharedLink(receive) ?? ownLink(receive);
   link.send({ type: 'session', session: session() });
@@ -32,26 +32,26 @@ export function openLive(hear: (notice: Notice) => void): void {
   window.addEventListener('pageshow', (event) => {
     if (!event.persisted) return;
     link.send({ type: 'session', session: session() });
-    hear({ type: 'missed' });
+    onNotice({ type: 'missed' });
   });
 }
 
-function sharedLink(hear: (notice: Notice) => void): Link | null {
+function sharedLink(onNotice: (notice: Notice) => void): Link | null {
   if (typeof SharedWorker === 'undefined') return null;
   try {
     const worker = new SharedWorker(new URL('./worker.ts', import.meta.url), {
       type: 'module',
       name: 'svc-events',
     });
-    worker.port.onmessage = ({ data }: MessageEvent<Notice>) => hear(data);
+    worker.port.onmessage = ({ data }: MessageEvent<Notice>) => onNotice(data);
     return { send: (order) => worker.port.postMessage(order), visible: () => {} };
   } catch {
     return null;
   }
 }
 
-function ownLink(hear: (notice: Notice) => void): Link {
-  const stream = new EventStream('/api/v1/events/stream?heartbeat=5s', hear, {
+function ownLink(onNotice: (notice: Notice) => void): Link {
+  const stream = new EventStream('/api/v1/events/stream?heartbeat=5s', onNotice, {
     fetch: (url, init) => fetch(url, init),
     setTimeout: (action, ms) => window.setTimeout(action, ms),
     clearTimeout: (timer) => window.clearTimeout(timer as number),

@@ -17,7 +17,7 @@ import {
 import type { JournalEvent } from './protocol';
 
 const event = (topic: string, payload: Record<string, unknown>) => ({ seq: 1, topic, payload });
-const told = (id: string, fields: Record<string, unknown> = {}) => {
+const payloadOf = (id: string, fields: Record<string, unknown> = {}) => {
   const { description, auto_mark_done, created_at, updated_at, id: task_id, ...rest } = item(id);
   return { task_id, ...rest, ...fields };
 };
@@ -27,7 +27,7 @@ describe('work items', () => {
   const items = [item('a'), item('c', { description: 'kept', auto_mark_done: true }), item('e')];
 
   it('are inserted where their position says, once', () => {
-    const created = event('work_item.created', told('d'));
+    const created = event('work_item.created', payloadOf('d'));
     const next = patchWorkItems(items, 'p', created);
     expect(ids(next)).toBe('acde');
     expect(ids(patchWorkItems(next, 'p', created))).toBe('acde');
@@ -37,7 +37,7 @@ describe('work items', () => {
     const next = patchWorkItems(
       items,
       'p',
-      event('work_item.updated', told('c', { title: 'new', position: 'z' })),
+      event('work_item.updated', payloadOf('c', { title: 'new', position: 'z' })),
     );
     expect(ids(next)).toBe('aec');
     expect(next[2]).toMatchObject({ title: 'new', description: 'kept', auto_mark_done: true });
@@ -53,7 +53,7 @@ describe('work items', () => {
     const next = patchWorkItems(
       tree,
       'p',
-      event('work_item.reparented', told('b', { parent_id: 'a', path: 'a/b' })),
+      event('work_item.reparented', payloadOf('b', { parent_id: 'a', path: 'a/b' })),
     );
     expect(next.map(({ path }) => path)).toEqual(['a', 'a/b', 'a/b/c', 'bb']);
   });
@@ -61,14 +61,14 @@ describe('work items', () => {
   it('leave, and stay gone for late events', () => {
     const next = patchWorkItems(items, 'p', event('work_item.deleted', { task_id: 'c', project_id: 'p' }));
     expect(ids(next)).toBe('ae');
-    expect(patchWorkItems(next, 'p', event('work_item.updated', told('c')))).toBe(next);
+    expect(patchWorkItems(next, 'p', event('work_item.updated', payloadOf('c')))).toBe(next);
     expect(
       patchWorkItem(item('c'), event('work_item.deleted', { task_id: 'c', project_id: 'p' })),
     ).toBeNull();
   });
 
   it('of other projects and other topics change nothing', () => {
-    expect(patchWorkItems(items, 'p', event('work_item.created', told('d', { project_id: 'q' })))).toBe(
+    expect(patchWorkItems(items, 'p', event('work_item.created', payloadOf('d', { project_id: 'q' })))).toBe(
       items,
     );
     expect(patchWorkItems(items, 'p', event('run.created', { run_id: 'r' }))).toBe(items);
@@ -237,10 +237,10 @@ describe('ended runs, page by page', () => {
 
 it('a checkpoint tells how large the change in a working copy is', () => {
   const sizes = { w: { files: 1, additions: 2, deletions: 3 } };
-  const told = { workspace_id: 'w', project_id: 'p', files: 2, additions: 5, deletions: 3 };
-  const next = patchChangeSizes(sizes, 'p', event('workspace.checkpointed', told));
+  const payload = { workspace_id: 'w', project_id: 'p', files: 2, additions: 5, deletions: 3 };
+  const next = patchChangeSizes(sizes, 'p', event('workspace.checkpointed', payload));
   expect(next).toEqual({ w: { files: 2, additions: 5, deletions: 3 } });
-  expect(patchChangeSizes(next, 'p', event('workspace.checkpointed', told))).toBe(next);
-  expect(patchChangeSizes(sizes, 'other', event('workspace.checkpointed', told))).toBe(sizes);
-  expect(patchChangeSizes(sizes, 'p', event('workspace.ready', told))).toBe(sizes);
+  expect(patchChangeSizes(next, 'p', event('workspace.checkpointed', payload))).toBe(next);
+  expect(patchChangeSizes(sizes, 'other', event('workspace.checkpointed', payload))).toBe(sizes);
+  expect(patchChangeSizes(sizes, 'p', event('workspace.ready', payload))).toBe(sizes);
 });

@@ -36,7 +36,7 @@ export class EventStream {
 
   constructor(
     private readonly url: string,
-    private readonly tell: (notice: Notice) => void,
+    private readonly notify: (notice: Notice) => void,
     private readonly outside: Outside,
   ) {}
 
@@ -78,7 +78,7 @@ export class EventStream {
   private enter(state: StreamState, fresh: boolean): void {
     if (this.state === state) return;
     this.state = state;
-    this.tell({ type: 'state', state, fresh });
+    this.notify({ type: 'state', state, fresh });
   }
 
   private async connect(): Promise<void> {
@@ -97,7 +97,7 @@ export class EventStream {
       if (response.status === 401) {
         this.session = null;
         this.enter('idle', false);
-        this.tell({ type: 'unauthorized' });
+        this.notify({ type: 'unauthorized' });
         return;
       }
       if (!response.ok || !response.body) throw new Error(`the stream answered ${response.status}`);
@@ -128,7 +128,7 @@ export class EventStream {
         this.cursor = message.id || this.cursor;
         events.push({ seq: Number(message.id), topic: message.event, payload: JSON.parse(message.data) });
       }
-      if (events.length > 0) this.tell({ type: 'events', events });
+      if (events.length > 0) this.notify({ type: 'events', events });
     }
   }
 }

@@ -43,7 +43,7 @@ export class Attachment {
         this.keptBytes = 0;
         this.happen({ type: 'opened' });
       },
-      message: (data) => this.hear(JSON.parse(data) as ServerFrame),
+      message: (data) => this.receive(JSON.parse(data) as ServerFrame),
       closed: (code, reason) => {
         this.store.setState({ watchers: null });
         this.happen({ type: 'closed', code, reason });
@@ -96,7 +96,7 @@ export class Attachment {
     this.listeners.clear();
   }
 
-  private hear(frame: ServerFrame): void {
+  private receive(frame: ServerFrame): void {
     if (frame.type === 'data') {
       const data = fromBase64(frame.bytes);
       this.keep(data);

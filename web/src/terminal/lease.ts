@@ -76,11 +76,11 @@ export function step(lease: Lease, event: LeaseEvent): Lease {
       }
       return { ...lease, phase: 'lost', since: null, failures: lease.failures + 1 };
     case 'frame':
-      return heard(lease, event.frame);
+      return afterFrame(lease, event.frame);
   }
 }
 
-function heard(lease: Lease, frame: ServerFrame): Lease {
+function afterFrame(lease: Lease, frame: ServerFrame): Lease {
   switch (frame.type) {
     case 'lease_acquired':
       return {

@@ -17,14 +17,16 @@ function follow(_: MouseEvent, text: string): void {
  * target, so the target is shown on hover. Only http(s) links are followed.
  */
 export function withLinks(terminal: Terminal): void {
-  const tell = (text: string | null): void => {
+  const showTarget = (text: string | null): void => {
     if (terminal.element) terminal.element.title = text === null ? '' : (webAddress(text) ?? '');
   };
   const handler: ILinkHandler = {
     activate: follow,
-    hover: (_, text) => tell(text),
-    leave: () => tell(null),
+    hover: (_, text) => showTarget(text),
+    leave: () => showTarget(null),
   };
   terminal.options.linkHandler = handler;
-  terminal.loadAddon(new WebLinksAddon(follow, { hover: (_, text) => tell(text), leave: () => tell(null) }));
+  terminal.loadAddon(
+    new WebLinksAddon(follow, { hover: (_, text) => showTarget(text), leave: () => showTarget(null) }),
+  );
 }

@@ -8,8 +8,8 @@ export function socketUrl(runId: string, kind: 'pane' | 'attach'): string {
   return url.href;
 }
 
-/** SocketEars has the callbacks of a LiveSocket. */
-export interface SocketEars {
+/** SocketHandlers has the callbacks of a LiveSocket. */
+export interface SocketHandlers {
   opened?(): void;
   message(data: string): void;
   /** The socket closed. False: it stays closed. True: it is opened again after a delay. */
@@ -25,7 +25,7 @@ export class LiveSocket {
 
   constructor(
     private readonly url: () => string,
-    private readonly ears: SocketEars,
+    private readonly handlers: SocketHandlers,
   ) {
     window.addEventListener('online', this.wake);
     document.addEventListener('visibilitychange', this.wake);
@@ -63,14 +63,14 @@ export class LiveSocket {
     socket.onopen = () => {
       if (this.over) return;
       this.failures = 0;
-      this.ears.opened?.();
+      this.handlers.opened?.();
     };
     socket.onmessage = ({ data }) => {
-      if (!this.over) this.ears.message(String(data));
+      if (!this.over) this.handlers.message(String(data));
     };
     socket.onclose = ({ code, reason }) => {
       if (this.over) return;
-      if (!this.ears.closed(code, reason)) {
+      if (!this.handlers.closed(code, reason)) {
         this.close();
         return;
       }

@@ -3,7 +3,7 @@ import { idle, runsOf } from '@/components/ItemSelection';
 import { columnsOf, lanesOf } from '@/data/board';
 import { item, run } from '@/live/fixtures';
 import { dropMove } from './drop';
-import { laneNeighbour, neighbour, placeOf, shove } from './useBoardKeys';
+import { laneNeighbour, moveByKey, neighbour, placeOf } from './useBoardKeys';
 
 const items = [
   item('a'),
@@ -41,9 +41,9 @@ describe('keys', () => {
     expect(neighbour(columns, ['todo', 'doing', 'done'], from, 'ArrowRight')?.id).toBe('d');
     expect(neighbour(columns, ['todo', 'doing', 'done'], from, 'ArrowUp')?.id).toBe('a');
     expect(neighbour(columns, ['todo', 'doing', 'done'], from, 'ArrowLeft')).toBeUndefined();
-    expect(shove(columns, from, 'ArrowRight')).toEqual({ status: 'doing' });
-    expect(shove(columns, from, 'ArrowUp')).toEqual({ before: 'a' });
-    expect(shove(columns, from, 'ArrowDown')).toBeNull();
+    expect(moveByKey(columns, from, 'ArrowRight')).toEqual({ status: 'doing' });
+    expect(moveByKey(columns, from, 'ArrowUp')).toEqual({ before: 'a' });
+    expect(moveByKey(columns, from, 'ArrowDown')).toBeNull();
   });
 
   it('follow the lanes as they are seen', () => {

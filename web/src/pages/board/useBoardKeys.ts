@@ -57,8 +57,8 @@ export function laneNeighbour(
   return key === 'ArrowUp' ? column?.at(-1) : column?.[0];
 }
 
-/** shove returns the move for Shift and an arrow key. Null: the card is at the edge. */
-export function shove(columns: Columns, from: Place, key: string): Move | null {
+/** moveByKey returns the move for Shift and an arrow key. Null: the card is at the edge. */
+export function moveByKey(columns: Columns, from: Place, key: string): Move | null {
   if (key === 'ArrowUp' || key === 'ArrowDown') {
     const other = columns[from.status][from.index + (key === 'ArrowUp' ? -1 : 1)];
     if (!other) return null;
@@ -115,8 +115,8 @@ export function useBoardKeys({
       }
       const lane = lanes?.find((each) => placeOf(each.columns, id));
       const made = lane
-        ? shove(lane.columns, placeOf(lane.columns, id) as Place, event.key)
-        : shove(columns, from, event.key);
+        ? moveByKey(lane.columns, placeOf(lane.columns, id) as Place, event.key)
+        : moveByKey(columns, from, event.key);
       if (!made) return;
       const status = made.status ?? item.status;
       void move(item, made, `“${item.title}” ${made.status ? `is in ${statusNames[made.status]}` : 'moved'}`);

@@ -27,7 +27,7 @@ import { toast } from '@/ui/toast';
 import { Answer } from './Answer';
 import { LastLines } from './LastLines';
 import { linkOf } from './link';
-import { untils } from './snooze';
+import { snoozeTimes } from './snooze';
 
 const kinds: Record<InboxItem['kind'], { word: string; icon: LucideIcon; tone: string }> = {
   needs_input: { word: 'Question', icon: Hand, tone: 'text-warn' },
@@ -101,7 +101,7 @@ export function InboxRow({
             )}
             menu={(place) => (
               <Menu {...place} label="Snooze">
-                {untils(new Date()).map((until) => (
+                {snoozeTimes(new Date()).map((until) => (
                   <MenuItem key={until.label} onSelect={() => onSnooze(until.at)}>
                     {until.label}
                   </MenuItem>

@@ -1,13 +1,13 @@
-/** Until is a time until which an entry can be snoozed, with its label. */
-export interface Until {
+/** SnoozeTime is a time until which an entry can be snoozed, with its label. */
+export interface SnoozeTime {
   label: string;
   at: Date;
 }
 
 const morning = 9;
 
-/** untils returns the times that are offered now, in the browser's time zone. */
-export function untils(now: Date): Until[] {
+/** snoozeTimes returns the times that are offered now, in the browser's time zone. */
+export function snoozeTimes(now: Date): SnoozeTime[] {
   const tomorrow = new Date(now);
   tomorrow.setDate(now.getDate() + 1);
   tomorrow.setHours(morning, 0, 0, 0);

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { Host } from '@/api/records';
 import type { RunDetail } from '@/api/schema.gen';
-import { useAttachWish } from '@/components/attachWish';
+import { useAttachRequest } from '@/components/attachRequest';
 import { canAttach } from '@/components/runState';
 import { focusSoon } from '@/lib/focus';
 import { persist } from '@/lib/parts';
@@ -50,12 +50,12 @@ export function Live({ run, host }: { run: RunDetail; host?: Host }) {
   }, [running]);
   const may = canAttach(run, host);
   const continuation = continuationOf(run, host);
-  const wished = useAttachWish(({ runId }) => runId === run.id);
+  const requested = useAttachRequest(({ runId }) => runId === run.id);
   useEffect(() => {
-    if (!wished) return;
-    useAttachWish.setState({ runId: null });
+    if (!requested) return;
+    useAttachRequest.setState({ runId: null });
     if (may) attach();
-  }, [wished, may, attach]);
+  }, [requested, may, attach]);
   useShortcuts({ a: () => may && !attachment && attach() });
 
   return (

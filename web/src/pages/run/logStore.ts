@@ -112,7 +112,7 @@ export class LogStore {
       if (this.abort.signal.aborted) return;
       if (error instanceof ApiError && error.status >= 400 && error.status < 500) {
         this.state = { ...this.state, phase: 'ended', error };
-        this.tell();
+        this.notify();
         return;
       }
       this.phase('waiting');
@@ -193,7 +193,7 @@ export class LogStore {
       first: this.tail ? null : this.dropped + 1,
       version: this.state.version + 1,
     };
-    this.tell();
+    this.notify();
   }
 
   private phase(phase: LogState['phase']): void {
@@ -202,7 +202,7 @@ export class LogStore {
     this.show();
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const listener of this.listeners) listener();
   }
 }
