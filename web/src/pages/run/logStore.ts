@@ -100,7 +100,7 @@ export class LogStore {
     try {
       // Both requests are sent at once, because nearly every log is small enough to be read whole.
       const length = this.ask('HEAD', {}).then(({ headers }) => Number(headers.get('Content-Length') ?? 0));
-      length.catch(() => {}); // read handles the error when it awaits the length
+      length.catch(() => {}); // the error is handled where read awaits the length
       this.tail = false;
       const whole = await this.ask('GET', { follow: true });
       if (!(await this.read(whole, length))) {
