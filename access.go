@@ -7,21 +7,20 @@ import (
 	"strings"
 )
 
-// Role is what the holder of an access token may do. Each role may do all that
-// the one before it may.
+// Role is what the holder of an access token may do. Each role includes the permissions of the roles before it.
 type Role string
 
 // The roles.
 const (
 	RoleViewer   Role = "viewer"   // reads and watches
 	RoleOperator Role = "operator" // also plans, runs and stops
-	RoleAdmin    Role = "admin"    // also makes and removes tokens and hosts
+	RoleAdmin    Role = "admin"    // also creates and revokes tokens, creates and deletes hosts
 )
 
-// Roles lists every role, from the least to the most.
+// Roles lists every role, from the fewest permissions to the most.
 var Roles = []Role{RoleViewer, RoleOperator, RoleAdmin}
 
-// Includes says whether a holder of this role may do what needs the other.
+// Includes reports whether a holder of role r may do what requires the role needed.
 func (r Role) Includes(needed Role) bool { return r.rank() >= needed.rank() }
 
 func (r Role) rank() int {
@@ -30,18 +29,17 @@ func (r Role) rank() int {
 			return i + 1
 		}
 	}
-	return 0 // no role: nothing
+	return 0 // unknown or empty role: no permissions
 }
 
-// OwnerName is the name of the token in the data dir's file. No other token may
-// have it.
+// OwnerName is the name of the token in the data dir's file. No other token may have this name.
 const OwnerName = "owner"
 
-// HostTokenPrefix begins every token that is good for one host alone; the host's id follows.
+// HostTokenPrefix is the prefix of every token that is valid for one host only; the host's id follows it.
 const HostTokenPrefix = "svch_"
 
-// AccessToken is a named key to the public API. Its secret is shown once and
-// kept as a hash.
+// AccessToken is a named token for the public API. Its secret is shown once, at creation; only a hash of it is
+// stored.
 type AccessToken struct {
 	ID         string `json:"id" doc:"UUID"`
 	Name       string `json:"name" doc:"Unique among the tokens that work"`
@@ -55,17 +53,17 @@ type AccessToken struct {
 	SecretHash string `json:"-"`
 }
 
-// Works says whether the token is good at a time.
+// Works reports whether the token is valid at the time now: neither revoked nor expired.
 func (t AccessToken) Works(now Time) bool {
 	return t.RevokedAt == nil && (t.ExpiresAt == nil || *t.ExpiresAt > now)
 }
 
-// EventPayload is what every event of a token carries: never the secret.
+// EventPayload returns the payload of every token.* event. It never contains the secret.
 func (t AccessToken) EventPayload() map[string]any {
 	return map[string]any{"token_id": t.ID, "name": t.Name, "role": t.Role, "expires_at": t.ExpiresAt}
 }
 
-// NewAccessToken is what a caller gives to make one.
+// NewAccessToken holds the fields of a request to create an access token.
 type NewAccessToken struct {
 	Name      string
 	Role      Role
@@ -74,7 +72,7 @@ type NewAccessToken struct {
 
 const maxTokenName = 64
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (n NewAccessToken) Validate(now Time) error {
 	var bad Problems
 	bad.line("name", n.Name, 1, maxTokenName)
@@ -88,13 +86,13 @@ func (n NewAccessToken) Validate(now Time) error {
 	return bad.Err()
 }
 
-// SecretHash is how a secret of 128 random bits is stored and looked up.
+// SecretHash returns the hash under which a secret of 128 random bits is stored and looked up.
 func SecretHash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// Session is a browser that signed in with a token. It ends with the token.
+// Session is a browser session that was opened with a token. It ends when the token ends.
 type Session struct {
 	SecretHash string // of the cookie's value
 	TokenHash  string // of the token that opened it
@@ -102,7 +100,7 @@ type Session struct {
 	ExpiresAt  Time
 }
 
-// Caller is who sent a request to the public API.
+// Caller is the authenticated sender of a request to the public API.
 type Caller struct {
 	Name      string
 	Role      Role
@@ -119,14 +117,14 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf is the authenticated caller of a request; false for what no person
-// asked for.
+// CallerOf returns the authenticated caller of a request; false when the work was not requested by an authenticated
+// caller.
 func CallerOf(ctx context.Context) (Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(Caller)
 	return c, ok
 }
 
-// CallerName is the name of the authenticated caller; empty: no person asked.
+// CallerName returns the name of the authenticated caller; empty when there is none.
 func CallerName(ctx context.Context) string {
 	c, _ := CallerOf(ctx)
 	return c.Name

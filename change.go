@@ -1,6 +1,6 @@
 package svc
 
-// Change is what a checkpoint of a workspace has changed.
+// Change lists the files that differ between a checkpoint of a workspace and what it is compared with.
 type Change struct {
 	Checkpoint int           `json:"checkpoint" doc:"Its number"`
 	Since      int           `json:"since" doc:"The earlier checkpoint that it is compared with; 0: the commit that the work stands on"`
@@ -10,7 +10,7 @@ type Change struct {
 	Truncated  bool          `json:"truncated" doc:"The list has only the first files, or the patch lacks the content of those that are too_large"`
 }
 
-// ChangedFile is what a change does to a file.
+// ChangedFile is one file of a Change.
 type ChangedFile struct {
 	Path      string `json:"path" doc:"After the change; of a deleted file the one it had. In double quotes, with escapes as git writes them, when it has control characters, quotes, backslashes or bytes that are no UTF-8"`
 	OldPath   string `json:"old_path" doc:"Before; empty: the same, or there was none"`

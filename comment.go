@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// CommentState is where a comment stands.
+// CommentState is the state of a comment.
 type CommentState string
 
-// The states of a comment. A draft is everybody's to see; sent: it is on its way to an agent or has arrived, as the message or run
-// that it went as tells; handled: the agent says that it has dealt with it; resolved: a person says so.
+// The states of a comment. Draft: not sent; every user can see it. Sent: it was sent to an agent; the state of the
+// message or run that carries it tells whether it has arrived. Handled: the agent reported that it has dealt with the
+// comment. Resolved: a person marked it as resolved.
 const (
 	CommentDraft    CommentState = "draft"
 	CommentSent     CommentState = "sent"
@@ -17,7 +18,7 @@ const (
 	CommentResolved CommentState = "resolved"
 )
 
-// Side is the version of a file that a comment's lines are counted in.
+// Side is the version of a file to which a comment's line numbers refer.
 type Side string
 
 // The sides of a change.
@@ -26,17 +27,17 @@ const (
 	SideNew Side = "new"
 )
 
-// Anchor says where a comment's lines are in the newest checkpoint.
+// Anchor is where a comment's lines are in the newest checkpoint.
 type Anchor string
 
-// The anchors. Gone: they were changed or taken away, or the newest checkpoint cannot be compared.
+// The anchors. Gone: the lines were changed or removed, or the newest checkpoint cannot be compared.
 const (
 	AnchorSame  Anchor = "same"
 	AnchorMoved Anchor = "moved"
 	AnchorGone  Anchor = "gone"
 )
 
-// Comment is what a person says about lines of a change.
+// Comment is a person's comment on lines of a change.
 type Comment struct {
 	ID          string       `json:"id" doc:"UUID"`
 	WorkspaceID string       `json:"workspace_id"`
@@ -69,13 +70,13 @@ const (
 	maxCommentBody = 16 << 10
 	maxCommentNote = 4 << 10
 	maxCommentPath = 16 << 10
-	// MaxQuote is the most bytes of the lines that a comment is about.
+	// MaxQuote limits the quoted lines of a comment, in bytes.
 	MaxQuote = 16 << 10
-	// MaxComments is how many comments a workspace may have.
+	// MaxComments limits the comments of one workspace.
 	MaxComments = 1000
 )
 
-// NewComment is what is asked for when a comment is made.
+// NewComment holds the fields of a request to create a comment.
 type NewComment struct {
 	Checkpoint int // 0: the newest that the orchestrator has
 	Path       string
@@ -85,7 +86,7 @@ type NewComment struct {
 	Body       string
 }
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (n NewComment) Validate() error {
 	var bad Problems
 	if n.Checkpoint < 0 {
@@ -113,14 +114,14 @@ func checkBody(bad *Problems, body string) {
 	}
 }
 
-// CommentPatch is a change that a person makes to a comment. Nil stays.
+// CommentPatch is a person's change to a comment. Nil leaves a field as it is.
 type CommentPatch struct {
 	Body  *string
 	State *CommentState
 }
 
-// Apply changes the comment. A text can be changed as long as nobody was sent it; what an agent was sent or has handled becomes a
-// draft again only to be sent again.
+// Apply changes the comment. Only the text of a draft can be changed. A comment that was sent or handled can be set
+// back to draft, so that it can be changed and sent again.
 func (p CommentPatch) Apply(c *Comment) error {
 	var bad Problems
 	if p.Body != nil {
@@ -146,7 +147,7 @@ func (p CommentPatch) Apply(c *Comment) error {
 	return nil
 }
 
-// Handle notes that the agent has dealt with the comment.
+// Handle records that the agent has dealt with the comment.
 func (c *Comment) Handle(note string) error {
 	var bad Problems
 	bad.text("note", note, maxCommentNote)
@@ -160,12 +161,13 @@ func (c *Comment) Handle(note string) error {
 	return nil
 }
 
-// Send notes that the comment goes to an agent, with a run or with a message to one.
+// Send records that the comment is sent to an agent, either in a run's prompt or in a message to a run.
 func (c *Comment) Send(s Sent) {
 	c.State, c.RunID, c.MessageID, c.Delivery, c.DeliveryReason = CommentSent, s.RunID, s.MessageID, MessageQueued, ""
 }
 
-// Delivered notes what became of the run whose prompt the comment is part of: it began with it, or is over and never did.
+// Delivered records the outcome of the run whose prompt contains the comment. begun is false when the run ended
+// before it started with that prompt.
 func (c *Comment) Delivered(begun bool) {
 	if begun {
 		c.Follow(Message{State: MessageAcknowledged})
@@ -174,8 +176,9 @@ func (c *Comment) Delivered(begun bool) {
 	}
 }
 
-// Follow notes what became of the message that the comment was sent as. What was certainly not delivered is a draft again: nobody has
-// it but us, and it can be sent once more. Of what is unconfirmed nobody knows; a person decides.
+// Follow records the state of the message that carries the comment. A comment whose message was certainly not
+// delivered becomes a draft again: no agent has it, so it can be sent again. When the delivery is unconfirmed, it is
+// not known whether the agent has the comment, so a person must decide.
 func (c *Comment) Follow(m Message) {
 	c.Delivery, c.DeliveryReason = m.State, m.Reason
 	if m.State == MessageUndelivered && c.State == CommentSent {
@@ -183,7 +186,7 @@ func (c *Comment) Follow(m Message) {
 	}
 }
 
-// EventPayload is the part of an event that every comment.* topic carries.
+// EventPayload returns the fields that every comment.* event carries.
 func (c *Comment) EventPayload(w Workspace) map[string]any {
 	p := map[string]any{"comment_id": c.ID, "workspace_id": c.WorkspaceID, "project_id": w.ProjectID, "task_id": w.TaskID, "host_id": w.HostID,
 		"checkpoint": c.Checkpoint, "path": c.Path, "state": c.State}
@@ -202,7 +205,7 @@ func (c *Comment) EventPayload(w Workspace) map[string]any {
 	return p
 }
 
-// NewSend is what is asked for when comments are sent to an agent.
+// NewSend holds the fields of a request to send comments to an agent.
 type NewSend struct {
 	CommentIDs []string // nil: all drafts
 	Message    string   // before the comments; empty: none
@@ -210,7 +213,7 @@ type NewSend struct {
 
 const maxSendMessage = 16 << 10
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (n NewSend) Validate() error {
 	var bad Problems
 	bad.text("message", n.Message, maxSendMessage)
@@ -225,7 +228,7 @@ func (n NewSend) Validate() error {
 	return bad.Err()
 }
 
-// Chosen are the comments that are sent, in the order in which they were made.
+// Chosen returns the comments to send, in order of creation.
 func (n NewSend) Chosen(all []Comment) ([]Comment, error) {
 	var out []Comment
 	left := slices.Clone(n.CommentIDs)
@@ -251,7 +254,7 @@ func (n NewSend) Chosen(all []Comment) ([]Comment, error) {
 	return out, nil
 }
 
-// Sent is what became of comments that were sent.
+// Sent is the result of sending comments.
 type Sent struct {
 	Prompt    string  `json:"prompt" doc:"The message and the comments, as the agent gets them"`
 	RunID     *string `json:"run_id" doc:"The run that got it; null for a preview"`

@@ -7,64 +7,67 @@ import (
 	"github.com/google/uuid"
 )
 
-// ConversationSource says who gave a conversation its id.
+// ConversationSource is where the id of a conversation comes from.
 type ConversationSource string
 
-// The sources: the orchestrator made it up and handed it to the tool, or the tool's own hook reported it.
+// Minted: the orchestrator generated the id and passed it to the tool. Hook: the tool's own hook reported it.
 const (
 	ConversationMinted ConversationSource = "minted"
 	ConversationByHook ConversationSource = "hook"
 )
 
-// Resumed says whether a run goes on with a conversation of before.
+// Resumed is whether a run resumes an earlier conversation.
 type Resumed string
 
-// Yes only when the tool itself has reported the id that it was asked to go on with; unknown until then. No: it began the conversation.
+// Yes: the tool itself has reported the id of the conversation that it was asked to resume; until then the value is
+// unknown. No: the run began this conversation.
 const (
 	ResumedYes     Resumed = "yes"
 	ResumedNo      Resumed = "no"
 	ResumedUnknown Resumed = "unknown"
 )
 
-// Conversation is what a tool calls its session with the model, by which it can be gone on with later.
+// Conversation identifies a tool's session with the model, so that a later run can resume it.
 type Conversation struct {
 	ID      string             `json:"id" doc:"As the tool knows it"`
 	Source  ConversationSource `json:"source" enum:"minted,hook" doc:"minted: svc made it up and gave it to the tool; hook: the tool reported it"`
 	Resumed Resumed            `json:"resumed" enum:"yes,no,unknown" doc:"yes: the tool itself reported the id that it was asked to go on with; unknown: it has not so far; no: it began this conversation"`
 }
 
-// MaxConversation is the most bytes of a conversation's id.
+// MaxConversation is the maximum length of a conversation's id in bytes.
 const MaxConversation = 128
 
-// conversationForm keeps what a session reports from becoming an option or a path among the arguments of the next one.
+// conversationForm is the form of a conversation's id. It keeps an id that a session reports from being read as an
+// option or a path when it becomes an argument of the next session.
 var conversationForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// IsConversation says whether s has the form of a conversation's id.
+// IsConversation reports whether s has the form of a conversation's id.
 func IsConversation(s string) bool { return conversationForm.MatchString(s) }
 
-// ConversationGone is the error of a run whose tool began another conversation than the one that it was asked to go on with, or failed
-// because it has lost that one.
+// ConversationGone is the error of a run that was to resume a conversation and could not: its tool began another
+// conversation, or failed because it no longer has the requested one.
 const ConversationGone = "conversation_gone"
 
-// conversationGone says that the attempt ended for that: another attempt would end alike.
+// conversationGone reports whether the attempt ended with ConversationGone. A further attempt would end in the same
+// way.
 func (r *Run) conversationGone() bool {
-	return r.Error != nil && strings.HasPrefix(*r.Error, ConversationGone) // older ones go on with words
+	return r.Error != nil && strings.HasPrefix(*r.Error, ConversationGone) // errors of older runs have more text after the code
 }
 
-// ConversationLost says that a signal reports another conversation than the one that the run was to go on with. Once the tool has
-// proven that it went on, it may begin others: a person asked it to.
+// ConversationLost reports whether a signal carries another conversation id than the one that the run was to resume.
+// After the tool has once confirmed the requested id, it may begin other conversations: a person asked it to.
 func (r *Run) ConversationLost(s Signal) bool {
 	c := r.Conversation
 	return r.Resumes && s.Conversation != "" && s.Attempt == r.Attempt && c != nil && c.Resumed == ResumedUnknown && c.ID != s.Conversation
 }
 
-// LosesConversation is the signal as it counts when its conversation is not the one that was asked for: it ends the run.
+// LosesConversation returns the signal as a failed signal with ConversationGone, which ends the run.
 func (s Signal) LosesConversation() Signal {
 	s.Kind, s.Error = SignalFailed, ConversationGone
 	return s
 }
 
-// hear takes the id that the tool reports.
+// hear stores the conversation id that the tool reported.
 func (r *Run) hear(id string) {
 	c := r.Conversation
 	switch {
@@ -76,22 +79,22 @@ func (r *Run) hear(id string) {
 	}
 }
 
-// MintConversation is a new conversation that a tool is given.
+// MintConversation returns a new conversation with a generated id, to be passed to a tool.
 func MintConversation() *Conversation {
 	return &Conversation{ID: uuid.NewString(), Source: ConversationMinted, Resumed: ResumedNo}
 }
 
-// Resume lets the run's next attempt go on with a conversation.
+// Resume makes the run's next attempt resume a conversation.
 func (r *Run) Resume(c Conversation) {
 	c.Resumed = ResumedUnknown
 	r.Resumes, r.Conversation = true, &c
 }
 
-// Over says that nothing more comes of the run: its last attempt has ended, and so has its session.
+// Over reports whether the run has ended completely: its last attempt has ended, and so has its session.
 func (r *Run) Over() bool { return !r.Status.Active() && !r.SessionOpen() }
 
-// TakeOver fills in what a run has in common with the one that it continues. What the caller gave must not differ, but for provider
-// and model of a fresh conversation.
+// TakeOver copies from the run that is continued what the new run must share with it. A value that the caller gave
+// must be equal to the copied one, except for the provider and the model of a run with a fresh conversation.
 func (n *NewRun) TakeOver(before Run) error {
 	var bad Problems
 	same := func(field string, given *string, own string) {
@@ -129,7 +132,8 @@ func (n *NewRun) TakeOver(before Run) error {
 	return bad.Err()
 }
 
-// placedOn is the host that has the run, or that it asks for; nil: any may get it.
+// placedOn returns the host that the run was given to, or else the host that it is pinned to; nil: any host may get
+// it.
 func (r *Run) placedOn() *string {
 	if r.HostID != nil {
 		return r.HostID
@@ -137,8 +141,8 @@ func (r *Run) placedOn() *string {
 	return r.PinnedHostID
 }
 
-// Follow keeps a run that waits for another one where that one is: its host and its workspace may have changed since, by a restart, and
-// its conversation may have become known. True: the run is to be placed anew.
+// Follow updates a run that waits for the run before to end. A restart of that run may have changed its host and its
+// workspace, and its conversation id may have become known. It reports whether the run must be placed anew.
 func (r *Run) Follow(before Run) (moved bool) {
 	if host := before.placedOn(); host != nil && (r.PinnedHostID == nil || *r.PinnedHostID != *host) {
 		r.PinnedHostID, moved = host, true

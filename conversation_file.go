@@ -5,11 +5,12 @@ import (
 	"strconv"
 )
 
-// conversationInFile stands for the id in the name of a conversation's file. {conversation:8} is the first 8 characters of it, for tools
-// that put no more into the name. Fewer than 8 would not tell one conversation from another.
+// conversationInFile matches the placeholder for the conversation's id in the name of its file. {conversation:8}
+// stands for the first 8 characters of the id, for tools that put only these into the name. Fewer than 8 would not
+// identify one conversation.
 var conversationInFile = regexp.MustCompile(`\{conversation(?::([89]|[1-9][0-9]))?\}`)
 
-// ConversationFile puts the id of a conversation into the pattern of its file, and says in how many places.
+// ConversationFile replaces the placeholders in pattern by the id of a conversation. It returns how many it replaced.
 func ConversationFile(pattern, id string) (file string, places int) {
 	file = conversationInFile.ReplaceAllStringFunc(pattern, func(found string) string {
 		places++

@@ -1,6 +1,6 @@
 package svc
 
-// RunDetail is a run together with why it is where it is.
+// RunDetail is a run together with the reasons for its present state.
 type RunDetail struct {
 	Run
 	Lease    *Lease     `json:"lease" doc:"Null while nobody holds the keyboard"`
@@ -8,7 +8,7 @@ type RunDetail struct {
 	Evidence []Evidence `json:"evidence" nullable:"false" doc:"What put the run into its states, oldest first"`
 }
 
-// Lease tells that someone may type into the run's terminal.
+// Lease is the exclusive right to type into the run's terminal.
 type Lease struct {
 	AttachedAt Time   `json:"attached_at"`
 	Holder     string `json:"holder" doc:"The name of the token that the holder uses"`
@@ -24,39 +24,39 @@ type Waiting struct {
 	HostsTotal int            `json:"hosts_total" doc:"How many hosts there are"`
 }
 
-// MostWithheld bounds the hosts that explain a wait.
+// MostWithheld limits the number of hosts in Waiting.Hosts.
 const MostWithheld = 50
 
-// Hold is something other than the lack of a host that keeps a run waiting.
+// Hold is a reason, other than the lack of a host, why a run is not placed.
 type Hold struct {
 	Code    HoldCode `json:"code" enum:"not_before,back_off,blocked,project_full,workspace_busy,predecessor_active"`
 	Message string   `json:"message"`
 	Needs   []string `json:"needs,omitempty" nullable:"false" doc:"With blocked: the items that are not done"`
 }
 
-// HoldCode says what holds a run back.
+// HoldCode identifies the reason of a Hold.
 type HoldCode string
 
-// What may hold a run back.
+// The reasons why a run is not placed, other than the lack of a host.
 const (
 	HoldNotBefore   HoldCode = "not_before"
 	HoldBackOff     HoldCode = "back_off"
 	HoldBlocked     HoldCode = "blocked"
 	HoldProjectFull HoldCode = "project_full"
-	// HoldWorkspaceBusy: another run is in the workspace that it shall go on in.
+	// HoldWorkspaceBusy: another run is in the workspace that the run is to use.
 	HoldWorkspaceBusy HoldCode = "workspace_busy"
-	// HoldPredecessor: the run that it continues is not over.
+	// HoldPredecessor: the run that this run continues is not over.
 	HoldPredecessor HoldCode = "predecessor_active"
 )
 
-// HostWithheld is a host that a pending run was not given to.
+// HostWithheld is a host that a pending run was not placed on, with the reason.
 type HostWithheld struct {
 	HostID string `json:"host_id"`
 	Name   string `json:"name"`
 	Why    string `json:"why" enum:"other_host_pinned,labels_missing,never_seen,offline,disabled,suspect,cooling_down,disk_low,not_connected,no_workspaces,full,unconfirmed,refused,provider_missing,eligible"`
 }
 
-// Evidence is one proof of what a run did.
+// Evidence is one recorded signal or decision that changed a run's state.
 type Evidence struct {
 	Attempt    int          `json:"attempt"`
 	Kind       SignalKind   `json:"kind" enum:"started,finished,completed,failed,progress,stopped" doc:"The signal; stopped for a stop by hand"`

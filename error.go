@@ -5,12 +5,11 @@ import (
 	"fmt"
 )
 
-// Code names a kind of refusal. Codes are part of the contract: they are what
-// a program looks at, while messages are for people.
+// Code identifies a kind of refusal. Codes are part of the contract: programs compare codes, and messages are for
+// people.
 type Code string
 
-// The codes of the standard refusals, and those a caller may want to tell
-// apart from them.
+// The codes of the standard refusals, and of refusals that a caller may want to distinguish.
 const (
 	CodeValidation         Code = "validation_failed"
 	CodeUnauthorized       Code = "unauthorized"
@@ -60,8 +59,8 @@ const (
 	CodeNoConversation     Code = "no_conversation"
 )
 
-// Error is the one error type that a user may see. Anything else is internal
-// and its text never leaves the process.
+// Error is the only error type whose text is shown to users. Every other error is reported as internal, and its text
+// never leaves the process.
 type Error struct {
 	Code    Code
 	Message string         // for a person: what happened and what to try
@@ -69,7 +68,7 @@ type Error struct {
 	Err     error          // the cause, for the operator's log only
 }
 
-// Error is the message, with the cause after it when there is one.
+// Error returns the message, followed by the cause when there is one.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()
@@ -77,15 +76,15 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error without details.
+// Errorf returns an Error without details.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// With returns a copy that carries one more detail.
+// With returns a copy with one more detail.
 func (e *Error) With(key string, value any) *Error {
 	c := *e
 	c.Details = make(map[string]any, len(e.Details)+1)
@@ -96,20 +95,19 @@ func (e *Error) With(key string, value any) *Error {
 	return &c
 }
 
-// Because returns a copy that carries its cause.
+// Because returns a copy with the cause err.
 func (e *Error) Because(err error) *Error {
 	c := *e
 	c.Err = err
 	return &c
 }
 
-// NotFound says that no record of that noun has that id.
+// NotFound returns the error for an id that no record of that noun has.
 func NotFound(noun, id string) *Error {
 	return Errorf(CodeNotFound, "no %s %q", noun, id)
 }
 
-// Cause names why something is unavailable. It is details.cause of the
-// refusal.
+// Cause identifies why something is unavailable. The refusal carries it as details.cause.
 type Cause string
 
 // The causes.
@@ -126,7 +124,7 @@ const (
 	CauseDraining            Cause = "draining"
 )
 
-// Words is the cause as a sentence for a person.
+// Words returns the cause as text for a person.
 func (c Cause) Words() string {
 	switch c {
 	case CauseDiskFull:
@@ -154,7 +152,7 @@ func (c Cause) Words() string {
 	}
 }
 
-// Unavailable says that something cannot be done now, and why.
+// Unavailable returns the error for something that cannot be done now, with its cause.
 func Unavailable(c Cause) *Error {
 	next := "try again"
 	if c == CauseDatabaseDamaged {
@@ -163,7 +161,7 @@ func Unavailable(c Cause) *Error {
 	return Errorf(CodeUnavailable, "%s; %s", c.Words(), next).With("cause", string(c))
 }
 
-// CauseOf is the cause that an unavailable carries, "" when there is none.
+// CauseOf returns the cause in an unavailable error, "" when there is none.
 func CauseOf(err error) Cause {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -173,8 +171,7 @@ func CauseOf(err error) Cause {
 	return Cause(c)
 }
 
-// CodeOf is the code of the first Error in the chain, CodeInternal for any
-// other error and "" for nil.
+// CodeOf returns the code of the first Error in the chain, CodeInternal for any other error and "" for nil.
 func CodeOf(err error) Code {
 	var e *Error
 	switch {

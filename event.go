@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Topic names what an event tells.
+// Topic identifies the kind of an event.
 type Topic string
 
-// Every topic that the journal knows.
+// The topics of the journal.
 const (
 	TopicProjectCreated  Topic = "project.created"
 	TopicProjectUpdated  Topic = "project.updated"
@@ -23,7 +23,7 @@ const (
 	TopicItemUnblocked  Topic = "work_item.unblocked" // its last unmet need was met
 
 	TopicRunCreated       Topic = "run.created"
-	TopicRunUpdated       Topic = "run.updated" // how it waits was changed
+	TopicRunUpdated       Topic = "run.updated" // the conditions under which it waits were changed
 	TopicRunSpawning      Topic = "run.spawning"
 	TopicRunStarted       Topic = "run.started"
 	TopicRunFinished      Topic = "run.finished"
@@ -35,17 +35,17 @@ const (
 	TopicRunLeaseAcquired Topic = "run.lease_acquired"
 	TopicRunLeaseReleased Topic = "run.lease_released"
 	TopicRunOrphan        Topic = "run.orphan_detected"
-	TopicRunMessage       Topic = "run.message"       // a message to its agent was sent, or went on to another state
-	TopicRunSessionEnded  Topic = "run.session_ended" // of a run that was over: its host confirmed it, or was deleted
+	TopicRunMessage       Topic = "run.message"       // a message to its agent was sent, or changed its state
+	TopicRunSessionEnded  Topic = "run.session_ended" // the session of a run that was over: its host confirmed the end, or the host was deleted
 
 	TopicWorkerRegistered  Topic = "worker.registered"
 	TopicWorkerOffline     Topic = "worker.offline"
 	TopicWorkerSuspect     Topic = "worker.instance_suspect"
 	TopicWorkerReinstalled Topic = "worker.instance_reinstalled"
 	TopicWorkerProviders   Topic = "worker.providers_changed"
-	TopicWorkerCatalog     Topic = "worker.catalog_changed" // its provider catalog starts something else than before
-	TopicWorkerConnected   Topic = "worker.connected"       // again, after a disconnect that was journaled
-	TopicWorkerGone        Topic = "worker.disconnected"    // its connection ended; the status follows from heartbeats alone
+	TopicWorkerCatalog     Topic = "worker.catalog_changed" // a changed catalog, which may start other commands than before
+	TopicWorkerConnected   Topic = "worker.connected"       // connected again, after a disconnect that was journaled
+	TopicWorkerGone        Topic = "worker.disconnected"    // its connection ended; the host's status follows from heartbeats alone
 
 	TopicHostCreated Topic = "host.created"
 	TopicHostUpdated Topic = "host.updated"
@@ -60,20 +60,20 @@ const (
 	TopicWorkspaceDiscarded    Topic = "workspace.discarded"
 	TopicWorkspaceKept         Topic = "workspace.kept" // a discard was undone
 	TopicWorkspaceRemoved      Topic = "workspace.removed"
-	TopicWorkspaceLandAsked    Topic = "workspace.land_requested" // its host has not told what came of it
+	TopicWorkspaceLandAsked    Topic = "workspace.land_requested" // the host has not yet reported the outcome
 	TopicWorkspaceLanded       Topic = "workspace.landed"
 	TopicWorkspaceLandFailed   Topic = "workspace.land_failed"
 
 	TopicInboxSnoozed   Topic = "inbox.snoozed"
 	TopicInboxDismissed Topic = "inbox.dismissed"
 	TopicCommentCreated Topic = "comment.created"
-	TopicCommentUpdated Topic = "comment.updated" // its text or its state
+	TopicCommentUpdated Topic = "comment.updated" // its text or its state changed
 	TopicCommentDeleted Topic = "comment.deleted"
 
 	TopicTokenCreated Topic = "token.created"
 	TopicTokenRevoked Topic = "token.revoked"
 
-	TopicReplicaDraining Topic = "replica.draining" // an orchestrator was told to hand over and end
+	TopicReplicaDraining Topic = "replica.draining" // an orchestrator was asked to hand over and exit
 )
 
 // Topics lists every topic.
@@ -92,7 +92,7 @@ var Topics = []Topic{
 	TopicReplicaDraining,
 }
 
-// Event is one line of the journal.
+// Event is one entry of the journal.
 type Event struct {
 	Seq       int64           `json:"seq" doc:"Grows by one with every event, in commit order"`
 	Topic     Topic           `json:"topic"`
@@ -100,20 +100,19 @@ type Event struct {
 	CreatedAt Time            `json:"created_at"`
 }
 
-// Draft is an event that has no number yet: it gets one when its transaction
-// commits.
+// Draft is an event without a sequence number. The number is assigned when its transaction commits.
 type Draft struct {
 	Topic   Topic
 	Payload map[string]any
 }
 
-// Globs is a topic filter: an event passes when any glob fits. None lets
-// everything pass.
+// Globs is a topic filter. An event matches when any of the globs matches its topic; an empty filter matches every
+// event.
 type Globs []string
 
 const maxGlob = 100
 
-// ParseGlobs checks a filter: topics in which * stands for any characters.
+// ParseGlobs validates a filter. Each element is a topic in which * stands for any characters.
 func ParseGlobs(globs []string) (Globs, error) {
 	if len(globs) > 50 {
 		return nil, Invalid("topic", "is given %d times; at most 50 are allowed", len(globs))
@@ -131,7 +130,7 @@ func ParseGlobs(globs []string) (Globs, error) {
 	return globs, nil
 }
 
-// Match says whether the filter lets a topic pass.
+// Match reports whether the topic matches the filter.
 func (g Globs) Match(t Topic) bool {
 	if len(g) == 0 {
 		return true
@@ -144,7 +143,7 @@ func (g Globs) Match(t Topic) bool {
 	return false
 }
 
-// Expand is the list of known topics that pass, nil when all do.
+// Expand returns the known topics that match, nil when the filter is empty.
 func (g Globs) Expand() []Topic {
 	if len(g) == 0 {
 		return nil
@@ -158,8 +157,8 @@ func (g Globs) Expand() []Topic {
 	return out
 }
 
-// matchGlob walks the pieces between the stars: the first is a prefix, the last
-// a suffix, the others are found leftmost in between.
+// matchGlob splits the glob at the stars. The first piece must be a prefix, the last a suffix, and the others must
+// follow in order between them; each is searched from the left.
 func matchGlob(glob, s string) bool {
 	pieces := strings.Split(glob, "*")
 	if len(pieces) == 1 {

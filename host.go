@@ -1,9 +1,9 @@
 package svc
 
-// HostStatus is what is known of a host. It never goes back to registered.
+// HostStatus is the status of a host. It never returns to registered.
 type HostStatus string
 
-// The statuses of a host. Disabled is sticky: only enable ends it.
+// The statuses of a host. Only enable ends disabled; a heartbeat does not.
 const (
 	HostRegistered HostStatus = "registered"
 	HostOnline     HostStatus = "online"
@@ -11,28 +11,28 @@ const (
 	HostDisabled   HostStatus = "disabled"
 )
 
-// ProviderReport is what a worker found when it looked for a provider.
+// ProviderReport is the result of a worker's check of one provider.
 type ProviderReport struct {
 	Available bool   `json:"available"`
 	Version   string `json:"version,omitempty"`
 	Reason    string `json:"reason,omitempty" doc:"Why it is not available"`
-	// PromptLimit is set for a tool that can only take its prompt as an argument.
+	// PromptLimit is set for a tool that takes its prompt only as an argument.
 	PromptLimit int `json:"prompt_limit,omitempty" doc:"The longest prompt that it takes, in bytes; absent: no limit is known"`
-	// Message is how it takes messages while it runs, as its catalog entry says.
+	// Message is how the tool takes messages while it runs, from its catalog entry.
 	Message string `json:"message,omitempty" enum:"none,paste" doc:"How it takes messages while it runs; absent: it takes none"`
 	Turns   bool   `json:"turns,omitempty" doc:"Its hooks report the end of a turn"`
-	// Conversation and Resumes say whether a conversation can be gone on with; an older worker says neither.
+	// Conversation and Resumes describe whether a conversation can be resumed; an older worker reports neither.
 	Conversation ConversationSource `json:"conversation,omitempty" enum:"minted,hook" doc:"Where the id of its conversation comes from; absent: from nowhere"`
 	Resumes      bool               `json:"resumes,omitempty" doc:"It can go on with a conversation; absent: it cannot"`
-	// Preset marks a tool that the host has, that there is a preset for, and that its catalog lacks.
+	// Preset marks a tool that is installed on the host and has a preset, but is not in the host's catalog.
 	Preset bool `json:"preset,omitempty" doc:"The host has the tool, but its catalog does not: svc provider add ID adds it; absent: its catalog has it"`
 }
 
-// RefusalCoolingDown is the code of a host that failed to start runs for reasons of its own and waits
-// before it tries again.
+// RefusalCoolingDown is the code of a host that could not start runs, for reasons of its own, and waits before it
+// tries again.
 const RefusalCoolingDown = "cooling_down"
 
-// RefusalDiskLow is the code of a host that has less disk space free than [worker] min_free.
+// RefusalDiskLow is the code of a host whose free disk space is below [worker] min_free.
 const RefusalDiskLow = "disk_low"
 
 // HostRefusal is why a host takes no new runs now.
@@ -42,7 +42,7 @@ type HostRefusal struct {
 	Until   Time   `json:"until" doc:"When the host looks again"`
 }
 
-// Host is a machine that can be given runs.
+// Host is a machine on which runs can be placed.
 type Host struct {
 	ID                string                    `json:"id" doc:"UUID"`
 	Name              string                    `json:"name" doc:"Unique; what a worker registers as"`
@@ -73,20 +73,20 @@ type Host struct {
 	UpdatedAt         Time                      `json:"updated_at"`
 	Version           int64                     `json:"-"`
 
-	NamesBoot      bool  `json:"-"` // its worker has named its boot before
-	SignsRequests  bool  `json:"-"` // its worker signs what it sends with the host's token
+	NamesBoot      bool  `json:"-"` // its worker has reported a boot id before
+	SignsRequests  bool  `json:"-"` // its worker signs its requests with the host's token
 	LastDispatchAt *Time `json:"-"`
 	OfflineSince   *Time `json:"-"` // nil while it is not offline
 }
 
-// NewHost is what a caller gives to make one.
+// NewHost holds the fields of a request to create a host.
 type NewHost struct {
 	Name    string
 	Labels  map[string]string
 	MaxRuns *int
 }
 
-// MaxRunsChange sets or, with nil, lifts the limit.
+// MaxRunsChange sets the limit of active runs. A nil Max removes the limit.
 type MaxRunsChange struct{ Max *int }
 
 func (c *MaxRunsChange) check(bad *Problems) {
@@ -95,19 +95,19 @@ func (c *MaxRunsChange) check(bad *Problems) {
 	}
 }
 
-// HostPatch changes what is not nil.
+// HostPatch changes every field that is not nil.
 type HostPatch struct {
 	Name    *string
 	Labels  *map[string]string
 	MaxRuns *MaxRunsChange
 }
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (n NewHost) Validate() error {
 	return HostPatch{Name: &n.Name, Labels: &n.Labels, MaxRuns: &MaxRunsChange{n.MaxRuns}}.Validate()
 }
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (p HostPatch) Validate() error {
 	var bad Problems
 	if p.Name != nil {
@@ -131,7 +131,7 @@ func checkLabels(bad *Problems, field string, labels map[string]string) {
 	}
 }
 
-// HasLabels says whether the host has all of these labels.
+// HasLabels reports whether the host has all of these labels.
 func (h Host) HasLabels(wanted map[string]string) bool {
 	for k, v := range wanted {
 		if has, ok := h.Labels[k]; !ok || has != v {
@@ -141,12 +141,12 @@ func (h Host) HasLabels(wanted map[string]string) bool {
 	return true
 }
 
-// Dispatchable says whether the host may be given new runs, uplink aside.
+// Dispatchable reports whether the host may be given new runs. It does not check that the host is connected.
 func (h Host) Dispatchable() bool { return h.Status == HostOnline && !h.InstanceSuspect }
 
-// Beat is what one heartbeat does to a host: the status it brings and the
-// topics it journals. The pinned identity changes only after a silence: fresh
-// says that the heartbeat before is still inside the liveness window.
+// Beat applies one heartbeat to the host and returns the topics to journal. fresh reports whether the heartbeat
+// before it is still inside the liveness window. The pinned instance id is replaced only when it is not; another id
+// inside the window makes the host suspect.
 func (h *Host) Beat(instance string, now Time, fresh bool) []Topic {
 	var topics []Topic
 	switch {
@@ -171,7 +171,7 @@ func (h *Host) Beat(instance string, now Time, fresh bool) []Topic {
 	return topics
 }
 
-// EventPayload is the part of an event that every worker.* topic carries.
+// EventPayload returns the fields that every worker.* event carries.
 func (h Host) EventPayload() map[string]any {
 	return map[string]any{"host_id": h.ID, "name": h.Name, "status": h.Status}
 }

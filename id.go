@@ -4,16 +4,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewID is a fresh time-ordered id: neighbours in time are neighbours in the
-// index.
+// NewID returns a new time-ordered id, so that ids made one after the other are close together in an index.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// NewRunID is a fresh random id. Run ids must not be time-ordered: the session
-// name is made of their leading characters.
+// NewRunID returns a new random id. Run ids must not be time-ordered, because the session's name is made of their
+// first characters.
 func NewRunID() string { return uuid.NewString() }
 
-// IsID says whether s has the form of an id: a UUID in lower case. It is asked
-// of every subject of every event.
+// IsID reports whether s has the form of an id: a UUID in lower case. It is called for every subject of every event,
+// so it must be fast.
 func IsID(s string) bool {
 	if len(s) != len("00000000-0000-0000-0000-000000000000") {
 		return false
@@ -33,6 +32,5 @@ func IsID(s string) bool {
 	return true
 }
 
-// SessionName is the name of a run's session: a convenience for people and
-// for lookups, never an identity.
+// SessionName returns the name of a run's session. It is a convenience for people and for lookups, never an identity.
 func SessionName(runID string) string { return "svc-" + runID[:8] }

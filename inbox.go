@@ -7,23 +7,23 @@ import (
 	"unicode"
 )
 
-// InboxKind is why something needs a person.
+// InboxKind is the reason why an inbox entry needs a person.
 type InboxKind string
 
 // The kinds of entries.
 const (
 	InboxNeedsInput  InboxKind = "needs_input" // an agent waits for an answer
-	InboxFailed      InboxKind = "failed"      // a run ended badly, and nothing follows by itself
-	InboxReview      InboxKind = "review"      // a run is over, and nobody has dealt with its change
-	InboxUnconfirmed InboxKind = "unconfirmed" // nobody knows whether a message reached its agent
+	InboxFailed      InboxKind = "failed"      // a run failed, and no restart follows
+	InboxReview      InboxKind = "review"      // a run is over, and its change was neither landed nor discarded
+	InboxUnconfirmed InboxKind = "unconfirmed" // it is not known whether a message reached its agent
 	InboxLandFailed  InboxKind = "land_failed" // the newest landing of a working copy failed
-	InboxHost        InboxKind = "host"        // a host is away or suspect while runs are open there, or its disk is full
+	InboxHost        InboxKind = "host"        // a host is offline or suspect while it has open runs, or its disk is full
 )
 
 // InboxKinds lists every kind.
 var InboxKinds = []InboxKind{InboxNeedsInput, InboxFailed, InboxReview, InboxUnconfirmed, InboxLandFailed, InboxHost}
 
-// InboxItem is an entry of the inbox. It is computed from the records, and is gone when its cause is.
+// InboxItem is an entry of the inbox. It is computed from the records, and disappears with its cause.
 type InboxItem struct {
 	Key          string    `json:"key" doc:"Opaque; the same as long as the cause lasts, another when it happens again"`
 	Kind         InboxKind `json:"kind" enum:"needs_input,failed,review,unconfirmed,land_failed,host"`
@@ -37,11 +37,11 @@ type InboxItem struct {
 	WorkspaceID  *string   `json:"workspace_id"`
 	SnoozedUntil *Time     `json:"snoozed_until" doc:"Null: it is not snoozed"`
 
-	ProjectSlug string `json:"-"` // empty: it is of no project
+	ProjectSlug string `json:"-"` // empty: it belongs to no project
 	Dismissed   bool   `json:"-"`
 }
 
-// EventPayload is the part of an event that every inbox.* topic carries.
+// EventPayload returns the fields that every inbox.* event carries.
 func (i InboxItem) EventPayload() map[string]any {
 	p := map[string]any{"key": i.Key, "kind": i.Kind}
 	for name, id := range map[string]*string{"run_id": i.RunID, "task_id": i.TaskID, "project_id": i.ProjectID, "host_id": i.HostID, "workspace_id": i.WorkspaceID} {
@@ -52,7 +52,7 @@ func (i InboxItem) EventPayload() map[string]any {
 	return p
 }
 
-// Notice is the text as it may go to other services. What a person wrote to an agent stays here.
+// Notice returns the text that may be sent to other services. It never contains what a person wrote to an agent.
 func (i InboxItem) Notice() string {
 	if i.Kind == InboxUnconfirmed {
 		return unconfirmedText
@@ -60,20 +60,20 @@ func (i InboxItem) Notice() string {
 	return i.Text
 }
 
-// SetAside says whether somebody has dismissed the entry, or snoozed it beyond a time.
+// SetAside reports whether the entry was dismissed, or is snoozed until a time after now.
 func (i InboxItem) SetAside(now Time) bool {
 	return i.Dismissed || i.SnoozedUntil != nil && *i.SnoozedUntil > now
 }
 
 // InboxFilter narrows the inbox. Dismissed entries are never in it.
 type InboxFilter struct {
-	Snoozed bool // those too that are snoozed
-	After   Time // that are younger; 0: all
+	Snoozed bool // include snoozed entries
+	After   Time // only entries that began after this time; 0: all
 }
 
-// InboxCause is what the records say of an entry; its kind says which of the facts there are.
+// InboxCause holds the facts from which an entry is computed. Which of them are set depends on its kind.
 type InboxCause struct {
-	InboxItem        // but for its title and text
+	InboxItem        // without title and text
 	Subject   string // the work item's title, or the host's name
 	Reason    string // failed: the failure reason; unconfirmed, land_failed: the reason; host: what is wrong with it
 	Message   string // needs_input: the question; failed, land_failed: the error; unconfirmed: the text
@@ -84,14 +84,14 @@ type InboxCause struct {
 	OpenRuns  int
 }
 
-// What is wrong with a host.
+// The troubles of a host, as InboxCause.Reason.
 const (
 	HostTroubleOffline = "offline"
 	HostTroubleSuspect = "suspect"
 	HostTroubleDisk    = "disk_low"
 )
 
-// Item is the entry, in words.
+// Item returns the entry with its title and text.
 func (c InboxCause) Item() InboxItem {
 	item := c.InboxItem
 	item.Title, item.Text = inboxLine(c.Subject), inboxLine(c.text())
@@ -158,10 +158,10 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// maxInboxLine is the most characters of a title or a text: what agents say may be long.
+// maxInboxLine limits titles and texts, in characters: agents may report long texts.
 const maxInboxLine = 300
 
-// inboxLine makes one line of what may have several.
+// inboxLine joins the lines of s into one and shortens it to maxInboxLine.
 func inboxLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if runes := []rune(s); len(runes) > maxInboxLine {
@@ -170,7 +170,7 @@ func inboxLine(s string) string {
 	return s
 }
 
-// InboxBefore says whether an entry stands before another: newest first.
+// InboxBefore reports whether a is listed before b: newest first.
 func InboxBefore(a, b InboxItem) bool {
 	if a.Since != b.Since {
 		return a.Since > b.Since
@@ -178,7 +178,7 @@ func InboxBefore(a, b InboxItem) bool {
 	return a.Key > b.Key
 }
 
-// ParseInboxKey takes a key apart: its kind and the id of the record that it is about.
+// ParseInboxKey returns the kind in a key and the id of the record that the entry is about.
 func ParseInboxKey(key string) (kind InboxKind, subject string, ok bool) {
 	parts := strings.SplitN(key, ".", 3)
 	if len(parts) != 3 {
@@ -188,10 +188,10 @@ func ParseInboxKey(key string) (kind InboxKind, subject string, ok bool) {
 	return kind, parts[1], slices.Contains(InboxKinds, kind) && IsID(parts[1])
 }
 
-// maxSnooze is how far ahead an entry may be snoozed.
+// maxSnooze limits how far in the future an entry may be snoozed.
 const maxSnooze = 366 * 24 // hours
 
-// CheckSnooze refuses a time that is over, or far away.
+// CheckSnooze returns an error for a time that is in the past or too far in the future.
 func CheckSnooze(until, now Time) error {
 	if until <= now || until > now+maxSnooze*3_600_000 {
 		return Invalid("until", "must be in the future, and within a year")

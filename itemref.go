@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// ItemRef is a work item's short name: its project's slug in capitals and its number there, such as CHECKOUT-12.
+// ItemRef returns a work item's short name: its project's slug in capitals and its number there, such as CHECKOUT-12.
 func ItemRef(slug string, number int64) string {
 	return strings.ToUpper(slug) + "-" + strconv.FormatInt(number, 10)
 }
 
-// ParseItemRef takes a short name apart, in capitals or not. What has another form is none; an id of a work
-// item may have this form too, so ask [IsID] first.
+// ParseItemRef splits a short name, in capitals or not, into slug and number. ok is false for any other form. The id
+// of a work item may have this form too, so call [IsID] first.
 func ParseItemRef(ref string) (slug string, number int64, ok bool) {
 	at := strings.LastIndexByte(ref, '-')
 	if at < 1 {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// JSON is a value as compact JSON. Other than json.Marshal it leaves <, > and & as they are: escaped
-// for HTML, which nothing of ours ends up in, each would take six bytes, and prompts are full of them.
+// JSON returns v as compact JSON. Unlike json.Marshal it does not escape <, > and & for HTML: no output of svc is
+// embedded in HTML, each escape takes six bytes, and prompts contain many of these characters.
 func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -17,8 +17,9 @@ func JSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// ParseError reads the body of an answer that is not a success back into the error that it was made of. It is false when the body is not
-// the orchestrator's own: a proxy, a load balancer or a captive portal answered in its place, and nothing is known of the request.
+// ParseError decodes the body of a response that is not a success into the error that the orchestrator sent. It
+// returns false when the body is not the orchestrator's: a proxy, a load balancer or a captive portal has responded,
+// and what became of the request is not known.
 func ParseError(body []byte) (*Error, bool) {
 	var envelope struct {
 		Error struct {

@@ -6,47 +6,48 @@ import (
 	"unicode"
 )
 
-// LandHow says what landing makes of a checkpoint.
+// LandHow is how a checkpoint is brought into its repository.
 type LandHow string
 
-// Squash is one commit on top of the target, merge a merge commit; push brings the checkpoint to the repository as the workspace's own branch,
-// and moves nothing else.
+// Squash makes one commit on top of the target, merge a merge commit. Push stores the checkpoint in the repository as
+// the workspace's own branch, and moves no other branch.
 const (
 	LandSquash LandHow = "squash"
 	LandMerge  LandHow = "merge"
 	LandPush   LandHow = "push"
 )
 
-// LandingState is where a landing stands.
+// LandingState is the state of a landing.
 type LandingState string
 
-// The states of a landing. Open: its host has not told what came of it.
+// The states of a landing. Open: the host has not yet reported the outcome.
 const (
 	LandingOpen   LandingState = "open"
 	LandingDone   LandingState = "landed"
 	LandingFailed LandingState = "failed"
 )
 
-// LandReason is why a landing failed. Nothing has moved then, except where it says that this is not known.
+// LandReason is why a landing failed. The target has not moved then, except where the comment says that this is not
+// known.
 type LandReason string
 
 // The reasons.
 const (
 	LandConflict      LandReason = "conflict"        // the change and the target have changed the same lines
 	LandUnrelated     LandReason = "unrelated"       // the change and the target share no history
-	LandNothing       LandReason = "nothing_to_land" // the target has everything
-	LandChangeMoved   LandReason = "change_moved"    // something was written since the checkpoint
+	LandNothing       LandReason = "nothing_to_land" // the target already has the whole change
+	LandChangeMoved   LandReason = "change_moved"    // files were changed since the checkpoint
 	LandTargetMissing LandReason = "target_missing"  // there is no such branch
-	LandTargetMoved   LandReason = "target_moved"    // the branch was moved by others, again and again, or has what svc did not put there
-	LandCheckout      LandReason = "checkout_in_use" // the branch is checked out where the landing would disturb somebody
-	LandRefused       LandReason = "refused"         // by the repository
+	LandTargetMoved   LandReason = "target_moved"    // others moved the branch at every retry, or it has commits that svc did not put there
+	LandCheckout      LandReason = "checkout_in_use" // the branch is checked out, and the landing would change files that are in use
+	LandRefused       LandReason = "refused"         // the repository refused it
 	LandUnreachable   LandReason = "unreachable"     // the repository cannot be reached
-	LandWorkspaceGone LandReason = "workspace_gone"  // its host has no such workspace any more
-	LandNoCheckpoint  LandReason = "checkpoint_gone" // its host has no such checkpoint
-	LandGivenUp       LandReason = "given_up"        // by a person, before its host told what came of it: that is not known
+	LandWorkspaceGone LandReason = "workspace_gone"  // its host no longer has this workspace
+	LandNoCheckpoint  LandReason = "checkpoint_gone" // its host does not have this checkpoint
+	LandGivenUp       LandReason = "given_up"        // a person gave up before the host reported the outcome, so the outcome is not known
 )
 
-// Landing is the bringing of a workspace's checkpoint into its repository.
+// Landing brings a workspace's checkpoint into its repository.
 type Landing struct {
 	ID         string       `json:"id" doc:"UUID"`
 	Checkpoint int          `json:"checkpoint"`
@@ -62,17 +63,17 @@ type Landing struct {
 	Conflicts  []string     `json:"conflicts" nullable:"false" doc:"Paths that both sides have changed"`
 }
 
-// NewLanding is what a caller gives to land a workspace.
+// NewLanding holds the fields of a request to land a workspace.
 type NewLanding struct {
 	Checkpoint int
 	How        LandHow
-	Into       string // empty: the base's branch; of a push always the workspace's own
-	Message    string // empty: one is made of the work item's title
+	Into       string // empty: the base's branch; a push always goes to the workspace's own branch
+	Message    string // empty: made from the work item's title
 }
 
 const maxLandMessage = 64 << 10
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (n NewLanding) Validate() error {
 	var bad Problems
 	oneOf(&bad, "how", n.How, LandSquash, LandMerge, LandPush)
@@ -89,12 +90,13 @@ func (n NewLanding) Validate() error {
 	return bad.Err()
 }
 
-// LandMessage is the message of a commit for which none was given.
+// LandMessage returns the commit message that is used when the request has none.
 func LandMessage(title string, w *Workspace, checkpoint int) string {
 	return fmt.Sprintf("%s\n\nSvc-Workspace: %s\nSvc-Checkpoint: %d\n", title, w.ID, checkpoint)
 }
 
-// LandOrder is what a host is asked to land. The same order makes the same commit on the same target: its dates are those of the order.
+// LandOrder tells a host what to land. Commit dates are taken from the order, so a repeated order makes the same
+// commit on the same target.
 type LandOrder struct {
 	ID         string  `json:"id"` // of the landing
 	Checkpoint int     `json:"checkpoint"`
@@ -105,7 +107,7 @@ type LandOrder struct {
 	At         Time    `json:"at"`
 }
 
-// Validate refuses what no orchestrator of ours would ask for.
+// Validate returns a validation error for an order that no correct orchestrator would send.
 func (o LandOrder) Validate() error {
 	var bad Problems
 	if !IsID(o.ID) {
@@ -119,7 +121,7 @@ func (o LandOrder) Validate() error {
 	return bad.Err()
 }
 
-// Author is who the commit is by: a name, and an address that is no address.
+// Author returns the name and the e-mail address of the commit's author. The address is not a real one.
 func (o LandOrder) Author() (name, email string) {
 	keep := func(r rune) rune {
 		if r == '<' || r == '>' || unicode.IsControl(r) {
@@ -128,23 +130,23 @@ func (o LandOrder) Author() (name, email string) {
 		return r
 	}
 	name = strings.Trim(strings.Map(keep, o.By), " .,:;\"'\\")
-	if name == "" { // git takes no author without a name
+	if name == "" { // git requires a name
 		name = "svc"
 	}
 	return name, strings.ReplaceAll(name, " ", "-") + "@svc"
 }
 
-// LandOutcome is what a host tells of a landing.
+// LandOutcome is a host's report about a landing.
 type LandOutcome struct {
 	ID        string       `json:"id"`    // of the landing
-	State     LandingState `json:"state"` // open: it cannot be told so far, and Error says why
+	State     LandingState `json:"state"` // open: the outcome is not known yet, and Error says why
 	Commit    string       `json:"commit,omitempty"`
 	Reason    LandReason   `json:"reason,omitempty"`
 	Error     string       `json:"error,omitempty"`
 	Conflicts []string     `json:"conflicts,omitempty"`
 }
 
-// Validate refuses what no host of ours would say.
+// Validate returns a validation error for an outcome that no correct host would report.
 func (o LandOutcome) Validate() error {
 	var bad Problems
 	oneOf(&bad, "state", o.State, LandingOpen, LandingDone, LandingFailed)
@@ -164,8 +166,8 @@ func (o LandOutcome) Validate() error {
 	return bad.Err()
 }
 
-// Awaits says whether an outcome tells something of the landing that is not known. One that was given up is asked for no more, but what its
-// host tells of it all the same is the truth.
+// Awaits reports whether the outcome has news about the landing. A landing that was given up is not sent to the host
+// again, but an outcome that the host reports for it later still counts.
 func (l *Landing) Awaits(o LandOutcome) bool {
 	switch {
 	case l == nil || l.ID != o.ID:
@@ -177,7 +179,7 @@ func (l *Landing) Awaits(o LandOutcome) bool {
 	}
 }
 
-// GiveUp ends a landing whose outcome nobody waits for any longer, and answers whether there was one.
+// GiveUp ends an open landing whose outcome is no longer awaited. It returns false when there is none.
 func (l *Landing) GiveUp(by string) bool {
 	if l == nil || l.State != LandingOpen {
 		return false
@@ -191,7 +193,7 @@ func (l *Landing) GiveUp(by string) bool {
 	return true
 }
 
-// Settle takes over what a host tells of the workspace's landing, and answers whether that is its end.
+// Settle applies a host's outcome to the workspace's landing, and reports whether the landing has ended with it.
 func (w *Workspace) Settle(o LandOutcome, now Time) (settled bool) {
 	l := w.Landing
 	if !l.Awaits(o) {
@@ -204,20 +206,21 @@ func (w *Workspace) Settle(o LandOutcome, now Time) (settled bool) {
 	return o.State != LandingOpen
 }
 
-// LandFailed says that the newest landing failed, and that nothing has happened since that makes it matter no more.
+// LandFailed reports whether the newest landing failed and still needs a person: it was of the newest checkpoint,
+// that checkpoint was not landed before, and the workspace was neither discarded nor removed.
 func (w *Workspace) LandFailed() bool {
 	return w.Landing != nil && w.Landing.State == LandingFailed && w.Landing.Checkpoint == w.Checkpoint && !w.LandedAgain() && w.DiscardedAt == nil && w.State != WorkspaceRemoved
 }
 
-// LandedAgain says that the newest landing was one of what had been landed before.
+// LandedAgain reports whether the newest landing was of a checkpoint that had been landed before.
 func (w *Workspace) LandedAgain() bool {
 	return w.Landing != nil && w.Landing.Reason == LandNothing && w.LandedCommit != "" && w.LandedCheckpoint == w.Landing.Checkpoint
 }
 
-// MaxConflicts is how many paths an outcome names.
+// MaxConflicts is the most paths that an outcome may list.
 const MaxConflicts = maxConflicts
 
-// Order is what the host of a workspace is asked to do.
+// Order returns the order that is sent to the workspace's host.
 func (l Landing) Order() LandOrder {
 	return LandOrder{ID: l.ID, Checkpoint: l.Checkpoint, How: l.How, Into: l.Into, Message: l.Message, By: l.By, At: l.At}
 }

@@ -2,23 +2,24 @@ package svc
 
 import "slices"
 
-// Page asks for a part of a list. A cursor names a place, not an offset, so a
-// list stays stable while rows come and go.
+// Page requests a part of a list. A cursor names a position between records, not an offset, so a listing stays
+// consistent while rows are added and removed.
 type Page struct {
 	Limit  int    // 1 to MaxLimit
 	Cursor string // opaque; empty: from the beginning
-	// Bytes ends a page early, with one record at least, when its records' texts have more than this; 0: never.
+	// Bytes ends a page early when the texts of its records exceed this size. A page always has at least one record.
+	// 0: no limit.
 	Bytes int
 }
 
-// The size of a page when the caller does not say, and the largest one.
+// The default and the maximum size of a page.
 const (
 	DefaultLimit = 50
 	MaxLimit     = 500
 )
 
-// MaxPageBytes is the most bytes of a page that is asked for from outside, but for its last record: whatever
-// records hold, a page costs a bounded sum.
+// MaxPageBytes limits a page that an API client requests, in bytes, without its last record. So the cost of a page is
+// bounded, whatever its records contain.
 const MaxPageBytes = 4 << 20
 
 // List is one page of records.
@@ -27,9 +28,9 @@ type List[T any] struct {
 	NextCursor *string `json:"next_cursor" doc:"Null on the last page"`
 }
 
-// Snapshot is the state that a follower of the events needs: every project that is not archived with
-// its items, every active run and the newest others, every host. The stream sends it first when it
-// cannot resume at a cursor.
+// Snapshot is the state that a client needs before it can follow the events: every project that is not archived with
+// its items, every active run and the newest others, and every host. The stream sends it first when it cannot resume
+// at a cursor.
 type Snapshot struct {
 	Projects  []Project    `json:"projects" nullable:"false"`
 	WorkItems []WorkItem   `json:"work_items" nullable:"false"`
@@ -37,16 +38,16 @@ type Snapshot struct {
 	Hosts     []Host       `json:"hosts" nullable:"false"`
 }
 
-// WorkItemFilter narrows a list of work items. Filters combine.
+// WorkItemFilter narrows a list of work items. All fields that are set must match.
 type WorkItemFilter struct {
 	ProjectID string
 	Parent    *ParentChange // not nil: children of that item, or the roots
-	Under     string        // everything below this item, without it
+	Under     string        // descendants of this item, without the item itself
 	Statuses  []ItemStatus
 	Kinds     []Kind
 }
 
-// RunFilter narrows a list of runs. Filters combine.
+// RunFilter narrows a list of runs. All fields that are set must match.
 type RunFilter struct {
 	ProjectID string
 	TaskID    string
@@ -58,7 +59,7 @@ type RunFilter struct {
 	CreatedBy  string
 }
 
-// Match says whether a run passes.
+// Match reports whether a run matches the filter.
 func (f RunFilter) Match(r Run) bool {
 	return (f.ProjectID == "" || f.ProjectID == r.ProjectID) && (f.TaskID == "" || f.TaskID == r.TaskID) &&
 		(f.HostID == "" || r.HostID != nil && f.HostID == *r.HostID) && (len(f.Statuses) == 0 || slices.Contains(f.Statuses, r.Status)) &&

@@ -7,15 +7,16 @@ import (
 	"unicode"
 )
 
-// MessageState is where a message to a live session stands.
+// MessageState is the state of a message to a live session.
 type MessageState string
 
-// The states. The last three are final, but for an unconfirmed message whose arrival is reported late.
+// The states. The last three are final, with one exception: an unconfirmed message becomes acknowledged when its
+// arrival is reported late.
 const (
 	MessageQueued       MessageState = "queued"       // it waits for its turn
 	MessagePasted       MessageState = "pasted"       // its host has pasted and submitted it
-	MessageAcknowledged MessageState = "acknowledged" // a hook of the tool reported that it was submitted
-	MessageUnconfirmed  MessageState = "unconfirmed"  // nobody knows whether it arrived
+	MessageAcknowledged MessageState = "acknowledged" // a hook of the tool reported that the text was submitted
+	MessageUnconfirmed  MessageState = "unconfirmed"  // it is not known whether it arrived
 	MessageUndelivered  MessageState = "undelivered"  // it was not pasted
 )
 
@@ -24,25 +25,25 @@ type MessageReason string
 
 // The reasons.
 const (
-	MessageNotReported MessageReason = "not_reported"        // unconfirmed: no hook reported it, also after another Enter
-	MessageUnknown     MessageReason = "outcome_unknown"     // unconfirmed: the host's answer was lost
-	MessageRunEnded    MessageReason = "run_ended"           // the attempt ended before
+	MessageNotReported MessageReason = "not_reported"        // unconfirmed: no hook reported it, not even after a second Enter
+	MessageUnknown     MessageReason = "outcome_unknown"     // unconfirmed: the host's response was lost
+	MessageRunEnded    MessageReason = "run_ended"           // the attempt ended before the delivery
 	MessageHostAway    MessageReason = "host_away"           // the host was not connected for a minute
-	MessageTakesNone   MessageReason = "provider_takes_none" // the run's provider, or the worker on its host, takes no messages
+	MessageTakesNone   MessageReason = "provider_takes_none" // the run's provider, or the worker on its host, does not support messages
 	MessageNoTurns     MessageReason = "no_turns"            // the provider's hooks do not report the end of a turn
 	MessageRefused     MessageReason = "refused"             // the worker could not paste it
 )
 
-// MessageWhen says when a message is to be delivered.
+// MessageWhen is when a message is to be delivered.
 type MessageWhen string
 
-// The times. A turn is what an agent does between a prompt and the moment at which it waits for the next one.
+// The times of delivery. A turn is the agent's work from one prompt until it waits for the next one.
 const (
 	MessageNow     MessageWhen = "now"
 	MessageTurnEnd MessageWhen = "turn_end"
 )
 
-// Message is a text that somebody sends to the agent of a live session.
+// Message is a text that a person sends to the agent of a live session.
 type Message struct {
 	ID        string        `json:"id" doc:"UUID"`
 	RunID     string        `json:"run_id"`
@@ -54,10 +55,10 @@ type Message struct {
 	When      MessageWhen   `json:"when" enum:"now,turn_end"`
 	CreatedAt Time          `json:"created_at"`
 
-	Number    int64 `json:"-"` // from 1, the order within its run
+	Number    int64 `json:"-"` // from 1, its order within the run
 	Answer    bool  `json:"-"` // it may answer a question of the agent
-	Asked     bool  `json:"-"` // its host was asked to paste it, or is about to be: that is not done again
-	Nudged    bool  `json:"-"` // Enter was pressed once more, or is about to be
+	Asked     bool  `json:"-"` // its host was asked to paste it, or is about to be: the request is never repeated
+	Nudged    bool  `json:"-"` // Enter was pressed a second time, or is about to be
 	UpdatedAt Time  `json:"-"`
 	Version   int64 `json:"-"`
 }
@@ -65,18 +66,18 @@ type Message struct {
 // The limits of messages.
 const (
 	MaxMessage = 64 << 10 // bytes
-	// MaxOpenMessages is how many messages of a run may wait.
+	// MaxOpenMessages limits the open messages of one run.
 	MaxOpenMessages = 100
 )
 
-// NewMessage is what is asked for when a message is sent.
+// NewMessage holds the fields of a request to send a message.
 type NewMessage struct {
 	Text   string
 	When   MessageWhen // empty: now
 	Answer bool
 }
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (n NewMessage) Validate() error {
 	var bad Problems
 	if bad.text("text", n.Text, MaxMessage) {
@@ -86,7 +87,8 @@ func (n NewMessage) Validate() error {
 	return bad.Err()
 }
 
-// CheckMessageText refuses a text that has nothing to read, and one with characters that press a key or could end a paste.
+// CheckMessageText refuses a blank text, and a text with control characters, which could act as keys or end the
+// paste.
 func CheckMessageText(bad *Problems, text string) {
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -96,13 +98,13 @@ func CheckMessageText(bad *Problems, text string) {
 	}
 }
 
-// Open says whether the message is still to be delivered, or its arrival awaited.
+// Open reports whether the message is waiting for its delivery or for the confirmation of its arrival.
 func (m *Message) Open() bool { return m.State == MessageQueued || m.State == MessagePasted }
 
-// Settle gives the message a state and its reason.
+// Settle sets the state of the message and its reason.
 func (m *Message) Settle(state MessageState, reason MessageReason) { m.State, m.Reason = state, reason }
 
-// EventPayload is the payload of run.message. The text stays out of it.
+// EventPayload returns the payload of run.message. It does not contain the text.
 func (m *Message) EventPayload(r *Run) map[string]any {
 	p := r.EventPayload()
 	p["attempt"], p["message_id"], p["state"], p["when"] = m.Attempt, m.ID, m.State, m.When
@@ -120,7 +122,8 @@ func (m *Message) EventPayload(r *Run) map[string]any {
 	return p
 }
 
-// PromptDigest tells prompts apart without repeating them. White space does not count: tools change it.
+// PromptDigest returns a digest by which prompts are compared without storing them again. White space is ignored,
+// because tools change it.
 func PromptDigest(text string) string {
 	sum := sha256.Sum256([]byte(strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

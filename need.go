@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Needs is which items need which others, in one project. A child has its
-// ancestors' needs too, while an item is done only by itself.
+// Needs is the graph of needs between the items of one project. An item also has the needs of its ancestors. Whether
+// an item is done does not depend on its ancestors or children.
 type Needs struct {
-	Of    map[string][]string // the others that each item itself needs
-	Paths map[string]string   // of every item in Of, on either side
-	Title map[string]string   // likewise
+	Of    map[string][]string // for each item the items that it needs itself
+	Paths map[string]string   // the path of every item that is in Of as a key or as a value
+	Title map[string]string   // the title of the same items
 }
 
-// inLine says whether one of two paths leads through the end of the other.
+// inLine reports whether path is end or lies below it.
 func inLine(path, end string) bool { return path == end || strings.HasPrefix(path, end+"/") }
 
-// Check refuses a need that cannot be met: of the item itself, of an ancestor or
-// descendant, or one that closes a circle.
+// Check returns an error for a need that cannot be met: of the item itself, of an ancestor or a descendant, or one
+// that closes a circle.
 func (n Needs) Check(item, other string) error {
 	a, b := n.Paths[item], n.Paths[other]
 	if inLine(a, b) || inLine(b, a) {
@@ -27,9 +27,8 @@ func (n Needs) Check(item, other string) error {
 	return n.checkFrom("other", a, other)
 }
 
-// CheckMove refuses a move after which an item would need its own line or
-// itself: n has the paths after the move, and moved is the new path of what
-// was moved.
+// CheckMove returns an error for a move after which an item would need itself, an ancestor or a descendant. n must
+// have the paths after the move; moved is the new path of the moved item.
 func (n Needs) CheckMove(moved string) error {
 	for item, others := range n.Of {
 		for _, other := range others {
@@ -52,15 +51,14 @@ func (n Needs) CheckMove(moved string) error {
 	return nil
 }
 
-// movedIntoLine refuses a move that would put one of an item and what it needs
-// above or below the other.
+// movedIntoLine returns the error for a move after which an item would be above or below an item that it needs.
 func (n Needs) movedIntoLine(item, other, where, problem string) error {
 	return Errorf(CodeNeedInOwnLine, "parent_id: %q needs %q, which would be %s it; remove that need first", n.Title[item], n.Title[other], where).
 		With("fields", map[string]any{"parent_id": problem})
 }
 
-// checkFrom refuses that everything at or below a path needs other, when other
-// waits for any of it. field is what the caller asked for.
+// checkFrom returns an error when the items at and below path are to need other, and other already waits for one of
+// them. field is the field of the request.
 func (n Needs) checkFrom(field, path, other string) error {
 	circle := n.search(path, other, []string{other}, map[string]bool{})
 	if circle == nil {
@@ -75,8 +73,8 @@ func (n Needs) checkFrom(field, path, other string) error {
 		With("path", circle).With("fields", map[string]any{field: "would close a circle of needs"})
 }
 
-// search follows what at waits for until it comes to the path or below it: the
-// ids on the way, or nil.
+// search follows the needs of at, and of its ancestors, until it reaches path or an item below it. It returns the ids
+// on the way, or nil.
 func (n Needs) search(path, at string, way []string, seen map[string]bool) []string {
 	if inLine(n.Paths[at], path) {
 		return way

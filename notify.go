@@ -5,37 +5,38 @@ import (
 	"time"
 )
 
-// SinkKind is what a sink understands.
+// SinkKind is the protocol of a sink.
 type SinkKind string
 
 // The kinds of sinks.
 const (
-	SinkWebhook SinkKind = "webhook" // a JSON object of our own, signed
+	SinkWebhook SinkKind = "webhook" // a JSON object in svc's own format, signed
 	SinkNtfy    SinkKind = "ntfy"
 	SinkSlack   SinkKind = "slack"
 )
 
-// Sink is where notifications of inbox entries go. Its address and its secret are never shown.
+// Sink is a destination of notifications about inbox entries. Its URL and its secret are never shown.
 type Sink struct {
 	Name     string
 	Kind     SinkKind
 	URL      string
 	Secret   string        // empty: none
 	On       []InboxKind   // empty: all
-	Dwell    time.Duration // an entry that is gone by then is not sent; needs_input goes at once
+	Dwell    time.Duration // an entry whose cause ends within this time is not sent; needs_input is sent at once
 	Projects []string      // slugs; empty: all
 }
 
-// DefaultDwell is the dwell of a sink that does not say.
+// DefaultDwell is the dwell of a sink for which none is configured.
 const DefaultDwell = 15 * time.Second
 
-// Wants says whether an entry goes to the sink. Entries of hosts are of no project and go to every sink.
+// Wants reports whether an entry is sent to the sink. Entries about hosts belong to no project, so the filter by
+// project does not apply to them.
 func (s Sink) Wants(i InboxItem) bool {
 	return (len(s.On) == 0 || slices.Contains(s.On, i.Kind)) &&
 		(len(s.Projects) == 0 || i.ProjectSlug == "" || slices.Contains(s.Projects, i.ProjectSlug))
 }
 
-// DwellOf is how long an entry waits before it is sent.
+// DwellOf returns how long an entry waits before it is sent.
 func (s Sink) DwellOf(i InboxItem) time.Duration {
 	if i.Kind == InboxNeedsInput {
 		return 0
@@ -43,7 +44,7 @@ func (s Sink) DwellOf(i InboxItem) time.Duration {
 	return s.Dwell
 }
 
-// SinkState is how a sink fares.
+// SinkState is the delivery state of a sink.
 type SinkState struct {
 	Name     string      `json:"name" doc:"As in the config file"`
 	Kind     SinkKind    `json:"kind" enum:"webhook,ntfy,slack"`
@@ -56,39 +57,39 @@ type SinkState struct {
 	FailedAt *Time       `json:"failed_at" doc:"When it last did not; null: never"`
 	Error    string      `json:"error" doc:"Why it last did not; empty: it has taken one since"`
 
-	OldestAt    *Time  `json:"-"` // when the oldest of those that wait came into the outbox; nil: none waits
-	FailedTries int64  `json:"-"` // of this process, since it began
-	Since       Time   `json:"-"` // entries from before are not sent
-	Owner       string `json:"-"` // the orchestrator that sends to it now
+	OldestAt    *Time  `json:"-"` // when the oldest waiting notification entered the outbox; nil: none waits
+	FailedTries int64  `json:"-"` // by this process, since it started
+	Since       Time   `json:"-"` // entries that began before this time are not sent
+	Owner       string `json:"-"` // the orchestrator that sends to the sink now
 	LeasedUntil Time   `json:"-"`
 }
 
-// NotificationState is where a notification stands.
+// NotificationState is the state of a notification.
 type NotificationState string
 
 // The states of a notification. All but the first are final.
 const (
 	NotificationWaiting   NotificationState = "waiting"
-	NotificationDigested  NotificationState = "digested"  // a digest tells of it
-	NotificationSent      NotificationState = "sent"      // the sink has taken it
-	NotificationCancelled NotificationState = "cancelled" // its entry closed before a try succeeded
-	NotificationRefused   NotificationState = "refused"   // the sink said that it never will
-	NotificationExpired   NotificationState = "expired"   // the sink did not take it for a day
+	NotificationDigested  NotificationState = "digested"  // a digest contains it
+	NotificationSent      NotificationState = "sent"      // the sink has accepted it
+	NotificationCancelled NotificationState = "cancelled" // its entry closed before a delivery succeeded
+	NotificationRefused   NotificationState = "refused"   // the sink refused it permanently
+	NotificationExpired   NotificationState = "expired"   // the sink did not accept it for a day
 )
 
-// Notification is one line of the outbox: an entry of the inbox that is told to one sink, or a digest of several.
+// Notification is one row of the outbox: an inbox entry to be sent to one sink, or a digest of several entries.
 type Notification struct {
 	ID        string
 	Sink      string
-	Key       string // of the entry; of a digest, its own id
-	DigestID  string // that tells of it; empty: none
+	Key       string // of the entry; a digest has its own id here
+	DigestID  string // the digest that contains it; empty: none
 	State     NotificationState
-	Tries     int // that were begun
+	Tries     int // number of tries that were begun
 	DueAt     Time
-	SettledAt *Time // when it became final; nil: it is not
+	SettledAt *Time // when its state became final; nil: it is not final
 	Error     string
 	CreatedAt Time
 }
 
-// Digest says whether it tells of several entries.
+// Digest reports whether the notification is a digest of several entries.
 func (n Notification) Digest() bool { return n.Key == n.ID }

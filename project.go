@@ -7,25 +7,26 @@ import (
 	"time"
 )
 
-// ProjectStatus is where a project stands.
+// ProjectStatus is the status of a project.
 type ProjectStatus string
 
-// A project is active until it is archived; it never comes back.
+// A project is active until it is archived. An archived project cannot become active again.
 const (
 	ProjectActive   ProjectStatus = "active"
 	ProjectArchived ProjectStatus = "archived"
 )
 
-// DoneWhen says what makes a work item done by itself.
+// DoneWhen is what makes a work item done without a manual change.
 type DoneWhen string
 
-// Completed: a run says that it has completed it, where the item's auto_mark_done allows. Landed: its work was landed.
+// Completed: a run reports that it has completed the item, and the item's auto_mark_done is set. Landed: the item's
+// work was landed.
 const (
 	DoneCompleted DoneWhen = "completed"
 	DoneLanded    DoneWhen = "landed"
 )
 
-// Project is a body of work.
+// Project is a body of work with its own work items and defaults.
 type Project struct {
 	ID          string        `json:"id" doc:"UUID"`
 	Name        string        `json:"name"`
@@ -37,7 +38,7 @@ type Project struct {
 	Model       string        `json:"model" doc:"Model of runs that name none, for that provider's tool; empty: [runs] model, then the tool's own"`
 	MaxRuns     *int          `json:"max_runs" doc:"How many of its runs may be active at once; null: no limit"`
 	DoneWhen    DoneWhen      `json:"done_when" enum:"completed,landed" doc:"What makes an item done by itself: a run that completes it, where auto_mark_done is set, or the landing of its work"`
-	// What the working copies of its runs are made of; see Source.
+	// The source of the working copies of its runs; see Source.
 	Repo         string    `json:"repo" doc:"Repository that runs get a working copy of: URL, or absolute path on the host; empty: there is none"`
 	Base         string    `json:"base" doc:"Branch that working copies begin at; empty: the repository's default"`
 	Isolation    Isolation `json:"isolation" enum:"none,clone,worktree" doc:"What a run's working copy is; none: runs work in cwd itself"`
@@ -50,7 +51,7 @@ type Project struct {
 	Version      int64     `json:"-"`
 }
 
-// NewProject is what a caller gives to make one.
+// NewProject holds the fields of a request to create a project.
 type NewProject struct {
 	Name        string
 	Slug        string // empty: generated from the name
@@ -63,7 +64,7 @@ type NewProject struct {
 	Source      SourcePatch
 }
 
-// ProjectPatch changes what is not nil.
+// ProjectPatch changes every field that is not nil.
 type ProjectPatch struct {
 	Name        *string
 	Slug        *string
@@ -76,7 +77,7 @@ type ProjectPatch struct {
 	Source      SourcePatch
 }
 
-// SourcePatch changes what is not nil of what working copies are made of.
+// SourcePatch changes every field of a Source that is not nil.
 type SourcePatch struct {
 	Repo         *string
 	Base         *string
@@ -96,7 +97,7 @@ const (
 
 var slugForm = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (n NewProject) Validate() error {
 	patch := ProjectPatch{Name: &n.Name, Description: &n.Description, Cwd: &n.Cwd, Provider: &n.Provider, Model: &n.Model, MaxRuns: &MaxRunsChange{n.MaxRuns}}
 	if n.Slug != "" {
@@ -108,8 +109,8 @@ func (n NewProject) Validate() error {
 	return patch.Validate()
 }
 
-// SetSource changes what the project's working copies are made of. What nobody says follows the repository: with one, runs get
-// clones; without one, nothing.
+// SetSource changes the source of the project's working copies. When the patch does not set the isolation, it follows
+// the repository: clone when there is one, none when there is not.
 func (p *Project) SetSource(c SourcePatch) error {
 	had := p.Repo != ""
 	assign(&p.Repo, c.Repo)
@@ -136,7 +137,7 @@ func (p *Project) SetSource(c SourcePatch) error {
 	return s.Validate()
 }
 
-// shortDuration is a duration as people write it: 10m and not 10m0s.
+// shortDuration formats a duration without zero units: 10m, not 10m0s.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -147,19 +148,19 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-// Source is what the project's working copies are made of.
+// Source returns the source of the project's working copies.
 func (p Project) Source() Source {
-	timeout, _ := time.ParseDuration(p.SetupTimeout) // it was checked when it was set
+	timeout, _ := time.ParseDuration(p.SetupTimeout) // validated when it was set
 	return Source{Repo: p.Repo, Base: p.Base, Isolation: p.Isolation, Setup: p.Setup, SetupTimeout: timeout, KeepDays: p.KeepDays}.OrDefaults()
 }
 
-// Isolates says whether runs of the project get a working copy of their own.
+// Isolates reports whether each run of the project gets a working copy of its own.
 func (p Project) Isolates() bool {
 	return p.Isolation == IsolationClone || p.Isolation == IsolationWorktree
 }
 
-// CwdInCopy is a folder as runs with a working copy name it: relative to the copy. A folder of the repository itself means the same one in
-// the copy. False: it lies elsewhere, and the answer is the copy's own folder.
+// CwdInCopy converts a working directory to a path relative to the working copy. A directory inside the repository
+// becomes the same directory in the copy. ok is false when cwd is elsewhere; rel is then the root of the copy.
 func (p Project) CwdInCopy(cwd string) (rel string, ok bool) {
 	switch {
 	case cwd == "":
@@ -180,7 +181,7 @@ func (p Project) CwdInCopy(cwd string) (rel string, ok bool) {
 	}
 }
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (p ProjectPatch) Validate() error {
 	var bad Problems
 	if p.Name != nil {
@@ -208,7 +209,7 @@ func (p ProjectPatch) Validate() error {
 	return bad.Err()
 }
 
-// Defaults is what runs of the project use when they do not say.
+// Defaults returns the values that runs of the project use when the request leaves them out.
 func (p Project) Defaults() RunDefaults {
 	cwd := p.Cwd
 	if p.Isolates() {
@@ -217,7 +218,7 @@ func (p Project) Defaults() RunDefaults {
 	return RunDefaults{Provider: p.Provider, Model: p.Model, Cwd: cwd}
 }
 
-// CheckOpen refuses a change to an archived project or to anything in it.
+// CheckOpen returns an error when the project is archived: then nothing in it may be changed.
 func (p Project) CheckOpen() error {
 	if p.Status == ProjectArchived {
 		return Errorf(CodeProjectArchived, "project %q is archived; nothing in it can be changed", p.Slug)

@@ -2,19 +2,18 @@ package svc
 
 import "strings"
 
-// A rank is a fraction in base 62, written without its "0.": text order is
-// number order, and between any two there is a third. A rank never ends in the
-// lowest digit, so that every rank has room below it.
+// rankDigits are the digits of ranks. A rank is a fraction in base 62, written without its "0.", so the order as text
+// is the order as numbers, and there is always a rank between two others. A rank never ends in the lowest digit, so
+// that there is always room below it.
 const rankDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// MaxRank is the length past which ranks are worth spreading anew.
+// MaxRank is the length in bytes above which ranks should be redistributed.
 const MaxRank = 64
 
-// rankWidth is the length of ranks that are appended: 62^6 appends fit into it.
+// rankWidth is the length of appended ranks; 62^6 of them fit.
 const rankWidth = 6
 
-// RankBetween is a rank after a and before b. An empty a is the beginning, an
-// empty b the end.
+// RankBetween returns a rank after a and before b. An empty a is the beginning, an empty b the end.
 func RankBetween(a, b string) string {
 	if b == "" {
 		return rankAfter(a)
@@ -22,28 +21,28 @@ func RankBetween(a, b string) string {
 	return midpoint(a, b)
 }
 
-// rankAfter counts upwards in ranks of a fixed width, so that appending a
-// thousand items does not make a thousand lengths.
+// rankAfter returns the next rank of a fixed width, so that appending a thousand items does not produce longer and
+// longer ranks.
 func rankAfter(a string) string {
 	if a == "" {
-		return "800001" // not at the bottom, so that ranks before it stay short
+		return "800001" // not the lowest rank, so that ranks before it stay short
 	}
 	digits := []byte(cut(a+strings.Repeat("0", rankWidth), rankWidth))
 	for i := rankWidth - 1; i >= 0; i-- {
 		v := strings.IndexByte(rankDigits, digits[i]) + 1
 		if v < len(rankDigits) {
 			digits[i] = rankDigits[v]
-			if digits[rankWidth-1] == '0' { // a carry left the lowest digit at the end
+			if digits[rankWidth-1] == '0' { // a carry set the last digit to the lowest digit, which is not allowed there
 				digits[rankWidth-1] = '1'
 			}
 			return string(digits)
 		}
 		digits[i] = '0'
 	}
-	return a + "V" // the width is used up: grow
+	return a + "V" // no rank of this width is left: make a longer one
 }
 
-// midpoint is the shortest fraction strictly between a and b; b is not empty.
+// midpoint returns the shortest fraction strictly between a and b; b is not empty.
 func midpoint(a, b string) string {
 	n := 0
 	for n < len(b) && digitAt(a, n) == b[n] {
@@ -63,11 +62,11 @@ func midpoint(a, b string) string {
 	if len(b) > 1 {
 		return b[:1]
 	}
-	// The first digits are neighbours: keep a's and go above what follows it.
+	// The first digits are adjacent: keep the digit of a and take a fraction above the rest of a.
 	return string(rankDigits[low]) + above(a[min(1, len(a)):])
 }
 
-// above is the shortest fraction above a with no upper bound.
+// above returns the shortest fraction above a, without an upper bound.
 func above(a string) string {
 	low := strings.IndexByte(rankDigits, digitAt(a, 0))
 	if high := len(rankDigits); high-low > 1 {
@@ -83,13 +82,13 @@ func digitAt(s string, i int) byte {
 	return rankDigits[0]
 }
 
-// RanksBetween gives n ranks in order after a and before b, as short and as far
-// apart as there is room. An empty a is the beginning, an empty b the end.
+// RanksBetween returns n ranks in order after a and before b, as short and as far apart as possible. An empty a is
+// the beginning, an empty b the end.
 func RanksBetween(a, b string, n int) []string {
 	switch {
 	case a == "" && b == "":
 		return spreadRanks(n)
-	case b == "": // appended: they have a fixed width
+	case b == "": // append: ranks of fixed width
 		out := make([]string, n)
 		for i := range out {
 			a = rankAfter(a)
@@ -104,8 +103,8 @@ func RanksBetween(a, b string, n int) []string {
 	return append(out, RanksBetween(middle, b, n-n/2-1)...)
 }
 
-// spreadRanks gives n ranks evenly apart over the lower half: the upper one
-// stays free for appends.
+// spreadRanks returns n ranks with equal distances in the lower half of the range. The upper half stays free for
+// appends.
 func spreadRanks(n int) []string {
 	const space = 62 * 62 * 62 * 62 * 62 * 62
 	out := make([]string, n)

@@ -1,13 +1,13 @@
 package svc
 
-// ReplicaState is what an orchestrator does.
+// ReplicaState is the state of an orchestrator process.
 type ReplicaState string
 
-// The states of an orchestrator. Gone is final.
+// The states of an orchestrator process. Gone is final.
 const (
 	ReplicaReady    ReplicaState = "ready"
-	ReplicaDraining ReplicaState = "draining" // it hands over what it carries, then ends
-	ReplicaGone     ReplicaState = "gone"     // it ended, or no longer says that it lives
+	ReplicaDraining ReplicaState = "draining" // it hands its work over, then exits
+	ReplicaGone     ReplicaState = "gone"     // it has exited, or has stopped renewing its registration
 )
 
 // Replica is one orchestrator process on the database.
@@ -22,7 +22,7 @@ type Replica struct {
 	LastSeenAt Time         `json:"last_seen_at" doc:"When it last said that it lives"`
 }
 
-// EventPayload is what events of a replica carry.
+// EventPayload returns the fields that replica events carry.
 func (r Replica) EventPayload() map[string]any {
 	return map[string]any{"replica_id": r.ID, "address": r.Address, "version": r.Version}
 }

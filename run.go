@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// RunStatus is where a run stands. Terminal statuses are final for their
-// attempt; a restart begins the next attempt at pending.
+// RunStatus is the status of a run. A terminal status is final for its attempt; a restart begins the next attempt at
+// pending.
 type RunStatus string
 
 // The statuses of a run.
 const (
-	RunPending  RunStatus = "pending"  // admitted, waits for a host
-	RunSpawning RunStatus = "spawning" // given to a host, not yet started
-	RunRunning  RunStatus = "running"  // the wrapper said started
-	RunExited   RunStatus = "exited"   // the wrapper ended with 0
-	RunFailed   RunStatus = "failed"   // ended badly, or never began
-	RunStopped  RunStatus = "stopped"  // someone stopped it
+	RunPending  RunStatus = "pending"  // admitted, waiting for a host
+	RunSpawning RunStatus = "spawning" // placed on a host, not yet started
+	RunRunning  RunStatus = "running"  // the wrapper reported started
+	RunExited   RunStatus = "exited"   // the wrapper reported exit code 0
+	RunFailed   RunStatus = "failed"   // ended with an error, or never started
+	RunStopped  RunStatus = "stopped"  // stopped by a person
 )
 
 // RunStatuses lists every status.
 var RunStatuses = []RunStatus{RunPending, RunSpawning, RunRunning, RunExited, RunFailed, RunStopped}
 
-// Active says whether the attempt may still change its status.
+// Active reports whether the attempt's status is not terminal.
 func (s RunStatus) Active() bool { return s == RunPending || s == RunSpawning || s == RunRunning }
 
-// RestartPolicy says which ends begin another attempt.
+// RestartPolicy is which ends of an attempt start another attempt.
 type RestartPolicy string
 
 // The three policies.
@@ -36,18 +36,18 @@ const (
 	RestartAlways    RestartPolicy = "always"
 )
 
-// FailureReason says why a run failed without a signal of its wrapper or a hook.
+// FailureReason is why a run failed without a signal from its wrapper or a hook.
 type FailureReason string
 
-// The reasons: the first two at the dispatch timeout, the third when a host
-// stayed away past [runs] lost_after.
+// The reasons. The first two are set at the dispatch timeout, the third when a host was away for longer than [runs]
+// lost_after.
 const (
 	ReasonNoEligibleHost  FailureReason = "no_eligible_host"
 	ReasonDispatchTimeout FailureReason = "dispatch_timeout"
 	ReasonHostLost        FailureReason = "host_lost"
 )
 
-// Result is what a provider's hook says came out of the work.
+// Result is the result of the work as a provider's hook reports it.
 type Result string
 
 // The results of a completed signal.
@@ -107,38 +107,40 @@ type Run struct {
 	UpdatedAt       Time              `json:"updated_at"`
 	Version         int64             `json:"-"`
 
-	// What the orchestrator keeps for itself.
+	// Fields for the orchestrator only.
 	TaskManualMarks int64    `json:"-"` // the task's ManualMarks when the run was made
-	Refused         []string `json:"-"` // hosts that refused this attempt
-	Acked           bool     `json:"-"` // the host confirmed this attempt
-	Blocked         bool     `json:"-"` // its item needs something that is not done, and it does not ignore that
-	UnblockedAt     *Time    `json:"-"` // when that, or its not_before, was last over by a change
-	DispatchedAt    *Time    `json:"-"` // the claim of this attempt
-	// OutputBytes and OutputLines are how far the journal has told of this attempt's relayed log, from
-	// its first byte; when its session is over, how long the log was then. OutputBytes is negative when that was not kept.
+	Refused         []string `json:"-"` // ids of the hosts that refused this attempt
+	Acked           bool     `json:"-"` // the host has acknowledged this attempt
+	Blocked         bool     `json:"-"` // its item needs an item that is not done, and IgnoreNeeds is not set
+	UnblockedAt     *Time    `json:"-"` // when a change last ended that block, or a not_before
+	DispatchedAt    *Time    `json:"-"` // when this attempt was claimed
+	// OutputBytes and OutputLines are how much of this attempt's relayed log, from its first byte, the journal has
+	// reported. After the end of the session they are the length of the log at that moment. OutputBytes is negative
+	// when that length was not stored.
 	OutputBytes int64 `json:"-"`
 	OutputLines int64 `json:"-"`
-	// PastHosts are the hosts that were given the attempts before this one, the newest last; empty: none
-	// was. Nil: this attempt was given away before hosts were kept and tokens bound to them.
+	// PastHosts are the hosts of the earlier attempts, the newest last; empty: there were none. Nil: this attempt was
+	// placed before svc stored past hosts and bound tokens to them.
 	PastHosts []string `json:"-"`
-	// EndClaimed says that the end was reported with the run's own token alone: an agent holds that token,
-	// so its host has yet to confirm that the session is over.
+	// EndClaimed reports whether the end was reported with the run's own token alone. An agent holds that token, so
+	// the host has yet to confirm that the session is over.
 	EndClaimed bool `json:"-"`
-	// AskedAt is when the question was asked that it waits with. It counts only while NeedsInput holds.
+	// AskedAt is when the question was asked that the run waits with. It is valid only while NeedsInput is set.
 	AskedAt *Time `json:"-"`
-	// TurnOver says that the agent waits for a prompt: a hook reported the end of a turn, and nothing was submitted since.
+	// TurnOver reports whether the agent waits for a prompt: a hook reported the end of a turn, and no prompt was
+	// submitted since then.
 	TurnOver bool `json:"-"`
-	// Resumes says that it goes on with the conversation, and does not begin one.
+	// Resumes reports whether the run resumes the conversation instead of beginning one.
 	Resumes bool `json:"-"`
 }
 
-// TaskRef is the short name of the run's work item.
+// TaskRef returns the short name of the run's work item.
 func (r *Run) TaskRef() string { return ItemRef(r.ProjectSlug, r.TaskNumber) }
 
-// NewRun is what a caller gives to make one.
+// NewRun holds the fields of a request to create a run.
 type NewRun struct {
 	TaskID        string
-	Task          *NewWorkItem // made together with the run, in place of TaskID; nil: TaskID names one
+	Task          *NewWorkItem // to be created together with the run, in place of TaskID; nil: TaskID is used
 	Provider      string       // empty: the default of the project, then of [runs]
 	HostID        *string
 	Prompt        string
@@ -153,12 +155,12 @@ type NewRun struct {
 	NotBefore     *Time
 	HostLabels    map[string]string
 	IgnoreNeeds   bool
-	WorkspaceID   *string // that it runs in, on its host only; nil: in one of its own, where its project has a repository
-	Continues     *string // the run whose conversation it goes on with; nil: it begins one
+	WorkspaceID   *string // the workspace to run in, which also fixes the host; nil: a new workspace, when the project has a repository
+	Continues     *string // the run whose conversation is resumed; nil: a new conversation
 	Fresh         bool    // with Continues: in the same workspace, but with a new conversation
 }
 
-// DefaultMaxRestarts bounds the attempts when the caller does not say.
+// DefaultMaxRestarts limits the restarts when the request sets no limit.
 const DefaultMaxRestarts = 3
 
 const (
@@ -167,16 +169,16 @@ const (
 	maxRestarts = 1_000_000
 )
 
-// MaxArgument is the most bytes that one argument of a process may have on Linux. A longer prompt is
-// handed over on standard input or in a file.
+// MaxArgument is the maximum length of one process argument on Linux, in bytes. A longer prompt is passed on standard
+// input or in a file.
 const MaxArgument = 128<<10 - 1
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (n NewRun) Validate() error {
 	var bad Problems
 	n.validateContinues(&bad)
 	switch {
-	case n.Continues != nil && n.TaskID == "" && n.Task == nil: // it is the other run's
+	case n.Continues != nil && n.TaskID == "" && n.Task == nil: // the task of the continued run is used
 	case n.Task == nil && !IsID(n.TaskID):
 		bad.Add("task_id", "must be the id of a task or subtask")
 	case n.Task != nil && n.TaskID != "":
@@ -249,8 +251,8 @@ func checkPriority(bad *Problems, p int) {
 	}
 }
 
-// SessionOpen says whether a session of the current attempt may be alive: the
-// host counts such a run as active even when its status is terminal.
+// SessionOpen reports whether a session of the current attempt may be alive. The host counts such a run as active
+// even when its status is terminal.
 func (r *Run) SessionOpen() bool {
 	switch {
 	case r.Status == RunSpawning || r.Status == RunRunning:
@@ -262,11 +264,11 @@ func (r *Run) SessionOpen() bool {
 	}
 }
 
-// mostPastHosts bounds what is kept of a run that is restarted over and over.
+// mostPastHosts limits PastHosts for a run that is restarted many times.
 const mostPastHosts = 64
 
-// HostOf is the host that was given an attempt; empty: none was. An attempt
-// whose host was not kept counts as the present host's.
+// HostOf returns the host of an attempt; empty: the attempt had none. For an attempt whose host is no longer stored,
+// it returns the current host.
 func (r *Run) HostOf(attempt int) string {
 	before := r.Attempt - attempt
 	if attempt < 1 || before < 0 {
@@ -281,13 +283,13 @@ func (r *Run) HostOf(attempt int) string {
 	return *r.HostID
 }
 
-// MayRequeue says whether the policy leaves another attempt.
+// MayRequeue reports whether the restart policy and the limit allow another attempt.
 func (r *Run) MayRequeue() bool {
 	return r.RestartPolicy != RestartNever && r.Attempt <= r.MaxRestarts
 }
 
-// MayRestart says whether the policy asks for another attempt after the one
-// that just ended. A stop, a missing host and a lost conversation never do.
+// MayRestart reports whether the policy requires another attempt after the one that just ended. There is none after a
+// stop, after no_eligible_host and after a lost conversation.
 func (r *Run) MayRestart() bool {
 	if !r.MayRequeue() {
 		return false
@@ -305,8 +307,8 @@ func (r *Run) MayRestart() bool {
 	}
 }
 
-// Requeue begins the next attempt: pending again, its own seq and its own ends.
-// What the last attempt said stays in the journal.
+// Requeue begins the next attempt: it sets the run to pending and clears the results of the last attempt. Those
+// remain in the journal.
 func (r *Run) Requeue(now, nextDispatch Time) {
 	past := append(slices.Clone(r.PastHosts), r.HostOf(r.Attempt))
 	r.PastHosts = past[max(len(past)-mostPastHosts, 0):]
@@ -321,7 +323,7 @@ func (r *Run) Requeue(now, nextDispatch Time) {
 	r.OutputBytes, r.OutputLines, r.EndClaimed, r.TurnOver = 0, 0, false, false
 	switch {
 	case !r.Resumes:
-		r.Conversation = nil // the next attempt begins another one
+		r.Conversation = nil // the next attempt begins a new conversation
 	case r.Conversation != nil:
 		r.Resume(*r.Conversation)
 	}
@@ -333,8 +335,8 @@ const (
 	backoffMost  = 5 * time.Minute
 )
 
-// RestartDelay is how long the attempt after this one waits: 2 s doubling to
-// 5 min, spread by jitter in [0, 1) over the upper half.
+// RestartDelay returns the back-off before the attempt that follows this one: 2 s, doubled with each attempt up to 5
+// min. jitter, in [0, 1), spreads it over the upper half of that time.
 func RestartDelay(attempt int, jitter float64) time.Duration {
 	d := backoffMost
 	if attempt < 9 {
@@ -343,11 +345,10 @@ func RestartDelay(attempt int, jitter float64) time.Duration {
 	return d/2 + time.Duration(jitter*float64(d/2))
 }
 
-// silentStart is how long a started run may show no sign of life.
+// silentStart is how long a started run may be without output or signals before it gets a hint.
 const silentStart = 60 * time.Second
 
-// LookAt sets the hint: a tool that waits at a first-run dialog looks alive and
-// does nothing.
+// LookAt sets or clears the hint. A tool that waits at a first-run dialog appears to run and does no work.
 func (r *Run) LookAt(now Time) {
 	r.Hint = nil
 	heard := r.LastOutputAt != nil || r.LastProgressSeq > 0 || r.Result != nil
@@ -357,7 +358,7 @@ func (r *Run) LookAt(now Time) {
 	}
 }
 
-// EventPayload is the part of an event that every run.* topic carries.
+// EventPayload returns the fields that every run.* event carries.
 func (r *Run) EventPayload() map[string]any {
 	p := map[string]any{"run_id": r.ID, "attempt": r.Attempt, "task_id": r.TaskID, "project_id": r.ProjectID, "status": r.Status}
 	if r.HostID != nil {

@@ -2,11 +2,11 @@ package svc
 
 import "unicode/utf8"
 
-// Excerpt is how much of a prompt a list shows, in characters.
+// Excerpt is the length of the prompt's excerpt in lists, in characters.
 const Excerpt = 200
 
-// RunSummary is a run in a list. What may be large or secret is in the record
-// alone: the fields below hide those of the run, and are never there.
+// RunSummary is a run as it appears in lists. Fields that may be large or secret are left out: those declared below
+// hide the fields of Run and are never set.
 type RunSummary struct {
 	Run
 	PromptExcerpt string             `json:"prompt_excerpt" doc:"The first 200 characters of the prompt"`
@@ -15,7 +15,7 @@ type RunSummary struct {
 	Env           *map[string]string `json:"env,omitempty" hidden:"true"`
 }
 
-// Summary is the run as a list shows it.
+// Summary returns the run as it appears in lists.
 func (r Run) Summary() RunSummary {
 	excerpt := r.Prompt
 	for i, n := 0, 0; i < len(excerpt); n++ {
@@ -30,8 +30,7 @@ func (r Run) Summary() RunSummary {
 	return RunSummary{Run: r, PromptExcerpt: excerpt}
 }
 
-// RunCounts is how many runs there are of each status, and of those how many
-// wait for a person.
+// RunCounts is the number of runs with each status, and the number of runs that wait for a person.
 type RunCounts struct {
 	Pending    int `json:"pending"`
 	Spawning   int `json:"spawning"`
@@ -42,7 +41,7 @@ type RunCounts struct {
 	NeedsInput int `json:"needs_input"`
 }
 
-// Of is the count of one status.
+// Of returns a pointer to the count of one status.
 func (c *RunCounts) Of(s RunStatus) *int {
 	switch s {
 	case RunPending:

@@ -2,10 +2,10 @@ package svc
 
 import "math"
 
-// SignalKind says what a signal reports.
+// SignalKind is the kind of a signal.
 type SignalKind string
 
-// The kinds. All but progress are one-shot: applied once per attempt.
+// The kinds. Every kind except progress is applied at most once per attempt.
 const (
 	SignalStarted   SignalKind = "started"
 	SignalFinished  SignalKind = "finished"
@@ -14,19 +14,17 @@ const (
 	SignalProgress  SignalKind = "progress"
 )
 
-// SignalSource says who reports.
+// SignalSource is the sender of a signal.
 type SignalSource string
 
-// The sources. A manual signal never comes from outside: user actions are
-// turned into one inside the orchestrator.
+// The sources. A manual signal is never received from outside: the orchestrator creates it for a person's request.
 const (
 	FromWrapper SignalSource = "wrapper"
 	FromHook    SignalSource = "provider-hook"
 	FromUser    SignalSource = "manual"
 )
 
-// Signal is a report about one attempt of a run. Which payload fields count
-// depends on the kind.
+// Signal is a report about one attempt of a run. Which payload fields are used depends on the kind.
 type Signal struct {
 	RunID   string
 	Kind    SignalKind
@@ -39,28 +37,29 @@ type Signal struct {
 	Result     Result // completed
 	Error      string // failed
 	Message    string // progress
-	Percent    *int   // progress; nil: not said
+	Percent    *int   // progress; nil: not reported
 	NeedsInput bool   // progress
-	Submitted  string // progress: the PromptDigest of a prompt that the tool was given; empty: none was
-	Idle       bool   // progress: the tool is at its prompt, no turn goes on
-	PID        *int   // started; nil: not said
-	// Conversation is the id by which the tool knows its session with the model: progress and completed; empty: not said.
+	Submitted  string // progress: the PromptDigest of a prompt that was submitted to the tool; empty: none was
+	Idle       bool   // progress: the tool waits for a prompt, no turn is under way
+	PID        *int   // started; nil: not reported
+	// Conversation is the id of the tool's session with the model, in progress and completed; empty: not reported.
 	Conversation string
-	Timestamp    Time    // the sender's clock: kept as evidence, never compared
-	NoAttempt    bool    // the sender named none; Attempt is then meaningless
-	Via          string  // which endpoint it came through, as evidence
-	By           *string // who asked for it; nil: no person did
-	// Claim says that it came with the run's own token, which agents hold. An end that is reported so
-	// stands, but its host has to confirm that the session is over. SessionOpen says that the host can be asked:
-	// until it answers, the session counts as alive.
+	Timestamp    Time    // the sender's clock: stored as evidence, never compared
+	NoAttempt    bool    // the sender named no attempt; Attempt is then meaningless
+	Via          string  // the endpoint that received it, stored as evidence
+	By           *string // the name of the person's token; nil: no person requested it
+	// Claim reports whether the signal was sent with the run's own token, which agents hold. An end that is reported
+	// in this way is accepted, but the host must confirm that the session is over. SessionOpen reports whether the
+	// host can be asked for that; until it responds, the session counts as alive.
 	Claim, SessionOpen bool
-	// LogBytes and LastScreen are what the host says that it relayed before an end: bytes of the log (0: none, or not said), and whether the
-	// last screen. An orchestrator that took over from the one that acknowledged them may have less.
+	// LogBytes and LastScreen describe what the host relayed before an end, as the host reports it: bytes of the log
+	// (0: none, or not reported), and whether it relayed the last screen. The current leader may have less of it than
+	// the leader that acknowledged it.
 	LogBytes   int64
 	LastScreen bool
 }
 
-// Outcome is what became of a signal. Every outcome means "delivered".
+// Outcome is the result of handling a signal. Every outcome means that the signal was delivered.
 type Outcome string
 
 // The outcomes.
@@ -72,8 +71,8 @@ const (
 	Superseded  Outcome = "superseded"
 )
 
-// Validate names every field that is wrong. It does not look at the attempt:
-// only the run's row can judge that.
+// Validate returns a validation error that names every wrong field, or nil. It does not check the attempt: that needs
+// the run's row.
 func (s Signal) Validate() error {
 	var bad Problems
 	oneOf(&bad, "kind", s.Kind, SignalStarted, SignalFinished, SignalCompleted, SignalFailed, SignalProgress)
@@ -105,27 +104,26 @@ func (s Signal) Validate() error {
 	return bad.Err()
 }
 
-// What is kept of a signal's prose, in bytes: it goes into the journal, which
-// keeps it for weeks.
+// The maximum length of a signal's texts in bytes. They are stored in the journal for weeks.
 const (
 	keptMessage = 2 << 10
 	keptReason  = 4 << 10
 )
 
-// Cut shortens the prose of a signal to what is kept of it.
+// Cut shortens the texts of a signal to the length that is stored.
 func (s *Signal) Cut() {
 	s.Message, s.Reason, s.Error = Cut(s.Message, keptMessage), Cut(s.Reason, keptReason), Cut(s.Error, keptReason)
 }
 
-// Verdict is what an accepted signal does beyond the run's own fields.
+// Verdict is what a signal requires besides the changes to the run's own fields.
 type Verdict struct {
 	Outcome    Outcome
-	Topic      Topic // empty: nothing is journaled
-	EndSession bool  // the attempt is over but its session may be alive
+	Topic      Topic // empty: nothing to journal
+	EndSession bool  // the attempt is over, and its session, which may be alive, must be ended
 }
 
-// Apply changes the run as a signal of its current attempt asks. The caller has
-// passed the guard (attempt, dedup, seq) before.
+// Apply applies a signal of the current attempt to the run. The caller must have checked attempt, duplicates and seq
+// before.
 func (r *Run) Apply(s Signal, now Time) Verdict {
 	if s.Kind == SignalCompleted || s.Kind == SignalProgress {
 		r.hear(s.Conversation)
@@ -167,7 +165,7 @@ func (r *Run) applyFinished(s Signal, now Time) Verdict {
 	r.endSession(s, now)
 	t, ok := Next(r.Status, on)
 	if !ok {
-		// failed came first: its run.failed stands for this attempt
+		// failed came first, and its run.failed is the attempt's only end in the journal
 		return Verdict{Outcome: Superseded, EndSession: s.SessionOpen}
 	}
 	r.Status = t.To
@@ -177,7 +175,7 @@ func (r *Run) applyFinished(s Signal, now Time) Verdict {
 	return Verdict{Outcome: Applied, Topic: t.Topic, EndSession: s.SessionOpen}
 }
 
-// endSession notes that a signal reported the end of the session.
+// endSession records that a signal reported the end of the session.
 func (r *Run) endSession(s Signal, now Time) {
 	r.EndClaimed = s.Claim
 	if !s.SessionOpen {
@@ -201,7 +199,7 @@ func (r *Run) applyProgress(s Signal, now Time) Verdict {
 	r.LastProgressSeq = s.Seq
 	r.ProgressMessage, r.ProgressPercent = &s.Message, s.Percent
 	asks := s.NeedsInput && r.Status.Active()
-	if asks && !r.NeedsInput { // else it tells of the same question again
+	if asks && !r.NeedsInput { // otherwise the signal repeats the same question
 		r.AskedAt = &now
 	}
 	r.NeedsInput = asks
@@ -214,24 +212,23 @@ func (r *Run) applyProgress(s Signal, now Time) Verdict {
 	return Verdict{Outcome: Applied, Topic: TopicRunSignal}
 }
 
-// Asks says whether the agent waits for the answer to a question, and not just for the next prompt.
+// Asks reports whether the agent waits for the answer to a question, not just for the next prompt.
 func (r *Run) Asks() bool { return r.NeedsInput && !r.TurnOver }
 
-// Reachable says whether the session can be typed into and attached to: it
-// runs, or nobody but the run itself has said that it ended.
+// Reachable reports whether the session can be typed into and attached to: the run is running, or its end was
+// reported with the run's own token only.
 func (r *Run) Reachable() bool {
 	return r.Status == RunRunning || r.outlivesItsEnd() && r.Status != RunStopped
 }
 
-// outlivesItsEnd says that the run reported its own end and its session counts
-// as alive.
+// outlivesItsEnd reports whether the run reported its own end while its session still counts as alive.
 func (r *Run) outlivesItsEnd() bool {
 	return r.EndClaimed && !r.Status.Active() && r.SessionEndedAt == nil
 }
 
-// Stop is the manual signal: it ends the attempt at once, whatever its session
-// does. A run that is not active cannot be stopped, unless its session outlives
-// an end that it reported itself: then the session alone is ended.
+// Stop applies a manual stop: it ends the attempt at once, even while its session is still alive. A run that is not
+// active cannot be stopped, with one exception: when its session outlives an end that the run reported itself, the
+// session alone is ended.
 func (r *Run) Stop(now Time) (Verdict, error) {
 	t, ok := Next(r.Status, OnStop)
 	if !ok && r.outlivesItsEnd() {
@@ -242,13 +239,13 @@ func (r *Run) Stop(now Time) (Verdict, error) {
 			With("status", r.Status)
 	}
 	if r.Status == RunPending {
-		r.SessionEndedAt = &now // there never was one
+		r.SessionEndedAt = &now // it never had a session
 	}
 	r.Status, r.EndedAt, r.NeedsInput, r.NextDispatchAt = t.To, &now, false, nil
 	return Verdict{Outcome: Applied, Topic: t.Topic, EndSession: r.SessionEndedAt == nil}, nil
 }
 
-// Fail ends an attempt of which nobody reported anything.
+// Fail ends an attempt for which no signal was received.
 func (r *Run) Fail(on Trigger, why FailureReason, now Time) (Verdict, bool) {
 	t, ok := Next(r.Status, on)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 
 const maxSlug = 64
 
-// letters that decomposition does not bring down to ASCII.
+// spelled replaces letters that Unicode decomposition does not reduce to ASCII.
 var spelled = strings.NewReplacer(
 	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ı", "i", "ħ", "h", "ŋ", "n",
 	"а", "a", "б", "b", "в", "v", "г", "g", "ґ", "g", "д", "d", "е", "e", "ё", "yo", "є", "ye", "ж", "zh", "з", "z",
@@ -21,13 +21,12 @@ var spelled = strings.NewReplacer(
 	"χ", "ch", "ψ", "ps", "ω", "o",
 )
 
-// Slug transliterates a name into [a-z0-9-]{1,64}. A name with nothing to
-// transliterate becomes "project".
+// Slug transliterates a name into [a-z0-9-]{1,64}. It returns "project" when no character can be transliterated.
 func Slug(name string) string { return slugOr(name, "project") }
 
-// slugOr is Slug with another word for a name with nothing to transliterate.
+// slugOr is Slug with another result for a name without characters that can be transliterated.
 func slugOr(name, empty string) string {
-	// Spell before and after the decomposition: й would lose its breve first.
+	// Replace before and after the decomposition: a decomposed й would lose its breve before it is replaced.
 	plain := spelled.Replace(norm.NFKD.String(spelled.Replace(strings.ToLower(norm.NFKC.String(name)))))
 	var b strings.Builder
 	gap := false
@@ -39,7 +38,7 @@ func slugOr(name, empty string) string {
 			}
 			gap = false
 			b.WriteRune(r)
-		case r >= 0x300 && r <= 0x36f: // an accent that was split off its letter
+		case r >= 0x300 && r <= 0x36f: // an accent that the decomposition separated from its letter
 		case r == '\'' || r == '’':
 		default:
 			gap = true
@@ -52,7 +51,7 @@ func slugOr(name, empty string) string {
 	return s
 }
 
-// SlugAgain is the n-th spelling of a slug that is taken: slug-2, slug-3, ….
+// SlugAgain returns the n-th alternative for a slug that is taken: slug-2, slug-3, ….
 func SlugAgain(slug string, n int) string {
 	suffix := fmt.Sprintf("-%d", n)
 	return strings.TrimRight(cut(slug, maxSlug-len(suffix)), "-") + suffix

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Trigger is what can move a run.
+// Trigger is an event that may change a run's status.
 type Trigger string
 
-// Everything that moves a run.
+// The triggers.
 const (
 	OnAdmit           Trigger = "POST /runs"
 	OnClaim           Trigger = "claim by the dispatcher"
@@ -23,16 +23,16 @@ const (
 	OnRestart         Trigger = "restart policy (attempt + 1)"
 )
 
-// Transition is one legal move of a run.
+// Transition is one legal status change of a run.
 type Transition struct {
 	From    RunStatus // empty: there was no run
 	Trigger Trigger
 	To      RunStatus
-	Topic   Topic // what the journal gets
+	Topic   Topic // the event that is journaled
 }
 
-// Transitions is every legal move of a run. What is not here does not happen:
-// the code asks this table, and docs/states.md is printed from it.
+// Transitions lists every legal status change of a run; there are no others. The code looks them up here, and
+// docs/states.md is generated from this table.
 var Transitions = []Transition{
 	{"", OnAdmit, RunPending, TopicRunCreated},
 	{RunPending, OnClaim, RunSpawning, TopicRunSpawning},
@@ -57,7 +57,7 @@ var Transitions = []Transition{
 	{RunExited, OnRestart, RunPending, TopicRunRequeued},
 }
 
-// Next is the move that a trigger causes in a status, if it causes one.
+// Next returns the transition that a trigger causes in a status, and whether there is one.
 func Next(from RunStatus, on Trigger) (Transition, bool) {
 	for _, t := range Transitions {
 		if t.From == from && t.Trigger == on {
@@ -67,7 +67,7 @@ func Next(from RunStatus, on Trigger) (Transition, bool) {
 	return Transition{}, false
 }
 
-// TransitionsMarkdown prints the table for docs/states.md.
+// TransitionsMarkdown returns the table for docs/states.md.
 func TransitionsMarkdown() string {
 	var b strings.Builder
 	b.WriteString("| from | trigger | to | journal |\n|---|---|---|---|\n")

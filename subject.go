@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Subjects are the ids by which events are found: those that a payload carries.
-// A work item's own id is its task_id there. Empty: none.
+// Subjects are the ids in an event's payload by which events can be found. The id of a work item is its task_id.
+// Empty: the payload has no such id.
 type Subjects struct {
 	ProjectID   string `json:"project_id"`
 	TaskID      string `json:"task_id"`
@@ -15,20 +15,19 @@ type Subjects struct {
 	WorkspaceID string `json:"workspace_id"`
 }
 
-// Fields lists the ids with their names, the one that most narrows the journal
-// first.
+// Fields lists the ids with their names, ordered by how much each narrows a search in the journal, the most first.
 func (s *Subjects) Fields() []SubjectField {
 	return []SubjectField{{"run_id", &s.RunID}, {"workspace_id", &s.WorkspaceID}, {"task_id", &s.TaskID}, {"host_id", &s.HostID},
 		{"project_id", &s.ProjectID}}
 }
 
-// SubjectField is one of the ids: its name in payloads, queries and SQL.
+// SubjectField is one of the ids with its name in payloads, queries and SQL.
 type SubjectField struct {
 	Name string
 	ID   *string
 }
 
-// SubjectsOf reads the ids that a draft's payload carries.
+// SubjectsOf returns the ids in a draft's payload.
 func SubjectsOf(payload map[string]any) (s Subjects) {
 	for _, f := range s.Fields() {
 		switch v := payload[f.Name].(type) {
@@ -40,22 +39,22 @@ func SubjectsOf(payload map[string]any) (s Subjects) {
 			}
 		}
 		if !IsID(*f.ID) {
-			*f.ID = "" // it was not checked, so the event must not be found by it
+			*f.ID = "" // not a valid id, so the event must not be found by it
 		}
 	}
 	return s
 }
 
-// EventFilter narrows the journal. Filters combine.
+// EventFilter narrows the journal. All fields that are set must match.
 type EventFilter struct {
 	Topics Globs
 	Subjects
 }
 
-// Everything says whether the filter leaves nothing out.
+// Everything reports whether the filter matches every event.
 func (f EventFilter) Everything() bool { return len(f.Topics) == 0 && f.Subjects == (Subjects{}) }
 
-// Validate names every id that has not the form of one.
+// Validate returns a validation error that names every malformed id, or nil.
 func (f EventFilter) Validate() error {
 	var bad Problems
 	for _, s := range f.Fields() {
@@ -66,8 +65,7 @@ func (f EventFilter) Validate() error {
 	return bad.Err()
 }
 
-// Match says whether an event passes. Most payloads do not have the text of the
-// id at all, so few are parsed.
+// Match reports whether an event matches. It parses only payloads that contain the text of the id; most do not.
 func (f EventFilter) Match(topic Topic, payload json.RawMessage) bool {
 	if !f.Topics.Match(topic) {
 		return false

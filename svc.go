@@ -1,7 +1,6 @@
 // Package svc holds the nouns of the product, their states and their rules.
 //
-// svc runs AI coding-agent command-line tools on many machines and tells the
-// truth about them. Its nouns:
+// svc runs AI coding-agent command-line tools on many machines and reports their true state. Its nouns:
 //
 //   - A [Project] is a body of work with a default working directory.
 //   - A [WorkItem] is a piece of it: milestone, epic, task or subtask, in a tree.

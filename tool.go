@@ -2,24 +2,25 @@ package svc
 
 import "strings"
 
-// interactiveSuffix ends the id of a tool's interactive entry.
+// interactiveSuffix is the suffix of the id of a tool's interactive catalog entry.
 const interactiveSuffix = "-tui"
 
-// ToolOf is the tool that a provider id stands for. A tool can have two entries in a catalog: one that works through a prompt and
-// ends, and an interactive one, whose id is the first's with -tui. They are two modes of one choice.
+// ToolOf returns the tool of a provider id. A tool can have two entries in a catalog: one that works through a prompt
+// and exits, and an interactive one, whose id has the suffix -tui. They are two modes of one tool.
 func ToolOf(provider string) string { return strings.TrimSuffix(provider, interactiveSuffix) }
 
-// InteractiveID is the id of a tool's interactive entry.
+// InteractiveID returns the id of a tool's interactive entry.
 func InteractiveID(tool string) string { return ToolOf(tool) + interactiveSuffix }
 
-// RunDefaults is what a run gets when its caller does not say; empty fields decide nothing.
+// RunDefaults are the values that a run gets when the request leaves them out; an empty field sets nothing.
 type RunDefaults struct {
 	Provider string
 	Model    string
 	Cwd      string
 }
 
-// Fill completes what the caller left open. A model belongs to its tool: it is not given to another one.
+// Fill sets the fields that the caller left empty. The default model belongs to the default tool, so it is not used
+// with another tool.
 func (d RunDefaults) Fill(n *NewRun) {
 	if n.Provider == "" {
 		n.Provider = d.Provider

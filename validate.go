@@ -8,11 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Problems collects what is wrong with an input, field by field, so that a
-// caller learns of everything at once.
+// Problems collects the problems of an input by field, so that the caller gets all of them at once.
 type Problems map[string]string
 
-// Add notes a problem of a field; the first one noted stands.
+// Add records a problem of a field. Only the first problem of each field is kept.
 func (p *Problems) Add(field, format string, args ...any) {
 	if *p == nil {
 		*p = Problems{}
@@ -22,8 +21,7 @@ func (p *Problems) Add(field, format string, args ...any) {
 	}
 }
 
-// Err is nil without problems, else one validation Error whose details name
-// every field.
+// Err returns nil without problems, else one validation Error whose details name every field.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -42,15 +40,15 @@ func (p Problems) Err() error {
 	return &Error{Code: CodeValidation, Message: strings.Join(lines, "; "), Details: map[string]any{"fields": fields}}
 }
 
-// Invalid is a validation Error about a single field.
+// Invalid returns a validation Error about a single field.
 func Invalid(field, format string, args ...any) error {
 	var p Problems
 	p.Add(field, format, args...)
 	return p.Err()
 }
 
-// line checks a single-line string of min to max characters: no control
-// characters, nothing that is only white space.
+// line checks a single-line string of min to max characters: no control characters, and not only white space when min
+// is above 0.
 func (p *Problems) line(field, s string, min, max int) {
 	if !p.text(field, s, 0) {
 		return
@@ -81,7 +79,7 @@ func (p *Problems) text(field, s string, maxBytes int) bool {
 	return false
 }
 
-// oneOf checks an enum.
+// oneOf checks that v is one of the allowed values.
 func oneOf[T ~string](p *Problems, field string, v T, allowed ...T) {
 	for _, a := range allowed {
 		if v == a {
@@ -95,8 +93,8 @@ func oneOf[T ~string](p *Problems, field string, v T, allowed ...T) {
 	p.Add(field, "is %q; it must be one of %s", string(v), strings.Join(names, ", "))
 }
 
-// Cut shortens a text that came from a peer to at most so many bytes, and says
-// so in it. most has room for the note.
+// Cut shortens a text that was received from a peer to at most that many bytes, and appends a note about it. most
+// must leave room for the note.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text

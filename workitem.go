@@ -1,7 +1,6 @@
 package svc
 
-// Kind says what a work item is. Any kind may stand under any kind; only tasks
-// and subtasks can be run.
+// Kind is the kind of a work item. Any kind may be below any other; only tasks and subtasks can be run.
 type Kind string
 
 // The kinds, from the widest to the narrowest.
@@ -12,7 +11,7 @@ const (
 	KindSubtask   Kind = "subtask"
 )
 
-// Runnable says whether a run may target an item of this kind.
+// Runnable reports whether a run may target an item of this kind.
 func (k Kind) Runnable() bool { return k == KindTask || k == KindSubtask }
 
 // ItemStatus is a work item's column on the board. Any status may follow any.
@@ -26,26 +25,26 @@ const (
 	ItemCancelled ItemStatus = "cancelled"
 )
 
-// StatusSource says who moved a work item last.
+// StatusSource is who last changed the status of a work item.
 type StatusSource string
 
-// A person beats a signal: a signal never overrides a later manual move.
+// A manual change has priority: a signal never overrides a later manual change.
 const (
 	SourceByHand   StatusSource = "manual"
 	SourceBySignal StatusSource = "signal"
 )
 
-// Confidence says how sure a person was who marked an item done.
+// Confidence is how sure a person was when marking an item as done.
 type Confidence string
 
-// The three levels; certain when the person did not say.
+// The three levels; certain when none is given.
 const (
 	Certain Confidence = "certain"
 	Likely  Confidence = "likely"
 	Unsure  Confidence = "unsure"
 )
 
-// WorkItem is a piece of a project's work.
+// WorkItem is a milestone, epic, task or subtask of a project.
 type WorkItem struct {
 	ID           string       `json:"id" doc:"UUID"`
 	ProjectID    string       `json:"project_id"`
@@ -68,22 +67,22 @@ type WorkItem struct {
 	NewestRun    *RunBrief    `json:"newest_run" doc:"Null: it never ran"`
 	Version      int64        `json:"-"`
 
-	// ManualMarks counts the moves by hand. A run notes it at its creation, so
-	// that "moved by hand since then" needs no clock.
+	// ManualMarks counts the manual status changes. A run stores the count at its creation, so that a later manual
+	// change is detected without comparing times.
 	ManualMarks int64 `json:"-"`
 }
 
-// Ref is the item's short name.
+// Ref returns the item's short name.
 func (w *WorkItem) Ref() string { return ItemRef(w.ProjectSlug, w.Number) }
 
-// RunBrief is what a work item tells of its newest run.
+// RunBrief is the part of its newest run that a work item shows.
 type RunBrief struct {
 	ID         string    `json:"id" doc:"UUID"`
 	Status     RunStatus `json:"status" enum:"pending,spawning,running,exited,failed,stopped"`
 	NeedsInput bool      `json:"needs_input" doc:"A hook said that the agent waits for a person"`
 }
 
-// NewWorkItem is what a caller gives to make one.
+// NewWorkItem holds the fields of a request to create a work item.
 type NewWorkItem struct {
 	ProjectID    string
 	ParentID     *string // nil: at the root
@@ -94,10 +93,10 @@ type NewWorkItem struct {
 	AutoMarkDone *bool      // nil: the configured default
 }
 
-// ParentChange moves an item under another one, or to the root when ID is nil.
+// ParentChange moves an item below another one, or to the root when ID is nil.
 type ParentChange struct{ ID *string }
 
-// WorkItemPatch changes what is not nil.
+// WorkItemPatch changes every field that is not nil.
 type WorkItemPatch struct {
 	Title        *string
 	Description  *string
@@ -106,13 +105,13 @@ type WorkItemPatch struct {
 	Confidence   *Confidence
 	AutoMarkDone *bool
 	Parent       *ParentChange
-	Before       *string // stand directly before this item
-	After        *string // stand directly after this item; with Before it must stand before that one
+	Before       *string // place directly before this item
+	After        *string // place directly after this item; when Before is set too, this item must come before that one
 }
 
 const maxTitle = 500
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (n NewWorkItem) Validate() error {
 	var bad Problems
 	if !IsID(n.ProjectID) {
@@ -129,7 +128,7 @@ func (n NewWorkItem) Validate() error {
 	return bad.Err()
 }
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (p WorkItemPatch) Validate() error {
 	var bad Problems
 	checkItem(&bad, p.Title, p.Description, p.Kind, p.Status)
@@ -166,7 +165,7 @@ func checkItem(bad *Problems, title, description *string, kind *Kind, status *It
 	}
 }
 
-// MarkByHand moves the item as a person asked. Confidence counts only for done.
+// MarkByHand sets the status as a person requested it. The confidence is stored for done only.
 func (w *WorkItem) MarkByHand(to ItemStatus, c *Confidence) {
 	w.Status, w.StatusSource, w.Confidence = to, SourceByHand, nil
 	if to == ItemDone {

@@ -10,21 +10,23 @@ import (
 	"github.com/google/uuid"
 )
 
-// Isolation says what a run's working copy is.
+// Isolation is the kind of a run's working copy.
 type Isolation string
 
-// None is the folder that the run names. A clone has its own config, hooks, stash and refs. A worktree shares them with
-// the other worktrees of its repository on the host, for tools that tie trust to one repository.
+// None: the run works in its cwd itself. Clone: a copy with its own config, hooks, stash and refs. Worktree: a copy
+// that shares them with the other worktrees of its repository on the host, for tools that bind trust to one
+// repository.
 const (
 	IsolationNone     Isolation = "none"
 	IsolationClone    Isolation = "clone"
 	IsolationWorktree Isolation = "worktree"
 )
 
-// WorkspaceState is where a working copy stands.
+// WorkspaceState is the state of a working copy.
 type WorkspaceState string
 
-// The states of a workspace. Busy: a session lives in it. Missing: its folder is gone, and the last checkpoint stands.
+// The states of a workspace. Busy: a session runs in it. Missing: its folder is gone, but its last checkpoint is
+// kept.
 const (
 	WorkspacePreparing WorkspaceState = "preparing"
 	WorkspaceReady     WorkspaceState = "ready"
@@ -34,8 +36,9 @@ const (
 	WorkspaceRemoved   WorkspaceState = "removed"
 )
 
-// workspaceMoves is every legal move of a workspace. A failed one is prepared again by the next attempt; a missing one
-// comes back with its folder, as after a disk was mounted. Removed is the end.
+// workspaceMoves lists every legal state change of a workspace. A failed workspace is prepared again by the next
+// attempt. A missing one becomes ready again when its folder is back, for example after a disk was mounted. Removed
+// is final.
 var workspaceMoves = map[WorkspaceState][]WorkspaceState{
 	"":                 {WorkspacePreparing},
 	WorkspacePreparing: {WorkspaceReady, WorkspaceFailed},
@@ -45,28 +48,29 @@ var workspaceMoves = map[WorkspaceState][]WorkspaceState{
 	WorkspaceMissing:   {WorkspaceReady, WorkspaceRemoved},
 }
 
-// MayBecome tells whether a workspace may go from one state to another.
+// MayBecome reports whether a workspace may change from state s to next.
 func (s WorkspaceState) MayBecome(next WorkspaceState) bool {
 	return slices.Contains(workspaceMoves[s], next)
 }
 
-// The kinds of failure that begin a workspace's error.
+// The kinds of failure with which a workspace's error begins.
 const (
-	BaseUnavailable = "base_unavailable" // what the working copy begins from could not be fetched
-	BaseLacks       = "base_lacks"       // what it begins from has not got the landed work of an item that its own needs
+	BaseUnavailable = "base_unavailable" // the base of the working copy could not be fetched
+	BaseLacks       = "base_lacks"       // the base does not contain the landed work of an item that the run's item needs
 	SetupFailed     = "setup_failed"     // the project's script failed or took too long
 )
 
-// NeededCommit is the landed work of an item that another one needs. A new working copy of that one begins from a base that has it.
+// NeededCommit is the landed work of an item that another item needs. A new working copy for the other item must
+// begin from a base that contains this commit.
 type NeededCommit struct {
 	Commit string `json:"commit"`
 	Title  string `json:"title"` // of the item
 }
 
-// OnHostOnly begins the error of a workspace whose newest checkpoint is too large to be sent to the orchestrator.
+// OnHostOnly is the beginning of the error of a workspace whose newest checkpoint is too large to be relayed.
 const OnHostOnly = "on_host_only"
 
-// Workspace is a run's working copy on its host, and what is kept of it.
+// Workspace is the working copy of a run on its host, with what is stored about it.
 type Workspace struct {
 	ID        string         `json:"id" doc:"UUID, random"`
 	ProjectID string         `json:"project_id"`
@@ -93,13 +97,13 @@ type Workspace struct {
 	Deletions         int      `json:"deletions" doc:"Lines"`
 	Conflicts         []string `json:"conflicts" nullable:"false" doc:"Paths that a merge or rebase under way has left unresolved"`
 	SizeBytes         int64    `json:"size_bytes" doc:"Of the files on its host, ignored ones and its own repository included; 0: not said so far"`
-	// RestoredFrom is the workspace whose relayed checkpoint it began with.
+	// RestoredFrom is the workspace whose relayed checkpoint this workspace began with.
 	RestoredFrom string `json:"restored_from" doc:"Id of the workspace whose checkpoint it began with; empty: it began at the base"`
 
 	LandedCommit string `json:"landed_commit" doc:"That its work was landed as; empty: it was not"`
 	LandedInto   string `json:"landed_into" doc:"The branch; empty: it was not landed"`
 	LandedAt     *Time  `json:"landed_at" doc:"Null: it was not landed"`
-	// LandedCheckpoint is what of it was landed: a newer checkpoint is not.
+	// LandedCheckpoint is the checkpoint that was landed. Newer checkpoints are not landed.
 	LandedCheckpoint int      `json:"landed_checkpoint" doc:"Number of the checkpoint that was landed; 0: none"`
 	Landing          *Landing `json:"landing" doc:"The newest landing; null: there was none"`
 
@@ -109,27 +113,27 @@ type Workspace struct {
 	UpdatedAt   Time  `json:"updated_at"`
 	Version     int64 `json:"-"`
 
-	Source Source `json:"-"` // as it was when the workspace was made
+	Source Source `json:"-"` // as it was when the workspace was created
 }
 
-// EventPayload is the part of an event that every workspace.* topic carries.
+// EventPayload returns the fields that every workspace.* event carries.
 func (w *Workspace) EventPayload() map[string]any {
 	return map[string]any{"workspace_id": w.ID, "project_id": w.ProjectID, "task_id": w.TaskID, "host_id": w.HostID, "run_id": w.RunID, "state": w.State}
 }
 
-// ShortCommit is how much of a commit's name people read.
+// ShortCommit returns the part of a commit's id that is shown to people.
 func ShortCommit(id string) string { return id[:min(len(id), 10)] }
 
-// Usable says whether a run may go on in the workspace.
+// Usable reports whether a run may continue in the workspace.
 func (w *Workspace) Usable() bool { return w.State != WorkspaceMissing && w.State != WorkspaceRemoved }
 
-// WorkspaceFilter narrows a list of workspaces. Filters combine.
+// WorkspaceFilter narrows a list of workspaces. All fields that are set must match.
 type WorkspaceFilter struct {
 	ProjectID, TaskID, HostID string
 	States                    []WorkspaceState
 }
 
-// WorkspaceReport is what a host tells of a workspace: all of it, each time.
+// WorkspaceReport is a host's report about a workspace. Every report is complete.
 type WorkspaceReport struct {
 	State         WorkspaceState `json:"state"`
 	Error         string         `json:"error,omitempty"`
@@ -142,17 +146,17 @@ type WorkspaceReport struct {
 	Commit        string         `json:"commit,omitempty"`
 	Conflicts     []string       `json:"conflicts,omitempty"`
 	SizeBytes     int64          `json:"size_bytes,omitempty"` // 0: not measured
-	RunID         string         `json:"run_id,omitempty"`     // that caused it; empty: none
-	Attempt       int            `json:"attempt,omitempty"`    // of that run
+	RunID         string         `json:"run_id,omitempty"`     // the run that caused the report; empty: none
+	Attempt       int            `json:"attempt,omitempty"`    // the attempt of that run
 }
 
-// The most bytes of texts in a report, and the most conflicts.
+// The maximum size of each text of a report in bytes, and of the list of conflicts.
 const (
 	maxReportText = 4096
 	maxConflicts  = 1000
 )
 
-// Validate refuses what no host of ours would say.
+// Validate returns a validation error for a report that no correct host would send.
 func (r WorkspaceReport) Validate() error {
 	var bad Problems
 	oneOf(&bad, "state", r.State, WorkspacePreparing, WorkspaceReady, WorkspaceBusy, WorkspaceFailed, WorkspaceMissing)
@@ -177,10 +181,11 @@ func (r WorkspaceReport) Validate() error {
 	return bad.Err()
 }
 
-// maxObject is the longest name of an object that git gives, in bytes.
+// maxObject is the maximum length of a git object name in bytes.
 const maxObject = 64
 
-// Object checks what a host says to be the name of a commit or tree: other hosts give it to git, which must not read it as anything else. Empty: none.
+// Object checks that s, which a host reported, has the form of the name of a git commit or tree. Other hosts pass it
+// to git, which must not read it as an option. Empty is allowed: none.
 func (p *Problems) Object(field, s string) {
 	part := func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	if len(s) > maxObject || strings.ContainsFunc(s, part) {
@@ -188,9 +193,9 @@ func (p *Problems) Object(field, s string) {
 	}
 }
 
-// Apply takes over what the host tells. Removed is the orchestrator's own word, and the end. What is known of base and
-// checkpoint stays until the host tells more: while a restored workspace is prepared, its host has neither, and what it begins
-// with stands.
+// Apply stores a host's report. A removed workspace does not change: only the orchestrator sets that state, and it is
+// final. Base and checkpoint are kept when the report has none: a host that is preparing a restored workspace does
+// not have them yet.
 func (w *Workspace) Apply(r WorkspaceReport, now Time) {
 	if w.State == WorkspaceRemoved {
 		return
@@ -208,14 +213,14 @@ func (w *Workspace) Apply(r WorkspaceReport, now Time) {
 	w.ObservedAt = &now
 }
 
-// Source is what a project's working copies are made of.
+// Source is what a project's working copies are made from.
 type Source struct {
 	Repo         string        `json:"repo"` // URL, or absolute path on the host; empty: there is none
 	Base         string        `json:"base"` // branch; empty: the remote's default
 	Isolation    Isolation     `json:"isolation"`
 	Setup        string        `json:"setup"` // shell script; empty: none
 	SetupTimeout time.Duration `json:"setup_timeout_ns"`
-	KeepDays     int           `json:"keep_days"` // after landed or discarded
+	KeepDays     int           `json:"keep_days"` // days after it was landed or discarded
 }
 
 // The defaults of a source.
@@ -232,7 +237,7 @@ const (
 	maxKeepDays     = 3650
 )
 
-// OrDefaults fills in what is not said.
+// OrDefaults returns s with defaults for the fields that are not set.
 func (s Source) OrDefaults() Source {
 	if s.Isolation == "" {
 		s.Isolation = IsolationNone
@@ -249,10 +254,10 @@ func (s Source) OrDefaults() Source {
 	return s
 }
 
-// IsPath tells whether the repository is a folder of the host.
+// IsPath reports whether the repository is a folder on the host.
 func (s Source) IsPath() bool { return strings.HasPrefix(s.Repo, "/") }
 
-// Validate names every field that is wrong.
+// Validate returns a validation error that names every wrong field, or nil.
 func (s Source) Validate() error {
 	var bad Problems
 	if s.Repo != "" {
@@ -275,11 +280,11 @@ func (s Source) Validate() error {
 	return bad.Err()
 }
 
-// schemes are the transports of git that are no programs of their own.
+// schemes are git's standard URL schemes. For any other scheme git runs a program that is named after it.
 var schemes = []string{"https", "http", "ssh", "git", "file"}
 
-// repo checks a repository's address: a URL, "host:path" as ssh takes it, or an absolute path. Everything else
-// could be read by git as an option or as the name of a program.
+// repo checks a repository's address: a URL, "host:path" in the form of ssh, or an absolute path. Git could read any
+// other form as an option or as the name of a program.
 func (p *Problems) repo(field, s string) {
 	p.line(field, s, 1, maxRepo)
 	if strings.HasPrefix(s, "/") {
@@ -305,7 +310,7 @@ func (p *Problems) repo(field, s string) {
 	}
 }
 
-// branch checks the name of a branch by git's rules, and that it cannot be read as an option.
+// branch checks a branch name by git's rules, and that git cannot read it as an option.
 func (p *Problems) branch(field, s string) {
 	p.line(field, s, 1, maxBranch)
 	bad := strings.HasPrefix(s, "-") || strings.HasSuffix(s, ".") || s == "@" || strings.Contains(s, "..") ||
@@ -318,21 +323,23 @@ func (p *Problems) branch(field, s string) {
 	}
 }
 
-// NewWorkspaceID is a fresh random id. It is not time-ordered: the branch is named by its leading characters.
+// NewWorkspaceID returns a new random id. It is not time-ordered, because its first characters are part of the branch
+// name.
 func NewWorkspaceID() string { return uuid.NewString() }
 
 const maxBranchTitle = 40
 
-// WorkspaceBranch is the branch of a workspace: readable, and unique on every host and remote.
+// WorkspaceBranch returns the name of a workspace's branch: readable, and unique on every host and remote.
 func WorkspaceBranch(title, workspaceID string) string {
 	slug := strings.TrimRight(cut(slugOr(title, "work"), maxBranchTitle), "-")
 	return fmt.Sprintf("svc/%s-%s", slug, workspaceID[:8])
 }
 
-// checkpointShare is how much of the time checkpoints may take: one part of so many.
+// checkpointShare limits the time that checkpoints may take to one part in checkpointShare.
 const checkpointShare = 20
 
-// CheckpointInterval is how long to wait for the next checkpoint of a workspace where the last one took so long.
+// CheckpointInterval returns how long to wait before the next checkpoint of a workspace, given how long the last one
+// took.
 func CheckpointInterval(every, took time.Duration) time.Duration {
 	return max(every, took*(checkpointShare-1))
 }
@@ -340,7 +347,7 @@ func CheckpointInterval(every, took time.Duration) time.Duration {
 // UnsafeReason is why a workspace cannot be removed.
 type UnsafeReason string
 
-// The reasons. Unknown: the folder could not be inspected, so that anything may be in it.
+// The reasons. Unknown: the folder could not be inspected, so it may contain unsaved work.
 const (
 	UnsafeRun     UnsafeReason = "run"         // a run is active in it
 	UnsafeProcess UnsafeReason = "process"     // a process has its working directory inside
@@ -348,19 +355,19 @@ const (
 	UnsafeRelay   UnsafeReason = "not_relayed" // the orchestrator does not have its last checkpoint
 )
 
-// Removal is what is known of a workspace that shall be removed.
+// Removal holds the facts that decide whether a workspace can be removed.
 type Removal struct {
 	Run       bool   // a run is active in it
 	Process   bool   // a process has its working directory inside
-	Inspected bool   // a checkpoint was just made that has everything in the folder
+	Inspected bool   // a checkpoint was just made that contains everything in the folder
 	Tree      string // of that checkpoint
 	Relayed   bool   // the orchestrator has acknowledged that checkpoint
-	Landed    bool   // or it was landed
-	GiveUp    string // the tree that a person has named to be given up; empty: none
+	Landed    bool   // it was landed
+	GiveUp    string // the tree that a person has explicitly given up; empty: none
 }
 
-// Unsafe lists what speaks against the removal; empty: nothing that was written is lost by it. Naming the very tree
-// overrides the relay alone.
+// Unsafe lists the reasons against the removal; empty: the removal loses no written data. A GiveUp that is equal to
+// the tree overrides not_relayed only.
 func (r Removal) Unsafe() []UnsafeReason {
 	var reasons []UnsafeReason
 	if r.Run {

@@ -190,7 +190,7 @@ func (c *Client) url(path string) string {
 	return strings.TrimRight(c.BaseURL, "/") + Prefix + path
 }
 
-// neverSent says whether a failure came before anything was sent: then nothing
+// neverSent reports whether a failure came before anything was sent: then nothing
 // listens there, and trying again at once does not help.
 func neverSent(err error) bool {
 	var op *net.OpError

@@ -24,7 +24,7 @@ func Some[T any](v T) Opt[T] { return Opt[T]{Set: true, Value: v} }
 // Null is a field that is there and null.
 func Null[T any]() Opt[T] { return Opt[T]{Set: true, Null: true} }
 
-// IsZero says whether the field is absent.
+// IsZero reports whether the field is absent.
 func (o Opt[T]) IsZero() bool { return !o.Set }
 
 // MarshalJSON writes null or the value; omitzero leaves an absent field out.

@@ -129,7 +129,7 @@ func (w *watched) Read(b []byte) (int, error) {
 	return w.ReadCloser.Read(b)
 }
 
-// refused says whether trying again cannot help.
+// refused reports whether trying again cannot help.
 func refused(err error) bool {
 	switch svc.CodeOf(err) {
 	case svc.CodeUnavailable, svc.CodeInternal, "":

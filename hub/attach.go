@@ -17,7 +17,7 @@ type Link interface {
 	// Send queues a frame in order and never waits for the network. An error
 	// means that the frame will not arrive.
 	Send(wire.Frame) error
-	// Has says whether the worker announced a capability.
+	// Has reports whether the worker announced a capability.
 	Has(capability string) bool
 }
 
@@ -128,7 +128,7 @@ func NewAttachments(cfg AttachConfig) *Attachments {
 	}
 }
 
-// Ready says whether the host can be attached to now: nil, or the error for
+// Ready reports whether the host can be attached to now: nil, or the error for
 // the client, to be asked before a socket is opened.
 func (h *Attachments) Ready(hostID string) error {
 	_, err := h.link(hostID)

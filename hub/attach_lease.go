@@ -88,7 +88,7 @@ func (h *Attachments) passIdle() {
 	}
 }
 
-// mayAct says whether a frame of the client counts: it holds the lease, nobody
+// mayAct reports whether a frame of the client counts: it holds the lease, nobody
 // does, or it takes the lease over. Otherwise the client is told why not.
 func (h *Attachments) mayAct(a *Attachment, takes bool) bool {
 	h.mu.Lock()
@@ -126,7 +126,7 @@ func (h *Attachments) acquire(a *Attachment) bool {
 	return true
 }
 
-// holds says whether the client holds the lease, and whether it changed the
+// holds reports whether the client holds the lease, and whether it changed the
 // session's size.
 func (h *Attachments) holds(a *Attachment) (holder, resized bool) {
 	h.mu.Lock()

@@ -11,5 +11,5 @@ var reports = regexp.MustCompile(`^(?:` +
 	`|\x1b[P\]][^\x07\x1b]*(?:\x07|\x1b\\)` + // strings: its version, its colours
 	`)+$`)
 
-// onlyReports says whether nobody typed the input.
+// onlyReports reports whether nobody typed the input.
 func onlyReports(b []byte) bool { return reports.Match(b) }

@@ -27,7 +27,7 @@ const keptBundles = 3
 // keptNewest is how many patches of a workspace are kept without a gap.
 const keptNewest = 8
 
-// KeepsPatch says whether the patch of a checkpoint is kept while another is the newest: all of the last few, and of older ones fewer
+// KeepsPatch reports whether the patch of a checkpoint is kept while another is the newest: all of the last few, and of older ones fewer
 // the older they are, so that a reader who was away finds one near the last that was read. Whatever is dropped is never kept again.
 func KeepsPatch(number, newest int) bool {
 	age := newest - number
@@ -202,7 +202,7 @@ func (c *Checkpoints) complete(f *os.File, p Piece, whole string) (int64, bool, 
 	return n, true, atomicfile.SyncDir(filepath.Dir(whole))
 }
 
-// Has says whether a checkpoint is here whole.
+// Has reports whether a checkpoint is here whole.
 func (c *Checkpoints) Has(workspaceID string, number int) bool {
 	for _, kind := range []CheckpointKind{CheckpointBundle, CheckpointPatch} {
 		if _, err := os.Stat(c.path(workspaceID, number, kind)); err != nil {
@@ -261,7 +261,7 @@ func (c *Checkpoints) Info(workspaceID string, number int) (info CheckpointInfo)
 	return info
 }
 
-// drops says whether a file of a checkpoint goes once a newer checkpoint is whole.
+// drops reports whether a file of a checkpoint goes once a newer checkpoint is whole.
 func drops(kind string, number, newest int, pinned []int) bool {
 	switch {
 	case number >= newest:

@@ -14,7 +14,7 @@ const answerWithin = 3 * time.Second
 // forgotten costs time only.
 const mostGiven = 10_000
 
-// Contested says whether another process that lives speaks for the same
+// Contested reports whether another process that lives speaks for the same
 // instance as a connection that is not yet added: a data directory was copied.
 // An older connection whose process does not answer is closed; it is what a
 // crash or a broken network left behind.
@@ -99,7 +99,7 @@ func (u *Uplinks) Given(l *Uplink, runID string) {
 	h.given[runID] = l.BootID
 }
 
-// MayReportLoss says whether a process may speak for a session that it does not find:
+// MayReportLoss reports whether a process may speak for a session that it does not find:
 // it is the host's own, and it was given the run itself, or nobody else has
 // claimed to be this host for a while. A copy of a data directory knows of
 // sessions too, and finds none of them.

@@ -235,7 +235,7 @@ func OlderFile(file string) func(a, b []byte) bool {
 	return olderPane
 }
 
-// olderPane says whether one kept screen of a run is older than another. What cannot be read is older than anything.
+// olderPane reports whether one kept screen of a run is older than another. What cannot be read is older than anything.
 func olderPane(a, b []byte) bool {
 	var one, other paneFile
 	if json.Unmarshal(b, &other) != nil {

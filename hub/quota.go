@@ -27,7 +27,7 @@ type Quota struct {
 
 func newQuota(dir string) *Quota { return &Quota{dir: dir, used: map[string]int64{}} }
 
-// noSpace says whether the disk has less free than must stay. It is asked once a second.
+// noSpace reports whether the disk has less free than must stay. It is asked once a second.
 func (q *Quota) noSpace() bool {
 	if q.MinFree <= 0 {
 		return false

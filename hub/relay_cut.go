@@ -29,7 +29,7 @@ type logEnd struct {
 	cut    cutBy // empty: it was not cut
 }
 
-// whole says whether a log with this many bytes takes nothing more.
+// whole reports whether a log with this many bytes takes nothing more.
 func (e logEnd) whole(size int64) bool { return e.cut != "" || e.length != noEnd && size >= e.length }
 
 // at is what the note says of a copy with this many bytes. A cut counts only for a copy that reaches it: one that is shorter, as of an

@@ -154,7 +154,7 @@ func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string
 	return removed, nil
 }
 
-// hasLog says whether a file has the times of a log that is here: they go with it, which comes before them in the folder's order.
+// hasLog reports whether a file has the times of a log that is here: they go with it, which comes before them in the folder's order.
 func (d relayDir) hasLog(runID, name string) bool {
 	attempt, ok := attemptOf(name, timesSuffix)
 	if !ok {

@@ -80,10 +80,10 @@ type LogState struct {
 	Cut bool
 }
 
-// Complete says whether all of the log is here that ever will be.
+// Complete reports whether all of the log is here that ever will be.
 func (s LogState) Complete() bool { return s.Exists && (s.Cut || s.End >= 0 && s.Size >= s.End) }
 
-// Has says whether there is a log of any attempt of the run.
+// Has reports whether there is a log of any attempt of the run.
 func (r *Relay) Has(runID string) bool {
 	attempts, err := r.dir.attempts(runID)
 	return err == nil && len(attempts) > 0

@@ -64,13 +64,13 @@ func (u *Uplink) Identify(hostID, instanceID, bootID string, caps []string) {
 	u.HostID, u.InstanceID, u.BootID, u.caps = hostID, instanceID, bootID, caps
 }
 
-// Identified says whether it is known whose connection it is.
+// Identified reports whether it is known whose connection it is.
 func (u *Uplink) Identified() bool { return u.HostID != "" }
 
-// Has says whether the worker announced a capability.
+// Has reports whether the worker announced a capability.
 func (u *Uplink) Has(capability string) bool { return slices.Contains(u.caps, capability) }
 
-// ListsSessions says whether the worker lists its sessions in its heartbeats and
+// ListsSessions reports whether the worker lists its sessions in its heartbeats and
 // ends them when it is told to.
 func (u *Uplink) ListsSessions() bool { return u.Has(wire.CapInventory) && u.Has(wire.CapStop) }
 
@@ -198,7 +198,7 @@ func (u *Uplink) Finish() {
 	poke(u.wake)
 }
 
-// Ready says whether a heartbeat came on this connection: new runs are pushed
+// Ready reports whether a heartbeat came on this connection: new runs are pushed
 // only then.
 func (u *Uplink) Ready() bool {
 	u.mu.Lock()
@@ -213,7 +213,7 @@ func (u *Uplink) Refuses(refusing bool) {
 	u.refusing = refusing
 }
 
-// takesRuns says whether new runs may be given to the worker.
+// takesRuns reports whether new runs may be given to the worker.
 func (u *Uplink) takesRuns() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -143,7 +143,7 @@ func (u *Uplinks) Of(hostID string) (*Uplink, bool) {
 	return nil, false
 }
 
-// Connected says whether the host's own connection is open.
+// Connected reports whether the host's own connection is open.
 func (u *Uplinks) Connected(hostID string) bool {
 	_, connected := u.Of(hostID)
 	return connected

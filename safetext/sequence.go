@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isColour says whether a sequence only sets colours and attributes (SGR).
+// isColour reports whether a sequence only sets colours and attributes (SGR).
 func isColour(seq []byte) bool {
 	private, params, final := parts(seq)
 	return private == 0 && final == "m" && small(params)
@@ -27,7 +27,7 @@ var modes = []string{
 	"1", "5", "6", "7", "12", "25", "45", "47", "69", "1000", "1002", "1003", "1004", "1005", "1006", "1007", "1015", "1047", "1048", "1049", "2004", "2026",
 }
 
-// draws says whether a sequence only draws, or switches what keys and mouse
+// draws reports whether a sequence only draws, or switches what keys and mouse
 // send.
 func draws(seq []byte) bool {
 	body := seq[1:]
@@ -61,7 +61,7 @@ func draws(seq []byte) bool {
 	return final == " q" || len(final) == 1 && strings.Contains(drawCSI, final)
 }
 
-// commands says whether a sequence makes a terminal answer, reset itself, or change its window. Controls
+// commands reports whether a sequence makes a terminal answer, reset itself, or change its window. Controls
 // inside of it do not count.
 func commands(seq []byte) bool {
 	seq = bytes.Map(func(r rune) rune {
@@ -101,7 +101,7 @@ func parts(seq []byte) (private byte, params, final string) {
 	return private, string(body[:at]), string(body[at:])
 }
 
-// small says whether every parameter is below 10,000: a larger one has no use,
+// small reports whether every parameter is below 10,000: a larger one has no use,
 // and keeps some terminals busy for long.
 func small(params string) bool {
 	digits := 0

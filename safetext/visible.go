@@ -69,7 +69,7 @@ func spelled(r rune) string {
 	return fmt.Sprintf("<U+%04X>", r)
 }
 
-// hidden says whether a character acts on a terminal, or hides or reorders the
+// hidden reports whether a character acts on a terminal, or hides or reorders the
 // text around it. A joiner is text where its script needs it: between letters
 // of the scripts that join, and between the parts of an emoji.
 func hidden(before, r, after rune) bool {

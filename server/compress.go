@@ -39,7 +39,7 @@ func compress(op *huma.Operation, w http.ResponseWriter, r *http.Request, next h
 	c.finish()
 }
 
-// acceptsGzip tells whether the client takes gzip.
+// acceptsGzip reports whether the client takes gzip.
 func acceptsGzip(r *http.Request) bool {
 	any := false
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {

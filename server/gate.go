@@ -11,7 +11,7 @@ type gate struct {
 	empty  chan struct{} // made by the first shut, closed when all have left
 }
 
-// enter says whether the gate is still open.
+// enter reports whether the gate is still open.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

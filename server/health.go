@@ -64,7 +64,7 @@ func (s *Server) differences(ctx context.Context) []string {
 	return differences
 }
 
-// ready says whether requests can be served: the database takes writes, and the
+// ready reports whether requests can be served: the database takes writes, and the
 // server is not on its way out.
 func (s *Server) ready(ctx context.Context) error {
 	if s.Engine.Draining() {

@@ -54,7 +54,7 @@ func personOf(r *http.Request) engine.Person {
 	return engine.Person{Name: c.Name, Watches: !c.Role.Includes(svc.RoleOperator)}
 }
 
-// wantsWatchers says whether the client asks to be told who else sees the terminal.
+// wantsWatchers reports whether the client asks to be told who else sees the terminal.
 func wantsWatchers(v url.Values) (bool, error) {
 	if !v.Has("watchers") {
 		return false, nil

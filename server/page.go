@@ -121,7 +121,7 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// navigates says whether a person opens a page, as opposed to a page that loads
+// navigates reports whether a person opens a page, as opposed to a page that loads
 // a part of itself.
 func navigates(r *http.Request) bool {
 	return r.URL.Path == "/" || strings.Contains(r.Header.Get("Accept"), "text/html")

@@ -26,10 +26,10 @@ func AcceptedRequest(r *http.Request) {
 	}
 }
 
-// Repeatable says whether a request comes from a worker or a hook: what they report is taken once, however often it arrives.
+// Repeatable reports whether a request comes from a worker or a hook: what they report is taken once, however often it arrives.
 func Repeatable(r *http.Request) bool { return under(r.URL.Path, internalRoot) }
 
-// OfRecords says whether a request concerns records of the database alone, so that any orchestrator on it can answer: none of its answer is known only to
+// OfRecords reports whether a request concerns records of the database alone, so that any orchestrator on it can answer: none of its answer is known only to
 // the one that leads, and nothing must happen at once beside what is written.
 func OfRecords(r *http.Request) bool {
 	path, ok := strings.CutPrefix(r.URL.Path, api.Prefix)
@@ -39,7 +39,7 @@ func OfRecords(r *http.Request) bool {
 	return under(path, "/projects") || under(path, "/work-items") || path == "/runs" && r.Method == http.MethodPost || path == "/events" && r.Method == http.MethodGet
 }
 
-// OfRecordsMostly says whether a request can be answered from the database where the orchestrator that leads cannot be reached: its answer may lack what only that one knows.
+// OfRecordsMostly reports whether a request can be answered from the database where the orchestrator that leads cannot be reached: its answer may lack what only that one knows.
 func OfRecordsMostly(r *http.Request) bool {
 	path, ok := strings.CutPrefix(r.URL.Path, api.Prefix+"/")
 	if !ok || r.Method != http.MethodGet {

@@ -25,6 +25,6 @@ func CtrlKey(key string) byte {
 	return c
 }
 
-// IsNamedKey says whether an element names a key that a worker without the capability keys2 would type as
+// IsNamedKey reports whether an element names a key that a worker without the capability keys2 would type as
 // text. Such a worker refuses the other elements of keys2 by itself.
 func IsNamedKey(key string) bool { return slices.Contains(NamedKeys, key) }

@@ -18,7 +18,7 @@ func RefusalOf(body []byte) (Refusal, bool) {
 	return Refusal{Code: err.Code, Message: err.Message}, true
 }
 
-// ForGood says whether the same signal would be refused again: it is malformed,
+// ForGood reports whether the same signal would be refused again: it is malformed,
 // its run is unknown, or its attempt was never given out, or to another host. The code decides and
 // not the status, because whatever lies between may answer with any status. A
 // refused token is not for good: an operator replaces it.
