@@ -15,12 +15,12 @@ type CreateToken struct {
 	ExpiresAt *svc.Time `json:"expires_at,omitempty" format:"date-time" doc:"Absent or null: never"`
 }
 
-// New is the noun's form of the request.
+// New converts the body to the request type of package svc.
 func (b CreateToken) New() svc.NewAccessToken {
 	return svc.NewAccessToken{Name: b.Name, Role: b.Role, ExpiresAt: b.ExpiresAt}
 }
 
-// NewToken is the answer of POST /tokens.
+// NewToken is the response of POST /tokens.
 type NewToken struct {
 	svc.AccessToken
 	Token string `json:"token,omitempty" doc:"The secret: 32 hex characters, shown once; absent in the answer to a repeated request"`
@@ -31,40 +31,39 @@ type OpenSession struct {
 	Token string `json:"token" doc:"An access token"`
 }
 
-// Me is the answer of GET /me.
+// Me is the response of GET /me.
 type Me struct {
 	Name      string    `json:"name" doc:"Of the caller's token"`
 	Role      svc.Role  `json:"role" enum:"viewer,operator,admin"`
 	ExpiresAt *svc.Time `json:"expires_at" doc:"Null: never"`
 }
 
-// Me tells who the client's token belongs to.
+// Me returns the name and the role of the client's token.
 func (c *Client) Me(ctx context.Context) (Me, error) {
 	return fetch[Me](ctx, c, http.MethodGet, "/me", nil)
 }
 
-// CreateToken makes an access token. Its secret is in the answer alone.
+// CreateToken creates an access token. Only this response contains its secret.
 func (c *Client) CreateToken(ctx context.Context, b CreateToken) (NewToken, error) {
 	return fetch[NewToken](ctx, c, http.MethodPost, "/tokens", b)
 }
 
-// Tokens is one page of access tokens, newest first.
+// Tokens returns one page of access tokens, newest first.
 func (c *Client) Tokens(ctx context.Context, p svc.Page) (svc.List[svc.AccessToken], error) {
 	return page[svc.List[svc.AccessToken]](ctx, c, "/tokens", nil, p)
 }
 
-// AllTokens walks every access token, newest first.
+// AllTokens iterates over all access tokens, newest first.
 func (c *Client) AllTokens(ctx context.Context) iter.Seq2[svc.AccessToken, error] {
 	return walk(ctx, c.Tokens)
 }
 
-// RevokeToken ends an access token.
+// RevokeToken revokes an access token.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: at("/tokens/%s", id)}, nil)
 }
 
-// RotateHostToken makes a new token for a host; the former one works for some
-// minutes more.
+// RotateHostToken creates a new token for a host. The former token stays valid for a few minutes.
 func (c *Client) RotateHostToken(ctx context.Context, idOrName string) (string, error) {
 	t, err := fetch[Token](ctx, c, http.MethodPost, at("/hosts/%s/rotate-token", idOrName), nil)
 	return t.Token, err

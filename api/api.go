@@ -1,39 +1,37 @@
-// Package api is the public API as a Go program sees it: the bodies of its
-// requests, the shapes of its answers that are not nouns of package svc, and
-// the [Client] that the command line uses.
+// Package api is the public API for Go programs: the bodies of its requests, the shapes of its responses that are not
+// types of package svc, and the [Client] that the command line uses.
 //
-// Requests are types of their own, apart from the nouns, because they hold only
-// what a caller may set: a read-only field in a request is an unknown field and
-// is refused by name. Answers are the nouns themselves.
+// Requests have types of their own, because they contain only what a caller may set: a read-only field in a request
+// is an unknown field and is refused by name. Responses are the types of package svc.
 package api
 
 import "svc"
 
-// Prefix is where the public API lives. A breaking change gets another one.
+// Prefix is the path prefix of the public API. A breaking change gets another prefix.
 const Prefix = "/api/v1"
 
-// MaxBody is the largest request body in bytes; one byte more is refused.
+// MaxBody is the maximum size of a request body in bytes.
 const MaxBody = 1 << 20
 
-// MaxIdempotencyKey is the longest Idempotency-Key in characters.
+// MaxIdempotencyKey is the maximum length of an Idempotency-Key in characters.
 const MaxIdempotencyKey = 255
 
-// Names of headers that the API gives a meaning beyond HTTP's own.
+// Names of the headers that the API defines, or uses in its own way.
 const (
 	HeaderIdempotencyKey = "Idempotency-Key"
 	HeaderLastEventID    = "Last-Event-ID"
 	HeaderRequestID      = "X-Request-Id"
-	HeaderRequest        = "Svc-Request" // with a session's cookie: that our own page sent it
+	HeaderRequest        = "Svc-Request" // sent with the session cookie: marks a request of our own page
 )
 
-// ErrorBody is what every refusal says.
+// ErrorBody is the content of every refusal.
 type ErrorBody struct {
 	Code    svc.Code       `json:"code" example:"not_found" doc:"For programs; see docs/api.md for the list"`
 	Message string         `json:"message" example:"no run \"CHECKOUT-12\"" doc:"For people"`
 	Details map[string]any `json:"details,omitempty" doc:"For programs; fields names each field that is wrong"`
 }
 
-// Envelope is the body of every answer that is not a success.
+// Envelope is the body of every response that is not a success.
 type Envelope struct {
 	Error ErrorBody `json:"error"`
 }
@@ -48,13 +46,13 @@ type Pane struct {
 	Final     bool     `json:"final" doc:"It is the screen at the end of that attempt's session. False for an attempt that is over: how its screen looked at the end is not known, and this is the last one that was seen"`
 }
 
-// Token is the answer of POST /hosts/{id}/token.
+// Token is the response of POST /hosts/{id}/token.
 type Token struct {
 	Token string `json:"token" doc:"Lets a worker join as this host and as no other"`
 }
 
-// ProviderFacts is what the orchestrator's catalog says of a provider, without
-// its argument and environment templates: those may hold secrets.
+// ProviderFacts is a provider's entry in the orchestrator's catalog, without its argument and environment templates:
+// those may contain secrets.
 type ProviderFacts struct {
 	ID                string   `json:"id"`
 	Name              string   `json:"name"`
@@ -66,7 +64,7 @@ type ProviderFacts struct {
 	Resumes           bool     `json:"resumes" doc:"It can go on with a conversation"`
 }
 
-// ProviderOnHost is what one host's worker last reported of a provider.
+// ProviderOnHost is the last report of one host's worker about a provider.
 type ProviderOnHost struct {
 	HostName  string `json:"host_name"`
 	Available bool   `json:"available"`
@@ -77,7 +75,7 @@ type ProviderOnHost struct {
 	ReportedAt *svc.Time `json:"reported_at" doc:"When the worker last looked"`
 }
 
-// Provider is a provider and where it can be run.
+// Provider is a provider together with the hosts that reported it.
 type Provider struct {
 	ProviderFacts
 	Tool        string                    `json:"tool" doc:"The tool's id: two entries of one tool, a headless and an interactive one, have it in common"`

@@ -8,14 +8,14 @@ import (
 	"svc"
 )
 
-// fetch is a call that answers one record.
+// fetch sends a request whose response is one record.
 func fetch[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
 	var out T
 	err := c.do(ctx, call{method: method, path: path, body: body}, &out)
 	return out, err
 }
 
-// CreateProject makes a project.
+// CreateProject creates a project.
 func (c *Client) CreateProject(ctx context.Context, b CreateProject) (svc.Project, error) {
 	return fetch[svc.Project](ctx, c, http.MethodPost, "/projects", b)
 }
@@ -30,12 +30,12 @@ func (c *Client) UpdateProject(ctx context.Context, idOrSlug string, b PatchProj
 	return fetch[svc.Project](ctx, c, http.MethodPatch, at("/projects/%s", idOrSlug), b)
 }
 
-// ArchiveProject ends a project; it stays readable.
+// ArchiveProject archives a project. It stays readable.
 func (c *Client) ArchiveProject(ctx context.Context, idOrSlug string) (svc.Project, error) {
 	return fetch[svc.Project](ctx, c, http.MethodDelete, at("/projects/%s", idOrSlug), nil)
 }
 
-// CreateWorkItem makes a work item.
+// CreateWorkItem creates a work item.
 func (c *Client) CreateWorkItem(ctx context.Context, b CreateWorkItem) (svc.WorkItem, error) {
 	return fetch[svc.WorkItem](ctx, c, http.MethodPost, "/work-items", b)
 }
@@ -50,8 +50,8 @@ func (c *Client) UpdateWorkItem(ctx context.Context, id string, b PatchWorkItem)
 	return fetch[svc.WorkItem](ctx, c, http.MethodPatch, at("/work-items/%s", id), b)
 }
 
-// DeleteWorkItem deletes a work item, with recursive also everything below it,
-// with detach also what others need.
+// DeleteWorkItem deletes a work item. recursive also deletes its descendants. detach removes the needs that other items
+// have of the deleted ones; without it such a need is an error.
 func (c *Client) DeleteWorkItem(ctx context.Context, id string, recursive, detach bool) error {
 	r := call{method: http.MethodDelete, path: at("/work-items/%s", id), query: url.Values{}}
 	if recursive {
@@ -63,17 +63,17 @@ func (c *Client) DeleteWorkItem(ctx context.Context, id string, recursive, detac
 	return c.do(ctx, r, nil)
 }
 
-// AddNeed makes a work item need another one.
+// AddNeed adds a need: the item id needs the item other.
 func (c *Client) AddNeed(ctx context.Context, id, other string) error {
 	return c.do(ctx, call{method: http.MethodPut, path: at("/work-items/%s/needs/%s", id, other)}, nil)
 }
 
-// RemoveNeed takes a need back.
+// RemoveNeed removes a need.
 func (c *Client) RemoveNeed(ctx context.Context, id, other string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: at("/work-items/%s/needs/%s", id, other)}, nil)
 }
 
-// CreateRun admits a run.
+// CreateRun creates a run.
 func (c *Client) CreateRun(ctx context.Context, b CreateRun) (svc.Run, error) {
 	return fetch[svc.Run](ctx, c, http.MethodPost, "/runs", b)
 }
@@ -83,27 +83,27 @@ func (c *Client) Run(ctx context.Context, id string) (svc.Run, error) {
 	return fetch[svc.Run](ctx, c, http.MethodGet, at("/runs/%s", id), nil)
 }
 
-// RunDetail reads a run with why it waits and what proves its states.
+// RunDetail reads a run with the reasons why it waits and the evidence for its states.
 func (c *Client) RunDetail(ctx context.Context, id string) (svc.RunDetail, error) {
 	return fetch[svc.RunDetail](ctx, c, http.MethodGet, at("/runs/%s", id), nil)
 }
 
-// StopRun stops a run. It is stopped at once; its session may take a while to end.
+// StopRun stops a run. Its status changes at once; its session may take longer to end.
 func (c *Client) StopRun(ctx context.Context, id string) (svc.Run, error) {
 	return fetch[svc.Run](ctx, c, http.MethodPost, at("/runs/%s/stop", id), nil)
 }
 
-// UpdateRun changes how a pending run waits.
+// UpdateRun changes the conditions under which a pending run waits.
 func (c *Client) UpdateRun(ctx context.Context, id string, b PatchRun) (svc.Run, error) {
 	return fetch[svc.Run](ctx, c, http.MethodPatch, at("/runs/%s", id), b)
 }
 
-// Rerun makes a new run with the fields of another one, but for what b sets.
+// Rerun creates a new run with the fields of another one, except those that b sets.
 func (c *Client) Rerun(ctx context.Context, id string, b Rerun) (svc.Run, error) {
 	return fetch[svc.Run](ctx, c, http.MethodPost, at("/runs/%s/rerun", id), b)
 }
 
-// StopRuns stops what is active in a scope.
+// StopRuns stops the active runs of a scope.
 func (c *Client) StopRuns(ctx context.Context, b StopRuns) (StoppedRuns, error) {
 	return fetch[StoppedRuns](ctx, c, http.MethodPost, "/runs/stop", b)
 }
@@ -118,7 +118,7 @@ func (c *Client) Pane(ctx context.Context, id string) (Pane, error) {
 	return fetch[Pane](ctx, c, http.MethodGet, at("/runs/%s/pane", id), nil)
 }
 
-// CreateHost provisions a host.
+// CreateHost creates a host.
 func (c *Client) CreateHost(ctx context.Context, b CreateHost) (svc.Host, error) {
 	return fetch[svc.Host](ctx, c, http.MethodPost, "/hosts", b)
 }
@@ -133,8 +133,7 @@ func (c *Client) UpdateHost(ctx context.Context, idOrName string, b PatchHost) (
 	return fetch[svc.Host](ctx, c, http.MethodPatch, at("/hosts/%s", idOrName), b)
 }
 
-// DeleteHost removes a host that has no active runs; with force, those it has
-// end as host_lost first.
+// DeleteHost deletes a host that has no active runs. With force, its active runs fail with host_lost first.
 func (c *Client) DeleteHost(ctx context.Context, idOrName string, force bool) error {
 	r := call{method: http.MethodDelete, path: at("/hosts/%s", idOrName)}
 	if force {
@@ -143,12 +142,12 @@ func (c *Client) DeleteHost(ctx context.Context, idOrName string, force bool) er
 	return c.do(ctx, r, nil)
 }
 
-// EnableHost lets a host be given runs again.
+// EnableHost allows new runs to be placed on a host again.
 func (c *Client) EnableHost(ctx context.Context, idOrName string) (svc.Host, error) {
 	return fetch[svc.Host](ctx, c, http.MethodPost, at("/hosts/%s/enable", idOrName), nil)
 }
 
-// DisableHost withholds new runs from a host; nothing that runs is stopped.
+// DisableHost stops the placement of new runs on a host. Its active runs continue.
 func (c *Client) DisableHost(ctx context.Context, idOrName string) (svc.Host, error) {
 	return fetch[svc.Host](ctx, c, http.MethodPost, at("/hosts/%s/disable", idOrName), nil)
 }
@@ -158,13 +157,13 @@ func (c *Client) ClearSuspect(ctx context.Context, idOrName string) (svc.Host, e
 	return fetch[svc.Host](ctx, c, http.MethodPost, at("/hosts/%s/clear-suspect", idOrName), nil)
 }
 
-// HostToken is the token with which a worker joins as this host alone.
+// HostToken returns the token with which a worker joins as this host only.
 func (c *Client) HostToken(ctx context.Context, idOrName string) (string, error) {
 	t, err := fetch[Token](ctx, c, http.MethodPost, at("/hosts/%s/token", idOrName), nil)
 	return t.Token, err
 }
 
-// Providers lists the providers and where each can be run.
+// Providers lists the providers with the hosts that reported each of them.
 func (c *Client) Providers(ctx context.Context) ([]Provider, error) {
 	l, err := fetch[svc.List[Provider]](ctx, c, http.MethodGet, "/providers", nil)
 	return l.Items, err

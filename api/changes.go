@@ -10,10 +10,10 @@ import (
 	"svc"
 )
 
-// ChangeQuery names a change.
+// ChangeQuery selects a change.
 type ChangeQuery struct {
 	Checkpoint int    // its number; 0: the newest that the orchestrator has
-	Since      int    // an earlier checkpoint to compare with; 0: the commit that the work stands on
+	Since      int    // an earlier checkpoint to compare with; 0: the commit on which the work is based
 	Path       string // of a patch: only this file; empty: all
 }
 
@@ -28,13 +28,13 @@ func (q ChangeQuery) values() url.Values {
 	return v
 }
 
-// Change lists what a checkpoint of a workspace has changed.
+// Change lists the files that a checkpoint of a workspace has changed.
 func (c *Client) Change(ctx context.Context, id string, q ChangeQuery) (change svc.Change, err error) {
 	err = c.do(ctx, call{method: http.MethodGet, path: at("/workspaces/%s/changes", id), query: q.values()}, &change)
 	return change, err
 }
 
-// Diff reads the patch of a change. The reader is the caller's to close.
+// Diff reads the patch of a change. The caller must close the reader.
 func (c *Client) Diff(ctx context.Context, id string, q ChangeQuery) (io.ReadCloser, error) {
 	return c.download(ctx, at("/workspaces/%s/diff", id), q.values())
 }

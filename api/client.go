@@ -17,33 +17,32 @@ import (
 	"svc"
 )
 
-// Client speaks the public API. Its methods give nouns and *svc.Error; an
-// orchestrator that cannot be reached is ErrUnreachable. It may be used from
-// several goroutines.
+// Client is a client of the public API. Its methods return types of package svc and errors of type *svc.Error; when
+// the orchestrator cannot be reached the error is ErrUnreachable. A Client may be used from several goroutines.
 type Client struct {
 	BaseURL string       // such as http://127.0.0.1:7898, without the prefix
 	Token   string       // the user token
-	HTTP    *http.Client // nil: one without an overall timeout, so that streams can last
+	HTTP    *http.Client // nil: a client without an overall timeout, so that streams are not cut
 }
 
-// ErrUnreachable says that no answer came: nothing listens there, the network
-// is down, or the connection broke.
+// ErrUnreachable reports that no response was received: nothing listens at the address, the network is down, or the
+// connection broke.
 var ErrUnreachable = errors.New("the orchestrator cannot be reached")
 
-// ServerError is a refusal whose cause is on the orchestrator's side: its log has
-// more under the request id.
+// ServerError is a refusal with a cause on the orchestrator's side. The orchestrator's log has details under the
+// request id.
 type ServerError struct {
 	RequestID string
 	Err       *svc.Error
 }
 
-// Error is the refusal's message.
+// Error returns the message of the refusal.
 func (e *ServerError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the refusal.
+// Unwrap returns the refusal.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// patience bounds the wait for the headers of an answer.
+// patience limits the wait for the headers of a response.
 const patience = time.Minute
 
 var defaultHTTP = &http.Client{Transport: newTransport()}
@@ -63,13 +62,13 @@ func newTransport() *http.Transport {
 
 type idempotencyKey struct{}
 
-// WithIdempotencyKey makes the next POST use this key instead of a fresh one,
-// so that a caller's own retry is safe too.
+// WithIdempotencyKey makes the next POST use this key instead of a new one, so that the caller can repeat the request
+// safely.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
 
-// call is one request of the API.
+// call is one request to the API.
 type call struct {
 	method string
 	path   string // below the prefix
@@ -78,9 +77,8 @@ type call struct {
 	body   any // nil: none
 }
 
-// do sends a call and decodes its answer into out, unless out is nil. A call
-// that changes nothing, or carries an idempotency key, is sent again when its
-// connection breaks.
+// do sends a call and decodes its response into out, unless out is nil. A call that changes nothing, or carries an
+// idempotency key, is repeated when its connection breaks.
 func (c *Client) do(ctx context.Context, r call, out any) error {
 	res, err := c.send(ctx, r)
 	if err != nil {
@@ -88,7 +86,7 @@ func (c *Client) do(ctx context.Context, r call, out any) error {
 	}
 	defer func() { _ = res.Body.Close() }()
 	if out == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // read the rest, so that the connection can be reused
 		return nil
 	}
 	if err := decode(res.Body, maxAnswer, out); err != nil {
@@ -100,11 +98,12 @@ func (c *Client) do(ctx context.Context, r call, out any) error {
 	return nil
 }
 
-// maxAnswer bounds an answer, and a message of the event stream, in bytes. The largest is a snapshot, which has all projects, open
-// items and active runs. Whatever else answers at the address of an orchestrator must not fill this machine's memory.
+// maxAnswer limits a response, and a message of the event stream, in bytes. The largest response is a snapshot, which
+// contains all projects, open items and active runs. The limit protects this machine's memory from a server at that
+// address that is not an orchestrator.
 const maxAnswer = 256 << 20
 
-// decode reads an answer that has at most so many bytes.
+// decode decodes a response of at most the given size in bytes.
 func decode(body io.Reader, most int64, out any) error {
 	left := &io.LimitedReader{R: body, N: most + 1}
 	err := json.NewDecoder(left).Decode(out)
@@ -114,8 +113,7 @@ func decode(body io.Reader, most int64, out any) error {
 	return err
 }
 
-// send gives the answer of a call that succeeded; its body is the caller's to
-// close.
+// send returns the response of a call that succeeded. The caller must close its body.
 func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 	var body []byte
 	if r.body != nil {
@@ -190,14 +188,14 @@ func (c *Client) url(path string) string {
 	return strings.TrimRight(c.BaseURL, "/") + Prefix + path
 }
 
-// neverSent reports whether a failure came before anything was sent: then nothing
-// listens there, and trying again at once does not help.
+// neverSent reports whether a request failed before anything was sent: nothing listens at the address, so an
+// immediate retry does not help.
 func neverSent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// cause takes the URL off an error of net/http: it is said already.
+// cause removes the URL from an error of net/http, because the caller's message already has it.
 func cause(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -206,7 +204,7 @@ func cause(err error) error {
 	return err
 }
 
-// refusal turns the envelope back into the error it was made of.
+// refusal converts the envelope back into the error that the orchestrator sent.
 func refusal(res *http.Response) error {
 	defer func() { _ = res.Body.Close() }()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxBody))
@@ -219,7 +217,7 @@ func refusal(res *http.Response) error {
 	code := svc.CodeInternal
 	switch res.StatusCode {
 	case http.StatusBadRequest:
-		if res.Request.URL.Scheme == "http" && bytes.Contains(body, []byte("HTTPS")) { // so says Go's server, and nginx
+		if res.Request.URL.Scheme == "http" && bytes.Contains(body, []byte("HTTPS")) { // the message of Go's server and of nginx
 			return svc.Errorf(svc.CodeUnavailable, "%s speaks TLS: its address begins with https://, not http://", res.Request.URL.Host)
 		}
 	case http.StatusUnauthorized:
@@ -232,7 +230,7 @@ func refusal(res *http.Response) error {
 	return svc.Errorf(code, "%s answered %s, not as the API does; is the address right?", res.Request.URL.Host, res.Status)
 }
 
-// at is a path with an id in it, escaped.
+// at returns a path with escaped ids.
 func at(format string, ids ...string) string {
 	escaped := make([]any, len(ids))
 	for i, id := range ids {

@@ -19,7 +19,7 @@ type CreateComment struct {
 	Body       string   `json:"body" minLength:"1" doc:"Up to 16 KiB"`
 }
 
-// New is the noun's form.
+// New converts the body to the request type of package svc.
 func (b CreateComment) New() svc.NewComment {
 	return svc.NewComment{Checkpoint: b.Checkpoint, Path: b.Path, Side: b.Side, Line: b.Line, EndLine: b.EndLine, Body: b.Body}
 }
@@ -30,19 +30,19 @@ type PatchComment struct {
 	State Opt[svc.CommentState] `json:"state,omitzero" enum:"draft,resolved" doc:"draft: to be sent again"`
 }
 
-// Patch is the noun's form.
+// Patch converts the body to the patch type of package svc.
 func (b PatchComment) Patch() (svc.CommentPatch, error) {
 	var bad svc.Problems
 	p := svc.CommentPatch{Body: given(&bad, "body", b.Body), State: given(&bad, "state", b.State)}
 	return p, bad.Err()
 }
 
-// Comments is one page of a workspace's comments, oldest first.
+// Comments returns one page of a workspace's comments, oldest first.
 func (c *Client) Comments(ctx context.Context, workspaceID string, p svc.Page) (svc.List[svc.Comment], error) {
 	return page[svc.List[svc.Comment]](ctx, c, at("/workspaces/%s/comments", workspaceID), url.Values{}, p)
 }
 
-// AllComments walks every comment of a workspace, oldest first.
+// AllComments iterates over the comments of a workspace, oldest first.
 func (c *Client) AllComments(ctx context.Context, workspaceID string) iter.Seq2[svc.Comment, error] {
 	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.Comment], error) {
 		return c.Comments(ctx, workspaceID, p)
@@ -59,7 +59,7 @@ func (c *Client) PatchComment(ctx context.Context, id string, body PatchComment)
 	return fetch[svc.Comment](ctx, c, http.MethodPatch, at("/comments/%s", id), body)
 }
 
-// DeleteComment removes a comment.
+// DeleteComment deletes a comment.
 func (c *Client) DeleteComment(ctx context.Context, id string) error {
 	return c.do(ctx, call{method: http.MethodDelete, path: at("/comments/%s", id)}, nil)
 }
@@ -70,12 +70,12 @@ type SendComments struct {
 	Message    string   `json:"message,omitempty" doc:"Before the comments, up to 16 KiB"`
 }
 
-// New is the noun's form.
+// New converts the body to the request type of package svc.
 func (b SendComments) New() svc.NewSend {
 	return svc.NewSend{CommentIDs: b.CommentIDs, Message: b.Message}
 }
 
-// SendComments sends comments to the agent of a workspace; preview: it only answers the prompt.
+// SendComments sends comments to the agent of a workspace. With preview it only returns the prompt and sends nothing.
 func (c *Client) SendComments(ctx context.Context, workspaceID string, body SendComments, preview bool) (sent svc.Sent, err error) {
 	q := url.Values{}
 	if preview {

@@ -14,7 +14,7 @@ type SnoozeInbox struct {
 	Until svc.Time `json:"until" doc:"When the entry comes back, if its cause lasts"`
 }
 
-// Inbox is one page of what needs a person, newest first.
+// Inbox returns one page of the inbox, newest first.
 func (c *Client) Inbox(ctx context.Context, snoozed bool, p svc.Page) (svc.List[svc.InboxItem], error) {
 	q := url.Values{}
 	if snoozed {
@@ -23,19 +23,19 @@ func (c *Client) Inbox(ctx context.Context, snoozed bool, p svc.Page) (svc.List[
 	return page[svc.List[svc.InboxItem]](ctx, c, "/inbox", q, p)
 }
 
-// AllInbox walks everything that needs a person, newest first; snoozed entries only when they are asked for.
+// AllInbox iterates over the inbox, newest first. snoozed includes the snoozed entries.
 func (c *Client) AllInbox(ctx context.Context, snoozed bool) iter.Seq2[svc.InboxItem, error] {
 	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.InboxItem], error) {
 		return c.Inbox(ctx, snoozed, p)
 	})
 }
 
-// SnoozeInbox sets an entry aside until a time, for everybody.
+// SnoozeInbox hides an entry until a time, for all users.
 func (c *Client) SnoozeInbox(ctx context.Context, key string, until svc.Time) (svc.InboxItem, error) {
 	return fetch[svc.InboxItem](ctx, c, http.MethodPost, at("/inbox/%s/snooze", key), SnoozeInbox{Until: until})
 }
 
-// DismissInbox sets an entry aside until its cause happens again, for everybody.
+// DismissInbox hides an entry until its cause occurs again, for all users.
 func (c *Client) DismissInbox(ctx context.Context, key string) (svc.InboxItem, error) {
 	return fetch[svc.InboxItem](ctx, c, http.MethodPost, at("/inbox/%s/dismiss", key), nil)
 }

@@ -10,17 +10,17 @@ import (
 	"svc"
 )
 
-// Projects is one page of the projects, by name.
+// Projects returns one page of the projects, by name.
 func (c *Client) Projects(ctx context.Context, p svc.Page) (svc.List[svc.Project], error) {
 	return page[svc.List[svc.Project]](ctx, c, "/projects", nil, p)
 }
 
-// AllProjects walks every project, by name.
+// AllProjects iterates over all projects, by name.
 func (c *Client) AllProjects(ctx context.Context) iter.Seq2[svc.Project, error] {
 	return walk(ctx, c.Projects)
 }
 
-// WorkItems is one page of the work items, by position.
+// WorkItems returns one page of the work items, by position.
 func (c *Client) WorkItems(ctx context.Context, f svc.WorkItemFilter, p svc.Page) (svc.List[svc.WorkItem], error) {
 	q := url.Values{}
 	put(q, "project_id", f.ProjectID)
@@ -41,18 +41,17 @@ func (c *Client) WorkItems(ctx context.Context, f svc.WorkItemFilter, p svc.Page
 	return page[svc.List[svc.WorkItem]](ctx, c, "/work-items", q, p)
 }
 
-// AllWorkItems walks every work item that passes the filter, by position.
+// AllWorkItems iterates over the work items that match the filter, by position.
 func (c *Client) AllWorkItems(ctx context.Context, f svc.WorkItemFilter) iter.Seq2[svc.WorkItem, error] {
 	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.WorkItem], error) { return c.WorkItems(ctx, f, p) })
 }
 
-// Runs is one page of the runs, newest first.
+// Runs returns one page of the runs, newest first.
 func (c *Client) Runs(ctx context.Context, f svc.RunFilter, p svc.Page) (svc.List[svc.RunSummary], error) {
 	return page[svc.List[svc.RunSummary]](ctx, c, "/runs", runQuery(f), p)
 }
 
-// AllQueuedRuns walks the pending runs that pass the filter, in the order in
-// which they will be placed.
+// AllQueuedRuns iterates over the pending runs that match the filter, in the order in which they will be placed.
 func (c *Client) AllQueuedRuns(ctx context.Context, f svc.RunFilter) iter.Seq2[svc.RunSummary, error] {
 	f.Statuses = []svc.RunStatus{svc.RunPending}
 	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.RunSummary], error) {
@@ -62,7 +61,7 @@ func (c *Client) AllQueuedRuns(ctx context.Context, f svc.RunFilter) iter.Seq2[s
 	})
 }
 
-// CountRuns counts the runs that pass the filter, by status.
+// CountRuns counts the runs that match the filter, by status.
 func (c *Client) CountRuns(ctx context.Context, f svc.RunFilter) (svc.RunCounts, error) {
 	var out svc.RunCounts
 	err := c.do(ctx, call{method: http.MethodGet, path: "/runs/counts", query: runQuery(f)}, &out)
@@ -85,25 +84,25 @@ func runQuery(f svc.RunFilter) url.Values {
 	return q
 }
 
-// AllRuns walks every run that passes the filter, newest first.
+// AllRuns iterates over the runs that match the filter, newest first.
 func (c *Client) AllRuns(ctx context.Context, f svc.RunFilter) iter.Seq2[svc.RunSummary, error] {
 	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.RunSummary], error) { return c.Runs(ctx, f, p) })
 }
 
-// Hosts is one page of the hosts, by name.
+// Hosts returns one page of the hosts, by name.
 func (c *Client) Hosts(ctx context.Context, p svc.Page) (svc.List[svc.Host], error) {
 	return page[svc.List[svc.Host]](ctx, c, "/hosts", nil, p)
 }
 
-// AllHosts walks every host, by name.
+// AllHosts iterates over all hosts, by name.
 func (c *Client) AllHosts(ctx context.Context) iter.Seq2[svc.Host, error] { return walk(ctx, c.Hosts) }
 
-// Events is one page of the journal, newest first.
+// Events returns one page of the journal, newest first.
 func (c *Client) Events(ctx context.Context, f svc.EventFilter, p svc.Page) (svc.EventList, error) {
 	return page[svc.EventList](ctx, c, "/events", eventQuery(f), p)
 }
 
-// AllEvents walks the journal, newest first.
+// AllEvents iterates over the journal, newest first.
 func (c *Client) AllEvents(ctx context.Context, f svc.EventFilter) iter.Seq2[svc.Event, error] {
 	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.Event], error) {
 		l, err := c.Events(ctx, f, p)
@@ -128,8 +127,7 @@ func put(q url.Values, key, value string) {
 	}
 }
 
-// page reads one page of a list of that shape. A limit of 0 leaves the size to
-// the server.
+// page reads one page of a list. With a limit of 0 the server chooses the size.
 func page[L any](ctx context.Context, c *Client, path string, q url.Values, p svc.Page) (L, error) {
 	if q == nil {
 		q = url.Values{}
@@ -143,7 +141,7 @@ func page[L any](ctx context.Context, c *Client, path string, q url.Values, p sv
 	return out, err
 }
 
-// walk reads page after page. An error is yielded once and ends the walk.
+// walk iterates over all pages. An error is yielded once and ends the iteration.
 func walk[T any](ctx context.Context, next func(context.Context, svc.Page) (svc.List[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		p := svc.Page{Limit: svc.MaxLimit}

@@ -15,30 +15,30 @@ import (
 	"svc"
 )
 
-// LogOptions says which part of a run's log to read.
+// LogOptions selects the part of a run's log to read.
 type LogOptions struct {
 	Follow  bool   // keep reading until the session ends
 	Tail    *int   // the last lines only; nil: all
 	Attempt *int   // one attempt only; nil: all, in order
 	Format  string // raw or text; empty: raw
-	From    string // begin here in place of Tail, as HeaderLogFrom names a place; empty: at the beginning
-	Skip    int64  // leave out this many bytes of the answer
-	// Lost, when not nil, is told that a log that is followed broke off and is being asked for again, and with nil that
-	// it goes on.
+	From    string // start at this position (see HeaderLogFrom) instead of using Tail; empty: at the beginning
+	Skip    int64  // skip this many bytes of the response
+	// Lost, when not nil, is called while a log is followed: with the error each time the log breaks off and is
+	// requested again, and with nil when it continues.
 	Lost func(err error)
 }
 
-// HeaderLogFrom says, in the answer to a request for a log, where it begins: an attempt and a byte of its raw log, such
-// as 2:4096. The same request from there gives the same bytes.
+// HeaderLogFrom is the header in which the response to a request for a log states where it begins: an attempt and a
+// byte offset in its raw log, such as 2:4096. A request from the same position returns the same bytes.
 const HeaderLogFrom = "Svc-Log-From"
 
-// HeaderLogIncomplete names, in the answer to a request for a log, the attempts whose log is not whole there: a
-// part is gone, or on a host that is away. Absent: all of it is there.
+// HeaderLogIncomplete is the header in which the response to a request for a log lists the attempts whose log is
+// incomplete: a part is lost, or is on a host that is away. Absent: the log is complete.
 const HeaderLogIncomplete = "Svc-Log-Incomplete"
 
-// Logs streams the log of a run. The reader is the caller's to close. Where a
-// part of the log is missing, it ends with an error of code log_gone. A log
-// that is followed goes on where it broke off when the orchestrator is back.
+// Logs streams the log of a run. The caller must close the reader. Where a part of the log is missing, it ends with
+// an error of code log_gone. A followed log that breaks off continues at the same byte when the orchestrator can be
+// reached again.
 func (c *Client) Logs(ctx context.Context, id string, o LogOptions) (io.ReadCloser, error) {
 	body, from, err := c.openLog(ctx, id, o)
 	if err != nil || !o.Follow || from == "" {
@@ -70,7 +70,7 @@ func (c *Client) openLog(ctx context.Context, id string, o LogOptions) (body io.
 	return logBody(res), res.Header.Get(HeaderLogFrom), nil
 }
 
-// logBody is the log of an answer, or what was made of it.
+// logBody returns the body of a response with a log. At its end the body returns an error when the log is incomplete.
 func logBody(res *http.Response) io.ReadCloser {
 	if short := res.Header.Get(HeaderLogIncomplete); short != "" {
 		return shortLog{res.Body, svc.Errorf(svc.CodeLogGone, "a part of the log is missing, of attempt %s: it is gone, or its host is away", short)}
@@ -78,8 +78,8 @@ func logBody(res *http.Response) io.ReadCloser {
 	return res.Body
 }
 
-// Recording streams the recording of an attempt, 0 the last one, as asciicast v2. The reader is the caller's to close.
-// Where a part of the log is missing, it ends with an error of code log_gone.
+// Recording streams the recording of an attempt as asciicast v2; attempt 0 is the last one. The caller must close the
+// reader. Where a part of the log is missing, it ends with an error of code log_gone.
 func (c *Client) Recording(ctx context.Context, id string, attempt int) (io.ReadCloser, error) {
 	q := url.Values{}
 	if attempt != 0 {
@@ -92,13 +92,13 @@ func (c *Client) Recording(ctx context.Context, id string, attempt int) (io.Read
 	return logBody(res), nil
 }
 
-// shortLog is a log that does not look whole at its end.
+// shortLog is an incomplete log. It returns err in place of io.EOF.
 type shortLog struct {
 	io.ReadCloser
 	err error
 }
 
-// Read gives the bytes there are, then says that they are not all.
+// Read reads the available bytes and then returns err.
 func (s shortLog) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
@@ -107,24 +107,21 @@ func (s shortLog) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxSocketMessage bounds what a socket may send at once: a screen with
-// attributes, or a burst of output.
+// maxSocketMessage limits one message of a socket in bytes: a screen with attributes, or a burst of output.
 const maxSocketMessage = 16 << 20
 
-// Attach opens the interactive socket of a run. The socket is the caller's to
-// close.
+// Attach opens the interactive socket of a run. The caller must close the socket.
 func (c *Client) Attach(ctx context.Context, id string) (*websocket.Conn, error) {
 	return c.socket(ctx, at("/runs/%s/attach/ws", id))
 }
 
-// AttachListing does the same, and the socket tells who else sees the terminal. An
-// orchestrator of an earlier version does not tell.
+// AttachListing is Attach with a list of the other people who see the terminal. An orchestrator of an earlier version
+// does not send the list.
 func (c *Client) AttachListing(ctx context.Context, id string) (*websocket.Conn, error) {
 	return c.socket(ctx, at("/runs/%s/attach/ws", id)+"?watchers=true")
 }
 
-// WatchPane opens the read-only socket of a run. The socket is the caller's to
-// close.
+// WatchPane opens the read-only socket of a run. The caller must close the socket.
 func (c *Client) WatchPane(ctx context.Context, id string) (*websocket.Conn, error) {
 	return c.socket(ctx, at("/runs/%s/pane/ws", id))
 }

@@ -10,19 +10,19 @@ import (
 	"svc"
 )
 
-// followedLog is a log that is asked for again, from the byte at which it broke off.
+// followedLog is a log that is requested again from the byte at which it broke off.
 type followedLog struct {
 	ctx  context.Context //nolint:containedctx // of the call that the reader belongs to
 	c    *Client
 	id   string
 	o    LogOptions
 	body io.ReadCloser
-	from string // where the first answer began
-	read int64  // bytes of it that were read or skipped
+	from string // the start position of the first response
+	read int64  // bytes of the log after from that were read or skipped
 }
 
-// Read gives the next bytes. It ends with io.EOF when the session has ended, and with an error when the
-// orchestrator refuses to go on.
+// Read reads the next bytes. It returns io.EOF when the session has ended, and an error when the orchestrator refuses
+// to continue.
 func (f *followedLog) Read(p []byte) (int, error) {
 	for {
 		n, err := f.body.Read(p)
@@ -41,10 +41,10 @@ func (f *followedLog) Read(p []byte) (int, error) {
 	}
 }
 
-// Close ends the answer that is being read.
+// Close closes the current response.
 func (f *followedLog) Close() error { return f.body.Close() }
 
-// again opens the log after the last byte that was read, as soon as the orchestrator can be reached.
+// again opens the log after the last byte that was read, with retries until the orchestrator can be reached.
 func (f *followedLog) again(err error) error {
 	_ = f.body.Close() // it broke off
 	o := f.o

@@ -16,7 +16,7 @@ type SendMessage struct {
 	Answer bool            `json:"answer,omitzero" doc:"It may answer a question that the agent asks; absent: it is refused while there is one"`
 }
 
-// New is the noun's form.
+// New converts the body to the request type of package svc.
 func (b SendMessage) New() svc.NewMessage {
 	return svc.NewMessage{Text: b.Text, When: b.When, Answer: b.Answer}
 }
@@ -26,12 +26,12 @@ func (c *Client) SendMessage(ctx context.Context, runID string, body SendMessage
 	return fetch[svc.Message](ctx, c, http.MethodPost, at("/runs/%s/messages", runID), body)
 }
 
-// Messages is one page of the messages to a run's agent, in the order in which they were sent.
+// Messages returns one page of the messages to a run's agent, in the order in which they were sent.
 func (c *Client) Messages(ctx context.Context, runID string, p svc.Page) (svc.List[svc.Message], error) {
 	return page[svc.List[svc.Message]](ctx, c, at("/runs/%s/messages", runID), url.Values{}, p)
 }
 
-// AllMessages walks every message to a run's agent, in the order in which they were sent.
+// AllMessages iterates over the messages to a run's agent, in the order in which they were sent.
 func (c *Client) AllMessages(ctx context.Context, runID string) iter.Seq2[svc.Message, error] {
 	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.Message], error) { return c.Messages(ctx, runID, p) })
 }

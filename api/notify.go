@@ -7,7 +7,7 @@ import (
 	"svc"
 )
 
-// Sinks lists where notifications are sent, with the state of each.
+// Sinks lists the sinks of notifications with their states.
 func (c *Client) Sinks(ctx context.Context) ([]svc.SinkState, error) {
 	l, err := fetch[svc.List[svc.SinkState]](ctx, c, http.MethodGet, "/notify", nil)
 	return l.Items, err

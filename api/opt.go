@@ -10,24 +10,24 @@ import (
 	"svc"
 )
 
-// Opt is a request field that may be absent, null or a value, and tells the
-// three apart. The zero Opt is absent; give the field the JSON option omitzero.
+// Opt is a request field that may be absent, null or a value. The zero Opt is absent; the field needs the JSON option
+// omitzero.
 type Opt[T any] struct {
-	Set   bool // the field is there
-	Null  bool // it is there and null
-	Value T    // meaningful when it is there and not null
+	Set   bool // the field is present
+	Null  bool // the field is present and null
+	Value T    // valid when the field is present and not null
 }
 
-// Some is a field with a value.
+// Some returns a field with a value.
 func Some[T any](v T) Opt[T] { return Opt[T]{Set: true, Value: v} }
 
-// Null is a field that is there and null.
+// Null returns a field that is present and null.
 func Null[T any]() Opt[T] { return Opt[T]{Set: true, Null: true} }
 
 // IsZero reports whether the field is absent.
 func (o Opt[T]) IsZero() bool { return !o.Set }
 
-// MarshalJSON writes null or the value; omitzero leaves an absent field out.
+// MarshalJSON writes null or the value. The option omitzero leaves out an absent field.
 func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	if !o.Set || o.Null {
 		return []byte("null"), nil
@@ -35,7 +35,7 @@ func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o.Value)
 }
 
-// UnmarshalJSON is called only for a field that is there.
+// UnmarshalJSON is called only for a field that is present.
 func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	*o = Opt[T]{Set: true}
 	if bytes.Equal(b, []byte("null")) {
@@ -45,15 +45,15 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &o.Value)
 }
 
-// Schema is the value's own schema: that the field is optional is said by its
-// struct, that it may be null by the tag nullable.
+// Schema returns the schema of the value. Whether the field is optional follows from its struct, and whether it may
+// be null from the tag nullable.
 func (o Opt[T]) Schema(r huma.Registry) *huma.Schema {
 	s := *r.Schema(reflect.TypeFor[T](), false, "")
 	s.Nullable = false
 	return &s
 }
 
-// given is the field's value, nil when it is absent. A null is a problem.
+// given returns the field's value, nil when it is absent. A null is a problem.
 func given[T any](bad *svc.Problems, field string, o Opt[T]) *T {
 	if o.Null {
 		bad.Add(field, "must not be null; leave the field out instead")
@@ -64,7 +64,7 @@ func given[T any](bad *svc.Problems, field string, o Opt[T]) *T {
 	return &o.Value
 }
 
-// orZero is the field's value, the zero value when it is absent.
+// orZero returns the field's value, or the zero value when it is absent. A null is a problem.
 func orZero[T any](bad *svc.Problems, field string, o Opt[T]) T {
 	var zero T
 	if v := given(bad, field, o); v != nil {
@@ -73,7 +73,7 @@ func orZero[T any](bad *svc.Problems, field string, o Opt[T]) T {
 	return zero
 }
 
-// orNull is the field's value, nil when it is absent or null.
+// orNull returns the field's value, nil when it is absent or null.
 func orNull[T any](o Opt[T]) *T {
 	if !o.Set || o.Null {
 		return nil

@@ -15,7 +15,7 @@ type CreateProject struct {
 	Source
 }
 
-// Source is the part of a project's body that is about the working copies of its runs.
+// Source holds the fields of a project's body about the working copies of its runs.
 type Source struct {
 	Repo         Opt[string] `json:"repo,omitzero" maxLength:"2048" doc:"Repository that runs get a working copy of: URL, or absolute path on the host; empty: none"`
 	Base         Opt[string] `json:"base,omitzero" doc:"Branch that working copies begin at; empty: the repository's default"`
@@ -25,7 +25,7 @@ type Source struct {
 	KeepDays     Opt[int]    `json:"keep_days,omitzero" minimum:"1" maximum:"3650" doc:"Days after which a landed or discarded working copy is removed"`
 }
 
-// New is the noun's form.
+// New converts the body to the request type of package svc.
 func (b CreateProject) New() (svc.NewProject, error) {
 	var bad svc.Problems
 	n := svc.NewProject{
@@ -42,7 +42,7 @@ func (b CreateProject) New() (svc.NewProject, error) {
 	return n, bad.Err()
 }
 
-// PatchProject is the body of PATCH /projects/{id}. Absent fields stay.
+// PatchProject is the body of PATCH /projects/{id}. Absent fields do not change.
 type PatchProject struct {
 	Name        Opt[string] `json:"name,omitzero" minLength:"1" maxLength:"200"`
 	Slug        Opt[string] `json:"slug,omitzero" pattern:"^[a-z0-9-]{1,64}$" patternDescription:"1 to 64 of a-z, 0-9 and -"`
@@ -55,7 +55,7 @@ type PatchProject struct {
 	Source
 }
 
-// Patch is the noun's form.
+// Patch converts the body to the patch type of package svc.
 func (b PatchProject) Patch() (svc.ProjectPatch, error) {
 	var bad svc.Problems
 	p := svc.ProjectPatch{

@@ -21,7 +21,7 @@ type CreateRun struct {
 	Queueing
 }
 
-// Queueing is how a run waits for its turn.
+// Queueing holds the conditions under which a run waits.
 type Queueing struct {
 	Wait        Opt[bool]              `json:"wait,omitzero" doc:"True: no dispatch timeout; it waits until it can run. Absent: false"`
 	Priority    Opt[int]               `json:"priority,omitzero" minimum:"-2" maximum:"2" doc:"Higher goes first, then who waits longer. Absent: 0"`
@@ -40,14 +40,14 @@ func (q Queueing) override(bad *svc.Problems, n *svc.NewRun) {
 	set(bad, "ignore_needs", q.IgnoreNeeds, &n.IgnoreNeeds)
 }
 
-// set takes a field that is given. A null is a problem.
+// set copies a field that is present. A null is a problem.
 func set[T any](bad *svc.Problems, field string, o Opt[T], to *T) {
 	if v := given(bad, field, o); v != nil {
 		*to = *v
 	}
 }
 
-// Rerun is the body of POST /runs/{id}/rerun: what differs from the other run.
+// Rerun is the body of POST /runs/{id}/rerun: the fields that differ from the other run.
 type Rerun struct {
 	TaskID        Opt[string]            `json:"task_id,omitzero"`
 	Provider      Opt[string]            `json:"provider,omitzero" minLength:"1"`
@@ -63,7 +63,7 @@ type Rerun struct {
 	Queueing
 }
 
-// Override changes what the body names; a nil body names nothing.
+// Override copies the fields that are present; a nil body has none.
 func (b *Rerun) Override(n *svc.NewRun) error {
 	if b == nil {
 		return nil
@@ -90,14 +90,14 @@ func (b *Rerun) Override(n *svc.NewRun) error {
 	return bad.Err()
 }
 
-// PatchRun is the body of PATCH /runs/{id}. Absent fields stay.
+// PatchRun is the body of PATCH /runs/{id}. Absent fields do not change.
 type PatchRun struct {
 	Priority  Opt[int]      `json:"priority,omitzero" minimum:"-2" maximum:"2"`
 	Wait      Opt[bool]     `json:"wait,omitzero"`
 	NotBefore Opt[svc.Time] `json:"not_before,omitzero" nullable:"true" doc:"Null: at once"`
 }
 
-// Patch is the noun's form.
+// Patch converts the body to the patch type of package svc.
 func (b PatchRun) Patch() (svc.RunPatch, error) {
 	var bad svc.Problems
 	p := svc.RunPatch{Priority: given(&bad, "priority", b.Priority), Wait: given(&bad, "wait", b.Wait)}
@@ -108,7 +108,7 @@ func (b PatchRun) Patch() (svc.RunPatch, error) {
 	return p, bad.Err()
 }
 
-// StopRuns is the body of POST /runs/stop: exactly one field is given.
+// StopRuns is the body of POST /runs/stop: exactly one field must be present.
 type StopRuns struct {
 	RunIDs    []string `json:"run_ids,omitempty" nullable:"false" maxItems:"500"`
 	TaskID    string   `json:"task_id,omitempty" doc:"It and everything below it"`
@@ -116,13 +116,13 @@ type StopRuns struct {
 	HostID    string   `json:"host_id,omitempty"`
 }
 
-// StoppedRuns is the answer of POST /runs/stop.
+// StoppedRuns is the response of POST /runs/stop.
 type StoppedRuns struct {
 	Stopped []string `json:"stopped" nullable:"false"`
 	Skipped []string `json:"skipped" nullable:"false"`
 }
 
-// New is the noun's form.
+// New converts the body to the request type of package svc.
 func (b CreateRun) New() (svc.NewRun, error) {
 	var bad svc.Problems
 	n := svc.NewRun{
@@ -151,8 +151,8 @@ func (b CreateRun) New() (svc.NewRun, error) {
 	return n, bad.Err()
 }
 
-// SendKeys is the body of POST /runs/{id}/keys. The worker judges the keys: an
-// element is a run of letters and digits, or exactly Enter, or exactly Ctrl+C.
+// SendKeys is the body of POST /runs/{id}/keys. The worker validates the keys: an element consists of letters and
+// digits, or is exactly Enter or Ctrl+C.
 type SendKeys struct {
 	Keys []string `json:"keys" nullable:"false" minItems:"1" maxItems:"1000"`
 }

@@ -16,8 +16,8 @@ import (
 	"svc"
 )
 
-// TopicSnapshot is the topic of the message that replaces a past the journal no
-// longer has: its data is the state as of its id.
+// TopicSnapshot is the topic of the message that is sent when the journal no longer has the events after the cursor.
+// Its data is the state as of its id.
 const TopicSnapshot svc.Topic = "snapshot"
 
 // Message is one message of the event stream.
@@ -27,33 +27,31 @@ type Message struct {
 	Data  json.RawMessage
 }
 
-// StreamOptions says what to follow.
+// StreamOptions selects what to follow.
 type StreamOptions struct {
-	svc.EventFilter        // none: everything
-	After           *int64 // the last seq that was seen; nil: live from now on
-	// Lost, when not nil, is told of a connection that broke and is being made
-	// again, and with nil that it is back.
+	svc.EventFilter        // zero: all events
+	After           *int64 // the last seq that was handled; nil: only events from now on
+	// Lost, when not nil, is called with the error when a connection broke and is being opened again, and with nil
+	// when it is open again.
 	Lost func(err error)
 }
 
-// The wait between two attempts to connect again.
+// The limits of the back-off between two attempts to connect again.
 const (
 	reconnectFirst = 250 * time.Millisecond
 	reconnectMost  = 10 * time.Second
 )
 
-// The orchestrator shows that it lives this often; after three that did not
-// come, the connection is given up: a frozen orchestrator and a dead path say
-// nothing themselves.
+// The orchestrator sends a heartbeat at this interval. After the time of three heartbeats without any data the client
+// closes the connection: a frozen orchestrator and a broken network path are not reported in any other way.
 const (
 	streamHeartbeat = 5 * time.Second
 	streamSilence   = 3 * streamHeartbeat
 )
 
-// Stream follows the event stream and gives each message to handle, in order
-// and once, also across reconnects. It ends when ctx does, when handle returns
-// an error (which it then returns), or when the orchestrator refuses. Until the
-// first connection stands, an unreachable orchestrator ends it too.
+// Stream follows the event stream and passes each message to handle, in order and exactly once, also across
+// reconnects. It ends when ctx ends, when handle returns an error (which Stream then returns), or when the
+// orchestrator refuses. An orchestrator that cannot be reached ends it only before the first connection is open.
 func (c *Client) Stream(ctx context.Context, o StreamOptions, handle func(Message) error) error {
 	cursor, err := c.beginning(ctx, o.After)
 	if err != nil {
@@ -91,8 +89,8 @@ func (c *Client) Stream(ctx context.Context, o StreamOptions, handle func(Messag
 	}
 }
 
-// beginning is the cursor to start at. Without one it is the journal's head, so
-// that a connection that breaks before the first message loses nothing.
+// beginning returns the cursor to start at. When after is nil it is the head of the journal, so that nothing is lost
+// when a connection breaks before the first message.
 func (c *Client) beginning(ctx context.Context, after *int64) (int64, error) {
 	if after != nil {
 		return *after, nil
@@ -100,7 +98,8 @@ func (c *Client) beginning(ctx context.Context, after *int64) (int64, error) {
 	return c.Head(ctx)
 }
 
-// Head is the seq of the newest event; 0 when there is none. Whatever is read after this call has all changes up to it.
+// Head returns the seq of the newest event; 0 when there is none. A read that begins after this call sees all changes
+// up to it.
 func (c *Client) Head(ctx context.Context) (int64, error) {
 	head, err := c.Events(ctx, svc.EventFilter{}, svc.Page{Limit: 1})
 	if err != nil || len(head.Items) == 0 {
@@ -120,7 +119,7 @@ func (c *Client) openStream(ctx context.Context, f svc.EventFilter, cursor int64
 	})
 }
 
-// watched is a body whose reads end when nothing comes for too long.
+// watched is a body whose reads fail when no data is received for streamSilence.
 type watched struct{ io.ReadCloser }
 
 func (w *watched) Read(b []byte) (int, error) {
@@ -129,7 +128,7 @@ func (w *watched) Read(b []byte) (int, error) {
 	return w.ReadCloser.Read(b)
 }
 
-// refused reports whether trying again cannot help.
+// refused reports whether a retry cannot help.
 func refused(err error) bool {
 	switch svc.CodeOf(err) {
 	case svc.CodeUnavailable, svc.CodeInternal, "":
@@ -139,16 +138,16 @@ func refused(err error) bool {
 	}
 }
 
-// handlerError marks an error of the caller's own.
+// handlerError marks an error that was returned by the caller's handler.
 type handlerError struct{ err error }
 
 func (e *handlerError) Error() string { return e.err.Error() }
 
-// errMessageTooLong ends a stream for good: the next connection would bring the same message.
+// errMessageTooLong ends the stream without a reconnect: the next connection would receive the same message.
 var errMessageTooLong = svc.Errorf(svc.CodeTooLarge, "read the event stream: a message is longer than any of an orchestrator (%d MiB); check the address", maxAnswer>>20)
 
-// follow reads messages to the end of the body and moves the cursor past each
-// one that was handled. most bounds the data of one, in bytes; the largest is a snapshot.
+// follow reads messages to the end of the body and advances the cursor after each message that was handled. most
+// limits the data of one message in bytes; the largest is a snapshot.
 func follow(body io.Reader, most int, cursor *int64, handle func(Message) error) error {
 	lines := bufio.NewReaderSize(body, 64<<10)
 	var m Message
@@ -161,7 +160,7 @@ func follow(body io.Reader, most int, cursor *int64, handle func(Message) error)
 			return fmt.Errorf("%w: the event stream ended: %w", ErrUnreachable, err)
 		}
 		if line[0] == ':' {
-			continue // a comment: the orchestrator lives
+			continue // a comment: a heartbeat of the orchestrator
 		}
 		name, value, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
@@ -189,8 +188,8 @@ func follow(body io.Reader, most int, cursor *int64, handle func(Message) error)
 	}
 }
 
-// readLine reads a line with its end. One that has more bytes than the reader's buffer must be data, and has at most as many
-// bytes as told besides its name. What it gives is good until the next call.
+// readLine reads a line with its end. A line that is longer than the reader's buffer must be a data line, of at most
+// most bytes without the field name. The result is valid until the next call.
 func readLine(lines *bufio.Reader, most int) ([]byte, error) {
 	line, err := lines.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {

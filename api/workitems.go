@@ -13,7 +13,7 @@ type CreateWorkItem struct {
 	AutoMarkDone Opt[bool]           `json:"auto_mark_done,omitzero" doc:"Absent: the configured default"`
 }
 
-// New is the noun's form.
+// New converts the body to the request type of package svc.
 func (b CreateWorkItem) New() (svc.NewWorkItem, error) {
 	var bad svc.Problems
 	n := svc.NewWorkItem{
@@ -28,7 +28,7 @@ func (b CreateWorkItem) New() (svc.NewWorkItem, error) {
 	return n, bad.Err()
 }
 
-// PatchWorkItem is the body of PATCH /work-items/{id}. Absent fields stay.
+// PatchWorkItem is the body of PATCH /work-items/{id}. Absent fields do not change.
 type PatchWorkItem struct {
 	Title        Opt[string]         `json:"title,omitzero" minLength:"1" maxLength:"500"`
 	Description  Opt[string]         `json:"description,omitzero" doc:"Markdown, up to 64 KiB"`
@@ -41,7 +41,7 @@ type PatchWorkItem struct {
 	After        Opt[string]         `json:"after,omitzero" doc:"Stand directly after this item"`
 }
 
-// Patch is the noun's form.
+// Patch converts the body to the patch type of package svc.
 func (b PatchWorkItem) Patch() (svc.WorkItemPatch, error) {
 	var bad svc.Problems
 	p := svc.WorkItemPatch{

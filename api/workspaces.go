@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// Workspaces is one page of the working copies of runs, newest first.
+// Workspaces returns one page of the working copies of runs, newest first.
 func (c *Client) Workspaces(ctx context.Context, f svc.WorkspaceFilter, p svc.Page) (svc.List[svc.Workspace], error) {
 	q := url.Values{}
 	put(q, "project_id", f.ProjectID)
@@ -22,7 +22,7 @@ func (c *Client) Workspaces(ctx context.Context, f svc.WorkspaceFilter, p svc.Pa
 	return page[svc.List[svc.Workspace]](ctx, c, "/workspaces", q, p)
 }
 
-// AllWorkspaces walks every workspace that passes the filter, newest first.
+// AllWorkspaces iterates over the workspaces that match the filter, newest first.
 func (c *Client) AllWorkspaces(ctx context.Context, f svc.WorkspaceFilter) iter.Seq2[svc.Workspace, error] {
 	return walk(ctx, func(ctx context.Context, p svc.Page) (svc.List[svc.Workspace], error) { return c.Workspaces(ctx, f, p) })
 }
@@ -47,7 +47,7 @@ type RestoreWorkspace struct {
 	HostID string `json:"host_id" doc:"Where the new workspace is made"`
 }
 
-// RestoreWorkspace makes a new workspace on a host from the newest relayed checkpoint of another one.
+// RestoreWorkspace creates a workspace on a host from the newest relayed checkpoint of another workspace.
 func (c *Client) RestoreWorkspace(ctx context.Context, id, hostID string) (svc.Workspace, error) {
 	return fetch[svc.Workspace](ctx, c, http.MethodPost, at("/workspaces/%s/restore", id), RestoreWorkspace{HostID: hostID})
 }
@@ -60,27 +60,29 @@ type LandWorkspace struct {
 	Message    Opt[string] `json:"message,omitzero" maxLength:"65536" doc:"Of the commit; absent: the work item's title"`
 }
 
-// New is the noun's form.
+// New converts the body to the request type of package svc.
 func (b LandWorkspace) New() (svc.NewLanding, error) {
 	var bad svc.Problems
 	n := svc.NewLanding{Checkpoint: b.Checkpoint, How: svc.LandHow(b.How), Into: orZero(&bad, "into", b.Into), Message: orZero(&bad, "message", b.Message)}
 	return n, bad.Err()
 }
 
-// LandWorkspace has the host bring a checkpoint into the workspace's repository. What comes of it is told by an event, and in the record.
+// LandWorkspace makes the host bring a checkpoint into the workspace's repository. The outcome is reported by an
+// event and stored in the record.
 func (c *Client) LandWorkspace(ctx context.Context, id string, body LandWorkspace) (svc.Workspace, error) {
 	return fetch[svc.Workspace](ctx, c, http.MethodPost, at("/workspaces/%s/land", id), body)
 }
 
-// RemoveWorkspace removes a workspace from its host if nothing is lost by it. tree names what is given up; empty: nothing.
+// RemoveWorkspace removes a workspace from its host if no work is lost by it. tree is the tree that the caller gives
+// up; empty: none.
 func (c *Client) RemoveWorkspace(ctx context.Context, id, tree string) error {
 	q := url.Values{}
 	put(q, "tree", tree)
 	return c.do(ctx, call{method: http.MethodDelete, path: at("/workspaces/%s", id), query: q}, nil)
 }
 
-// Bundle reads a checkpoint for git, on top of the base commit; number 0: the newest that the orchestrator has. The reader is the
-// caller's to close.
+// Bundle reads a checkpoint as a git bundle on top of the base commit; number 0 is the newest that the orchestrator
+// has. The caller must close the reader.
 func (c *Client) Bundle(ctx context.Context, id string, number int) (io.ReadCloser, error) {
 	return c.download(ctx, at("/workspaces/%s/bundle", id), ChangeQuery{Checkpoint: number}.values())
 }

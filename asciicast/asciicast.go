@@ -1,5 +1,5 @@
-// Package asciicast writes and reads recordings of terminals in the format asciicast v2: a header, then a line of JSON for
-// each event, in the order of their times. What is in between, and where it comes from, is the caller's.
+// Package asciicast writes and reads recordings of terminals in the format asciicast v2: a header, then one line of
+// JSON for each event, ordered by time. The content of the events is up to the caller.
 package asciicast
 
 import (
@@ -23,31 +23,31 @@ type Header struct {
 	Version   int    `json:"version"`             // 2
 	Width     int    `json:"width"`               // columns
 	Height    int    `json:"height"`              // rows
-	Timestamp int64  `json:"timestamp,omitempty"` // when it began, in seconds since 1970; 0: not known
+	Timestamp int64  `json:"timestamp,omitempty"` // start time in seconds since 1970; 0: not known
 	Title     string `json:"title,omitempty"`
 }
 
-// Kind is what an event is about.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds that are written. A reader may meet others, and passes them over.
+// The kinds that are written. Readers must ignore other kinds.
 const (
-	Output Kind = "o" // what the terminal got
-	Resize Kind = "r" // its new size: Size
-	Marker Kind = "m" // a label of this moment
+	Output Kind = "o" // output that was written to the terminal
+	Resize Kind = "r" // a new size of the terminal, in the form of Size
+	Marker Kind = "m" // a label for this point in time
 )
 
-// Event is one line after the header.
+// Event is one line of the recording after the header.
 type Event struct {
-	At   time.Duration // since the beginning, in whole milliseconds when written
+	At   time.Duration // time since the start; written in whole milliseconds
 	Kind Kind
 	Data string
 }
 
-// Size is the data of a Resize.
+// Size returns the data of a Resize event.
 func Size(cols, rows int) string { return strconv.Itoa(cols) + "x" + strconv.Itoa(rows) }
 
-// ParseSize reads it.
+// ParseSize parses the data of a Resize event.
 func ParseSize(data string) (cols, rows int, ok bool) {
 	c, r, _ := strings.Cut(data, "x")
 	cols, err := strconv.Atoi(c)
@@ -55,20 +55,20 @@ func ParseSize(data string) (cols, rows int, ok bool) {
 	return cols, rows, err == nil && errRows == nil && cols > 0 && rows > 0
 }
 
-// Writer writes a recording, a line at a time.
+// Writer writes a recording line by line.
 type Writer struct {
 	to   io.Writer
 	line bytes.Buffer
 }
 
-// NewWriter begins a recording with its header.
+// NewWriter starts a recording and writes its header.
 func NewWriter(to io.Writer, h Header) (*Writer, error) {
 	w := &Writer{to: to}
 	h.Version = 2
 	return w, w.write(h)
 }
 
-// Write adds an event. What is not valid UTF-8 in its data becomes U+FFFD, byte by byte.
+// Write writes an event. Each byte of its data that is not valid UTF-8 becomes U+FFFD.
 func (w *Writer) Write(e Event) error {
 	ms := e.At.Milliseconds()
 	return w.write([]any{json.RawMessage(fmt.Sprintf("%d.%03d", ms/1000, ms%1000)), e.Kind, e.Data})
@@ -92,10 +92,10 @@ type Reader struct {
 	last   time.Duration
 }
 
-// maxLine bounds a line that is read, in bytes.
+// maxLine limits the length of a line in bytes.
 const maxLine = 16 << 20
 
-// NewReader reads the header.
+// NewReader reads the header and returns a Reader for the events.
 func NewReader(from io.Reader) (*Reader, error) {
 	r := &Reader{from: bufio.NewReaderSize(from, 64<<10)}
 	line, err := r.line()
@@ -114,7 +114,8 @@ func NewReader(from io.Reader) (*Reader, error) {
 	return r, nil
 }
 
-// Next is the next event; no event is before the one before it. It ends with io.EOF.
+// Next returns the next event, or io.EOF at the end. A time that is earlier than that of the event before it is
+// raised to that time.
 func (r *Reader) Next() (Event, error) {
 	line, err := r.line()
 	if errors.Is(err, io.EOF) {
@@ -134,7 +135,7 @@ func (r *Reader) Next() (Event, error) {
 	return e, nil
 }
 
-// line is the next line that is not empty, without its end.
+// line returns the next line that is not empty, without surrounding white space.
 func (r *Reader) line() ([]byte, error) {
 	for {
 		var line []byte

@@ -21,18 +21,17 @@ type Link interface {
 	Has(capability string) bool
 }
 
-// AttachConfig wires Attachments to the rest. Every field is required.
+// AttachConfig connects Attachments to the rest of the hub. Every field is required.
 type AttachConfig struct {
 	// Link finds the host's current uplink; false when it has none.
 	Link func(hostID string) (Link, bool)
-	// OnLease is called for each change of a lease, in order. Only Run calls it,
-	// without holding a lock.
+	// OnLease is called for each change of a lease, in order. Only Run calls it, and holds no lock then.
 	OnLease func(LeaseEvent)
-	// OnInput is called by Run, too, after someone has typed into a run. Inputs that
-	// come before the call are one call, which names the last of the people.
+	// OnInput is called after a client has typed into a run, also only by Run. Several inputs before the call are
+	// merged into one call with the name of the last person.
 	OnInput func(runID, by string)
-	// LeaseIdle is how long a holder may send nothing before it loses the lease to
-	// whoever waits; 0: for ever.
+	// LeaseIdle is how long a holder may be idle before it loses the lease to the client that has waited longest; 0:
+	// no limit.
 	LeaseIdle func() time.Duration
 	Log       *slog.Logger
 }
@@ -41,17 +40,17 @@ type AttachConfig struct {
 type LeaseEvent struct {
 	RunID    string
 	Attempt  int
-	Acquired bool     // false: released
-	Holder   string   // the name of who got or lost it
-	By       string   // who caused it: the holder, or who took it over
-	At       svc.Time // when it changed
+	Acquired bool     // false: the lease was released
+	Holder   string   // name of the person who got or lost the lease
+	By       string   // name of the person who caused the change: the holder, or the person who took the lease over
+	At       svc.Time // when the lease changed
 }
 
-// Person is who attaches.
+// Person describes the person behind a client.
 type Person struct {
 	Name    string
-	Watches bool // sees everything, and never holds the lease
-	Lists   bool // is told who else sees the session
+	Watches bool // sees the output, but never gets the lease
+	Lists   bool // wants the list of people who see the session
 }
 
 // Target is the session that a client attaches to.
@@ -61,7 +60,7 @@ type Target struct {
 	HostID  string
 }
 
-// Why the server ends an attachment.
+// The reasons why the server ends an attachment.
 var (
 	ErrRunEnded  = errors.New("the run has ended")
 	ErrShutdown  = errors.New("the server is shutting down")
@@ -70,57 +69,52 @@ var (
 	ErrMalformed = errors.New("too many malformed frames")
 )
 
-// SpawnRows and SpawnCols are the size of a session that no lease holder has
-// changed.
+// SpawnRows and SpawnCols are the initial size of a session.
 const (
 	SpawnRows = 50
 	SpawnCols = 220
 )
 
-// Attachments relays terminals between workers and interactive clients, and
-// keeps the single-writer lease of each run: everyone sees the output, one
-// types.
+// Attachments relays terminals between workers and interactive clients, and manages the single-writer lease of each
+// run: every client receives the output, but only the lease holder can type.
 //
-// Each client has a relay of its own at the worker, so each gets the whole
-// screen redrawn when it comes; what the lease holder types and its size go
-// through the holder's relay.
+// Each client has its own relay at the worker, so each gets a full redraw of the screen when it attaches. The input
+// and the terminal size of the lease holder are sent through the holder's relay.
 type Attachments struct {
 	cfg AttachConfig
 
-	mu     sync.Mutex // guards what follows and every session; never held over I/O
+	mu     sync.Mutex // guards the fields below and every session; never held over I/O
 	runs   map[string]*session
 	relays map[string]*Attachment // by attach_id
 	all    map[*Attachment]struct{}
 	looks  map[string][]*looker // by run: who sees its screen without being attached
-	closed bool                 // no one may join any more
+	closed bool                 // no client may join any more
 	leases []LeaseEvent
-	typed  map[string]string // by run: who typed last
+	typed  map[string]string // by run: the person who typed last
 	wake   chan struct{}     // for Run, of size one
 }
 
-// session is one attempt of a run that clients are attached to.
+// session is one attempt of a run with attached clients.
 type session struct {
 	Target
 	holder     *Attachment
-	since      svc.Time      // when the holder got the lease
-	active     time.Time     // when the holder last sent something
-	waiting    []*Attachment // everyone else who may type, the longest waiting first
-	people     []*Attachment // everyone, in the order in which they came
-	rows, cols int           // what the holder asked for last, else the size at the start
-	resized    bool          // by a holder, away from the size at the start
-	shown      struct {      // what the worker said last; zero: nothing yet
+	since      svc.Time      // when the holder acquired the lease
+	active     time.Time     // when the holder last sent a frame
+	waiting    []*Attachment // the other clients that may type, the longest waiting first
+	people     []*Attachment // all clients, in the order in which they joined
+	rows, cols int           // the size that the holder last requested; initially the spawn size
+	resized    bool          // a holder has changed the size from the spawn size
+	shown      struct {      // the size that the worker last reported; zero: none yet
 		rows, cols int
 	}
 
-	// sizing keeps the sizes that the worker is sent in the order in which they
-	// were asked for: a relay that is opened with an old size, after a resize, would
-	// undo the resize. It is locked after an Attachment's order and before
+	// sizing keeps the sizes that are sent to the worker in the order in which they were requested: a relay that is
+	// opened with an old size, after a resize, would undo the resize. Lock it after Attachment.order and before
 	// Attachments.mu.
 	sizing sync.Mutex
 }
 
-// NewAttachments makes an empty one. OnLease and OnInput are called while Run is
-// running.
+// NewAttachments returns Attachments without clients. OnLease and OnInput are called only while Run is running.
 func NewAttachments(cfg AttachConfig) *Attachments {
 	return &Attachments{
 		cfg: cfg, runs: map[string]*session{}, relays: map[string]*Attachment{}, all: map[*Attachment]struct{}{},
@@ -128,8 +122,8 @@ func NewAttachments(cfg AttachConfig) *Attachments {
 	}
 }
 
-// Ready reports whether the host can be attached to now: nil, or the error for
-// the client, to be asked before a socket is opened.
+// Ready returns nil when clients can attach to the host's runs now, else the error for the client. Call it before the
+// socket is opened.
 func (h *Attachments) Ready(hostID string) error {
 	_, err := h.link(hostID)
 	return err
@@ -146,8 +140,7 @@ func (h *Attachments) link(hostID string) (Link, error) {
 	return link, nil
 }
 
-// Holder tells who holds the lease of a run, and since when; false when it is
-// free.
+// Holder returns the lease of a run; false when no client holds it.
 func (h *Attachments) Holder(runID string) (lease svc.Lease, held bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,10 +151,9 @@ func (h *Attachments) Holder(runID string) (lease svc.Lease, held bool) {
 	return svc.Lease{AttachedAt: s.since, Holder: s.holder.who.Name}, true
 }
 
-// Join adds a client to a run. The first who may type gets the lease, others are
-// told that it is held. The caller pumps Next to the client and the client's frames to
-// Handle, and must call Leave. A run may end before Join: look at it once more
-// afterwards, and call End if it did.
+// Join adds a client to a run. The first client that may type gets the lease; later ones get a frame that the lease
+// is held. The caller must send the frames from Next to the client, pass the client's frames to Handle, and call
+// Leave at the end. A run may end before Join: check the run again afterwards, and call End if it is over.
 func (h *Attachments) Join(t Target, who Person) (*Attachment, error) {
 	a := &Attachment{hub: h, who: who, joined: svc.TimeOf(time.Now()), wake: make(chan struct{}, 1), cut: make(chan struct{}), drawing: safetext.Relay()}
 	h.mu.Lock()
@@ -176,7 +168,7 @@ func (h *Attachments) Join(t Target, who Person) (*Attachment, error) {
 	}
 	if s == nil || s.Target != t {
 		if s != nil {
-			h.detach(s, ErrRunEnded) // of an attempt that is over
+			h.detach(s, ErrRunEnded) // the session of an attempt that is over
 		}
 		s = &session{Target: t, rows: SpawnRows, cols: SpawnCols}
 		h.runs[t.RunID] = s
@@ -201,9 +193,8 @@ func (h *Attachments) Join(t Target, who Person) (*Attachment, error) {
 	return a, nil
 }
 
-// RunEnded closes the sockets of this attempt of a run and of earlier ones, after
-// the output that they have yet to send. Call it when readers of the run can see
-// that the attempt is over.
+// RunEnded closes the sockets of this attempt of a run and of earlier ones, after their queued output was sent. Call
+// it after the end of the attempt is visible to readers of the run.
 func (h *Attachments) RunEnded(runID string, attempt int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -226,14 +217,14 @@ func (h *Attachments) detach(s *session, why error) {
 	}
 }
 
-// HostGone tells the clients of a host that its uplink is lost. They stay.
+// HostGone informs the clients of a host that its uplink is lost. The clients stay attached.
 func (h *Attachments) HostGone(hostID string) {
 	for _, a := range h.onHost(hostID) {
 		a.lost()
 	}
 }
 
-// HostBack opens every relay of a host anew that is not on the uplink it has now.
+// HostBack reopens every relay of a host that is not on the host's current uplink.
 func (h *Attachments) HostBack(hostID string) {
 	for _, a := range h.onHost(hostID) {
 		a.open()
@@ -252,16 +243,15 @@ func (h *Attachments) onHost(hostID string) []*Attachment {
 	return on
 }
 
-// FromWorker takes attach_data, attach_resized and attach_closed of a host. It
-// never waits for a client. Frames about another host's relays are ignored,
-// and a relay that nobody wants is closed.
+// FromWorker handles attach_data, attach_resized and attach_closed of a host. It never waits for a client. Frames
+// about relays of other hosts are ignored, and a relay without a client is closed.
 func (h *Attachments) FromWorker(hostID string, f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.AttachData:
 		if a := h.relay(hostID, f.AttachID); a != nil {
 			a.pushData(f.Bytes)
 		} else if link, ok := h.cfg.Link(hostID); ok {
-			_ = link.Send(wire.AttachClose{AttachID: f.AttachID}) // else it comes again with the next data
+			_ = link.Send(wire.AttachClose{AttachID: f.AttachID}) // otherwise the worker keeps sending its data
 		}
 	case *wire.AttachResized:
 		if a := h.relay(hostID, f.AttachID); a != nil && goodSize(f.Rows, f.Cols) {
@@ -285,8 +275,8 @@ func (h *Attachments) relay(hostID, attachID string) *Attachment {
 	return a
 }
 
-// resized tells all clients of a session its size, each only once. What the
-// holder asked for may be newer.
+// resized sends the session's size to all its clients, each size once. The size that the holder last requested may be
+// newer.
 func (h *Attachments) resized(s *session, rows, cols int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,59 +11,56 @@ import (
 
 const (
 	frameEvery  = 100 * time.Millisecond // at most ten data frames in a second
-	echoFrames  = 2                      // data frames that each input frees from that: a key's echo may come in two parts
+	echoFrames  = 2                      // data frames that each input exempts from that limit: the echo of a key may arrive in two parts
 	maxData     = 1 << 20                // bytes of output in one data frame
-	maxUnread   = 8 << 20                // bytes a client may be behind while it does not read
-	maxUnsent   = 4 * maxUnread          // and at all, however fast it reads
+	maxUnread   = 8 << 20                // unsent bytes allowed while the client does not read
+	maxUnsent   = 4 * maxUnread          // unsent bytes allowed in any case
 	maxMistakes = 10                     // malformed frames in a row
 )
 
-// Attachment is one client of a run's terminal. One goroutine calls Next,
-// another one Handle.
+// Attachment is one client of a run's terminal. Next and Handle are each called by one goroutine.
 type Attachment struct {
 	hub     *Attachments
 	who     Person
 	joined  svc.Time
-	session *session // never changes; its content is guarded by Attachments.mu
+	session *session // the pointer never changes; the content is guarded by Attachments.mu
 	wake    chan struct{}
 	cut     chan struct{}
 
-	// order keeps the frames of this client's relays in order: open before
-	// input, close last. It is taken before Attachments.mu, and held while
-	// frames are queued, which never waits.
+	// order keeps the frames of this client's relays in order: open before input, close last. Lock it before
+	// Attachments.mu. It is held while frames are queued, which never blocks.
 	order sync.Mutex
 	left  bool // guarded by order
 	link  Link // the uplink of the last relay; guarded by order
 
-	mistakes int            // only Handle uses it
-	keys     safetext.Input // of what the client types; guarded by order
+	mistakes int            // used by Handle only
+	keys     safetext.Input // filters the client's input; guarded by order
 
-	mu         sync.Mutex // guards what follows; the innermost lock
+	mu         sync.Mutex // guards the fields below; the innermost lock
 	control    [][]byte   // frames to be sent before any data
 	data       []byte     // output to be sent
 	unsent     int        // bytes in both
-	writing    bool       // Next gave a frame and was not called again
-	nextData   time.Time  // no data frame before
-	echo       int        // data frames that may go before nextData all the same
-	rows, cols int        // the size the client was told; 0: none
-	end        error      // why it ends, after the data
+	writing    bool       // Next has returned a frame and was not called again
+	nextData   time.Time  // no data frame before this time
+	echo       int        // data frames that may be sent before nextData
+	rows, cols int        // the size that was last sent to the client; 0: none
+	end        error      // why the attachment ends, after the queued data was sent
 	isCut      bool
 	relayID    string           // attach_id at the worker; empty: none is open
-	drawing    *safetext.Filter // of that relay's output
+	drawing    *safetext.Filter // filters the output of that relay
 	openedAt   time.Time
-	failures   int       // relays that broke one after the other
-	retryAt    time.Time // when the next one is opened; zero: not planned
+	failures   int       // consecutive relays that broke
+	retryAt    time.Time // when to open the next relay; zero: not planned
 	listStale  bool      // the list of watchers may have changed
-	listSent   []byte    // the frame with the list that the client has; nil: none
-	listAfter  time.Time // no list before
+	listSent   []byte    // the last list frame that was sent; nil: none
+	listAfter  time.Time // no list frame before this time
 }
 
-// Next is the next frame for the client. The list of watchers comes first, if the
-// client asked for it: the newest one, at most ten times a second. Lease, error and
-// resize frames come before output, which is merged so that there are at most ten
-// data frames a second, the first after an idle 100 ms at once and the echo of the
-// client's own input too, and no byte is lost or out of order.
-// It ends with the reason for which the socket is to be closed.
+// Next returns the next frame for the client. The list of watchers comes first, if the client asked for it: the
+// newest list, at most ten times a second. Lease, error and resize frames come before output. Output is merged so
+// that there are at most ten data frames a second. The first data frame after 100 ms without any, and the echo of the
+// client's own input, are not delayed. No byte is lost or reordered. At the end Next returns the reason for which the
+// socket must be closed.
 func (a *Attachment) Next(ctx context.Context) ([]byte, error) {
 	a.mu.Lock()
 	a.writing = false
@@ -78,7 +75,7 @@ func (a *Attachment) Next(ctx context.Context) ([]byte, error) {
 			return frame, err
 		}
 		if wait == 0 {
-			a.open() // the time for another try has come
+			a.open() // it is time for the next try
 			continue
 		}
 		if list := a.listWait(now); list >= 0 && (wait < 0 || list < wait) {
@@ -90,8 +87,8 @@ func (a *Attachment) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// ready is the frame that may go now, or how long there will be none: 0 when
-// the relay is to be opened again, negative when nothing is planned.
+// ready returns the frame that can be sent now, or how long to wait for one: 0 when the relay must be opened again,
+// negative when nothing is scheduled.
 func (a *Attachment) ready(now time.Time) (frame []byte, wait time.Duration, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,7 +125,7 @@ func (a *Attachment) ready(now time.Time) (frame []byte, wait time.Duration, err
 	}
 }
 
-// take cuts the output for one frame.
+// take removes the output for one frame from the queue.
 func (a *Attachment) take() []byte {
 	b := a.data
 	if len(b) > maxData {
@@ -158,27 +155,26 @@ func (a *Attachment) sleep(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// Cut is closed when the client is cut off at once, even in the middle of a
-// write: whoever writes to it must stop. Why says the reason.
+// Cut returns a channel that is closed when the client must be disconnected at once, even during a write. Why returns
+// the reason.
 func (a *Attachment) Cut() <-chan struct{} { return a.cut }
 
-// Why is the reason for which the server ends the attachment; nil while it
-// does not.
+// Why returns the reason for which the server ends the attachment; nil when it does not.
 func (a *Attachment) Why() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.end
 }
 
-// typed lets the echo of an input go out at once.
+// typed lets the echo of an input be sent without delay.
 func (a *Attachment) typed() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.echo = echoFrames
 }
 
-// End lets the client have what it was sent, then ends it for this reason. The
-// first reason stays.
+// End ends the attachment after the queued frames were sent. When it is called several times, the first reason is
+// kept.
 func (a *Attachment) End(why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,7 +184,7 @@ func (a *Attachment) End(why error) {
 	poke(a.wake)
 }
 
-// cutOff ends the client at once.
+// cutOff disconnects the client at once.
 func (a *Attachment) cutOff(why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -239,8 +235,8 @@ func (a *Attachment) pushSize(rows, cols int) {
 	a.grew(len(f))
 }
 
-// grew counts what was added. A client that does not read is cut off; one that
-// merely waits for its next ten-in-a-second gets more room.
+// grew counts the added bytes. A client that does not read is disconnected. A client whose output only waits for the
+// limit of ten frames a second has a higher limit.
 func (a *Attachment) grew(n int) {
 	a.unsent += n
 	if a.unsent > maxUnread && a.writing || a.unsent > maxUnsent {

@@ -17,7 +17,7 @@ type errorFrame struct {
 	Message string   `json:"message"`
 }
 
-// takenFrame tells a former holder who has the lease now.
+// takenFrame tells the former holder who has the lease now.
 type takenFrame struct {
 	errorFrame
 	By string `json:"by"`
@@ -56,7 +56,7 @@ func leaseTaken(by string) []byte {
 // takeLease is the frame with which a client takes the lease from its holder.
 const takeLease = "take_lease"
 
-// codeMalformed is the error frame's code for a frame that makes no sense.
+// codeMalformed is the code of the error frame for an invalid frame of the client.
 const codeMalformed svc.Code = "malformed_frame"
 
 var (
@@ -66,7 +66,7 @@ var (
 	notTyped  = errorOf(svc.CodeHostNotConnected, "what you typed did not reach the run: its terminal is not connected")
 )
 
-// dataFrame is terminal output. The bytes are copied.
+// dataFrame returns a frame with terminal output. The bytes are copied.
 func dataFrame(b []byte) []byte {
 	const head, foot = `{"type":"data","bytes":"`, `"}`
 	out := make([]byte, 0, len(head)+base64.StdEncoding.EncodedLen(len(b))+len(foot))
@@ -75,8 +75,7 @@ func dataFrame(b []byte) []byte {
 	return append(out, foot...)
 }
 
-// clientFrame is what a client may send; which fields count depends on the
-// type.
+// clientFrame is a frame from a client; which fields are used depends on the type.
 type clientFrame struct {
 	Type  string `json:"type"`
 	Bytes []byte `json:"bytes"`
@@ -84,14 +83,14 @@ type clientFrame struct {
 	Cols  int    `json:"cols"`
 }
 
-// maxSide bounds a terminal's rows and columns: beyond it a size is a mistake.
+// maxSide is the maximum of a terminal's rows and columns. A larger size is treated as invalid.
 const maxSide = 1000
 
 func goodSize(rows, cols int) bool {
 	return rows >= 1 && rows <= maxSide && cols >= 1 && cols <= maxSide
 }
 
-// parseClient checks a client's frame; the error's text is for the client.
+// parseClient parses and validates a client's frame; the error's text is sent to the client.
 func parseClient(b []byte) (clientFrame, error) {
 	var f clientFrame
 	if err := json.Unmarshal(b, &f); err != nil {

@@ -6,10 +6,10 @@ import (
 	"svc"
 )
 
-// The lease of a session. All of this runs under Attachments.mu: frames for
-// clients and events for Run are queued here, and sent by others.
+// The functions below implement the lease of a session. Their caller holds Attachments.mu, or they lock it
+// themselves; they only queue frames for clients and events for Run, and do no I/O.
 
-// grant gives the free lease to a client and tells it.
+// grant gives the free lease to a client and queues a frame about it.
 func (h *Attachments) grant(s *session, a *Attachment) {
 	s.leaves(a)
 	now := time.Now()
@@ -18,23 +18,22 @@ func (h *Attachments) grant(s *session, a *Attachment) {
 	a.pushControl(leaseAcquired(s.RunID, s.since))
 }
 
-// freed takes the lease from its holder, without a successor. by is who caused
-// it.
+// freed takes the lease from its holder, without a successor. by is the name of the person who caused it.
 func (h *Attachments) freed(s *session, by string) {
 	former := s.holder.who.Name
 	s.holder, s.since = nil, 0
 	h.journal(s, false, former, by)
 }
 
-// journal tells of a change of the lease, to Run and to the clients that ask who is there.
+// journal queues a change of the lease for Run, and marks the lists of watchers as stale.
 func (h *Attachments) journal(s *session, acquired bool, holder, by string) {
 	h.watchersChanged(s)
 	h.leases = append(h.leases, LeaseEvent{RunID: s.RunID, Attempt: s.Attempt, Acquired: acquired, Holder: holder, By: by, At: svc.TimeOf(time.Now())})
 	h.poke()
 }
 
-// handOver ends a holder's lease and gives it to whoever waited longest. A
-// holder that stays then waits behind all others.
+// handOver ends the lease of a if it is the holder, and grants it to the client that has waited longest. A holder
+// that stays attached becomes the last in the queue.
 func (h *Attachments) handOver(s *session, a *Attachment, stays bool) {
 	if s.holder == a {
 		h.freed(s, a.who.Name)
@@ -48,8 +47,8 @@ func (h *Attachments) handOver(s *session, a *Attachment, stays bool) {
 	}
 }
 
-// seize gives the lease to a client while another holds it. The former holder
-// is told by whom, and waits from now on.
+// seize transfers the lease from its holder to a. The former holder gets a frame with the name of the new one, and
+// joins the queue.
 func (h *Attachments) seize(s *session, a *Attachment) {
 	former := s.holder
 	h.freed(s, a.who.Name)
@@ -58,7 +57,7 @@ func (h *Attachments) seize(s *session, a *Attachment) {
 	former.pushControl(leaseTaken(a.who.Name))
 }
 
-// take makes the client the holder, whoever is it now.
+// take makes the client the holder, no matter whether another client holds the lease.
 func (h *Attachments) take(a *Attachment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,8 +71,7 @@ func (h *Attachments) take(a *Attachment) {
 	}
 }
 
-// passIdle gives the lease of every holder that sent nothing for too long to
-// the first who waits for it.
+// passIdle transfers the lease of every holder that was idle for too long to the first client in the queue.
 func (h *Attachments) passIdle() {
 	limit := h.cfg.LeaseIdle()
 	if limit <= 0 {
@@ -88,8 +86,8 @@ func (h *Attachments) passIdle() {
 	}
 }
 
-// mayAct reports whether a frame of the client counts: it holds the lease, nobody
-// does, or it takes the lease over. Otherwise the client is told why not.
+// mayAct reports whether a frame of the client is handled: the client holds the lease, the lease is free, or the
+// frame takes the lease over. Otherwise the client gets an error frame.
 func (h *Attachments) mayAct(a *Attachment, takes bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,14 +104,14 @@ func (h *Attachments) mayAct(a *Attachment, takes bool) bool {
 	return true
 }
 
-// acquire makes the client the holder if the lease is free, and says whether
-// it is the holder now. If someone else is, the client is told.
+// acquire makes the client the holder if the lease is free, and reports whether the client is the holder now. If
+// another client is, the client gets an error frame.
 func (h *Attachments) acquire(a *Attachment) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := a.session
 	if h.runs[s.RunID] != s {
-		return false // over; its socket is being closed
+		return false // the session is over, and its sockets are being closed
 	}
 	switch s.holder {
 	case nil:
@@ -126,15 +124,14 @@ func (h *Attachments) acquire(a *Attachment) bool {
 	return true
 }
 
-// holds reports whether the client holds the lease, and whether it changed the
-// session's size.
+// holds reports whether the client holds the lease, and whether a holder changed the session's size.
 func (h *Attachments) holds(a *Attachment) (holder, resized bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return a.session.holder == a, a.session.resized
 }
 
-// release ends the client's lease.
+// release ends the client's lease, if it holds it.
 func (h *Attachments) release(a *Attachment) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

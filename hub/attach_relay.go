@@ -9,18 +9,17 @@ import (
 	"svc/wire"
 )
 
-// A relay that the worker closes while the run goes on is opened again, after
-// a growing pause: a session that is ending takes its relays with it a moment
-// before its end is reported.
+// A relay that the worker closes while the run continues is opened again after a back-off. The reason is often that
+// the session is ending: its relays are closed shortly before its end is reported.
 const (
 	retryFirst  = 250 * time.Millisecond
 	retryMost   = 4 * time.Second
 	retryLimit  = 8
-	retrySteady = 30 * time.Second // a relay that lasted so long was no failure
+	retrySteady = 30 * time.Second // a relay that lasted this long does not count as a failure
 )
 
-// open opens a relay at the worker, in place of one on an earlier uplink; one on
-// this uplink stays. Without an uplink the client is told and waits for HostBack.
+// open opens a relay at the worker. It replaces a relay on an earlier uplink and keeps one on the current uplink.
+// Without an uplink it sends an error frame to the client, which then waits for HostBack.
 func (a *Attachment) open() {
 	a.order.Lock()
 	defer a.order.Unlock()
@@ -43,7 +42,7 @@ func (a *Attachment) open() {
 	id := svc.NewID()
 	old, rows, cols := a.hub.adopt(a, id)
 	if old != "" {
-		_ = link.Send(wire.AttachClose{AttachID: old}) // it may be gone already
+		_ = link.Send(wire.AttachClose{AttachID: old}) // the worker may have closed it already
 	}
 	if err := link.Send(wire.AttachOpen{AttachID: id, RunID: s.RunID, Attempt: s.Attempt, Rows: rows, Cols: cols}); err != nil {
 		a.hub.adopt(a, "")
@@ -51,8 +50,7 @@ func (a *Attachment) open() {
 	}
 }
 
-// adopt makes id the client's relay ("" for none) and returns the one before
-// and the session's size as it was asked for.
+// adopt makes id the client's relay ("" for none). It returns the former relay and the session's requested size.
 func (h *Attachments) adopt(a *Attachment, id string) (old string, rows, cols int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,7 +66,7 @@ func (h *Attachments) adopt(a *Attachment, id string) (old string, rows, cols in
 	return old, a.session.rows, a.session.cols
 }
 
-// lost tells the client that the uplink is gone.
+// lost sends the client an error frame because its host's uplink is lost.
 func (a *Attachment) lost() {
 	a.order.Lock()
 	defer a.order.Unlock()
@@ -80,7 +78,7 @@ func (a *Attachment) lost() {
 	}
 }
 
-// relayClosed plans another relay, or gives up.
+// relayClosed schedules the next relay, or ends the attachment after too many failures.
 func (a *Attachment) relayClosed(id string) {
 	h := a.hub
 	h.mu.Lock()
@@ -88,7 +86,7 @@ func (a *Attachment) relayClosed(id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.relayID != id {
-		return // of one that was replaced
+		return // the relay was already replaced
 	}
 	delete(h.relays, id)
 	a.relayID = ""
@@ -112,8 +110,7 @@ func (a *Attachment) relay() string {
 	return a.relayID
 }
 
-// Handle takes one frame of the client. It returns an error only when the
-// client is to be ended for it.
+// Handle processes one frame of the client. It returns an error only when the attachment must be ended because of it.
 func (a *Attachment) Handle(b []byte) error {
 	f, err := parseClient(b)
 	if !a.hub.mayAct(a, err == nil && f.Type == takeLease) {
@@ -150,8 +147,8 @@ func (a *Attachment) Handle(b []byte) error {
 	return nil
 }
 
-// input types what passes the filter: the agent gets keys, not what the terminal
-// answered to a question that nobody may ask.
+// input sends the filtered input to the session: the agent gets keys, but not the replies of the client's terminal to
+// queries that a session is not allowed to make.
 func (a *Attachment) input(b []byte) {
 	if b = a.keys.Append(nil, b); len(b) == 0 {
 		return
@@ -162,7 +159,7 @@ func (a *Attachment) input(b []byte) {
 		return
 	}
 	if onlyReports(b) {
-		return // what a terminal sends by itself is no answer to the agent's question
+		return // sent by the terminal, not by the person, so it is no answer to a question of the agent
 	}
 	h := a.hub
 	h.mu.Lock()
@@ -171,8 +168,7 @@ func (a *Attachment) input(b []byte) {
 	h.mu.Unlock()
 }
 
-// resize sets the session's size. While there is no relay it is remembered and
-// goes with the next one.
+// resize sets the session's size. Without a relay the size is stored and sent with the next one.
 func (a *Attachment) resize(rows, cols int) {
 	h, s := a.hub, a.session
 	s.sizing.Lock()
@@ -183,16 +179,15 @@ func (a *Attachment) resize(rows, cols int) {
 	a.send(func(id string) wire.Frame { return wire.AttachResize{AttachID: id, Rows: rows, Cols: cols} })
 }
 
-// resetSize gives the session the size it was started with: the size is the
-// lease holder's, and this lease ends. It goes out before anyone else can get
-// the lease and ask for a size of their own.
+// resetSize restores the spawn size of the session when a holder has changed it, because that size ends with this
+// lease. The frame must be queued before the next holder can get the lease and request another size.
 func (a *Attachment) resetSize(resized bool) {
 	if resized {
 		a.resize(SpawnRows, SpawnCols)
 	}
 }
 
-// send queues a frame of the client's relay; the caller has order.
+// send queues a frame for the client's relay; the caller has locked order.
 func (a *Attachment) send(f func(attachID string) wire.Frame) bool {
 	id := a.relay()
 	if id == "" {
@@ -202,8 +197,8 @@ func (a *Attachment) send(f func(attachID string) wire.Frame) bool {
 	return ok && link.Send(f(id)) == nil
 }
 
-// Leave ends the client's part: its relay is closed, its lease goes to whoever
-// waited longest. It may be called more than once.
+// Leave removes the client: its relay is closed, and its lease goes to the client that has waited longest. It may be
+// called more than once.
 func (a *Attachment) Leave() {
 	a.order.Lock()
 	defer a.order.Unlock()

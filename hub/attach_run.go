@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// shutdownGrace is how long clients get to take their last output.
+// shutdownGrace is how long clients have at a shutdown to receive their last output.
 const shutdownGrace = 2 * time.Second
 
-// idleCheck is how often holders that send nothing are looked for.
+// idleCheck is the interval between two checks for idle holders.
 const idleCheck = time.Second
 
-// Run tells leases and input until ctx ends; then it closes every socket,
-// tells what is left and returns when all clients have left.
+// Run calls OnLease and OnInput until ctx ends. Then it closes every socket, delivers the remaining calls and returns
+// when all clients have left.
 func (h *Attachments) Run(ctx context.Context) error {
 	idle := time.NewTicker(idleCheck)
 	defer idle.Stop()

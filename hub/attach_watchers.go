@@ -9,39 +9,39 @@ import (
 	"svc"
 )
 
-// Who sees a run's terminal, for the clients that ask for it ([Person.Lists]).
+// The list of people who see a run's terminal, for the clients that request it ([Person.Lists]).
 
-// mostWatchers bounds the entries of a list; the others are counted.
+// mostWatchers limits the entries of a list; the others are only counted.
 const mostWatchers = 50
 
-// How someone watches.
+// The modes of a watcher.
 const (
 	watcherAttached = "attached" // on the attach socket
-	watcherLive     = "live"     // on the pane socket alone: sees the screen and cannot type
+	watcherLive     = "live"     // only on the pane socket: sees the screen and cannot type
 )
 
-// watcher is one entry of the list: an attached client, or a person who sees the screen without being attached.
+// watcher is one entry of the list: an attached client, or a person on the pane socket.
 type watcher struct {
 	Name  string   `json:"name"`
 	Mode  string   `json:"mode"`
-	Holds bool     `json:"holds"` // has the lease
-	You   bool     `json:"you"`   // is the client that the list is for
+	Holds bool     `json:"holds"` // it holds the lease
+	You   bool     `json:"you"`   // it is the client that receives the list
 	Since svc.Time `json:"since"`
 }
 
 type watchersFrame struct {
 	Type     string    `json:"type"`
 	Watchers []watcher `json:"watchers"`
-	More     int       `json:"more"` // who is not in the list
+	More     int       `json:"more"` // how many are not in the list
 }
 
-// looker is someone who sees a run's screen without being attached.
+// looker is a person who sees a run's screen without being attached.
 type looker struct {
 	name  string
 	since svc.Time
 }
 
-// Look counts a person among those who see a run's screen, until leave is called. leave may be called more than once.
+// Look adds a person to those who see a run's screen, until leave is called. leave may be called more than once.
 func (h *Attachments) Look(runID, name string) (leave func()) {
 	l := &looker{name: name, since: svc.TimeOf(time.Now())}
 	h.mu.Lock()
@@ -59,7 +59,8 @@ func (h *Attachments) Look(runID, name string) (leave func()) {
 	})
 }
 
-// watchersChanged has the list made anew for each client of a session that asked for it; nil: nobody is attached. The caller has Attachments.mu.
+// watchersChanged marks the list as stale for each client of a session that requested it. s may be nil: no client is
+// attached. The caller holds Attachments.mu.
 func (h *Attachments) watchersChanged(s *session) {
 	if s == nil {
 		return
@@ -74,8 +75,9 @@ func (h *Attachments) watchersChanged(s *session) {
 	}
 }
 
-// list is everyone who sees the client's session, as the client is told: those who are attached in the order in which they came, then those who
-// see the screen otherwise, each once. The holder and the client itself are always among them. The caller has Attachments.mu.
+// list returns the people who see the session of a client: the attached clients in the order in which they joined,
+// then each person who only sees the screen, once. The holder and the client itself are always included. more is the
+// number of those who are left out. The caller holds Attachments.mu.
 func (h *Attachments) list(a *Attachment) (list []watcher, more int) {
 	s := a.session
 	room := mostWatchers - 1
@@ -109,8 +111,8 @@ func (h *Attachments) list(a *Attachment) (list []watcher, more int) {
 	return list, more
 }
 
-// nextList is the frame with the list, made only now so that it is the newest; nil when the client has it already, did not ask, or had one too
-// short a time ago.
+// nextList returns the frame with the list, built at the moment of sending so that it is current. It returns nil when
+// nothing has changed, when the client did not request the list, or when it got one less than 100 ms ago.
 func (a *Attachment) nextList(now time.Time) []byte {
 	if a.listWait(now) != 0 {
 		return nil
@@ -129,7 +131,7 @@ func (a *Attachment) nextList(now time.Time) []byte {
 	return f
 }
 
-// listWait is how long the list has to wait: 0 when it is due, negative when there is nothing new to tell.
+// listWait returns how long the list must wait: 0 when it is due, negative when there is nothing new to send.
 func (a *Attachment) listWait(now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -21,44 +21,46 @@ import (
 	"svc/wire"
 )
 
-// keptBundles is how many bundles of a workspace are kept. Each is on top of the base alone: none needs another.
+// keptBundles is how many bundles of a workspace are kept. Each is based on the base commit alone, so none depends on
+// another.
 const keptBundles = 3
 
-// keptNewest is how many patches of a workspace are kept without a gap.
+// keptNewest is how many of the newest patches of a workspace are all kept.
 const keptNewest = 8
 
-// KeepsPatch reports whether the patch of a checkpoint is kept while another is the newest: all of the last few, and of older ones fewer
-// the older they are, so that a reader who was away finds one near the last that was read. Whatever is dropped is never kept again.
+// KeepsPatch reports whether the patch of checkpoint number is kept when newest is the newest one. The last few are
+// all kept. Of older ones fewer are kept with growing age, so that a reader who was away finds one near the last that
+// it read. A patch that was removed never becomes one that is kept.
 func KeepsPatch(number, newest int) bool {
 	age := newest - number
 	return age < keptNewest || (number-1)%(1<<bits.Len(uint(age/keptNewest))) == 0
 }
 
-// CheckpointKind is what a relayed file of a checkpoint is.
+// CheckpointKind is the kind of a relayed file of a checkpoint.
 type CheckpointKind string
 
 // The kinds.
 const (
-	CheckpointBundle CheckpointKind = "bundle" // for git, on top of the workspace's base commit
+	CheckpointBundle CheckpointKind = "bundle" // a git bundle on top of the workspace's base commit
 	CheckpointPatch  CheckpointKind = "patch"  // for people and git apply
 )
 
-// CheckpointsFolder is the folder of checkpoints below the hub's, beside those of runs.
+// CheckpointsFolder is the folder of checkpoints below the hub's folder, beside those of runs.
 const CheckpointsFolder = "workspaces"
 
-// Checkpoints are the relayed checkpoints of workspaces: files <workspace>/<number>.bundle and .patch. One that is not
-// complete ends in .part; the orchestrator takes bytes only where its copy ends, as with logs, so that nothing is
-// lost or repeated, whoever restarts.
+// Checkpoints stores the relayed checkpoints of workspaces, in files <workspace>/<number>.bundle and .patch. A file
+// that is not complete has the suffix .part. As with logs, bytes are accepted only at the end of the stored copy, so
+// nothing is lost or repeated after a restart of either side.
 type Checkpoints struct {
 	dir   string
 	quota *Quota
-	files *fileReports // nil: nobody is told
+	files *fileReports // nil: changes are not reported
 
 	mu   sync.Mutex // guards busy
 	busy map[string]*inUse
 }
 
-// inUse is a workspace whose files someone writes or removes; no other workspace waits for it.
+// inUse is the lock of one workspace whose files are written or removed. Other workspaces are not locked.
 type inUse struct {
 	sync.Mutex
 	users int // guarded by Checkpoints.mu
@@ -68,7 +70,7 @@ func newCheckpoints(dir string, quota *Quota) *Checkpoints {
 	return &Checkpoints{dir: dir, quota: quota, busy: map[string]*inUse{}}
 }
 
-// lock waits until nobody else writes the files of a workspace.
+// lock locks the files of one workspace for writing.
 func (c *Checkpoints) lock(workspaceID string) (unlock func()) {
 	c.mu.Lock()
 	u := c.busy[workspaceID]
@@ -91,14 +93,14 @@ func (c *Checkpoints) lock(workspaceID string) (unlock func()) {
 
 // Piece is a part of a file that a worker relays.
 type Piece struct {
-	HostID      string // that it counts for
+	HostID      string // the host whose quota it counts for
 	WorkspaceID string
 	Number      int
 	Kind        CheckpointKind
 	Offset      int64
 	Total       int64  // bytes of the whole file
 	Hash        string // SHA-256 of the whole file, hex
-	Bytes       []byte // empty: it only asks how much is here
+	Bytes       []byte // empty: the worker only asks how much is stored
 }
 
 func (c *Checkpoints) folder(workspaceID string) string { return filepath.Join(c.dir, workspaceID) }
@@ -106,7 +108,8 @@ func (c *Checkpoints) path(workspaceID string, number int, kind CheckpointKind) 
 	return filepath.Join(c.folder(workspaceID), strconv.Itoa(number)+"."+string(kind))
 }
 
-// Take writes a piece where the copy ends, and answers where it ends then, and whether it is complete.
+// Take appends a piece if it begins where the stored copy ends. It returns the length of the stored copy afterwards,
+// and whether the file is complete.
 func (c *Checkpoints) Take(p Piece) (offset int64, complete bool, err error) {
 	if !svc.IsID(p.WorkspaceID) || p.Number < 1 || p.Kind != CheckpointBundle && p.Kind != CheckpointPatch {
 		return 0, false, svc.Errorf(svc.CodeValidation, "this is no file of a checkpoint")
@@ -139,10 +142,10 @@ func (c *Checkpoints) Take(p Piece) (offset int64, complete bool, err error) {
 	return c.complete(f, p, whole)
 }
 
-// mostFiles is how many files are kept of a workspace: a file without a byte costs the disk something, too.
+// mostFiles limits the files of a workspace, because an empty file also uses disk space.
 const mostFiles = 1024
 
-// begin opens a file that is not complete, and makes it if there may be another.
+// begin opens a .part file. It creates the file unless the workspace has too many files or the disk has no space.
 func (c *Checkpoints) begin(workspaceID, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -161,7 +164,7 @@ func (c *Checkpoints) begin(workspaceID, path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// write adds a piece to its file, if the host may have that much here. What is not taken is asked for again.
+// write appends a piece to its file, if the host's quota allows it. The worker sends a refused piece again later.
 func (c *Checkpoints) write(f *os.File, p Piece) error {
 	n := int64(len(p.Bytes))
 	if n > 0 && c.quota.noSpace() {
@@ -178,7 +181,8 @@ func (c *Checkpoints) write(f *os.File, p Piece) error {
 	return nil
 }
 
-// complete gives a file its name when it is what the worker sent; else it is taken from the beginning.
+// complete renames a file to its final name when its length and hash are correct. Otherwise it truncates the file,
+// and the worker sends it again from the beginning.
 func (c *Checkpoints) complete(f *os.File, p Piece, whole string) (int64, bool, error) {
 	sum := sha256.New()
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -202,7 +206,7 @@ func (c *Checkpoints) complete(f *os.File, p Piece, whole string) (int64, bool, 
 	return n, true, atomicfile.SyncDir(filepath.Dir(whole))
 }
 
-// Has reports whether a checkpoint is here whole.
+// Has reports whether all files of a checkpoint are stored completely.
 func (c *Checkpoints) Has(workspaceID string, number int) bool {
 	for _, kind := range []CheckpointKind{CheckpointBundle, CheckpointPatch} {
 		if _, err := os.Stat(c.path(workspaceID, number, kind)); err != nil {
@@ -212,7 +216,7 @@ func (c *Checkpoints) Has(workspaceID string, number int) bool {
 	return true
 }
 
-// Open opens a file of a checkpoint. The error is fs.ErrNotExist when it is not here.
+// Open opens a file of a checkpoint. The error is fs.ErrNotExist when it is not stored.
 func (c *Checkpoints) Open(workspaceID string, number int, kind CheckpointKind) (*os.File, error) {
 	if !svc.IsID(workspaceID) {
 		return nil, fs.ErrNotExist
@@ -220,17 +224,17 @@ func (c *Checkpoints) Open(workspaceID string, number int, kind CheckpointKind) 
 	return os.Open(c.path(workspaceID, number, kind))
 }
 
-// CheckpointInfo is what is known of a checkpoint besides its files.
+// CheckpointInfo is stored data about a checkpoint besides its files.
 type CheckpointInfo struct {
-	Tree string `json:"tree"` // empty: its worker did not say
-	From string `json:"from"` // the commit that its patch is against; empty: its worker did not say
+	Tree string `json:"tree"` // empty: its worker did not report it
+	From string `json:"from"` // the base commit of its patch; empty: its worker did not report it
 }
 
 func (c *Checkpoints) infoPath(workspaceID string, number int) string {
 	return filepath.Join(c.folder(workspaceID), strconv.Itoa(number)+".json")
 }
 
-// Describe keeps what is known of a checkpoint beside its files, and with them.
+// Describe stores the data about a checkpoint beside its files. It is removed together with them.
 func (c *Checkpoints) Describe(hostID, workspaceID string, number int, info CheckpointInfo) error {
 	text, err := svc.JSON(info)
 	if err != nil {
@@ -252,7 +256,7 @@ func (c *Checkpoints) Describe(hostID, workspaceID string, number int, info Chec
 	return nil
 }
 
-// Info is what is known of a checkpoint besides its files; empty: nothing is.
+// Info returns the stored data about a checkpoint; empty when there is none.
 func (c *Checkpoints) Info(workspaceID string, number int) (info CheckpointInfo) {
 	text, err := os.ReadFile(c.infoPath(workspaceID, number))
 	if err != nil || json.Unmarshal(text, &info) != nil {
@@ -261,7 +265,7 @@ func (c *Checkpoints) Info(workspaceID string, number int) (info CheckpointInfo)
 	return info
 }
 
-// drops reports whether a file of a checkpoint goes once a newer checkpoint is whole.
+// drops reports whether a file of a checkpoint is removed when a newer checkpoint is complete.
 func drops(kind string, number, newest int, pinned []int) bool {
 	switch {
 	case number >= newest:
@@ -275,7 +279,8 @@ func drops(kind string, number, newest int, pinned []int) bool {
 	}
 }
 
-// Trim removes what is older than the checkpoints that are kept, once a newer one is whole. The patches of pinned ones stay.
+// Trim removes the files that are no longer kept because a newer checkpoint is complete. The patches of pinned
+// checkpoints are kept.
 func (c *Checkpoints) Trim(hostID, workspaceID string, newest int, pinned []int) error {
 	defer c.lock(workspaceID)()
 	entries, err := os.ReadDir(c.folder(workspaceID))
@@ -300,16 +305,16 @@ func (c *Checkpoints) Trim(hostID, workspaceID string, newest int, pinned []int)
 	return errors.Join(problems...)
 }
 
-// Size is how many bytes are kept of a workspace.
+// Size returns the size of the stored files of a workspace in bytes.
 func (c *Checkpoints) Size(workspaceID string) (n int64) {
-	entries, _ := os.ReadDir(c.folder(workspaceID)) // what is not there has no bytes
+	entries, _ := os.ReadDir(c.folder(workspaceID)) // a missing folder has no files
 	for _, e := range entries {
 		n += sizeOf(e)
 	}
 	return n
 }
 
-// sizeOf is how many bytes a file has; 0 when it is gone.
+// sizeOf returns the size of a file in bytes; 0 when it is gone.
 func sizeOf(e fs.DirEntry) int64 {
 	info, err := e.Info()
 	if err != nil {
@@ -318,7 +323,7 @@ func sizeOf(e fs.DirEntry) int64 {
 	return info.Size()
 }
 
-// Workspaces lists the workspaces that have files here.
+// Workspaces lists the workspaces that have stored files.
 func (c *Checkpoints) Workspaces() ([]string, error) {
 	entries, err := os.ReadDir(c.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -333,7 +338,7 @@ func (c *Checkpoints) Workspaces() ([]string, error) {
 	return ids, err
 }
 
-// Remove deletes all that is kept of a workspace.
+// Remove deletes all stored files of a workspace.
 func (c *Checkpoints) Remove(workspaceID string) error {
 	if !svc.IsID(workspaceID) {
 		return fs.ErrNotExist

@@ -6,18 +6,15 @@ import (
 	"time"
 )
 
-// answerWithin is how long a connection may take to show that its process
-// lives.
+// answerWithin is how long a connection may take to answer a ping.
 const answerWithin = 3 * time.Second
 
-// mostGiven bounds what is remembered of who was given which run; what is
-// forgotten costs time only.
+// mostGiven limits the entries of hostLinks.given. A removed entry only delays the decision of MayReportLoss.
 const mostGiven = 10_000
 
-// Contested reports whether another process that lives speaks for the same
-// instance as a connection that is not yet added: a data directory was copied.
-// An older connection whose process does not answer is closed; it is what a
-// crash or a broken network left behind.
+// Contested reports whether another live process uses the same instance as a connection that is not yet added: its
+// data directory was copied. An older connection whose process does not answer a ping is closed, because a crash or a
+// broken network has left it behind.
 func (u *Uplinks) Contested(ctx context.Context, l *Uplink) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -42,8 +39,8 @@ func (u *Uplinks) Contested(ctx context.Context, l *Uplink) bool {
 	return false
 }
 
-// rivals is the host's own connections that another process of the same
-// instance opened and that can be asked.
+// rivals returns the host's own connections that another process of the same instance has opened and that can be
+// pinged.
 func (u *Uplinks) rivals(l *Uplink) []*Uplink {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -57,13 +54,12 @@ func (u *Uplinks) rivals(l *Uplink) []*Uplink {
 	return found
 }
 
-// pinger is a connection whose other end answers without its program's doing.
+// pinger is a connection whose other end answers pings without involvement of the program there.
 type pinger interface{ Ping(context.Context) error }
 
 func (u *Uplink) ping(ctx context.Context) error { return u.conn.(pinger).Ping(ctx) }
 
-// AddForeign registers a connection that is not the host's own, though it says
-// so. It is given nothing.
+// AddForeign registers a connection that claims the host's identity but is not the host's own. Nothing is sent to it.
 func (u *Uplinks) AddForeign(l *Uplink) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -72,8 +68,8 @@ func (u *Uplinks) AddForeign(l *Uplink) {
 	h.links = append(h.links, l)
 }
 
-// CloseForeign ends the connections that are not the host's own: they come
-// back and are judged anew.
+// CloseForeign closes the connections that are not the host's own. Their processes connect again and are checked
+// again.
 func (u *Uplinks) CloseForeign(hostID string) {
 	u.mu.Lock()
 	var foreign []*Uplink
@@ -88,7 +84,7 @@ func (u *Uplinks) CloseForeign(hostID string) {
 	}
 }
 
-// Given notes that a run was sent to the process behind a connection.
+// Given records that a run was sent to the process of a connection.
 func (u *Uplinks) Given(l *Uplink, runID string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -99,10 +95,10 @@ func (u *Uplinks) Given(l *Uplink, runID string) {
 	h.given[runID] = l.BootID
 }
 
-// MayReportLoss reports whether a process may speak for a session that it does not find:
-// it is the host's own, and it was given the run itself, or nobody else has
-// claimed to be this host for a while. A copy of a data directory knows of
-// sessions too, and finds none of them.
+// MayReportLoss reports whether a process may report that a session does not exist any more. The process must be the
+// host's own. In addition, either it was given the run itself, or no other process has connected as this host for the
+// time after. The reason for this rule: the copy of a data directory also has records of sessions, and does not find
+// any of them.
 func (u *Uplinks) MayReportLoss(hostID, bootID, runID string, after time.Duration) bool {
 	own, connected := u.Of(hostID)
 	u.mu.Lock()

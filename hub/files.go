@@ -2,7 +2,8 @@ package hub
 
 import "path/filepath"
 
-// fileReports tells which files of the hub's folder were written and removed on purpose, by their paths below it. A nil one tells nobody.
+// fileReports reports which files of the hub's folder were written or deliberately removed, by their paths below that
+// folder. A nil *fileReports reports nothing.
 type fileReports struct {
 	dir              string
 	written, removed func(path string)
@@ -18,7 +19,7 @@ func (f *fileReports) report(removed bool, paths []string) {
 	for _, path := range paths {
 		below, err := filepath.Rel(f.dir, path)
 		switch {
-		case err != nil: // not ours
+		case err != nil: // outside the hub's folder
 		case removed:
 			f.removed(below)
 		default:

@@ -1,7 +1,6 @@
-// Package hub holds what is live: the workers' connections, the latest screens,
-// the relayed logs and the terminals that someone is attached to. None of it is
-// in the database: it is lost with the process or kept in files, and workers
-// bring it again.
+// Package hub holds the live state: the workers' connections, the latest screens, the relayed logs and the attached
+// terminals. None of it is in the database. It is lost with the process or stored in files, and workers send it
+// again.
 package hub
 
 import (
@@ -13,32 +12,32 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Hub is everything live of one orchestrator.
+// Hub is the live state of one orchestrator.
 type Hub struct {
 	Uplinks *Uplinks
 	Panes   *Panes
 	Relay   *Relay
 	Attach  *Attachments
-	// Checkpoints are the relayed checkpoints of workspaces.
+	// Checkpoints stores the relayed checkpoints of workspaces.
 	Checkpoints *Checkpoints
-	// Quota bounds what Relay and Checkpoints keep. Its bounds are set before Run.
+	// Quota limits what Relay and Checkpoints store. Its limits are set before Run.
 	Quota *Quota
 
-	// OnLease and OnInput are told of changed leases and of input. They are set
-	// before Run; nil: nobody wants to know.
+	// OnLease and OnInput are called for changes of a lease and for input. They are set before Run; nil: not called.
 	OnLease func(LeaseEvent)
 	OnInput func(runID, by string)
 
-	// OnWritten and OnRemoved are told, by its path below the hub's folder, of each file that was written and that was removed on
-	// purpose, after the deed, often, and from any goroutine. They are set before Run; nil: nobody wants to know.
+	// OnWritten and OnRemoved are called with the path, below the hub's folder, of each file that was written or
+	// deliberately removed. They are called after the change, often, and from any goroutine. They are set before Run;
+	// nil: not called.
 	OnWritten, OnRemoved func(path string)
 
-	// LeaseIdle is how long a holder of a keyboard may send nothing before someone
-	// who waits gets it; 0: for ever. It is set before Run.
+	// LeaseIdle is how long a lease holder may be idle before a waiting client gets the lease; 0: no limit. It is set
+	// before Run.
 	LeaseIdle time.Duration
 }
 
-// New makes a hub that keeps logs and last screens under dir.
+// New returns a hub that stores logs and last screens below dir.
 func New(dir string, log *slog.Logger) *Hub {
 	quota := newQuota(dir)
 	h := &Hub{Uplinks: NewUplinks(), Panes: NewPanes(dir, log), Relay: newRelayIn(dir, quota, log),
@@ -76,7 +75,7 @@ func New(dir string, log *slog.Logger) *Hub {
 	return h
 }
 
-// Run keeps the hub's own work going until ctx ends.
+// Run runs the hub's background work until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.Panes.Run(ctx) })

@@ -11,20 +11,18 @@ import (
 	"svc/safetext"
 )
 
-// Panes holds the latest screen of each run. Screens live in memory while they
-// change or are watched, and in one file per run beside its logs, never in the
-// database.
+// Panes holds the latest screen of each run. Screens are in memory while they change or are watched, and in one file
+// per run beside its logs, never in the database.
 //
-// A screen that changes is not written: its worker sends it again to an
-// orchestrator that comes back. What is written is a screen at rest, the screens
-// that memory has no room for, and at a shutdown all of them; and at once, for
-// good, the screen at the end of a session ([Panes.PutFinal], [Panes.Keep]).
+// A screen that keeps changing is not written to disk: after a restart of the orchestrator its worker sends it again.
+// Written are: a screen that has not changed for some time, screens that do not fit in memory, and at a shutdown all
+// screens. The screen at the end of a session is written and synced at once ([Panes.PutFinal], [Panes.Keep]).
 type Panes struct {
 	dir   relayDir
-	files *fileReports // nil: nobody is told
+	files *fileReports // nil: changes are not reported
 	log   *slog.Logger
 
-	full chan struct{} // holds a token when memory has no room
+	full chan struct{} // holds a token when memory must be freed
 
 	mu    sync.Mutex // guards runs, bytes and the users of each pane
 	runs  map[string]*pane
@@ -34,28 +32,27 @@ type Panes struct {
 // pane is one run's screen in memory.
 type pane struct {
 	runID string
-	users int // callers that work with it now; guarded by Panes.mu
+	users int // callers that use it now; guarded by Panes.mu
 
 	load    sync.Once
-	writing sync.Mutex // one write of the file at a time
+	writing sync.Mutex // serializes the writes of the file
 
-	mu      sync.Mutex // guards what follows; never held over I/O
+	mu      sync.Mutex // guards the fields below; never held over I/O
 	latest  *PaneSnapshot
-	changed chan struct{} // closed at the next change; nil while nobody waits
+	changed chan struct{} // closed at the next change; nil while no watcher waits
 	dirty   bool          // newer than the file
-	failing bool          // the last write of the file went wrong, and was told
+	failing bool          // the last write of the file failed, and the failure was logged
 	used    time.Time
 }
 
-// NewPanes keeps screens below dir, which is made when the first one is
-// written. Run must be running for files to be written.
+// NewPanes returns Panes that store screens below dir, which is created with the first file. Files are written only
+// while Run is running.
 func NewPanes(dir string, log *slog.Logger) *Panes {
 	return &Panes{dir: relayDir(dir), log: log, full: make(chan struct{}, 1), runs: map[string]*pane{}}
 }
 
-// Put takes a screen that a worker sent and says whether it differs from the
-// one before. Watchers are woken only then. A screen that comes after the final
-// one of its attempt is older than that and not taken.
+// Put stores a screen from a worker and reports whether it differs from the one before. Only then are watchers woken.
+// A screen that is received after the final screen of its attempt is older than that and is ignored.
 func (p *Panes) Put(runID string, attempt int, capture string, at svc.Time) bool {
 	if p.dir.check(runID) != nil {
 		return false
@@ -65,8 +62,7 @@ func (p *Panes) Put(runID string, attempt int, capture string, at svc.Time) bool
 	return p.take(pn, &PaneSnapshot{RunID: runID, Attempt: attempt, Capture: capture, Timestamp: at})
 }
 
-// PutFinal takes the screen at the end of an attempt's session. When it returns
-// nil, the screen is on disk.
+// PutFinal stores the screen at the end of an attempt's session. When it returns nil, the screen is on disk.
 func (p *Panes) PutFinal(runID string, attempt int, capture string, at svc.Time) error {
 	if err := p.dir.check(runID); err != nil {
 		return err
@@ -77,8 +73,8 @@ func (p *Panes) PutFinal(runID string, attempt int, capture string, at svc.Time)
 	return p.Keep(runID)
 }
 
-// take keeps a screen as text with its colours: whatever else a worker put in is for no
-// terminal and no page.
+// take stores a screen reduced to text and colours: any other sequence from a worker must not reach a terminal or the
+// page.
 func (p *Panes) take(pn *pane, s *PaneSnapshot) (changed bool) {
 	s.Capture = string(safetext.Colours(s.Capture))
 	pn.mu.Lock()
@@ -92,7 +88,7 @@ func (p *Panes) take(pn *pane, s *PaneSnapshot) (changed bool) {
 	changed = last == nil || last.Capture != s.Capture
 	s.Seq = nextSeq(last)
 	if !changed {
-		s.Seq = last.Seq // who has seen it need not see it again
+		s.Seq = last.Seq // a watcher that has seen it need not get it again
 	}
 	grown := len(s.Capture)
 	if last != nil {
@@ -108,7 +104,7 @@ func (p *Panes) take(pn *pane, s *PaneSnapshot) (changed bool) {
 	return changed
 }
 
-// grow counts what memory holds, and asks for room when it is too much.
+// grow adds n to the size of the screens in memory, and requests that memory is freed when there are too many.
 func (p *Panes) grow(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,8 +113,8 @@ func (p *Panes) grow(n int) {
 	}
 }
 
-// nextSeq is above the last one and not below the clock in milliseconds: so it
-// grows even over a kill that lost what was not written.
+// nextSeq returns a number above the last one and not below the clock in milliseconds. So it also grows across a
+// crash that lost screens which were not written.
 func nextSeq(last *PaneSnapshot) int64 {
 	now := time.Now().UnixMilli()
 	if last != nil {
@@ -127,7 +123,7 @@ func nextSeq(last *PaneSnapshot) int64 {
 	return now
 }
 
-// Latest is the newest screen of a run, false when it never had one.
+// Latest returns the newest screen of a run; false when there is none.
 func (p *Panes) Latest(runID string) (*PaneSnapshot, bool, error) {
 	if p.dir.check(runID) != nil {
 		return nil, false, nil
@@ -148,8 +144,7 @@ func (p *Panes) Latest(runID string) (*PaneSnapshot, bool, error) {
 	return s, s != nil, nil
 }
 
-// Watch follows a run's screen. The run need not have one yet. Close must be
-// called.
+// Watch returns a watch of a run's screen. The run need not have a screen yet. The caller must call Close.
 func (p *Panes) Watch(runID string) (*PaneWatch, error) {
 	if err := p.dir.check(runID); err != nil {
 		return nil, err
@@ -157,15 +152,15 @@ func (p *Panes) Watch(runID string) (*PaneWatch, error) {
 	return &PaneWatch{panes: p, pane: p.acquire(runID)}, nil
 }
 
-// PaneWatch is one viewer of a run's screen. It is for one goroutine.
+// PaneWatch is one viewer of a run's screen. It must be used by one goroutine only.
 type PaneWatch struct {
 	panes *Panes
 	pane  *pane
 	seen  int64
 }
 
-// Next is the newest screen that this viewer has not seen: the cached one at
-// once, then one on each change. A slow viewer skips to the newest.
+// Next returns the newest screen that this viewer has not got: the stored one at once, then one after each change. A
+// slow viewer gets only the newest one.
 func (w *PaneWatch) Next(ctx context.Context) (*PaneSnapshot, error) {
 	for {
 		s, changed := w.pane.now()
@@ -184,7 +179,7 @@ func (w *PaneWatch) Next(ctx context.Context) (*PaneSnapshot, error) {
 // Close ends the watch.
 func (w *PaneWatch) Close() { w.panes.release(w.pane) }
 
-// now is the latest screen and a channel that is closed at the next change.
+// now returns the latest screen and a channel that is closed at the next change.
 func (pn *pane) now() (*PaneSnapshot, <-chan struct{}) {
 	pn.mu.Lock()
 	defer pn.mu.Unlock()
@@ -207,8 +202,8 @@ func (p *Panes) acquire(runID string) *pane {
 	return pn
 }
 
-// loaded brings in what an earlier process wrote. A file that cannot be read
-// is told and replaced: a new screen is worth more than the old one.
+// loaded reads the file that an earlier process wrote, once. A file that cannot be read is logged and later replaced
+// by a new screen.
 func (p *Panes) loaded(pn *pane) {
 	pn.load.Do(func() {
 		s, err := p.dir.readPane(pn.runID)
@@ -233,14 +228,14 @@ func (p *Panes) release(pn *pane) {
 	pn.mu.Unlock()
 }
 
-// Keep writes the last screen of an ended session to disk at once and releases
-// its memory. A screen that comes later is taken like any other.
+// Keep writes the last screen of an ended session to disk at once and frees its memory. A screen that is received
+// later is stored as usual.
 func (p *Panes) Keep(runID string) error {
 	p.mu.Lock()
 	pn := p.runs[runID]
 	if pn == nil {
 		p.mu.Unlock()
-		return nil // its file is current
+		return nil // not in memory, so its file is current
 	}
 	pn.users++
 	p.mu.Unlock()
@@ -253,8 +248,7 @@ func (p *Panes) Keep(runID string) error {
 	return nil
 }
 
-// forget drops a pane from memory that nobody uses, that its file holds and
-// that nobody has used for the time.
+// forget removes a pane from memory when it is written to its file and was not in use for the time idle.
 func (p *Panes) forget(pn *pane, idle time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -268,8 +262,8 @@ func (p *Panes) forget(pn *pane, idle time.Duration) {
 	}
 }
 
-// Purge removes the kept screens last written before the time, of runs that
-// are neither live nor in memory, and returns how many.
+// Purge removes the stored screens that were last written before the given time, except those of runs that are live
+// or in memory. It returns how many it removed.
 func (p *Panes) Purge(before time.Time, live func(runID string) bool) (int, error) {
 	busy := func(runID string) bool {
 		p.mu.Lock()

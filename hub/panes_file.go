@@ -21,17 +21,16 @@ import (
 )
 
 const (
-	paneIdle   = 60 * time.Second // a screen that nobody touched so long is written and leaves memory
-	paneMemory = 64 << 20         // bytes of screens in memory; beyond, those that rested longest leave it
-	paneRetry  = time.Second      // before a screen that could not be written is tried again
+	paneIdle   = 60 * time.Second // a screen that was not used for this time is written to disk and removed from memory
+	paneMemory = 64 << 20         // bytes of screens in memory; above it, the least recently used ones are removed
+	paneRetry  = time.Second      // wait before retrying a screen that could not be written
 )
 
-// PaneSnapshot is one screen of a run. It does not change once it exists, so
-// any number of viewers share one.
+// PaneSnapshot is one screen of a run. It is immutable, so any number of viewers can share it.
 type PaneSnapshot struct {
-	Seq       int64 // grows with each change, also over restarts
+	Seq       int64 // grows with each change, also across restarts
 	RunID     string
-	Attempt   int  // 0: kept by a version that did not say
+	Attempt   int  // 0: stored by a version that did not record it
 	Final     bool // the screen at the end of the attempt's session
 	Capture   string
 	Timestamp svc.Time // the worker's clock
@@ -40,7 +39,7 @@ type PaneSnapshot struct {
 	json   []byte
 }
 
-// paneJSON is the frame of the pane socket.
+// paneJSON is the message of the pane socket.
 type paneJSON struct {
 	Type      string   `json:"type"`
 	Seq       int64    `json:"seq"`
@@ -49,7 +48,7 @@ type paneJSON struct {
 	Timestamp svc.Time `json:"timestamp"`
 }
 
-// paneFile is the content of the file.
+// paneFile is the content of the file of a screen.
 type paneFile struct {
 	paneJSON
 	Attempt int  `json:"attempt,omitempty"`
@@ -60,8 +59,7 @@ func (s *PaneSnapshot) frame() paneJSON {
 	return paneJSON{Type: "pane_snapshot", Seq: s.Seq, RunID: s.RunID, Capture: s.Capture, Timestamp: s.Timestamp}
 }
 
-// JSON is the frame of the pane socket. It is encoded once and shared: do not
-// change it.
+// JSON returns the message of the pane socket. It is encoded once and shared, so the caller must not change it.
 func (s *PaneSnapshot) JSON() []byte {
 	s.encode.Do(func() { s.json = paneBytes(s.frame()) })
 	return s.json
@@ -77,7 +75,7 @@ func paneBytes(v any) []byte {
 	return b
 }
 
-// readPane reads what was kept; nil when nothing was.
+// readPane reads the stored screen; nil when there is none.
 func (d relayDir) readPane(runID string) (*PaneSnapshot, error) {
 	b, err := os.ReadFile(d.pane(runID))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,8 +91,8 @@ func (d relayDir) readPane(runID string) (*PaneSnapshot, error) {
 	return &PaneSnapshot{Seq: f.Seq, RunID: runID, Attempt: f.Attempt, Final: f.Final, Capture: string(safetext.Colours(f.Capture)), Timestamp: f.Timestamp}, nil
 }
 
-// writePane replaces the file in one step, so that a reader and a crash find
-// the old screen or the new one. With sync it also survives a loss of power.
+// writePane replaces the file atomically, so that a reader, and the next start after a crash, finds the old screen or
+// the new one. With sync the new one also survives a power failure.
 func (d relayDir) writePane(s *PaneSnapshot, sync bool) error {
 	path := d.pane(s.RunID)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -117,8 +115,8 @@ func (d relayDir) writePane(s *PaneSnapshot, sync bool) error {
 	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
-// Run writes the screens that rest, and those that memory has no room for,
-// until ctx ends; then it writes what is left and returns.
+// Run writes screens that have not changed for some time, and screens that do not fit in memory, until ctx ends. Then
+// it writes the remaining ones and returns.
 func (p *Panes) Run(ctx context.Context) error {
 	tick := time.NewTicker(paneIdle / 2)
 	defer tick.Stop()
@@ -143,7 +141,7 @@ func (p *Panes) Run(ctx context.Context) error {
 	}
 }
 
-// all lists the panes in memory, those first that were not touched for longest.
+// all lists the panes in memory, the least recently used first.
 func (p *Panes) all() []*pane {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +154,7 @@ func (p *Panes) all() []*pane {
 	return slices.SortedFunc(maps.Keys(used), func(a, b *pane) int { return used[a].Compare(used[b]) })
 }
 
-// rest writes the screens that have not changed for a while and releases their memory.
+// rest writes the screens that were not used for some time, and frees their memory.
 func (p *Panes) rest() {
 	for _, pn := range p.all() {
 		pn.mu.Lock()
@@ -169,8 +167,8 @@ func (p *Panes) rest() {
 	}
 }
 
-// makeRoom writes screens and releases their memory until the rest fits. False means
-// that one could not be written.
+// makeRoom writes screens and frees their memory until the others fit. It returns false when one could not be
+// written.
 func (p *Panes) makeRoom() bool {
 	written := true
 	for _, pn := range p.all() {
@@ -181,7 +179,7 @@ func (p *Panes) makeRoom() bool {
 			break
 		}
 		if watched {
-			continue // it stays: whoever watches shares one copy
+			continue // it stays in memory: its viewers share one copy
 		}
 		err := p.write(pn, false)
 		p.report(pn, err)
@@ -191,7 +189,7 @@ func (p *Panes) makeRoom() bool {
 	return written
 }
 
-// write brings the file up to the latest screen.
+// write writes the latest screen to the file, if the file is older.
 func (p *Panes) write(pn *pane, sync bool) error {
 	pn.writing.Lock()
 	defer pn.writing.Unlock()
@@ -206,13 +204,13 @@ func (p *Panes) write(pn *pane, sync bool) error {
 	p.files.wrote(p.dir.pane(s.RunID))
 	if err != nil {
 		pn.mu.Lock()
-		pn.dirty = true // tried again when it is written next
+		pn.dirty = true // the next write tries again
 		pn.mu.Unlock()
 	}
 	return err
 }
 
-// report tells the first of a row of failures, and its end.
+// report logs the first of several consecutive failures, and their end.
 func (p *Panes) report(pn *pane, err error) {
 	pn.mu.Lock()
 	was := pn.failing
@@ -226,8 +224,9 @@ func (p *Panes) report(pn *pane, err error) {
 	}
 }
 
-// OlderFile is how the contents of one of the hub's files say which of two is older: a mirror's Order. The times of the files are those of
-// their writing, and a screen may be written long after it was taken. nil: the contents do not say it.
+// OlderFile returns the function that decides from the contents of two copies of one of the hub's files which is
+// older, for use as a mirror's Order. File times are not used for screens, because a screen may be written long after
+// it was captured. It returns nil when the contents do not show their age.
 func OlderFile(file string) func(a, b []byte) bool {
 	if !isPaneFile(path.Base(file)) {
 		return nil
@@ -235,7 +234,7 @@ func OlderFile(file string) func(a, b []byte) bool {
 	return olderPane
 }
 
-// olderPane reports whether one kept screen of a run is older than another. What cannot be read is older than anything.
+// olderPane reports whether the stored screen a is older than b. A file that cannot be read is older than any other.
 func olderPane(a, b []byte) bool {
 	var one, other paneFile
 	if json.Unmarshal(b, &other) != nil {
@@ -250,6 +249,6 @@ func olderPane(a, b []byte) bool {
 	case one.Final != other.Final:
 		return other.Final
 	default:
-		return one.Timestamp < other.Timestamp // by the clock of one host
+		return one.Timestamp < other.Timestamp // both times are from the clock of one host
 	}
 }

@@ -8,26 +8,26 @@ import (
 	"svc/atomicfile"
 )
 
-// Quota bounds what hosts can make the orchestrator keep on its disk, logs and checkpoints together: whoever writes them,
-// the disk is ours. What is not taken stays on its host.
+// Quota limits how much of the orchestrator's disk the logs and checkpoints of hosts may use. Data that is refused
+// stays on its host.
 type Quota struct {
-	// MostHost is how much is kept of one host, in bytes; 0: everything.
+	// MostHost is the maximum that is stored for one host, in bytes; 0: no limit.
 	MostHost int64
-	// MinFree is how much of the disk stays free, in bytes; 0: nothing. Below it nothing is taken, until there is room again.
+	// MinFree is the disk space that must stay free, in bytes; 0: none. With less free space all data is refused.
 	MinFree int64
 
 	dir string
 
 	mu    sync.Mutex       // guards what follows
-	at    time.Time        // when the disk was last asked
-	tight bool             // there was no room then
+	at    time.Time        // when the free space was last read
+	tight bool             // there was too little space at that time
 	used  map[string]int64 // bytes, by host
-	since map[string]int64 // what came and went since a measurement began; nil: none is under way
+	since map[string]int64 // changes since a measurement began; nil: none is under way
 }
 
 func newQuota(dir string) *Quota { return &Quota{dir: dir, used: map[string]int64{}} }
 
-// noSpace reports whether the disk has less free than must stay. It is asked once a second.
+// noSpace reports whether the disk has less than MinFree free. It reads the free space at most once a second.
 func (q *Quota) noSpace() bool {
 	if q.MinFree <= 0 {
 		return false
@@ -37,15 +37,15 @@ func (q *Quota) noSpace() bool {
 	if time.Since(q.at) < time.Second {
 		return q.tight
 	}
-	if free, err := atomicfile.DiskFree(q.dir); err == nil { // else the write says what is wrong
+	if free, err := atomicfile.DiskFree(q.dir); err == nil { // on an error the write itself reports the problem
 		q.tight = free < uint64(q.MinFree)
 	}
 	q.at = time.Now()
 	return q.tight
 }
 
-// take counts n more bytes for a host, or as many as it may still have, and answers how many. What is then not written
-// is given back by add. The empty host has no bound.
+// take reserves up to n bytes for a host and returns how many the quota allows. The caller must return bytes that it
+// does not write, with a negative add. The empty host has no limit.
 func (q *Quota) take(hostID string, n int64) int64 {
 	if hostID == "" {
 		return n
@@ -59,7 +59,7 @@ func (q *Quota) take(hostID string, n int64) int64 {
 	return n
 }
 
-// add counts bytes that came, or with a negative number went.
+// add adds n bytes to a host's usage; a negative n subtracts them.
 func (q *Quota) add(hostID string, n int64) {
 	if hostID == "" || n == 0 {
 		return
@@ -76,15 +76,15 @@ func (q *Quota) change(hostID string, n int64) {
 	}
 }
 
-// Used is how much is kept of a host, in bytes.
+// Used returns how much is stored for a host, in bytes.
 func (q *Quota) Used(hostID string) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.used[hostID]
 }
 
-// Measure replaces what was counted by what is there. What comes meanwhile may be counted twice, until the next
-// measurement; it is never left out. One runs at a time.
+// Measure replaces the counted usage by a measurement. Data that is added during the measurement may be counted twice
+// until the next one, but is never missed. Only one measurement may run at a time.
 func (q *Quota) Measure(read func() (map[string]int64, error)) error {
 	q.mu.Lock()
 	q.since = map[string]int64{}

@@ -16,31 +16,29 @@ import (
 	"svc/wire"
 )
 
-// relayOpen is how many runs that nobody works with keep their file open.
+// relayOpen is how many unused runs keep their file open.
 const relayOpen = 256
 
-// Relay keeps the logs that workers relay, as byte streams in one file per
-// attempt. A log is appended by one write at a time and read at the pace of
-// each reader; the two never wait for each other.
+// Relay stores the logs that workers relay, as byte streams in one file per attempt. Writes to a log are serialized.
+// Each reader reads at its own pace; readers and writers never block each other.
 //
-// What Append has answered has been written to the file. It survives a kill of
-// the orchestrator, since the system holds it then; it is not synced, so a loss
-// of power may take the last seconds. The worker's own file stays the record,
-// and the worker goes on from the offset that is really there.
+// Data that Append has confirmed is written to the file. It survives a crash of the orchestrator, because the
+// operating system has it. It is not synced, so a power failure may lose the last seconds. The worker's own file is
+// the record, and after a loss the worker continues from the offset that is stored.
 type Relay struct {
-	// MostLog is how much of one attempt's log is kept, in bytes; 0: all. It is set before the relay is used.
+	// MostLog limits the stored log of one attempt, in bytes; 0: no limit. It is set before the relay is used.
 	MostLog int64
 
 	dir   relayDir
 	quota *Quota
-	files *fileReports // nil: nobody is told
+	files *fileReports // nil: changes are not reported
 	log   *slog.Logger
 
-	appended atomic.Int64 // bytes, since the process began
+	appended atomic.Int64 // bytes, since the process started
 
-	mu   sync.Mutex // guards runs, idle and the users of each; never held over I/O
+	mu   sync.Mutex // guards runs, idle and the users of each run; never held over I/O
 	runs map[string]*runLog
-	idle *list.List // of *runLog that nobody uses, the longest unused first
+	idle *list.List // of *runLog that are not in use, the least recently used first
 }
 
 // runLog is the state of a run whose log is written or followed.
@@ -50,44 +48,44 @@ type runLog struct {
 	idle  *list.Element // guarded by Relay.mu; nil while in use
 
 	writing sync.Mutex // guards the next four, and orders the writes of this run
-	file    *os.File   // the attempt that was written last; nil: none open
+	file    *os.File   // the file of the attempt that was written last; nil: none is open
 	attempt int
 	end     logEnd
 	times   keptTimes
 
-	mu    sync.Mutex    // guards what follows
-	wake  chan struct{} // closed when there is news; nil while nobody waits
-	calls int           // how often Ended was announced
+	mu    sync.Mutex    // guards the fields below
+	wake  chan struct{} // closed by notify; nil while no follower waits
+	calls int           // how often notify(true) was called
 }
 
-// Appended tells what became of a chunk.
+// Appended is the result of storing a chunk.
 type Appended struct {
-	Offset int64 // where the log stands now: everything before it is kept
-	Bytes  int   // how much of the chunk was taken; 0 when it was refused
-	Lines  int   // line ends in what was taken
-	// Complete says that nothing more is taken: the log has the length that it has in the end, or was cut at a bound.
+	Offset int64 // the length of the stored log: everything before it is stored
+	Bytes  int   // bytes of the chunk that were stored; 0 when it was refused
+	Lines  int   // line ends in the stored bytes
+	// Complete reports that nothing more is accepted: the log has its final length, or was cut at a limit.
 	Complete bool
 }
 
-// NewRelay keeps logs below dir, which is made with the first one.
+// NewRelay returns a Relay that stores logs below dir, which is created with the first log.
 func NewRelay(dir string, log *slog.Logger) *Relay {
 	return newRelayIn(dir, newQuota(dir), log)
 }
 
-// newRelayIn counts what it keeps on a quota.
+// newRelayIn is NewRelay with a given quota.
 func newRelayIn(dir string, quota *Quota, log *slog.Logger) *Relay {
 	return &Relay{dir: relayDir(dir), quota: quota, log: log, runs: map[string]*runLog{}, idle: list.New()}
 }
 
-// Appended is how many bytes were taken since the process began.
+// Appended returns how many bytes were stored since the process started.
 func (r *Relay) Appended() int64 { return r.appended.Load() }
 
-// Append takes a chunk of an attempt's log from a host. With an offset it is taken only
-// when the log stands exactly there; a repeated, overlapping or early chunk is
-// refused, and the answer says where to go on. Without an offset (a plain peer)
-// it is appended. A log that reaches a bound is cut: its last line says so, and nothing more is taken.
-// An error means that the disk refused; what was written before
-// it counts in the answer. The empty host is bounded by MostLog alone. Of the times, those of bytes that are taken are kept.
+// Append stores a chunk of an attempt's log from a host. A chunk with an offset is accepted only when the stored log
+// ends exactly there; a repeated, overlapping or early chunk is refused, and the result has the offset at which the
+// worker must continue. A chunk without an offset (from a plain peer) is always appended. A log that reaches a limit
+// is cut: its last line states this, and nothing more is accepted. An error means that a write failed; the result
+// includes what was written before it. The empty host is limited by MostLog alone. Of the times, those of stored
+// bytes are stored.
 func (r *Relay) Append(hostID, runID string, attempt int, offset *int64, data []byte, times ...wire.LogTime) (Appended, error) {
 	if err := r.dir.check(runID); err != nil {
 		return Appended{}, err
@@ -99,7 +97,7 @@ func (r *Relay) Append(hostID, runID string, attempt int, offset *int64, data []
 	defer r.release(l)
 	got, err := r.append(l, hostID, attempt, offset, data, times)
 	if got.Bytes > 0 || err != nil {
-		r.files.wrote(r.dir.times(runID, attempt), r.dir.log(runID, attempt), r.dir.end(runID, attempt)) // a log with too few times stays so
+		r.files.wrote(r.dir.times(runID, attempt), r.dir.log(runID, attempt), r.dir.end(runID, attempt)) // times first: a copied log that lacks times never gets them
 	}
 	r.appended.Add(int64(got.Bytes))
 	if got.Bytes > 0 || got.Complete {
@@ -128,7 +126,7 @@ func (r *Relay) append(l *runLog, hostID string, attempt int, offset *int64, dat
 	n, err := l.file.Write(data[:room])
 	r.quota.add(hostID, int64(n)-room)
 	if size += int64(n); int64(n) < room {
-		l.times.close() // those of what was not written are removed before the next
+		l.times.close() // the times of bytes that were not written are removed when the file is opened again
 	}
 	if err == nil && room < int64(len(data)) {
 		r.log.Warn("a log was cut at a bound", "run_id", l.runID, "attempt", attempt, "host_id", hostID, "bytes", size, "bound", string(by))
@@ -137,8 +135,8 @@ func (r *Relay) append(l *runLog, hostID string, attempt int, offset *int64, dat
 	return Appended{Offset: size, Bytes: n, Lines: bytes.Count(data[:n], []byte("\n")), Complete: l.end.whole(size)}, err
 }
 
-// room is how many of n bytes may be added to a log of this size; they count for the host. by is the bound when they
-// are not all.
+// room returns how many of n bytes may be added to a log of this size, and reserves them in the host's quota. by is
+// the limit that applied when it is less than n.
 func (r *Relay) room(hostID string, size, n int64) (room int64, by cutBy) {
 	if by = cutByHost; r.MostLog > 0 && n > r.MostLog-size {
 		n, by = max(r.MostLog-size, 0), cutByAttempt
@@ -149,8 +147,7 @@ func (r *Relay) room(hostID string, size, n int64) (room int64, by cutBy) {
 	return room, by
 }
 
-// Finish notes how long an attempt's log is in the end, and answers how far it
-// has come.
+// Finish stores the final length of an attempt's log, and returns how much of it is stored.
 func (r *Relay) Finish(runID string, attempt int, length int64) (Appended, error) {
 	if err := r.dir.check(runID); err != nil {
 		return Appended{}, err
@@ -162,7 +159,7 @@ func (r *Relay) Finish(runID string, attempt int, length int64) (Appended, error
 	if err != nil {
 		return got, fmt.Errorf("note the end of the log of run %s, attempt %d: %w", runID, attempt, err)
 	}
-	l.notify(true) // followers ask again whether more can come
+	l.notify(true) // followers call Follow again
 	return got, nil
 }
 
@@ -175,7 +172,7 @@ func (r *Relay) finish(l *runLog, attempt int, length int64) (Appended, error) {
 	}
 	switch end := (logEnd{length: length}); {
 	case l.end.cut != "" || l.end == end:
-	case r.MostLog > 0 && size >= r.MostLog && size < length: // what follows is never taken
+	case r.MostLog > 0 && size >= r.MostLog && size < length: // the rest will never be accepted
 		err = l.cut(r.dir, size, cutByAttempt)
 	default:
 		if err = r.dir.writeEnd(l.runID, attempt, end); err == nil {
@@ -185,7 +182,8 @@ func (r *Relay) finish(l *runLog, attempt int, length int64) (Appended, error) {
 	return Appended{Offset: size, Complete: l.end.whole(size)}, err
 }
 
-// open makes file the attempt's, and answers how many bytes of its log are here. One is enough: attempts follow each other.
+// open opens the file of the attempt, if it is not open, and returns the length of the stored log. One open file is
+// enough, because attempts follow each other.
 func (l *runLog) open(dir relayDir, attempt int) (size int64, err error) {
 	if l.file == nil || l.attempt != attempt {
 		if err := l.reopen(dir, attempt); err != nil {
@@ -232,9 +230,8 @@ func (l *runLog) close() {
 	}
 }
 
-// Ended announces that the session of a run ended or that the run became
-// final: followers ask again whether more can come. Call it after the change
-// can be read.
+// Ended notifies the followers that the run's session ended or that the run became final, so that they call Follow
+// again. Call it after the change is visible to readers.
 func (r *Relay) Ended(runID string) {
 	r.mu.Lock()
 	l := r.runs[runID]
@@ -244,7 +241,7 @@ func (r *Relay) Ended(runID string) {
 	}
 }
 
-// notify wakes the followers.
+// notify wakes the followers. ended makes them call Follow again.
 func (l *runLog) notify(ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -257,8 +254,7 @@ func (l *runLog) notify(ended bool) {
 	}
 }
 
-// news is a channel that is closed at the next notify, and how often Ended was
-// announced until now.
+// news returns a channel that is closed at the next notify, and the present count of calls.
 func (l *runLog) news() (<-chan struct{}, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -300,14 +296,14 @@ func (r *Relay) release(l *runLog) {
 	}
 }
 
-// drop forgets a run that nobody uses: the caller closes it.
+// drop removes an unused run. The caller must close it.
 func (r *Relay) drop(e *list.Element) *runLog {
 	l := r.idle.Remove(e).(*runLog)
 	delete(r.runs, l.runID)
 	return l
 }
 
-// Close closes the files that are kept open. What is in use stays usable.
+// Close closes the open files of unused runs. Files in use stay open.
 func (r *Relay) Close() {
 	r.mu.Lock()
 	var old []*runLog
@@ -320,8 +316,8 @@ func (r *Relay) Close() {
 	}
 }
 
-// Purge removes the logs last written before the time, of runs that are not
-// live, and returns how many.
+// Purge removes the logs that were last written before the given time, except those of live runs. It returns how many
+// files it removed.
 func (r *Relay) Purge(before time.Time, live func(runID string) bool) (int, error) {
 	used := func(runID string) bool {
 		r.mu.Lock()
@@ -329,7 +325,7 @@ func (r *Relay) Purge(before time.Time, live func(runID string) bool) (int, erro
 		busy := l != nil && l.users > 0
 		var old *runLog
 		if l != nil && !busy {
-			old = r.drop(l.idle) // a removed file must not be written to
+			old = r.drop(l.idle) // otherwise a later write would go to the removed file
 		}
 		r.mu.Unlock()
 		if old != nil {
@@ -343,9 +339,8 @@ func (r *Relay) Purge(before time.Time, live func(runID string) bool) (int, erro
 	return r.dir.purge(before, used, isLog, r.files)
 }
 
-// Whole opens a log that is one file, for a reader that wants to seek: the
-// attempt's, or with attempt 0 the only one there is. It is nil when there is
-// no log or when there are several; then Open serves.
+// Whole opens a log that is one file, for a reader that needs to seek: the log of the given attempt, or with attempt
+// 0 that of the only attempt. It returns nil when there is no log or more than one; use Open then.
 func (r *Relay) Whole(runID string, attempt int) (*os.File, error) {
 	if r.dir.check(runID) != nil {
 		return nil, nil //nolint:nilerr // what is no run id has no log

@@ -5,16 +5,16 @@ import (
 	"os"
 )
 
-// cutBy is which bound ended a log before its end.
+// cutBy is the limit at which a log was cut.
 type cutBy string
 
-// The bounds.
+// The limits.
 const (
 	cutByAttempt cutBy = "attempt"
 	cutByHost    cutBy = "host"
 )
 
-// notice is the last line of a log that was cut: whoever reads it sees where and why.
+// notice returns the last line of a log that was cut. It states where and why.
 func (c cutBy) notice(at int64) string {
 	setting := "relay_max_bytes"
 	if c == cutByHost {
@@ -23,17 +23,17 @@ func (c cutBy) notice(at int64) string {
 	return fmt.Sprintf("\r\n[svc: the orchestrator's copy of this log was cut here, after %d bytes, by [retention] %s; the rest stays on its host]\r\n", at, setting)
 }
 
-// logEnd is what is noted of the end of an attempt's log.
+// logEnd is the stored information about the end of an attempt's log.
 type logEnd struct {
-	length int64 // its final length, of a log that was cut without the notice; noEnd: not known
+	length int64 // the final length; of a log that was cut, its length without the notice; noEnd: not known
 	cut    cutBy // empty: it was not cut
 }
 
-// whole reports whether a log with this many bytes takes nothing more.
+// whole reports whether a log of this size accepts nothing more.
 func (e logEnd) whole(size int64) bool { return e.cut != "" || e.length != noEnd && size >= e.length }
 
-// at is what the note says of a copy with this many bytes. A cut counts only for a copy that reaches it: one that is shorter, as of an
-// orchestrator that took over, lacks the bytes up to the cut, and workers send them again.
+// at returns what e means for a copy of this size. A cut applies only to a copy that reaches it. A shorter copy, as
+// an orchestrator that took over may have, lacks bytes before the cut, and the workers send them again.
 func (e logEnd) at(size int64) logEnd {
 	if e.cut != "" && size < e.length {
 		return logEnd{length: noEnd}
@@ -41,8 +41,8 @@ func (e logEnd) at(size int64) logEnd {
 	return e
 }
 
-// cut ends a log at its present size, for good. The intent is noted before the notice is written: after a crash between the two, open
-// writes it again. The caller holds the lock for writes.
+// cut ends a log permanently at its present size. The cut is recorded before the notice is written; after a crash
+// between the two, open writes the notice again. The caller holds l.writing.
 func (l *runLog) cut(dir relayDir, at int64, by cutBy) error {
 	end := logEnd{length: at, cut: by}
 	if err := dir.writeEnd(l.runID, l.attempt, end); err != nil {
@@ -52,7 +52,7 @@ func (l *runLog) cut(dir relayDir, at int64, by cutBy) error {
 	return l.writeNotice()
 }
 
-// writeNotice makes the notice the end of the file.
+// writeNotice ensures that the file ends with the notice.
 func (l *runLog) writeNotice() error {
 	info, err := l.file.Stat()
 	if err != nil {

@@ -14,10 +14,9 @@ import (
 	"svc"
 )
 
-// relayDir is the folder of what workers relayed: one folder per run, in it
-// <attempt>.log for each attempt, <attempt>.end with the length that it has in
-// the end, <attempt>.times with when its bytes were written, and pane.json for the last screen. Everything
-// is readable by the orchestrator's user alone, since terminals show secrets.
+// relayDir is the folder of relayed files. It has one folder per run, with these files: <attempt>.log for each
+// attempt, <attempt>.end with its final length, <attempt>.times with the times at which its bytes were written, and
+// pane.json with the last screen. Only the orchestrator's user can read the files, because terminals show secrets.
 type relayDir string
 
 func (d relayDir) run(runID string) string  { return filepath.Join(string(d), runID) }
@@ -34,14 +33,14 @@ func (d relayDir) times(runID string, attempt int) string {
 	return filepath.Join(d.run(runID), strconv.Itoa(attempt)+timesSuffix)
 }
 
-// timesSuffix is how the name of a file of times ends.
+// timesSuffix is the suffix of a file of times.
 const timesSuffix = ".times"
 
-// noEnd is the length of a log that may still grow, or whose end nobody told.
+// noEnd is the length of a log that may still grow, or whose final length was not reported.
 const noEnd = -1
 
-// readEnd is what is noted of the end of an attempt's log. A line
-// end closes the note: what a crash cut short says nothing.
+// readEnd reads the stored end of an attempt's log. A complete file ends with a line end; a file without one was cut
+// short by a crash and is ignored.
 func (d relayDir) readEnd(runID string, attempt int) (logEnd, error) {
 	unknown := logEnd{length: noEnd}
 	text, err := os.ReadFile(d.end(runID, attempt))
@@ -60,7 +59,7 @@ func (d relayDir) readEnd(runID string, attempt int) (logEnd, error) {
 	return logEnd{length: n, cut: cutBy(cut)}, nil
 }
 
-// writeEnd notes the end: its length, and " cut " with the bound that cut it.
+// writeEnd stores the end: the length, and after a cut also " cut " with the limit.
 func (d relayDir) writeEnd(runID string, attempt int, end logEnd) error {
 	text := strconv.FormatInt(end.length, 10)
 	if end.cut != "" {
@@ -69,7 +68,7 @@ func (d relayDir) writeEnd(runID string, attempt int, end logEnd) error {
 	return os.WriteFile(d.end(runID, attempt), []byte(text+"\n"), 0o600)
 }
 
-// check refuses what must never become part of a path.
+// check returns an error for an id that must never become part of a path.
 func (d relayDir) check(runID string) error {
 	if !svc.IsID(runID) {
 		return fmt.Errorf("%q is not the id of a run", runID)
@@ -105,9 +104,8 @@ func attemptOf(name, suffix string) (int, bool) {
 	return n, err == nil && n > 0
 }
 
-// purge removes the files of finished runs that fit and were last written
-// before the time, and folders that are empty then. It returns how many files
-// went.
+// purge removes the files of runs that are not live which match fits and were last written before the given time, and
+// folders that become empty. It returns how many files it removed.
 func (d relayDir) purge(before time.Time, live func(runID string) bool, fits func(name string) bool, files *fileReports) (int, error) {
 	runs, err := os.ReadDir(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,12 +147,13 @@ func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string
 		left--
 	}
 	if left == 0 {
-		_ = os.Remove(d.run(runID)) // someone wrote into it meanwhile: it stays
+		_ = os.Remove(d.run(runID)) // fails when a file was added meanwhile: then the folder stays
 	}
 	return removed, nil
 }
 
-// hasLog reports whether a file has the times of a log that is here: they go with it, which comes before them in the folder's order.
+// hasLog reports whether the file holds the times of a log that still exists. Such a file is removed only after its
+// log. In the order of the folder the log comes first.
 func (d relayDir) hasLog(runID, name string) bool {
 	attempt, ok := attemptOf(name, timesSuffix)
 	if !ok {
@@ -164,7 +163,7 @@ func (d relayDir) hasLog(runID, name string) bool {
 	return err == nil
 }
 
-// Sizes tells of each run that has logs how many bytes each attempt's has, with its times.
+// Sizes calls each for every run that has logs, with the size of each attempt's log and times in bytes.
 func (r *Relay) Sizes(each func(runID string, attempts map[int]int64) error) error {
 	runs, err := os.ReadDir(string(r.dir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -177,7 +176,7 @@ func (r *Relay) Sizes(each func(runID string, attempts map[int]int64) error) err
 		if !svc.IsID(run.Name()) {
 			continue
 		}
-		files, _ := os.ReadDir(r.dir.run(run.Name())) // purged meanwhile: it has none
+		files, _ := os.ReadDir(r.dir.run(run.Name())) // removed meanwhile: it has no files
 		attempts := map[int]int64{}
 		for _, f := range files {
 			for _, suffix := range []string{".log", timesSuffix} {

@@ -9,15 +9,15 @@ import (
 	"os"
 )
 
-// LogLength is how long a log is, from its first byte.
+// LogLength is the length of a log from its first byte.
 type LogLength struct {
 	Bytes int64
 	Lines int64 // line ends
 }
 
-// Length is how long an attempt's log is now. known is a length it had before:
-// what follows it is read, and nothing else, unless the log is shorter than
-// that. A log that does not exist is empty; the notice of one that was cut is no part of it.
+// Length returns the present length of an attempt's log. known is a length that it had before: only the bytes after
+// it are read, unless the log is now shorter. A log that does not exist is empty. The notice of a log that was cut is
+// not counted.
 func (r *Relay) Length(runID string, attempt int, known LogLength) (LogLength, error) {
 	if err := r.dir.check(runID); err != nil {
 		return LogLength{}, err
@@ -50,7 +50,7 @@ func countOn(f *os.File, known LogLength, end logEnd) (LogLength, error) {
 	if end.cut != "" {
 		size = min(size, end.length)
 	}
-	if known.Bytes > size { // a part was lost; it comes again
+	if known.Bytes > size { // a part was lost, and the worker sends it again
 		known = LogLength{}
 	}
 	if known.Bytes == size {
@@ -71,25 +71,25 @@ func countOn(f *os.File, known LogLength, end logEnd) (LogLength, error) {
 	}
 }
 
-// LogState is what is here of an attempt's log.
+// LogState describes the stored copy of an attempt's log.
 type LogState struct {
 	Exists bool
 	Size   int64 // bytes
-	End    int64 // the length that it has in the end; negative: not known
-	// Cut says that the log reached a bound: it ends with a line that says so, and nothing more is taken.
+	End    int64 // the final length; negative: not known
+	// Cut reports that the log reached a limit: it ends with a line that states this, and nothing more is accepted.
 	Cut bool
 }
 
-// Complete reports whether all of the log is here that ever will be.
+// Complete reports whether no more bytes of the log will be stored.
 func (s LogState) Complete() bool { return s.Exists && (s.Cut || s.End >= 0 && s.Size >= s.End) }
 
-// Has reports whether there is a log of any attempt of the run.
+// Has reports whether a log of any attempt of the run is stored.
 func (r *Relay) Has(runID string) bool {
 	attempts, err := r.dir.attempts(runID)
 	return err == nil && len(attempts) > 0
 }
 
-// State is what is here of an attempt's log.
+// State returns the state of the stored copy of an attempt's log.
 func (r *Relay) State(runID string, attempt int) (LogState, error) {
 	if err := r.dir.check(runID); err != nil {
 		return LogState{}, err

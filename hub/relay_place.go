@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// LogPlace is a place in a run's log: a byte of one attempt's raw log. The zero value is the beginning of all.
+// LogPlace is a position in a run's log: a byte of one attempt's raw log. The zero value is the beginning.
 type LogPlace struct {
 	Attempt int
 	Offset  int64
 }
 
-// String is the place as it is sent.
+// String returns the position in the form in which it is sent.
 func (p LogPlace) String() string { return fmt.Sprintf("%d:%d", p.Attempt, p.Offset) }
 
-// mostOffset is more than any log has.
+// mostOffset is larger than any log.
 const mostOffset = 1 << 50
 
-// ParseLogPlace reads what String wrote.
+// ParseLogPlace parses the form of String.
 func ParseLogPlace(text string) (p LogPlace, ok bool) {
 	attempt, offset, found := strings.Cut(text, ":")
 	if !found {
@@ -32,7 +32,8 @@ func ParseLogPlace(text string) (p LogPlace, ok bool) {
 	return LogPlace{a, o}, err == nil && o >= 0 && o <= mostOffset
 }
 
-// startAt leaves out what lies before a place. A place after what is there is waited for.
+// startAt removes everything before a position. A position after the end of the stored log is kept, and the reader
+// waits for its bytes.
 func startAt(spans []span, at LogPlace) []span {
 	for len(spans) > 0 && spans[0].attempt < at.Attempt {
 		spans = spans[1:]
@@ -44,5 +45,5 @@ func startAt(spans []span, at LogPlace) []span {
 	return spans
 }
 
-// From is where the reader began: the same query from there gives the same bytes again.
+// From returns the position at which the reader began. The same query from there returns the same bytes.
 func (lr *LogReader) From() LogPlace { return lr.from }

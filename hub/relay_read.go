@@ -13,46 +13,45 @@ import (
 	"svc/safetext"
 )
 
-// followPoll is how often a follower asks whether more can come even when
-// nobody told it: an announcement is a wake-up, never the truth.
+// followPoll is how often a follower calls Follow without a notification: a notification may be missed.
 const followPoll = 5 * time.Second
 
-// LogQuery says which part of a run's log is wanted.
+// LogQuery selects the part of a run's log to read.
 type LogQuery struct {
 	Attempt int  // 0: all attempts, in order
-	Tail    int  // the last lines of what is there; negative: everything
-	Text    bool // escape sequences removed; else byte for byte
-	// From is where to begin, in place of Tail; nil: at the beginning.
+	Tail    int  // the last lines of the stored log; negative: everything
+	Text    bool // remove escape sequences; otherwise return the raw bytes
+	// From is the position to begin at, in place of Tail; nil: the beginning.
 	From *LogPlace
-	// Follow is asked whether more output may come; the reader then waits for it
-	// and ends once it says no. Nil: the reader ends with what is there now.
+	// Follow reports whether more output may be added. The reader then waits for it, and ends after Follow has
+	// returned false. Nil: the reader ends at the present end of the log.
 	Follow func() bool
 }
 
-// LogReader reads a run's log at its own pace. It is for one goroutine.
+// LogReader reads a run's log at its own pace. It must be used by one goroutine only.
 type LogReader struct {
 	ctx   context.Context
 	relay *Relay
 	log   *runLog
 	query LogQuery
 
-	from LogPlace // where it began
+	from LogPlace // where reading began
 
-	file    *os.File // nil: none opened yet
+	file    *os.File // nil: none is open
 	attempt int      // of file; 0: none
-	left    []span   // what to read after file, in order; only when not following
-	limit   int64    // bytes left of file; negative: to its end, wherever that is
+	left    []span   // what to read after file, in order
+	limit   int64    // bytes to read from file; negative: to its end, which may still move
 
-	looked bool // around, since the last byte
+	looked bool // look was called since the last byte
 	news   <-chan struct{}
 	asked  bool
-	calls  int  // announcements when it was asked
-	live   bool // what the answer was
+	calls  int  // count of calls when Follow was called
+	live   bool // the result of Follow
 	next   int  // the attempt after this one; 0: none yet
 
-	strip *safetext.Filter // nil: byte for byte
-	raw   []byte           // room for what is stripped
-	clean []byte           // stripped and not yet given
+	strip *safetext.Filter // nil: return raw bytes
+	raw   []byte           // buffer for raw bytes
+	clean []byte           // filtered bytes that are not yet returned
 	end   error
 }
 
@@ -62,8 +61,7 @@ type span struct {
 	from, to int64
 }
 
-// Open begins to read a run's log. A log that does not exist is empty. Close
-// must be called.
+// Open returns a reader of a run's log. A log that does not exist is empty. The caller must call Close.
 func (r *Relay) Open(ctx context.Context, runID string, q LogQuery) (*LogReader, error) {
 	if err := r.dir.check(runID); err != nil {
 		return nil, err
@@ -93,7 +91,7 @@ func (r *Relay) Open(ctx context.Context, runID string, q LogQuery) (*LogReader,
 	return lr, nil
 }
 
-// spans is what there is now.
+// spans returns the parts that are stored now.
 func (r *Relay) spans(runID string, attempt int) ([]span, error) {
 	attempts, err := r.dir.attempts(runID)
 	if err != nil {
@@ -106,7 +104,7 @@ func (r *Relay) spans(runID string, attempt int) ([]span, error) {
 		}
 		info, err := os.Stat(r.dir.log(runID, a))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // purged meanwhile
+			continue // removed meanwhile
 		}
 		if err != nil {
 			return nil, fmt.Errorf("open log of run %s, attempt %d: %w", runID, a, err)
@@ -130,8 +128,8 @@ func (lr *LogReader) closeFile() {
 	}
 }
 
-// Read gives the next bytes. It waits only when it follows and nothing is
-// there; it ends with io.EOF, or with the error of the context.
+// Read reads the next bytes. It blocks only when it follows the log and has reached its end. It returns io.EOF at the
+// end, or the error of the context.
 func (lr *LogReader) Read(p []byte) (int, error) {
 	if lr.strip == nil {
 		return lr.readRaw(p)
@@ -171,7 +169,7 @@ func (lr *LogReader) readRaw(p []byte) (int, error) {
 	}
 }
 
-// readFile gives what the current file still has: nothing at its end.
+// readFile reads from the current file; it returns 0 at its end.
 func (lr *LogReader) readFile(p []byte) (int, error) {
 	if lr.file == nil {
 		return 0, nil
@@ -192,9 +190,8 @@ func (lr *LogReader) readFile(p []byte) (int, error) {
 	return n, nil
 }
 
-// proceed decides what to do at the end of a file. A follower first looks
-// around and then reads once more, so that bytes written before the end of the
-// session, or before the next attempt, are never passed over.
+// proceed decides how to continue at the end of a file. A follower first calls look and then reads once more, so that
+// bytes that were written before the end of the session, or before the next attempt, are never skipped.
 func (lr *LogReader) proceed() error {
 	if len(lr.left) > 0 {
 		s := lr.left[0]
@@ -228,7 +225,7 @@ func (lr *LogReader) openAt(attempt int, from, limit int64) error {
 	lr.attempt, lr.limit, lr.next = attempt, limit, 0
 	f, err := os.Open(lr.relay.dir.log(lr.log.runID, attempt))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // purged meanwhile: as if it had been empty
+		return nil // removed meanwhile: treat it as empty
 	}
 	if err == nil {
 		lr.file = f
@@ -240,7 +237,7 @@ func (lr *LogReader) openAt(attempt int, from, limit int64) error {
 	return nil
 }
 
-// look finds out whether more may come, and whether a later attempt has begun.
+// look checks whether more output may come, and whether a later attempt has begun.
 func (lr *LogReader) look() error {
 	news, calls := lr.log.news()
 	lr.news = news

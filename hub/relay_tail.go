@@ -8,9 +8,8 @@ import (
 	"os"
 )
 
-// tail cuts the front of the spans so that the last n lines are left. Lines
-// are those of the whole stream: an attempt that ended in the middle of a line
-// is continued by the next. It reads backwards and no further than it must.
+// tail reduces the spans to their last n lines. Lines are counted in the whole stream: a line that is not finished at
+// the end of an attempt continues in the next one. tail reads backwards and stops as soon as possible.
 func (r *Relay) tail(runID string, spans []span, n int) ([]span, error) {
 	t := tailScan{want: n}
 	for i := len(spans) - 1; i >= 0; i-- {
@@ -31,13 +30,12 @@ func (r *Relay) tail(runID string, spans []span, n int) ([]span, error) {
 type tailScan struct {
 	want  int  // lines
 	seen  int  // line ends, without the one that closes the last line
-	begun bool // a byte was looked at
+	begun bool // a byte was read
 }
 
 const tailBlock = 64 << 10
 
-// scanFile looks for the place where the last lines begin, in the bytes of a
-// file before end.
+// scanFile searches the bytes of a file before end for the beginning of the last lines.
 func (t *tailScan) scanFile(path string, end int64) (from int64, found bool, err error) {
 	if t.want == 0 {
 		return end, true, nil
@@ -64,7 +62,7 @@ func (t *tailScan) scanFile(path string, end int64) (from int64, found bool, err
 	return 0, false, nil
 }
 
-// scan looks at one block, the one before those seen until now.
+// scan searches one block. Blocks are passed from the end of the stream to its beginning.
 func (t *tailScan) scan(b []byte) (at int, found bool) {
 	rest := b
 	if !t.begun && len(b) > 0 {

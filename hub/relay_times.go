@@ -12,11 +12,11 @@ import (
 	"svc/wire"
 )
 
-// The times of a log are lines of a file beside it, in the order of their bytes. They are written before the bytes, so that a
-// crash between the two loses nothing: what is about bytes that are not there is removed when the file is next opened, and
-// comes again with them.
+// The times of a log are lines of a separate file, ordered by the offsets of their bytes. They are written before the
+// bytes, so a crash between the two loses nothing: times of bytes that are not in the log are removed when the file
+// is next opened, and the worker sends them again with the bytes.
 
-// keptTimes is the file of times of the attempt that is written to.
+// keptTimes is the open file of times of the attempt that is being written.
 type keptTimes struct {
 	file *os.File // nil: not open
 	size int64
@@ -30,8 +30,8 @@ func (k *keptTimes) close() {
 	}
 }
 
-// keepTimes keeps the times of the bytes from one offset to the other, which are about to be written. Without them the log is
-// still a log: what goes wrong is logged. The caller has the lock of the writes.
+// keepTimes stores the times of the bytes between two offsets, which are about to be written. A failure is only
+// logged, because a log is usable without its times. The caller holds l.writing.
 func (r *Relay) keepTimes(l *runLog, hostID string, from, to int64, times []wire.LogTime) {
 	err := l.times.open(r.dir.times(l.runID, l.attempt), from)
 	if err == nil {
@@ -43,10 +43,10 @@ func (r *Relay) keepTimes(l *runLog, hostID string, from, to int64, times []wire
 	}
 }
 
-// timesTail is more than two lines.
+// timesTail is longer than two lines, in bytes.
 const timesTail = 512
 
-// open opens the file for a log of this size.
+// open opens the file of times for a log of this size.
 func (k *keptTimes) open(path string, size int64) error {
 	if k.file != nil {
 		return nil
@@ -66,8 +66,8 @@ func (k *keptTimes) open(path string, size int64) error {
 	return nil
 }
 
-// timesBefore finds the end of the lines that are about bytes before an offset, and the offset of the last of them. That is the
-// last line, unless a crash or a loss left more.
+// timesBefore returns where the lines about bytes before an offset end, and the offset of the last of them. Usually
+// that is the last line of the file; after a crash or a loss there may be more lines.
 func timesBefore(f *os.File, offset int64) (end, last int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -95,8 +95,8 @@ func timesBefore(f *os.File, offset int64) (end, last int64, err error) {
 	}
 }
 
-// add writes the times that are about the bytes between the offsets, as far as there is room for them. A peer's order is not
-// relied on.
+// add writes the times of the bytes between the offsets, as far as the limits allow. The order of the times comes
+// from a peer and may be wrong.
 func (k *keptTimes) add(quota *Quota, hostID string, from, to int64, times []wire.LogTime) error {
 	var text []byte
 	for _, at := range times {
@@ -120,14 +120,14 @@ func (k *keptTimes) add(quota *Quota, hostID string, from, to int64, times []wir
 	return err
 }
 
-// LogTimes reads when the bytes of an attempt's log were written. Close must be called.
+// LogTimes reads the times at which the bytes of an attempt's log were written. The caller must call Close.
 type LogTimes struct {
 	file  *os.File
 	lines *timeLines
 	last  wire.LogTime
 }
 
-// Times opens the times of an attempt's log; nil: none are known. What is added later may be missing.
+// Times opens the times of an attempt's log; nil: there are none. Times that are added later may be missing.
 func (r *Relay) Times(runID string, attempt int) (*LogTimes, error) {
 	if err := r.dir.check(runID); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (r *Relay) Times(runID string, attempt int) (*LogTimes, error) {
 	return &LogTimes{file: f, lines: timesLines(f)}, nil
 }
 
-// Next is the next time: neither it nor its byte is before the one before. It ends with io.EOF.
+// Next returns the next time, or io.EOF at the end. Times and offsets never decrease.
 func (t *LogTimes) Next() (wire.LogTime, error) {
 	at, err := t.lines.next()
 	if err != nil {
@@ -156,16 +156,16 @@ func (t *LogTimes) Next() (wire.LogTime, error) {
 // Close releases the file.
 func (t *LogTimes) Close() error { return t.file.Close() }
 
-// timeLines reads lines of times.
+// timeLines reads the lines of a file of times.
 type timeLines struct {
 	from *bufio.Reader
-	read int64 // bytes, up to the last line that was given
-	seen int64 // with the lines that are no times
+	read int64 // bytes, up to the end of the last valid line
+	seen int64 // bytes, including lines that are not valid
 }
 
 func timesLines(f io.Reader) *timeLines { return &timeLines{from: bufio.NewReader(f)} }
 
-// next is the next line that is a time. What a crash left of the last line is none: io.EOF.
+// next returns the next valid line. An unfinished last line, as a crash may leave it, ends the file with io.EOF.
 func (l *timeLines) next() (wire.LogTime, error) {
 	for {
 		line, err := l.from.ReadSlice('\n')

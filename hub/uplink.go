@@ -11,15 +11,15 @@ import (
 	"svc/wire"
 )
 
-// Bounds of what waits to be sent to one worker. A worker that does not read
-// for so long is cut off; it comes back and is told again.
+// The limits of the send queue to one worker. A worker that does not read for that long is disconnected; it connects
+// again and is sent everything anew.
 const (
 	uplinkQueueFrames = 4096
 	uplinkQueueBytes  = 16 << 20
 	uplinkWrite       = 15 * time.Second
 )
 
-// Why a frame was not queued.
+// The reasons why a frame was not queued.
 var (
 	ErrNotConnected = errors.New("host is not connected")
 	ErrTooLarge     = fmt.Errorf("a frame may have %d bytes at most", wire.MaxFrame)
@@ -29,54 +29,52 @@ var (
 type Uplink struct {
 	HostID     string
 	InstanceID string
-	BootID     string // empty: a peer that does not say
+	BootID     string // empty: the peer does not send one
 
-	foreign bool // guarded by Uplinks: another process is the host's own
+	foreign bool // guarded by Uplinks: the connection is not the host's own
 
 	conn wire.Conn
 	caps []string
 	wake chan struct{}
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	queue  []outgoing
 	bytes  int
-	closed error // why; nil while it is open
-	ending bool  // nothing is added; what is queued is still sent
-	ready  bool  // a heartbeat came on this connection
-	// refusing: the last heartbeat said that the host takes no new runs.
+	closed error // why it was closed; nil while it is open
+	ending bool  // no frames are added any more; queued frames are still sent
+	ready  bool  // a heartbeat was received on this connection
+	// refusing: the last heartbeat reported that the host takes no new runs.
 	refusing bool
 }
 
-// outgoing is a frame that waits to be sent.
+// outgoing is a frame in the send queue.
 type outgoing struct {
 	frame   []byte
-	written func() // told when it is on its way; nil: nobody wants to know
+	written func() // called when the frame was passed to the connection; may be nil
 }
 
-// NewUplink makes an uplink of an open connection. Nothing is sent before Run.
+// NewUplink returns an uplink on an open connection. Nothing is sent before Run.
 func NewUplink(conn wire.Conn) *Uplink {
 	return &Uplink{conn: conn, wake: make(chan struct{}, 1)}
 }
 
-// Identify says whose connection it is and what the worker announced. It is
-// called once, before the uplink is added to the registry.
+// Identify sets the host and the instance of the connection and the announced capabilities. It is called once, before
+// the uplink is added to the registry.
 func (u *Uplink) Identify(hostID, instanceID, bootID string, caps []string) {
 	u.HostID, u.InstanceID, u.BootID, u.caps = hostID, instanceID, bootID, caps
 }
 
-// Identified reports whether it is known whose connection it is.
+// Identified reports whether Identify was called.
 func (u *Uplink) Identified() bool { return u.HostID != "" }
 
 // Has reports whether the worker announced a capability.
 func (u *Uplink) Has(capability string) bool { return slices.Contains(u.caps, capability) }
 
-// ListsSessions reports whether the worker lists its sessions in its heartbeats and
-// ends them when it is told to.
+// ListsSessions reports whether the worker lists its sessions in its heartbeats and ends them on request.
 func (u *Uplink) ListsSessions() bool { return u.Has(wire.CapInventory) && u.Has(wire.CapStop) }
 
-// Send queues a frame. It never waits; a queue that is full ends the
-// connection. A frame that the worker would close the connection over is not
-// queued at all.
+// Send queues a frame and never blocks. When the queue is full, the connection is closed. A frame that is too large
+// for the worker is not queued.
 func (u *Uplink) Send(f wire.Frame) error {
 	b, err := wire.Encode(f)
 	if err != nil {
@@ -88,8 +86,8 @@ func (u *Uplink) Send(f wire.Frame) error {
 	return nil
 }
 
-// SendEncoded is Send of a frame that is encoded already. written is called
-// when the frame was handed to the connection; it must not wait.
+// SendEncoded is Send for an encoded frame. written is called after the frame was passed to the connection; it must
+// not block.
 func (u *Uplink) SendEncoded(b []byte, written func()) error {
 	if len(b) > wire.MaxFrame {
 		return fmt.Errorf("%d bytes: %w", len(b), ErrTooLarge)
@@ -114,8 +112,8 @@ func (u *Uplink) enqueue(o outgoing) error {
 	return nil
 }
 
-// Run sends what is queued until ctx ends, the worker stops reading, or the
-// connection breaks. It closes the connection.
+// Run sends the queued frames until ctx ends, the worker stops reading, or the connection breaks. Then it closes the
+// connection.
 func (u *Uplink) Run(ctx context.Context) error {
 	reason := errOver.Error()
 	defer func() {
@@ -153,7 +151,7 @@ func (u *Uplink) write(ctx context.Context, b []byte) error {
 	return u.conn.Write(ctx, b)
 }
 
-// Why Run ends by itself.
+// The reasons for which Run ends the connection.
 var (
 	errNotRead = errors.New("worker does not read")
 	errOver    = errors.New("connection is over")
@@ -179,7 +177,7 @@ func (u *Uplink) next() (o outgoing, more bool, err error) {
 	return o, true, nil
 }
 
-// Close stops taking frames and drops those that wait; Run then ends.
+// Close refuses further frames and drops the queued ones; Run then ends.
 func (u *Uplink) Close() {
 	u.mu.Lock()
 	if u.closed == nil {
@@ -189,8 +187,7 @@ func (u *Uplink) Close() {
 	poke(u.wake)
 }
 
-// Finish stops taking frames; Run ends when it has sent those that wait, such
-// as the word that says why.
+// Finish refuses further frames; Run ends after it has sent the queued ones, for example the frame with the reason.
 func (u *Uplink) Finish() {
 	u.mu.Lock()
 	u.ending = true
@@ -198,29 +195,28 @@ func (u *Uplink) Finish() {
 	poke(u.wake)
 }
 
-// Ready reports whether a heartbeat came on this connection: new runs are pushed
-// only then.
+// Ready reports whether a heartbeat was received on this connection. New runs are sent only after that.
 func (u *Uplink) Ready() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.ready
 }
 
-// Refuses notes what a heartbeat said about new runs.
+// Refuses stores whether the last heartbeat refused new runs.
 func (u *Uplink) Refuses(refusing bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.refusing = refusing
 }
 
-// takesRuns reports whether new runs may be given to the worker.
+// takesRuns reports whether new runs may be sent to the worker.
 func (u *Uplink) takesRuns() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.ready && !u.refusing
 }
 
-// MarkReady notes a heartbeat. It is true for the first one.
+// MarkReady records a heartbeat. It returns true for the first one.
 func (u *Uplink) MarkReady() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

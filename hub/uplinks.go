@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Uplinks knows which connection is a host's own: the newest one of the
-// instance that is pinned to it. A suspect instance may stay connected, but
-// nothing is sent to it.
+// Uplinks is the registry of connections. A host's own connection is the newest one of its pinned instance. A suspect
+// instance may stay connected, but nothing is sent to it.
 type Uplinks struct {
 	mu    sync.Mutex // guards the rest
 	hosts map[string]*hostLinks
@@ -15,16 +14,16 @@ type Uplinks struct {
 
 type hostLinks struct {
 	pinned string    // instance id
-	links  []*Uplink // in the order they came
+	links  []*Uplink // in the order in which they connected
 	caps   map[string][]string
-	boots  map[string]bool // boots of the pinned instance that were replaced
-	boot   string          // its newest boot
+	boots  map[string]bool // earlier boots of the pinned instance
+	boot   string          // the newest boot of the pinned instance
 
-	bootSince time.Time         // when that first connected
+	bootSince time.Time         // when boot first connected
 	given     map[string]string // the boot that each run was sent to, by run id
 }
 
-// NewUplinks makes an empty registry.
+// NewUplinks returns an empty registry.
 func NewUplinks() *Uplinks { return &Uplinks{hosts: map[string]*hostLinks{}} }
 
 func (u *Uplinks) host(id string) *hostLinks {
@@ -36,7 +35,7 @@ func (u *Uplinks) host(id string) *hostLinks {
 	return h
 }
 
-// Announce keeps what an instance announced when it registered.
+// Announce stores the capabilities that an instance announced when it registered.
 func (u *Uplinks) Announce(hostID, instanceID string, caps []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -47,13 +46,13 @@ func (u *Uplinks) Announce(hostID, instanceID string, caps []string) {
 	h.caps[instanceID] = caps
 }
 
-// What is remembered of one host, whatever its token is used for.
+// The limits of what is stored per host, so that the holder of its token cannot fill the memory.
 const (
-	mostInstances = 16 // and what they announced
-	mostBoots     = 64 // that were replaced
+	mostInstances = 16 // instances with their capabilities
+	mostBoots     = 64 // boots that were replaced
 )
 
-// forgetSome makes room for one more, and keeps one key in any case.
+// forgetSome removes entries until there is room for one more. It never removes the key keep.
 func forgetSome[T any](m map[string]T, most int, keep string) {
 	for key := range m {
 		if len(m) < most {
@@ -65,14 +64,14 @@ func forgetSome[T any](m map[string]T, most int, keep string) {
 	}
 }
 
-// Announced is what an instance announced last; nil for a plain peer.
+// Announced returns the capabilities that an instance last announced; nil for a plain peer.
 func (u *Uplinks) Announced(hostID, instanceID string) []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.host(hostID).caps[instanceID]
 }
 
-// Pin says which instance the host's connection must be of.
+// Pin sets the instance of which the host's own connection must be.
 func (u *Uplinks) Pin(hostID, instanceID string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -82,7 +81,7 @@ func (u *Uplinks) Pin(hostID, instanceID string) {
 	}
 	before := h.boot
 	h.pinned, h.boot, h.boots = instanceID, "", map[string]bool{}
-	for _, l := range h.links { // its process came before its first heartbeat
+	for _, l := range h.links { // its process connected before its first heartbeat
 		if l.InstanceID == instanceID && !l.foreign {
 			h.boot = l.BootID
 		}
@@ -92,8 +91,8 @@ func (u *Uplinks) Pin(hostID, instanceID string) {
 	}
 }
 
-// Add registers an identified connection. It is true when the connection shows
-// that two processes share one identity: a boot that was replaced came back.
+// Add registers an identified connection. It returns true when the connection shows that two processes share one
+// identity: a boot that was replaced has connected again.
 func (u *Uplinks) Add(l *Uplink) (clone bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -114,7 +113,7 @@ func (u *Uplinks) Add(l *Uplink) (clone bool) {
 	return clone
 }
 
-// Remove forgets a connection.
+// Remove removes a connection.
 func (u *Uplinks) Remove(l *Uplink) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -127,7 +126,7 @@ func (u *Uplinks) Remove(l *Uplink) {
 	}
 }
 
-// Of is the host's own connection, if it has one.
+// Of returns the host's own connection, if it has one.
 func (u *Uplinks) Of(hostID string) (*Uplink, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -149,7 +148,8 @@ func (u *Uplinks) Connected(hostID string) bool {
 	return connected
 }
 
-// Ready is every host whose own connection has sent a heartbeat that does not refuse new runs.
+// Ready returns every host whose own connection has sent a heartbeat and whose last heartbeat does not refuse new
+// runs.
 func (u *Uplinks) Ready() map[string]bool {
 	u.mu.Lock()
 	ids := make([]string, 0, len(u.hosts))
@@ -166,7 +166,7 @@ func (u *Uplinks) Ready() map[string]bool {
 	return ready
 }
 
-// Count is the number of open connections.
+// Count returns the number of open connections.
 func (u *Uplinks) Count() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -177,8 +177,7 @@ func (u *Uplinks) Count() int {
 	return n
 }
 
-// Forget drops what is known of a host that was deleted, and its connections,
-// after what waits for them was sent.
+// Forget removes the entry of a deleted host and closes its connections after their queued frames were sent.
 func (u *Uplinks) Forget(hostID string) {
 	u.mu.Lock()
 	h := u.hosts[hostID]
