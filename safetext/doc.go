@@ -1,20 +1,19 @@
-// Package safetext makes text that others wrote safe to show: names, messages
-// and errors, logs, screens, and the byte stream of an attached terminal.
+// Package safetext makes text from other people and programs safe to show: names, messages and errors, logs, screens,
+// and the byte stream of an attached terminal.
 //
-// A terminal obeys what it is sent. A sequence in a run's message can write the
-// clipboard, change the title, or make the terminal answer as if someone had typed.
-// So nothing that came from elsewhere reaches a terminal before it has passed one of
-// these:
+// A terminal executes the sequences that it receives. A sequence in a run's message can write the clipboard, change
+// the title, or make the terminal send input as if a person had typed it. So text from another source must pass one
+// of these functions before it reaches a terminal:
 //
-//   - [Line] and [Lines] are for fields: every control character and every character that
-//     hides or reorders text is spelled out. [JSON] does the same for machines, without loss.
+//   - [Line] and [Lines] are for fields: every control character, and every character that hides or reorders
+//     text, is replaced by a visible form. [JSON] does the same for programs, without loss.
 //   - [Colours] is for screens and [Log] for logs: text and its colours, nothing else.
-//   - [Relay] is for what a session sends to whoever is attached, [Terminal] for what a terminal of ours then draws,
-//     and [Input] for what it sends back.
+//   - [Relay] is for output that a session sends to attached clients, [Terminal] for output that svc's own
+//     client then draws on the user's terminal, and [Input] for what that terminal sends back.
 //
-// [Text] is the type of what has passed. All functions are pure, and a stream may be cut anywhere.
+// [Text] is the type of safe text. All functions are pure, and a stream may be split at any byte.
 package safetext
 
-// Text is safe to print on a terminal. Its makers are the functions of this
-// package and whoever adds colours of its own to such a text.
+// Text is safe to print on a terminal. It is created by the functions of this package, and by code that adds its own
+// colours to such a text.
 type Text string

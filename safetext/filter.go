@@ -2,29 +2,28 @@ package safetext
 
 import "unicode/utf8"
 
-// Filter takes from a terminal's byte stream what its policy does not keep. It
-// keeps its place between calls, so a sequence may be cut anywhere; what it gives out
-// is valid UTF-8 and holds whole sequences only. Strings (titles, clipboard, passthrough,
-// images) are never kept.
+// Filter removes everything from a terminal's byte stream that its policy does not allow. It keeps its state between
+// calls, so the input may be split within a sequence. Except with [Relay], the output is valid UTF-8, and it contains
+// whole sequences only. Strings (titles, clipboard, passthrough, images) are always removed.
 //
-// The 8-bit forms of sequences are those of UTF-8 terminals (U+009B and its like), and
-// are treated as what they stand for. A byte that is no UTF-8 becomes U+FFFD.
+// The 8-bit forms of control characters (U+0080 to U+009F, such as U+009B for ESC [) are treated like the sequences
+// that they stand for. A byte that is not valid UTF-8 becomes U+FFFD.
 type Filter struct {
 	keep  policy
 	state state
-	bell  bool // the string may end with BEL too: OSC
-	held  bool // a carriage return waits for what follows it
+	bell  bool // the string may also end with BEL: OSC
+	held  bool // a carriage return is held back until the next byte is known
 	seq   []byte
-	part  []byte // the beginning of a character
-	cut   bool   // something was dropped after the last byte that passed
+	part  []byte // the first bytes of an incomplete character
+	cut   bool   // something was removed after the last byte of the output
 }
 
-// policy says what passes besides text.
+// policy defines what is allowed besides text.
 type policy struct {
 	controls string
-	collapse bool // several carriage returns are one, and none before a line end
+	collapse bool // several carriage returns become one, and those before a line end are removed
 	sequence func(seq []byte) bool
-	exact    bool // every other byte passes as it is
+	exact    bool // every other byte is copied unchanged
 }
 
 type state int
@@ -32,9 +31,9 @@ type state int
 const (
 	inText         state = iota
 	inEscape             // after ESC
-	inIntermediate       // after ESC and a byte that announces more, as in a charset's ESC ( B
+	inIntermediate       // after ESC and an intermediate byte, as in ESC ( B
 	inCSI                // after ESC [
-	inString             // after ESC ] and the other openers, until its terminator
+	inString             // after ESC ] and the other string openers, until the terminator
 	inStringEscape       // after an ESC in a string
 )
 
@@ -46,37 +45,35 @@ const (
 	ctlDelete = 0x7f
 )
 
-// maxSequence bounds a sequence that is kept: those of our terminals are far
+// maxSequence is the maximum length of an allowed sequence in bytes. The sequences of real terminals are much
 // shorter.
 const maxSequence = 128
 
-// Plain keeps text, tabs and line ends. A carriage return that stands alone is
-// kept: a progress line that rewrites itself.
+// Plain allows text, tabs and line ends. A single carriage return is allowed too: progress lines use it to overwrite
+// themselves.
 func Plain() *Filter {
 	return &Filter{keep: policy{controls: "\t\n", collapse: true, sequence: func([]byte) bool { return false }}}
 }
 
-// Log keeps what [Plain] does, and colours.
+// Log allows what [Plain] allows, and colours.
 func Log() *Filter {
 	return &Filter{keep: policy{controls: "\t\n", collapse: true, sequence: isColour}}
 }
 
-// Terminal keeps what draws on the terminal of someone who is attached: text,
-// colours, the cursor, clearing, and the modes of keyboard, mouse and screen. It drops
-// titles, the clipboard, links, images, passthrough, window operations, resets and
-// every question that the terminal would answer.
+// Terminal allows what an attached session draws on the user's terminal: text, colours, cursor movement, clearing,
+// and the modes of keyboard, mouse and screen. It removes titles, the clipboard, links, images, passthrough, window
+// operations, resets and every query that the terminal would reply to.
 func Terminal() *Filter {
 	return &Filter{keep: policy{controls: "\a\b\t\n\v\f\r\x0e\x0f", sequence: draws}}
 }
 
-// Relay is for an orchestrator between a session and the clients that it cannot know: it takes out the
-// strings (clipboard, titles, links, passthrough, images), window operations, resets and
-// questions, and passes every other byte as it is.
+// Relay is for the orchestrator, which sits between a session and unknown clients. It removes strings (clipboard,
+// titles, links, passthrough, images), window operations, resets and queries, and copies every other byte unchanged.
 func Relay() *Filter {
 	return &Filter{keep: policy{exact: true, sequence: func(seq []byte) bool { return !commands(seq) }}}
 }
 
-// Colours is a screen with its colours and nothing else.
+// Colours returns a screen with its text and colours only.
 func Colours(s string) Text {
 	if isPlain(s) {
 		return Text(s)
@@ -85,7 +82,7 @@ func Colours(s string) Text {
 	return Text(f.Finish(f.Append(make([]byte, 0, len(s)), []byte(s))))
 }
 
-// Append adds what is kept of b to out.
+// Append appends the allowed part of b to out.
 func (f *Filter) Append(out, b []byte) []byte {
 	if len(f.part) > 0 {
 		b = append(f.part, b...)
@@ -110,7 +107,7 @@ func (f *Filter) Append(out, b []byte) []byte {
 		}
 		r, size := utf8.DecodeRune(b)
 		if f.keep.exact && r == utf8.RuneError && size == 1 && f.state == inText && !(f.cut && b[0] < 0xc0) {
-			out, b = append(out, b[0]), b[1:] // unless it would complete a character across what was dropped
+			out, b = append(out, b[0]), b[1:] // unless it would complete a character across the removed part
 			f.cut = false
 			continue
 		}
@@ -119,7 +116,7 @@ func (f *Filter) Append(out, b []byte) []byte {
 	return out
 }
 
-// Finish adds what was held back for bytes that will not come.
+// Finish ends the stream and appends the bytes that were held back.
 func (f *Filter) Finish(out []byte) []byte {
 	switch part := f.part; {
 	case len(part) == 0:
@@ -149,7 +146,7 @@ func plainBytes(b []byte) int {
 	return len(b)
 }
 
-// wide takes a character beyond ASCII.
+// wide processes a character beyond ASCII.
 func (f *Filter) wide(out []byte, r rune) []byte {
 	if r >= 0x80 && r < 0xa0 {
 		return f.ascii(f.ascii(out, ctlEscape), byte(r-0x40))
@@ -162,7 +159,7 @@ func (f *Filter) wide(out []byte, r rune) []byte {
 	case inStringEscape:
 		f.state = inString
 	default:
-		f.state = inText // no sequence has such a character; it is dropped with what it broke off
+		f.state = inText // no sequence contains such a character; it is removed together with the unfinished sequence
 	}
 	return out
 }
@@ -182,10 +179,10 @@ func (f *Filter) ascii(out []byte, c byte) []byte {
 			f.state = inText
 			return out
 		}
-		f.begin(inEscape) // the string was broken off by another sequence
+		f.begin(inEscape) // another sequence has ended the string
 	}
 	if (c < ' ' || c == ctlDelete) && (f.state == inText || !f.keep.exact) {
-		return f.control(out, c) // acts at once, also inside a sequence
+		return f.control(out, c) // is executed at once, also inside a sequence
 	}
 	if f.state == inText {
 		return append(f.release(out), c)
@@ -194,7 +191,7 @@ func (f *Filter) ascii(out []byte, c byte) []byte {
 		f.seq = append(f.seq, c)
 	}
 	if c < ' ' || c == ctlDelete {
-		return out // stays where it is in the sequence
+		return out // stays at its place in the sequence
 	}
 	switch f.state {
 	case inEscape:
@@ -223,7 +220,7 @@ func (f *Filter) begin(s state) {
 	f.state, f.seq, f.cut = s, append(f.seq[:0], ctlEscape), true
 }
 
-// opened takes the byte after ESC.
+// opened processes the byte after ESC.
 func (f *Filter) opened(out []byte, c byte) []byte {
 	switch {
 	case c == '[':
@@ -238,7 +235,7 @@ func (f *Filter) opened(out []byte, c byte) []byte {
 	return out
 }
 
-// end is after the last byte of a sequence.
+// end processes the end of a sequence.
 func (f *Filter) end(out []byte) []byte {
 	f.state = inText
 	if len(f.seq) < maxSequence && f.keep.sequence(f.seq) {
@@ -248,8 +245,8 @@ func (f *Filter) end(out []byte) []byte {
 	return out
 }
 
-// string drops what a string carries. A line end breaks off an OSC, which never
-// has one: a title that was cut short costs its line, not the rest of a log.
+// string processes a byte of a string, which is always removed. A line end ends an OSC, because an OSC never contains
+// one: so an unfinished title removes the rest of its line, not the rest of a log.
 func (f *Filter) string(out []byte, c byte) []byte {
 	switch {
 	case c == ctlBell && f.bell:

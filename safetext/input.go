@@ -2,35 +2,35 @@ package safetext
 
 import "regexp"
 
-// Input takes out of what a terminal sends the answers that nobody may ask it
-// for: the content of the clipboard, strings about itself, and reports about its window. All
-// else is keys, and passes at once: nothing is held back, so an answer that is cut
-// across two reads loses its content but not its first bytes.
+// Input removes from a terminal's input the replies to queries that a session is not allowed to make: the content of
+// the clipboard, identification strings, and reports about the window. All other input is keys and is passed on at
+// once. Nothing is held back, so of a reply that is split across two reads the first bytes are passed on and only the
+// rest is removed.
 type Input struct {
-	seq      []byte // the sequence that is being read; empty: none
-	dropping bool   // the content of an answer
-	escaped  bool   // after an ESC in it
+	seq      []byte // the current sequence; empty: none
+	dropping bool   // inside the content of a reply
+	escaped  bool   // after an ESC inside that content
 }
 
 var (
-	// answerBegins is how an answer begins whose content is a string.
+	// answerBegins matches the beginning of a reply whose content is a string.
 	answerBegins = regexp.MustCompile(`^\x1b(?:\]52;|P(?:[01]?[$+]r|[>!]\||tmux;))$`)
-	// windowReport is a whole answer about the window.
+	// windowReport matches a complete reply about the window.
 	windowReport = regexp.MustCompile(`^\x1b\[[0-9;]*t$`)
-	// mayAnswer is what one of the two may still become.
+	// mayAnswer matches the beginning of a sequence that may still become one of the two.
 	mayAnswer = regexp.MustCompile(`^\x1b(?:\](?:5(?:2;?)?)?|P(?:[01]?[$+]?|[>!]|t|tm|tmu|tmux)|\[[0-9;]{0,32})?$`)
 )
 
-// Append adds to out what passes of b.
+// Append appends the allowed part of b to out.
 func (f *Input) Append(out, b []byte) []byte {
-	began := len(out) // where the sequence began in out
+	began := len(out) // position in out at which the current sequence began
 	for _, c := range b {
 		if f.dropping {
 			escaped := f.escaped
 			if !f.ends(c) {
 				continue
 			}
-			if escaped { // a key after all
+			if escaped { // the ESC was a key
 				began = len(out)
 				out, f.seq = append(out, ctlEscape), append(f.seq[:0], ctlEscape)
 			}
@@ -47,7 +47,7 @@ func (f *Input) Append(out, b []byte) []byte {
 	return out
 }
 
-// match looks at the sequence so far and takes an answer back out.
+// match checks the sequence so far and removes a reply from out.
 func (f *Input) match(out []byte, began int) []byte {
 	switch {
 	case answerBegins.Match(f.seq):
@@ -61,8 +61,8 @@ func (f *Input) match(out []byte, began int) []byte {
 	return out
 }
 
-// ends takes a byte of an answer, and says whether it is a key after all: an
-// answer has no control characters, so the first one ends it.
+// ends processes a byte of a reply's content, and reports whether the byte is a key: such a reply contains no control
+// characters, so the first one ends it.
 func (f *Input) ends(c byte) (key bool) {
 	switch {
 	case f.escaped:

@@ -11,24 +11,23 @@ func isColour(seq []byte) bool {
 	return private == 0 && final == "m" && small(params)
 }
 
-// The sequences that draw, by their final byte.
+// The sequences that only draw, by their final byte.
 const (
-	drawEscapes = "78=>DEM" // cursor saved and restored, keypad, lines up and down
+	drawEscapes = "78=>DEM" // save and restore the cursor, keypad modes, line up and down
 	drawCSI     = "@ABCDEFGHIJKLMPSTXZ`abdefmrsu"
 )
 
-// charsets are the sets that are text or line drawing.
+// charsets are the character sets that contain text or line drawing.
 var charsets = []string{"(B", "(0", "(A", ")B", ")0", ")A"}
 
-// modes are the private modes that a terminal program may switch: cursor keys, reverse
-// video, origin, wrapping, blinking and visible cursor, margins, mouse and focus
-// reports, the other screen, bracketed paste, drawing in one go.
+// modes are the private modes that a terminal program may switch: cursor keys, reverse video, origin, wrapping,
+// blinking and visible cursor, margins, mouse and focus reports, alternate screen, bracketed paste, synchronized
+// output.
 var modes = []string{
 	"1", "5", "6", "7", "12", "25", "45", "47", "69", "1000", "1002", "1003", "1004", "1005", "1006", "1007", "1015", "1047", "1048", "1049", "2004", "2026",
 }
 
-// draws reports whether a sequence only draws, or switches what keys and mouse
-// send.
+// draws reports whether a sequence only draws, or only switches what keys and mouse send.
 func draws(seq []byte) bool {
 	body := seq[1:]
 	if body[0] != '[' {
@@ -50,19 +49,19 @@ func draws(seq []byte) bool {
 		}
 		return true
 	case private == '>':
-		return final == "m" // which keys are told apart
+		return final == "m" // modifyOtherKeys
 	case private != 0:
 		return false
 	case final == "h" || final == "l":
-		return params == "4" // insert
+		return params == "4" // insert mode
 	case final == "T":
-		return !strings.Contains(params, ";") // else it is a mode of the mouse
+		return !strings.Contains(params, ";") // with several parameters it starts mouse highlight tracking
 	}
 	return final == " q" || len(final) == 1 && strings.Contains(drawCSI, final)
 }
 
-// commands reports whether a sequence makes a terminal answer, reset itself, or change its window. Controls
-// inside of it do not count.
+// commands reports whether a sequence makes a terminal reply, reset itself, or change its window. Control characters
+// inside the sequence are ignored.
 func commands(seq []byte) bool {
 	seq = bytes.Map(func(r rune) rune {
 		if r != ctlEscape && (r < ' ' || r == ctlDelete) {
@@ -71,7 +70,7 @@ func commands(seq []byte) bool {
 		return r
 	}, seq)
 	if len(seq) < 3 || seq[1] != '[' {
-		return len(seq) == 2 && (seq[1] == 'c' || seq[1] == 'Z' || seq[1] == '\\') // reset, identify, the end of a string
+		return len(seq) == 2 && (seq[1] == 'c' || seq[1] == 'Z' || seq[1] == '\\') // reset, identify, end of a string
 	}
 	private, params, final := parts(seq)
 	switch final[len(final)-1] {
@@ -87,8 +86,8 @@ func commands(seq []byte) bool {
 	return !small(params)
 }
 
-// parts takes a CSI sequence apart: its private mark, its parameters, and what
-// follows them. A sequence of another kind has no final.
+// parts splits a CSI sequence into its private marker, its parameters and the rest, which ends with the final byte.
+// For any other kind of sequence all parts are empty.
 func parts(seq []byte) (private byte, params, final string) {
 	body, ok := bytes.CutPrefix(seq, []byte("\x1b["))
 	if !ok {
@@ -101,8 +100,8 @@ func parts(seq []byte) (private byte, params, final string) {
 	return private, string(body[:at]), string(body[at:])
 }
 
-// small reports whether every parameter is below 10,000: a larger one has no use,
-// and keeps some terminals busy for long.
+// small reports whether every parameter is below 10,000. A larger one has no use, and keeps some terminals busy for a
+// long time.
 func small(params string) bool {
 	digits := 0
 	for _, c := range params {

@@ -7,21 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// Line is one line of a text: line ends and tabs are blanks, and what cannot be
-// seen is spelled out.
+// Line returns s as one line: line ends and tabs become blanks, and invisible characters are replaced by a visible
+// form.
 func Line(s string) Text {
 	return visible(s, func(r rune) (string, bool) { return " ", r == '\n' || r == '\r' || r == '\t' })
 }
 
-// Lines is a text of several lines: line ends and tabs stay (a carriage return
-// before a line end goes), and what cannot be seen is spelled out.
+// Lines returns s as several lines: line ends and tabs stay, a carriage return before a line end is removed, and
+// invisible characters are replaced by a visible form.
 func Lines(s string) Text {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return visible(s, func(r rune) (string, bool) { return string(r), r == '\n' || r == '\t' })
 }
 
-// visible spells out what cannot be seen, but for the characters that layout
-// knows.
+// visible replaces the invisible characters by a visible form, except those that layout accepts.
 func visible(s string, layout func(rune) (string, bool)) Text {
 	if isPlain(s) {
 		return Text(s)
@@ -57,8 +56,8 @@ func isPlain(s string) bool {
 	return true
 }
 
-// spelled is how a character is shown that cannot be seen: a picture of the old
-// control characters, the number of all others.
+// spelled returns the visible form of an invisible character: a symbol for ASCII control characters, and the code
+// point for all others.
 func spelled(r rune) string {
 	switch {
 	case r < ' ':
@@ -69,9 +68,8 @@ func spelled(r rune) string {
 	return fmt.Sprintf("<U+%04X>", r)
 }
 
-// hidden reports whether a character acts on a terminal, or hides or reorders the
-// text around it. A joiner is text where its script needs it: between letters
-// of the scripts that join, and between the parts of an emoji.
+// hidden reports whether a character controls a terminal, or hides or reorders the text around it. A joiner is not
+// hidden where it belongs to the text: between letters of the scripts that use it, and between the parts of an emoji.
 func hidden(before, r, after rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0:
@@ -80,7 +78,7 @@ func hidden(before, r, after rune) bool {
 		return false
 	case r == zeroWidthNonJoiner, r == zeroWidthJoiner:
 		return !(joins(before) && joins(after) || r == zeroWidthJoiner && isEmoji(before) && isEmoji(after))
-	case r >= 0xe0020 && r <= 0xe007f: // the tags of a flag
+	case r >= 0xe0020 && r <= 0xe007f: // the tags of a flag emoji
 		return !(isEmoji(before) || before >= 0xe0020 && before <= 0xe007f)
 	}
 	return unicode.Is(unicode.Cf, r) || unicode.Is(invisible, r)
@@ -91,8 +89,8 @@ const (
 	zeroWidthJoiner    = 0x200d
 )
 
-// invisible has no ink and is not of category Cf: separators, fillers, and a
-// variation selector beyond those that emoji use.
+// invisible contains the characters without a visible shape that are not in category Cf: separators, fillers, and
+// variation selectors other than those that emoji use.
 var invisible = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x034f, Hi: 0x034f, Stride: 1}, {Lo: 0x115f, Hi: 0x1160, Stride: 1}, {Lo: 0x17b4, Hi: 0x17b5, Stride: 1},
@@ -108,13 +106,12 @@ func joins(r rune) bool {
 		unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar)
 }
 
-// isEmoji is wide on purpose: it only says where a joiner is harmless.
+// isEmoji is deliberately imprecise: it only decides where a joiner is harmless.
 func isEmoji(r rune) bool {
 	return r >= 0x1f000 && r <= 0x1faff || r >= 0x2190 && r <= 0x2bff || r == 0xfe0f
 }
 
-// JSON spells out in a JSON text what cannot be seen, as escapes of JSON: whoever
-// parses it gets the same values.
+// JSON replaces the invisible characters in a JSON text by JSON escapes. A parser returns the same values as before.
 func JSON(b []byte) []byte {
 	if isPlain(strings.ReplaceAll(string(b), "\n", "")) {
 		return b

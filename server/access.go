@@ -13,7 +13,7 @@ import (
 	"svc/api"
 )
 
-// TokenPath names an access token in a path.
+// TokenPath holds the id of an access token from a path.
 type TokenPath struct {
 	ID string `path:"id" doc:"Id of the token"`
 }
@@ -68,8 +68,8 @@ func (s *Server) accessRoutes() {
 
 const roleKey = "role"
 
-// needs declares the role that an operation asks for. Without it a GET asks for
-// a viewer and everything else for an operator.
+// needs sets the role that an operation requires. Without it a GET requires a viewer, and every other method an
+// operator.
 func needs(role svc.Role, op huma.Operation) huma.Operation {
 	if op.Metadata == nil {
 		op.Metadata = map[string]any{}
@@ -78,7 +78,7 @@ func needs(role svc.Role, op huma.Operation) huma.Operation {
 	return op
 }
 
-// neededRole is empty for an operation that anyone may call.
+// neededRole returns the role that an operation requires; empty: none.
 func neededRole(op *huma.Operation) svc.Role {
 	if role, ok := op.Metadata[roleKey].(svc.Role); ok {
 		return role
@@ -89,7 +89,7 @@ func neededRole(op *huma.Operation) svc.Role {
 	return svc.RoleOperator
 }
 
-// checkRole refuses a caller whose role does not include the operation's.
+// checkRole returns an error when the caller's role does not include the role that the operation requires.
 func checkRole(op *huma.Operation, r *http.Request) error {
 	needed := neededRole(op)
 	c, _ := svc.CallerOf(r.Context())
@@ -100,7 +100,7 @@ func checkRole(op *huma.Operation, r *http.Request) error {
 		With("role", c.Role).With("needs", needed)
 }
 
-// tellRoles writes the role of each operation into the API's description.
+// tellRoles adds the required role of each operation to the OpenAPI description.
 func tellRoles(doc *huma.OpenAPI) {
 	for _, item := range doc.Paths {
 		for _, op := range operations(item) {
@@ -115,19 +115,19 @@ func tellRoles(doc *huma.OpenAPI) {
 	}
 }
 
-// operations are the operations of one path.
+// operations lists the operations of one path.
 func operations(item *huma.PathItem) []*huma.Operation {
 	all := []*huma.Operation{item.Get, item.Post, item.Patch, item.Put, item.Delete}
 	return slices.DeleteFunc(all, func(op *huma.Operation) bool { return op == nil })
 }
 
-// tokenRecheck is how often a stream or socket asks whether its token still
-// works: what was revoked, by whichever orchestrator, ends within seconds.
+// tokenRecheck is the interval at which a stream or socket checks its token again. So a token that any orchestrator
+// has revoked stops working within seconds.
 const tokenRecheck = 2 * time.Second
 
 var errTokenEnded = errors.New("the token no longer works")
 
-// endWithToken ends a stream or socket when its caller's token or session does.
+// endWithToken ends a stream or socket when its caller's token or session is no longer valid.
 func (s *Server) endWithToken(ctx context.Context, end context.CancelCauseFunc) {
 	c, ok := svc.CallerOf(ctx)
 	if !ok || s.Engine.Permanent(c) {

@@ -10,32 +10,31 @@ import (
 	"svc"
 )
 
-// After an outage a whole fleet comes back within seconds. Each worker waits a
-// random time before it tries, and here the tries that still coincide are lined
-// up, so that the orchestrator has room for its other work meanwhile.
+// After an outage all workers reconnect within seconds. Each worker waits for a random time before it connects. The
+// attempts that still coincide are queued here, so that the orchestrator can do its other work meanwhile.
 const (
 	arrivalsPerSecond = 250
 	arrivalsAtOnce    = 50
-	longestArrival    = 5 * time.Second // longer, and the worker is asked to come again
+	longestArrival    = 5 * time.Second // with a longer wait the worker is refused and must try again
 )
 
 // arrivals limits the rate at which workers connect.
 type arrivals struct {
 	limit *rate.Limiter
-	line  sync.Mutex // a turn that is too late is given back before the next is taken
+	line  sync.Mutex // so that a refused reservation is cancelled before the next one is made
 }
 
 func newArrivals() *arrivals {
 	return &arrivals{limit: rate.NewLimiter(arrivalsPerSecond, arrivalsAtOnce)}
 }
 
-// queue takes the next turn, unless it is too far away.
+// queue reserves the next turn. It returns an error when that turn is too far in the future.
 func (a *arrivals) queue() (*rate.Reservation, error) {
 	a.line.Lock()
 	defer a.line.Unlock()
 	turn := a.limit.Reserve()
 	if turn.Delay() > longestArrival {
-		turn.Cancel() // whole only while it is the last: a later turn would keep the line as long as it was
+		turn.Cancel() // restores the whole reservation only while no later one was made
 		return nil, svc.Errorf(svc.CodeUnavailable, "too many workers come back at once; try again")
 	}
 	return turn, nil

@@ -13,27 +13,26 @@ import (
 	"svc/engine"
 )
 
-// authScope is what a path asks of a caller.
+// authScope is the kind of authentication that a path requires.
 type authScope int
 
 const (
-	scopeOpen    authScope = iota // anyone
-	scopeUser                     // an access token, or a browser's session
-	scopeSocket                   // those; the token also in the query: a browser cannot set headers on a socket
-	scopeWorker                   // the worker token or a host's own
-	scopeSignal                   // those, or the run's signal token
+	scopeOpen    authScope = iota // none
+	scopeUser                     // an access token or a browser session
+	scopeSocket                   // the same; the token may also be in the query, because a browser cannot set headers on a socket
+	scopeWorker                   // the worker token or a host's own token
+	scopeSignal                   // the same, or the run's signal token
 	internalRoot = "/api/internal"
 )
 
-// scopeOf decides by method and path alone, so that authentication comes before
-// everything else: an unknown path or id looks the same from outside as a
-// known one.
+// scopeOf depends on method and path only, so that authentication comes before everything else: without a token, an
+// unknown path or id cannot be distinguished from a known one.
 func scopeOf(method, path string) authScope {
 	switch {
 	case path == api.Prefix+"/openapi.json", path == api.Prefix+"/docs":
 		return scopeOpen
 	case path == sessionPath && method == http.MethodPost:
-		return scopeOpen // the token is in its body
+		return scopeOpen // the token is in the body
 	case under(path, api.Prefix):
 		if strings.HasPrefix(path, api.Prefix+"/runs/") && (strings.HasSuffix(path, "/pane/ws") || strings.HasSuffix(path, "/attach/ws")) {
 			return scopeSocket
@@ -55,7 +54,8 @@ func under(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }
 
-// signalRun is the run's id in the paths that a run's own token is good for: its signals, and the comments that it has handled.
+// signalRun returns the id of the run in the paths for which a run's own token is valid: its signals, and the
+// comments that it has handled.
 func signalRun(path string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(path, internalRoot+"/runs/")
 	if !ok {
@@ -67,17 +67,17 @@ func signalRun(path string) (id string, ok bool) {
 
 type reporterKey struct{}
 
-// reporterOf is the authenticated worker, wrapper or hook.
+// reporterOf returns the authenticated worker, wrapper or hook.
 func reporterOf(ctx context.Context) engine.Reporter {
 	who, _ := ctx.Value(reporterKey{}).(engine.Reporter)
 	return who
 }
 
-// errNoToken is the answer to everyone who may not come in, whatever the reason.
+// errNoToken is the error for every caller that is not authenticated, whatever the reason.
 var errNoToken = svc.Errorf(svc.CodeUnauthorized, "the token is missing, or is not valid for this request")
 
-// authenticate checks the token that the path wants. The request it gives back
-// holds no token in its URL, and the caller in its context.
+// authenticate checks the token that the path requires. The request that it returns has no token in its URL, and has
+// the caller in its context.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	scope := scopeOf(r.Method, r.URL.Path)
 	token, given := bearer(r)
@@ -111,8 +111,8 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (*http.Req
 	}
 }
 
-// userCaller is who sent a request to the public API: by a bearer token, else
-// by the cookie of a browser's session.
+// userCaller returns the caller of a request to the public API, from its bearer token or else from the cookie of a
+// browser session.
 func (s *Server) userCaller(w http.ResponseWriter, r *http.Request, token string, given bool) (svc.Caller, error) {
 	if given {
 		if token == "" {
@@ -123,7 +123,7 @@ func (s *Server) userCaller(w http.ResponseWriter, r *http.Request, token string
 	return s.sessionCaller(w, r)
 }
 
-// reporter is who sent a request of a worker, a wrapper or a hook.
+// reporter returns the sender of a request from a worker, a wrapper or a hook.
 func (s *Server) reporter(r *http.Request, token string) (engine.Reporter, error) {
 	if token == "" {
 		return engine.Reporter{}, errNoToken
@@ -142,8 +142,7 @@ func (s *Server) reporter(r *http.Request, token string) (engine.Reporter, error
 	return s.Engine.HostOfToken(r.Context(), token)
 }
 
-// bearer is the token of the Authorization header; given is false without the
-// header.
+// bearer returns the token of the Authorization header; given is false when there is no such header.
 func bearer(r *http.Request) (token string, given bool) {
 	h := r.Header.Get("Authorization")
 	if h == "" {
@@ -156,14 +155,13 @@ func bearer(r *http.Request) (token string, given bool) {
 	return strings.TrimSpace(token), true
 }
 
-// same compares in a time that tells nothing, neither of content nor length.
+// same compares two tokens in constant time, so that the duration reveals neither content nor length.
 func same(given, want string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// withoutToken takes the token off the URL, so that nothing further in can log
-// it.
+// withoutToken removes the token from the URL, so that later code cannot log it.
 func withoutToken(r *http.Request) *http.Request {
 	q := r.URL.Query()
 	if !q.Has("token") {
@@ -177,8 +175,8 @@ func withoutToken(r *http.Request) *http.Request {
 	return c
 }
 
-// checkOrigin refuses a page of someone else's: a browser sends Origin with
-// every socket. Other programs send none.
+// checkOrigin refuses sockets that are opened by pages of another origin: a browser sends Origin with every socket.
+// Other programs send none.
 func (s *Server) checkOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -196,7 +194,7 @@ func (s *Server) checkOrigin(r *http.Request) error {
 	return svc.Errorf(svc.CodeForbiddenOrigin, "a page of %.200q may not open this socket; see [server] allowed_origins", origin)
 }
 
-// guardOrigin is checkOrigin in front of a handler.
+// guardOrigin returns a handler that calls next after checkOrigin.
 func (s *Server) guardOrigin(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := s.checkOrigin(r); err != nil {

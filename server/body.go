@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	bodyTimeout = 30 * time.Second // for the whole body, as it is set in New
-	drainAtMost = 8 << 20          // of a body that is too large, so that the client reads our answer
-	maxDepth    = 64               // of nested objects and arrays
+	bodyTimeout = 30 * time.Second // for the whole body; set in New
+	drainAtMost = 8 << 20          // bytes of an oversized body that are read, so that the client reads the response
+	maxDepth    = 64               // levels of nested objects and arrays
 )
 
-// readBody reads the body of a request as one JSON object, before any schema
-// looks at it. An empty body is nil.
+// readBody reads the body of a request as one JSON object, before any schema validation. It returns nil for an empty
+// body.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(s.bodyLimit)) // best effort: a recorder in a test has none
+	_ = rc.SetReadDeadline(time.Now().Add(s.bodyLimit)) // best effort: test recorders do not support it
 	if r.ContentLength > api.MaxBody {
 		return nil, tooLarge(r)
 	}
@@ -37,8 +37,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	case len(body) > api.MaxBody:
 		return nil, tooLarge(r)
 	}
-	// Only now: net/http reads the rest of a body that we gave up on, and must
-	// not wait for it either.
+	// Clear the deadline only after the body was read: when we stop earlier, net/http reads the rest of the body, and
+	// that read must be limited too.
 	_ = rc.SetReadDeadline(time.Time{})
 	if len(body) == 0 {
 		return nil, nil
@@ -49,8 +49,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	return body, checkJSON(body)
 }
 
-// tooLarge reads on for a while: a client that is still sending would otherwise
-// meet a closed connection instead of the answer.
+// tooLarge reads a part of the remaining body: otherwise a client that is still sending would get a closed connection
+// instead of the response.
 func tooLarge(r *http.Request) error {
 	if r.Header.Get("Expect") == "" {
 		_, _ = io.CopyN(io.Discard, r.Body, drainAtMost)
@@ -69,7 +69,7 @@ func (s *Server) readError(err error) error {
 	return svc.Invalid("body", "could not be read to its end")
 }
 
-// checkJSON wants exactly one JSON object in valid Unicode.
+// checkJSON checks that the body is exactly one JSON object in valid Unicode.
 func checkJSON(body []byte) error {
 	if !utf8.Valid(body) {
 		return svc.Invalid("body", "is not valid UTF-8")
@@ -87,8 +87,8 @@ func checkJSON(body []byte) error {
 	return nil
 }
 
-// checkText walks the text once: it bounds the depth, and it finds escapes of
-// half a surrogate pair, which encoding/json would silently replace.
+// checkText limits the nesting depth, and refuses escapes of half a surrogate pair, which encoding/json would
+// silently replace.
 func checkText(body []byte) error {
 	depth, inString := 0, false
 	for i := 0; i < len(body); i++ {
@@ -113,8 +113,8 @@ func checkText(body []byte) error {
 	return nil
 }
 
-// escape is the length of the escape at the beginning of b, and whether it is
-// whole. What is no escape at all is left to the JSON parser.
+// escape returns the length of the escape at the beginning of b, and whether it is complete. Invalid escapes are left
+// to the JSON parser.
 func escape(b []byte) (n int, ok bool) {
 	first, isUnit := unit(b)
 	switch {
@@ -129,7 +129,7 @@ func escape(b []byte) (n int, ok bool) {
 	return 12, isUnit && second >= 0xdc00 && second <= 0xdfff
 }
 
-// unit is the value of a \uXXXX escape.
+// unit returns the value of a \uXXXX escape.
 func unit(b []byte) (v int, ok bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false

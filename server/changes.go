@@ -11,7 +11,8 @@ import (
 	"svc"
 )
 
-// changeRoutes serve what checkpoints have changed, from what was relayed of them: also when the host is away.
+// changeRoutes registers the routes for the changes of checkpoints. They use the relayed checkpoints, so they also
+// work while the host is away.
 func (s *Server) changeRoutes() {
 	register(s, huma.Operation{
 		OperationID: "get-workspace-changes", Method: http.MethodGet, Path: "/workspaces/{id}/changes", Tags: []string{"Workspaces"},

@@ -10,7 +10,7 @@ import (
 	"svc/api"
 )
 
-// CommentPath names a comment in a path.
+// CommentPath holds the id of a comment from a path.
 type CommentPath struct {
 	ID string `path:"id" doc:"Id of the comment"`
 }
@@ -110,7 +110,7 @@ func (s *Server) sendRoute() {
 	})
 }
 
-// handleComment is the agent's way to say that it has dealt with a comment.
+// handleComment handles the agent's report that it has dealt with a comment.
 func (s *Server) handleComment(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Note string `json:"note"`

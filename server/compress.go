@@ -10,20 +10,20 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// compressible are the operations whose answers are compressed: lists, which are long and have no secrets in them. The length of
-// a compressed answer tells who sees it on the wire what repeats in it (BREACH), and agents write into most records, so an answer
-// with a secret (a token, the environment of a run, a project's setup) is never compressed; nor are streams, whose events would
-// wait in the compressor.
+// compressible are the operations whose responses may be compressed: lists, which are long and contain no secrets. On
+// the wire the length of a compressed response reveals which parts of it repeat (BREACH), and agents write into most
+// records. So a response with a secret (a token, the environment of a run, a project's setup) is never compressed.
+// Streams are not compressed either, because the compressor would delay their events.
 var compressible = map[string]bool{
 	"/work-items": true, "/runs": true, "/hosts": true, "/events": true, "/inbox": true, "/providers": true,
 	"/workspaces": true, "/workspaces/{id}/changes": true, "/workspaces/{id}/comments": true,
 }
 
-// minCompressed is the size in bytes from which an answer is worth compressing: a smaller one fits into one packet anyway.
+// minCompressed is the minimum size in bytes of a compressed response: a smaller one fits into one packet anyway.
 const minCompressed = 1400
 
-// compress runs a handler and compresses its answer where that is allowed, asked for and worth it. A handler that panics leaves
-// the answer without its end, so that the client notices.
+// compress calls next and compresses the response if the operation allows it, the client accepts it and the response
+// is large enough. When next panics, the compressed data is left unfinished, so that the client detects the error.
 func compress(op *huma.Operation, w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	if op.Method != http.MethodGet || !compressible[op.Path] {
 		next(w, r)
@@ -39,7 +39,7 @@ func compress(op *huma.Operation, w http.ResponseWriter, r *http.Request, next h
 	c.finish()
 }
 
-// acceptsGzip reports whether the client takes gzip.
+// acceptsGzip reports whether the client accepts gzip.
 func acceptsGzip(r *http.Request) bool {
 	any := false
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
@@ -60,28 +60,28 @@ func acceptsGzip(r *http.Request) bool {
 var gzipWriters = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
-		panic(err) // the level is a constant
+		panic(err) // impossible: the level is a valid constant
 	}
 	return z
 }}
 
-// compressor holds the header of an answer back until its first bytes tell whether it is compressed. A handler writes the whole
-// of a small answer at once.
+// compressor delays the header of a response until the first Write shows its size. Handlers write a small response
+// with one Write.
 type compressor struct {
 	http.ResponseWriter
-	status int // 0: not written, or already passed on
+	status int // 0: not set
 	begun  bool
-	zipped *gzip.Writer // nil: it is passed on as it is
+	zipped *gzip.Writer // nil: the response is not compressed
 }
 
-// WriteHeader keeps the status.
+// WriteHeader stores the status.
 func (c *compressor) WriteHeader(status int) {
 	if !c.begun && c.status == 0 {
 		c.status = status
 	}
 }
 
-// Write passes an answer on, compressed or not.
+// Write writes a part of the response, compressed or not.
 func (c *compressor) Write(b []byte) (int, error) {
 	if !c.begun {
 		c.begin(len(b))
@@ -92,7 +92,7 @@ func (c *compressor) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// begin writes the header. An answer with a tag of its own stays as it is: the tag names these very bytes.
+// begin writes the header. A response with an ETag is not compressed, because the tag identifies these very bytes.
 func (c *compressor) begin(size int) {
 	c.begun = true
 	h := c.Header()
@@ -108,7 +108,7 @@ func (c *compressor) begin(size int) {
 	}
 }
 
-// finish ends the answer.
+// finish ends the response.
 func (c *compressor) finish() {
 	if !c.begun {
 		c.begin(0)
@@ -116,9 +116,9 @@ func (c *compressor) finish() {
 	if c.zipped == nil {
 		return
 	}
-	_ = c.zipped.Close() // the client has gone, which its own write has noted
+	_ = c.zipped.Close() // an error means that the client has disconnected, which its own write has recorded
 	gzipWriters.Put(c.zipped)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (c *compressor) Unwrap() http.ResponseWriter { return c.ResponseWriter }

@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// What connections may cost before anyone has shown a token on them. A process
-// has about a thousand files; whoever can reach the port must not take them all.
+// The limits of connections before a token was accepted on them. A process can open about a thousand files, and a
+// client without a token must not be able to use them all.
 const (
-	mostAnonymous = 128 // connections of one address on which no token was accepted yet
-	mostIdle      = 512 // connections of all addresses that wait for their next request
+	mostAnonymous = 128 // connections from one address without an accepted token
+	mostIdle      = 512 // connections from all addresses that wait for their next request
 )
 
-// connBook knows the open connections that are not streams or sockets.
+// connBook tracks the open connections that are not streams or sockets.
 type connBook struct {
-	mu        sync.Mutex // guards all below
+	mu        sync.Mutex // guards the fields below
 	conns     map[net.Conn]*clientConn
-	anonymous map[string]int // connections on which no token was accepted yet, by address
+	anonymous map[string]int // connections without an accepted token, by address
 	idle      int
 }
 
-// clientConn is one of them; guarded by connBook.
+// clientConn is one tracked connection; guarded by connBook.mu.
 type clientConn struct {
 	book    *connBook
 	conn    net.Conn
 	address string
 	known   bool      // a token was accepted on it
-	idle    time.Time // since when it waits; zero: it does not
+	idle    time.Time // since when it waits for a request; zero: a request is under way
 }
 
 type clientConnKey struct{}
@@ -38,7 +38,7 @@ func newConnBook() *connBook {
 	return &connBook{conns: map[net.Conn]*clientConn{}, anonymous: map[string]int{}}
 }
 
-// watch has an http.Server tell of its connections.
+// watch makes an http.Server report its connections to b.
 func (b *connBook) watch(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, clientConnKey{}, b.add(c))
@@ -54,25 +54,25 @@ func (b *connBook) add(c net.Conn) *clientConn {
 	x := &clientConn{book: b, conn: c, address: address}
 	b.mu.Lock()
 	b.conns[c] = x
-	b.rest(x, time.Now()) // until its first request comes
+	b.rest(x, time.Now()) // until its first request arrives
 	b.anonymous[address]++
 	var over *clientConn
 	if b.anonymous[address] > mostAnonymous {
 		over = b.longestIdle(func(other *clientConn) bool { return !other.known && other.address == address })
-		b.forget(over) // itself, when all others have a request under way
+		b.forget(over) // the new connection itself, when all others have a request under way
 	}
 	b.mu.Unlock()
 	over.close()
 	return x
 }
 
-// changed follows a connection through its requests.
+// changed records a change of a connection's state.
 func (b *connBook) changed(c net.Conn, state http.ConnState) {
 	b.mu.Lock()
 	x := b.conns[c]
 	var over *clientConn
 	switch {
-	case x == nil: // it was closed for another
+	case x == nil: // it was already closed to make room
 	case state == http.StateActive:
 		b.rest(x, time.Time{})
 	case state == http.StateIdle:
@@ -88,11 +88,11 @@ func (b *connBook) changed(c net.Conn, state http.ConnState) {
 	over.close()
 }
 
-// Accepted notes that a token was accepted on the connection of a request, whose context it is given.
+// Accepted records that a token was accepted on the connection of the request with this context.
 func Accepted(ctx context.Context) {
 	x, _ := ctx.Value(clientConnKey{}).(*clientConn)
 	if x == nil {
-		return // served by someone else's listener
+		return // the request came through another listener
 	}
 	b := x.book
 	b.mu.Lock()
@@ -103,7 +103,7 @@ func Accepted(ctx context.Context) {
 	x.known = true
 }
 
-// The rest is called with the lock held.
+// The caller of the functions below holds b.mu.
 
 func (b *connBook) rest(x *clientConn, since time.Time) {
 	if x.idle.IsZero() != since.IsZero() {
@@ -130,8 +130,7 @@ func (b *connBook) lessAnonymous(x *clientConn) {
 	}
 }
 
-// longestIdle is the connection that waits longest of those that fit; nil: none
-// waits.
+// longestIdle returns the connection that has been idle longest among those that match fits; nil: none is idle.
 func (b *connBook) longestIdle(fits func(*clientConn) bool) (found *clientConn) {
 	for _, x := range b.conns {
 		if !x.idle.IsZero() && fits(x) && (found == nil || x.idle.Before(found.idle)) {
@@ -141,7 +140,7 @@ func (b *connBook) longestIdle(fits func(*clientConn) bool) (found *clientConn) 
 	return found
 }
 
-// close ends a connection; nil: there is none to end.
+// close closes the connection; x may be nil.
 func (x *clientConn) close() {
 	if x != nil {
 		_ = x.conn.Close()

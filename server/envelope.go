@@ -17,7 +17,7 @@ import (
 	"svc/api"
 )
 
-// statuses is the one table from codes to HTTP statuses.
+// statuses maps every code to its HTTP status.
 var statuses = map[svc.Code]int{
 	svc.CodeValidation:         http.StatusBadRequest,
 	svc.CodeInvalidTaskKind:    http.StatusBadRequest,
@@ -66,25 +66,25 @@ var statuses = map[svc.Code]int{
 	svc.CodeSinkFailed:         http.StatusServiceUnavailable,
 }
 
-// retryAfter is when a caller may try again what is unavailable, in seconds.
+// retryAfter is how many seconds a caller should wait after an unavailable.
 const retryAfter = "1"
 
 var shuttingDown = svc.Unavailable(svc.CauseShuttingDown)
 
-// errorAnswer is the body of every answer that is not a success.
+// errorAnswer is the body of every response that is not a success.
 type errorAnswer struct {
 	Problem api.ErrorBody `json:"error"`
 	status  int
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *errorAnswer) Error() string { return e.Problem.Message }
 
-// GetStatus is the HTTP status, as huma asks for it.
+// GetStatus returns the HTTP status; huma requires this method.
 func (e *errorAnswer) GetStatus() int { return e.status }
 
-// answerOf is what the caller gets to see of an error. Anything that is not an
-// svc.Error is internal: its text goes to the log and never out.
+// answerOf returns the part of an error that the caller may see. Any error that is not an svc.Error is internal: its
+// text is logged and never sent.
 func answerOf(ctx context.Context, err error) *errorAnswer {
 	var known *svc.Error
 	switch {
@@ -107,11 +107,11 @@ func answerOf(ctx context.Context, err error) *errorAnswer {
 	return &errorAnswer{status: status, Problem: api.ErrorBody{Code: known.Code, Message: known.Message, Details: known.Details}}
 }
 
-// writeError answers with an error outside of huma.
+// writeError sends an error response outside of huma.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	a := answerOf(r.Context(), err)
 	body, encodeErr := json.Marshal(a)
-	if encodeErr != nil { // details that do not encode are our own mistake
+	if encodeErr != nil { // details that cannot be encoded are a bug of ours
 		noteError(r.Context(), fmt.Errorf("encode the details of %s: %w", a.Problem.Code, encodeErr))
 		a.Problem.Details = nil
 		body, _ = json.Marshal(a)
@@ -124,7 +124,7 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// writeJSON answers outside of huma.
+// writeJSON sends a response outside of huma.
 func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -136,8 +136,8 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// ownErrors makes huma answer with our envelope. huma keeps these in package
-// variables, so they are set once for the process.
+// ownErrors makes huma respond with our envelope. huma stores these settings in package variables, so they are set
+// once for the process.
 var ownErrors = sync.OnceFunc(func() {
 	huma.ValidateStrictCasing = true
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
@@ -148,8 +148,8 @@ var ownErrors = sync.OnceFunc(func() {
 	}
 })
 
-// fromHuma turns what huma has to say into an error of ours: either what a
-// handler returned, or the list of what its validation found.
+// fromHuma converts errors from huma to ours: either the error that a handler returned, or the list of validation
+// errors.
 func fromHuma(status int, msg string, errs []error) error {
 	var bad svc.Problems
 	for _, err := range errs {
@@ -169,12 +169,12 @@ func fromHuma(status int, msg string, errs []error) error {
 	return svc.Invalid("body", "%s", msg)
 }
 
-// mismatchMark separates field and text of a mismatch: huma passes on only the
-// message of what a decoder returns.
+// mismatchMark separates the field and the text of a type mismatch: huma passes on only the message of a decoder's
+// error.
 const mismatchMark = "\x00"
 
-// decodeBody is json.Unmarshal whose error names the field. The schema finds
-// most wrong types before; 1.0 for an integer is one that it does not.
+// decodeBody is json.Unmarshal with an error that names the field. The schema validation finds most wrong types
+// before; it does not find 1.0 in place of an integer.
 func decodeBody(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	var wrong *json.UnmarshalTypeError
@@ -184,7 +184,7 @@ func decodeBody(data []byte, v any) error {
 	return err
 }
 
-// problemOf names a field as its JSON path and says what is wrong with it.
+// problemOf returns the JSON path of a field and the text of its problem.
 func problemOf(d *huma.ErrorDetail) (field, text string) {
 	if field, text, ok := strings.Cut(d.Message, mismatchMark); ok {
 		return field, text
@@ -199,7 +199,7 @@ func problemOf(d *huma.ErrorDetail) (field, text string) {
 		field = max(where, "body")
 	}
 	if where == "query" {
-		field = listIndex.ReplaceAllString(field, "") // a parameter that may be repeated is one to its caller
+		field = listIndex.ReplaceAllString(field, "") // a repeated parameter is one parameter for its caller
 	}
 	if d.Message == validation.MsgUnexpectedProperty {
 		return field, "is not a known field"
@@ -211,7 +211,8 @@ func problemOf(d *huma.ErrorDetail) (field, text string) {
 	return field, inWords(d.Message)
 }
 
-// inWords says a complaint of the schema's as what the value must be. What follows the beginning of the complaint goes into the words.
+// inWords returns the text of a schema error as a rule for the value. The limit at the end of the schema's text is
+// kept.
 func inWords(complaint string) string {
 	for _, w := range schemaWords {
 		was, _, limited := strings.Cut(w.was, "%")
@@ -225,7 +226,7 @@ func inWords(complaint string) string {
 	return complaint
 }
 
-// schemaWords are the complaints of the schema's, and what is said instead.
+// schemaWords lists texts of the schema validation with their replacements.
 var schemaWords = []struct{ was, is string }{
 	{validation.MsgExpectedMinimumNumber, "must be at least %s"},
 	{validation.MsgExpectedMaximumNumber, "must be at most %s"},
@@ -242,5 +243,5 @@ var schemaWords = []struct{ was, is string }{
 	{validation.MsgExpectedRFC3339DateTime, "must be a time such as 2026-01-31T09:00:00Z"},
 }
 
-// listIndex is the place in a list, at the end of a field's name.
+// listIndex matches the list index at the end of a field's path.
 var listIndex = regexp.MustCompile(`\[\d+\]$`)

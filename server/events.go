@@ -13,7 +13,7 @@ import (
 	"svc/api"
 )
 
-// EventQuery filters the journal.
+// EventQuery holds the parameters that filter the journal.
 type EventQuery struct {
 	Topic       []string `query:"topic,explode" doc:"Topic or glob such as run.*; repeatable"`
 	ProjectID   string   `query:"project_id" doc:"Events whose payload has this project"`
@@ -31,14 +31,14 @@ func (q EventQuery) filter() (f svc.EventFilter, err error) {
 	return f, f.Validate()
 }
 
-// eventQueryOf reads the same parameters where huma does not.
+// eventQueryOf reads the same parameters on routes that huma does not handle.
 func eventQueryOf(q url.Values) EventQuery {
 	return EventQuery{Topic: q["topic"], ProjectID: q.Get("project_id"), TaskID: q.Get("task_id"), RunID: q.Get("run_id"),
 		HostID: q.Get("host_id"), WorkspaceID: q.Get("workspace_id")}
 }
 
-// eventMessage and snapshotMessage describe what the stream sends; the engine
-// writes it.
+// eventMessage and snapshotMessage describe the messages of the stream for the API description. The engine writes
+// them.
 type (
 	eventMessage struct {
 		ID    int64          `json:"id" doc:"The event's seq"`
@@ -104,13 +104,13 @@ func (s *Server) eventRoutes() {
 	s.route(op, s.last(s.stream))
 }
 
-// The bounds of what a client may ask for as heartbeat.
+// The limits of the heartbeat interval that a client may request.
 const (
 	minHeartbeat = time.Second
 	maxHeartbeat = time.Minute
 )
 
-// heartbeatOf is how often a stream shall show that it lives; 0: it need not.
+// heartbeatOf returns the requested heartbeat interval of a stream; 0: no heartbeats.
 func heartbeatOf(r *http.Request) (time.Duration, error) {
 	text := r.URL.Query().Get("heartbeat")
 	if text == "" {
@@ -123,8 +123,8 @@ func heartbeatOf(r *http.Request) (time.Duration, error) {
 	return d, nil
 }
 
-// cursor is where a stream resumes; nil: it begins now. The header is what a
-// browser sends when it connects again, so it beats the query of the first time.
+// cursor returns the seq after which a stream resumes; nil: it begins now. A browser sends the header when it
+// reconnects, so the header takes precedence over the query of the first request.
 func cursor(r *http.Request) (*int64, error) {
 	name, value := api.HeaderLastEventID, r.Header.Get(api.HeaderLastEventID)
 	if value == "" {

@@ -15,17 +15,16 @@ import (
 	"svc/api"
 )
 
-// exchange is one request and what is noted about its answer. It travels in
-// the request's context.
+// exchange is one request with the recorded data about its response. It is stored in the request's context.
 type exchange struct {
 	http.ResponseWriter
 	id      string
-	route   string // the pattern that fitted; empty: none
-	lasting bool   // a stream or socket: its duration says nothing
+	route   string // the matching route pattern; empty: none
+	lasting bool   // a stream or socket, whose duration is not measured
 	status  int    // 0 until the header is written
 	bytes   int64
-	broken  bool  // the client no longer takes the answer
-	err     error // why it failed inside, for the log
+	broken  bool  // a write to the client has failed
+	err     error // the internal error, for the log
 }
 
 type exchangeKey struct{}
@@ -39,15 +38,15 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// noteError keeps an internal error for the request's line in the log.
+// noteError stores an internal error for the log line of the request. The first one is kept.
 func noteError(ctx context.Context, err error) {
 	if x := exchangeOf(ctx); x != nil && x.err == nil {
 		x.err = err
 	}
 }
 
-// WriteHeader notes the status. After the first one others are ignored: huma
-// sets one more when it finds that the client has gone.
+// WriteHeader records the status and ignores all but the first: huma sets another one when the client has
+// disconnected.
 func (x *exchange) WriteHeader(status int) {
 	if x.status != 0 {
 		return
@@ -58,7 +57,7 @@ func (x *exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// Write counts the bytes.
+// Write writes a part of the response and counts its bytes.
 func (x *exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
@@ -69,11 +68,11 @@ func (x *exchange) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// exchange gives every request its id, its headers, its line in the log and its
-// place in the metrics, and turns a panic into a 500.
+// exchange assigns the id of each request, sets the common headers, writes the log line, updates the metrics, and
+// converts a panic to a 500.
 func (s *Server) exchange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
@@ -83,7 +82,7 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 		w.Header().Set(api.HeaderRequestID, x.id)
 		defer func() {
 			p, begun := recover(), x.status != 0
-			if p != nil && !isAbort(p) && !x.broken { // huma panics when an answer cannot be written
+			if p != nil && !isAbort(p) && !x.broken { // huma panics when a response cannot be written
 				noteError(r.Context(), fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 				if !begun {
 					writeError(x, r, x.err)
@@ -91,7 +90,7 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 			}
 			s.finish(r, x, time.Since(begin))
 			if p != nil && (isAbort(p) || begun) {
-				panic(http.ErrAbortHandler) // the answer is cut short; the client must notice
+				panic(http.ErrAbortHandler) // the response is incomplete, and the client must detect that
 			}
 		}()
 		next.ServeHTTP(x, r)
@@ -103,8 +102,7 @@ func isAbort(p any) bool {
 	return ok && errors.Is(err, http.ErrAbortHandler)
 }
 
-// finish writes the request's line. It holds the path alone: a query may hold a
-// token.
+// finish writes the log line of a request. It contains only the path, because a query may contain a token.
 func (s *Server) finish(r *http.Request, x *exchange, took time.Duration) {
 	s.metrics.request(r.Method, x, took)
 	level := slog.LevelInfo
@@ -129,7 +127,7 @@ func (s *Server) finish(r *http.Request, x *exchange, took time.Duration) {
 
 const maxRequestID = 64
 
-// requestID is the caller's id when it is harmless in a log, else a fresh one.
+// requestID returns the caller's id when it is safe to log, else a new one.
 func requestID(r *http.Request) string {
 	id := r.Header.Get(api.HeaderRequestID)
 	if id != "" && len(id) <= maxRequestID && strings.IndexFunc(id, notInID) < 0 {
@@ -144,14 +142,13 @@ func notInID(c rune) bool {
 	return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_' && c != '.'
 }
 
-// What an answer may make a browser do. The page overrides the policy with its
-// own.
+// apiPolicy is the Content-Security-Policy of all responses. The page replaces it by its own.
 const apiPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-// secure sets the headers that every answer carries.
+// secure sets the headers of every response.
 func secure(h http.Header, r *http.Request) {
 	if r.TLS != nil {
-		h.Set("Strict-Transport-Security", "max-age=31536000") // a year: a browser that was here does not come back in plain text
+		h.Set("Strict-Transport-Security", "max-age=31536000") // a year, in which the browser does not use plain HTTP for this address
 	}
 	path := r.URL.Path
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -13,8 +13,8 @@ import (
 // figuresTimeout is how long a scrape waits for the database.
 const figuresTimeout = 5 * time.Second
 
-// figures are the engine's numbers of the moment, read when they are asked for.
-// Labels have the values of our own states alone.
+// figures are metrics with the engine's current values, which are read at each scrape. The values of their labels are
+// states of svc only, so their number is limited.
 type figures struct {
 	engine *engine.Engine
 
@@ -38,15 +38,14 @@ func newFigures(e *engine.Engine) *figures {
 	}
 }
 
-// Describe names them.
+// Describe sends the descriptions of the metrics.
 func (f *figures) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{f.uplinks, f.queue, f.relayed, f.lag, f.oldest, f.runs, f.hosts} {
 		to <- d
 	}
 }
 
-// Collect reads them. Those that only the database knows are left out while it
-// does not answer.
+// Collect reads and sends the values. Those that come from the database are left out while it does not respond.
 func (f *figures) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
 	defer cancel()
@@ -64,7 +63,7 @@ func (f *figures) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(f.lag, float64(now.FeedLag))
 	if now.Runs == nil {
-		return // the one that leads tells of them
+		return // only the leader reports these
 	}
 	gauge(f.oldest, now.OldestWaiting.Seconds())
 	for _, s := range []svc.RunStatus{svc.RunPending, svc.RunSpawning, svc.RunRunning} {

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// outboxFigures are the numbers of the notifications that are to be sent, by sink, read when they are asked for. Their label has the names of
-// the config file alone.
+// outboxFigures are metrics of the notifications that are waiting to be sent, by sink, read at each scrape. The
+// values of the label are the names in the config file only.
 type outboxFigures struct {
 	notifier Notifier
 
@@ -25,14 +25,14 @@ func newOutboxFigures(n Notifier) *outboxFigures {
 	}
 }
 
-// Describe names them.
+// Describe sends the descriptions of the metrics.
 func (f *outboxFigures) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{f.waiting, f.oldest, f.failures} {
 		to <- d
 	}
 }
 
-// Collect reads them. They are left out while the database does not answer.
+// Collect reads and sends the values. They are left out while the database does not respond.
 func (f *outboxFigures) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
 	defer cancel()

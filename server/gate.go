@@ -2,16 +2,16 @@ package server
 
 import "sync"
 
-// gate counts what is inside and can be shut: then nothing more comes in, and
-// whoever shut it learns when all have left. The zero gate is open.
+// gate counts the streams and sockets that are being served, and can be shut: then no more can enter, and the caller
+// of shut can wait until all have left. The zero gate is open.
 type gate struct {
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // guards the fields below
 	inside int
 	closed bool
-	empty  chan struct{} // made by the first shut, closed when all have left
+	empty  chan struct{} // made by the first shut; closed when all have left
 }
 
-// enter reports whether the gate is still open.
+// enter returns false when the gate is shut. Each successful enter needs one leave.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -22,7 +22,7 @@ func (g *gate) enter() bool {
 	return true
 }
 
-// leave is called once for each enter that succeeded.
+// leave must be called once for each successful enter.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -32,7 +32,7 @@ func (g *gate) leave() {
 	}
 }
 
-// shut closes the gate. The channel it gives is closed when all have left.
+// shut shuts the gate. The returned channel is closed when all have left.
 func (g *gate) shut() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()

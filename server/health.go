@@ -11,12 +11,12 @@ import (
 	"svc"
 )
 
-// readyTimeout is how long an answer may take; the store's own limit is shorter.
+// readyTimeout is the maximum duration of a readiness check; the store's own limit is shorter.
 const readyTimeout = 5 * time.Second
 
 type health struct {
 	Status   string   `json:"status"`
-	Warnings []string `json:"warnings,omitempty"` // what someone should look at; no details: anyone may ask
+	Warnings []string `json:"warnings,omitempty"` // problems that an operator should check, without details, because no token is required
 }
 
 const catalogWarning = "the orchestrator's provider catalog has an error, which its log names; the last good one is in force"
@@ -52,8 +52,8 @@ func (s *Server) gatherers() prometheus.Gatherers {
 	return all
 }
 
-// differences is what the orchestrators should have in common and have not. Whoever asks whether this one is ready does not wait for it: the
-// next one is told.
+// differences returns the differences between the orchestrators' configurations, which should be equal. It waits for
+// a short time only, so that it does not delay the readiness check; the next check can return them.
 func (s *Server) differences(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
@@ -64,8 +64,8 @@ func (s *Server) differences(ctx context.Context) []string {
 	return differences
 }
 
-// ready reports whether requests can be served: the database takes writes, and the
-// server is not on its way out.
+// ready returns nil when requests can be served: the database accepts writes, and the server is neither draining nor
+// shutting down.
 func (s *Server) ready(ctx context.Context) error {
 	if s.Engine.Draining() {
 		return svc.Unavailable(svc.CauseDraining)
@@ -76,8 +76,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return s.Engine.Ready(ctx)
 }
 
-// notReady is the answer of whoever asks: anything else than a known cause
-// stays inside.
+// notReady returns the error for the caller. It hides every cause that is not a known one.
 func notReady(err error) error {
 	cause := svc.CauseOf(err)
 	if cause == "" {

@@ -10,7 +10,7 @@ import (
 	"svc/api"
 )
 
-// HostPath names a host in a path.
+// HostPath holds the id or name of a host from a path.
 type HostPath struct {
 	ID string `path:"id" doc:"Id or name"`
 }
@@ -22,7 +22,7 @@ func host(h svc.Host, err error) (*record[svc.Host], error) {
 	return &record[svc.Host]{Tagged: etag(h.Version), Body: h}, nil
 }
 
-// hostID is the id of a host that the path names by id or by name.
+// hostID returns the id of the host that a path names by id or by name.
 func (s *Server) hostID(ctx context.Context, idOrName string) (string, error) {
 	if svc.IsID(idOrName) {
 		return idOrName, nil
@@ -111,7 +111,7 @@ func (s *Server) hostRoutes() {
 	s.hostActions(tags)
 }
 
-// hostMatch is the id of a host and the version that a change of it expects.
+// hostMatch returns the id of a host and the version that a change of it expects.
 func (s *Server) hostMatch(ctx context.Context, idOrName string, in Matching) (string, *int64, error) {
 	id, err := s.hostID(ctx, idOrName)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Server) hostMatch(ctx context.Context, idOrName string, in Matching) (s
 	return id, match, err
 }
 
-// hostInput is a request that names a host and nothing else.
+// hostInput is a request with a host in its path and no other input.
 type hostInput struct {
 	HostPath
 	Retryable

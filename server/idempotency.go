@@ -13,12 +13,12 @@ import (
 	"svc/engine"
 )
 
-// Retryable documents the header of every POST; the key is read before huma.
+// Retryable documents the Idempotency-Key header of every POST. The key itself is read before huma is called.
 type Retryable struct {
 	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" doc:"Makes a retry safe: the same key and body answer the first result again for 24 h"`
 }
 
-// idempotent puts the key of a POST into the context.
+// idempotent adds the key of a POST to the request's context.
 func idempotent(r *http.Request, body []byte) (context.Context, error) {
 	keys := r.Header.Values(api.HeaderIdempotencyKey)
 	if r.Method != http.MethodPost || len(keys) == 0 {
@@ -42,7 +42,7 @@ func printable(key string) bool {
 	return true
 }
 
-// fingerprint tells two requests with one key apart.
+// fingerprint returns a hash by which two requests with the same key are compared.
 func fingerprint(r *http.Request, body []byte) string {
 	h := sha256.New()
 	_, _ = io.WriteString(h, r.Method+"\x00"+r.URL.Path+"\x00")
@@ -50,7 +50,7 @@ func fingerprint(r *http.Request, body []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// checkEmpty is for requests that take no fields: nothing, or an empty object.
+// checkEmpty checks the body of requests without fields: it must be empty or an empty object.
 func checkEmpty(body []byte) error {
 	if len(body) == 0 {
 		return nil

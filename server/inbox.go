@@ -10,7 +10,7 @@ import (
 	"svc/api"
 )
 
-// InboxPath names an entry of the inbox in a path.
+// InboxPath holds the key of an inbox entry from a path.
 type InboxPath struct {
 	Key string `path:"key" doc:"Key of the entry"`
 }

@@ -15,8 +15,7 @@ import (
 	"svc/wire"
 )
 
-// internalRoutes are the endpoints of workers. They are not part of the public API
-// and its description.
+// internalRoutes registers the endpoints for workers. They are not part of the public API and its description.
 func (s *Server) internalRoutes() {
 	s.mux.HandleFunc("POST "+internalRoot+"/worker/register", s.registerWorker)
 	s.mux.HandleFunc("POST "+internalRoot+"/runs/{id}/signals", s.signal)
@@ -72,7 +71,7 @@ func (s *Server) takeRegistration(w http.ResponseWriter, r *http.Request) (wire.
 	return s.Engine.Register(r.Context(), reg, only)
 }
 
-// outcome is the answer to a signal that was delivered.
+// outcome is the response to a delivered signal.
 type outcome struct {
 	Outcome svc.Outcome `json:"outcome"`
 }
@@ -104,7 +103,7 @@ func (s *Server) takeSignal(w http.ResponseWriter, r *http.Request) (svc.Outcome
 	return s.Engine.Report(r.Context(), who, sig)
 }
 
-// relayedBefore reads what the host says to have relayed before an end.
+// relayedBefore reads from the headers how much the host has relayed before an end.
 func relayedBefore(h http.Header, sig *svc.Signal) error {
 	if text := h.Get(wire.HeaderLogBytes); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -117,9 +116,8 @@ func relayedBefore(h http.Header, sig *svc.Signal) error {
 	return nil
 }
 
-// uplink upgrades a worker's connection and hands it to the engine until it
-// ends. It does not wait for that: of a request that is over nothing is kept,
-// neither a stack nor its headers, and an orchestrator has thousands of uplinks.
+// uplink upgrades a worker's connection and starts a goroutine that serves it. The handler then returns, so that the
+// request's stack and headers are freed: an orchestrator has thousands of uplinks.
 func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 	if err := upgradable(r); err != nil {
 		writeError(w, r, err)
@@ -157,17 +155,17 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 	exchangeOf(r.Context()).lasting = true
 	unlimited(w)
 	conn, err := websocket.Accept(smallBuffers{w}, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // workers are no browsers: token and key decide
+		InsecureSkipVerify: true, // workers are not browsers: the token and the key are checked instead
 	})
 	if err != nil {
 		s.lasting.leave()
-		return // Accept has answered
+		return // Accept has sent the response
 	}
 	go s.serveUplink(conn, hello)
 }
 
-// helloOf is what a worker says of itself when it opens the uplink. The texts are copies: the request is gone
-// while the connection is served.
+// helloOf returns what a worker reports about itself when it opens the uplink. The strings are copied, because the
+// connection outlives the request.
 func helloOf(r *http.Request) (engine.Hello, error) {
 	caps, err := wire.HeaderCapabilitiesOf(r.Header.Values(wire.HeaderCapabilities))
 	if err != nil {
@@ -184,7 +182,7 @@ func helloOf(r *http.Request) (engine.Hello, error) {
 	}, nil
 }
 
-// oneOf is a word that is known; empty for any other.
+// oneOf returns word if it is one of the known words, else the empty string.
 func oneOf(word string, known ...string) string {
 	for _, k := range known {
 		if word == k {
@@ -194,12 +192,12 @@ func oneOf(word string, known ...string) string {
 	return ""
 }
 
-// serveUplink serves a connection until it or the server ends.
+// serveUplink serves a connection until the connection or the server ends.
 func (s *Server) serveUplink(conn *websocket.Conn, hello engine.Hello) {
 	defer s.lasting.leave()
 	defer func() {
 		_ = conn.CloseNow()
-		if p := recover(); p != nil { // ends this connection alone, as it would a request
+		if p := recover(); p != nil { // ends only this connection, as in a request
 			s.log.Error("uplink ended", "host_id", hello.HostID, "error", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()

@@ -8,17 +8,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// lifecycle announces that an operation goes away. It is declared with the
-// operation, under the key lifecycleKey of its metadata.
+// lifecycle describes the deprecation of an operation. It is stored in the operation's metadata under lifecycleKey.
 type lifecycle struct {
 	Deprecated time.Time // when it was deprecated; zero: it is not
-	Sunset     time.Time // when it stops answering; zero: not decided
-	Link       string    // where to read what to use instead; empty: nowhere
+	Sunset     time.Time // when it will stop working; zero: not decided
+	Link       string    // URL that describes the replacement; empty: none
 }
 
 const lifecycleKey = "lifecycle"
 
-// going marks an operation as one that goes away.
+// going marks an operation as deprecated.
 func going(op huma.Operation, l lifecycle) huma.Operation {
 	if op.Metadata == nil {
 		op.Metadata = map[string]any{}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The limits that keep slow or hostile clients from holding a connection.
-// Streams and sockets lift those of reading and writing for themselves.
+// The limits that keep slow or hostile clients from holding a connection. Streams and sockets remove the limits on
+// reading and writing for themselves.
 const (
 	headerTimeout  = 10 * time.Second
 	readTimeout    = time.Minute
@@ -24,32 +24,33 @@ const (
 	// drainTimeout is how long a shutdown waits for requests in flight.
 	drainTimeout = 5 * time.Second
 
-	// How long new requests are answered while a replica is drained: until streams and sockets have left, so that
-	// balancers and workers can turn elsewhere.
+	// While a replica is drained, new requests are still answered for some time: at least handOverLeast, and at most
+	// handOverMost or until streams and sockets have ended. So load balancers and workers can switch to another
+	// replica.
 	handOverLeast = time.Second
 	handOverMost  = 2 * time.Second
 )
 
-// Dead peers of a stream are found by TCP alone: there are no heartbeats.
+// keepAlive detects dead peers of streams, because streams have no heartbeats by default.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
 
-// Endpoint is where requests come in: a listener, its limits, and who answers.
+// Endpoint is a listener with its limits and its handler.
 type Endpoint struct {
-	Listener net.Listener // nil: Addr is bound
+	Listener net.Listener // nil: Addr is used
 	Addr     string       // host:port
 	TLSCert  string       // PEM files; both empty: plain HTTP
 	TLSKey   string
-	Workers  *x509.CertPool // the authority of the workers' certificates; nil: none is asked for
+	Workers  *x509.CertPool // the CA pool for the workers' client certificates; nil: none are requested
 	Handler  http.Handler
 	Log      *slog.Logger
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	bound net.Listener
 	conns *connBook
 }
 
-// Listen binds the address, unless a listener was given or it is bound already,
-// and tells where that is. Nothing is served before Run.
+// Listen binds the address, unless a listener is set or it is already bound, and returns the bound address. Nothing
+// is served before Run.
 func (p *Endpoint) Listen(ctx context.Context) (net.Addr, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +71,7 @@ func (p *Endpoint) Listen(ctx context.Context) (net.Addr, error) {
 	return p.bound.Addr(), nil
 }
 
-// Run serves until ctx ends; then drain ends what is being served. It returns when all that is done, nil after an orderly end.
+// Run serves until ctx ends and then calls drain. It returns after drain; nil after an orderly end.
 func (p *Endpoint) Run(ctx context.Context, drain func(*http.Server) error) error {
 	if _, err := p.Listen(ctx); err != nil {
 		return err
@@ -90,7 +91,7 @@ func (p *Endpoint) Run(ctx context.Context, drain func(*http.Server) error) erro
 	served := make(chan error, 1)
 	go func() { served <- p.accept(server) }()
 	select {
-	case err := <-served: // it never serves without an error
+	case err := <-served: // it only returns with an error
 		return errors.Join(fmt.Errorf("serve: %w", err), drain(server))
 	case <-ctx.Done():
 	}
@@ -108,7 +109,7 @@ func (p *Endpoint) accept(server *http.Server) error {
 	return server.Serve(p.bound)
 }
 
-// Drain answers the requests that are in flight, for a while, and closes all connections.
+// Drain waits for the requests in flight, up to drainTimeout, and closes all connections.
 func Drain(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
@@ -118,16 +119,14 @@ func Drain(server *http.Server) error {
 	return nil
 }
 
-// Listen binds the server's address and tells where it listens. Nothing is served before Run.
+// Listen binds the server's address and returns the bound address. Nothing is served before Run.
 func (s *Server) Listen(ctx context.Context) (net.Addr, error) { return s.endpoint.Listen(ctx) }
 
-// Run serves until ctx ends, then drains: no new connections, requests in
-// flight are answered, streams and sockets are ended. It returns when all that
-// is done, nil after an orderly end.
+// Run serves until ctx ends and then drains: it accepts no new connections, finishes the requests in flight, and ends
+// streams and sockets. It returns after that; nil after an orderly end.
 func (s *Server) Run(ctx context.Context) error { return s.endpoint.Run(ctx, s.drain) }
 
-// drain ends what is being served. Sockets are not the http.Server's any more,
-// so they are waited for by themselves.
+// drain ends what is being served. http.Server no longer tracks the sockets, so drain waits for them separately.
 func (s *Server) drain(server *http.Server) error {
 	s.close()
 	left := s.lasting.shut()

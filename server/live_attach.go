@@ -9,11 +9,10 @@ import (
 	"svc/engine"
 )
 
-// maxClientFrame bounds what an attached client may send at once: a large
-// paste fits.
+// maxClientFrame is the maximum size of a frame from an attached client, in bytes. A large paste fits.
 const maxClientFrame = 2 << 20
 
-// AttachWS lets a client share the terminal of a running run.
+// AttachWS attaches a client to the terminal of a running run.
 func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 	target, err := l.Runs.Attachable(r.Context(), r.PathValue("id"))
 	if err == nil {
@@ -27,8 +26,8 @@ func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	// It joins before it is told that its socket is open: whoever comes after it
-	// is after it in the line.
+	// Attach before the socket is accepted: so the client has its place in the queue for the lease before it can
+	// observe that its socket is open.
 	a, joinErr := l.Runs.Attach(r.Context(), target, who)
 	if joinErr == nil {
 		defer a.Leave()
@@ -43,18 +42,18 @@ func (l *Live) AttachWS(w http.ResponseWriter, r *http.Request) {
 	}
 	s.conn.SetReadLimit(maxClientFrame)
 	err = s.serve(r.Context(), socketEnds{next: a.Next, take: a.Handle, cut: a.Cut(), why: a.Why})
-	a.Leave() // the lease goes on before the closing handshake, which may take a while
+	a.Leave() // pass the lease on before the closing handshake, which may take a while
 	s.close(err)
 	l.Log.Debug("attach socket ended", "run_id", target.RunID, "reason", err)
 }
 
-// personOf is who attaches. Whoever may not operate watches.
+// personOf returns the person who attaches. Without the role operator the person can only watch.
 func personOf(r *http.Request) engine.Person {
 	c, _ := svc.CallerOf(r.Context())
 	return engine.Person{Name: c.Name, Watches: !c.Role.Includes(svc.RoleOperator)}
 }
 
-// wantsWatchers reports whether the client asks to be told who else sees the terminal.
+// wantsWatchers reports whether the client requests the list of people who see the terminal.
 func wantsWatchers(v url.Values) (bool, error) {
 	if !v.Has("watchers") {
 		return false, nil

@@ -15,8 +15,8 @@ import (
 	"svc/engine"
 )
 
-// Logs streams the log of a run. A log that is a single file and wanted raw and
-// whole also answers range requests.
+// Logs streams the log of a run. When the whole raw log is requested and is one file, range requests are supported
+// too.
 func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 	run, err := l.Runs.Run(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -32,7 +32,7 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	var short error // of a log that was followed to its end
+	var short error // set when a followed log ends incomplete
 	out := newPaced(w, cmp.Or(l.stall, writeLimit))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if follow {
@@ -58,11 +58,12 @@ func (l *Live) Logs(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Err() == nil {
 			noteError(r.Context(), err)
 		}
-		panic(http.ErrAbortHandler) // a log that was cut short must not look complete
+		panic(http.ErrAbortHandler) // an incomplete log must not look complete
 	}
 }
 
-// fetchLogs makes sure that what is asked for is here, as far as anyone has it. When a part is missing, a header says of which attempts.
+// fetchLogs requests missing parts of the log from the hosts. A header names the attempts whose log is still
+// incomplete.
 func (l *Live) fetchLogs(w http.ResponseWriter, r *http.Request, run svc.Run, attempt int) error {
 	short, err := l.Runs.BringLogs(r.Context(), run, attempt)
 	if err != nil {
@@ -78,7 +79,7 @@ func (l *Live) fetchLogs(w http.ResponseWriter, r *http.Request, run svc.Run, at
 	return nil
 }
 
-// wholeLog serves a log that is one file and says whether it did.
+// wholeLog serves a log that is one file. It returns false when it did not.
 func (l *Live) wholeLog(w http.ResponseWriter, r *http.Request, runID string, attempt int) bool {
 	f, err := l.Runs.WholeLog(runID, attempt)
 	if err != nil {
@@ -89,12 +90,12 @@ func (l *Live) wholeLog(w http.ResponseWriter, r *http.Request, runID string, at
 		return false
 	}
 	defer f.Close()
-	// Without a time: a log that grows within a second must not count as unchanged.
+	// No modification time is passed: a log that grows within a second must not be treated as unchanged.
 	http.ServeContent(w, r, "", time.Time{}, f)
 	return true
 }
 
-// stream copies the log without the bytes to skip; what a follower waits for goes out at once.
+// stream copies the log without the first skip bytes. With follow each part is flushed at once.
 func stream(w *paced, log io.Reader, skip int64, follow bool) error {
 	flush := func() error {
 		if !follow {
@@ -129,7 +130,7 @@ func stream(w *paced, log io.Reader, skip int64, follow bool) error {
 	}
 }
 
-// logQuery reads the parameters and names those that are wrong.
+// logQuery parses the parameters. Its error names those that are wrong.
 func logQuery(v url.Values) (q engine.LogQuery, follow bool, skip int64, err error) {
 	var bad svc.Problems
 	q.Tail = -1

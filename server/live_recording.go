@@ -20,7 +20,8 @@ import (
 	"svc/wire"
 )
 
-// Recording streams the recording of an attempt: its log, by the times of its bytes, with the run's events as markers.
+// Recording streams the recording of an attempt: its log with the times of its bytes, and the run's events as
+// markers.
 func (l *Live) Recording(w http.ResponseWriter, r *http.Request) {
 	run, err := l.Runs.Run(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -44,7 +45,7 @@ func (l *Live) Recording(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer log.Close()
-	times, first, err := l.timesOf(run, attempt) // after the log: its bytes have their times
+	times, first, err := l.timesOf(run, attempt) // after the log was opened, so that all its bytes have times
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -64,11 +65,11 @@ func (l *Live) Recording(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Err() == nil {
 			noteError(r.Context(), err)
 		}
-		panic(http.ErrAbortHandler) // a recording that was cut short must not look complete
+		panic(http.ErrAbortHandler) // an incomplete recording must not look complete
 	}
 }
 
-// attemptQuery is the attempt that is asked for.
+// attemptQuery returns the requested attempt; by default the last one.
 func attemptQuery(v url.Values, last int) (int, error) {
 	text := v.Get("attempt")
 	if text == "" {
@@ -81,7 +82,7 @@ func attemptQuery(v url.Values, last int) (int, error) {
 	return n, nil
 }
 
-// timesOf opens the times of an attempt and reads the first. Without one there is no recording.
+// timesOf opens the times of an attempt and reads the first one. Without any times there is no recording.
 func (l *Live) timesOf(run svc.Run, attempt int) (*engine.LogTimes, wire.LogTime, error) {
 	none := svc.Errorf(svc.CodeNoRecording, "there is no recording of attempt %d of run %s: its host did not note when its output came; `svc run logs` has the output",
 		attempt, run.ID)
@@ -102,7 +103,7 @@ func (l *Live) timesOf(run svc.Run, attempt int) (*engine.LogTimes, wire.LogTime
 	return times, first, err
 }
 
-// The size of a terminal that nobody told.
+// The terminal size when the worker did not report one.
 const unknownCols, unknownRows = 80, 24
 
 func castHeader(run svc.Run, attempt int, first wire.LogTime) asciicast.Header {
@@ -112,19 +113,19 @@ func castHeader(run svc.Run, attempt int, first wire.LogTime) asciicast.Header {
 	}
 }
 
-// player writes a recording from a log, its times and its markers, which it reads side by side.
+// player writes a recording from a log, its times and its markers, which it reads in parallel.
 type player struct {
 	out   *asciicast.Writer
 	log   io.Reader
 	times *engine.LogTimes
 	marks *markers
-	now   int64  // milliseconds since the beginning
+	now   int64  // milliseconds since the start
 	at    int64  // bytes of the log that were read
-	torn  []byte // the beginning of a character, read and not yet written
-	ended bool   // a marker said that the attempt has
+	torn  []byte // the first bytes of an incomplete character, not yet written
+	ended bool   // a marker for the end of the attempt was written
 }
 
-// play writes all there is. The size in the first time is the header's.
+// play writes the recording. The size in the first time is already in the header.
 func (p *player) play(first wire.LogTime) error {
 	first.Cols = 0
 	for at := first; ; {
@@ -132,7 +133,7 @@ func (p *player) play(first wire.LogTime) error {
 		if err != nil {
 			return err
 		}
-		if !whole { // times of bytes that are not here
+		if !whole { // times of bytes that are not in the log
 			break
 		}
 		if err := p.proceed(at.Ms); err != nil {
@@ -160,7 +161,7 @@ func (p *player) play(first wire.LogTime) error {
 	return p.markRest()
 }
 
-// outputUntil writes the log up to an offset. It is false when the log ends before.
+// outputUntil writes the log up to an offset. It returns false when the log ends before that.
 func (p *player) outputUntil(offset int64) (bool, error) {
 	buf := make([]byte, 32<<10)
 	for p.at < offset {
@@ -189,7 +190,7 @@ func (p *player) write(kind asciicast.Kind, data string) error {
 	return p.out.Write(asciicast.Event{At: time.Duration(p.now) * time.Millisecond, Kind: kind, Data: data})
 }
 
-// proceed moves the time, past the markers on the way.
+// proceed advances the time and writes the markers up to it.
 func (p *player) proceed(ms int64) error {
 	for {
 		m, ok, err := p.marks.next(ms)
@@ -206,8 +207,8 @@ func (p *player) proceed(ms int64) error {
 	}
 }
 
-// markRest writes the markers after the last output, up to the one that the attempt ended with: what comes later is no
-// part of it.
+// markRest writes the markers after the last output, up to the one for the end of the attempt. Later events are not
+// part of the recording.
 func (p *player) markRest() error {
 	for !p.ended {
 		m, ok, err := p.marks.next(math.MaxInt64)
@@ -231,20 +232,21 @@ func (p *player) mark(m marker) error {
 type marker struct {
 	ms    int64
 	label string
-	ends  bool // the attempt
+	ends  bool // it is the end of the attempt
 }
 
-// markers reads the journal for the events of an attempt, oldest first.
+// markers reads the events of an attempt from the journal, oldest first.
 type markers struct {
 	read    func(after int64) ([]svc.Event, int64, error)
 	attempt int
-	start   int64 // of the attempt, in milliseconds since 1970
+	start   int64 // start of the recording, in milliseconds since 1970
 	events  []svc.Event
 	until   int64 // seq up to which events were read
 	over    bool
 }
 
-// markTopics is what is worth a marker: every topic but that output came, which the recording shows.
+// markTopics are the topics that become markers: all except run.output_appended, because the recording shows the
+// output.
 var markTopics = func() (topics svc.Globs) {
 	for _, t := range svc.Topics {
 		if t != svc.TopicRunOutput {
@@ -254,7 +256,8 @@ var markTopics = func() (topics svc.Globs) {
 	return topics
 }()
 
-// markers of a recording that began at a time; 0: it is not known, and there are none.
+// markers returns the markers of a recording that began at start; 0: the start is not known, and there are no
+// markers.
 func (l *Live) markers(ctx context.Context, runID string, attempt int, start int64) *markers {
 	m := &markers{attempt: attempt, start: start, over: start == 0 || l.Runs.Events == nil}
 	m.read = func(after int64) ([]svc.Event, int64, error) {
@@ -263,7 +266,7 @@ func (l *Live) markers(ctx context.Context, runID string, attempt int, start int
 	return m
 }
 
-// next takes the next marker up to a time.
+// next returns the next marker up to a time.
 func (m *markers) next(until int64) (marker, bool, error) {
 	for {
 		for len(m.events) == 0 && !m.over {

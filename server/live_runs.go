@@ -10,18 +10,16 @@ import (
 	"svc/engine"
 )
 
-// Live serves what is live of a run: its screen, its log and its terminal. Its
-// handlers take the run's id from the path value "id" and expect that token
-// and origin were checked, and that the request's context ends when the server
-// shuts down.
+// Live serves the screen, the log and the terminal of runs. Its handlers read the run's id from the path value "id".
+// They require that token and origin were checked, and that the request's context ends when the server shuts down.
 type Live struct {
 	Runs *engine.Live
 	Log  *slog.Logger
 
-	stall time.Duration // how long one write of a log may take; 0: writeLimit
+	stall time.Duration // maximum duration of one write of a log; 0: writeLimit
 }
 
-// Pane answers with the latest screen.
+// Pane responds with the latest screen.
 func (l *Live) Pane(w http.ResponseWriter, r *http.Request) {
 	s, err := l.Runs.Screen(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -31,8 +29,7 @@ func (l *Live) Pane(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, http.StatusOK, api.Pane{Seq: s.Seq, RunID: s.RunID, Capture: s.Capture, Timestamp: s.Timestamp, Attempt: s.Attempt, Final: s.Final})
 }
 
-// PaneWS sends the cached screen at once and then every change, to a viewer
-// that has nothing to say.
+// PaneWS sends the stored screen at once and then every change. Frames from the client are ignored.
 func (l *Live) PaneWS(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	watch, begin, err := l.Runs.WatchScreen(r.Context(), id)

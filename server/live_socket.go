@@ -15,33 +15,32 @@ import (
 )
 
 const (
-	socketWrite = 30 * time.Second // a client that takes no frame for so long is gone
-	socketPing  = 25 * time.Second // below the idle limit of the usual proxies
+	socketWrite = 30 * time.Second // a client that accepts no frame for this time is disconnected
+	socketPing  = 25 * time.Second // shorter than the idle limit of common proxies
 	socketPong  = 20 * time.Second
-	socketClose = time.Second // for the client's answer to our close
+	socketClose = time.Second // for the client's response to our close
 )
 
-// socket is one browser socket. Serve it, then close it.
+// socket is one browser socket. Call serve, then close.
 type socket struct {
 	conn *websocket.Conn
 
-	// Cancelling a read kills the connection, and it could not be closed with a
-	// reason any more. So reads have a context of their own, which ends last.
+	// Cancelling a read closes the connection, so that it could no longer be closed with a reason. So reads have
+	// their own context, which is cancelled last.
 	reading context.Context
 	stop    context.CancelFunc
 	work    sync.WaitGroup
 }
 
-// socketEnds is what a socket carries.
+// socketEnds are the source and the destination of a socket's frames.
 type socketEnds struct {
-	next func(context.Context) ([]byte, error) // the next frame for the client; its error ends the socket
-	take func([]byte) error                    // a frame of the client; its error ends the socket
+	next func(context.Context) ([]byte, error) // returns the next frame for the client; its error ends the socket
+	take func([]byte) error                    // handles a frame of the client; its error ends the socket
 	cut  <-chan struct{}                       // when closed, the socket ends at once; nil: never
-	why  func() error                          // the reason for cut
+	why  func() error                          // returns the reason for cut
 }
 
-// upgradable refuses in our envelope what the upgrade would refuse in its own
-// words.
+// upgradable returns an error in our envelope for requests that the upgrade would refuse with its own text.
 func upgradable(r *http.Request) error {
 	if !hasToken(r.Header, "Connection", "upgrade") || !hasToken(r.Header, "Upgrade", "websocket") ||
 		r.Header.Get("Sec-WebSocket-Version") != "13" || r.Header.Get("Sec-WebSocket-Key") == "" {
@@ -61,11 +60,10 @@ func hasToken(h http.Header, name, token string) bool {
 	return false
 }
 
-// accept upgrades the request. It is nil when that went wrong; the client has
-// its answer then.
+// accept upgrades the request. It returns nil when that fails; the response was sent then.
 func accept(w http.ResponseWriter, r *http.Request) *socket {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // the origin was judged before, by our own rule
+		InsecureSkipVerify: true, // the origin was already checked by our own rule
 		CompressionMode:    websocket.CompressionDisabled,
 	})
 	if err != nil {
@@ -76,8 +74,8 @@ func accept(w http.ResponseWriter, r *http.Request) *socket {
 	return s
 }
 
-// serve carries frames both ways until one side ends it, and returns why. The
-// connection is still to be closed.
+// serve transfers frames in both directions until one side ends it, and returns the reason. The connection must still
+// be closed.
 func (s *socket) serve(ctx context.Context, ends socketEnds) error {
 	ctx, end := context.WithCancelCause(ctx)
 	s.work.Go(func() { end(s.read(ends.take)) })
@@ -120,8 +118,7 @@ func (s *socket) read(take func([]byte) error) error {
 	}
 }
 
-// guard finds out that a client is dead, or must be cut off even while it is
-// being written to.
+// guard detects that a client is dead, or must be disconnected even during a write.
 func (s *socket) guard(ctx context.Context, ends socketEnds) error {
 	tick := time.NewTicker(socketPing)
 	defer tick.Stop()
@@ -145,18 +142,18 @@ func (s *socket) ping(ctx context.Context) error {
 	return s.conn.Ping(ctx)
 }
 
-// close tells the client why and waits a moment for its answer. It returns
-// when nothing of the socket is left.
+// close sends the reason to the client and waits briefly for its response. When it returns, all goroutines of the
+// socket have ended.
 func (s *socket) close(why error) {
 	code, reason := closeCode(why)
 	patience := time.AfterFunc(socketClose, s.stop)
-	_ = s.conn.Close(code, reason) // the client may be long gone
+	_ = s.conn.Close(code, reason) // an error means that the client has already disconnected
 	patience.Stop()
 	s.stop()
 	s.work.Wait()
 }
 
-// closeCode is what a client is told about the end of its socket.
+// closeCode returns the status and the reason that the client receives at the end of its socket.
 func closeCode(why error) (websocket.StatusCode, string) {
 	switch {
 	case errors.Is(why, engine.ErrRunEnded):

@@ -8,18 +8,17 @@ import (
 	"svc/engine"
 )
 
-// Matching is the header by which a change is made only to the version that
-// the caller has seen.
+// Matching holds the header by which a change is applied only to a version that the caller has read.
 type Matching struct {
 	IfMatch string `header:"If-Match" doc:"The ETag of the record as it was read; 412 when it has changed since"`
 }
 
-// Tagged is the header of every answer that is one record.
+// Tagged holds the header of every response that is one record.
 type Tagged struct {
 	ETag string `header:"ETag" doc:"The record's version, for If-Match"`
 }
 
-// etag is the tag of a version. A record without one has no tag.
+// etag returns the tag of a version. A record without a version has no tag.
 func etag(version int64) Tagged {
 	if version == 0 {
 		return Tagged{}
@@ -30,8 +29,8 @@ func etag(version int64) Tagged {
 // noVersion is a version that no record has.
 const noVersion int64 = -1
 
-// match is the version that a change expects, nil for any. With several tags
-// the current version is read first; the engine compares it again.
+// match returns the version that a change expects, nil for any. With several tags the current version is read first;
+// the engine compares it again.
 func (in Matching) match(ctx context.Context, current func(context.Context) (int64, error)) (engine.Match, error) {
 	if in.IfMatch == "" {
 		return nil, nil
@@ -60,7 +59,7 @@ func (in Matching) match(ctx context.Context, current func(context.Context) (int
 	return &none, nil
 }
 
-// versionOf reads a tag, strong or weak. What we never gave out fits nothing.
+// versionOf parses a tag, strong or weak. A tag that svc did not create matches no version.
 func versionOf(tag string) int64 {
 	tag = strings.TrimPrefix(tag, "W/")
 	if len(tag) < 3 || tag[0] != '"' || tag[len(tag)-1] != '"' {

@@ -13,7 +13,7 @@ import (
 	"svc/engine"
 )
 
-// metrics is what the server tells about itself.
+// metrics are the metrics of the server itself.
 type metrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -48,7 +48,7 @@ func newMetrics(r *prometheus.Registry, e *engine.Engine, n Notifier) (*metrics,
 		Acknowledged: func(d time.Duration) { m.acks.Observe(d.Seconds()) },
 	})
 	own := []prometheus.Collector{m.requests, m.durations, m.streams, m.commits, newFigures(e)}
-	if !e.Standby { // what concerns all is told by the one that leads
+	if !e.Standby { // only the leader reports what concerns all orchestrators
 		own = append(own, m.acks, newOutboxFigures(n))
 	}
 	for _, c := range own {
