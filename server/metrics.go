@@ -59,7 +59,7 @@ func newMetrics(r *prometheus.Registry, e *engine.Engine, n Notifier) (*metrics,
 	process := []prometheus.Collector{
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	}
-	for _, c := range process { // the registry's owner may have added these
+	for _, c := range process { // the caller's registry may already have these
 		var already prometheus.AlreadyRegisteredError
 		if err := r.Register(c); err != nil && !errors.As(err, &already) {
 			return nil, fmt.Errorf("register metrics: %w", err)
@@ -68,8 +68,8 @@ func newMetrics(r *prometheus.Registry, e *engine.Engine, n Notifier) (*metrics,
 	return m, nil
 }
 
-// request counts an answered request. Labels come from our own routes and the
-// known methods alone, so that a caller cannot make new ones.
+// request counts an answered request. The values of its labels are routes of the server and known methods only, so
+// that a client cannot create new ones.
 func (m *metrics) request(method string, x *exchange, took time.Duration) {
 	route := x.route
 	if route == "" {

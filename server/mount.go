@@ -9,8 +9,7 @@ import (
 	"svc/asciicast"
 )
 
-// liveRoutes mounts what Live serves. These answers stream or are no JSON, so
-// huma only describes them.
+// liveRoutes registers the routes of Live. Their responses are streams or are not JSON, so huma only describes them.
 func (s *Server) liveRoutes() {
 	tags := []string{"Runs"}
 	id := &huma.Param{Name: "id", In: "path", Required: true, Description: "Id of the run", Schema: &huma.Schema{Type: huma.TypeString}}

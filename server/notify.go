@@ -9,13 +9,13 @@ import (
 	"svc"
 )
 
-// Notifier knows the sinks that notifications go to.
+// Notifier manages the sinks of notifications.
 type Notifier interface {
 	States(ctx context.Context) ([]svc.SinkState, error)
 	Test(ctx context.Context, name string) error
 }
 
-// noSinks is a Notifier of an orchestrator without any.
+// noSinks is the Notifier of an orchestrator without sinks.
 type noSinks struct{}
 
 func (noSinks) States(context.Context) ([]svc.SinkState, error) { return []svc.SinkState{}, nil }

@@ -13,11 +13,11 @@ import (
 	"svc/api"
 )
 
-// describe is the frame of the API's description. huma's own routes for
-// documents are off: ours carry the envelope and need no other server.
+// describe returns the base of the API description. huma's own document routes are off: those of this package use our
+// error envelope and need no other server.
 func (s *Server) describe() huma.Config {
 	c := huma.DefaultConfig("svc", s.version())
-	c.CreateHooks = nil // no $schema links in answers
+	c.CreateHooks = nil // no $schema links in responses
 	format := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: decodeBody}
 	c.Formats = map[string]huma.Format{"application/json": format, "json": format}
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
@@ -40,7 +40,7 @@ func (s *Server) version() string {
 	return s.Version
 }
 
-// document describes an operation that huma does not serve.
+// document adds an operation that huma does not serve to the API description.
 func (s *Server) document(op huma.Operation) *huma.Operation {
 	s.api.OpenAPI().AddOperation(&op)
 	return &op
@@ -50,15 +50,15 @@ func schemaOf[T any](s *Server) *huma.Schema {
 	return s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// documentRoutes serves the description. It is open to everyone: a browser
-// cannot send a token when it opens a page, and the contract is no secret. It is written when it is first asked for, which few
-// servers ever are: it takes most of the time of a start.
+// documentRoutes serves the API description. No token is required: a browser cannot send one when it opens a page,
+// and the contract is not secret. The documents are built at the first request, because that takes longer than the
+// rest of a start, and few servers ever get such a request.
 func (s *Server) documentRoutes() {
 	complete(s.api.OpenAPI())
 	document := sync.OnceValue(func() []byte {
 		document, err := json.MarshalIndent(s.api.OpenAPI(), "", "  ")
 		if err != nil {
-			panic("server: the API's description does not encode: " + err.Error()) // a mistake in a route
+			panic("server: the API's description does not encode: " + err.Error()) // a bug in a route
 		}
 		return document
 	})
@@ -74,9 +74,8 @@ func (s *Server) documentRoutes() {
 	})
 }
 
-// complete adds what huma cannot see in the types: that svc.Time is a
-// date-time, that a nullable enum has null among its values, that a record may
-// be null where a pointer is, and that answers, unlike requests, may get more
+// complete adds to the description what huma cannot derive from the types: svc.Time is a date-time, a nullable enum
+// has null among its values, a record behind a pointer may be null, and responses, unlike requests, may get more
 // fields.
 func complete(doc *huma.OpenAPI) {
 	tellRoles(doc)
@@ -113,7 +112,7 @@ func complete(doc *huma.OpenAPI) {
 	}
 }
 
-// requestSchemas are the schemas of bodies that are sent to us.
+// requestSchemas returns the schemas of request bodies.
 func requestSchemas(doc *huma.OpenAPI) map[string]bool {
 	refs := map[string]bool{}
 	for _, item := range doc.Paths {

@@ -11,8 +11,7 @@ import (
 	"svc"
 )
 
-// describeRefusals gives every operation its error answers, by status, with the
-// codes of the table that makes them.
+// describeRefusals adds the error responses of every operation, by status, with their codes from the table statuses.
 func describeRefusals(doc *huma.OpenAPI) {
 	for path, item := range doc.Paths {
 		for _, op := range operations(item) {
@@ -27,11 +26,11 @@ func describeRefusals(doc *huma.OpenAPI) {
 	}
 }
 
-// refusalsOf lists the statuses with which an operation may be refused.
+// refusalsOf lists the error statuses of an operation.
 func refusalsOf(path string, op *huma.Operation) []int {
 	out := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	reads := op.Method == http.MethodGet
-	if strings.Contains(path, "{") || !reads { // a body may name a record too
+	if strings.Contains(path, "{") || !reads { // the body may also name a record
 		out = append(out, http.StatusNotFound)
 	}
 	if !reads || strings.HasSuffix(path, "/ws") {
@@ -46,7 +45,7 @@ func refusalsOf(path string, op *huma.Operation) []int {
 	return out
 }
 
-// codesOf lists the codes that are answered with a status; 0: every code.
+// codesOf lists the codes with a status; 0: every code.
 func codesOf(status int) []string {
 	var codes []string
 	for code, of := range statuses {
@@ -58,19 +57,17 @@ func codesOf(status int) []string {
 	return codes
 }
 
-// uuidFields are the fields of answers that hold a UUID, or a list of them.
-// Requests are left as they are: the record's own rules judge ids there, and
-// some of them take a short name as well.
+// uuidFields are the fields of responses that contain a UUID or a list of UUIDs. Fields of requests get no format:
+// their ids are checked by the handlers, and some of them may also be short names.
 var uuidFields = []string{
 	"id", "project_id", "task_id", "parent_id", "run_id", "host_id", "pinned_host_id", "workspace_id", "instance_id", "suspect_instance_id",
 	"needs", "stopped", "skipped",
 }
 
-// describeValues adds what a field of an answer may hold and its Go type does
-// not say.
+// describeValues adds to a field of a response the possible values that do not follow from its Go type.
 func describeValues(schema, field string, p *huma.Schema) {
 	switch {
-	case schema == "Provider" && field == "id": // chosen by whoever wrote the catalog
+	case schema == "Provider" && field == "id": // the author of the catalog chooses it
 	case slices.Contains(uuidFields, field) && p.Type == huma.TypeString:
 		p.Format = "uuid"
 	case slices.Contains(uuidFields, field) && p.Type == huma.TypeArray:

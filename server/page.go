@@ -14,28 +14,26 @@ import (
 	"svc"
 )
 
-// pagePolicy is what the page may do. The terminal and the menus set styles of
-// their own, which is unreadable without 'unsafe-inline'; scripts come from
-// here alone.
+// pagePolicy is the Content-Security-Policy of the page. The terminal and the menus set inline styles, so they need
+// 'unsafe-inline'; scripts may be loaded from this server only.
 const pagePolicy = "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"font-src 'self' data:; connect-src 'self'; worker-src 'self'; object-src 'none'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"
 
-// asset is one file of the page, read once.
+// asset is one file of the page, held in memory.
 type asset struct {
 	media   string
 	body    []byte
-	gzipped func() []byte // made when it is first asked for, as compressing all files would slow each start; nil is not worth it
+	gzipped func() []byte // made at the first request, because compressing all files would slow each start; nil: compression saves nothing
 	cache   string
 }
 
-// page serves the single-page app: its files, and index.html for every path
-// that a person navigates to.
+// page serves the single-page app: its files, and index.html for every path to which a person navigates.
 type page map[string]asset
 
 const index = "index.html"
 
-// newPage reads the files; nil gives a placeholder.
+// newPage reads the files. With nil it returns a handler that serves a placeholder.
 func newPage(files fs.FS) (http.Handler, error) {
 	if files == nil {
 		return http.HandlerFunc(placeholder), nil
@@ -63,13 +61,13 @@ func newPage(files fs.FS) (http.Handler, error) {
 
 func newAsset(name string, body []byte) asset {
 	a := asset{media: mime.TypeByExtension(path.Ext(name)), body: body, cache: "no-cache", gzipped: func() []byte { return nil }}
-	if path.Ext(name) == ".woff2" { // Go knows it only where the system does
+	if path.Ext(name) == ".woff2" { // Go has this type only when the system has it
 		a.media = "font/woff2"
 	}
 	if a.media == "" {
 		a.media = "application/octet-stream"
 	}
-	if strings.HasPrefix(name, "assets/") { // the build puts a hash into these names
+	if strings.HasPrefix(name, "assets/") { // the build adds a hash to these names
 		a.cache = "public, max-age=31536000, immutable"
 	}
 	if strings.HasPrefix(a.media, "text/") || strings.Contains(a.media, "javascript") || strings.Contains(a.media, "json") || strings.Contains(a.media, "svg") {
@@ -78,7 +76,7 @@ func newAsset(name string, body []byte) asset {
 	return a
 }
 
-// gzipped is nil when compressing does not make the body smaller.
+// gzipped returns the compressed body, or nil when compression does not make it smaller.
 func gzipped(body []byte) []byte {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -94,8 +92,8 @@ func gzipped(body []byte) []byte {
 	return b.Bytes()
 }
 
-// ServeHTTP serves a file, or index.html to someone who navigates. A missing
-// file stays a 404: a page that gets HTML for a script breaks in odd ways.
+// ServeHTTP serves a file, or index.html for a navigation. A missing file is always a 404: a page that gets HTML in
+// place of a script fails in confusing ways.
 func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	a, ok := p[name]
@@ -121,13 +119,12 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// navigates reports whether a person opens a page, as opposed to a page that loads
-// a part of itself.
+// navigates reports whether the request is a navigation, and not a request of the page for one of its files.
 func navigates(r *http.Request) bool {
 	return r.URL.Path == "/" || strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// placeholder stands at / in a build without the page.
+// placeholder is served at / in a build without the page.
 func placeholder(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/" {
 		writeError(w, r, svc.Errorf(svc.CodeNotFound, "nothing is at %.200s", r.URL.Path))

@@ -10,28 +10,28 @@ import (
 	"svc/api"
 )
 
-// ProjectPath names a project in a path.
+// ProjectPath holds the id or slug of a project from a path.
 type ProjectPath struct {
 	ID string `path:"id" doc:"Id or slug"`
 }
 
-// record is an answer of one record.
+// record is a response with one record.
 type record[T any] struct {
 	Tagged
 	Body T
 }
 
-// made is an answer of a record that was just made.
+// made is a response with a record that was just created.
 type made[T any] struct {
 	Tagged
 	Location string `header:"Location" doc:"Where the record is"`
 	Body     T
 }
 
-// list is an answer of one page of records.
+// list is a response with one page of records.
 type list[T any] struct{ Body svc.List[T] }
 
-// listed gives a page; an empty one is [] and never null.
+// listed returns a response with a page. An empty page is [] and never null.
 func listed[T any](l svc.List[T], err error) (*list[T], error) {
 	if err != nil {
 		return nil, err

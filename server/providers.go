@@ -26,7 +26,7 @@ func (s *Server) providerRoutes() {
 	})
 }
 
-// allHosts reads every page.
+// allHosts reads all pages of hosts.
 func (s *Server) allHosts(ctx context.Context) ([]svc.Host, error) {
 	var all []svc.Host
 	page := svc.Page{Limit: svc.MaxLimit}
@@ -43,7 +43,7 @@ func (s *Server) allHosts(ctx context.Context) ([]svc.Host, error) {
 	}
 }
 
-// providers joins the catalog with what the workers reported.
+// providers merges the catalog with the reports of the workers.
 func providers(catalog []ProviderInfo, hosts []svc.Host, preferred string) []api.Provider {
 	var out []api.Provider
 	place := map[string]int{}
@@ -70,7 +70,7 @@ func providers(catalog []ProviderInfo, hosts []svc.Host, preferred string) []api
 	for _, h := range hosts {
 		for id, r := range h.Providers {
 			if r.Preset {
-				continue // its catalog does not have it
+				continue // the host's catalog does not have it
 			}
 			out[place[id]].Hosts[h.ID] = api.ProviderOnHost{
 				HostName: h.Name, Available: r.Available, Version: r.Version, Reason: r.Reason, Resumes: r.Resumes, ReportedAt: h.ProvidersAt,
@@ -80,8 +80,7 @@ func providers(catalog []ProviderInfo, hosts []svc.Host, preferred string) []api
 	return out
 }
 
-// onlyReported lists, in order, the ids that some worker has and the catalog
-// has not.
+// onlyReported lists, in order, the ids that a worker has reported and that are not in known.
 func onlyReported(known map[string]int, hosts []svc.Host) []string {
 	seen := map[string]bool{}
 	for _, h := range hosts {

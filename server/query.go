@@ -8,8 +8,8 @@ import (
 	"svc"
 )
 
-// checkQuery refuses what no schema looks at: parameters that the operation
-// does not know, empty values, and one value given several times.
+// checkQuery checks what the schema validation does not check: it refuses unknown parameters, empty values, and
+// repeated values of a single-valued parameter.
 func checkQuery(op *huma.Operation, u *url.URL) error {
 	if u.RawQuery == "" {
 		return nil
@@ -26,7 +26,7 @@ func checkQuery(op *huma.Operation, u *url.URL) error {
 			bad.Add(name, "is not a parameter of this request")
 		case len(values) > 1 && p.Schema.Type != huma.TypeArray:
 			bad.Add(name, "is given more than once")
-		case name == "cursor": // an empty one means the beginning
+		case name == "cursor": // empty means the beginning
 		default:
 			for _, v := range values {
 				if v == "" {
@@ -47,7 +47,8 @@ func parameter(op *huma.Operation, name string) *huma.Param {
 	return nil
 }
 
-// checkIDs wants the form of an id of each parameter that is given.
+// checkIDs checks the form of ids. Its arguments are pairs of a parameter's name and its value; an empty value is
+// allowed.
 func checkIDs(named ...string) error {
 	var bad svc.Problems
 	for i := 0; i < len(named); i += 2 {
@@ -58,9 +59,8 @@ func checkIDs(named ...string) error {
 	return bad.Err()
 }
 
-// Paging is the part of a list request that all lists share. It is exported,
-// like the other parts of requests, because huma looks only into exported
-// fields.
+// Paging holds the parameters that all list requests share. It is exported, like the other parts of requests, because
+// huma ignores unexported fields.
 type Paging struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"Records per page"`
 	Cursor string `query:"cursor" doc:"next_cursor of the page before; absent: the first page"`
@@ -70,7 +70,7 @@ func (p Paging) page() svc.Page {
 	return svc.Page{Limit: p.Limit, Cursor: p.Cursor, Bytes: svc.MaxPageBytes}
 }
 
-// manyOf turns a repeatable parameter into the noun's own type.
+// manyOf converts the values of a repeatable parameter.
 func manyOf[T ~string](values []string) []T {
 	var out []T
 	for _, v := range values {

@@ -10,8 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// referencePolicy lets the reference use its own style and nothing else: the
-// page has no script and loads nothing.
+// referencePolicy allows the reference only its own inline style: the page has no script and loads nothing.
 const referencePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 //go:embed reference.html
@@ -19,7 +18,7 @@ var referenceHTML string
 
 var referenceTemplate = template.Must(template.New("reference").Parse(referenceHTML))
 
-// refGroup, refOperation, refField and refSchema are what the template shows.
+// refGroup, refOperation, refAnswer, refField and refSchema are the data of the template.
 type (
 	refGroup struct {
 		Name       string
@@ -43,14 +42,14 @@ type (
 	}
 )
 
-// renderReference makes a readable page of the description, once.
+// renderReference renders the API description as an HTML page.
 func renderReference(doc *huma.OpenAPI) []byte {
 	var b bytes.Buffer
 	err := referenceTemplate.Execute(&b, map[string]any{
 		"Info": doc.Info, "Base": doc.Servers[0].URL, "Groups": refGroups(doc), "Schemas": refSchemas(doc),
 	})
 	if err != nil {
-		panic("server: the reference does not render: " + err.Error()) // a mistake in the template
+		panic("server: the reference does not render: " + err.Error()) // a bug in the template
 	}
 	return b.Bytes()
 }
@@ -124,7 +123,7 @@ func refSchemas(doc *huma.OpenAPI) []refSchema {
 	return out
 }
 
-// typeName is a schema in a few words.
+// typeName describes a schema in a few words.
 func typeName(s *huma.Schema) string {
 	if s == nil {
 		return ""

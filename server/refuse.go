@@ -7,10 +7,11 @@ import (
 	"svc/api"
 )
 
-// UplinkPath is where workers connect.
+// UplinkPath is the path of the workers' uplink.
 const UplinkPath = internalRoot + "/worker/uplink"
 
-// Refuse answers a request with an error as a server would, where there is none: an orchestrator that does not lead.
+// Refuse sends an error response in the form that Server uses. It is for an orchestrator that does not lead, and so
+// has no Server for the request.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	x := &exchange{ResponseWriter: w, id: requestID(r)}
 	r = r.WithContext(withExchange(r.Context(), x))
@@ -19,18 +20,20 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	writeError(x, r, err)
 }
 
-// AcceptedRequest notes that a request was accepted, if its path needs a token.
+// AcceptedRequest records that a request was accepted, if its path requires a token.
 func AcceptedRequest(r *http.Request) {
 	if scopeOf(r.Method, r.URL.Path) != scopeOpen {
 		Accepted(r.Context())
 	}
 }
 
-// Repeatable reports whether a request comes from a worker or a hook: what they report is taken once, however often it arrives.
+// Repeatable reports whether a request comes from a worker or a hook. Such a request can be repeated, because each
+// report is applied only once.
 func Repeatable(r *http.Request) bool { return under(r.URL.Path, internalRoot) }
 
-// OfRecords reports whether a request concerns records of the database alone, so that any orchestrator on it can answer: none of its answer is known only to
-// the one that leads, and nothing must happen at once beside what is written.
+// OfRecords reports whether any orchestrator on the database can handle a request. That is so when the request only
+// concerns records of the database: no part of the response is in the leader's memory only, and nothing except the
+// write must happen at once.
 func OfRecords(r *http.Request) bool {
 	path, ok := strings.CutPrefix(r.URL.Path, api.Prefix)
 	if !ok {
@@ -39,7 +42,8 @@ func OfRecords(r *http.Request) bool {
 	return under(path, "/projects") || under(path, "/work-items") || path == "/runs" && r.Method == http.MethodPost || path == "/events" && r.Method == http.MethodGet
 }
 
-// OfRecordsMostly reports whether a request can be answered from the database where the orchestrator that leads cannot be reached: its answer may lack what only that one knows.
+// OfRecordsMostly reports whether a request can be answered from the database while the leader cannot be reached. The
+// response may then lack data that is in the leader's memory only.
 func OfRecordsMostly(r *http.Request) bool {
 	path, ok := strings.CutPrefix(r.URL.Path, api.Prefix+"/")
 	if !ok || r.Method != http.MethodGet {
@@ -49,7 +53,7 @@ func OfRecordsMostly(r *http.Request) bool {
 	case "events":
 		return rest == "stream"
 	case "runs":
-		return !strings.Contains(rest, "/") // one, or a list
+		return !strings.Contains(rest, "/") // one run or a list of runs
 	case "me":
 		return true
 	}

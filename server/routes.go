@@ -15,10 +15,10 @@ import (
 	"svc/api"
 )
 
-// pagePattern fits every path that nothing else does.
+// pagePattern matches every path that no other pattern matches.
 const pagePattern = "GET /{path...}"
 
-// routes makes every route of the server.
+// routes registers every route of the server.
 func (s *Server) routes() {
 	ownErrors()
 	s.api = huma.NewAPI(s.describe(), adapter{s})
@@ -43,9 +43,8 @@ func (s *Server) routes() {
 	s.mux.Handle(pagePattern, s.page)
 }
 
-// serve is the way of a request through authentication and router. The router's own
-// refusals are plain text, so they are asked for first and put into the
-// envelope.
+// serve authenticates a request and passes it to the router. The router would refuse requests with plain text, so
+// serve looks the route up first and sends refusals in the envelope.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	authenticated, err := s.authenticate(w, r)
 	if err != nil {
@@ -62,17 +61,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// find is the pattern that fits a request.
+// find returns the route pattern that matches a request.
 func (s *Server) find(w http.ResponseWriter, r *http.Request) (string, error) {
 	unknown := svc.Errorf(svc.CodeNotFound, "nothing is at %.200s", r.URL.Path)
 	if clean := path.Clean("/" + r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
-		return "", unknown // the router would redirect; nobody needs two spellings
+		return "", unknown // the router would redirect to the clean path, which no client needs
 	}
 	handler, pattern := s.mux.Handler(r)
 	page := pattern == pagePattern
 	switch {
 	case page && under(r.URL.Path, "/api"):
-		// The page's pattern fits every path; the API's refusals must not look like it.
+		// pagePattern matches every path, but the refusals under /api must not be those of the page.
 		if allow := s.allowed(r); allow != "" {
 			w.Header().Set("Allow", allow)
 			return "", notAllowed(r, allow)
@@ -101,8 +100,7 @@ func notAllowed(r *http.Request, allow string) error {
 	return svc.Errorf(svc.CodeMethodNotAllowed, "%.20s is not possible here; allowed: %s", r.Method, allow)
 }
 
-// allowed lists the methods that a path has, the page's aside; empty: the path
-// is unknown.
+// allowed lists the methods of a path, except that of the page's pattern; empty: the path is unknown.
 func (s *Server) allowed(r *http.Request) string {
 	var methods []string
 	for _, m := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPatch, http.MethodPost, http.MethodPut} {
@@ -115,7 +113,7 @@ func (s *Server) allowed(r *http.Request) string {
 	return strings.Join(methods, ", ")
 }
 
-// refusalProbe takes the router's answer without sending it.
+// refusalProbe records the router's response without sending it.
 type refusalProbe struct {
 	header http.Header
 	status int
@@ -125,7 +123,7 @@ func (p *refusalProbe) Header() http.Header         { return p.header }
 func (p *refusalProbe) Write(b []byte) (int, error) { return len(b), nil }
 func (p *refusalProbe) WriteHeader(status int)      { p.status = status }
 
-// adapter lets huma register its operations with us.
+// adapter lets huma register its operations with the server.
 type adapter struct{ s *Server }
 
 // Handle registers an operation.
@@ -133,11 +131,10 @@ func (a adapter) Handle(op *huma.Operation, next func(huma.Context)) {
 	a.s.route(op, func(w http.ResponseWriter, r *http.Request) { next(humago.NewContext(op, r, w)) })
 }
 
-// ServeHTTP is part of the interface; huma itself does not call it.
+// ServeHTTP is required by the interface; huma does not call it.
 func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.s.mux.ServeHTTP(w, r) }
 
-// route registers a public operation with the checks that need no schema in
-// front of it.
+// route registers a public operation, preceded by the checks that need no schema.
 func (s *Server) route(op *huma.Operation, next http.HandlerFunc) {
 	s.mux.HandleFunc(op.Method+" "+api.Prefix+op.Path, func(w http.ResponseWriter, r *http.Request) {
 		announce(op, w.Header())
@@ -157,13 +154,13 @@ func (s *Server) route(op *huma.Operation, next http.HandlerFunc) {
 			}
 			r = r.WithContext(ctx)
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			r.Header.Set("Content-Type", "application/json") // in the one spelling that huma knows
+			r.Header.Set("Content-Type", "application/json") // huma compares this exact form
 		}
 		compress(op, w, r, next)
 	})
 }
 
-// payload reads a body and the key that makes a retry of it safe.
+// payload reads the body of a request and its idempotency key.
 func (s *Server) payload(op *huma.Operation, w http.ResponseWriter, r *http.Request) (context.Context, []byte, error) {
 	body, err := s.readBody(w, r)
 	if err != nil {
@@ -180,16 +177,15 @@ func (s *Server) payload(op *huma.Operation, w http.ResponseWriter, r *http.Requ
 	return ctx, body, err
 }
 
-// register adds an operation of the public API. Bodies are read and bounded
-// before huma sees them.
+// register adds an operation to the public API. Bodies are read and limited before huma gets them.
 func register[I, O any](s *Server, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
 	op.MaxBodyBytes = -1
 	op.BodyReadTimeout = -1
 	huma.Register(s.api, op, handler)
 }
 
-// last wraps a stream or socket: it has no time limit of its own, and ends when
-// the server does.
+// last wraps the handler of a stream or socket: it removes the time limits, and ends the handler when the server
+// shuts down or the token ends.
 func (s *Server) last(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.lasting.enter() {

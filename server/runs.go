@@ -11,7 +11,7 @@ import (
 	"svc/engine"
 )
 
-// RunPath names a run in a path.
+// RunPath holds the id of a run from a path.
 type RunPath struct {
 	ID string `path:"id" doc:"Id of the run"`
 }
@@ -38,7 +38,7 @@ func (f RunQuery) filter() (svc.RunFilter, error) {
 	return out, checkIDs("project_id", f.ProjectID, "task_id", f.TaskID, "host_id", f.HostID)
 }
 
-// madeRun answers with a run that was made.
+// madeRun returns the response for a run that was created.
 func madeRun(r svc.Run, err error) (*made[svc.Run], error) {
 	if err != nil {
 		return nil, err

@@ -1,13 +1,11 @@
-// Package server is the orchestrator's HTTP: the public API under /api/v1, the
-// worker's endpoints under /api/internal, the event stream, the browser's sockets,
-// health, metrics and the page.
+// Package server is the orchestrator's HTTP server: the public API under /api/v1, the workers' endpoints under
+// /api/internal, the event stream, the sockets of browsers, health, metrics and the page.
 //
-// A request passes, from the outside in: its request id, the access log and
-// the security headers (exchange.go); the authentication that its path needs (auth.go);
-// the router, whose refusals are in the error envelope like all others
-// (routes.go); checks of query and body that need no schema (query.go,
-// body.go); then the schema of its operation and the handler. Handlers turn
-// requests into calls of package engine and decide nothing themselves.
+// A request passes these steps in order: its request id, the access log and the security headers (exchange.go); the
+// authentication that its path requires (auth.go); the router, whose refusals are in the error envelope like all
+// others (routes.go); the checks of query and body that need no schema (query.go, body.go); then the schema
+// validation of its operation and the handler. Handlers translate requests to calls of package engine and make no
+// decisions themselves.
 package server
 
 import (
@@ -34,42 +32,43 @@ type ProviderInfo = api.ProviderFacts
 // WorkerToken is the secret with which a worker may join as any host.
 type WorkerToken string
 
-// String hides the token, wherever it might be printed.
+// String hides the token in printed output.
 func (WorkerToken) String() string { return "[secret]" }
 
-// GoString hides it too.
+// GoString hides the token too.
 func (WorkerToken) GoString() string { return "[secret]" }
 
-// Options is everything a Server needs.
+// Options are the settings and dependencies of a Server.
 type Options struct {
 	Engine *engine.Engine
 	Live   *Live // screens, logs and attach
 
-	Notifier Notifier // nil: notifications go nowhere
+	Notifier Notifier // nil: no sinks
 
 	WorkerToken WorkerToken
 
 	Logger   *slog.Logger         // nil: slog.Default()
-	Registry *prometheus.Registry // where metrics are gathered; nil: one of its own
-	Process  prometheus.Gatherer  // what else the process tells at /metrics, whichever of its servers answers; nil: nothing
-	Version  string               // of the product, for the API's description
+	Registry *prometheus.Registry // where the metrics are registered; nil: a new registry
+	Process  prometheus.Gatherer  // further metrics of the process for /metrics, independent of the current server; nil: none
+	Version  string               // of the product, for the API description
 	Catalog  func() []ProviderInfo
-	// CatalogProblem is why the orchestrator's catalog is not in force; nil, or an empty answer: it is.
+	// CatalogProblem returns why the orchestrator's catalog could not be loaded; nil func or empty string: no
+	// problem.
 	CatalogProblem func() string
-	SPA            fs.FS // the page's files; nil: a placeholder stands at /
+	SPA            fs.FS // the files of the page; nil: a placeholder is served at /
 
-	// AllowedOrigins are origins besides the server's own that may open the
-	// browser's sockets, such as https://board.example.
+	// AllowedOrigins are origins, besides the server's own, whose pages may open the sockets for browsers, such as
+	// https://board.example.
 	AllowedOrigins []string
 
-	Listener net.Listener // nil: Addr is bound
+	Listener net.Listener // nil: Addr is used
 	Addr     string       // host:port
 	TLSCert  string       // PEM files; both empty: plain HTTP
 	TLSKey   string
-	WorkerCA string // PEM file with the authority of the workers' certificates; empty: none is asked for
+	WorkerCA string // PEM file with the CA of the workers' certificates; empty: no certificates are required
 }
 
-// Server serves one orchestrator. Make it with New.
+// Server serves the HTTP interface of one orchestrator. Create it with New.
 type Server struct {
 	Options
 	log     *slog.Logger
@@ -79,24 +78,24 @@ type Server struct {
 	handler http.Handler
 	page    http.Handler
 
-	// closing ends when the server shuts down: streams and sockets end with it,
-	// while short requests are drained.
+	// closing is cancelled when the server shuts down: streams and sockets end then, while short requests are
+	// drained.
 	closing context.Context
 	close   context.CancelFunc
-	lasting gate // streams and sockets being served
+	lasting gate // streams and sockets that are being served
 
 	workerCAs *x509.CertPool // nil: workers need no certificate
 
 	registrations, uplinks *arrivals
 
-	stall     time.Duration // how long one write to a stream may take
-	bodyLimit time.Duration // how long a body may take to arrive
-	recheck   time.Duration // how often the token of an open stream or socket is checked
+	stall     time.Duration // maximum duration of one write to a stream
+	bodyLimit time.Duration // maximum time for the arrival of a body
+	recheck   time.Duration // interval of the token checks of an open stream or socket
 
 	endpoint *Endpoint
 }
 
-// New makes a Server and all its routes. It listens only in Run.
+// New creates a Server with all its routes. It does not listen before Listen or Run.
 func New(o Options) (*Server, error) {
 	switch {
 	case o.Engine == nil:
@@ -144,16 +143,16 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Handler is the whole server as a handler, for tests and other listeners.
-// Streams and sockets end when Run does, or with Close.
+// Handler returns the whole server as a handler, for tests and other listeners. Its streams and sockets end at the
+// end of Run, or with Close.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Close ends streams and sockets and waits for them. It is for a Server whose
-// Handler is served by someone else; Run does it by itself.
+// Close ends streams and sockets and waits for them. Call it when the Handler is served without Run; Run does the
+// same.
 func (s *Server) Close() {
 	s.close()
 	<-s.lasting.shut()
 }
 
-// OpenAPI is the description of the public API.
+// OpenAPI returns the description of the public API.
 func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }

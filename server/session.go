@@ -12,13 +12,13 @@ import (
 	"svc/wire"
 )
 
-// A browser signs in once with a token and from then on sends a cookie, so that
-// the page keeps no secret that a script could read.
+// A browser signs in once with a token and then sends a cookie, so that the page holds no secret that a script could
+// read.
 
 const sessionPath = api.Prefix + "/session"
 
-// cookieName is this installation's own: a browser sends the cookies of a host
-// name to all its ports.
+// cookieName returns a name that is unique to this installation, because a browser sends the cookies of a host name
+// to all its ports.
 func (s *Server) cookieName() string { return "svc_session_" + s.Engine.Fingerprint() }
 
 func (s *Server) sessionRoutes(tags []string) {
@@ -74,7 +74,7 @@ func (s *Server) closeSession(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// setCookie hands a session to the browser; an empty secret takes it away.
+// setCookie sets the session cookie in the browser; an empty secret deletes it.
 func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, secret string) {
 	life := int(engine.SessionLife.Seconds())
 	if secret == "" {
@@ -86,9 +86,9 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, secret string
 	})
 }
 
-// sessionCaller is the caller whose browser sent the session's cookie. A foreign
-// page can make a browser send it, so everything but a GET must carry a header
-// that only our own page can set, and Origin must be ours.
+// sessionCaller returns the caller that belongs to the session cookie. A page of another origin can make a browser
+// send the cookie, so every request except GET and HEAD must have a header that only our own page can set, and Origin
+// must be allowed.
 func (s *Server) sessionCaller(w http.ResponseWriter, r *http.Request) (svc.Caller, error) {
 	cookie, err := r.Cookie(s.cookieName())
 	if err != nil || cookie.Value == "" {

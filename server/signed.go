@@ -12,8 +12,9 @@ import (
 	"svc/wire"
 )
 
-// checkSignature has the engine judge a request that came with a host's own token, but for the registration and the uplink, which has a proof of its own.
-// The signature names the hash of the body; a body with another one cannot be read to its end.
+// checkSignature verifies the signature of a request with a host's own token. It skips the registration, and the
+// uplink, which has its own proof. The signature includes the hash of the body; reading a body with another hash ends
+// with an error.
 func (s *Server) checkSignature(r *http.Request, who engine.Reporter) error {
 	if who.Host == "" || who.Attempt != 0 || r.URL.Path == internalRoot+"/worker/register" || r.URL.Path == internalRoot+"/worker/uplink" {
 		return nil
@@ -32,10 +33,10 @@ func (s *Server) checkSignature(r *http.Request, who engine.Reporter) error {
 	return nil
 }
 
-// errOtherBody is a body that is not the one that was signed.
+// errOtherBody is the error for a body that differs from the signed one.
 var errOtherBody = svc.Errorf(svc.CodeUnauthorized, "the body is not the one that was signed")
 
-// hashedBody ends with an error unless it has the hash that it should have.
+// hashedBody returns an error at the end of the body when its hash is not want.
 type hashedBody struct {
 	io.ReadCloser
 	sum  hash.Hash

@@ -9,16 +9,17 @@ import (
 )
 
 const (
-	// uplinkReads holds a heartbeat, uplinkWrites a dispatch of common size. Larger frames pass by both buffers.
+	// uplinkReads is enough for a heartbeat, uplinkWrites for a dispatch of common size. Larger frames bypass the
+	// buffers.
 	uplinkReads  = 1 << 10
 	uplinkWrites = 2 << 10
 )
 
-// smallBuffers hands a connection over with buffers of its own size. Those of the HTTP server would be kept as long
-// as the connection, and an orchestrator has thousands of them that are idle.
+// smallBuffers makes Hijack return a connection with smaller buffers. The buffers of the HTTP server would be kept as
+// long as the connection, and an orchestrator has thousands of idle connections.
 type smallBuffers struct{ http.ResponseWriter }
 
-// Hijack takes the connection from the HTTP server, with what the client has sent behind its request.
+// Hijack takes over the connection, together with the bytes that the client has sent after its request.
 func (w smallBuffers) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffers, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err != nil {
@@ -32,7 +33,7 @@ func (w smallBuffers) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	reader := bufio.NewReaderSize(conn, max(uplinkReads, len(sent)))
 	if len(sent) > 0 {
 		reader.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(sent)), conn))
-		if _, err := reader.Peek(len(sent)); err != nil { // so that it counts as buffered
+		if _, err := reader.Peek(len(sent)); err != nil { // so that these bytes count as buffered
 			_ = conn.Close()
 			return nil, nil, err
 		}

@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// writeLimit is how long one write to a stream may take. A client that reads
-// slower is cut off; it resumes by its cursor.
+// writeLimit is the maximum duration of one write to a stream. A slower client is disconnected; it can resume with
+// its cursor.
 const writeLimit = 10 * time.Second
 
-// piece is how much of a large message is written at once, in bytes.
+// piece is the maximum size of one write of a large message, in bytes.
 const piece = 64 << 10
 
-// stream follows the journal for one client. The bytes come encoded from the
-// engine, the same for every client with the same filter; here they are only
-// passed on.
+// stream sends the journal to one client. The engine returns encoded bytes, which all clients with the same filter
+// share; stream only forwards them.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	after, err := cursor(r)
 	if err != nil {
@@ -47,7 +46,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer s.metrics.streams.Dec()
 
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // a proxy must not hold messages back
+	h.Set("X-Accel-Buffering", "no") // a proxy must not buffer messages
 	w.WriteHeader(http.StatusOK)
 	out := newPaced(w, s.stall)
 	if out.Flush() != nil {
@@ -55,7 +54,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	for {
 		b, err := sub.Next(ctx)
-		if err != nil { // the client went, the server ends, or the client was too slow: in each case it resumes
+		if err != nil { // the client disconnected or was too slow, or the server is shutting down; the client can resume in each case
 			return
 		}
 		if _, err := out.Write(b); err != nil || out.Flush() != nil {
@@ -64,9 +63,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// paced is an answer whose reader must keep reading. An answer may be large and
-// the line slow, so the limit holds for each piece and not for the whole; and
-// between two writes there is none, however long a stream is quiet.
+// paced is a response whose client must keep reading. A response may be large and the connection slow, so the time
+// limit applies to each piece and not to the whole. Between two writes there is no limit, so a stream may be idle for
+// any time.
 type paced struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -77,7 +76,7 @@ func newPaced(w http.ResponseWriter, stall time.Duration) *paced {
 	return &paced{ResponseWriter: w, control: http.NewResponseController(w), stall: stall}
 }
 
-// Write writes piece by piece.
+// Write writes b in pieces.
 func (p *paced) Write(b []byte) (written int, err error) {
 	defer p.limit(time.Time{})
 	for len(b) > 0 && err == nil {
@@ -89,18 +88,18 @@ func (p *paced) Write(b []byte) (written int, err error) {
 	return written, err
 }
 
-// Flush sends what was written.
+// Flush sends the buffered data.
 func (p *paced) Flush() error {
 	p.limit(time.Now().Add(p.stall))
 	defer p.limit(time.Time{})
 	return p.control.Flush()
 }
 
-func (p *paced) limit(t time.Time) { _ = p.control.SetWriteDeadline(t) } // best effort: a recorder in a test has none
+func (p *paced) limit(t time.Time) { _ = p.control.SetWriteDeadline(t) } // best effort: test recorders do not support it
 
-// unlimited takes the time limits of short requests off a connection.
+// unlimited removes the time limits of short requests from a connection.
 func unlimited(w http.ResponseWriter) {
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Time{}) // best effort: a recorder in a test has none
+	_ = rc.SetReadDeadline(time.Time{}) // best effort: test recorders do not support it
 	_ = rc.SetWriteDeadline(time.Time{})
 }

@@ -10,12 +10,10 @@ import (
 	"svc"
 )
 
-// With a worker_ca, a worker's token alone opens nothing: whoever uses it must also hold a
-// certificate of that authority. People and hooks need none, so that a certificate is
-// asked for in the handshake and demanded by path.
+// With a worker_ca, a worker's token alone is not sufficient: the worker must also have a certificate of that CA.
+// Users and hooks need none, so a certificate is optional in the handshake and required by path.
 
-// ReadAuthority reads the authority of the workers' certificates; nil without a
-// file.
+// ReadAuthority reads the CA of the workers' certificates; it returns nil without a file name.
 func ReadAuthority(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // no authority is a pool of its own kind
@@ -41,8 +39,8 @@ func (p *Endpoint) tlsConfig() *tls.Config {
 
 var errNoCertificate = svc.Errorf(svc.CodeForbidden, "a worker needs a certificate here: [worker] cert and key, signed by the authority in [server] worker_ca")
 
-// checkCertificate refuses a worker that has shown no certificate of the
-// authority. A wrong one has failed in the handshake.
+// checkCertificate returns an error for a worker without a certificate of the CA. An invalid certificate has already
+// failed in the handshake.
 func (s *Server) checkCertificate(r *http.Request) error {
 	if s.workerCAs == nil || r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"svc/api"
 )
 
-// WorkItemPath names a work item in a path.
+// WorkItemPath holds the id or short name of a work item from a path.
 type WorkItemPath struct {
 	ID string `path:"id" doc:"Id of the work item, or its short name such as CHECKOUT-12"`
 }
@@ -150,7 +150,7 @@ func (s *Server) workItemRoutes() {
 	})
 }
 
-// NeedPath names a need in a path.
+// NeedPath holds the two work items of a need from a path.
 type NeedPath struct {
 	WorkItemPath
 	Other string `path:"other" doc:"Id or short name of the work item that is needed"`

@@ -17,7 +17,7 @@ import (
 	"svc/wire"
 )
 
-// WorkspacePath names a workspace in a path.
+// WorkspacePath holds the id of a workspace from a path.
 type WorkspacePath struct {
 	ID string `path:"id" doc:"Id of the workspace"`
 }
@@ -146,7 +146,7 @@ func (s *Server) workspaceRoutes() {
 	s.changeRoutes()
 }
 
-// fileRoute is a file of a checkpoint that is served.
+// fileRoute describes the route of a checkpoint's file.
 type fileRoute struct {
 	name, media, summary, description string
 	params                            []*huma.Param // besides checkpoint
@@ -158,7 +158,7 @@ func checkpointParam(name, text string) *huma.Param {
 	return &huma.Param{Name: name, In: "query", Description: text, Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &minimum}}
 }
 
-// checkpointFile serves a relayed file of a checkpoint.
+// checkpointFile registers the route of a relayed file of a checkpoint.
 func (s *Server) checkpointFile(route fileRoute) {
 	op := huma.Operation{
 		OperationID: "get-workspace-" + route.name, Method: http.MethodGet, Path: "/workspaces/{id}/" + route.name, Tags: []string{"Workspaces"},
@@ -187,7 +187,7 @@ func (s *Server) checkpointFile(route fileRoute) {
 	}))
 }
 
-// checkpointNumber reads the number of a checkpoint; 0: it is not given.
+// checkpointNumber parses the number of a checkpoint; 0: there is none.
 func checkpointNumber(query url.Values, name string) (int, error) {
 	text := query.Get(name)
 	if text == "" {
@@ -200,7 +200,7 @@ func checkpointNumber(query url.Values, name string) (int, error) {
 	return number, nil
 }
 
-// workspaceReports are the worker's ways to tell of workspaces.
+// workspaceReports registers the routes for the workers' reports about workspaces.
 func (s *Server) workspaceReports() {
 	s.mux.HandleFunc("POST "+internalRoot+"/workspaces/{id}/report", func(w http.ResponseWriter, r *http.Request) {
 		var report svc.WorkspaceReport
@@ -266,7 +266,7 @@ func answerInternal(w http.ResponseWriter, r *http.Request, body any, err error)
 	writeJSON(w, r, http.StatusOK, body)
 }
 
-// piece reads a part of a checkpoint's file.
+// piece reads a part of a checkpoint's file from a request.
 func (s *Server) piece(w http.ResponseWriter, r *http.Request) (engine.Piece, error) {
 	q := r.URL.Query()
 	p := engine.Piece{Kind: engine.CheckpointKind(r.PathValue("kind")), Hash: q.Get("sha256")}
@@ -278,7 +278,7 @@ func (s *Server) piece(w http.ResponseWriter, r *http.Request) (engine.Piece, er
 		return p, svc.Errorf(svc.CodeValidation, "number, offset and total must be numbers")
 	}
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(s.bodyLimit)) // best effort: a recorder in a test has none
+	_ = rc.SetReadDeadline(time.Now().Add(s.bodyLimit)) // best effort: test recorders do not support it
 	var err error
 	if p.Bytes, err = io.ReadAll(io.LimitReader(r.Body, wire.MaxPiece+1)); err != nil {
 		return p, s.readError(err)

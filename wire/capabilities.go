@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// MaxCapabilities is how many bytes of HeaderCapabilities are accepted.
+// MaxCapabilities is the maximum size of HeaderCapabilities in bytes.
 const MaxCapabilities = 4 << 10
 
-// JoinCapabilities is the value of HeaderCapabilities.
+// JoinCapabilities returns the value of HeaderCapabilities.
 func JoinCapabilities(caps []string) string { return strings.Join(caps, ",") }
 
-// HeaderCapabilitiesOf reads the lines of HeaderCapabilities: what the worker announced that this side knows too. It
-// is nil when there is no line, and those of the registration count; an empty one announces none.
+// HeaderCapabilitiesOf parses the lines of HeaderCapabilities and returns the announced capabilities that this side
+// supports too. It returns nil when there is no such header: then the capabilities of the registration apply. An
+// empty header announces none.
 func HeaderCapabilitiesOf(lines []string) ([]string, error) {
 	if len(lines) == 0 {
 		return nil, nil

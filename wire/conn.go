@@ -10,17 +10,17 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Conn carries frames in both directions. Read and Write may be called from
-// different goroutines, each from one at a time.
+// Conn transfers frames in both directions. Read and Write may be called concurrently, but each by only one goroutine
+// at a time.
 type Conn interface {
-	// Read returns the next frame. It is good until the next Read: decoding copies what it keeps.
+	// Read returns the next frame. It is valid until the next Read: decoding copies what it keeps.
 	Read(ctx context.Context) ([]byte, error)
 	Write(ctx context.Context, frame []byte) error
-	// Close ends the connection and says why. It may be called more than once.
+	// Close closes the connection and sends the reason. It may be called more than once.
 	Close(reason string) error
 }
 
-// WebSocket makes a Conn of an open socket.
+// WebSocket returns a Conn on an open socket.
 func WebSocket(c *websocket.Conn) Conn {
 	c.SetReadLimit(MaxFrame)
 	return &socket{c: c}
@@ -28,18 +28,17 @@ func WebSocket(c *websocket.Conn) Conn {
 
 type socket struct {
 	c  *websocket.Conn
-	in bytes.Buffer // the frame that was read last
+	in bytes.Buffer // the last frame
 
-	above int                         // bytes that are read of any frame
-	pass  func(context.Context) error // asked before the rest is; nil: nobody
+	above int                         // bytes of a frame that are read before pass is called
+	pass  func(context.Context) error // called before the rest of a frame is read; may be nil
 }
 
-// Gate has a function asked before more than so many bytes of a frame are read:
-// memory for large frames is not given to everyone at once. It is called before
-// the first Read.
+// Gate sets a function that is called before more than that many bytes of a frame are read. It limits how many
+// connections allocate memory for large frames at the same time. Call it before the first Read.
 func (s *socket) Gate(above int, pass func(context.Context) error) { s.above, s.pass = above, pass }
 
-// keptBuffer bounds what a quiet connection holds on to after a large frame.
+// keptBuffer is the largest read buffer that a connection keeps after a large frame, in bytes.
 const keptBuffer = 64 << 10
 
 func (s *socket) Read(ctx context.Context) ([]byte, error) {
@@ -71,8 +70,7 @@ func (s *socket) Write(ctx context.Context, b []byte) error {
 	return s.c.Write(ctx, websocket.MessageText, b)
 }
 
-// Ping asks the other end whether it lives. Someone must read meanwhile, here
-// and there.
+// Ping checks whether the other end responds. Both ends must be reading at that time.
 func (s *socket) Ping(ctx context.Context) error { return s.c.Ping(ctx) }
 
 func (s *socket) Close(reason string) error {
@@ -82,11 +80,10 @@ func (s *socket) Close(reason string) error {
 	return s.c.Close(websocket.StatusNormalClosure, reason)
 }
 
-// ErrClosed is what the ends of a closed Pipe answer.
+// ErrClosed is the error of writes to a closed Pipe.
 var ErrClosed = errors.New("connection is closed")
 
-// Pipe is a connected pair in memory, for tests of either side without a
-// network.
+// Pipe returns two connected Conns in memory, for tests without a network.
 func Pipe() (Conn, Conn) {
 	ab, ba := make(chan []byte), make(chan []byte)
 	done := make(chan struct{})

@@ -4,52 +4,53 @@ import "svc"
 
 // Frames from the orchestrator to a worker.
 
-// HeartbeatAck answers a heartbeat.
+// HeartbeatAck acknowledges a heartbeat.
 type HeartbeatAck struct {
 	Timestamp svc.Time `json:"timestamp"`
 }
 
-// RunDispatch gives a worker an attempt of a run. A worker that knows the
-// (run_id, attempt) already starts nothing and acknowledges again.
+// RunDispatch assigns an attempt of a run to a worker. A worker that already has this run_id and attempt acknowledges
+// again and starts nothing.
 type RunDispatch struct {
 	RunID       string            `json:"run_id"`
 	TaskID      string            `json:"task_id"`
 	Provider    string            `json:"provider"`
 	SessionName string            `json:"session_name"`
 	Attempt     int               `json:"attempt"`
-	Cwd         string            `json:"cwd"` // empty: the worker's own default
+	Cwd         string            `json:"cwd"` // empty: the worker's default
 	Prompt      string            `json:"prompt,omitempty"`
 	Args        []string          `json:"args,omitempty"`
 	Model       string            `json:"model,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
-	SignalToken string            `json:"signal_token,omitempty"` // good for signals of this run alone
+	SignalToken string            `json:"signal_token,omitempty"` // valid for signals of this run only
 	ProjectSlug string            `json:"project_slug,omitempty"`
-	// Workspace is the working copy that the run gets, in which cwd is a relative path (capability workspace); absent: none.
+	// Workspace is the working copy of the run, in which cwd is a relative path (capability workspace); absent: none.
 	Workspace *Workspace `json:"workspace,omitempty"`
-	// Conversation says that signals may carry the id of the tool's conversation, and which one it is (capability conversation); absent: they may not.
+	// Conversation allows signals to carry the id of the tool's conversation, and may name the conversation
+	// (capability conversation); absent: they must not carry it.
 	Conversation *Conversation `json:"conversation,omitempty"`
 }
 
 // Conversation is the part of a dispatch about the tool's conversation.
 type Conversation struct {
-	ID     string `json:"id,omitempty"`     // for a provider that is given one; absent: the tool makes up its own
-	Resume bool   `json:"resume,omitempty"` // the tool goes on with it; absent: it begins it
+	ID     string `json:"id,omitempty"`     // for a provider that accepts an id; absent: the tool generates its own
+	Resume bool   `json:"resume,omitempty"` // the tool resumes this conversation; absent: it begins it
 }
 
-// Error tells a worker what was wrong with a frame it sent.
+// Error reports to a worker what was wrong with one of its frames.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// RunStop asks a worker to end an attempt's session (capability stop).
+// RunStop requests a worker to end an attempt's session (capability stop).
 type RunStop struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 	Reason  string `json:"reason"`
 }
 
-// Keys asks a worker to type into a session (capability keys).
+// Keys requests a worker to type into a session (capability keys).
 type Keys struct {
 	RequestID string   `json:"request_id"`
 	RunID     string   `json:"run_id"`
@@ -57,7 +58,8 @@ type Keys struct {
 	Keys      []string `json:"keys"`
 }
 
-// Paste asks a worker to paste a text into a session and to submit it (capability paste). It is answered with KeysResult.
+// Paste requests a worker to paste a text into a session and to submit it (capability paste). The worker responds
+// with KeysResult.
 type Paste struct {
 	RequestID string `json:"request_id"`
 	RunID     string `json:"run_id"`
@@ -65,7 +67,7 @@ type Paste struct {
 	Text      string `json:"text"`
 }
 
-// AttachOpen asks a worker to relay a session's terminal (capability attach).
+// AttachOpen requests a worker to relay a session's terminal (capability attach).
 type AttachOpen struct {
 	AttachID string `json:"attach_id"`
 	RunID    string `json:"run_id"`
@@ -74,74 +76,70 @@ type AttachOpen struct {
 	Cols     int    `json:"cols"`
 }
 
-// AttachInput is what someone typed.
+// AttachInput is input from a client for a session.
 type AttachInput struct {
 	AttachID string `json:"attach_id"`
 	Bytes    []byte `json:"bytes"`
 }
 
-// AttachResize asks for another size of the session.
+// AttachResize requests another terminal size for a session.
 type AttachResize struct {
 	AttachID string `json:"attach_id"`
 	Rows     int    `json:"rows"`
 	Cols     int    `json:"cols"`
 }
 
-// AttachClose ends a relay; the session goes on.
+// AttachClose closes a relay; the session continues.
 type AttachClose struct {
 	AttachID string `json:"attach_id"`
 }
 
-// LogAck says that every byte of an attempt's log before offset is kept
-// (capability log_ack). The worker goes on from there.
+// LogAck acknowledges that every byte of an attempt's log before offset is stored (capability log_ack). The worker
+// continues at offset.
 type LogAck struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 	Offset  int64  `json:"offset"`
-	// Complete says that nothing more of the attempt's log is wanted: all of it is kept, up to the
-	// length that a LogEnd told, or nothing of it can be. Absent: more may come.
+	// Complete reports that nothing more of the attempt's log is accepted: all of it is stored, up to the length from
+	// a LogEnd, or none of it can be stored. Absent: more is expected.
 	Complete bool `json:"complete,omitempty"`
 }
 
-// RunRecall asks a worker about attempts whose record differs from its inventory
-// (capability recall). It reports again what happened: the start of those that are
-// alive, the ends of the others, logs first. It answers with RunUnknown for those
-// that it has no trace of.
+// RunRecall requests a worker to report again about attempts whose record differs from its inventory (capability
+// recall). The worker reports the start of those that are alive, and for the others first their logs and then their
+// ends. It responds with RunUnknown for those of which it has no trace.
 type RunRecall struct {
 	Runs []LiveRun `json:"runs"`
 }
 
-// LogRead asks a worker for the log of an attempt that is over (capability
-// log_read). It is relayed from where the orchestrator's copy ends, or answered
-// with LogGone.
+// LogRead requests from a worker the log of an attempt that is over (capability log_read). The worker relays it from
+// the end of the orchestrator's copy, or responds with LogGone.
 type LogRead struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 }
 
-// ScreenAck says that the final screen of an attempt is on disk, or not wanted
-// (capability final_screen).
+// ScreenAck acknowledges that the final screen of an attempt is on disk, or not needed (capability final_screen).
 type ScreenAck struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 }
 
-// ScreenRead asks a worker for the screen at the end of an attempt that is over
-// (capability screen_read). It is answered with a Snapshot that is final, or
-// with ScreenGone.
+// ScreenRead requests from a worker the screen at the end of an attempt that is over (capability screen_read). The
+// worker responds with a final Snapshot or with ScreenGone.
 type ScreenRead struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 }
 
-// Goaway says that the orchestrator ends the connection in order, and how long the worker should wait before it
-// connects again (capability goaway). Nothing follows it.
+// Goaway announces that the orchestrator closes the connection in order, and how long the worker should wait before
+// it connects again (capability goaway). No frame follows it.
 type Goaway struct {
 	Reason  string `json:"reason"` // for people
 	AfterMS int64  `json:"after_ms"`
 }
 
-// Type names of the frames that go down.
+// The type names of the frames to a worker.
 func (HeartbeatAck) Type() string { return "heartbeat_ack" }
 func (RunDispatch) Type() string  { return "run_dispatch" }
 func (Error) Type() string        { return "error" }

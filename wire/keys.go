@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// NamedKeys are the keys by name that need the capability keys2; without it such a word is text.
+// NamedKeys are the named keys of the capability keys2. A worker without it types such a word as text.
 var NamedKeys = []string{"Escape", "Up", "Down", "Left", "Right", "Tab", "Space", "Backspace"}
 
-// KeyText begins an element of keys whose rest is typed as it is (capability keys2).
+// KeyText is the prefix of an element whose rest is typed literally (capability keys2).
 const KeyText = "text:"
 
-// CtrlKey is the letter of an element such as Ctrl+R, in capitals; 0: it is none. Ctrl+C, spelled like this, needs no
-// capability; any other does, keys2.
+// CtrlKey returns the letter of an element such as Ctrl+R as a capital; 0: the element has another form. Ctrl+C, in
+// exactly this form, needs no capability; all others need keys2.
 func CtrlKey(key string) byte {
 	letter, ok := strings.CutPrefix(key, "Ctrl+")
 	if !ok || len(letter) != 1 {
@@ -25,6 +25,6 @@ func CtrlKey(key string) byte {
 	return c
 }
 
-// IsNamedKey reports whether an element names a key that a worker without the capability keys2 would type as
-// text. Such a worker refuses the other elements of keys2 by itself.
+// IsNamedKey reports whether an element names a key that a worker without the capability keys2 would type as text.
+// Such a worker itself refuses the other elements of keys2.
 func IsNamedKey(key string) bool { return slices.Contains(NamedKeys, key) }

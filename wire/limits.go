@@ -6,19 +6,19 @@ import (
 	"svc"
 )
 
-// What a frame of a worker may hold. A peer that a host's token authenticates is not trusted with the
-// orchestrator's memory: every string and every list has a bound in bytes or elements. Prose is cut, and says
-// so; what names something is refused, because half a name is another one.
+// The limits of a worker's frame. A peer with a valid host token is not trusted with the orchestrator's memory: every
+// string and every list has a maximum in bytes or elements. Longer texts are cut, with a note about it. A name that
+// is too long is refused, because a part of it would be another name.
 const (
-	MaxText      = 4 << 10 // of prose: reasons, errors, hints
-	MaxName      = 256     // of what names something
+	MaxText      = 4 << 10 // of texts: reasons, errors, hints
+	MaxName      = 256     // of names and ids
 	MaxCapture   = 1 << 20 // of a screen
-	MaxSessions  = 10_000  // that one frame lists
-	MaxProviders = 100     // of a catalog
-	maxReport    = 500     // of prose about one provider
+	MaxSessions  = 10_000  // in the list of one frame
+	MaxProviders = 100     // in a catalog
+	maxReport    = 500     // of a text about one provider
 )
 
-// clipper is a frame with prose in it.
+// clipper is a frame with texts that are cut.
 type clipper interface{ clip() }
 
 func clip(texts ...*string) {
@@ -42,14 +42,14 @@ func (f *Heartbeat) clip() {
 func (f *Providers) clip() {
 	for id, p := range f.Providers {
 		p.Version, p.Reason = svc.Cut(p.Version, maxReport), svc.Cut(p.Reason, maxReport)
-		if p.Conversation != svc.ConversationMinted && p.Conversation != svc.ConversationByHook { // of a version to come
+		if p.Conversation != svc.ConversationMinted && p.Conversation != svc.ConversationByHook { // from a later version
 			p.Conversation, p.Resumes = "", false
 		}
 		f.Providers[id] = p
 	}
 }
 
-// short says that something that names a thing has a bounded length.
+// short returns an error for a name that is too long.
 func short(frame, field, value string) error {
 	if len(value) > MaxName {
 		return malformed("%s: %s has more than %d bytes", frame, field, MaxName)
@@ -64,10 +64,11 @@ func few(frame, field string, n, most int) error {
 	return nil
 }
 
-// Identity is how a worker names itself when it opens the uplink.
+// Identity is how a worker identifies itself when it opens the uplink.
 type Identity struct{ HostID, InstanceID, BootID string }
 
-// Check refuses names that nobody has. Absent ones are fine: a plain peer says nothing.
+// Check returns an error for an identity that is too long. Absent fields are allowed, because plain peers do not send
+// them.
 func (i Identity) Check() error {
 	for header, value := range map[string]string{HeaderHostID: i.HostID, HeaderInstanceID: i.InstanceID, HeaderBootID: i.BootID} {
 		if len(value) > MaxName {

@@ -11,18 +11,18 @@ import (
 	"svc"
 )
 
-// LogText is the text of a log chunk. Most of what an uplink carries is logs, and collecting their garbage
-// would delay the keys on the same uplink. So the memory of texts is reused, and escapes are decoded here:
-// the JSON package would copy each text twice.
+// LogText is the text of a log chunk. Most traffic on an uplink is logs, and the garbage collection for them would
+// delay the keys on the same uplink. So the memory of texts is reused, and escapes are decoded here, because the JSON
+// package would copy each text twice.
 type LogText []byte
 
-// keptText is the largest text whose memory is reused.
+// keptText is the size of the largest text whose memory is reused, in bytes.
 const keptText = 128 << 10
 
-// texts has the memory of released texts.
+// texts holds the memory of released texts.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// NewLogText is memory for a text of n bytes.
+// NewLogText returns memory for a text of n bytes.
 func NewLogText(n int) LogText {
 	b := *texts.Get().(*[]byte)
 	if cap(b) < n {
@@ -31,8 +31,8 @@ func NewLogText(n int) LogText {
 	return b[:n]
 }
 
-// Release gives the memory of the chunk's text back. The text must not be used afterwards; a caller that
-// keeps it does not call Release.
+// Release makes the memory of the chunk's text available for reuse. The text must not be used afterwards. A caller
+// that keeps the text must not call Release.
 func (f *LogChunk) Release() {
 	b := []byte(f.Text)
 	f.Text = nil
@@ -41,10 +41,10 @@ func (f *LogChunk) Release() {
 	}
 }
 
-// MarshalText has the JSON package quote the text as it is.
+// MarshalText returns the text unchanged, so that the JSON package quotes it.
 func (t LogText) MarshalText() ([]byte, error) { return t, nil }
 
-// UnmarshalJSON takes a JSON string. Null changes nothing.
+// UnmarshalJSON decodes a JSON string. Null changes nothing.
 func (t *LogText) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
@@ -56,20 +56,20 @@ func (t *LogText) UnmarshalJSON(b []byte) error {
 		}
 	}
 	var s string
-	err := json.Unmarshal(b, &s) // its error is the usual one
+	err := json.Unmarshal(b, &s) // for the usual error
 	*t = LogText(s)
 	return err
 }
 
-// The layout of a chunk as svc writes it: what stands before the run's id, and between the id and the text.
+// The layout of a chunk as svc encodes it: the bytes before the run's id, and those between the id and the text.
 const (
 	chunkBegins = `{"type":"log_chunk","run_id":"`
 	textBegins  = `","text":"`
 	runIDLength = 36
 )
 
-// take decodes a frame that has that layout: the text is copied once, and only the few bytes around it go
-// through the JSON package. False means that the frame has another layout, and f is unchanged.
+// take decodes a frame that has this layout. It copies the text once and passes only the few other bytes to the JSON
+// package. It returns false, and leaves f unchanged, when the frame has another layout.
 func (f *LogChunk) take(b []byte) bool {
 	rest, ok := bytes.CutPrefix(b, []byte(chunkBegins))
 	if !ok || len(rest) < runIDLength {
@@ -83,16 +83,16 @@ func (f *LogChunk) take(b []byte) bool {
 	if !ok || json.Unmarshal(append([]byte(`{"text":null`), rest...), &read) != nil {
 		return false
 	}
-	if read.Text == nil { // else the frame has a second field text, which counts
+	if read.Text == nil { // otherwise the frame has a second field text, which takes precedence
 		read.Text = text
 	}
 	*f = read
 	return true
 }
 
-// unquote appends the string that begins with b, whose opening quote is gone already, and answers with
-// what follows it. False means that it is not a string of valid JSON. Half of a surrogate pair becomes
-// U+FFFD, as everywhere in Go.
+// unquote appends the decoded string at the beginning of b, whose opening quote was already removed, and returns what
+// follows the string. ok is false when it is not a valid JSON string. Half of a surrogate pair becomes U+FFFD, as
+// everywhere in Go.
 func unquote(to, b []byte) (text, rest []byte, ok bool) {
 	for {
 		at := 0
@@ -112,10 +112,10 @@ func unquote(to, b []byte) (text, rest []byte, ok bool) {
 	}
 }
 
-// escapes are what a letter after a backslash stands for.
+// escapes maps the letter after a backslash to its character.
 var escapes = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/'}
 
-// unescape appends what the escape that b begins with stands for, without its backslash.
+// unescape appends the character of the escape at the beginning of b, which comes without its backslash.
 func unescape(to, b []byte) (text, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, nil, false
@@ -140,7 +140,7 @@ func unescape(to, b []byte) (text, rest []byte, ok bool) {
 	return utf8.AppendRune(to, r), b, true
 }
 
-// codeUnit reads a u and four digits.
+// codeUnit parses a u and four hexadecimal digits.
 func codeUnit(b []byte) (rune, bool) {
 	if len(b) < 5 || b[0] != 'u' {
 		return 0, false
@@ -149,8 +149,7 @@ func codeUnit(b []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// WholeCharacters cuts off an incomplete character at the end. Bytes that can
-// never become a character stay.
+// WholeCharacters removes an incomplete character at the end. Bytes that can never become a character are kept.
 func WholeCharacters(raw []byte) []byte {
 	for back := 1; back <= min(utf8.UTFMax-1, len(raw)); back++ {
 		at := len(raw) - back

@@ -6,26 +6,27 @@ import (
 	"strconv"
 )
 
-// LogTime says when a byte of an attempt's log was written. The bytes after it, up to the next LogTime, count as
-// written at the same time.
+// LogTime is the time at which a byte of an attempt's log was written. It also applies to the following bytes, up to
+// the next LogTime.
 //
-// On the uplink it is an array of numbers, in a file a line of them, in the order of the fields: the first two; four
-// when the terminal got another size; five at the beginning of an attempt. A reader ignores numbers beyond those.
+// It is encoded as numbers in the order of the fields: as an array on the uplink, as a line in a file. There are two
+// numbers, or four when the size of the terminal changed, or five at the beginning of an attempt. A reader ignores
+// further numbers.
 type LogTime struct {
-	Ms     int64 // since the attempt's start, on its host
-	Offset int64 // counts from the attempt's first byte
-	// Cols and Rows are the size of the terminal from this byte on; 0: as before.
+	Ms     int64 // milliseconds since the attempt's start, by its host's clock
+	Offset int64 // from the attempt's first byte
+	// Cols and Rows are the size of the terminal from this byte on; 0: unchanged.
 	Cols, Rows int
-	// At is the host's clock at the attempt's start, in milliseconds since 1970; 0 in all but the first LogTime.
+	// At is the host's time at the attempt's start, in milliseconds since 1970; 0 in all except the first LogTime.
 	At int64
 }
 
-// Bounds of times.
+// The limits of times.
 const (
-	MaxTimes     = 4096     // of one log_chunk
-	MaxTimesFile = 16 << 20 // bytes of lines that are kept of an attempt, on either side
+	MaxTimes     = 4096     // per log_chunk
+	MaxTimesFile = 16 << 20 // bytes of lines per attempt, on either side
 	maxSide      = 10_000   // columns or rows
-	maxMs        = 1 << 43  // of a time: more than two centuries, and few enough for a time.Duration
+	maxMs        = 1 << 43  // more than two centuries, and still in the range of time.Duration
 )
 
 // AppendLine appends the time as a line of a file.
@@ -48,7 +49,8 @@ func (t LogTime) appendTo(b []byte, separator byte) []byte {
 	return b
 }
 
-// ParseLogTime reads a line without its end. False: it is not a time, such as one that a crash cut short.
+// ParseLogTime parses a line without its line end. It returns false for an invalid line, for example one that a crash
+// cut short.
 func ParseLogTime(line []byte) (LogTime, bool) {
 	var numbers []int64
 	for _, word := range bytes.Fields(line) {
@@ -88,10 +90,10 @@ func logTimeOf(numbers []int64) (t LogTime, ok bool) {
 	return t, true
 }
 
-// MarshalJSON is the array of numbers.
+// MarshalJSON returns the array of numbers.
 func (t LogTime) MarshalJSON() ([]byte, error) { return append(t.appendTo([]byte{'['}, ','), ']'), nil }
 
-// UnmarshalJSON reads it.
+// UnmarshalJSON parses the array of numbers.
 func (t *LogTime) UnmarshalJSON(b []byte) error {
 	var numbers []int64
 	if err := json.Unmarshal(b, &numbers); err != nil {
@@ -107,7 +109,7 @@ func (t *LogTime) UnmarshalJSON(b []byte) error {
 // LogTimes are the times of a chunk, in order.
 type LogTimes []LogTime
 
-// UnmarshalJSON refuses more than MaxTimes before there is memory for them.
+// UnmarshalJSON refuses more than MaxTimes before it allocates memory for them.
 func (l *LogTimes) UnmarshalJSON(b []byte) error {
 	if err := few("log_chunk", "times", bytes.Count(b, []byte("["))-1, MaxTimes); err != nil {
 		return err

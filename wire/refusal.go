@@ -2,14 +2,14 @@ package wire
 
 import "svc"
 
-// Refusal is what the orchestrator says when it does not take a request.
+// Refusal is the orchestrator's error response to a request.
 type Refusal struct {
 	Code    svc.Code
 	Message string
 }
 
-// RefusalOf reads the body of an answer that is not a success. It is false when
-// the body is not the orchestrator's own.
+// RefusalOf parses the body of a response that is not a success. It returns false when the body was not sent by the
+// orchestrator.
 func RefusalOf(body []byte) (Refusal, bool) {
 	err, ours := svc.ParseError(body)
 	if !ours {
@@ -18,10 +18,9 @@ func RefusalOf(body []byte) (Refusal, bool) {
 	return Refusal{Code: err.Code, Message: err.Message}, true
 }
 
-// ForGood reports whether the same signal would be refused again: it is malformed,
-// its run is unknown, or its attempt was never given out, or to another host. The code decides and
-// not the status, because whatever lies between may answer with any status. A
-// refused token is not for good: an operator replaces it.
+// ForGood reports whether the same signal would be refused again: it is malformed, its run is unknown, or its attempt
+// was never dispatched or was dispatched to another host. This is decided by the code and not by the status, because
+// a proxy may respond with any status. A refused token is not permanent, because an operator can replace it.
 func (r Refusal) ForGood() bool {
 	switch r.Code {
 	case svc.CodeValidation, svc.CodeForbidden, svc.CodeMissingAttempt, svc.CodeInvalidAttempt, svc.CodeNotFound, svc.CodeConflict, svc.CodeTooLarge:

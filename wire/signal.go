@@ -11,8 +11,7 @@ import (
 	"svc"
 )
 
-// Signal is the body of POST /api/internal/runs/{id}/signals and the heart of a
-// signal frame.
+// Signal is the body of POST /api/internal/runs/{id}/signals and the main part of a signal frame.
 type Signal struct {
 	Kind      svc.SignalKind   `json:"kind"`
 	Attempt   *int             `json:"attempt,omitempty"` // absent: refused as missing_attempt
@@ -22,7 +21,7 @@ type Signal struct {
 	Timestamp svc.Time         `json:"timestamp"`
 }
 
-// payload holds the fields of every kind; which are allowed depends on it.
+// payload holds the payload fields of all kinds; which of them are allowed depends on the kind.
 type payload struct {
 	ExitCode   *int        `json:"exit_code,omitempty"`
 	Reason     *string     `json:"reason,omitempty"`
@@ -35,10 +34,10 @@ type payload struct {
 	Idle       *bool       `json:"idle,omitempty"`
 	PID        *int        `json:"pid,omitempty"`
 
-	Conversation *string `json:"conversation,omitempty"` // absent: not said
+	Conversation *string `json:"conversation,omitempty"` // absent: not reported
 }
 
-// allowed and required payload fields of each kind.
+// payloadFields lists the required and the optional payload fields of each kind.
 var payloadFields = map[svc.SignalKind]struct{ required, optional string }{
 	svc.SignalStarted:   {"", "pid"},
 	svc.SignalFinished:  {"exit_code", "reason"},
@@ -47,8 +46,7 @@ var payloadFields = map[svc.SignalKind]struct{ required, optional string }{
 	svc.SignalProgress:  {"message", "percent needs_input submitted idle conversation"},
 }
 
-// ParseSignal reads a signal body strictly: an unknown field is an error that
-// names it.
+// ParseSignal parses a signal body strictly: an unknown field is an error that names the field.
 func ParseSignal(runID string, body []byte) (svc.Signal, error) {
 	var s Signal
 	if err := StrictJSON(body, &s); err != nil {
@@ -57,8 +55,8 @@ func ParseSignal(runID string, body []byte) (svc.Signal, error) {
 	return s.Parse(runID)
 }
 
-// Parse turns the wire form into the noun and checks it. The attempt is judged
-// later, against the run's row.
+// Parse converts the wire form to an svc.Signal and validates it. The attempt is checked later, against the run's
+// row.
 func (s Signal) Parse(runID string) (svc.Signal, error) {
 	out := svc.Signal{RunID: runID, Kind: s.Kind, Source: s.Source, Timestamp: s.Timestamp, NoAttempt: s.Attempt == nil}
 	if s.Attempt != nil {
@@ -140,7 +138,7 @@ func set[T any](to *T, from *T) {
 	}
 }
 
-// FromSignal is the wire form of a signal, as wrappers and workers send it.
+// FromSignal returns the wire form of a signal, as wrappers and workers send it.
 func FromSignal(s svc.Signal) Signal {
 	p := payload{}
 	switch s.Kind {
@@ -180,8 +178,8 @@ func some(s string) *string {
 	return &s
 }
 
-// StrictJSON decodes one JSON object into v. Unknown fields, wrong types and
-// anything after the object are validation errors that name the field.
+// StrictJSON decodes one JSON object into v. Unknown fields, wrong types and trailing data are validation errors that
+// name the field.
 func StrictJSON(body []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -209,7 +207,7 @@ func typeError(err error, prefix string) error {
 	if errors.As(err, &wrong) {
 		return svc.Invalid(at(wrong.Field), "is a %s; %s is wanted", wrong.Value, wrong.Type)
 	}
-	// encoding/json has no error type for an unknown field
+	// encoding/json has no error type for an unknown field.
 	if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
 		return svc.Invalid(at(strings.Trim(name, `"`)), "is not a known field")
 	}

@@ -4,32 +4,32 @@ import "svc"
 
 // Frames from a worker to the orchestrator.
 
-// Heartbeat says that a worker lives.
+// Heartbeat shows that a worker is alive, and reports the state of its host.
 type Heartbeat struct {
 	HostID     string     `json:"host_id"`
 	InstanceID string     `json:"instance_id"`
 	Timestamp  svc.Time   `json:"timestamp"`
-	Runs       *[]LiveRun `json:"runs,omitempty"` // every live session (capability inventory); absent: not said
-	// Refusing is why the host takes no new runs now; absent: it does.
+	Runs       *[]LiveRun `json:"runs,omitempty"` // every live session (capability inventory); absent: not reported
+	// Refusing is the reason why the host accepts no new runs now; absent: it accepts them.
 	Refusing *svc.HostRefusal `json:"refusing,omitempty"`
-	// CatalogError is why the host's provider catalog is not in force; absent: it is.
+	// CatalogError is the reason why the host's provider catalog could not be loaded; absent: it was loaded.
 	CatalogError string `json:"catalog_error,omitempty"`
-	// DiskFreeBytes is the disk space that the worker may still use; absent: not said.
+	// DiskFreeBytes is the disk space that the worker may still use; absent: not reported.
 	DiskFreeBytes *int64 `json:"disk_free_bytes,omitempty"`
 }
 
-// LiveRun is one session that a worker holds.
+// LiveRun is one live session of a worker.
 type LiveRun struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 }
 
-// RunDispatchAck answers a dispatch. Refused means that nothing was started.
+// RunDispatchAck is the response to a dispatch. When it was refused, nothing was started.
 type RunDispatchAck struct {
 	RunID    string `json:"run_id"`
 	Attempt  int    `json:"attempt"`
 	Accepted bool   `json:"accepted"`
-	Reason   string `json:"reason,omitempty"` // why it was refused; absent: not said
+	Reason   string `json:"reason,omitempty"` // why it was refused; absent: not reported
 }
 
 // Snapshot is the screen of a run.
@@ -38,19 +38,19 @@ type Snapshot struct {
 	Capture   string   `json:"capture"`
 	Timestamp svc.Time `json:"timestamp"`
 	Attempt   int      `json:"attempt,omitempty"` // absent: the current one
-	// Final says that this is the screen at the end of the attempt's session, which is answered with
-	// screen_ack (capability final_screen). Absent: the session goes on, or a plain peer does not say.
+	// Final reports that this is the screen at the end of the attempt's session; it is acknowledged with screen_ack
+	// (capability final_screen). Absent: the session continues, or the peer is a plain one.
 	Final bool `json:"final,omitempty"`
 }
 
-// SignalFrame is a signal that travels on the uplink.
+// SignalFrame is a signal on the uplink.
 type SignalFrame struct {
 	RunID string `json:"run_id"`
 	Signal
 }
 
-// LogChunk is a piece of a run's log. Without Offset (a plain peer) it is
-// appended; with it, it is taken only at the offset the orchestrator is at.
+// LogChunk is a part of a run's log. Without Offset (a plain peer) it is always appended. With Offset it is accepted
+// only when the orchestrator's copy ends at that offset.
 type LogChunk struct {
 	RunID     string   `json:"run_id"`
 	Text      LogText  `json:"text"`
@@ -59,12 +59,12 @@ type LogChunk struct {
 	Offset    *int64   `json:"offset,omitempty"`
 	Bytes     int      `json:"bytes,omitempty"` // raw length
 	Data      []byte   `json:"data,omitempty"`  // the raw bytes when they are not valid UTF-8
-	// Times says when its bytes were written; absent: a peer from before, or nothing new to say. They count with the
-	// chunk: who takes it takes them, who refuses it refuses them.
+	// Times are the times at which its bytes were written; absent: an older peer, or no new times. They are accepted
+	// or refused together with the chunk.
 	Times LogTimes `json:"times,omitempty"`
 }
 
-// Raw is the chunk's bytes as the terminal got them.
+// Raw returns the chunk's bytes as the terminal received them.
 func (f LogChunk) Raw() []byte {
 	if len(f.Data) > 0 {
 		return f.Data
@@ -72,40 +72,38 @@ func (f LogChunk) Raw() []byte {
 	return f.Text
 }
 
-// LogEnd says how long an attempt's log is, now that it does not grow any more
-// (capability log_end). It is answered with a LogAck.
+// LogEnd reports the final length of an attempt's log (capability log_end). The orchestrator responds with a LogAck.
 type LogEnd struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 	Bytes   int64  `json:"bytes"`
 }
 
-// RunUnknown answers a RunRecall: this host has no trace of these attempts
-// (capability recall).
+// RunUnknown is a response to RunRecall: this host has no trace of these attempts (capability recall).
 type RunUnknown struct {
 	Runs []LiveRun `json:"runs"`
 }
 
-// LogGone answers a LogRead: this host does not have that log (capability
-// log_read).
+// LogGone is a response to LogRead: this host does not have that log (capability log_read).
 type LogGone struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 }
 
-// ScreenGone answers a ScreenRead: this host does not have the screen at the end
-// of that attempt (capability screen_read).
+// ScreenGone is a response to ScreenRead: this host does not have the screen at the end of that attempt (capability
+// screen_read).
 type ScreenGone struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 }
 
-// KeysResult answers Keys and Paste.
+// KeysResult is the response to Keys and Paste.
 type KeysResult struct {
 	RequestID string `json:"request_id"`
 	OK        bool   `json:"ok"`
 	Error     string `json:"error,omitempty"`
-	// Unknown says that some of it may have reached the session all the same; absent: nothing has, or all of it when OK.
+	// Unknown reports that after a failure some of the input may have reached the session. Absent: with OK all of it
+	// has, otherwise none of it.
 	Unknown bool `json:"unknown,omitempty"`
 }
 
@@ -115,49 +113,49 @@ type AttachData struct {
 	Bytes    []byte `json:"bytes"`
 }
 
-// AttachResized tells the session's size.
+// AttachResized reports the session's size.
 type AttachResized struct {
 	AttachID string `json:"attach_id"`
 	Rows     int    `json:"rows"`
 	Cols     int    `json:"cols"`
 }
 
-// AttachClosed says that a relay ended at the worker's side.
+// AttachClosed reports that a relay ended on the worker's side.
 type AttachClosed struct {
 	AttachID string `json:"attach_id"`
 	Reason   string `json:"reason"`
 }
 
-// Providers reports what a worker's catalog holds (capability providers).
+// Providers reports the content of a worker's catalog (capability providers).
 type Providers struct {
 	Providers map[string]svc.ProviderReport `json:"providers"`
-	// CatalogHash is the SHA-256 of the catalog's text in hex; absent: not said.
+	// CatalogHash is the SHA-256 of the catalog's text in hex; absent: not reported.
 	CatalogHash string `json:"catalog_hash,omitempty"`
 }
 
-// Orphan reports a session that should not be there (capability orphans).
+// Orphan reports a session that should not exist (capability orphans).
 type Orphan struct {
 	SessionName string `json:"session_name"`
-	RunID       string `json:"run_id,omitempty"`  // absent: no record knows it
-	Attempt     int    `json:"attempt,omitempty"` // absent likewise
-	Action      string `json:"action"`            // stopped or none
+	RunID       string `json:"run_id,omitempty"`  // absent: the session is in no record
+	Attempt     int    `json:"attempt,omitempty"` // absent: as for run_id
+	Action      string `json:"action"`            // what the worker did: stopped or none
 }
 
-// RunHint is what looks odd about a run that goes on, in the worker's words (capability hints). It is
-// sent again on each connection; an empty hint takes it back.
+// RunHint describes what looks unusual about a live run, as text from the worker (capability hints). It is sent again
+// on each connection; an empty hint removes it.
 type RunHint struct {
 	RunID   string `json:"run_id"`
 	Attempt int    `json:"attempt"`
 	Hint    string `json:"hint"`
 }
 
-// Goodbye says that a worker ends in order: the connection closes next, and
-// what runs on the host goes on (capability goodbye).
+// Goodbye announces that a worker exits in order: the connection closes next, and the sessions on the host continue
+// (capability goodbye).
 type Goodbye struct {
-	Reason string `json:"reason,omitempty"` // for people; absent: not said
+	Reason string `json:"reason,omitempty"` // for people; absent: not reported
 }
 
-// Type names of the frames that go up.
+// The type names of the frames to the orchestrator.
 func (Heartbeat) Type() string      { return "heartbeat" }
 func (RunDispatchAck) Type() string { return "run_dispatch_ack" }
 func (Snapshot) Type() string       { return "snapshot" }

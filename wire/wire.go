@@ -1,11 +1,10 @@
-// Package wire is the contract between orchestrator and worker: every frame of
-// the uplink, the registration, and the body of a signal.
+// Package wire is the contract between orchestrator and worker: every frame of the uplink, the registration, and the
+// body of a signal.
 //
-// Frames are JSON objects with a type. A peer ignores fields it does not know,
-// so fields may be added to a frame; a frame that the interface does not show
-// is sent only to a peer that announced the capability for it. Nothing is ever
-// given a new meaning. The golden files under testdata are the contract as
-// data: a change there is a change of the protocol.
+// Frames are JSON objects with a type. A peer ignores fields that it does not know, so fields may be added to a
+// frame. A frame that requires a capability is sent only to a peer that announced it. The meaning of a frame or field
+// never changes. The golden files under testdata are the contract as data: a change of them is a change of the
+// protocol.
 //
 // History:
 //
@@ -18,11 +17,11 @@
 //	2026-11  goodbye, with a capability of the same name.
 //	2026-11  snapshot gains final, which screen_ack answers (final_screen).
 //	2026-11  run_dispatch gains workspace; workspace_request and workspace_result (workspace).
-//	2026-11  workspace_request asks to land (land).
-//	2026-11  names in keys: Escape, Up, Ctrl+R, text:… (keys2).
+//	2026-11  workspace_request gains land (land).
+//	2026-11  keys gains named keys: Escape, Up, Ctrl+R, text:… (keys2).
 //	2026-11  heartbeat gains catalog_error.
 //	2026-11  log_chunk gains times.
-//	2026-11  paste (capability paste); providers say how each takes messages, and whether it reports turns.
+//	2026-11  paste (capability paste); providers gains how each takes messages, and whether it reports turns.
 //	2026-11  progress signals gain submitted and idle.
 //	2026-11  the upgrade request carries Svc-Capabilities.
 //	2026-11  run_dispatch gains conversation, and so do the payloads of progress and completed (conversation).
@@ -40,11 +39,10 @@ import (
 	"svc"
 )
 
-// MaxFrame is the largest frame either side accepts; a larger one closes the
-// connection.
+// MaxFrame is the maximum size of a frame in bytes; each side closes the connection when it receives a larger one.
 const MaxFrame = 4 << 20
 
-// The capabilities this version knows.
+// The capabilities that this version supports.
 const (
 	CapStop      = "stop"
 	CapKeys      = "keys"
@@ -72,10 +70,10 @@ const (
 	CapSigned       = "signed_requests"
 )
 
-// Capabilities lists what this version knows, in the order it announces them.
+// Capabilities lists the capabilities that this version supports, in the order in which it announces them.
 var Capabilities = []string{CapStop, CapKeys, CapAttach, CapLogAck, CapProviders, CapOrphans, CapInventory, CapHints, CapLogEnd, CapRecall, CapLogRead, CapGoodbye, CapFinal, CapKeys2, CapWorkerKey, CapWorkspace, CapLand, CapPaste, CapConversation, CapGoaway, CapScreenRead, CapPresets, CapSigned}
 
-// Shared is the part of the announced capabilities that this side knows too.
+// Shared returns the announced capabilities that this version supports too.
 func Shared(announced []string) []string {
 	shared := []string{}
 	for _, known := range Capabilities {
@@ -89,38 +87,39 @@ func Shared(announced []string) []string {
 	return shared
 }
 
-// Headers by which our worker names itself when it opens the uplink.
+// The headers by which svc's worker identifies itself when it opens the uplink.
 const (
 	HeaderHostID     = "Svc-Host-Id"
 	HeaderInstanceID = "Svc-Instance-Id"
 	HeaderBootID     = "Svc-Boot-Id"
 
-	// How the worker proves that it is the one of before (capability worker_key).
-	HeaderWorkerKey = "Svc-Worker-Key" // its public key, base64
-	HeaderChallenge = "Svc-Challenge"  // what the registration was answered with
+	// The proof that the worker has the key that is pinned to its host (capability worker_key).
+	HeaderWorkerKey = "Svc-Worker-Key" // the worker's public key, base64
+	HeaderChallenge = "Svc-Challenge"  // from the response to the registration
 	HeaderSignature = "Svc-Signature"  // of UplinkProof, base64; on other requests of RequestProof
 	HeaderBodyHash  = "Svc-Body-Hash"  // on other requests (capability signed_requests): SHA-256 of the body, hex
 
-	// What it can do (capabilities, comma-separated); absent: what it registered with.
+	// The capabilities, separated by commas; absent: those of the registration.
 	HeaderCapabilities = "Svc-Capabilities"
 
-	// What the orchestrator has acknowledged before the end of an attempt that a request reports. Absent: the end does not depend on it.
-	HeaderLogBytes   = "Svc-Log-Bytes"   // how many bytes the attempt's log has
-	HeaderLastScreen = "Svc-Last-Screen" // 1: the screen at the end, too
+	// What the orchestrator had acknowledged before the end of an attempt that the request reports. Absent: the end
+	// does not depend on it.
+	HeaderLogBytes   = "Svc-Log-Bytes"   // size of the attempt's log in bytes
+	HeaderLastScreen = "Svc-Last-Screen" // 1: also the screen at the end
 
-	// How it runs sessions.
+	// How the worker runs sessions.
 	HeaderContainment = "Svc-Containment" // off or bwrap
 	HeaderScopes      = "Svc-Scopes"      // on or off
 )
 
-// UplinkProof is what a worker signs with its Ed25519 key to open the uplink:
-// what is asked for, by whom, and the orchestrator's challenge.
+// UplinkProof returns the data that a worker signs with its Ed25519 key to open the uplink: the request line, its
+// identity, and the orchestrator's challenge.
 func UplinkProof(hostID, instanceID, bootID, challenge string) []byte {
 	return []byte(strings.Join([]string{"svc uplink 1", "GET /api/internal/worker/uplink", hostID, instanceID, bootID, challenge}, "\n"))
 }
 
-// RequestProof is what a worker signs with its Ed25519 key in every other request that it sends with its host's token (capability
-// signed_requests): what is asked for, and the hash of the body. target is path and query.
+// RequestProof returns the data that a worker signs with its Ed25519 key in every other request with its host's token
+// (capability signed_requests): the request line and the hash of the body. target is path and query.
 func RequestProof(method, target, bodyHash string) []byte {
 	return []byte(strings.Join([]string{"svc request 1", method + " " + target, bodyHash}, "\n"))
 }
@@ -131,65 +130,64 @@ type Registration struct {
 	Platform     string   `json:"platform"`
 	InstanceID   string   `json:"instance_id"`
 	Capabilities []string `json:"capabilities,omitempty"` // absent: a plain peer
-	Version      string   `json:"version,omitempty"`      // absent: not said
+	Version      string   `json:"version,omitempty"`      // absent: not reported
 }
 
-// Registered is its answer.
+// Registered is the response to a Registration.
 type Registered struct {
 	HostID       string         `json:"host_id"`
 	Status       svc.HostStatus `json:"status"`
-	Capabilities []string       `json:"capabilities"` // what both sides know
-	// Challenge is to be signed on the upgrade (capability worker_key); absent: nothing is.
+	Capabilities []string       `json:"capabilities"` // the capabilities that both sides support
+	// Challenge must be signed on the upgrade (capability worker_key); absent: no signature is required.
 	Challenge string `json:"challenge,omitempty"`
 }
 
-// Frame is anything that travels on the uplink.
+// Frame is a message on the uplink.
 type Frame interface {
-	// Type is the value of the frame's field "type".
+	// Type returns the value of the frame's field "type".
 	Type() string
-	// check names what a received frame lacks.
+	// check returns an error for a received frame with missing or invalid fields.
 	check() error
 }
 
-// Error codes of the error frame that are about the frame itself.
+// The codes of error frames that report a problem with a frame itself.
 const (
 	CodeMalformed    = "malformed_frame"
 	CodeUnknownFrame = "unknown_frame"
 )
 
-// FrameError is why a received frame was not taken.
+// FrameError is the reason why a received frame was not accepted.
 type FrameError struct {
 	Code    string
 	Message string
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *FrameError) Error() string { return e.Message }
 
 func malformed(format string, args ...any) error {
 	return &FrameError{Code: CodeMalformed, Message: fmt.Sprintf(format, args...)}
 }
 
-// Encode is a frame with its type.
+// Encode returns the encoded frame with its type.
 func Encode(f Frame) ([]byte, error) {
 	var b bytes.Buffer
 	err := EncodeTo(&b, f)
 	return b.Bytes(), err
 }
 
-// EncodeTo writes a frame with its type to an empty buffer, which who sends
-// many of them uses again.
+// EncodeTo writes a frame with its type to an empty buffer, which the caller may reuse for the next frame.
 func EncodeTo(buf *bytes.Buffer, f Frame) error {
 	buf.WriteString(`{"type":"` + f.Type() + `"`)
 	body := buf.Len()
 	e := json.NewEncoder(buf)
-	e.SetEscapeHTML(false) // a page is no reader of this, and a < would take six bytes
+	e.SetEscapeHTML(false) // the frame is not embedded in HTML, and an escaped < takes six bytes
 	if err := e.Encode(f); err != nil {
 		return fmt.Errorf("encode %s frame: %w", f.Type(), err)
 	}
-	buf.Truncate(buf.Len() - 1) // the encoder ends a line
+	buf.Truncate(buf.Len() - 1) // the encoder has added a line end
 	if fields := buf.Bytes()[body:]; len(fields) > len("{}") {
-		fields[0] = ',' // the object that the type began goes on with them
+		fields[0] = ',' // the object that the type began continues with the fields
 		return nil
 	}
 	buf.Truncate(body)
@@ -197,15 +195,14 @@ func EncodeTo(buf *bytes.Buffer, f Frame) error {
 	return nil
 }
 
-// DecodeUp reads a frame that a worker sent. Its error is a *FrameError.
+// DecodeUp decodes a frame from a worker. Its error is a *FrameError.
 func DecodeUp(b []byte) (Frame, error) { return decode(b, upFrames) }
 
-// DecodeDown reads a frame that the orchestrator sent. Its error is a
-// *FrameError.
+// DecodeDown decodes a frame from the orchestrator. Its error is a *FrameError.
 func DecodeDown(b []byte) (Frame, error) { return decode(b, downFrames) }
 
-// leadingType is the type of a frame that begins with it, as ours do: a large
-// one need not be read twice to learn it.
+// leadingType returns the type of a frame in which the type comes first, as in all frames that svc encodes. So a
+// large frame need not be parsed twice.
 func leadingType(b []byte, known map[string]func() Frame) (string, func() Frame) {
 	rest, ok := bytes.CutPrefix(b, []byte(`{"type":"`))
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// Workspace is the part of a dispatch that names the working copy of the run (capability workspace).
+// Workspace is the part of a dispatch that describes the working copy of the run (capability workspace).
 type Workspace struct {
 	ID           string        `json:"id"`
 	Repo         string        `json:"repo"`
@@ -15,25 +15,25 @@ type Workspace struct {
 	Setup        string        `json:"setup,omitempty"` // empty: none
 	SetupSeconds int64         `json:"setup_seconds"`
 	Branch       string        `json:"branch"`
-	// Restore is the checkpoint of another workspace that it begins with; absent: it begins at the base.
+	// Restore is the checkpoint of another workspace to begin with; absent: begin at the base.
 	Restore *Restore `json:"restore,omitempty"`
-	// Needs is what the base of a new working copy must have; absent: nothing.
+	// Needs are the commits that the base of a new working copy must contain; absent: none.
 	Needs []svc.NeededCommit `json:"needs,omitempty"`
 }
 
-// Restore names a relayed checkpoint.
+// Restore identifies a relayed checkpoint.
 type Restore struct {
 	WorkspaceID string `json:"workspace_id"`
 	Checkpoint  int    `json:"checkpoint"`
-	BaseCommit  string `json:"base_commit"` // that its bundle is on top of
+	BaseCommit  string `json:"base_commit"` // the commit on which its bundle is based
 }
 
-// Source is what the working copy is made of, with the defaults filled in.
+// Source returns the source of the working copy, with defaults for empty fields.
 func (w Workspace) Source() svc.Source {
 	return svc.Source{Repo: w.Repo, Base: w.Base, Isolation: w.Isolation, Setup: w.Setup, SetupTimeout: time.Duration(w.SetupSeconds) * time.Second}.OrDefaults()
 }
 
-// RestoreBase is the commit that the checkpoint it begins with is on top of; empty: it begins at the base.
+// RestoreBase returns the base commit of the checkpoint to begin with; empty: begin at the base.
 func (w Workspace) RestoreBase() string {
 	if w.Restore == nil {
 		return ""
@@ -41,30 +41,30 @@ func (w Workspace) RestoreBase() string {
 	return w.Restore.BaseCommit
 }
 
-// What a WorkspaceRequest may ask for.
+// The actions of a WorkspaceRequest.
 const (
 	WorkspaceCheckpoint = "checkpoint"
 	WorkspaceRemove     = "remove"
-	WorkspaceRestore    = "restore" // make it, from a relayed checkpoint; its setup is left to its first run
-	WorkspaceLand       = "land"    // capability land; what comes of it is posted
+	WorkspaceRestore    = "restore" // create it from a relayed checkpoint; its first run does the setup
+	WorkspaceLand       = "land"    // capability land; the outcome is posted
 )
 
-// WorkspaceRequest asks a worker to do something with a workspace now (capability workspace). It is answered with a
+// WorkspaceRequest requests an action on a workspace from a worker (capability workspace). The worker responds with a
 // WorkspaceResult.
 type WorkspaceRequest struct {
 	RequestID   string `json:"request_id"`
 	WorkspaceID string `json:"workspace_id"`
 	Do          string `json:"do"`
-	Tree        string `json:"tree,omitempty"` // of a removal: a person has named this tree to be given up; absent: none
-	// Workspace is what is to be made, of a restore; absent otherwise.
+	Tree        string `json:"tree,omitempty"` // for a removal: the tree that a person has explicitly given up; absent: none
+	// Workspace is the workspace to create, for a restore; absent otherwise.
 	Workspace *Workspace `json:"workspace,omitempty"`
-	// Landed is the number of the checkpoint that was landed, of a removal; absent: none was.
+	// Landed is the number of the checkpoint that was landed, for a removal; absent: none was.
 	Landed int `json:"landed,omitempty"`
-	// Land is what is to be landed (capability land); absent otherwise.
+	// Land is the order to land (capability land); absent otherwise.
 	Land *svc.LandOrder `json:"land,omitempty"`
 }
 
-// WorkspaceResult answers a WorkspaceRequest.
+// WorkspaceResult is the response to a WorkspaceRequest.
 type WorkspaceResult struct {
 	RequestID string             `json:"request_id"`
 	OK        bool               `json:"ok"`
@@ -72,7 +72,7 @@ type WorkspaceResult struct {
 	Unsafe    []svc.UnsafeReason `json:"unsafe,omitempty"` // why it was not removed
 }
 
-// Type names of the frames.
+// The type names of the frames.
 func (WorkspaceRequest) Type() string { return "workspace_request" }
 func (WorkspaceResult) Type() string  { return "workspace_result" }
 
@@ -109,28 +109,29 @@ func (f WorkspaceResult) check() error {
 	return need("workspace_result", "request_id", f.RequestID)
 }
 
-// MaxPiece is the most bytes of a checkpoint's file in one request: what else goes to the orchestrator waits for no more than that.
+// MaxPiece is the maximum size of a part of a checkpoint's file in one request, in bytes. So other requests to the
+// orchestrator are delayed by one part at most.
 const MaxPiece = 1 << 20
 
-// MaxCheckpointFile is the most bytes of a relayed bundle or patch.
+// MaxCheckpointFile is the maximum size of a relayed bundle or patch in bytes.
 const MaxCheckpointFile = 1 << 30
 
-// CheckpointOffset answers a piece of a checkpoint's file: how much of it is kept.
+// CheckpointOffset is the response to a part of a checkpoint's file: how much of the file is stored.
 type CheckpointOffset struct {
 	Offset   int64 `json:"offset"`
 	Complete bool  `json:"complete"`
 }
 
-// CheckpointDone tells that both files of a checkpoint were sent, and what is in it.
+// CheckpointDone reports that both files of a checkpoint were sent, and describes its content.
 type CheckpointDone struct {
 	Files     int    `json:"files"`
 	Additions int    `json:"additions"`
 	Deletions int    `json:"deletions"`
-	Tree      string `json:"tree,omitempty"` // empty: an older worker, which does not say it
-	From      string `json:"from,omitempty"` // the commit that the patch is against; empty: as for Tree
+	Tree      string `json:"tree,omitempty"` // empty: an older worker, which does not report it
+	From      string `json:"from,omitempty"` // the base commit of the patch; empty: as for Tree
 }
 
-// Validate refuses what no host of ours would say.
+// Validate returns a validation error for a report that no correct worker would send.
 func (d CheckpointDone) Validate() error {
 	var bad svc.Problems
 	bad.Object("tree", d.Tree)
