@@ -7,15 +7,14 @@ import (
 	"svc/internal/arch"
 )
 
-// What a package must not know of the world outside the module.
+// The imports that packages must not use.
 var (
 	sql  = []string{"database/sql", "github.com/jackc/pgx", "modernc.org/sqlite", "github.com/pressly/goose"}
 	http = []string{"net/http", "github.com/danielgtaylor/huma"}
 )
 
-// architecture is the shape of the product: who may import whom. Worker code can never touch the
-// database, the contract between orchestrator and worker can be read in one folder, and everything
-// meets in cli. Change it on purpose or not at all.
+// architecture defines which package may import which. Worker code cannot access the database, the contract between
+// orchestrator and worker is in one folder, and all packages meet only in cli. Change it deliberately.
 var architecture = arch.Rules{
 	Module: "svc",
 	Packages: map[string]arch.Package{
@@ -27,10 +26,10 @@ var architecture = arch.Rules{
 		"api":    {Imports: []string{"."}, Never: sql},
 		"config": {Imports: []string{".", "atomicfile"}, Never: join(sql, http)},
 
-		// What others wrote, made safe to show.
+		// Makes text from other sources safe to show.
 		"safetext": {Never: join(sql, http, "os", "net", "io/fs")},
 
-		// Files, written whole or not at all.
+		// Atomic file writes.
 		"atomicfile": {Never: join(sql, http, "os/exec")},
 
 		// Recordings of terminals.
@@ -45,7 +44,7 @@ var architecture = arch.Rules{
 		"server": {
 			Imports:     []string{".", "api", "wire", "engine", "store", "provider", "web", "asciicast"},
 			TestImports: []string{"hub", "store/storetest"},
-			// What is live it has from the engine, never from the engine's hub.
+			// Server must get live state from the engine, not from the engine's hub.
 			NeverSelects: []string{"Hub"},
 		},
 		"notify":  {Imports: []string{".", "store"}, TestImports: []string{"store/storetest"}, Never: sql},
@@ -67,11 +66,11 @@ var architecture = arch.Rules{
 		"wrapper":   {Imports: []string{".", "wire", "config", "provider", "rundir", "process", "leftover", "workspace"}, Never: sql},
 		"demo":      {Imports: []string{".", "wrapper"}, Never: join(sql, http)},
 
-		// Where all is wired together.
+		// The wiring.
 		"cli":     {Imports: product},
 		"cmd/svc": {Imports: []string{"cli"}, Never: join(sql, http)},
 
-		// What only tests use.
+		// Packages for tests only.
 		"e2e":                  {TestImports: append([]string{"cli", "internal/proctest", "store/storetest"}, product...)},
 		"store/storetest":      {Imports: []string{".", "store", "internal/pgtest"}},
 		"e2e/agents":           {TestImports: append([]string{"internal/proctest"}, product...)},
@@ -94,13 +93,13 @@ var architecture = arch.Rules{
 	TestSupport: []string{".", "internal/clocktest", "internal/inotifytest", "internal/needtest", "internal/pgtest", "internal/textbuffer"},
 }
 
-// product is everything that cli wires together.
+// product is every package that cli wires together.
 var product = []string{
 	".", "wire", "api", "config", "store", "hub", "place", "review", "backup", "mirror", "engine", "notify", "server", "cluster", "web", "docs",
 	"process", "tmux", "git", "leftover", "provider", "rundir", "workspace", "safetext", "asciicast", "atomicfile", "worker", "wrapper", "demo",
 }
 
-// join puts single import paths behind those of two lists.
+// join appends single import paths to two lists.
 func join(a, b []string, more ...string) []string {
 	return append(append(append([]string(nil), a...), b...), more...)
 }

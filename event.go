@@ -43,7 +43,7 @@ const (
 	TopicWorkerSuspect     Topic = "worker.instance_suspect"
 	TopicWorkerReinstalled Topic = "worker.instance_reinstalled"
 	TopicWorkerProviders   Topic = "worker.providers_changed"
-	TopicWorkerCatalog     Topic = "worker.catalog_changed" // a changed catalog, which may start other commands than before
+	TopicWorkerCatalog     Topic = "worker.catalog_changed" // its provider catalog was changed, and may start other commands than before
 	TopicWorkerConnected   Topic = "worker.connected"       // connected again, after a disconnect that was journaled
 	TopicWorkerGone        Topic = "worker.disconnected"    // its connection ended; the host's status follows from heartbeats alone
 

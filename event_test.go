@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// fitsNaively tries every length that a star can have.
+// fitsNaively matches a glob by trying every length for each star.
 func fitsNaively(glob, s string) bool {
 	switch {
 	case glob == "":
@@ -37,8 +37,7 @@ func TestGlobsAgreeWithANaiveMatcher(t *testing.T) {
 	})
 }
 
-// FuzzGlob looks for filters that the matcher and the naive one judge
-// differently.
+// FuzzGlob searches for globs for which the matcher and the naive matcher differ.
 func FuzzGlob(f *testing.F) {
 	for _, seed := range [][2]string{{"run.*", "run.created"}, {"*", ""}, {"*.created", "run.created"}, {"a*a", "a"}, {"**a**", "ba"}, {"work_item.*ed", "work_item.deleted"}} {
 		f.Add(seed[0], seed[1])

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestMakeFuzzKnowsEveryTarget: a target that the script does not find is never fuzzed, and nobody hears of it.
+// TestMakeFuzzKnowsEveryTarget: a target that the script does not find is never fuzzed, and no error shows it.
 func TestMakeFuzzKnowsEveryTarget(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "scripts/fuzz", "list").Output()
@@ -27,7 +27,7 @@ func TestMakeFuzzKnowsEveryTarget(t *testing.T) {
 	}
 }
 
-// fuzzTargets are the targets that the module's tests declare, as "./package Name"; bench is a module of its own.
+// fuzzTargets returns the fuzz targets in the module's tests, as "./package Name"; bench is a separate module.
 func fuzzTargets(t *testing.T, tree fs.FS) (targets []string) {
 	t.Helper()
 	declared := regexp.MustCompile(`(?m)^func (Fuzz\w*)\(`)

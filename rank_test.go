@@ -11,8 +11,7 @@ import (
 	"svc"
 )
 
-// aRank draws any text that may be a rank: base 62, not ending in the lowest
-// digit.
+// aRank draws any text that is a valid rank: base 62, not ending in the lowest digit.
 func aRank(t *rapid.T, label string) string {
 	return rapid.StringMatching(`[0-9A-Za-z]{0,8}[1-9A-Za-z]`).Draw(t, label)
 }
@@ -74,7 +73,7 @@ func TestAppendedRanksStayShort(t *testing.T) {
 			last = next
 		}
 	})
-	if got := checkBetween(t, "zzzzzz", ""); len(got) != 7 { // the width is used up
+	if got := checkBetween(t, "zzzzzz", ""); len(got) != 7 { // no rank of this width is left
 		t.Errorf("after the last short rank comes %q", got)
 	}
 }
@@ -86,8 +85,8 @@ func TestRanksBeforeTheFirstAndInOneGapGrowSlowly(t *testing.T) {
 		first = checkBetween(t, "", first)
 		high = checkBetween(t, low, high)
 	}
-	// Each digit takes about five halvings: the length past which a project is
-	// spread anew comes after hundreds of moves into one gap, not after tens.
+	// A rank has about five halvings per digit, so a project reaches MaxRank, and gets new ranks, after hundreds of
+	// moves into one gap.
 	if len(first) > svc.MaxRank || len(high) > svc.MaxRank+10 {
 		t.Errorf("after 300 inserts: %d and %d characters", len(first), len(high))
 	}

@@ -16,9 +16,9 @@ const now = svc.Time(1_000_000)
 
 func ptr[T any](v T) *T { return &v }
 
-// applied is what a signal must do to a run in each status, in the order of
-// svc.RunStatuses. "-" is superseded; a status is applied and moves there with
-// the topic; "=" is applied and changes no status.
+// applied lists the effect of a signal on a run in each status, in the order of svc.RunStatuses. "-" means
+// superseded; a status means applied with a transition to it and the topic; "=" means applied without a change of
+// status.
 var applied = []struct {
 	signal svc.Signal
 	topic  svc.Topic
@@ -49,8 +49,7 @@ func TestSignalsDoWhatTheTableSaysInEveryStatus(t *testing.T) {
 			case "=":
 				status = from
 			}
-			// A session may be left over where its start comes after a stop, and
-			// where a hook gives up.
+			// A session may still exist when its start is reported after a stop, and when a hook reports a failure.
 			want.EndSession = c.signal.Kind == svc.SignalStarted && from == svc.RunStopped ||
 				c.signal.Kind == svc.SignalFailed && c.signal.Source == svc.FromHook && want.Outcome == svc.Applied
 			if v != want || r.Status != status {
@@ -185,9 +184,8 @@ func TestRestartPolicies(t *testing.T) {
 	}
 }
 
-// TestRequeueForgetsTheAttempt fills every field of a run and checks that each
-// is either what the run was made with or reset: a field added later must be
-// put on one of the two lists.
+// TestRequeueForgetsTheAttempt sets every field of a run and checks that Requeue either keeps or resets it: a field
+// that is added later must be put on one of the two lists.
 func TestRequeueForgetsTheAttempt(t *testing.T) {
 	t.Parallel()
 	kept := map[string]bool{}
@@ -203,7 +201,7 @@ func TestRequeueForgetsTheAttempt(t *testing.T) {
 	full.Attempt = 4
 	r := full
 	r.Requeue(now, now+9)
-	goesOn := svc.Conversation{ID: full.Conversation.ID, Source: full.Conversation.Source, Resumed: svc.ResumedUnknown} // it has to prove it again
+	goesOn := svc.Conversation{ID: full.Conversation.ID, Source: full.Conversation.Source, Resumed: svc.ResumedUnknown} // the next attempt must confirm it again
 	want := map[string]any{"Conversation": &goesOn, "Status": svc.RunPending, "Attempt": 5, "PendingSince": now, "NextDispatchAt": ptr(now + 9),
 		"PastHosts": append(slices.Clone(full.PastHosts), *full.HostID)}
 	for i := range v.NumField() {
@@ -291,7 +289,7 @@ func TestARunKnowsWhichHostWasGivenWhichAttempt(t *testing.T) {
 			r.HostID = &host
 		}
 	}
-	hosts := []string{"a", "", "b", "a", "c"} // of the attempts; the second waited in vain
+	hosts := []string{"a", "", "b", "a", "c"} // the hosts of the attempts; the second attempt was never placed
 	for i, host := range hosts {
 		if i > 0 {
 			r.Requeue(now, now)
@@ -313,7 +311,7 @@ func TestARunKnowsWhichHostWasGivenWhichAttempt(t *testing.T) {
 	if got := len(r.PastHosts); got > 64 {
 		t.Errorf("%d hosts are kept", got)
 	}
-	if got := r.HostOf(1); got != "d" { // not kept: the present one
+	if got := r.HostOf(1); got != "d" { // no longer stored: the current host
 		t.Errorf("an attempt of long ago counts as %q's", got)
 	}
 }

@@ -14,8 +14,8 @@ var update = flag.Bool("update", false, "write the files that tests compare with
 var triggers = []svc.Trigger{svc.OnAdmit, svc.OnClaim, svc.OnNack, svc.OnStarted, svc.OnExitZero, svc.OnExitNonZero, svc.OnFailed,
 	svc.OnStop, svc.OnDispatchTimeout, svc.OnHostLost, svc.OnRestart}
 
-// The moves of a run, written down a second time and by hand: status, trigger,
-// status. What is not here must be refused.
+// moves lists the status changes of a run a second time, written by hand: status, trigger, status. All others must be
+// refused.
 const moves = `
 	 POST /runs → pending
 	pending claim by the dispatcher → spawning

@@ -25,7 +25,7 @@ func with[T any](v T, change func(*T)) T {
 
 type validator interface{ Validate() error }
 
-// Each input is wrong in exactly the fields that are named; none means right.
+// Each input is invalid in exactly the named fields; without names it is valid.
 func TestValidationNamesTheField(t *testing.T) {
 	t.Parallel()
 	labels := map[string]string{}
@@ -76,7 +76,7 @@ func TestValidationNamesTheField(t *testing.T) {
 		"to the root":                   {svc.WorkItemPatch{Parent: &svc.ParentChange{}}, ""},
 		"a bad before":                  {svc.WorkItemPatch{Before: ptr("x")}, "before"},
 		"a bad after":                   {svc.WorkItemPatch{After: ptr("x")}, "after"},
-		"before and after":              {svc.WorkItemPatch{Before: &id, After: &id}, ""}, // which stand how, only their rows can tell
+		"before and after":              {svc.WorkItemPatch{Before: &id, After: &id}, ""}, // only their rows show whether the order is possible
 		"run":                           {newRun, ""},
 		"run without task":              {with(newRun, func(n *svc.NewRun) { n.TaskID = "" }), "task_id"},
 		"run without provider":          {svc.NewRun{TaskID: id}, ""},

@@ -154,7 +154,7 @@ func TestAFolderIsNamedAsItIsInTheCopy(t *testing.T) {
 		{"/srv/shop", "sub/./dir", "sub/dir", true},
 		{"/srv/shop", "/srv/shop", "", true},
 		{"/srv/shop", "/srv/shop/sub", "sub", true},
-		{"/srv/shop", "/srv/shopping", "", false}, // as when the project was made in a clone of the folder
+		{"/srv/shop", "/srv/shopping", "", false}, // as for a project that was created in a clone of the folder
 		{"/srv/shop", "../shopping", "", false},
 		{"https://x/shop.git", "/srv/shop", "", false},
 		{"https://x/shop.git", "sub", "sub", true},

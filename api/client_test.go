@@ -21,7 +21,7 @@ import (
 	"svc/internal/clocktest"
 )
 
-// serve is a client of a handler.
+// serve returns a client of a server with the handler h.
 func serve(t *testing.T, h http.HandlerFunc) *api.Client {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -184,7 +184,8 @@ func TestAStreamThatIsRefusedEnds(t *testing.T) {
 	}
 }
 
-// A frozen orchestrator and a dead path say nothing: the client gives such a connection up.
+// A frozen orchestrator and a broken network path send nothing: the client closes such a connection and opens
+// another.
 func TestAStreamThatFallsSilentIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"svc"
 )
 
-// FuzzFollow reads an event stream of anything: no message is larger than told, a message has a topic, and the cursor is that of
-// the last one that was handled.
+// FuzzFollow reads an event stream with arbitrary content: no message is larger than the limit, every message has a
+// topic, and the cursor is that of the last handled message.
 func FuzzFollow(f *testing.F) {
 	f.Add(":\n\nid: 7\nevent: run.created\ndata: {\"seq\":7}\n\n", 100)
 	f.Add("id: 1\r\nevent: snapshot\r\ndata: {}\r\ndata: {}\r\n\r\nid: 2\nevent: x\n\n", 100)
@@ -40,7 +40,8 @@ func FuzzFollow(f *testing.F) {
 	})
 }
 
-// FuzzAnswer reads answers of anything: what is longer than told is refused, and a value that was taken is the one that was sent.
+// FuzzAnswer reads responses with arbitrary content: a response that is too long is refused, and an accepted value is
+// equal to the one that was sent.
 func FuzzAnswer(f *testing.F) {
 	f.Add(`{"items":[{"id":"a"}],"next_cursor":null}`, int64(100))
 	f.Add(`{"a":"`+strings.Repeat("x", 100)+`"}`, int64(50))
@@ -59,7 +60,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// A peer that never ends a line, or a message, is not read until the memory is full; and not again.
+// The memory that is used for a line or a message without an end is limited, and the client does not connect again.
 func TestAMessageThatIsTooLongEndsTheStream(t *testing.T) {
 	t.Parallel()
 	const most = 100 << 10
@@ -89,7 +90,7 @@ func TestAMessageThatIsTooLongEndsTheStream(t *testing.T) {
 	}
 }
 
-// endless gives a text, and then its last byte for ever.
+// endless returns a text, and then repeats its last byte forever.
 type endless struct {
 	text string
 	read int

@@ -9,7 +9,8 @@ import (
 	"svc/asciicast"
 )
 
-// FuzzReader reads anything as a recording: its events are in order, and are the same when they are written and read again.
+// FuzzReader reads arbitrary bytes as a recording: the events are in order, and are the same after they are written
+// and read again.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", `{"version":2,"width":80,"height":24}`, "{\"version\":2,\"width\":80,\"height\":24}\n[0.5,\"o\",\"x\"]\n\n[0.25,\"r\",\"9x9\"]\n[1e9,\"m\",\"\\ud800\"]",
@@ -50,7 +51,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// all is the events before the first line that is none.
+// all returns the events before the first invalid line.
 func all(recording []byte) (events []asciicast.Event, ok bool) {
 	r, err := asciicast.NewReader(bytes.NewReader(recording))
 	if err != nil {

@@ -23,13 +23,13 @@ const (
 	runB  = "22222222-2222-4222-8222-222222222222"
 )
 
-// fakeLink stands for a worker: it notes what it is sent.
+// fakeLink simulates a worker and records the frames that it is sent.
 type fakeLink struct {
 	mu     sync.Mutex
 	frames []wire.Frame
 	caps   []string
 	broken bool
-	onSend func(wire.Frame) // called before a frame is taken; nil: nothing is
+	onSend func(wire.Frame) // called before a frame is recorded; may be nil
 }
 
 func (l *fakeLink) Send(f wire.Frame) error {
@@ -47,7 +47,7 @@ func (l *fakeLink) Send(f wire.Frame) error {
 
 func (l *fakeLink) Has(c string) bool { return slices.Contains(l.caps, c) }
 
-// take returns what came since the last call, as "open run 50x220".
+// take returns the frames since the last call, in a form such as "open run 50x220".
 func (l *fakeLink) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *fakeLink) take() []string {
 	return said
 }
 
-// opened is the attach_ids of every attach_open since the last call of take.
+// opened returns the attach_ids of every attach_open since the last call of take.
 func (l *fakeLink) opened() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *fakeLink) opened() []string {
 	return ids
 }
 
-// stage is a running Attachments with its surroundings, inside a bubble.
+// stage is a running Attachments with a simulated worker, inside a synctest bubble.
 type stage struct {
 	t       *testing.T
 	hub     *Attachments
@@ -89,7 +89,7 @@ type stage struct {
 	links   map[string]*fakeLink
 	leases  []string
 	typed   []string
-	holders []string // +name or -name, and by whom
+	holders []string // +name or -name, and the name of the person who caused it
 	people  map[string]*person
 	names   []string
 }
@@ -154,7 +154,7 @@ func (s *stage) journal() string {
 	return said
 }
 
-// person is a client whose socket reads what it is given.
+// person is a client whose socket reads every frame.
 type person struct {
 	a     *Attachment
 	mu    sync.Mutex
@@ -166,11 +166,11 @@ type person struct {
 type shown struct {
 	at    time.Time
 	typ   string
-	text  string // of any frame but data: the type and its main field
+	text  string // of a frame other than data: the type and its main field
 	bytes []byte
 }
 
-// ann is someone who may type; a name that begins with viewer may not.
+// ann may type. A person whose name begins with viewer may not.
 var ann = Person{Name: "ann"}
 
 // leaseIdle is the stage's [AttachConfig.LeaseIdle].
@@ -181,7 +181,7 @@ func (s *stage) join(name, runID string) *person {
 	return s.joinAs(name, runID, Person{Name: name, Watches: strings.HasPrefix(name, "viewer")})
 }
 
-// joinAs lets someone join who is known to the story by a name of its own: a person may come twice.
+// joinAs lets a person join under another name in the test, because a person may join twice.
 func (s *stage) joinAs(name, runID string, who Person) *person {
 	s.t.Helper()
 	a, err := s.hub.Join(Target{RunID: runID, Attempt: 1, HostID: hostA}, who)
@@ -240,7 +240,7 @@ func parseShown(b []byte) shown {
 	return out
 }
 
-// listed is a list of watchers in short: * holds the lease, ! is the client itself, ~ is not attached.
+// listed formats a list of watchers: * holds the lease, ! is the client itself, ~ is not attached.
 func listed(list []watcher, more int) string {
 	var all []string
 	for _, w := range list {
@@ -262,7 +262,7 @@ func listed(list []watcher, more int) string {
 	return strings.Join(all, ",")
 }
 
-// said is every frame but data since the last call, with the person's name.
+// said returns every frame other than data since the last call, with the name of its receiver.
 func (s *stage) said() string {
 	synctest.Wait()
 	var all []string
@@ -311,7 +311,7 @@ func (s *stage) leaves(name string) {
 	synctest.Wait()
 }
 
-// emit is output of the session, as the worker sends it to each relay.
+// emit sends output of the session to the given relays.
 func (s *stage) emit(ids []string, text string) {
 	for _, id := range ids {
 		s.hub.FromWorker(hostA, &wire.AttachData{AttachID: id, Bytes: []byte(text)})

@@ -13,8 +13,8 @@ import (
 	"svc/internal/clocktest"
 )
 
-// A story is a list of steps: who does what, and then what everyone is told,
-// what the journal gets and what reaches the worker.
+// A story is a list of steps: an action of a client, and then the frames to all clients, the journal entries and the
+// frames to the worker.
 type step struct {
 	do      string // "a joins", "a leaves", "a types x", "a resizes", "a releases", "a sends …", "run ends"
 	told    string
@@ -137,7 +137,7 @@ var stories = map[string][]step{
 	"a holder that sends nothing for too long loses it to the first who waits": {
 		{"a joins", "a:lease_acquired", "acquired/1", "open 11/1 50x220"},
 		{"9 minutes pass", "", "", ""},
-		{"9 minutes pass", "", "", ""}, // nobody waits
+		{"9 minutes pass", "", "", ""}, // no client waits
 		{"a types x", "", "", "input x"},
 		{"b joins", "b:lease_held", "", "open 11/1 50x220"},
 		{"c joins", "c:lease_held", "", "open 11/1 50x220"},
@@ -192,7 +192,7 @@ func (s *stage) act(do string) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		clocktest.Pass(time.Duration(minutes) * time.Minute) // of the bubble
+		clocktest.Pass(time.Duration(minutes) * time.Minute) // inside the bubble
 		synctest.Wait()
 	case what == "takes":
 		err = s.sends(who, `{"type":"take_lease"}`)

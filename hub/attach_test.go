@@ -24,7 +24,7 @@ func TestOutputIsMergedToTenFramesASecondWithoutLoss(t *testing.T) {
 		p := s.join("a", runA)
 		ids := s.link().opened()
 		var want strings.Builder
-		for i := range 2500 { // a line each millisecond
+		for i := range 2500 { // a line every millisecond
 			line := fmt.Sprintf("%06d %s\n", i, strings.Repeat("#", 300))
 			want.WriteString(line)
 			s.emit(ids, line)
@@ -80,7 +80,7 @@ func TestTheEchoOfAKeyIsNotDelayedByWhatWasDrawnBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		typed := time.Now()
-		for part := range 4 { // an echo may come in parts; a flood is merged all the same
+		for part := range 4 { // an echo may arrive in parts; a large amount of output is still merged
 			s.emit(ids, "x")
 			synctest.Wait()
 			if _, frames := p.output(); len(frames) != 1+min(part+1, echoFrames) || !frames[len(frames)-1].at.Equal(typed) {
@@ -151,7 +151,7 @@ func TestAnAnswerAboutAnOlderSizeDoesNotBringItBack(t *testing.T) {
 		id := s.link().opened()[0]
 		_ = s.sends("a", `{"type":"resize","rows":30,"cols":100}`)
 		_ = s.sends("a", `{"type":"resize","rows":31,"cols":101}`)
-		s.hub.FromWorker(hostA, &wire.AttachResized{AttachID: id, Rows: 30, Cols: 100}) // the answer to the first
+		s.hub.FromWorker(hostA, &wire.AttachResized{AttachID: id, Rows: 30, Cols: 100}) // the acknowledgement of the first size
 		s.link().take()
 		s.join("b", runA)
 		if got := s.link().take(); !slices.Equal(got, []string{"open 11/1 31x101"}) {
@@ -169,7 +169,7 @@ func TestAClientWhoComesWhileTheHolderResizesDoesNotUndoIt(t *testing.T) {
 		link := &fakeLink{caps: []string{wire.CapAttach}}
 		s.setLink(link)
 		var handled atomic.Bool
-		link.onSend = func(f wire.Frame) { // b's relay is replaced; in the middle of that a resizes
+		link.onSend = func(f wire.Frame) { // b's relay is replaced; during that, a resizes
 			if _, is := f.(wire.AttachClose); is {
 				link.onSend = nil
 				go func() {
@@ -177,7 +177,7 @@ func TestAClientWhoComesWhileTheHolderResizesDoesNotUndoIt(t *testing.T) {
 					handled.Store(true)
 				}()
 				for i := 0; i < 10_000 && !handled.Load(); i++ {
-					runtime.Gosched() // it gets its chance, and may have to wait for us
+					runtime.Gosched() // the other goroutine may run, and may have to wait for us
 				}
 			}
 		}
@@ -247,7 +247,7 @@ func TestAClientThatDoesNotReadIsCutOffAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer stuck.Leave()
-		if _, err := stuck.Next(t.Context()); err != nil { // its first frame; then it never comes back
+		if _, err := stuck.Next(t.Context()); err != nil { // its first frame; it never calls Next again
 			t.Fatal(err)
 		}
 		ids := s.link().opened()
@@ -307,7 +307,7 @@ func TestALostUplinkIsToldAndTheRelayComesBack(t *testing.T) {
 		s.said()
 		s.setLink(nil)
 		s.hub.HostGone(hostA)
-		s.hub.HostGone(hostA) // told once
+		s.hub.HostGone(hostA) // sent once
 		if got := s.said(); got != "a:host_not_connected b:host_not_connected" {
 			t.Errorf("told %q", got)
 		}
@@ -331,7 +331,7 @@ func TestALostUplinkIsToldAndTheRelayComesBack(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		if got := fmt.Sprint(fresh.take()); got != "[close close input back]" {
-			t.Errorf("the new uplink got %s", got) // what no one wants any more is closed
+			t.Errorf("the new uplink got %s", got) // relays that are not needed any more are closed
 		}
 		if got, told := s.journal(), s.said(); got != "acquired/1" || told != "" {
 			t.Errorf("the lease stays: journal %q, told %q", got, told)
@@ -365,8 +365,9 @@ func TestAnUplinkThatReplacesAnotherGetsTheRelays(t *testing.T) {
 	})
 }
 
-// Whoever attaches as soon as an uplink is there has a relay on it before the host counts as back. A second one in its place would lose what
-// was typed into the first: its terminal ends before it has read it.
+// A client that attaches when a new uplink has just connected has a relay on it before HostBack is called. HostBack
+// must not replace it: the input to the first relay would be lost, because its terminal ends before it has read the
+// input.
 func TestARelayOnAnUplinkThatHasJustComeIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

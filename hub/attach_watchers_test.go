@@ -14,7 +14,7 @@ import (
 	"svc/internal/clocktest"
 )
 
-// asks joins as someone who wants to know who else is there.
+// asks joins as a person who wants the list of watchers.
 func (s *stage) asks(name string) *person {
 	s.t.Helper()
 	return s.joinAs(name, runA, Person{Name: name, Watches: strings.HasPrefix(name, "viewer"), Lists: true})
@@ -26,10 +26,10 @@ func (s *stage) listOf(name string) ([]watcher, int) {
 	return s.hub.list(s.people[name].a)
 }
 
-// later is what everyone was told after a pause in which a list that had to wait is sent.
+// later returns all frames after a pause, so that a delayed list is included.
 func (s *stage) later() string {
 	s.t.Helper()
-	clocktest.Pass(2 * frameEvery) // of the bubble
+	clocktest.Pass(2 * frameEvery) // inside the bubble
 	return s.said()
 }
 
@@ -61,14 +61,15 @@ func TestWhoAsksIsToldWhoIsThereAndWhenThatChanges(t *testing.T) {
 	})
 }
 
-// sorted makes the order of a person's list and lease not matter.
+// sorted ignores the order of a person's list and lease frames.
 func sorted(said string) string {
 	words := strings.Fields(said)
 	slices.Sort(words)
 	return strings.Join(words, " ")
 }
 
-// A client that prints one line about who is there must not wait for a frame that may not come: a viewer is told nothing about the lease.
+// A client that shows the list first must not wait for a frame that may not be sent: a viewer gets no frame about the
+// lease.
 func TestTheFirstFrameForWhoAsksIsTheList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +89,7 @@ func TestWhoSeesTheScreenIsListedOnceAfterThoseWhoAreAttached(t *testing.T) {
 		s := newStage(t)
 		dora := s.hub.Look(runA, "dora")
 		again := s.hub.Look(runA, "dora")
-		own := s.hub.Look(runA, "ann") // the page of who attaches goes on showing the screen
+		own := s.hub.Look(runA, "ann") // ann attaches while her page shows the screen
 		elsewhere := s.hub.Look(runB, "eve")
 		s.asks("ann")
 		if got, want := s.later(), "ann:watchers(ann*!,~dora) ann:lease_acquired"; got != want {
@@ -99,7 +100,7 @@ func TestWhoSeesTheScreenIsListedOnceAfterThoseWhoAreAttached(t *testing.T) {
 			told string
 		}{
 			{dora, ""}, // she has another window
-			{dora, ""}, // nor does the end of one count twice
+			{dora, ""}, // a second call is ignored
 			{again, "ann:watchers(ann*!)"},
 			{own, ""},
 			{elsewhere, ""},
@@ -159,7 +160,7 @@ func TestAListHasWhenEachCame(t *testing.T) {
 	})
 }
 
-// Nobody can make others read a frame for each time that they come and go.
+// A client cannot make others receive a frame for each time that it joins and leaves.
 func TestChangesThatComeTogetherAreOneList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"svc"
 )
 
-// TestCheckpointsCountForTheirHost takes checkpoints until the host may have no more, and counts again what goes.
+// TestCheckpointsCountForTheirHost stores checkpoints up to the host's quota; removed ones free their space.
 func TestCheckpointsCountForTheirHost(t *testing.T) {
 	t.Parallel()
 	h := New(t.TempDir(), slog.New(slog.DiscardHandler))
@@ -46,7 +46,7 @@ func TestCheckpointsCountForTheirHost(t *testing.T) {
 	}
 }
 
-// TestFilesWithoutAByteAreBounded asks for the offsets of more checkpoints than anyone has.
+// TestFilesWithoutAByteAreBounded requests the offsets of very many checkpoints.
 func TestFilesWithoutAByteAreBounded(t *testing.T) {
 	t.Parallel()
 	h := New(t.TempDir(), slog.New(slog.DiscardHandler))
@@ -71,8 +71,8 @@ func TestFilesWithoutAByteAreBounded(t *testing.T) {
 	}
 }
 
-// TestPatchesAreKeptThinnerTheOlderTheyAre follows a long run: what was dropped is never asked for again, the last ones are all there,
-// and however old a checkpoint is, one near it is kept.
+// TestPatchesAreKeptThinnerTheOlderTheyAre simulates a long run: a removed patch never becomes one that is kept, the
+// newest patches are all kept, and for every old checkpoint a patch near it is kept.
 func TestPatchesAreKeptThinnerTheOlderTheyAre(t *testing.T) {
 	t.Parallel()
 	kept := map[int]bool{}

@@ -11,7 +11,7 @@ import (
 	"svc/wire"
 )
 
-// answering is a connection whose other end answers, or does not.
+// answering is a connection whose other end answers pings, or does not.
 type answering struct {
 	wire.Conn
 	alive bool

@@ -16,8 +16,8 @@ import (
 	"svc/wire"
 )
 
-// TestReportsAreEnoughToCopyTheFolder copies each file when it is reported, and compares the copies with the folder after all that a
-// hub does to files.
+// TestReportsAreEnoughToCopyTheFolder copies each file when it is reported. After all kinds of changes by a hub, the
+// copies must be equal to the folder.
 func TestReportsAreEnoughToCopyTheFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

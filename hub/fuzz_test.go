@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// FuzzClientFrame sends anything on an attach socket: what is taken is a frame of the known types, within its bounds.
+// FuzzClientFrame parses arbitrary client frames: an accepted frame has a known type and is within its limits.
 func FuzzClientFrame(f *testing.F) {
 	for _, seed := range []string{``, `{}`, `null`, `[]`, `{"type":"input","bytes":"YQ=="}`, `{"type":"input","bytes":"%"}`, `{"type":"resize","rows":24,"cols":80}`,
 		`{"type":"resize","rows":-1,"cols":1e9}`, `{"type":"release_lease"}`, `{"type":"take_lease","rows":null}`, `{"type":"\u0000"}`} {
@@ -34,8 +34,8 @@ func FuzzClientFrame(f *testing.F) {
 	})
 }
 
-// FuzzPiece relays pieces of checkpoints with any names, numbers and lengths: nothing is written outside the workspace's folder, nor more
-// than was sent.
+// FuzzPiece stores pieces of checkpoints with arbitrary names, numbers and lengths: nothing is written outside the
+// workspace's folder, and no more than was sent.
 func FuzzPiece(f *testing.F) {
 	id := "7d3c1f0a-5b7e-4c55-9a57-0b6a1c9e2f11"
 	for _, kind := range []string{"bundle", "patch", "", "..", "../../x", "bundle.part", "patch\x00"} {

@@ -7,7 +7,7 @@ import (
 	"svc/wire"
 )
 
-// FuzzTimeLines reads times that a worker sent from a file that may hold anything, and where a reader of a log says that it was.
+// FuzzTimeLines reads arbitrary files of times, and parses arbitrary positions in a log.
 func FuzzTimeLines(f *testing.F) {
 	for _, seed := range []string{"", "1 0\n", "1 0 80 24\n2 5\n", "x\n1 1", "99999999999999999999 1\n", "1:2", "1:-1", "-1:2", "1:9223372036854775807"} {
 		f.Add([]byte(seed))

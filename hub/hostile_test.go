@@ -10,8 +10,8 @@ import (
 	"svc"
 )
 
-// clipboard, passthrough, title, a window operation and a question, as an agent
-// sends them that has turned passthrough on.
+// attack contains clipboard, passthrough, title, a window operation and a query, in the form in which an agent sends
+// them after it has enabled passthrough.
 const attack = "before\x1b]52;c;cHduZWQ=\a\x1bPtmux;\x1b\x1b]52;c;cHduZWQ=\a\x1b\\\x1b]0;pwned\a\x1b[8;1;1t\x1b[c\u009b6n\x1b[31mafter"
 
 func TestAnAttachedTerminalGetsNothingButDrawing(t *testing.T) {
@@ -20,7 +20,7 @@ func TestAnAttachedTerminalGetsNothingButDrawing(t *testing.T) {
 		s := newStage(t)
 		p := s.join("a", runA)
 		ids := s.link().opened()
-		for _, b := range []byte(attack) { // every sequence is cut everywhere
+		for _, b := range []byte(attack) { // every sequence is split at each byte
 			s.emit(ids, string([]byte{b}))
 		}
 		s.emit(ids, attack)

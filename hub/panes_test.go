@@ -123,7 +123,7 @@ func TestTheFrameHasExactlyItsFields(t *testing.T) {
 	}
 }
 
-// serve runs p until the end of the test or of the given function.
+// serve runs p until the end of the test or until stop is called.
 func serve(t *testing.T, p *Panes) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -139,7 +139,7 @@ func TestAChangingScreenIsWrittenAtShutdownAndNotBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPanes(dir, quiet())
 		stop := serve(t, p)
-		for i := range 3600 { // an hour, a screen every second
+		for i := range 3600 { // an hour with a screen every second
 			p.Put(run, 1, strings.Repeat("y", i+1), svc.Time(i))
 			clocktest.Pass(time.Second)
 			synctest.Wait()
@@ -163,7 +163,7 @@ func TestAKilledServerNeverTakesSeqBack(t *testing.T) {
 		p.Put(run, 1, "lost", 1)
 		lost := latest(t, p, run)
 		clocktest.Pass(time.Millisecond)
-		killed := NewPanes(dir, quiet()) // what a process would find that starts now
+		killed := NewPanes(dir, quiet()) // the state that a process would read after a crash
 		killed.Put(run, 1, "again", 2)
 		if got := latest(t, killed, run); got.Seq <= lost.Seq {
 			t.Errorf("seq %d after a kill, %d was seen before", got.Seq, lost.Seq)
@@ -199,8 +199,8 @@ func TestMemoryForScreensIsBounded(t *testing.T) {
 	})
 }
 
-// The screen at the end of a session is on disk when PutFinal returns, also one
-// that did not change; nothing older takes its place.
+// The screen at the end of a session is on disk when PutFinal returns, even if it did not change. An older screen
+// does not replace it.
 func TestAFinalScreenIsOnDiskAndStays(t *testing.T) {
 	t.Parallel()
 	dir, run := t.TempDir(), svc.NewRunID()
@@ -251,7 +251,7 @@ func TestKeepWritesAtOnceAndLeavesMemory(t *testing.T) {
 	if got := next(t, w); got.Capture != "final" || got.Seq != kept.Seq {
 		t.Errorf("watched %q with seq %d", got.Capture, got.Seq)
 	}
-	p.Put(run, 1, "after the end", 2) // a late screen still counts
+	p.Put(run, 1, "after the end", 2) // a late screen is still stored
 	if got := next(t, w); got.Capture != "after the end" || got.Seq <= kept.Seq {
 		t.Errorf("then %q", got.Capture)
 	}
@@ -289,7 +289,7 @@ func TestAnIdleScreenLeavesMemoryAndIsFoundAgain(t *testing.T) {
 func TestAScreenThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	dir, run := t.TempDir(), svc.NewRunID()
-	if err := os.WriteFile(filepath.Join(dir, run), nil, 0o600); err != nil { // where its folder must be
+	if err := os.WriteFile(filepath.Join(dir, run), nil, 0o600); err != nil { // at the path of its folder
 		t.Fatal(err)
 	}
 	p := NewPanes(dir, quiet())
@@ -361,7 +361,8 @@ func TestPurgeTakesOldScreensOfRunsThatAreOver(t *testing.T) {
 	}
 }
 
-// A deposed leader writes its screens when its term ends, which may be after its successor got the last one of a run.
+// A deposed leader writes its screens at the end of its term, which may be after its successor got the last screen of
+// a run.
 func TestTheScreensOfADeposedLeaderAreTheOlder(t *testing.T) {
 	t.Parallel()
 	run, ctx := svc.NewID(), t.Context()
@@ -388,7 +389,7 @@ func TestTheScreensOfADeposedLeaderAreTheOlder(t *testing.T) {
 	}
 
 	deposed.Put(run, 1, "an earlier screen", 1000)
-	if err := successor.PutFinal(run, 1, "the last screen", 900); err != nil { // by a clock that was set back
+	if err := successor.PutFinal(run, 1, "the last screen", 900); err != nil { // with an earlier time, because the clock was set back
 		t.Fatal(err)
 	}
 	ended, cancel := context.WithCancel(ctx)

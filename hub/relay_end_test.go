@@ -25,11 +25,11 @@ func TestALogIsCompleteWhenItHasTheLengthThatWasTold(t *testing.T) {
 	}
 	add(0, "abc", Appended{Offset: 3, Bytes: 3})
 	finish(6, Appended{Offset: 3})
-	r.Close() // a restart forgets nothing
+	r.Close() // a restart keeps the end
 	add(3, "de", Appended{Offset: 5, Bytes: 2})
 	add(5, "f", Appended{Offset: 6, Bytes: 1, Complete: true})
 	finish(6, Appended{Offset: 6, Complete: true})
-	if err := os.WriteFile(r.dir.end(run, 1), []byte("6"), 0o600); err != nil { // a crash cut it short
+	if err := os.WriteFile(r.dir.end(run, 1), []byte("6"), 0o600); err != nil { // an incomplete file, as after a crash
 		t.Fatal(err)
 	}
 	r.Close()

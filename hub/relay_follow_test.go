@@ -103,7 +103,7 @@ func TestAFollowerOfAllAttemptsGoesOnWithTheNext(t *testing.T) {
 		all := follow(t, r, run, LogQuery{Tail: -1, Follow: live.Load})
 		second := follow(t, r, run, LogQuery{Tail: -1, Attempt: 2, Follow: live.Load})
 		appendLog(t, r, run, 1, "one\n")
-		r.Ended(run) // of the first attempt: the run itself goes on
+		r.Ended(run) // the first attempt has ended, the run itself continues
 		synctest.Wait()
 		appendLog(t, r, run, 1, "late of one\n")
 		appendLog(t, r, run, 2, "two\n")

@@ -23,7 +23,7 @@ func TestALogIsKeptUpToItsBound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 3 { // whatever comes, with an offset or without
+	for range 3 { // with and without an offset
 		at := int64(100)
 		got, err := r.Append("", run, 1, &at, chunk)
 		if err != nil || got.Bytes != 0 || got.Offset != 100 || !got.Complete {
@@ -51,7 +51,8 @@ func TestALogIsKeptUpToItsBound(t *testing.T) {
 	}
 }
 
-// TestACutLogOfWhichAPartIsMissingIsTakenAgain is what an orchestrator that takes over may have: the note of the cut, and less of the log.
+// TestACutLogOfWhichAPartIsMissingIsTakenAgain tests a state after a change of the leader: the record of the cut
+// exists, but the copy of the log is shorter.
 func TestACutLogOfWhichAPartIsMissingIsTakenAgain(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(path string) error{
@@ -64,7 +65,7 @@ func TestACutLogOfWhichAPartIsMissingIsTakenAgain(t *testing.T) {
 			dir, run := t.TempDir(), svc.NewRunID()
 			text := []byte(strings.Repeat("0123456789", 20))
 			send := func(r *Relay) {
-				for range 10 { // as a worker does: it goes on where the copy ends
+				for range 10 { // as a worker does: it continues at the end of the copy
 					asked := int64(len(text) - 1)
 					got, err := r.Append("", run, 1, &asked, text[asked:])
 					if err == nil && !got.Complete {
@@ -126,7 +127,7 @@ func TestWithoutFreeSpaceNoLogIsTaken(t *testing.T) {
 	}
 }
 
-// TestTheLogsOfOneHostAreKeptUpToItsBound fills what a host may have here with many small logs.
+// TestTheLogsOfOneHostAreKeptUpToItsBound uses up a host's quota with many small logs.
 func TestTheLogsOfOneHostAreKeptUpToItsBound(t *testing.T) {
 	t.Parallel()
 	h := New(t.TempDir(), slog.New(slog.DiscardHandler))
@@ -153,7 +154,7 @@ func TestTheLogsOfOneHostAreKeptUpToItsBound(t *testing.T) {
 		t.Errorf("its checkpoint: %v", err)
 	}
 
-	// What is there counts, not what was added up: retention has made room.
+	// The measured size replaces the counted one: retention has removed files.
 	if err := h.Quota.Measure(func() (map[string]int64, error) { return map[string]int64{"greedy": 130}, nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,8 @@ func TestTheLogsOfOneHostAreKeptUpToItsBound(t *testing.T) {
 	}
 }
 
-// TestTheNoticeOfACutLogSurvivesACrash ends the process between the intent and the deed.
+// TestTheNoticeOfACutLogSurvivesACrash simulates a crash after the cut was recorded and before the notice was
+// written.
 func TestTheNoticeOfACutLogSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	for _, there := range []string{"12345", "12345\r\n[svc: the orch"} {

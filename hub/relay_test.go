@@ -94,8 +94,8 @@ func TestWhatIsNotARunOrAnAttemptIsRefused(t *testing.T) {
 	}
 }
 
-// A worker that is cut off, repeats itself or guesses wrong, and a server that
-// is killed between any two chunks, still give every byte once.
+// Every byte is stored exactly once, even if a worker is disconnected, repeats chunks or sends wrong offsets, and the
+// server crashes between any two chunks.
 func TestAnyWayOfSendingGivesEveryByteOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -159,7 +159,7 @@ func TestManyRunsKeepABoundedNumberOfFilesOpen(t *testing.T) {
 func TestAttemptsAreReadInOrderOrOne(t *testing.T) {
 	t.Parallel()
 	r, run := newRelay(t), svc.NewRunID()
-	for i := 12; i >= 1; i-- { // ten comes after nine, not after one
+	for i := 12; i >= 1; i-- { // in numerical order: 10 after 9
 		appendLog(t, r, run, i, fmt.Sprintf("attempt %d\n", i))
 	}
 	var all strings.Builder
@@ -216,7 +216,7 @@ func TestTailIsTheLastLinesWhereverBlocksAndAttemptsEnd(t *testing.T) {
 	})
 }
 
-// lastLines is the plain definition that the backward reading must agree with.
+// lastLines is the simple definition of the result of the backward reading.
 func lastLines(b []byte, n int) []byte {
 	lines := bytes.SplitAfter(b, []byte("\n"))
 	if len(lines[len(lines)-1]) == 0 {

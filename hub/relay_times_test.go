@@ -42,7 +42,7 @@ type timedLog struct {
 	times []wire.LogTime
 }
 
-// chunk is the bytes from an offset on and their times.
+// chunk returns the bytes from an offset on with their times.
 func (l timedLog) chunk(from int64, most int) (data []byte, times []wire.LogTime) {
 	data = l.bytes[from:min(from+int64(most), int64(len(l.bytes)))]
 	for _, at := range l.times {
@@ -53,8 +53,9 @@ func (l timedLog) chunk(from int64, most int) (data []byte, times []wire.LogTime
 	return data, times
 }
 
-// TestTheTimesOfALogAreThoseOfItsBytes relays a log in any pieces, sends pieces again, restarts the orchestrator, kills it between
-// the two writes of a chunk and takes the end of its log away: what it has in the end is the log and its times.
+// TestTheTimesOfALogAreThoseOfItsBytes relays a log in arbitrary pieces, repeats pieces, restarts the orchestrator,
+// simulates a crash between the two writes of a chunk, and removes the end of the stored log. In the end the stored
+// log and its times are complete.
 func TestTheTimesOfALogAreThoseOfItsBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -99,7 +100,7 @@ func TestTheTimesOfALogAreThoseOfItsBytes(t *testing.T) {
 			case "restart":
 				r.Close()
 				r = NewRelay(dir, quiet())
-			case "kill": // the times are written, or a part of them, and the bytes are not
+			case "kill": // the times are written, wholly or in part, and the bytes are not
 				r.Close()
 				_, times := log.chunk(size(), most)
 				var text []byte
@@ -159,7 +160,7 @@ func TestTimesOfAHostileHostAreBounded(t *testing.T) {
 	r, run := newRelay(t), svc.NewRunID()
 	r.quota.MostHost = 100
 	at := int64(0)
-	// Times of other bytes, times that go back, and more than the host may keep.
+	// Times of other bytes, decreasing times, and more than the quota of the host.
 	times := []wire.LogTime{{Ms: 9, Offset: 1 << 40}, {Ms: 5, Offset: 3}, {Ms: 2, Offset: 1}}
 	if _, err := r.Append("h", run, 1, &at, []byte("hello"), times...); err != nil {
 		t.Fatal(err)
@@ -204,7 +205,7 @@ func TestTimesCountAndGoWithTheirLog(t *testing.T) {
 	old, now := time.Now().Add(-time.Hour), time.Now()
 	for path, at := range map[string]time.Time{
 		r.dir.log(run, 1): old, r.dir.times(run, 1): old,
-		r.dir.log(run, 2): now, r.dir.times(run, 2): old, // a log that goes on after its times are full
+		r.dir.log(run, 2): now, r.dir.times(run, 2): old, // a log that continues after its times are full
 	} {
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)

@@ -8,9 +8,9 @@ import (
 	"svc/wire"
 )
 
-// told is a connection that remembers why it was closed.
+// told is a connection that records the reason of its close.
 type told struct {
-	broken error // what a write answers
+	broken error // the error of a write
 	reason string
 }
 
@@ -18,7 +18,7 @@ func (c *told) Read(ctx context.Context) ([]byte, error) { <-ctx.Done(); return 
 func (c *told) Write(context.Context, []byte) error      { return c.broken }
 func (c *told) Close(reason string) error                { c.reason = reason; return nil }
 
-// A worker is told that it does not read only when that is so: its queue has overflowed.
+// The reason "worker does not read" is used only when the queue of the worker has overflowed.
 func TestAConnectionIsClosedWithTheTrueReason(t *testing.T) {
 	t.Parallel()
 	send := func(u *Uplink) error { return u.Send(wire.HeartbeatAck{}) }

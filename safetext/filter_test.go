@@ -7,7 +7,7 @@ import (
 	"svc/safetext"
 )
 
-// through gives pieces to a filter one after the other.
+// through passes pieces to a filter one after the other and returns its output.
 func through(f *safetext.Filter, pieces ...string) string {
 	var out []byte
 	for _, p := range pieces {
@@ -16,7 +16,7 @@ func through(f *safetext.Filter, pieces ...string) string {
 	return string(f.Finish(out))
 }
 
-// everyCut compares the filter's answer for a text that is cut anywhere.
+// everyCut checks the filter's output for a text that is split at any position.
 func everyCut(t *testing.T, name string, filter func() *safetext.Filter, raw, want string) {
 	t.Helper()
 	if got := through(filter(), raw); got != want {

@@ -13,7 +13,7 @@ import (
 	"svc/safetext"
 )
 
-// What may be left, written apart from the code that decides it.
+// The allowed output, defined independently of the code under test.
 var (
 	onlyText   = regexp.MustCompile(`^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]*$`)
 	onlySGR    = regexp.MustCompile(`^(?:[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}]|\x1b\[[0-9;:]*m)*$`)

@@ -20,14 +20,15 @@ import (
 	"svc/api"
 )
 
-// newToken makes an access token and gives its record and secret.
+// newToken creates an access token and returns its record and secret.
 func (g *rig) newToken(name string, role svc.Role) (record map[string]any, secret string) {
 	g.Helper()
 	got := g.want(http.StatusCreated, "POST", "/api/v1/tokens", map[string]any{"name": name, "role": role})
 	return got.JSON, got.JSON["token"].(string)
 }
 
-// exceptions are the operations that need another role than their method says: GET a viewer, everything else an operator. Empty: nobody is asked.
+// exceptions are the operations with another role than the default of their method: viewer for GET, operator for the
+// others. Empty: no authentication.
 var exceptions = map[string]svc.Role{
 	"POST /session": "", "DELETE /session": svc.RoleViewer,
 	"GET /tokens": svc.RoleAdmin, "POST /tokens": svc.RoleAdmin, "DELETE /tokens/{id}": svc.RoleAdmin,
@@ -35,8 +36,8 @@ var exceptions = map[string]svc.Role{
 	"POST /replicas/{id}/drain": svc.RoleAdmin,
 }
 
-// The description says which role each operation needs; each role is tried on
-// each of them, and so are nobody and a worker. Ids are of no record, so that nothing that passes changes much.
+// Each role, no token and a worker's token are tried on each operation, and the result must follow from the described
+// role. The ids belong to no record, so that accepted requests change little.
 func TestEachRoleMayDoWhatIsDescribedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -91,7 +92,8 @@ func TestEachRoleMayDoWhatIsDescribedAndNothingElse(t *testing.T) {
 	}
 }
 
-// rawRoutes are the routes that are no part of the public API's description, and what they answer to nobody and to a person.
+// rawRoutes are the routes that are not in the public API description, with their status without a token and with a
+// user token.
 var rawRoutes = map[string]struct{ nobody, person int }{
 	"GET /healthz": {200, 200}, "GET /readyz": {200, 200}, "GET /metrics": {401, 200}, "GET /api/v1/openapi.json": {200, 200}, "GET /api/v1/docs": {200, 200},
 	"POST /api/internal/worker/register": {401, 401}, "POST /api/internal/runs/{id}/signals": {401, 401}, "GET /api/internal/worker/uplink": {401, 401},
@@ -101,7 +103,7 @@ var rawRoutes = map[string]struct{ nobody, person int }{
 	"POST /api/internal/workspaces/{id}/checkpoints/{number}/{kind}": {401, 401}, "GET /api/internal/workspaces/{id}/checkpoints/{number}/bundle": {401, 401},
 }
 
-// TestEveryRouteThatIsNotDescribedIsListed finds the routes in the source: a new one must say here who may use it.
+// TestEveryRouteThatIsNotDescribedIsListed searches the source for routes: a new one must be added to rawRoutes.
 func TestEveryRouteThatIsNotDescribedIsListed(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -142,7 +144,7 @@ func TestEveryRouteThatIsNotDescribedIsListed(t *testing.T) {
 	}
 }
 
-// firstAnswer does not wait for the end of a stream.
+// firstAnswer returns the response without waiting for the end of a stream.
 func (g *rig) firstAnswer(method, path, secret string) reply {
 	g.Helper()
 	if !strings.HasSuffix(path, "/events/stream") {
@@ -196,7 +198,7 @@ func TestATokenIsShownOnceAndListedForEver(t *testing.T) {
 	g.want(http.StatusNoContent, "DELETE", path, nil)
 	g.want(http.StatusNoContent, "DELETE", path, nil)
 	g.refuse(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/me", nil, token(secret))
-	g.newToken("ci", svc.RoleViewer) // the name is free again
+	g.newToken("ci", svc.RoleViewer) // the name can be used again
 	list := g.want(http.StatusOK, "GET", "/api/v1/tokens", nil)
 	if n := len(list.JSON["items"].([]any)); n != 2 || strings.Contains(list.Body, secret) {
 		t.Errorf("%d tokens: %s", n, list.Body)
@@ -229,7 +231,7 @@ func TestWhatAPersonCausesCarriesTheirName(t *testing.T) {
 	}
 }
 
-// cookie signs in and gives the browser's cookie.
+// cookie signs in and returns the session cookie.
 func (g *rig) cookie(secret string) *http.Cookie {
 	g.Helper()
 	got := g.want(http.StatusNoContent, "POST", "/api/v1/session", map[string]any{"token": secret}, noToken)
@@ -345,7 +347,7 @@ func TestAHostsTokenIsRotated(t *testing.T) {
 		t.Error("the token was not rotated once")
 	}
 	registration := map[string]any{"host_name": "a", "platform": "linux", "instance_id": svc.NewID()}
-	for _, works := range []string{old, fresh} { // the former one for some minutes more
+	for _, works := range []string{old, fresh} { // the former one stays valid for some minutes
 		g.want(http.StatusOK, "POST", "/api/internal/worker/register", registration, token(works))
 	}
 	if got := g.want(http.StatusOK, "GET", "/api/v1/events?topic=host.token_rotated", nil); strings.Count(got.Body, `"by":"owner"`) != 1 || strings.Contains(got.Body, fresh) {

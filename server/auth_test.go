@@ -12,8 +12,7 @@ import (
 	"svc/wire"
 )
 
-// publicRequests is every operation of the description, with an id that no
-// record has.
+// publicRequests returns every operation of the description, with an id that belongs to no record.
 func publicRequests(s *Server) [][2]string {
 	var out [][2]string
 	for path, item := range s.OpenAPI().Paths {
@@ -69,7 +68,7 @@ func TestTheTokenInTheQueryIsForSocketsAlone(t *testing.T) {
 	}
 }
 
-// What is not there cannot be logged by anything further in.
+// A token that was removed from the URL cannot be logged by later code.
 func TestTheTokenOfASocketEndsAtTheDoor(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -104,7 +103,7 @@ func TestASocketIsOpenedByTheTokenInTheQueryOrTheHeader(t *testing.T) {
 			r.Header.Set(name, value)
 		}
 	}
-	g.refuse(http.StatusConflict, "run_not_running", "GET", path+"/attach/ws?token="+userToken, nil, noToken, upgrade) // about the run
+	g.refuse(http.StatusConflict, "run_not_running", "GET", path+"/attach/ws?token="+userToken, nil, noToken, upgrade) // the token was accepted
 	g.refuse(http.StatusConflict, "run_not_running", "GET", path+"/attach/ws", nil, upgrade)
 	g.refuse(http.StatusUnauthorized, "unauthorized", "GET", path+"/attach/ws?token="+userToken[1:], nil, noToken, upgrade)
 	for query, header := range map[string]http.Header{"?token=" + userToken: nil, "": {"Authorization": {"Bearer " + userToken}}} {
@@ -119,7 +118,7 @@ func TestASocketIsOpenedByTheTokenInTheQueryOrTheHeader(t *testing.T) {
 func TestWhoMayAndWhoMayNotAreToldApartEachTime(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	for range 5 { // nothing is remembered of the one before
+	for range 5 { // earlier attempts have no effect
 		g.want(http.StatusOK, "GET", "/api/v1/projects", nil)
 		g.refuse(http.StatusUnauthorized, "unauthorized", "GET", "/api/v1/projects", nil, noToken)
 	}

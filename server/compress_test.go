@@ -20,7 +20,7 @@ func TestALongListIsCompressedForThoseWhoAsk(t *testing.T) {
 		title := fmt.Sprintf("A task with a title of ordinary length, number %d", i)
 		g.want(http.StatusCreated, "POST", "/api/v1/work-items", map[string]any{"project_id": project, "kind": "task", "title": title})
 	}
-	// As it is on the wire: the rig's own client reads bodies as JSON.
+	// Read the raw response: the rig's own client decodes bodies as JSON.
 	get := func(path, encodings string) reply {
 		r, err := http.NewRequestWithContext(t.Context(), "GET", g.URL+path, nil)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// hold opens connections, says nothing on them and waits until the server has
-// ended so many. What it gives closes the others.
+// hold opens n connections without sending anything and waits until the server has closed the given number of them.
+// release closes the others.
 func hold(t *testing.T, address string, n, ended int) (release func()) {
 	t.Helper()
 	closed := make(chan struct{}, n)
@@ -30,7 +30,7 @@ func hold(t *testing.T, address string, n, ended int) (release func()) {
 	for i := range ended {
 		select {
 		case <-closed:
-		case <-time.After(headerTimeout / 2): // by themselves they end after headerTimeout
+		case <-time.After(headerTimeout / 2): // without the limit they end after headerTimeout
 			t.Fatalf("%d of %d silent connections were ended, want %d", i, n, ended)
 		}
 	}
@@ -58,7 +58,7 @@ func TestAnAddressHasFewConnectionsWithoutAToken(t *testing.T) {
 		_, _ = io.Copy(io.Discard, answer.Body)
 		_ = answer.Body.Close()
 	}
-	ask() // a connection on which a token was accepted is no stranger's
+	ask() // an accepted token removes the connection from the limit
 	release := hold(t, address.String(), mostAnonymous+50, 50)
 	g.endpoint.conns.mu.Lock()
 	knownConns := 0

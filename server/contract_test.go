@@ -17,8 +17,8 @@ import (
 	"svc/api"
 )
 
-// contract is the API's description as a client reads it. It validates every
-// answer that a test of this package gets from a rig.
+// contract is the API description in the form that clients read. It validates every response that a test of this
+// package gets from a rig.
 type contract map[string]any
 
 var theContract = sync.OnceValues(func() (contract, error) {
@@ -30,13 +30,13 @@ var theContract = sync.OnceValues(func() (contract, error) {
 	return c, json.Unmarshal(text, &c)
 })
 
-// undescribed are the description itself, and what tests mount.
+// undescribed are the documents of the description, and the routes that tests add.
 var undescribed = []string{"/openapi.json", "/docs", "/wait", "/old"}
 
-// validatingTransport lets a test fail when an answer is not as described.
+// validatingTransport fails the test when a response does not match the description.
 type validatingTransport struct{ t testing.TB }
 
-// RoundTrip sends a request and validates the answer. A stream is not read.
+// RoundTrip sends a request and validates the response. The content of a stream is not read.
 func (v validatingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := http.DefaultTransport.RoundTrip(r)
 	path, public := strings.CutPrefix(r.URL.Path, api.Prefix)
@@ -59,7 +59,7 @@ func (v validatingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return res, nil
 }
 
-// failing ends a body as it ended for the transport; nil: at its end.
+// failing is a reader that ends a body with the error that the transport got; nil: io.EOF.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) {
@@ -69,7 +69,7 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, f.err
 }
 
-// check says what is wrong about an answer.
+// check returns what is wrong with a response.
 func (c contract) check(method, path string, status int, media string, body []byte) []string {
 	op, ok := c.operation(method, path)
 	if !ok {
@@ -97,8 +97,7 @@ func (c contract) check(method, path string, status int, media string, body []by
 	return c.json(described["schema"], body)
 }
 
-// operation finds what is described for a path; literal segments win over
-// parameters.
+// operation returns the described operation for a path. A literal segment takes precedence over a parameter.
 func (c contract) operation(method, path string) (op map[string]any, ok bool) {
 	best := -1
 	paths, _ := c["paths"].(map[string]any)
@@ -111,8 +110,7 @@ func (c contract) operation(method, path string) (op map[string]any, ok bool) {
 	return op, ok
 }
 
-// literals counts the literal segments of a pattern that fits a path; -1: it
-// does not fit.
+// literals counts the literal segments of a pattern that matches a path; -1: no match.
 func literals(pattern, path string) int {
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {
@@ -207,7 +205,7 @@ func TestTheMessagesOfTheStreamAreAsDescribed(t *testing.T) {
 	g := newRig(t)
 	g.want(http.StatusCreated, "POST", "/api/v1/hosts", `{"name":"h"}`)
 	g.run()
-	for _, cursor := range []string{"0", "1000000"} { // one from which it resumes, one that the journal never reached
+	for _, cursor := range []string{"0", "1000000"} { // a cursor from which it resumes, and one that the journal has never reached
 		_, lines := g.follow(t.Context(), "?last_event_id="+cursor)
 		message := map[string]any{}
 		for _, line := range take(t, lines) {

@@ -58,7 +58,7 @@ func TestTheLogHasThePathAndNeverTheQuery(t *testing.T) {
 	}
 }
 
-// broken adds routes that go wrong.
+// broken adds routes that fail.
 func (g *rig) broken() {
 	op := func(path string) huma.Operation {
 		return huma.Operation{OperationID: path, Method: http.MethodGet, Path: "/" + path}
@@ -158,7 +158,7 @@ func TestEveryCodeHasItsStatusAndAnUnknownOneIsInternal(t *testing.T) {
 	}
 }
 
-// deaf is a client that takes no answer, with a context that has not noticed.
+// deaf is a client to which writes fail while its context is not cancelled.
 type deaf struct{ http.ResponseWriter }
 
 func (deaf) Write([]byte) (int, error) { return 0, errors.New("write: broken pipe") }

@@ -21,8 +21,8 @@ var (
 	named      = regexp.MustCompile(`svc_[a-z_]+`)
 )
 
-// The manual has every metric of the orchestrator with its type, and no other;
-// the dashboard and the alerts use only what there is.
+// The manual describes every metric of the orchestrator with its type, and no others. The dashboard and the alerts
+// use only existing metrics.
 func TestEveryMetricIsInTheManual(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("../docs/operations.md")
@@ -32,7 +32,7 @@ func TestEveryMetricIsInTheManual(t *testing.T) {
 	want, all := map[string]string{}, map[string]bool{}
 	for _, m := range documented.FindAllStringSubmatch(string(manual), -1) {
 		all[m[1]] = true
-		if !strings.HasPrefix(m[1], "svc_worker_") && !strings.HasPrefix(m[1], "svc_replica_") { // those are cli's
+		if !strings.HasPrefix(m[1], "svc_worker_") && !strings.HasPrefix(m[1], "svc_replica_") { // those are defined in cli
 			want[m[1]] = m[3]
 		}
 	}
@@ -68,7 +68,7 @@ func TestEveryMetricIsInTheManual(t *testing.T) {
 	}
 }
 
-// fakeSinks are two sinks, of which one does not take what it is sent.
+// fakeSinks are two sinks, one of which fails.
 type fakeSinks struct{ noSinks }
 
 func (fakeSinks) States(context.Context) ([]svc.SinkState, error) {
@@ -97,8 +97,7 @@ func TestTheOutboxIsInTheMetrics(t *testing.T) {
 	}
 }
 
-// The figures follow what happens, and no label has a value that a caller
-// chose.
+// The metrics follow the state, and no label contains a value that a caller has chosen.
 func TestFiguresFollowWhatHappens(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

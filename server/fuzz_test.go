@@ -13,8 +13,7 @@ import (
 	"svc/wire"
 )
 
-// FuzzBodies posts anything to everything that takes a body: whatever it is,
-// it is never an internal error.
+// FuzzBodies posts arbitrary bodies to every operation with a body. The response is never an internal error.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `{"name":"x"}`, `{"name":null,"slug":"\ud800"}`, `{"keys":["Enter"]}`, `[[[[`, `{"a":{"a":{"a":1e999}}}`, "{\"name\":\"\x00\"}", `{"name":"a\u0000"}`,
@@ -56,7 +55,7 @@ func FuzzBodies(f *testing.F) {
 			}
 			w := httptest.NewRecorder()
 			g.Handler().ServeHTTP(w, r)
-			if w.Code >= 500 && w.Code != http.StatusServiceUnavailable { // that is for one that comes too often
+			if w.Code >= 500 && w.Code != http.StatusServiceUnavailable { // 503 is the response to too many requests
 				t.Fatalf("%s %s %q: got %d %s", request[0], request[1], body, w.Code, w.Body)
 			}
 			if !utf8.Valid(w.Body.Bytes()) {
@@ -66,7 +65,8 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// FuzzQueries asks everything that is read, with anything as the query: it is answered or refused, and never an internal error.
+// FuzzQueries reads every resource with an arbitrary query. The response is a success or a refusal, and never an
+// internal error.
 func FuzzQueries(f *testing.F) {
 	for _, seed := range []string{
 		"", "limit=0", "limit=99999999999999999999", "cursor=x", "cursor=%00", "topic=*&topic=run.**", "since=-1", "status=running&status=x", "tail=-1", "tail=1&follow=maybe", "from=1:2", "from=-1:x",
@@ -88,7 +88,7 @@ func FuzzQueries(f *testing.F) {
 	slices.Sort(paths)
 	f.Fuzz(func(t *testing.T, query string) {
 		gone, leave := context.WithCancel(t.Context())
-		leave() // nothing is waited for
+		leave() // do not wait for anything
 		for _, path := range paths {
 			r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
 			if strings.HasSuffix(path, "/stream") || strings.Contains(path, "/logs") {
@@ -105,8 +105,8 @@ func FuzzQueries(f *testing.F) {
 	})
 }
 
-// FuzzHeaders sends anything in the headers that decide who asks, without a
-// token that is ours: nobody gets in, and nothing breaks.
+// FuzzHeaders sends arbitrary values in the headers for authentication, without a valid token. No request is
+// accepted, and none causes an internal error.
 func FuzzHeaders(f *testing.F) {
 	g := newRig(f)
 	run := g.run()
@@ -143,8 +143,8 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// FuzzConditions sends anything in the headers that say how a request is meant, with a token that is good: it is done or refused, and never
-// an internal error.
+// FuzzConditions sends arbitrary values in conditional and similar headers, with a valid token. The response is a
+// success or a refusal, and never an internal error.
 func FuzzConditions(f *testing.F) {
 	for _, seed := range []string{"", "*", `"1"`, `W/"1"`, `"1", "2"`, `"`, "7", "-1", "99999999999999999999", "bytes=0-1", "bytes=-5", "bytes=5-,0-1", "bytes=9-1", "application/json; charset=x", "\xff"} {
 		f.Add(seed)
@@ -159,7 +159,7 @@ func FuzzConditions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		gone, leave := context.WithCancel(t.Context())
-		leave() // a stream ends at once
+		leave() // streams end at once
 		for _, request := range requests {
 			ctx := t.Context()
 			if strings.HasSuffix(request[1], "stream") {
@@ -183,8 +183,8 @@ func FuzzConditions(f *testing.F) {
 	})
 }
 
-// FuzzCheckJSON holds the hand-written walk against the parser: what passes is
-// an object that the parser takes, and no text changes on its way through.
+// FuzzCheckJSON compares the hand-written scanner with the JSON parser: accepted text is an object that the parser
+// accepts too, and no string changes.
 func FuzzCheckJSON(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":"\ud83d\ude80"}`, `{"a":"\\ud800"}`, `{"a":"\"\ud800"}`, `{"a":"\u12"}`, `"\`, `{"\ud800\udc00":[{}]}`} {
 		f.Add(seed)

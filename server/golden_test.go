@@ -16,8 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares with a file under testdata; the files are the contract as
-// data.
+// golden compares with a file under testdata. These files are the contract as data.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -49,7 +48,7 @@ var varies = []struct {
 	{regexp.MustCompile(`"next_cursor": "[^"]+"`), `"next_cursor": "CURSOR"`},
 }
 
-// steady is an answer, indented, with what differs from run to run replaced.
+// steady returns a response in indented form, with the values that differ between test runs replaced.
 func steady(t *testing.T, r reply) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -52,8 +52,8 @@ func (s *Server) gatherers() prometheus.Gatherers {
 	return all
 }
 
-// differences returns the differences between the orchestrators' configurations, which should be equal. It waits for
-// a short time only, so that it does not delay the readiness check; the next check can return them.
+// differences describes what differs between the orchestrators of the database and should not: versions, settings and
+// clocks. It waits only briefly, so that it does not delay the readiness check; the next check can return them.
 func (s *Server) differences(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()

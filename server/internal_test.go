@@ -15,15 +15,15 @@ import (
 	"svc/wire"
 )
 
-// dispatched admits a run, lets a worker of a new host take it, and gives the
-// dispatch. The worker stays connected to the end of the test.
+// dispatched creates a run, lets the worker of a new host accept it, and returns the dispatch. The worker stays
+// connected until the end of the test.
 func (g *rig) dispatched(hostName string) (hostID string, d wire.RunDispatch) {
 	g.Helper()
 	hostID, d, _ = g.working(hostName)
 	return hostID, d
 }
 
-// working is dispatched with the worker's end of the uplink.
+// working is dispatched, and also returns the worker's end of the uplink.
 func (g *rig) working(hostName string) (hostID string, d wire.RunDispatch, c *websocket.Conn) {
 	g.Helper()
 	hostID = g.want(http.StatusCreated, "POST", "/api/v1/hosts", map[string]any{"name": hostName}).JSON["id"].(string)

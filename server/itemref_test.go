@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A work item's short name stands for its id in every path.
+// Every path accepts a work item's short name in place of its id.
 func TestAWorkItemIsFoundByItsShortName(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

@@ -12,8 +12,7 @@ import (
 	"svc/wire"
 )
 
-// judge plays a worker that takes letters and refuses the rest, until its
-// connection ends.
+// judge simulates a worker that accepts letters and refuses the rest, until its connection ends.
 func (g *rig) judge(c *websocket.Conn, asked chan<- *wire.Keys) {
 	for {
 		_, b, err := c.Read(g.Context())

@@ -22,8 +22,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// start runs the rig's server on a listener of its own. The function it gives
-// ends it and answers what Run did.
+// start runs the rig's server on its own listener. The returned function ends it and returns the result of Run.
 func (g *rig) start() (net.Addr, func() error) {
 	g.Helper()
 	g.endpoint.Addr = "127.0.0.1:0"
@@ -184,7 +183,7 @@ func TestAStreamWhoseClientDoesNotReadIsCutOff(t *testing.T) {
 	g.stall = 200 * time.Millisecond
 	project, _ := g.task()
 	long := strings.Repeat("x", 64<<10)
-	for range 150 { // a snapshot that no socket's buffers hold
+	for range 150 { // a snapshot that is larger than the buffers of a socket
 		g.want(http.StatusCreated, "POST", "/api/v1/work-items", map[string]any{"project_id": project, "kind": "task", "title": "x", "description": long})
 	}
 	addr, stop := g.start()

@@ -10,8 +10,7 @@ import (
 	"svc"
 )
 
-// page reads one page of a list: what it has, by id or seq, and its cursor, ""
-// at the end.
+// page reads one page of a list. It returns the records' ids or seqs, and the cursor; "" at the end.
 func (g *rig) page(path string) (ids []string, cursor string) {
 	g.Helper()
 	got := g.want(http.StatusOK, "GET", path, nil).JSON
@@ -29,8 +28,7 @@ func (g *rig) page(path string) (ids []string, cursor string) {
 	return ids, cursor
 }
 
-// walk reads a list to its end. When then is given, it is called after each
-// page.
+// walk reads a list to its end. It calls then, when given, after each page.
 func (g *rig) walk(path string, then ...func()) (ids []string) {
 	g.Helper()
 	sep := "?"
@@ -50,7 +48,7 @@ func (g *rig) walk(path string, then ...func()) (ids []string) {
 	}
 }
 
-// topics are those of the whole journal, oldest first.
+// topics returns the topics of the whole journal, oldest first.
 func (g *rig) topics() []string {
 	g.Helper()
 	var out []string
@@ -74,7 +72,7 @@ func TestEveryListIsReadInPagesAsInOne(t *testing.T) {
 		if len(whole) < 6 || !slices.Equal(whole, slices.Compact(slices.Clone(whole))) {
 			t.Fatalf("%s has %v", list, whole)
 		}
-		for _, limit := range []int{1, 2, len(whole)} { // the last page of the last two is exactly full
+		for _, limit := range []int{1, 2, len(whole)} { // with the last two limits the last page is exactly full
 			if got := g.walk(fmt.Sprint(path, limit)); !slices.Equal(got, whole) {
 				t.Errorf("%s in pages of %d: %v, want %v", list, limit, got, whole)
 			}
@@ -101,7 +99,7 @@ func TestAPageHasFiftyRowsUnlessAskedOtherwise(t *testing.T) {
 func TestAPageOfLargeRecordsEndsEarly(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
-	const items = 80 // with 64 KiB each: more than a page's bytes, fewer than its records
+	const items = 80 // 64 KiB each: more than the bytes of a page, fewer than its records
 	body := fmt.Sprintf(`{"name":"x","description":%q}`, strings.Repeat("x", 64<<10))
 	for range items {
 		g.want(http.StatusCreated, "POST", "/api/v1/projects", body)
@@ -136,7 +134,7 @@ func TestAListReadWhileRowsComeAndGoGivesEveryOldRowOnce(t *testing.T) {
 		t.Errorf("runs: %v, want %v", got, runs)
 	}
 	deleted := 0
-	got := g.walk("/api/v1/work-items?limit=2&project_id="+project, func() { // what was read goes
+	got := g.walk("/api/v1/work-items?limit=2&project_id="+project, func() { // records that were already read are removed
 		newItem()
 		g.want(http.StatusNoContent, "DELETE", "/api/v1/work-items/"+items[deleted], nil)
 		deleted++

@@ -45,7 +45,7 @@ func TestAttachRelaysBothWaysAndKeepsTheLease(t *testing.T) {
 	for _, c := range []*client{a, b} {
 		await(t, "the output", func() bool { return c.output() == "for all \x00\xff" })
 	}
-	_ = a.conn.CloseNow() // dropped, without a farewell
+	_ = a.conn.CloseNow() // the connection breaks without a close frame
 	await(t, "the lease for the one who waited", func() bool { return len(b.of("lease_acquired")) == 1 })
 	await(t, "the end of the relay", func() bool { return len(s.link.relays()) == 1 })
 	b.send(t, `{"type":"release_lease"}`)
@@ -90,7 +90,7 @@ func TestARunThatEndsWhileAClientAttachesClosesItsSocket(t *testing.T) {
 	t.Parallel()
 	s := newLiveStage(t)
 	run := s.newRun(svc.RunRunning)
-	s.afterLook = func() { s.ends(run) } // seen running, over before the client has joined
+	s.afterLook = func() { s.ends(run) } // it is running when it is read, and ends before the client has joined
 	c := s.dial("/runs/" + run.ID + "/attach/ws")
 	if code, reason := c.closed(t); code != websocket.StatusNormalClosure || reason != "the run has ended" {
 		t.Errorf("closed with %d %q", code, reason)
@@ -130,14 +130,14 @@ func TestASocketThatIsNotReadHoldsUpNobody(t *testing.T) {
 	s := newLiveStage(t)
 	run := s.newRun(svc.RunRunning)
 	a := s.attach(run)
-	stuck := s.dialRaw("/runs/" + run.ID + "/attach/ws") // never read from
+	stuck := s.dialRaw("/runs/" + run.ID + "/attach/ws") // reads nothing
 	defer func() { _ = stuck.CloseNow() }()
 	await(t, "both relays", func() bool { return len(s.link.relays()) == 2 })
 	chunk, total := strings.Repeat("q", 100<<10), 0
 	for range 250 {
 		s.emit(chunk)
 		total += len(chunk)
-		want := total - 4<<20 // at the pace of the one that reads
+		want := total - 4<<20 // at the pace of the client that reads
 		await(t, "the output", func() bool { return a.received() >= want })
 	}
 	await(t, "all output", func() bool { return a.received() == total })
@@ -161,7 +161,7 @@ func TestTheFirstOutputIsNotDelayed(t *testing.T) {
 	}
 }
 
-// names is the newest list of who sees the terminal: * holds the keyboard, ! is the client itself, ~ is not attached.
+// names returns the newest list of watchers: * holds the lease, ! is the client itself, ~ is not attached.
 func (c *client) names() string {
 	lists := c.of("watchers")
 	if len(lists) == 0 {
@@ -191,7 +191,7 @@ func TestAClientThatAsksIsToldWhoSeesTheTerminal(t *testing.T) {
 	s := newLiveStage(t)
 	run := s.newRun(svc.RunRunning)
 	path := "/runs/" + run.ID
-	ben := s.dial(path + "/attach/ws?token=ben") // as clients did before there was a list
+	ben := s.dial(path + "/attach/ws?token=ben") // like clients of versions without the list
 	ann := s.dial(path + "/attach/ws?token=ann&watchers=true")
 	await(t, "the list", func() bool { return ann.names() == "ben* ann!" })
 	if f := ann.of("watchers")[0]; len(f) != 3 || f["more"] != 0.0 {

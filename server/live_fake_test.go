@@ -25,10 +25,11 @@ import (
 	"svc/wire"
 )
 
-// liveWait bounds every wait of these tests. It ends what hangs and measures nothing: a loaded machine is slow, not broken.
+// liveWait limits every wait of these tests. It only ends tests that hang: a loaded machine is slow, and the limit
+// must not fail a test on it.
 const liveWait = 60 * time.Second
 
-// await polls until what is wanted has come.
+// await polls until the condition holds.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -43,8 +44,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// liveStage is a Live on a real listener, with runs and a worker that the test
-// plays.
+// liveStage is a Live on a real listener, with runs and a worker that are controlled by the test.
 type liveStage struct {
 	*testing.T
 	live   *Live
@@ -56,7 +56,7 @@ type liveStage struct {
 
 	mu        sync.Mutex
 	runs      map[string]svc.Run
-	afterLook func() // called once, after the next look at a run
+	afterLook func() // called once, after the next read of a run
 }
 
 func newLiveStage(t *testing.T) *liveStage {
@@ -88,7 +88,7 @@ func newLiveStage(t *testing.T) *liveStage {
 	return s
 }
 
-// routes mounts the handlers with a context that ends with the server's. A token is the name of who has it.
+// routes registers the handlers with a context that ends with the server's. The token is the name of its holder.
 func (s *liveStage) routes(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mount := func(path string, h http.HandlerFunc) {
@@ -107,7 +107,7 @@ func (s *liveStage) routes(ctx context.Context) http.Handler {
 	return mux
 }
 
-// Run finds the stage's runs.
+// Run returns a run of the stage.
 func (s *liveStage) Run(_ context.Context, id string) (svc.Run, error) {
 	s.mu.Lock()
 	run, ok := s.runs[id]
@@ -135,7 +135,7 @@ func (s *liveStage) setRun(run svc.Run) {
 	s.runs[run.ID] = run
 }
 
-// ends finishes a run as a signal does: first the row, then the announcements.
+// ends finishes a run as a signal does: first the row, then the notifications.
 func (s *liveStage) ends(run svc.Run) {
 	now := svc.TimeOf(time.Now())
 	run.Status, run.SessionEndedAt = svc.RunExited, &now
@@ -186,7 +186,7 @@ func (s *liveStage) get(path string, header ...string) answer {
 	return answer{res.StatusCode, res.Header, string(b)}
 }
 
-// liveLink plays the worker.
+// liveLink simulates the worker.
 type liveLink struct {
 	mu   sync.Mutex
 	caps []string
@@ -195,7 +195,7 @@ type liveLink struct {
 	said []string
 }
 
-// Send notes the frame.
+// Send records the frame.
 func (l *liveLink) Send(f wire.Frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -212,7 +212,7 @@ func (l *liveLink) Send(f wire.Frame) error {
 	return nil
 }
 
-// Has says what the worker announced.
+// Has reports whether the worker announced a capability.
 func (l *liveLink) Has(c string) bool { return slices.Contains(l.caps, c) }
 
 func (l *liveLink) isGone() bool {
@@ -233,14 +233,14 @@ func (l *liveLink) got() string {
 	return strings.Join(l.said, ", ")
 }
 
-// emit is output of the session, to every open relay.
+// emit sends output of the session to every open relay.
 func (s *liveStage) emit(text string) {
 	for _, id := range s.link.relays() {
 		s.hub.Attach.FromWorker(s.host, &wire.AttachData{AttachID: id, Bytes: []byte(text)})
 	}
 }
 
-// client is a browser's socket.
+// client is the socket of a browser.
 type client struct {
 	conn   *websocket.Conn
 	mu     sync.Mutex
@@ -314,7 +314,7 @@ func (c *client) output() string {
 	return string(c.data)
 }
 
-// received is how much output came.
+// received returns how many bytes of output were received.
 func (c *client) received() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -330,7 +330,7 @@ func (c *client) send(t *testing.T, frame string) {
 	}
 }
 
-// closed waits for the server's close and gives its code and reason.
+// closed waits for the server's close frame and returns its code and reason.
 func (c *client) closed(t *testing.T) (websocket.StatusCode, string) {
 	t.Helper()
 	select {

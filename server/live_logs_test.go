@@ -70,7 +70,7 @@ func TestABigLogAnswersRanges(t *testing.T) {
 	}
 }
 
-// followLogs reads line by line in the background.
+// followLogs reads a followed log line by line in the background.
 func (s *liveStage) followLogs(path string) (lines <-chan string, ended <-chan error) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
@@ -79,7 +79,7 @@ func (s *liveStage) followLogs(path string) (lines <-chan string, ended <-chan e
 	if err != nil {
 		s.Fatal(err)
 	}
-	res, err := s.server.Client().Do(req) // returns with the header, before any output
+	res, err := s.server.Client().Do(req) // returns after the header, before any output
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestAFollowedLogStreamsUntilTheSessionEnds(t *testing.T) {
 	}
 	tail, tailEnded := s.followLogs("/runs/" + run.ID + "/logs?follow=true&tail=1&format=text")
 	wantLine(t, tail, "later")
-	run.Status = svc.RunStopped // its session still lives
+	run.Status = svc.RunStopped // its session is still alive
 	s.setRun(run)
 	s.hub.Relay.Ended(run.ID)
 	s.append(run, 1, "\x1b[1mdying\x1b[0m\n")
@@ -195,7 +195,7 @@ func TestALogWhoseReaderDoesNotReadIsCutOff(t *testing.T) {
 			s := newLiveStage(t)
 			s.live.stall = 200 * time.Millisecond
 			run := s.newRun(svc.RunRunning)
-			s.append(run, 1, strings.Repeat(strings.Repeat("x", 99)+"\n", 160_000)) // no socket's buffers hold it
+			s.append(run, 1, strings.Repeat(strings.Repeat("x", 99)+"\n", 160_000)) // more than the buffers of a socket hold
 			ended := make(chan struct{})
 			mux := http.NewServeMux()
 			mux.HandleFunc("GET /runs/{id}/logs", func(w http.ResponseWriter, r *http.Request) {
@@ -224,7 +224,7 @@ func TestALogWhoseReaderDoesNotReadIsCutOff(t *testing.T) {
 	}
 }
 
-// A reader that reads is not cut off, however long nothing comes.
+// A client that reads is not disconnected, no matter how long the log is idle.
 func TestAQuietLogThatIsFollowedIsNotCutOff(t *testing.T) {
 	t.Parallel()
 	s := newLiveStage(t)
@@ -246,7 +246,7 @@ func TestAQuietLogThatIsFollowedIsNotCutOff(t *testing.T) {
 	if !lines.Scan() || lines.Text() != "one" {
 		t.Fatalf("first %q (%v)", lines.Text(), lines.Err())
 	}
-	clocktest.Pause(4 * s.live.stall) // quiet for longer than a write may take
+	clocktest.Pause(4 * s.live.stall) // idle for longer than a write may take
 	s.append(run, 1, "two\n")
 	if !lines.Scan() || lines.Text() != "two" {
 		t.Fatalf("then %q (%v)", lines.Text(), lines.Err())

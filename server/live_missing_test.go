@@ -12,7 +12,7 @@ import (
 func TestALogThatIsNotWholeIsSaidToBeSo(t *testing.T) {
 	t.Parallel()
 	s := newLiveStage(t)
-	gone := map[string]int{} // attempts whose log nobody has, by run
+	gone := map[string]int{} // attempts whose log is lost everywhere, by run
 	s.live.Runs.FetchLog = func(_ context.Context, r svc.Run, attempt int) error {
 		if gone[r.ID] == attempt {
 			return svc.Errorf(svc.CodeLogGone, "the log is gone")

@@ -42,7 +42,7 @@ func TestGetPaneIsTheLatestScreen(t *testing.T) {
 func TestThePaneSocketSendsTheCachedScreenAndEachChange(t *testing.T) {
 	t.Parallel()
 	s := newLiveStage(t)
-	run := s.newRun(svc.RunExited) // of an ended run too
+	run := s.newRun(svc.RunExited) // also for an ended run
 	s.hub.Panes.Put(run.ID, 1, "cached", 1)
 	a := s.dial("/runs/" + run.ID + "/pane/ws")
 	await(t, "the cached screen", func() bool { return len(a.of("pane_snapshot")) == 1 })

@@ -44,7 +44,7 @@ func readCast(text string) (h asciicast.Header, events []asciicast.Event, err er
 	}
 }
 
-// outputOf is what a terminal gets of a recording.
+// outputOf returns the output in a recording.
 func outputOf(events []asciicast.Event) string {
 	var b strings.Builder
 	for _, e := range events {
@@ -81,7 +81,7 @@ func TestARecordingHasOutputSizesAndMarkers(t *testing.T) {
 			t.Errorf("asked for %+v", f)
 		}
 		if rest := journal[min(after, int64(len(journal))):]; len(rest) > 0 {
-			return rest[:1], after + 1, nil // a page at a time
+			return rest[:1], after + 1, nil // one page at a time
 		}
 		return nil, int64(len(journal)), nil
 	}
@@ -150,7 +150,7 @@ func TestARecordingThatIsCutShortDoesNotLookComplete(t *testing.T) {
 	}
 	res, err := s.server.Client().Get(s.server.URL + "/runs/" + run.ID + "/recording")
 	if err != nil {
-		return // it broke off before the header
+		return // it failed before the header
 	}
 	defer res.Body.Close()
 	if body, err := io.ReadAll(res.Body); err == nil {
@@ -158,8 +158,8 @@ func TestARecordingThatIsCutShortDoesNotLookComplete(t *testing.T) {
 	}
 }
 
-// TestARecordingPlayedBackIsTheLog relays any bytes with any times in any pieces, some of them twice, over restarts of the
-// orchestrator: what the recording gives a terminal is the log, each byte at its time.
+// TestARecordingPlayedBackIsTheLog relays arbitrary bytes with arbitrary times in arbitrary pieces, some of them
+// twice, across restarts of the orchestrator. The output of the recording is the log, each byte at its time.
 func TestARecordingPlayedBackIsTheLog(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -170,7 +170,7 @@ func TestARecordingPlayedBackIsTheLog(t *testing.T) {
 		if got := outputOf(events); got != want {
 			t.Fatalf("it gives %q, want %q", got, want)
 		}
-		// Each character comes at the time of its last byte, or of a byte after it when that was needed to see that it is none.
+		// Each character has the time of its last byte, or of a later byte when that byte shows that it is invalid.
 		read := 0
 		for _, e := range events {
 			for _, c := range e.Data {
@@ -185,7 +185,7 @@ func TestARecordingPlayedBackIsTheLog(t *testing.T) {
 	})
 }
 
-// drawTimes gives the bytes of a log times, in any pieces.
+// drawTimes draws times for the bytes of a log, in arbitrary pieces.
 func drawTimes(t *rapid.T, log []byte) (times []wire.LogTime) {
 	for at, ms := int64(0), int64(0); at < int64(len(log)); {
 		times = append(times, wire.LogTime{Ms: ms, Offset: at})
@@ -194,7 +194,8 @@ func drawTimes(t *rapid.T, log []byte) (times []wire.LogTime) {
 	return times
 }
 
-// relayed is the recording of a log that came in any pieces, some of them twice, over restarts of the orchestrator.
+// relayed returns the recording of a log that was relayed in arbitrary pieces, some of them twice, across restarts of
+// the orchestrator.
 func relayed(t *rapid.T, log []byte, times []wire.LogTime) (asciicast.Header, []asciicast.Event) {
 	dir, err := os.MkdirTemp("", "cast")
 	if err != nil {
@@ -230,8 +231,8 @@ func relayed(t *rapid.T, log []byte, times []wire.LogTime) (asciicast.Header, []
 	return header, events
 }
 
-// TestASeekShowsWhatAStraightPlayShows goes to moments of a recording in any order. The screen there is the one of a terminal that was given the
-// log byte by byte, with the sizes that it had, up to that moment.
+// TestASeekShowsWhatAStraightPlayShows seeks to positions of a recording in arbitrary order. The screen at a position
+// is that of a terminal that received the log byte by byte up to there, with its changes of size.
 func TestASeekShowsWhatAStraightPlayShows(t *testing.T) {
 	t.Parallel()
 	pieces := []string{
@@ -286,7 +287,7 @@ func TestASeekShowsWhatAStraightPlayShows(t *testing.T) {
 	})
 }
 
-// screen is a terminal that takes characters in pieces.
+// screen is a terminal that accepts incomplete characters.
 type screen struct {
 	vt10x.Terminal
 	torn []byte
@@ -299,7 +300,7 @@ func newScreen(cols, rows int) *screen {
 func (s *screen) write(text string) {
 	s.torn = append(s.torn, text...)
 	whole := wire.WholeCharacters(s.torn)
-	_, _ = s.Write(whole) // it fails at nothing
+	_, _ = s.Write(whole) // it never fails
 	s.torn = s.torn[len(whole):]
 }
 
@@ -309,7 +310,7 @@ func (s *screen) resize(cols, rows int) {
 	}
 }
 
-// show is the size, the cursor and every cell with its look.
+// show returns the size, the cursor and every cell with its attributes.
 func (s *screen) show() string {
 	var b strings.Builder
 	cols, rows := s.Size()
@@ -323,7 +324,7 @@ func (s *screen) show() string {
 	return b.String()
 }
 
-// oneRun is the only run there is.
+// oneRun is a source with a single run.
 type oneRun struct{ run svc.Run }
 
 func (o oneRun) Run(context.Context, string) (svc.Run, error) { return o.run, nil }

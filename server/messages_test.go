@@ -33,7 +33,7 @@ func TestAMessageIsQueuedForALiveSession(t *testing.T) {
 		return strings.Contains(g.call("GET", "/api/v1/hosts/"+host, nil).Body, `"message":"paste"`)
 	})
 	g.refuse(http.StatusConflict, "no_turns", "POST", path, `{"text":"a","when":"turn_end"}`)
-	made := g.want(http.StatusAccepted, "POST", path, `{"text":"one\n\ttwo"}`) // its session has not begun
+	made := g.want(http.StatusAccepted, "POST", path, `{"text":"one\n\ttwo"}`) // its session has not started
 	if m := made.JSON; m["state"] != "queued" || m["reason"] != "" || m["when"] != "now" || m["attempt"] != 1.0 || m["run_id"] != d.RunID || m["text"] != "one\n\ttwo" || m["by"] == "" {
 		t.Errorf("sent %s", made.Body)
 	}

@@ -22,7 +22,7 @@ func TestNeedsAreSetTakenBackAndRefused(t *testing.T) {
 	if w := item(a); fmt.Sprint(w["needs"]) != "[]" || w["blocked"] != false {
 		t.Errorf("a new item is %v", w)
 	}
-	// Both are idempotent, and what an item needs is told by position.
+	// Both are idempotent, and the needs of an item are listed by position.
 	for _, other := range []string{c, b, b} {
 		if got := g.want(http.StatusNoContent, "PUT", need(a, other), nil); got.Body != "" {
 			t.Errorf("a need is answered with %q", got.Body)
@@ -39,7 +39,7 @@ func TestNeedsAreSetTakenBackAndRefused(t *testing.T) {
 		t.Errorf("journaled were %v", changes)
 	}
 
-	// What cannot be: each names the field, and a circle its path, in ids and in words.
+	// Invalid needs: each error names the field, and a circle also its path, as ids and as text.
 	_, foreign := g.task()
 	got := g.refuse(http.StatusBadRequest, "validation_failed", "PUT", need(a, foreign), nil)
 	if got.fields()["other"] == nil {
@@ -77,7 +77,7 @@ func TestNeedsAreSetTakenBackAndRefused(t *testing.T) {
 		g.refuse(http.StatusNotFound, "not_found", "PUT", need(gone, a), nil)
 	}
 
-	// Deletion of what is needed.
+	// Delete an item that others need.
 	got = g.refuse(http.StatusConflict, "needed", "DELETE", "/api/v1/work-items/"+c, nil)
 	if by, _ := got.details()["needed_by"].([]any); len(by) != 2 || !slices.Contains(by, any(a)) || !slices.Contains(by, any(b)) {
 		t.Errorf("the deletion of what is needed is refused with %s", got.Body)
@@ -91,7 +91,7 @@ func TestNeedsAreSetTakenBackAndRefused(t *testing.T) {
 		t.Errorf("what needed it needs %v", w["needs"])
 	}
 
-	// Taken back, also twice, and also of what is gone.
+	// Remove needs, also twice, and also of an item that was deleted.
 	for _, other := range []string{b, b, c, noID} {
 		g.want(http.StatusNoContent, "DELETE", need(a, other), nil)
 	}

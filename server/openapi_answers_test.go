@@ -2,7 +2,7 @@ package server
 
 import "testing"
 
-// Whoever makes something is told where it is, and a removal has nothing to tell.
+// A create returns the Location of the record, and a delete returns no content.
 func TestCreatesTellWhereAndDeletesTellNothing(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

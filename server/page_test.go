@@ -29,7 +29,7 @@ func TestThePageServesItsFilesAndItsIndexToPeople(t *testing.T) {
 			t.Errorf("%s: policy %s", path, policy)
 		}
 	}
-	got := g.want(http.StatusOK, "GET", "/assets/app-1a2b3.js", nil, noToken) // Go's client unpacks it
+	got := g.want(http.StatusOK, "GET", "/assets/app-1a2b3.js", nil, noToken) // Go's client decompresses it
 	if got.Body != script || !strings.Contains(got.Header.Get("Cache-Control"), "immutable") || !strings.Contains(got.Header.Get("Content-Type"), "javascript") {
 		t.Errorf("got %v", got.Header)
 	}

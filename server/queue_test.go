@@ -13,7 +13,7 @@ import (
 	"svc/store"
 )
 
-// queued admits a run of a task with further fields.
+// queued creates a run of a task with additional fields.
 func (g *rig) queued(task string, fields map[string]any) map[string]any {
 	g.Helper()
 	body := map[string]any{"task_id": task, "provider": "provider_b"}
@@ -21,7 +21,7 @@ func (g *rig) queued(task string, fields map[string]any) map[string]any {
 	return g.want(http.StatusAccepted, "POST", "/api/v1/runs", body).JSON
 }
 
-// item makes a task in a project.
+// item creates a task in a project.
 func (g *rig) item(project, title string, fields map[string]any) string {
 	g.Helper()
 	body := map[string]any{"project_id": project, "kind": "task", "title": title}
@@ -29,13 +29,13 @@ func (g *rig) item(project, title string, fields map[string]any) string {
 	return g.want(http.StatusCreated, "POST", "/api/v1/work-items", body).JSON["id"].(string)
 }
 
-// listed is the ids of a list, in its order.
+// listed returns the ids of a list, in its order.
 func (g *rig) listed(path string) []string {
 	g.Helper()
 	return fieldOf(g.want(http.StatusOK, "GET", "/api/v1"+path, nil).JSON["items"], "id")
 }
 
-// fieldOf is one field of each element.
+// fieldOf returns one field of each element.
 func fieldOf(list any, field string) (out []string) {
 	for _, v := range list.([]any) {
 		out = append(out, fmt.Sprint(v.(map[string]any)[field]))
@@ -79,7 +79,7 @@ func TestHowARunWaitsIsGivenAndTold(t *testing.T) {
 	if why := w["why"].([]any); len(why) != 0 || w["position"] != 1.0 || w["times_out_at"] == nil {
 		t.Errorf("a run that only hosts are missing for waits %v", w)
 	}
-	// Something else holds it back.
+	// Another condition prevents the placement.
 	if w = waiting(all["id"]); w["position"] != nil || w["times_out_at"] != nil || !slices.Equal(fieldOf(w["why"], "code"), []string{"not_before"}) {
 		t.Errorf("a run that is not to start yet waits %v", w)
 	}
@@ -170,7 +170,7 @@ func TestAWaitingRunIsPatchedMadeAgainAndStopped(t *testing.T) {
 	}
 	g.want(http.StatusAccepted, "POST", path+"/rerun", nil)
 
-	// Exactly one scope, and no more runs than a request may name.
+	// Exactly one scope, and no more runs than the limit of a request.
 	below := g.item(project, "below", map[string]any{"parent_id": task})
 	deep := g.queued(below, nil)["id"].(string)
 	elsewhere := g.run()
@@ -264,7 +264,7 @@ func TestRunsAreFilteredCountedAndSummed(t *testing.T) {
 		t.Error("the run itself has an excerpt")
 	}
 
-	// The snapshot of a stream, too.
+	// The snapshot of a stream contains summaries too.
 	_, lines := g.follow(t.Context(), "?last_event_id=999999")
 	m := strings.Join(take(t, lines), "\n")
 	if !strings.Contains(m, "event: snapshot") || !strings.Contains(m, `"prompt_excerpt"`) || strings.Contains(m, secret) || strings.Contains(m, `"env"`) || strings.Contains(m, `"args"`) || strings.Contains(m, `"prompt"`) {

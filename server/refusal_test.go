@@ -9,7 +9,7 @@ import (
 	"svc/api"
 )
 
-// creates are the collections that take a POST, with a body that is fine.
+// creates returns the collections that accept a POST, with a valid body.
 func (g *rig) creates() map[string]map[string]any {
 	project, task := g.task()
 	return map[string]map[string]any{

@@ -11,7 +11,7 @@ import (
 	"svc/wire"
 )
 
-// tell sends frames up.
+// tell sends frames on the worker's end of the uplink.
 func (g *rig) tell(c *websocket.Conn, frames ...wire.Frame) {
 	g.Helper()
 	for _, f := range frames {
@@ -25,8 +25,7 @@ func (g *rig) tell(c *websocket.Conn, frames ...wire.Frame) {
 	}
 }
 
-// What a worker relays is served to whoever asks, while it is there, when it
-// is away and when the run is over.
+// Relayed logs and screens can be read while the worker is connected, while it is away, and after the end of the run.
 func TestLogAndScreenComeBackAsTheWorkerSentThem(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -38,7 +37,7 @@ func TestLogAndScreenComeBackAsTheWorkerSentThem(t *testing.T) {
 	row := "\x1b[1;31m" + strings.Repeat("日本", 50) + "\x1b[0m" + strings.Repeat("x", 20) // 220 columns
 	screen := strings.Repeat(row+"\n", 50)
 	var log strings.Builder
-	for i := range 64 { // two megabytes, in two ways
+	for i := range 64 { // two megabytes, in two forms
 		text := fmt.Sprintf("chunk %d \x1b[32m%s\x1b[0m\rover é\n", i, strings.Repeat("w", 32<<10))
 		chunk := wire.LogChunk{RunID: d.RunID, Text: wire.LogText(text), Timestamp: 1}
 		if offset := int64(log.Len()); i%2 == 0 {

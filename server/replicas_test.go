@@ -40,5 +40,5 @@ func TestReplicasAreListedAndDrained(t *testing.T) {
 	if got := listed()["state"]; got != "draining" {
 		t.Errorf("it is listed as %v", got)
 	}
-	g.task() // writes are answered until the end
+	g.task() // writes are accepted until the end
 }

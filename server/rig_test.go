@@ -25,10 +25,10 @@ import (
 const (
 	userToken   = "0123456789abcdef0123456789abcdef"
 	workerToken = "fedcba9876543210fedcba9876543210"
-	noID        = "7d3c1f0a-5b7e-4c55-9a57-0b6a1c9e2f11" // an id that no record has
+	noID        = "7d3c1f0a-5b7e-4c55-9a57-0b6a1c9e2f11" // an id that belongs to no record
 )
 
-// rig is a whole orchestrator behind a real listener, on a database of its own.
+// rig is a complete orchestrator behind a real listener, with its own database.
 type rig struct {
 	testing.TB
 	*Server
@@ -36,7 +36,7 @@ type rig struct {
 	logs *textbuffer.Buffer
 }
 
-// newRig starts one. Each change may alter the options.
+// newRig starts a rig. Each change may modify the options.
 func newRig(t testing.TB, changes ...func(*Options)) *rig {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,51 +87,50 @@ func newRig(t testing.TB, changes ...func(*Options)) *rig {
 	return &rig{TB: t, Server: s, URL: h.URL, logs: logs}
 }
 
-// http validates every answer against the API's description.
+// http returns a client that validates every response against the API description.
 func (g *rig) http() *http.Client { return &http.Client{Transport: validatingTransport{g}} }
 
-// client is the Go client with the user token.
+// client returns the Go client with the user token.
 func (g *rig) client() *api.Client {
 	return &api.Client{BaseURL: g.URL, Token: userToken, HTTP: g.http()}
 }
 
-// reply is an answer, read to its end.
+// reply is a response that was read completely.
 type reply struct {
 	Status int
 	Header http.Header
 	Body   string
-	JSON   map[string]any // nil when the body is no JSON object
+	JSON   map[string]any // nil when the body is not a JSON object
 }
 
-// code is the code in the error envelope.
+// code returns the code in the error envelope.
 func (r reply) code() string {
 	e, _ := r.JSON["error"].(map[string]any)
 	code, _ := e["code"].(string)
 	return code
 }
 
-// details are the details of the error envelope.
+// details returns the details in the error envelope.
 func (r reply) details() map[string]any {
 	e, _ := r.JSON["error"].(map[string]any)
 	d, _ := e["details"].(map[string]any)
 	return d
 }
 
-// fields are the fields that the envelope's details name.
+// fields returns the fields that the details name.
 func (r reply) fields() map[string]any {
 	f, _ := r.details()["fields"].(map[string]any)
 	return f
 }
 
-// edit changes a request before it is sent.
+// edit modifies a request before it is sent.
 type edit func(*http.Request)
 
 func with(name, value string) edit { return func(r *http.Request) { r.Header.Set(name, value) } }
 func token(t string) edit          { return with("Authorization", "Bearer "+t) }
 func noToken(r *http.Request)      { r.Header.Del("Authorization") }
 
-// call sends a request. body is a string as it stands, nil, or what is encoded
-// as JSON.
+// call sends a request. body is a string that is sent unchanged, nil, or a value that is encoded as JSON.
 func (g *rig) call(method, path string, body any, edits ...edit) reply {
 	g.Helper()
 	var reader io.Reader
@@ -171,7 +170,7 @@ func (g *rig) call(method, path string, body any, edits ...edit) reply {
 	return r
 }
 
-// want is call that must answer with a status.
+// want is call, and fails the test when the status is another one.
 func (g *rig) want(status int, method, path string, body any, edits ...edit) reply {
 	g.Helper()
 	r := g.call(method, path, body, edits...)
@@ -181,7 +180,7 @@ func (g *rig) want(status int, method, path string, body any, edits ...edit) rep
 	return r
 }
 
-// refuse is call that must be refused in the envelope, with a status and a code.
+// refuse is call, and fails the test unless the response is an error with this status and code.
 func (g *rig) refuse(status int, code, method, path string, body any, edits ...edit) reply {
 	g.Helper()
 	r := g.want(status, method, path, body, edits...)
@@ -191,7 +190,7 @@ func (g *rig) refuse(status int, code, method, path string, body any, edits ...e
 	return r
 }
 
-// task makes a project with a task and gives both ids.
+// task creates a project with a task and returns both ids.
 func (g *rig) task() (project, task string) {
 	g.Helper()
 	p := g.want(http.StatusCreated, "POST", "/api/v1/projects", map[string]any{"name": "P"})
@@ -200,7 +199,7 @@ func (g *rig) task() (project, task string) {
 	return project, w.JSON["id"].(string)
 }
 
-// run admits a run of a new task.
+// run creates a run of a new task.
 func (g *rig) run() string {
 	g.Helper()
 	_, task := g.task()
@@ -208,7 +207,7 @@ func (g *rig) run() string {
 	return r.JSON["id"].(string)
 }
 
-// eventually waits for a condition, bounded.
+// eventually waits for a condition, up to a limit.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(liveWait)

@@ -10,12 +10,11 @@ import (
 	"svc"
 )
 
-// validate says what is wrong about a value. It knows what our description
-// uses of JSON Schema.
+// validate returns what is wrong with a value. It supports the part of JSON Schema that the API description uses.
 func (c contract) validate(schema, v any, at string) (bad []string) {
 	s, ok := schema.(map[string]any)
 	if !ok {
-		return nil // absent or true: anything
+		return nil // absent or true: any value
 	}
 	if ref, ok := s["$ref"].(string); ok {
 		return c.validateRef(ref, v, at)
@@ -63,8 +62,8 @@ func (c contract) validateRef(ref string, v any, at string) []string {
 	return c.validate(target, v, at)
 }
 
-// validateObject is stricter than the description: clients shall bear new
-// fields, but whoever adds one describes it.
+// validateObject is stricter than the description: clients must accept new fields, but the description must contain
+// them.
 func (c contract) validateObject(s, v map[string]any, at string) (bad []string) {
 	fields, _ := s["properties"].(map[string]any)
 	required, _ := s["required"].([]any)

@@ -19,7 +19,7 @@ func (g *rig) post(run, body string, edits ...edit) reply {
 	return g.call("POST", "/api/internal/runs/"+run+"/signals", body, append([]edit{token(workerToken)}, edits...)...)
 }
 
-// signalBody is a signal of attempt 1; more is put before its fields.
+// signalBody returns a signal of attempt 1; more is inserted before its fields.
 func signalBody(kind, payload, more string) string {
 	return `{` + more + `"kind":"` + kind + `","attempt":1,"source":"provider-hook","payload":` + payload + `,"timestamp":"2030-01-02T03:04:05Z"}`
 }
@@ -114,7 +114,7 @@ func TestARefusedSignalLeavesNothing(t *testing.T) {
 	}
 }
 
-// uplinkOf opens a bare uplink.
+// uplinkOf opens an uplink without any frame.
 func (g *rig) uplinkOf() *websocket.Conn {
 	g.Helper()
 	c, _, err := websocket.Dial(g.Context(), "ws"+strings.TrimPrefix(g.URL, "http")+"/api/internal/worker/uplink", &websocket.DialOptions{
@@ -137,7 +137,7 @@ func TestAFrameUpToTheLimitIsTakenAndALargerOneEndsTheUplink(t *testing.T) {
 		err = c.Write(t.Context(), websocket.MessageText, beat)
 	}
 	if err == nil {
-		_, _, err = c.Read(t.Context()) // its answer
+		_, _, err = c.Read(t.Context()) // the response
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestAnUplinkTakesTheSameSignalsAsThePost(t *testing.T) {
 	if got := g.post(d.RunID, signalBody("started", `{}`, "")); got.JSON["outcome"] != "applied" {
 		t.Fatalf("got %s", got.Body)
 	}
-	c := g.uplinkOf() // a spool is replayed before any heartbeat
+	c := g.uplinkOf() // a spool is replayed before the first heartbeat
 	send := func(kind svc.SignalKind, change func(*svc.Signal)) {
 		s := svc.Signal{Kind: kind, Attempt: 1, Source: svc.FromWrapper, Timestamp: 1}
 		change(&s)
@@ -179,7 +179,7 @@ func TestAnUplinkTakesTheSameSignalsAsThePost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	send(svc.SignalStarted, func(*svc.Signal) {}) // was posted already
+	send(svc.SignalStarted, func(*svc.Signal) {}) // it was already posted
 	for _, seq := range []int64{2, 1, 3} {
 		send(svc.SignalProgress, func(s *svc.Signal) { s.Seq, s.Message = seq, fmt.Sprint(seq) })
 	}

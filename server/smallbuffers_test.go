@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// maskedFrame is a text frame as a client sends it, under a mask of zeros.
+// maskedFrame returns a text frame as a client sends it, with a mask of zeros.
 func maskedFrame(text string) string {
 	head := []byte{0x81}
 	if len(text) < 126 {

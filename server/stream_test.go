@@ -13,7 +13,7 @@ import (
 	"svc/api"
 )
 
-// follow opens the stream and gives its header and its lines.
+// follow opens the stream and returns its header and its lines.
 func (g *rig) follow(ctx context.Context, query string, edits ...edit) (http.Header, <-chan string) {
 	g.Helper()
 	req, err := http.NewRequestWithContext(ctx, "GET", g.URL+"/api/v1/events/stream"+query, nil)
@@ -43,7 +43,7 @@ func (g *rig) follow(ctx context.Context, query string, edits ...edit) (http.Hea
 	return res.Header, lines
 }
 
-// take reads lines up to the end of a message.
+// take reads the lines of one message.
 func take(t *testing.T, lines <-chan string) []string {
 	t.Helper()
 	var out []string

@@ -68,7 +68,7 @@ func TestARepeatedPostAnswersTheFirstResultAgain(t *testing.T) {
 			t.Errorf("%s: got %d %s, then %d %s", path, first.Status, first.Body, again.Status, again.Body)
 		}
 		if body["name"] != nil {
-			body["name"] = "another" // a host's name is taken
+			body["name"] = "another" // the name must be unique
 		}
 		other := g.call("POST", path, body, with("Idempotency-Key", "another key of "+path))
 		if other.Status != first.Status || other.JSON["id"] == first.JSON["id"] {

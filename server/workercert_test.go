@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// authority signs certificates for a test.
+// authority is a CA for tests.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -43,7 +43,7 @@ func newAuthority(t *testing.T) authority {
 	return authority{cert, key}
 }
 
-// file is the authority's certificate as a PEM file.
+// file writes the CA certificate to a PEM file and returns its path.
 func (a authority) file(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ca.pem")
@@ -53,7 +53,7 @@ func (a authority) file(t *testing.T) string {
 	return file
 }
 
-// client is a certificate for a client.
+// client returns a client certificate.
 func (a authority) client(t *testing.T) []tls.Certificate {
 	t.Helper()
 	template := &x509.Certificate{
@@ -77,7 +77,7 @@ func TestAWorkersTokenNeedsACertificateOfItsAuthority(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	g := newRig(t, func(o *Options) { o.TLSCert, o.TLSKey, o.WorkerCA = cert, key, ours.file(t) })
 	addr, stop := g.start()
-	// ask is a request; -1 when the handshake fails.
+	// ask sends a request and returns the status; -1 when the handshake fails.
 	ask := func(certs []tls.Certificate, method, path, token string) int {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, Certificates: certs}}
 		defer transport.CloseIdleConnections()
@@ -109,7 +109,7 @@ func TestAWorkersTokenNeedsACertificateOfItsAuthority(t *testing.T) {
 		{"a worker without one opens the uplink", nil, "GET", uplink, workerToken, http.StatusForbidden},
 		{"a worker without one signals", nil, "POST", signals, workerToken, http.StatusForbidden},
 		{"a worker of another authority", others.client(t), "POST", register, workerToken, -1},
-		{"a worker with one", ours.client(t), "POST", register, workerToken, http.StatusNotFound}, // there is no such host
+		{"a worker with one", ours.client(t), "POST", register, workerToken, http.StatusNotFound}, // the host does not exist
 		{"one without a token", ours.client(t), "POST", register, "wrong", http.StatusUnauthorized},
 		{"a person without one", nil, "GET", "/api/v1/me", userToken, http.StatusOK},
 	} {

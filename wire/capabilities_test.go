@@ -11,7 +11,7 @@ func TestCapabilitiesTravelInAHeader(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		lines []string
-		want  []string // nil: not said
+		want  []string // nil: no header
 	}{
 		{nil, nil},
 		{[]string{""}, []string{}},

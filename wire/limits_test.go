@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// TestFramesOfAWorkerAreBounded sends each frame with something in it that is too large.
+// TestFramesOfAWorkerAreBounded decodes frames with a field that exceeds its limit.
 func TestFramesOfAWorkerAreBounded(t *testing.T) {
 	t.Parallel()
 	run, long := svc.NewRunID(), strings.Repeat("x", 64<<10)

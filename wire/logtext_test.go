@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzLogText compares what a text becomes with what the JSON package makes of it.
+// FuzzLogText checks that texts are decoded as the JSON package decodes them.
 func FuzzLogText(f *testing.F) {
 	for _, s := range []string{
 		`""`, `"plain"`, `"\n\r\t\b\f\"\\\/"`, `"a\u0041\u00e9\u20ac"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00\ud83d"`, `"\ud83dx"`, `"\ud83d\n"`,
@@ -19,7 +19,7 @@ func FuzzLogText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if !utf8.Valid(b) {
-			return // no frame is
+			return // frames are valid UTF-8
 		}
 		var want string
 		wantErr := json.Unmarshal(b, &want)
@@ -34,7 +34,7 @@ func FuzzLogText(f *testing.F) {
 	})
 }
 
-// FuzzLogChunk reads frames that begin as ours do in both ways.
+// FuzzLogChunk decodes frames with the usual beginning with both decoders.
 func FuzzLogChunk(f *testing.F) {
 	for _, s := range []string{
 		`a line\n","timestamp":1}`, `","timestamp":1,"attempt":2,"offset":0,"bytes":5}`, `x","text":"y"}`, `x","text":""}`, `x","text":null}`,
@@ -47,7 +47,7 @@ func FuzzLogChunk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tail []byte) {
 		b := append([]byte(chunkBegins+runID+textBegins), tail...)
 		if !utf8.Valid(b) {
-			return // it is refused before
+			return // it is refused before decoding
 		}
 		var got, want LogChunk
 		taken := got.take(b)
@@ -65,7 +65,7 @@ func FuzzLogChunk(f *testing.F) {
 }
 
 func TestTheMemoryOfALogIsUsedAgain(t *testing.T) {
-	// Not parallel: it counts what is allocated.
+	// Not parallel, because it measures allocations.
 	offset := int64(0)
 	raw, err := Encode(LogChunk{RunID: runID, Text: LogText(strings.Repeat("a line of a log\n", 4000)), Timestamp: at, Attempt: 1, Offset: &offset})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestTheMemoryOfALogIsUsedAgain(t *testing.T) {
 		f.(*LogChunk).Release()
 	}
 	runtime.ReadMemStats(&after)
-	// The race detector has the pool forget some; a copy for each would be as many bytes as the chunks have.
+	// With the race detector the pool drops some buffers. Without reuse there would be a copy of each chunk.
 	if each := (after.TotalAlloc - before.TotalAlloc) / chunks; each > uint64(len(raw)/2) {
 		t.Errorf("a chunk of %d bytes leaves %d bytes of garbage", len(raw), each)
 	}
@@ -99,7 +99,7 @@ func TestATextIsOnesOwnUntilItIsReleased(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		clear(b) // the reader's buffer is used again
+		clear(b) // the reader's buffer is reused
 		return f.(*LogChunk)
 	}
 	first := decode("one\n")
@@ -108,7 +108,7 @@ func TestATextIsOnesOwnUntilItIsReleased(t *testing.T) {
 		t.Errorf("texts are %q and %q", first.Text, second.Text)
 	}
 	first.Release()
-	first.Release() // nothing is left to give
+	first.Release() // there is no memory left to release
 	third, fourth := decode("three"), decode("four")
 	if string(second.Text) != "two\r\n" || string(third.Text) != "three" || string(fourth.Text) != "four" {
 		t.Errorf("texts are %q, %q and %q", second.Text, third.Text, fourth.Text)
@@ -124,7 +124,7 @@ func TestChunksEndAtWholeCharacters(t *testing.T) {
 		{"\xf0\x9f\x8c", ""},
 		{"a\xf0\x9f", "a"},
 		{"a\xff", "a\xff"},         // can never become a character
-		{"a\x80\x80", "a\x80\x80"}, // neither can this
+		{"a\x80\x80", "a\x80\x80"}, // nor can this
 		{"", ""},
 	} {
 		if got := string(WholeCharacters([]byte(c.in))); got != c.want {

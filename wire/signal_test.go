@@ -13,7 +13,7 @@ import (
 	"svc"
 )
 
-// Every kind, with all of its fields and with none that may be left out.
+// signals has a signal of every kind with all of its fields, and one with only the required fields.
 var signals = map[string]svc.Signal{
 	"started":          {Kind: svc.SignalStarted, Source: svc.FromWrapper},
 	"started_pid":      {Kind: svc.SignalStarted, Source: svc.FromWrapper, PID: ptr(1)},
@@ -47,7 +47,7 @@ func TestSignalBodiesAreWrittenAndReadAsTheContractHasThem(t *testing.T) {
 	}
 }
 
-// body is a signal of that kind with that payload; more is put before.
+// body returns a signal body with this kind and payload; more is inserted before its fields.
 func body(kind, payload, more string) string {
 	return `{` + more + `"kind":"` + kind + `","attempt":1,"source":"wrapper","payload":` + payload + `,"timestamp":"2026-01-01T00:00:00Z"}`
 }
@@ -116,8 +116,7 @@ func TestSignalsThatAreJudgedLater(t *testing.T) {
 	}
 }
 
-// FuzzParseSignal looks for signals that are accepted and then change on their
-// way through the wire form.
+// FuzzParseSignal searches for accepted signals that change when they are converted to the wire form and back.
 func FuzzParseSignal(f *testing.F) {
 	for _, name := range slices.Sorted(maps.Keys(signals)) {
 		s := signals[name]

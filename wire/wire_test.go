@@ -32,7 +32,7 @@ func signalFrame(s svc.Signal) SignalFrame {
 	return SignalFrame{RunID: runID, Signal: FromSignal(s)}
 }
 
-// Every frame, full and as bare as it may be.
+// upGolden has every frame from a worker with all fields, and with only the required fields.
 var upGolden = map[string]Frame{
 	"heartbeat":               Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at},
 	"heartbeat_inventory":     Heartbeat{HostID: hostID, InstanceID: taskID, Timestamp: at, Runs: &[]LiveRun{{runID, 2}}},
@@ -126,7 +126,7 @@ func TestFramesAreWrittenAndReadAsTheContractHasThem(t *testing.T) {
 	}
 }
 
-// golden compares with a file of the contract, which is kept readable.
+// golden compares with a golden file of the contract, in indented form.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	var pretty bytes.Buffer
@@ -207,8 +207,7 @@ func TestUnknownFieldsOfAFrameAreIgnored(t *testing.T) {
 	}
 }
 
-// Without any of the named fields a frame is malformed, and the error says
-// which frame and field it is.
+// A frame without one of the named fields is malformed, and the error names the frame and the field.
 func TestMissingFieldsAreNamed(t *testing.T) {
 	t.Parallel()
 	required := map[string]string{
@@ -301,7 +300,7 @@ func TestRawOfALogChunk(t *testing.T) {
 	}
 }
 
-// recode decodes, encodes and decodes again: what was accepted must survive.
+// recode decodes, encodes and decodes again: an accepted frame must not change.
 func recode(t *testing.T, b []byte, decode func([]byte) (Frame, error)) {
 	f, err := decode(b)
 	if err != nil {
@@ -335,13 +334,13 @@ func seeds(f *testing.F, frames map[string]Frame) {
 	}
 }
 
-// FuzzDecodeUp looks for frames of a worker that do not survive.
+// FuzzDecodeUp searches for frames of a worker that change when they are encoded and decoded again.
 func FuzzDecodeUp(f *testing.F) {
 	seeds(f, upGolden)
 	f.Fuzz(func(t *testing.T, b []byte) { recode(t, b, DecodeUp) })
 }
 
-// FuzzDecodeDown looks for frames of the orchestrator that do not survive.
+// FuzzDecodeDown searches for frames of the orchestrator that change when they are encoded and decoded again.
 func FuzzDecodeDown(f *testing.F) {
 	seeds(f, downGolden)
 	f.Fuzz(func(t *testing.T, b []byte) { recode(t, b, DecodeDown) })
