@@ -67,8 +67,8 @@ func (s Signal) LosesConversation() Signal {
 	return s
 }
 
-// hear stores the conversation id that the tool reported.
-func (r *Run) hear(id string) {
+// setConversation stores the conversation id that the tool reported.
+func (r *Run) setConversation(id string) {
 	c := r.Conversation
 	switch {
 	case id == "":

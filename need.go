@@ -13,14 +13,14 @@ type Needs struct {
 	Title map[string]string   // the title of the same items
 }
 
-// inLine reports whether path is end or lies below it.
-func inLine(path, end string) bool { return path == end || strings.HasPrefix(path, end+"/") }
+// atOrBelow reports whether path is end or lies below it.
+func atOrBelow(path, end string) bool { return path == end || strings.HasPrefix(path, end+"/") }
 
 // Check returns an error for a need that cannot be met: of the item itself, of an ancestor or a descendant, or one
 // that closes a circle.
 func (n Needs) Check(item, other string) error {
 	a, b := n.Paths[item], n.Paths[other]
-	if inLine(a, b) || inLine(b, a) {
+	if atOrBelow(a, b) || atOrBelow(b, a) {
 		return Errorf(CodeNeedInOwnLine, "other: %q cannot need %q: an item needs neither itself nor what is above or below it", n.Title[item], n.Title[other]).
 			With("fields", map[string]any{"other": "is in the item's own line"})
 	}
@@ -34,9 +34,9 @@ func (n Needs) CheckMove(moved string) error {
 		for _, other := range others {
 			a, b := n.Paths[item], n.Paths[other]
 			switch {
-			case inLine(a, moved) && inLine(a, b):
+			case atOrBelow(a, moved) && atOrBelow(a, b):
 				return n.movedIntoLine(item, other, "above", "would put an item under one that it needs")
-			case inLine(b, moved) && inLine(b, a):
+			case atOrBelow(b, moved) && atOrBelow(b, a):
 				return n.movedIntoLine(item, other, "below", "would put an item under one that needs it")
 			}
 		}
@@ -76,7 +76,7 @@ func (n Needs) checkFrom(field, path, other string) error {
 // search follows the needs of at, and of its ancestors, until it reaches path or an item below it. It returns the ids
 // on the way, or nil.
 func (n Needs) search(path, at string, way []string, seen map[string]bool) []string {
-	if inLine(n.Paths[at], path) {
+	if atOrBelow(n.Paths[at], path) {
 		return way
 	}
 	if seen[at] {

@@ -351,8 +351,8 @@ const silentStart = 60 * time.Second
 // LookAt sets or clears the hint. A tool that waits at a first-run dialog appears to run and does no work.
 func (r *Run) LookAt(now Time) {
 	r.Hint = nil
-	heard := r.LastOutputAt != nil || r.LastProgressSeq > 0 || r.Result != nil
-	if r.Status == RunRunning && !heard && r.StartedAt != nil && now.Sub(*r.StartedAt) >= silentStart {
+	active := r.LastOutputAt != nil || r.LastProgressSeq > 0 || r.Result != nil
+	if r.Status == RunRunning && !active && r.StartedAt != nil && now.Sub(*r.StartedAt) >= silentStart {
 		hint := "no output since start; attach to look"
 		r.Hint = &hint
 	}

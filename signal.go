@@ -126,7 +126,7 @@ type Verdict struct {
 // before.
 func (r *Run) Apply(s Signal, now Time) Verdict {
 	if s.Kind == SignalCompleted || s.Kind == SignalProgress {
-		r.hear(s.Conversation)
+		r.setConversation(s.Conversation)
 	}
 	switch s.Kind {
 	case SignalStarted:

@@ -9,8 +9,8 @@ import (
 
 const maxSlug = 64
 
-// spelled replaces letters that Unicode decomposition does not reduce to ASCII.
-var spelled = strings.NewReplacer(
+// transliterations replaces letters that Unicode decomposition does not reduce to ASCII.
+var transliterations = strings.NewReplacer(
 	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ı", "i", "ħ", "h", "ŋ", "n",
 	"а", "a", "б", "b", "в", "v", "г", "g", "ґ", "g", "д", "d", "е", "e", "ё", "yo", "є", "ye", "ж", "zh", "з", "z",
 	"и", "i", "і", "i", "ї", "yi", "й", "y", "к", "k", "л", "l", "м", "m", "н", "n", "о", "o", "п", "p", "р", "r",
@@ -27,7 +27,7 @@ func Slug(name string) string { return slugOr(name, "project") }
 // slugOr is Slug with another result for a name without characters that can be transliterated.
 func slugOr(name, empty string) string {
 	// Replace before and after the decomposition: a decomposed й would lose its breve before it is replaced.
-	plain := spelled.Replace(norm.NFKD.String(spelled.Replace(strings.ToLower(norm.NFKC.String(name)))))
+	plain := transliterations.Replace(norm.NFKD.String(transliterations.Replace(strings.ToLower(norm.NFKC.String(name)))))
 	var b strings.Builder
 	gap := false
 	for _, r := range plain {

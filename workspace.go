@@ -185,7 +185,7 @@ func (r WorkspaceReport) Validate() error {
 const maxObject = 64
 
 // Object checks that s, which a host reported, has the form of the name of a git commit or tree. Other hosts pass it
-// to git, which must not read it as an option. Empty is allowed: none.
+// to git, which must not read it as anything else. Empty is allowed: none.
 func (p *Problems) Object(field, s string) {
 	part := func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 	if len(s) > maxObject || strings.ContainsFunc(s, part) {

@@ -42,8 +42,8 @@ func (e *ServerError) Error() string { return e.Err.Error() }
 // Unwrap returns the refusal.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// patience limits the wait for the headers of a response.
-const patience = time.Minute
+// headerTimeout limits the wait for the headers of a response.
+const headerTimeout = time.Minute
 
 var defaultHTTP = &http.Client{Transport: newTransport()}
 
@@ -56,7 +56,7 @@ func newTransport() *http.Transport {
 		MaxIdleConnsPerHost:   16,
 		IdleConnTimeout:       time.Minute,
 		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: patience,
+		ResponseHeaderTimeout: headerTimeout,
 	}
 }
 

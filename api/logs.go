@@ -73,7 +73,7 @@ func (c *Client) openLog(ctx context.Context, id string, o LogOptions) (body io.
 // logBody returns the body of a response with a log. At its end the body returns an error when the log is incomplete.
 func logBody(res *http.Response) io.ReadCloser {
 	if short := res.Header.Get(HeaderLogIncomplete); short != "" {
-		return shortLog{res.Body, svc.Errorf(svc.CodeLogGone, "a part of the log is missing, of attempt %s: it is gone, or its host is away", short)}
+		return incompleteLog{res.Body, svc.Errorf(svc.CodeLogGone, "a part of the log is missing, of attempt %s: it is gone, or its host is away", short)}
 	}
 	return res.Body
 }
@@ -92,14 +92,14 @@ func (c *Client) Recording(ctx context.Context, id string, attempt int) (io.Read
 	return logBody(res), nil
 }
 
-// shortLog is an incomplete log. It returns err in place of io.EOF.
-type shortLog struct {
+// incompleteLog is an incomplete log. It returns err in place of io.EOF.
+type incompleteLog struct {
 	io.ReadCloser
 	err error
 }
 
 // Read reads the available bytes and then returns err.
-func (s shortLog) Read(p []byte) (int, error) {
+func (s incompleteLog) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
 		err = s.err

@@ -65,7 +65,7 @@ func (c *Client) Stream(ctx context.Context, o StreamOptions, handle func(Messag
 				o.Lost(nil)
 			}
 			connected, wait = true, reconnectFirst
-			err = follow(&watched{ReadCloser: res.Body}, maxAnswer, &cursor, handle)
+			err = follow(&silenceLimited{ReadCloser: res.Body}, maxAnswer, &cursor, handle)
 			_ = res.Body.Close()
 		}
 		var stop *handlerError
@@ -119,10 +119,10 @@ func (c *Client) openStream(ctx context.Context, f svc.EventFilter, cursor int64
 	})
 }
 
-// watched is a body whose reads fail when no data is received for streamSilence.
-type watched struct{ io.ReadCloser }
+// silenceLimited is a body whose reads fail when no data is received for streamSilence.
+type silenceLimited struct{ io.ReadCloser }
 
-func (w *watched) Read(b []byte) (int, error) {
+func (w *silenceLimited) Read(b []byte) (int, error) {
 	silence := time.AfterFunc(streamSilence, func() { _ = w.Close() })
 	defer silence.Stop()
 	return w.ReadCloser.Read(b)

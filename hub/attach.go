@@ -83,15 +83,15 @@ const (
 type Attachments struct {
 	cfg AttachConfig
 
-	mu     sync.Mutex // guards the fields below and every session; never held over I/O
-	runs   map[string]*session
-	relays map[string]*Attachment // by attach_id
-	all    map[*Attachment]struct{}
-	looks  map[string][]*looker // by run: who sees its screen without being attached
-	closed bool                 // no client may join any more
-	leases []LeaseEvent
-	typed  map[string]string // by run: the person who typed last
-	wake   chan struct{}     // for Run, of size one
+	mu      sync.Mutex // guards the fields below and every session; never held over I/O
+	runs    map[string]*session
+	relays  map[string]*Attachment // by attach_id
+	all     map[*Attachment]struct{}
+	viewers map[string][]*viewer // by run: who sees its screen without being attached
+	closed  bool                 // no client may join any more
+	leases  []LeaseEvent
+	typed   map[string]string // by run: the person who typed last
+	wake    chan struct{}     // for Run, of size one
 }
 
 // session is one attempt of a run with attached clients.
@@ -118,7 +118,7 @@ type session struct {
 func NewAttachments(cfg AttachConfig) *Attachments {
 	return &Attachments{
 		cfg: cfg, runs: map[string]*session{}, relays: map[string]*Attachment{}, all: map[*Attachment]struct{}{},
-		looks: map[string][]*looker{}, typed: map[string]string{}, wake: make(chan struct{}, 1),
+		viewers: map[string][]*viewer{}, typed: map[string]string{}, wake: make(chan struct{}, 1),
 	}
 }
 
@@ -155,7 +155,7 @@ func (h *Attachments) Holder(runID string) (lease svc.Lease, held bool) {
 // is held. The caller must send the frames from Next to the client, pass the client's frames to Handle, and call
 // Leave at the end. A run may end before Join: check the run again afterwards, and call End if it is over.
 func (h *Attachments) Join(t Target, who Person) (*Attachment, error) {
-	a := &Attachment{hub: h, who: who, joined: svc.TimeOf(time.Now()), wake: make(chan struct{}, 1), cut: make(chan struct{}), drawing: safetext.Relay()}
+	a := &Attachment{hub: h, who: who, joined: svc.TimeOf(time.Now()), wake: make(chan struct{}, 1), cut: make(chan struct{}), filter: safetext.Relay()}
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
@@ -206,7 +206,7 @@ func (h *Attachments) RunEnded(runID string, attempt int) {
 // detach disconnects all clients of a session and forgets the session.
 func (h *Attachments) detach(s *session, why error) {
 	if s.holder != nil {
-		h.freed(s, s.holder.who.Name)
+		h.freeLease(s, s.holder.who.Name)
 	}
 	s.waiting = nil
 	if h.runs[s.RunID] == s {
@@ -286,6 +286,6 @@ func (h *Attachments) resized(s *session, rows, cols int) {
 	}
 }
 
-func (s *session) leaves(a *Attachment) {
+func (s *session) stopWaiting(a *Attachment) {
 	s.waiting = slices.DeleteFunc(s.waiting, func(w *Attachment) bool { return w == a })
 }

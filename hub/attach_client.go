@@ -47,7 +47,7 @@ type Attachment struct {
 	end        error      // why the attachment ends, after the queued data was sent
 	isCut      bool
 	relayID    string           // attach_id at the worker; empty: none is open
-	drawing    *safetext.Filter // filters the output of that relay
+	filter     *safetext.Filter // filters the output of that relay
 	openedAt   time.Time
 	failures   int       // consecutive relays that broke
 	retryAt    time.Time // when to open the next relay; zero: not planned
@@ -166,8 +166,8 @@ func (a *Attachment) Why() error {
 	return a.end
 }
 
-// typed lets the echo of an input be sent without delay.
-func (a *Attachment) typed() {
+// allowEcho lets the echo of an input be sent without delay.
+func (a *Attachment) allowEcho() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.echo = echoFrames
@@ -181,7 +181,7 @@ func (a *Attachment) End(why error) {
 	if a.end == nil {
 		a.end = why
 	}
-	poke(a.wake)
+	wakeUp(a.wake)
 }
 
 // cutOff disconnects the client at once.
@@ -201,7 +201,7 @@ func (a *Attachment) cutLocked(why error) {
 	}
 	a.control, a.data, a.unsent = nil, nil, 0
 	close(a.cut)
-	poke(a.wake)
+	wakeUp(a.wake)
 }
 
 func (a *Attachment) pushControl(frame []byte) {
@@ -209,7 +209,7 @@ func (a *Attachment) pushControl(frame []byte) {
 	defer a.mu.Unlock()
 	if a.end == nil {
 		a.control = append(a.control, frame)
-		a.grew(len(frame))
+		a.addUnsent(len(frame))
 	}
 }
 
@@ -218,8 +218,8 @@ func (a *Attachment) pushData(b []byte) {
 	defer a.mu.Unlock()
 	if a.end == nil {
 		before := len(a.data)
-		a.data = a.drawing.Append(a.data, b)
-		a.grew(len(a.data) - before)
+		a.data = a.filter.Append(a.data, b)
+		a.addUnsent(len(a.data) - before)
 	}
 }
 
@@ -232,16 +232,16 @@ func (a *Attachment) pushSize(rows, cols int) {
 	a.rows, a.cols = rows, cols
 	f := frame(sizeFrame{"resize", rows, cols})
 	a.control = append(a.control, f)
-	a.grew(len(f))
+	a.addUnsent(len(f))
 }
 
-// grew counts the added bytes. A client that does not read is disconnected. A client whose output only waits for the
+// addUnsent counts the added bytes. A client that does not read is disconnected. A client whose output only waits for the
 // limit of ten frames a second has a higher limit.
-func (a *Attachment) grew(n int) {
+func (a *Attachment) addUnsent(n int) {
 	a.unsent += n
 	if a.unsent > maxUnread && a.writing || a.unsent > maxUnsent {
 		a.cutLocked(ErrSlow)
 		return
 	}
-	poke(a.wake)
+	wakeUp(a.wake)
 }

@@ -11,15 +11,15 @@ import (
 
 // grant gives the free lease to a client and queues a frame about it.
 func (h *Attachments) grant(s *session, a *Attachment) {
-	s.leaves(a)
+	s.stopWaiting(a)
 	now := time.Now()
 	s.holder, s.since, s.active = a, svc.TimeOf(now), now
 	h.journal(s, true, a.who.Name, a.who.Name)
 	a.pushControl(leaseAcquired(s.RunID, s.since))
 }
 
-// freed takes the lease from its holder, without a successor. by is the name of the person who caused it.
-func (h *Attachments) freed(s *session, by string) {
+// freeLease takes the lease from its holder, without a successor. by is the name of the person who caused it.
+func (h *Attachments) freeLease(s *session, by string) {
 	former := s.holder.who.Name
 	s.holder, s.since = nil, 0
 	h.journal(s, false, former, by)
@@ -29,29 +29,29 @@ func (h *Attachments) freed(s *session, by string) {
 func (h *Attachments) journal(s *session, acquired bool, holder, by string) {
 	h.watchersChanged(s)
 	h.leases = append(h.leases, LeaseEvent{RunID: s.RunID, Attempt: s.Attempt, Acquired: acquired, Holder: holder, By: by, At: svc.TimeOf(time.Now())})
-	h.poke()
+	h.wakeRun()
 }
 
 // handOver ends the lease of a if it is the holder, and grants it to the client that has waited longest. A holder
 // that stays attached becomes the last in the queue.
 func (h *Attachments) handOver(s *session, a *Attachment, stays bool) {
 	if s.holder == a {
-		h.freed(s, a.who.Name)
+		h.freeLease(s, a.who.Name)
 		if len(s.waiting) > 0 {
 			h.grant(s, s.waiting[0])
 		}
 	}
-	s.leaves(a)
+	s.stopWaiting(a)
 	if stays && h.runs[s.RunID] == s {
 		s.waiting = append(s.waiting, a)
 	}
 }
 
-// seize transfers the lease from its holder to a. The former holder gets a frame with the name of the new one, and
+// transfer transfers the lease from its holder to a. The former holder gets a frame with the name of the new one, and
 // joins the queue.
-func (h *Attachments) seize(s *session, a *Attachment) {
+func (h *Attachments) transfer(s *session, a *Attachment) {
 	former := s.holder
-	h.freed(s, a.who.Name)
+	h.freeLease(s, a.who.Name)
 	h.grant(s, a)
 	s.waiting = append(s.waiting, former)
 	former.pushControl(leaseTaken(a.who.Name))
@@ -67,7 +67,7 @@ func (h *Attachments) take(a *Attachment) {
 	case s.holder == nil:
 		h.grant(s, a)
 	default:
-		h.seize(s, a)
+		h.transfer(s, a)
 	}
 }
 
@@ -81,7 +81,7 @@ func (h *Attachments) passIdle() {
 	defer h.mu.Unlock()
 	for _, s := range h.runs {
 		if s.holder != nil && len(s.waiting) > 0 && time.Since(s.active) >= limit {
-			h.seize(s, s.waiting[0])
+			h.transfer(s, s.waiting[0])
 		}
 	}
 }

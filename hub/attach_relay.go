@@ -58,7 +58,7 @@ func (h *Attachments) adopt(a *Attachment, id string) (old string, rows, cols in
 	defer a.mu.Unlock()
 	old = a.relayID
 	delete(h.relays, old)
-	a.relayID, a.retryAt, a.drawing = id, time.Time{}, safetext.Relay()
+	a.relayID, a.retryAt, a.filter = id, time.Time{}, safetext.Relay()
 	if id != "" {
 		a.openedAt = time.Now()
 		h.relays[id] = a
@@ -101,7 +101,7 @@ func (a *Attachment) relayClosed(id string) {
 	} else {
 		a.retryAt = time.Now().Add(min(retryFirst<<(a.failures-1), retryMost))
 	}
-	poke(a.wake)
+	wakeUp(a.wake)
 }
 
 func (a *Attachment) relay() string {
@@ -153,7 +153,7 @@ func (a *Attachment) input(b []byte) {
 	if b = a.keys.Append(nil, b); len(b) == 0 {
 		return
 	}
-	a.typed()
+	a.allowEcho()
 	if !a.send(func(id string) wire.Frame { return wire.AttachInput{AttachID: id, Bytes: b} }) {
 		a.pushControl(notTyped)
 		return
@@ -164,7 +164,7 @@ func (a *Attachment) input(b []byte) {
 	h := a.hub
 	h.mu.Lock()
 	h.typed[a.session.RunID] = a.who.Name
-	h.poke()
+	h.wakeRun()
 	h.mu.Unlock()
 }
 
@@ -222,5 +222,5 @@ func (a *Attachment) Leave() {
 	if len(s.people) == 0 && h.runs[s.RunID] == s {
 		delete(h.runs, s.RunID)
 	}
-	h.poke()
+	h.wakeRun()
 }

@@ -17,7 +17,7 @@ func (h *Attachments) Run(ctx context.Context) error {
 	idle := time.NewTicker(idleCheck)
 	defer idle.Stop()
 	for ctx.Err() == nil {
-		h.tell()
+		h.runCallbacks()
 		select {
 		case <-h.wake:
 		case <-idle.C:
@@ -34,7 +34,7 @@ func (h *Attachments) Run(ctx context.Context) error {
 	grace := time.NewTimer(shutdownGrace)
 	defer grace.Stop()
 	for {
-		h.tell()
+		h.runCallbacks()
 		if h.empty() {
 			return nil
 		}
@@ -46,7 +46,7 @@ func (h *Attachments) Run(ctx context.Context) error {
 	}
 }
 
-func (h *Attachments) tell() {
+func (h *Attachments) runCallbacks() {
 	h.mu.Lock()
 	leases, typed := h.leases, h.typed
 	h.leases, h.typed = nil, map[string]string{}
@@ -73,9 +73,9 @@ func (h *Attachments) cutAll() {
 	}
 }
 
-func (h *Attachments) poke() { poke(h.wake) }
+func (h *Attachments) wakeRun() { wakeUp(h.wake) }
 
-func poke(wake chan struct{}) {
+func wakeUp(wake chan struct{}) {
 	select {
 	case wake <- struct{}{}:
 	default:

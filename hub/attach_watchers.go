@@ -35,25 +35,25 @@ type watchersFrame struct {
 	More     int       `json:"more"` // how many are not in the list
 }
 
-// looker is a person who sees a run's screen without being attached.
-type looker struct {
+// viewer is a person who sees a run's screen without being attached.
+type viewer struct {
 	name  string
 	since svc.Time
 }
 
 // Look adds a person to those who see a run's screen, until leave is called. leave may be called more than once.
 func (h *Attachments) Look(runID, name string) (leave func()) {
-	l := &looker{name: name, since: svc.TimeOf(time.Now())}
+	l := &viewer{name: name, since: svc.TimeOf(time.Now())}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.looks[runID] = append(h.looks[runID], l)
+	h.viewers[runID] = append(h.viewers[runID], l)
 	h.watchersChanged(h.runs[runID])
 	return sync.OnceFunc(func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.looks[runID] = slices.DeleteFunc(h.looks[runID], func(other *looker) bool { return other == l })
-		if len(h.looks[runID]) == 0 {
-			delete(h.looks, runID)
+		h.viewers[runID] = slices.DeleteFunc(h.viewers[runID], func(other *viewer) bool { return other == l })
+		if len(h.viewers[runID]) == 0 {
+			delete(h.viewers, runID)
 		}
 		h.watchersChanged(h.runs[runID])
 	})
@@ -69,7 +69,7 @@ func (h *Attachments) watchersChanged(s *session) {
 		if a.who.Lists {
 			a.mu.Lock()
 			a.listStale = true
-			poke(a.wake)
+			wakeUp(a.wake)
 			a.mu.Unlock()
 		}
 	}
@@ -96,7 +96,7 @@ func (h *Attachments) list(a *Attachment) (list []watcher, more int) {
 		}
 		list = append(list, watcher{Name: p.who.Name, Mode: watcherAttached, Holds: p == s.holder, You: p == a, Since: p.joined})
 	}
-	for _, l := range h.looks[s.RunID] {
+	for _, l := range h.viewers[s.RunID] {
 		switch {
 		case seen[l.name]:
 			continue

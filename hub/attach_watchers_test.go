@@ -110,8 +110,8 @@ func TestWhoSeesTheScreenIsListedOnceAfterThoseWhoAreAttached(t *testing.T) {
 				t.Errorf("%d. told %q, want %q", i+1, told, st.told)
 			}
 		}
-		if len(s.hub.looks) != 0 {
-			t.Errorf("left behind: %v", s.hub.looks)
+		if len(s.hub.viewers) != 0 {
+			t.Errorf("left behind: %v", s.hub.viewers)
 		}
 	})
 }
@@ -242,8 +242,8 @@ func TestListsAreMadeWhilePeopleComeAndGo(t *testing.T) {
 			t.Errorf("told %q", got)
 		}
 		s.leaves("ann")
-		if len(s.hub.all) != 0 || len(s.hub.runs) != 0 || len(s.hub.looks) != 0 {
-			t.Errorf("left behind: %d clients, %d runs, %d who look", len(s.hub.all), len(s.hub.runs), len(s.hub.looks))
+		if len(s.hub.all) != 0 || len(s.hub.runs) != 0 || len(s.hub.viewers) != 0 {
+			t.Errorf("left behind: %d clients, %d runs, %d who look", len(s.hub.all), len(s.hub.runs), len(s.hub.viewers))
 		}
 	})
 }

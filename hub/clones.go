@@ -18,7 +18,7 @@ const mostGiven = 10_000
 func (u *Uplinks) Contested(ctx context.Context, l *Uplink) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	rivals := u.rivals(l)
+	rivals := u.sameInstance(l)
 	alive := make([]bool, len(rivals))
 	var asking sync.WaitGroup
 	for i, r := range rivals {
@@ -39,9 +39,9 @@ func (u *Uplinks) Contested(ctx context.Context, l *Uplink) bool {
 	return false
 }
 
-// rivals returns the host's own connections that another process of the same instance has opened and that can be
+// sameInstance returns the host's own connections that another process of the same instance has opened and that can be
 // pinged.
-func (u *Uplinks) rivals(l *Uplink) []*Uplink {
+func (u *Uplinks) sameInstance(l *Uplink) []*Uplink {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var found []*Uplink

@@ -109,7 +109,7 @@ func (p *Panes) grow(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bytes += n; p.bytes > paneMemory {
-		poke(p.full)
+		wakeUp(p.full)
 	}
 }
 

@@ -128,7 +128,7 @@ func (p *Panes) Run(ctx context.Context) error {
 			if !p.makeRoom() {
 				select {
 				case <-time.After(paneRetry):
-					poke(p.full)
+					wakeUp(p.full)
 				case <-ctx.Done():
 				}
 			}

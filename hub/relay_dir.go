@@ -127,7 +127,7 @@ func (d relayDir) purge(before time.Time, live func(runID string) bool, fits fun
 	return removed, errors.Join(problems...)
 }
 
-func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string) bool, told *fileReports) (int, error) {
+func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string) bool, reports *fileReports) (int, error) {
 	files, err := os.ReadDir(d.run(runID))
 	if err != nil {
 		return 0, fmt.Errorf("list relayed files of run %s: %w", runID, err)
@@ -142,7 +142,7 @@ func (d relayDir) purgeRun(runID string, before time.Time, fits func(name string
 		if err := os.Remove(path); err != nil {
 			return removed, fmt.Errorf("purge relayed files of run %s: %w", runID, err)
 		}
-		told.dropped(path)
+		reports.dropped(path)
 		removed++
 		left--
 	}

@@ -42,12 +42,12 @@ type LogReader struct {
 	left    []span   // what to read after file, in order
 	limit   int64    // bytes to read from file; negative: to its end, which may still move
 
-	looked bool // look was called since the last byte
-	news   <-chan struct{}
-	asked  bool
-	calls  int  // count of calls when Follow was called
-	live   bool // the result of Follow
-	next   int  // the attempt after this one; 0: none yet
+	checked      bool // checkMore was called since the last byte
+	news         <-chan struct{}
+	followCalled bool
+	calls        int  // count of calls when Follow was called
+	live         bool // the result of Follow
+	next         int  // the attempt after this one; 0: none yet
 
 	strip *safetext.Filter // nil: return raw bytes
 	raw   []byte           // buffer for raw bytes
@@ -157,7 +157,7 @@ func (lr *LogReader) readRaw(p []byte) (int, error) {
 		}
 		n, err := lr.readFile(p)
 		if n > 0 {
-			lr.looked = false
+			lr.checked = false
 			return n, nil
 		}
 		if err != nil {
@@ -190,7 +190,7 @@ func (lr *LogReader) readFile(p []byte) (int, error) {
 	return n, nil
 }
 
-// proceed decides how to continue at the end of a file. A follower first calls look and then reads once more, so that
+// proceed decides how to continue at the end of a file. A follower first calls checkMore and then reads once more, so that
 // bytes that were written before the end of the session, or before the next attempt, are never skipped.
 func (lr *LogReader) proceed() error {
 	if len(lr.left) > 0 {
@@ -205,11 +205,11 @@ func (lr *LogReader) proceed() error {
 	if lr.query.Follow == nil {
 		return io.EOF
 	}
-	if !lr.looked {
-		lr.looked = true
-		return lr.look()
+	if !lr.checked {
+		lr.checked = true
+		return lr.checkMore()
 	}
-	lr.looked = false
+	lr.checked = false
 	switch {
 	case lr.next > 0:
 		return lr.openAt(lr.next, 0, -1)
@@ -237,12 +237,12 @@ func (lr *LogReader) openAt(attempt int, from, limit int64) error {
 	return nil
 }
 
-// look checks whether more output may come, and whether a later attempt has begun.
-func (lr *LogReader) look() error {
+// checkMore checks whether more output may come, and whether a later attempt has begun.
+func (lr *LogReader) checkMore() error {
 	news, calls := lr.log.news()
 	lr.news = news
-	if !lr.asked || calls != lr.calls {
-		lr.asked, lr.calls = true, calls
+	if !lr.followCalled || calls != lr.calls {
+		lr.followCalled, lr.calls = true, calls
 		lr.live = lr.query.Follow()
 	}
 	attempts, err := lr.relay.dir.attempts(lr.log.runID)
@@ -266,7 +266,7 @@ func (lr *LogReader) wait() error {
 	select {
 	case <-lr.news:
 	case <-poll.C:
-		lr.asked = false
+		lr.followCalled = false
 	case <-lr.ctx.Done():
 		return lr.ctx.Err()
 	}

@@ -93,7 +93,7 @@ func (u *Uplink) SendEncoded(b []byte, written func()) error {
 		return fmt.Errorf("%d bytes: %w", len(b), ErrTooLarge)
 	}
 	err := u.enqueue(outgoing{b, written})
-	poke(u.wake)
+	wakeUp(u.wake)
 	return err
 }
 
@@ -184,7 +184,7 @@ func (u *Uplink) Close() {
 		u.closed = errOver
 	}
 	u.mu.Unlock()
-	poke(u.wake)
+	wakeUp(u.wake)
 }
 
 // Finish refuses further frames; Run ends after it has sent the queued ones, for example the frame with the reason.
@@ -192,7 +192,7 @@ func (u *Uplink) Finish() {
 	u.mu.Lock()
 	u.ending = true
 	u.mu.Unlock()
-	poke(u.wake)
+	wakeUp(u.wake)
 }
 
 // Ready reports whether a heartbeat was received on this connection. New runs are sent only after that.

@@ -8,22 +8,22 @@ import (
 	"svc/wire"
 )
 
-// told is a connection that records the reason of its close.
-type told struct {
+// recordedConn is a connection that records the reason of its close.
+type recordedConn struct {
 	broken error // the error of a write
 	reason string
 }
 
-func (c *told) Read(ctx context.Context) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() }
-func (c *told) Write(context.Context, []byte) error      { return c.broken }
-func (c *told) Close(reason string) error                { c.reason = reason; return nil }
+func (c *recordedConn) Read(ctx context.Context) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() }
+func (c *recordedConn) Write(context.Context, []byte) error      { return c.broken }
+func (c *recordedConn) Close(reason string) error                { c.reason = reason; return nil }
 
 // The reason "worker does not read" is used only when the queue of the worker has overflowed.
 func TestAConnectionIsClosedWithTheTrueReason(t *testing.T) {
 	t.Parallel()
 	send := func(u *Uplink) error { return u.Send(wire.HeartbeatAck{}) }
 	for name, c := range map[string]struct {
-		conn told
+		conn recordedConn
 		do   func(*Uplink)
 		want string
 	}{
@@ -32,7 +32,7 @@ func TestAConnectionIsClosedWithTheTrueReason(t *testing.T) {
 				continue
 			}
 		}},
-		"a write breaks":     {conn: told{broken: errors.New("reset by peer")}, want: "connection is over", do: func(u *Uplink) { _ = send(u); u.Finish() }},
+		"a write breaks":     {conn: recordedConn{broken: errors.New("reset by peer")}, want: "connection is over", do: func(u *Uplink) { _ = send(u); u.Finish() }},
 		"it ends in order":   {want: "connection is over", do: (*Uplink).Finish},
 		"somebody closes it": {want: "connection is over", do: (*Uplink).Close},
 	} {

@@ -38,7 +38,7 @@ func visible(s string, layout func(rune) (string, bool)) Text {
 		if text, ok := layout(r); ok {
 			b.WriteString(text)
 		} else if hidden(before, r, after) {
-			b.WriteString(spelled(r))
+			b.WriteString(visibleForm(r))
 		} else {
 			b.WriteRune(r)
 		}
@@ -56,9 +56,9 @@ func isPlain(s string) bool {
 	return true
 }
 
-// spelled returns the visible form of an invisible character: a symbol for ASCII control characters, and the code
+// visibleForm returns the visible form of an invisible character: a symbol for ASCII control characters, and the code
 // point for all others.
-func spelled(r rune) string {
+func visibleForm(r rune) string {
 	switch {
 	case r < ' ':
 		return string(0x2400 + r)

@@ -100,8 +100,8 @@ func checkRole(op *huma.Operation, r *http.Request) error {
 		With("role", c.Role).With("needs", needed)
 }
 
-// tellRoles adds the required role of each operation to the OpenAPI description.
-func tellRoles(doc *huma.OpenAPI) {
+// describeRoles adds the required role of each operation to the OpenAPI description.
+func describeRoles(doc *huma.OpenAPI) {
 	for _, item := range doc.Paths {
 		for _, op := range operations(item) {
 			if op.Extensions == nil {

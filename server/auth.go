@@ -136,7 +136,7 @@ func (s *Server) reporter(r *http.Request, token string) (engine.Reporter, error
 	if err := s.checkCertificate(r); err != nil {
 		return engine.Reporter{}, err
 	}
-	if same(token, string(s.WorkerToken)) {
+	if equalTokens(token, string(s.WorkerToken)) {
 		return engine.Reporter{}, nil
 	}
 	return s.Engine.HostOfToken(r.Context(), token)
@@ -155,8 +155,8 @@ func bearer(r *http.Request) (token string, given bool) {
 	return strings.TrimSpace(token), true
 }
 
-// same compares two tokens in constant time, so that the duration reveals neither content nor length.
-func same(given, want string) bool {
+// equalTokens compares two tokens in constant time, so that the duration reveals neither content nor length.
+func equalTokens(given, want string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }

@@ -15,17 +15,17 @@ const (
 	mostIdle      = 512 // connections from all addresses that wait for their next request
 )
 
-// connBook tracks the open connections that are not streams or sockets.
-type connBook struct {
+// connTracker tracks the open connections that are not streams or sockets.
+type connTracker struct {
 	mu        sync.Mutex // guards the fields below
 	conns     map[net.Conn]*clientConn
 	anonymous map[string]int // connections without an accepted token, by address
 	idle      int
 }
 
-// clientConn is one tracked connection; guarded by connBook.mu.
+// clientConn is one tracked connection; guarded by connTracker.mu.
 type clientConn struct {
-	book    *connBook
+	tracker *connTracker
 	conn    net.Conn
 	address string
 	known   bool      // a token was accepted on it
@@ -34,27 +34,27 @@ type clientConn struct {
 
 type clientConnKey struct{}
 
-func newConnBook() *connBook {
-	return &connBook{conns: map[net.Conn]*clientConn{}, anonymous: map[string]int{}}
+func newConnTracker() *connTracker {
+	return &connTracker{conns: map[net.Conn]*clientConn{}, anonymous: map[string]int{}}
 }
 
 // watch makes an http.Server report its connections to b.
-func (b *connBook) watch(s *http.Server) {
+func (b *connTracker) watch(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, clientConnKey{}, b.add(c))
 	}
 	s.ConnState = b.changed
 }
 
-func (b *connBook) add(c net.Conn) *clientConn {
+func (b *connTracker) add(c net.Conn) *clientConn {
 	address, _, err := net.SplitHostPort(c.RemoteAddr().String())
 	if err != nil {
 		address = c.RemoteAddr().String()
 	}
-	x := &clientConn{book: b, conn: c, address: address}
+	x := &clientConn{tracker: b, conn: c, address: address}
 	b.mu.Lock()
 	b.conns[c] = x
-	b.rest(x, time.Now()) // until its first request arrives
+	b.setIdle(x, time.Now()) // until its first request arrives
 	b.anonymous[address]++
 	var over *clientConn
 	if b.anonymous[address] > mostAnonymous {
@@ -67,16 +67,16 @@ func (b *connBook) add(c net.Conn) *clientConn {
 }
 
 // changed records a change of a connection's state.
-func (b *connBook) changed(c net.Conn, state http.ConnState) {
+func (b *connTracker) changed(c net.Conn, state http.ConnState) {
 	b.mu.Lock()
 	x := b.conns[c]
 	var over *clientConn
 	switch {
 	case x == nil: // it was already closed to make room
 	case state == http.StateActive:
-		b.rest(x, time.Time{})
+		b.setIdle(x, time.Time{})
 	case state == http.StateIdle:
-		b.rest(x, time.Now())
+		b.setIdle(x, time.Now())
 		if b.idle > mostIdle {
 			over = b.longestIdle(func(*clientConn) bool { return true })
 			b.forget(over)
@@ -94,18 +94,18 @@ func Accepted(ctx context.Context) {
 	if x == nil {
 		return // the request came through another listener
 	}
-	b := x.book
+	b := x.tracker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !x.known && b.conns[x.conn] == x {
-		b.lessAnonymous(x)
+		b.removeAnonymous(x)
 	}
 	x.known = true
 }
 
 // The caller of the functions below holds b.mu.
 
-func (b *connBook) rest(x *clientConn, since time.Time) {
+func (b *connTracker) setIdle(x *clientConn, since time.Time) {
 	if x.idle.IsZero() != since.IsZero() {
 		if since.IsZero() {
 			b.idle--
@@ -116,22 +116,22 @@ func (b *connBook) rest(x *clientConn, since time.Time) {
 	x.idle = since
 }
 
-func (b *connBook) forget(x *clientConn) {
+func (b *connTracker) forget(x *clientConn) {
 	delete(b.conns, x.conn)
-	b.rest(x, time.Time{})
+	b.setIdle(x, time.Time{})
 	if !x.known {
-		b.lessAnonymous(x)
+		b.removeAnonymous(x)
 	}
 }
 
-func (b *connBook) lessAnonymous(x *clientConn) {
+func (b *connTracker) removeAnonymous(x *clientConn) {
 	if b.anonymous[x.address]--; b.anonymous[x.address] <= 0 {
 		delete(b.anonymous, x.address)
 	}
 }
 
 // longestIdle returns the connection that has been idle longest among those that match fits; nil: none is idle.
-func (b *connBook) longestIdle(fits func(*clientConn) bool) (found *clientConn) {
+func (b *connTracker) longestIdle(fits func(*clientConn) bool) (found *clientConn) {
 	for _, x := range b.conns {
 		if !x.idle.IsZero() && fits(x) && (found == nil || x.idle.Before(found.idle)) {
 			found = x

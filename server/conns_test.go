@@ -81,7 +81,7 @@ func TestAnAddressHasFewConnectionsWithoutAToken(t *testing.T) {
 
 func TestTheConnectionBookCountsEveryConnectionOnce(t *testing.T) {
 	t.Parallel()
-	b := newConnBook()
+	b := newConnTracker()
 	var conns []net.Conn
 	for range mostIdle + 10 {
 		here, there := net.Pipe()

@@ -101,7 +101,7 @@ func (s *Server) eventRoutes() {
 				}}}},
 		},
 	})
-	s.route(op, s.last(s.stream))
+	s.route(op, s.longLivedRoute(s.stream))
 }
 
 // The limits of the heartbeat interval that a client may request.

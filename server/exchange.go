@@ -18,13 +18,13 @@ import (
 // exchange is one request with the recorded data about its response. It is stored in the request's context.
 type exchange struct {
 	http.ResponseWriter
-	id      string
-	route   string // the matching route pattern; empty: none
-	lasting bool   // a stream or socket, whose duration is not measured
-	status  int    // 0 until the header is written
-	bytes   int64
-	broken  bool  // a write to the client has failed
-	err     error // the internal error, for the log
+	id        string
+	route     string // the matching route pattern; empty: none
+	longLived bool   // a stream or socket, whose duration is not measured
+	status    int    // 0 until the header is written
+	bytes     int64
+	broken    bool  // a write to the client has failed
+	err       error // the internal error, for the log
 }
 
 type exchangeKey struct{}

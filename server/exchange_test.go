@@ -71,7 +71,7 @@ func (g *rig) broken() {
 		return nil, svc.Errorf(svc.CodeUnavailable, "later").Because(errors.New("a secret of ours"))
 	})
 	register(g.Server, op("slow"), func(context.Context, *struct{}) (*struct{}, error) { return nil, context.DeadlineExceeded })
-	register(g.Server, going(op("old"), lifecycle{
+	register(g.Server, deprecated(op("old"), lifecycle{
 		Deprecated: time.Unix(1700000000, 0), Sunset: time.Date(2031, 1, 2, 3, 4, 5, 0, time.UTC), Link: "https://docs.example/old",
 	}), func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
 	g.mux.HandleFunc("GET /half", func(w http.ResponseWriter, _ *http.Request) {
@@ -158,10 +158,10 @@ func TestEveryCodeHasItsStatusAndAnUnknownOneIsInternal(t *testing.T) {
 	}
 }
 
-// deaf is a client to which writes fail while its context is not cancelled.
-type deaf struct{ http.ResponseWriter }
+// brokenWriter is a client to which writes fail while its context is not cancelled.
+type brokenWriter struct{ http.ResponseWriter }
 
-func (deaf) Write([]byte) (int, error) { return 0, errors.New("write: broken pipe") }
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("write: broken pipe") }
 
 func TestAClientThatTakesNoAnswerIsNoErrorOfOurs(t *testing.T) {
 	t.Parallel()
@@ -175,7 +175,7 @@ func TestAClientThatTakesNoAnswerIsNoErrorOfOurs(t *testing.T) {
 				t.Errorf("got panic %v, want the connection to be cut", p)
 			}
 		}()
-		g.Handler().ServeHTTP(deaf{httptest.NewRecorder()}, r)
+		g.Handler().ServeHTTP(brokenWriter{httptest.NewRecorder()}, r)
 	}()
 	for line := range strings.SplitSeq(g.logs.String(), "\n") {
 		if strings.Contains(line, "request_id=gone") && strings.Contains(line, "level=INFO") {

@@ -148,17 +148,17 @@ func (s *Server) uplink(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	if !s.lasting.enter() {
+	if !s.longLived.enter() {
 		writeError(w, r, shuttingDown)
 		return
 	}
-	exchangeOf(r.Context()).lasting = true
+	exchangeOf(r.Context()).longLived = true
 	unlimited(w)
 	conn, err := websocket.Accept(smallBuffers{w}, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // workers are not browsers: the token and the key are checked instead
 	})
 	if err != nil {
-		s.lasting.leave()
+		s.longLived.leave()
 		return // Accept has sent the response
 	}
 	go s.serveUplink(conn, hello)
@@ -194,7 +194,7 @@ func oneOf(word string, known ...string) string {
 
 // serveUplink serves a connection until the connection or the server ends.
 func (s *Server) serveUplink(conn *websocket.Conn, hello engine.Hello) {
-	defer s.lasting.leave()
+	defer s.longLived.leave()
 	defer func() {
 		_ = conn.CloseNow()
 		if p := recover(); p != nil { // ends only this connection, as in a request

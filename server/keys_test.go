@@ -12,8 +12,8 @@ import (
 	"svc/wire"
 )
 
-// judge simulates a worker that accepts letters and refuses the rest, until its connection ends.
-func (g *rig) judge(c *websocket.Conn, asked chan<- *wire.Keys) {
+// simulateWorker simulates a worker that accepts letters and refuses the rest, until its connection ends.
+func (g *rig) simulateWorker(c *websocket.Conn, asked chan<- *wire.Keys) {
 	for {
 		_, b, err := c.Read(g.Context())
 		if err != nil {
@@ -52,7 +52,7 @@ func TestKeysAreJudgedByTheWorkerAndAnsweredInTheRequest(t *testing.T) {
 		t.Fatalf("got %s", got.Body)
 	}
 	asked := make(chan *wire.Keys, 10)
-	go g.judge(c, asked)
+	go g.simulateWorker(c, asked)
 	g.want(http.StatusNoContent, "POST", path, `{"keys":["yes","Enter"]}`)
 	if k := <-asked; k.RunID != d.RunID || k.Attempt != 1 || k.RequestID == "" || !slices.Equal(k.Keys, []string{"yes", "Enter"}) {
 		t.Errorf("the worker was asked %+v", k)

@@ -17,8 +17,8 @@ type lifecycle struct {
 
 const lifecycleKey = "lifecycle"
 
-// going marks an operation as deprecated.
-func going(op huma.Operation, l lifecycle) huma.Operation {
+// deprecated marks an operation as deprecated.
+func deprecated(op huma.Operation, l lifecycle) huma.Operation {
 	if op.Metadata == nil {
 		op.Metadata = map[string]any{}
 	}

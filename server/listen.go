@@ -46,7 +46,7 @@ type Endpoint struct {
 
 	mu    sync.Mutex // guards the fields below
 	bound net.Listener
-	conns *connBook
+	conns *connTracker
 }
 
 // Listen binds the address, unless a listener is set or it is already bound, and returns the bound address. Nothing
@@ -66,7 +66,7 @@ func (p *Endpoint) Listen(ctx context.Context) (net.Addr, error) {
 		p.bound = l
 	}
 	if p.conns == nil {
-		p.conns = newConnBook()
+		p.conns = newConnTracker()
 	}
 	return p.bound.Addr(), nil
 }
@@ -129,7 +129,7 @@ func (s *Server) Run(ctx context.Context) error { return s.endpoint.Run(ctx, s.d
 // drain ends what is being served. http.Server no longer tracks the sockets, so drain waits for them separately.
 func (s *Server) drain(server *http.Server) error {
 	s.close()
-	left := s.lasting.shut()
+	left := s.longLived.shut()
 	if s.Engine.Draining() {
 		handOver(left)
 	}

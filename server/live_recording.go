@@ -115,14 +115,14 @@ func castHeader(run svc.Run, attempt int, first wire.LogTime) asciicast.Header {
 
 // player writes a recording from a log, its times and its markers, which it reads in parallel.
 type player struct {
-	out   *asciicast.Writer
-	log   io.Reader
-	times *engine.LogTimes
-	marks *markers
-	now   int64  // milliseconds since the start
-	at    int64  // bytes of the log that were read
-	torn  []byte // the first bytes of an incomplete character, not yet written
-	ended bool   // a marker for the end of the attempt was written
+	out     *asciicast.Writer
+	log     io.Reader
+	times   *engine.LogTimes
+	marks   *markers
+	now     int64  // milliseconds since the start
+	at      int64  // bytes of the log that were read
+	partial []byte // the first bytes of an incomplete character, not yet written
+	ended   bool   // a marker for the end of the attempt was written
 }
 
 // play writes the recording. The size in the first time is already in the header.
@@ -155,7 +155,7 @@ func (p *player) play(first wire.LogTime) error {
 			return err
 		}
 	}
-	if err := p.write(asciicast.Output, string(p.torn)); err != nil {
+	if err := p.write(asciicast.Output, string(p.partial)); err != nil {
 		return err
 	}
 	return p.markRest()
@@ -167,12 +167,12 @@ func (p *player) outputUntil(offset int64) (bool, error) {
 	for p.at < offset {
 		n, err := p.log.Read(buf[:min(int64(len(buf)), offset-p.at)])
 		p.at += int64(n)
-		text := append(p.torn, buf[:n]...)
+		text := append(p.partial, buf[:n]...)
 		whole := wire.WholeCharacters(text)
 		if err := p.write(asciicast.Output, string(whole)); err != nil {
 			return false, err
 		}
-		p.torn = append(p.torn[:0], text[len(whole):]...)
+		p.partial = append(p.partial[:0], text[len(whole):]...)
 		if errors.Is(err, io.EOF) {
 			return false, nil
 		}

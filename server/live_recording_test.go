@@ -290,7 +290,7 @@ func TestASeekShowsWhatAStraightPlayShows(t *testing.T) {
 // screen is a terminal that accepts incomplete characters.
 type screen struct {
 	vt10x.Terminal
-	torn []byte
+	partial []byte
 }
 
 func newScreen(cols, rows int) *screen {
@@ -298,10 +298,10 @@ func newScreen(cols, rows int) *screen {
 }
 
 func (s *screen) write(text string) {
-	s.torn = append(s.torn, text...)
-	whole := wire.WholeCharacters(s.torn)
+	s.partial = append(s.partial, text...)
+	whole := wire.WholeCharacters(s.partial)
 	_, _ = s.Write(whole) // it never fails
-	s.torn = s.torn[len(whole):]
+	s.partial = s.partial[len(whole):]
 }
 
 func (s *screen) resize(cols, rows int) {

@@ -81,7 +81,7 @@ func (m *metrics) request(method string, x *exchange, took time.Duration) {
 		method = "other"
 	}
 	m.requests.WithLabelValues(route, method, strconv.Itoa(x.status)).Inc()
-	if !x.lasting {
+	if !x.longLived {
 		m.durations.WithLabelValues(route, method).Observe(took.Seconds())
 	}
 }

@@ -42,7 +42,7 @@ func (s *Server) liveRoutes() {
 		Responses: map[string]*huma.Response{"200": {Description: "The log", Content: map[string]*huma.MediaType{
 			"text/plain; charset=utf-8": {Schema: text},
 		}}},
-	}), s.last(s.Live.Logs))
+	}), s.longLivedRoute(s.Live.Logs))
 
 	s.route(s.document(huma.Operation{
 		OperationID: "get-recording", Method: http.MethodGet, Path: "/runs/{id}/recording", Tags: tags,
@@ -53,7 +53,7 @@ func (s *Server) liveRoutes() {
 		Responses: map[string]*huma.Response{"200": {Description: "The recording", Content: map[string]*huma.MediaType{
 			asciicast.MediaType: {Schema: text},
 		}}},
-	}), s.last(s.Live.Recording))
+	}), s.longLivedRoute(s.Live.Recording))
 
 	socket := func(name, path, summary, doc string, handler http.HandlerFunc, more ...*huma.Param) {
 		s.route(s.document(huma.Operation{
@@ -61,7 +61,7 @@ func (s *Server) liveRoutes() {
 			Parameters: append([]*huma.Param{id, query("token", "The user token, for browsers", text)}, more...),
 			Responses:  map[string]*huma.Response{"101": {Description: "The socket is open"}},
 			Security:   []map[string][]string{{"token": {}}, {"session": {}}, {"query_token": {}}},
-		}), s.last(s.guardOrigin(handler)))
+		}), s.longLivedRoute(s.guardOrigin(handler)))
 	}
 	socket("watch-pane", "/runs/{id}/pane/ws", "Watch the screen of a run (WebSocket)",
 		"Frames `pane_snapshot` with seq, run_id, capture and timestamp: the whole screen, on every change.", s.Live.PaneWS)

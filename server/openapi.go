@@ -78,7 +78,7 @@ func (s *Server) documentRoutes() {
 // has null among its values, a record behind a pointer may be null, and responses, unlike requests, may get more
 // fields.
 func complete(doc *huma.OpenAPI) {
-	tellRoles(doc)
+	describeRoles(doc)
 	describeRefusals(doc)
 	registry, requests := doc.Components.Schemas, requestSchemas(doc)
 	for name, schema := range registry.Map() {

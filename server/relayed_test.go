@@ -11,8 +11,8 @@ import (
 	"svc/wire"
 )
 
-// tell sends frames on the worker's end of the uplink.
-func (g *rig) tell(c *websocket.Conn, frames ...wire.Frame) {
+// sendUp sends frames on the worker's end of the uplink.
+func (g *rig) sendUp(c *websocket.Conn, frames ...wire.Frame) {
 	g.Helper()
 	for _, f := range frames {
 		b, err := wire.Encode(f)
@@ -43,10 +43,10 @@ func TestLogAndScreenComeBackAsTheWorkerSentThem(t *testing.T) {
 		if offset := int64(log.Len()); i%2 == 0 {
 			chunk.Attempt, chunk.Offset, chunk.Bytes = 1, &offset, len(text)
 		}
-		g.tell(c, chunk)
+		g.sendUp(c, chunk)
 		log.WriteString(text)
 	}
-	g.tell(c, wire.Snapshot{RunID: d.RunID, Capture: "", Timestamp: 1}, wire.Snapshot{RunID: d.RunID, Capture: screen, Timestamp: 2})
+	g.sendUp(c, wire.Snapshot{RunID: d.RunID, Capture: "", Timestamp: 1}, wire.Snapshot{RunID: d.RunID, Capture: screen, Timestamp: 2})
 	check := func(when string) {
 		t.Helper()
 		eventually(t, when+": the whole log", func() bool { return len(g.want(http.StatusOK, "GET", path+"/logs", nil).Body) >= log.Len() })

@@ -184,16 +184,16 @@ func register[I, O any](s *Server, op huma.Operation, handler func(context.Conte
 	huma.Register(s.api, op, handler)
 }
 
-// last wraps the handler of a stream or socket: it removes the time limits, and ends the handler when the server
+// longLivedRoute wraps the handler of a stream or socket: it removes the time limits, and ends the handler when the server
 // shuts down or the token ends.
-func (s *Server) last(next http.HandlerFunc) http.HandlerFunc {
+func (s *Server) longLivedRoute(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !s.lasting.enter() {
+		if !s.longLived.enter() {
 			writeError(w, r, shuttingDown)
 			return
 		}
-		defer s.lasting.leave()
-		exchangeOf(r.Context()).lasting = true
+		defer s.longLived.leave()
+		exchangeOf(r.Context()).longLived = true
 		ctx, cancel := context.WithCancelCause(r.Context())
 		defer cancel(nil)
 		defer context.AfterFunc(s.closing, func() { cancel(nil) })()

@@ -80,9 +80,9 @@ type Server struct {
 
 	// closing is cancelled when the server shuts down: streams and sockets end then, while short requests are
 	// drained.
-	closing context.Context
-	close   context.CancelFunc
-	lasting gate // streams and sockets that are being served
+	closing   context.Context
+	close     context.CancelFunc
+	longLived gate // streams and sockets that are being served
 
 	workerCAs *x509.CertPool // nil: workers need no certificate
 
@@ -151,7 +151,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // same.
 func (s *Server) Close() {
 	s.close()
-	<-s.lasting.shut()
+	<-s.longLived.shut()
 }
 
 // OpenAPI returns the description of the public API.

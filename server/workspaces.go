@@ -169,7 +169,7 @@ func (s *Server) checkpointFile(route fileRoute) {
 		}, route.params...),
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{route.media: {Schema: &huma.Schema{Type: huma.TypeString}}}}},
 	}
-	s.route(s.document(op), s.last(func(w http.ResponseWriter, r *http.Request) {
+	s.route(s.document(op), s.longLivedRoute(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		number, err := checkpointNumber(query, "checkpoint")
 		var f *os.File

@@ -219,7 +219,7 @@ func need(frame, field, value string) error {
 	if value == "" {
 		return malformed("%s: %s is missing", frame, field)
 	}
-	return short(frame, field, value)
+	return checkName(frame, field, value)
 }
 
 func needRun(frame, runID string, attempt int) error {

@@ -49,15 +49,15 @@ func (f *Providers) clip() {
 	}
 }
 
-// short returns an error for a name that is too long.
-func short(frame, field, value string) error {
+// checkName returns an error for a name that is too long.
+func checkName(frame, field, value string) error {
 	if len(value) > MaxName {
 		return malformed("%s: %s has more than %d bytes", frame, field, MaxName)
 	}
 	return nil
 }
 
-func few(frame, field string, n, most int) error {
+func checkCount(frame, field string, n, most int) error {
 	if n > most {
 		return malformed("%s: %s has more than %d elements", frame, field, most)
 	}

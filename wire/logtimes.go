@@ -111,7 +111,7 @@ type LogTimes []LogTime
 
 // UnmarshalJSON refuses more than MaxTimes before it allocates memory for them.
 func (l *LogTimes) UnmarshalJSON(b []byte) error {
-	if err := few("log_chunk", "times", bytes.Count(b, []byte("["))-1, MaxTimes); err != nil {
+	if err := checkCount("log_chunk", "times", bytes.Count(b, []byte("["))-1, MaxTimes); err != nil {
 		return err
 	}
 	return json.Unmarshal(b, (*[]LogTime)(l))

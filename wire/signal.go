@@ -145,20 +145,20 @@ func FromSignal(s svc.Signal) Signal {
 	case svc.SignalStarted:
 		p.PID = s.PID
 	case svc.SignalFinished:
-		p.ExitCode, p.Reason = &s.ExitCode, some(s.Reason)
+		p.ExitCode, p.Reason = &s.ExitCode, optional(s.Reason)
 	case svc.SignalCompleted:
-		p.Result, p.Reason, p.Conversation = &s.Result, some(s.Reason), some(s.Conversation)
+		p.Result, p.Reason, p.Conversation = &s.Result, optional(s.Reason), optional(s.Conversation)
 	case svc.SignalFailed:
 		p.Error = &s.Error
 	case svc.SignalProgress:
-		p.Message, p.Percent, p.Conversation = &s.Message, s.Percent, some(s.Conversation)
+		p.Message, p.Percent, p.Conversation = &s.Message, s.Percent, optional(s.Conversation)
 		if s.NeedsInput {
 			p.NeedsInput = &s.NeedsInput
 		}
 		if s.Idle {
 			p.Idle = &s.Idle
 		}
-		p.Submitted = some(s.Submitted)
+		p.Submitted = optional(s.Submitted)
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -171,7 +171,7 @@ func FromSignal(s svc.Signal) Signal {
 	return out
 }
 
-func some(s string) *string {
+func optional(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -182,7 +182,7 @@ func (f Heartbeat) check() error {
 		return malformed("heartbeat: instance_id is not a UUID")
 	}
 	if f.Refusing != nil {
-		if err := short("heartbeat", "refusing.code", f.Refusing.Code); err != nil {
+		if err := checkName("heartbeat", "refusing.code", f.Refusing.Code); err != nil {
 			return err
 		}
 	}
@@ -225,11 +225,11 @@ func (f RunHint) check() error       { return needRun("run_hint", f.RunID, f.Att
 func (f Goodbye) check() error       { return nil }
 func (f Providers) check() error {
 	for id := range f.Providers {
-		if err := short("providers", "an id", id); err != nil {
+		if err := checkName("providers", "an id", id); err != nil {
 			return err
 		}
 	}
-	return few("providers", "providers", len(f.Providers), MaxProviders)
+	return checkCount("providers", "providers", len(f.Providers), MaxProviders)
 }
 func (f Orphan) check() error {
 	if f.RunID != "" {
@@ -262,7 +262,7 @@ var upFrames = map[string]func() Frame{
 }
 
 func needRuns(frame string, runs []LiveRun) error {
-	if err := few(frame, "runs", len(runs), MaxSessions); err != nil {
+	if err := checkCount(frame, "runs", len(runs), MaxSessions); err != nil {
 		return err
 	}
 	for _, r := range runs {

@@ -99,7 +99,7 @@ func (f WorkspaceResult) check() error {
 		return malformed("workspace_result: unsafe has more than 16 elements")
 	}
 	for _, reason := range f.Unsafe {
-		if err := short("workspace_result", "unsafe", string(reason)); err != nil {
+		if err := checkName("workspace_result", "unsafe", string(reason)); err != nil {
 			return err
 		}
 	}
