@@ -99,7 +99,7 @@ func (n *NewRun) TakeOver(before Run) error {
 	var bad Problems
 	same := func(field string, given *string, own string) {
 		if *given != "" && *given != own {
-			bad.Add(field, "is that of the run that it continues, %q", own)
+			bad.Add(field, "must be that of the continued run, %q", own)
 		}
 		*given = own
 	}
@@ -116,7 +116,7 @@ func (n *NewRun) TakeOver(before Run) error {
 	}
 	for field, ids := range map[string][2]*string{"host_id": {n.HostID, before.placedOn()}, "workspace_id": {n.WorkspaceID, before.WorkspaceID}} {
 		if given, own := ids[0], ids[1]; given != nil && (own == nil || *own != *given) {
-			bad.Add(field, "is that of the run that it continues; leave it out")
+			bad.Add(field, "is taken from the continued run; leave it out")
 		}
 	}
 	n.HostID, n.WorkspaceID = before.placedOn(), before.WorkspaceID

@@ -140,7 +140,7 @@ func (c Cause) Words() string {
 	case CauseDatabaseRefused:
 		return "the database refuses the orchestrator"
 	case CauseDatabaseDamaged:
-		return "the database is damaged, or it is none of svc's"
+		return "the database is damaged, or is not a database of svc"
 	case CauseLostLock:
 		return "another orchestrator has taken over this database"
 	case CauseShuttingDown:

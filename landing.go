@@ -184,7 +184,7 @@ func (l *Landing) GiveUp(by string) bool {
 	if l == nil || l.State != LandingOpen {
 		return false
 	}
-	why := "before its host told what came of it"
+	why := "before its host reported the outcome"
 	if l.Error != "" {
 		why += " (" + l.Error + ")"
 	}

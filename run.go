@@ -182,7 +182,7 @@ func (n NewRun) Validate() error {
 	case n.Task == nil && !IsID(n.TaskID):
 		bad.Add("task_id", "must be the id of a task or subtask")
 	case n.Task != nil && n.TaskID != "":
-		bad.Add("task", "goes only without task_id")
+		bad.Add("task", "is allowed only without task_id")
 	}
 	bad.line("provider", n.Provider, 0, maxProvider)
 	if n.HostID != nil && !IsID(*n.HostID) {
@@ -227,12 +227,12 @@ func (n NewRun) Validate() error {
 func (n NewRun) validateContinues(bad *Problems) {
 	switch {
 	case n.Continues == nil && n.Fresh:
-		bad.Add("fresh", "goes only with continues")
+		bad.Add("fresh", "is allowed only with continues")
 	case n.Continues == nil:
 	case !IsID(*n.Continues):
 		bad.Add("continues", "must be the id of a run, or null")
 	case n.Task != nil:
-		bad.Add("task", "goes only without continues: the task is that of the other run")
+		bad.Add("task", "is allowed only without continues: the task is that of the continued run")
 	}
 	if n.Continues != nil && strings.TrimSpace(n.Prompt) == "" {
 		bad.Add("prompt", "is required to continue a run")

@@ -135,7 +135,7 @@ func (p WorkItemPatch) Validate() error {
 	if p.Confidence != nil {
 		oneOf(&bad, "confidence", *p.Confidence, Certain, Likely, Unsure)
 		if p.Status == nil || *p.Status != ItemDone {
-			bad.Add("confidence", `goes only with status "done"`)
+			bad.Add("confidence", `is allowed only with status "done"`)
 		}
 	}
 	if p.Parent != nil && p.Parent.ID != nil && !IsID(*p.Parent.ID) {

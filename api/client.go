@@ -108,7 +108,7 @@ func decode(body io.Reader, most int64, out any) error {
 	left := &io.LimitedReader{R: body, N: most + 1}
 	err := json.NewDecoder(left).Decode(out)
 	if err != nil && left.N == 0 {
-		return svc.Errorf(svc.CodeTooLarge, "it is longer than any of an orchestrator (%d MiB); check the address", most>>20)
+		return svc.Errorf(svc.CodeTooLarge, "it is larger than any response of an orchestrator (%d MiB); check the address", most>>20)
 	}
 	return err
 }

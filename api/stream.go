@@ -144,7 +144,7 @@ type handlerError struct{ err error }
 func (e *handlerError) Error() string { return e.err.Error() }
 
 // errMessageTooLong ends the stream without a reconnect: the next connection would receive the same message.
-var errMessageTooLong = svc.Errorf(svc.CodeTooLarge, "read the event stream: a message is longer than any of an orchestrator (%d MiB); check the address", maxAnswer>>20)
+var errMessageTooLong = svc.Errorf(svc.CodeTooLarge, "read the event stream: a message is larger than any message of an orchestrator (%d MiB); check the address", maxAnswer>>20)
 
 // follow reads messages to the end of the body and advances the cursor after each message that was handled. most
 // limits the data of one message in bytes; the largest is a snapshot.

@@ -67,7 +67,7 @@ func TestALandingThatIsGivenUpIsAskedForNoMoreAndItsOutcomeStillCounts(t *testin
 		discarded, err := s.DiscardWorkspace(ctx, made.ID, false)
 		s.no(err)
 		s.wantTopics(svc.TopicWorkspaceLandFailed, svc.TopicWorkspaceDiscarded)
-		const words = "given up by anna before its host told what came of it (the remote is away); whether main has the change is not known"
+		const words = "given up by anna before its host reported the outcome (the remote is away); whether main has the change is not known"
 		if l := discarded.Landing; l.State != svc.LandingFailed || l.Reason != svc.LandGivenUp || l.Error != words || discarded.DiscardedAt == nil || discarded.LandedAt != nil {
 			t.Errorf("it is %+v, landing %+v", discarded, l)
 		}

@@ -62,7 +62,7 @@ const codeMalformed svc.Code = "malformed_frame"
 var (
 	leaseHeld = errorOf(svc.CodeLeaseHeld, "someone else is typing; you see the output and may type when they leave or release the lease")
 	hostAway  = errorOf(svc.CodeHostNotConnected, "the run's host is not connected; the terminal comes back when it is")
-	mayNot    = errorOf(svc.CodeForbidden, "your token may watch but not type; an operator's may")
+	mayNot    = errorOf(svc.CodeForbidden, "your token may watch but not type; typing needs the role operator")
 	notTyped  = errorOf(svc.CodeHostNotConnected, "what you typed did not reach the run: its terminal is not connected")
 )
 

@@ -112,7 +112,7 @@ func (c *Checkpoints) path(workspaceID string, number int, kind CheckpointKind) 
 // and whether the file is complete.
 func (c *Checkpoints) Take(p Piece) (offset int64, complete bool, err error) {
 	if !svc.IsID(p.WorkspaceID) || p.Number < 1 || p.Kind != CheckpointBundle && p.Kind != CheckpointPatch {
-		return 0, false, svc.Errorf(svc.CodeValidation, "this is no file of a checkpoint")
+		return 0, false, svc.Errorf(svc.CodeValidation, "this is not a file of a checkpoint")
 	}
 	if p.Total < 0 || p.Total > wire.MaxCheckpointFile {
 		return 0, false, svc.Errorf(svc.CodeTooLarge, "a checkpoint's file has at most %d bytes", wire.MaxCheckpointFile)
@@ -172,7 +172,7 @@ func (c *Checkpoints) write(f *os.File, p Piece) error {
 	}
 	if got := c.quota.take(p.HostID, n); got < n {
 		c.quota.add(p.HostID, -got)
-		return svc.Errorf(svc.CodeUnavailable, "the orchestrator keeps no more of this host, by [retention] relay_host_max_bytes; try again later")
+		return svc.Errorf(svc.CodeUnavailable, "the orchestrator has reached the limit for this host, [retention] relay_host_max_bytes; try again later")
 	}
 	if _, err := f.Write(p.Bytes); err != nil {
 		c.quota.add(p.HostID, -n)

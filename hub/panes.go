@@ -208,7 +208,7 @@ func (p *Panes) loaded(pn *pane) {
 	pn.load.Do(func() {
 		s, err := p.dir.readPane(pn.runID)
 		if err != nil {
-			p.log.Warn("the kept screen of a run is lost", "run_id", pn.runID, "error", err)
+			p.log.Warn("the stored screen of a run cannot be read", "run_id", pn.runID, "error", err)
 		}
 		pn.mu.Lock()
 		pn.latest = s

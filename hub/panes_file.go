@@ -218,9 +218,9 @@ func (p *Panes) report(pn *pane, err error) {
 	pn.mu.Unlock()
 	switch {
 	case err != nil && !was:
-		p.log.Error("the screen of a run cannot be kept; it is tried again", "run_id", pn.runID, "error", err)
+		p.log.Error("the screen of a run cannot be stored; it will be tried again", "run_id", pn.runID, "error", err)
 	case err == nil && was:
-		p.log.Info("the screen of a run is kept again", "run_id", pn.runID)
+		p.log.Info("the screen of a run can be stored again", "run_id", pn.runID)
 	}
 }
 

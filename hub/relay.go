@@ -129,7 +129,7 @@ func (r *Relay) append(l *runLog, hostID string, attempt int, offset *int64, dat
 		l.times.close() // the times of bytes that were not written are removed when the file is opened again
 	}
 	if err == nil && room < int64(len(data)) {
-		r.log.Warn("a log was cut at a bound", "run_id", l.runID, "attempt", attempt, "host_id", hostID, "bytes", size, "bound", string(by))
+		r.log.Warn("a log was cut at a limit", "run_id", l.runID, "attempt", attempt, "host_id", hostID, "bytes", size, "bound", string(by))
 		err = l.cut(r.dir, size, by)
 	}
 	return Appended{Offset: size, Bytes: n, Lines: bytes.Count(data[:n], []byte("\n")), Complete: l.end.whole(size)}, err

@@ -39,7 +39,7 @@ func (r *Relay) keepTimes(l *runLog, hostID string, from, to int64, times []wire
 	}
 	if err != nil {
 		l.times.close()
-		r.log.Warn("when a log was written could not be kept", "run_id", l.runID, "attempt", l.attempt, "error", err)
+		r.log.Warn("the times of a log could not be stored", "run_id", l.runID, "attempt", l.attempt, "error", err)
 	}
 }
 

@@ -35,7 +35,7 @@ func (a *arrivals) queue() (*rate.Reservation, error) {
 	turn := a.limit.Reserve()
 	if turn.Delay() > longestArrival {
 		turn.Cancel() // restores the whole reservation only while no later one was made
-		return nil, svc.Errorf(svc.CodeUnavailable, "too many workers come back at once; try again")
+		return nil, svc.Errorf(svc.CodeUnavailable, "too many workers are connecting at once; try again")
 	}
 	return turn, nil
 }

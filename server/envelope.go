@@ -90,9 +90,9 @@ func answerOf(ctx context.Context, err error) *errorAnswer {
 	switch {
 	case errors.As(err, &known):
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		known = svc.Errorf(svc.CodeUnavailable, "the request was given up before it was done; try again")
+		known = svc.Errorf(svc.CodeUnavailable, "the request was cancelled or timed out before it was complete; try again")
 	default:
-		known = svc.Errorf(svc.CodeInternal, "something went wrong inside; the log has it under the request id")
+		known = svc.Errorf(svc.CodeInternal, "internal error; the orchestrator's log has the details under the request id")
 	}
 	status, ok := statuses[known.Code]
 	if !ok {

@@ -32,7 +32,7 @@ func newFigures(e *engine.Engine) *figures {
 		queue:   desc("svc_writer_queue_units", "Changes that wait for the database."),
 		relayed: desc("svc_relay_bytes_total", "Bytes of logs that workers relayed."),
 		lag:     desc("svc_feed_lag_events", "Events that are committed and not yet ready for the streams."),
-		oldest:  desc("svc_pending_oldest_seconds", "How long the run waits that waits longest for a host; those that a need, a time or a back-off holds back do not count."),
+		oldest:  desc("svc_pending_oldest_seconds", "Longest time that a run has waited for a host, without runs that a need, a time or a back-off holds back."),
 		runs:    desc("svc_runs", "Active runs.", "status"),
 		hosts:   desc("svc_hosts", "Hosts.", "status"),
 	}

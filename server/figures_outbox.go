@@ -20,8 +20,8 @@ func newOutboxFigures(n Notifier) *outboxFigures {
 	return &outboxFigures{
 		notifier: n,
 		waiting:  desc("svc_notifications_waiting", "Notifications that are to be sent."),
-		oldest:   desc("svc_notifications_oldest_seconds", "How long the notification waits that waits longest; 0: none does."),
-		failures: desc("svc_notification_failures_total", "Tries of this orchestrator that the sink did not take."),
+		oldest:   desc("svc_notifications_oldest_seconds", "Age of the oldest waiting notification; 0: none is waiting."),
+		failures: desc("svc_notification_failures_total", "Failed tries of this orchestrator to send to the sink."),
 	}
 }
 

@@ -84,7 +84,7 @@ func attemptQuery(v url.Values, last int) (int, error) {
 
 // timesOf opens the times of an attempt and reads the first one. Without any times there is no recording.
 func (l *Live) timesOf(run svc.Run, attempt int) (*engine.LogTimes, wire.LogTime, error) {
-	none := svc.Errorf(svc.CodeNoRecording, "there is no recording of attempt %d of run %s: its host did not note when its output came; `svc run logs` has the output",
+	none := svc.Errorf(svc.CodeNoRecording, "there is no recording of attempt %d of run %s: its host did not record the times of its output; `svc run logs` has the output",
 		attempt, run.ID)
 	times, err := l.Runs.LogTimes(run.ID, attempt)
 	if err != nil {

@@ -97,7 +97,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) (string, error) {
 }
 
 func notAllowed(r *http.Request, allow string) error {
-	return svc.Errorf(svc.CodeMethodNotAllowed, "%.20s is not possible here; allowed: %s", r.Method, allow)
+	return svc.Errorf(svc.CodeMethodNotAllowed, "the method %.20s is not allowed here; allowed: %s", r.Method, allow)
 }
 
 // allowed lists the methods of a path, except that of the page's pattern; empty: the path is unknown.

@@ -73,7 +73,7 @@ func (s *Server) runRoutes() {
 			return listed(s.Engine.Runs(ctx, f, in.page()))
 		}
 		if len(f.Statuses) != 1 || f.Statuses[0] != svc.RunPending {
-			return nil, svc.Invalid("order", "queue goes with status=pending alone")
+			return nil, svc.Invalid("order", "queue is allowed only with status=pending")
 		}
 		return listed(s.Engine.QueuedRuns(ctx, f, in.page()))
 	})

@@ -75,7 +75,7 @@ func (s Signal) Parse(runID string) (svc.Signal, error) {
 		}
 		out.Seq = *s.Seq
 	} else if s.Seq != nil {
-		return out, svc.Invalid("seq", "goes only with progress")
+		return out, svc.Invalid("seq", "is allowed only with progress")
 	}
 	p, err := parsePayload(s.Payload, fields.required, fields.optional)
 	if err != nil {
@@ -205,7 +205,7 @@ func typeError(err error, prefix string) error {
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return svc.Invalid(at(wrong.Field), "is a %s; %s is wanted", wrong.Value, wrong.Type)
+		return svc.Invalid(at(wrong.Field), "is a %s; expected %s", wrong.Value, wrong.Type)
 	}
 	// encoding/json has no error type for an unknown field.
 	if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
