@@ -42,11 +42,11 @@ const HostTokenPrefix = "svch_"
 // stored.
 type AccessToken struct {
 	ID         string `json:"id" doc:"UUID"`
-	Name       string `json:"name" doc:"Unique among the tokens that work"`
+	Name       string `json:"name" doc:"Unique among the valid tokens"`
 	Role       Role   `json:"role" enum:"viewer,operator,admin"`
 	CreatedAt  Time   `json:"created_at"`
-	CreatedBy  string `json:"created_by" doc:"The name of the token that made it"`
-	LastUsedAt *Time  `json:"last_used_at" doc:"May lag by a minute; null: never"`
+	CreatedBy  string `json:"created_by" doc:"The name of the token that created it"`
+	LastUsedAt *Time  `json:"last_used_at" doc:"Up to a minute old; null: never"`
 	ExpiresAt  *Time  `json:"expires_at" doc:"Null: never"`
 	RevokedAt  *Time  `json:"revoked_at" doc:"Null: not revoked"`
 

@@ -41,23 +41,23 @@ const (
 type Comment struct {
 	ID          string       `json:"id" doc:"UUID"`
 	WorkspaceID string       `json:"workspace_id"`
-	Checkpoint  int          `json:"checkpoint" doc:"That was read"`
-	Path        string       `json:"path" doc:"As the list of changes has it"`
+	Checkpoint  int          `json:"checkpoint" doc:"The checkpoint to which the comment refers"`
+	Path        string       `json:"path" doc:"Path as in the list of changes"`
 	Side        Side         `json:"side" enum:"old,new"`
 	Line        *int         `json:"line" doc:"Null: the whole file"`
-	EndLine     *int         `json:"end_line" doc:"The last of several; null: one line"`
+	EndLine     *int         `json:"end_line" doc:"The last line of a range; null: one line"`
 	Quote       string       `json:"quote" doc:"The lines, taken from the patch"`
 	Body        string       `json:"body"`
 	Author      string       `json:"author"`
 	State       CommentState `json:"state" enum:"draft,sent,handled,resolved"`
-	RunID       *string      `json:"run_id" doc:"That it was sent to; null: to none so far"`
-	MessageID   *string      `json:"message_id" doc:"The message that it was sent as; null: it was sent as the prompt of the run, or to none so far"`
-	Note        string       `json:"note" doc:"What the agent said when it had dealt with it"`
+	RunID       *string      `json:"run_id" doc:"The run that it was sent to; null: not sent"`
+	MessageID   *string      `json:"message_id" doc:"The message that contains it; null: it was sent in the prompt of the run, or not sent"`
+	Note        string       `json:"note" doc:"The agent's note about what it did"`
 
-	Delivery       MessageState  `json:"delivery" enum:",queued,pasted,acknowledged,unconfirmed,undelivered" doc:"The state of that message, or of that prompt: queued, acknowledged by the start of the run, or undelivered; empty: it was not sent. A comment that was not delivered is a draft again"`
-	DeliveryReason MessageReason `json:"delivery_reason" enum:",not_reported,outcome_unknown,run_ended,host_away,provider_takes_none,no_turns,refused" doc:"Why it is unconfirmed or undelivered; empty: it is neither"`
+	Delivery       MessageState  `json:"delivery" enum:",queued,pasted,acknowledged,unconfirmed,undelivered" doc:"The state of the message, or of the prompt: queued, acknowledged when the run starts, or undelivered; empty: not sent. A comment that was not delivered becomes a draft again"`
+	DeliveryReason MessageReason `json:"delivery_reason" enum:",not_reported,outcome_unknown,run_ended,host_away,provider_takes_none,no_turns,refused" doc:"Why it is unconfirmed or undelivered; empty otherwise"`
 
-	Anchor     Anchor `json:"anchor" enum:"same,moved,gone" doc:"Against the newest checkpoint that the orchestrator has; gone also when the two cannot be compared"`
+	Anchor     Anchor `json:"anchor" enum:"same,moved,gone" doc:"Where the lines are in the newest checkpoint that the orchestrator has; also gone when the checkpoints cannot be compared"`
 	AnchorPath string `json:"anchor_path" doc:"The file there; empty when gone"`
 	AnchorLine *int   `json:"anchor_line" doc:"The first of its lines there; null: the whole file, or gone"`
 	CreatedAt  Time   `json:"created_at"`
@@ -256,7 +256,7 @@ func (n NewSend) Chosen(all []Comment) ([]Comment, error) {
 
 // Sent is the result of sending comments.
 type Sent struct {
-	Prompt    string  `json:"prompt" doc:"The message and the comments, as the agent gets them"`
-	RunID     *string `json:"run_id" doc:"The run that got it; null for a preview"`
-	MessageID *string `json:"message_id" doc:"The message that it went as; null for a preview, and when a run was started with it"`
+	Prompt    string  `json:"prompt" doc:"The message and the comments as the agent receives them"`
+	RunID     *string `json:"run_id" doc:"The run to which it was sent; null for a preview"`
+	MessageID *string `json:"message_id" doc:"The message that contains it; null for a preview, and when a run was started with it"`
 }

@@ -29,9 +29,9 @@ const (
 
 // Conversation identifies a tool's session with the model, so that a later run can resume it.
 type Conversation struct {
-	ID      string             `json:"id" doc:"As the tool knows it"`
-	Source  ConversationSource `json:"source" enum:"minted,hook" doc:"minted: svc made it up and gave it to the tool; hook: the tool reported it"`
-	Resumed Resumed            `json:"resumed" enum:"yes,no,unknown" doc:"yes: the tool itself reported the id that it was asked to go on with; unknown: it has not so far; no: it began this conversation"`
+	ID      string             `json:"id" doc:"The tool's own id"`
+	Source  ConversationSource `json:"source" enum:"minted,hook" doc:"minted: svc generated it and passed it to the tool; hook: the tool reported it"`
+	Resumed Resumed            `json:"resumed" enum:"yes,no,unknown" doc:"yes: the tool reported the id that it was asked to resume; unknown: it has not reported it yet; no: this run began the conversation"`
 }
 
 // MaxConversation is the maximum length of a conversation's id in bytes.

@@ -3,9 +3,9 @@ package svc
 // RunDetail is a run together with the reasons for its present state.
 type RunDetail struct {
 	Run
-	Lease    *Lease     `json:"lease" doc:"Null while nobody holds the keyboard"`
+	Lease    *Lease     `json:"lease" doc:"Null while no client holds the lease"`
 	Waiting  *Waiting   `json:"waiting" doc:"Why a pending run is not running; null otherwise"`
-	Evidence []Evidence `json:"evidence" nullable:"false" doc:"What put the run into its states, oldest first"`
+	Evidence []Evidence `json:"evidence" nullable:"false" doc:"The signals and decisions that changed the run's state, oldest first"`
 }
 
 // Lease is the exclusive right to type into the run's terminal.
@@ -16,10 +16,10 @@ type Lease struct {
 
 // Waiting explains a pending run.
 type Waiting struct {
-	TimesOutAt *Time          `json:"times_out_at" doc:"When it fails if no host takes it; null: it waits as long as it takes, or something else than hosts holds it back"`
-	NotBefore  *Time          `json:"not_before" doc:"Back-off of a restart; null: it may go at once"`
+	TimesOutAt *Time          `json:"times_out_at" doc:"When it fails if it is not placed on a host; null: it has no timeout, or something other than hosts holds it back"`
+	NotBefore  *Time          `json:"not_before" doc:"End of the back-off of a restart; null: none"`
 	Why        []Hold         `json:"why" nullable:"false" doc:"What holds it back besides hosts; empty: only a host is missing"`
-	Position   *int           `json:"position" doc:"Its place among the runs that only hosts are missing for, 1 = next; null while something else holds it back"`
+	Position   *int           `json:"position" doc:"Its position among the runs for which only a host is missing, 1 = next; null while something else holds it back"`
 	Hosts      []HostWithheld `json:"hosts" nullable:"false" doc:"Hosts, and why each was not taken: at most 50"`
 	HostsTotal int            `json:"hosts_total" doc:"How many hosts there are"`
 }
@@ -59,10 +59,10 @@ type HostWithheld struct {
 // Evidence is one recorded signal or decision that changed a run's state.
 type Evidence struct {
 	Attempt    int          `json:"attempt"`
-	Kind       SignalKind   `json:"kind" enum:"started,finished,completed,failed,progress,stopped" doc:"The signal; stopped for a stop by hand"`
+	Kind       SignalKind   `json:"kind" enum:"started,finished,completed,failed,progress,stopped" doc:"The signal; stopped: a person stopped the run"`
 	Source     SignalSource `json:"source" enum:"wrapper,provider-hook,manual"`
-	Via        string       `json:"via" enum:"http,uplink,api,inventory,orchestrator" doc:"How it arrived: inventory is the comparison with what a host has, orchestrator its own decision"`
-	By         *string      `json:"by" doc:"Who asked for it; null: no person did"`
+	Via        string       `json:"via" enum:"http,uplink,api,inventory,orchestrator" doc:"How it arrived; inventory: the comparison with a host's sessions; orchestrator: its own decision"`
+	By         *string      `json:"by" doc:"Name of the person who requested it; null: no person"`
 	SentAt     Time         `json:"sent_at" doc:"By the sender's clock"`
 	ReceivedAt Time         `json:"received_at" doc:"Server clock"`
 }

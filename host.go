@@ -19,13 +19,13 @@ type ProviderReport struct {
 	// PromptLimit is set for a tool that takes its prompt only as an argument.
 	PromptLimit int `json:"prompt_limit,omitempty" doc:"The longest prompt that it takes, in bytes; absent: no limit is known"`
 	// Message is how the tool takes messages while it runs, from its catalog entry.
-	Message string `json:"message,omitempty" enum:"none,paste" doc:"How it takes messages while it runs; absent: it takes none"`
+	Message string `json:"message,omitempty" enum:"none,paste" doc:"How it takes messages while it runs; absent: it does not take messages"`
 	Turns   bool   `json:"turns,omitempty" doc:"Its hooks report the end of a turn"`
 	// Conversation and Resumes describe whether a conversation can be resumed; an older worker reports neither.
-	Conversation ConversationSource `json:"conversation,omitempty" enum:"minted,hook" doc:"Where the id of its conversation comes from; absent: from nowhere"`
-	Resumes      bool               `json:"resumes,omitempty" doc:"It can go on with a conversation; absent: it cannot"`
+	Conversation ConversationSource `json:"conversation,omitempty" enum:"minted,hook" doc:"Where the id of its conversation comes from; absent: it has no id"`
+	Resumes      bool               `json:"resumes,omitempty" doc:"It can resume a conversation; absent: it cannot"`
 	// Preset marks a tool that is installed on the host and has a preset, but is not in the host's catalog.
-	Preset bool `json:"preset,omitempty" doc:"The host has the tool, but its catalog does not: svc provider add ID adds it; absent: its catalog has it"`
+	Preset bool `json:"preset,omitempty" doc:"The tool is installed on the host but not in its catalog: svc provider add ID adds it; absent: it is in the catalog"`
 }
 
 // RefusalCoolingDown is the code of a host that could not start runs, for reasons of its own, and waits before it
@@ -39,7 +39,7 @@ const RefusalDiskLow = "disk_low"
 type HostRefusal struct {
 	Code    string `json:"code" doc:"cooling_down: it could not start runs and tries again by itself; disk_low: it has too little disk space free"`
 	Message string `json:"message" doc:"For people"`
-	Until   Time   `json:"until" doc:"When the host looks again"`
+	Until   Time   `json:"until" doc:"When the host checks again"`
 }
 
 // Host is a machine on which runs can be placed.
@@ -49,26 +49,26 @@ type Host struct {
 	Status            HostStatus                `json:"status" enum:"registered,online,offline,disabled"`
 	Platform          string                    `json:"platform"`
 	LastSeenAt        *Time                     `json:"last_seen_at" doc:"The last heartbeat; null: never"`
-	Connected         bool                      `json:"connected" doc:"Its worker has an open connection now; new runs need one. The status follows from heartbeats alone"`
+	Connected         bool                      `json:"connected" doc:"Its worker has an open connection now, which new runs require. The status depends on heartbeats only"`
 	DisconnectedSince *Time                     `json:"disconnected_since" doc:"When the connection ended; after a restart of the orchestrator, when that began, unless it is known to be earlier. Null: it is connected, or never was"`
 	InstanceID        *string                   `json:"instance_id" doc:"The pinned worker process identity; null: none yet"`
 	InstanceSuspect   bool                      `json:"instance_suspect" doc:"A second identity was seen; no new runs until cleared"`
 	SuspectInstanceID *string                   `json:"suspect_instance_id"`
-	WorkerKey         *string                   `json:"worker_key" doc:"The pinned public key (Ed25519, base64) that its worker signs its connections with; null: none yet, and the token alone is enough"`
-	SuspectWorkerKey  *string                   `json:"suspect_worker_key" doc:"The key that came instead; empty: it came without one; null: none did"`
-	Containment       string                    `json:"containment" doc:"How sessions are kept from the rest of the machine: off or bwrap; empty: the worker did not say"`
-	Scopes            string                    `json:"scopes" doc:"Whether each run is a systemd scope of its own there: on or off; empty: the worker did not say"`
-	CatalogHash       string                    `json:"catalog_hash" doc:"SHA-256 of the worker's provider catalog; empty: it did not say"`
+	WorkerKey         *string                   `json:"worker_key" doc:"The pinned public key (Ed25519, base64) with which its worker signs its connections; null: none yet, so the token alone is sufficient"`
+	SuspectWorkerKey  *string                   `json:"suspect_worker_key" doc:"The key of a suspect worker; empty: it had no key; null: there was no suspect worker"`
+	Containment       string                    `json:"containment" doc:"How sessions are isolated from the rest of the machine: off or bwrap; empty: not reported"`
+	Scopes            string                    `json:"scopes" doc:"Whether each run has its own systemd scope: on or off; empty: not reported"`
+	CatalogHash       string                    `json:"catalog_hash" doc:"SHA-256 of the worker's provider catalog; empty: not reported"`
 	MaxRuns           *int                      `json:"max_runs" doc:"Null: no limit"`
 	Labels            map[string]string         `json:"labels" nullable:"false"`
 	ActiveRuns        int                       `json:"active_runs" doc:"Runs with a session that may be alive"`
 	Providers         map[string]ProviderReport `json:"providers" nullable:"false" doc:"What the worker last reported"`
 	ProvidersAt       *Time                     `json:"providers_reported_at" doc:"When that was; null: never"`
 	WorkerVersion     string                    `json:"worker_version"`
-	ClockAheadMS      *int64                    `json:"clock_ahead_ms,omitempty" doc:"By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: by less than a second either way, or no heartbeat since the orchestrator began. Nothing is decided by it"`
-	Refusing          *HostRefusal              `json:"refusing,omitempty" doc:"Why the host takes no new runs now, by its last heartbeat; absent: it does"`
-	DiskFreeBytes     *int64                    `json:"disk_free_bytes" doc:"Disk space that its worker may still use, by its last heartbeat; null: not said since the orchestrator began"`
-	CatalogError      string                    `json:"catalog_error,omitempty" doc:"Why the provider catalog on the host is not in force, by its last heartbeat: the last good one is. Absent: it is in force"`
+	ClockAheadMS      *int64                    `json:"clock_ahead_ms,omitempty" doc:"By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: less than a second either way, or no heartbeat since the orchestrator started. No decision depends on it"`
+	Refusing          *HostRefusal              `json:"refusing,omitempty" doc:"Why the host accepts no new runs now, from its last heartbeat; absent: it accepts them"`
+	DiskFreeBytes     *int64                    `json:"disk_free_bytes" doc:"Disk space that its worker may still use, from its last heartbeat; null: not reported since the orchestrator started"`
+	CatalogError      string                    `json:"catalog_error,omitempty" doc:"Why the provider catalog on the host could not be loaded, from its last heartbeat; the last valid one is used. Absent: it is loaded"`
 	CreatedAt         Time                      `json:"created_at"`
 	UpdatedAt         Time                      `json:"updated_at"`
 	Version           int64                     `json:"-"`

@@ -25,10 +25,10 @@ var InboxKinds = []InboxKind{InboxNeedsInput, InboxFailed, InboxReview, InboxUnc
 
 // InboxItem is an entry of the inbox. It is computed from the records, and disappears with its cause.
 type InboxItem struct {
-	Key          string    `json:"key" doc:"Opaque; the same as long as the cause lasts, another when it happens again"`
+	Key          string    `json:"key" doc:"Opaque; the same while the cause lasts, a new one when it occurs again"`
 	Kind         InboxKind `json:"kind" enum:"needs_input,failed,review,unconfirmed,land_failed,host"`
 	Title        string    `json:"title" doc:"The work item's title, or the host's name"`
-	Text         string    `json:"text" doc:"What is the matter, in a line"`
+	Text         string    `json:"text" doc:"The cause in one line"`
 	Since        Time      `json:"since"`
 	RunID        *string   `json:"run_id"`
 	TaskID       *string   `json:"task_id"`

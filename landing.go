@@ -54,13 +54,13 @@ type Landing struct {
 	How        LandHow      `json:"how" enum:"squash,merge,push"`
 	Into       string       `json:"into" doc:"The branch"`
 	Message    string       `json:"message" doc:"Of the commit"`
-	By         string       `json:"by" doc:"Who asked for it, and the commit's author"`
-	At         Time         `json:"at" doc:"When it was asked for, and the commit's date"`
-	State      LandingState `json:"state" enum:"open,landed,failed" doc:"Open: its host has not told what came of it"`
-	Commit     string       `json:"commit" doc:"That the branch got; empty: none so far"`
+	By         string       `json:"by" doc:"Name of the person who requested it; also the commit's author"`
+	At         Time         `json:"at" doc:"When it was requested; also the commit's date"`
+	State      LandingState `json:"state" enum:"open,landed,failed" doc:"Open: its host has not reported the outcome"`
+	Commit     string       `json:"commit" doc:"The commit that the branch points to afterwards; empty: none so far"`
 	Reason     LandReason   `json:"reason" enum:",conflict,unrelated,nothing_to_land,change_moved,target_missing,target_moved,checkout_in_use,refused,unreachable,workspace_gone,checkpoint_gone,given_up" doc:"Why it failed; empty: it did not"`
-	Error      string       `json:"error" doc:"The same in words; while it is open, why its outcome is not known"`
-	Conflicts  []string     `json:"conflicts" nullable:"false" doc:"Paths that both sides have changed"`
+	Error      string       `json:"error" doc:"The reason as text; while it is open, why its outcome is not known"`
+	Conflicts  []string     `json:"conflicts" nullable:"false" doc:"Paths that were changed on both sides"`
 }
 
 // NewLanding holds the fields of a request to land a workspace.

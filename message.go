@@ -47,10 +47,10 @@ const (
 type Message struct {
 	ID        string        `json:"id" doc:"UUID"`
 	RunID     string        `json:"run_id"`
-	Attempt   int           `json:"attempt" doc:"The attempt that it is for; it is not given to a later one"`
+	Attempt   int           `json:"attempt" doc:"The attempt that it is for; it is not delivered to a later one"`
 	Text      string        `json:"text"`
 	State     MessageState  `json:"state" enum:"queued,pasted,acknowledged,unconfirmed,undelivered"`
-	Reason    MessageReason `json:"reason" enum:",not_reported,outcome_unknown,run_ended,host_away,provider_takes_none,no_turns,refused" doc:"Why it is unconfirmed or undelivered; empty: it is neither"`
+	Reason    MessageReason `json:"reason" enum:",not_reported,outcome_unknown,run_ended,host_away,provider_takes_none,no_turns,refused" doc:"Why it is unconfirmed or undelivered; empty otherwise"`
 	By        string        `json:"by" doc:"Who sent it"`
 	When      MessageWhen   `json:"when" enum:"now,turn_end"`
 	CreatedAt Time          `json:"created_at"`

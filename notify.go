@@ -48,14 +48,14 @@ func (s Sink) DwellOf(i InboxItem) time.Duration {
 type SinkState struct {
 	Name     string      `json:"name" doc:"As in the config file"`
 	Kind     SinkKind    `json:"kind" enum:"webhook,ntfy,slack"`
-	On       []InboxKind `json:"on" nullable:"false" doc:"Kinds of entries that go to it"`
+	On       []InboxKind `json:"on" nullable:"false" doc:"Kinds of entries that are sent to it"`
 	Projects []string    `json:"projects" nullable:"false" doc:"Slugs; empty: all"`
-	Waiting  int         `json:"waiting" doc:"Notifications that are to be sent"`
-	Failures int         `json:"failures" doc:"Tries that failed in a row; 0: the last one did not"`
+	Waiting  int         `json:"waiting" doc:"Notifications that are waiting to be sent"`
+	Failures int         `json:"failures" doc:"Consecutive failed tries; 0: the last one succeeded"`
 	RetryAt  *Time       `json:"retry_at" doc:"When the next try is; null: at once"`
-	SentAt   *Time       `json:"sent_at" doc:"When it last took one; null: never"`
-	FailedAt *Time       `json:"failed_at" doc:"When it last did not; null: never"`
-	Error    string      `json:"error" doc:"Why it last did not; empty: it has taken one since"`
+	SentAt   *Time       `json:"sent_at" doc:"When it last accepted a notification; null: never"`
+	FailedAt *Time       `json:"failed_at" doc:"When it last failed; null: never"`
+	Error    string      `json:"error" doc:"Why it last failed; empty: it has succeeded since"`
 
 	OldestAt    *Time  `json:"-"` // when the oldest waiting notification entered the outbox; nil: none waits
 	FailedTries int64  `json:"-"` // by this process, since it started

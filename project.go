@@ -34,16 +34,16 @@ type Project struct {
 	Description string        `json:"description"`
 	Status      ProjectStatus `json:"status" enum:"active,archived"`
 	Cwd         string        `json:"cwd" doc:"Default working directory of runs; empty: the worker decides"`
-	Provider    string        `json:"provider" doc:"Provider of runs that name none; empty: [runs] provider"`
-	Model       string        `json:"model" doc:"Model of runs that name none, for that provider's tool; empty: [runs] model, then the tool's own"`
+	Provider    string        `json:"provider" doc:"Provider of runs that do not set one; empty: [runs] provider"`
+	Model       string        `json:"model" doc:"Model of runs that do not set one, for that provider's tool; empty: [runs] model, then the tool's default"`
 	MaxRuns     *int          `json:"max_runs" doc:"How many of its runs may be active at once; null: no limit"`
-	DoneWhen    DoneWhen      `json:"done_when" enum:"completed,landed" doc:"What makes an item done by itself: a run that completes it, where auto_mark_done is set, or the landing of its work"`
+	DoneWhen    DoneWhen      `json:"done_when" enum:"completed,landed" doc:"What makes an item done automatically: a run that completes it, when auto_mark_done is set, or the landing of its work"`
 	// The source of the working copies of its runs; see Source.
 	Repo         string    `json:"repo" doc:"Repository that runs get a working copy of: URL, or absolute path on the host; empty: there is none"`
 	Base         string    `json:"base" doc:"Branch that working copies begin at; empty: the repository's default"`
 	Isolation    Isolation `json:"isolation" enum:"none,clone,worktree" doc:"What a run's working copy is; none: runs work in cwd itself"`
 	Setup        string    `json:"setup" doc:"Shell script that is run in each new working copy before the agent starts; empty: none"`
-	SetupTimeout string    `json:"setup_timeout" doc:"How long the script may take, as in 10m"`
+	SetupTimeout string    `json:"setup_timeout" doc:"Time limit of the script, such as 10m"`
 	KeepDays     int       `json:"keep_days" doc:"Days after which a landed or discarded working copy is removed"`
 	ArchivedAt   *Time     `json:"archived_at" doc:"Null while the project is active"`
 	CreatedAt    Time      `json:"created_at"`

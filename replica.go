@@ -13,13 +13,13 @@ const (
 // Replica is one orchestrator process on the database.
 type Replica struct {
 	ID         string       `json:"id" doc:"New for each process"`
-	Address    string       `json:"address" doc:"Where other orchestrators reach it, as configured; empty: it serves the database alone"`
+	Address    string       `json:"address" doc:"Configured address for other orchestrators; empty: it is the only one on the database"`
 	Version    string       `json:"version"`
 	State      ReplicaState `json:"state" enum:"ready,draining,gone"`
 	Leader     bool         `json:"leader" doc:"Whether it places runs and decides about hosts"`
 	Uplinks    int          `json:"uplinks" doc:"Connections of workers"`
 	Since      Time         `json:"since" doc:"When it started"`
-	LastSeenAt Time         `json:"last_seen_at" doc:"When it last said that it lives"`
+	LastSeenAt Time         `json:"last_seen_at" doc:"When it last renewed its registration"`
 }
 
 // EventPayload returns the fields that replica events carry.

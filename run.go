@@ -68,41 +68,41 @@ type Run struct {
 	Provider        string            `json:"provider"`
 	SessionName     string            `json:"session_name" doc:"svc- and the first 8 characters of the id"`
 	Status          RunStatus         `json:"status" enum:"pending,spawning,running,exited,failed,stopped"`
-	Attempt         int               `json:"attempt" doc:"Incarnation, from 1; a restart adds one"`
-	HostID          *string           `json:"host_id" doc:"The host that was given this attempt; null before"`
+	Attempt         int               `json:"attempt" doc:"Number of the attempt, from 1; a restart adds one"`
+	HostID          *string           `json:"host_id" doc:"The host on which this attempt was placed; null before that"`
 	PinnedHostID    *string           `json:"pinned_host_id" doc:"The host the caller asked for; null: any"`
 	Prompt          string            `json:"prompt"`
 	Args            []string          `json:"args" nullable:"false"`
 	Model           string            `json:"model"`
-	Cwd             string            `json:"cwd" doc:"The folder that it was given; empty: its worker's own"`
+	Cwd             string            `json:"cwd" doc:"Working directory from the request; empty: its worker's default"`
 	Env             map[string]string `json:"env" nullable:"false"`
 	RestartPolicy   RestartPolicy     `json:"restart_policy" enum:"never,on_failure,always"`
 	MaxRestarts     int               `json:"max_restarts"`
 	Wait            bool              `json:"wait" doc:"It has no dispatch timeout: it waits until it can run"`
-	Priority        int               `json:"priority" doc:"-2 to 2; higher goes first, then who waits longer"`
-	NotBefore       *Time             `json:"not_before" doc:"Not placed before; null: at once"`
+	Priority        int               `json:"priority" doc:"-2 to 2; a higher priority is placed first, then the run that has waited longer"`
+	NotBefore       *Time             `json:"not_before" doc:"Not placed before this time; null: at once"`
 	HostLabels      map[string]string `json:"host_labels" nullable:"false" doc:"Only hosts with all of these labels"`
-	IgnoreNeeds     bool              `json:"ignore_needs" doc:"It goes although its item needs others"`
-	FailureReason   *FailureReason    `json:"failure_reason" enum:"no_eligible_host,dispatch_timeout,host_lost" doc:"Set when it failed without a signal of wrapper or hook"`
+	IgnoreNeeds     bool              `json:"ignore_needs" doc:"It is placed even if its item needs items that are not done"`
+	FailureReason   *FailureReason    `json:"failure_reason" enum:"no_eligible_host,dispatch_timeout,host_lost" doc:"Set when it failed without a signal from wrapper or hook"`
 	ExitCode        *int              `json:"exit_code"`
-	Error           *string           `json:"error" doc:"What a failed signal said"`
+	Error           *string           `json:"error" doc:"Error from a failed signal"`
 	Result          *Result           `json:"result" enum:"success,partial_success,user_rejected"`
 	ResultReason    *string           `json:"result_reason"`
 	LastProgressSeq int64             `json:"last_progress_seq" doc:"Highest applied seq of this attempt"`
 	ProgressMessage *string           `json:"progress_message"`
 	ProgressPercent *int              `json:"progress_percent"`
-	NeedsInput      bool              `json:"needs_input" doc:"A hook said that the agent waits for a person"`
+	NeedsInput      bool              `json:"needs_input" doc:"A hook reported that the agent waits for a person"`
 	LastOutputAt    *Time             `json:"last_output_at"`
-	Hint            *string           `json:"hint" doc:"What looks odd about a run that looks healthy; null: nothing"`
+	Hint            *string           `json:"hint" doc:"Something unusual about a run that seems healthy; null: nothing"`
 	PendingSince    Time              `json:"pending_since" doc:"When it last became pending"`
-	NextDispatchAt  *Time             `json:"next_dispatch_at" doc:"Not given to a host before; null: at once"`
+	NextDispatchAt  *Time             `json:"next_dispatch_at" doc:"Not placed on a host before this time; null: at once"`
 	StartedAt       *Time             `json:"started_at"`
 	EndedAt         *Time             `json:"ended_at"`
 	SessionEndedAt  *Time             `json:"session_ended_at" doc:"Null while the session may still be alive"`
 	WorkspaceID     *string           `json:"workspace_id" doc:"The working copy that it runs in; null: none"`
 	ContinuesRunID  *string           `json:"continues_run_id" doc:"The run that it continues, in the same workspace; null: none"`
 	Conversation    *Conversation     `json:"conversation" doc:"The tool's conversation; null: none is known"`
-	CreatedBy       *string           `json:"created_by" doc:"The name of the token that made it; null: made before names were kept"`
+	CreatedBy       *string           `json:"created_by" doc:"The name of the token that created it; null: created before names were stored"`
 	CreatedAt       Time              `json:"created_at"`
 	UpdatedAt       Time              `json:"updated_at"`
 	Version         int64             `json:"-"`

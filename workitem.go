@@ -49,18 +49,18 @@ type WorkItem struct {
 	ID           string       `json:"id" doc:"UUID"`
 	ProjectID    string       `json:"project_id"`
 	ProjectSlug  string       `json:"project_slug"`
-	Number       int64        `json:"number" doc:"Counts the project's items in the order of their creation; given once and never reused. The slug in capitals and the number, such as CHECKOUT-12, are a short name"`
+	Number       int64        `json:"number" doc:"Number of the item in its project, in order of creation; never reused. The slug in capitals and the number, such as CHECKOUT-12, form a short name"`
 	ParentID     *string      `json:"parent_id" doc:"Null at the project's root"`
 	Kind         Kind         `json:"kind" enum:"milestone,epic,task,subtask"`
 	Title        string       `json:"title"`
 	Description  string       `json:"description" doc:"Markdown"`
 	Status       ItemStatus   `json:"status" enum:"todo,doing,done,cancelled"`
 	StatusSource StatusSource `json:"status_source" enum:"manual,signal" doc:"Who set the status last"`
-	Confidence   *Confidence  `json:"confidence" enum:"certain,likely,unsure" doc:"Null unless done by hand"`
+	Confidence   *Confidence  `json:"confidence" enum:"certain,likely,unsure" doc:"Null unless a person marked it as done"`
 	Path         string       `json:"path" doc:"The ids from the root down to this item, joined with /"`
 	Position     string       `json:"position" doc:"Rank among the project's items, compared as text"`
 	AutoMarkDone bool         `json:"auto_mark_done" doc:"Whether a completed signal moves the item to done"`
-	Needs        []string     `json:"needs" nullable:"false" doc:"The items that must be done before, by position"`
+	Needs        []string     `json:"needs" nullable:"false" doc:"The items that must be done first, by position"`
 	Blocked      bool         `json:"blocked" doc:"It or an ancestor needs an item that is not done"`
 	CreatedAt    Time         `json:"created_at"`
 	UpdatedAt    Time         `json:"updated_at"`
@@ -79,7 +79,7 @@ func (w *WorkItem) Ref() string { return ItemRef(w.ProjectSlug, w.Number) }
 type RunBrief struct {
 	ID         string    `json:"id" doc:"UUID"`
 	Status     RunStatus `json:"status" enum:"pending,spawning,running,exited,failed,stopped"`
-	NeedsInput bool      `json:"needs_input" doc:"A hook said that the agent waits for a person"`
+	NeedsInput bool      `json:"needs_input" doc:"A hook reported that the agent waits for a person"`
 }
 
 // NewWorkItem holds the fields of a request to create a work item.

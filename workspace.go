@@ -79,36 +79,36 @@ type Workspace struct {
 	RunID     string         `json:"run_id" doc:"The newest run in it"`
 	Isolation Isolation      `json:"isolation" enum:"clone,worktree"`
 	Repo      string         `json:"repo" doc:"URL, or absolute path on the host"`
-	Path      string         `json:"path" doc:"Its folder on the host; empty: not said so far"`
-	Branch    string         `json:"branch" doc:"That it was made with"`
+	Path      string         `json:"path" doc:"Its folder on the host; empty: not reported yet"`
+	Branch    string         `json:"branch" doc:"The branch with which it was created"`
 	State     WorkspaceState `json:"state" enum:"preparing,ready,busy,failed,missing,removed"`
 	Error     string         `json:"error" doc:"Why it failed, or that its newest checkpoint is on_host_only; empty: nothing is wrong"`
 
-	BaseRef       string `json:"base_ref" doc:"Branch that it began at; empty: not said so far"`
+	BaseRef       string `json:"base_ref" doc:"Branch on which it is based; empty: not reported yet"`
 	BaseCommit    string `json:"base_commit"`
 	BaseFetchedAt *Time  `json:"base_fetched_at"`
 
 	Checkpoint        int      `json:"checkpoint" doc:"Number of the newest checkpoint; 0: there is none"`
-	RelayedCheckpoint int      `json:"relayed_checkpoint" doc:"The newest that the orchestrator has; 0: none"`
-	Tree              string   `json:"tree" doc:"Of the newest checkpoint"`
-	Commit            string   `json:"commit" doc:"Of the newest checkpoint"`
-	Files             int      `json:"files" doc:"Changed between the base and the newest relayed checkpoint"`
+	RelayedCheckpoint int      `json:"relayed_checkpoint" doc:"Number of the newest checkpoint that the orchestrator has; 0: none"`
+	Tree              string   `json:"tree" doc:"Of its newest checkpoint"`
+	Commit            string   `json:"commit" doc:"Of its newest checkpoint"`
+	Files             int      `json:"files" doc:"Number of files that differ between the base and the newest relayed checkpoint"`
 	Additions         int      `json:"additions" doc:"Lines"`
 	Deletions         int      `json:"deletions" doc:"Lines"`
 	Conflicts         []string `json:"conflicts" nullable:"false" doc:"Paths that a merge or rebase under way has left unresolved"`
-	SizeBytes         int64    `json:"size_bytes" doc:"Of the files on its host, ignored ones and its own repository included; 0: not said so far"`
+	SizeBytes         int64    `json:"size_bytes" doc:"Size of its files on the host, including ignored files and its own repository; 0: not reported yet"`
 	// RestoredFrom is the workspace whose relayed checkpoint this workspace began with.
 	RestoredFrom string `json:"restored_from" doc:"Id of the workspace whose checkpoint it began with; empty: it began at the base"`
 
-	LandedCommit string `json:"landed_commit" doc:"That its work was landed as; empty: it was not"`
-	LandedInto   string `json:"landed_into" doc:"The branch; empty: it was not landed"`
+	LandedCommit string `json:"landed_commit" doc:"The commit with which its work was landed; empty: not landed"`
+	LandedInto   string `json:"landed_into" doc:"The branch into which it was landed; empty: not landed"`
 	LandedAt     *Time  `json:"landed_at" doc:"Null: it was not landed"`
 	// LandedCheckpoint is the checkpoint that was landed. Newer checkpoints are not landed.
 	LandedCheckpoint int      `json:"landed_checkpoint" doc:"Number of the checkpoint that was landed; 0: none"`
 	Landing          *Landing `json:"landing" doc:"The newest landing; null: there was none"`
 
 	DiscardedAt *Time `json:"discarded_at" doc:"When it was marked as not wanted; null: it is wanted"`
-	ObservedAt  *Time `json:"observed_at" doc:"When its host last told of it"`
+	ObservedAt  *Time `json:"observed_at" doc:"When its host last reported it"`
 	CreatedAt   Time  `json:"created_at"`
 	UpdatedAt   Time  `json:"updated_at"`
 	Version     int64 `json:"-"`

@@ -10,7 +10,7 @@ import (
 
 // CreateToken is the body of POST /tokens.
 type CreateToken struct {
-	Name      string    `json:"name" doc:"1 to 64 characters, unique among the tokens that work"`
+	Name      string    `json:"name" doc:"1 to 64 characters, unique among the valid tokens"`
 	Role      svc.Role  `json:"role" enum:"viewer,operator,admin"`
 	ExpiresAt *svc.Time `json:"expires_at,omitempty" format:"date-time" doc:"Absent or null: never"`
 }
@@ -23,7 +23,7 @@ func (b CreateToken) New() svc.NewAccessToken {
 // NewToken is the response of POST /tokens.
 type NewToken struct {
 	svc.AccessToken
-	Token string `json:"token,omitempty" doc:"The secret: 32 hex characters, shown once; absent in the answer to a repeated request"`
+	Token string `json:"token,omitempty" doc:"The secret: 32 hex characters, shown once; absent in the response to a repeated request"`
 }
 
 // OpenSession is the body of POST /session.

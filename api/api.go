@@ -43,7 +43,7 @@ type Pane struct {
 	Capture   string   `json:"capture" doc:"The terminal's content"`
 	Timestamp svc.Time `json:"timestamp" doc:"When the worker captured it"`
 	Attempt   int      `json:"attempt" doc:"The attempt whose screen it is; 0: not known"`
-	Final     bool     `json:"final" doc:"It is the screen at the end of that attempt's session. False for an attempt that is over: how its screen looked at the end is not known, and this is the last one that was seen"`
+	Final     bool     `json:"final" doc:"It is the screen at the end of that attempt's session. False for an attempt that is over: the final screen is not known, and this is the last known one"`
 }
 
 // Token is the response of POST /hosts/{id}/token.
@@ -56,12 +56,12 @@ type Token struct {
 type ProviderFacts struct {
 	ID                string   `json:"id"`
 	Name              string   `json:"name"`
-	Bin               string   `json:"bin" doc:"Executable, resolved on the worker's PATH; empty when only a worker knows the provider"`
-	TUIType           string   `json:"tui_type" enum:"line_oriented,full_screen,raw_mode," doc:"line_oriented, full_screen or raw_mode; empty likewise"`
+	Bin               string   `json:"bin" doc:"Executable, resolved on the worker's PATH; empty when only a worker's catalog has the provider"`
+	TUIType           string   `json:"tui_type" enum:"line_oriented,full_screen,raw_mode," doc:"line_oriented, full_screen or raw_mode; empty as for bin"`
 	CompletionSignals []string `json:"completion_signals" nullable:"false"`
-	Optional          bool     `json:"optional" doc:"Its absence on a host is fine"`
-	Conversation      string   `json:"conversation" enum:"none,minted,hook" doc:"Where the id of its conversation comes from: svc makes it up, or the tool reports it"`
-	Resumes           bool     `json:"resumes" doc:"It can go on with a conversation"`
+	Optional          bool     `json:"optional" doc:"Its absence on a host is not a problem"`
+	Conversation      string   `json:"conversation" enum:"none,minted,hook" doc:"Where the id of its conversation comes from: svc generates it, or the tool reports it"`
+	Resumes           bool     `json:"resumes" doc:"It can resume a conversation"`
 }
 
 // ProviderOnHost is the last report of one host's worker about a provider.
@@ -70,17 +70,17 @@ type ProviderOnHost struct {
 	Available bool   `json:"available"`
 	Version   string `json:"version,omitempty"`
 	Reason    string `json:"reason,omitempty" doc:"Why it is not available"`
-	Resumes   bool   `json:"resumes" doc:"It can go on with a conversation there; false also for a worker that is too old to say"`
+	Resumes   bool   `json:"resumes" doc:"It can resume a conversation on that host; also false for a worker that is too old to report it"`
 
-	ReportedAt *svc.Time `json:"reported_at" doc:"When the worker last looked"`
+	ReportedAt *svc.Time `json:"reported_at" doc:"When the worker last checked"`
 }
 
 // Provider is a provider together with the hosts that reported it.
 type Provider struct {
 	ProviderFacts
-	Tool        string                    `json:"tool" doc:"The tool's id: two entries of one tool, a headless and an interactive one, have it in common"`
+	Tool        string                    `json:"tool" doc:"The tool's id, which the headless and the interactive entry of one tool share"`
 	Interactive bool                      `json:"interactive" doc:"Whether this is the interactive one of a tool that has both"`
 	Default     bool                      `json:"default" doc:"Whether [runs] provider names it"`
 	InCatalog   bool                      `json:"in_catalog" doc:"False when only a worker's own catalog has it"`
-	Hosts       map[string]ProviderOnHost `json:"hosts" nullable:"false" doc:"By host id; a host that never reported it is absent"`
+	Hosts       map[string]ProviderOnHost `json:"hosts" nullable:"false" doc:"By host id; without the hosts that never reported it"`
 }

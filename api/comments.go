@@ -11,11 +11,11 @@ import (
 
 // CreateComment is the body of POST /workspaces/{id}/comments.
 type CreateComment struct {
-	Checkpoint int      `json:"checkpoint,omitzero" minimum:"1" doc:"That was read; absent: the newest that the orchestrator has"`
-	Path       string   `json:"path" minLength:"1" doc:"As the list of changes has it"`
-	Side       svc.Side `json:"side,omitzero" enum:"old,new" doc:"The version that lines are counted in; absent: new"`
+	Checkpoint int      `json:"checkpoint,omitzero" minimum:"1" doc:"The checkpoint to which the comment refers; absent: the newest that the orchestrator has"`
+	Path       string   `json:"path" minLength:"1" doc:"Path as in the list of changes"`
+	Side       svc.Side `json:"side,omitzero" enum:"old,new" doc:"The version of the file to which the lines refer; absent: new"`
 	Line       *int     `json:"line,omitempty" minimum:"1" doc:"Absent: the whole file"`
-	EndLine    *int     `json:"end_line,omitempty" minimum:"1" doc:"The last of several; absent: one line"`
+	EndLine    *int     `json:"end_line,omitempty" minimum:"1" doc:"The last line of a range; absent: one line"`
 	Body       string   `json:"body" minLength:"1" doc:"Up to 16 KiB"`
 }
 
@@ -26,8 +26,8 @@ func (b CreateComment) New() svc.NewComment {
 
 // PatchComment is the body of PATCH /comments/{id}.
 type PatchComment struct {
-	Body  Opt[string]           `json:"body,omitzero" minLength:"1" doc:"Of a draft"`
-	State Opt[svc.CommentState] `json:"state,omitzero" enum:"draft,resolved" doc:"draft: to be sent again"`
+	Body  Opt[string]           `json:"body,omitzero" minLength:"1" doc:"Text of a draft"`
+	State Opt[svc.CommentState] `json:"state,omitzero" enum:"draft,resolved" doc:"draft: can be sent again"`
 }
 
 // Patch converts the body to the patch type of package svc.
@@ -67,7 +67,7 @@ func (c *Client) DeleteComment(ctx context.Context, id string) error {
 // SendComments is the body of POST /workspaces/{id}/send.
 type SendComments struct {
 	CommentIDs []string `json:"comment_ids,omitempty" doc:"Drafts; absent: all of them"`
-	Message    string   `json:"message,omitempty" doc:"Before the comments, up to 16 KiB"`
+	Message    string   `json:"message,omitempty" doc:"Text before the comments, up to 16 KiB"`
 }
 
 // New converts the body to the request type of package svc.

@@ -11,7 +11,7 @@ import (
 
 // SnoozeInbox is the body of POST /inbox/{key}/snooze.
 type SnoozeInbox struct {
-	Until svc.Time `json:"until" doc:"When the entry comes back, if its cause lasts"`
+	Until svc.Time `json:"until" doc:"When the entry is shown again, if its cause still exists"`
 }
 
 // Inbox returns one page of the inbox, newest first.

@@ -13,7 +13,7 @@ import (
 type SendMessage struct {
 	Text   string          `json:"text" minLength:"1" doc:"Up to 64 KiB, without control characters other than tab and newline"`
 	When   svc.MessageWhen `json:"when,omitzero" enum:"now,turn_end" doc:"turn_end: when the agent waits for a prompt; absent: now"`
-	Answer bool            `json:"answer,omitzero" doc:"It may answer a question that the agent asks; absent: it is refused while there is one"`
+	Answer bool            `json:"answer,omitzero" doc:"The message may answer a question of the agent; absent: it is refused while there is one"`
 }
 
 // New converts the body to the request type of package svc.

@@ -8,10 +8,10 @@ type CreateProject struct {
 	Slug        Opt[string] `json:"slug,omitzero" pattern:"^[a-z0-9-]{1,64}$" patternDescription:"1 to 64 of a-z, 0-9 and -" doc:"Absent: generated from the name"`
 	Description Opt[string] `json:"description,omitzero"`
 	Cwd         Opt[string] `json:"cwd,omitzero" doc:"Default working directory of runs; empty: the worker decides"`
-	Provider    Opt[string] `json:"provider,omitzero" doc:"Provider of runs that name none; empty: [runs] provider"`
-	Model       Opt[string] `json:"model,omitzero" doc:"Model of runs that name none, for that provider's tool; empty: [runs] model"`
+	Provider    Opt[string] `json:"provider,omitzero" doc:"Provider of runs that do not set one; empty: [runs] provider"`
+	Model       Opt[string] `json:"model,omitzero" doc:"Model of runs that do not set one, for that provider's tool; empty: [runs] model"`
 	MaxRuns     Opt[int]    `json:"max_runs,omitzero" nullable:"true" minimum:"0" maximum:"100000" doc:"How many runs may be active at once; null or absent: no limit"`
-	DoneWhen    Opt[string] `json:"done_when,omitzero" enum:"completed,landed" doc:"What makes an item done by itself; absent: completed"`
+	DoneWhen    Opt[string] `json:"done_when,omitzero" enum:"completed,landed" doc:"What makes an item done automatically; absent: completed"`
 	Source
 }
 
@@ -21,7 +21,7 @@ type Source struct {
 	Base         Opt[string] `json:"base,omitzero" doc:"Branch that working copies begin at; empty: the repository's default"`
 	Isolation    Opt[string] `json:"isolation,omitzero" enum:"none,clone,worktree" doc:"What a run's working copy is. Absent: clone with a new repo, none without one"`
 	Setup        Opt[string] `json:"setup,omitzero" maxLength:"16384" doc:"Shell script that is run in each new working copy before the agent starts"`
-	SetupTimeout Opt[string] `json:"setup_timeout,omitzero" doc:"How long the script may take, as in 10m"`
+	SetupTimeout Opt[string] `json:"setup_timeout,omitzero" doc:"Time limit of the script, such as 10m"`
 	KeepDays     Opt[int]    `json:"keep_days,omitzero" minimum:"1" maximum:"3650" doc:"Days after which a landed or discarded working copy is removed"`
 }
 

@@ -5,15 +5,15 @@ import "svc"
 // CreateRun is the body of POST /runs.
 type CreateRun struct {
 	TaskID        string                 `json:"task_id,omitzero" example:"0190f3c2-7a1b-7000-8000-000000000001" doc:"A work item of kind task or subtask; needed unless task is given"`
-	Task          *CreateWorkItem        `json:"task,omitempty" doc:"Makes the work item together with the run, both or neither, in place of task_id"`
-	Provider      string                 `json:"provider,omitzero" minLength:"1" example:"claude" doc:"Absent: the project's, then that of [runs]; needed when neither names one"`
-	WorkspaceID   Opt[string]            `json:"workspace_id,omitzero" nullable:"true" doc:"Runs in this workspace, on its host only, waiting while another run is in it; null or absent: in one of its own, where the project has a repository"`
-	Continues     Opt[string]            `json:"continues,omitzero" nullable:"true" doc:"Goes on with the conversation of this run: task, provider, model, host and workspace are that run's, args, env and cwd too unless they are given; it waits until that run is over. The prompt is required. 409 no_conversation when the provider cannot, or no conversation is known. Null or absent: it continues none"`
+	Task          *CreateWorkItem        `json:"task,omitempty" doc:"Creates the work item together with the run, atomically; in place of task_id"`
+	Provider      string                 `json:"provider,omitzero" minLength:"1" example:"claude" doc:"Absent: the project's, then that of [runs]; required when neither is set"`
+	WorkspaceID   Opt[string]            `json:"workspace_id,omitzero" nullable:"true" doc:"Runs in this workspace, only on its host, and waits while another run is in it; null or absent: in a new workspace, if the project has a repository"`
+	Continues     Opt[string]            `json:"continues,omitzero" nullable:"true" doc:"Resumes the conversation of this run: task, provider, model, host and workspace are taken from that run, and args, env and cwd too unless they are set; it waits until that run is over. The prompt is required. 409 no_conversation when the provider cannot resume one, or no conversation is known. Null or absent: it continues none"`
 	Fresh         Opt[bool]              `json:"fresh,omitzero" doc:"With continues: in the same workspace, but with a new conversation; provider and model may differ. Absent: false"`
 	HostID        Opt[string]            `json:"host_id,omitzero" nullable:"true" doc:"Pins the run to this host; null or absent: any"`
 	Prompt        Opt[string]            `json:"prompt,omitzero" example:"Let a customer pay with a card"`
 	Args          Opt[[]string]          `json:"args,omitzero" doc:"Arguments for the provider's tool"`
-	Model         Opt[string]            `json:"model,omitzero" doc:"Absent: the project's or that of [runs], where its provider's tool is this run's"`
+	Model         Opt[string]            `json:"model,omitzero" doc:"Absent: the project's or that of [runs], if it is for the same tool"`
 	Cwd           Opt[string]            `json:"cwd,omitzero" doc:"Absent: the project's, then the worker's own"`
 	Env           Opt[map[string]string] `json:"env,omitzero" doc:"Extra variables of the session"`
 	RestartPolicy Opt[svc.RestartPolicy] `json:"restart_policy,omitzero" enum:"never,on_failure,always" doc:"Absent: never"`
@@ -24,10 +24,10 @@ type CreateRun struct {
 // Queueing holds the conditions under which a run waits.
 type Queueing struct {
 	Wait        Opt[bool]              `json:"wait,omitzero" doc:"True: no dispatch timeout; it waits until it can run. Absent: false"`
-	Priority    Opt[int]               `json:"priority,omitzero" minimum:"-2" maximum:"2" doc:"Higher goes first, then who waits longer. Absent: 0"`
-	NotBefore   Opt[svc.Time]          `json:"not_before,omitzero" nullable:"true" doc:"Not placed before; null or absent: at once"`
+	Priority    Opt[int]               `json:"priority,omitzero" minimum:"-2" maximum:"2" doc:"A higher priority is placed first, then the run that has waited longer. Absent: 0"`
+	NotBefore   Opt[svc.Time]          `json:"not_before,omitzero" nullable:"true" doc:"Not placed before this time; null or absent: at once"`
 	HostLabels  Opt[map[string]string] `json:"host_labels,omitzero" doc:"Only hosts with all of these labels"`
-	IgnoreNeeds Opt[bool]              `json:"ignore_needs,omitzero" doc:"Go although the work item needs others. Absent: false"`
+	IgnoreNeeds Opt[bool]              `json:"ignore_needs,omitzero" doc:"Place it even if the work item needs items that are not done. Absent: false"`
 }
 
 func (q Queueing) override(bad *svc.Problems, n *svc.NewRun) {
@@ -111,7 +111,7 @@ func (b PatchRun) Patch() (svc.RunPatch, error) {
 // StopRuns is the body of POST /runs/stop: exactly one field must be present.
 type StopRuns struct {
 	RunIDs    []string `json:"run_ids,omitempty" nullable:"false" maxItems:"500"`
-	TaskID    string   `json:"task_id,omitempty" doc:"It and everything below it"`
+	TaskID    string   `json:"task_id,omitempty" doc:"This item and everything below it"`
 	ProjectID string   `json:"project_id,omitempty"`
 	HostID    string   `json:"host_id,omitempty"`
 }

@@ -37,8 +37,8 @@ type PatchWorkItem struct {
 	Confidence   Opt[svc.Confidence] `json:"confidence,omitzero" enum:"certain,likely,unsure" doc:"Only with status done; absent: certain"`
 	AutoMarkDone Opt[bool]           `json:"auto_mark_done,omitzero"`
 	ParentID     Opt[string]         `json:"parent_id,omitzero" nullable:"true" doc:"Moves the subtree under this item; null: to the project's root"`
-	Before       Opt[string]         `json:"before,omitzero" doc:"Stand directly before this item"`
-	After        Opt[string]         `json:"after,omitzero" doc:"Stand directly after this item"`
+	Before       Opt[string]         `json:"before,omitzero" doc:"Place it directly before this item"`
+	After        Opt[string]         `json:"after,omitzero" doc:"Place it directly after this item"`
 }
 
 // Patch converts the body to the patch type of package svc.

@@ -44,7 +44,7 @@ func (c *Client) KeepWorkspace(ctx context.Context, id string) (svc.Workspace, e
 
 // RestoreWorkspace is the body of POST /workspaces/{id}/restore.
 type RestoreWorkspace struct {
-	HostID string `json:"host_id" doc:"Where the new workspace is made"`
+	HostID string `json:"host_id" doc:"Host of the new workspace"`
 }
 
 // RestoreWorkspace creates a workspace on a host from the newest relayed checkpoint of another workspace.

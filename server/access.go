@@ -29,8 +29,8 @@ func (s *Server) accessRoutes() {
 
 	register(s, needs(svc.RoleAdmin, huma.Operation{
 		OperationID: "create-token", Method: http.MethodPost, Path: "/tokens", Tags: tags,
-		Summary:       "Make an access token",
-		Description:   "The secret is in this answer and nowhere else. A repeated Idempotency-Key answers the record without it.",
+		Summary:       "Create an access token",
+		Description:   "Only this response contains the secret. A repeated Idempotency-Key returns the record without it.",
 		DefaultStatus: http.StatusCreated,
 	}), func(ctx context.Context, in *struct {
 		Retryable
@@ -52,7 +52,7 @@ func (s *Server) accessRoutes() {
 	register(s, needs(svc.RoleAdmin, huma.Operation{
 		OperationID: "revoke-token", Method: http.MethodDelete, Path: "/tokens/{id}", Tags: tags,
 		Summary: "Revoke an access token", DefaultStatus: http.StatusNoContent,
-		Description: "From the answer on the token is refused everywhere; its open streams and sockets end within seconds.",
+		Description: "After the response the token is refused everywhere; its open streams and sockets end within seconds.",
 	}), func(ctx context.Context, in *TokenPath) (*struct{}, error) {
 		return nil, s.Engine.RevokeToken(ctx, in.ID)
 	})

@@ -17,21 +17,21 @@ func (s *Server) changeRoutes() {
 	register(s, huma.Operation{
 		OperationID: "get-workspace-changes", Method: http.MethodGet, Path: "/workspaces/{id}/changes", Tags: []string{"Workspaces"},
 		Summary: "List what a checkpoint has changed",
-		Description: "Against the commit that the work stands on, or since an earlier checkpoint. It is answered from what was relayed, also when the host is away, " +
-			"and never changes. 404 not_relayed when a checkpoint is not here: of older ones not all are kept.",
+		Description: "Compared with the commit on which the work is based, or with an earlier checkpoint. It uses the relayed checkpoints, also when the host is away, " +
+			"and never changes. 404 not_relayed when the orchestrator does not have a checkpoint: not all older ones are kept.",
 	}, func(ctx context.Context, in *struct {
 		WorkspacePath
-		Checkpoint int `query:"checkpoint" minimum:"1" doc:"Its number; absent: the newest that is here"`
-		Since      int `query:"since" minimum:"1" doc:"An earlier checkpoint to compare with; absent: the commit that the work stands on"`
+		Checkpoint int `query:"checkpoint" minimum:"1" doc:"Number of the checkpoint; absent: the newest that the orchestrator has"`
+		Since      int `query:"since" minimum:"1" doc:"An earlier checkpoint to compare with; absent: the commit on which the work is based"`
 	}) (*struct{ Body svc.Change }, error) {
 		c, err := s.Engine.Change(ctx, in.ID, in.Checkpoint, in.Since)
 		return &struct{ Body svc.Change }{c}, err
 	})
 	s.checkpointFile(fileRoute{
-		name: "diff", media: "text/x-diff; charset=utf-8", summary: "The patch of a checkpoint, as git apply takes it",
-		description: "Against the commit that the work stands on, or since an earlier checkpoint; of all files, or of one. Also when the host is away.",
+		name: "diff", media: "text/x-diff; charset=utf-8", summary: "The patch of a checkpoint, for git apply",
+		description: "Compared with the commit on which the work is based, or with an earlier checkpoint; of all files, or of one. Also when the host is away.",
 		params: []*huma.Param{
-			checkpointParam("since", "An earlier checkpoint to compare with; absent: the commit that the work stands on"),
+			checkpointParam("since", "An earlier checkpoint to compare with; absent: the commit on which the work is based"),
 			{Name: "path", In: "query", Description: "Only this file, named as in the list of changes", Schema: &huma.Schema{Type: huma.TypeString}},
 		},
 		open: func(ctx context.Context, id string, number int, query url.Values) (*os.File, error) {

@@ -34,7 +34,7 @@ func (s *Server) commentRoutes() {
 	register(s, huma.Operation{
 		OperationID: "list-comments", Method: http.MethodGet, Path: "/workspaces/{id}/comments", Tags: tags,
 		Summary:     "List the comments on a workspace's change, oldest first",
-		Description: "Drafts are everybody's to see. anchor tells where a comment's lines are in the newest checkpoint.",
+		Description: "Drafts are visible to all users. anchor describes where a comment's lines are in the newest checkpoint.",
 	}, func(ctx context.Context, in *struct {
 		WorkspacePath
 		Paging
@@ -44,7 +44,7 @@ func (s *Server) commentRoutes() {
 	register(s, huma.Operation{
 		OperationID: "create-comment", Method: http.MethodPost, Path: "/workspaces/{id}/comments", Tags: tags,
 		Summary:     "Comment on lines of a change, or on a file of it",
-		Description: "The lines are quoted from the patch of the checkpoint; lines that it does not show are a 400.", DefaultStatus: http.StatusCreated,
+		Description: "The lines are quoted from the patch of the checkpoint; lines that are not in the patch are a 400.", DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *struct {
 		WorkspacePath
 		Retryable
@@ -59,7 +59,7 @@ func (s *Server) commentRoutes() {
 	register(s, huma.Operation{
 		OperationID: "update-comment", Method: http.MethodPatch, Path: "/comments/{id}", Tags: tags,
 		Summary:     "Change the text of a draft, resolve a comment, or make it a draft again",
-		Description: "The states sent and handled follow from sending and from the agent.",
+		Description: "The states sent and handled are set by sending and by the agent.",
 	}, func(ctx context.Context, in *struct {
 		CommentPath
 		Matching
@@ -94,7 +94,7 @@ func (s *Server) sendRoute() {
 	register(s, huma.Operation{
 		OperationID: "send-comments", Method: http.MethodPost, Path: "/workspaces/{id}/send", Tags: []string{"Comments"},
 		Summary:     "Send drafts to the agent of a workspace",
-		Description: "One prompt is composed: the message, then each comment with its number, file, lines, quote and text. With preview=true it is answered and nothing changes. Otherwise it goes as a message to the run that is active in the workspace, where its provider takes messages, else a run is made with it that goes on with the conversation of the newest run in the workspace, when that is over; the drafts become sent together with that message or run. 409 no_conversation when neither can be, and nothing is sent; 409 lease_held and needs_input as for messages. Without a draft and a message it is a 400.",
+		Description: "The prompt consists of the message, then each comment with its number, file, lines, quote and text. With preview=true the response contains the prompt and nothing changes. Otherwise it is sent as a message to the active run in the workspace, if its provider takes messages. Else, when the newest run in the workspace is over, a run is created with this prompt that resumes its conversation. The drafts become sent together with that message or run. 409 no_conversation when neither is possible, and nothing is sent; 409 lease_held and needs_input as for messages. Without a draft and a message it is a 400.",
 	}, func(ctx context.Context, in *struct {
 		WorkspacePath
 		Retryable

@@ -17,7 +17,7 @@ import (
 type EventQuery struct {
 	Topic       []string `query:"topic,explode" doc:"Topic or glob such as run.*; repeatable"`
 	ProjectID   string   `query:"project_id" doc:"Events whose payload has this project"`
-	TaskID      string   `query:"task_id" doc:"Events whose payload has this work item; its own are among them"`
+	TaskID      string   `query:"task_id" doc:"Events whose payload has this work item, including the item's own events"`
 	RunID       string   `query:"run_id" doc:"Events whose payload has this run"`
 	HostID      string   `query:"host_id" doc:"Events whose payload has this host"`
 	WorkspaceID string   `query:"workspace_id" doc:"Events whose payload has this workspace"`
@@ -46,7 +46,7 @@ type (
 		Data  map[string]any `json:"data" nullable:"false" doc:"Its payload"`
 	}
 	snapshotMessage struct {
-		ID    int64        `json:"id" doc:"The seq as of which the state is true"`
+		ID    int64        `json:"id" doc:"The seq up to which the state includes all events"`
 		Event string       `json:"event" enum:"snapshot"`
 		Data  svc.Snapshot `json:"data"`
 	}

@@ -74,7 +74,7 @@ func (s *Server) hostRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "update-host", Method: http.MethodPatch, Path: "/hosts/{id}", Tags: tags,
-		Summary: "Change a host; absent fields stay",
+		Summary: "Change a host; absent fields do not change",
 	}, func(ctx context.Context, in *struct {
 		HostPath
 		Matching
@@ -93,11 +93,11 @@ func (s *Server) hostRoutes() {
 
 	register(s, needs(svc.RoleAdmin, huma.Operation{
 		OperationID: "delete-host", Method: http.MethodDelete, Path: "/hosts/{id}", Tags: tags,
-		Summary: "Delete a host that has no active runs; with force also one that never comes back", DefaultStatus: http.StatusNoContent,
+		Summary: "Delete a host that has no active runs; with force also one that has", DefaultStatus: http.StatusNoContent,
 	}), func(ctx context.Context, in *struct {
 		HostPath
 		Matching
-		Force bool `query:"force" doc:"First end what it has: active runs fail with host_lost, after which their restart policy applies; sessions of runs that are over count as ended. Otherwise open sessions are a 409 active_runs"`
+		Force bool `query:"force" doc:"First end its runs: active runs fail with host_lost, then their restart policy applies; sessions of runs that are over count as ended. Without it open sessions are a 409 active_runs"`
 	}) (*struct{}, error) {
 		id, match, err := s.hostMatch(ctx, in.ID, in.Matching)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Retryable documents the Idempotency-Key header of every POST. The key itself is read before huma is called.
 type Retryable struct {
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" doc:"Makes a retry safe: the same key and body answer the first result again for 24 h"`
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" doc:"Makes a retry safe: for 24 h the same key and body return the first result again"`
 }
 
 // idempotent adds the key of a POST to the request's context.

@@ -29,8 +29,8 @@ func (s *Server) inboxRoutes() {
 	register(s, huma.Operation{
 		OperationID: "list-inbox", Method: http.MethodGet, Path: "/inbox", Tags: tags,
 		Summary: "List what needs a person, newest first",
-		Description: "Computed from the records: an answered question, a newer run, a discarded change or a host that is back removes an entry by itself. " +
-			"What was dismissed is left out, what is snoozed too unless snoozed is true.",
+		Description: "Computed from the records: an entry disappears when its cause ends, such as an answered question, a newer run, a discarded change or a host that is back. " +
+			"Dismissed entries are left out; snoozed entries too, unless snoozed is true.",
 	}, func(ctx context.Context, in *struct {
 		Snoozed string `query:"snoozed" enum:"true,false" doc:"Whether snoozed entries are listed too"`
 		Paging
@@ -39,8 +39,8 @@ func (s *Server) inboxRoutes() {
 	})
 	register(s, huma.Operation{
 		OperationID: "snooze-inbox-item", Method: http.MethodPost, Path: "/inbox/{key}/snooze", Tags: tags,
-		Summary:     "Set an entry aside until a time, for everybody",
-		Description: "It comes back at that time if its cause lasts. 404 when the cause is over.",
+		Summary:     "Hide an entry until a time, for all users",
+		Description: "It is shown again at that time if its cause still exists. 404 when the cause is over.",
 	}, func(ctx context.Context, in *struct {
 		InboxPath
 		Retryable
@@ -50,7 +50,7 @@ func (s *Server) inboxRoutes() {
 	})
 	register(s, huma.Operation{
 		OperationID: "dismiss-inbox-item", Method: http.MethodPost, Path: "/inbox/{key}/dismiss", Tags: tags,
-		Summary:     "Set an entry aside until its cause happens again, for everybody",
+		Summary:     "Hide an entry until its cause occurs again, for all users",
 		Description: "404 when the cause is over.",
 	}, func(ctx context.Context, in *struct {
 		InboxPath

@@ -10,7 +10,7 @@ import (
 
 // Matching holds the header by which a change is applied only to a version that the caller has read.
 type Matching struct {
-	IfMatch string `header:"If-Match" doc:"The ETag of the record as it was read; 412 when it has changed since"`
+	IfMatch string `header:"If-Match" doc:"The ETag of the record when it was read; 412 if it has changed since then"`
 }
 
 // Tagged holds the header of every response that is one record.

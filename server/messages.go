@@ -24,8 +24,8 @@ func (s *Server) messageRoutes() {
 	register(s, huma.Operation{
 		OperationID: "send-message", Method: http.MethodPost, Path: "/runs/{id}/messages", Tags: tags,
 		Summary: "Send a message to the agent of a live session",
-		Description: "It is pasted and submitted after those that were sent before, at most once; run.message and the record tell what became of it. " +
-			"409 lease_held while somebody types into the session, 409 needs_input while the agent asks something, unless answer is true, " +
+		Description: "It is pasted and submitted after earlier messages, at most once; run.message and the record show its state. " +
+			"409 lease_held while a person holds the lease of the session, 409 needs_input while the agent asks a question, unless answer is true, " +
 			"409 no_turns for when turn_end with a provider whose hooks do not report the end of a turn. A provider that takes no messages leaves it undelivered.",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *struct {

@@ -34,10 +34,10 @@ func (s *Server) liveRoutes() {
 			id,
 			query("follow", "Keep streaming until the session ends", &huma.Schema{Type: huma.TypeBoolean}),
 			query("tail", "The last lines only", number),
-			query("from", "Begin at this place in place of tail: an attempt and a byte of its raw log, such as 2:4096", text),
-			query("skip", "Leave out this many bytes of the answer. With from as the header "+api.HeaderLogFrom+" told it, a reader goes on where it was cut off", number),
+			query("from", "Begin at this position, instead of using tail: an attempt and a byte of its raw log, such as 2:4096", text),
+			query("skip", "Skip this many bytes of the response. With from set to the header "+api.HeaderLogFrom+" of the first response, a reader continues where it was cut off", number),
 			query("attempt", "One attempt only; absent: all, in order", number),
-			query("format", "raw: bytes as the terminal got them; text: without escape sequences", &huma.Schema{Type: huma.TypeString, Enum: []any{"raw", "text"}}),
+			query("format", "raw: the bytes that the terminal received; text: without escape sequences", &huma.Schema{Type: huma.TypeString, Enum: []any{"raw", "text"}}),
 		},
 		Responses: map[string]*huma.Response{"200": {Description: "The log", Content: map[string]*huma.MediaType{
 			"text/plain; charset=utf-8": {Schema: text},
@@ -47,8 +47,8 @@ func (s *Server) liveRoutes() {
 	s.route(s.document(huma.Operation{
 		OperationID: "get-recording", Method: http.MethodGet, Path: "/runs/{id}/recording", Tags: tags,
 		Summary: "Replay an attempt of a run",
-		Description: "The recording of its terminal as asciicast v2: what it got (o), its sizes (r) and the run's events (m). " +
-			"Of an attempt that goes on, what is there now. Without the times of its log there is no recording: 404 no_recording.",
+		Description: "The recording of its terminal as asciicast v2: output (o), size changes (r) and the run's events (m). " +
+			"For an active attempt, the recording so far. Without the times of its log there is no recording: 404 no_recording.",
 		Parameters: []*huma.Param{id, query("attempt", "Absent: the last one", number)},
 		Responses: map[string]*huma.Response{"200": {Description: "The recording", Content: map[string]*huma.MediaType{
 			asciicast.MediaType: {Schema: text},
@@ -67,5 +67,5 @@ func (s *Server) liveRoutes() {
 		"Frames `pane_snapshot` with seq, run_id, capture and timestamp: the whole screen, on every change.", s.Live.PaneWS)
 	socket("attach", "/runs/{id}/attach/ws", "Attach to the session of a run (WebSocket)",
 		"Down: lease_acquired, error, data, resize; with watchers=true also watchers. Up: input, resize, release_lease, take_lease. One client holds the lease; the others watch.", s.Live.AttachWS,
-		query("watchers", "Send who sees the terminal, when the socket opens and whenever that changes", &huma.Schema{Type: huma.TypeBoolean}))
+		query("watchers", "Send the list of people who see the terminal, when the socket opens and after each change", &huma.Schema{Type: huma.TypeBoolean}))
 }

@@ -25,8 +25,8 @@ func (s *Server) notifyRoutes() {
 	tags := []string{"Inbox"}
 	register(s, huma.Operation{
 		OperationID: "list-sinks", Method: http.MethodGet, Path: "/notify", Tags: tags,
-		Summary:     "List where notifications go, and how that fares",
-		Description: "In the order of the config file. Addresses and secrets are not told.",
+		Summary:     "List the sinks of notifications with their states",
+		Description: "In the order of the config file. Addresses and secrets are not shown.",
 	}, func(ctx context.Context, _ *struct{}) (*list[svc.SinkState], error) {
 		states, err := s.Notifier.States(ctx)
 		return listed(svc.List[svc.SinkState]{Items: states}, err)
@@ -34,7 +34,7 @@ func (s *Server) notifyRoutes() {
 	register(s, huma.Operation{
 		OperationID: "test-sink", Method: http.MethodPost, Path: "/notify/{name}/test", Tags: tags,
 		Summary:       "Send a test message to a sink, at once",
-		Description:   "503 sink_failed says why it was not taken.",
+		Description:   "503 sink_failed contains the reason of a failure.",
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *struct {
 		Name string `path:"name" doc:"Name of the sink in the config file"`

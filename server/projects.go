@@ -92,7 +92,7 @@ func (s *Server) projectRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "update-project", Method: http.MethodPatch, Path: "/projects/{id}", Tags: tags,
-		Summary: "Change a project; absent fields stay",
+		Summary: "Change a project; absent fields do not change",
 	}, func(ctx context.Context, in *struct {
 		ProjectPath
 		Matching

@@ -16,7 +16,7 @@ func (s *Server) providerRoutes() {
 	register(s, huma.Operation{
 		OperationID: "list-providers", Method: http.MethodGet, Path: "/providers", Tags: []string{"Providers"},
 		Summary:     "List the providers and where each is available",
-		Description: "The orchestrator's catalog, then what only workers have. The list is one page.",
+		Description: "The orchestrator's catalog, then the providers that only workers have. The list is one page.",
 	}, func(ctx context.Context, _ *struct{}) (*list[api.Provider], error) {
 		hosts, err := s.allHosts(ctx)
 		if err != nil {

@@ -20,8 +20,8 @@ func (s *Server) replicaRoutes() {
 	})
 	register(s, needs(svc.RoleAdmin, huma.Operation{
 		OperationID: "drain-replica", Method: http.MethodPost, Path: "/replicas/{id}/drain", Tags: tags,
-		Summary: "Have an orchestrator hand over what it carries, and end",
-		Description: "It tells its workers to connect again, ends streams and sockets, answers requests meanwhile, and then exits with 0. It is not undone. " +
+		Summary: "Make an orchestrator hand its work over and exit",
+		Description: "It makes its workers connect again, ends streams and sockets, answers requests meanwhile, and then exits with 0. It cannot be undone. " +
 			"409 when it is gone already.",
 		DefaultStatus: http.StatusAccepted,
 	}), func(ctx context.Context, in *struct {

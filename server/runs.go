@@ -20,12 +20,12 @@ type RunPath struct {
 type RunQuery struct {
 	ProjectID string   `query:"project_id" doc:"Runs of this project"`
 	TaskID    string   `query:"task_id" doc:"Runs of this work item"`
-	HostID    string   `query:"host_id" doc:"Runs that this host was given"`
+	HostID    string   `query:"host_id" doc:"Runs that were placed on this host"`
 	Status    []string `query:"status,explode" enum:"pending,spawning,running,exited,failed,stopped" doc:"Repeatable"`
 
 	NeedsInput string `query:"needs_input" enum:"true,false" doc:"Runs that wait for a person, or that do not"`
 	Provider   string `query:"provider" doc:"Runs of this provider"`
-	CreatedBy  string `query:"created_by" doc:"Runs that the token of this name made"`
+	CreatedBy  string `query:"created_by" doc:"Runs that were created with the token of this name"`
 }
 
 func (f RunQuery) filter() (svc.RunFilter, error) {
@@ -58,8 +58,8 @@ func (s *Server) runRoutes() {
 	register(s, huma.Operation{
 		OperationID: "list-runs", Method: http.MethodGet, Path: "/runs", Tags: tags,
 		Summary: "List runs, newest first; filters combine",
-		Description: "The items are summaries: the beginning of the prompt, and neither args nor env; the whole is in the run itself. " +
-			"With order=queue, which goes with status=pending alone, they come in the order in which they will be placed; those that something else than hosts holds back come last.",
+		Description: "The items are summaries: the beginning of the prompt, and neither args nor env; GET /runs/{id} has all fields. " +
+			"order=queue requires status=pending and lists them in the order in which they will be placed; those that something other than hosts holds back are last.",
 	}, func(ctx context.Context, in *struct {
 		RunQuery
 		Order string `query:"order" enum:"newest,queue" default:"newest"`
@@ -92,8 +92,8 @@ func (s *Server) runRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "create-run", Method: http.MethodPost, Path: "/runs", Tags: tags,
-		Summary:       "Admit a run",
-		Description:   "The run is pending: a host is found for it later. It is never refused for want of a host.",
+		Summary:       "Create a run",
+		Description:   "The run is pending and is placed on a host later. It is never refused because no host is available.",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *struct {
 		Retryable
@@ -108,7 +108,7 @@ func (s *Server) runRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "get-run", Method: http.MethodGet, Path: "/runs/{id}", Tags: tags,
-		Summary: "Read a run, with why it waits and what proves its states",
+		Summary: "Read a run, with the reasons why it waits and the evidence for its states",
 	}, func(ctx context.Context, in *RunPath) (*record[svc.RunDetail], error) {
 		d, err := s.Engine.RunDetail(ctx, in.ID)
 		if err != nil {
@@ -119,7 +119,7 @@ func (s *Server) runRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "update-run", Method: http.MethodPatch, Path: "/runs/{id}", Tags: tags,
-		Summary: "Change how a pending run waits; absent fields stay",
+		Summary: "Change the conditions under which a pending run waits; absent fields do not change",
 	}, func(ctx context.Context, in *struct {
 		RunPath
 		Matching
@@ -141,7 +141,7 @@ func (s *Server) runRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "rerun", Method: http.MethodPost, Path: "/runs/{id}/rerun", Tags: tags,
-		Summary:       "Make a new run with the fields of another one",
+		Summary:       "Create a run with the fields of another one",
 		Description:   "The body, which may be absent, overrides fields as in POST /runs.",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *struct {
@@ -154,8 +154,8 @@ func (s *Server) runRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "stop-runs", Method: http.MethodPost, Path: "/runs/stop", Tags: tags,
-		Summary:       "Stop what is active among runs, at and below a work item, in a project, or on a host",
-		Description:   "Exactly one of the fields is given.",
+		Summary:       "Stop the active runs of a list, at and below a work item, in a project, or on a host",
+		Description:   "Exactly one of the fields must be present.",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *struct {
 		Retryable
@@ -172,7 +172,7 @@ func (s *Server) runRoutes() {
 	register(s, huma.Operation{
 		OperationID: "stop-run", Method: http.MethodPost, Path: "/runs/{id}/stop", Tags: tags,
 		Summary:       "Stop a run",
-		Description:   "The run is stopped at once. Its session is ended after that; session_ended_at tells when it was.",
+		Description:   "The run is stopped at once. Its session is ended after that; session_ended_at is the time of that end.",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *struct {
 		RunPath
@@ -185,7 +185,7 @@ func (s *Server) runRoutes() {
 		OperationID: "send-keys", Method: http.MethodPost, Path: "/runs/{id}/keys", Tags: tags,
 		Summary: "Type into a run's session",
 		Description: "Each element is a run of letters and digits, or exactly Enter, or exactly Ctrl+C. A worker with the capability keys2 also takes " +
-			"Escape, Up, Down, Left, Right, Tab, Space, Backspace, Ctrl+ and a letter, and text: followed by what is to be typed; towards any other they are a 503. The worker judges them.",
+			"Escape, Up, Down, Left, Right, Tab, Space, Backspace, Ctrl+ and a letter, and text: followed by literal text; with any other worker these are a 503. The worker validates the keys.",
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *struct {
 		RunPath

@@ -25,7 +25,7 @@ func (s *Server) sessionRoutes(tags []string) {
 	s.route(s.document(needs("", huma.Operation{
 		OperationID: "open-session", Method: http.MethodPost, Path: "/session", Tags: tags,
 		Summary:     "Sign a browser in",
-		Description: "The answer sets a cookie that stands for the token until the token ends, the browser signs out, or 30 days pass without a request.",
+		Description: "The response sets a cookie that is valid in place of the token until the token ends, the browser signs out, or 30 days pass without a request.",
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[api.OpenSession](s)}}},
 		Responses:   map[string]*huma.Response{"204": {Description: "Signed in"}},
 	})), s.openSession)

@@ -19,7 +19,7 @@ type WorkItemPath struct {
 type WorkItemQuery struct {
 	ProjectID string   `query:"project_id" doc:"Items of this project"`
 	ParentID  string   `query:"parent_id" doc:"Children of this item; null: the roots"`
-	Under     string   `query:"under" doc:"Everything below this item, without it"`
+	Under     string   `query:"under" doc:"Everything below this item, without the item itself"`
 	Status    []string `query:"status,explode" enum:"todo,doing,done,cancelled" doc:"Repeatable"`
 	Kind      []string `query:"kind,explode" enum:"milestone,epic,task,subtask" doc:"Repeatable"`
 }
@@ -99,8 +99,8 @@ func (s *Server) workItemRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "update-work-item", Method: http.MethodPatch, Path: "/work-items/{id}", Tags: tags,
-		Summary:     "Change, move or mark a work item; absent fields stay",
-		Description: "parent_id moves the item with everything below it. before and after place it directly beside another item. status done takes a confidence.",
+		Summary:     "Change, move or mark a work item; absent fields do not change",
+		Description: "parent_id moves the item with everything below it. before and after place it directly beside another item. confidence is allowed with status done.",
 	}, func(ctx context.Context, in *struct {
 		WorkItemPath
 		Matching
@@ -123,8 +123,8 @@ func (s *Server) workItemRoutes() {
 	}, func(ctx context.Context, in *struct {
 		WorkItemPath
 		Matching
-		Recursive bool `query:"recursive" doc:"With everything below it; otherwise children are a 409 has_children"`
-		Detach    bool `query:"detach" doc:"Remove the needs that others have of it; otherwise they are a 409 needed"`
+		Recursive bool `query:"recursive" doc:"Also delete everything below it; otherwise children are a 409 has_children"`
+		Detach    bool `query:"detach" doc:"Remove the needs that other items have of it; otherwise they are a 409 needed"`
 	}) (*struct{}, error) {
 		match, err := in.match(ctx, s.workItemVersion(in.ID))
 		if err != nil {
@@ -135,8 +135,8 @@ func (s *Server) workItemRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "add-need", Method: http.MethodPut, Path: "/work-items/{id}/needs/{other}", Tags: tags,
-		Summary:       "Let a work item need another one",
-		Description:   "Runs of the item and of everything below it wait until the other one is done. Both are in one project, neither above nor below the other, and needs never go in a circle.",
+		Summary:       "Make a work item need another one",
+		Description:   "Runs of the item and of everything below it wait until the other one is done. Both must be in one project, neither above nor below the other, and needs must not form a circle.",
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *NeedPath) (*struct{}, error) {
 		return nil, s.Engine.AddNeed(ctx, in.ID, in.Other)
@@ -144,7 +144,7 @@ func (s *Server) workItemRoutes() {
 
 	register(s, huma.Operation{
 		OperationID: "remove-need", Method: http.MethodDelete, Path: "/work-items/{id}/needs/{other}", Tags: tags,
-		Summary: "Let a work item no longer need another one", DefaultStatus: http.StatusNoContent,
+		Summary: "Remove a need of a work item", DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *NeedPath) (*struct{}, error) {
 		return nil, s.Engine.RemoveNeed(ctx, in.ID, in.Other)
 	})

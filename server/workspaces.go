@@ -71,8 +71,8 @@ func (s *Server) workspaceRoutes() {
 	}
 	register(s, huma.Operation{
 		OperationID: "checkpoint-workspace", Method: http.MethodPost, Path: "/workspaces/{id}/checkpoint", Tags: tags,
-		Summary:       "Have the host make a checkpoint now",
-		Description:   "What comes of it is told by workspace.checkpointed; a tree that is as the newest checkpoint makes none.",
+		Summary:       "Make the host create a checkpoint now",
+		Description:   "The event workspace.checkpointed reports the result; when nothing has changed since the newest checkpoint, there is none.",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *change) (*record[svc.Workspace], error) {
 		return workspace(s.Engine.CheckpointWorkspace(ctx, in.ID))
@@ -80,7 +80,7 @@ func (s *Server) workspaceRoutes() {
 	register(s, huma.Operation{
 		OperationID: "discard-workspace", Method: http.MethodPost, Path: "/workspaces/{id}/discard", Tags: tags,
 		Summary:     "Mark a workspace as not wanted",
-		Description: "It is removed after the project's keep_days, if nothing is lost by it. A landing that is open is given up: it fails with given_up, and what its host tells of it later still counts.",
+		Description: "It is removed after the project's keep_days, if no work is lost by it. An open landing is given up: it fails with given_up, but an outcome that its host reports later still counts.",
 	}, func(ctx context.Context, in *change) (*record[svc.Workspace], error) {
 		return workspace(s.Engine.DiscardWorkspace(ctx, in.ID, false))
 	})
@@ -92,8 +92,8 @@ func (s *Server) workspaceRoutes() {
 	})
 	register(s, huma.Operation{
 		OperationID: "restore-workspace", Method: http.MethodPost, Path: "/workspaces/{id}/restore", Tags: tags,
-		Summary: "Make a new workspace on a host from the newest relayed checkpoint",
-		Description: "Also when the workspace's own host is gone. The answer is the new workspace, which its host makes next; workspace.ready tells when. " +
+		Summary: "Create a workspace on a host from the newest relayed checkpoint",
+		Description: "Also when the workspace's own host is gone. The response is the new workspace, which its host prepares next; workspace.ready reports the end of that. " +
 			"404 not_relayed when no checkpoint was relayed, 503 when the host is not connected.",
 		DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *struct {
@@ -109,9 +109,9 @@ func (s *Server) workspaceRoutes() {
 	})
 	register(s, huma.Operation{
 		OperationID: "land-workspace", Method: http.MethodPost, Path: "/workspaces/{id}/land", Tags: tags,
-		Summary: "Have the host bring a checkpoint into the workspace's repository, exactly once",
-		Description: "What comes of it is told by workspace.landed or workspace.land_failed, and in the record's landing. 409 change_moved with details.checkpoint when there is " +
-			"a newer checkpoint, 409 workspace_busy while a run is active in it. A conflict, or whatever else is in the way, changes nothing.",
+		Summary: "Make the host bring a checkpoint into the workspace's repository, exactly once",
+		Description: "The outcome is reported by workspace.landed or workspace.land_failed, and in the record's landing. 409 change_moved with details.checkpoint when there is " +
+			"a newer checkpoint, 409 workspace_busy while a run is active in it. A landing that fails, for example with a conflict, changes nothing.",
 		DefaultStatus: http.StatusAccepted,
 	}, func(ctx context.Context, in *struct {
 		WorkspacePath
@@ -126,8 +126,8 @@ func (s *Server) workspaceRoutes() {
 	})
 	register(s, huma.Operation{
 		OperationID: "remove-workspace", Method: http.MethodDelete, Path: "/workspaces/{id}", Tags: tags,
-		Summary: "Remove a workspace from its host, if nothing is lost by it",
-		Description: "409 workspace_not_safe with details.reasons otherwise. tree names exactly the tree that is given up: it overrides not_relayed alone. " +
+		Summary: "Remove a workspace from its host, if no work is lost by it",
+		Description: "409 workspace_not_safe with details.reasons otherwise. tree is the hash of the tree that is given up; it overrides only not_relayed. " +
 			"The orchestrator's copy of its checkpoints stays readable.", DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *struct {
 		WorkspacePath
@@ -165,7 +165,7 @@ func (s *Server) checkpointFile(route fileRoute) {
 		Summary: route.summary, Description: route.description,
 		Parameters: append([]*huma.Param{
 			{Name: "id", In: "path", Required: true, Description: "Id of the workspace", Schema: &huma.Schema{Type: huma.TypeString}},
-			checkpointParam("checkpoint", "Its number; absent: the newest that is here"),
+			checkpointParam("checkpoint", "Number of the checkpoint; absent: the newest that the orchestrator has"),
 		}, route.params...),
 		Responses: map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{route.media: {Schema: &huma.Schema{Type: huma.TypeString}}}}},
 	}

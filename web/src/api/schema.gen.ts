@@ -2,15 +2,15 @@
 
 export interface AccessToken {
   created_at: string;
-  /** The name of the token that made it */
+  /** The name of the token that created it */
   created_by: string;
   /** Null: never */
   expires_at: string | null;
   /** UUID */
   id: string;
-  /** May lag by a minute; null: never */
+  /** Up to a minute old; null: never */
   last_used_at: string | null;
-  /** Unique among the tokens that work */
+  /** Unique among the valid tokens */
   name: string;
   /** Null: not revoked */
   revoked_at: string | null;
@@ -18,14 +18,14 @@ export interface AccessToken {
 }
 
 export interface Change {
-  /** Its number */
+  /** Number of the checkpoint */
   checkpoint: number;
   files: ChangedFile[];
-  /** How much GET /workspaces/{id}/diff answers */
+  /** Size of the response of GET /workspaces/{id}/diff */
   patch_bytes: number;
-  /** The earlier checkpoint that it is compared with; 0: the commit that the work stands on */
+  /** The earlier checkpoint that it is compared with; 0: the commit on which the work is based */
   since: number;
-  /** Of the checkpoint; empty: its host did not say */
+  /** Tree of the checkpoint; empty: its host did not report it */
   tree: string;
   /** The list has only the first files, or the patch lacks the content of those that are too_large */
   truncated: boolean;
@@ -41,18 +41,18 @@ export interface ChangedFile {
   mode: string;
   /** As git writes it, such as 100644; empty: the same as mode, or there was no file */
   old_mode: string;
-  /** Before; empty: the same, or there was none */
+  /** Path before the change; empty: the same path, or a new file */
   old_path: string;
-  /** After the change; of a deleted file the one it had. In double quotes, with escapes as git writes them, when it has control characters, quotes, backslashes or bytes that are no UTF-8 */
+  /** Path after the change; of a deleted file the path before it. In double quotes with git's escapes when it contains control characters, quotes, backslashes or bytes that are not valid UTF-8 */
   path: string;
-  /** type_changed: a file has become a link or a submodule, or the other way */
+  /** type_changed: a file became a link or a submodule, or the reverse */
   status: "added" | "modified" | "deleted" | "renamed" | "type_changed";
-  /** Its part of the patch is larger than what pages show; with since, the patch does not have its content */
+  /** Its part of the patch is larger than pages show; with since, the patch does not contain its content */
   too_large: boolean;
 }
 
 export interface Comment {
-  /** Against the newest checkpoint that the orchestrator has; gone also when the two cannot be compared */
+  /** Where the lines are in the newest checkpoint that the orchestrator has; also gone when the checkpoints cannot be compared */
   anchor: "same" | "moved" | "gone";
   /** The first of its lines there; null: the whole file, or gone */
   anchor_line: number | null;
@@ -60,28 +60,28 @@ export interface Comment {
   anchor_path: string;
   author: string;
   body: string;
-  /** That was read */
+  /** The checkpoint to which the comment refers */
   checkpoint: number;
   created_at: string;
-  /** The state of that message, or of that prompt: queued, acknowledged by the start of the run, or undelivered; empty: it was not sent. A comment that was not delivered is a draft again */
+  /** The state of the message, or of the prompt: queued, acknowledged when the run starts, or undelivered; empty: not sent. A comment that was not delivered becomes a draft again */
   delivery: "" | "queued" | "pasted" | "acknowledged" | "unconfirmed" | "undelivered";
-  /** Why it is unconfirmed or undelivered; empty: it is neither */
+  /** Why it is unconfirmed or undelivered; empty otherwise */
   delivery_reason: "" | "not_reported" | "outcome_unknown" | "run_ended" | "host_away" | "provider_takes_none" | "no_turns" | "refused";
-  /** The last of several; null: one line */
+  /** The last line of a range; null: one line */
   end_line: number | null;
   /** UUID */
   id: string;
   /** Null: the whole file */
   line: number | null;
-  /** The message that it was sent as; null: it was sent as the prompt of the run, or to none so far */
+  /** The message that contains it; null: it was sent in the prompt of the run, or not sent */
   message_id: string | null;
-  /** What the agent said when it had dealt with it */
+  /** The agent's note about what it did */
   note: string;
-  /** As the list of changes has it */
+  /** Path as in the list of changes */
   path: string;
   /** The lines, taken from the patch */
   quote: string;
-  /** That it was sent to; null: to none so far */
+  /** The run that it was sent to; null: not sent */
   run_id: string | null;
   side: "old" | "new";
   state: "draft" | "sent" | "handled" | "resolved";
@@ -90,26 +90,26 @@ export interface Comment {
 }
 
 export interface Conversation {
-  /** As the tool knows it */
+  /** The tool's own id */
   id: string;
-  /** yes: the tool itself reported the id that it was asked to go on with; unknown: it has not so far; no: it began this conversation */
+  /** yes: the tool reported the id that it was asked to resume; unknown: it has not reported it yet; no: this run began the conversation */
   resumed: "yes" | "no" | "unknown";
-  /** minted: svc made it up and gave it to the tool; hook: the tool reported it */
+  /** minted: svc generated it and passed it to the tool; hook: the tool reported it */
   source: "minted" | "hook";
 }
 
 export interface CreateComment {
   /** Up to 16 KiB */
   body: string;
-  /** That was read; absent: the newest that the orchestrator has */
+  /** The checkpoint to which the comment refers; absent: the newest that the orchestrator has */
   checkpoint?: number;
-  /** The last of several; absent: one line */
+  /** The last line of a range; absent: one line */
   end_line?: number;
   /** Absent: the whole file */
   line?: number;
-  /** As the list of changes has it */
+  /** Path as in the list of changes */
   path: string;
-  /** The version that lines are counted in; absent: new */
+  /** The version of the file to which the lines refer; absent: new */
   side?: "old" | "new";
 }
 
@@ -127,7 +127,7 @@ export interface CreateProject {
   /** Default working directory of runs; empty: the worker decides */
   cwd?: string;
   description?: string;
-  /** What makes an item done by itself; absent: completed */
+  /** What makes an item done automatically; absent: completed */
   done_when?: "completed" | "landed";
   /** What a run's working copy is. Absent: clone with a new repo, none without one */
   isolation?: "none" | "clone" | "worktree";
@@ -135,16 +135,16 @@ export interface CreateProject {
   keep_days?: number;
   /** How many runs may be active at once; null or absent: no limit */
   max_runs?: number | null;
-  /** Model of runs that name none, for that provider's tool; empty: [runs] model */
+  /** Model of runs that do not set one, for that provider's tool; empty: [runs] model */
   model?: string;
   name: string;
-  /** Provider of runs that name none; empty: [runs] provider */
+  /** Provider of runs that do not set one; empty: [runs] provider */
   provider?: string;
   /** Repository that runs get a working copy of: URL, or absolute path on the host; empty: none */
   repo?: string;
   /** Shell script that is run in each new working copy before the agent starts */
   setup?: string;
-  /** How long the script may take, as in 10m */
+  /** Time limit of the script, such as 10m */
   setup_timeout?: string;
   /** Absent: generated from the name */
   slug?: string;
@@ -153,7 +153,7 @@ export interface CreateProject {
 export interface CreateRun {
   /** Arguments for the provider's tool */
   args?: string[];
-  /** Goes on with the conversation of this run: task, provider, model, host and workspace are that run's, args, env and cwd too unless they are given; it waits until that run is over. The prompt is required. 409 no_conversation when the provider cannot, or no conversation is known. Null or absent: it continues none */
+  /** Resumes the conversation of this run: task, provider, model, host and workspace are taken from that run, and args, env and cwd too unless they are set; it waits until that run is over. The prompt is required. 409 no_conversation when the provider cannot resume one, or no conversation is known. Null or absent: it continues none */
   continues?: string | null;
   /** Absent: the project's, then the worker's own */
   cwd?: string;
@@ -165,35 +165,35 @@ export interface CreateRun {
   host_id?: string | null;
   /** Only hosts with all of these labels */
   host_labels?: Record<string, string>;
-  /** Go although the work item needs others. Absent: false */
+  /** Place it even if the work item needs items that are not done. Absent: false */
   ignore_needs?: boolean;
   /** Absent: 3 */
   max_restarts?: number;
-  /** Absent: the project's or that of [runs], where its provider's tool is this run's */
+  /** Absent: the project's or that of [runs], if it is for the same tool */
   model?: string;
-  /** Not placed before; null or absent: at once */
+  /** Not placed before this time; null or absent: at once */
   not_before?: string | null;
-  /** Higher goes first, then who waits longer. Absent: 0 */
+  /** A higher priority is placed first, then the run that has waited longer. Absent: 0 */
   priority?: number;
   prompt?: string;
-  /** Absent: the project's, then that of [runs]; needed when neither names one */
+  /** Absent: the project's, then that of [runs]; required when neither is set */
   provider?: string;
   /** Absent: never */
   restart_policy?: "never" | "on_failure" | "always";
-  /** Makes the work item together with the run, both or neither, in place of task_id */
+  /** Creates the work item together with the run, atomically; in place of task_id */
   task?: CreateWorkItem | null;
   /** A work item of kind task or subtask; needed unless task is given */
   task_id?: string;
   /** True: no dispatch timeout; it waits until it can run. Absent: false */
   wait?: boolean;
-  /** Runs in this workspace, on its host only, waiting while another run is in it; null or absent: in one of its own, where the project has a repository */
+  /** Runs in this workspace, only on its host, and waits while another run is in it; null or absent: in a new workspace, if the project has a repository */
   workspace_id?: string | null;
 }
 
 export interface CreateToken {
   /** Absent or null: never */
   expires_at?: string;
-  /** 1 to 64 characters, unique among the tokens that work */
+  /** 1 to 64 characters, unique among the valid tokens */
   name: string;
   role: "viewer" | "operator" | "admin";
 }
@@ -253,16 +253,16 @@ export interface EventMessage {
 
 export interface Evidence {
   attempt: number;
-  /** Who asked for it; null: no person did */
+  /** Name of the person who requested it; null: no person */
   by: string | null;
-  /** The signal; stopped for a stop by hand */
+  /** The signal; stopped: a person stopped the run */
   kind: "started" | "finished" | "completed" | "failed" | "progress" | "stopped";
   /** Server clock */
   received_at: string;
   /** By the sender's clock */
   sent_at: string;
   source: "wrapper" | "provider-hook" | "manual";
-  /** How it arrived: inventory is the comparison with what a host has, orchestrator its own decision */
+  /** How it arrived; inventory: the comparison with a host's sessions; orchestrator: its own decision */
   via: "http" | "uplink" | "api" | "inventory" | "orchestrator";
 }
 
@@ -276,20 +276,20 @@ export interface Hold {
 export interface Host {
   /** Runs with a session that may be alive */
   active_runs: number;
-  /** Why the provider catalog on the host is not in force, by its last heartbeat: the last good one is. Absent: it is in force */
+  /** Why the provider catalog on the host could not be loaded, from its last heartbeat; the last valid one is used. Absent: it is loaded */
   catalog_error?: string;
-  /** SHA-256 of the worker's provider catalog; empty: it did not say */
+  /** SHA-256 of the worker's provider catalog; empty: not reported */
   catalog_hash: string;
-  /** By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: by less than a second either way, or no heartbeat since the orchestrator began. Nothing is decided by it */
+  /** By how many milliseconds the worker's clock was ahead of the orchestrator's at the last heartbeat; absent: less than a second either way, or no heartbeat since the orchestrator started. No decision depends on it */
   clock_ahead_ms?: number;
-  /** Its worker has an open connection now; new runs need one. The status follows from heartbeats alone */
+  /** Its worker has an open connection now, which new runs require. The status depends on heartbeats only */
   connected: boolean;
-  /** How sessions are kept from the rest of the machine: off or bwrap; empty: the worker did not say */
+  /** How sessions are isolated from the rest of the machine: off or bwrap; empty: not reported */
   containment: string;
   created_at: string;
   /** When the connection ended; after a restart of the orchestrator, when that began, unless it is known to be earlier. Null: it is connected, or never was */
   disconnected_since: string | null;
-  /** Disk space that its worker may still use, by its last heartbeat; null: not said since the orchestrator began */
+  /** Disk space that its worker may still use, from its last heartbeat; null: not reported since the orchestrator started */
   disk_free_bytes: number | null;
   /** UUID */
   id: string;
@@ -309,16 +309,16 @@ export interface Host {
   providers: Record<string, ProviderReport>;
   /** When that was; null: never */
   providers_reported_at: string | null;
-  /** Why the host takes no new runs now, by its last heartbeat; absent: it does */
+  /** Why the host accepts no new runs now, from its last heartbeat; absent: it accepts them */
   refusing?: HostRefusal | null;
-  /** Whether each run is a systemd scope of its own there: on or off; empty: the worker did not say */
+  /** Whether each run has its own systemd scope: on or off; empty: not reported */
   scopes: string;
   status: "registered" | "online" | "offline" | "disabled";
   suspect_instance_id: string | null;
-  /** The key that came instead; empty: it came without one; null: none did */
+  /** The key of a suspect worker; empty: it had no key; null: there was no suspect worker */
   suspect_worker_key: string | null;
   updated_at: string;
-  /** The pinned public key (Ed25519, base64) that its worker signs its connections with; null: none yet, and the token alone is enough */
+  /** The pinned public key (Ed25519, base64) with which its worker signs its connections; null: none yet, so the token alone is sufficient */
   worker_key: string | null;
   worker_version: string;
 }
@@ -328,7 +328,7 @@ export interface HostRefusal {
   code: string;
   /** For people */
   message: string;
-  /** When the host looks again */
+  /** When the host checks again */
   until: string;
 }
 
@@ -340,7 +340,7 @@ export interface HostWithheld {
 
 export interface InboxItem {
   host_id: string | null;
-  /** Opaque; the same as long as the cause lasts, another when it happens again */
+  /** Opaque; the same while the cause lasts, a new one when it occurs again */
   key: string;
   kind: "needs_input" | "failed" | "review" | "unconfirmed" | "land_failed" | "host";
   project_id: string | null;
@@ -349,7 +349,7 @@ export interface InboxItem {
   /** Null: it is not snoozed */
   snoozed_until: string | null;
   task_id: string | null;
-  /** What is the matter, in a line */
+  /** The cause in one line */
   text: string;
   /** The work item's title, or the host's name */
   title: string;
@@ -357,16 +357,16 @@ export interface InboxItem {
 }
 
 export interface Landing {
-  /** When it was asked for, and the commit's date */
+  /** When it was requested; also the commit's date */
   at: string;
-  /** Who asked for it, and the commit's author */
+  /** Name of the person who requested it; also the commit's author */
   by: string;
   checkpoint: number;
-  /** That the branch got; empty: none so far */
+  /** The commit that the branch points to afterwards; empty: none so far */
   commit: string;
-  /** Paths that both sides have changed */
+  /** Paths that were changed on both sides */
   conflicts: string[];
-  /** The same in words; while it is open, why its outcome is not known */
+  /** The reason as text; while it is open, why its outcome is not known */
   error: string;
   how: "squash" | "merge" | "push";
   /** UUID */
@@ -377,7 +377,7 @@ export interface Landing {
   message: string;
   /** Why it failed; empty: it did not */
   reason: "" | "conflict" | "unrelated" | "nothing_to_land" | "change_moved" | "target_missing" | "target_moved" | "checkout_in_use" | "refused" | "unreachable" | "workspace_gone" | "checkpoint_gone" | "given_up";
-  /** Open: its host has not told what came of it */
+  /** Open: its host has not reported the outcome */
   state: "open" | "landed" | "failed";
 }
 
@@ -479,14 +479,14 @@ export interface Me {
 }
 
 export interface Message {
-  /** The attempt that it is for; it is not given to a later one */
+  /** The attempt that it is for; it is not delivered to a later one */
   attempt: number;
   /** Who sent it */
   by: string;
   created_at: string;
   /** UUID */
   id: string;
-  /** Why it is unconfirmed or undelivered; empty: it is neither */
+  /** Why it is unconfirmed or undelivered; empty otherwise */
   reason: "" | "not_reported" | "outcome_unknown" | "run_ended" | "host_away" | "provider_takes_none" | "no_turns" | "refused";
   run_id: string;
   state: "queued" | "pasted" | "acknowledged" | "unconfirmed" | "undelivered";
@@ -496,20 +496,20 @@ export interface Message {
 
 export interface NewToken {
   created_at: string;
-  /** The name of the token that made it */
+  /** The name of the token that created it */
   created_by: string;
   /** Null: never */
   expires_at: string | null;
   /** UUID */
   id: string;
-  /** May lag by a minute; null: never */
+  /** Up to a minute old; null: never */
   last_used_at: string | null;
-  /** Unique among the tokens that work */
+  /** Unique among the valid tokens */
   name: string;
   /** Null: not revoked */
   revoked_at: string | null;
   role: "viewer" | "operator" | "admin";
-  /** The secret: 32 hex characters, shown once; absent in the answer to a repeated request */
+  /** The secret: 32 hex characters, shown once; absent in the response to a repeated request */
   token?: string;
 }
 
@@ -523,7 +523,7 @@ export interface Pane {
   attempt: number;
   /** The terminal's content */
   capture: string;
-  /** It is the screen at the end of that attempt's session. False for an attempt that is over: how its screen looked at the end is not known, and this is the last one that was seen */
+  /** It is the screen at the end of that attempt's session. False for an attempt that is over: the final screen is not known, and this is the last known one */
   final: boolean;
   run_id: string;
   /** Grows with every change of this run's screen */
@@ -533,9 +533,9 @@ export interface Pane {
 }
 
 export interface PatchComment {
-  /** Of a draft */
+  /** Text of a draft */
   body?: string;
-  /** draft: to be sent again */
+  /** draft: can be sent again */
   state?: "draft" | "resolved";
 }
 
@@ -566,7 +566,7 @@ export interface PatchProject {
   repo?: string;
   /** Shell script that is run in each new working copy before the agent starts */
   setup?: string;
-  /** How long the script may take, as in 10m */
+  /** Time limit of the script, such as 10m */
   setup_timeout?: string;
   slug?: string;
 }
@@ -579,10 +579,10 @@ export interface PatchRun {
 }
 
 export interface PatchWorkItem {
-  /** Stand directly after this item */
+  /** Place it directly after this item */
   after?: string;
   auto_mark_done?: boolean;
-  /** Stand directly before this item */
+  /** Place it directly before this item */
   before?: string;
   /** Only with status done; absent: certain */
   confidence?: "certain" | "likely" | "unsure";
@@ -604,7 +604,7 @@ export interface Project {
   /** Default working directory of runs; empty: the worker decides */
   cwd: string;
   description: string;
-  /** What makes an item done by itself: a run that completes it, where auto_mark_done is set, or the landing of its work */
+  /** What makes an item done automatically: a run that completes it, when auto_mark_done is set, or the landing of its work */
   done_when: "completed" | "landed";
   /** UUID */
   id: string;
@@ -614,16 +614,16 @@ export interface Project {
   keep_days: number;
   /** How many of its runs may be active at once; null: no limit */
   max_runs: number | null;
-  /** Model of runs that name none, for that provider's tool; empty: [runs] model, then the tool's own */
+  /** Model of runs that do not set one, for that provider's tool; empty: [runs] model, then the tool's default */
   model: string;
   name: string;
-  /** Provider of runs that name none; empty: [runs] provider */
+  /** Provider of runs that do not set one; empty: [runs] provider */
   provider: string;
   /** Repository that runs get a working copy of: URL, or absolute path on the host; empty: there is none */
   repo: string;
   /** Shell script that is run in each new working copy before the agent starts; empty: none */
   setup: string;
-  /** How long the script may take, as in 10m */
+  /** Time limit of the script, such as 10m */
   setup_timeout: string;
   /** Unique short name, usable wherever the id is */
   slug: string;
@@ -632,14 +632,14 @@ export interface Project {
 }
 
 export interface Provider {
-  /** Executable, resolved on the worker's PATH; empty when only a worker knows the provider */
+  /** Executable, resolved on the worker's PATH; empty when only a worker's catalog has the provider */
   bin: string;
   completion_signals: string[];
-  /** Where the id of its conversation comes from: svc makes it up, or the tool reports it */
+  /** Where the id of its conversation comes from: svc generates it, or the tool reports it */
   conversation: "none" | "minted" | "hook";
   /** Whether [runs] provider names it */
   default: boolean;
-  /** By host id; a host that never reported it is absent */
+  /** By host id; without the hosts that never reported it */
   hosts: Record<string, ProviderOnHost>;
   id: string;
   /** False when only a worker's own catalog has it */
@@ -647,13 +647,13 @@ export interface Provider {
   /** Whether this is the interactive one of a tool that has both */
   interactive: boolean;
   name: string;
-  /** Its absence on a host is fine */
+  /** Its absence on a host is not a problem */
   optional: boolean;
-  /** It can go on with a conversation */
+  /** It can resume a conversation */
   resumes: boolean;
-  /** The tool's id: two entries of one tool, a headless and an interactive one, have it in common */
+  /** The tool's id, which the headless and the interactive entry of one tool share */
   tool: string;
-  /** line_oriented, full_screen or raw_mode; empty likewise */
+  /** line_oriented, full_screen or raw_mode; empty as for bin */
   tui_type: "line_oriented" | "full_screen" | "raw_mode" | "";
 }
 
@@ -662,26 +662,26 @@ export interface ProviderOnHost {
   host_name: string;
   /** Why it is not available */
   reason?: string;
-  /** When the worker last looked */
+  /** When the worker last checked */
   reported_at: string | null;
-  /** It can go on with a conversation there; false also for a worker that is too old to say */
+  /** It can resume a conversation on that host; also false for a worker that is too old to report it */
   resumes: boolean;
   version?: string;
 }
 
 export interface ProviderReport {
   available: boolean;
-  /** Where the id of its conversation comes from; absent: from nowhere */
+  /** Where the id of its conversation comes from; absent: it has no id */
   conversation?: "minted" | "hook";
-  /** How it takes messages while it runs; absent: it takes none */
+  /** How it takes messages while it runs; absent: it does not take messages */
   message?: "none" | "paste";
-  /** The host has the tool, but its catalog does not: svc provider add ID adds it; absent: its catalog has it */
+  /** The tool is installed on the host but not in its catalog: svc provider add ID adds it; absent: it is in the catalog */
   preset?: boolean;
   /** The longest prompt that it takes, in bytes; absent: no limit is known */
   prompt_limit?: number;
   /** Why it is not available */
   reason?: string;
-  /** It can go on with a conversation; absent: it cannot */
+  /** It can resume a conversation; absent: it cannot */
   resumes?: boolean;
   /** Its hooks report the end of a turn */
   turns?: boolean;
@@ -689,11 +689,11 @@ export interface ProviderReport {
 }
 
 export interface Replica {
-  /** Where other orchestrators reach it, as configured; empty: it serves the database alone */
+  /** Configured address for other orchestrators; empty: it is the only one on the database */
   address: string;
   /** New for each process */
   id: string;
-  /** When it last said that it lives */
+  /** When it last renewed its registration */
   last_seen_at: string;
   /** Whether it places runs and decides about hosts */
   leader: boolean;
@@ -712,13 +712,13 @@ export interface Rerun {
   host_id?: string | null;
   /** Only hosts with all of these labels */
   host_labels?: Record<string, string>;
-  /** Go although the work item needs others. Absent: false */
+  /** Place it even if the work item needs items that are not done. Absent: false */
   ignore_needs?: boolean;
   max_restarts?: number;
   model?: string;
-  /** Not placed before; null or absent: at once */
+  /** Not placed before this time; null or absent: at once */
   not_before?: string | null;
-  /** Higher goes first, then who waits longer. Absent: 0 */
+  /** A higher priority is placed first, then the run that has waited longer. Absent: 0 */
   priority?: number;
   prompt?: string;
   provider?: string;
@@ -730,56 +730,56 @@ export interface Rerun {
 }
 
 export interface RestoreWorkspace {
-  /** Where the new workspace is made */
+  /** Host of the new workspace */
   host_id: string;
 }
 
 export interface Run {
   args: string[];
-  /** Incarnation, from 1; a restart adds one */
+  /** Number of the attempt, from 1; a restart adds one */
   attempt: number;
   /** The run that it continues, in the same workspace; null: none */
   continues_run_id: string | null;
   /** The tool's conversation; null: none is known */
   conversation: Conversation | null;
   created_at: string;
-  /** The name of the token that made it; null: made before names were kept */
+  /** The name of the token that created it; null: created before names were stored */
   created_by: string | null;
-  /** The folder that it was given; empty: its worker's own */
+  /** Working directory from the request; empty: its worker's default */
   cwd: string;
   ended_at: string | null;
   env: Record<string, string>;
-  /** What a failed signal said */
+  /** Error from a failed signal */
   error: string | null;
   exit_code: number | null;
-  /** Set when it failed without a signal of wrapper or hook */
+  /** Set when it failed without a signal from wrapper or hook */
   failure_reason: "no_eligible_host" | "dispatch_timeout" | "host_lost" | null;
-  /** What looks odd about a run that looks healthy; null: nothing */
+  /** Something unusual about a run that seems healthy; null: nothing */
   hint: string | null;
-  /** The host that was given this attempt; null before */
+  /** The host on which this attempt was placed; null before that */
   host_id: string | null;
   /** Only hosts with all of these labels */
   host_labels: Record<string, string>;
   /** UUID, random */
   id: string;
-  /** It goes although its item needs others */
+  /** It is placed even if its item needs items that are not done */
   ignore_needs: boolean;
   last_output_at: string | null;
   /** Highest applied seq of this attempt */
   last_progress_seq: number;
   max_restarts: number;
   model: string;
-  /** A hook said that the agent waits for a person */
+  /** A hook reported that the agent waits for a person */
   needs_input: boolean;
-  /** Not given to a host before; null: at once */
+  /** Not placed on a host before this time; null: at once */
   next_dispatch_at: string | null;
-  /** Not placed before; null: at once */
+  /** Not placed before this time; null: at once */
   not_before: string | null;
   /** When it last became pending */
   pending_since: string;
   /** The host the caller asked for; null: any */
   pinned_host_id: string | null;
-  /** -2 to 2; higher goes first, then who waits longer */
+  /** -2 to 2; a higher priority is placed first, then the run that has waited longer */
   priority: number;
   progress_message: string | null;
   progress_percent: number | null;
@@ -810,7 +810,7 @@ export interface Run {
 export interface RunBrief {
   /** UUID */
   id: string;
-  /** A hook said that the agent waits for a person */
+  /** A hook reported that the agent waits for a person */
   needs_input: boolean;
   status: "pending" | "spawning" | "running" | "exited" | "failed" | "stopped";
 }
@@ -827,54 +827,54 @@ export interface RunCounts {
 
 export interface RunDetail {
   args: string[];
-  /** Incarnation, from 1; a restart adds one */
+  /** Number of the attempt, from 1; a restart adds one */
   attempt: number;
   /** The run that it continues, in the same workspace; null: none */
   continues_run_id: string | null;
   /** The tool's conversation; null: none is known */
   conversation: Conversation | null;
   created_at: string;
-  /** The name of the token that made it; null: made before names were kept */
+  /** The name of the token that created it; null: created before names were stored */
   created_by: string | null;
-  /** The folder that it was given; empty: its worker's own */
+  /** Working directory from the request; empty: its worker's default */
   cwd: string;
   ended_at: string | null;
   env: Record<string, string>;
-  /** What a failed signal said */
+  /** Error from a failed signal */
   error: string | null;
-  /** What put the run into its states, oldest first */
+  /** The signals and decisions that changed the run's state, oldest first */
   evidence: Evidence[];
   exit_code: number | null;
-  /** Set when it failed without a signal of wrapper or hook */
+  /** Set when it failed without a signal from wrapper or hook */
   failure_reason: "no_eligible_host" | "dispatch_timeout" | "host_lost" | null;
-  /** What looks odd about a run that looks healthy; null: nothing */
+  /** Something unusual about a run that seems healthy; null: nothing */
   hint: string | null;
-  /** The host that was given this attempt; null before */
+  /** The host on which this attempt was placed; null before that */
   host_id: string | null;
   /** Only hosts with all of these labels */
   host_labels: Record<string, string>;
   /** UUID, random */
   id: string;
-  /** It goes although its item needs others */
+  /** It is placed even if its item needs items that are not done */
   ignore_needs: boolean;
   last_output_at: string | null;
   /** Highest applied seq of this attempt */
   last_progress_seq: number;
-  /** Null while nobody holds the keyboard */
+  /** Null while no client holds the lease */
   lease: Lease | null;
   max_restarts: number;
   model: string;
-  /** A hook said that the agent waits for a person */
+  /** A hook reported that the agent waits for a person */
   needs_input: boolean;
-  /** Not given to a host before; null: at once */
+  /** Not placed on a host before this time; null: at once */
   next_dispatch_at: string | null;
-  /** Not placed before; null: at once */
+  /** Not placed before this time; null: at once */
   not_before: string | null;
   /** When it last became pending */
   pending_since: string;
   /** The host the caller asked for; null: any */
   pinned_host_id: string | null;
-  /** -2 to 2; higher goes first, then who waits longer */
+  /** -2 to 2; a higher priority is placed first, then the run that has waited longer */
   priority: number;
   progress_message: string | null;
   progress_percent: number | null;
@@ -905,49 +905,49 @@ export interface RunDetail {
 }
 
 export interface RunSummary {
-  /** Incarnation, from 1; a restart adds one */
+  /** Number of the attempt, from 1; a restart adds one */
   attempt: number;
   /** The run that it continues, in the same workspace; null: none */
   continues_run_id: string | null;
   /** The tool's conversation; null: none is known */
   conversation: Conversation | null;
   created_at: string;
-  /** The name of the token that made it; null: made before names were kept */
+  /** The name of the token that created it; null: created before names were stored */
   created_by: string | null;
-  /** The folder that it was given; empty: its worker's own */
+  /** Working directory from the request; empty: its worker's default */
   cwd: string;
   ended_at: string | null;
-  /** What a failed signal said */
+  /** Error from a failed signal */
   error: string | null;
   exit_code: number | null;
-  /** Set when it failed without a signal of wrapper or hook */
+  /** Set when it failed without a signal from wrapper or hook */
   failure_reason: "no_eligible_host" | "dispatch_timeout" | "host_lost" | null;
-  /** What looks odd about a run that looks healthy; null: nothing */
+  /** Something unusual about a run that seems healthy; null: nothing */
   hint: string | null;
-  /** The host that was given this attempt; null before */
+  /** The host on which this attempt was placed; null before that */
   host_id: string | null;
   /** Only hosts with all of these labels */
   host_labels: Record<string, string>;
   /** UUID, random */
   id: string;
-  /** It goes although its item needs others */
+  /** It is placed even if its item needs items that are not done */
   ignore_needs: boolean;
   last_output_at: string | null;
   /** Highest applied seq of this attempt */
   last_progress_seq: number;
   max_restarts: number;
   model: string;
-  /** A hook said that the agent waits for a person */
+  /** A hook reported that the agent waits for a person */
   needs_input: boolean;
-  /** Not given to a host before; null: at once */
+  /** Not placed on a host before this time; null: at once */
   next_dispatch_at: string | null;
-  /** Not placed before; null: at once */
+  /** Not placed before this time; null: at once */
   not_before: string | null;
   /** When it last became pending */
   pending_since: string;
   /** The host the caller asked for; null: any */
   pinned_host_id: string | null;
-  /** -2 to 2; higher goes first, then who waits longer */
+  /** -2 to 2; a higher priority is placed first, then the run that has waited longer */
   priority: number;
   progress_message: string | null;
   progress_percent: number | null;
@@ -979,7 +979,7 @@ export interface RunSummary {
 export interface SendComments {
   /** Drafts; absent: all of them */
   comment_ids?: string[] | null;
-  /** Before the comments, up to 16 KiB */
+  /** Text before the comments, up to 16 KiB */
   message?: string;
 }
 
@@ -988,7 +988,7 @@ export interface SendKeys {
 }
 
 export interface SendMessage {
-  /** It may answer a question that the agent asks; absent: it is refused while there is one */
+  /** The message may answer a question of the agent; absent: it is refused while there is one */
   answer?: boolean;
   /** Up to 64 KiB, without control characters other than tab and newline */
   text: string;
@@ -997,33 +997,33 @@ export interface SendMessage {
 }
 
 export interface Sent {
-  /** The message that it went as; null for a preview, and when a run was started with it */
+  /** The message that contains it; null for a preview, and when a run was started with it */
   message_id: string | null;
-  /** The message and the comments, as the agent gets them */
+  /** The message and the comments as the agent receives them */
   prompt: string;
-  /** The run that got it; null for a preview */
+  /** The run to which it was sent; null for a preview */
   run_id: string | null;
 }
 
 export interface SinkState {
-  /** Why it last did not; empty: it has taken one since */
+  /** Why it last failed; empty: it has succeeded since */
   error: string;
-  /** When it last did not; null: never */
+  /** When it last failed; null: never */
   failed_at: string | null;
-  /** Tries that failed in a row; 0: the last one did not */
+  /** Consecutive failed tries; 0: the last one succeeded */
   failures: number;
   kind: "webhook" | "ntfy" | "slack";
   /** As in the config file */
   name: string;
-  /** Kinds of entries that go to it */
+  /** Kinds of entries that are sent to it */
   on: string[];
   /** Slugs; empty: all */
   projects: string[];
   /** When the next try is; null: at once */
   retry_at: string | null;
-  /** When it last took one; null: never */
+  /** When it last accepted a notification; null: never */
   sent_at: string | null;
-  /** Notifications that are to be sent */
+  /** Notifications that are waiting to be sent */
   waiting: number;
 }
 
@@ -1037,12 +1037,12 @@ export interface Snapshot {
 export interface SnapshotMessage {
   data: Snapshot;
   event: "snapshot";
-  /** The seq as of which the state is true */
+  /** The seq up to which the state includes all events */
   id: number;
 }
 
 export interface SnoozeInbox {
-  /** When the entry comes back, if its cause lasts */
+  /** When the entry is shown again, if its cause still exists */
   until: string;
 }
 
@@ -1057,7 +1057,7 @@ export interface StopRuns {
   host_id?: string;
   project_id?: string;
   run_ids?: string[];
-  /** It and everything below it */
+  /** This item and everything below it */
   task_id?: string;
 }
 
@@ -1071,11 +1071,11 @@ export interface Waiting {
   hosts: HostWithheld[];
   /** How many hosts there are */
   hosts_total: number;
-  /** Back-off of a restart; null: it may go at once */
+  /** End of the back-off of a restart; null: none */
   not_before: string | null;
-  /** Its place among the runs that only hosts are missing for, 1 = next; null while something else holds it back */
+  /** Its position among the runs for which only a host is missing, 1 = next; null while something else holds it back */
   position: number | null;
-  /** When it fails if no host takes it; null: it waits as long as it takes, or something else than hosts holds it back */
+  /** When it fails if it is not placed on a host; null: it has no timeout, or something other than hosts holds it back */
   times_out_at: string | null;
   /** What holds it back besides hosts; empty: only a host is missing */
   why: Hold[];
@@ -1086,7 +1086,7 @@ export interface WorkItem {
   auto_mark_done: boolean;
   /** It or an ancestor needs an item that is not done */
   blocked: boolean;
-  /** Null unless done by hand */
+  /** Null unless a person marked it as done */
   confidence: "certain" | "likely" | "unsure" | null;
   created_at: string;
   /** Markdown */
@@ -1094,11 +1094,11 @@ export interface WorkItem {
   /** UUID */
   id: string;
   kind: "milestone" | "epic" | "task" | "subtask";
-  /** The items that must be done before, by position */
+  /** The items that must be done first, by position */
   needs: string[];
   /** Null: it never ran */
   newest_run: RunBrief | null;
-  /** Counts the project's items in the order of their creation; given once and never reused. The slug in capitals and the number, such as CHECKOUT-12, are a short name */
+  /** Number of the item in its project, in order of creation; never reused. The slug in capitals and the number, such as CHECKOUT-12, form a short name */
   number: number;
   /** Null at the project's root */
   parent_id: string | null;
@@ -1120,13 +1120,13 @@ export interface Workspace {
   additions: number;
   base_commit: string;
   base_fetched_at: string | null;
-  /** Branch that it began at; empty: not said so far */
+  /** Branch on which it is based; empty: not reported yet */
   base_ref: string;
-  /** That it was made with */
+  /** The branch with which it was created */
   branch: string;
   /** Number of the newest checkpoint; 0: there is none */
   checkpoint: number;
-  /** Of the newest checkpoint */
+  /** Of its newest checkpoint */
   commit: string;
   /** Paths that a merge or rebase under way has left unresolved */
   conflicts: string[];
@@ -1137,7 +1137,7 @@ export interface Workspace {
   discarded_at: string | null;
   /** Why it failed, or that its newest checkpoint is on_host_only; empty: nothing is wrong */
   error: string;
-  /** Changed between the base and the newest relayed checkpoint */
+  /** Number of files that differ between the base and the newest relayed checkpoint */
   files: number;
   host_id: string;
   /** UUID, random */
@@ -1147,18 +1147,18 @@ export interface Workspace {
   landed_at: string | null;
   /** Number of the checkpoint that was landed; 0: none */
   landed_checkpoint: number;
-  /** That its work was landed as; empty: it was not */
+  /** The commit with which its work was landed; empty: not landed */
   landed_commit: string;
-  /** The branch; empty: it was not landed */
+  /** The branch into which it was landed; empty: not landed */
   landed_into: string;
   /** The newest landing; null: there was none */
   landing: Landing | null;
-  /** When its host last told of it */
+  /** When its host last reported it */
   observed_at: string | null;
-  /** Its folder on the host; empty: not said so far */
+  /** Its folder on the host; empty: not reported yet */
   path: string;
   project_id: string;
-  /** The newest that the orchestrator has; 0: none */
+  /** Number of the newest checkpoint that the orchestrator has; 0: none */
   relayed_checkpoint: number;
   /** URL, or absolute path on the host */
   repo: string;
@@ -1166,11 +1166,11 @@ export interface Workspace {
   restored_from: string;
   /** The newest run in it */
   run_id: string;
-  /** Of the files on its host, ignored ones and its own repository included; 0: not said so far */
+  /** Size of its files on the host, including ignored files and its own repository; 0: not reported yet */
   size_bytes: number;
   state: "preparing" | "ready" | "busy" | "failed" | "missing" | "removed";
   task_id: string;
-  /** Of the newest checkpoint */
+  /** Of its newest checkpoint */
   tree: string;
   updated_at: string;
 }
@@ -1219,7 +1219,7 @@ export interface Operations {
     body: CreateHost;
     answer: Host;
   };
-  /** Delete a host that has no active runs; with force also one that never comes back */
+  /** Delete a host that has no active runs; with force also one that has */
   'DELETE /hosts/{id}': {
     path: { id: string };
     query: { force?: boolean };
@@ -1233,7 +1233,7 @@ export interface Operations {
     body: undefined;
     answer: Host;
   };
-  /** Change a host; absent fields stay */
+  /** Change a host; absent fields do not change */
   'PATCH /hosts/{id}': {
     path: { id: string };
     query: undefined;
@@ -1282,14 +1282,14 @@ export interface Operations {
     body: undefined;
     answer: ListInboxItem;
   };
-  /** Set an entry aside until its cause happens again, for everybody */
+  /** Hide an entry until its cause occurs again, for all users */
   'POST /inbox/{key}/dismiss': {
     path: { key: string };
     query: undefined;
     body: undefined;
     answer: InboxItem;
   };
-  /** Set an entry aside until a time, for everybody */
+  /** Hide an entry until a time, for all users */
   'POST /inbox/{key}/snooze': {
     path: { key: string };
     query: undefined;
@@ -1303,7 +1303,7 @@ export interface Operations {
     body: undefined;
     answer: Me;
   };
-  /** List where notifications go, and how that fares */
+  /** List the sinks of notifications with their states */
   'GET /notify': {
     path: undefined;
     query: undefined;
@@ -1345,7 +1345,7 @@ export interface Operations {
     body: undefined;
     answer: Project;
   };
-  /** Change a project; absent fields stay */
+  /** Change a project; absent fields do not change */
   'PATCH /projects/{id}': {
     path: { id: string };
     query: undefined;
@@ -1366,7 +1366,7 @@ export interface Operations {
     body: undefined;
     answer: ListReplica;
   };
-  /** Have an orchestrator hand over what it carries, and end */
+  /** Make an orchestrator hand its work over and exit */
   'POST /replicas/{id}/drain': {
     path: { id: string };
     query: undefined;
@@ -1380,7 +1380,7 @@ export interface Operations {
     body: undefined;
     answer: ListRunSummary;
   };
-  /** Admit a run */
+  /** Create a run */
   'POST /runs': {
     path: undefined;
     query: undefined;
@@ -1394,21 +1394,21 @@ export interface Operations {
     body: undefined;
     answer: RunCounts;
   };
-  /** Stop what is active among runs, at and below a work item, in a project, or on a host */
+  /** Stop the active runs of a list, at and below a work item, in a project, or on a host */
   'POST /runs/stop': {
     path: undefined;
     query: undefined;
     body: StopRuns;
     answer: Stopped;
   };
-  /** Read a run, with why it waits and what proves its states */
+  /** Read a run, with the reasons why it waits and the evidence for its states */
   'GET /runs/{id}': {
     path: { id: string };
     query: undefined;
     body: undefined;
     answer: RunDetail;
   };
-  /** Change how a pending run waits; absent fields stay */
+  /** Change the conditions under which a pending run waits; absent fields do not change */
   'PATCH /runs/{id}': {
     path: { id: string };
     query: undefined;
@@ -1471,7 +1471,7 @@ export interface Operations {
     body: undefined;
     answer: undefined;
   };
-  /** Make a new run with the fields of another one */
+  /** Create a run with the fields of another one */
   'POST /runs/{id}/rerun': {
     path: { id: string };
     query: undefined;
@@ -1506,7 +1506,7 @@ export interface Operations {
     body: undefined;
     answer: ListAccessToken;
   };
-  /** Make an access token */
+  /** Create an access token */
   'POST /tokens': {
     path: undefined;
     query: undefined;
@@ -1548,21 +1548,21 @@ export interface Operations {
     body: undefined;
     answer: WorkItem;
   };
-  /** Change, move or mark a work item; absent fields stay */
+  /** Change, move or mark a work item; absent fields do not change */
   'PATCH /work-items/{id}': {
     path: { id: string };
     query: undefined;
     body: PatchWorkItem;
     answer: WorkItem;
   };
-  /** Let a work item no longer need another one */
+  /** Remove a need of a work item */
   'DELETE /work-items/{id}/needs/{other}': {
     path: { id: string; other: string };
     query: undefined;
     body: undefined;
     answer: undefined;
   };
-  /** Let a work item need another one */
+  /** Make a work item need another one */
   'PUT /work-items/{id}/needs/{other}': {
     path: { id: string; other: string };
     query: undefined;
@@ -1576,7 +1576,7 @@ export interface Operations {
     body: undefined;
     answer: ListWorkspace;
   };
-  /** Remove a workspace from its host, if nothing is lost by it */
+  /** Remove a workspace from its host, if no work is lost by it */
   'DELETE /workspaces/{id}': {
     path: { id: string };
     query: { tree?: string };
@@ -1604,7 +1604,7 @@ export interface Operations {
     body: undefined;
     answer: Change;
   };
-  /** Have the host make a checkpoint now */
+  /** Make the host create a checkpoint now */
   'POST /workspaces/{id}/checkpoint': {
     path: { id: string };
     query: undefined;
@@ -1625,7 +1625,7 @@ export interface Operations {
     body: CreateComment;
     answer: Comment;
   };
-  /** The patch of a checkpoint, as git apply takes it */
+  /** The patch of a checkpoint, for git apply */
   'GET /workspaces/{id}/diff': {
     path: { id: string };
     query: { checkpoint?: number; since?: number; path?: string };
@@ -1646,14 +1646,14 @@ export interface Operations {
     body: undefined;
     answer: Workspace;
   };
-  /** Have the host bring a checkpoint into the workspace's repository, exactly once */
+  /** Make the host bring a checkpoint into the workspace's repository, exactly once */
   'POST /workspaces/{id}/land': {
     path: { id: string };
     query: undefined;
     body: LandWorkspace;
     answer: Workspace;
   };
-  /** Make a new workspace on a host from the newest relayed checkpoint */
+  /** Create a workspace on a host from the newest relayed checkpoint */
   'POST /workspaces/{id}/restore': {
     path: { id: string };
     query: undefined;
