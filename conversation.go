@@ -141,8 +141,8 @@ func (r *Run) placedOn() *string {
 	return r.PinnedHostID
 }
 
-// Follow updates a run that waits for the run before to end. A restart of that run may have changed its host and its
-// workspace, and its conversation id may have become known. It reports whether the run must be placed anew.
+// Follow updates a run that waits for the end of another run, before. A restart of that run may have changed its host
+// and its workspace, and its conversation id may have become known. Follow reports whether r must be placed anew.
 func (r *Run) Follow(before Run) (moved bool) {
 	if host := before.placedOn(); host != nil && (r.PinnedHostID == nil || *r.PinnedHostID != *host) {
 		r.PinnedHostID, moved = host, true

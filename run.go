@@ -125,7 +125,8 @@ type Run struct {
 	// EndClaimed reports whether the end was reported with the run's own token alone. An agent holds that token, so
 	// the host has yet to confirm that the session is over.
 	EndClaimed bool `json:"-"`
-	// AskedAt is when the question was asked that the run waits with. It is valid only while NeedsInput is set.
+	// AskedAt is when the agent asked the question to which it waits for an answer. It is valid only while NeedsInput is
+	// set.
 	AskedAt *Time `json:"-"`
 	// TurnOver reports whether the agent waits for a prompt: a hook reported the end of a turn, and no prompt was
 	// submitted since then.
