@@ -118,6 +118,9 @@ func (e *Engine) openChange(ctx context.Context, id string, number, since int) (
 	})
 	if err == nil {
 		c.size, err = c.patch.Seek(0, io.SeekEnd)
+		if err != nil {
+			err = errors.Join(err, c.patch.Close())
+		}
 	}
 	return c, err
 }

@@ -69,9 +69,9 @@ func (p *pace) wait(ctx context.Context, key string, patience time.Duration) err
 	return p.waitFor(ctx, key, 1, patience)
 }
 
-// waitFor is wait for n tokens. n must not exceed the burst.
+// waitFor is wait for n tokens, or for a full bucket if n is more than that.
 func (p *pace) waitFor(ctx context.Context, key string, n int, patience time.Duration) error {
-	turn := p.bucket(key).ReserveN(time.Now(), n)
+	turn := p.bucket(key).ReserveN(time.Now(), min(n, p.burst))
 	delay := turn.Delay()
 	if delay == 0 {
 		return nil

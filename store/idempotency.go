@@ -58,12 +58,7 @@ func (tx *Tx) KeepResult(ctx context.Context, key, fingerprint, result string) e
 }
 
 func (tx *Tx) keepKey(ctx context.Context, key string, k KeptKey) error {
-	if tx.w.locked.keys != nil {
-		if tx.kept == nil {
-			tx.kept = map[string]keptRow{}
-		}
-		tx.kept[key] = keptRow{k, tx.Now}
-	}
+	tx.cacheKey(key, keptRow{k, tx.Now})
 	err := tx.later(ctx, 1, `INSERT INTO idempotency (key, fingerprint, result, owner, created_at) VALUES ($1,$2,$3,$4,$5)
 		ON CONFLICT (key) DO UPDATE SET
 			fingerprint = excluded.fingerprint, result = excluded.result, owner = excluded.owner, created_at = excluded.created_at`, key, k.Fingerprint, k.Result, k.Owner, tx.Now)
@@ -73,11 +68,22 @@ func (tx *Tx) keepKey(ctx context.Context, key string, k KeptKey) error {
 	return nil
 }
 
+// cacheKey notes what the unit has made of a key, for later units of its group.
+func (tx *Tx) cacheKey(key string, row keptRow) {
+	if tx.w.locked.keys == nil {
+		return
+	}
+	if tx.kept == nil {
+		tx.kept = map[string]keptRow{}
+	}
+	tx.kept[key] = row
+}
+
 // ReleaseKey deletes the owner's reservation, after nothing was done under it.
 func (tx *Tx) ReleaseKey(ctx context.Context, key, owner string) error {
 	n, err := tx.exec(ctx, "DELETE FROM idempotency WHERE key = $1 AND owner = $2", key, owner)
-	if n > 0 && tx.w.locked.keys != nil {
-		tx.kept = map[string]keptRow{key: {}}
+	if n > 0 {
+		tx.cacheKey(key, keptRow{})
 	}
 	if err != nil {
 		return fmt.Errorf("release an idempotency key: %w", err)

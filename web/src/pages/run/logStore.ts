@@ -136,7 +136,10 @@ export class LogStore {
     this.failures = 0;
     // A log with lines is open when its first lines are parsed. Before that there is nothing to show.
     if (this.lines.length > 0) this.phase('open');
-    else void length?.then((bytes) => bytes === 0 && this.state.phase !== 'open' && this.phase('open'));
+    else {
+      const openEmpty = (bytes: number) => bytes === 0 && this.state.phase !== 'open' && this.phase('open');
+      void length?.then(openEmpty, () => {}); // without the length, the first lines open the log
+    }
     const reader = response.body.getReader();
     let rested = performance.now();
     for (;;) {
