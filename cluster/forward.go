@@ -115,20 +115,25 @@ type forwarder struct {
 	m     *Member
 	proxy *httputil.ReverseProxy
 	inner http.RoundTripper
+	links upgrader
 	kept  *semaphore.Weighted // bytes of bodies
 
 	requests, failed atomic.Int64
 }
 
 func newForwarder(m *Member) *forwarder {
-	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), inner: &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}).DialContext,
+	dialer := &net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}
+	f := &forwarder{m: m, kept: semaphore.NewWeighted(keptBytes), links: upgrader{dialer}, inner: &http.Transport{
+		DialContext:         dialer.DialContext,
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
 	f.proxy = &httputil.ReverseProxy{
 		Rewrite: f.rewrite, Transport: f, FlushInterval: -1, BufferPool: buffers{},
 		ModifyResponse: f.answered,
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if errors.Is(err, errRelayed) {
+				return
+			}
 			asked, _ := r.Context().Value(requestKey{}).(*http.Request)
 			if r.Context().Err() == nil {
 				f.failed.Add(1)
@@ -292,7 +297,11 @@ func (f *forwarder) once(r *http.Request, leader *term) (_ *http.Response, sent 
 	}
 	out.URL.Scheme, out.URL.Host = "http", leader.Address
 	sign(out.Header, f.m.Key, f.m.ID, leader.Replica)
-	resp, err := f.inner.RoundTrip(out)
+	way := f.inner
+	if f.opensUplink(out) {
+		way = f.links
+	}
+	resp, err := way.RoundTrip(out)
 	if r.Context().Err() == nil && leader.ctx.Err() == nil {
 		leader.reached(err == nil)
 	}
@@ -304,6 +313,11 @@ func (f *forwarder) once(r *http.Request, leader *term) (_ *http.Response, sent 
 		_ = resp.Body.Close()
 		done()
 		return nil, false, errNotLeading
+	}
+	if side, ok := resp.Body.(*leaderSide); ok { // it ends with the relay of the term
+		side.leader = leader
+		done()
+		return resp, true, nil
 	}
 	if !short(resp) {
 		body, ended := resp.Body, done
@@ -370,7 +384,11 @@ func (f *forwarder) answered(resp *http.Response) error {
 	if resp.StatusCode < 400 && f.m.Accepted != nil {
 		f.m.Accepted(r)
 	}
-	if w, ok := r.Context().Value(writerKey{}).(http.ResponseWriter); ok && !short(resp) {
+	w, _ := r.Context().Value(writerKey{}).(http.ResponseWriter)
+	if side, ok := resp.Body.(*leaderSide); ok {
+		return f.relay(w, resp, side)
+	}
+	if !short(resp) {
 		c := http.NewResponseController(w)
 		_ = c.SetReadDeadline(time.Time{})
 		_ = c.SetWriteDeadline(time.Time{})

@@ -84,6 +84,7 @@ type Member struct {
 	uplinks atomic.Int64
 	leaving context.Context // ends when this process takes part no more: streams and sockets end with it, and short requests are still answered
 	leave   context.CancelFunc
+	relays  sync.WaitGroup // one for each term
 
 	mu       sync.Mutex // guards the rest
 	leader   *term      // nil: nobody leads, as far as is known
@@ -101,11 +102,30 @@ type Member struct {
 type term struct {
 	store.Term
 	ctx context.Context // ends with the term
-	end context.CancelFunc
+	end func()
+
+	relay relay // of the uplinks that this process forwards
 
 	mu      sync.Mutex // guards the rest
 	renewed time.Time  // when this process last saw that the leader renewed its lease
 	failed  time.Time  // since when it cannot be reached; zero: it can
+}
+
+// begin makes the term one in which this process forwards, until end is called. Uplinks end when this process leaves, too.
+func (t *term) begin(leaving context.Context) {
+	ctx, cancel := context.WithCancel(context.Background())
+	stop := context.AfterFunc(leaving, t.relay.end)
+	t.ctx, t.end = ctx, func() {
+		stop()
+		t.relay.end()
+		cancel()
+	}
+}
+
+// relayed returns when the term is over and its uplinks are closed.
+func (t *term) relayed() {
+	<-t.ctx.Done()
+	t.relay.wait()
 }
 
 // alive notes that the leader has renewed its lease.
@@ -175,8 +195,11 @@ func (m *Member) Run(ctx context.Context) error {
 	return err
 }
 
-// Close ends everything that is still forwarded.
-func (m *Member) Close() { m.follow(store.Term{}) }
+// Close ends everything that is still forwarded, and waits for the uplinks among it. It is called once, after Run.
+func (m *Member) Close() {
+	m.follow(store.Term{})
+	m.relays.Wait()
+}
 
 // handOver waits until another one leads, though not for long, and when this process is drained until balancers have had a moment to see it.
 func (m *Member) handOver() {
@@ -287,7 +310,8 @@ func (m *Member) follow(t store.Term) {
 		m.vacant = now
 	} else {
 		m.leader = &term{Term: t, renewed: now}
-		m.leader.ctx, m.leader.end = context.WithCancel(context.Background())
+		m.leader.begin(m.leaving)
+		m.relays.Go(m.leader.relayed)
 	}
 	m.tell()
 }

@@ -79,8 +79,13 @@ func (f *frames) size() (n uint64, whole bool) {
 	return n, true
 }
 
-// between says whether the last frame is whole.
-func (f *frames) between() bool { return f.left == 0 && len(f.head) == 0 }
+// lastWord is the frame that ends the socket for a server that has gone away; nothing where it has ended it itself, or within a frame.
+func (f *frames) lastWord() []byte {
+	if f.left > 0 || len(f.head) > 0 || f.closed {
+		return nil
+	}
+	return closeFrame(websocket.StatusServiceRestart, lastWord)
+}
 
 // spoken reads a WebSocket to its end, and ends it with a word when the server did not.
 type spoken struct {
@@ -94,8 +99,8 @@ func (s *spoken) Read(p []byte) (int, error) {
 	if s.err == nil {
 		n, err := s.Reader.Read(p)
 		s.frames.pass(p[:n])
-		if s.err = err; err != nil && s.frames.between() && !s.frames.closed {
-			s.rest = closeFrame(websocket.StatusServiceRestart, lastWord)
+		if s.err = err; err != nil {
+			s.rest = s.frames.lastWord()
 		}
 		if n > 0 || err == nil {
 			return n, nil

@@ -1,7 +1,12 @@
 package cluster
 
 import (
+	"bufio"
+	"context"
+	"io"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -72,4 +77,141 @@ func TestAWorkerBehindAFollowerComesBackWhenTheTermEnds(t *testing.T) {
 	if _, text, err := worker.Read(t.Context()); err != nil || string(text) != "hello" {
 		t.Errorf("the next leader's word is %q: %v", text, err)
 	}
+}
+
+// A follower that ends its part sends the workers that it forwards to another orchestrator.
+func TestAWorkerBehindAFollowerThatLeavesComesBack(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	accepted := make(chan *websocket.Conn, 1)
+	b.lead(leader, 1, uplinks(t, accepted))
+	worker, far := follower.dial(t, accepted)
+	follower.leave()
+	if _, _, err := worker.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusServiceRestart {
+		t.Errorf("the worker's connection ended with %v, want a close with %d", err, websocket.StatusServiceRestart)
+	}
+	if _, _, err := far.Read(t.Context()); err == nil {
+		t.Error("the leader's goes on")
+	}
+}
+
+// A leader that was killed says nothing: its system closes the connections.
+func TestAWorkerBehindAFollowerComesBackWhenTheLeaderIsKilled(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	killed := make(chan net.Conn, 1)
+	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(conn, upgradeAnswer)
+		killed <- conn
+	}))
+	conn := follower.upgrade(t, "")
+	_ = (<-killed).Close()
+	wantAll(t, "the worker", conn, word)
+	eventually(t, "it does not count any more", func() bool { return follower.uplinks.Load() == 0 })
+}
+
+const upgradeAnswer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-Websocket-Accept: x\r\n\r\n"
+
+// upgrade asks a member for an uplink, with more bytes after the request, and gives what follows the answer.
+func (o *one) upgrade(t *testing.T, more string) io.Reader {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(o.public.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if _, err := io.WriteString(conn, "GET /uplink?a=b HTTP/1.1\r\nHost: svc\r\nConnection: X-Hop, Upgrade\r\nUpgrade: websocket\r\nX-Hop: 1\r\nX-Kept: 1\r\nSvc-Peer-Addr: 10.0.0.1:1\r\n\r\n"+more); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(conn)
+	answer, err := http.ReadResponse(r, nil)
+	if err != nil || answer.StatusCode != http.StatusSwitchingProtocols || answer.Header.Get("Sec-WebSocket-Accept") != "x" {
+		t.Fatalf("got %v, %v; want an upgrade", answer, err)
+	}
+	_ = answer.Body.Close()
+	return r
+}
+
+// What either side sends at once, behind the request and behind the answer, is relayed first; and the leader sees the request as it came.
+func TestNothingIsLostThatIsSentBeforeAnUplinkIsRelayed(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	far := make(chan io.ReadWriteCloser, 1)
+	var seen *http.Request
+	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = r.Clone(context.Background())
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(conn, upgradeAnswer+string(message(3000)))
+		far <- struct {
+			io.Reader
+			io.WriteCloser
+		}{buffered.Reader, conn}
+	}))
+	sent := string(message(2500))
+	worker := follower.upgrade(t, sent)
+	conn := <-far
+	got := make([]byte, len(sent))
+	if _, err := io.ReadFull(conn, got); err != nil || string(got) != sent {
+		t.Errorf("the leader read %d bytes: %v", len(got), err)
+	}
+	if seen.URL.String() != "/uplink?a=b" || seen.Host != "svc" || seen.Header.Get("X-Kept") != "1" || seen.Header.Get("X-Hop") != "" || seen.Header.Get("Upgrade") != "websocket" {
+		t.Errorf("it came as %s %s %v", seen.Host, seen.URL, seen.Header)
+	}
+	if !strings.HasPrefix(seen.RemoteAddr, "127.0.0.1:") {
+		t.Errorf("the worker could say where it comes from: %s", seen.RemoteAddr)
+	}
+	_ = conn.Close()
+	wantAll(t, "the worker", worker, append(message(3000), word...))
+}
+
+// A leader that refuses an uplink does so in its own words.
+func TestARefusedUplinkIsAnsweredAsTheLeaderDoes(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	b.lead(leader, 1, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3")
+		http.Error(w, "too many", http.StatusServiceUnavailable)
+	}))
+	_, answer, err := websocket.Dial(t.Context(), follower.public.URL+"/uplink", nil)
+	if err == nil || answer == nil {
+		t.Fatalf("it was accepted: %v", err)
+	}
+	if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "3" {
+		t.Errorf("answered %s %v", answer.Status, answer.Header)
+	}
+}
+
+// A worker that comes while nobody leads is connected as soon as somebody does.
+func TestAnUplinkWaitsForALeader(t *testing.T) {
+	t.Parallel()
+	b := &board{}
+	leader, follower := newOne(t, b, "a"), newOne(t, b, "b")
+	accepted := make(chan *websocket.Conn, 1)
+	dialed := make(chan error, 1)
+	go func() {
+		worker, _, err := websocket.Dial(t.Context(), follower.public.URL+"/uplink", nil)
+		if err == nil {
+			_ = worker.CloseNow()
+		}
+		dialed <- err
+	}()
+	eventually(t, "the request is held", func() bool { return follower.Figures().Forwarded == 1 })
+	b.lead(leader, 1, uplinks(t, accepted))
+	if err := <-dialed; err != nil {
+		t.Error(err)
+	}
+	_ = (<-accepted).CloseNow()
 }
