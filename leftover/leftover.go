@@ -77,7 +77,7 @@ func (s Search) Find() ([]Process, error) {
 	return found, nil
 }
 
-// leads says whether a terminal session is the leader's and not one of a later process with its pid.
+// leads reports whether a terminal session is the leader's and not one of a later process with its pid.
 func (s Search) leads(t Table, session int) bool {
 	leader, lives := t[session]
 	return s.Leader.PID != 0 && session == s.Leader.PID && (!lives || leader.ID == s.Leader)
@@ -148,7 +148,7 @@ func Scan() (Table, error) {
 	return table, nil
 }
 
-// Lives says whether a process was there.
+// Lives reports whether a process was there.
 func (t Table) Lives(p process.ID) bool {
 	now, lives := t[p.PID]
 	return lives && now.ID == p
@@ -181,7 +181,7 @@ func (t Table) process(pid int) Process {
 	return Process{ID: p.ID, Command: p.Command}
 }
 
-// kept says whether a process, or one below root that it descends from, is a program that may stay.
+// kept reports whether a process, or one below root that it descends from, is a program that may stay.
 func (t Table) kept(pid, root int, keep []string) bool {
 	for range 100 { // deeper than any tree that a daemon has
 		p, lives := t[pid]
@@ -196,7 +196,7 @@ func (t Table) kept(pid, root int, keep []string) bool {
 	return false
 }
 
-// carriesIn says whether an environment is that of a process of the attempt.
+// carriesIn reports whether an environment is that of a process of the attempt.
 func carriesIn(environ []string, runID string, attempt int) bool {
 	return slices.Contains(environ, "SVC_RUN_ID="+runID) && slices.Contains(environ, "SVC_ATTEMPT="+strconv.Itoa(attempt))
 }

@@ -86,7 +86,7 @@ func InnerPID(pid int) int {
 	return 0
 }
 
-// Asleep says whether the process has nothing to do now: each of its threads waits. One that is gone has nothing to do.
+// Asleep reports whether the process has nothing to do now: each of its threads waits. One that is gone has nothing to do.
 func (p ID) Asleep() bool {
 	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(p.PID) + "/task/*/stat") // the pattern is well formed
 	for _, thread := range threads {

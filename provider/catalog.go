@@ -43,7 +43,7 @@ const (
 	MessagePaste Message = "paste"
 )
 
-// Turns says whether the tool's hooks report the end of a turn.
+// Turns reports whether the tool's hooks report the end of a turn.
 func (e Entry) Turns() bool { return slices.Contains(e.CompletionSignals, NativeHook) }
 
 // Entry is one tool of the catalog. Entries are values: whoever holds one may keep it for ever.
@@ -121,7 +121,7 @@ func (c *Catalog) Entries() []Entry {
 	return out
 }
 
-// Has says whether there is an entry with this id.
+// Has reports whether there is an entry with this id.
 func (c *Catalog) Has(id string) bool {
 	_, ok := c.entries[id]
 	return ok

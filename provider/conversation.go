@@ -12,7 +12,7 @@ import (
 // noConversation is what an entry says whose tool's conversations have no ids that svc knows.
 const noConversation = "none"
 
-// Resumes says whether the tool can go on with a conversation.
+// Resumes reports whether the tool can go on with a conversation.
 func (e Entry) Resumes() bool { return len(e.ResumeTemplate) > 0 }
 
 func (t table) conversation() svc.ConversationSource {

@@ -29,7 +29,7 @@ type Session struct {
 	SelfDir string
 }
 
-// handedDown says whether a variable of the worker's own environment may enter a session: not where the
+// handedDown reports whether a variable of the worker's own environment may enter a session: not where the
 // worker stands, nothing of svc, and nothing that systemd gave to the worker as its service. What a session needs of
 // that is set for it, and the rest leads to folders and secrets of worker and orchestrator.
 func handedDown(name string) bool {

@@ -175,7 +175,7 @@ func TestAllProvidersAreProbed(t *testing.T) {
 	}
 }
 
-// running says whether a process exists and is no zombie.
+// running reports whether a process exists and is no zombie.
 func running(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

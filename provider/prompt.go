@@ -32,7 +32,7 @@ func hasPlaceholder(template []string, name string) bool {
 	return slices.ContainsFunc(template, func(el string) bool { return slices.Contains(placeholders(el), name) })
 }
 
-// OnStdin says whether standard input is the prompt and not the terminal.
+// OnStdin reports whether standard input is the prompt and not the terminal.
 func (e Entry) OnStdin(prompt string) bool {
 	return e.LongPrompt == PromptStdin && (len(prompt) > svc.MaxArgument || !e.promptInArgv())
 }

@@ -108,7 +108,7 @@ func (w *watchList) arm(path string) error {
 	return failed
 }
 
-// concerns says whether an event is about the way to the file. The directories hold other files that
+// concerns reports whether an event is about the way to the file. The directories hold other files that
 // change all the time.
 func (w *watchList) concerns(e fsnotify.Event) bool {
 	if w.entries[entry{filepath.Dir(e.Name), filepath.Base(e.Name)}] {

@@ -15,10 +15,10 @@ type Contain struct {
 	Show []string `json:"show,omitempty"`
 }
 
-// Hides says whether a path is in a hidden folder and is not shown. Links are not followed.
+// Hides reports whether a path is in a hidden folder and is not shown. Links are not followed.
 func (c Contain) Hides(path string) bool { return within(path, c.Hide) && !within(path, c.Show) }
 
-// within says whether a path is one of the folders or below one.
+// within reports whether a path is one of the folders or below one.
 func within(path string, folders []string) bool {
 	for _, folder := range folders {
 		rest, err := filepath.Rel(folder, path)

@@ -38,7 +38,7 @@ func (d Dir) NoteConversation(id string) error {
 	return diskErrorOrNil("note conversation", errors.Join(f.Close(), os.Chtimes(path, now, now)))
 }
 
-// SawConversation says whether a file of a conversation was seen before.
+// SawConversation reports whether a file of a conversation was seen before.
 func (d Dir) SawConversation(id string) bool {
 	if !svc.IsConversation(id) {
 		return false

@@ -24,5 +24,5 @@ func RemoveRecord(path string) error {
 	return nil
 }
 
-// TakeProbeRequest says whether someone asked since it was last called.
+// TakeProbeRequest reports whether someone asked since it was last called.
 func (d Dir) TakeProbeRequest() bool { return os.Remove(d.probeRequest()) == nil }

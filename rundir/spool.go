@@ -214,7 +214,7 @@ func (x *SpoolIndex) list(spool, prefix string, seen map[string]Entry) (entries 
 	return entries, bad, nil
 }
 
-// OwnWord says whether an entry is in the worker's own spool, to which no session is led.
+// OwnWord reports whether an entry is in the worker's own spool, to which no session is led.
 func (d Dir) OwnWord(e Entry) bool { return filepath.Dir(e.Path) == d.spool() }
 
 func before(a, b Entry) bool {
@@ -287,7 +287,7 @@ func (d Dir) Reject(e Entry) error {
 	return diskError("set refused signal aside", err)
 }
 
-// abandoned says whether the writer of an unfinished file has died: a living one holds its lock, also
+// abandoned reports whether the writer of an unfinished file has died: a living one holds its lock, also
 // while it is stopped.
 func abandoned(path string) bool {
 	f, err := openIn(path)

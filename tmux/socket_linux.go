@@ -52,7 +52,7 @@ func listenerPID(path string) (int, error) {
 	return 0, nil
 }
 
-// starting says whether a process lives that was called to serve the socket: a server keeps the
+// starting reports whether a process lives that was called to serve the socket: a server keeps the
 // arguments of the call that it came from, also before it listens.
 func starting(socket string) bool {
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -9,7 +9,7 @@ import (
 // always write past tmux to the terminal of whoever attaches (passthrough), and no option forbids it.
 const MinVersion = "3.3"
 
-// TooOld says whether a version, as tmux spells it ("3.3a", "next-3.5"), is older than MinVersion. One
+// TooOld reports whether a version, as tmux spells it ("3.3a", "next-3.5"), is older than MinVersion. One
 // that cannot be read is taken as new enough.
 func TooOld(version string) bool {
 	major, minor, ok := release(version)

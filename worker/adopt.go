@@ -11,7 +11,8 @@ import (
 	"svc/tmux"
 )
 
-// adoptAll finds the attempts of an earlier worker and goes on with each where that one stopped.
+// adoptAll loads the attempts that an earlier worker left on disk and resumes each of them from its recorded
+// state.
 func (w *Worker) adoptAll(ctx context.Context) error {
 	attempts, err := w.dir.Attempts()
 	if err != nil {
@@ -34,7 +35,7 @@ func (w *Worker) adoptAll(ctx context.Context) error {
 		w.sessions[key{a.RunID, a.Number}] = s
 		w.mu.Unlock()
 		s.rec = rec
-		s.answer("") // it was, or is when it is sent again
+		s.answer("") // it was acknowledged, or will be when the orchestrator sends it again
 		if rec.StopReason != "" {
 			s.order(rec.StopReason)
 		}
@@ -49,8 +50,9 @@ func (w *Worker) adoptAll(ctx context.Context) error {
 	return nil
 }
 
-// removeStaleDir removes a folder without a dispatch: a dispatch that was never acknowledged, or what a
-// late hook made of one that is over. What it has to tell is delivered first.
+// removeStaleDir removes an attempt's folder that has no dispatch record: the dispatch was never acknowledged,
+// or a late hook created the folder after the attempt was over. While signals wait in the folder, it stays
+// until they are delivered.
 func (w *Worker) removeStaleDir(a rundir.Attempt) {
 	tells := w.holdsSignals(a)
 	w.mu.Lock()
@@ -68,8 +70,8 @@ func (w *Worker) removeStaleDir(a rundir.Attempt) {
 	}
 }
 
-// resume goes on with an attempt that an earlier worker had started, or was about to. False means
-// that ctx ended first.
+// resume continues an attempt that an earlier worker had started or was about to start. It returns false when
+// ctx ended first.
 func (s *session) resume(ctx, parts context.Context) (ended bool) {
 	s.recallView()
 	found, err := s.verify(ctx)
@@ -80,7 +82,7 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 		if s.revoke() {
 			return s.startAgain(ctx, parts)
 		}
-		if err != nil { // the permit was taken: a terminal has come up since we looked, or has gone again
+		if err != nil { // a wrapper took the permit: its terminal came up after verify, and may have ended again
 			s.awaitTaker(ctx)
 			found, err = s.verify(ctx)
 		}
@@ -96,7 +98,7 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 		s.follow(parts)
 		return s.watch(ctx) && s.end(ctx)
 	}
-	// No terminal. A wrapper that outlived it is waited for: it records the end.
+	// The terminal is gone. A wrapper that still lives is waited for, because it records the end.
 	s.followLog(parts)
 	s.awaitWrapper(ctx)
 	s.reapLeftovers(ctx)
@@ -107,8 +109,7 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 	return s.concludeEnded(ctx)
 }
 
-// startAgain starts an attempt whose permit nobody has used and nobody can use any more: nothing was
-// started.
+// startAgain starts an attempt whose permit was revoked before a wrapper took it: nothing of it has run.
 func (s *session) startAgain(ctx, parts context.Context) (ended bool) {
 	s.log.Info("the session was never made; it is started now")
 	s.closeTerminal(ctx)
@@ -117,16 +118,17 @@ func (s *session) startAgain(ctx, parts context.Context) (ended bool) {
 	return s.begin(ctx, parts)
 }
 
-// verifyPause is the time between two questions to a tmux that does not answer, and verifyTries how
-// often one is asked that may never have held a session.
+// verifyPause is the time between two queries to a tmux server that does not answer. verifyTries is the number
+// of queries after which a session that is still spawning may be declared missing, if its permit can be
+// revoked.
 const (
 	verifyPause = 2 * time.Second
 	verifyTries = 3
 )
 
-// verify finds the session by its socket and checks that it is the one on record: session name,
-// server, wrapper. It asks until it knows: an error of tmux is no knowledge. The error is
-// tmux.ErrNoServer when there is no such session, or that of ctx.
+// verify finds the session by its socket and checks that it is the recorded one: session name, tmux server,
+// wrapper. It repeats the query until the result is certain, since an error of tmux proves nothing. The
+// returned error is tmux.ErrNoServer when there is no such session, or the error of ctx.
 func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 	record := s.rec.Session
 	server := s.tmux(record.Socket)
@@ -136,7 +138,7 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 		switch {
 		case err == nil && s.same(found):
 			if found.Process.Start == 0 {
-				found.Process = s.onRecord(found.Process) // it has ended, and nobody tells its start any more
+				found.Process = s.onRecord(found.Process) // it has ended, so its start time cannot be read any more
 			}
 			return found, nil
 		case err == nil:
@@ -150,8 +152,8 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("the session cannot be asked; its state is unknown", "error", err, "retry_in", verifyPause)
 		}
-		// A tmux that was interrupted while it came up or went answers nobody. What its wrapper has not
-		// taken, and now never will, need not be asked for.
+		// A tmux that was interrupted while it started or ended never answers. If no wrapper has taken the
+		// permit, and none can after it is revoked, there is no session to ask for.
 		if s.rec.State == rundir.StateSpawning && try >= verifyTries && s.revoke() {
 			return tmux.Session{}, tmux.ErrNoServer
 		}
@@ -163,9 +165,9 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 	}
 }
 
-// same says whether what was found is the session on record. A session that was being made when the
-// worker died has no processes on record: there its name on its own socket must do, and it must be
-// the wrapper of this attempt or one that has not come so far.
+// same reports whether the session that was found is the recorded one. When the worker died while the session
+// was being made, its processes are not recorded. Then its name on its own socket is enough, unless another
+// process than the one in the pane has recorded itself as the attempt's wrapper.
 func (s *session) same(found tmux.Session) bool {
 	if found.Name != s.rec.Run.SessionName && found.Name != sessionNameOf(s.a) {
 		return false
@@ -178,7 +180,7 @@ func (s *session) same(found tmux.Session) bool {
 	if record.Server != found.Server {
 		return false
 	}
-	if record.Pane.PID == 0 { // an earlier version wrote it so
+	if record.Pane.PID == 0 { // an earlier version did not record the pane's process
 		return true
 	}
 	if record.Pane.PID != found.Process.PID {
@@ -187,7 +189,8 @@ func (s *session) same(found tmux.Session) bool {
 	return record.Pane.Start == 0 || found.Process.Start == 0 || record.Pane.Start == found.Process.Start
 }
 
-// onRecord is the wrapper in a pane whose process has ended: as it was recorded, by us or by itself, else what tmux still knows of it.
+// onRecord returns the identity of the wrapper in a pane whose process has ended: as the worker or the wrapper
+// recorded it, otherwise as tmux still reports it.
 func (s *session) onRecord(ended process.ID) process.ID {
 	if pane := s.rec.Session.Pane; pane.PID == ended.PID {
 		return pane
@@ -198,15 +201,15 @@ func (s *session) onRecord(ended process.ID) process.ID {
 	return ended
 }
 
-// closeTerminal ends a tmux that came up after its permit was revoked: its wrapper has nothing to do.
+// closeTerminal ends a tmux server that came up after its permit was revoked: its wrapper has nothing to run.
 func (s *session) closeTerminal(ctx context.Context) {
 	if err := s.tmux(s.rec.Session.Socket).Kill(ctx, process.ID{}); err != nil {
 		s.log.Warn("a terminal without a session stays", "error", err)
 	}
 }
 
-// awaitWrapper waits for a wrapper whose terminal is gone. It hangs up its provider, records the end
-// and leaves; one that does not is made to, like any session that shall end.
+// awaitWrapper waits for a wrapper whose terminal is gone. The wrapper ends its provider with SIGHUP, records
+// the end and exits. A wrapper that does not exit is ended like any session that is stopped.
 func (s *session) awaitWrapper(ctx context.Context) {
 	wrapper := s.rec.Session.Pane
 	if record, err := s.a.ReadWrapper(); err == nil {
@@ -223,7 +226,8 @@ func (s *session) awaitWrapper(ctx context.Context) {
 	s.watch(ctx)
 }
 
-// restoreEnding finds the log's length: recorded, or where the file ends now.
+// restoreEnding restores the log's final length: the recorded one, otherwise the current size of the file. It
+// also loads the recorded last screen.
 func (s *session) restoreEnding() {
 	if end, err := s.a.ReadLogEnd(); err == nil {
 		s.logRelay().finish(end)
@@ -233,7 +237,7 @@ func (s *session) restoreEnding() {
 	s.recallScreen()
 }
 
-// recall goes on with an attempt that had ended and was not yet cleared away.
+// recall resumes an attempt that had ended but whose folder was not removed yet.
 func (s *session) recall(parts context.Context) {
 	if s.rec.Session != nil || s.rec.LogBegun {
 		s.makeRelay()

@@ -6,35 +6,34 @@ import (
 	"time"
 )
 
-// How it is found out whether the other side of a connection lives.
+// The limits of the check whether the peer of a connection is alive.
 const (
 	pingEvery = 500 * time.Millisecond
-	// pingCounts is what one answer proves at most. A peer that was frozen answers late: the time
-	// before its answer was no time in which it could have done anything else.
+	// pingCounts is the longest time that one answered ping may add. A frozen peer answers late, and in the
+	// time before that answer it could not have done anything else.
 	pingCounts = 2 * pingEvery
 )
 
-// pinger is a connection whose other end answers without the help of its frames.
+// pinger is a connection with pings that the peer answers without handling a frame.
 type pinger interface{ Ping(context.Context) error }
 
-// pulse counts for how long the other side of a connection has been answering, as long as someone
-// wants to know.
+// pulse adds up for how long the peer of a connection has answered, while a caller keeps asking for it.
 type pulse struct {
 	mu       sync.Mutex  // guards the fields below
-	answered runningTime // up to the last answer, or the last look of those that cannot ask
-	sent     time.Time   // the last question
-	asks     bool        // a question is under way
+	answered runningTime // up to the last answered ping; without pings, up to the last call of answering
+	sent     time.Time   // when the last ping was sent
+	asks     bool        // a ping is not answered yet
 }
 
-// answering is for how long the orchestrator has been answering on this connection while someone
-// asked here. Each call may send a question; it never waits.
+// answering returns for how long the orchestrator has answered on this connection, counted only while callers
+// call this method. Each call may send a ping; it never waits.
 func (l *link) answering() time.Duration {
 	p := &l.pulse
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	conn, ok := l.conn.(pinger)
 	switch {
-	case !ok: // in memory: it answers for as long as it is open
+	case !ok: // an in-memory connection answers for as long as it is open
 		p.answered.count(time.Now(), pingCounts)
 	case !p.asks && time.Since(p.sent) >= pingEvery:
 		p.asks, p.sent = true, time.Now()
@@ -43,14 +42,14 @@ func (l *link) answering() time.Duration {
 	return p.answered.total
 }
 
-// answeredFor is the same for one who does not want to know anything new.
+// answeredFor returns the same total without sending a ping.
 func (l *link) answeredFor() time.Duration {
 	l.pulse.mu.Lock()
 	defer l.pulse.mu.Unlock()
 	return l.pulse.answered.total
 }
 
-// ask waits for one answer. It ends with the connection at the latest.
+// ask sends one ping and waits for its answer, at most until the connection ends.
 func (l *link) ask(conn pinger) {
 	err := conn.Ping(l.ctx)
 	p := &l.pulse

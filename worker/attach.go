@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// frameGap keeps a relay at ten frames a second. The terminal is not read for this long after a
-	// frame, and tmux merges meanwhile; what comes after a pause is sent at once.
+	// frameGap limits a relay to ten frames a second. After a frame the terminal is not read for this long, so
+	// that tmux merges the output; output after a pause is sent at once.
 	frameGap = 100 * time.Millisecond
-	// echoFrames is how many frames an input frees from the gap: a key's echo is not delayed by
-	// what was drawn just before it, and it may come in two parts.
+	// echoFrames is the number of frames that may skip the gap after an input. The echo of a key is then not
+	// delayed by earlier output, and it may arrive in two parts.
 	echoFrames = 2
 )
 
-// notRunning tells why a session cannot be attached.
+// notRunning is the reason why a session cannot be attached.
 const notRunning = "the session is not running"
 
-// attach is one relay between a terminal at the orchestrator's side and a session.
+// attach is one relay between a session and a terminal at the orchestrator.
 type attach struct {
 	id    string
 	s     *session
-	l     *link // it ends with its connection
+	l     *link // the connection it was opened on; the relay ends with it
 	input serial
-	ready chan struct{} // closed when term is there, or will never be
+	ready chan struct{} // closed when term is set, or will never be
 	over  chan struct{} // closed when the relay has ended
 	typed chan struct{} // holds a token for each frame that need not wait for its gap
 
@@ -59,8 +59,8 @@ func (w *Worker) attachOpen(l *link, f *wire.AttachOpen) {
 	s.sizing.do(func() { w.openAttach(w.ctx, a, f.Cols, f.Rows) })
 }
 
-// openAttach begins the relay. A session whose size the orchestrator remembers differently is given
-// that size: it belongs to the lease, which may have outlived a connection.
+// openAttach starts the relay. If the session has another size than the orchestrator requests, it is resized:
+// the size belongs to the lease, which may have outlived a connection.
 func (w *Worker) openAttach(ctx context.Context, a *attach, cols, rows int) {
 	defer close(a.ready)
 	p := a.s.awaitPlace(ctx)
@@ -100,8 +100,8 @@ func (w *Worker) openAttach(ctx context.Context, a *attach, cols, rows int) {
 	})
 }
 
-// pump relays output until the terminal ends. It reads on only when the last frame has left: a slow
-// connection gets fewer frames, not older ones.
+// pump relays output until the terminal ends. It reads again only after the last frame was written to the
+// connection: a slow connection gets fewer frames, not older ones.
 func (a *attach) pump(term *tmux.Attachment) {
 	buf := make([]byte, 64<<10)
 	for {
@@ -123,7 +123,7 @@ func (a *attach) pump(term *tmux.Attachment) {
 	}
 }
 
-// rest waits until the next frame may go; false means that the relay is over.
+// rest waits until the next frame may be sent. It returns false when the relay is over.
 func (a *attach) rest(gap *time.Timer) bool {
 	select {
 	case <-gap.C:
@@ -134,7 +134,7 @@ func (a *attach) rest(gap *time.Timer) bool {
 	return true
 }
 
-// await waits for c; false means that over came first.
+// await waits for c. It returns false when over was closed first.
 func await[T any](c <-chan T, over <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -153,7 +153,7 @@ func (w *Worker) attachByID(id string) *attach {
 func (w *Worker) attachInput(f *wire.AttachInput) {
 	a := w.attachByID(f.AttachID)
 	if a == nil {
-		return // it has ended, and its other side was told
+		return // it has ended, and attach_closed was sent
 	}
 	a.l.out.giveWay()
 	a.input.do(func() {
@@ -190,8 +190,8 @@ func (w *Worker) attachClose(f *wire.AttachClose) {
 	}
 }
 
-// closeAttach ends a relay. The reason, when there is one, is told to the other side. When it was the
-// session's last, the session gets the size back that it was started with.
+// closeAttach ends a relay. A reason that is not empty is sent to the orchestrator. After the session's last
+// relay has ended, the session gets its initial size again.
 func (w *Worker) closeAttach(a *attach, reason string) {
 	a.mu.Lock()
 	term, shut := a.term, a.shut

@@ -2,21 +2,21 @@ package worker
 
 import "time"
 
-// The wait between two tries to reach the orchestrator.
+// The bounds of the wait between two connection attempts.
 const (
 	backoffFirst = 500 * time.Millisecond
 	backoffMost  = 30 * time.Second
 )
 
-// backoff spreads the tries of many workers: the bound doubles with each
-// failure, and the wait is drawn evenly from nothing up to the bound, so that a
-// fleet that lost its server together does not come back together.
+// backoff spreads the connection attempts of many workers: the bound doubles with each failure, and the wait is
+// random between zero and the bound, so that workers that lost their server at the same time do not reconnect
+// at the same time.
 type backoff struct {
 	failures int
 	random   func() float64 // [0, 1)
 }
 
-// next is how long to wait after one more failure.
+// next returns how long to wait after one more failure.
 func (b *backoff) next() time.Duration {
 	bound := backoffMost
 	if b.failures < 7 {
@@ -26,12 +26,12 @@ func (b *backoff) next() time.Duration {
 	return time.Duration(b.random() * float64(bound))
 }
 
-// slow is the wait after an answer that only a person can change, such as a
-// wrong token: long, but not forever, since that person may be at it now.
+// slow returns the wait after a refusal that only an operator can fix, such as a wrong token. It is long but
+// bounded, since the operator may be fixing it now.
 func (b *backoff) slow() time.Duration {
 	b.failures++
 	return backoffMost/2 + time.Duration(b.random()*float64(backoffMost/2))
 }
 
-// reset begins anew after a success.
+// reset starts from the first bound again, after a success.
 func (b *backoff) reset() { b.failures = 0 }

@@ -2,9 +2,9 @@ package worker
 
 import "sync"
 
-// A capture by itself costs nearly twice as much as one that follows another, while the processor's cache
-// still has the program. So a round is divided into slots with about capturesInARow captures each, up to
-// mostSlots of them: captures are spread over the round, but not one by one.
+// A single capture costs nearly twice as much as one that directly follows another, because the program is then
+// still in the processor's cache. So a round is divided into slots with about capturesInARow captures each, and
+// at most mostSlots slots: captures are spread over the round, but run in groups.
 const (
 	capturesInARow = 10
 	mostSlots      = 10
@@ -15,10 +15,10 @@ type capturePace struct {
 	mu    sync.Mutex // guards the fields below
 	round int64
 	now   int // captures in this round
-	last  int // captures in the one before
+	last  int // captures in the previous round
 }
 
-// count notes a capture in a round, which is given by its number.
+// count counts one capture in the round with this number.
 func (p *capturePace) count(round int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,7 +28,7 @@ func (p *capturePace) count(round int64) {
 	p.now++
 }
 
-// slots is the number of slots in a round.
+// slots returns the number of slots in a round.
 func (p *capturePace) slots() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

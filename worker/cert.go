@@ -8,10 +8,9 @@ import (
 	"svc/config"
 )
 
-// newHTTP is the client for the orchestrator: with the system's proxies, and
-// with the worker's own certificate when it has one. The certificate is read for each
-// connection, so that a renewed one counts without a restart; that it can be read is
-// found out now.
+// newHTTP returns the HTTP client for the orchestrator. It uses the system's proxies and, when one is
+// configured, the worker's own certificate. The certificate is read for each connection, so that a renewed one
+// is used without a restart; newHTTP fails when it cannot be read now.
 func newHTTP(c config.Worker) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if c.Cert != "" {

@@ -15,21 +15,21 @@ import (
 	"svc/rundir"
 )
 
-// A host whose config says contain = "bwrap" starts no session without: where bubblewrap is missing or cannot
-// do its work, the host takes no runs and says why.
+// With contain = "bwrap" a host starts no session uncontained: where bubblewrap is missing or does not work,
+// the host refuses runs and reports why.
 
-// containBwrap is the value of [worker] contain with which sessions are contained.
+// containBwrap is the value of [worker] contain that turns containment on.
 const containBwrap = "bwrap"
 
-// bwrapDirs are where bubblewrap is looked for. Not in PATH: it often names folders of the user's home, where a
-// session could have put another program of that name.
+// bwrapDirs are the folders in which bubblewrap is searched. PATH is not used: it often names folders in the
+// user's home, where a session could have placed another program of that name.
 var bwrapDirs = []string{"/usr/bin", "/usr/local/bin", "/bin", "/run/current-system/sw/bin", "/run/wrappers/bin"}
 
-// bwrapLimit is for a program that hangs.
+// bwrapLimit bounds the probe, in case bwrap hangs.
 const bwrapLimit = 10 * time.Second
 
-// FindBwrap finds bubblewrap and lets it contain a program that does nothing. The error is for a person, and says
-// what to do.
+// FindBwrap finds bubblewrap and tests it with a program that does nothing. The error is written for an
+// operator and says what to do.
 func FindBwrap(ctx context.Context) (path, version string, err error) {
 	for _, dir := range bwrapDirs {
 		if path = filepath.Join(dir, "bwrap"); executable(path) {
@@ -66,10 +66,10 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// contained says whether sessions are contained here.
+// contained reports whether sessions on this host are contained.
 func (w *Worker) contained() bool { return w.opts.Config.Worker.Contain == containBwrap }
 
-// containment is what the orchestrator is told.
+// containment returns the value that is reported to the orchestrator.
 func (w *Worker) containment() string {
 	if w.contained() {
 		return containBwrap
@@ -77,7 +77,8 @@ func (w *Worker) containment() string {
 	return "off"
 }
 
-// canContain finds bubblewrap where sessions are contained, and is silent where they are not.
+// canContain returns the path of bubblewrap if this host contains its sessions; otherwise it returns an empty
+// path and no error.
 func (w *Worker) canContain(ctx context.Context) (path string, err error) {
 	if !w.contained() {
 		return "", nil
@@ -86,7 +87,7 @@ func (w *Worker) canContain(ctx context.Context) (path string, err error) {
 	return path, err
 }
 
-// refuseUncontained lets a host that cannot contain its sessions say so from its start on.
+// refuseUncontained makes a host that cannot contain its sessions refuse runs from its start on.
 func (w *Worker) refuseUncontained(ctx context.Context) {
 	_, err := w.canContain(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -97,7 +98,7 @@ func (w *Worker) refuseUncontained(ctx context.Context) {
 	}
 }
 
-// contain says how the session of a launch is contained; nil: it is not.
+// contain returns how the session of a launch is contained; nil: it is not.
 func (s *session) contain(ctx context.Context, cwd string) (*rundir.Contain, error) {
 	bwrap, err := s.w.canContain(ctx)
 	switch {
@@ -110,7 +111,7 @@ func (s *session) contain(ctx context.Context, cwd string) (*rundir.Contain, err
 		Bwrap: bwrap, Inside: s.w.opts.InsideArgv, Hide: s.w.hidden(), Empty: privateSockets(),
 		Show: resolved([]string{s.a.SessionPath()}),
 	}
-	// The working copies of other runs are hidden, this one's own is not.
+	// The working copies of other runs are hidden; the run's own copy is shown.
 	work := filepath.Join(string(s.w.dir), "work")
 	if rest, err := filepath.Rel(work, cwd); err == nil && filepath.IsLocal(rest) && rest != "." {
 		own, _, _ := strings.Cut(rest, string(filepath.Separator))
@@ -122,9 +123,9 @@ func (s *session) contain(ctx context.Context, cwd string) (*rundir.Contain, err
 	return c, nil
 }
 
-// hidden are the folders and files that no contained session sees: those of svc, of this worker and of an
-// orchestrator beside it, the sockets of all sessions of this user, and the managers that would start a
-// program outside for whoever asks.
+// hidden returns the folders and files that no contained session sees: those of svc (of this worker and of an
+// orchestrator on the same host), the sockets of all sessions of this user, and the sockets of service managers
+// that would start a program outside the container.
 func (w *Worker) hidden() []string {
 	paths := append(w.opts.Config.Private(), w.opts.Hide...)
 	paths = append(paths, w.runtimeDirs...)
@@ -140,8 +141,9 @@ func (w *Worker) hidden() []string {
 	return resolved(paths)
 }
 
-// userManagers are the sockets of this user's systemd and D-Bus. What comes only after a session has begun, when its user signs in
-// for example, could not be covered any more: then the folder is covered in which it would come.
+// userManagers returns the sockets of this user's systemd and D-Bus. A socket that appears after a session was
+// started, for example when the user signs in, cannot be covered any more. So if one is missing, the folder in
+// which it would appear is covered instead.
 func userManagers(run, uid string) []string {
 	all := filepath.Join(run, "user")
 	user := filepath.Join(all, uid)
@@ -155,16 +157,16 @@ func userManagers(run, uid string) []string {
 	return sockets
 }
 
-// privateSockets is where tmux has its own sockets: a session finds none of the user's other tmux there, and
-// may have one of its own. The folder is made where it is missing, since one that comes later would not be
-// covered.
+// privateSockets returns the folder of tmux's own sockets. A session does not see the user's other tmux servers
+// there, and can start its own. The folder is created if it is missing, since one that is created later would
+// not be covered.
 func privateSockets() []string {
 	dir := filepath.Join("/tmp", "tmux-"+strconv.Itoa(os.Getuid()))
-	_ = os.Mkdir(dir, 0o700) // that it is there is no error; without it there is nothing to hide
+	_ = os.Mkdir(dir, 0o700) // it may exist already; if it cannot be made there is nothing to hide
 	return resolved([]string{dir})
 }
 
-// resolved are the paths without links, each once; those that do not exist are left out.
+// resolved returns the paths with symbolic links resolved, each once; paths that do not exist are left out.
 func resolved(paths []string) (out []string) {
 	for _, path := range paths {
 		if real, err := filepath.EvalSymlinks(path); err == nil && filepath.IsAbs(real) && !slices.Contains(out, real) {

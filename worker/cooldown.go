@@ -11,31 +11,32 @@ import (
 	"svc/tmux"
 )
 
-// A host that cannot start runs for reasons of its own looks idle, and an idle host is given the next
-// run. So after a few such failures in a row it takes no runs for a while and says so with its
-// heartbeats. Then it tries by itself whether a session can be started, and goes on when one can.
+// A host that cannot start runs because of a local fault looks idle, and an idle host is given the next run. So
+// after a few such failures in a row the host refuses runs for a while and reports that in its heartbeats. Then
+// it tries by itself to start a session, and takes runs again when that succeeds.
 
 const (
 	faultsAllowed = 2 // in a row, before the host cools down
 	cooldownMost  = 10 * time.Minute
 )
 
-// trouble is why a host takes no runs. Its zero value is none.
+// trouble is why a host refuses runs. Its zero value means that it takes runs.
 type trouble struct {
 	faults int // in a row
 	cause  string
-	until  time.Time     // zero: runs are taken
-	pause  time.Duration // until its last probe; 0: it has started a run since
+	until  time.Time     // end of the cool-down; zero: runs are taken
+	pause  time.Duration // the wait before the last probe; 0: a run was started since
 }
 
-// nextPause is the time until the next probe: the first time that is given, then twice as long each time, until a run is started. A
-// probe that succeeds is not enough: it may not see what keeps runs from starting.
+// nextPause returns the time until the next probe: first at the beginning, then twice as long each time, until
+// a run is started. A successful probe does not reset it, because the probe may not cover what keeps runs from
+// starting.
 func (t *trouble) nextPause(first time.Duration) time.Duration {
 	t.pause = min(max(2*t.pause, first), cooldownMost)
 	return t.pause
 }
 
-// hostFailed notes that a run could not be started here through no fault of its own.
+// hostFailed counts a run that could not be started because of a fault of this host.
 func (w *Worker) hostFailed(fault *hostFault) {
 	w.mu.Lock()
 	w.trouble.faults++
@@ -54,14 +55,14 @@ func (w *Worker) hostFailed(fault *hostFault) {
 	}
 }
 
-// hostWorks notes that a session was started.
+// hostWorks records that a session was started.
 func (w *Worker) hostWorks() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.trouble.faults, w.trouble.pause = 0, 0
 }
 
-// refusing is why runs are refused now; empty: they are taken.
+// refusing returns why runs are refused now; empty: they are taken.
 func (w *Worker) refusing() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +72,7 @@ func (w *Worker) refusing() string {
 	return "the host takes no runs for now: " + w.trouble.cause
 }
 
-// told is what heartbeats say of it; nil: nothing.
+// told returns the refusal that heartbeats report; nil: runs are taken.
 func (w *Worker) told() *svc.HostRefusal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,14 +86,14 @@ func (w *Worker) told() *svc.HostRefusal {
 	return &svc.HostRefusal{Code: svc.RefusalCoolingDown, Message: w.trouble.cause, Until: svc.TimeOf(w.trouble.until)}
 }
 
-// tellTrouble sends a heartbeat at once.
+// tellTrouble sends a heartbeat at once, so that the orchestrator gets the current refusal.
 func (w *Worker) tellTrouble() {
 	if l := w.uplink(); l != nil && l.greeted.Load() {
 		l.beatNow()
 	}
 }
 
-// coolDown waits, tries to start a session, and waits longer as long as that fails.
+// coolDown waits, tries to start a session, and repeats that with longer waits until a start succeeds.
 func (w *Worker) coolDown(ctx context.Context, pause time.Duration) {
 	for {
 		select {
@@ -122,7 +123,7 @@ func (w *Worker) coolDown(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// tryHost does what a start needs of the host: records on disk, a folder for sockets, a contained program where
+// tryHost tests what a start needs on this host: records on disk, a folder for sockets, bubblewrap where
 // sessions are contained, a tmux session.
 func (w *Worker) tryHost(ctx context.Context) error {
 	record := w.dir.ProbePath()
@@ -148,12 +149,13 @@ func (w *Worker) tryHost(ctx context.Context) error {
 	return w.endTrial(ctx)
 }
 
-// trialServer is the tmux server of the session that only shows whether sessions can be started.
+// trialServer returns the tmux server of the trial session, which only tests whether sessions can be started.
 func (w *Worker) trialServer() tmux.Server {
 	return tmux.Server{Socket: w.socketOf("probe000"), Bin: w.opts.TmuxBin}
 }
 
-// endTrial ends that session, also one that an earlier worker did not come to end: beside it no other can be started.
+// endTrial ends the trial session, also one that an earlier worker left: while it runs, no other trial can be
+// started.
 func (w *Worker) endTrial(ctx context.Context) error {
 	if err := w.trialServer().Kill(ctx, process.ID{}); err != nil {
 		return fmt.Errorf("end the session of a trial: %w", err)

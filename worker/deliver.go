@@ -16,8 +16,7 @@ import (
 	"svc/wire"
 )
 
-// deliver posts the signals of one run in order. The first that cannot be
-// delivered now stops it.
+// deliver posts the signals of one run in order. It stops at the first one that cannot be delivered now.
 func (p *spooler) deliver(ctx context.Context, entries []rundir.Entry) error {
 	for _, e := range entries {
 		if err := p.deliverOverdue(ctx, key{e.RunID(), e.Attempt()}); err != nil {
@@ -27,7 +26,7 @@ func (p *spooler) deliver(ctx context.Context, entries []rundir.Entry) error {
 			return err
 		}
 		if _, err := os.Stat(e.Path); errors.Is(err, fs.ErrNotExist) {
-			continue // its hook was quicker, or the delivery before this one
+			continue // its hook delivered it, or an earlier delivery of the spooler
 		}
 		select {
 		case p.slot <- struct{}{}:
@@ -83,9 +82,10 @@ func (p *spooler) deliverOne(ctx context.Context, e rundir.Entry) error {
 	return nil
 }
 
-// tokenOf is the token that a signal is delivered with. What a session reports goes out with the run's own,
-// which it must bring. With its own token the worker reports only what it has seen itself: the beginning and
-// the end, which wait until they are true (awaitTurn). False: it is not the run's own word.
+// tokenOf returns the token that a signal is delivered with. What a session reports is sent with the run's own
+// token, which the signal must carry. The worker's token is used only for what the worker has verified itself:
+// the start and the end, which wait until they are true (awaitTurn). It returns false when the signal does not
+// carry the run's token although it must.
 func (p *spooler) tokenOf(e rundir.Entry) (config.Secret, bool) {
 	s := p.w.session(e.RunID(), e.Attempt())
 	vouched := p.w.dir.OwnWord(e) && (terminal(e) || e.Kind() == svc.SignalStarted)
@@ -98,15 +98,14 @@ func (p *spooler) tokenOf(e rundir.Entry) (config.Secret, bool) {
 	return config.Secret(e.Token), true
 }
 
-// forGood says whether the same signal would be refused again. Only the
-// orchestrator's own word does: an answer without its envelope has no code.
+// forGood reports whether the same signal would be refused again. Only a refusal by the orchestrator itself is
+// permanent: an answer without its envelope has no code.
 func (r *refused) forGood() bool { return r.status < 500 && wire.Refusal{Code: r.code}.ForGood() }
 
-// gatePoll is how often a held report looks whether it may go.
+// gatePoll is how often a report that is held back checks whether it may be sent.
 const gatePoll = 50 * time.Millisecond
 
-// awaitTurn holds the words about the beginning and the end back until they are true for whoever
-// reads them.
+// awaitTurn holds the reports of the start and of the end back until they are true for every reader.
 func (p *spooler) awaitTurn(ctx context.Context, e rundir.Entry) error {
 	switch {
 	case terminal(e):
@@ -117,12 +116,11 @@ func (p *spooler) awaitTurn(ctx context.Context, e rundir.Entry) error {
 	return nil
 }
 
-// sessionHold is how long the word about the beginning waits at most.
+// sessionHold is how long the report of the start waits at most.
 const sessionHold = 3 * time.Second
 
-// awaitSession holds the word about the beginning back until the session can be reached: the wrapper
-// is at work before tmux has told of the session, and whoever reads that a run is running may type
-// into it.
+// awaitSession holds the report of the start back until the session can be reached. The wrapper starts before
+// tmux has reported the session, and a client that reads that a run is running may type into it.
 func (p *spooler) awaitSession(ctx context.Context, e rundir.Entry) error {
 	limit := time.NewTimer(sessionHold)
 	defer limit.Stop()
@@ -142,10 +140,10 @@ func (p *spooler) awaitSession(ctx context.Context, e rundir.Entry) error {
 	}
 }
 
-// awaitLog holds the word about the end back until the log before it has
-// arrived, so that whoever reads that a run has finished can read all of it.
-// Logs travel on the uplink, so it waits for one too. It goes without its log
-// only when the orchestrator takes nothing of it for LogHold though it answers.
+// awaitLog holds the report of the end back until the orchestrator has the log, so that a client that reads
+// that a run has finished can read all of its log. Logs are sent on the uplink, so awaitLog also waits for an
+// uplink. The report is sent without the log only when the orchestrator answers but has taken none of the log
+// for LogHold.
 func (p *spooler) awaitLog(ctx context.Context, e rundir.Entry) error {
 	tick := time.NewTicker(gatePoll)
 	defer tick.Stop()

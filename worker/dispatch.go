@@ -10,9 +10,9 @@ import (
 	"svc/wire"
 )
 
-// dispatch takes a run. The acknowledgement goes out when the dispatch is safely on disk and the session
-// was started, or takes long to start; a host that cannot start it refuses it. A known attempt is
-// acknowledged again and nothing is started.
+// dispatch accepts or refuses a run. It is acknowledged when the dispatch is on disk and the session was
+// started, or takes long to start; a host that cannot start it refuses it. A dispatch of a known attempt is
+// acknowledged again and starts nothing.
 func (w *Worker) dispatch(l *link, f *wire.RunDispatch) {
 	if want := svc.SessionName(f.RunID); f.SessionName != "" && f.SessionName != want {
 		w.ack(l, f, fmt.Sprintf("session_name is %q; the run's is %q", f.SessionName, want))
@@ -31,7 +31,7 @@ func (w *Worker) dispatch(l *link, f *wire.RunDispatch) {
 	case refusal != "":
 		w.ack(l, f, refusal)
 	case s == nil:
-		w.ack(l, f, "") // over and done with
+		w.ack(l, f, "") // the attempt is over
 	case known:
 		w.tasks.Go(func() {
 			select {
@@ -51,11 +51,12 @@ func (w *Worker) dispatch(l *link, f *wire.RunDispatch) {
 	}
 }
 
-// answerPatience is how long the answer to a dispatch waits for the start. It is well below the time
-// after which an orchestrator sends the dispatch again.
+// answerPatience is how long the answer to a dispatch waits for the start. It must be well below the time after
+// which an orchestrator sends the dispatch again.
 const answerPatience = 3 * time.Second
 
-// answerInTime accepts a dispatch whose start takes long. What is accepted is not refused any more.
+// answerInTime accepts a dispatch whose start takes longer than answerPatience. An accepted dispatch can no
+// longer be refused.
 func (s *session) answerInTime() {
 	patience := time.NewTimer(answerPatience)
 	defer patience.Stop()
@@ -67,15 +68,15 @@ func (s *session) answerInTime() {
 	}
 }
 
-// answer answers the dispatch, unless that was done before.
+// answer answers the dispatch, unless it was answered before.
 func (s *session) answer(refusal string) {
 	if s.takeAnswer() {
 		s.giveAnswer(refusal)
 	}
 }
 
-// takeAnswer reserves the answer for the caller, who has to give it. False: it is given already, or
-// another's to give.
+// takeAnswer reserves the answer for the caller, which then must call giveAnswer. It returns false when another
+// caller has reserved it.
 func (s *session) takeAnswer() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,10 +93,10 @@ func (s *session) giveAnswer(refusal string) {
 	close(s.accepted)
 }
 
-// withdraw refuses a dispatch that this host could not start for reasons of its own, so that another
-// host may take it. The attempt's folder goes first: once the refusal is out, no later worker may find
-// something to start. False means that the run has to fail: the fault is the run's, or the dispatch was
-// accepted already.
+// withdraw refuses a dispatch that could not be started because of a fault of this host, so that another host
+// can take it. It removes the attempt's folder first: after the refusal was sent, no later worker may find
+// something to start. It returns false when the run has to fail instead: the fault is not the host's, or the
+// dispatch was accepted already.
 func (s *session) withdraw(cause error) bool {
 	var fault *hostFault
 	if !errors.As(cause, &fault) {
@@ -111,12 +112,12 @@ func (s *session) withdraw(cause error) bool {
 		return false
 	}
 	s.giveAnswer(cause.Error())
-	s.w.drop(s) // after it is remembered as refused
+	s.w.drop(s) // only after ack has stored the refusal
 	return true
 }
 
-// admit finds the attempt's session or makes one. No session and no refusal means that the attempt
-// is known to be over.
+// admit returns the attempt's session, or makes one. Without a session and without a refusal, the attempt is
+// already over or cannot be read.
 func (w *Worker) admit(f *wire.RunDispatch) (s *session, known bool, refusal string) {
 	over, err := w.readTombstone(f.RunID)
 	if err != nil {
@@ -136,7 +137,7 @@ func (w *Worker) admit(f *wire.RunDispatch) (s *session, known bool, refusal str
 	case over == f.Attempt:
 		return nil, true, ""
 	case w.isDamaged(key{f.RunID, f.Attempt}):
-		return nil, true, "" // it may run: a second start is worse than no answer
+		return nil, true, "" // its session may run, so it is acknowledged and not started again
 	case w.ctx.Err() != nil:
 		return nil, false, "the worker is shutting down"
 	}
@@ -146,7 +147,7 @@ func (w *Worker) admit(f *wire.RunDispatch) (s *session, known bool, refusal str
 	return s, false, ""
 }
 
-// newest is the session of a run's highest attempt, or nil. The caller has the lock.
+// newest returns the session of a run's highest attempt, or nil. The caller holds the lock.
 func (w *Worker) newest(runID string) *session {
 	var newest *session
 	for k, s := range w.sessions {
@@ -167,8 +168,8 @@ func (w *Worker) ack(l *link, f *wire.RunDispatch, refusal string) {
 	}, nil)
 }
 
-// accept puts the dispatch on disk. When that is not possible nothing is kept, and the orchestrator
-// may give the attempt to another host.
+// accept writes the dispatch to disk. If that fails it keeps nothing and refuses the dispatch, so that the
+// orchestrator may give the attempt to another host.
 func (s *session) accept(f *wire.RunDispatch) bool {
 	s.rec = rundir.Dispatch{Run: *f, ReceivedAt: svc.TimeOf(s.w.opts.Now()), State: rundir.StateAccepted, TokenHash: s.tokenHash}
 	err := s.a.Create()
@@ -186,11 +187,11 @@ func (s *session) accept(f *wire.RunDispatch) bool {
 	fault := &hostFault{fmt.Errorf("the dispatch could not be recorded: %w", err)}
 	s.w.hostFailed(fault)
 	s.answer(fault.Error())
-	s.w.drop(s) // after it is remembered as refused
+	s.w.drop(s) // only after ack has stored the refusal
 	return false
 }
 
-// hashOf is a token's hash; empty for no token.
+// hashOf returns a token's hash; empty for no token.
 func hashOf(token string) string {
 	if token == "" {
 		return ""
@@ -198,7 +199,7 @@ func hashOf(token string) string {
 	return svc.SecretHash(token)
 }
 
-// attempts is every attempt whose session may report something here.
+// attempts returns every attempt whose folder may receive signals.
 func (w *Worker) attempts() []rundir.Attempt {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,14 +215,14 @@ func (w *Worker) attempts() []rundir.Attempt {
 	return all
 }
 
-// session is the session of an attempt, or nil.
+// session returns the session of an attempt, or nil.
 func (w *Worker) session(runID string, attempt int) *session {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.sessions[key{runID, attempt}]
 }
 
-// drop forgets a session that is over.
+// drop removes a session that is over from the worker's memory.
 func (w *Worker) drop(s *session) {
 	w.mu.Lock()
 	delete(w.sessions, key{s.a.RunID, s.a.Number})
@@ -229,9 +230,9 @@ func (w *Worker) drop(s *session) {
 	s.closeOnce(&s.once.gone, s.gone)
 }
 
-// inventory lists every attempt that this worker holds: those with a live session, those about to
-// get one, and those whose end is not yet told. The last are in it because they are not over for the
-// orchestrator before it was told so.
+// inventory lists every attempt that this worker holds: those with a live session, those whose session is about
+// to start, and those whose end is not reported yet. For the orchestrator an attempt is not over before its end
+// was reported.
 func (w *Worker) inventory() []wire.LiveRun {
 	w.mu.Lock()
 	defer w.mu.Unlock()

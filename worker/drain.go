@@ -8,17 +8,16 @@ import (
 	"svc/process"
 )
 
-// How it is decided that everything has been written.
+// How drain decides that everything has been written.
 const (
 	drainPoll  = 20 * time.Millisecond
-	drainLooks = 5 // in a row at which nothing moved
+	drainLooks = 5 // consecutive polls without a change
 )
 
-// drain waits, for as long as the terminal lives, until the log has everything. tmux hands output to
-// the log's writer through a buffer of its own and does not tell when it is empty, and closing the
-// terminal loses what is still in it. But a process with something to do is runnable, however
-// starved it is: when tmux and the writer both sleep, and the file does not grow, nothing is under
-// way.
+// drain waits, as long as the terminal lives, until all output is in the log. tmux passes output to the log's
+// writer through a buffer of its own, does not report when that buffer is empty, and loses its content when the
+// terminal is closed. But a process with work to do is runnable, even when it gets no CPU time. So when tmux
+// and the writer both sleep and the file does not grow, everything is written.
 func (s *session) drain(ctx context.Context, host process.ID, writers []process.ID) {
 	ctx, cancel := patient(ctx, closeLimit)
 	defer cancel()
@@ -45,8 +44,8 @@ func (s *session) drain(ctx context.Context, host process.ID, writers []process.
 
 func awake(p process.ID) bool { return !p.Asleep() }
 
-// awaitWriters waits, after the terminal was closed, until the log's writers have left. They write
-// what they have read, then their input ends.
+// awaitWriters waits, after the terminal was closed, until the log's writers have exited. They write what they
+// have read and exit when their input ends.
 func (s *session) awaitWriters(ctx context.Context, writers []process.ID) {
 	for _, p := range writers {
 		if p.Wait(ctx) != nil {

@@ -18,24 +18,24 @@ import (
 // closeLimit bounds each step of closing a session, in time in which this worker runs.
 const closeLimit = 10 * time.Second
 
-// reasonLost is the end that nobody saw; reasonTerminalGone a stop that only follows from one.
+// reasonLost is the reason of an end that was neither recorded nor caused by a stop. reasonTerminalGone is the
+// reason of the stop that the worker orders itself when a session's terminal is gone.
 const (
 	reasonLost         = "session_lost"
 	reasonTerminalGone = "its terminal is gone"
 )
 
-// end closes a session whose wrapper has ended: it keeps the last screen, lets the log's
-// writer finish, closes the terminal and sees to it that the end is in the spool. False means that
-// ctx ended first.
+// end closes a session whose wrapper has ended: it records the last screen, waits for the log's writer, closes
+// the terminal and puts the report of the end into the spool. It returns false when ctx ended first.
 func (s *session) end(ctx context.Context) bool {
 	p := s.where()
 	s.setPlace(place{server: p.server, host: p.host, pane: p.pane, process: p.process})
 	s.w.detachSession(s, "the session has ended")
-	s.reapLeftovers(ctx) // first: what still writes to the terminal belongs to the log
+	s.reapLeftovers(ctx) // first: what leftovers still write to the terminal belongs to the log
 	s.awaitPane(ctx, p)
 	var writers []process.ID
 	if alive, err := p.host.Alive(); err == nil && alive {
-		writers = process.Children(p.host.PID) // the wrapper, the only other one, has ended
+		writers = process.Children(p.host.PID) // the wrapper, tmux's only other child, has ended
 	}
 	s.drain(ctx, p.host, writers)
 	s.keepScreen(ctx, p)
@@ -49,8 +49,8 @@ func (s *session) end(ctx context.Context) bool {
 	return s.concludeEnded(ctx)
 }
 
-// awaitPane waits until tmux has read all that the wrapper's terminal still had: it marks the pane
-// dead then. A tmux that is gone has nothing to wait for.
+// awaitPane waits until tmux has read all remaining output of the wrapper's terminal, which it shows by marking
+// the pane dead. It returns at once when tmux itself has ended.
 func (s *session) awaitPane(ctx context.Context, p place) {
 	ctx, cancel := patient(ctx, closeLimit)
 	defer cancel()
@@ -90,9 +90,9 @@ func (s *session) finishLog(end int64) {
 	}
 }
 
-// lastWord is what the wrapper recorded. It is asked for when the wrapper is known to be gone, so that
-// no record can come later. A record that cannot be read now is read again: without certainty the
-// answer is later, not other. False means that ctx ended first.
+// lastWord returns the end that the wrapper recorded. It is called after the wrapper has ended, so that no
+// record can follow. A record that cannot be read now is read again until the result is certain. It returns
+// false when ctx ended first.
 func (s *session) lastWord(ctx context.Context) (svc.Signal, bool) {
 	for {
 		exit, err := s.a.ReadExit()
@@ -113,8 +113,8 @@ func (s *session) lastWord(ctx context.Context) (svc.Signal, bool) {
 	}
 }
 
-// unrecorded is the end of a session whose wrapper recorded none: the outcome of our own stop, a
-// session that never began, or one that was lost.
+// unrecorded returns the end of a session whose wrapper recorded none: it was stopped by this worker, was never
+// started, or was lost.
 func (s *session) unrecorded() svc.Signal {
 	stopped := s.rec.StopReason != "" && s.rec.StopReason != reasonTerminalGone
 	switch {
@@ -130,13 +130,13 @@ func (s *session) unrecorded() svc.Signal {
 	return svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: reasonLost}
 }
 
-// exitKilled is the exit code of what SIGKILL has ended, as shells have it.
+// exitKilled is the exit code of a process that SIGKILL has ended, as shells report it.
 const exitKilled = 128 + 9
 
-// retrySpool is how often a full disk is tried again for the one signal that must not be lost.
+// retrySpool is the pause between tries to read or write, on a failing disk, the signal that must not be lost.
 const retrySpool = 5 * time.Second
 
-// conclude sees to it that the word about the end is in the spool, once, and records that it is.
+// conclude puts the report of the end into the spool, once, and records that it is there.
 func (s *session) conclude(ctx context.Context, word svc.Signal) {
 	word.RunID, word.Attempt, word.Source = s.a.RunID, s.a.Number, svc.FromWrapper
 	if word.Timestamp == 0 {
@@ -164,7 +164,7 @@ func (s *session) conclude(ctx context.Context, word svc.Signal) {
 	s.w.spool.wakeUp()
 }
 
-// concludeEnded concludes a session that ran. False means that ctx ended first.
+// concludeEnded concludes a session that ran. It returns false when ctx ended first.
 func (s *session) concludeEnded(ctx context.Context) bool {
 	word, known := s.lastWord(ctx)
 	if !known {
@@ -175,7 +175,7 @@ func (s *session) concludeEnded(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// spoolOnce puts the report of the end into the spool unless it was reported or waits there.
+// spoolOnce puts the report of the end into the spool unless it was delivered or is in the spool already.
 func (s *session) spoolOnce(word svc.Signal) error {
 	if s.isReported() {
 		return nil
@@ -187,13 +187,13 @@ func (s *session) spoolOnce(word svc.Signal) error {
 	return err
 }
 
-// spooled says whether a report of the end waits in the spool already.
+// spooled reports whether a report of the end is in the spool already.
 func (s *session) spooled() (bool, error) {
 	entries, _, err := s.a.Pending()
 	return slices.ContainsFunc(entries, terminal), err
 }
 
-// announceOrphan tells the orchestrator of a session that had to go because of another attempt.
+// announceOrphan reports to the orchestrator a session that was stopped because of another attempt.
 func (s *session) announceOrphan() {
 	if strings.HasPrefix(s.rec.StopReason, reasonSuperseded) {
 		s.w.tellOrphan(wire.Orphan{
@@ -202,12 +202,13 @@ func (s *session) announceOrphan() {
 	}
 }
 
-// giveUpLog is for how long an orchestrator that cannot say whether it has the whole log may take
-// nothing of it, though it answers, before the attempt is cleared away. The log stays on this host in
-// any case. One that can say so (log_end) is waited for.
+// giveUpLog applies to an orchestrator without the log_end capability, which cannot confirm that it has the
+// whole log. If it answers but takes none of the log for this long, the attempt's folder is removed. The log
+// itself stays on this host. An orchestrator with log_end is waited for without a limit.
 const giveUpLog = 10 * time.Minute
 
-// awaitDelivery waits until the orchestrator has all there is: the end, the log, the last screen.
+// awaitDelivery waits until the orchestrator has everything of the attempt: the end, the log, the last screen,
+// the signals.
 func (s *session) awaitDelivery(ctx context.Context) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -224,7 +225,7 @@ func (s *session) awaitDelivery(ctx context.Context) {
 	}
 }
 
-// logTaken says whether nothing of the log is needed here any more.
+// logTaken reports whether the attempt need not be kept for its log any longer.
 func (s *session) logTaken() bool {
 	r, l := s.logRelay(), s.w.uplink()
 	if r == nil || r.caught() {
@@ -233,11 +234,11 @@ func (s *session) logTaken() bool {
 	return l != nil && !l.can(wire.CapLogEnd) && r.stuck(l, giveUpLog)
 }
 
-// clearEvery is how often a folder that could not be cleared away is tried again.
+// clearEvery is the pause between tries to record an attempt's end before its folder is removed.
 const clearEvery = time.Second
 
-// clear removes the attempt's folder. What stays is the log, the last screen and the tombstone, which comes first: without one the folder
-// stays, until the disk has room again.
+// clear removes the attempt's folder. The log, the last screen and the tombstone stay. The tombstone is written
+// first: until that succeeds, for example on a full disk, the folder stays.
 func (s *session) clear(ctx context.Context) {
 	r := s.logRelay()
 	end := rundir.Ended{Attempt: s.a.Number, LogBase: s.rec.LogBase, LogEnd: r.length(), Signal: s.rec.Word, Relayed: r == nil || r.caught()}

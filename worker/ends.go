@@ -11,21 +11,20 @@ import (
 	"svc/rundir"
 )
 
-// pendingEnd is the report of an end that waits in the spool. It goes out after all that its attempt
-// reported before, but waits no longer for it than LogHold altogether: a signal that the orchestrator
-// takes slowly or cannot digest must not keep an ended run running.
+// pendingEnd is a report of an end that waits in the spool. It is sent after all earlier reports of its
+// attempt, but waits for them at most LogHold in total: a signal that the orchestrator processes slowly or
+// always refuses must not keep an ended run in the state running.
 type pendingEnd struct {
 	entry rundir.Entry
-	held  time.Duration // how long it has waited for an orchestrator that answers
+	held  time.Duration // for how long it has waited while the orchestrator answered
 	on    *link         // where held was last counted
-	until time.Duration // up to which of its time of answering
-	tried bool          // it went out before others, and was not taken
+	until time.Duration // the value of on.answering when held was last counted
+	tried bool          // it was sent before earlier signals, and was not accepted
 }
 
-// noteEnds keeps count of the ends that wait for the orchestrator: for the delivery that is under way, or
-// for the next one of a signal that it refused. Time without an uplink does not count, nor does time in
-// which the orchestrator is frozen, takes nothing, or nothing passes: what is before the end can arrive as
-// soon as the end itself can.
+// noteEnds adds up how long each end waits: for a delivery that is under way, or for the next delivery of a
+// signal that the orchestrator refused. Time without an uplink does not count, nor time in which the
+// orchestrator is frozen or unreachable: after it, the earlier signals can arrive as soon as the end itself.
 func (p *spooler) noteEnds(entries []rundir.Entry) {
 	ends := slices.DeleteFunc(slices.Clone(entries), func(e rundir.Entry) bool { return !terminal(e) })
 	l := p.w.uplink()
@@ -51,8 +50,9 @@ func (p *spooler) noteEnds(entries []rundir.Entry) {
 	p.ends = waiting
 }
 
-// beginAnew forgets how long the ends of a run have waited, for what is before them and for their logs: so far nothing could have
-// been taken, the end no more than the rest. What is before an end can then arrive before it.
+// beginAnew resets for how long the ends of a run have waited for earlier signals and for their logs. It is
+// called when nothing could be delivered, the end no more than the rest: the earlier signals then get the whole
+// time again.
 func (p *spooler) beginAnew(run string) {
 	var ended []key
 	p.mu.Lock()
@@ -70,14 +70,14 @@ func (p *spooler) beginAnew(run string) {
 	}
 }
 
-// aboutTheSignal says whether a delivery failed because of what was delivered: the orchestrator answered,
-// and not that it takes nothing now.
+// aboutTheSignal reports whether a delivery failed because of the signal: the orchestrator answered, and not
+// with "unavailable".
 func aboutTheSignal(err error) bool {
 	var answered *refused
 	return errors.As(err, &answered) && answered.status != http.StatusServiceUnavailable
 }
 
-// pendingEnds is the attempts whose end waits in the spool.
+// pendingEnds returns the attempts whose end waits in the spool.
 func (p *spooler) pendingEnds() map[key]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +88,8 @@ func (p *spooler) pendingEnds() map[key]bool {
 	return all
 }
 
-// overdueEnd is the end of an attempt that has waited long enough for what is before it, or nil.
+// overdueEnd returns the end of an attempt that has waited LogHold for earlier signals and may be sent now, or
+// nil.
 func (p *spooler) overdueEnd(k key) *pendingEnd {
 	p.mu.Lock()
 	end := p.ends[k]
@@ -100,8 +101,9 @@ func (p *spooler) overdueEnd(k key) *pendingEnd {
 	return end
 }
 
-// firstTryOfOverdue says whether the delay after a failure is not for these: an end among them is
-// overdue and may be taken where those before it were not. The caller has the lock.
+// firstTryOfOverdue reports whether the back-off after a failure must be skipped for these signals: one of them
+// is an overdue end that was not tried yet, and may be accepted although the signals before it were not. The
+// caller holds the lock.
 func (p *spooler) firstTryOfOverdue(entries []rundir.Entry) bool {
 	for _, e := range entries {
 		end := p.ends[key{e.RunID(), e.Attempt()}]
@@ -112,7 +114,7 @@ func (p *spooler) firstTryOfOverdue(entries []rundir.Entry) bool {
 	return false
 }
 
-// deliverOverdue delivers the end of an attempt before what was reported earlier, if it is overdue.
+// deliverOverdue delivers the end of an attempt before its earlier signals, if the end is overdue.
 func (p *spooler) deliverOverdue(ctx context.Context, k key) error {
 	end := p.overdueEnd(k)
 	if end == nil {
@@ -130,13 +132,13 @@ func (p *spooler) deliverOverdue(ctx context.Context, k key) error {
 	return err
 }
 
-// mayTell says whether the report of an end would be true for whoever reads it.
+// mayTell reports whether an end may be sent now, so that the report is true for every reader.
 func (p *spooler) mayTell(e rundir.Entry) bool {
 	s, l := p.w.session(e.RunID(), e.Attempt()), p.w.uplink()
 	return l != nil && (s == nil || s.mayReport(l, p.w.opts.LogHold))
 }
 
-// gate notes whether a run's delivery waits for its own session.
+// gate records whether a run's delivery waits for its own session.
 func (p *spooler) gate(run string, closed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +150,7 @@ func (p *spooler) gate(run string, closed bool) {
 	} else {
 		delete(p.gated, run)
 	}
-	close(p.idle) // whoever waits for all deliveries looks again
+	close(p.idle) // wakes settle, which counts the deliveries again
 	p.idle = make(chan struct{})
 }
 
@@ -158,7 +160,7 @@ func (p *spooler) isGated(run string) bool {
 	return p.gated[run]
 }
 
-// terminal says whether a signal is the report of a session's end.
+// terminal reports whether a signal is the report of a session's end.
 func terminal(e rundir.Entry) bool {
 	return e.Frame.Source == svc.FromWrapper && (e.Kind() == svc.SignalFinished || e.Kind() == svc.SignalFailed)
 }

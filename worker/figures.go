@@ -1,13 +1,13 @@
 package worker
 
-// Figures are the numbers of the moment that operators watch.
+// Figures are the current numbers that operators monitor.
 type Figures struct {
-	Sessions  int  // that the worker holds
+	Sessions  int  // sessions that the worker holds
 	Spool     int  // signals that wait to be delivered
 	Connected bool // to the orchestrator
 }
 
-// Figures reads them.
+// Figures returns the current numbers.
 func (w *Worker) Figures() Figures {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"svc/wire"
 )
 
-// keepScreen writes the last screen down before its terminal goes. A terminal that does not answer has none to show: then it is the one
-// that a worker before this one wrote down, or else the one that was last seen.
+// keepScreen records the last screen before its terminal is closed. If the terminal does not answer, it uses
+// the screen that an earlier worker recorded, otherwise the last one that was captured.
 func (s *session) keepScreen(ctx context.Context, p place) {
 	text, err := s.lastCapture(ctx, p)
 	switch {
 	case err == nil:
 		s.recordScreen(rundir.Screen{Text: text, At: svc.TimeOf(s.w.opts.Now())})
-	case ctx.Err() != nil || s.recallScreen(): // the next worker asks again
+	case ctx.Err() != nil || s.recallScreen(): // when ctx ended, the next worker tries again
 	default:
 		s.mu.Lock()
 		seen := s.seen
@@ -31,7 +31,7 @@ func (s *session) keepScreen(ctx context.Context, p place) {
 	}
 }
 
-// lastCapture asks the terminal for its screen until it answers, is gone, or has had the time of a step.
+// lastCapture asks the terminal for its screen until the terminal answers or is gone, at most for closeLimit.
 func (s *session) lastCapture(ctx context.Context, p place) (text string, err error) {
 	ctx, cancel := patient(ctx, closeLimit)
 	defer cancel()
@@ -47,10 +47,10 @@ func (s *session) lastCapture(ctx context.Context, p place) (text string, err er
 	}
 }
 
-// capturePause is the time between two questions to a terminal that did not answer.
+// capturePause is the pause between two queries to a terminal that did not answer.
 const capturePause = 50 * time.Millisecond
 
-// recordScreen writes the last screen down and sends it.
+// recordScreen writes the last screen to disk and sends it.
 func (s *session) recordScreen(screen rundir.Screen) {
 	if err := s.a.WriteScreen(screen); err != nil {
 		s.log.Warn("the last screen is kept in memory only", "error", err)
@@ -58,7 +58,8 @@ func (s *session) recordScreen(screen rundir.Screen) {
 	s.showFinal(screen)
 }
 
-// recallScreen goes on with the last screen that an earlier worker wrote down, if it did.
+// recallScreen loads and sends the last screen that an earlier worker recorded. It returns false when there is
+// none.
 func (s *session) recallScreen() bool {
 	screen, err := s.a.ReadScreen()
 	if err != nil {
@@ -71,7 +72,7 @@ func (s *session) recallScreen() bool {
 	return true
 }
 
-// showFinal makes a screen the last one and sends it.
+// showFinal sets the session's last screen and sends it.
 func (s *session) showFinal(screen rundir.Screen) {
 	s.mu.Lock()
 	s.final = &finalScreen{Screen: screen}
@@ -79,26 +80,28 @@ func (s *session) showFinal(screen rundir.Screen) {
 	s.resendFinal()
 }
 
-// finalScreen is the last screen of a session and how far it has come. It is sent again on each new
-// connection until the orchestrator says that it is on disk. One that cannot say so takes frames in
-// order at least: a heartbeat that left after the screen and was answered tells that it was taken.
+// finalScreen is the last screen of a session and the state of its delivery. It is sent again on each new
+// connection until the orchestrator confirms that it is on disk. An orchestrator that cannot confirm it
+// processes frames in order: when it answers a heartbeat that was sent after the screen, it has received the
+// screen.
 type finalScreen struct {
 	rundir.Screen
-	on   *link     // the connection it was last given to; nil: none
-	at   time.Time // when
-	sent bool      // it has left on that one
-	beat int64     // the heartbeats of that connection when it had left
-	kept bool      // the orchestrator has it on disk
+	on   *link     // the connection on which it was last queued; nil: none
+	at   time.Time // when it was queued there
+	sent bool      // it was written to that connection
+	beat int64     // the number of heartbeats queued on that connection when it was written
+	kept bool      // the orchestrator confirmed that it is on disk
 }
 
 // finalRetry is how long an acknowledgement may take before the screen is sent again.
 const finalRetry = 10 * time.Second
 
-// acked says whether the orchestrator answers when it has the screen on disk. It takes the screen of the end so, and no other.
+// acked reports whether the orchestrator confirms this screen when it is on disk. It does so only for a screen
+// that was captured at the end, not for one that was seen earlier.
 func (f *finalScreen) acked() bool { return f.on != nil && f.on.can(wire.CapFinal) && !f.Seen }
 
-// taken says whether the screen need not be kept here any longer. One that is not the end's is on the orchestrator's disk when
-// the end is.
+// taken reports whether the screen need not be kept here any longer. A screen that was seen before the end is
+// on the orchestrator's disk when the end is.
 func (f *finalScreen) taken(reported bool) bool {
 	if f.acked() || f.kept {
 		return f.kept
@@ -106,8 +109,8 @@ func (f *finalScreen) taken(reported bool) bool {
 	return f.sent && f.on.answered.Load() > f.beat && (reported || !f.Seen)
 }
 
-// arrived says whether the end may be told on a connection, as far as the screen is concerned. What was kept at the other end of an earlier
-// one says nothing: another orchestrator may have taken over.
+// arrived reports whether, as far as the screen is concerned, the end may be reported on a connection. A
+// confirmation on an earlier connection does not count: another orchestrator may have taken over.
 func (f *finalScreen) arrived(l *link) bool {
 	if f.on != l {
 		return false
@@ -118,7 +121,8 @@ func (f *finalScreen) arrived(l *link) bool {
 	return f.kept || f.sent
 }
 
-// settled says whether the screen need not be sent on a connection: it was taken, on this one while the end is not told, or is under way.
+// settled reports whether the screen need not be sent on a connection now: it was taken, or it is under way
+// there. While the end is not reported, only what happened on this connection counts.
 func (f *finalScreen) settled(l *link, reported bool) bool {
 	if f.on != l {
 		return reported && f.taken(reported)
@@ -126,7 +130,7 @@ func (f *finalScreen) settled(l *link, reported bool) bool {
 	return f.taken(reported) || !(f.sent && f.acked() && time.Since(f.at) > finalRetry)
 }
 
-// resendFinal gives the last screen to the connection, unless it was taken or this one has it already.
+// resendFinal queues the last screen on the current connection, unless the screen is settled there.
 func (s *session) resendFinal() {
 	l := s.w.uplink()
 	s.mu.Lock()
@@ -150,13 +154,13 @@ func (s *session) resendFinal() {
 		}
 	}
 	if frame.Final {
-		l.out.push(laneControl, frame, sent) // a screen of the run's next attempt must not take its place
+		l.out.push(laneControl, frame, sent) // show would let a screen of the run's next attempt replace it
 		return
 	}
 	l.out.show(frame, sent)
 }
 
-// screenKept notes that the orchestrator at the other end of a connection has the last screen on disk.
+// screenKept records that the orchestrator on this connection has the last screen on disk.
 func (s *session) screenKept(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +169,7 @@ func (s *session) screenKept(l *link) {
 	}
 }
 
-// readScreen answers an orchestrator that wants the last screen of an attempt and does not have it.
+// readScreen answers an orchestrator that requests the last screen of an attempt because it does not have it.
 func (w *Worker) readScreen(l *link, f *wire.ScreenRead) {
 	screen, err := w.dir.Attempt(f.RunID, f.Attempt).ReadScreen()
 	if err == nil {
@@ -180,7 +184,7 @@ func (w *Worker) readScreen(l *link, f *wire.ScreenRead) {
 	}
 }
 
-// finalTaken says whether the orchestrator has the last screen, or there is none.
+// finalTaken reports whether the orchestrator has the last screen, or there is none.
 func (s *session) finalTaken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,20 +12,21 @@ import (
 	"svc/wire"
 )
 
-// A gap is output that is missing from the log: its writer ended, or could not write. The log says where,
-// the run's hint says that, and the screen is looked at without the log's help meanwhile.
+// A gap is output that is missing from the log, because the log's writer ended or could not write. The log is
+// marked at that place, the run gets a hint, and while there is no writer the screen is captured without
+// waiting for the log to grow.
 
-// logGap is what is known of a session's gaps.
+// logGap is the state of the gap in a session's log.
 type logGap struct {
-	unpiped bool   // nobody writes the log now
-	marked  bool   // the log says so
-	hint    string // the last word about it, for whoever looks at the run; empty: there was no gap
+	unpiped bool   // the log has no writer now
+	marked  bool   // the mark was written into the log
+	hint    string // the newest hint for people who look at the run; empty: there was no gap
 }
 
 func (s *session) sinkState() string { return s.a.SinkPath() }
 
-// pipeAgain marks the gap of a writer that has ended and starts another. It is called until the pipe
-// is seen again; on a disk that is full now, that is when there is room.
+// pipeAgain marks the gap that a writer's end has left and starts another writer. It is called again until the
+// log has a writer. On a full disk that succeeds only when there is room again.
 func (s *session) pipeAgain(ctx context.Context, p place) {
 	s.complain("the log's writer has ended; it is started again")
 	s.mu.Lock()
@@ -50,9 +51,9 @@ func (s *session) pipeAgain(ctx context.Context, p place) {
 	s.findWriter(p)
 }
 
-// findWriter finds the process that writes the log, a child of the session's tmux as the wrapper is: tmux
-// notices its end only with the next output, which is lost then. It answers whether there is none for
-// certain.
+// findWriter finds the process that writes the log. Like the wrapper, it is a child of the session's tmux. tmux
+// notices the writer's end only at the next output, which is then lost. findWriter returns true when there
+// certainly is no writer.
 func (s *session) findWriter(p place) (none bool) {
 	s.writer = process.ID{}
 	all, err := process.All()
@@ -64,7 +65,7 @@ func (s *session) findWriter(p place) (none bool) {
 	return err == nil && s.writer.PID == 0
 }
 
-// awaitWriter answers a channel that is closed when the writer has ended; nil when there is none.
+// awaitWriter returns a channel that is closed when the writer has ended; nil when there is no writer.
 func (s *session) awaitWriter(ctx context.Context, writer process.ID) <-chan struct{} {
 	if writer.PID == 0 {
 		return nil
@@ -78,8 +79,8 @@ func (s *session) awaitWriter(ctx context.Context, writer process.ID) <-chan str
 	return died
 }
 
-// writerGone says whether nobody writes the log of a session, which tmux itself may not have noticed: the
-// writer that was found has ended, or had ended before it was found.
+// writerGone reports whether the log of a session has no writer, which tmux itself may not have noticed: the
+// writer that was found has ended, or none was found.
 func (s *session) writerGone(p place) bool {
 	if s.writer.PID == 0 {
 		return s.findWriter(p)
@@ -106,7 +107,7 @@ func (s *session) markGap(logFile, at string) error {
 	return nil
 }
 
-// piped notes that the log has a writer, and asks how it fares.
+// piped records that the log has a writer, and sets the hint if that writer has recorded a problem.
 func (s *session) piped() {
 	s.mu.Lock()
 	s.gap.unpiped, s.gap.marked = false, false
@@ -116,8 +117,8 @@ func (s *session) piped() {
 	}
 }
 
-// blind says whether the log does not tell of changes on the screen now: nobody writes it, or who does
-// cannot.
+// blind reports whether the log does not show changes of the screen now: it has no writer, or its writer cannot
+// write.
 func (s *session) blind() bool {
 	s.mu.Lock()
 	unpiped := s.gap.unpiped
@@ -125,7 +126,7 @@ func (s *session) blind() bool {
 	return unpiped || rundir.ReadSinkState(s.sinkState()) != ""
 }
 
-// setHint makes text the hint of the run and tells it.
+// setHint sets the run's hint and sends it if it has changed.
 func (s *session) setHint(text string) {
 	s.mu.Lock()
 	changed := s.gap.hint != text
@@ -137,7 +138,7 @@ func (s *session) setHint(text string) {
 	}
 }
 
-// tellHint sends the hint, if there is one and the orchestrator knows hints.
+// tellHint sends the hint, if there is one and the orchestrator has the hints capability.
 func (s *session) tellHint(l *link) {
 	s.mu.Lock()
 	hint := s.gap.hint
@@ -150,7 +151,7 @@ func (s *session) tellHint(l *link) {
 	}
 }
 
-// reportHints tells a new connection the hints of all sessions: the orchestrator does not store them.
+// reportHints sends the hints of all sessions on a new connection: the orchestrator does not store them.
 func (w *Worker) reportHints(l *link) {
 	w.mu.Lock()
 	all := make([]*session, 0, len(w.sessions))

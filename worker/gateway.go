@@ -7,8 +7,8 @@ import (
 	"svc/provider"
 )
 
-// gatewayFile is where new sessions find their models. It is read anew for each of them: a key that was
-// replaced in the config file holds for the next run, without a restart.
+// gatewayFile holds the model gateway of new sessions. It is read again for each session: a key that was
+// replaced in the config file is used from the next run on, without a restart.
 type gatewayFile struct {
 	read func() (config.Gateway, error)
 
@@ -17,7 +17,8 @@ type gatewayFile struct {
 	broken string // the last error that was logged; empty: the file is in order
 }
 
-// gateway is what the config file says now. A file with an error leaves the last good one in force, and is logged once.
+// gateway returns the gateway that the config file describes now. If the file has an error, the last valid
+// gateway stays in use and the error is logged once.
 func (w *Worker) gateway() provider.Gateway {
 	g := &w.gatewayFile
 	now, err := g.read()

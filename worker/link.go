@@ -40,7 +40,7 @@ func newLink(conn wire.Conn, caps []string) *link {
 	return &link{conn: conn, out: newOutbox(), caps: caps, acked: make(chan struct{}, 1), refused: map[key]string{}}
 }
 
-// can says whether the peer knows a capability. Frames that need one are sent
+// can reports whether the peer knows a capability. Frames that need one are sent
 // only then.
 func (l *link) can(capability string) bool { return slices.Contains(l.caps, capability) }
 

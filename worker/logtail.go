@@ -168,7 +168,7 @@ func (r *relay) read(offset, most int64) ([]byte, error) {
 	return raw[:n], nil
 }
 
-// final says whether offset is the end of an ended attempt.
+// final reports whether offset is the end of an ended attempt.
 func (r *relay) final(offset int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -81,7 +81,7 @@ func (o *orchestrator) guard(next http.Handler) http.Handler {
 // runToken is the token of a run.
 func runToken(runID string) string { return "run-token-" + runID }
 
-// ofItsRun says whether a request is a signal that carries the token of its run.
+// ofItsRun reports whether a request is a signal that carries the token of its run.
 func ofItsRun(r *http.Request) bool {
 	runID, isSignal := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/api/internal/runs/"), "/signals")
 	return isSignal && r.Header.Get("Authorization") == "Bearer "+runToken(runID)

@@ -106,7 +106,7 @@ func (w *Worker) sweep() {
 	}
 }
 
-// knows says whether a socket is one of a session's, or one that was reported already.
+// knows reports whether a socket is one of a session's, or one that was reported already.
 func (w *Worker) knows(socket string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -99,7 +99,7 @@ func (o *outbox) giveWay() {
 	}
 }
 
-// typing says whether a key has come of late.
+// typing reports whether a key has come of late.
 func (o *outbox) typing() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

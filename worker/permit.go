@@ -17,7 +17,7 @@ func (s *session) revoke() bool {
 	return err == nil && try > 0 && rundir.RevokeLaunch(s.a.PermitPath(try))
 }
 
-// claimed says whether a wrapper has come so far as to record itself.
+// claimed reports whether a wrapper has come so far as to record itself.
 func (s *session) claimed() bool {
 	_, err := s.a.ReadWrapper()
 	return err == nil

@@ -95,7 +95,7 @@ func (p *Pruned) take(dir rundir.Dir, runID string, before time.Time, dry bool) 
 	return nil
 }
 
-// holdsAttempt says whether something of the run is left to tell, or begins again.
+// holdsAttempt reports whether something of the run is left to tell, or begins again.
 func holdsAttempt(dir rundir.Dir, runID string, last int) bool {
 	for number := 1; number <= last+1; number++ {
 		a := dir.Attempt(runID, number)

@@ -26,7 +26,7 @@ func (w *Worker) quarantine(a rundir.Attempt, cause error) {
 	w.tellOrphan(wire.Orphan{SessionName: svc.SessionName(a.RunID), RunID: a.RunID, Attempt: a.Number, Action: "none"})
 }
 
-// isDamaged says whether an attempt is in quarantine. The caller has the lock.
+// isDamaged reports whether an attempt is in quarantine. The caller has the lock.
 func (w *Worker) isDamaged(k key) bool {
 	_, damaged := w.damaged[k]
 	return damaged
@@ -53,7 +53,7 @@ func (w *Worker) settleDamaged(ctx context.Context) {
 	}
 }
 
-// damagedOver says whether nothing of the attempt runs. What cannot be found out counts as no.
+// damagedOver reports whether nothing of the attempt runs. What cannot be found out counts as no.
 func (w *Worker) damagedOver(ctx context.Context, a rundir.Attempt) bool {
 	if record, err := a.ReadWrapper(); err == nil {
 		alive, err := record.Wrapper.Alive()
@@ -63,7 +63,7 @@ func (w *Worker) damagedOver(ctx context.Context, a rundir.Attempt) bool {
 	return errors.Is(err, tmux.ErrNoServer) || err == nil && found.Dead
 }
 
-// holdsSignals says whether something that a session reported waits in its attempt's folder still.
+// holdsSignals reports whether something that a session reported waits in its attempt's folder still.
 func (w *Worker) holdsSignals(a rundir.Attempt) bool {
 	waiting, _, err := a.Pending()
 	return err != nil || slices.ContainsFunc(waiting, func(e rundir.Entry) bool { return !w.dir.OwnWord(e) })

@@ -108,7 +108,7 @@ func (r *relay) finish(end int64) {
 	r.wakeUp()
 }
 
-// caught says whether the orchestrator has the whole log of an ended attempt.
+// caught reports whether the orchestrator has the whole log of an ended attempt.
 func (r *relay) caught() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *relay) caught() bool {
 	}
 }
 
-// caughtOn says whether the orchestrator at the other end of a connection has the whole log. What another one had says nothing.
+// caughtOn reports whether the orchestrator at the other end of a connection has the whole log. What another one had says nothing.
 func (r *relay) caughtOn(l *link) bool {
 	r.mu.Lock()
 	here := r.link == l
@@ -139,7 +139,7 @@ func (r *relay) whole() (end int64, ok bool) {
 	return r.end, r.end >= 0 && !r.lost
 }
 
-// stuck says whether the orchestrator has taken nothing of the log for so long, though it answers on
+// stuck reports whether the orchestrator has taken nothing of the log for so long, though it answers on
 // the connection. The time in which it is frozen, or nothing passes, does not count: whatever was sent
 // may still arrive.
 func (r *relay) stuck(l *link, after time.Duration) bool {
@@ -158,7 +158,7 @@ func (r *relay) beginAnew() {
 	}
 }
 
-// confirmed says whether acked is the word of an orchestrator and not a memory.
+// confirmed reports whether acked is the word of an orchestrator and not a memory.
 func (r *relay) confirmed() bool {
 	return r.link != nil && (r.phase == phaseOpen || !r.link.can(wire.CapLogAck))
 }
@@ -252,7 +252,7 @@ func (r *relay) sending(l *link, from, to int64) bool {
 	return true
 }
 
-// tellEnd says whether the log's final length is to be told on l now: after its last byte, and again
+// tellEnd reports whether the log's final length is to be told on l now: after its last byte, and again
 // when no answer came. gone says that not all of it can follow.
 func (r *relay) tellEnd(l *link) (end int64, gone, now bool) {
 	r.mu.Lock()

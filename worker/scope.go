@@ -52,7 +52,7 @@ func (s *scopes) within(runID string) (argv, env []string) {
 	return append(argv, "--", "env", "-u", "XDG_RUNTIME_DIR", "-u", "DBUS_SESSION_BUS_ADDRESS"), busEnv()
 }
 
-// word says whether runs have scopes here: on or off.
+// word reports whether runs have scopes here: on or off.
 func (s *scopes) word() string {
 	if s.begin() == nil {
 		return "off"
@@ -123,7 +123,7 @@ func scopeManager() (flag string, err error) {
 	return "--user", nil
 }
 
-// belowManager says whether a process of these control groups belongs to the user's manager.
+// belowManager reports whether a process of these control groups belongs to the user's manager.
 func belowManager(cgroups, uid string) bool {
 	return strings.Contains(cgroups, "/user@"+uid+".service/")
 }

@@ -325,14 +325,14 @@ func (s *session) followLog(parts context.Context) {
 	})
 }
 
-// isConcluded says whether the session is over and nothing of it is left.
+// isConcluded reports whether the session is over and nothing of it is left.
 func (s *session) isConcluded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.concluded
 }
 
-// mayReport says whether the word about the end may go out on a connection: the log and the last
+// mayReport reports whether the word about the end may go out on a connection: the log and the last
 // screen have, or the orchestrator answers there and takes nothing of the log for as long as hold.
 func (s *session) mayReport(l *link, hold time.Duration) bool {
 	s.mu.Lock()

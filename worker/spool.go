@@ -235,7 +235,7 @@ func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
 	return waiting
 }
 
-// mayTry says whether a delivery may be tried: always, or in an outage one at a time, once in a while.
+// mayTry reports whether a delivery may be tried: always, or in an outage one at a time, once in a while.
 func (p *spooler) mayTry(now time.Time) bool {
 	connected := p.w.uplink() != nil
 	p.mu.Lock()

@@ -11,7 +11,7 @@ import (
 // conversations, the loss is told by these: one of this conversation was there after an earlier run, and none is there now.
 // What an agent reports is never taken for a path, and nothing but names is read.
 
-// lostConversation says whether a tool that should have gone on with a conversation ended because it is lost: it failed, and did not report
+// lostConversation reports whether a tool that should have gone on with a conversation ended because it is lost: it failed, and did not report
 // the conversation, whose file was seen after an earlier run and is gone. What cannot be found out is no loss.
 func (r *runner) lostConversation(exit rundir.Exit) bool {
 	c := r.launch.Conversation
@@ -37,7 +37,7 @@ func (r *runner) noteConversation() {
 	}
 }
 
-// hasConversation says whether there is a file of a conversation.
+// hasConversation reports whether there is a file of a conversation.
 func (r *runner) hasConversation(id string) (bool, error) {
 	if !svc.IsConversation(id) {
 		return false, fmt.Errorf("%q is not the id of a conversation", id)

@@ -27,7 +27,7 @@ var (
 	errHidden    = errors.New("the path leads to where the session does not see")
 )
 
-// finds says whether some name matches an absolute pattern, in which * is any part of a name. An error means that this is not known.
+// finds reports whether some name matches an absolute pattern, in which * is any part of a name. An error means that this is not known.
 func (s *nameSearch) finds(pattern string) (bool, error) {
 	segments := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
 	fixed := 0
