@@ -17,40 +17,41 @@ import (
 	"svc/workspace"
 )
 
-// workspaceKeeper looks after the working copies of this host: checkpoints while an agent works, and whatever the orchestrator has not
-// been told or sent. What there is to do is found on the disk, again and again, so that nothing depends on a memory.
+// workspaceKeeper maintains the working copies of this host: it makes checkpoints while an agent works, and
+// reports and sends to the orchestrator what that does not have yet. It finds the work to do on the disk,
+// repeatedly, so that nothing depends on what is in memory.
 type workspaceKeeper struct {
 	w     *Worker
 	host  workspace.Host
 	wake  chan struct{}
-	slots chan struct{} // holds a token for each workspace that is worked on, for slotTime at most
+	slots chan struct{} // holds a token for each workspace in work, for slotTime at most
 
 	mu sync.Mutex // guards of
 	of map[string]*tended
 }
 
-// tended is what this process remembers of a workspace. Losing it costs a repetition.
+// tended is the in-memory state of a workspace. If it is lost, work is repeated but nothing is missed.
 type tended struct {
-	busy     chan struct{} // of size one: who works on it has put a token in
-	failed   string        // why the last checkpoint could not be made; empty: it was made
-	next     time.Time     // of the next checkpoint while an agent works
-	told     *svc.WorkspaceReport
-	size     int64 // of the folder; 0: not measured
-	tooLarge int   // the checkpoint that is too large to be sent; 0: none
-	again    time.Time
-	asked    *link      // the connection on which the orchestrator said that it has what it acknowledged
-	landing  sync.Mutex // held while it is landed, or waits for that
+	busy     chan struct{}        // a lock: of size one, it holds a token while a goroutine works on the workspace
+	failed   string               // why the last checkpoint could not be made; empty: it was made
+	next     time.Time            // of the next checkpoint while an agent works
+	told     *svc.WorkspaceReport // the last report that the orchestrator accepted; nil: none
+	size     int64                // of the folder; 0: not measured
+	tooLarge int                  // the checkpoint that is too large to be sent; 0: none
+	again    time.Time            // when the next report or transfer may be tried after a failure
+	asked    *link                // the connection on which the orchestrator last confirmed the acknowledged checkpoint
+	landing  sync.Mutex           // held while a landing of it runs or waits
 }
 
-// How often things are looked for.
+// The keeper's intervals and limits.
 const (
 	keeperTick   = time.Second      // workspaces with a session
 	keeperSweep  = 30 * time.Second // all of them
 	keeperSlots  = 2
-	slotTime     = 10 * time.Second // after it another workspace begins: one that an agent has made slow, or large, holds up no other
+	slotTime     = 10 * time.Second // then another workspace may start, so that a slow or large one does not delay the others
 	relayRetry   = 5 * time.Second
 	leaveWithin  = 2 * time.Minute  // for the last checkpoint of a session
-	relayedUntil = 30 * time.Second // the end of a session is held back for the relay of it
+	relayedUntil = 30 * time.Second // how long the end of a session waits until its last checkpoint is relayed
 )
 
 func newKeeper(w *Worker) *workspaceKeeper {
@@ -60,7 +61,7 @@ func newKeeper(w *Worker) *workspaceKeeper {
 	}
 }
 
-// workspaceOf is the id of a dispatch's working copy; empty: it has none.
+// workspaceOf returns the id of a dispatch's working copy; empty: it has none.
 func workspaceOf(f *wire.RunDispatch) string {
 	if f.Workspace == nil {
 		return ""
@@ -68,7 +69,8 @@ func workspaceOf(f *wire.RunDispatch) string {
 	return f.Workspace.ID
 }
 
-// capabilities is what this worker can do: working copies need git.
+// capabilities returns what this worker supports. Without a suitable git it does not offer working copies and
+// landings.
 func (w *Worker) capabilities(ctx context.Context) []string {
 	v, err := w.keeper.host.Git.Version(ctx)
 	if err == nil {
@@ -78,7 +80,8 @@ func (w *Worker) capabilities(ctx context.Context) []string {
 	return slices.DeleteFunc(slices.Clone(wire.Capabilities), func(c string) bool { return c == wire.CapWorkspace || c == wire.CapLand })
 }
 
-// lowDisk is why a host with too little disk space takes no runs; empty: it has enough, or that cannot be told.
+// lowDisk returns why a host with too little disk space refuses runs; empty: it has enough, or the space is
+// unknown.
 func (w *Worker) lowDisk() string {
 	least := w.opts.Config.Worker.MinFree
 	free, err := atomicfile.DiskFree(w.opts.Config.DataDir)
@@ -88,7 +91,7 @@ func (w *Worker) lowDisk() string {
 	return "the disk of " + w.opts.Config.DataDir + " has " + size(free) + " free; [worker] min_free asks for " + size(uint64(least))
 }
 
-// diskFree is how many bytes may still be written here; nil: that cannot be told.
+// diskFree returns how many bytes can still be written on the disk of the data directory; nil: unknown.
 func (w *Worker) diskFree() *int64 {
 	free, err := atomicfile.DiskFree(w.opts.Config.DataDir)
 	if err != nil {
@@ -135,7 +138,7 @@ func (k *workspaceKeeper) run(ctx context.Context) {
 	}
 }
 
-// live is the workspaces that a session lives in.
+// live returns the workspaces that are in use by a session.
 func (k *workspaceKeeper) live() map[string]*session {
 	k.w.mu.Lock()
 	defer k.w.mu.Unlock()
@@ -154,7 +157,7 @@ func (s *session) hasLeft() bool {
 	return s.leaving || s.concluded
 }
 
-// ids is the workspaces to look at.
+// ids returns the workspaces to process now.
 func (k *workspaceKeeper) ids(live map[string]*session, all bool) (ids []string) {
 	for id := range live {
 		ids = append(ids, id)
@@ -192,7 +195,7 @@ func (t *tended) tryLock() bool {
 	}
 }
 
-// lock waits until nobody works on it, or ctx ends.
+// lock waits until no other goroutine works on the workspace, or ctx ends.
 func (t *tended) lock(ctx context.Context) error {
 	select {
 	case t.busy <- struct{}{}:
@@ -204,7 +207,8 @@ func (t *tended) lock(ctx context.Context) error {
 
 func (t *tended) unlock() { <-t.busy }
 
-// slot waits until few enough workspaces are worked on. release may be called late: by then the slot is given to another.
+// slot waits until few enough workspaces are in work. If release is called after slotTime, the slot was
+// released already.
 func (k *workspaceKeeper) slot(ctx context.Context) (release func(), err error) {
 	select {
 	case k.slots <- struct{}{}:
@@ -222,8 +226,8 @@ func (k *workspaceKeeper) forget(id string) {
 	delete(k.of, id)
 }
 
-// tend does what is due for a workspace: a checkpoint while an agent works in it or when it is asked for, what the orchestrator
-// does not know, what it does not have.
+// tend does what is due for a workspace: it makes a checkpoint, while an agent works in it or when one is
+// requested (now), and then reports and sends what the orchestrator does not have.
 func (k *workspaceKeeper) tend(ctx context.Context, id string, t *tended, in *session, now bool) error {
 	r, err := k.host.Record(id)
 	if errors.Is(err, workspace.ErrUnknown) {
@@ -241,7 +245,7 @@ func (k *workspaceKeeper) tend(ctx context.Context, id string, t *tended, in *se
 	if r.Ready() && (now || in != nil && !time.Now().Before(t.next)) {
 		began := time.Now()
 		_, _, err = k.host.Checkpoint(ctx, id)
-		if now || t.size == 0 { // it takes about as long as a checkpoint, and nothing is decided by it
+		if now || t.size == 0 { // measuring takes about as long as a checkpoint, and no decision depends on it
 			t.size = k.host.Size(id)
 		}
 		t.next = time.Now().Add(svc.CheckpointInterval(k.w.opts.Config.Worker.CheckpointEvery, time.Since(began)))
@@ -260,7 +264,7 @@ func (k *workspaceKeeper) tend(ctx context.Context, id string, t *tended, in *se
 	return err
 }
 
-// send tells and sends what the orchestrator does not have.
+// send reports the workspace and sends its newest checkpoint if the orchestrator does not have them.
 func (k *workspaceKeeper) send(ctx context.Context, r workspace.Record, t *tended, in *session, missing bool) error {
 	if l := k.w.uplink(); l == nil || !l.can(wire.CapWorkspace) || time.Now().Before(t.again) {
 		return nil
@@ -282,7 +286,7 @@ func (k *workspaceKeeper) send(ctx context.Context, r workspace.Record, t *tende
 	return err
 }
 
-// report is everything that the host knows of a workspace.
+// report returns the current report of a workspace.
 func (k *workspaceKeeper) report(r workspace.Record, t *tended, in *session, missing bool) svc.WorkspaceReport {
 	out := svc.WorkspaceReport{
 		State: r.State(), Error: r.Error, Path: r.Path, BaseRef: r.BaseRef, BaseCommit: r.BaseCommit,
@@ -314,7 +318,7 @@ func (k *workspaceKeeper) report(r workspace.Record, t *tended, in *session, mis
 	return out
 }
 
-// tell reports a workspace unless the orchestrator was told exactly that before.
+// tell sends a report unless the orchestrator has accepted exactly the same one before.
 func (k *workspaceKeeper) tell(ctx context.Context, t *tended, id string, report svc.WorkspaceReport) error {
 	if t.told != nil && reflect.DeepEqual(*t.told, report) {
 		return nil
@@ -330,7 +334,8 @@ func (k *workspaceKeeper) tell(ctx context.Context, t *tended, id string, report
 	return nil
 }
 
-// leaveWorkspace keeps what the session has written, before its end is told, and gives the orchestrator some time to take it.
+// leaveWorkspace makes the last checkpoint of the session's working copy before the end is reported, and
+// retries for a limited time to relay it.
 func (s *session) leaveWorkspace(ctx context.Context) {
 	if s.workspace == "" {
 		return

@@ -21,8 +21,8 @@ import (
 	"svc/workspace"
 )
 
-// relay sends the newest checkpoint to the orchestrator: bundle and patch, by offset and acknowledgement, on connections of their own,
-// so that what is typed into a terminal never waits for them.
+// relay sends the newest checkpoint to the orchestrator: bundle and patch, by offset and acknowledgement. It
+// uses connections of its own, so that keys typed into a terminal never wait for it.
 func (k *workspaceKeeper) relay(ctx context.Context, r workspace.Record) error {
 	export, err := k.host.Export(ctx, r.ID, k.w.opts.Config.Worker.MaxBundleBytes)
 	if err != nil {
@@ -45,8 +45,8 @@ func (k *workspaceKeeper) relay(ctx context.Context, r workspace.Record) error {
 	return k.host.Acknowledge(ctx, r.ID, export.Number)
 }
 
-// verifyRelayed asks the orchestrator, once on each connection, whether it still has the checkpoint that it acknowledged: it may be
-// another that took over, or have lost its disk.
+// verifyRelayed asks the orchestrator, once on each connection, whether it still has the checkpoint that it
+// acknowledged: another orchestrator may have taken over, or its disk may be lost.
 func (k *workspaceKeeper) verifyRelayed(ctx context.Context, r *workspace.Record, t *tended) error {
 	l := k.w.uplink()
 	if l == nil || l == t.asked || r.Relayed == 0 || r.Relayed < r.Newest.Number {
@@ -74,7 +74,7 @@ func (k *workspaceKeeper) verifyRelayed(ctx context.Context, r *workspace.Record
 func (k *workspaceKeeper) verifyBeforeRemoval(ctx context.Context, id string, t *tended) error {
 	r, err := k.host.Record(id)
 	if errors.Is(err, workspace.ErrUnknown) {
-		return nil // Remove says so
+		return nil // Remove reports it
 	}
 	if err != nil {
 		return err
@@ -82,13 +82,13 @@ func (k *workspaceKeeper) verifyBeforeRemoval(ctx context.Context, id string, t 
 	return k.verifyRelayed(ctx, &r, t)
 }
 
-// hasFile asks whether the orchestrator has the whole of a file. It sends nothing of it.
+// hasFile asks whether the orchestrator has the whole of a file. It sends no content.
 func (w *Worker) hasFile(ctx context.Context, path string) (bool, error) {
 	q := url.Values{"offset": {"0"}, "total": {strconv.Itoa(wire.MaxCheckpointFile)}, "sha256": {strings.Repeat("0", 2*sha256.Size)}}
 	answer, err := w.sendPiece(ctx, path+"?"+q.Encode(), nil)
 	var no *refused
 	if errors.As(err, &no) && no.status >= 400 && no.status < 500 && no.status != http.StatusTooManyRequests {
-		return true, nil // it does not want it: the workspace is not known there
+		return true, nil // the orchestrator does not have the workspace and does not want the file
 	}
 	if err != nil {
 		return false, err
@@ -100,7 +100,7 @@ func (w *Worker) hasFile(ctx context.Context, path string) (bool, error) {
 	return kept.Complete, nil
 }
 
-// sendFile sends a file from where the orchestrator's copy ends.
+// sendFile sends a file, starting where the orchestrator's copy ends.
 func (w *Worker) sendFile(ctx context.Context, path, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *Worker) sendFile(ctx context.Context, path, file string) error {
 	}
 	q := url.Values{"total": {strconv.FormatInt(total, 10)}, "sha256": {hex.EncodeToString(sum.Sum(nil))}}
 	var kept wire.CheckpointOffset
-	piece := make([]byte, 0, wire.MaxPiece) // the first asks how much is there
+	piece := make([]byte, 0, wire.MaxPiece) // the first request is empty and asks for the length of the orchestrator's copy
 	for tries := 0; tries < 3; tries++ {
 		for before := int64(-1); kept.Offset > before; {
 			before = kept.Offset
@@ -138,13 +138,13 @@ func (w *Worker) sendFile(ctx context.Context, path, file string) error {
 			}
 			piece = piece[:n]
 		}
-		kept = wire.CheckpointOffset{} // it did not take what was sent: what it has may be another file's
+		kept = wire.CheckpointOffset{} // its offset did not advance: its copy may be of another file
 		piece = piece[:0]
 	}
 	return fmt.Errorf("send %s: the orchestrator does not take it", path)
 }
 
-// pieceTimeout bounds the sending of one piece on a slow line.
+// pieceTimeout bounds the sending of one piece over a slow connection.
 const pieceTimeout = 2 * time.Minute
 
 func (w *Worker) sendPiece(ctx context.Context, path string, piece []byte) ([]byte, error) {
@@ -163,7 +163,8 @@ func (w *Worker) sendPiece(ctx context.Context, path string, piece []byte) ([]by
 	return io.ReadAll(io.LimitReader(response.Body, 1<<20))
 }
 
-// request sends a request, which has this body, with the worker's token. Anything but a 2xx is a *refused.
+// request sends a request with the worker's token. body must be the request's body. A status other than 2xx is
+// returned as a *refused.
 func (w *Worker) request(r *http.Request, body []byte) (*http.Response, error) {
 	r.Header.Set("Authorization", "Bearer "+string(w.opts.Token))
 	w.signRequest(r, body)
@@ -179,12 +180,14 @@ func (w *Worker) request(r *http.Request, body []byte) (*http.Response, error) {
 	return response, nil
 }
 
-// fetchRestore brings the checkpoint here that the run's working copy begins with; empty: it begins at the base.
+// fetchRestore downloads the checkpoint from which the run's working copy starts and returns its file; empty:
+// the working copy starts from its base.
 func (s *session) fetchRestore() (string, error) {
 	return s.w.keeper.fetchRestore(s.w.ctx, s.rec.Run.Workspace, s.a.RestorePath())
 }
 
-// fetchRestore brings the checkpoint to a file that a working copy begins with; empty: it begins at the base, or was made before.
+// fetchRestore downloads the checkpoint from which a working copy starts, and returns its file; empty: the
+// working copy starts from its base, or exists already.
 func (k *workspaceKeeper) fetchRestore(ctx context.Context, order *wire.Workspace, file string) (string, error) {
 	if order == nil || order.Restore == nil {
 		return "", nil
@@ -215,7 +218,8 @@ func (k *workspaceKeeper) fetchRestore(ctx context.Context, order *wire.Workspac
 	return f.Name(), nil
 }
 
-// restore makes a working copy that no run is in so far. Its setup is left to its first run: that has a terminal, and may be contained.
+// restore makes a working copy that has no run yet. The setup is left to the first run, which has a terminal
+// and may be contained.
 func (k *workspaceKeeper) restore(ctx context.Context, order *wire.Workspace) error {
 	f, err := os.CreateTemp(k.w.opts.Config.DataDir, ".restore-*")
 	if err != nil {
@@ -235,7 +239,8 @@ func (k *workspaceKeeper) restore(ctx context.Context, order *wire.Workspace) er
 	return err
 }
 
-// land lands a checkpoint, or looks up what came of that, and tells the orchestrator, who asks again until it knows.
+// land lands a checkpoint, or looks up the outcome of an earlier call, and reports it. The orchestrator repeats
+// the request until it has an outcome.
 func (k *workspaceKeeper) land(ctx context.Context, id string, o svc.LandOrder) error {
 	outcome, err := k.host.Land(ctx, id, o)
 	if err != nil {
@@ -253,17 +258,17 @@ func (k *workspaceKeeper) land(ctx context.Context, id string, o svc.LandOrder) 
 	return err
 }
 
-// answer does what the orchestrator asks for.
+// answer executes a workspace request of the orchestrator.
 func (k *workspaceKeeper) answer(ctx context.Context, l *link, f *wire.WorkspaceRequest) {
 	t := k.tended(f.WorkspaceID)
 	if f.Do == wire.WorkspaceLand {
 		if !t.landing.TryLock() {
-			return // it is under way; the orchestrator asks again
+			return // a landing is under way; the orchestrator repeats the request
 		}
 		defer t.landing.Unlock()
 	}
 	if f.Do == wire.WorkspaceRestore && !t.tryLock() {
-		return // it is being made; the orchestrator asks again
+		return // the working copy is being made; the orchestrator repeats the request
 	}
 	if f.Do != wire.WorkspaceRestore && t.lock(ctx) != nil {
 		return

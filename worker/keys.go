@@ -13,21 +13,22 @@ import (
 	"svc/wire"
 )
 
-// stroke is what one element of a request types: bytes, or a key that tmux spells as the program wants it.
+// stroke is what one element of a request types: bytes, or a key for which tmux sends the sequence that the
+// program expects.
 type stroke struct {
 	bytes string
 	key   tmux.Key // empty: the bytes
 }
 
-// named is what the keys with a name type.
+// named maps the keys with a name to what they type.
 var named = map[string]stroke{
 	"Escape": {bytes: tmux.Escape}, "Tab": {bytes: "\t"}, "Space": {bytes: " "}, "Backspace": {bytes: "\x7f"},
 	"Up": {key: tmux.Up}, "Down": {key: tmux.Down}, "Left": {key: tmux.Left}, "Right": {key: tmux.Right},
 }
 
-// judgeKeys turns the elements of a request into what is typed, or names the first element that is not
-// allowed. The worker is the judge: nothing else reaches a session this way. A peer that does not know names
-// means the word when it sends one.
+// judgeKeys converts the elements of a request into strokes, or returns an error for the first element that is
+// not allowed. This check is the worker's: no other keys reach a session by such a request. names is false for
+// a peer without named keys; then a key's name is typed as a word.
 func judgeKeys(keys []string, names bool) ([]stroke, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("there is no key to send")
@@ -67,7 +68,7 @@ func judgeKey(key string, names bool) (stroke, error) {
 	return stroke{}, fmt.Errorf("key %.60q is not allowed: use %s", key, allowed)
 }
 
-// judgeText lets through what a person sees typed: no byte of it presses a key.
+// judgeText accepts only text without control characters, so that no byte of it acts as a key.
 func judgeText(text string) error {
 	switch {
 	case text == "":
@@ -88,8 +89,8 @@ func alphanumeric(s string) bool {
 	return s != ""
 }
 
-// takeKeys answers a request to type into a session. Requests for one session
-// are answered in their order, and a request that comes again types nothing.
+// takeKeys answers a request to type into a session. Requests for one session are executed in their order. A
+// repeated request types nothing and gets the result of the first one.
 func (w *Worker) takeKeys(l *link, f *wire.Keys) {
 	if !w.keys.begin(f.RequestID, l) {
 		return
@@ -111,7 +112,7 @@ func (w *Worker) keysResult(l *link, requestID string, err error) {
 	w.answerKeys(l, &wire.KeysResult{RequestID: requestID}, err)
 }
 
-// answerKeys completes a result and sends it.
+// answerKeys sets the result's outcome from err and sends it.
 func (w *Worker) answerKeys(l *link, result *wire.KeysResult, err error) {
 	if result.OK = err == nil; err != nil {
 		result.Error = err.Error()
@@ -136,11 +137,11 @@ func (s *session) input(ctx context.Context, write func(place) error) error {
 	return err
 }
 
-// escapePause is how long nothing follows an Escape: programs take what comes at once for the rest of an escape
+// escapePause is the pause after an Escape: programs treat bytes that follow at once as the rest of an escape
 // sequence.
 const escapePause = 150 * time.Millisecond
 
-// press types strokes in their order, as many at once as are of one sort.
+// press types strokes in order. It sends adjacent strokes of the same kind together.
 func press(ctx context.Context, server tmux.Server, pane string, strokes []stroke) error {
 	for len(strokes) > 0 {
 		n := 1

@@ -9,8 +9,7 @@ import (
 // mostKeysKept bounds how many requests for keys a worker remembers.
 const mostKeysKept = 1024
 
-// keysOnce remembers the latest requests for keys, so that one that comes again is answered and not
-// typed again.
+// keysOnce remembers the latest requests for keys, so that a repeated request is answered but not typed again.
 type keysOnce struct {
 	mu       sync.Mutex // guards the fields below
 	requests map[string]*keysRequest
@@ -19,11 +18,11 @@ type keysOnce struct {
 
 type keysRequest struct {
 	result  *wire.KeysResult // nil: it is under way
-	waiting []*link          // who is answered when it is known
+	waiting []*link          // the connections that get the result
 }
 
-// begin notes a request and is true when it is new. One that comes again is answered with what is
-// known of it, now or when it is known.
+// begin records a request and returns true when it is new. For a repeated request it returns false, and the
+// connection gets the result now or when the first one has ended.
 func (k *keysOnce) begin(id string, l *link) bool {
 	k.mu.Lock()
 	r := k.requests[id]
@@ -51,11 +50,11 @@ func (k *keysOnce) begin(id string, l *link) bool {
 	return false
 }
 
-// end keeps the result of a request and gives it to the one that asked.
+// end stores the result of a request and sends it to every connection that waits for it.
 func (k *keysOnce) end(result *wire.KeysResult, l *link) {
 	links := []*link{l}
 	k.mu.Lock()
-	if r := k.requests[result.RequestID]; r != nil { // not among the oldest, which were forgotten
+	if r := k.requests[result.RequestID]; r != nil { // nil: it was evicted as one of the oldest
 		links = r.waiting
 		r.result, r.waiting = result, nil
 	}

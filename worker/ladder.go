@@ -10,32 +10,34 @@ import (
 	"svc/tmux"
 )
 
-// ladder is how a session is ended: politely first. Its zero value is no ladder.
+// ladder is the escalation that ends a session, from Ctrl-C to closing the terminal. Its zero value means that
+// none runs.
 type ladder struct {
 	step  step
 	timer *time.Timer
 }
 
-// step is what happens next.
+// step is the next step of the ladder.
 type step int
 
 const (
 	stepNone      step = iota
-	stepInterrupt      // Ctrl-C through the terminal, as a person would
+	stepInterrupt      // Ctrl-C through the terminal, as a person would type it
 	stepTerminate      // SIGTERM to the provider's process group
 	stepKill           // SIGKILL to the group; the wrapper can then record the end
-	stepWrapper        // SIGKILL to a wrapper that did not leave
-	stepClose          // the terminal itself
+	stepWrapper        // SIGKILL to a wrapper that did not exit
+	stepClose          // close the terminal
 )
 
-// recordGrace is how long a wrapper may take to record the end of a provider that was killed, besides
-// ending what the provider left behind. closeGrace is how long a killed wrapper may take to be gone.
+// recordGrace is how long a wrapper may take to record the end of a killed provider, besides the time for
+// ending the provider's leftovers. closeGrace is how long a killed wrapper may take to end.
 const (
 	recordGrace = 5 * time.Second
 	closeGrace  = 2 * time.Second
 )
 
-// due fires when the next step's time has come; without a ladder never.
+// due returns a channel that fires when the next step is due; without a ladder it returns nil, which never
+// fires.
 func (l ladder) due() <-chan time.Time {
 	if l.timer == nil {
 		return nil
@@ -43,7 +45,7 @@ func (l ladder) due() <-chan time.Time {
 	return l.timer.C
 }
 
-// next takes the step and sets the time of the one after.
+// next executes the current step and starts the timer of the following one.
 func (l ladder) next(ctx context.Context, s *session) ladder {
 	grace := s.w.opts.Config.Worker.StopGrace
 	p := s.where()
@@ -58,20 +60,20 @@ func (l ladder) next(ctx context.Context, s *session) ladder {
 	case stepTerminate:
 		wait = grace[1]
 		s.signalProvider(syscall.SIGTERM)
-		s.signalProvider(syscall.SIGCONT) // a stopped one cannot act on it
+		s.signalProvider(syscall.SIGCONT) // a suspended process cannot act on SIGTERM
 	case stepKill:
 		wait = recordGrace + grace[1]
 		s.signalProvider(syscall.SIGKILL)
 	case stepWrapper:
 		if table, err := leftover.Scan(); err == nil {
-			s.noteTree(table) // nobody adopts its orphans any more
+			s.noteTree(table) // the wrapper then no longer adopts orphans, so they are noted now
 		}
-		s.rec.Killed = true // on disk before it is done: the end is then this stop's
+		s.rec.Killed = true // on disk before the kill, so that a later worker attributes the end to this stop
 		s.save()
-		_ = p.process.Signal(syscall.SIGKILL) // the step after closes the terminal
+		_ = p.process.Signal(syscall.SIGKILL) // if it fails, the next step closes the terminal
 	case stepClose:
 		if alive, err := p.process.Alive(); err == nil && !alive {
-			return ladder{} // end closes it, when all that was written to the terminal is in the log
+			return ladder{} // session.end closes the terminal when all its output is in the log
 		}
 		if err := p.server.Kill(ctx, p.host); err != nil {
 			s.log.Error("the session cannot be closed", "error", err)
@@ -84,8 +86,9 @@ func (l ladder) next(ctx context.Context, s *session) ladder {
 	return ladder{step: l.step + 1, timer: time.NewTimer(wait)}
 }
 
-// signalProvider signals the provider's process group. When nothing is known of a provider, the wrapper
-// is signalled, which passes it on; but never killed: what is below it is, and it lives to record that.
+// signalProvider signals the provider's process group. If the provider's process is not recorded, the wrapper
+// is signalled and passes the signal on. The wrapper itself never gets SIGKILL here: the processes below it are
+// killed instead, and the wrapper lives to record the end.
 func (s *session) signalProvider(sig syscall.Signal) {
 	record, err := s.a.ReadWrapper()
 	if err != nil || record.Child == nil {
@@ -99,7 +102,7 @@ func (s *session) signalProvider(sig syscall.Signal) {
 	}
 	child := *record.Child
 	if alive, err := child.Alive(); err != nil || !alive {
-		return // the PID may have been reused; what it left behind is found by its environment
+		return // the PID may have been reused; the provider's leftovers are found by their environment
 	}
 	if sig != syscall.SIGCONT {
 		s.log.Info("the provider is signalled", "signal", sig, "pid", child.PID)

@@ -11,8 +11,9 @@ import (
 	"svc/leftover"
 )
 
-// reapLeftovers ends what is left of a session whose wrapper has ended: the wrapper has done so itself
-// unless it was killed or came from an earlier version. It returns when nothing of the attempt lives.
+// reapLeftovers ends the processes that are left of a session whose wrapper has ended. The wrapper has done
+// that itself, unless it was killed or is of an earlier version. It returns when no process of the attempt
+// lives.
 func (s *session) reapLeftovers(ctx context.Context) {
 	if !s.w.opts.Config.Worker.Reap {
 		return
@@ -41,8 +42,8 @@ func (s *session) reapLeftovers(ctx context.Context) {
 	}
 }
 
-// noteTree remembers the processes below a wrapper that lives: should it be killed, they may have lost
-// every other sign of their session.
+// noteTree stores the processes below a living wrapper: if the wrapper is killed, nothing else may connect them
+// with their session.
 func (s *session) noteTree(t leftover.Table) {
 	p := s.where().process
 	if t.Lives(p) {
@@ -57,7 +58,7 @@ type processTable struct {
 	at    time.Time
 }
 
-// processes lists all processes as they were at most half a look at the sessions ago.
+// processes returns the list of all processes. A list is shared by all sessions for half a liveness interval.
 func (w *Worker) processes() leftover.Table {
 	p := &w.scanned
 	p.mu.Lock()

@@ -21,13 +21,12 @@ type link struct {
 	ctx     context.Context // ends with the connection
 	tasks   *sync.WaitGroup // the goroutines that it starts
 	out     *outbox
-	caps    []string      // what both sides know
+	caps    []string      // the capabilities of both sides
 	acked   chan struct{} // holds one token after a heartbeat_ack
-	beatNow func()        // sends a heartbeat besides those of the interval; use it when greeted
-	// greeted: the first heartbeat is on its way, so that reports may follow it.
+	beatNow func()        // sends a heartbeat at once; may be called when greeted is set
+	// greeted is set when the first heartbeat was queued, so that reports may follow it.
 	greeted atomic.Bool
-	// beats counts the heartbeats that were queued, answered those that were answered. Answers come
-	// in order.
+	// beats counts the queued heartbeats, answered the acknowledged ones. Acknowledgements arrive in order.
 	beats, answered atomic.Int64
 	attached        atomic.Int32 // terminals that are relayed
 	pulse           pulse
@@ -40,26 +39,25 @@ func newLink(conn wire.Conn, caps []string) *link {
 	return &link{conn: conn, out: newOutbox(), caps: caps, acked: make(chan struct{}, 1), refused: map[key]string{}}
 }
 
-// can reports whether the peer knows a capability. Frames that need one are sent
-// only then.
+// can reports whether the peer has a capability. Frames that need one are sent only then.
 func (l *link) can(capability string) bool { return slices.Contains(l.caps, capability) }
 
-// refuse remembers why a dispatch was refused on this connection.
+// refuse stores why a dispatch was refused on this connection.
 func (l *link) refuse(k key, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.refused[k] = why
 }
 
-// refusal is why an attempt was refused on this connection; empty: it was not. The orchestrator may
-// have sent it again before it read the refusal, and may have given it to another host since.
+// refusal returns why an attempt was refused on this connection; empty: it was not. The orchestrator may have
+// repeated the dispatch before it read the refusal, and may have given the attempt to another host since.
 func (l *link) refusal(k key) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.refused[k]
 }
 
-// window is how many bytes of a run's log may be under way.
+// window returns how many bytes of a run's log may be unacknowledged.
 func (l *link) window() int64 {
 	switch {
 	case l.out.typing():
@@ -71,15 +69,14 @@ func (l *link) window() int64 {
 	}
 }
 
-// errSilent is a connection that is open as far as the network tells, while the
-// orchestrator does not answer on it.
+// errSilent means that the connection is open but the orchestrator does not answer heartbeats on it.
 var errSilent = errors.New("heartbeats are not answered")
 
 // minSilence keeps a short heartbeat interval from cutting a slow but healthy
 // connection.
 const minSilence = 10 * time.Second
 
-// keepConnected holds one connection after the other until ctx ends.
+// keepConnected opens one connection after the other until ctx ends.
 func (w *Worker) keepConnected(ctx context.Context) {
 	wait := &backoff{random: w.opts.Random}
 	for ctx.Err() == nil {
@@ -97,8 +94,9 @@ func (w *Worker) keepConnected(ctx context.Context) {
 	}
 }
 
-// pause is how long to wait after a connection ended, and logs why it did. An orchestrator that ends it in order says
-// how long, and is no trouble; one that had not answered a heartbeat yet is treated like one that cannot be reached.
+// pause returns how long to wait after a connection ended, and logs why it ended. When the orchestrator ended
+// the connection with a goaway, its wait is used, and it is no failure; unless the connection had no
+// acknowledged heartbeat yet: then it is treated like one that could not be opened.
 func (w *Worker) pause(wait *backoff, lived bool, err error) time.Duration {
 	var away *sentAway
 	if errors.As(err, &away) && lived {
@@ -115,8 +113,8 @@ func (w *Worker) pause(wait *backoff, lived bool, err error) time.Duration {
 	return pause
 }
 
-// connection registers, opens the uplink and serves it until it drops. lived
-// says whether it got as far as an answered heartbeat.
+// connection registers, opens the uplink and serves it until it ends. lived reports whether a heartbeat was
+// acknowledged.
 func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 	conn, registered, err := w.dial(ctx)
 	if err != nil {
@@ -124,7 +122,7 @@ func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 	}
 	w.log.Info("uplink open", "host_id", registered.HostID, "status", registered.Status, "capabilities", registered.Capabilities)
 	l := newLink(conn, registered.Capabilities)
-	outer, stop := context.WithCancel(context.WithoutCancel(ctx)) // it outlives ctx by a goodbye
+	outer, stop := context.WithCancel(context.WithoutCancel(ctx)) // it outlives ctx until the goodbye frame is sent
 	defer stop()
 	group, served := errgroup.WithContext(outer)
 	defer context.AfterFunc(ctx, func() {
@@ -150,12 +148,11 @@ func (w *Worker) connection(ctx context.Context) (lived bool, err error) {
 	return lived, err
 }
 
-// goodbyeWithin is how long the end of a worker waits for its last frame to
-// leave.
+// goodbyeWithin is how long an ending worker waits until its last frame is written.
 const goodbyeWithin = time.Second
 
-// sayGoodbye tells the orchestrator that this worker ends in order, so that it
-// need not be missed first.
+// sayGoodbye sends the goodbye frame: the worker ends in order, so the orchestrator need not wait for missing
+// heartbeats.
 func (l *link) sayGoodbye(ctx context.Context) {
 	if !l.can(wire.CapGoodbye) {
 		return
@@ -170,9 +167,9 @@ func (l *link) sayGoodbye(ctx context.Context) {
 	}
 }
 
-// greet replays the spool, then says what this worker holds, then keeps the
-// heart beating. The order is the contract: a new run is given to this worker
-// only after its first heartbeat, when everything older has been told.
+// greet replays the spool and then sends heartbeats, the first of which has the inventory. The order is the
+// contract: a new run is given to this worker only after its first heartbeat, when everything older was
+// reported.
 func (w *Worker) greet(ctx context.Context, l *link, hostID string) (lived bool, err error) {
 	if err := w.spool.replay(ctx); err != nil {
 		return false, fmt.Errorf("replay the spool: %w", err)
@@ -191,9 +188,8 @@ func (w *Worker) greet(ctx context.Context, l *link, hostID string) (lived bool,
 	})
 }
 
-// beat sends a heartbeat at once and in intervals. It returns errSilent when no
-// answer came for two intervals, at least minSilence: TCP alone may take many
-// minutes to notice that the other side is gone.
+// beat sends a heartbeat at once and then in intervals. It returns errSilent when none was acknowledged for two
+// intervals, at least for minSilence: TCP alone may need many minutes to detect a dead peer.
 func (l *link) beat(ctx context.Context, interval time.Duration, send func()) (lived bool, err error) {
 	bound := max(2*interval, minSilence)
 	tick := time.NewTicker(interval)
@@ -226,15 +222,14 @@ func (w *Worker) heartbeat(l *link, hostID string) *wire.Heartbeat {
 	return beat
 }
 
-// setLink makes l the connection that sessions send on; nil means that there is
-// none.
+// setLink sets the connection on which sessions send; nil: there is none.
 func (w *Worker) setLink(l *link) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.link = l
 }
 
-// uplink is the open connection, or nil.
+// uplink returns the open connection, or nil.
 func (w *Worker) uplink() *link {
 	w.mu.Lock()
 	defer w.mu.Unlock()

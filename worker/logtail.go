@@ -16,17 +16,16 @@ import (
 	"svc/wire"
 )
 
-// How often a log is looked at: often while it grows, more seldom when it has
-// been quiet for a while.
+// The polling intervals of a log: short while it grows, longer after it has been quiet for a while.
 const (
 	tailBusy  = 100 * time.Millisecond
 	tailQuiet = 250 * time.Millisecond
-	quietFrom = 20 // looks without anything new
-	// tornLooks is how long the beginning of a character waits for its rest.
+	quietFrom = 20 // polls without new bytes
+	// tornLooks is for how many polls an incomplete character at the end waits for its remaining bytes.
 	tornLooks = 10
 )
 
-// run follows the log until ctx ends.
+// run relays the log until ctx ends.
 func (r *relay) run(ctx context.Context, uplink func() *link, warn func(error)) {
 	idle, torn, complaint := 0, 0, ""
 	wait := time.NewTimer(0)
@@ -65,11 +64,10 @@ func (r *relay) run(ctx context.Context, uplink func() *link, warn func(error)) 
 	}
 }
 
-// errTorn says that all there is to send is the beginning of a character.
+// errTorn means that the unsent bytes are only the beginning of a character.
 var errTorn = errors.New("the rest of a character is still to come")
 
-// step sends one chunk if it may, and answers how many bytes it holds. force
-// sends torn characters too.
+// step sends one chunk if it may, and returns its length in bytes. force also sends an incomplete character.
 func (r *relay) step(l *link, force bool) (int64, error) {
 	size := r.size()
 	if err := r.wasCut(size); err != nil {
@@ -109,8 +107,8 @@ func (r *relay) step(l *link, force bool) (int64, error) {
 	return n, nil
 }
 
-// timesOf is when the bytes from one offset to the other were written. What has more times than a chunk may carry is
-// to be sent up to the answered offset alone. A peer that keeps no offsets has no use for them.
+// timesOf returns when the bytes between two offsets were written. A chunk may carry a limited number of times,
+// so it may only be sent up to the returned offset. A peer without log_ack gets no times.
 func (r *relay) timesOf(l *link, from, to int64) ([]wire.LogTime, int64) {
 	if !l.can(wire.CapLogAck) {
 		return nil, to
@@ -118,11 +116,11 @@ func (r *relay) timesOf(l *link, from, to int64) ([]wire.LogTime, int64) {
 	return r.times.between(from, to)
 }
 
-// errCut says that a log is shorter than it was: its session, which owns it, has cut it.
+// errCut means that a log is shorter than it was: its session owns the file and has truncated it.
 var errCut = errors.New("the log was cut: a part that was relayed is not in it any more")
 
-// wasCut says, once, that a log is shorter than what was relayed of it. The relay goes on where it is: what
-// was relayed stays, and what is written in its place is not sent.
+// wasCut returns errCut, once, when a log is shorter than what was relayed of it. The relay stays at its
+// offset: relayed bytes stay at the orchestrator, and bytes that are written in their place are not sent.
 func (r *relay) wasCut(size int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +132,8 @@ func (r *relay) wasCut(size int64) error {
 	return nil
 }
 
-// sayEnd tells the log's final length when it is time to, and when a part of it is not here any more.
+// sayEnd sends the log's final length when it is due, and a log_gone when a part of the log is missing on this
+// host.
 func (r *relay) sayEnd(l *link) {
 	end, gone, now := r.tellEnd(l)
 	if !now {
@@ -188,8 +187,7 @@ func (r *relay) chunk(l *link, offset int64, raw []byte) *wire.LogChunk {
 	return c
 }
 
-// replaceInvalid puts U+FFFD in the place of each byte that is not part of a
-// character.
+// replaceInvalid replaces each byte that is not part of a character by U+FFFD.
 func replaceInvalid(raw []byte) string {
 	var b strings.Builder
 	for len(raw) > 0 {

@@ -19,8 +19,8 @@ import (
 
 func sessionNameOf(a rundir.Attempt) string { return svc.SessionName(a.RunID) }
 
-// reconcile compares, slowly, what is on disk with what is known: the back-stop for whatever was
-// missed.
+// reconcile periodically compares the disk with the worker's memory. It is the fallback for every event that
+// was missed.
 func (w *Worker) reconcile(ctx context.Context) {
 	tick := time.NewTicker(w.opts.Reconcile)
 	defer tick.Stop()
@@ -48,8 +48,8 @@ func (w *Worker) reconcile(ctx context.Context) {
 	}
 }
 
-// reportUnknownSessions reports sessions in the sockets' folder that no record knows, once each, and leaves
-// them alone.
+// reportUnknownSessions reports, once each, the sessions in the sockets' folder that have no record, and leaves
+// them running.
 func (w *Worker) reportUnknownSessions(ctx context.Context) {
 	if err := w.ensureSockets(); err != nil {
 		w.log.Warn("there is no folder for sockets", "error", err)
@@ -71,7 +71,7 @@ func (w *Worker) reportUnknownSessions(ctx context.Context) {
 			w.removeDeadSocket(socket)
 		}
 		if err != nil || !strings.HasPrefix(found.Name, "svc-") || w.knows(socket) {
-			continue // a leftover of a socket, or not to be asked: nothing is known of a session
+			continue // a dead socket, or a server that cannot be queried: there is no proof of a session
 		}
 		w.mu.Lock()
 		w.strange[socket] = true
@@ -81,10 +81,10 @@ func (w *Worker) reportUnknownSessions(ctx context.Context) {
 	}
 }
 
-// socketName is the form of the names of our sockets: the first 8 characters of a run's id.
+// socketName matches the names of svc's sockets: the first 8 characters of a run's id.
 var socketName = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
-// removeDeadSocket removes a socket on which nobody listens, which a killed tmux has left.
+// removeDeadSocket removes a socket without a listener, which a killed tmux has left.
 func (w *Worker) removeDeadSocket(socket string) {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.log.Warn("a dead socket stays", "socket", socket, "error", err)
@@ -93,7 +93,8 @@ func (w *Worker) removeDeadSocket(socket string) {
 	w.log.Info("a dead socket was removed", "socket", socket)
 }
 
-// sweepEvery is how often unfinished files are looked for, and sweepAge how old they must be.
+// sweepEvery is how often unfinished files are removed. sweepAge is the age from which a file counts as
+// unfinished.
 const (
 	sweepEvery = 10 * time.Minute
 	sweepAge   = time.Minute
@@ -106,7 +107,7 @@ func (w *Worker) sweep() {
 	}
 }
 
-// knows reports whether a socket is one of a session's, or one that was reported already.
+// knows reports whether a socket belongs to a session of this worker or was reported already.
 func (w *Worker) knows(socket string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,8 +128,9 @@ func (w *Worker) knows(socket string) bool {
 	return false
 }
 
-// removeStaleDirs removes the folders that late hooks made of attempts that are over. Listing every run that
-// this host ever had takes long, so it is done seldom; clearLate does it for what passes through here.
+// removeStaleDirs removes the folders that late hooks created for attempts that are over. It lists every run
+// that this host ever had, which takes long, so it runs seldom; clearLate does the same for each signal that
+// the spooler delivers.
 func (w *Worker) removeStaleDirs() {
 	attempts, err := w.dir.Attempts()
 	if err != nil {
@@ -140,7 +142,7 @@ func (w *Worker) removeStaleDirs() {
 	}
 }
 
-// clearLate removes the folder of an attempt that is over, which a late hook has made.
+// clearLate removes the folder that a late hook created for an attempt that is over.
 func (w *Worker) clearLate(a rundir.Attempt) {
 	if w.session(a.RunID, a.Number) != nil || w.hasDamaged(a) || !a.Exists() {
 		return
@@ -150,7 +152,7 @@ func (w *Worker) clearLate(a rundir.Attempt) {
 	}
 }
 
-// tellOrphan reports a session that should not be there, now or with the next connection.
+// tellOrphan reports a session that should not exist, now or on the next connection.
 func (w *Worker) tellOrphan(o wire.Orphan) {
 	w.mu.Lock()
 	w.orphans = append(w.orphans, o)
@@ -161,8 +163,8 @@ func (w *Worker) tellOrphan(o wire.Orphan) {
 	}
 }
 
-// reportOrphans sends what was not yet told. A report that gets lost with its connection is lost: it
-// is for the journal, and nothing depends on it.
+// reportOrphans sends the reports that were not sent yet. A report that is lost with its connection is not
+// repeated: it is only journaled, and nothing depends on it.
 func (w *Worker) reportOrphans(l *link) {
 	if !l.can(wire.CapOrphans) || !l.greeted.Load() {
 		return

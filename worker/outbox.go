@@ -10,47 +10,45 @@ import (
 	"svc/wire"
 )
 
-// writeTimeout is how long one frame may take to leave. A peer that does not
-// read for this long is as good as gone.
+// writeTimeout bounds the writing of one frame. A peer that reads nothing for this long is treated as gone.
 const writeTimeout = 15 * time.Second
 
-// lane is one queue of an outbox. A lower lane waits for the higher ones,
-// which are all slow by nature: what a person waits for is never queued behind a
-// flood of output.
+// lane is one queue of an outbox. A lower lane waits until the higher ones are empty. The higher lanes carry
+// little data, so frames that a person waits for are never queued behind a flood of output.
 type lane int
 
 const (
 	laneControl lane = iota // heartbeats, acknowledgements, results: never dropped
-	laneAttach              // terminal output: its reader waits until it has left
+	laneAttach              // terminal output: the terminal is read again only after it was written
 	laneLog                 // log chunks: bounded by each run's window
 	lanes
 )
 
-// Logs give way to keys, so that neither side is busy with them while an echo is on its way.
+// Log chunks are delayed after a key, so that neither side is busy with them while the key's echo is on its
+// way.
 const (
-	keyLead  = 20 * time.Millisecond  // for how long after a key
-	mostHeld = 100 * time.Millisecond // and at most in a row, however fast someone types
-	heldPart = 5                      // logs that were held have the way for this part of the time
-	typingOn = 2 * time.Second        // after a key, more of them are likely
+	keyLead  = 20 * time.Millisecond  // how long a key delays log chunks
+	mostHeld = 100 * time.Millisecond // the longest delay without a break, however fast keys arrive
+	heldPart = 5                      // after a delay, keys delay logs again only after this part of its length
+	typingOn = 2 * time.Second        // for how long after a key more keys are expected
 )
 
-// outbox is what one connection still has to write. It dies with the
-// connection: whatever must survive one is asked for again by the peer, kept in
-// the spool, or kept by its sender until sent was called.
+// outbox holds the frames that one connection still has to write. It is discarded with the connection. Whatever
+// must survive is requested again by the peer, is kept in the spool, or is kept by its sender until sent was
+// called.
 type outbox struct {
 	wake chan struct{} // holds one token when there may be something to write
 
 	mu     sync.Mutex // guards the fields below
 	queues [lanes][]outgoing
-	// screens has the newest snapshot of each run; order is who waits longest.
+	// screens has the newest snapshot of each run; order lists the runs, the longest waiting first.
 	screens map[string]outgoing
 	order   []string
-	// logsHeld is when logs began to give way, logsFrom when they go on.
+	// logsHeld is when the delay of logs began, logsFrom when it ends.
 	logsHeld, logsFrom time.Time
 }
 
-// outgoing is a frame and who wants to know that it was written. sent may be
-// nil; it must not block.
+// outgoing is a frame and the function that is called after it was written. sent may be nil; it must not block.
 type outgoing struct {
 	frame wire.Frame
 	sent  func()
@@ -67,8 +65,7 @@ func (o *outbox) push(l lane, frame wire.Frame, sent func()) {
 	o.wakeUp()
 }
 
-// show queues a snapshot in the place of an older one of the same run that has
-// not left yet.
+// show queues a snapshot. It replaces an older one of the same run that was not written yet.
 func (o *outbox) show(s *wire.Snapshot, sent func()) {
 	o.mu.Lock()
 	if _, waiting := o.screens[s.RunID]; !waiting {
@@ -86,7 +83,7 @@ func (o *outbox) wakeUp() {
 	}
 }
 
-// giveWay holds logs back for a moment: a key has come.
+// giveWay delays logs for a moment because a key has arrived.
 func (o *outbox) giveWay() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -99,15 +96,15 @@ func (o *outbox) giveWay() {
 	}
 }
 
-// typing reports whether a key has come of late.
+// typing reports whether a key has arrived recently.
 func (o *outbox) typing() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return time.Since(o.logsFrom) < typingOn
 }
 
-// next takes the frame that should leave first. Without one, held is how long
-// logs give way; 0 means that nothing waits.
+// next returns the frame to write first. Without one, held is how long logs are still delayed; 0 means that
+// nothing is queued.
 func (o *outbox) next() (out outgoing, held time.Duration, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -141,7 +138,7 @@ func (o *outbox) pop(l lane) (outgoing, bool) {
 	return out, true
 }
 
-// write sends frames until ctx ends or a write does not succeed in time.
+// write writes frames until ctx ends, or a write fails or times out.
 func (o *outbox) write(ctx context.Context, conn wire.Conn) error {
 	var buf bytes.Buffer
 	for {
@@ -161,8 +158,7 @@ func (o *outbox) write(ctx context.Context, conn wire.Conn) error {
 	}
 }
 
-// rest waits until there may be something to write, no longer than held when
-// that is not 0.
+// rest waits until there may be something to write; if held is not 0, at most that long.
 func (o *outbox) rest(ctx context.Context, held time.Duration) error {
 	var over <-chan time.Time
 	if held > 0 {

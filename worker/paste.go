@@ -11,8 +11,8 @@ import (
 	"svc/wire"
 )
 
-// takePaste answers a request to paste a text into a session and to submit it. It waits for what is typed there, and a
-// request that comes again pastes nothing.
+// takePaste answers a request to paste a text into a session and to submit it. It is queued behind earlier
+// input of that session. A repeated request pastes nothing and gets the result of the first one.
 func (w *Worker) takePaste(l *link, f *wire.Paste) {
 	if !w.keys.begin(f.RequestID, l) {
 		return
@@ -32,11 +32,12 @@ func (w *Worker) takePaste(l *link, f *wire.Paste) {
 	})
 }
 
-// submitPause is how long Enter waits after a paste: some programs take one that comes at once for a line end of the pasted text.
+// submitPause is the pause between a paste and Enter: some programs treat an Enter that follows at once as a
+// line end of the pasted text.
 const submitPause = 300 * time.Millisecond
 
-// paste gives a text to the session's program as one paste, and presses Enter. With an error, unknown says that some of it may have
-// reached the program.
+// paste sends a text to the session's program as one paste, and then Enter. If it returns an error, unknown
+// reports that a part of the text may have reached the program.
 func (s *session) paste(ctx context.Context, text string) (unknown bool, err error) {
 	err = s.input(ctx, func(p place) error {
 		err := p.server.Paste(ctx, p.pane, text)

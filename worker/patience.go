@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// runningTime is a sum of times between counts, each up to a bound: in what exceeds it, nobody ran who could have counted.
+// runningTime is a sum of the times between counts, each limited to a bound: in the time beyond the bound this
+// process did not run, so it could not count.
 type runningTime struct {
 	total time.Duration
 	last  time.Time // the last count; zero: none
@@ -18,11 +19,11 @@ func (t *runningTime) count(now time.Time, most time.Duration) {
 	t.last = now
 }
 
-// patienceLooks is how often a wait counts its time.
+// patienceLooks is how often a wait counts its time until its limit.
 const patienceLooks = 20
 
-// patient is ctx with a deadline that counts only the time in which this process runs. A worker that was stopped, or whose machine
-// slept, has not waited for anyone meanwhile. Call cancel.
+// patient returns a context whose limit counts only the time in which this process runs: a worker that was
+// suspended, or whose machine slept, has not waited meanwhile. The caller must call cancel.
 func patient(ctx context.Context, limit time.Duration) (_ context.Context, cancel context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})

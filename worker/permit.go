@@ -8,7 +8,8 @@ import (
 	"svc/rundir"
 )
 
-// revoke takes back the permit of the last try. True means that it was not taken, and never will be.
+// revoke removes the permit of the last try. It returns true when no wrapper took the permit; then none ever
+// can.
 func (s *session) revoke() bool {
 	if s.claimed() {
 		return false
@@ -17,20 +18,20 @@ func (s *session) revoke() bool {
 	return err == nil && try > 0 && rundir.RevokeLaunch(s.a.PermitPath(try))
 }
 
-// claimed reports whether a wrapper has come so far as to record itself.
+// claimed reports whether a wrapper has recorded itself.
 func (s *session) claimed() bool {
 	_, err := s.a.ReadWrapper()
 	return err == nil
 }
 
-// How long a wrapper may take from its terminal's start to its record, and one of an earlier version
-// from taking its permit.
+// claimLimit is how long a wrapper may take from the start of its terminal to its record. lateLimit is how long
+// a wrapper of an earlier version may take from its permit to its record.
 const (
 	claimLimit = 30 * time.Second
 	lateLimit  = 5 * time.Second
 )
 
-// taker is the process that took the permit of the last try, or was about to.
+// taker returns the process that took the permit of the last try, or was about to take it.
 func (s *session) taker() (process.ID, error) {
 	try, err := s.a.LastTry()
 	if err != nil {
@@ -39,8 +40,8 @@ func (s *session) taker() (process.ID, error) {
 	return rundir.ReadTaker(s.a.PermitPath(try))
 }
 
-// awaitTaker waits until the wrapper that took the permit has recorded itself or has ended, however slow
-// its disk is. One of an earlier version left no trace when it took it; it gets a moment.
+// awaitTaker waits, without a limit, until the wrapper that took the permit has recorded itself or has ended. A
+// wrapper of an earlier version did not record that it took the permit; it is waited for lateLimit.
 func (s *session) awaitTaker(ctx context.Context) {
 	taker, err := s.taker()
 	if err != nil {
@@ -50,8 +51,8 @@ func (s *session) awaitTaker(ctx context.Context) {
 	s.awaitClaim(ctx, 0, taker.Alive)
 }
 
-// awaitClaim waits until the wrapper of a session that was being made has recorded itself, or has
-// ended. One that ends without a record found no permit: its terminal came up late.
+// awaitClaim waits until the wrapper of a session that was being made has recorded itself, or has ended. A
+// wrapper that ends without a record found no permit, because its terminal came up late.
 func (s *session) awaitClaim(ctx context.Context, limit time.Duration, lives func() (bool, error)) {
 	if limit > 0 { // else for as long as it lives
 		limited, cancel := context.WithTimeout(ctx, limit)

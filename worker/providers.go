@@ -12,7 +12,8 @@ import (
 	"svc/wire"
 )
 
-// openRegistry opens the catalog of the config, and writes the shipped one when there is none.
+// openRegistry opens the catalog that the config names, and writes the shipped catalog first if the file is
+// missing.
 func (w *Worker) openRegistry() error {
 	path := w.opts.Config.CatalogPath
 	made, err := provider.EnsureFile(path)
@@ -26,16 +27,16 @@ func (w *Worker) openRegistry() error {
 	return err
 }
 
-// Tools that were not found are looked for again: someone may have installed one, or the machine was
-// too busy for an answer in time. Each look gives them more time, so that a busy machine finds in the end what it has.
+// Missing tools are probed again: one may have been installed, or the machine was too busy for an answer in
+// time. The time limit doubles with each probe, so that even a busy machine finds its tools.
 const (
 	probeAgainMost = 10 * time.Minute
 	probeLimitMost = 2 * time.Minute
-	probeAskedPoll = time.Second // how often it is looked whether someone asked for it, or the catalog got or lost an error
+	probeAskedPoll = time.Second // how often a requested probe and the catalog's error state are checked
 )
 
-// followProviders looks which tools are installed and tells the orchestrator: now, after each change of
-// the catalog, on request, and with back-off for those that were not there.
+// followProviders finds out which tools are installed and reports them: at the start, after each change of the
+// catalog, on request, and with back-off for the missing ones.
 func (w *Worker) followProviders(ctx context.Context) {
 	changes, cancel := w.registry.Subscribe()
 	defer cancel()
@@ -43,7 +44,7 @@ func (w *Worker) followProviders(ctx context.Context) {
 	defer asked.Stop()
 	catalog := w.registry.Current()
 	entries, pause, limit := catalog.Entries(), w.opts.ProbeAgain, w.opts.ProbeLimit
-	problem := w.registry.Problem() // the first heartbeat tells it
+	problem := w.registry.Problem() // the first heartbeat reports this one
 	for {
 		reports := provider.ProbeEntries(ctx, entries, w.searchPath(), limit)
 		if ctx.Err() != nil {
@@ -80,8 +81,8 @@ func (w *Worker) followProviders(ctx context.Context) {
 	}
 }
 
-// keepReports notes what was found, the unused presets among it, tells it when something changed, and answers the entries that are
-// not available.
+// keepReports stores the results of a probe, including the unused presets, and reports them when they have
+// changed. It returns the entries that are not available.
 func (w *Worker) keepReports(catalog *provider.Catalog, found map[string]svc.ProviderReport) (missing []provider.Entry) {
 	w.mu.Lock()
 	now := map[string]svc.ProviderReport{}
@@ -110,7 +111,7 @@ func (w *Worker) keepReports(catalog *provider.Catalog, found map[string]svc.Pro
 	return missing
 }
 
-// compareReport looks for all tools again when a start has shown that the report is not true any more.
+// compareReport starts a probe of all tools when a start has shown that the stored report of one is wrong.
 func (w *Worker) compareReport(id string, found bool) {
 	w.mu.Lock()
 	report, known := w.reports[id]
@@ -124,8 +125,8 @@ func (w *Worker) compareReport(id string, found bool) {
 	}
 }
 
-// reportProviders tells what is known of the catalog's tools. Before they were first looked for
-// there is nothing to tell; followProviders does it then. Before the first heartbeat it is not told.
+// reportProviders sends the reports of the catalog's tools. It sends nothing before the first probe, after
+// which followProviders calls it, nor before the connection's first heartbeat.
 func (w *Worker) reportProviders(l *link) {
 	w.mu.Lock()
 	reports := w.reports
@@ -139,15 +140,15 @@ func (w *Worker) reportProviders(l *link) {
 	}
 }
 
-// searchPath is the PATH of sessions.
+// searchPath returns the PATH of sessions.
 func (w *Worker) searchPath() string {
 	return provider.WithDir(lookup(w.opts.Environ, "PATH"), w.selfDir())
 }
 
-// selfDir is where svc itself is: hooks find it there.
+// selfDir returns the folder of the svc program, in which hooks find it.
 func (w *Worker) selfDir() string { return filepath.Dir(w.opts.WrapperArgv[0]) }
 
-// lookup is the last value of a name in an environment.
+// lookup returns the last value of a name in an environment; empty: it has none.
 func lookup(environ []string, name string) string {
 	for i := len(environ) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(environ[i], name+"="); ok {

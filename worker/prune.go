@@ -13,23 +13,25 @@ import (
 	"svc/workspace"
 )
 
-// Pruned is what a host's old runs amount to.
+// Pruned is the result of removing a host's old runs.
 type Pruned struct {
-	Runs  int   `json:"runs"`  // whose logs and tombstones were removed, or would be
-	Bytes int64 `json:"bytes"` // of their logs and recordings
-	// Unconfirmed runs are old enough but stay: it is not known that the orchestrator has their logs.
+	Runs  int   `json:"runs"`  // runs whose logs and tombstones were removed, or would be
+	Bytes int64 `json:"bytes"` // bytes of their logs, recordings and last screens
+	// Unconfirmed counts the runs that are old enough but stay, because the orchestrator has not confirmed that
+	// it has their logs.
 	Unconfirmed int `json:"unconfirmed"`
 	Mirrors     int `json:"mirrors"` // copies of repositories that no working copy needs
 }
 
-// Add counts in what another folder's old runs amount to.
+// Add adds the result of another folder.
 func (p *Pruned) Add(other Pruned) {
 	p.Runs, p.Bytes, p.Unconfirmed, p.Mirrors = p.Runs+other.Runs, p.Bytes+other.Bytes, p.Unconfirmed+other.Unconfirmed, p.Mirrors+other.Mirrors
 }
 
-// Prune removes the logs and tombstones of runs that were over before a time, and mirrors of repositories that no working copy has needed since. Only those go whose logs
-// the orchestrator has acknowledged in full, and that have nothing left to tell; dry removes nothing and
-// says what would go. It may be called while a worker runs.
+// Prune removes the logs and tombstones of runs that were over before a time, and the mirrors of repositories
+// that no working copy has needed since. A run is removed only if the orchestrator has acknowledged its whole
+// log and nothing of it is left to report. With dry it removes nothing and only counts. It may be called while
+// a worker runs.
 func Prune(ctx context.Context, dir rundir.Dir, before time.Time, dry bool) (p Pruned, err error) {
 	if p.Mirrors, err = (workspace.Host{Dir: string(dir)}).PruneMirrors(ctx, before, dry); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
@@ -51,7 +53,7 @@ func Prune(ctx context.Context, dir rundir.Dir, before time.Time, dry bool) (p P
 	return p, nil
 }
 
-// take decides about one run.
+// take removes the files of one run if it is old enough and confirmed, and counts it.
 func (p *Pruned) take(dir rundir.Dir, runID string, before time.Time, dry bool) error {
 	t, err := dir.Tombstone(runID)
 	if errors.Is(err, rundir.ErrCorrupt) {
@@ -86,7 +88,8 @@ func (p *Pruned) take(dir rundir.Dir, runID string, before time.Time, dry bool) 
 	if dry {
 		return nil
 	}
-	// The tombstone last: one without a log is tried again, a log without one would stay for ever.
+	// The tombstone is removed last: a tombstone without a log is tried again, but a log without a tombstone
+	// would stay for ever.
 	for _, path := range append(paths, dir.LogPath(runID), dir.TombstonePath(runID)) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -95,7 +98,8 @@ func (p *Pruned) take(dir rundir.Dir, runID string, before time.Time, dry bool) 
 	return nil
 }
 
-// holdsAttempt reports whether something of the run is left to tell, or begins again.
+// holdsAttempt reports whether an attempt of the run has a folder or undelivered signals; that includes the
+// attempt after the last ended one, which may have begun.
 func holdsAttempt(dir rundir.Dir, runID string, last int) bool {
 	for number := 1; number <= last+1; number++ {
 		a := dir.Attempt(runID, number)
@@ -109,7 +113,7 @@ func holdsAttempt(dir rundir.Dir, runID string, last int) bool {
 	return false
 }
 
-// pruneEvery is how often a worker prunes by itself.
+// pruneEvery is how often a worker prunes.
 const pruneEvery = 24 * time.Hour
 
 // prune removes what is older than [worker] log_days.

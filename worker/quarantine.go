@@ -12,11 +12,11 @@ import (
 	"svc/wire"
 )
 
-// A damaged attempt is one whose dispatch cannot be read: what it runs and where its log begins is not
-// known any more, but its session may be at work. It is left alone, kept in the inventory, reported
-// once, and its wrapper reports its end. When it is over its folder is set aside for a person.
+// A damaged attempt is one whose dispatch record cannot be read: its command and the start of its log are
+// unknown, but its session may be running. The session is left alone, stays in the inventory and is reported
+// once; its wrapper reports the end. When it is over, its folder is set aside for an operator.
 
-// quarantine takes a damaged attempt out of what this worker leads.
+// quarantine registers a damaged attempt, which the worker does not lead.
 func (w *Worker) quarantine(a rundir.Attempt, cause error) {
 	w.log.Error("an attempt's record cannot be read; its session, if any, is left alone",
 		"run_id", a.RunID, "attempt", a.Number, "path", a.Path(), "error", cause)
@@ -26,7 +26,7 @@ func (w *Worker) quarantine(a rundir.Attempt, cause error) {
 	w.tellOrphan(wire.Orphan{SessionName: svc.SessionName(a.RunID), RunID: a.RunID, Attempt: a.Number, Action: "none"})
 }
 
-// isDamaged reports whether an attempt is in quarantine. The caller has the lock.
+// isDamaged reports whether an attempt is in quarantine. The caller holds the lock.
 func (w *Worker) isDamaged(k key) bool {
 	_, damaged := w.damaged[k]
 	return damaged
@@ -38,7 +38,7 @@ func (w *Worker) hasDamaged(a rundir.Attempt) bool {
 	return w.isDamaged(key{a.RunID, a.Number})
 }
 
-// settleDamaged looks which damaged attempts are over.
+// settleDamaged releases the damaged attempts that are over.
 func (w *Worker) settleDamaged(ctx context.Context) {
 	w.mu.Lock()
 	all := make([]rundir.Attempt, 0, len(w.damaged))
@@ -53,7 +53,8 @@ func (w *Worker) settleDamaged(ctx context.Context) {
 	}
 }
 
-// damagedOver reports whether nothing of the attempt runs. What cannot be found out counts as no.
+// damagedOver reports whether nothing of the attempt runs any more. It returns false when that cannot be found
+// out.
 func (w *Worker) damagedOver(ctx context.Context, a rundir.Attempt) bool {
 	if record, err := a.ReadWrapper(); err == nil {
 		alive, err := record.Wrapper.Alive()
@@ -63,19 +64,19 @@ func (w *Worker) damagedOver(ctx context.Context, a rundir.Attempt) bool {
 	return errors.Is(err, tmux.ErrNoServer) || err == nil && found.Dead
 }
 
-// holdsSignals reports whether something that a session reported waits in its attempt's folder still.
+// holdsSignals reports whether undelivered signals of a session wait in its attempt's folder.
 func (w *Worker) holdsSignals(a rundir.Attempt) bool {
 	waiting, _, err := a.Pending()
 	return err != nil || slices.ContainsFunc(waiting, func(e rundir.Entry) bool { return !w.dir.OwnWord(e) })
 }
 
-// releaseDamaged sees to it that the end is told, and sets the folder aside.
+// releaseDamaged puts the report of the end into the spool and sets the folder aside.
 func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 	log := w.log.With("run_id", a.RunID, "attempt", a.Number)
 	w.mu.Lock()
 	newer := w.newest(a.RunID)
 	w.mu.Unlock()
-	if newer == nil { // else that one has the socket now
+	if newer == nil { // otherwise the newer attempt has the socket now
 		if err := (tmux.Server{Socket: w.socketOf(a.RunID), Bin: w.opts.TmuxBin}).Kill(ctx, process.ID{}); err != nil {
 			log.Warn("the terminal of a damaged attempt stays", "error", err)
 			return
@@ -86,7 +87,7 @@ func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 		word = a.Signal(exit)
 	}
 	word.RunID, word.Attempt, word.Source = a.RunID, a.Number, svc.FromWrapper
-	if _, err := w.dir.Put(word); err != nil { // a second one of the same words is a duplicate
+	if _, err := w.dir.Put(word); err != nil { // the orchestrator treats a repeated report as a duplicate
 		log.Error("the end of a damaged attempt could not be spooled", "error", err)
 		return
 	}

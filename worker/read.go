@@ -9,11 +9,11 @@ import (
 	"svc/wire"
 )
 
-// maxMalformed frames in a row mean that the other side does not speak this
-// protocol.
+// maxMalformed is the number of consecutive malformed frames after which the connection is closed: the peer
+// does not use this protocol.
 const maxMalformed = 10
 
-// sentAway is how a connection ends that an orchestrator in order ended.
+// sentAway is the error of a connection that the orchestrator ended with a goaway frame.
 type sentAway struct {
 	reason string
 	after  time.Duration // when to connect again
@@ -21,8 +21,8 @@ type sentAway struct {
 
 func (s *sentAway) Error() string { return "sent away: " + s.reason }
 
-// read takes frames until the connection ends. Nothing here waits for a disk, a
-// program or a person: each frame is handed on, in order, to what answers it.
+// read reads frames until the connection ends. It never waits for a disk, a program or a person: each frame is
+// passed, in order, to its handler.
 func (w *Worker) read(ctx context.Context, l *link) error {
 	bad := 0
 	for {
@@ -42,7 +42,7 @@ func (w *Worker) read(ctx context.Context, l *link) error {
 		w.log.Warn("frame not understood", "error", err)
 		var wrong *wire.FrameError
 		if errors.As(err, &wrong) && wrong.Code == wire.CodeUnknownFrame {
-			continue // a newer orchestrator; what it needs it does not get from us
+			continue // a newer orchestrator; this worker does not support the frame
 		}
 		if bad++; bad >= maxMalformed {
 			return errors.New("too many malformed frames in a row")

@@ -11,16 +11,16 @@ import (
 	"svc/wire"
 )
 
-// mostEnds bounds what a tombstone keeps of a run that is restarted over and over.
+// mostEnds bounds the ends in a tombstone, for a run that is restarted very often.
 const mostEnds = 64
 
-// readTombstone is the highest attempt that is over; 0 means none.
+// readTombstone returns the highest attempt that is over; 0 means none.
 func (w *Worker) readTombstone(runID string) (int, error) {
 	t, err := w.dir.Tombstone(runID)
 	return t.Attempt, err
 }
 
-// recordEnd writes the tombstone of an attempt.
+// recordEnd adds the end of an attempt to the run's tombstone.
 func (w *Worker) recordEnd(runID string, end rundir.Ended) error {
 	t, err := w.dir.Tombstone(runID)
 	damaged := errors.Is(err, rundir.ErrCorrupt)
@@ -42,8 +42,8 @@ func (w *Worker) recordEnd(runID string, end rundir.Ended) error {
 	return w.dir.WriteTombstone(runID, t)
 }
 
-// recall answers an orchestrator whose record of attempts differs from the inventory. It is told again
-// that they started or how they ended, with their logs before; what nobody here knows of is said to be
+// recall answers an orchestrator whose record of attempts differs from the inventory. The starts or ends of the
+// attempts are reported again, an end after its log. Attempts that this host has no trace of are reported as
 // unknown.
 func (w *Worker) recall(l *link, f *wire.RunRecall) {
 	w.tasks.Go(func() {
@@ -66,14 +66,14 @@ func (w *Worker) recall(l *link, f *wire.RunRecall) {
 	})
 }
 
-// tellAgain sees to it that the end of an attempt is reported once more, unless it is under way, or the
-// start of one whose session lives. It is false when there is no trace of the attempt.
+// tellAgain reports the end of an attempt once more, unless that is under way, or the start if its session
+// lives. It returns false when there is no trace of the attempt.
 func (w *Worker) tellAgain(runID string, attempt int) (known bool, err error) {
 	if s := w.session(runID, attempt); s != nil {
 		if !s.isReported() {
 			return true, w.tellStarted(s.a)
 		}
-		// It waits for its log to be taken, or is just being cleared away.
+		// The session waits until the orchestrator has its log, or its folder is being removed.
 		rec, err := s.a.ReadDispatch()
 		if err == nil {
 			return true, w.report(runID, attempt, rec.Word)
@@ -101,12 +101,12 @@ func (w *Worker) tellAgain(runID string, attempt int) (known bool, err error) {
 	}
 	end, has := w.endOf(t, runID, attempt)
 	if !has {
-		return true, w.report(runID, attempt, nil) // it ended before its end was kept
+		return true, w.report(runID, attempt, nil) // it ended under a version that did not keep ends
 	}
 	return true, w.reopen(runID, end, true)
 }
 
-// tellStarted reports the start of a living attempt once more, from the wrapper's own record of it.
+// tellStarted reports the start of a live attempt once more, from the wrapper's record.
 func (w *Worker) tellStarted(a rundir.Attempt) error {
 	rec, err := a.ReadWrapper()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && rec.Child == nil {
@@ -125,7 +125,7 @@ func (w *Worker) tellStarted(a rundir.Attempt) error {
 	return err
 }
 
-// awaitDrop waits until a session whose folder is gone is forgotten too.
+// awaitDrop waits until a session whose folder is gone is removed from memory too.
 func (w *Worker) awaitDrop(s *session) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -138,8 +138,8 @@ func (w *Worker) awaitDrop(s *session) {
 	}
 }
 
-// endOf is how an attempt ended. Of the only attempt of a tombstone from before ends were kept, the log is
-// the whole file.
+// endOf returns how an attempt ended. A tombstone of an earlier version has no ends; for its only attempt, the
+// log is the whole file.
 func (w *Worker) endOf(t rundir.Tombstone, runID string, attempt int) (rundir.Ended, bool) {
 	if end, has := t.Of(attempt); has {
 		return end, true
@@ -150,8 +150,8 @@ func (w *Worker) endOf(t rundir.Tombstone, runID string, attempt int) (rundir.En
 	return rundir.Ended{}, false
 }
 
-// report spools the end of an attempt once more. Without the signal it was reported with, only that it is
-// over is known.
+// report puts the end of an attempt into the spool once more. Without the original signal only the fact that it
+// is over is known, so it reports a lost session.
 func (w *Worker) report(runID string, attempt int, word *wire.Signal) error {
 	lost := svc.Signal{RunID: runID, Attempt: attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper,
 		ExitCode: -1, Reason: reasonLost, Timestamp: svc.TimeOf(w.opts.Now())}
@@ -167,8 +167,8 @@ func (w *Worker) report(runID string, attempt int, word *wire.Signal) error {
 	return err
 }
 
-// reopen makes a session of an attempt that is over and was cleared away: it is relayed and reported like
-// one that has just ended, and cleared away again.
+// reopen makes a session for an attempt that is over and whose folder was removed: it is relayed and, with
+// tell, reported like one that has just ended, and then removed again.
 func (w *Worker) reopen(runID string, end rundir.Ended, tell bool) error {
 	a := w.dir.Attempt(runID, end.Attempt)
 	w.mu.Lock()
@@ -202,7 +202,7 @@ func (w *Worker) reopen(runID string, end rundir.Ended, tell bool) error {
 	return nil
 }
 
-// readLog answers an orchestrator that wants a log that it does not have, or not all of it.
+// readLog answers an orchestrator that requests a log because it does not have all of it.
 func (w *Worker) readLog(l *link, f *wire.LogRead) {
 	w.tasks.Go(func() {
 		if s := w.session(f.RunID, f.Attempt); s != nil {
@@ -212,7 +212,7 @@ func (w *Worker) readLog(l *link, f *wire.LogRead) {
 				}
 				return
 			}
-			w.awaitDrop(s) // it is just being cleared away
+			w.awaitDrop(s) // its folder is being removed
 		}
 		t, err := w.dir.Tombstone(f.RunID)
 		end, has := w.endOf(t, f.RunID, f.Attempt)

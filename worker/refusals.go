@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	refusalEvery = time.Minute // is how often refusals with one code are logged
-	mostRefusals = 64          // codes that are told apart
+	refusalEvery = time.Minute // how often refusals with the same code are logged
+	mostRefusals = 64          // codes that are counted separately
 )
 
 // refusals logs which frames the orchestrator refused: the first with each code at once, then one line a minute with

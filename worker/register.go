@@ -26,7 +26,7 @@ import (
 // httpTimeout bounds one request to the orchestrator.
 const httpTimeout = 15 * time.Second
 
-// refused is an answer of the orchestrator that is not a success.
+// refused is the error for an answer of the orchestrator that is not a success.
 type refused struct {
 	status int
 	code   svc.Code // empty when the body was no error envelope
@@ -40,8 +40,7 @@ func (r *refused) Error() string {
 	return fmt.Sprintf("status %d %s: %s", r.status, r.code, r.text)
 }
 
-// whatToDo is advice for the operator about a refusal that no retry can fix;
-// empty for every other error.
+// whatToDo returns advice for the operator about a refusal that no retry can fix; empty for every other error.
 func whatToDo(err error, hostName string) string {
 	var r *refused
 	if !errors.As(err, &r) {
@@ -63,9 +62,8 @@ func whatToDo(err error, hostName string) string {
 	return ""
 }
 
-// dialUplink registers and opens the uplink. It registers before each
-// connection, not only at the first: the orchestrator may have been upgraded
-// meanwhile, and what both sides know is agreed upon there.
+// dialUplink registers and opens the uplink. It registers before each connection, since the orchestrator may
+// have been upgraded meanwhile, and the capabilities of both sides are agreed at the registration.
 func (w *Worker) dialUplink(ctx context.Context) (wire.Conn, wire.Registered, error) {
 	var registered wire.Registered
 	caps := w.capabilities(ctx)
@@ -76,7 +74,7 @@ func (w *Worker) dialUplink(ctx context.Context) (wire.Conn, wire.Registered, er
 	if err != nil {
 		return nil, registered, fmt.Errorf("encode registration: %w", err)
 	}
-	w.http.CloseIdleConnections() // they lead where the last uplink ended, or to one of several orchestrators that froze
+	w.http.CloseIdleConnections() // they lead to the orchestrator that ended the last uplink, or to a frozen one
 	answer, err := w.post(ctx, "/api/internal/worker/register", body)
 	if err != nil {
 		return nil, registered, fmt.Errorf("register: %w", err)
@@ -125,7 +123,7 @@ func (w *Worker) post(ctx context.Context, path string, body []byte) ([]byte, er
 	return w.postAs(ctx, w.opts.Token, path, body)
 }
 
-// postAs sends JSON with a token and reads the answer. Anything but a 2xx is a
+// postAs sends JSON with a token and returns the answer's body. A status other than 2xx is returned as a
 // *refused.
 func (w *Worker) postAs(ctx context.Context, token config.Secret, path string, body []byte, headers ...http.Header) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, httpTimeout)
@@ -154,19 +152,20 @@ func (w *Worker) postAs(ctx context.Context, token config.Secret, path string, b
 	return io.ReadAll(io.LimitReader(response.Body, 1<<20))
 }
 
-// signRequest shows that a request with the worker's token is the worker's own.
+// signRequest signs a request with the worker's key: it proves that the request with the worker's token is from
+// this worker.
 func (w *Worker) signRequest(r *http.Request, body []byte) {
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])
 	target := r.URL.RequestURI()
 	if at := strings.Index(target, "/api/internal/"); at > 0 {
-		target = target[at:] // a proxy takes off what comes before
+		target = target[at:] // a proxy removes the path before it
 	}
 	r.Header.Set(wire.HeaderBodyHash, hash)
 	r.Header.Set(wire.HeaderSignature, base64.StdEncoding.EncodeToString(ed25519.Sign(w.key, wire.RequestProof(r.Method, target, hash))))
 }
 
-// publicKey is the half of the worker's key that others may know.
+// publicKey returns the public half of the worker's key, in base64.
 func (w *Worker) publicKey() string {
 	return base64.StdEncoding.EncodeToString(w.key.Public().(ed25519.PublicKey))
 }

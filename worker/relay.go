@@ -9,68 +9,67 @@ import (
 	"svc/wire"
 )
 
-// The log's way to the orchestrator.
+// The sizes and the timeout of the log relay.
 const (
 	chunkMost  = 64 << 10        // raw bytes of a chunk
-	askMost    = 4 << 10         // of the first chunk of a connection, which asks where to go on
-	stallAfter = 5 * time.Second // without progress, what is unacknowledged is sent again
+	askMost    = 4 << 10         // of the first chunk on a connection, whose acknowledgement has the offset to continue at
+	stallAfter = 5 * time.Second // after this long without progress, unacknowledged bytes are sent again
 
-	// Unacknowledged bytes of a run. Keys are queued behind what is under way, so there is less of it
-	// while someone is attached, and least while they type.
+	// The limits of a run's unacknowledged bytes. Keys are queued behind the bytes that are under way, so the
+	// limit is lower while terminals are attached, and lowest while keys are typed.
 	windowAlone    = 256 << 10
 	windowAttached = 64 << 10
 	windowTyping   = 16 << 10
 )
 
-// relay sends the log of one attempt as a byte stream. The orchestrator keeps
-// the offset: it takes a chunk only where its own copy ends and answers with
-// that place, ahead or back, and the relay goes on from there. So no byte is
-// lost or repeated, whoever restarts. All offsets count from the attempt's
-// first byte, wherever the file has it.
+// relay sends the log of one attempt as a byte stream. The orchestrator keeps the offset: it accepts a chunk
+// only where its own copy ends, and acknowledges with that offset. The relay continues at the acknowledged
+// offset, whether it is ahead or back, so no byte is lost or repeated, whichever side restarts. All offsets
+// count from the attempt's first byte, not from the beginning of the file.
 type relay struct {
 	runID   string
 	attempt int
 	path    string
-	base    int64 // where in the file the attempt begins
-	most    int64 // of the attempt's bytes that are relayed; what is beyond is not ours
+	base    int64 // the attempt's first byte in the file
+	most    int64 // limit of the relayed bytes; svc did not write what is beyond it
 	now     func() time.Time
 	wake    chan struct{} // holds one token when there may be something to do
 
-	file  os.FileInfo // of the log that was first read: nothing else is read in its place; only run touches it
+	file  os.FileInfo // the log file that was first read; another file in its place is not read; only run uses it
 	times timesReader // likewise
 
 	mu    sync.Mutex // guards the fields below
-	link  *link      // the connection that they refer to
+	link  *link      // the connection that the fields below refer to
 	phase phase
 	sent  int64
 	acked int64
-	// rewound: the orchestrator sent the relay back. Answers that name the same
-	// place once more belong to chunks from before, until there is progress.
+	// rewound is set when the orchestrator sent the relay back. Until there is progress, more acknowledgements
+	// of the same offset belong to earlier chunks and are ignored.
 	rewound bool
-	moved   time.Time // when the relay last got further
-	queued  int       // chunks that wait to be written: a slow connection is no stall
+	moved   time.Time // when the relay last made progress
+	queued  int       // chunks in the outbox: while there are any, the relay is not stalled
 	end     int64     // the attempt's length; -1 while it may still grow
-	endAt   time.Time // when that length was last told on the connection; zero: it was not
-	// complete: the orchestrator said on this connection that it has the whole log.
+	endAt   time.Time // when that length was last sent on the connection; zero: it was not
+	// complete is set when the orchestrator reported on this connection that it has the whole log.
 	complete bool
-	cut      bool // the log is shorter than what was relayed of it, and that was said
+	cut      bool // the log is shorter than what was relayed of it; errCut was returned
 	lost     bool // the rest of the log is not on this host any more
-	// stuckFrom is how long the connection had been answering when the orchestrator last took a byte, or
-	// the log got its end.
+	// stuckFrom is the value of link.answeredFor when the orchestrator last accepted a byte, or when the log
+	// got its final length.
 	stuckFrom time.Duration
 }
 
-// phase is how far a relay has come on a connection.
+// phase is the state of a relay on a connection.
 type phase int
 
 const (
 	phaseAsk   phase = iota // nothing was sent yet
-	phaseAsked              // one small chunk is under way; its answer says where to go on
+	phaseAsked              // one small chunk is under way; its acknowledgement has the offset to continue at
 	phaseOpen               // a window of chunks may be under way
 )
 
-// newRelay begins at acked, which is what an orchestrator without log_ack got
-// already; one with it knows better and says so.
+// newRelay returns a relay that begins at acked, the bytes that an orchestrator without log_ack has received
+// already. An orchestrator with log_ack reports its own offset.
 func newRelay(runID string, attempt int, path string, base, acked int64, now func() time.Time) *relay {
 	return &relay{
 		runID: runID, attempt: attempt, path: path, base: base, now: now,
@@ -78,7 +77,7 @@ func newRelay(runID string, attempt int, path string, base, acked int64, now fun
 	}
 }
 
-// size is how many bytes the attempt has written so far.
+// size returns how many bytes the attempt has written so far.
 func (r *relay) size() int64 {
 	r.mu.Lock()
 	end := r.end
@@ -89,7 +88,7 @@ func (r *relay) size() int64 {
 	return min(max(fileSize(r.path)-r.base, 0), r.most) // 0: not begun yet
 }
 
-// length is the attempt's final length; 0 when there is no log.
+// length returns the attempt's final length; 0 when there is no log.
 func (r *relay) length() int64 {
 	if r == nil {
 		return 0
@@ -97,7 +96,7 @@ func (r *relay) length() int64 {
 	return max(r.size(), 0)
 }
 
-// finish says that the attempt's log has its final length.
+// finish sets the final length of the attempt's log.
 func (r *relay) finish(end int64) {
 	r.mu.Lock()
 	r.end = end
@@ -116,7 +115,7 @@ func (r *relay) caught() bool {
 	case r.end < 0:
 		return false
 	case r.lost:
-		return !r.endAt.IsZero() // nothing is left to wait for
+		return !r.endAt.IsZero() // the rest cannot be sent any more
 	case r.link != nil && r.link.can(wire.CapLogEnd):
 		return r.complete
 	default:
@@ -124,7 +123,8 @@ func (r *relay) caught() bool {
 	}
 }
 
-// caughtOn reports whether the orchestrator at the other end of a connection has the whole log. What another one had says nothing.
+// caughtOn reports whether the orchestrator on this connection has the whole log. What another orchestrator had
+// does not count.
 func (r *relay) caughtOn(l *link) bool {
 	r.mu.Lock()
 	here := r.link == l
@@ -132,16 +132,15 @@ func (r *relay) caughtOn(l *link) bool {
 	return here && r.caught()
 }
 
-// whole is the length of an ended log, if all of it can be relayed.
+// whole returns the length of an ended log; ok is false when the log has not ended or a part of it is lost.
 func (r *relay) whole() (end int64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.end, r.end >= 0 && !r.lost
 }
 
-// stuck reports whether the orchestrator has taken nothing of the log for so long, though it answers on
-// the connection. The time in which it is frozen, or nothing passes, does not count: whatever was sent
-// may still arrive.
+// stuck reports whether the orchestrator has answered on the connection for this long without accepting a byte
+// of the log. Time in which it is frozen or unreachable does not count: bytes that were sent may still arrive.
 func (r *relay) stuck(l *link, after time.Duration) bool {
 	answering := l.answering()
 	r.mu.Lock()
@@ -149,7 +148,7 @@ func (r *relay) stuck(l *link, after time.Duration) bool {
 	return l == r.link && answering-r.stuckFrom >= after
 }
 
-// beginAnew forgets for how long nothing of the log was taken: the orchestrator could not take anything.
+// beginAnew restarts the time for stuck: the orchestrator could not accept anything.
 func (r *relay) beginAnew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,7 +157,7 @@ func (r *relay) beginAnew() {
 	}
 }
 
-// confirmed reports whether acked is the word of an orchestrator and not a memory.
+// confirmed reports whether acked comes from the orchestrator on this connection. The caller holds the lock.
 func (r *relay) confirmed() bool {
 	return r.link != nil && (r.phase == phaseOpen || !r.link.can(wire.CapLogAck))
 }
@@ -170,14 +169,15 @@ func (r *relay) wakeUp() {
 	}
 }
 
-// ack takes the place where the orchestrator's copy ends, and whether that is all it wants.
+// ack handles an acknowledgement: the offset at which the orchestrator's copy ends, and whether the copy is
+// complete.
 func (r *relay) ack(l *link, offset int64, complete bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if l != r.link || offset < 0 {
 		return
 	}
-	if complete && !r.endAt.IsZero() { // else it is about a length of before
+	if complete && !r.endAt.IsZero() { // otherwise it refers to an earlier length
 		r.complete = true
 	}
 	if offset > r.acked || r.complete {
@@ -188,7 +188,7 @@ func (r *relay) ack(l *link, offset int64, complete bool) {
 		return
 	case r.phase == phaseOpen && offset > r.acked && offset <= r.sent:
 		r.acked, r.rewound = offset, false
-	default: // the answer to the question; or a place that is ahead, or back
+	default: // the answer to the first chunk, or an offset that is ahead or back
 		r.rewound = r.phase == phaseOpen && offset <= r.acked
 		r.acked, r.sent = offset, offset
 	}
@@ -196,8 +196,8 @@ func (r *relay) ack(l *link, offset int64, complete bool) {
 	r.wakeUp()
 }
 
-// next decides what may be sent on l: from where, and how many bytes at most.
-// None means that there is nothing to send now.
+// next decides what may be sent on l: from which offset, and how many bytes at most. 0 bytes mean that nothing
+// may be sent now.
 func (r *relay) next(l *link, size int64) (offset, most int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,7 +206,7 @@ func (r *relay) next(l *link, size int64) (offset, most int64) {
 		r.queued, r.complete, r.stuckFrom = 0, false, l.answeredFor()
 	}
 	if l != r.link || stalled {
-		// What was under way is asked for anew. Nothing is known for sure.
+		// Bytes that were under way may be lost, so the relay asks for the offset again.
 		r.link, r.phase, r.sent, r.rewound, r.moved = l, phaseAsk, r.acked, false, time.Now()
 		r.endAt = time.Time{}
 	}
@@ -219,7 +219,7 @@ func (r *relay) next(l *link, size int64) (offset, most int64) {
 	switch r.phase {
 	case phaseAsk:
 		if size > 0 && r.sent >= size {
-			r.sent, r.acked = size-1, size-1 // there must be a byte to ask with
+			r.sent, r.acked = size-1, size-1 // asking for the offset takes at least one byte
 		}
 		most = min(size-r.sent, askMost)
 	case phaseAsked:
@@ -230,8 +230,8 @@ func (r *relay) next(l *link, size int64) (offset, most int64) {
 	return r.sent, max(most, 0)
 }
 
-// sending notes that the bytes from one offset to the other are on their way.
-// False means that an answer moved the relay meanwhile: they must not go.
+// sending records that the bytes between two offsets are queued. It returns false when an acknowledgement has
+// moved the relay meanwhile; then they must not be sent.
 func (r *relay) sending(l *link, from, to int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -239,7 +239,7 @@ func (r *relay) sending(l *link, from, to int64) bool {
 		return false
 	}
 	if r.sent == r.acked {
-		r.moved = time.Now() // the clock of a stall starts with what is under way
+		r.moved = time.Now() // the stall timer starts when the first bytes are under way
 	}
 	r.sent = to
 	r.queued++
@@ -252,8 +252,8 @@ func (r *relay) sending(l *link, from, to int64) bool {
 	return true
 }
 
-// tellEnd reports whether the log's final length is to be told on l now: after its last byte, and again
-// when no answer came. gone says that not all of it can follow.
+// tellEnd reports whether the log's final length is to be sent on l now: after the last byte, and again when no
+// answer came. gone reports that a part of the log is missing on this host.
 func (r *relay) tellEnd(l *link) (end int64, gone, now bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -269,8 +269,8 @@ func (r *relay) tellEnd(l *link) (end int64, gone, now bool) {
 	return r.end, r.lost, true
 }
 
-// lose takes note of a log whose file on this host is shorter than it was: what is not here any more
-// cannot be waited for. It answers how many bytes are missing.
+// lose handles a log whose file is shorter than its final length: the missing part cannot be sent any more. It
+// returns how many bytes are missing.
 func (r *relay) lose(size int64) (missing int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -281,7 +281,8 @@ func (r *relay) lose(size int64) (missing int64) {
 	return r.end - size
 }
 
-// again asks the orchestrator anew how much it has: it says that it has lost a part.
+// again makes the relay ask for the orchestrator's offset again: the orchestrator has reported that it lost a
+// part.
 func (r *relay) again() {
 	r.mu.Lock()
 	r.link = nil
@@ -289,7 +290,7 @@ func (r *relay) again() {
 	r.wakeUp()
 }
 
-// written notes that a chunk has left: from now on its answer may be waited for.
+// written records that a chunk was written to the connection: its acknowledgement can be expected from now on.
 func (r *relay) written(l *link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

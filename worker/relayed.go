@@ -9,14 +9,15 @@ import (
 	"svc/wire"
 )
 
-// refusedEnd is the first time that the report of an end was not taken on a connection.
+// refusedEnd is when the report of an end was first not accepted on a connection.
 type refusedEnd struct {
 	on *link
 	at time.Time
 }
 
-// relayedBefore is what comes before the report of an end, as its headers, and what to do when the report is not taken now: whoever got it
-// may be another orchestrator than the one that has acknowledged it, and have less.
+// relayedBefore returns the headers that tell the orchestrator what must precede the report of an end, and a
+// function to call when the report is not accepted now: the orchestrator that received it may not be the one
+// that acknowledged the log, and may have less of it.
 func (p *spooler) relayedBefore(e rundir.Entry) (said http.Header, again func()) {
 	s := p.w.session(e.RunID(), e.Attempt())
 	if !terminal(e) || s == nil || s.logRelay() == nil {
@@ -26,8 +27,8 @@ func (p *spooler) relayedBefore(e rundir.Entry) (said http.Header, again func())
 	return s.relayedBefore(l, p.w.opts.LogHold), func() { s.relayAgain(l) }
 }
 
-// relayedBefore says nothing when the end goes without its log, which the orchestrator does not take, or when that insists for as long as
-// hold that it has all, and does not take the end.
+// relayedBefore returns no headers when the end is sent without its log: the orchestrator does not accept the
+// log, or it has confirmed all of it and still does not accept the end for as long as hold.
 func (s *session) relayedBefore(l *link, hold time.Duration) http.Header {
 	s.mu.Lock()
 	r, f, first := s.relay, s.final, s.refusedEnd
@@ -51,7 +52,7 @@ func (s *session) relayedBefore(l *link, hold time.Duration) http.Header {
 	return said
 }
 
-// relayAgain forgets what was acknowledged: it is asked anew what the orchestrator has.
+// relayAgain discards the acknowledgements: the orchestrator is asked again what it has.
 func (s *session) relayAgain(l *link) {
 	s.mu.Lock()
 	r := s.relay

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// runtimeDirs are the places for the folder of the sessions' sockets, the preferred one first. Their
-// paths are short, since a socket's path has little room, and their own for each data directory. The
-// last logout of a user removes XDG_RUNTIME_DIR with all that is in it, and only the system makes it
-// again: until then new sessions are put into the second place.
+// runtimeDirs returns the candidates for the folder of the sessions' sockets, the preferred one first. Their
+// paths are short, since the path of a socket is limited, and each data directory has its own. The system
+// removes XDG_RUNTIME_DIR with all its content at the user's last logout, and only the system can make it
+// again: until then new sessions use the second candidate.
 func runtimeDirs(dir, dataDir string) []string {
 	if dir != "" {
 		return []string{dir}
@@ -28,7 +28,7 @@ func runtimeDirs(dir, dataDir string) []string {
 	return append(dirs, filepath.Join("/tmp", "svc-"+strconv.Itoa(os.Getuid())+"-"+name))
 }
 
-// ensureRuntimeDir makes the first of the places that can be made, and answers which it is.
+// ensureRuntimeDir makes the first candidate that can be made, and returns it.
 func ensureRuntimeDir(dirs []string) (string, error) {
 	var failed error
 	for _, dir := range dirs {
@@ -41,7 +41,7 @@ func ensureRuntimeDir(dirs []string) (string, error) {
 	return "", failed
 }
 
-// ensurePrivate makes a folder for sockets where it is missing, for this user alone.
+// ensurePrivate makes a folder for sockets if it is missing, accessible to this user only.
 func ensurePrivate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder for sockets: %w", err)
@@ -49,8 +49,8 @@ func ensurePrivate(dir string) error {
 	return private(dir)
 }
 
-// ensureSockets makes sure that sockets can be made. It is called before each use: whatever cleans up
-// temporary files may have removed the folder since.
+// ensureSockets makes the folder for sockets. It is called before each use, since a clean-up of temporary files
+// may have removed the folder.
 func (w *Worker) ensureSockets() error {
 	dir, err := ensureRuntimeDir(w.runtimeDirs)
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *Worker) ensureSockets() error {
 	return nil
 }
 
-// socketOf is where a new session of a run is made.
+// socketOf returns the path of the socket for a new session of a run.
 func (w *Worker) socketOf(runID string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,8 +74,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// private refuses a folder that another user could have prepared: whoever reaches the sockets
-// controls the sessions.
+// private rejects a folder that another user could have prepared: access to the sockets is control over the
+// sessions.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
