@@ -15,15 +15,15 @@ import (
 	"svc"
 )
 
-// scopes starts each session in a systemd scope of its own, so that the kernel accounts for a run as a
-// whole and can limit it. Where there is no systemd, sessions are started directly.
+// scopes starts each session in a systemd scope of its own, so that the kernel accounts for the processes of a
+// run together and can limit them. On hosts without systemd, sessions are started directly.
 type scopes struct {
 	w     *Worker
-	begin func() []string // the words before a unit's name; nil: there are no scopes here
-	once  sync.Once       // for the warning about a scope that could not be made
+	begin func() []string // returns the arguments before the unit's name; nil: this host has no scopes
+	once  sync.Once       // limits the warning about a scope that could not be made
 }
 
-// scopeProbeLimit is for a manager that does not answer.
+// scopeProbeLimit bounds the probe, in case the service manager does not answer.
 const scopeProbeLimit = 5 * time.Second
 
 func newScopes(w *Worker) *scopes {
@@ -32,14 +32,14 @@ func newScopes(w *Worker) *scopes {
 	return s
 }
 
-// within is the command that starts a session of the run, and what it needs in its environment. Nothing:
-// without a scope.
+// within returns the command prefix that starts a session of the run in a scope, and the environment that it
+// needs. Both are nil when this host has no scopes.
 func (s *scopes) within(runID string) (argv, env []string) {
 	begin := s.begin()
 	if begin == nil {
 		return nil, nil
 	}
-	// A name of its own for each start: one that is taken would be refused.
+	// Each start uses a new unit name, since systemd refuses a name that is in use.
 	argv = append(append([]string{}, begin...), "--unit="+svc.SessionName(runID)+"-"+svc.NewID()[:8])
 	settings := s.w.opts.Config.Worker
 	if settings.RunMemoryMax != "" {
@@ -48,11 +48,11 @@ func (s *scopes) within(runID string) (argv, env []string) {
 	if settings.RunTasksMax > 0 {
 		argv = append(argv, "-p", "TasksMax="+itoa(settings.RunTasksMax))
 	}
-	// A tmux that finds the user's manager moves its panes to scopes of their own, which have no limits.
+	// If tmux finds the user's manager, it moves each pane to another scope, which has no limits.
 	return append(argv, "--", "env", "-u", "XDG_RUNTIME_DIR", "-u", "DBUS_SESSION_BUS_ADDRESS"), busEnv()
 }
 
-// word reports whether runs have scopes here: on or off.
+// word returns whether runs have scopes here, as it is reported: on or off.
 func (s *scopes) word() string {
 	if s.begin() == nil {
 		return "off"
@@ -60,14 +60,14 @@ func (s *scopes) word() string {
 	return "on"
 }
 
-// failed is told once that a scope was refused; the session is then started without.
+// failed logs, once, that a scope could not be made; the session is then started without one.
 func (s *scopes) failed(err error) {
 	s.once.Do(func() {
 		s.w.log.Warn("a run was started without a scope, and its limits do not hold; said once", "error", err)
 	})
 }
 
-// probe finds out whether scopes can be made here, by making one.
+// probe tests, by making one, whether scopes can be made here.
 func (s *scopes) probe() []string {
 	settings := s.w.opts.Config.Worker
 	if settings.Scopes != "auto" {
@@ -76,8 +76,9 @@ func (s *scopes) probe() []string {
 	manager, err := scopeManager()
 	if err == nil {
 		begin := []string{"systemd-run", manager, "--scope", "--collect", "--quiet", "--no-ask-password"}
-		// When memory runs out, the kernel ends the greediest process and the rest of the run goes on, not
-		// the whole scope. Before systemd 253 scopes had no such property, and did just that.
+		// With OOMPolicy=continue, when memory runs out, the kernel kills the process that uses the most and
+		// the rest of the run continues. Otherwise systemd would end the whole scope. Before systemd 253 scopes
+		// had no such property and behaved like that anyway.
 		for _, words := range [][]string{append(begin[:len(begin):len(begin)], "-p", "OOMPolicy=continue"), begin} {
 			if err = tryScope(s.w.ctx, words); err == nil {
 				return words
@@ -104,9 +105,9 @@ func tryScope(ctx context.Context, words []string) error {
 	return nil
 }
 
-// scopeManager says whose manager makes the scopes: root's are the machine's. Those of a user end with
-// the user's manager, which ends at the last logout; a run must not. So they are used only where
-// that manager stays, or where the worker itself ends with it.
+// scopeManager returns the option that selects the service manager for scopes. For root it is the system's
+// manager. The scopes of another user end with the user's manager, which ends at the last logout, but a run
+// must not. So they are used only if that manager lingers, or if the worker itself ends with it.
 func scopeManager() (flag string, err error) {
 	if os.Geteuid() == 0 {
 		return "--system", nil
@@ -123,12 +124,13 @@ func scopeManager() (flag string, err error) {
 	return "--user", nil
 }
 
-// belowManager reports whether a process of these control groups belongs to the user's manager.
+// belowManager reports whether a process in these control groups belongs to the user's manager.
 func belowManager(cgroups, uid string) bool {
 	return strings.Contains(cgroups, "/user@"+uid+".service/")
 }
 
-// busEnv is where systemd-run finds the user's manager. A unit of the machine has neither variable.
+// busEnv returns the variables with which systemd-run finds the user's manager. A system unit has neither of
+// them.
 func busEnv() []string {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if dir == "" {

@@ -14,18 +14,18 @@ import (
 	"svc/wire"
 )
 
-// screenState is what showScreens knows of the last screen it looked at.
+// screenState is the last captured screen, as showScreens remembers it.
 type screenState struct {
-	looked bool  // at least once
-	size   int64 // of the log when it last looked
+	looked bool  // a screen was captured
+	size   int64 // of the log at the last capture
 	text   string
 	sum    [sha256.Size]byte
-	on     *link // the connection that was given text
+	on     *link // the connection on which text was queued
 }
 
-// showScreens sends the session's screen when it has changed. It captures only when the log has grown
-// since the last capture (what was not written cannot be seen either), or when nobody writes the log.
-// Sessions have different phases, so that many of them do not capture all at once.
+// showScreens sends the session's screen when it has changed. It captures only when the log has grown since the
+// last capture, since every change of the screen is output, or when the log has no writer. Sessions have
+// different phases, so that they do not all capture at the same time.
 func (s *session) showScreens(ctx context.Context) {
 	phase := rand.Float64() //nolint:gosec // it spreads work, it keeps no secret
 	turn := time.NewTimer(s.w.untilCapture(phase))
@@ -40,7 +40,7 @@ func (s *session) showScreens(ctx context.Context) {
 		turn.Reset(s.w.untilCapture(phase))
 		p := s.where()
 		if !p.live {
-			return // end shows the last one
+			return // end records and sends the last screen
 		}
 		if l := s.w.uplink(); l != nil && l.greeted.Load() {
 			s.showScreen(ctx, p, l, &seen)
@@ -49,13 +49,14 @@ func (s *session) showScreens(ctx context.Context) {
 }
 
 const (
-	// mostCaptures is how many sessions capture at once, as long as each gets its turn within capturePatience:
-	// a session whose tmux does not answer holds up no other.
+	// mostCaptures is how many sessions capture at the same time. A session that has waited for capturePatience
+	// captures anyway, so that a session whose tmux does not answer does not delay the others.
 	mostCaptures    = 1
 	capturePatience = 100 * time.Millisecond
 )
 
-// untilCapture is the time until a session's next capture; its phase in the round is from 0 to 1.
+// untilCapture returns the time until a session's next capture. phase is the session's position in the round,
+// from 0 to 1.
 func (w *Worker) untilCapture(phase float64) time.Duration {
 	every := w.opts.Snapshots
 	slots := w.capturePace.slots()
@@ -87,14 +88,14 @@ func (s *session) showScreen(ctx context.Context, p place, l *link, seen *screen
 	}
 }
 
-// noteScreen keeps what was seen of the terminal, should it not answer at the end.
+// noteScreen stores the captured screen, in case the terminal does not answer at the end.
 func (s *session) noteScreen(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = &rundir.Screen{Text: text, At: svc.TimeOf(s.w.opts.Now()), Seen: true}
 }
 
-// look captures the screen when it is this session's turn.
+// look captures the screen when a slot is free, or after capturePatience.
 func (s *session) look(ctx context.Context, p place) (string, error) {
 	patience := time.NewTimer(capturePatience)
 	defer patience.Stop()
@@ -109,8 +110,8 @@ func (s *session) look(ctx context.Context, p place) (string, error) {
 	return s.capture(ctx, p)
 }
 
-// maxScreen bounds a snapshot in bytes, far below the largest frame. A screen that is larger with its
-// colours is shown without.
+// maxScreen bounds a snapshot in bytes, far below the largest frame. A screen that exceeds it because of its
+// colours is sent without colours.
 const maxScreen = 512 << 10
 
 func (s *session) capture(ctx context.Context, p place) (string, error) {
@@ -128,7 +129,7 @@ func (s *session) capture(ctx context.Context, p place) (string, error) {
 	return screen, err
 }
 
-// logFull says that the log has reached its bound and no longer tells of changes.
+// logFull reports whether the log has reached its limit, so that it no longer shows changes.
 func (s *session) logFull(size int64) bool {
 	limit := s.w.opts.Config.Worker.MaxLogBytes
 	return limit > 0 && size+s.logRelay().base >= limit
@@ -140,8 +141,8 @@ func (s *session) snapshot(text string) *wire.Snapshot {
 	}
 }
 
-// resized says, once, that the size has changed since the last look: a program need not write
-// anything to look different then.
+// resized reports, once, whether the size has changed since the last call: the screen can then look different
+// without any output.
 func (s *session) resized() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +151,8 @@ func (s *session) resized() bool {
 	return was
 }
 
-// keepView notes how the session is shown. It is the catalog's word when the session was started: runs keep
-// what they were started with.
+// keepView records whether the session is shown with colours. The catalog's value at the start of the session
+// is kept for the whole run.
 func (s *session) keepView(plain bool) {
 	s.plain = plain
 	if err := s.a.WriteView(rundir.View{Plain: plain}); err != nil {
@@ -159,8 +160,8 @@ func (s *session) keepView(plain bool) {
 	}
 }
 
-// recallView is for a session of an earlier worker. Without a record it is shown with colours: they
-// can be left out later, not added.
+// recallView loads that record for a session of an earlier worker. Without a record the session is shown with
+// colours: they can be removed later, but not added.
 func (s *session) recallView() {
 	if v, err := s.a.ReadView(); err == nil {
 		s.plain = v.Plain

@@ -2,11 +2,10 @@ package worker
 
 import "sync"
 
-// serial runs functions one after the other, in the order they were given,
-// without making the giver wait. It costs a goroutine only while there is
-// something to do.
+// serial runs functions one after the other, in the order of the calls of do, which does not wait for them. It
+// has a goroutine only while functions are queued.
 type serial struct {
-	tasks *sync.WaitGroup // who waits for the goroutine
+	tasks *sync.WaitGroup // the goroutine belongs to it
 
 	mu    sync.Mutex // guards queue and busy
 	queue []func()

@@ -17,55 +17,55 @@ import (
 	"svc/wire"
 )
 
-// session is one attempt of a run on this host, from its dispatch to its clean-up. The goroutine in
-// lead owns it: it alone writes the attempt's records and starts, stops and ends things. Others
-// leave it a message (order, endReported) or look at what the lock guards.
+// session is one attempt of a run on this host, from its dispatch to its clean-up. The goroutine in lead owns
+// it: only that goroutine writes the attempt's records, starts the session, and closes it. Other goroutines
+// request things through order and endReported, or read the fields that the lock guards.
 type session struct {
 	w      *Worker
 	a      rundir.Attempt
 	log    *slog.Logger
 	before *session // an older attempt that must be gone before this one begins; nil: none
 	typing serial   // keys reach the session in the order of their requests
-	sizing serial   // what concerns its size, and who sees it
+	sizing serial   // changes of its size, and opening and closing of its relays
 	parts  sync.WaitGroup
 
-	workspace string               // the id of its working copy; empty: none. Set before others see the session
-	tokenHash string               // of the run's token, for what the session reports; set before others see the session
-	homeHint  string               // that nobody named a folder for it; empty: somebody did. Set before others see the session
-	onAnswer  func(refusal string) // sends the answer to the dispatch; nil: it was given long ago
+	workspace string               // the id of its working copy; empty: none. Set before other goroutines see the session
+	tokenHash string               // hash of the run's token, which signals of the session must carry; set before other goroutines see the session
+	homeHint  string               // the hint that no working directory was configured; empty: one was. Set before other goroutines see the session
+	onAnswer  func(refusal string) // sends the answer to the dispatch; nil: an earlier worker answered it
 	accepted  chan struct{}        // closed when the dispatch was answered
-	refusal   string               // why it was refused; read after accepted. Empty: it was not
-	stop      chan struct{}        // closed when the session shall end
-	placed    chan struct{}        // closed when it is first known where the session is
-	gone      chan struct{}        // closed when nothing of the session runs any more
-	reported  chan struct{}        // closed when the orchestrator was told the end
+	refusal   string               // why the dispatch was refused; empty: it was not. Read it after accepted is closed
+	stop      chan struct{}        // closed when the session is to be stopped
+	placed    chan struct{}        // closed when place is first set
+	gone      chan struct{}        // closed when no process of the session runs any more
+	reported  chan struct{}        // closed when the end was delivered to the orchestrator
 
 	rec   rundir.Dispatch // only lead and accept touch it
-	plain bool            // snapshots are without colours; set before the session is followed
-	// leader is the wrapper as it was last seen alive by this worker, and tree what was below it; only
-	// lead touches them. Zero: it was not seen.
+	plain bool            // snapshots are without colours; set before follow is called
+	// leader is the wrapper as this worker last saw it alive, and tree the processes below it; only lead uses
+	// them. Zero: the worker did not see it alive.
 	leader process.ID
 	tree   []leftover.Process
-	// Only tendTerminal touches these.
-	told   string     // the last complaint about the terminal
-	writer process.ID // who writes the log; the zero value: nobody was found
+	// Only tendTerminal uses these.
+	told   string     // the last logged warning about the terminal; empty: the terminal is in order
+	writer process.ID // the process that writes the log; zero: none was found
 
 	mu          sync.Mutex // guards the fields below
 	stopReason  string
 	place       place
 	relay       *relay
 	final       *finalScreen   // nil: there is none, or not yet
-	refusedEnd  refusedEnd     // of the report of the end
-	seen        *rundir.Screen // the newest that was looked at while the session went on; nil: none was
+	refusedEnd  refusedEnd     // when the report of the end was first not accepted
+	seen        *rundir.Screen // the newest screen captured while the session was running; nil: none
 	sized       paneSize
 	gap         logGap
-	sizeChanged bool // since the screen was last looked at
-	leaving     bool // nothing of it writes to its working copy any more
-	concluded   bool // the session is over and the length of its log is known
+	sizeChanged bool // the size has changed since the last capture
+	leaving     bool // no process of it writes to its working copy any more
+	concluded   bool // the session is over and the final length of its log is known
 	once        struct{ stop, placed, gone, reported, answer bool }
 }
 
-// place is where a live session is found.
+// place is where a live session can be reached.
 type place struct {
 	server  tmux.Server
 	host    process.ID // the tmux server's process
@@ -83,21 +83,22 @@ func newSession(w *Worker, a rundir.Attempt, before *session) *session {
 	return s
 }
 
-// dispatched keeps what others need to know of the dispatch. It comes before they see the session.
+// dispatched sets the fields that other goroutines need from the dispatch. It is called before they can see the
+// session.
 func (s *session) dispatched(f *wire.RunDispatch, tokenHash string) {
 	s.tokenHash, s.workspace, s.homeHint = tokenHash, workspaceOf(f), s.w.homeHint(f)
 }
 
-// socket is where a new session of the run is made.
+// socket returns the path for the socket of a new session of the run.
 func (s *session) socket() string { return s.w.socketOf(s.a.RunID) }
 
-// tmux addresses the server behind a socket.
+// tmux returns a client of the tmux server behind a socket.
 func (s *session) tmux(socket string) tmux.Server {
 	return tmux.Server{Socket: socket, Bin: s.w.opts.TmuxBin}
 }
 
-// lead takes an accepted attempt to its end. It returns early when ctx ends: the session lives on
-// for the next worker.
+// lead runs an accepted attempt until its clean-up. It returns early when ctx ends: the session lives on and
+// the next worker resumes it.
 func (s *session) lead(ctx context.Context) {
 	parts, cancel := context.WithCancel(ctx)
 	defer s.parts.Wait()
@@ -124,8 +125,8 @@ func (s *session) lead(ctx context.Context) {
 	}
 }
 
-// keepProgress notes how far the log has come, for the next worker. An orchestrator without log_ack
-// cannot tell it.
+// keepProgress records up to where the log was relayed, for the next worker: an orchestrator without log_ack
+// cannot report that.
 func (s *session) keepProgress() {
 	r := s.logRelay()
 	if r == nil {
@@ -140,7 +141,7 @@ func (s *session) keepProgress() {
 	}
 }
 
-// begin starts the session and watches it to its end. False means that ctx ended first.
+// begin starts the session and watches it until its end. It returns false when ctx ended first.
 func (s *session) begin(ctx, parts context.Context) (ended bool) {
 	if s.before != nil {
 		s.before.order(supersededBy(s.a.Number))
@@ -179,7 +180,8 @@ func (s *session) begin(ctx, parts context.Context) (ended bool) {
 	return s.watch(ctx) && s.end(ctx)
 }
 
-// order asks the session to end. Only the first reason counts; it answers whether this was it.
+// order requests that the session is stopped. Only the first reason counts; order reports whether this call was
+// the first.
 func (s *session) order(reason string) (first bool) {
 	s.mu.Lock()
 	if first = s.stopReason == ""; first {
@@ -199,7 +201,7 @@ func (s *session) stopping() bool {
 	}
 }
 
-// endReported notes that the orchestrator knows the end.
+// endReported records that the end was delivered to the orchestrator.
 func (s *session) endReported() { s.closeOnce(&s.once.reported, s.reported) }
 
 func (s *session) isReported() bool {
@@ -220,7 +222,7 @@ func (s *session) closeOnce(done *bool, c chan struct{}) {
 	}
 }
 
-// where is the session's place; live is false when it has none now.
+// where returns the session's place; its live is false when the session cannot be reached now.
 func (s *session) where() place {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,11 +236,12 @@ func (s *session) setPlace(p place) {
 	s.closeOnce(&s.once.placed, s.placed)
 }
 
-// placeLimit is how long whoever wants to reach a session waits until it is known where it is: the wrapper reports the start before
-// the worker has found the session.
+// placeLimit is how long awaitPlace waits: the wrapper reports the start before the worker has found the
+// session.
 const placeLimit = 15 * time.Second
 
-// awaitPlace is the session's place, as soon as it is known; live is false when the session is over, or is not found in time.
+// awaitPlace returns the session's place as soon as it is set; its live is false when the session is over or is
+// not found in time.
 func (s *session) awaitPlace(ctx context.Context) place {
 	limit := time.NewTimer(placeLimit)
 	defer limit.Stop()
@@ -251,14 +254,14 @@ func (s *session) awaitPlace(ctx context.Context) place {
 	return s.where()
 }
 
-// logRelay is the relay of the log, or nil while the session has none.
+// logRelay returns the relay of the log, or nil while the session has none.
 func (s *session) logRelay() *relay {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.relay
 }
 
-// makeRelay gives the session its log, from the recorded base on.
+// makeRelay creates the relay of the session's log, which starts at the recorded base.
 func (s *session) makeRelay() *relay {
 	r := newRelay(s.a.RunID, s.a.Number, s.w.dir.LogPath(s.a.RunID), s.rec.LogBase, s.rec.LogAcked, s.w.opts.Now)
 	r.most, r.times.path = s.mostLog(), s.timesPath()
@@ -274,8 +277,8 @@ func (s *session) follow(parts context.Context) {
 	s.parts.Go(func() { s.showScreens(parts) })
 }
 
-// closeLog ends the log of an attempt that was not started. A terminal that came up and went again may
-// have written something; otherwise the orchestrator learns that there is nothing.
+// closeLog ends the log of an attempt that was not started. A terminal that came up and ended again may have
+// written output; otherwise the orchestrator is told that the log is empty.
 func (s *session) closeLog(parts context.Context) {
 	s.beginLog()
 	s.makeRelay()
@@ -283,8 +286,8 @@ func (s *session) closeLog(parts context.Context) {
 	s.followLog(parts)
 }
 
-// mostLog is how long the attempt's part of the log can be at most: what its writer may write, and its
-// notices. A session owns its log and can make it longer; that is not relayed.
+// mostLog returns the greatest possible length of the attempt's part of the log: the limit of its writer, and
+// the notices. A session owns its log and can make it longer, but the rest is not relayed.
 func (s *session) mostLog() int64 {
 	limit := s.w.opts.Config.Worker.MaxLogBytes
 	if limit <= 0 {
@@ -293,16 +296,16 @@ func (s *session) mostLog() int64 {
 	return max(limit+logNotices-s.rec.LogBase, logNotices)
 }
 
-// logNotices is room for what we write into a log besides the output.
+// logNotices is the room for the notices that svc writes into a log besides the output.
 const logNotices = 4 << 10
 
-// logLength is how much of the log is the attempt's.
+// logLength returns the length of the attempt's part of the log.
 func (s *session) logLength() int64 {
 	return min(max(fileSize(s.w.dir.LogPath(s.a.RunID))-s.rec.LogBase, 0), s.mostLog())
 }
 
-// beginLog notes where in the run's log file the attempt begins, once: what an earlier try to start it
-// has written is part of it.
+// beginLog records, once, where in the run's log file the attempt begins. Output of an earlier try to start it
+// belongs to it.
 func (s *session) beginLog() {
 	if !s.rec.LogBegun {
 		if info, err := os.Lstat(s.w.dir.LogPath(s.a.RunID)); err == nil && !info.Mode().IsRegular() {
@@ -325,15 +328,15 @@ func (s *session) followLog(parts context.Context) {
 	})
 }
 
-// isConcluded reports whether the session is over and nothing of it is left.
+// isConcluded reports whether the session is over and the final length of its log is known.
 func (s *session) isConcluded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.concluded
 }
 
-// mayReport reports whether the word about the end may go out on a connection: the log and the last
-// screen have, or the orchestrator answers there and takes nothing of the log for as long as hold.
+// mayReport reports whether the end may be sent on a connection: the log and the last screen were taken there,
+// or the orchestrator has answered there for as long as hold without accepting any of the log.
 func (s *session) mayReport(l *link, hold time.Duration) bool {
 	s.mu.Lock()
 	over, r, sent := s.concluded, s.relay, s.final == nil || s.final.arrived(l)

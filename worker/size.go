@@ -7,10 +7,10 @@ import (
 	"svc/wire"
 )
 
-// paneSize is the size of a session's terminal. Its zero value is the size at the start.
+// paneSize is the size of a session's terminal. Its zero value means the initial size.
 type paneSize struct{ cols, rows int }
 
-// size is the session's size as this worker last set it.
+// size returns the session's size as this worker last set it.
 func (s *session) size() paneSize {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,14 +20,14 @@ func (s *session) size() paneSize {
 	return s.sized
 }
 
-// resizeSession gives the session and every terminal that shows it a size, and tells it to all of
-// them. It runs in the session's sizing, one at a time.
+// resizeSession resizes the session and every terminal that shows it, and reports the size to all of them. It
+// is called through the session's sizing queue, so that only one call runs at a time.
 func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) {
 	p := s.where()
 	if !p.live {
 		return
 	}
-	s.noteSize(paneSize{cols, rows}) // before the program draws anew
+	s.noteSize(paneSize{cols, rows}) // before the program redraws
 	if err := p.server.Resize(ctx, p.pane, cols, rows); err != nil {
 		s.log.Warn("the session keeps its size", "error", err)
 		s.noteSize(s.size())
@@ -41,7 +41,7 @@ func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) 
 		term := a.term
 		a.mu.Unlock()
 		if term == nil {
-			continue // it is opened with the size that it was asked with
+			continue // it is opening with the size of its own request
 		}
 		if err := term.Resize(cols, rows); err != nil {
 			s.log.Debug("a terminal keeps its size", "error", err)
@@ -50,8 +50,7 @@ func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) 
 	}
 }
 
-// resetSize gives the session the size back that it was started with, unless someone attached
-// meanwhile.
+// resetSize restores the initial size of the session, unless a terminal was attached meanwhile.
 func (w *Worker) resetSize(ctx context.Context, s *session) {
 	now := s.size()
 	alone := len(w.attachesWhere(func(a *attach) bool { return a.s == s })) == 0
@@ -60,7 +59,7 @@ func (w *Worker) resetSize(ctx context.Context, s *session) {
 	}
 }
 
-// restoreSize takes back the size that someone attached to an earlier worker had asked for.
+// restoreSize undoes a resize by a terminal that was attached through an earlier worker.
 func (s *session) restoreSize(found tmux.Session) {
 	s.mu.Lock()
 	s.sized = paneSize{found.Cols, found.Rows}

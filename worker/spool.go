@@ -14,34 +14,32 @@ import (
 	"svc/rundir"
 )
 
-// How the spool is looked at and how hard delivery is tried.
+// The intervals and limits of the spool's delivery.
 const (
-	spoolPoll      = time.Second     // besides the notification: a wake-up is never the truth
-	hookGrace      = 2 * time.Second // a hook delivers its own signal; the worker is the second
-	mostDeliveries = 8               // runs whose signals are delivered at the same time
-	replayTries    = 3               // an orchestrator that answers with errors delays heartbeats no longer
+	spoolPoll      = time.Second     // in addition to notifications, which may be missed
+	hookGrace      = 2 * time.Second // a hook delivers its own signal; the worker delivers it only after this time
+	mostDeliveries = 8               // signals that are delivered at the same time
+	replayTries    = 3               // then heartbeats begin, even if the orchestrator answers with errors
 	retryFirst     = time.Second
 	retryMost      = 30 * time.Second
 	replayPause    = 500 * time.Millisecond
 	seenForgotAt   = 10_000
 )
 
-// spooler is the only way out for signals. Wrappers, hooks and the worker put
-// them on disk; the spooler delivers them to the signal endpoint, those of a
-// run in order, runs independent of each other.
+// spooler delivers all signals. Wrappers, hooks and the worker write them to disk; the spooler posts them to
+// the signal endpoint, those of one run in order, different runs independently.
 //
-// A signal may travel as a frame of the uplink or through the signal endpoint:
-// same contract, same ingest guard. The spooler uses the endpoint alone, because
-// a frame has no answer. A signal that was written to a socket may be lost with
-// it, while a 200 says that the orchestrator has it for good, and only then the
-// file may go.
+// A signal may be sent as a frame of the uplink or through the signal endpoint, with the same contract and the
+// same ingest guard. The spooler uses only the endpoint, because a frame has no answer: a signal that was
+// written to a socket may be lost with it, while status 200 means that the orchestrator has stored it. Only
+// then the file is deleted.
 type spooler struct {
 	w    *Worker
 	kick chan struct{}
 	slot chan struct{} // one token for each delivery under way
 
 	index   *rundir.SpoolIndex
-	depth   atomic.Int64      // signals that the last pass found waiting
+	depth   atomic.Int64      // undelivered signals at the last pass
 	watcher *fsnotify.Watcher // nil: there is none, or not yet
 
 	mu   sync.Mutex // guards the fields below
@@ -49,13 +47,13 @@ type spooler struct {
 	idle chan struct{} // closed and replaced when a delivery has finished
 	// retry has the runs whose last delivery failed.
 	retry map[string]retry
-	seen  map[string]time.Time // since when a file is known, by path
-	ends  map[key]*pendingEnd  // the ends that wait
+	seen  map[string]time.Time // when a file was first seen, by path
+	ends  map[key]*pendingEnd  // the ends that are not delivered
 	gated map[string]bool      // runs whose delivery waits for their session, not for the orchestrator
-	// outage says when the next delivery may be tried while none is answered and there is no uplink.
-	// Its pause is 0 when there is no outage. Each of many runs trying for itself would be a storm.
+	// outage is the back-off of all deliveries while none is answered and there is no uplink, since separate
+	// retries of many runs would overload the orchestrator. Its pause is 0 when there is no outage.
 	outage retry
-	// broken counts the deliveries that began since the last replay and got no answer.
+	// broken counts the deliveries that were started since the last replay and got no answer.
 	broken   int
 	epoch    int // counts the replays
 	lastFail error
@@ -64,7 +62,7 @@ type spooler struct {
 type retry struct {
 	at    time.Time
 	pause time.Duration
-	// refused says that the orchestrator takes signals, but not this one.
+	// refused is set when the orchestrator accepts signals, but not this one.
 	refused bool
 }
 
@@ -84,7 +82,7 @@ func (p *spooler) wakeUp() {
 	}
 }
 
-// run delivers what comes until ctx ends.
+// run delivers signals until ctx ends.
 func (p *spooler) run(ctx context.Context) {
 	changes := p.watch(ctx)
 	tick := time.NewTicker(spoolPoll)
@@ -101,7 +99,8 @@ func (p *spooler) run(ctx context.Context) {
 	}
 }
 
-// watch tells of new files. Without a watcher the poll does.
+// watch returns a channel that receives after a change of the spool. It is nil when the spool cannot be watched
+// and is only polled.
 func (p *spooler) watch(ctx context.Context) <-chan struct{} {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
@@ -135,14 +134,15 @@ func (p *spooler) watch(ctx context.Context) <-chan struct{} {
 				case changes <- struct{}{}:
 				default:
 				}
-			case <-watcher.Errors: // the poll finds what was missed
+			case <-watcher.Errors: // missed files are found by polling
 			}
 		}
 	})
 	return changes
 }
 
-// follow also watches the spool of an attempt. The watch ends with the folder; without one the poll does.
+// follow also watches the spool of an attempt. The watch ends when the folder is removed; without a watch,
+// polling finds the signals.
 func (p *spooler) follow(a rundir.Attempt) {
 	p.mu.Lock()
 	watcher := p.watcher
@@ -152,10 +152,9 @@ func (p *spooler) follow(a rundir.Attempt) {
 	}
 }
 
-// replay delivers all that waits, whatever was tried before, and returns when
-// it is out. An orchestrator that cannot be reached is an error; one that
-// answers with errors is asked a few times, then the entries stay for later: a
-// signal that it cannot digest must not keep the host offline.
+// replay delivers all waiting signals, regardless of their back-off. It returns an error if the orchestrator
+// cannot be reached. If the orchestrator answers with errors, replay tries replayTries times and leaves the
+// rest in the spool: a signal that the orchestrator always refuses must not keep the host offline.
 func (p *spooler) replay(ctx context.Context) error {
 	for try := range replayTries {
 		p.mu.Lock()
@@ -181,7 +180,8 @@ func (p *spooler) replay(ctx context.Context) error {
 	return nil
 }
 
-// settle starts a delivery for everything and waits until all have finished.
+// settle starts a delivery for every run and waits until all have finished. It returns how many signals are
+// left.
 func (p *spooler) settle(ctx context.Context) (left int, err error) {
 	for {
 		waiting := p.pass(ctx, true)
@@ -194,7 +194,7 @@ func (p *spooler) settle(ctx context.Context) (left int, err error) {
 		case onTheWay == 0 && (waiting == 0 || failed > 0):
 			return waiting, nil
 		case onTheWay == 0 && ctx.Err() == nil:
-			continue // they were through before we looked
+			continue // the deliveries had finished before their number was read
 		}
 		select {
 		case <-ctx.Done():
@@ -205,8 +205,8 @@ func (p *spooler) settle(ctx context.Context) (left int, err error) {
 	}
 }
 
-// pass reads the spool once and starts a delivery for each run that has none
-// and may be tried. It answers how many signals wait for the orchestrator.
+// pass reads the spool once and starts a delivery for each run that has none and may be tried. It returns how
+// many signals wait for the orchestrator.
 func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
 	entries, bad, err := p.index.Pending(p.w.attempts())
 	if err != nil {
@@ -235,7 +235,8 @@ func (p *spooler) pass(ctx context.Context, eager bool) (waiting int) {
 	return waiting
 }
 
-// mayTry reports whether a delivery may be tried: always, or in an outage one at a time, once in a while.
+// mayTry reports whether a delivery may be tried: always, except that in an outage only one is tried at a time,
+// with back-off.
 func (p *spooler) mayTry(now time.Time) bool {
 	connected := p.w.uplink() != nil
 	p.mu.Lock()
@@ -243,8 +244,8 @@ func (p *spooler) mayTry(now time.Time) bool {
 	return connected || p.outage.pause == 0 || !now.Before(p.outage.at) && len(p.busy) == 0
 }
 
-// due cuts a run's signals at the first that its hook may still be delivering. What comes before an
-// end is delivered at once: its hook is gone or as good as gone, and what both deliver counts once.
+// due returns a run's signals up to the first one that its hook may still be delivering. Signals before an end
+// are not held back: their hooks have ended or soon will, and a signal that is delivered twice counts once.
 func (p *spooler) due(entries []rundir.Entry, now time.Time, eager bool) []rundir.Entry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -271,7 +272,7 @@ func (p *spooler) due(entries []rundir.Entry, now time.Time, eager bool) []rundi
 	return entries[:cut]
 }
 
-// send starts a delivery unless the run has one.
+// send starts a delivery unless one is running for the run.
 func (p *spooler) send(ctx context.Context, entries []rundir.Entry) {
 	if len(entries) == 0 {
 		return
@@ -294,7 +295,7 @@ func (p *spooler) send(ctx context.Context, entries []rundir.Entry) {
 	})
 }
 
-// settled notes the outcome of a delivery.
+// settled records the outcome of a delivery.
 func (p *spooler) settled(run string, epoch int, err error) {
 	refusal := aboutTheSignal(err)
 	if err != nil && !refusal {
@@ -322,19 +323,19 @@ func (p *spooler) settled(run string, epoch int, err error) {
 	case epoch == p.epoch:
 		p.broken++
 		p.lastFail = err
-		if !now.Before(p.outage.at) { // those that were under way together count once
+		if !now.Before(p.outage.at) { // failures of parallel deliveries count once
 			p.outage = p.outage.later(now)
 		}
 	}
 }
 
-// later is the try after one more failure.
+// later returns the next try after one more failure, with twice the pause.
 func (r retry) later(now time.Time) retry {
 	pause := min(max(r.pause*2, retryFirst), retryMost)
 	return retry{at: now.Add(pause), pause: pause}
 }
 
-// forget drops what is known of a file that is gone.
+// forget removes the state of a file that was delivered.
 func (p *spooler) forget(path string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// start makes the session. An error means that nothing runs, and is for a person: it names what was
-// missing and where.
+// start starts the session. Unless ctx has ended, an error other than errTaken means that nothing runs. The
+// error is written for an operator: it names what was missing and where.
 func (s *session) start(ctx context.Context) error {
 	if err := s.w.ensureSockets(); err != nil {
 		return s.spawnError(&hostFault{err})
@@ -41,14 +41,14 @@ func (s *session) start(ctx context.Context) error {
 	s.beginTimes()
 	s.rec.State = rundir.StateSpawning
 	s.rec.Session = &rundir.Session{Socket: s.socket()}
-	// On disk before it is done: a worker that finds this record knows that a session may exist.
+	// On disk before the start: a worker that reads this record must expect that a session exists.
 	if err := s.a.WriteDispatch(s.rec); err != nil {
 		_ = os.Remove(permit)
 		return s.spawnError(&hostFault{err})
 	}
 	dir := launch.Cwd
 	if launch.Workspace != nil {
-		dir = s.w.opts.Config.DataDir // the working copy is made in the session
+		dir = s.w.opts.Config.DataDir // the session itself makes the working copy
 	}
 	made, err := s.spawn(ctx, permit, dir)
 	if err != nil && ctx.Err() != nil {
@@ -70,19 +70,19 @@ func (s *session) start(ctx context.Context) error {
 	return nil
 }
 
-// errTaken says that the terminal could not be seen, but its wrapper has taken the permit: the provider
-// may be at work.
+// errTaken means that the terminal could not be found, but its wrapper has taken the permit: the provider may
+// be running.
 var errTaken = errors.New("the session was started and cannot be seen")
 
-// hostFault is a start that failed for a reason that is this host's own, before any wrapper took the
-// permit: nothing runs, and another host may do better.
+// hostFault is the error of a start that failed because of a fault of this host, before a wrapper took the
+// permit: nothing runs, and another host may be able to start the run.
 type hostFault struct{ cause error }
 
 func (f *hostFault) Error() string { return f.cause.Error() }
 func (f *hostFault) Unwrap() error { return f.cause }
 
-// postpone leaves a start that was interrupted to the next worker, unless a wrapper was quicker: then
-// that worker finds out what became of it.
+// postpone leaves an interrupted start to the next worker. If a wrapper has taken the permit already, the
+// record stays as it is, and the next worker finds out what happened.
 func (s *session) postpone() {
 	if s.revoke() {
 		s.rec.State, s.rec.Session = rundir.StateAccepted, nil
@@ -90,22 +90,22 @@ func (s *session) postpone() {
 	}
 }
 
-// How often, and after which pause, a socket that is taken is tried again.
+// spawnTries is how often a start is tried while the socket is in use, with spawnPause between the tries.
 const (
 	spawnTries = 10
 	spawnPause = 100 * time.Millisecond
-	// spawnLimit is generous: giving up ends a provider that may be at work already.
+	// spawnLimit is long, because giving up ends a provider that may be running already.
 	spawnLimit = time.Minute
 )
 
-// spawn makes the terminal session. The socket may be taken by what a killed worker had under way: a
-// tmux that comes up late. Its permit was revoked, so it is an empty shell and goes.
+// spawn starts the terminal session. The socket may be in use by a tmux that a killed worker had started and
+// that comes up late. The permit of that start was revoked, so that tmux has nothing to run and is closed.
 func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, error) {
 	server := s.tmux(s.socket())
 	server.Timeout = spawnLimit
 	logFile := s.w.dir.LogPath(s.a.RunID)
 	for try := 1; ctx.Err() == nil; try++ {
-		// Not broken off by a shutdown: the provider may be at work already, and would be killed.
+		// A shutdown must not interrupt the start: the provider may be running already, and would be killed.
 		made, err := s.startScoped(context.WithoutCancel(ctx), server, permit, tmux.Spec{
 			Name:    svc.SessionName(s.a.RunID),
 			Argv:    append(append([]string{}, s.w.opts.WrapperArgv...), permit),
@@ -118,7 +118,7 @@ func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, 
 		}
 		found, inspectErr := server.Inspect(ctx, process.ID{})
 		switch {
-		case inspectErr != nil: // it is coming or going
+		case inspectErr != nil: // that tmux is just starting or ending
 		case !s.same(found):
 			return tmux.Session{}, fmt.Errorf("%w, with session %q", err, found.Name)
 		default:
@@ -132,8 +132,8 @@ func (s *session) spawn(ctx context.Context, permit, cwd string) (tmux.Session, 
 	return tmux.Session{}, ctx.Err()
 }
 
-// startScoped starts the session in a scope of its own where there are scopes. One that cannot be made is
-// no reason to refuse a run: as long as nobody has taken the permit, it is started without.
+// startScoped starts the session in a scope of its own, if this host has scopes. If the scope cannot be made
+// and no wrapper has taken the permit, the session is started without one: that is no reason to refuse a run.
 func (s *session) startScoped(ctx context.Context, server tmux.Server, permit string, spec tmux.Spec) (tmux.Session, error) {
 	spec.Within, spec.Env = s.w.scopes.within(s.a.RunID)
 	made, err := server.Start(ctx, spec)
@@ -148,34 +148,34 @@ func (s *session) startScoped(ctx context.Context, server tmux.Server, permit st
 	return server.Start(ctx, spec)
 }
 
-// found records a live session and makes it known.
+// found records a live session and then sets its place.
 func (s *session) found(made tmux.Session, socket string) {
 	s.rec.State = rundir.StateRunning
 	s.rec.Session = &rundir.Session{
 		Socket: socket, Server: made.Server, PaneID: made.Pane, Pane: made.Process,
 	}
-	s.save() // before it can be reached: its record is how others find it
+	s.save() // before the place is set: the next worker finds the session by this record
 	s.setPlace(place{
 		server: s.tmux(socket), host: made.Server, pane: made.Pane, process: made.Process, live: true,
 	})
 	s.log.Info("session runs", "session_name", made.Name, "socket", socket, "pid", made.Process.PID)
 }
 
-// save writes the attempt's record. On a full disk the run goes on with the older one, which a later
-// worker can still find the session by.
+// save writes the attempt's record. If the disk is full the run continues with the older record, by which a
+// later worker can still find the session.
 func (s *session) save() {
 	if err := s.a.WriteDispatch(s.rec); err != nil {
 		s.log.Error("the attempt's record is not up to date", "error", err)
 	}
 }
 
-// spawnError names the provider and the host.
+// spawnError adds the names of the provider and the host to an error.
 func (s *session) spawnError(err error) error {
 	return fmt.Errorf("%s was not started on host %s: %w; `svc provider doctor %s` on that host tells more",
 		s.rec.Run.Provider, s.w.opts.Config.Worker.HostName, err, s.rec.Run.Provider)
 }
 
-// prepare writes the prompt and the hook config and describes what the wrapper shall run.
+// prepare writes the prompt and the hook config, and returns what the wrapper has to run.
 func (s *session) prepare(ctx context.Context) (rundir.Launch, error) {
 	run := s.rec.Run
 	entry, err := s.w.registry.Current().Entry(run.Provider)
@@ -207,7 +207,7 @@ func (s *session) prepare(ctx context.Context) (rundir.Launch, error) {
 	if launch.Contain, err = s.contain(ctx, s.folder(cwd)); err != nil {
 		return launch, err
 	}
-	if run.Prompt != "" || entry.OnStdin("") { // an entry that reads its prompt there never gets the terminal instead
+	if run.Prompt != "" || entry.OnStdin("") { // an entry that reads its prompt from stdin gets a file even for an empty prompt, never the terminal
 		if err := s.a.WritePrompt(run.Prompt); err != nil {
 			return launch, &hostFault{err}
 		}
@@ -225,7 +225,7 @@ func (s *session) prepare(ctx context.Context) (rundir.Launch, error) {
 		Base: s.w.opts.Environ, Run: run.Env, Gateway: gateway, HooksConfig: hooks,
 		Vars: s.variables(launch), SelfDir: s.w.selfDir(),
 	})
-	bin, err := entry.Find(lookup(launch.Env, "PATH")) // now, whatever was reported
+	bin, err := entry.Find(lookup(launch.Env, "PATH")) // searched now; the probe's report may be out of date
 	s.w.compareReport(run.Provider, err == nil)
 	if err != nil {
 		return launch, err
@@ -244,7 +244,7 @@ func (s *session) prepare(ctx context.Context) (rundir.Launch, error) {
 	return launch, entry.CheckLengths(run.Prompt, launch.Argv, launch.Env)
 }
 
-// variables is what a session knows about itself.
+// variables returns the SVC_ variables of a session.
 func (s *session) variables(l rundir.Launch) map[string]string {
 	vars := map[string]string{
 		"SVC_API_URL": l.APIURL, "SVC_RUN_ID": l.RunID, "SVC_TASK_ID": l.TaskID, "SVC_ATTEMPT": itoa(l.Attempt),
@@ -262,8 +262,8 @@ func (s *session) variables(l rundir.Launch) map[string]string {
 	return vars
 }
 
-// conversationOf is the conversation that a run begins or goes on with. An entry that cannot go on with one fails the run: it would
-// begin another one, unnoticed.
+// conversationOf returns the conversation that a run begins or resumes. If the entry cannot resume one, the run
+// fails: otherwise it would begin another conversation without notice.
 func conversationOf(run wire.RunDispatch, entry provider.Entry) (wire.Conversation, error) {
 	switch {
 	case run.Conversation == nil:
@@ -274,14 +274,15 @@ func conversationOf(run wire.RunDispatch, entry provider.Entry) (wire.Conversati
 	return *run.Conversation, nil
 }
 
-// variable looks into the environment of the sessions.
+// variable returns a value from the environment of sessions; false: it is empty or not set.
 func (w *Worker) variable(name string) (string, bool) {
 	value := lookup(w.opts.Environ, name)
 	return value, value != ""
 }
 
-// homeHint says that nobody named a folder for the run: an agent that changes files should not do so in a home unnoticed. It is
-// derived from the dispatch, so a worker that was restarted tells it too.
+// homeHint returns the hint for a run without a configured working directory: a person should notice that its
+// agent changes files in a home folder. It is derived from the dispatch, so that a restarted worker sends it
+// too. Empty: no hint is needed.
 func (w *Worker) homeHint(f *wire.RunDispatch) string {
 	if f.Cwd != "" || w.opts.Config.Worker.Cwd != "" || f.Workspace != nil {
 		return ""
@@ -290,7 +291,8 @@ func (w *Worker) homeHint(f *wire.RunDispatch) string {
 		"; set one for the project: svc project update PROJECT --cwd DIR"
 }
 
-// cwd is the run's working directory, else the worker's, else the home.
+// cwd returns the run's working directory, otherwise the worker's, otherwise the home folder. In a working copy
+// it is relative, and empty means its top.
 func (s *session) cwd() (string, error) {
 	if s.rec.Run.Workspace != nil {
 		if sub := s.rec.Run.Cwd; sub != "" && !filepath.IsLocal(sub) {
@@ -324,7 +326,7 @@ func (s *session) sinkArgv(logFile string) []string {
 	return append(append([]string{}, s.w.opts.SinkArgv...), "--max", limit, logFile, s.sinkState(), s.timesPath())
 }
 
-// fileSize is 0 for a file that is not there yet, or is not a regular one.
+// fileSize returns the size of a regular file; 0 for everything else, also for a missing file.
 func fileSize(path string) int64 {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -333,7 +335,7 @@ func fileSize(path string) int64 {
 	return info.Size()
 }
 
-// folder is a run's working directory as an absolute path. That of a working copy need not exist yet.
+// folder returns a run's working directory as an absolute path. In a working copy it need not exist yet.
 func (s *session) folder(cwd string) string {
 	if s.workspace == "" {
 		return cwd

@@ -6,7 +6,7 @@ import (
 	"svc/wire"
 )
 
-// stopRun takes the order to end an attempt's session.
+// stopRun handles a request to end an attempt's session.
 func (w *Worker) stopRun(f *wire.RunStop) {
 	if s := w.session(f.RunID, f.Attempt); s != nil && !s.isReported() {
 		if s.order(stopReason(f.Reason)) {
@@ -17,13 +17,14 @@ func (w *Worker) stopRun(f *wire.RunStop) {
 	w.tasks.Go(func() { w.refuseStart(f.RunID, f.Attempt) })
 }
 
-// reasonSuperseded begins the reason of a stop because the run has gone on without the attempt, in
-// the orchestrator's words and in ours.
+// reasonSuperseded begins the reason of a stop of an attempt that a later one replaces, both in the
+// orchestrator's requests and in the worker's own.
 const reasonSuperseded = "superseded"
 
 func supersededBy(attempt int) string { return reasonSuperseded + " by attempt " + itoa(attempt) }
 
-// stopReason is never empty: on disk, an empty reason means that no stop was asked for.
+// stopReason returns a reason that is never empty: in the record, an empty reason means that no stop was
+// requested.
 func stopReason(reason string) string {
 	if reason == "" {
 		return "stopped"
@@ -31,9 +32,9 @@ func stopReason(reason string) string {
 	return reason
 }
 
-// refuseStart answers the order to end an attempt that this worker does not hold. An attempt that is
-// over is reported again: whoever orders its end does not know. One that never came here will not begin here either, and the orchestrator is
-// told that there is no session.
+// refuseStart handles a request to end an attempt that this worker does not hold. The end of an attempt that is
+// over is reported again, since the orchestrator does not have it. An attempt that never arrived is recorded as
+// over, so that it cannot start later, and its end is reported.
 func (w *Worker) refuseStart(runID string, attempt int) {
 	over, err := w.readTombstone(runID)
 	if err != nil {
@@ -50,7 +51,7 @@ func (w *Worker) refuseStart(runID string, attempt int) {
 		RunID: runID, Attempt: attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper,
 		ExitCode: -1, Reason: "stopped before start", Timestamp: svc.TimeOf(w.opts.Now()),
 	}
-	said := wire.FromSignal(word) // kept, should it have to be told again
+	said := wire.FromSignal(word) // stored, so that it can be reported again
 	if err := w.recordEnd(runID, rundir.Ended{Attempt: attempt, Relayed: true, Signal: &said}); err != nil {
 		w.log.Error("stop of an unknown attempt could not be recorded", "run_id", runID, "attempt", attempt, "error", err)
 		return

@@ -7,14 +7,15 @@ import (
 
 func (s *session) timesPath() string { return s.w.dir.TimesPath(s.a.RunID, s.a.Number) }
 
-// beginTimes begins to note when the log is written. A run without a recording is better than none.
+// beginTimes creates the file of times that makes a recording of the log. If that fails, the run goes on
+// without a recording.
 func (s *session) beginTimes() {
 	if err := rundir.MakeTimes(s.timesPath(), s.rec.LogBase, tmux.DefaultCols, tmux.DefaultRows, s.w.opts.Now()); err != nil {
 		s.log.Warn("the run has no recording", "error", err)
 	}
 }
 
-// noteSize notes that the terminal gets a size now.
+// noteSize records that the terminal is resized now.
 func (s *session) noteSize(size paneSize) {
 	t := rundir.OpenTimes(s.timesPath())
 	if t == nil {

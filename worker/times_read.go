@@ -11,15 +11,16 @@ import (
 	"svc/wire"
 )
 
-// timesReader finds the times of what a relay sends. A file that cannot be read has none: the log does not wait for it.
+// timesReader reads the times of the bytes that a relay sends. If the file cannot be read there are none: the
+// log does not wait for it.
 type timesReader struct {
 	path string
 	pos  int64 // of the next line in the file
-	at   int64 // the offset up to which times were given; they go on from there
+	at   int64 // the offset up to which times were returned
 }
 
-// between is the times of the bytes from one offset to the other. With more of them than a chunk may carry, they and
-// the answered offset end earlier.
+// between returns the times of the bytes between two offsets. If there are more than a chunk may carry, it
+// returns the first of them and a lower end offset.
 func (t *timesReader) between(from, to int64) ([]wire.LogTime, int64) {
 	size := fileSize(t.path)
 	again := from != t.at || size < t.pos // the relay was sent ahead or back, or the session changed the file
@@ -41,8 +42,9 @@ func (t *timesReader) between(from, to int64) ([]wire.LogTime, int64) {
 	return times, to
 }
 
-// collect reads lines up to the first that is about a later byte. After a search, those about earlier bytes were sent
-// before; otherwise one that goes back was written by the other of the two writers, and counts now.
+// collect reads lines up to the first one for a byte after the range. After a search, lines for earlier bytes
+// were sent before and are skipped. Otherwise a line with a lower offset was written by the other of the two
+// writers, and is used now.
 func (t *timesReader) collect(file io.Reader, from, to int64, searched bool) (times []wire.LogTime, end int64) {
 	lines := bufio.NewReaderSize(file, 4<<10)
 	for {
@@ -58,7 +60,7 @@ func (t *timesReader) collect(file io.Reader, from, to int64, searched bool) (ti
 			if at.Offset > from {
 				return times, max(at.Offset, times[len(times)-1].Offset+1)
 			}
-			ok = false // that many times of one byte are not ours
+			ok = false // svc never writes so many times for one byte; the rest is skipped
 		}
 		t.pos += int64(len(line))
 		if !ok || searched && at.Offset < from {
@@ -73,7 +75,8 @@ func (t *timesReader) collect(file io.Reader, from, to int64, searched bool) (ti
 	}
 }
 
-// seekTime finds a line before which all are about bytes before an offset: lines are in the order of their bytes.
+// seekTime returns the position of a line before which all lines are for bytes before the offset. Lines are
+// sorted by byte.
 func seekTime(f io.ReaderAt, size, offset int64) int64 {
 	low, high := int64(0), size
 	block := make([]byte, 2*rundir.MostTimesLine)

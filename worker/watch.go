@@ -10,9 +10,9 @@ import (
 	"svc/tmux"
 )
 
-// watch waits until the session's wrapper has ended, and leads the stop ladder when it is asked to.
-// The wrapper's process is the session: the kernel tells of its end at once, and a tmux that cannot
-// be asked is unknown, never dead. False means that ctx ended first.
+// watch waits until the session's wrapper has ended, and runs the ladder when a stop is ordered. The wrapper's
+// process decides: the kernel reports its end at once, and if tmux cannot be queried the state is unknown,
+// never ended. It returns false when ctx ended first.
 func (s *session) watch(ctx context.Context) (ended bool) {
 	p := s.where()
 	waiting, cancel := context.WithCancel(ctx)
@@ -54,7 +54,7 @@ func (s *session) watch(ctx context.Context) (ended bool) {
 	}
 }
 
-// forgetSecrets takes the run's token and variables off the disk once its wrapper has them: only a start
+// forgetSecrets removes the run's token and variables from the record once the wrapper has them: only a start
 // needs them, and this attempt is not started again.
 func (s *session) forgetSecrets() {
 	if s.claimed() && s.rec.Forget() {
@@ -62,8 +62,8 @@ func (s *session) forgetSecrets() {
 	}
 }
 
-// tendTerminal looks after the terminal until ctx ends. It is not part of watch: a tmux that answers
-// slowly must not hold up the end or the stop of its session.
+// tendTerminal checks the terminal periodically until ctx ends. It does not run in watch, since a tmux that
+// answers slowly must not delay the end or the stop of its session.
 func (s *session) tendTerminal(ctx context.Context) {
 	look := time.NewTicker(s.w.opts.Liveness)
 	defer look.Stop()
@@ -84,7 +84,7 @@ func (s *session) tendTerminal(ctx context.Context) {
 	}
 }
 
-// checkTerminal looks after the terminal of a session whose wrapper lives.
+// checkTerminal checks, and if possible repairs, the terminal of a session whose wrapper lives.
 func (s *session) checkTerminal(ctx context.Context) {
 	p := s.where()
 	found, err := p.server.Inspect(ctx, p.host)
@@ -99,7 +99,7 @@ func (s *session) checkTerminal(ctx context.Context) {
 			s.complain("the session's socket cannot be made again", "error", err)
 		}
 	case errors.Is(err, tmux.ErrNoServer):
-		// The wrapper hangs up its provider by itself; this is for one that cannot.
+		// The wrapper ends its provider by itself in this case; the stop is for a wrapper that cannot.
 		s.order(reasonTerminalGone)
 	case err != nil && ctx.Err() == nil:
 		s.complain("the session cannot be asked; its state is unknown", "error", err)
@@ -109,7 +109,7 @@ func (s *session) checkTerminal(ctx context.Context) {
 	}
 }
 
-// restoreSocket makes a session's tmux create its deleted socket again, and its folder before.
+// restoreSocket makes a session's tmux create its deleted socket again, and creates the folder first.
 func (s *session) restoreSocket(ctx context.Context, p place) error {
 	if err := ensurePrivate(filepath.Dir(p.server.Socket)); err != nil {
 		return err
@@ -117,11 +117,11 @@ func (s *session) restoreSocket(ctx context.Context, p place) error {
 	return p.server.RestoreSocket(ctx, p.host)
 }
 
-// reach calls the session's tmux. When its socket was deleted it is made again first.
+// reach calls the session's tmux. If its socket was deleted, reach restores it and calls again.
 func (s *session) reach(ctx context.Context, p place, call func() error) error {
 	err := call()
 	lost := errors.Is(err, tmux.ErrSocketLost)
-	if errors.Is(err, tmux.ErrNoServer) { // without the kernel's table of sockets it looks like this
+	if errors.Is(err, tmux.ErrNoServer) { // the error for a deleted socket where the kernel's table of sockets cannot be read
 		alive, unknown := p.host.Alive()
 		lost = unknown == nil && alive
 	}
@@ -134,7 +134,7 @@ func (s *session) reach(ctx context.Context, p place, call func() error) error {
 	return call()
 }
 
-// complain warns about the terminal, once for as long as it is the same complaint.
+// complain logs a warning about the terminal, once until the warning changes.
 func (s *session) complain(message string, args ...any) {
 	if s.told != message {
 		s.told = message
@@ -142,8 +142,8 @@ func (s *session) complain(message string, args ...any) {
 	}
 }
 
-// beginLadder remembers on disk that the session shall end, so that another worker goes on with it,
-// and takes the first step that is due.
+// beginLadder records on disk that the session is being stopped, so that another worker continues the stop, and
+// executes the first step that is due.
 func (s *session) beginLadder(ctx context.Context) ladder {
 	s.mu.Lock()
 	reason := s.stopReason

@@ -1,20 +1,19 @@
-// Package worker is the daemon on a host that runs sessions: "svc worker". It connects outward to
-// the orchestrator, takes runs, keeps each in a terminal session of its own, relays what the
-// sessions write and show, and reports how they end.
+// Package worker is the daemon on a host that runs sessions: "svc worker". It connects to the orchestrator,
+// accepts runs, starts each in a terminal session of its own, relays the output and the screens of the
+// sessions, and reports their ends.
 //
 // # What survives what
 //
-// Sessions belong to tmux, their logs to a program beside it, and every decision is on disk before
-// it is acted upon (package rundir). So a worker may be stopped, killed or upgraded at any moment:
-// the next one finds the sessions again and goes on, and a clean shutdown leaves them alive. What a
-// worker cannot verify it calls unknown, never dead, and it starts nothing on a guess: a session is
-// started only by whoever holds its launch file, and that file is read once.
+// Sessions belong to tmux, their logs to a separate process, and every decision is written to disk before it is
+// executed (package rundir). So a worker may be stopped, killed or upgraded at any moment: the next worker
+// finds the sessions again and resumes them, and a clean shutdown leaves them running. If a worker cannot
+// verify a session, its state is unknown, never ended. The worker never starts a session twice: only the
+// process that holds the launch file can start it, and that file can be read only once.
 //
 // # Who owns what
 //
-// Each attempt of a run is a session, and one goroutine leads it from its dispatch to its clean-up.
-// One goroutine holds the uplink, one more delivers the spool. They meet in Worker, whose lock is
-// never held over I/O.
+// Each attempt of a run is a session, led by one goroutine from its dispatch to its clean-up. One goroutine
+// serves the uplink, another delivers the spool. They share the Worker, whose lock is never held over I/O.
 package worker
 
 import (
@@ -37,74 +36,75 @@ import (
 	"svc/wire"
 )
 
-// Options is what a worker is made of. Config and Token are needed; every zero value besides means
-// the default that its comment names.
+// Options configures a worker. Config and Token are required; the zero value of every other field means the
+// default that its comment names.
 type Options struct {
-	// Config has the data directory, the way to the server, [worker], [gateway] and the catalog, as
-	// they are when New is called. Gateway says how [gateway] is read anew.
+	// Config has the data directory, the server's URL, [worker], [gateway] and the catalog, with their values
+	// at the call of New. The field Gateway reads [gateway] again.
 	Config *config.Config
 	// Token authenticates this worker. It is never logged and never enters a session.
 	Token config.Secret
-	// Version is what the orchestrator is told about this program; empty: not said.
+	// Version is the version of this program that is reported to the orchestrator; empty: none is reported.
 	Version string
-	// Platform is what the host is shown as. Default: the system and the processor.
+	// Platform is the platform that is shown for the host. Default: the operating system and the processor
+	// architecture.
 	Platform string
 
 	// Logger. Default: slog's.
 	Logger *slog.Logger
-	// Registry is the provider catalog, followed by its owner. Default: the worker opens the
-	// catalog that Config names, writes the shipped one when there is none, and follows it.
+	// Registry is the provider catalog. The caller keeps it up to date. Default: the worker opens the catalog
+	// that Config names, writes the shipped one when there is none, and watches it.
 	Registry *provider.Registry
-	// Gateway reads the section [gateway] anew. Default: as Config has it, for ever.
+	// Gateway reads the section [gateway] again. Default: it returns the value of Config.
 	Gateway func() (config.Gateway, error)
-	// HTTP makes the requests to the orchestrator. Default: one with the system's proxies, and the
-	// certificate that Config names.
+	// HTTP is the client for the orchestrator. Default: one with the system's proxies and the certificate that
+	// Config names.
 	HTTP *http.Client
 
-	// WrapperArgv is the command that gets a launch file as its last argument and runs inside
-	// the session. Default: this program's own "exec run".
+	// WrapperArgv is the command that runs inside the session; it gets a launch file as its last argument.
+	// Default: this program's own "exec run".
 	WrapperArgv []string
 	// InsideArgv is the command that is the first process of a contained session. Default: this program's
 	// own "exec inside".
 	InsideArgv []string
-	// FindBwrap finds the program that contains sessions, and fails where they cannot be contained. Default: FindBwrap.
+	// FindBwrap finds the program that contains sessions, and returns an error where they cannot be contained.
+	// Default: the function FindBwrap.
 	FindBwrap func(context.Context) (path, version string, err error)
-	// Hide are folders and files besides the worker's own that contained sessions do not see. Default: none.
+	// Hide are folders and files that contained sessions do not see, in addition to the worker's own. Default:
+	// none.
 	Hide []string
-	// SinkArgv is the command that writes a session's log. It is followed by "--max", the bound
-	// in bytes, the file, and the file in which it says what is wrong. Default: a plain cat, without a
-	// bound.
+	// SinkArgv is the command that writes a session's log. It gets the arguments "--max", the limit in bytes,
+	// the log file, the file in which it records a problem, and the file of times. Default: a plain cat,
+	// without a limit.
 	SinkArgv []string
 	// Environ is the environment that sessions inherit from. Default: the worker's own.
 	Environ []string
-	// RuntimeDir holds the sockets of sessions, for the owner alone. Default: a folder for this data
-	// directory below XDG_RUNTIME_DIR, else below /tmp.
+	// RuntimeDir is the folder of the sessions' sockets, accessible to its owner only. Default: a folder for
+	// this data directory below XDG_RUNTIME_DIR, otherwise below /tmp.
 	RuntimeDir string
 	// TmuxBin is the tmux binary. Default: the one on PATH.
 	TmuxBin string
 
-	// Liveness is how often a session is asked whether it lives, besides the notification of its
-	// end. Default: 10 s.
+	// Liveness is how often a session is checked, in addition to the notification of its end. Default: 10 s.
 	Liveness time.Duration
-	// Reconcile is how often disk and sessions are compared. Default: 30 s.
+	// Reconcile is how often the disk is compared with the known sessions. Default: 30 s.
 	Reconcile time.Duration
-	// Snapshots is the time between two looks at a screen. Default: 1 s.
+	// Snapshots is the interval of screen captures. Default: 1 s.
 	Snapshots time.Duration
-	// ProbeAgain is the time until a tool that was not found is looked for again; it doubles each time.
-	// Default: 15 s.
+	// ProbeAgain is the time until a missing tool is probed again; it doubles each time. Default: 15 s.
 	ProbeAgain time.Duration
-	// ProbeLimit is how long a tool may take to say that it is there; it doubles with each look at one that was not found.
-	// Default: 10 s, as for the doctor.
+	// ProbeLimit is how long the probe of a tool may take; it doubles with each further probe of a missing
+	// tool. Default: 10 s, as for the doctor.
 	ProbeLimit time.Duration
-	// Cooldown is how long this host takes no runs after it could not start some for reasons of its own;
-	// it doubles until a run is started. Default: 3 s.
+	// Cooldown is how long this host refuses runs after it could not start some because of a local fault; it
+	// doubles until a run is started. Default: 3 s.
 	Cooldown time.Duration
-	// LogHold is how long the report of an end waits for the log before it. Default: 10 s.
+	// LogHold is how long the report of an end waits for the log, which is sent before it. Default: 10 s.
 	LogHold time.Duration
 
-	// Now is the clock of what is stored and sent. Default: time.Now.
+	// Now is the clock for times that are stored and sent. Default: time.Now.
 	Now func() time.Time
-	// Random spreads the tries to connect; it answers in [0, 1). Default: math/rand.
+	// Random spreads the connection attempts; it returns a number in [0, 1). Default: math/rand.
 	Random func() float64
 }
 
@@ -145,7 +145,7 @@ func (o *Options) fill() error {
 	setDefault(&o.ProbeAgain, 15*time.Second)
 	setDefault(&o.ProbeLimit, provider.ProbeLimit)
 	setDefault(&o.Cooldown, 3*time.Second)
-	own := *o.Config // the caller's stays as it is
+	own := *o.Config // the caller's Config is not changed
 	setDefault(&own.Worker.HeartbeatInterval, 30*time.Second)
 	o.Config = &own
 	if o.Gateway == nil {
@@ -180,7 +180,7 @@ type Worker struct {
 	log         *slog.Logger
 	http        *http.Client
 	dir         rundir.Dir
-	instanceID  string // of the data directory, kept for ever
+	instanceID  string // of the data directory; it never changes
 	bootID      string // of this process
 	key         ed25519.PrivateKey
 	born        time.Time
@@ -190,39 +190,39 @@ type Worker struct {
 	refusals    refusals
 	registry    *provider.Registry
 	gatewayFile gatewayFile
-	probe       chan struct{} // holds a token when the tools shall be looked for
-	runtimeDirs []string      // where the folder of sockets may be
+	probe       chan struct{} // holds a token when a probe of the tools is requested
+	runtimeDirs []string      // candidates for the folder of sockets
 	spool       *spooler
 	scanned     processTable
 	scopes      *scopes
 	keeper      *workspaceKeeper
 	dial        func(context.Context) (wire.Conn, wire.Registered, error)
-	tasks       sync.WaitGroup // everything that Run waits for
+	tasks       sync.WaitGroup // all goroutines; Run waits for them
 	ctx         context.Context
 
 	mu         sync.Mutex // guards the fields below
 	runtimeDir string     // the folder of sockets
-	trouble    trouble    // why this host takes no runs
+	trouble    trouble    // why this host refuses runs
 	link       *link      // nil: not connected
 	sessions   map[key]*session
 	damaged    map[key]rundir.Attempt // attempts whose record cannot be read
-	late       map[key]rundir.Attempt // attempts that are over, whose folders hold signals still
+	late       map[key]rundir.Attempt // attempts that are over but whose folders have undelivered signals
 	attaches   map[string]*attach
-	reports    map[string]svc.ProviderReport // nil until they were first looked for
-	// catalogHash is that of the catalog that the reports are about.
+	reports    map[string]svc.ProviderReport // nil until the first probe
+	// catalogHash is the hash of the catalog that the reports describe.
 	catalogHash string
-	orphans     []wire.Orphan   // not yet told
-	strange     map[string]bool // sockets of unknown sessions that were told
+	orphans     []wire.Orphan   // not reported yet
+	strange     map[string]bool // sockets of unknown sessions that were reported
 }
 
-// key names an attempt.
+// key identifies an attempt.
 type key struct {
 	runID   string
 	attempt int
 }
 
-// New prepares a worker: it checks the options, makes the folders it needs and reads the catalog.
-// Nothing is started and no lock is held before Run.
+// New prepares a worker: it checks the options, makes the folders it needs and reads the catalog. It starts
+// nothing and takes no lock; Run does.
 func New(opts Options) (*Worker, error) {
 	if err := opts.fill(); err != nil {
 		return nil, err
@@ -271,9 +271,9 @@ func (w *Worker) warn(warning string) {
 	}
 }
 
-// Run takes the data directory's lock, finds the sessions of an earlier worker, and works until ctx
-// ends. It returns when all of its own is cleaned up; the sessions live on. The error says why it
-// could not begin; rundir.ErrWorkerRuns means that another worker has the data directory.
+// Run locks the data directory, finds the sessions of an earlier worker, and works until ctx ends. It returns
+// when all its goroutines have ended; the sessions live on. The error is why it could not start;
+// rundir.ErrWorkerRuns means that another worker uses the data directory.
 func (w *Worker) Run(ctx context.Context) error {
 	lock, err := w.dir.HoldWorkerLock()
 	if err != nil {
