@@ -29,9 +29,9 @@ type session struct {
 	sizing serial   // changes of its size, and opening and closing of its relays
 	parts  sync.WaitGroup
 
-	workspace string               // the id of its working copy; empty: none. Set before other goroutines see the session
-	tokenHash string               // hash of the run's token, which signals of the session must carry; set before other goroutines see the session
-	homeHint  string               // the hint that no working directory was configured; empty: one was. Set before other goroutines see the session
+	workspace string               // the id of its working copy; empty: none. Set by dispatched
+	tokenHash string               // of the run's token, which signals of the session must carry. Set by dispatched
+	homeHint  string               // the hint that no working directory was configured; empty: one was. Set by dispatched
 	onAnswer  func(refusal string) // sends the answer to the dispatch; nil: an earlier worker answered it
 	accepted  chan struct{}        // closed when the dispatch was answered
 	refusal   string               // why the dispatch was refused; empty: it was not. Read it after accepted is closed

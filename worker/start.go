@@ -207,7 +207,7 @@ func (s *session) prepare(ctx context.Context) (rundir.Launch, error) {
 	if launch.Contain, err = s.contain(ctx, s.folder(cwd)); err != nil {
 		return launch, err
 	}
-	if run.Prompt != "" || entry.OnStdin("") { // an entry that reads its prompt from stdin gets a file even for an empty prompt, never the terminal
+	if run.Prompt != "" || entry.OnStdin("") { // with a prompt on stdin, an empty one is a file too, not the terminal
 		if err := s.a.WritePrompt(run.Prompt); err != nil {
 			return launch, &hostFault{err}
 		}

@@ -12,21 +12,21 @@ import (
 	"svc/rundir"
 )
 
-// child is the provider; its pid is its process group's id too.
+// child is the provider's process. Its pid is also the id of its process group.
 type child struct {
 	pid      int
-	terminal bool // it was given the terminal's foreground
+	terminal bool // it was put into the terminal's foreground
 }
 
 func (c *child) process() int { return c.pid }
 
-// root is the wrapper, which adopts the orphans of its session where the system allows it.
+// root returns the wrapper's pid: the wrapper adopts the orphans of its session where the system supports that.
 func (c *child) root() int { return os.Getpid() }
 
 func (c *child) close() {}
 
-// wait passes signals on until the provider has ended. When the terminal was hung up, the provider
-// gets a step's time after SIGHUP, the same after SIGTERM, and then SIGKILL.
+// wait passes signals on until the provider has ended. When the terminal was hung up, the provider has step
+// after SIGHUP, again step after SIGTERM, and is then killed.
 func (c *child) wait(caught <-chan os.Signal, step time.Duration) rundir.Exit {
 	ignoreTTOU()
 	ended := make(chan syscall.WaitStatus, 1)
@@ -46,18 +46,18 @@ func (c *child) wait(caught <-chan os.Signal, step time.Duration) rundir.Exit {
 			}
 		case <-ladder:
 			c.kill(next)
-			c.kill(unix.SIGCONT) // a stopped one cannot act on it
+			c.kill(unix.SIGCONT) // a suspended process cannot act on SIGTERM
 			next, ladder = unix.SIGKILL, time.After(step)
 		}
 	}
 }
 
-// ignoreTTOU is for when no process is started any more that could inherit it. Without it, a process in the
-// background may not say who has the terminal.
+// ignoreTTOU ignores SIGTTOU, since a process in the background may otherwise not change the terminal's
+// foreground group. It is called when no more processes are started that would inherit this.
 func ignoreTTOU() { signal.Ignore(syscall.SIGTTOU) }
 
-// pass hands a signal to the provider's group. A change of size is the kernel's to report as long as
-// the group has the terminal: twice would be once too often.
+// pass sends a signal to the provider's group. It does not pass on SIGWINCH while the group is in the
+// foreground, because the kernel sends it then already.
 func (c *child) pass(s os.Signal) {
 	sig, ok := s.(syscall.Signal)
 	if !ok || sig == syscall.SIGWINCH && c.foreground() {
@@ -78,22 +78,22 @@ func (c *child) foreground() bool {
 	return err == nil && group == c.pid
 }
 
-// collect waits for the end and tells it. It also collects the orphans that the wrapper has adopted, until
-// none is left. A provider that suspends itself would wait for a shell that is not there: it is given the
-// terminal and continued.
+// collect waits for the provider's end and sends its status to ended. It also reaps the orphans that the
+// wrapper has adopted, until none is left. A provider that suspends itself would wait for a shell, which does
+// not exist here: it is put into the foreground and continued.
 func (c *child) collect(ended chan<- syscall.WaitStatus) {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, syscall.WUNTRACED, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case err != nil: // no child is left, and so nobody who could leave an orphan
+		case err != nil: // no child is left, so there can be no more orphans
 			return
 		case pid != c.pid:
 		case status.Exited() || status.Signaled():
 			ended <- status
 		case status.Stopped() && status.StopSignal() != syscall.SIGSTOP:
-			time.Sleep(50 * time.Millisecond) // a provider that stops itself again and again must not eat a core
+			time.Sleep(50 * time.Millisecond) // bounds the CPU time for a provider that suspends itself repeatedly
 			if c.terminal {
 				_ = unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, c.pid)
 			}
@@ -109,8 +109,8 @@ func (c *child) takeTerminal() {
 	}
 }
 
-// exitOf turns a status into the shell's exit code and says why when the provider did not end by
-// itself.
+// exitOf converts a status to the exit code that a shell would report, and sets the reason when the provider
+// did not end by itself.
 func exitOf(status syscall.WaitStatus, hungUp bool) rundir.Exit {
 	var exit rundir.Exit
 	if status.Signaled() {

@@ -17,8 +17,9 @@ import (
 const commentUsage = `usage: svc exec comment handled ID [--note TEXT]
 `
 
-// Comment is "svc exec comment": the agent says that it has dealt with a comment that it was sent. It is 0 when the orchestrator has
-// taken it, else 1 with one line that says why not; then it can be said again.
+// Comment is "svc exec comment": an agent reports that it has handled a comment that was sent to it. The exit
+// code is 0 when the orchestrator has accepted the report, otherwise 1 with the reason on one line of stderr;
+// the report can be repeated.
 func Comment(args []string, std IO) int {
 	id, note, err := parseComment(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -65,7 +66,7 @@ func parseComment(args []string) (id, note string, err error) {
 	return id, note, nil
 }
 
-// handled tells the orchestrator that the agent of a run has dealt with a comment.
+// handled reports to the orchestrator that the agent of a run has handled a comment.
 func (p *poster) handled(ctx context.Context, runID, id, note string) error {
 	if p.token == "" || p.apiURL == "" {
 		return errors.New("the session was given no address or token to post with")

@@ -14,7 +14,7 @@ func (r *runner) runContained(*exec.Cmd, []string) error {
 	return errors.New("sessions can be contained on Linux only")
 }
 
-// Inside is "svc exec inside", of contained sessions, which this system does not have.
+// Inside is "svc exec inside", which contained sessions use. This system has none.
 func Inside(_ []string, std IO) int {
 	fmt.Fprintln(std.Stderr, "svc exec inside: sessions can be contained on Linux only")
 	return exitUsage

@@ -23,16 +23,16 @@ import (
 
 // box is a contained provider.
 type box struct {
-	bwrap    child // waited for; never in the foreground
+	bwrap    child // its process; never in the foreground
 	terminal bool
 	first    int // the first process of the namespace
-	provider int // 0: it was not found; both as they are numbered here
+	provider int // 0: it was not found; both pids are those of the wrapper's namespace
 	conn     *os.File
 	reports  *json.Decoder
 	gone     chan syscall.WaitStatus
 }
 
-// startContained starts bubblewrap, and the provider inside.
+// startContained starts bubblewrap and the provider in it.
 func (r *runner) startContained() (agent, *failure) {
 	self, err := os.Executable()
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *runner) startContained() (agent, *failure) {
 	runtime.LockOSThread()
 	c := *r.launch.Contain
 	pid, err := syscall.ForkExec(c.Bwrap, append([]string{"bwrap"}, bwrapArgs(c, self, "/")...), &syscall.ProcAttr{
-		// Nothing of the run's environment: bubblewrap does its work outside. Its mark is for those that look for leftovers.
+		// Bubblewrap runs outside and gets nothing of the run's environment but the mark by which leftovers are found.
 		Env:   []string{"PATH=/usr/bin:/bin", "SVC_RUN_ID=" + r.launch.RunID, "SVC_ATTEMPT=" + strconv.Itoa(r.launch.Attempt)},
 		Files: []uintptr{0, 1, stderr.Fd(), theirs.Fd(), 2},
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
@@ -75,16 +75,16 @@ func (r *runner) startContained() (agent, *failure) {
 		if report.Failure != nil {
 			return nil, report.Failure
 		}
-		said, _ := io.ReadAll(io.LimitReader(complaints, 2<<10)) // it has ended
+		said, _ := io.ReadAll(io.LimitReader(complaints, 2<<10)) // bubblewrap has ended, so this does not block
 		return nil, r.cannot(exitCannotRun, "it cannot be contained: %s", complaint(string(said), err))
 	}
 	b.find(report.PID)
-	_ = json.NewEncoder(ours).Encode(struct{}{}) // from now on the provider's process may be gone
+	_ = json.NewEncoder(ours).Encode(struct{}{}) // only now may the first process reap the provider
 	return b, nil
 }
 
-// runContained runs a command as a contained session is run, with folders to show besides the session's own. Bubblewrap, which does
-// its work outside, gets nothing of the command's environment but as data.
+// runContained runs a command contained like the session, with additional folders to show. Bubblewrap itself
+// runs outside and gets the command's environment only as data.
 func (r *runner) runContained(cmd *exec.Cmd, show []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *runner) runContained(cmd *exec.Cmd, show []string) error {
 	return cmd.Run()
 }
 
-// complaint is what bubblewrap has complained of, else the error.
+// complaint returns bubblewrap's error output, or err if there is none.
 func complaint(said string, err error) string {
 	if said = strings.TrimSpace(said); said != "" {
 		return said
@@ -136,7 +136,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "inside"), os.NewFile(uintptr(fds[1]), "outside"), nil
 }
 
-// find sees how the namespace's first process and the provider are numbered here.
+// find finds the pids of the namespace's first process and of the provider in the wrapper's namespace.
 func (b *box) find(provider int) {
 	for _, first := range process.Children(b.bwrap.pid) {
 		b.first = first.PID
@@ -148,7 +148,8 @@ func (b *box) find(provider int) {
 	}
 }
 
-// process is the provider, or else bubblewrap, whose group has the first process too.
+// process returns the provider's pid. If that is unknown it returns bubblewrap's, whose group also has the
+// first process.
 func (b *box) process() int {
 	if b.provider == 0 {
 		return b.bwrap.pid
@@ -156,16 +157,16 @@ func (b *box) process() int {
 	return b.provider
 }
 
-// root is the process below which all of the session is; 0: it has ended, and with it all.
+// root returns the process above all processes of the session; 0: it has ended, and with it all of them.
 func (b *box) root() int { return b.first }
 
-// wait passes signals on until the first process has told how the provider ended, or all of it has.
+// wait passes signals on until the first process has reported the provider's end, or has ended itself.
 func (b *box) wait(caught <-chan os.Signal, _ time.Duration) rundir.Exit {
 	ignoreTTOU()
 	told := make(chan insideReport, 1)
 	go func() {
 		var report insideReport
-		_ = b.reports.Decode(&report) // empty when it has ended without a report
+		_ = b.reports.Decode(&report) // stays empty when the first process has ended without a report
 		told <- report
 	}()
 	ended := make(chan syscall.WaitStatus, 1)
@@ -185,7 +186,7 @@ func (b *box) wait(caught <-chan os.Signal, _ time.Duration) rundir.Exit {
 		case s := <-caught:
 			sig, ok := s.(syscall.Signal)
 			if !ok || sig == syscall.SIGWINCH || b.first == 0 {
-				continue // the kernel tells the provider of a change of size
+				continue // the kernel sends SIGWINCH to the provider itself
 			}
 			hungUp = hungUp || sig == syscall.SIGHUP
 			_ = unix.Kill(b.first, sig)
@@ -198,7 +199,7 @@ func (b *box) exit(e rundir.Exit) rundir.Exit {
 	return e
 }
 
-// close ends what is left: the first process goes when its connection does.
+// close ends the rest of the session: the first process exits when its connection is closed.
 func (b *box) close() {
 	_ = b.conn.Close()
 	<-b.gone
@@ -215,14 +216,14 @@ func (b *box) end() {
 	}
 }
 
-// Inside is "svc exec inside", the first process of a contained session's namespace. It has a connection to the
-// wrapper and the session's standard error as further files. It ends when the wrapper closes the connection.
+// Inside is "svc exec inside", the first process of a contained session's namespace. Its additional files are a
+// connection to the wrapper and the session's standard error. It exits when the wrapper closes the connection.
 func Inside(_ []string, std IO) int {
 	caught := catchSignals()
 	unix.CloseOnExec(insideConn)
 	_ = unix.Dup3(insideStderr, 2, 0)
 	_ = unix.Close(insideStderr)
-	// A process of the session must not be able to trace it, and so report in its place.
+	// No process of the session may trace this one: it could then send reports in its name.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	conn := os.NewFile(insideConn, "wrapper")
 	reports, orders := json.NewEncoder(conn), json.NewDecoder(conn)
@@ -238,9 +239,9 @@ func Inside(_ []string, std IO) int {
 		return failed.Code
 	}
 	_ = reports.Encode(insideReport{PID: provider.pid})
-	_ = orders.Decode(&struct{}{}) // before this it must not be collected
+	_ = orders.Decode(&struct{}{}) // the provider must not be reaped before the wrapper has found its pid
 	exit := provider.wait(caught, time.Duration(order.Step))
 	_ = reports.Encode(insideReport{Exit: &exit})
-	_, _ = io.Copy(io.Discard, conn) // until the wrapper has ended what is left
+	_, _ = io.Copy(io.Discard, conn) // blocks until the wrapper has ended the leftovers
 	return exit.Code
 }

@@ -7,12 +7,13 @@ import (
 	"svc/rundir"
 )
 
-// Most tools that have lost a conversation say so in words and exit. Where the catalog knows in which files a tool keeps its
-// conversations, the loss is told by these: one of this conversation was there after an earlier run, and none is there now.
-// What an agent reports is never taken for a path, and nothing but names is read.
+// Most tools that have lost a conversation print a message and exit. If the catalog lists the files in which a
+// tool keeps its conversations, the loss is detected by these: a file of the conversation existed after an
+// earlier run and none exists now. An agent's report is never used as a path, and only file names are read.
 
-// lostConversation reports whether a tool that should have gone on with a conversation ended because it is lost: it failed, and did not report
-// the conversation, whose file was seen after an earlier run and is gone. What cannot be found out is no loss.
+// lostConversation reports whether a tool that should have resumed a conversation ended because it is lost: the
+// tool failed without reporting the conversation, and its file, which existed after an earlier run, is gone. If
+// that cannot be found out, it returns false.
 func (r *runner) lostConversation(exit rundir.Exit) bool {
 	c := r.launch.Conversation
 	if c == nil || !c.Resume || exit.Code == 0 || exit.Error != "" || r.attempt.Recall(rundir.Reported) != "" || !r.attempt.Dir.SawConversation(c.ID) {
@@ -22,7 +23,7 @@ func (r *runner) lostConversation(exit rundir.Exit) bool {
 	return err == nil && !there
 }
 
-// noteConversation notes that the file of the session's conversation is there, for the runs that go on with it.
+// noteConversation records that the file of the session's conversation exists, for the runs that resume it.
 func (r *runner) noteConversation() {
 	c := r.launch.Conversation
 	if c == nil {
@@ -30,14 +31,14 @@ func (r *runner) noteConversation() {
 	}
 	id := c.ID
 	if reported := r.attempt.Recall(rundir.Reported); reported != "" {
-		id = reported // a tool may have begun another one when a person asked it to
+		id = reported // a person may have made the tool begin another one
 	}
 	if there, err := r.hasConversation(id); err == nil && there {
 		r.warn(r.attempt.Dir.NoteConversation(id))
 	}
 }
 
-// hasConversation reports whether there is a file of a conversation.
+// hasConversation reports whether a conversation has a file.
 func (r *runner) hasConversation(id string) (bool, error) {
 	if !svc.IsConversation(id) {
 		return false, fmt.Errorf("%q is not the id of a conversation", id)

@@ -11,12 +11,12 @@ import (
 	"svc/rundir"
 )
 
-// sessionEnv is the provider's whole environment: what the launch file holds, without what belongs
-// to the terminals around, and with what the session is told about itself. Nothing in it is a secret of
-// the worker or names a folder that holds one.
+// sessionEnv returns the provider's whole environment: the launch file's, without the variables of the
+// terminals around it, and with the session's own variables. It has no secret of the worker and no name of a
+// folder that holds one.
 //
-// binDir stands first in PATH: hooks call svc by its name, which need not be installed anywhere and
-// which other programs have too. Empty leaves PATH alone.
+// binDir comes first in PATH: hooks call svc by its name, which need not be installed and which other programs
+// also have. An empty binDir leaves PATH unchanged.
 func sessionEnv(l rundir.Launch, own []string, binDir string) []string {
 	set := []string{
 		"SVC_API_URL=" + l.APIURL,
@@ -25,11 +25,11 @@ func sessionEnv(l rundir.Launch, own []string, binDir string) []string {
 		"SVC_ATTEMPT=" + strconv.Itoa(l.Attempt),
 		"SVC_SIGNAL_TOKEN=" + l.SignalToken,
 		"SVC_PROMPT_FILE=" + l.PromptFile,
-		"SVC_RUN_DIR=" + l.AttemptFolder().SessionPath(), // where svc exec signal finds the spool
+		"SVC_RUN_DIR=" + l.AttemptFolder().SessionPath(), // "svc exec signal" finds the spool there
 		"COLORTERM=truecolor",
 	}
 	drop := []string{"TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "SVC_WORKER_TOKEN", "SVC_TOKEN", "SVC_SIGNING_KEY", "SVC_DATA_DIR"}
-	// The pane knows best which terminal it is.
+	// tmux has set the right TERM for the pane.
 	if term := lookup(own, "TERM"); term != "" {
 		set = append(set, "TERM="+term)
 	}
@@ -54,7 +54,7 @@ func sessionEnv(l rundir.Launch, own []string, binDir string) []string {
 	return append(env, set...)
 }
 
-// linkSelf makes a folder in which svc is this very program. It is empty when that cannot be.
+// linkSelf makes a folder in which svc is a link to this program. It returns an empty path if that fails.
 func linkSelf(a rundir.Attempt) (binDir string) {
 	self, err := os.Executable()
 	if err != nil {
@@ -71,8 +71,8 @@ func linkSelf(a rundir.Attempt) (binDir string) {
 	return binDir
 }
 
-// adoptNetwork gives this process the launch file's way to the network, for its own posts. It must
-// come before the first one.
+// adoptNetwork sets the launch file's network variables for this process and its posts. It must be called
+// before the first post.
 func adoptNetwork(env []string) {
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		for _, name := range []string{name, strings.ToLower(name)} {

@@ -13,8 +13,8 @@ import (
 	"svc/rundir"
 )
 
-// translator turns the JSON that a tool gives its hooks into a signal. None means that the event says
-// nothing about the run; the text says why, for the hook's own log.
+// translator converts the JSON that a tool passes to its hooks into a signal. It returns nil when the event
+// contains nothing about the run; why is then the reason, for the hook's log.
 type translator func(s *session, input []byte) (sig *svc.Signal, why string)
 
 var translators = map[string]translator{
@@ -24,11 +24,12 @@ var translators = map[string]translator{
 
 const (
 	maxHookInput = 8 << 20
-	hookPatience = 3 * time.Second // for a tool that opens its hook's input and never writes
-	maxText      = 2000            // bytes of a message that a tool's words are cut to
+	hookPatience = 3 * time.Second // limit for a tool that opens its hook's input but never writes
+	maxText      = 2000            // a tool's text is cut to this many bytes
 )
 
-// signalFromHook never returns anything but 0: some tools take another code as an order to go on.
+// signalFromHook reports the signal of a hook. It always returns 0: some tools treat another code as an
+// instruction to go on.
 func signalFromHook(a signalArgs, std IO) int {
 	sess, err := sessionOf(std)
 	if err != nil {
@@ -53,7 +54,7 @@ func signalFromHook(a signalArgs, std IO) int {
 	return 0
 }
 
-// hookInput is the last argument when there is one (codex), else standard input.
+// hookInput returns the last argument if there is one (codex), otherwise standard input.
 func hookInput(rest []string, stdin io.Reader) ([]byte, error) {
 	if len(rest) > 0 {
 		return []byte(rest[len(rest)-1]), nil
@@ -69,7 +70,7 @@ func hookInput(rest []string, stdin io.Reader) ([]byte, error) {
 	go func() {
 		var r result
 		defer func() {
-			if cause := recover(); cause != nil { // it would end the process with 2
+			if cause := recover(); cause != nil { // a panic would end the process with code 2
 				r.err = fmt.Errorf("read standard input: %v", cause)
 			}
 			read <- r
@@ -84,12 +85,12 @@ func hookInput(rest []string, stdin io.Reader) ([]byte, error) {
 	}
 }
 
-// afterFailure keeps a tool that says "idle" after an error from reporting success: the first word
-// about a failure stands for the attempt.
+// afterFailure prevents a tool that sends "idle" after an error from reporting success: the first reported
+// failure counts for the attempt. It returns why the signal must not be reported; empty: it may be.
 func (s *session) afterFailure(sig svc.Signal) (why string) {
 	switch sig.Kind {
 	case svc.SignalFailed:
-		_ = s.attempt.Remember(rundir.HookFailed, "failed") // else the orchestrator still has the order of arrival
+		_ = s.attempt.Remember(rundir.HookFailed, "failed") // without the note, the orchestrator still has the order of arrival
 	case svc.SignalCompleted:
 		if s.attempt.Recall(rundir.HookFailed) != "" {
 			return "a failure was reported before"
@@ -98,7 +99,7 @@ func (s *session) afterFailure(sig svc.Signal) (why string) {
 	return ""
 }
 
-// prompt is what the run was asked to do; empty when that is unknown.
+// prompt returns the run's prompt; empty when it is unknown.
 func (s *session) prompt() string {
 	text, err := os.ReadFile(s.promptFile)
 	if err != nil {
@@ -111,7 +112,8 @@ func completed() *svc.Signal {
 	return &svc.Signal{Kind: svc.SignalCompleted, Result: svc.ResultSuccess}
 }
 
-// in is the signal of a conversation. What is no id of one says nothing: the rest of the signal counts all the same.
+// in sets the signal's conversation. A value that is not the id of a conversation is ignored, and the rest of
+// the signal is kept.
 func in(conversation string, sig *svc.Signal) *svc.Signal {
 	if svc.IsConversation(conversation) {
 		sig.Conversation = conversation
@@ -119,7 +121,7 @@ func in(conversation string, sig *svc.Signal) *svc.Signal {
 	return sig
 }
 
-// asks is a progress signal with a question for a person.
+// asks returns a progress signal with a question for a person.
 func asks(question, otherwise string) *svc.Signal {
 	if strings.TrimSpace(question) == "" {
 		question = otherwise
@@ -127,19 +129,19 @@ func asks(question, otherwise string) *svc.Signal {
 	return &svc.Signal{Kind: svc.SignalProgress, Message: tidy(question), NeedsInput: true}
 }
 
-// submitted is a progress signal: the tool was given a prompt, and begins a turn with it.
+// submitted returns a progress signal: the tool got a prompt and begins a turn with it.
 func submitted(prompt string) *svc.Signal {
 	return &svc.Signal{Kind: svc.SignalProgress, Message: "works on a prompt", Submitted: svc.PromptDigest(prompt)}
 }
 
-// waits is a progress signal: the tool is at its prompt and waits for the next one.
+// waits returns a progress signal: the tool is at its prompt and waits for input.
 func waits(words, otherwise string) *svc.Signal {
 	sig := asks(words, otherwise)
 	sig.Idle = true
 	return sig
 }
 
-// tidy makes a tool's words fit for a signal.
+// tidy returns a tool's text in a form that a signal may carry: valid UTF-8 without NUL, limited to maxText.
 func tidy(text string) string {
 	text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", ""))
 	if len(text) <= maxText {

@@ -11,14 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nameSearch looks for a name in folders that an agent can write to, who may have put anything there. It reads names and nothing else, opens
-// folders only, follows no link below the fixed part of a pattern, and ends after a bounded number of names.
+// nameSearch searches for a name in folders that the agent can write to, so that their content cannot be
+// trusted. It reads only names, opens only folders, follows no link below the fixed part of a pattern, and
+// stops after a limited number of names.
 type nameSearch struct {
 	left  int                    // how many more names are read
-	hides func(path string) bool // what the session does not see, and must not learn of
+	hides func(path string) bool // whether a path is hidden from the session, which must learn nothing about it
 }
 
-// maxNames is far more than the conversations of a person.
+// maxNames is far more than the number of one person's conversations.
 const maxNames = 1 << 18
 
 var (
@@ -27,14 +28,15 @@ var (
 	errHidden    = errors.New("the path leads to where the session does not see")
 )
 
-// finds reports whether some name matches an absolute pattern, in which * is any part of a name. An error means that this is not known.
+// finds reports whether a name matches an absolute pattern, in which * is any part of a name. After an error
+// the result is unknown.
 func (s *nameSearch) finds(pattern string) (bool, error) {
 	segments := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
 	fixed := 0
 	for fixed < len(segments)-1 && !strings.Contains(segments[fixed], "*") {
 		fixed++
 	}
-	root, err := filepath.EvalSymlinks("/" + filepath.Join(segments[:fixed]...)) // a home, and a folder in it, may be links of their user's
+	root, err := filepath.EvalSymlinks("/" + filepath.Join(segments[:fixed]...)) // the user's home, or a folder in it, may be a link
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
@@ -46,9 +48,9 @@ func (s *nameSearch) finds(pattern string) (bool, error) {
 	return s.below(unix.AT_FDCWD, root, segments[fixed:])
 }
 
-// below looks in the folder of a name, which is relative to an open one.
+// below searches in the folder with this name, relative to the open folder at.
 func (s *nameSearch) below(at int, name string, segments []string) (bool, error) {
-	// What is not a folder is not opened: a pipe would wait for its writer.
+	// Only folders are opened: opening a pipe would wait for its writer.
 	fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ENOENT):
@@ -63,7 +65,7 @@ func (s *nameSearch) below(at int, name string, segments []string) (bool, error)
 	if !strings.Contains(segments[0], "*") {
 		return s.matched(fd, segments[0], segments)
 	}
-	var unknown error // of a name; another one may decide
+	var unknown error // the error of one name; another name may still match
 	for {
 		names, err := folder.Readdirnames(1024)
 		for _, name := range names {
@@ -90,7 +92,8 @@ func (s *nameSearch) below(at int, name string, segments []string) (bool, error)
 	}
 }
 
-// matched goes on with a name that the first segment allows. At the last one it is enough that the name is there, whatever it is of.
+// matched continues the search below a name that matches the first segment. For the last segment it only checks
+// that the name exists, with any type of file.
 func (s *nameSearch) matched(fd int, name string, segments []string) (bool, error) {
 	if len(segments) > 1 {
 		return s.below(fd, name, segments[1:])
@@ -103,7 +106,8 @@ func (s *nameSearch) matched(fd int, name string, segments []string) (bool, erro
 	return err == nil, err
 }
 
-// notFolder is nil for a name behind which nothing can be found. A link could lead to a folder.
+// notFolder returns nil when nothing can be found below a name that is not a folder, and errLink for a link,
+// which could lead to one.
 func notFolder(at int, name string) error {
 	var stat unix.Stat_t
 	if err := unix.Fstatat(at, name, &stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {

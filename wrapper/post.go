@@ -16,10 +16,10 @@ import (
 	"svc/wire"
 )
 
-// postTimeout bounds one attempt to deliver. A hook must not keep its agent waiting.
+// postTimeout bounds one attempt to deliver, since the agent waits for its hook.
 const postTimeout = 4 * time.Second
 
-// errRefused says that the orchestrator will never take this signal, however often it is sent.
+// errRefused means that the orchestrator will never accept this signal, however often it is sent.
 var errRefused = errors.New("refused")
 
 // poster delivers signals of one run to the orchestrator.
@@ -38,8 +38,8 @@ func newPoster(dir rundir.Dir, apiURL, token string) *poster {
 	}
 }
 
-// deliver posts one entry and takes it out of the spool when it was answered for good. An entry that
-// is refused is set aside there: sending it again cannot help.
+// deliver posts one entry and removes it from the spool when the orchestrator has accepted it. An entry that is
+// refused for good is set aside: sending it again cannot help.
 func (p *poster) deliver(ctx context.Context, e rundir.Entry) error {
 	err := p.post(ctx, e)
 	switch {
@@ -52,7 +52,8 @@ func (p *poster) deliver(ctx context.Context, e rundir.Entry) error {
 	}
 }
 
-// flush posts what waits of one attempt and passes, in order, until a post fails for now.
+// flush posts the waiting signals of one attempt for which pass returns true, in order, until a post fails
+// temporarily.
 func (p *poster) flush(ctx context.Context, a rundir.Attempt, pass func(rundir.Entry) bool) error {
 	entries, _, err := a.Pending()
 	if err != nil {
@@ -72,11 +73,11 @@ func (p *poster) flush(ctx context.Context, a rundir.Attempt, pass func(rundir.E
 	return refused
 }
 
-// all lets every entry pass.
+// all is a filter for flush that passes every entry.
 func all(rundir.Entry) bool { return true }
 
-// fromHooks leaves the words about the beginning and the end to the worker, which holds them back
-// until they are true for whoever reads them.
+// fromHooks is a filter for flush that passes only the signals of hooks. It leaves the start and the end to the
+// worker, which holds them back until they are true for every reader.
 func fromHooks(e rundir.Entry) bool { return e.Frame.Source == svc.FromHook }
 
 func (p *poster) post(ctx context.Context, e rundir.Entry) error {
@@ -109,7 +110,7 @@ func (p *poster) post(ctx context.Context, e rundir.Entry) error {
 		return fmt.Errorf("post %s signal: %w: %s (%s)", e.Kind(), errRefused, said.Message, said.Code)
 	case ours:
 		return fmt.Errorf("post %s signal: %s (%s)", e.Kind(), said.Message, said.Code)
-	default: // a proxy answered: nothing is known of the signal
+	default: // a proxy answered: the orchestrator may not have got the signal
 		return fmt.Errorf("post %s signal: the answer was %s", e.Kind(), res.Status)
 	}
 }

@@ -19,9 +19,9 @@ import (
 	"svc/rundir"
 )
 
-// Run is "svc exec run LAUNCHFILE". It starts what the launch file says on this process's own
-// terminal (files 0, 1 and 2) and returns the provider's exit code, 128 and the signal's number when
-// one ended it, 127 or 126 when it could not be started.
+// Run is "svc exec run LAUNCHFILE". It starts the launch file's command on this process's own terminal (files
+// 0, 1 and 2) and returns the provider's exit code: 128 plus the number of the signal that ended it, 127 or 126
+// when it could not be started.
 func Run(args []string, std IO) int {
 	if len(args) != 1 {
 		fmt.Fprintln(std.Stderr, "usage: svc exec run LAUNCHFILE")
@@ -30,7 +30,7 @@ func Run(args []string, std IO) int {
 	caught := catchSignals()
 	launch, err := rundir.TakeLaunch(args[0])
 	if err != nil {
-		if !rundir.LaunchRevoked(args[0]) { // else another session has taken its place, and its log
+		if !rundir.LaunchRevoked(args[0]) { // after a revocation, the log belongs to another session
 			fmt.Fprintf(std.Stderr, "svc: nothing was started: %v\r\n", err)
 		}
 		return exitCannotRun
@@ -39,8 +39,9 @@ func Run(args []string, std IO) int {
 	return newRunner(launch, std).run(caught)
 }
 
-// catchSignals comes before the launch file is taken: from then on the wrapper must live to record the
-// end. The signals are caught, not ignored: what is ignored would be ignored by the provider too.
+// catchSignals catches the signals that are passed on. It is called before the launch file is taken: from then
+// on the wrapper must live to record the end. The signals are caught and not ignored, since the provider would
+// inherit an ignored signal.
 func catchSignals() <-chan os.Signal {
 	caught := make(chan os.Signal, 16)
 	signal.Notify(caught, passedOn...)
@@ -48,10 +49,10 @@ func catchSignals() <-chan os.Signal {
 	return caught
 }
 
-// patience says how long the wrapper waits for others.
+// patience has the wrapper's time limits.
 type patience struct {
-	hangup time.Duration // for each step of ending a provider whose terminal is gone
-	worker time.Duration // for a worker to come back before the end is posted without it
+	hangup time.Duration // of each step in ending a provider whose terminal is gone
+	worker time.Duration // of the wait for a worker, before the wrapper posts the end itself
 }
 
 var defaultPatience = patience{hangup: 5 * time.Second, worker: 10 * time.Second}
@@ -75,15 +76,15 @@ func newRunner(l rundir.Launch, std IO) *runner {
 	}
 }
 
-// run reads like the life of an attempt.
+// run runs an attempt from its preparation to the report of its end.
 func (r *runner) run(caught <-chan os.Signal) int {
-	_ = leftover.Adopt() // where it is not possible, leftovers are found by their other signs
+	_ = leftover.Adopt() // if it fails, leftovers are found by other marks
 	r.warn(r.attempt.Create())
 	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: process.Self(), At: r.time()}))
 	var started <-chan struct{}
 	var failed *failure
 	if r.launch.Workspace != nil {
-		started = r.reportStarted(os.Getpid()) // first: the preparation is seen
+		started = r.reportStarted(os.Getpid()) // before the preparation, so that people can watch it
 		failed = r.prepareWorkspace(caught)
 	}
 	var agent agent
@@ -96,7 +97,7 @@ func (r *runner) run(caught <-chan os.Signal) int {
 		r.warn(r.attempt.WriteExit(exit))
 		return r.report(exit, started)
 	}
-	child, _ := process.Of(agent.process()) // without a start when it has ended already
+	child, _ := process.Of(agent.process()) // its start time is 0 if it has ended already
 	r.warn(r.attempt.WriteWrapper(rundir.Wrapper{Wrapper: process.Self(), Child: &child, At: r.time()}))
 	if r.launch.Workspace == nil {
 		started = r.reportStarted(agent.process())
@@ -113,8 +114,8 @@ func (r *runner) run(caught <-chan os.Signal) int {
 	return r.report(exit, started)
 }
 
-// reportStarted spools started and, without a worker, posts it beside the provider. The channel is
-// closed when that is over; nil means that nothing is under way.
+// reportStarted puts started into the spool and, without a worker, posts it in the background. The returned
+// channel is closed when the post has ended; nil means that there is no post.
 func (r *runner) reportStarted(pid int) <-chan struct{} {
 	entry, err := r.attempt.Put(svc.Signal{
 		RunID: r.launch.RunID, Attempt: r.launch.Attempt, Kind: svc.SignalStarted, Source: svc.FromWrapper,
@@ -130,13 +131,13 @@ func (r *runner) reportStarted(pid int) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = r.poster.deliver(context.Background(), entry) // else it is in the spool
+		_ = r.poster.deliver(context.Background(), entry) // after a failure it stays in the spool
 	}()
 	return done
 }
 
-// report puts the end where it is reported from. It comes when nothing of the attempt lives any more, and after
-// the end is in the record that decides.
+// report puts the report of the end into the spool and, without a worker, posts it. It is called when no
+// process of the attempt lives any more, and after the exit record was written.
 func (r *runner) report(exit rundir.Exit, started <-chan struct{}) int {
 	_, err := r.attempt.Put(r.attempt.Signal(exit), r.launch.SignalToken)
 	r.warn(err)
@@ -144,7 +145,7 @@ func (r *runner) report(exit rundir.Exit, started <-chan struct{}) int {
 		<-started // bounded by the post's own limit
 	}
 	if !r.workerWithin(r.patience.worker) {
-		_ = r.poster.flush(context.Background(), r.attempt, all) // else it is in the spool
+		_ = r.poster.flush(context.Background(), r.attempt, all) // after a failure they stay in the spool
 	}
 	r.settle()
 	return exit.Code
@@ -173,15 +174,15 @@ func (r *runner) reap(root int) {
 	}
 }
 
-// How long the terminal is held open after the last output.
+// The terminal is held open until the log has not grown for settleQuiet, at most for settleMost.
 const (
 	settleQuiet = 200 * time.Millisecond
 	settleMost  = 5 * time.Second
 )
 
-// settle keeps the terminal open until the log has stopped growing. The last bytes of a program may
-// still be on their way through the terminal when it exits, and tmux drops what it has not read when
-// the last holder closes it: without this the end of a flood is missing now and then.
+// settle keeps the terminal open until the log has stopped growing. The last bytes of a program may still be in
+// the terminal when it exits, and tmux drops what it has not read when the last holder closes it. Without this
+// wait the end of a large output is sometimes missing.
 func (r *runner) settle() {
 	if !term.IsTerminal(1) {
 		return
@@ -198,7 +199,8 @@ func (r *runner) settle() {
 	}
 }
 
-// workerWithin waits for a worker, to whom delivering the end is left.
+// workerWithin waits for a worker that will deliver the end. It returns false when there is none within the
+// limit.
 func (r *runner) workerWithin(limit time.Duration) bool {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
@@ -214,7 +216,8 @@ func (r *runner) workerWithin(limit time.Duration) bool {
 	return true
 }
 
-// warn tells what could not be recorded. The run goes on: the work counts more than its record.
+// warn prints that something could not be recorded. The run goes on, since its work matters more than its
+// record.
 func (r *runner) warn(err error) {
 	switch {
 	case err == nil:
@@ -227,8 +230,8 @@ func (r *runner) warn(err error) {
 
 func (r *runner) time() svc.Time { return svc.TimeOf(r.now()) }
 
-// passedOn are the signals that are meant for the provider, jobControl those that a background
-// process of a terminal is stopped with.
+// passedOn are the signals that are passed on to the provider. jobControl are the signals that suspend a
+// background process of a terminal.
 var (
 	passedOn   = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGWINCH}
 	jobControl = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}

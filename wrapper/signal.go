@@ -23,11 +23,11 @@ const signalUsage = `usage: svc exec signal progress --message TEXT [--percent N
        svc exec signal --from claude|codex|copilot|gemini|opencode|qwen [JSON]   (else JSON on standard input)
 `
 
-// Signal is "svc exec signal", the hook's ready-made caller. It writes to the spool first, then posts;
-// what could not be posted is replayed by the worker. It is silent on standard output, which some
-// tools read as an answer, and returns 0 even when the signal was only spooled, or could not be: a
-// hook must never break the agent. Bad usage is 1, and so is a panic, which would end a Go program
-// with 2: claude blocks its agent then.
+// Signal is "svc exec signal", which hooks call. It writes a signal to the spool and then posts it; the worker
+// delivers what could not be posted. It prints nothing on standard output, which some tools read as an answer.
+// It returns 0 even when the signal was only spooled or could not be spooled, since a hook must never disturb
+// the agent. Bad usage returns 1, and so does a panic, which would otherwise end a Go program with 2: claude
+// then blocks its agent.
 func Signal(args []string, std IO) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -60,7 +60,7 @@ func Signal(args []string, std IO) (code int) {
 	return 0
 }
 
-// signalArgs is what the command line asks for: a signal, or the translation of a tool's own words.
+// signalArgs are the parsed arguments: a signal, or the tool whose hook input is to be translated.
 type signalArgs struct {
 	signal svc.Signal
 	from   string
@@ -133,13 +133,13 @@ func (a signalArgs) check(given map[string]bool) error {
 	return nil
 }
 
-// session is what a process inside a session knows of it.
+// session is the session that a process runs in, as its environment describes it.
 type session struct {
 	attempt    rundir.Attempt
 	token      string // the run's own; empty: nothing can be posted
 	poster     *poster
 	promptFile string
-	fields     []string // of signals that the orchestrator takes besides those of the first version
+	fields     []string // signal fields that the orchestrator accepts in addition to those of the first version
 }
 
 var errNoSession = errors.New("not inside a session of svc: SVC_RUN_DIR is not set, or is not the folder of an attempt")
@@ -159,14 +159,15 @@ func sessionOf(std IO) (*session, error) {
 	}, nil
 }
 
-// earlierSession is for a session that an earlier version has started: it was told the data directory.
+// earlierSession finds the attempt of a session that an earlier version started, which has the data directory
+// in its environment.
 func earlierSession(std IO) (rundir.Attempt, bool) {
 	number, err := strconv.Atoi(std.env("SVC_ATTEMPT"))
 	runID, dataDir := std.env("SVC_RUN_ID"), std.env("SVC_DATA_DIR")
 	return rundir.Dir(dataDir).Attempt(runID, number), err == nil && number >= 1 && svc.IsID(runID) && dataDir != ""
 }
 
-// stamp fills in what every signal of the session carries.
+// stamp sets the fields that every signal of the session carries.
 func (s *session) stamp(sig svc.Signal) svc.Signal {
 	sig.RunID, sig.Attempt, sig.Source = s.attempt.RunID, s.attempt.Number, svc.FromHook
 	sig.Timestamp = svc.TimeOf(time.Now())
@@ -176,14 +177,15 @@ func (s *session) stamp(sig svc.Signal) svc.Signal {
 	return sig
 }
 
-// check finds what the orchestrator would refuse, while someone reads the answer.
+// check validates a signal like the orchestrator, while a person can still read the error.
 func (s *session) check(sig svc.Signal) error { return s.stamp(sig).Validate() }
 
-// Reporter reports signals of the session that std is in, as a provider's hook would. Outside a session it reports nothing.
+// Reporter returns a function that reports signals of the session that std is in, like a provider's hook.
+// Outside a session the function does nothing.
 func Reporter(std IO) func(svc.Signal) {
 	s, err := sessionOf(std)
 	if err != nil {
-		return func(svc.Signal) {} // a person has started the program in a terminal of their own
+		return func(svc.Signal) {} // a person has started the program in an ordinary terminal
 	}
 	return func(sig svc.Signal) {
 		sig.Message, sig.Error = tidy(sig.Message), tidy(sig.Error)
@@ -191,11 +193,11 @@ func Reporter(std IO) func(svc.Signal) {
 	}
 }
 
-// report spools a signal and posts it, and before it whatever of the attempt could not be posted
-// earlier: a progress that comes after a later one is stale and dropped. What goes wrong is one line
-// on stderr.
+// report puts a signal into the spool and posts it, after the earlier hook signals of the attempt that are
+// still in the spool: a progress that arrives after a later one is stale and dropped. An error is one line on
+// stderr.
 func (s *session) report(sig svc.Signal, stderr io.Writer) {
-	// It takes seconds at most, and is not cut short by the end of the session that it reports about.
+	// The report takes a few seconds at most; the end of its own session must not interrupt it.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGTERM)
 	sig = s.stamp(sig)
 	if sig.Conversation != "" && s.attempt.Recall(rundir.Reported) != sig.Conversation {

@@ -10,15 +10,14 @@ import (
 	"svc/rundir"
 )
 
-// Sink appends what it reads to the file at path until its input ends: it is
-// the log's writer inside a session, a program of its own that outlives the
-// worker. limit bounds the file, all attempts of a run together, in bytes; 0
-// means no bound. At the bound the log says once that it stops, and the rest is
-// read and dropped, so that the program in the session never waits for it. What
-// cannot be written, on a full disk for example, is dropped too: the log says
-// how much is missing as soon as it can be written again, and meanwhile the file
-// state says so to the worker. state may be empty; it has its room on disk
-// already (see rundir.ReserveSinkState). In times it notes when the bytes were written; empty: nowhere.
+// Sink appends its input to the file at path until the input ends. It is the log's writer inside a session, a
+// process that outlives the worker. limit bounds the file, with all attempts of a run together, in bytes; 0
+// means no bound. At the bound it writes one notice into the log, and further input is read and dropped, so
+// that the program in the session never waits for it. Output that cannot be written, on a full disk for
+// example, is dropped too: meanwhile the file state has the cause for the worker, and as soon as writing works
+// again the log gets a notice with the number of missing bytes. state may be empty; its disk space is reserved
+// already (see rundir.ReserveSinkState). The file times records when the bytes were written; empty: they are
+// not recorded.
 func Sink(r io.Reader, path string, limit int64, state, times string) error {
 	f, err := rundir.OpenOwn(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE)
 	if err != nil {
@@ -36,20 +35,20 @@ func Sink(r io.Reader, path string, limit int64, state, times string) error {
 	return errors.Join(s.copy(r), f.Close())
 }
 
-// gulp is how long the sink lets a log gather before it reads on: a program that
-// writes fast costs one look for many of its lines, not one for each.
+// gulp is the pause before the sink reads again, so that output gathers: a program that writes fast costs one
+// read for many of its lines, not one for each.
 const gulp = 2 * time.Millisecond
 
 // sinkLog is a log that is being written.
 type sinkLog struct {
 	f     io.Writer
-	state *os.File      // nil: nobody is told
-	times *rundir.Times // nil: they are not noted
+	state *os.File      // nil: problems are not recorded
+	times *rundir.Times // nil: times are not recorded
 	limit int64         // 0: none
 	size  int64
-	full  bool  // the limit is reached, and said
-	lost  int64 // bytes that could not be written since the last that could
-	cause error // why
+	full  bool  // the limit is reached, and the notice is written
+	lost  int64 // bytes dropped since the last successful write
+	cause error // why they were dropped
 }
 
 func (s *sinkLog) copy(r io.Reader) error {
@@ -60,12 +59,11 @@ func (s *sinkLog) copy(r io.Reader) error {
 		}
 		s.size = info.Size()
 	}
-	s.full = s.limit > 0 && s.size >= s.limit // an attempt before this one has said it
+	s.full = s.limit > 0 && s.size >= s.limit // an earlier attempt has written the notice
 	buf := make([]byte, 256<<10)
 	for ; ; time.Sleep(gulp) {
 		n, err := r.Read(buf)
-		// A failed write must not stop the reading: a pipe that nobody empties
-		// would stop the program in the session.
+		// A failed write must not stop the reading: a full pipe would block the program in the session.
 		if n > 0 && !s.full {
 			s.take(buf[:n])
 		}
@@ -101,9 +99,9 @@ func (s *sinkLog) take(part []byte) {
 	}
 }
 
-// write answers whether all of it was written. A cause that is new is told.
+// write reports whether all of part was written. The first error of a gap is recorded in the state.
 func (s *sinkLog) write(part []byte) bool {
-	s.times.Note(s.size) // before the bytes: whoever reads them finds their time
+	s.times.Note(s.size) // before the bytes, so that a reader of the bytes finds their time
 	n, err := s.f.Write(part)
 	s.size += int64(n)
 	if err == nil {
@@ -122,12 +120,12 @@ func (s *sinkLog) found() {
 	rundir.TellSinkState(s.state, "")
 }
 
-// lostNotice stands in the log where output is missing.
+// lostNotice returns the notice for a place in the log where output is missing.
 func lostNotice(lost int64, err error) string {
 	return fmt.Sprintf("\r\n[svc: %d bytes of output are missing here: %s]\r\n", lost, rundir.CauseOf(err))
 }
 
-// fullNotice is the last line of a log that reached its bound.
+// fullNotice returns the last line of a log that has reached its limit.
 func fullNotice(limit int64) string {
 	return fmt.Sprintf("\r\n[svc: the log ends here at %d bytes, [worker] max_log_bytes; the run goes on]\r\n", limit)
 }

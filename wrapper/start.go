@@ -19,23 +19,23 @@ import (
 // failure is why nothing was started.
 type failure struct {
 	Code    int    `json:"code"`
-	Message string `json:"message"` // names what was missing and where; no secrets
+	Message string `json:"message"` // names what was missing and where; contains no secrets
 }
 
-// agent is a provider that was started.
+// agent is a started provider.
 type agent interface {
-	process() int // its pid, which is its process group's id too
-	// wait passes signals on until it has ended. step is how long each step takes of ending one whose terminal is
-	// gone.
+	process() int // returns its pid, which is also the id of its process group
+	// wait passes signals on until the provider has ended. step is the time of each step in ending a provider
+	// whose terminal is gone.
 	wait(caught <-chan os.Signal, step time.Duration) rundir.Exit
-	root() int // the process below which everything of the session is; 0: nothing can be left
-	close()    // after it has ended: nothing of it is left then that the session's end takes with it
+	root() int // returns the process above all processes of the session; 0: no process can be left
+	close()    // ends the rest of a contained session; called after wait and the reaping of leftovers
 }
 
-// start begins the provider, contained or not.
+// start starts the provider, contained or not.
 func (r *runner) start() (agent, *failure) {
 	if term.IsTerminal(0) {
-		_ = noSuspendKey() // a convenience: it can still be continued by hand
+		_ = noSuspendKey() // not essential: a suspended process can be continued by hand
 	}
 	if r.launch.Contain != nil {
 		return r.startContained()
@@ -47,8 +47,7 @@ func (r *runner) start() (agent, *failure) {
 	return c, nil
 }
 
-// startHere begins the provider as a process group of its own, in the foreground of the terminal when
-// there is one.
+// startHere starts the provider as a process group of its own; if there is a terminal, in its foreground.
 func (r *runner) startHere() (*child, *failure) {
 	if len(r.launch.Argv) == 0 || r.launch.Argv[0] == "" {
 		return nil, r.cannot(exitNotFound, "its command is empty")
@@ -79,7 +78,7 @@ func (r *runner) startHere() (*child, *failure) {
 		Dir: r.launch.Cwd, Env: env, Files: files,
 		Sys: &syscall.SysProcAttr{Setpgid: true, Foreground: terminal, Ctty: 0},
 	})
-	if terminal && errors.Is(err, syscall.ENOTTY) { // a terminal, but not this session's
+	if terminal && errors.Is(err, syscall.ENOTTY) { // not the controlling terminal of this session
 		terminal = false
 		pid, err = syscall.ForkExec(path, r.launch.Argv, &syscall.ProcAttr{
 			Dir: r.launch.Cwd, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true},
@@ -88,7 +87,7 @@ func (r *runner) startHere() (*child, *failure) {
 	switch {
 	case errors.Is(err, syscall.E2BIG):
 		return nil, r.cannot(exitCannotRun, "its arguments and environment are too large for %s; give a long prompt as a file", hostName())
-	case errors.Is(err, syscall.ENOENT): // the program and the directory are there
+	case errors.Is(err, syscall.ENOENT): // the program and the directory exist
 		return nil, r.cannot(exitNotFound, "the interpreter or loader that %s names is missing on %s", path, hostName())
 	case err != nil:
 		return nil, r.cannot(exitCannotRun, "%s cannot be executed on %s: %v", path, hostName(), err)
@@ -118,9 +117,9 @@ func (r *runner) cannot(code int, format string, args ...any) *failure {
 		r.launch.Provider, fmt.Sprintf(format, args...), r.launch.Provider)}
 }
 
-// findProgram looks a name up like a shell, in the session's PATH instead of the wrapper's. Relative
-// parts of PATH are skipped: what they mean changes with the working directory. fs.ErrPermission
-// says that path is there and cannot be executed.
+// findProgram searches for a program like a shell, but in the session's PATH instead of the wrapper's. Relative
+// parts of PATH are skipped, since their meaning depends on the working directory. fs.ErrPermission means that
+// path exists but cannot be executed.
 func findProgram(name, cwd, searchPath string) (path string, err error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {

@@ -10,7 +10,7 @@ import (
 	"svc/rundir"
 )
 
-// Translators for the hooks of real tools. The JSON of a hook has many more fields than are read here.
+// The translators for the hooks of real tools. A hook's JSON has many more fields than are read here.
 
 func unknown(tool, event string) string {
 	return fmt.Sprintf("the event %.60q of %s says nothing about the run", event, tool)
@@ -20,8 +20,9 @@ func notJSON(tool string, err error) string {
 	return fmt.Sprintf("%s gave its hook no JSON object: %v", tool, err)
 }
 
-// likeClaude reads the hooks UserPromptSubmit, PermissionRequest, Stop and Notification of claude, and of qwen, which has the same. Stop means that the
-// agent's turn is over; tasks that it started in the background may still run. Each hook names the conversation.
+// likeClaude reads the hooks UserPromptSubmit, PermissionRequest, Stop and Notification of claude, and of qwen,
+// which has the same hooks. Stop means that the agent's turn is over; tasks that it started in the background
+// may still run. Each hook names the conversation.
 func likeClaude(tool string) translator {
 	return func(_ *session, input []byte) (*svc.Signal, string) {
 		var e struct {
@@ -54,7 +55,7 @@ func likeClaude(tool string) translator {
 		case e.Event == "Notification" && e.Type == "idle_prompt":
 			return in(e.Session, waits(e.Message, tool+" waits for a prompt")), ""
 		case e.Event == "Notification" && slices.Contains([]string{"permission_prompt", "elicitation_dialog", "agent_needs_input"}, e.Type),
-			// older versions name no type
+			// older versions send no type
 			e.Event == "Notification" && e.Type == "" && strings.Contains(e.Message, "permission"):
 			return in(e.Session, asks(e.Message, tool+" asks for a permission")), ""
 		default:
@@ -78,7 +79,7 @@ func fromCopilot(_ *session, input []byte) (*svc.Signal, string) {
 	return nil, unknown("copilot", "notification "+e.Type)
 }
 
-// stillRunning counts tasks, apart from those that say themselves that they have ended.
+// stillRunning counts the tasks whose status is not that of an ended one.
 func stillRunning(tasks []any) (n int) {
 	for _, task := range tasks {
 		fields, _ := task.(map[string]any)
@@ -121,13 +122,12 @@ func fromCodex(s *session, input []byte) (*svc.Signal, string) {
 	}
 }
 
-// isConversation tells the run's thread from those that codex keeps for itself: it also reports the
-// end of a hidden one that makes up a title. The first thread that was given the run's prompt is the
-// run's, for good. Where the prompt is unknown or was changed, any first thread is, unless it speaks
-// of titles.
+// isConversation reports whether a thread is the run's. codex also reports the end of a hidden thread that
+// makes up a title. The first thread with the run's prompt is the run's, permanently. If the prompt is unknown
+// or was changed, the first thread is accepted unless its input mentions a title.
 func (s *session) isConversation(thread string, inputs []string) bool {
 	if thread == "" {
-		return true // versions that name no thread have no hidden ones
+		return true // versions without thread ids have no hidden threads
 	}
 	if known := s.attempt.Recall(rundir.CodexThread); known != "" {
 		return known == thread
@@ -146,7 +146,7 @@ func (s *session) isConversation(thread string, inputs []string) bool {
 	return true
 }
 
-// wantsToRun adds to a tool's question the command that it is about, when there is one.
+// wantsToRun appends to a tool's question the command that it is about, if there is one.
 func wantsToRun(question, tool, command string) string {
 	if command == "" {
 		return question
@@ -196,9 +196,10 @@ func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 	}
 }
 
-// fromOpencode reads a plugin's event as it is: session.created, session.idle, session.error, permission.asked. An
-// interruption by a person ends a turn, not the run. The session that is created or becomes idle is the run's conversation: the plugin leaves those of
-// helpers out. A helper may be the one that asks for a permission.
+// fromOpencode reads an event of the plugin unchanged: session.created, session.idle, session.error,
+// permission.asked. An interruption by a person ends a turn, not the run. The session that is created or
+// becomes idle is the run's conversation, because the plugin does not pass on sessions of sub-agents. A
+// permission may be requested by a sub-agent.
 func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 	var e struct {
 		Type       string `json:"type"`
@@ -206,7 +207,7 @@ func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 			Session string `json:"sessionID"`
 			Info    struct {
 				ID     string `json:"id"`
-				Parent string `json:"parentID"` // empty: it is no helper's
+				Parent string `json:"parentID"` // empty: it is not a sub-agent's session
 			} `json:"info"`
 			Title      string   `json:"title"` // of older versions
 			Permission string   `json:"permission"`

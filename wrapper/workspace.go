@@ -14,7 +14,7 @@ import (
 	"svc/workspace"
 )
 
-// stepWords is what is told of each step of a preparation.
+// stepWords maps each step of a preparation to the text that is shown and reported.
 var stepWords = map[workspace.Step]string{
 	workspace.StepFetch:    "fetching the repository",
 	workspace.StepCheckout: "making the working copy",
@@ -22,8 +22,8 @@ var stepWords = map[workspace.Step]string{
 	workspace.StepSetup:    "running the project's setup",
 }
 
-// prepareWorkspace makes the run's working copy, in the run's own terminal: it is seen and logged. What asks the wrapper to
-// end meanwhile ends the preparation; the next attempt begins it again.
+// prepareWorkspace makes the run's working copy in the run's own terminal, so that people can watch it and it
+// is in the log. A signal to the wrapper ends the preparation; the next attempt starts it again.
 func (r *runner) prepareWorkspace(caught <-chan os.Signal) *failure {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer r.cancelOn(caught, cancel)()
@@ -64,7 +64,8 @@ func (r *runner) prepareWorkspace(caught <-chan os.Signal) *failure {
 	return nil
 }
 
-// insideOf is a folder of the working copy. A link that leads out of it is not followed.
+// insideOf returns the path of a folder in the working copy. It returns an error for a link that leads out of
+// the working copy.
 func insideOf(root, sub string) (string, error) {
 	path := filepath.Join(root, sub)
 	real, err := filepath.EvalSymlinks(path)
@@ -81,7 +82,7 @@ func insideOf(root, sub string) (string, error) {
 	return path, nil
 }
 
-// tell shows a step in the terminal, and reports it as progress.
+// tell prints a step in the terminal and reports it as progress.
 func (r *runner) tell(words string) {
 	fmt.Fprintf(r.stderr, "svc: %s\r\n", words)
 	_, err := r.attempt.Put(svc.Signal{
@@ -90,7 +91,7 @@ func (r *runner) tell(words string) {
 	r.warn(err)
 }
 
-// cancelOn cancels when a signal asks the wrapper to end, until the function it answers is called.
+// cancelOn calls cancel when a signal asks the wrapper to end, until the returned function is called.
 func (r *runner) cancelOn(caught <-chan os.Signal, cancel context.CancelFunc) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
