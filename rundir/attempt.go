@@ -20,7 +20,7 @@ type Attempt struct {
 	Number int
 }
 
-// Create makes the folder, its counter and the reserve for the end. It may be called again.
+// Create makes the folder, its counter and the disk reserve for the end. It may be called again.
 func (a Attempt) Create() error {
 	if err := os.MkdirAll(a.SpoolPath(), 0o700); err != nil {
 		return diskError("create attempt folder", err)
@@ -34,13 +34,13 @@ func (a Attempt) Create() error {
 	return diskErrorOrNil("create attempt folder", atomicfile.SyncDir(a.Dir.runs()))
 }
 
-// Exists tells whether the folder is there.
+// Exists reports whether the folder exists.
 func (a Attempt) Exists() bool {
 	info, err := os.Stat(a.Path())
 	return err == nil && info.IsDir()
 }
 
-// Remove takes the folder away with all that is in it; the log and the worker's spool stay.
+// Remove removes the folder with all its content; the log and the worker's spool stay.
 func (a Attempt) Remove() error {
 	if err := os.RemoveAll(a.Path()); err != nil {
 		return fmt.Errorf("remove attempt folder: %w", err)
@@ -48,7 +48,7 @@ func (a Attempt) Remove() error {
 	return nil
 }
 
-// SetAside moves the folder to <data dir>/quarantine, for a person to look at, and answers where it is.
+// SetAside moves the folder to <data dir>/quarantine for an operator, and returns its new path.
 func (a Attempt) SetAside() (to string, err error) {
 	to = filepath.Join(string(a.Dir), "quarantine", filepath.Base(a.Path()))
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -60,12 +60,13 @@ func (a Attempt) SetAside() (to string, err error) {
 	return to, nil
 }
 
-// Path is the folder.
+// Path returns the folder's path.
 func (a Attempt) Path() string {
 	return filepath.Join(a.Dir.runs(), a.RunID+"."+strconv.Itoa(a.Number))
 }
 
-// AttemptAt is the attempt whose session was told this folder, SVC_RUN_DIR. False: the path is no such folder.
+// AttemptAt returns the attempt whose session has this path as SVC_RUN_DIR. It returns false if the path is not
+// such a folder.
 func AttemptAt(path string) (Attempt, bool) {
 	if filepath.Base(path) == sessionDir {
 		path = filepath.Dir(path)
@@ -74,14 +75,14 @@ func AttemptAt(path string) (Attempt, bool) {
 	return Dir(filepath.Dir(filepath.Dir(path))).Attempt(runID, number), ok && filepath.IsAbs(path)
 }
 
-// File is the path of a file in the folder that no contained session sees.
+// File returns the path of a file in the part of the folder that contained sessions do not see.
 func (a Attempt) File(name string) string { return filepath.Join(a.Path(), name) }
 
 // sessionDir is the name of the session's folder within its attempt.
 const sessionDir = "session"
 
-// SessionPath is the folder of what the session needs and may change. In an attempt that an earlier version
-// has begun, which its counter tells, it is the whole folder.
+// SessionPath returns the folder of the files that the session needs and may change. For an attempt of an
+// earlier version it is the whole folder; the counter there marks such an attempt.
 func (a Attempt) SessionPath() string {
 	if _, err := os.Lstat(a.File(counterName)); err == nil {
 		return a.Path()
@@ -89,109 +90,111 @@ func (a Attempt) SessionPath() string {
 	return a.File(sessionDir)
 }
 
-// SessionFile is the path of a file in the session's folder.
+// SessionFile returns the path of a file in the session's folder.
 func (a Attempt) SessionFile(name string) string { return filepath.Join(a.SessionPath(), name) }
 
-// SpoolPath is where the session's signals wait, those of this attempt alone.
+// SpoolPath returns the spool of the session's signals, which has only those of this attempt.
 func (a Attempt) SpoolPath() string { return a.SessionFile("spool") }
 
-// LaunchPath is where the launch description is put for the wrapper.
+// LaunchPath returns the path of the launch description for the wrapper.
 func (a Attempt) LaunchPath() string { return a.File("launch") }
 
-// PromptPath is where the prompt stands as plain text.
+// PromptPath returns the path of the prompt, which is plain text.
 func (a Attempt) PromptPath() string { return a.SessionFile("prompt") }
 
-// HooksPath is the folder of the provider's hook configuration. It need not exist.
+// HooksPath returns the folder of the provider's hook configuration. It need not exist.
 func (a Attempt) HooksPath() string { return a.SessionFile("hooks") }
 
-// WritePrompt puts the prompt where the session finds it.
+// WritePrompt writes the prompt to the session's folder.
 func (a Attempt) WritePrompt(text string) error {
 	return diskErrorOrNil("write prompt", replace(a.SessionPath(), a.PromptPath(), []byte(text)))
 }
 
-// State is how far the worker has come with an attempt.
+// State is the worker's progress with an attempt.
 type State string
 
-// The states, in the order in which they come.
+// The states, in their order.
 const (
 	StateAccepted State = "accepted" // on disk, nothing started
 	StateSpawning State = "spawning" // the session is being made: it may exist
 	StateRunning  State = "running"  // the session was seen
-	StateEnded    State = "ended"    // the session is gone and its end was put into the spool
+	StateEnded    State = "ended"    // the session has ended and its end is in the spool
 )
 
-// Dispatch is what the worker was given, and its notes.
+// Dispatch is the run that the worker was given, and the worker's notes about it.
 type Dispatch struct {
 	Run        wire.RunDispatch `json:"run"`
 	ReceivedAt svc.Time         `json:"received_at"`
 	State      State            `json:"state"`
-	// LogBase is where in the run's log file this attempt begins, in bytes.
+	// LogBase is the attempt's first byte in the run's log file.
 	LogBase int64 `json:"log_base"`
-	// LogBegun says that LogBase stands: an attempt that is started again goes on with its log.
+	// LogBegun is true when LogBase is final: an attempt that is started again continues its log.
 	LogBegun bool `json:"log_begun,omitempty"`
-	// LogAcked counts the attempt's bytes that the orchestrator has; a hint, it knows better.
+	// LogAcked is how many bytes of the attempt the orchestrator has acknowledged. It is a hint; the
+	// orchestrator's own offset decides.
 	LogAcked int64 `json:"log_acked,omitempty"`
-	// Word is how the end was reported; nil until it was spooled.
+	// Word is the signal that reported the end; nil until it is in the spool.
 	Word *wire.Signal `json:"word,omitempty"`
-	// Session is nil until the session was seen.
+	// Session is nil until the start of the session. Its processes are set when it was seen.
 	Session *Session `json:"session,omitempty"`
-	// TokenHash is the SHA-256 of the run's token in hex: what the session reports carries the token. Empty: it
-	// was given none, or an earlier version started it. The token itself, and the run's variables, leave this
-	// record when the wrapper has them (Forget).
+	// TokenHash is the SHA-256 of the run's token in hex; signals of the session must carry the token. Empty:
+	// the run has no token, or an earlier version started it. The token itself and the run's variables are
+	// removed from this record when the wrapper has them (Forget).
 	TokenHash string `json:"token_hash,omitempty"`
-	// KeepAlive names the programs that may outlive the session, as the catalog had it at the start.
+	// KeepAlive are the names of the programs that may outlive the session, from the catalog at the start of
+	// the session.
 	KeepAlive []string `json:"keep_alive,omitempty"`
-	// StopReason is why the session shall end; empty: it shall not. StopAt is when that was asked.
+	// StopReason is why the session is being stopped; empty: it is not. StopAt is when that was requested.
 	StopReason string   `json:"stop_reason,omitempty"`
 	StopAt     svc.Time `json:"stop_at,omitempty"`
-	// Killed says that the stop was about to kill the wrapper, which then records nothing.
+	// Killed is set before the stop kills the wrapper, which then records no end.
 	Killed bool `json:"killed,omitempty"`
 }
 
-// Forget removes the run's secrets, which only a start needs. It says whether there were any.
+// Forget removes the run's secrets, which only a start needs. It reports whether there were any.
 func (d *Dispatch) Forget() bool {
 	had := d.Run.SignalToken != "" || len(d.Run.Env) > 0
 	d.Run.SignalToken, d.Run.Env = "", nil
 	return had
 }
 
-// Session is how a session is found again.
+// Session identifies a session, so that it can be found again.
 type Session struct {
 	Socket string     `json:"socket"`
-	Server process.ID `json:"server"` // the multiplexer's own process
+	Server process.ID `json:"server"` // the tmux server's process
 	PaneID string     `json:"pane_id"`
 	Pane   process.ID `json:"pane"` // the wrapper
 }
 
-// WriteDispatch keeps the dispatch safely on disk.
+// WriteDispatch writes the dispatch to disk and syncs it.
 func (a Attempt) WriteDispatch(d Dispatch) error { return WriteRecord(a.File("dispatch"), d) }
 
-// ReadDispatch reads it; fs.ErrNotExist and ErrCorrupt as with ReadRecord.
+// ReadDispatch reads the dispatch; fs.ErrNotExist and ErrCorrupt as in ReadRecord.
 func (a Attempt) ReadDispatch() (Dispatch, error) {
 	var d Dispatch
 	err := ReadRecord(a.File("dispatch"), &d)
 	return d, err
 }
 
-// Wrapper tells which processes an attempt consists of. It is written twice: without Child before the
-// provider starts, and with it right after.
+// Wrapper is the record of an attempt's processes. It is written twice: without Child before the provider
+// starts, and with Child right after.
 type Wrapper struct {
 	Wrapper process.ID  `json:"wrapper"`
-	Child   *process.ID `json:"child,omitempty"` // nil: not started; its pid is its process group too
+	Child   *process.ID `json:"child,omitempty"` // nil: not started; its pid is also the id of its process group
 	At      svc.Time    `json:"at"`
 }
 
 // WriteWrapper records the processes.
 func (a Attempt) WriteWrapper(w Wrapper) error { return WriteRecord(a.File("wrapper"), w) }
 
-// ReadWrapper reads them; fs.ErrNotExist means that no wrapper came so far.
+// ReadWrapper reads that record; fs.ErrNotExist means that no wrapper has recorded itself yet.
 func (a Attempt) ReadWrapper() (Wrapper, error) {
 	var w Wrapper
 	err := ReadRecord(a.File("wrapper"), &w)
 	return w, err
 }
 
-// Exit is the wrapper's word about the end.
+// Exit is the wrapper's record of the end.
 type Exit struct {
 	Code   int      `json:"exit_code"`
 	Reason string   `json:"reason,omitempty"` // empty: it ended by itself
@@ -199,8 +202,8 @@ type Exit struct {
 	At     svc.Time `json:"at"`
 }
 
-// Signal is what the end means for the orchestrator: finished, or failed when there is an error.
-// Worker and wrapper both take it from here, so that either may report it.
+// Signal returns the signal that reports an end: finished, or failed if there is an error. Worker and wrapper
+// both use it, so that either may report the end.
 func (a Attempt) Signal(e Exit) svc.Signal {
 	s := svc.Signal{RunID: a.RunID, Attempt: a.Number, Source: svc.FromWrapper, Timestamp: e.At}
 	if e.Error != "" {
@@ -211,7 +214,7 @@ func (a Attempt) Signal(e Exit) svc.Signal {
 	return s
 }
 
-// WriteExit records the end, on a full disk too.
+// WriteExit records the end. It also works on a full disk.
 func (a Attempt) WriteExit(e Exit) error {
 	data, err := encodeRecord(e)
 	if err != nil {
@@ -220,7 +223,7 @@ func (a Attempt) WriteExit(e Exit) error {
 	return diskErrorOrNil("write exit", a.replaceFrom(reserveExit, a.File("exit"), data))
 }
 
-// ReadExit reads it; fs.ErrNotExist means that the wrapper did not say how it ended.
+// ReadExit reads that record; fs.ErrNotExist means that the wrapper has recorded no end.
 func (a Attempt) ReadExit() (Exit, error) {
 	var e Exit
 	err := ReadRecord(a.File("exit"), &e)
@@ -231,13 +234,13 @@ func (a Attempt) ReadExit() (Exit, error) {
 type Leftover struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
-	Signal  string `json:"signal,omitempty"` // what it got; empty: it could not be ended
+	Signal  string `json:"signal,omitempty"` // the signal that was sent to it; empty: it could not be ended
 }
 
-// WriteLeftovers records what the wrapper had to end.
+// WriteLeftovers records the processes that the wrapper had to end.
 func (a Attempt) WriteLeftovers(l []Leftover) error { return WriteRecord(a.File("leftovers"), l) }
 
-// ReadLeftovers reads it; fs.ErrNotExist means that there were none.
+// ReadLeftovers reads that record; fs.ErrNotExist means that there were none.
 func (a Attempt) ReadLeftovers() (l []Leftover, err error) {
 	err = ReadRecord(a.File("leftovers"), &l)
 	return l, err

@@ -11,17 +11,19 @@ import (
 	"svc"
 )
 
-// Conversation is what the wrapper must know to find out whether a tool has kept its conversation.
+// Conversation has what the wrapper needs to find out whether a tool still has its conversation.
 type Conversation struct {
 	ID     string `json:"id,omitempty"`     // empty: the tool's hook reports it
-	Resume bool   `json:"resume,omitempty"` // the tool goes on with it
-	// Files are absolute patterns of the files that it may be in: see svc.ConversationFile. * is any part of a name.
+	Resume bool   `json:"resume,omitempty"` // the tool resumes it
+	// Files are absolute patterns of the files that may hold the conversation: see svc.ConversationFile. * is
+	// any part of a name.
 	Files []string `json:"files"`
 }
 
 func (d Dir) conversations() string { return filepath.Join(d.runs(), "conversations") }
 
-// NoteConversation notes that a file of a conversation was seen. It is a hint, and need not survive a power cut.
+// NoteConversation records that a file of a conversation exists. The record is a hint and need not survive a
+// power cut.
 func (d Dir) NoteConversation(id string) error {
 	if !svc.IsConversation(id) {
 		return fmt.Errorf("note conversation: %q is not the id of one", id)
@@ -38,7 +40,7 @@ func (d Dir) NoteConversation(id string) error {
 	return diskErrorOrNil("note conversation", errors.Join(f.Close(), os.Chtimes(path, now, now)))
 }
 
-// SawConversation reports whether a file of a conversation was seen before.
+// SawConversation reports whether NoteConversation has recorded the conversation.
 func (d Dir) SawConversation(id string) bool {
 	if !svc.IsConversation(id) {
 		return false

@@ -15,21 +15,21 @@ import (
 	"svc"
 )
 
-// The counter numbers the signals of an attempt, which many short-lived processes report at once. Its
-// file begins with a base of fixed width, and every number that is taken adds one byte to it: the
-// number is the base plus the bytes after it. The kernel appends one write after the other, so each
-// process gets a number of its own, larger than all before it, without a lock and without a clock. A
-// process that is killed or stopped anywhere leaves a gap at most.
+// The counter numbers the signals of an attempt, which many short-lived processes report concurrently. Its file
+// begins with a base of fixed width, and each number that is taken appends one byte: the number is the base
+// plus the bytes after it. The kernel serializes appends, so each process gets its own number, larger than all
+// earlier ones, without a lock and without a clock. A process that is killed or suspended in between leaves at
+// most a gap.
 const (
 	counterName  = "counter"
 	counterWidth = 20 // of the base, in decimal digits
 )
 
-// maxNumber is beyond every number: larger ones are not exact as JSON numbers. The counter and the spool are where the session may
-// write: one that leads beyond is damaged.
+// maxNumber is larger than every valid number: larger ones are not exact as JSON numbers. The session can write
+// to the counter and the spool; a counter that leads beyond maxNumber is damaged.
 const maxNumber = 1 << 53
 
-// counterByte is what one number adds.
+// counterByte is appended for each number.
 var counterByte = []byte{'.'}
 
 // takeNumber takes the next number. The error is ErrNoSpace when the disk is full.
@@ -42,7 +42,7 @@ func (a Attempt) takeNumber() (int64, error) {
 	if _, err := f.Write(counterByte); err != nil {
 		return 0, diskError("count signal", err)
 	}
-	// Where this write ended: others may have appended since.
+	// This is where the write ended; other processes may have appended since.
 	end, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return 0, fmt.Errorf("count signal: %w", err)
@@ -50,8 +50,8 @@ func (a Attempt) takeNumber() (int64, error) {
 	return base + end - counterWidth, nil
 }
 
-// lastNumber is a number after all that were taken, for the report of an end on a full disk. It may
-// be taken by another signal too: a report of an end needs its place, not a number of its own.
+// lastNumber returns a number after all that were taken, for the report of an end on a full disk. Another
+// signal may take the same number: the report of an end needs a position, not a unique number.
 func (a Attempt) lastNumber() int64 {
 	f, base, err := a.openCounter()
 	if err != nil {
@@ -65,8 +65,8 @@ func (a Attempt) lastNumber() int64 {
 	return base + info.Size() - counterWidth + 1
 }
 
-// openCounter opens the counter for appending and reads its base. One that is missing is made, and
-// one that is damaged is replaced; both go on beyond every number that may have been taken.
+// openCounter opens the counter for appending and reads its base. A missing counter is made and a damaged one
+// is replaced; the new counter starts after every number that may have been taken.
 func (a Attempt) openCounter() (f *os.File, base int64, err error) {
 	for range 10 { // another process may replace it at the same time
 		f, err = OpenOwn(a.SessionFile(counterName), os.O_RDWR|os.O_APPEND)
@@ -93,16 +93,16 @@ func (a Attempt) openCounter() (f *os.File, base int64, err error) {
 		}
 		_ = f.Close()
 		now, err := os.Stat(a.SessionFile(counterName))
-		if statErr == nil && err == nil && os.SameFile(damaged, now) { // else it was replaced meanwhile
+		if statErr == nil && err == nil && os.SameFile(damaged, now) { // otherwise it was replaced meanwhile
 			_ = os.Remove(a.SessionFile(counterName))
 		}
 	}
 	return nil, 0, errors.New("open counter: it is damaged and cannot be replaced")
 }
 
-// makeCounter makes the file in one step; os.ErrExist says that there is one.
+// makeCounter makes the file atomically; os.ErrExist means that one exists.
 func (a Attempt) makeCounter(base int64) error {
-	// The folder of an attempt that was cleared away is made again by a late report.
+	// A late report makes the folder of a removed attempt again.
 	if err := os.MkdirAll(a.SessionPath(), 0o700); err != nil {
 		return err
 	}
@@ -117,12 +117,11 @@ func (a Attempt) makeCounter(base int64) error {
 	return os.Link(f.Name(), a.SessionFile(counterName))
 }
 
-// beyondAll is a base for a counter that was lost: the clock in microseconds, which no count reaches
-// and which is still exact as a JSON number; and what waits in the spool, should the clock have gone
-// back since.
+// beyondAll returns a base for a counter that was lost: the clock in microseconds, which no counter reaches and
+// which is still exact as a JSON number; or the highest number in the spools, in case the clock was set back.
 func (a Attempt) beyondAll() int64 {
 	base := time.Now().UnixMicro()
-	files, _ := readDir(a.Dir.spool()) // else the clock must do
+	files, _ := readDir(a.Dir.spool()) // without it the clock has to be enough
 	own, _ := readDir(a.SpoolPath())
 	for _, f := range append(files, own...) {
 		rest, ours := strings.CutPrefix(f.Name(), a.spoolPrefix())
@@ -134,13 +133,13 @@ func (a Attempt) beyondAll() int64 {
 	return base
 }
 
-// orderPatience is how long a signal waits for one that is being written. The holder does no more
-// than write a small file, unless it was stopped in the middle.
+// orderPatience is how long a signal waits for another one that is being written. The holder of the lock only
+// writes a small file, unless it is suspended.
 const orderPatience = 2 * time.Second
 
-// holdOrder makes the signals of an attempt appear in the order of their numbers, as long as nobody
-// takes too long: a process that was stopped must not hold back the others, whose numbers are right
-// without it. The lock is on the session's folder; release gives it back.
+// holdOrder makes the signals of an attempt appear in the order of their numbers, except after orderPatience: a
+// process that was suspended must not block the others, whose numbers are correct anyway. The lock is on the
+// session's folder; release unlocks it.
 func (a Attempt) holdOrder() (release func()) {
 	f, err := openDir(a.SessionPath())
 	if err != nil {
@@ -150,15 +149,15 @@ func (a Attempt) holdOrder() (release func()) {
 	return func() { _ = f.Close() }
 }
 
-// spoolPrefix begins the names of the attempt's files in the spool.
+// spoolPrefix returns the prefix of the attempt's file names in a spool.
 func (a Attempt) spoolPrefix() string { return fmt.Sprintf("%s.%d.", a.RunID, a.Number) }
 
-// spoolName is the path of a signal in a spool.
+// spoolName returns the path of a signal in a spool.
 func (a Attempt) spoolName(spool string, number int64, kind svc.SignalKind) string {
 	return filepath.Join(spool, fmt.Sprintf("%s%020d.%s", a.spoolPrefix(), number, kind))
 }
 
-// lockWithin tries until the time is over; the error is then EWOULDBLOCK.
+// lockWithin tries to lock a file until the time is over; the error is then EWOULDBLOCK.
 func lockWithin(f *os.File, patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		err := lockFile(f, unix.LOCK_EX|unix.LOCK_NB)
@@ -168,7 +167,7 @@ func lockWithin(f *os.File, patience time.Duration) error {
 	}
 }
 
-// lockFile locks like flock(2), and waits through interruptions.
+// lockFile locks like flock(2), and repeats the call after EINTR.
 func lockFile(f *os.File, how int) error {
 	for {
 		err := unix.Flock(int(f.Fd()), how)

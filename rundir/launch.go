@@ -12,16 +12,16 @@ import (
 	"svc/wire"
 )
 
-// Launch is what the worker hands to the wrapper. It holds secrets: it is a 0600 file in a 0700
-// folder, and gone once it was read.
+// Launch is the worker's description of a start, for the wrapper. It holds secrets: it is a 0600 file in a 0700
+// folder and is removed when it is read.
 type Launch struct {
 	RunID    string `json:"run_id"`
 	TaskID   string `json:"task_id"`
 	Attempt  int    `json:"attempt"`
-	Provider string `json:"provider"` // for the hint at the doctor
+	Provider string `json:"provider"` // named in error messages that refer to the doctor
 	// Argv is the command; Argv[0] is a path, or a name that is looked up in Env's PATH.
 	Argv []string `json:"argv"`
-	// Env is the whole environment, NAME=value, apart from what the wrapper sets itself (SVC_* of the
+	// Env is the whole environment, NAME=value, except the variables that the wrapper sets itself (SVC_* of the
 	// session, TERM of the pane, COLORTERM).
 	Env         []string `json:"env"`
 	Cwd         string   `json:"cwd"` // with a workspace: relative to it
@@ -30,31 +30,33 @@ type Launch struct {
 	PromptFile  string   `json:"prompt_file,omitempty"`  // empty: there is no prompt
 	Stdin       string   `json:"stdin,omitempty"`        // a file for standard input; empty: the terminal
 	DataDir     string   `json:"data_dir"`
-	// Contain says how the session is contained; nil: it is not.
+	// Contain is how the session is contained; nil: it is not.
 	Contain *Contain `json:"contain,omitempty"`
 	// Workspace is the working copy to make first; nil: none.
 	Workspace *wire.Workspace `json:"workspace,omitempty"`
-	Restore   string          `json:"restore,omitempty"` // a bundle that it begins with; empty: it begins at the base
-	// Conversation is the one that the session begins or goes on with; nil: it is not known where the tool keeps them.
+	Restore   string          `json:"restore,omitempty"` // a bundle that the working copy starts from; empty: it starts from its base
+	// Conversation is what the session begins or resumes; nil: it is unknown where the tool keeps
+	// conversations.
 	Conversation *Conversation `json:"conversation,omitempty"`
-	// Reap says how processes that outlive the provider are ended; nil: they are not.
+	// Reap is how processes that outlive the provider are ended; nil: they are not.
 	Reap *Reap `json:"reap,omitempty"`
 }
 
-// Reap is how processes that outlive the provider are ended: SIGTERM, and SIGKILL after the grace.
+// Reap is how processes that outlive the provider are ended: with SIGTERM, and with SIGKILL after Grace.
 type Reap struct {
 	Grace time.Duration `json:"grace_ns"`
-	Keep  []string      `json:"keep,omitempty"` // programs that may stay; "*" is every program
+	Keep  []string      `json:"keep,omitempty"` // programs that may stay; "*" means every program
 }
 
-// AttemptFolder is the folder of the attempt that is launched.
+// AttemptFolder returns the folder of the attempt that is launched.
 func (l Launch) AttemptFolder() Attempt { return Dir(l.DataDir).Attempt(l.RunID, l.Attempt) }
 
-// WriteLaunch puts the launch description where the wrapper takes it from.
+// WriteLaunch writes the launch description to LaunchPath.
 func (a Attempt) WriteLaunch(l Launch) error { return WriteRecord(a.LaunchPath(), l) }
 
-// TakeLaunch reads a launch description and removes it, also when it is damaged: it holds secrets.
-// Before that it records who takes it, so that a launch file that is gone has a process to ask for.
+// TakeLaunch reads a launch description and removes it, also when it is damaged, since it holds secrets. First
+// it records its own process as the taker, so that the worker can find the process that took a missing launch
+// file.
 func TakeLaunch(path string) (Launch, error) {
 	var l Launch
 	if data, err := encodeRecord(process.Self()); err == nil {
@@ -63,7 +65,7 @@ func TakeLaunch(path string) (Launch, error) {
 			_ = f.Close()
 		}
 	}
-	f, err := os.Open(path) // the worker's own file: nothing of the session runs before it was read
+	f, err := os.Open(path) // only the worker has written it: nothing of the session runs before it is read
 	if err != nil {
 		return l, fmt.Errorf("read record: %w", err)
 	}
@@ -72,12 +74,12 @@ func TakeLaunch(path string) (Launch, error) {
 	if gone := os.Remove(path); gone != nil {
 		return l, errors.Join(err, gone)
 	}
-	_ = atomicfile.SyncDir(filepath.Dir(path)) // a launch file that comes back after a power cut starts nothing
+	_ = atomicfile.SyncDir(filepath.Dir(path)) // so that the file does not reappear after a power cut
 	return l, err
 }
 
-// ReadTaker tells which process has taken a launch file, or was about to; fs.ErrNotExist means that
-// none came so far.
+// ReadTaker returns the process that has taken a launch file, or was about to; fs.ErrNotExist means that there
+// is none yet.
 func ReadTaker(path string) (process.ID, error) {
 	var p process.ID
 	err := ReadRecord(takerPath(path), &p)

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrWorkerRuns says that another worker uses this data directory.
+// ErrWorkerRuns means that another worker uses this data directory.
 var ErrWorkerRuns = errors.New("another worker runs on this data directory")
 
-// WorkerLock is the sign that a worker lives. The kernel takes it back with the process, however
-// that ends.
+// WorkerLock is the lock that a running worker holds. The kernel releases it when the process ends, in whatever
+// way.
 type WorkerLock struct{ file *os.File }
 
-// HoldWorkerLock takes the sign; the error is ErrWorkerRuns when another process has it. It waits a
-// moment first, because whoever asks WorkerAlive touches the lock for an instant.
+// HoldWorkerLock takes the lock; the error is ErrWorkerRuns when another process has it. It retries for a
+// moment first, because each call of WorkerAlive holds the lock for an instant.
 func (d Dir) HoldWorkerLock() (*WorkerLock, error) {
 	f, err := d.lockHandle(os.O_RDWR | os.O_CREATE)
 	if err != nil {
@@ -34,10 +34,10 @@ func (d Dir) HoldWorkerLock() (*WorkerLock, error) {
 	return &WorkerLock{f}, nil
 }
 
-// Release gives the sign back. The file stays.
+// Release releases the lock. The file stays.
 func (l *WorkerLock) Release() error { return l.file.Close() }
 
-// WorkerAlive tells whether a worker holds the lock. What cannot be found out counts as no.
+// WorkerAlive reports whether a worker holds the lock. It returns false if that cannot be found out.
 func (d Dir) WorkerAlive() bool {
 	f, err := d.lockHandle(os.O_RDONLY)
 	if err != nil {

@@ -8,19 +8,20 @@ import (
 	"svc"
 )
 
-// What a worker notes of an attempt for the worker after it. fs.ErrNotExist and ErrCorrupt as with ReadRecord.
+// The notes of a worker about an attempt, for the next worker. Reading returns fs.ErrNotExist and ErrCorrupt
+// like ReadRecord.
 
 // Screen is the screen at the end of a session.
 type Screen struct {
 	Text string   `json:"text"`
-	At   svc.Time `json:"at"`             // 0: recorded by a version that did not say
-	Seen bool     `json:"seen,omitempty"` // it is not the end's, but the last one that was seen before
+	At   svc.Time `json:"at"`             // 0: an earlier version did not record it
+	Seen bool     `json:"seen,omitempty"` // the last screen that was captured before the end, not at the end
 }
 
-// WriteScreen keeps the last screen.
+// WriteScreen records the last screen.
 func (a Attempt) WriteScreen(s Screen) error { return WriteRecord(a.File("screen"), s) }
 
-// ReadScreen reads the last screen, also of an attempt that was cleared away.
+// ReadScreen reads the last screen, also of an attempt whose folder was removed.
 func (a Attempt) ReadScreen() (s Screen, err error) {
 	if err = ReadRecord(a.File("screen"), &s); errors.Is(err, fs.ErrNotExist) {
 		err = ReadRecord(a.Dir.ScreenPath(a.RunID, a.Number), &s)
@@ -28,7 +29,8 @@ func (a Attempt) ReadScreen() (s Screen, err error) {
 	return s, err
 }
 
-// KeepScreen puts the last screen, if there is one, where it stays when the attempt is cleared away.
+// KeepScreen moves the last screen, if there is one, out of the attempt's folder, so that it stays when that is
+// removed.
 func (a Attempt) KeepScreen() error {
 	err := os.Rename(a.File("screen"), a.Dir.ScreenPath(a.RunID, a.Number))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,12 +39,12 @@ func (a Attempt) KeepScreen() error {
 	return err
 }
 
-// View is how a session's screen is shown, as the catalog had it when the session was started.
+// View is how a session's screen is shown, from the catalog at the start of the session.
 type View struct {
 	Plain bool `json:"plain"` // without colours
 }
 
-// WriteView keeps how the session is shown.
+// WriteView records how the session is shown.
 func (a Attempt) WriteView(v View) error { return WriteRecord(a.File("view"), v) }
 
 // ReadView reads how the session is shown.
@@ -55,7 +57,7 @@ type logEnd struct {
 	LogEnd int64 `json:"log_end"`
 }
 
-// WriteLogEnd keeps the final length of the attempt's log, in bytes.
+// WriteLogEnd records the final length of the attempt's log, in bytes.
 func (a Attempt) WriteLogEnd(bytes int64) error { return WriteRecord(a.File("end"), logEnd{bytes}) }
 
 // ReadLogEnd reads the final length of the attempt's log.
@@ -65,31 +67,31 @@ func (a Attempt) ReadLogEnd() (bytes int64, err error) {
 	return end.LogEnd, err
 }
 
-// SinkPath is where the log's writer says what it could not write.
+// SinkPath returns the file in which the log's writer records why it cannot write.
 func (a Attempt) SinkPath() string { return a.File("sink") }
 
-// RestorePath is where a checkpoint is put that the run's working copy begins with.
+// RestorePath returns the file for the checkpoint from which the run's working copy starts.
 func (a Attempt) RestorePath() string { return a.File("restore") }
 
-// BinPath is the folder that is first in the session's PATH.
+// BinPath returns the folder that is first in the session's PATH.
 func (a Attempt) BinPath() string { return a.SessionFile("bin") }
 
-// Memory is what a hook keeps for the next one, by name.
+// Memory is the name of a value that a hook stores for later hooks.
 type Memory string
 
-// What hooks remember.
+// The values that hooks store.
 const (
 	HookFailed  Memory = "hook-failed"  // a failure was reported
 	CodexThread Memory = "codex-thread" // the conversation that is the run's own
-	Reported    Memory = "conversation" // the conversation that a hook has reported last
+	Reported    Memory = "conversation" // the last conversation that a hook has reported
 )
 
-// Remember keeps a value under a name.
+// Remember stores a value under a name.
 func (a Attempt) Remember(m Memory, value string) error {
 	return WriteRecord(a.SessionFile(string(m)), value)
 }
 
-// Recall is the value that was kept; empty: none was, or its record is damaged.
+// Recall returns the stored value; empty: there is none, or its record is damaged.
 func (a Attempt) Recall(m Memory) string {
 	var word string
 	if err := ReadRecord(a.SessionFile(string(m)), &word); err != nil {

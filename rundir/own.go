@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrForeign says that something else is in the place of a file of ours: a link, a pipe, a device.
+// ErrForeign means that something else is in the place of one of svc's files: a link, a pipe, a device.
 var ErrForeign = errors.New("not a regular file")
 
-// OpenOwn opens a file in a place that a session can write to. It follows no link in its last part, never
-// waits for a peer, and answers nothing but regular files: else the error is ErrForeign.
+// OpenOwn opens a file in a place that a session can write to. It does not follow a link at the end of the
+// path, does not block, and opens only regular files: for anything else the error is ErrForeign.
 func OpenOwn(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
 	return regular(f, path, err)
 }
 
-// regular is a file that was just opened so, if it is a file.
+// regular returns a file that was just opened by OpenOwn or openIn, if it is a regular one.
 func regular(f *os.File, path string, err error) (*os.File, error) {
 	switch {
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO), errors.Is(err, unix.EMLINK):
@@ -39,7 +39,7 @@ func regular(f *os.File, path string, err error) (*os.File, error) {
 	return f, nil
 }
 
-// openDir opens a folder that a session can write to; what is no folder, or a link, is ErrForeign.
+// openDir opens a folder that a session can write to. The error is ErrForeign if it is a link or not a folder.
 func openDir(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
@@ -48,8 +48,9 @@ func openDir(path string) (*os.File, error) {
 	return f, err
 }
 
-// inFolder does something with a file of such a folder, by the folder's descriptor: a session that replaces the
-// folder by a link meanwhile leads nobody elsewhere. The error is ErrForeign when it has done so before.
+// inFolder calls do for a file in a folder that a session can write to. It passes the folder's descriptor, so
+// that a session that replaces the folder by a link meanwhile cannot redirect the operation. If the folder was
+// replaced before, the error is ErrForeign.
 func inFolder(path string, do func(folder int, name string) error) error {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -62,7 +63,7 @@ func inFolder(path string, do func(folder int, name string) error) error {
 	return nil
 }
 
-// openIn is OpenOwn for a file of a folder that a session can replace.
+// openIn is OpenOwn for a file in a folder that a session can replace.
 func openIn(path string) (f *os.File, err error) {
 	err = inFolder(path, func(folder int, name string) error {
 		fd, err := unix.Openat(folder, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -74,17 +75,18 @@ func openIn(path string) (f *os.File, err error) {
 	return regular(f, path, err)
 }
 
-// removeIn removes a file of such a folder.
+// removeIn removes a file in a folder that a session can replace.
 func removeIn(path string) error {
 	return inFolder(path, func(folder int, name string) error { return unix.Unlinkat(folder, name, 0) })
 }
 
-// moveIn moves a file of such a folder to a place of ours.
+// moveIn moves a file from a folder that a session can replace to a path that it cannot.
 func moveIn(path, to string) error {
 	return inFolder(path, func(folder int, name string) error { return unix.Renameat(folder, name, unix.AT_FDCWD, to) })
 }
 
-// moveWithin moves a file of such a folder into a folder below it, which is made.
+// moveWithin moves a file in a folder that a session can replace into a subfolder of that folder, which it
+// makes.
 func moveWithin(path, below string) error {
 	return inFolder(path, func(folder int, name string) error {
 		if err := unix.Mkdirat(folder, below, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
@@ -94,12 +96,13 @@ func moveWithin(path, below string) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = unix.Close(to) }() // only named
+		defer func() { _ = unix.Close(to) }() // the descriptor only served as a name
 		return unix.Renameat(folder, name, to, name)
 	})
 }
 
-// readDir lists such a folder. One that is missing, or is not a folder, has nothing in it.
+// readDir lists a folder that a session can replace. A folder that is missing or is not a folder has no
+// entries.
 func readDir(path string) ([]os.DirEntry, error) {
 	d, err := openDir(path)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrForeign) {

@@ -7,25 +7,26 @@ import (
 	"strconv"
 )
 
-// A permit is a launch file: whoever takes it starts the provider, and it can be taken once. Each try to start an attempt has a permit of
-// its own name, launch-<try>. A worker that may not know what became of a try revokes its permit before it tries again, so that a terminal
-// that comes up late, on behalf of a worker that was killed, finds nothing to start.
+// A permit is a launch file: the process that takes it starts the provider, and it can be taken only once. Each
+// try to start an attempt has a permit of its own, launch-<try>. If a worker cannot find out what happened to a
+// try, it revokes the permit before it tries again. Then a terminal that a killed worker has started, and that
+// comes up late, has nothing to start.
 
-// tryRecord numbers the tries of an attempt.
+// tryRecord has the number of the last try of an attempt.
 type tryRecord struct {
 	Try int `json:"try"`
 }
 
-// PermitPath is where the permit of a try is.
+// PermitPath returns the path of a try's permit.
 func (a Attempt) PermitPath(try int) string { return a.LaunchPath() + "-" + strconv.Itoa(try) }
 
-// Grant writes the permit of a new try and answers where it is.
+// Grant writes the permit of a new try and returns its path.
 func (a Attempt) Grant(l Launch) (path string, err error) {
 	last, err := a.LastTry()
 	if err != nil {
 		return "", err
 	}
-	// The number first: a permit that is not on record could not be revoked.
+	// The number is recorded first, since an unknown permit could not be revoked.
 	if err := WriteRecord(a.File("try"), tryRecord{last + 1}); err != nil {
 		return "", err
 	}
@@ -33,7 +34,7 @@ func (a Attempt) Grant(l Launch) (path string, err error) {
 	return path, WriteRecord(path, l)
 }
 
-// LastTry is the number of the last try; 0 means that there was none.
+// LastTry returns the number of the last try; 0 means that there was none.
 func (a Attempt) LastTry() (int, error) {
 	var r tryRecord
 	err := ReadRecord(a.File("try"), &r)
@@ -43,8 +44,9 @@ func (a Attempt) LastTry() (int, error) {
 	return r.Try, err
 }
 
-// RevokeLaunch takes a launch file back. True means that it was not taken, and never will be. It is renamed and not removed: a worker that
-// dies right after leaves the trace that the next one needs to tell revoked from taken.
+// RevokeLaunch revokes a launch file. It returns true when the file was not taken; then it never can be. The
+// file is renamed and not removed: if the worker dies right after, the next worker can still distinguish
+// revoked from taken.
 func RevokeLaunch(path string) bool {
 	revoked := revokedPath(path)
 	if os.Rename(path, revoked) == nil {
@@ -54,7 +56,7 @@ func RevokeLaunch(path string) bool {
 	return LaunchRevoked(path)
 }
 
-// LaunchRevoked tells whether a launch file was revoked before it was taken.
+// LaunchRevoked reports whether a launch file was revoked before it was taken.
 func LaunchRevoked(path string) bool {
 	_, err := os.Stat(revokedPath(path))
 	return err == nil

@@ -17,18 +17,18 @@ import (
 	"svc/atomicfile"
 )
 
-// ErrCorrupt says that a record is there but is not what was written: torn, cut or changed.
+// ErrCorrupt means that a record exists but is not what was written: torn, cut or changed.
 var ErrCorrupt = errors.New("record is corrupt")
 
-// ErrNoSpace says that the disk, or this user's share of it, is full. The run goes on; what could
-// not be recorded is lost unless it is tried again.
+// ErrNoSpace means that the disk, or this user's quota, is full. The run goes on; a record that could not be
+// written is lost unless the caller tries again.
 var ErrNoSpace = errors.New("no space left on disk")
 
 // maxRecord bounds what is read into memory: the largest record holds one dispatch frame.
 const maxRecord = 16 << 20
 
-// A record is a line of fixed width (the format, the length of what follows it, its checksum), then
-// JSON and a line end, so that a person can read it too.
+// A record is a line of fixed width (the format, the length of the rest, its checksum), then JSON and a line
+// end, so that people can read it too.
 const (
 	recordHead   = "svc-record-1 %010d %08x\n"
 	recordHeadSz = len("svc-record-1 ") + 10 + 1 + 8 + 1
@@ -36,11 +36,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// WriteRecord replaces the record at path in one step, for the owner alone, and returns when it is
-// safe against a power cut. The error is ErrNoSpace when the disk is full.
+// WriteRecord atomically replaces the record at path, readable by the owner only, and returns when it is safe
+// against a power cut. The error is ErrNoSpace when the disk is full.
 func WriteRecord(path string, v any) error { return writeRecord(filepath.Dir(path), path, v) }
 
-// writeRecord is WriteRecord with the folder in which the unfinished file is written.
+// writeRecord is WriteRecord with the folder in which the temporary file is written.
 func writeRecord(dir, path string, v any) error {
 	data, err := encodeRecord(v)
 	if err != nil {
@@ -59,7 +59,7 @@ func ReadRecord(path string, v any) error {
 	return readOpened(f, v, err)
 }
 
-// readOpened reads a record that was just opened so.
+// readOpened reads a record from the results of OpenOwn or openIn.
 func readOpened(f *os.File, v any, err error) error {
 	if errors.Is(err, ErrForeign) {
 		return fmt.Errorf("read record: %w: %w", ErrCorrupt, err)
@@ -120,7 +120,7 @@ func replace(dir, path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() // it is synced
+	defer f.Close() // the data is synced, so the error does not matter
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
@@ -129,7 +129,7 @@ func replace(dir, path string, data []byte) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTEMPTY) {
-		_ = os.RemoveAll(path) // a folder in the place of a record is its session's doing
+		_ = os.RemoveAll(path) // only the session can have made a folder in the place of a record
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
@@ -138,8 +138,9 @@ func replace(dir, path string, data []byte) error {
 	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
-// unfinished makes a file that Sweep removes when its writer is gone before it was given its name. The sign that the writer lives is a lock,
-// which the kernel takes back with the process: close the file after it has its name.
+// unfinished makes a temporary file. Sweep removes it if its writer has died before it was renamed. A living
+// writer holds a lock on it, which the kernel releases when the process ends: close the file only after the
+// rename.
 func unfinished(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, tempPrefix+"*") // mode 0600
 	if err == nil {
@@ -148,10 +149,10 @@ func unfinished(dir string) (*os.File, error) {
 	return f, err
 }
 
-// tempPrefix begins the names of files that are not complete yet.
+// tempPrefix is the prefix of temporary files, which are not complete yet.
 const tempPrefix = ".tmp-"
 
-// diskError wraps err and marks a full disk.
+// diskError wraps err; for a full disk it adds ErrNoSpace.
 func diskError(doing string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%s: %w: %w", doing, ErrNoSpace, err)

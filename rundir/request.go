@@ -8,12 +8,12 @@ import (
 
 func (d Dir) probeRequest() string { return filepath.Join(string(d), "probe") }
 
-// AskProbe asks the worker of this data directory to look for the providers' tools again.
+// AskProbe requests the worker of this data directory to probe the providers' tools again.
 func (d Dir) AskProbe() error {
 	return diskErrorOrNil("ask for a probe", os.WriteFile(d.probeRequest(), nil, 0o600))
 }
 
-// ProbePath is for a record that is written only to see whether records can be written.
+// ProbePath returns the path of a record that is written only to test whether records can be written.
 func (d Dir) ProbePath() string { return filepath.Join(d.runs(), "probe") }
 
 // RemoveRecord removes what WriteRecord wrote.
@@ -24,5 +24,5 @@ func RemoveRecord(path string) error {
 	return nil
 }
 
-// TakeProbeRequest reports whether someone asked since it was last called.
+// TakeProbeRequest reports whether a probe was requested since the last call.
 func (d Dir) TakeProbeRequest() bool { return os.Remove(d.probeRequest()) == nil }

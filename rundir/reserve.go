@@ -10,14 +10,16 @@ import (
 	"svc/atomicfile"
 )
 
-// The reserve: space that is taken while there is some, for the two words about the end.
+// The reserve is disk space that is allocated early, for the two records of the end: the exit record and the
+// finished signal.
 const (
 	reserveExit     = "reserve.exit"
 	reserveFinished = "reserve.finished"
 	reserveSize     = 8 << 10
 )
 
-// reserve takes the space where it is missing. It is filled, not sparse: holes cost a block later.
+// reserve allocates the space that is missing. The files are filled and not sparse, because a hole needs a
+// block later.
 func (a Attempt) reserve() error {
 	fill := bytes.Repeat([]byte("reserved\n"), reserveSize/9+1)[:reserveSize]
 	for _, name := range []string{reserveExit, reserveFinished} {
@@ -31,9 +33,9 @@ func (a Attempt) reserve() error {
 	return nil
 }
 
-// replaceFrom writes path like any record. On a full disk it writes over the reserve, whose blocks
-// are there already, and renames that; and where even this wants new blocks (a copy-on-write disk),
-// it gives the reserve back and tries once more.
+// replaceFrom writes path like any record. On a full disk it overwrites the reserve, whose blocks exist
+// already, and renames that. If this too needs new blocks (on a copy-on-write disk), it removes the reserve and
+// tries once more.
 func (a Attempt) replaceFrom(reserve, path string, data []byte) error {
 	err := replace(filepath.Dir(path), path, data)
 	if err == nil || !full(err) {

@@ -2,25 +2,25 @@
 //
 // Below the data directory:
 //
-//	worker.lock                    held by the worker while it lives
+//	worker.lock                    held by the worker while it runs
 //	runs/<run_id>.log              the log of record: raw bytes, all attempts of this host
 //	runs/<run_id>.<attempt>.times  when the bytes of the log were written, one attempt's; stays with the log
 //	runs/<run_id>.<attempt>.screen the last screen of an attempt that is over; stays with the log
-//	runs/done/<2 hex>/<run_id>     the tombstone of a run that is over here: what is left of it besides its log
+//	runs/done/<2 hex>/<run_id>     the tombstone of a run that is over on this host: how its attempts ended
 //	runs/conversations/<id>        a file of this conversation of a tool's was seen
 //	runs/<run_id>.<attempt>/       one attempt, for the owner alone:
-//	    dispatch                   what the worker was given, and what it made of it
-//	    try                        how often the attempt was tried to be started
-//	    launch-<try>               what the wrapper shall start; removed when it was read
-//	    launch-<try>.taker         which process took it; .revoked in its place: nobody may take it any more
+//	    dispatch                   the run as it was dispatched, and the worker's notes
+//	    try                        the number of tries to start the attempt
+//	    launch-<try>               what the wrapper has to start; removed when it was read
+//	    launch-<try>.taker         which process took it; .revoked in place of the launch file: it can no longer be taken
 //	    view                       how its screen is shown
-//	    sink                       what the log's writer could not write
-//	    restore                    a checkpoint that its working copy begins with
+//	    sink                       why the log's writer cannot write
+//	    restore                    a checkpoint from which its working copy starts
 //	    wrapper                    which processes the attempt consists of
-//	    reserve.exit, .finished    disk space kept for the words about the end
+//	    reserve.exit, .finished    disk space for the records of the end
 //	    exit                       how it ended; this record decides
 //	    end                        the final length of its log
-//	    screen                     its last screen, until the attempt is cleared away
+//	    screen                     its last screen, until the attempt's folder is removed
 //	    leftovers                  processes that outlived the provider and were ended by the wrapper
 //	    session/                   all that the session itself needs, and all that a contained one sees:
 //	        prompt                 the prompt as plain text
@@ -28,31 +28,30 @@
 //	        spool/                 what the session reports, one file for each signal, until it is delivered
 //	        bin/                   first in the session's PATH: svc as the worker runs it
 //	        counter                numbers the attempt's signals
-//	        hook-failed, codex-thread, conversation   what hooks remember for the next one, and for the wrapper
+//	        hook-failed, codex-thread, conversation   values that hooks store for later hooks and the wrapper
 //	spool/                         the worker's own signals that are not yet delivered, one file each
 //	spool/bad/                     what was found damaged in a spool, or refused
 //	quarantine/                    folders of attempts whose dispatch was damaged, after their end
 //
-// Both sides may die at any moment, also by a power cut, and the disk may be full. So every record
-// is written beside its place, synced and renamed, and carries its length and checksum: a reader
-// gets the old text, the new text or ErrCorrupt, never a part.
+// Worker and wrapper may be killed at any moment, also by a power cut, and the disk may be full. So every record
+// is written to a temporary file, synced and renamed, and carries its length and checksum: a reader gets the old
+// content, the new content or ErrCorrupt, never a part.
 //
 // # What is whose
 //
-// A session is told its folder within the attempt and nothing else. What it reports goes into the spool there,
-// which is that attempt's alone, and carries the run's token: the worker delivers it with that token, and
-// reports with its own only what it has seen itself, the beginning and the end. The records that the worker
-// relies on, the processes and the end, are beside that folder, where a contained session cannot write. A session
-// that is not contained can write to all of the attempt and to its log, so the worker opens neither links nor
-// anything but regular files there, and waits for nothing in them (OpenOwn).
+// A session gets the path of its folder within the attempt and no other path. Its signals go into the spool
+// there, which has only that attempt's signals, and carry the run's token. The worker delivers them with that
+// token; with its own token it reports only what it has verified itself, the start and the end. The records that
+// the worker relies on, those of the processes and of the end, are beside that folder, where a contained session
+// cannot write. A session that is not contained can write to the whole attempt and to its log. So the worker
+// opens only regular files there, follows no links and never blocks on them (OpenOwn).
 //
 // # Who delivers a signal
 //
-// A signal is in the spool before anything else happens to it. While a worker lives (WorkerAlive) it
-// delivers started and finished, because only it can hold finished back until the log before it
-// was relayed. Without one, the wrapper posts them itself. What a hook reports goes out at once.
-// An entry is removed by whoever delivered it; two may deliver the same one, and the orchestrator
-// drops the second.
+// Every signal is written to the spool first. While a worker runs (WorkerAlive) it delivers started and finished,
+// because only it can hold finished back until the log was relayed. Without a worker, the wrapper posts them
+// itself. Signals of hooks are posted at once. The process that has delivered an entry removes it. Two processes
+// may deliver the same entry; the orchestrator then drops the second one.
 package rundir
 
 import (
@@ -67,10 +66,11 @@ import (
 	"svc"
 )
 
-// Dir is a data directory, seen as the place of runs.
+// Dir is a data directory with the runs of a worker.
 type Dir string
 
-// Open makes runs and spool below the data directory where they are missing, for the owner alone.
+// Open makes the folders for runs and signals below the data directory if they are missing, accessible to the
+// owner only.
 func Open(dataDir string) (Dir, error) {
 	d := Dir(dataDir)
 	for _, path := range []string{d.runs(), d.spool(), d.bad()} {
@@ -85,33 +85,32 @@ func (d Dir) runs() string  { return filepath.Join(string(d), "runs") }
 func (d Dir) spool() string { return d.SpoolPath() }
 func (d Dir) bad() string   { return filepath.Join(d.SpoolPath(), "bad") }
 
-// SpoolPath is where the worker's own signals wait, and those of sessions that an earlier version
-// started. A new one appears by a rename.
+// SpoolPath returns the spool of the worker's own signals, and of sessions that an earlier version started. A
+// new signal appears by a rename.
 func (d Dir) SpoolPath() string { return filepath.Join(string(d), "spool") }
 
-// LogPath is the run's log of record.
+// LogPath returns the path of the run's log of record.
 func (d Dir) LogPath(runID string) string { return filepath.Join(d.runs(), runID+".log") }
 
-// TimesPath is where it is noted when the bytes of an attempt's log were written.
+// TimesPath returns the file that records when the bytes of an attempt's log were written.
 func (d Dir) TimesPath(runID string, attempt int) string {
 	return d.Attempt(runID, attempt).Path() + ".times"
 }
 
-// ScreenPath is where the last screen of an attempt is when the attempt is cleared away.
+// ScreenPath returns the path of the last screen of an attempt whose folder was removed.
 func (d Dir) ScreenPath(runID string, attempt int) string {
 	return d.Attempt(runID, attempt).Path() + ".screen"
 }
 
-// donePath is the folder of the tombstones.
+// donePath returns the folder of the tombstones.
 func (d Dir) donePath() string { return filepath.Join(d.runs(), "done") }
 
-// Attempt is the folder of one attempt. It need not exist.
+// Attempt returns the folder of one attempt. It need not exist.
 func (d Dir) Attempt(runID string, number int) Attempt {
 	return Attempt{Dir: d, RunID: runID, Number: number}
 }
 
-// Attempts lists the folders there are, by run and attempt. Names of other forms are not ours and
-// are left out.
+// Attempts lists the existing attempt folders, by run and attempt. It ignores all other names.
 func (d Dir) Attempts() ([]Attempt, error) {
 	entries, err := os.ReadDir(d.runs())
 	if errors.Is(err, os.ErrNotExist) {

@@ -9,14 +9,14 @@ import (
 	"svc/atomicfile"
 )
 
-// movable are the folders of a worker, as Open makes them and SetAside does.
+// movable are the folders of a worker that Open and SetAside make.
 var movable = []string{"runs", "spool", "quarantine"}
 
-// Separate gives a worker a folder of its own below the data directory that it shared with an orchestrator
-// so far, and answers it. What it had there is moved, nothing is copied and nothing lost: where sessions of
-// before still run, links are left behind, since they were told the former paths; the links go at a start
-// that finds no attempt left. It may be called again, also after it was interrupted anywhere. The caller
-// holds the worker lock of the data directory.
+// Separate moves a worker's files from a data directory that it shared with an orchestrator to a folder of its
+// own below it, and returns that folder. It renames the folders and copies nothing, so nothing can be lost.
+// Sessions that still run have the former paths, so links stay behind; a later start that finds no attempts
+// removes them. It may be called again, also after an interruption at any point. The caller holds the worker
+// lock of the data directory.
 func Separate(dataDir, own string) (Dir, error) {
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		return "", diskError("make the worker's folder", err)
@@ -42,12 +42,12 @@ func Separate(dataDir, own string) (Dir, error) {
 	return Dir(own), errors.Join(atomicfile.SyncDir(dataDir), atomicfile.SyncDir(own))
 }
 
-// moveFolder puts the folder at to, and a link to it at from, in one step: a session of before finds its
-// folder at any moment. The link is made first, in the place where the folder goes.
+// moveFolder moves a folder from one path to the other and leaves a link, in one atomic step, so that a running
+// session finds its folder at any moment. It first makes the link at the new path and then swaps the two names.
 func moveFolder(from, to string) error {
 	info, err := os.Lstat(from)
 	if errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
-		return nil // never there, or moved already
+		return nil // it never existed, or was moved already
 	}
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func removeLinks(dataDir string) {
 	for _, name := range movable {
 		path := filepath.Join(dataDir, name)
 		if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
-			_ = os.Remove(path) // it does no harm
+			_ = os.Remove(path) // a link that stays does no harm
 		}
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// sinkStateSize is the size of the file in which a sink says what is wrong. It is filled from the start
-// and written in place: a full disk has no room for more.
+// sinkStateSize is the size of the file in which a sink records a problem. The file is filled from the start
+// and written in place, since a full disk has no room for more.
 const sinkStateSize = 256
 
-// ReserveSinkState makes the file in which a sink says what is wrong, with all its room.
+// ReserveSinkState makes the file in which a sink records a problem, with all its disk space.
 func ReserveSinkState(path string) error {
 	f, err := OpenOwn(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
@@ -23,7 +23,8 @@ func ReserveSinkState(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// TellSinkState writes what is wrong into an open file of that kind; nil is none. An empty text says that nothing is.
+// TellSinkState writes a problem into an open file of that kind; a nil file is ignored. An empty text means
+// that there is no problem.
 func TellSinkState(f *os.File, text string) {
 	if f == nil {
 		return
@@ -31,10 +32,10 @@ func TellSinkState(f *os.File, text string) {
 	line := make([]byte, sinkStateSize)
 	copy(line, bytes.Repeat([]byte(" "), sinkStateSize))
 	copy(line, text)
-	_, _ = f.WriteAt(line, 0) // there is no one else to tell
+	_, _ = f.WriteAt(line, 0) // an error could not be recorded anywhere else
 }
 
-// ReadSinkState is what a sink says is wrong; empty: nothing.
+// ReadSinkState returns the problem that a sink has recorded; empty: none.
 func ReadSinkState(path string) string {
 	f, err := OpenOwn(path, os.O_RDONLY)
 	if err != nil {
@@ -48,7 +49,7 @@ func ReadSinkState(path string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// CauseOf is the system's word without the path before it.
+// CauseOf returns the system's error text without the path before it.
 func CauseOf(err error) string {
 	var no syscall.Errno
 	if errors.As(err, &no) {

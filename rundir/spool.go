@@ -18,13 +18,13 @@ import (
 	"svc/wire"
 )
 
-// Entry is a signal that waits for its delivery.
+// Entry is a signal that waits for delivery.
 type Entry struct {
 	Path   string           // its file
-	Number int64            // its place among the signals of its attempt
-	Frame  wire.SignalFrame // verbatim: attempt, seq and timestamp are those of the emission
-	// Token is the run's own, which a session writes beside what it reports; empty: the worker's own word,
-	// or one of a session that was given no token.
+	Number int64            // its position among the signals of its attempt
+	Frame  wire.SignalFrame // unchanged: attempt, seq and timestamp are those of the emission
+	// Token is the run's token, which a session writes into its signals; empty: the signal is the worker's own,
+	// or the session has no token.
 	Token string
 }
 
@@ -34,26 +34,26 @@ type spooled struct {
 	Token string `json:"token,omitempty"`
 }
 
-// RunID is the run it reports about.
+// RunID returns the run that the signal is about.
 func (e Entry) RunID() string { return e.Frame.RunID }
 
-// Attempt is the attempt it reports about.
+// Attempt returns the attempt that the signal is about.
 func (e Entry) Attempt() int { return *e.Frame.Attempt }
 
-// Kind is what it reports.
+// Kind returns the signal's kind.
 func (e Entry) Kind() svc.SignalKind { return e.Frame.Kind }
 
-// Put writes a signal of the worker itself into its spool and returns when it is safe there; see
+// Put writes one of the worker's own signals into the worker's spool and returns when it is synced; see
 // Attempt.Put.
 func (d Dir) Put(s svc.Signal) (Entry, error) {
 	return d.Attempt(s.RunID, s.Attempt).put(d.spool(), s, "")
 }
 
-// Put writes a signal of the session into the spool of its attempt, with the run's token, and returns when
-// it is safe there. A progress signal without Seq gets its number here, unique and growing within its
-// attempt whichever process reports. Signals become visible in the order of their numbers, before they are
-// synced: a torn one, after a power cut, is found damaged. The reports of an end are written on a full disk
-// too; others are then refused with ErrNoSpace.
+// Put writes a signal of the session, with the run's token, into the spool of its attempt and returns when it
+// is synced. A progress signal without Seq gets a number, which is unique and increasing within its attempt,
+// whichever process reports. Signals become visible in the order of their numbers, before they are synced; a
+// signal that a power cut has torn is found to be damaged. Reports of an end can be written on a full disk too;
+// for other signals the error is then ErrNoSpace.
 func (a Attempt) Put(s svc.Signal, token string) (Entry, error) {
 	return a.put(a.SpoolPath(), s, token)
 }
@@ -75,7 +75,7 @@ func (a Attempt) put(spool string, s svc.Signal, token string) (Entry, error) {
 		}
 		e, data, err := a.entry(spool, s, n, token)
 		if err == nil {
-			release() // it is synced before it is visible, and is the last one in any case
+			release() // it is synced before it becomes visible, and is the last signal in any case
 			err = a.replaceFrom(reserveFinished, e.Path, data)
 		}
 		return e, diskErrorOrNil(doing, err)
@@ -96,7 +96,7 @@ func (a Attempt) put(spool string, s svc.Signal, token string) (Entry, error) {
 	return e, diskErrorOrNil(doing, err)
 }
 
-// entry is a signal under its number, and its record.
+// entry returns the entry of a signal with this number, and its encoded record.
 func (a Attempt) entry(spool string, s svc.Signal, number int64, token string) (Entry, []byte, error) {
 	if s.Kind == svc.SignalProgress && s.Seq == 0 {
 		s.Seq = number
@@ -109,7 +109,7 @@ func (a Attempt) entry(spool string, s svc.Signal, number int64, token string) (
 	return e, data, err
 }
 
-// show makes a complete file visible in one step, not yet synced, and answers it open.
+// show makes a complete file visible atomically, without a sync, and returns it open.
 func show(dir, path string, data []byte) (*os.File, error) {
 	f, err := unfinished(dir)
 	if err != nil {
@@ -125,9 +125,9 @@ func show(dir, path string, data []byte) (*os.File, error) {
 	return f, nil
 }
 
-// Pending lists what waits, the worker's and that of every attempt, the signals of an attempt in the order
-// of their emission. What is damaged, or in the spool of another attempt, is moved to spool/bad and reported
-// by its new path in bad; it is never fatal.
+// Pending lists the waiting signals of the worker and of every attempt; those of an attempt are in the order of
+// their emission. A signal that is damaged or in the spool of another attempt is moved to spool/bad, and its
+// new path is returned in bad; it is never an error.
 func (d Dir) Pending() (entries []Entry, bad []string, err error) {
 	attempts, err := d.Attempts()
 	if err != nil {
@@ -136,26 +136,26 @@ func (d Dir) Pending() (entries []Entry, bad []string, err error) {
 	return d.IndexSpool().Pending(attempts)
 }
 
-// Pending is what waits of one attempt. It reads no other's.
+// Pending lists the waiting signals of one attempt. It does not read those of others.
 func (a Attempt) Pending() (entries []Entry, bad []string, err error) {
 	x := a.Dir.IndexSpool()
 	x.prefix = a.spoolPrefix()
 	return x.Pending([]Attempt{a})
 }
 
-// SpoolIndex remembers what was read of the spools: a signal never changes, so it is read once however
-// long it waits.
+// SpoolIndex caches the signals that were read from the spools. A signal never changes, so it is read only
+// once, however long it waits.
 type SpoolIndex struct {
 	dir    Dir
-	prefix string     // of the names that are looked at
+	prefix string     // only files with this prefix are read
 	mu     sync.Mutex // serialises the readers; guards known
 	known  map[string]Entry
 }
 
-// IndexSpool makes an index that knows nothing yet.
+// IndexSpool returns an empty index.
 func (d Dir) IndexSpool() *SpoolIndex { return &SpoolIndex{dir: d} }
 
-// Pending is Dir.Pending for some attempts, reading only what is new.
+// Pending is Dir.Pending for some attempts; it reads only new signals.
 func (x *SpoolIndex) Pending(attempts []Attempt) (entries []Entry, bad []string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -178,8 +178,8 @@ func (x *SpoolIndex) Pending(attempts []Attempt) (entries []Entry, bad []string,
 	return entries, bad, nil
 }
 
-// list reads one folder. What is in an attempt's own and begins with another name is damage: who writes
-// there speaks for that attempt alone.
+// list reads one folder. In an attempt's own spool a file with another name is damaged: a session may only
+// report about its own attempt.
 func (x *SpoolIndex) list(spool, prefix string, seen map[string]Entry) (entries []Entry, bad []string, err error) {
 	files, err := readDir(spool)
 	if err != nil {
@@ -214,7 +214,7 @@ func (x *SpoolIndex) list(spool, prefix string, seen map[string]Entry) (entries 
 	return entries, bad, nil
 }
 
-// OwnWord reports whether an entry is in the worker's own spool, to which no session is led.
+// OwnWord reports whether an entry is in the worker's own spool, whose path no session gets.
 func (d Dir) OwnWord(e Entry) bool { return filepath.Dir(e.Path) == d.spool() }
 
 func before(a, b Entry) bool {
@@ -228,7 +228,7 @@ func before(a, b Entry) bool {
 	}
 }
 
-// readEntry reads one file. A name that does not fit its content is damage too.
+// readEntry reads one file. A file whose name does not match its content is damaged.
 func readEntry(path string) (Entry, error) {
 	var read spooled
 	f, err := openIn(path)
@@ -250,7 +250,7 @@ func readEntry(path string) (Entry, error) {
 	return e, nil
 }
 
-// setAside moves a damaged file out of the way; on a full disk it is left where it is.
+// setAside moves a damaged file to spool/bad. If that fails, on a full disk for example, the file stays.
 func (d Dir) setAside(path string) (to string, moved bool) {
 	to = filepath.Join(d.bad(), filepath.Base(path))
 	if err := os.MkdirAll(d.bad(), 0o700); err != nil {
@@ -259,8 +259,8 @@ func (d Dir) setAside(path string) (to string, moved bool) {
 	return to, moveIn(path, to) == nil
 }
 
-// Done removes a delivered signal. That it is gone already is no error: another process has
-// delivered it too, or the session has replaced the folder.
+// Done removes a delivered signal. It is no error if the file is gone: another process has delivered the signal
+// too, or the session has replaced the folder.
 func (d Dir) Done(e Entry) error {
 	if err := removeIn(e.Path); err != nil && !gone(err) {
 		return fmt.Errorf("remove delivered signal: %w", err)
@@ -268,11 +268,11 @@ func (d Dir) Done(e Entry) error {
 	return nil
 }
 
-// gone says of an error that nothing of ours is in that place.
+// gone reports whether err means that svc's file is no longer in its place.
 func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrForeign) }
 
-// Reject moves a signal that the orchestrator will never take to spool/bad, for the operator to see. A
-// session that cannot reach that folder keeps it in its own. That it is gone already is no error.
+// Reject moves a signal that the orchestrator will never accept to spool/bad, for the operator. A session that
+// cannot write to that folder moves it to a folder in its own spool. It is no error if the file is gone.
 func (d Dir) Reject(e Entry) error {
 	err := os.MkdirAll(d.bad(), 0o700)
 	if err == nil {
@@ -287,8 +287,8 @@ func (d Dir) Reject(e Entry) error {
 	return diskError("set refused signal aside", err)
 }
 
-// abandoned reports whether the writer of an unfinished file has died: a living one holds its lock, also
-// while it is stopped.
+// abandoned reports whether the writer of a temporary file has died: a living writer holds its lock, even while
+// suspended.
 func abandoned(path string) bool {
 	f, err := openIn(path)
 	if err != nil {
@@ -298,7 +298,7 @@ func abandoned(path string) bool {
 	return lockFile(f, unix.LOCK_EX|unix.LOCK_NB) == nil
 }
 
-// Sweep removes unfinished files older than that, which a crash has left behind.
+// Sweep removes temporary files older than this, which a crash has left.
 func (d Dir) Sweep(olderThan time.Time) error {
 	attempts, err := d.Attempts()
 	if err != nil {

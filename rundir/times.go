@@ -14,24 +14,27 @@ import (
 	"svc/wire"
 )
 
-// The times of an attempt's log are a file beside it: a first line about the attempt, then a line for each LogTime.
-// The log's writer appends to it, and the worker when the terminal gets another size: two processes, each line by one
-// write. So they share a clock, that of the host, and a reader takes a line that goes back as of the moment before.
+// The times of an attempt's log are in a file beside it: a header line about the attempt, then one line for
+// each LogTime. The log's writer appends to it, and so does the worker when the terminal is resized: two
+// processes, each writing a line with one write. So both use the same host-wide clock, and a reader treats a
+// line whose time goes back as if it had the time of the line before.
 
-// timesEvery is how long what is written counts as written at once: at most 20 times a second are noted. In a file that
-// is half full it is longer.
+// timesEvery is the minimum interval between two times: at most 20 times a second are recorded. In a file that
+// is half full the interval is timesLong.
 const (
 	timesEvery = 50 * time.Millisecond
 	timesLong  = time.Second
 )
 
-// timesHead is the first line: the host's clock at the attempt's start in milliseconds, and where in the log the attempt begins.
+// timesHead is the header line: the host's clock at the attempt's start in milliseconds, and the attempt's
+// first byte in the log.
 const timesHead = "svc times 1 %d %d\n"
 
 // MostTimesLine is longer than any line.
 const MostTimesLine = 128
 
-// hostClock is the host's clock that nobody sets, in milliseconds. All processes of the host share it.
+// hostClock returns the host's monotonic clock, which cannot be set, in milliseconds. All processes of the host
+// share it.
 func hostClock() int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -40,7 +43,8 @@ func hostClock() int64 {
 	return now.Nano() / int64(time.Millisecond)
 }
 
-// MakeTimes begins the times of an attempt whose bytes begin at base in its log, on a terminal of that size. Those that were begun before go on.
+// MakeTimes creates the times of an attempt whose bytes begin at base in its log, on a terminal of this size.
+// An existing file is kept and continued.
 func MakeTimes(path string, base int64, cols, rows int, now time.Time) error {
 	return makeTimes(path, base, hostClock(), cols, rows, now)
 }
@@ -58,19 +62,19 @@ func makeTimes(path string, base, clock int64, cols, rows int, now time.Time) er
 	return errors.Join(err, f.Close())
 }
 
-// Times is an attempt's file of times that is written to. Nil is one that is not there.
+// Times is an attempt's file of times, opened for writing. A nil Times records nothing.
 type Times struct {
 	f     *os.File
 	clock func() int64
-	base  int64 // where in the log the attempt begins
-	start int64 // of the clock
-	size  int64 // of the file
-	next  int64 // when the next time may be noted
+	base  int64 // the attempt's first byte in the log
+	start int64 // the clock at the attempt's start
+	size  int64 // the size of the file
+	next  int64 // when the next time may be recorded
 	torn  bool  // the last line has no end
 }
 
-// OpenTimes opens the times for writing. It is nil when there are none: a session of an earlier version, or a full disk at
-// its start.
+// OpenTimes opens the times for writing. It returns nil when there are none: the session is of an earlier
+// version, or the disk was full at its start.
 func OpenTimes(path string) *Times {
 	if path == "" {
 		return nil
@@ -91,8 +95,8 @@ func openTimesBy(clock func() int64, path string) *Times {
 	return t
 }
 
-// read finds the clock's start. Time never goes back: after a restart of the host, whose clock begins anew, it goes on
-// from the last time.
+// read reads the clock's start. Times never go back: after a restart of the host, which resets the clock, they
+// continue from the last recorded time.
 func (t *Times) read() error {
 	head := make([]byte, MostTimesLine)
 	n, err := t.f.ReadAt(head, 0)
@@ -122,10 +126,11 @@ func (t *Times) read() error {
 	return nil
 }
 
-// Close ends the writing.
+// Close closes the file.
 func (t *Times) Close() { _ = t.f.Close() } // nothing is buffered
 
-// Note notes that the bytes from here on in the log are written now, unless it was just noted.
+// Note records that the bytes of the log from this position on are written now, unless a time was recorded a
+// moment ago.
 func (t *Times) Note(at int64) {
 	if t == nil {
 		return
@@ -142,11 +147,11 @@ func (t *Times) Note(at int64) {
 	t.append(wire.LogTime{Ms: now, Offset: at - t.base})
 }
 
-// append adds a line. What cannot be written is left out: the bytes then count as written with those before.
+// append adds a line. If it cannot be written it is left out: the bytes then have the time of the bytes before.
 func (t *Times) append(at wire.LogTime) {
 	var line []byte
 	if t.torn {
-		line = append(line, '\n') // what a failed write left is a line of its own
+		line = append(line, '\n') // ends the partial line of a failed write
 	}
 	line = at.AppendLine(line)
 	if at.Offset < 0 || t.size+int64(len(line)) > wire.MaxTimesFile {
@@ -157,7 +162,7 @@ func (t *Times) append(at wire.LogTime) {
 	t.torn = err != nil && (n > 0 || t.torn)
 }
 
-// Resized notes that the terminal gets a size now, when the log has so many bytes.
+// Resized records that the terminal gets this size now, when the log's length is at.
 func (t *Times) Resized(cols, rows int, at int64) {
 	t.append(wire.LogTime{Ms: t.clock() - t.start, Offset: at - t.base, Cols: cols, Rows: rows})
 }

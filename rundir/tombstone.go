@@ -10,27 +10,29 @@ import (
 	"svc/wire"
 )
 
-// Tombstone says that a run's attempts up to one are over on this host. It is what is left of them besides the log: it makes a late
-// repetition of a dispatch start nothing, and from it the worker tells again how they ended, to an orchestrator that has lost what it knew.
+// Tombstone records that a run's attempts up to Attempt are over on this host. It stays besides the log. With
+// it, a repeated dispatch starts nothing, and the worker can report again how the attempts ended, to an
+// orchestrator that has lost its data.
 type Tombstone struct {
 	Attempt int     `json:"attempt"`
-	Ends    []Ended `json:"ends,omitempty"` // oldest first; attempts of before this was kept are not in it
-	// At is when the last of them was over; 0: a version that did not say.
+	Ends    []Ended `json:"ends,omitempty"` // oldest first; without the attempts of versions that did not record ends
+	// At is when the last of them ended; 0: an earlier version did not record it.
 	At svc.Time `json:"at,omitempty"`
-	// Relayed: the orchestrator has acknowledged the whole log of all of them. False: not, or not known.
+	// Relayed is true when the orchestrator has acknowledged the whole log of all of them. False: it has not,
+	// or that is unknown.
 	Relayed bool `json:"relayed,omitempty"`
 }
 
 // Ended is how one attempt ended.
 type Ended struct {
 	Attempt int          `json:"attempt"`
-	LogBase int64        `json:"log_base"`         // where in the run's log file it begins
+	LogBase int64        `json:"log_base"`         // its first byte in the run's log file
 	LogEnd  int64        `json:"log_end"`          // its length in bytes
-	Signal  *wire.Signal `json:"signal,omitempty"` // what was reported; absent: not known
-	Relayed bool         `json:"-"`                // the orchestrator has the whole log; the tombstone keeps it for all attempts together
+	Signal  *wire.Signal `json:"signal,omitempty"` // the signal that reported it; absent: unknown
+	Relayed bool         `json:"-"`                // the orchestrator has the whole log; the tombstone stores it for all attempts together
 }
 
-// Of is how an attempt ended, if that is known.
+// Of returns how an attempt ended, if that is known.
 func (t Tombstone) Of(attempt int) (Ended, bool) {
 	for _, e := range t.Ends {
 		if e.Attempt == attempt {
@@ -40,13 +42,13 @@ func (t Tombstone) Of(attempt int) (Ended, bool) {
 	return Ended{}, false
 }
 
-// TombstonePath is where a run's tombstone is: in one of 256 folders, since there is one for each run that this host ever had, up to
-// [worker] log_days.
+// TombstonePath returns the path of a run's tombstone. It is in one of 256 folders, since there is a tombstone
+// for each run that this host had in the last [worker] log_days.
 func (d Dir) TombstonePath(runID string) string {
 	return filepath.Join(d.donePath(), runID[:2], runID)
 }
 
-// earlierTombstone is where earlier versions put it, beside the log.
+// earlierTombstone returns the path that earlier versions used, beside the log.
 func (d Dir) earlierTombstone(runID string) string { return filepath.Join(d.runs(), runID+".done") }
 
 // Tombstone reads a run's tombstone; its zero value means that there is none.
@@ -60,16 +62,16 @@ func (d Dir) Tombstone(runID string) (t Tombstone, err error) {
 	return Tombstone{}, nil
 }
 
-// WriteTombstone keeps a run's tombstone.
+// WriteTombstone writes a run's tombstone.
 func (d Dir) WriteTombstone(runID string, t Tombstone) error {
 	path := d.TombstonePath(runID)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return diskError("make the folder of a tombstone", err)
 	}
-	if err := writeRecord(d.spool(), path, t); err != nil { // Sweep does not look through all tombstones
+	if err := writeRecord(d.spool(), path, t); err != nil { // the temporary file is in the spool, because Sweep does not search the tombstones
 		return err
 	}
-	_ = os.Remove(d.earlierTombstone(runID)) // one that stays is read by nobody
+	_ = os.Remove(d.earlierTombstone(runID)) // if it stays it is never read again
 	return nil
 }
 
