@@ -1,5 +1,5 @@
-// Package demo is "svc exec demo": a scripted agent for newcomers and tests. It needs no key and no network, and reports
-// like the hook of a real one.
+// Package demo is "svc exec demo": a scripted agent for newcomers and tests. It needs no key and no network,
+// and reports like the hook of a real agent.
 package demo
 
 import (
@@ -22,23 +22,23 @@ const usage = `usage: svc exec demo [--delay D] [--lines N] [--sleep D] [--ask] 
 A scripted agent: it prints a short run, reports progress like a provider's hook, and ends.
 `
 
-// exitUsage says that it was called with something that it does not know.
+// exitUsage is the exit code for wrong arguments.
 const exitUsage = 2
 
-// script is how the agent behaves.
+// script describes the agent's behaviour.
 type script struct {
-	delay  time.Duration // between two lines
-	lines  int           // how many steps it shows
-	sleep  time.Duration // how long it stays after its work
+	delay  time.Duration // the pause after each line
+	lines  int           // the number of steps it prints
+	sleep  time.Duration // the pause between its last step and its end
 	ask    bool          // ask a person for Enter in the middle
 	fail   string        // report failed with this text; empty: completed
 	exit   int
 	prompt string
 
-	conversation, resume string // ids: it begins the first, or goes on with the second; empty: neither
+	conversation, resume string // ids: the agent begins conversation, or resumes resume; empty: neither
 }
 
-// Run plays the script that args describe. Outside a session it shows the same, and reports nothing.
+// Run executes the script that args describe. Outside a session it prints the same and reports nothing.
 func Run(args []string, std wrapper.IO) int {
 	d, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -86,7 +86,7 @@ var steps = []string{
 	"Writing down what was done",
 }
 
-// play acts, and gives report what a hook would report.
+// play prints the script and calls report with the signals that a hook would report.
 func (d script) play(report func(svc.Signal), std wrapper.IO) int {
 	say := func(format string, args ...any) {
 		fmt.Fprintf(std.Stdout, format+"\n", args...)
@@ -125,13 +125,13 @@ func (d script) play(report func(svc.Signal), std wrapper.IO) int {
 	return d.exit
 }
 
-// question waits for a person, who may answer through attach or keys.
+// question waits for a person, who can answer through attach or keys.
 func (d script) question(std wrapper.IO, report func(svc.Signal)) {
 	const question = "May I go on? Press Enter."
 	report(svc.Signal{Kind: svc.SignalProgress, Message: question, NeedsInput: true})
 	fmt.Fprintf(std.Stdout, "\x1b[33m%s\x1b[0m ", question)
 	if std.Stdin != nil {
-		_, _ = bufio.NewReader(std.Stdin).ReadString('\n') // the end of input is an answer too
+		_, _ = bufio.NewReader(std.Stdin).ReadString('\n') // the end of the input also counts as an answer
 	}
 	fmt.Fprintln(std.Stdout, "Thank you.")
 	report(svc.Signal{Kind: svc.SignalProgress, Message: "going on"})

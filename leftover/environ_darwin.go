@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt is not possible here: an orphan is adopted by the system's first process. It is then found by
-// its terminal session or its environment.
+// Adopt is not supported on this system: an orphan is adopted by the system's first process, and is then found
+// by its terminal session or its environment.
 func Adopt() error { return errors.ErrUnsupported }
 
-// carries reads the environment that a process was started with. That of another user's is not
-// readable, and not ours.
+// carries reports whether the environment with which a process was started names the attempt. The environment
+// of another user's process cannot be read, and such a process is not svc's.
 func carries(pid int, runID string, attempt int) bool {
 	raw, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil {
@@ -23,7 +23,7 @@ func carries(pid int, runID string, attempt int) bool {
 	return carriesIn(environ, runID, attempt)
 }
 
-// programOf is the program as it was called; empty when it cannot be read.
+// programOf returns the program's name as it was called; empty when it cannot be read.
 func programOf(pid int) string {
 	raw, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil {
@@ -36,7 +36,8 @@ func programOf(pid int) string {
 	return argv[0]
 }
 
-// splitArgs skips the count of arguments, the program's path and its padding.
+// splitArgs parses the arguments and the environment. It skips the argument count, the program's path and its
+// padding.
 func splitArgs(raw []byte) (argv, environ []string) {
 	if len(raw) < 4 {
 		return nil, nil

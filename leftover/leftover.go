@@ -1,11 +1,10 @@
-// Package leftover finds and ends the processes that outlive a session: what an agent detached from
-// its terminal (nohup, setsid), forgot in the background, or started with another environment.
+// Package leftover finds and ends the processes that outlive a session: those that an agent detached from its
+// terminal (nohup, setsid), left in the background, or started with another environment.
 //
-// A process belongs to a session by any of four signs: it descends from the wrapper, which adopts the
-// orphans of its session where the system allows it (Adopt); it is in the wrapper's terminal session;
-// it carries the attempt in its environment; or it was seen earlier with one of the other signs. Each
-// sign alone can be lost: a parent dies, setsid leaves the terminal session, env -i clears the
-// environment.
+// A process belongs to a session by any of four criteria: it descends from the wrapper, which adopts the
+// orphans of its session where the system supports that (Adopt); it is in the wrapper's terminal session; its
+// environment names the attempt; or it was found earlier by one of the other criteria. Each single one can
+// fail: a parent ends, setsid leaves the terminal session, env -i clears the environment.
 package leftover
 
 import (
@@ -20,30 +19,31 @@ import (
 	"svc/process"
 )
 
-// Process is a process, and its name for people.
+// Process is a process with its command name for messages.
 type Process struct {
 	process.ID
 	Command string
 }
 
-// Search says which processes are looked for. Its zero value finds none.
+// Search describes the processes to find. Its zero value finds none.
 type Search struct {
-	// Root is a process whose descendants belong to the session; it does not itself. 0: none.
+	// Root is a process whose descendants belong to the session; Root itself does not. 0: none.
 	Root int
-	// Leader leads the terminal session whose members belong to it. It lives, or its end was seen a
-	// moment ago: later its pid may name another session. Zero: none.
+	// Leader is the leader of the terminal session whose members belong to the session. It must be alive, or
+	// have ended only a moment ago: later its pid may be the id of another terminal session. Zero: none.
 	Leader process.ID
-	// RunID and Attempt are what a process carries in its environment. An empty RunID: not looked for.
+	// RunID and Attempt are the values that a process has in its environment. Empty RunID: environments are not
+	// read.
 	RunID   string
 	Attempt int
-	// Known were found earlier.
+	// Known are processes that were found earlier.
 	Known []Process
-	// Keep names programs that may outlive the session, with their descendants: shared daemons. "*" is
-	// every program.
+	// Keep are the names of programs that may outlive the session with their descendants, such as shared
+	// daemons. "*" means every program.
 	Keep []string
 }
 
-// Find lists the processes that live now, never the caller itself.
+// Find lists the matching processes that live now, without the caller itself.
 func (s Search) Find() ([]Process, error) {
 	if slices.Contains(s.Keep, "*") {
 		return nil, nil
@@ -77,22 +77,22 @@ func (s Search) Find() ([]Process, error) {
 	return found, nil
 }
 
-// leads reports whether a terminal session is the leader's and not one of a later process with its pid.
+// leads reports whether a terminal session is the leader's, and not that of a later process with the same pid.
 func (s Search) leads(t Table, session int) bool {
 	leader, lives := t[session]
 	return s.Leader.PID != 0 && session == s.Leader.PID && (!lives || leader.ID == s.Leader)
 }
 
-// How leftovers are ended.
+// The times of ending leftovers.
 const (
-	linger    = 500 * time.Millisecond // a hook that is just reporting ends by itself
+	linger    = 500 * time.Millisecond // before the first signal: a hook that is just reporting ends by itself
 	findPause = 50 * time.Millisecond
-	killLimit = 5 * time.Second // for the kernel to end what was killed
+	killLimit = 5 * time.Second // for the kernel to end killed processes
 )
 
-// End ends what is found: SIGTERM, and SIGKILL after the grace, until nothing is left. Each process is
-// given to tell once for each signal that it gets. The answer is what still lives when ctx ends, or
-// when even SIGKILL has not ended it.
+// End ends the processes that Find returns: with SIGTERM, and with SIGKILL after the grace, until none is left.
+// It calls tell once for each process and signal. It returns the processes that still live when ctx ends, or
+// that even SIGKILL has not ended.
 func (s Search) End(ctx context.Context, grace time.Duration, tell func(Process, syscall.Signal)) (left []Process, err error) {
 	told := map[Process]syscall.Signal{}
 	begun := time.Now()
@@ -104,7 +104,7 @@ func (s Search) End(ctx context.Context, grace time.Duration, tell func(Process,
 		if err != nil || len(left) == 0 || passed > linger+grace+killLimit {
 			return left, err
 		}
-		s.Known = append(s.Known, left...) // it may lose its other signs
+		s.Known = append(s.Known, left...) // the other criteria may fail later
 		for _, p := range left {
 			switch {
 			case passed < linger:
@@ -112,8 +112,8 @@ func (s Search) End(ctx context.Context, grace time.Duration, tell func(Process,
 				if told[p] == 0 {
 					told[p] = syscall.SIGTERM
 					tell(p, syscall.SIGTERM)
-					_ = p.Signal(syscall.SIGTERM) // what still lives is found again
-					_ = p.Signal(syscall.SIGCONT) // a stopped one cannot act on it
+					_ = p.Signal(syscall.SIGTERM) // after an error the next Find returns it again
+					_ = p.Signal(syscall.SIGCONT) // a suspended process cannot act on SIGTERM
 				}
 			default:
 				if told[p] != syscall.SIGKILL {
@@ -131,8 +131,7 @@ func (s Search) End(ctx context.Context, grace time.Duration, tell func(Process,
 	}
 }
 
-// Table is every process that lived at one moment, by pid. Those that have ended and were not yet
-// collected are not in it.
+// Table has every process that lived at one moment, by pid, without zombies.
 type Table map[int]process.Stat
 
 // Scan reads all processes.
@@ -148,7 +147,7 @@ func Scan() (Table, error) {
 	return table, nil
 }
 
-// Lives reports whether a process was there.
+// Lives reports whether the table has this process.
 func (t Table) Lives(p process.ID) bool {
 	now, lives := t[p.PID]
 	return lives && now.ID == p
@@ -163,7 +162,7 @@ func (t Table) Descendants(root int) (found []Process) {
 	for pid, p := range t {
 		children[p.Parent] = append(children[p.Parent], pid)
 	}
-	seen := map[int]bool{root: true} // the table is not of one instant: a loop is possible
+	seen := map[int]bool{root: true} // the scan is not atomic, so the parents may form a loop
 	for next := []int{root}; len(next) > 0; next = next[1:] {
 		for _, pid := range children[next[0]] {
 			if !seen[pid] {
@@ -181,9 +180,9 @@ func (t Table) process(pid int) Process {
 	return Process{ID: p.ID, Command: p.Command}
 }
 
-// kept reports whether a process, or one below root that it descends from, is a program that may stay.
+// kept reports whether a process, or one of its ancestors below root, is a program that may stay.
 func (t Table) kept(pid, root int, keep []string) bool {
-	for range 100 { // deeper than any tree that a daemon has
+	for range 100 { // deeper than the process tree of any daemon
 		p, lives := t[pid]
 		if len(keep) == 0 || !lives || pid <= 1 || pid == root {
 			return false
@@ -196,7 +195,7 @@ func (t Table) kept(pid, root int, keep []string) bool {
 	return false
 }
 
-// carriesIn reports whether an environment is that of a process of the attempt.
+// carriesIn reports whether an environment names the attempt.
 func carriesIn(environ []string, runID string, attempt int) bool {
 	return slices.Contains(environ, "SVC_RUN_ID="+runID) && slices.Contains(environ, "SVC_ATTEMPT="+strconv.Itoa(attempt))
 }

@@ -1,5 +1,5 @@
-// Package process is what the system tells of processes: which one has a pid, whether it lives, when it ends, what it descends from.
-// It knows no runs.
+// Package process reads the system's processes: which process has a pid, whether it lives, when it ends, what
+// its parent is. It is independent of runs.
 package process
 
 import (
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ID names a process once and for ever: pids are used again, a pid with its start time is not until the host restarts. Two values are
-// compared with ==. Its JSON is in records on disk.
+// ID identifies a process permanently: a pid is reused, but a pid with its start time is unique until the host
+// restarts. Compare two values with ==. Records on disk contain its JSON.
 type ID struct {
 	PID int `json:"pid"`
 	// Start is the start time since the host's start in clock ticks (Linux), or in microseconds since 1970 (macOS). Zero: unknown,
@@ -24,12 +24,13 @@ type ID struct {
 // Stat is a process at one moment.
 type Stat struct {
 	ID
-	Parent, Session int    // pids: of the process that it descends from, and of its terminal session's leader
-	Command         string // the program's name as the system keeps it, cut off after some bytes
-	Ended           bool   // its parent has not asked for its result yet
+	Parent, Session int    // the pids of its parent and of its terminal session's leader
+	Command         string // the program's name as the system stores it, cut to a few bytes
+	Ended           bool   // it is a zombie: its parent has not waited for it yet
 }
 
-// Of names the process that has a pid now. The error is fs.ErrNotExist when there is none; the pid stands in the answer all the same.
+// Of returns the ID of the process that has a pid now. The error is fs.ErrNotExist when there is none; the
+// returned ID has the pid also after an error.
 func Of(pid int) (ID, error) {
 	stat, err := Read(pid)
 	if err != nil {
@@ -38,13 +39,13 @@ func Of(pid int) (ID, error) {
 	return stat.ID, nil
 }
 
-// Self names this process.
+// Self returns the ID of this process.
 func Self() ID {
-	id, _ := Of(os.Getpid()) // without a start when the system does not tell it
+	id, _ := Of(os.Getpid()) // Start is 0 if it cannot be read
 	return id
 }
 
-// Read is the process that has a pid now. The error is fs.ErrNotExist when there is none.
+// Read returns the process that has a pid now. The error is fs.ErrNotExist when there is none.
 func Read(pid int) (Stat, error) {
 	stat, err := read(pid)
 	if err != nil {
@@ -53,7 +54,7 @@ func Read(pid int) (Stat, error) {
 	return stat, nil
 }
 
-// Children names the processes that another one has started and that live.
+// Children returns the live processes whose parent is the given one.
 func Children(parent int) []ID {
 	all, err := All()
 	if err != nil {
@@ -68,8 +69,8 @@ func Children(parent int) []ID {
 	return children
 }
 
-// Alive tells whether this very process still runs. A process that has ended but was not yet collected by its parent does not. An error
-// means that it is unknown.
+// Alive reports whether exactly this process still runs. A zombie does not count as running. After an error the
+// state is unknown.
 func (p ID) Alive() (bool, error) {
 	if p.PID <= 0 {
 		return false, nil
@@ -81,11 +82,11 @@ func (p ID) Alive() (bool, error) {
 	return err == nil && stat.ID == p && !stat.Ended, err
 }
 
-// Wait blocks until the process has ended, which it notices at once on Linux and within a quarter of a second elsewhere. It works for
-// any process, not only for children. The error is that of ctx.
+// Wait blocks until the process has ended, which it detects at once on Linux and within a quarter of a second
+// elsewhere. It works for any process, not only for children. The error is that of ctx.
 func (p ID) Wait(ctx context.Context) error { return waitExit(ctx, p) }
 
-// Signal signals this very process, and never a later one with its pid. One that has ended is no error.
+// Signal signals exactly this process, never a later one with its pid. It is no error if the process has ended.
 func (p ID) Signal(sig syscall.Signal) error {
 	alive, err := p.Alive()
 	if err != nil || !alive {
@@ -97,7 +98,7 @@ func (p ID) Signal(sig syscall.Signal) error {
 	return nil
 }
 
-// pollExit asks again and again. A process that cannot be read counts as not ended.
+// pollExit checks the process in intervals. A process that cannot be read counts as not ended.
 func pollExit(ctx context.Context, p ID) error {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()

@@ -15,7 +15,7 @@ const zombieState = 5
 func read(pid int) (Stat, error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EIO) {
-		return Stat{}, fs.ErrNotExist // the answer is empty for a pid that nobody has
+		return Stat{}, fs.ErrNotExist // the answer is empty for a pid without a process
 	}
 	if err != nil {
 		return Stat{}, err
@@ -26,7 +26,7 @@ func read(pid int) (Stat, error) {
 	return statOf(info), nil
 }
 
-// All reads every process that lives.
+// All returns every live process.
 func All() ([]Stat, error) {
 	infos, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
@@ -51,7 +51,7 @@ func statOf(info *unix.KinfoProc) Stat {
 	}
 }
 
-// Asleep cannot be told of a process's threads here.
+// Asleep always returns true here: the states of a process's threads are not available on this system.
 func (p ID) Asleep() bool { return true }
 
 func waitExit(ctx context.Context, p ID) error { return pollExit(ctx, p) }

@@ -27,7 +27,7 @@ func read(pid int) (Stat, error) {
 	return parse(text)
 }
 
-// All reads every process that lives.
+// All returns every live process.
 func All() ([]Stat, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -46,9 +46,9 @@ func All() ([]Stat, error) {
 	return all, nil
 }
 
-// parse reads what is in /proc/<pid>/stat. The command may hold spaces and parentheses, so what follows it is counted from the last
-// parenthesis: the state is the 3rd field, the parent the 4th, the terminal session the 6th, the number of threads the 20th, the start
-// the 22nd.
+// parse parses /proc/<pid>/stat. The command may contain spaces and parentheses, so the fields after it are
+// counted from the last parenthesis: the state is the 3rd field, the parent the 4th, the terminal session the
+// 6th, the number of threads the 20th, the start the 22nd.
 func parse(text []byte) (p Stat, err error) {
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	fields := strings.Fields(string(text[end+1:]))
@@ -73,12 +73,12 @@ func parse(text []byte) (p Stat, err error) {
 	return p, nil
 }
 
-// InnerPID is a process's number in its own PID namespace; 0: it is gone.
+// InnerPID returns a process's pid in its own PID namespace; 0: the process has ended.
 func InnerPID(pid int) int {
-	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status") // what is gone has none
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status") // empty if the process has ended
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "NSpid:"); ok {
-			numbers := strings.Fields(rest) // from the namespace of the reader inwards
+			numbers := strings.Fields(rest) // from the reader's namespace to the innermost one
 			n, _ := strconv.Atoi(numbers[len(numbers)-1])
 			return n
 		}
@@ -86,7 +86,7 @@ func InnerPID(pid int) int {
 	return 0
 }
 
-// Asleep reports whether the process has nothing to do now: each of its threads waits. One that is gone has nothing to do.
+// Asleep reports whether the process is idle now: each of its threads sleeps. A process that has ended is idle.
 func (p ID) Asleep() bool {
 	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(p.PID) + "/task/*/stat") // the pattern is well formed
 	for _, thread := range threads {
@@ -102,15 +102,14 @@ func (p ID) Asleep() bool {
 	return true
 }
 
-// slowLook is how often a waiting process is looked at besides the notification: a wake-up is never
-// the truth.
+// slowLook is how often a waiter checks the process in addition to the notification, which may be missed.
 const slowLook = 10 * time.Second
 
 // waitExit waits on a pidfd through the runtime's poller, so that a waiter costs no thread.
 func waitExit(ctx context.Context, p ID) error {
 	fd, err := unix.PidfdOpen(p.PID, unix.PIDFD_NONBLOCK)
 	if err != nil {
-		return pollExit(ctx, p) // gone already, or a kernel without pidfd
+		return pollExit(ctx, p) // the process has ended, or the kernel has no pidfd
 	}
 	file := os.NewFile(uintptr(fd), "pidfd")
 	defer func() { _ = file.Close() }()
@@ -134,8 +133,8 @@ func waitExit(ctx context.Context, p ID) error {
 	}
 }
 
-// awaitReadable returns true when the pidfd says that its process has ended, and false when ctx has
-// ended or slowLook has passed.
+// awaitReadable returns true when the pidfd reports that its process has ended, and false when ctx has ended or
+// slowLook has passed.
 func awaitReadable(ctx context.Context, file *os.File, raw syscall.RawConn) (bool, error) {
 	if err := file.SetReadDeadline(time.Now().Add(slowLook)); err != nil {
 		return false, err

@@ -14,20 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Attachment is a terminal (of the kind xterm-256color) that shows a session. What is read is what
-// the terminal has to draw, beginning with the whole screen; what is written are keys, all of which
-// reach the program. A reader that pauses loses nothing but intermediate frames: tmux merges them.
-// Read, Write and Resize may be called concurrently with each other and with Close.
+// Attachment is a terminal (of the type xterm-256color) that shows a session. Reading returns the output for
+// the terminal, which begins with the whole screen; written bytes are keys, all of which reach the program. If
+// a reader pauses, only intermediate frames are lost: tmux merges them. Read, Write and Resize may be called
+// concurrently with each other and with Close.
 type Attachment struct {
 	tty  *os.File
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the client has ended and was collected
+	done chan struct{} // closed when the client has ended and was waited for
 	end  sync.Once
 }
 
-// Attach shows the session of pane on a new terminal of the given size. The size of the pane does
-// not change by it: a smaller terminal sees a part, a larger one has a margin. ctx bounds only the
-// call itself; the attachment lives until Close or the end of the session.
+// Attach shows the session of pane on a new terminal of the given size. It does not change the size of the
+// pane: a smaller terminal shows a part of it, a larger one has a margin. ctx bounds only the call itself; the
+// attachment lives until Close or the end of the session.
 func (s Server) Attach(ctx context.Context, pane string, cols, rows int) (*Attachment, error) {
 	if err := checkSize(cols, rows); err != nil {
 		return nil, fmt.Errorf("attach: %w", err)
@@ -57,17 +57,17 @@ func (s Server) Attach(ctx context.Context, pane string, cols, rows int) (*Attac
 	a := &Attachment{tty: master, cmd: cmd, done: make(chan struct{})}
 	go func() {
 		defer close(a.done)
-		_ = cmd.Wait() // how the client left says nothing about the session
+		_ = cmd.Wait() // the client's exit code is unrelated to the session
 	}()
 	return a, nil
 }
 
-// Read reads what the terminal has to draw. It ends with io.EOF after Close, and when the session
-// has ended or the client was detached.
+// Read reads the output for the terminal. It returns io.EOF after Close, and when the session has ended or the
+// client was detached.
 func (a *Attachment) Read(p []byte) (int, error) {
 	n, err := a.tty.Read(p)
 	if errors.Is(err, syscall.EIO) || errors.Is(err, os.ErrClosed) {
-		err = io.EOF // the system's words for a terminal that nobody holds any more
+		err = io.EOF // the system's errors for a terminal without a holder
 	}
 	return n, err
 }
@@ -77,7 +77,7 @@ func (a *Attachment) Write(p []byte) (int, error) {
 	return a.tty.Write(p)
 }
 
-// Resize tells tmux that the terminal has a new size. The pane keeps its own (Server.Resize).
+// Resize sets the size of the terminal. The pane keeps its own size (Server.Resize).
 func (a *Attachment) Resize(cols, rows int) error {
 	if err := checkSize(cols, rows); err != nil {
 		return fmt.Errorf("resize terminal: %w", err)
@@ -88,29 +88,29 @@ func (a *Attachment) Resize(cols, rows int) error {
 	return nil
 }
 
-// Done is closed when the client has ended: by Close, or because the session did.
+// Done returns a channel that is closed when the client has ended, by Close or with the session.
 func (a *Attachment) Done() <-chan struct{} { return a.done }
 
-// Close ends the client and waits for it. The session goes on. It may be called more than once.
+// Close ends the client and waits for it. The session continues. Close may be called more than once.
 func (a *Attachment) Close() error {
 	var err error
 	a.end.Do(func() {
-		_ = a.cmd.Process.Kill() // one that has ended already is fine
+		_ = a.cmd.Process.Kill() // it may have ended already
 		err = a.tty.Close()
 	})
 	<-a.done
 	return err
 }
 
-// openTerminal opens a pty of the given size. Its master is in non-blocking mode (the pty package
-// leaves it in the other), so that Close ends a Read whatever the server does.
+// openTerminal opens a pty of the given size. Its master is in non-blocking mode, which the pty package does
+// not set, so that Close ends a Read whatever the server does.
 func openTerminal(cols, rows int) (master, slave *os.File, err error) {
 	blocking, slave, err := pty.Open()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = blocking.Close() }()
-	original := blocking.Fd() // sets blocking mode, so it comes first
+	original := blocking.Fd() // Fd sets blocking mode, so it is called first
 	fd, err := unix.FcntlInt(original, unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		_ = slave.Close()

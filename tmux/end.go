@@ -10,13 +10,13 @@ import (
 	"svc/process"
 )
 
-// killGrace is how long a server may take to leave in good order before it is made to.
+// killGrace is how long a server may take to end after SIGTERM before it gets SIGKILL.
 const killGrace = 3 * time.Second
 
-// Kill ends the server, waits until its process is gone, and removes the socket, so that a new
-// session can start there at once. known is the server that the caller remembers, or the zero
-// value; it is ended if it lost its socket. No server is no error. The program in the pane gets
-// SIGHUP and may outlive this call; what the log's sink has not yet been given is lost.
+// Kill ends the server, waits until its process has ended, and removes the socket, so that a new session can
+// start there at once. known is the server that the caller has recorded, or the zero value; it is ended even if
+// it lost its socket. It is no error if there is no server. The program in the pane gets SIGHUP and may outlive
+// this call; output that the log's sink has not received yet is lost.
 func (s Server) Kill(ctx context.Context, known process.ID) error {
 	server, err := s.findOr(known)
 	if errors.Is(err, ErrNoServer) || errors.Is(err, errJustEnded) {
@@ -27,9 +27,9 @@ func (s Server) Kill(ctx context.Context, known process.ID) error {
 		if known.PID == 0 || unknown != nil || !alive {
 			return fmt.Errorf("kill tmux server: %w", err)
 		}
-		server = known // it takes no connection, but there it is
+		server = known // it accepts no connection, but it is alive
 	}
-	// SIGTERM is what kill-server does, and needs no answer from a server that is wedged.
+	// SIGTERM has the effect of kill-server, and also works if the server hangs.
 	if err := server.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("kill tmux server: %w", err)
 	}
@@ -46,9 +46,9 @@ func (s Server) Kill(ctx context.Context, known process.ID) error {
 	return s.removeSocket()
 }
 
-// RestoreSocket makes a server create its deleted socket anew, and waits until it answers there.
-// known is the server that the caller remembers; the zero value lets Linux find it. A server that
-// never lost its socket is no error.
+// RestoreSocket makes a server create its deleted socket again, and waits until it answers there. known is the
+// server that the caller has recorded; with the zero value it is searched, which works on Linux only. It is no
+// error if the socket was not lost.
 func (s Server) RestoreSocket(ctx context.Context, known process.ID) error {
 	server, err := s.findOr(known)
 	if err == nil {

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// insideTmux are the variables by which a program finds that it runs inside tmux. Neither the
-// tmux that is called here nor the program in the pane may have them: it would address another
-// terminal than its own.
+// insideTmux are the variables by which a program detects that it runs inside tmux. Neither the tmux that is
+// called here nor the program in the pane may have them: it would use another terminal than its own.
 var insideTmux = []string{"TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"}
 
-// baseEnv is all that tmux gets of the caller's own environment.
+// baseEnv returns the part of the caller's environment that tmux gets.
 func baseEnv() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"),
@@ -22,7 +21,7 @@ func baseEnv() []string {
 	}
 }
 
-// mergeEnv puts extra over base, by name. The last of several values wins.
+// mergeEnv adds extra to base and removes the variables of insideTmux. The last value of a name is used.
 func mergeEnv(base, extra []string) []string {
 	var names, env []string
 	for _, entry := range append(slices.Clone(base), extra...) {

@@ -11,35 +11,35 @@ import (
 	"svc/process"
 )
 
-// Session is what a server holds at one moment.
+// Session is the content of a server at one moment.
 type Session struct {
 	// Server is the tmux server itself.
 	Server process.ID
-	// Name of the session.
+	// Name is the session's name.
 	Name string
-	// Pane is the pane's id, such as "%0": the address for all calls about it.
+	// Pane is the pane's id, such as "%0", which all calls for the pane need.
 	Pane string
-	// Process is the program in the pane. Its Start is zero when it ended before it could be read.
+	// Process is the program in the pane. Its Start is zero if the program ended before it could be read.
 	Process process.ID
-	// Dead means that the program has ended; its last screen can still be captured.
+	// Dead is set when the program has ended; its last screen can still be captured.
 	Dead bool
-	// Piped means that the output is given to the log's sink; it stays true when the pane is dead.
-	// False means that the log has stopped.
+	// Piped is set while the output goes to the log's sink; it stays set when the pane is dead. False means
+	// that the log has stopped.
 	Piped bool
 	// Cols and Rows are the pane's size.
 	Cols, Rows int
-	// Clients is how many terminals are attached.
+	// Clients is the number of attached terminals.
 	Clients int
 }
 
-// The name comes last, since it is the only field that may hold any text.
+// The name comes last, since it is the only field that may contain any text.
 const inspectFormat = "#{pid} #{pane_id} #{pane_pid} #{pane_dead} #{pane_pipe} " +
 	"#{pane_width} #{pane_height} #{session_attached} #{session_name}"
 
-// Inspect asks the server what it holds. known is the server that the caller remembers, or the zero
-// value. ErrNoServer means that nobody listens on the socket and known is gone too; every other
-// error means unknown. The caller compares Server and Process with what it remembers: another
-// server may have taken the socket.
+// Inspect returns the server's session. known is the server that the caller has recorded, or the zero value.
+// ErrNoServer means that no process listens on the socket and that known has ended too; after every other error
+// the state is unknown. The caller must compare Server and Process with its record: another server may have
+// taken the socket.
 func (s Server) Inspect(ctx context.Context, known process.ID) (Session, error) {
 	out, err := s.run(ctx, []string{"list-panes", "-a", "-F", inspectFormat})
 	if errors.Is(err, ErrNoServer) {
@@ -87,7 +87,7 @@ func parseSession(line string) (Session, error) {
 
 var paneID = regexp.MustCompile(`^%[0-9]+$`)
 
-// checkPane refuses any other kind of target: names match by prefix, ids do not.
+// checkPane rejects every target but a pane id: tmux matches names by prefix, but ids exactly.
 func checkPane(pane string) error {
 	if !paneID.MatchString(pane) {
 		return fmt.Errorf("pane %q: want an id such as %%0", pane)

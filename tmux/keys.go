@@ -8,19 +8,19 @@ import (
 	"unicode"
 )
 
-// Keys for SendKeys that are no text.
+// Keys for SendKeys that are control characters.
 const (
 	Enter  = "\r"
 	CtrlC  = "\x03"
 	Escape = "\x1b"
 )
 
-// keysPerCall keeps a call below the 16 KiB that tmux takes: three bytes for each byte typed.
+// keysPerCall keeps a call below the 16 KiB that tmux accepts: each typed byte takes three bytes.
 const keysPerCall = 4096
 
-// SendKeys types bytes into the pane, exactly as given: no byte has a meaning to tmux, not even
-// those of an escape sequence or of broken UTF-8. A program whose terminal is in its usual mode
-// sees CtrlC as an interrupt. ErrPaneDead means that nothing was typed, or no more than a part.
+// SendKeys types bytes into the pane, unchanged: tmux interprets none of them, not even escape sequences or
+// broken UTF-8. A program whose terminal is in its default mode gets CtrlC as an interrupt. ErrPaneDead means
+// that nothing or only a part was typed.
 func (s Server) SendKeys(ctx context.Context, pane string, keys ...string) error {
 	text := strings.Join(keys, "")
 	for len(text) > 0 {
@@ -37,7 +37,7 @@ func (s Server) SendKeys(ctx context.Context, pane string, keys ...string) error
 	return nil
 }
 
-// Key is a key whose bytes depend on the mode in which the program put its terminal.
+// Key is a key whose bytes depend on the mode of the program's terminal.
 type Key string
 
 // The keys for PressKeys.
@@ -48,10 +48,10 @@ const (
 	Right Key = "Right"
 )
 
-// keyNamesPerCall keeps a call below the 16 KiB that tmux takes.
+// keyNamesPerCall keeps a call below the 16 KiB that tmux accepts.
 const keyNamesPerCall = 1024
 
-// PressKeys presses keys, as the program's terminal spells them at that moment. ErrPaneDead is as for SendKeys.
+// PressKeys presses keys, with the bytes of the terminal's current mode. ErrPaneDead as for SendKeys.
 func (s Server) PressKeys(ctx context.Context, pane string, keys ...Key) error {
 	for part := range slices.Chunk(keys, keyNamesPerCall) {
 		command := []string{"send-keys", "-t", pane}
@@ -68,13 +68,12 @@ func (s Server) PressKeys(ctx context.Context, pane string, keys ...Key) error {
 	return nil
 }
 
-// pasteBuffer is the tmux buffer that Paste uses for a moment.
+// pasteBuffer is the tmux buffer that Paste uses temporarily.
 const pasteBuffer = "paste"
 
-// Paste gives text to the program as a terminal does when a person pastes: bracketed when the
-// program asked for that, with line ends as carriage returns. Control characters other than tab
-// and newline are left out, so that no text can end the bracket or press a key. Pressing Enter
-// afterwards is a step of its own.
+// Paste sends text to the program like a terminal when a person pastes: bracketed if the program has requested
+// that, with carriage returns as line ends. Control characters other than tab and newline are removed, so that
+// no text can end the bracket or press a key. Paste does not press Enter.
 func (s Server) Paste(ctx context.Context, pane, text string) error {
 	text = pasteable(text)
 	if text == "" {
@@ -92,8 +91,8 @@ func (s Server) Paste(ctx context.Context, pane, text string) error {
 	return nil
 }
 
-// input runs commands that write to a pane, after leaving a mode of tmux (where they would be lost)
-// and together with the question whether anybody reads.
+// input runs commands that write to a pane. It first leaves tmux's copy mode, in which the input would be lost,
+// and asks in the same call whether the pane is dead.
 func (s Server) input(ctx context.Context, c call, pane string, commands ...[]string) error {
 	if err := checkPane(pane); err != nil {
 		return err

@@ -2,8 +2,8 @@ package tmux
 
 import "strings"
 
-// sinkLine is the shell line that pipe-pane gets. Its words pass three readers: tmux expands
-// strftime conversions and formats in it, then a shell splits it.
+// sinkLine returns the shell line for pipe-pane. Its words are interpreted three times: tmux expands strftime
+// conversions and formats in it, and then a shell splits it.
 func sinkLine(argv []string, appendTo string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {
@@ -16,8 +16,8 @@ func sinkLine(argv []string, appendTo string) string {
 	return line
 }
 
-// quoteSink makes one word of a sink line. A hash is doubled for the format and followed by an
-// empty pair of quotes, because tmux leaves "##[" and "##{" as they are in some places.
+// quoteSink quotes one word of a sink line. A hash is doubled for the format and followed by an empty pair of
+// quotes, because in some places tmux does not reduce "##[" and "##{".
 func quoteSink(word string) string {
 	return "'" + sinkQuoter.Replace(word) + "'"
 }

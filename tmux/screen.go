@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// cleanCapture reduces what capture-pane -e prints to text and, if wanted, SGR sequences. It
-// resolves the alternate character set (between SO and SI) to the line drawing that it stands for,
-// drops every other sequence, and trims blanks that cannot be seen.
+// cleanCapture reduces the output of capture-pane -e to text and, with colors, SGR sequences. It replaces the
+// alternate character set (between SO and SI) by the line drawing characters that it encodes, drops every other
+// sequence, and trims invisible blanks.
 func cleanCapture(raw string, colors bool) string {
 	c := cleaner{colors: colors}
 	c.out.Grow(len(raw) / 2)
@@ -41,13 +41,13 @@ func cleanCapture(raw string, colors bool) string {
 type cleaner struct {
 	out     strings.Builder
 	colors  bool
-	drawing bool // the alternate character set is on
+	drawing bool // the alternate character set is active
 	style   style
-	blanks  []byte // blanks and sequences that wait for a visible character
+	blanks  []byte // blanks and sequences not written before the next visible character
 }
 
-// plainLength is how many bytes from the start are neither control characters nor the beginning of a
-// sequence. A screen is mostly that, and many screens are looked at each second.
+// plainLength returns how many bytes from the start are neither control characters nor part of a sequence. Most
+// of a screen is such text, and many screens are captured each second.
 func plainLength(raw string) int {
 	for i := range len(raw) {
 		if raw[i] < 0x20 || raw[i] == 0x7f {
@@ -57,7 +57,7 @@ func plainLength(raw string) int {
 	return len(raw)
 }
 
-// text writes characters as they are; print says what becomes of blanks at their end.
+// text writes characters unchanged; blanks at their end are handled as in print.
 func (c *cleaner) text(chars string) {
 	end := len(chars)
 	if !c.colors || !c.style.showsBlanks() {
@@ -70,7 +70,7 @@ func (c *cleaner) text(chars string) {
 	c.blanks = append(c.blanks, chars[end:]...)
 }
 
-// print writes a character. A blank that cannot be seen waits until something follows it.
+// print writes a character. An invisible blank is held back until something follows it.
 func (c *cleaner) print(char rune, text string) {
 	if char == ' ' && !(c.colors && c.style.showsBlanks()) {
 		c.blanks = append(c.blanks, ' ')
@@ -92,7 +92,7 @@ func (c *cleaner) flush() {
 	c.blanks = c.blanks[:0]
 }
 
-// endRow drops the blanks that wait, but not a change of attributes among them.
+// endRow drops the blanks that are held back, but keeps the changes of attributes among them.
 func (c *cleaner) endRow() {
 	for _, b := range c.blanks {
 		if b != ' ' {
@@ -103,7 +103,7 @@ func (c *cleaner) endRow() {
 	c.out.WriteByte('\n')
 }
 
-// escape handles the sequence at the start of raw and answers its length.
+// escape handles the sequence at the start of raw and returns its length.
 func (c *cleaner) escape(raw string) int {
 	if len(raw) < 2 {
 		return len(raw)
@@ -116,7 +116,7 @@ func (c *cleaner) escape(raw string) int {
 		}
 		final := 2 + end
 		if raw[final] < 0x40 || raw[final] > 0x7e {
-			return final // it was broken off by something else
+			return final // the sequence is incomplete
 		}
 		if raw[final] == 'm' {
 			c.sgr(raw[:final+1])
@@ -130,7 +130,7 @@ func (c *cleaner) escape(raw string) int {
 	return 2
 }
 
-// stringSequence answers the length of a sequence that ends with BEL or ST.
+// stringSequence returns the length of a sequence that ends with BEL or ST.
 func stringSequence(raw string) int {
 	bell := strings.IndexByte(raw, 0x07)
 	st := strings.Index(raw[1:], "\x1b\\")

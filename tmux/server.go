@@ -14,38 +14,38 @@ import (
 	"time"
 )
 
-// Errors that callers tell apart with errors.Is. Any other error means that the state is unknown.
+// Errors that callers distinguish with errors.Is. After any other error the state is unknown.
 var (
 	// ErrNotInstalled means that there is no tmux binary.
 	ErrNotInstalled = errors.New("tmux is not installed")
-	// ErrNoServer means that nobody listens on the socket: the session does not exist.
+	// ErrNoServer means that no process listens on the socket: the session does not exist.
 	ErrNoServer = errors.New("no tmux server")
-	// ErrSocketLost means that the server lives but its socket file is gone. RestoreSocket helps.
+	// ErrSocketLost means that the server lives but its socket file is gone. RestoreSocket can repair that.
 	ErrSocketLost = errors.New("tmux server lives without its socket")
 	// ErrRunning means that Start found a server that already listens on the socket.
 	ErrRunning = errors.New("a tmux server already listens on the socket")
 	// ErrSocketPath means that the socket's path is relative or longer than the system allows.
 	ErrSocketPath = errors.New("unusable tmux socket path")
-	// ErrPaneDead means that the program in the pane has ended, so that it cannot be typed to.
+	// ErrPaneDead means that the program in the pane has ended, so that input is not possible.
 	ErrPaneDead = errors.New("the program in the pane has ended")
 )
 
 // MaxSocketPath is the longest socket path in bytes: 107 on Linux, 103 on macOS.
 const MaxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// outputDelay is how long the output of a call may stay open after its end. The server holds it too,
-// and on a busy machine it is the server that writes it, seconds later.
+// outputDelay is how long the output of a call may stay open after its end. The server also holds the output,
+// and on a busy machine it may write the answer only seconds later.
 const outputDelay = 5 * time.Second
 
 // DefaultTimeout bounds each call of tmux when Server.Timeout is zero.
 const DefaultTimeout = 10 * time.Second
 
-// Server addresses one tmux server, whether it runs or not. The value holds no resources; copies
-// are equal. Its methods may be called concurrently, except that Start, Kill and RestoreSocket of
-// one socket must not overlap.
+// Server addresses one tmux server, whether it runs or not. The value holds no resources and may be copied. Its
+// methods may be called concurrently, except that Start, Kill and RestoreSocket for one socket must not
+// overlap.
 type Server struct {
-	// Socket is the absolute path of the server's socket, in a directory that only the user may
-	// enter: whoever can connect to it controls the session.
+	// Socket is the absolute path of the server's socket, in a directory that only the user may enter: every
+	// process that can connect to it controls the session.
 	Socket string
 	// Bin is the tmux binary, looked up on PATH. Empty means "tmux".
 	Bin string
@@ -53,7 +53,7 @@ type Server struct {
 	Timeout time.Duration
 }
 
-// Version answers what the tmux binary says of itself, such as "3.3a". It needs no socket.
+// Version returns the version that the tmux binary prints, such as "3.3a". It needs no socket.
 func (s Server) Version(ctx context.Context) (string, error) {
 	out, err := s.exec(ctx, call{args: []string{"-V"}})
 	if err != nil {
@@ -68,18 +68,18 @@ func (s Server) Version(ctx context.Context) (string, error) {
 
 // call is one execution of the tmux binary.
 type call struct {
-	within []string // executes the binary; none: it is executed directly
+	within []string // the command that executes the binary; none: it is executed directly
 	args   []string
 	stdin  []byte
 	dir    string
 	env    []string
-	// mixed: errors go to the pipe of the output, which saves a pipe and the goroutine that reads it. It is
-	// for a command that is called often and that prints only when it succeeds.
+	// mixed sends error messages to the pipe of the output, which saves a pipe and the goroutine that reads it.
+	// Use it for a frequent command that prints something only when it succeeds.
 	mixed bool
 }
 
-// run gives the commands to the server in one list, which the server executes without anything in
-// between. A failure is explained by looking at the socket.
+// run sends the commands to the server as one list, which the server executes without interruption. If it
+// fails, it finds out from the socket whether the server is missing.
 func (s Server) run(ctx context.Context, commands ...[]string) ([]byte, error) {
 	return s.send(ctx, call{}, commands...)
 }
@@ -99,7 +99,7 @@ func (s Server) send(ctx context.Context, c call, commands ...[]string) ([]byte,
 	return out, err
 }
 
-// flags come before every command: the socket, no configuration file, UTF-8 whatever the locale.
+// flags returns the options of every call: the socket, no configuration file, UTF-8 in every locale.
 func (s Server) flags() []string {
 	return []string{"-S", s.Socket, "-f", "/dev/null", "-u"}
 }
@@ -159,7 +159,8 @@ func (s Server) checkSocket() error {
 	return nil
 }
 
-// missingBinary tells a missing binary from a missing working directory, which fails alike.
+// missingBinary reports whether the binary is missing, and not the working directory, which causes the same
+// error.
 func missingBinary(err error, bin string) bool {
 	if errors.Is(err, exec.ErrNotFound) {
 		return true
@@ -171,7 +172,7 @@ func missingBinary(err error, bin string) bool {
 	return lookErr != nil
 }
 
-// commandList joins commands with the separator of tmux and protects their arguments.
+// commandList joins commands with tmux's separator and escapes their arguments.
 func commandList(commands [][]string) []string {
 	var list []string
 	for i, command := range commands {
@@ -185,7 +186,7 @@ func commandList(commands [][]string) []string {
 	return list
 }
 
-// escapeArg protects an argument that ends in a semicolon, where tmux would begin a new command.
+// escapeArg escapes an argument that ends in a semicolon, after which tmux would start a new command.
 func escapeArg(arg string) string {
 	if text, ok := strings.CutSuffix(arg, ";"); ok {
 		return text + `\;`

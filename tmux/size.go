@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// maxSide is the largest width or height that tmux takes.
+// maxSide is the largest width or height that tmux accepts.
 const maxSide = 10000
 
-// Resize gives the pane a new size, which it keeps whoever attaches.
+// Resize sets the size of the pane, which does not depend on the attached terminals.
 func (s Server) Resize(ctx context.Context, pane string, cols, rows int) error {
 	if err := checkSize(cols, rows); err != nil {
 		return fmt.Errorf("resize pane: %w", err)

@@ -13,12 +13,12 @@ import (
 	"svc/process"
 )
 
-// settle is how long find waits for the socket of a server that has just ended: a child that it
-// had forked and that has not yet executed its program holds the socket for another moment.
+// settle is how long find waits for the socket of a server that has just ended: a child that the server had
+// forked holds the socket until it executes its program.
 const settle = 2 * time.Second
 
-// find answers which process serves the socket, without asking tmux: the kernel knows it even of a
-// server that answers nobody.
+// find returns the process that serves the socket, without asking tmux: the kernel has that information even if
+// the server hangs.
 func (s Server) find() (process.ID, error) {
 	var server process.ID
 	var err error
@@ -33,7 +33,7 @@ func (s Server) find() (process.ID, error) {
 
 var errJustEnded = errors.New("the tmux server has just ended")
 
-// look is find for this moment.
+// look is find without waiting.
 func (s Server) look() (process.ID, error) {
 	if err := s.checkSocket(); err != nil {
 		return process.ID{}, err
@@ -64,7 +64,7 @@ func (s Server) look() (process.ID, error) {
 	return server, fmt.Errorf("%w %s (pid %d)", ErrSocketLost, s.Socket, pid)
 }
 
-// living names the process behind a socket, which has to live to count as its server.
+// living returns the process that serves a socket, or errJustEnded if it does not live any more.
 func living(pid int) (process.ID, error) {
 	server, err := process.Of(pid)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +80,7 @@ func living(pid int) (process.ID, error) {
 	return server, err
 }
 
-// findOr is find with the caller's memory: a remembered server that still lives is not absent.
+// findOr is find with the server that the caller has recorded: if that server still lives, it is not missing.
 func (s Server) findOr(known process.ID) (process.ID, error) {
 	server, err := s.find()
 	if !errors.Is(err, ErrNoServer) || known.PID == 0 {
@@ -103,7 +103,7 @@ func (s Server) removeSocket() error {
 	return nil
 }
 
-// poll calls done at once and then in intervals, until it is true, fails, or ctx ends.
+// poll calls done at once and then in intervals, until done returns true or an error, or ctx ends.
 func poll(ctx context.Context, interval time.Duration, done func() (bool, error)) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerPID answers which process listens at the other end.
+// peerPID returns the process that listens at the other end.
 func peerPID(conn *net.UnixConn) (int, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -23,9 +23,9 @@ func peerPID(conn *net.UnixConn) (int, error) {
 	return pid, pidErr
 }
 
-// starting cannot be told here.
+// starting always returns false here: the information is not available on this system.
 func starting(string) bool { return false }
 
-// listenerPID has no table to look into here: a server without its socket file is known only to a
-// caller that remembers its process.
+// listenerPID always returns 0 here: this system has no table of sockets to read. A server without its socket
+// file can only be found by a caller that has recorded its process.
 func listenerPID(string) (int, error) { return 0, nil }

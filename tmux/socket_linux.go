@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerPID answers which process listens at the other end.
+// peerPID returns the process that listens at the other end.
 func peerPID(conn *net.UnixConn) (int, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -31,9 +31,8 @@ func peerPID(conn *net.UnixConn) (int, error) {
 	return int(cred.Pid), nil
 }
 
-// listenerPID finds a process that listens on a path whose file is gone: the kernel's table keeps
-// the path as long as the socket lives. Zero means that there is none, or none that the user may
-// look into.
+// listenerPID finds the process that listens on a path whose file is gone: the kernel's table keeps the path as
+// long as the socket lives. It returns 0 when there is none, or none that the user may inspect.
 func listenerPID(path string) (int, error) {
 	inode, err := listenerInode(path)
 	if err != nil || inode == "" {
@@ -52,8 +51,8 @@ func listenerPID(path string) (int, error) {
 	return 0, nil
 }
 
-// starting reports whether a process lives that was called to serve the socket: a server keeps the
-// arguments of the call that it came from, also before it listens.
+// starting reports whether a process lives that was started to serve the socket: a server keeps the arguments
+// of its call, also before it listens.
 func starting(socket string) bool {
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -68,8 +67,8 @@ func starting(socket string) bool {
 	return false
 }
 
-// listenerInode reads the table of Unix sockets: address, count, protocol, flags, type, state,
-// inode, path. An empty answer means that nobody listens on path.
+// listenerInode reads the table of Unix sockets: address, count, protocol, flags, type, state, inode, path. It
+// returns an empty string when no process listens on path.
 func listenerInode(path string) (string, error) {
 	const accepting = "00010000"
 	table, err := os.Open("/proc/net/unix")

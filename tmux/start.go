@@ -14,41 +14,41 @@ import (
 	"svc/process"
 )
 
-// DefaultCols and DefaultRows are the size of a pane whose Spec names none.
+// DefaultCols and DefaultRows are the size of a pane whose Spec has none.
 const (
 	DefaultCols = 220
 	DefaultRows = 50
 )
 
-// DefaultHistory is how many lines that scrolled off a pane keeps when its Spec names no number.
+// DefaultHistory is how many lines of scrollback a pane keeps when its Spec has no History.
 const DefaultHistory = 2000
 
 // Spec describes a session to start.
 type Spec struct {
-	// Name of the session: letters, digits, "-" and "_".
+	// Name is the session's name: letters, digits, "-" and "_".
 	Name string
-	// Argv is the program and its arguments, executed directly. They are visible to every user of
-	// the host, so no secrets. All together must stay below about 16,000 bytes.
+	// Argv is the program and its arguments, executed directly. They are visible to every user of the host, so
+	// they must not contain secrets. All together must be shorter than about 16,000 bytes.
 	Argv []string
 	// Dir is the working directory. It must exist.
 	Dir string
-	// Env entries, "NAME=value", are added to PATH, HOME, LANG, COLORTERM and TERM, which is all the
-	// program gets by itself. They win over these, but for TERM, which names tmux's terminal.
+	// Env entries, "NAME=value", are added to PATH, HOME, LANG, COLORTERM and TERM, the only variables that the
+	// program gets otherwise. They replace these, except TERM, which describes tmux's terminal.
 	Env []string
-	// Within is a command that is given the call of tmux as its last arguments and executes it in its own
-	// place, such as systemd-run --scope; it gets Env too. Empty means that tmux is executed directly.
+	// Within is a command that gets the call of tmux as its last arguments and executes it in its own process,
+	// such as systemd-run --scope; it gets Env too. Empty means that tmux is executed directly.
 	Within []string
-	// Cols and Rows of the pane. Zero means DefaultCols and DefaultRows.
+	// Cols and Rows are the size of the pane. Zero means DefaultCols and DefaultRows.
 	Cols, Rows int
-	// History is how many scrolled lines are kept. Zero means DefaultHistory.
+	// History is the number of scrollback lines. Zero means DefaultHistory.
 	History int
-	// LogFile gets every byte that the program writes to its terminal, appended; it is created with
-	// mode 0600. Empty means no log, unless there is a Sink. See the package comment about a program
-	// that ends right after a flood of output.
+	// LogFile is the file to which every byte is appended that the program writes to its terminal; it is
+	// created with mode 0600. Empty means no log, unless there is a Sink. See the package comment about a
+	// program that ends right after a large output.
 	LogFile string
-	// Sink, when given, is the program that gets the output on its standard input instead of a plain
-	// "cat >> LogFile", so that it can cap the file. It must write until its input ends. It is a
-	// child of the tmux server and outlives the caller.
+	// Sink is the program that gets the output on its standard input, instead of a plain "cat >> LogFile", for
+	// example to limit the file. It must write until its input ends. It is a child of the tmux server and
+	// outlives the caller.
 	Sink []string
 }
 
@@ -64,12 +64,11 @@ func (spec Spec) check() error {
 	return checkSize(spec.Cols, spec.Rows)
 }
 
-// Start starts the server with its one session and answers what it verified to exist. A stale
-// socket file is removed; a live server is never touched (ErrRunning, ErrSocketLost). After an error
-// nothing runs.
+// Start starts the server with its one session, verifies that it exists and returns it. A stale socket file is
+// removed; a live server is never touched (ErrRunning, ErrSocketLost). After an error nothing runs.
 //
-// A program that cannot be executed is not an error: it is a pane that died, with the reason on its
-// screen and exit code 126 or 127.
+// A program that cannot be executed is not an error: the result is a dead pane with the reason on its screen
+// and exit code 126 or 127.
 func (s Server) Start(ctx context.Context, spec Spec) (Session, error) {
 	spec.Cols, spec.Rows = orDefault(spec.Cols, DefaultCols), orDefault(spec.Rows, DefaultRows)
 	spec.History = orDefault(spec.History, DefaultHistory)
@@ -92,7 +91,7 @@ func (s Server) Start(ctx context.Context, spec Spec) (Session, error) {
 	return session, nil
 }
 
-// clearSocket makes sure that new-session will start a server and not join one.
+// clearSocket makes sure that new-session starts a new server and does not connect to an existing one.
 func (s Server) clearSocket() error {
 	server, err := s.find()
 	switch {
@@ -104,16 +103,16 @@ func (s Server) clearSocket() error {
 	return err
 }
 
-// create runs the one command list that makes the session, then verifies it: under a low limit of
-// open files new-session reports success without a session.
+// create runs the command list that makes the session and then verifies the session: with a low limit of open
+// files, new-session reports success without a session.
 func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 	out, err := s.send(ctx, call{within: spec.Within, dir: spec.Dir, env: spec.Env}, startCommands(spec)...)
-	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil // the call was given up, not the server
-	if err != nil && !late && !errors.Is(err, exec.ErrWaitDelay) {       // that one has ended well, only its answer is lost
+	late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil // the call has timed out, but the server may start
+	if err != nil && !late && !errors.Is(err, exec.ErrWaitDelay) {       // ErrWaitDelay: the call succeeded, only its output is lost
 		return Session{}, err
 	}
-	// Read before Inspect: a program that ends at once loses its start time as soon as tmux
-	// collects it. Without an answer Inspect must do: the program may be at work already.
+	// Read before Inspect: the start time of a program that ends at once is lost as soon as tmux has waited for
+	// it. Without output, the result of Inspect is used: the program may be running already.
 	pid, answerErr := strconv.Atoi(strings.TrimSpace(string(out)))
 	program, _ := process.Of(pid)
 	session, err := s.inspectNew(ctx)
@@ -138,12 +137,12 @@ func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 	return session, nil
 }
 
-// startCalls is for how many times the time of one call a new session is asked for. A start that takes
-// long on a busy machine is no failure.
+// startCalls is how many times the timeout of one call the new session is queried for. A start that takes long
+// on a busy machine is no failure.
 const startCalls = 3
 
-// inspectNew asks for the new session until there is an answer: what is not known must not be
-// undone. That nobody listens is an answer only when nothing is on its way to it.
+// inspectNew queries the new session until the result is certain, since a session in an unknown state must not
+// be killed. ErrNoServer is certain only when no process is starting to serve the socket.
 func (s Server) inspectNew(ctx context.Context) (Session, error) {
 	timeout := s.Timeout
 	if timeout == 0 {
@@ -165,9 +164,9 @@ func (s Server) inspectNew(ctx context.Context) (Session, error) {
 	}
 }
 
-// unsetAndRun runs its arguments without the variables of insideTmux. It makes two or more
-// arguments of any program, which is what keeps tmux from giving a single one to a shell, and it
-// says why a program could not be executed, lingering so that tmux gets to read it.
+// unsetAndRun is a shell script that runs its arguments without the variables of insideTmux. With it, every
+// program has two or more arguments, so that tmux does not pass a single one to a shell. It also prints why a
+// program could not be executed, and waits then, so that tmux reads the message.
 var unsetAndRun = "unset " + strings.Join(insideTmux, " ") + `; trap "sleep 0.3" EXIT; exec "$@"`
 
 func startCommands(spec Spec) [][]string {
@@ -183,15 +182,15 @@ func startCommands(spec Spec) [][]string {
 		// As a global option before new-session, window-size manual crashes tmux 3.3a.
 		[]string{"set-option", "-w", "-t", target, "window-size", "manual"},
 		[]string{"set-option", "-w", "-t", target, "remain-on-exit", "on"},
-		// Empty: else tmux scrolls the last screen to write "Pane is dead" below it.
+		// Empty, since tmux otherwise scrolls the last screen to write "Pane is dead" below it.
 		[]string{"set-option", "-w", "-q", "-t", target, "remain-on-exit-format", ""},
 		[]string{"resize-window", "-t", target, "-x", cols, "-y", rows},
 	)
 }
 
-// serverOptions take from tmux everything that is not a plain terminal: no status line, no key that
-// it would keep for itself, no wait after Escape, no way to the clipboard of who attaches
-// or past tmux to their terminal.
+// serverOptions turns off everything in tmux that a plain terminal does not have: the status line, keys that
+// tmux would keep for itself, the wait after Escape, access to the clipboard of an attached terminal, and
+// passthrough to that terminal.
 func serverOptions(spec Spec) [][]string {
 	commands := [][]string{
 		{"set-option", "-g", "history-limit", strconv.Itoa(spec.History)},
@@ -213,8 +212,8 @@ func serverOptions(spec Spec) [][]string {
 	return commands
 }
 
-// sink is the shell line that gets the output. There always is one: without a pipe tmux does not
-// even look for unread output when a program ends.
+// sink returns the shell line that gets the output. It is never empty: without a pipe, tmux does not read the
+// remaining output when a program ends.
 func (spec Spec) sink() string {
 	if len(spec.Sink) > 0 {
 		return sinkLine(spec.Sink, "")
@@ -223,16 +222,16 @@ func (spec Spec) sink() string {
 	if logFile == "" {
 		logFile = os.DevNull
 	}
-	cat, err := exec.LookPath("cat") // Env may bring a PATH without it
+	cat, err := exec.LookPath("cat") // Env may have a PATH without cat
 	if err != nil {
 		cat = "/bin/cat"
 	}
 	return sinkLine([]string{cat}, logFile)
 }
 
-// Pipe gives the output of a pane to a sink again when its sink has ended; LogFile and Sink of the spec
-// say which. What was written in between is lost. Call it only when Session.Piped is false: an open
-// pipe would be closed, and lose what is in it.
+// Pipe connects the output of a pane to a new sink after its sink has ended; the sink is that of LogFile and
+// Sink of the spec. Output in between is lost. Call it only when Session.Piped is false: an open pipe would be
+// closed with its unread content.
 func (s Server) Pipe(ctx context.Context, pane string, spec Spec) error {
 	if err := checkPane(pane); err != nil {
 		return fmt.Errorf("pipe: %w", err)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// style is the set of attributes in effect. An attribute is named by the SGR code that turns it off
-// (39 for any foreground colour, 27 for reverse), which is its bit.
+// style is the set of active attributes. The bit of an attribute is the SGR code that turns it off (39 for any
+// foreground colour, 27 for reverse).
 type style uint64
 
-// after answers the style once the parameters of one SGR sequence were applied.
+// after returns the style after the parameters of one SGR sequence were applied.
 func (s style) after(params string) style {
 	codes := strings.Split(params, ";")
 	for i := 0; i < len(codes); i++ {
@@ -18,7 +18,7 @@ func (s style) after(params string) style {
 		switch {
 		case text != "" && err != nil:
 			continue
-		case code == 0: // an empty code means the same
+		case code == 0: // an empty code also means 0
 			s = 0
 		case code == 4 && sub == "0":
 			s &^= 1 << 24
@@ -31,10 +31,10 @@ func (s style) after(params string) style {
 			}
 		}
 	}
-	return s &^ 1 // bit 0 collects codes of no interest
+	return s &^ 1 // bit 0 collects the codes that are ignored
 }
 
-// showsBlanks tells whether a blank can be seen: by background, reverse or a line.
+// showsBlanks reports whether a blank is visible: by its background, reverse or a line.
 func (s style) showsBlanks() bool {
 	return s&(1<<49|1<<27|1<<24|1<<29|1<<55) != 0
 }
@@ -53,10 +53,11 @@ func offCode(code int) int {
 	return offCodes[code]
 }
 
-// offCodes has the codes that are no colours; 0 for one of no interest.
+// offCodes maps the codes that are not colours to the codes that turn them off; codes that are ignored are
+// missing.
 var offCodes = map[int]int{1: 22, 2: 22, 3: 23, 4: 24, 21: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 53: 55, 58: 59}
 
-// colourArguments answers how many codes after 38, 48 or 58 belong to it.
+// colourArguments returns how many codes after 38, 48 or 58 belong to it.
 func colourArguments(code int, rest []string) int {
 	if code != 38 && code != 48 && code != 58 || len(rest) == 0 {
 		return 0

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// MinVersion is the oldest tmux that sessions can be kept in. Before it, a program in a pane may
-// always write past tmux to the terminal of whoever attaches (passthrough), and no option forbids it.
+// MinVersion is the oldest supported tmux. In older versions a program in a pane can always write past tmux to
+// the terminal of an attached user (passthrough), and no option forbids it.
 const MinVersion = "3.3"
 
-// TooOld reports whether a version, as tmux spells it ("3.3a", "next-3.5"), is older than MinVersion. One
-// that cannot be read is taken as new enough.
+// TooOld reports whether a version, as tmux prints it ("3.3a", "next-3.5"), is older than MinVersion. A version
+// that cannot be parsed counts as new enough.
 func TooOld(version string) bool {
 	major, minor, ok := release(version)
 	leastMajor, leastMinor, _ := release(MinVersion)
