@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// maxDays keeps a retention within what a time.Duration can hold.
+// maxDays is the longest retention, so that it fits into a time.Duration.
 const maxDays = 36500
 
 const notPort = "is not a port: 0 to 65535"
@@ -74,8 +74,7 @@ func (c *Config) check(setting string) error {
 	case "gateway.url":
 		return checkGateway(c.Gateway.URL)
 	case "worker.host_name":
-		// Empty is the default on a machine without a name; the worker, which alone needs
-		// one, says so.
+		// Empty is the default on a machine without a name; only the worker needs a name, and reports that.
 		return checkOneLine(c.Worker.HostName)
 	case "gateway.api_key":
 		return checkOneLine(string(c.Gateway.APIKey))
@@ -107,7 +106,7 @@ func (c *Config) check(setting string) error {
 	return nil
 }
 
-// mustNotBeEmpty names the settings for which an empty text is a mistake rather than "off".
+// mustNotBeEmpty reports whether an empty text is a mistake for this setting, and does not mean "off".
 func mustNotBeEmpty(setting string) bool {
 	return slices.Contains([]string{
 		"catalog_path", "server.bind", "server.database", "worker.host_name", "worker.server_url",
@@ -130,7 +129,7 @@ func oneOf(text string, choices ...string) error {
 	return nil
 }
 
-// checkLoopback wants an address that no other machine can reach: what listens there asks nobody for a token.
+// checkLoopback accepts only an address that no other machine can reach: the server there requires no token.
 func checkLoopback(address string) error {
 	if address == "" {
 		return nil
@@ -147,7 +146,7 @@ func checkLoopback(address string) error {
 
 var memory = regexp.MustCompile(`^([1-9][0-9]{0,17}[KMGT]?|([1-9][0-9]?|100)%)$`)
 
-// checkMemory accepts what systemd does. Empty is no limit.
+// checkMemory accepts the syntax of systemd. Empty means no limit.
 func checkMemory(text string) error {
 	if text != "" && !memory.MatchString(text) {
 		return errors.New("is not an amount of memory such as 4G, 512M or 25%")
@@ -173,7 +172,7 @@ func checkBind(bind string) error {
 	return errors.New(`is not an address to listen on, such as "127.0.0.1", "::1" or "localhost" (the port is a setting of its own)`)
 }
 
-// isHostName accepts DNS names. A last label that is a number would be a mistyped IP address.
+// isHostName accepts DNS names, except those with a number as the last label: that is a mistyped IP address.
 func isHostName(name string) bool {
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
 	for _, l := range labels {
@@ -259,7 +258,7 @@ func checkDatabase(text string) error {
 	return errors.New("has a scheme that is not known: write sqlite:PATH or postgres://…")
 }
 
-// checkCluster judges where other orchestrators reach this one.
+// checkCluster checks the address at which other orchestrators reach this one.
 func (c *Config) checkCluster() error {
 	if c.Server.ClusterAddress != "" && strings.HasPrefix(c.Server.Database, "sqlite:") {
 		return errors.New("needs a server.database of PostgreSQL: an SQLite file is held by one orchestrator")
@@ -267,7 +266,8 @@ func (c *Config) checkCluster() error {
 	return checkHostPort(c.Server.ClusterAddress, false)
 }
 
-// checkHostPort judges host:port; empty is none. Anywhere allows an empty host, which is every address of the machine.
+// checkHostPort checks host:port; empty means none. anywhere allows an empty host, which means every address of
+// the machine.
 func checkHostPort(s string, anywhere bool) error {
 	if s == "" {
 		return nil

@@ -1,10 +1,10 @@
-// Package config knows where svc keeps its things and what an operator has set: the data
-// directory, config.toml, the environment, and the secrets that live in files.
+// Package config reads an operator's settings and the files of svc's data directory: config.toml, the
+// environment, and the secrets that are stored in files.
 //
-// A setting is looked up in four places, in this order: a flag, the config file, the
-// environment, the default. Load does that once, at the start of a process, and answers with
-// a Config that has been checked, or with every problem it found. Nothing here is global and
-// nothing reads the process's environment except OS, so a test hands in its own.
+// A value is taken from the first of four sources that has it: a flag, the config file, the environment, the
+// default. Load does that once, at the start of a process, and returns a checked Config, or all problems that
+// it found. The package has no global state, and only OS reads the process's environment, so a test can pass
+// its own.
 package config
 
 import (
@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// Config is every setting of every role; a process uses the sections that concern it. The
-// struct tags are the single source of names, defaults and documentation: toml is the key,
-// env the variable, default what holds when nobody says anything (with <data dir> and
-// <host name> filled in), shown the default as the reference prints it where the two differ.
+// Config has the settings of all roles; a process uses the sections of its role. The struct tags are the only
+// source of names, defaults and documentation: toml is the key, env the variable, default the value when none
+// is set (with <data dir> and <host name> replaced), shown the default as the reference prints it if that
+// differs.
 type Config struct {
-	// DataDir is absolute. It is not a key of the file, because the file lies in it.
+	// DataDir is absolute. It is not a key of the file, because the file is in it.
 	DataDir string `toml:"-"`
 
 	// File is the config file that was read; empty when there was none.
@@ -38,11 +38,11 @@ type Config struct {
 	Gateway   Gateway   `toml:"gateway" doc:"The model gateway that sessions are pointed at."`
 	Worker    Worker    `toml:"worker" doc:"The worker. The command line reads server_url too."`
 
-	// Notify is every [[notify]], in the order of the file.
+	// Notify has each [[notify]], in the order of the file.
 	Notify []Notify `toml:"-"`
 
 	origins  map[string]Origin
-	platform string // the data directory that the platform would have
+	platform string // the platform's default data directory
 }
 
 // Server is the section [server].
@@ -105,13 +105,13 @@ type Gateway struct {
 
 // Worker is the section [worker].
 type Worker struct {
-	// ServerURL is empty when nobody set it; Config.ServerURL has the address to use.
+	// ServerURL is empty when it is not set; Config.ServerURL returns the address to use.
 	ServerURL string `toml:"server_url" env:"SVC_API_URL" shown:"http://127.0.0.1: and the port; https when tls_cert is set" doc:"The way to the orchestrator, for workers and the command line."`
-	// HostName is empty only when nobody set it and the machine does not know its name.
+	// HostName is empty only when it is not set and the machine has no name.
 	HostName string `toml:"host_name" default:"<host name>" shown:"the machine's name" doc:"Name under which the operator created this host."`
 	Cert     string `toml:"cert" kind:"path" shown:"none" doc:"PEM file with the worker's own certificate, for an orchestrator with worker_ca. Read anew for each connection. Needs key."`
 	Key      string `toml:"key" kind:"path" shown:"none" doc:"PEM file with the private key of cert. Needs cert."`
-	// Cwd is empty for the worker's home.
+	// Cwd is empty when it is not set; then the worker's home is used.
 	Cwd               string           `toml:"cwd" kind:"path" shown:"the worker's home" doc:"Working directory of runs whose run and project name none."`
 	HeartbeatInterval time.Duration    `toml:"heartbeat_interval" default:"30s" doc:"Time between two heartbeats."`
 	StopGrace         [2]time.Duration `toml:"stop_grace" default:"5s,10s" shown:"[\"5s\", \"10s\"]" doc:"Stopping a session: from Ctrl-C to SIGTERM, then from SIGTERM to SIGKILL."`
@@ -131,7 +131,7 @@ type Worker struct {
 // Secret is a string that is never printed: fmt and slog show a placeholder.
 type Secret string
 
-// String hides the value.
+// String returns a placeholder; empty for an empty secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -139,29 +139,29 @@ func (s Secret) String() string {
 	return "[secret]"
 }
 
-// GoString hides the value from %#v.
+// GoString returns the placeholder for %#v.
 func (s Secret) GoString() string { return strconv.Quote(s.String()) }
 
-// MarshalText hides the value from encoders, slog's among them.
+// MarshalText returns the placeholder to encoders, also to slog's.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Addr is the address to listen on, in the form that net.Listen takes.
+// Addr returns the address to listen on, in the form for net.Listen.
 func (s Server) Addr() string { return net.JoinHostPort(s.Bind, strconv.Itoa(s.Port)) }
 
-// PeerAddr is where the orchestrator listens for others, as host:port.
+// PeerAddr returns the address on which the orchestrator listens for other orchestrators, as host:port.
 func (s Server) PeerAddr() string {
 	if s.ClusterListen != "" {
 		return s.ClusterListen
 	}
-	_, port, _ := net.SplitHostPort(s.ClusterAddress) // it was checked
+	_, port, _ := net.SplitHostPort(s.ClusterAddress) // Load has checked it
 	return net.JoinHostPort("", port)
 }
 
-// TLS reports whether the orchestrator itself speaks TLS.
+// TLS reports whether the orchestrator itself uses TLS.
 func (s Server) TLS() bool { return s.TLSCert != "" }
 
-// ServerURL is the orchestrator's base URL without a slash at its end: what was set, else the
-// loopback address with the port that Server holds now.
+// ServerURL returns the orchestrator's base URL without a slash at its end: the configured one, otherwise the
+// loopback address with the current port of Server.
 func (c *Config) ServerURL() string {
 	if c.Worker.ServerURL != "" {
 		return strings.TrimRight(c.Worker.ServerURL, "/")
@@ -173,15 +173,15 @@ func (c *Config) ServerURL() string {
 	return scheme + "://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Server.Port))
 }
 
-// Origin says where the value of a setting came from. The name is section and key with a dot,
-// as in "server.port". A name that is no setting has the zero Origin.
+// Origin returns where the value of a setting came from. The name is section and key with a dot, as in
+// "server.port". For an unknown name it returns the zero Origin.
 func (c *Config) Origin(setting string) Origin { return c.origins[setting] }
 
-// RelayDir is where the orchestrator keeps its copies of run logs.
+// RelayDir returns the folder of the orchestrator's copies of run logs.
 func (c *Config) RelayDir() string { return filepath.Join(c.DataDir, "relay") }
 
-// Private are the folders and files that hold svc's own secrets and settings, those of a data directory in the
-// platform's usual place among them. They need not exist.
+// Private returns the folders and files with svc's own secrets and settings, and the platform's default data
+// directory. They need not exist.
 func (c *Config) Private() []string {
 	paths := []string{c.DataDir, c.platform, c.CatalogPath, c.File, c.Worker.Key, c.Server.TLSKey}
 	if file, ok := strings.CutPrefix(c.Server.Database, "sqlite:"); ok {
@@ -191,11 +191,12 @@ func (c *Config) Private() []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return !filepath.IsAbs(path) })
 }
 
-// LastGoodCatalog is a copy of the provider catalog that was last in order, for a start at which it is not.
+// LastGoodCatalog returns the path of a copy of the last valid provider catalog. It is used at a start at which
+// the catalog is invalid.
 func (c *Config) LastGoodCatalog() string {
 	return filepath.Join(c.DataDir, "providers.last-good.toml")
 }
 
-// WorkerDir is the folder of the worker that svc up runs beside its orchestrator: its runs, its spool and
-// its identity, apart from the orchestrator's secrets and database.
+// WorkerDir returns the folder of the worker that svc up runs beside its orchestrator. It has the worker's
+// runs, spool and identity, separate from the orchestrator's secrets and database.
 func (c *Config) WorkerDir() string { return filepath.Join(c.DataDir, "worker") }

@@ -11,7 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Context is an orchestrator that the command line has signed in to.
+// Context is one orchestrator that the command line has signed in to.
 type Context struct {
 	Server string `toml:"server"`
 	Token  Secret `toml:"token"`
@@ -25,10 +25,10 @@ type Contexts struct {
 	path string
 }
 
-// contextsFile stands beside config.toml.
+// contextsFile is the name of the file beside config.toml.
 const contextsFile = "contexts.toml"
 
-// ReadContexts reads what [Contexts.Save] kept. No file means no contexts.
+// ReadContexts reads the file that [Contexts.Save] writes. Without the file there are no contexts.
 func ReadContexts(dir string) (*Contexts, error) {
 	c := &Contexts{path: filepath.Join(dir, contextsFile), Named: map[string]Context{}}
 	text, err := os.ReadFile(c.path)
@@ -46,7 +46,7 @@ func ReadContexts(dir string) (*Contexts, error) {
 
 // Save writes the contexts into a file that only its owner can read.
 func (c *Contexts) Save() error {
-	// Secret hides itself from every encoder, so the words are written plainly here.
+	// Encoders write a placeholder for a Secret, so the values are converted to strings here.
 	type plain struct {
 		Server string `toml:"server"`
 		Token  string `toml:"token"`

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// dataDir is the flag's value, SVC_DATA_DIR, or the platform's default, made absolute: other
-// processes with other working directories are told the path.
+// dataDir returns the flag's value, SVC_DATA_DIR, or the platform's default. It makes the path absolute,
+// because it is passed to processes with other working directories.
 func (s Sources) dataDir() (string, error) {
 	dir := s.DataDir
 	if dir == "" {
@@ -35,7 +35,7 @@ func (s Sources) platformDir() (string, error) {
 	if goos == "" {
 		goos = runtime.GOOS
 	}
-	// The XDG specification wants a relative path to be ignored.
+	// The XDG specification requires that a relative path is ignored.
 	if xdg := s.env("XDG_DATA_HOME"); goos != "darwin" && filepath.IsAbs(xdg) {
 		return filepath.Join(xdg, "svc"), nil
 	}
@@ -49,9 +49,10 @@ func (s Sources) platformDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "svc"), nil
 }
 
-// EnsureDataDir makes the directory and its missing parents, for the owner alone (0700). One that
-// others may read is closed, which the warning says; no warning is an empty string. One that others may
-// write to, or that is another user's, is refused: what lies in it may be somebody else's.
+// EnsureDataDir makes the directory and its missing parents, accessible to the owner only (0700). If other
+// users can read an existing directory, that is changed and the warning reports it; an empty string means no
+// warning. If other users can write to it, or if it belongs to another user, the result is an error: its files
+// may be another user's.
 func EnsureDataDir(dir string) (warning string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", dirError(dir, err)
@@ -66,7 +67,7 @@ func EnsureDataDir(dir string) (warning string, err error) {
 	return private(dir, info)
 }
 
-// private sees to it that nobody else can enter the directory.
+// private makes the directory inaccessible to other users.
 func private(dir string, info fs.FileInfo) (warning string, err error) {
 	perm := info.Mode().Perm()
 	owner, known := info.Sys().(*syscall.Stat_t)
@@ -84,7 +85,8 @@ func private(dir string, info fs.FileInfo) (warning string, err error) {
 	return fmt.Sprintf("data directory %s was open to other users (mode %04o) and is now 0700", dir, perm), nil
 }
 
-// writable finds out now what would otherwise stop the process later, half started.
+// writable tests whether files can be made in the directory. Otherwise a process would fail later, after a part
+// of its start.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {

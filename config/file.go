@@ -16,9 +16,9 @@ import (
 // maxFileBytes bounds what is parsed; a real config file has a few kilobytes.
 const maxFileBytes = 64 << 10
 
-// A given value is what a file says about one setting.
+// given is the value of one setting in a file.
 type given struct {
-	raw  any // as the TOML decoder gives it
+	raw  any // as the TOML decoder returns it
 	line int
 }
 
@@ -39,11 +39,11 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// parseFile finds the known settings in a TOML document and complains about everything else.
+// parseFile finds the known settings in a TOML document and returns a problem for everything else.
 //
-// The document is decoded into plain maps and compared with the tags of Config, rather than
-// into Config itself: the decoder would stop at the first wrong type, take PORT for port, and
-// no longer know the line of a value that is out of range.
+// The document is decoded into plain maps and compared with the tags of Config, not decoded into a Config: the
+// decoder would stop at the first wrong type, accept PORT for port, and lose the line of a value that is out of
+// range.
 func parseFile(path string, data []byte) (map[string]given, []Notify, Problems) {
 	var doc map[string]any
 	if err := toml.Unmarshal(data, &doc); err != nil {
@@ -56,8 +56,8 @@ func parseFile(path string, data []byte) (map[string]given, []Notify, Problems) 
 	return p.found, sinks, p.problems
 }
 
-// syntaxProblem keeps the decoder's message and position but not its excerpt of the document,
-// which may show a secret.
+// syntaxProblem returns the decoder's message and position, without its excerpt of the document, which may
+// contain a secret.
 func syntaxProblem(path string, err error) Problem {
 	p := Problem{Origin: Origin{Place: FromFile, Name: path}, Complaint: "is no TOML"}
 	var de *toml.DecodeError
@@ -114,7 +114,7 @@ func (p *fileParser) section(s section, doc map[string]any) {
 	}
 }
 
-// take records the value when the section has such a key.
+// take records the value and returns true, if the section has this key.
 func (p *fileParser) take(s section, key string, v any) bool {
 	for _, set := range s.settings {
 		if set.key != key {
@@ -138,11 +138,11 @@ func (p *fileParser) complain(complaint string, key ...string) {
 	})
 }
 
-// keyDepth is how deep a setting lies: section and key. What is nested deeper is unknown, and
-// the complaint is about the part that ends here.
+// keyDepth is the depth of a setting: section and key. Deeper keys are unknown, and their problem names only
+// the first two parts.
 const keyDepth = 2
 
-// keyLines finds the line on which every section and key of a valid document is first named.
+// keyLines returns the line on which each section and key of a valid document appears first.
 func keyLines(data []byte) map[string]int {
 	lines := map[string]int{}
 	parser := unstable.Parser{}
@@ -159,7 +159,8 @@ func keyLines(data []byte) map[string]int {
 	return lines
 }
 
-// note records the parts of a node's key below prefix and returns the key, both to keyDepth.
+// note records the lines of the parts of a node's key below prefix, and returns the whole key; both are limited
+// to keyDepth.
 func note(p *unstable.Parser, lines map[string]int, prefix []string, n *unstable.Node) []string {
 	key := slices.Clone(prefix)
 	for it := n.Key(); len(key) < keyDepth && it.Next(); {
@@ -171,7 +172,7 @@ func note(p *unstable.Parser, lines map[string]int, prefix []string, n *unstable
 	return key
 }
 
-// noteValue records a key and the keys of the inline table that it may hold.
+// noteValue records the lines of a key and, if its value is an inline table, of the keys in it.
 func noteValue(p *unstable.Parser, lines map[string]int, prefix []string, n *unstable.Node) {
 	key := note(p, lines, prefix, n)
 	if len(key) == keyDepth || n.Value().Kind != unstable.InlineTable {
@@ -182,10 +183,10 @@ func noteValue(p *unstable.Parser, lines map[string]int, prefix []string, n *uns
 	}
 }
 
-// lineKey joins a key path with a character that no TOML key can hold unescaped by accident.
+// lineKey joins a key path with a character that does not occur in ordinary TOML keys.
 func lineKey(key ...string) string { return strings.Join(key, "\x00") }
 
-// keyName writes a key path the way TOML does: parts that are not bare are quoted.
+// keyName returns a key path in TOML syntax: parts that are not bare are quoted.
 func keyName(key ...string) string {
 	parts := make([]string, len(key))
 	for i, k := range key {

@@ -13,24 +13,24 @@ import (
 	"strings"
 )
 
-// Sources is where Load looks. OS has those of the process.
+// Sources are the sources of settings that Load reads. OS returns those of the process.
 type Sources struct {
-	// Flags are the settings given on the command line, by setting ("server.port"). Only flags
-	// that were given belong in it: an entry wins even when its value is empty.
+	// Flags are the settings given on the command line, by setting ("server.port"). It must contain only flags
+	// that were given: an entry has precedence even if its value is empty.
 	Flags map[string]Flag
 
-	// DataDir and ConfigFile are the values of the flags of that purpose; empty when not given.
+	// DataDir and ConfigFile are the values of the corresponding flags; empty when not given.
 	DataDir    string
 	ConfigFile string
 
-	// Env answers like os.Getenv: a variable that is empty counts as not set. Nil is an empty
-	// environment.
+	// Env returns the value of a variable, like os.Getenv: an empty variable counts as not set. Nil means an
+	// empty environment.
 	Env func(string) string
 
-	// Hostname answers like os.Hostname. Nil is a machine without a name.
+	// Hostname returns the machine's name, like os.Hostname. Nil means a machine without a name.
 	Hostname func() (string, error)
 
-	// GOOS decides the platform's default data directory; empty means this platform.
+	// GOOS selects the default data directory of a platform; empty means this platform.
 	GOOS string
 }
 
@@ -40,7 +40,7 @@ type Flag struct {
 	Value string // lists are separated by commas
 }
 
-// OS is the sources of this process, without flags.
+// OS returns the sources of this process, without flags.
 func OS() Sources {
 	return Sources{Env: os.Getenv, Hostname: os.Hostname, GOOS: runtime.GOOS}
 }
@@ -52,22 +52,22 @@ func (s Sources) env(name string) string {
 	return s.Env(name)
 }
 
-// Load finds the data directory and the config file and decides every setting. It writes
-// nothing. When settings are wrong, the error is a Problems with all of them.
+// Load finds the data directory and the config file and determines every setting. It writes nothing. If
+// settings are wrong, the error is a Problems with all of them.
 func Load(src Sources) (*Config, error) {
 	dir, err := src.dataDir()
 	if err != nil {
 		return nil, err
 	}
 	c := &Config{DataDir: dir, origins: map[string]Origin{}}
-	c.platform, _ = src.platformDir() // none without a home
+	c.platform, _ = src.platformDir() // empty without a home
 	data, err := c.readFile(src)
 	if err != nil {
 		return nil, err
 	}
 	found, sinks, problems := parseFile(c.File, data)
 	if found == nil {
-		// Without the file's word the other sources cannot be judged.
+		// Without the file's values the other sources cannot be checked.
 		return nil, problems
 	}
 	c.Notify = sinks
@@ -84,11 +84,10 @@ func Load(src Sources) (*Config, error) {
 	return c, nil
 }
 
-// Validate checks a Config that was changed after Load, for instance by a test. The error is
-// a Problems.
+// Validate checks a Config that was changed after Load, for example by a test. The error is a Problems.
 func (c *Config) Validate() error { return c.problems(nil).orNil() }
 
-// readFile sets File and reads it. Only the file at the default place may be missing.
+// readFile sets File and reads that file. A missing file is an error, except at the default path.
 func (c *Config) readFile(src Sources) ([]byte, error) {
 	path, why := src.ConfigFile, ""
 	if path == "" {
@@ -111,7 +110,7 @@ func (c *Config) readFile(src Sources) ([]byte, error) {
 	return data, nil
 }
 
-// set decides one setting by precedence, decodes it and stores it with its origin.
+// set chooses the value of one setting by precedence, decodes it and stores it with its origin.
 func (c *Config) set(src Sources, s setting, found map[string]given) *Problem {
 	raw, origin := c.choose(src, s, found)
 	c.origins[s.name()] = origin
@@ -130,7 +129,7 @@ func (c *Config) set(src Sources, s setting, found map[string]given) *Problem {
 	return nil
 }
 
-// choose is the precedence: flag, file, environment, default.
+// choose returns the value of a setting by precedence: flag, file, environment, default.
 func (c *Config) choose(src Sources, s setting, found map[string]given) (any, Origin) {
 	if f, ok := src.Flags[s.name()]; ok {
 		return f.Value, Origin{Place: FromFlag, Name: f.Name}
@@ -147,7 +146,7 @@ func (c *Config) choose(src Sources, s setting, found map[string]given) (any, Or
 func (c *Config) defaultOf(src Sources, s setting) string {
 	host := ""
 	if src.Hostname != nil {
-		host, _ = src.Hostname() // no name is an empty name, as documented
+		host, _ = src.Hostname() // after an error the name is empty, as documented
 	}
 	return strings.NewReplacer("<data dir>", c.DataDir, "<host name>", host).Replace(s.def)
 }
@@ -167,7 +166,7 @@ func (c *Config) problems(wrong map[string]bool) Problems {
 	return ps
 }
 
-// inOrder puts what is wrong in the file first, from top to bottom.
+// inOrder sorts the problems of the file first, by line.
 func inOrder(ps Problems) Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		if fileA, fileB := a.Origin.Line > 0, b.Origin.Line > 0; fileA != fileB {
@@ -186,7 +185,7 @@ func wrongSettings(ps Problems) map[string]bool {
 	return wrong
 }
 
-// unknownFlags finds mistakes of the program, not of its user.
+// unknownFlags finds flags for unknown settings, which are bugs of the program and not errors of its user.
 func unknownFlags(flags map[string]Flag) Problems {
 	known := map[string]bool{}
 	for _, s := range settings() {
@@ -201,7 +200,7 @@ func unknownFlags(flags map[string]Flag) Problems {
 	return ps
 }
 
-// shownValue hides secrets, and URLs that hold a password.
+// shownValue returns a value for messages; empty for secrets and for URLs that contain a password.
 func shownValue(s setting, raw any) string {
 	if text, ok := raw.(string); s.secret() || ok && strings.Contains(text, "@") {
 		return ""

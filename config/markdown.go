@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Markdown is the reference of every setting, made from the tags of Config. docs/config.md is
-// a copy of it.
+// Markdown returns the reference of every setting, generated from the tags of Config. docs/config.md is a copy
+// of it.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(markdownHead)
@@ -100,7 +100,7 @@ func (s section) markdown(b *strings.Builder) {
 	}
 }
 
-// defaultShown is a phrase when the tags have one, else the literal value.
+// defaultShown returns the tag shown if there is one, otherwise the literal default.
 func (s setting) defaultShown() string {
 	if s.shown != "" {
 		return s.shown

@@ -14,7 +14,7 @@ import (
 	"svc"
 )
 
-// Notify is one [[notify]]: where entries of the inbox are sent to.
+// Notify is one [[notify]]: a destination for entries of the inbox.
 type Notify struct {
 	Name     string        `toml:"name" shown:"none; it is required" doc:"Unique. Commands, logs and svc doctor name the sink by it."`
 	Kind     string        `toml:"kind" shown:"none; it is required" doc:"webhook: a JSON object; ntfy: a message to a topic of ntfy; slack: an incoming webhook of Slack, or of what understands the same."`
@@ -25,7 +25,7 @@ type Notify struct {
 	Projects []string      `toml:"projects" shown:"all projects" doc:"Slugs of projects. Entries of hosts are sent in any case."`
 }
 
-// notifySection is the settings of one [[notify]], as the reference has them.
+// notifySection returns the section for one [[notify]], for the reference.
 func notifySection() section {
 	s := section{name: "notify", doc: "Where people are told of what is in the inbox: one `[[notify]]` for each place, any number of them."}
 	for f := range reflect.TypeFor[Notify]().Fields() {
@@ -52,7 +52,7 @@ func (p *fileParser) sinks(doc map[string]any, lines []map[string]int) []Notify 
 			p.complain("must be a list of sections, each written [[notify]]", "notify")
 			return nil
 		}
-		if i >= len(lines) { // they are written inline
+		if i >= len(lines) { // the tables are written inline
 			lines = append(lines, map[string]int{"": p.lines[lineKey("notify")]})
 		}
 		out = append(out, p.sink(i, table, lines[i]))
@@ -134,7 +134,8 @@ func joinKinds() string {
 	return strings.Join(words, ", ")
 }
 
-// sinkLines finds, for each [[notify]] of a valid document, its own line (under the empty key) and those of its keys.
+// sinkLines returns, for each [[notify]] of a valid document, its own line (under the empty key) and the lines
+// of its keys.
 func sinkLines(data []byte) (all []map[string]int) {
 	parser := unstable.Parser{}
 	parser.Reset(data)
@@ -162,7 +163,7 @@ func sinkLines(data []byte) (all []map[string]int) {
 	return all
 }
 
-// Sink is the place as the rest of the program knows it.
+// Sink returns the destination in the type that the rest of the program uses.
 func (n Notify) Sink() svc.Sink {
 	s := svc.Sink{Name: n.Name, Kind: svc.SinkKind(n.Kind), URL: n.URL, Secret: string(n.Secret), Dwell: n.Dwell, Projects: n.Projects}
 	for _, kind := range n.On {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Place is the kind of source that a value came from.
+// Place is the type of source that a value came from.
 type Place string
 
-// The places of a value, the strongest first.
+// The sources of a value, by descending precedence.
 const (
 	FromFlag    Place = "flag"
 	FromFile    Place = "file"
@@ -21,11 +21,11 @@ type Origin struct {
 	Place Place
 	// Name is the flag with its dashes, the file's path or the variable; empty for a default.
 	Name string
-	// Line counts from 1 and is 0 outside a file.
+	// Line is the line number, from 1; 0 outside a file.
 	Line int
 }
 
-// String is the origin as messages name it.
+// String returns the origin as it appears in messages.
 func (o Origin) String() string {
 	switch {
 	case o.Place == FromDefault:
@@ -37,19 +37,19 @@ func (o Origin) String() string {
 	}
 }
 
-// Problem is one thing that is wrong with what an operator set.
+// Problem is one error in an operator's settings.
 type Problem struct {
-	// Setting is section and key with a dot, or the section alone; empty when the file as a
-	// whole is at fault.
+	// Setting is section and key with a dot, or the section alone; empty when the problem is about the whole
+	// file.
 	Setting string
-	// Value is the offending value as it may be shown; empty when it is a secret or when the
-	// complaint is not about a value.
+	// Value is the wrong value as it may be shown; empty for a secret, or when the complaint is not about a
+	// value.
 	Value     string
 	Origin    Origin
 	Complaint string
 }
 
-// Error is one line that names the origin, the setting and what to do.
+// Error returns one line that names the origin, the setting and what to do.
 func (p Problem) Error() string {
 	var b strings.Builder
 	inFile := p.Origin.Place == FromFile
@@ -72,10 +72,10 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems is the error of Load when settings are wrong: all of them, at least one.
+// Problems is the error of Load when settings are wrong. It has all of them, at least one.
 type Problems []Problem
 
-// Error is the problem, or a list with one line for each.
+// Error returns the problem, or a list with one line for each.
 func (ps Problems) Error() string {
 	if len(ps) == 1 {
 		return ps[0].Error()
@@ -87,7 +87,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// orNil is the way out of functions that collect: a Problems without problems is no error.
+// orNil returns ps as an error, or nil without problems. An empty Problems as an error would not be nil.
 func (ps Problems) orNil() error {
 	if len(ps) == 0 {
 		return nil

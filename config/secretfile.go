@@ -11,12 +11,12 @@ import (
 	"svc/atomicfile"
 )
 
-// maxSecretBytes bounds what is read from a file that should hold one word.
+// maxSecretBytes bounds what is read from a file that should contain one word.
 const maxSecretBytes = 4096
 
-// readSecret reads a file that holds one word and trims the space around it. A file that others
-// could read is closed to them when it can be, and the warning says so either way, because
-// whoever read it still knows the secret.
+// readSecret reads a file that contains one word and trims the space around it. If other users can read the
+// file, it sets the mode to 0600 if possible. It returns a warning in either case, because the secret may have
+// been read before.
 func readSecret(path string) (word, warning string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -43,9 +43,9 @@ func readSecret(path string) (word, warning string, err error) {
 	return strings.TrimSpace(string(data)), warning, nil
 }
 
-// ensureSecret reads the file at path, and makes it with a word from draw when it is missing.
-// Of processes that do this at once, one makes the file and all read the same word. A file
-// that is there is never replaced.
+// ensureSecret reads the file at path; if it is missing, it first creates it with the word that draw returns.
+// If several processes do this concurrently, one creates the file and all read the same word. An existing file
+// is never replaced.
 func ensureSecret(path string, draw func() string) (word, warning string, made bool, err error) {
 	word, warning, err = readSecret(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +58,7 @@ func ensureSecret(path string, draw func() string) (word, warning string, made b
 	return word, warning, made, err
 }
 
-// replaceSecret puts a word into the file at path, whatever was there.
+// replaceSecret writes a word to the file at path and replaces its content.
 func replaceSecret(path, word string) error {
 	return atomicfile.Replace(path, []byte(word+"\n"), 0o600)
 }

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// A setting is one key of the config file, as the tags of Config describe it.
+// setting is one key of the config file, as the tags of Config describe it.
 type setting struct {
 	section string // empty at the top level
 	key     string
-	env     string // empty when no variable sets it
+	env     string // empty: no variable sets it
 	def     string // the default as text; empty means the zero value
 	shown   string // the default as the reference prints it
-	kind    string // what the type does not say: "path", "secret", "switchable" or nothing
+	kind    string // more than the type: "path", "secret", "switchable" or empty
 	doc     string
 	typ     reflect.Type
 	index   []int
 }
 
-// name is how people and Sources.Flags call the setting.
+// name returns the setting's name in messages and in Sources.Flags.
 func (s setting) name() string {
 	if s.section == "" {
 		return s.key
@@ -29,20 +29,19 @@ func (s setting) name() string {
 // secret reports whether the value must not appear in messages.
 func (s setting) secret() bool { return s.kind == "secret" }
 
-// field is the setting's place in c.
+// field returns the setting's field in c.
 func (s setting) field(c *Config) reflect.Value {
 	return reflect.ValueOf(c).Elem().FieldByIndex(s.index)
 }
 
-// A section is a table of the config file, in the order of the reference. The first has no
-// name: it is the top level.
+// section is a table of the config file. The first section of the reference has no name: it is the top level.
 type section struct {
 	name     string
 	doc      string
 	settings []setting
 }
 
-// sections reads the tags of Config.
+// sections returns the sections, read from the tags of Config, in the order of the reference.
 func sections() []section {
 	top := section{}
 	var rest []section
@@ -81,7 +80,7 @@ func newSetting(section string, f reflect.StructField, index []int) setting {
 	}
 }
 
-// settings is every setting in the order of the reference.
+// settings returns every setting, in the order of the reference.
 func settings() []setting {
 	var all []setting
 	for _, s := range sections() {
@@ -90,7 +89,7 @@ func settings() []setting {
 	return all
 }
 
-// keys lists what a section knows, for messages.
+// keys returns the keys of a section as a list for messages.
 func (s section) keys() string {
 	names := make([]string, len(s.settings))
 	for i, set := range s.settings {

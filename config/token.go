@@ -15,7 +15,7 @@ import (
 	"svc"
 )
 
-// The files of the data directory that hold one word each, mode 0600.
+// The files of the data directory that contain one word each, mode 0600.
 const (
 	userTokenFile   = "token"
 	workerTokenFile = "worker_token"
@@ -25,24 +25,24 @@ const (
 	signingKeyFile  = "signing_key"
 )
 
-// OrchestratorSecrets are the names of the files that an orchestrator takes along when it moves to another data directory: with
-// others, the tokens of people, hosts and runs would no longer be accepted.
+// OrchestratorSecrets returns the names of the files that an orchestrator needs when it moves to another data
+// directory: without them, the tokens of users, hosts and runs would no longer be accepted.
 func OrchestratorSecrets() []string { return []string{userTokenFile, workerTokenFile, signingKeyFile} }
 
-// Token is a bearer token and how it was come by. Printing it shows no secret.
+// Token is a bearer token and its source. Printing it shows no secret.
 type Token struct {
 	Value Secret
-	// From is the variable or the path of the file.
+	// From is the variable, or the path of the file.
 	From string
 	// Made is true when this call generated the token.
 	Made bool
-	// Warning is for the log: the file was open to others. It is empty when all is well.
+	// Warning is a message for the log that other users could read the file; empty: they could not.
 	Warning string
 }
 
-// UserToken is the token that the command line sends: SVC_TOKEN, else the file in the data
-// directory. When neither is there the error wraps fs.ErrNotExist. The variable is taken as it
-// is, since the server is the judge of it.
+// UserToken returns the token that the command line sends: SVC_TOKEN, otherwise that of the file in the data
+// directory. If both are missing the error wraps fs.ErrNotExist. The variable's form is not checked, since the
+// server does that.
 func UserToken(dir string, env func(string) string) (Token, error) {
 	if v := strings.TrimSpace(env("SVC_TOKEN")); v != "" {
 		return fromEnv("SVC_TOKEN", v)
@@ -55,9 +55,9 @@ func UserToken(dir string, env func(string) string) (Token, error) {
 	return fromFile(path, word, warning, false, err, isUserToken)
 }
 
-// EnsureUserToken is the token that the orchestrator accepts: SVC_TOKEN, else the one in the data
-// directory's file, which is made at the first start. A variable or a file that holds something else
-// than a token is an error; a file is never replaced.
+// EnsureUserToken returns the token that the orchestrator accepts: SVC_TOKEN, otherwise that of the file in the
+// data directory, which is created at the first start. A variable or a file without a valid token is an error;
+// a file is never replaced.
 func EnsureUserToken(dir string, env func(string) string) (Token, error) {
 	if v := strings.TrimSpace(env("SVC_TOKEN")); v != "" {
 		if !isUserToken(v) {
@@ -70,8 +70,8 @@ func EnsureUserToken(dir string, env func(string) string) (Token, error) {
 	return fromFile(path, word, warning, made, err, isUserToken)
 }
 
-// WorkerToken is the token that a worker sends: SVC_WORKER_TOKEN, else what was stored for its
-// host, else the worker token. When none is there the error wraps fs.ErrNotExist.
+// WorkerToken returns the token that a worker sends: SVC_WORKER_TOKEN, otherwise the stored token of its host,
+// otherwise the worker token. If all are missing the error wraps fs.ErrNotExist.
 func WorkerToken(dir string, env func(string) string) (Token, error) {
 	if v := strings.TrimSpace(env("SVC_WORKER_TOKEN")); v != "" {
 		return fromEnv("SVC_WORKER_TOKEN", v)
@@ -89,9 +89,9 @@ func WorkerToken(dir string, env func(string) string) (Token, error) {
 	return fromFile(path, word, warning, false, err, isBearer)
 }
 
-// EnsureWorkerToken is the worker token that the orchestrator accepts: SVC_WORKER_TOKEN, else
-// the file in its data directory, which is made at the first start. A host's token is refused: as
-// the worker token it would open every host.
+// EnsureWorkerToken returns the worker token that the orchestrator accepts: SVC_WORKER_TOKEN, otherwise that of
+// the file in its data directory, which is created at the first start. A host's token is an error: as the
+// worker token it would authenticate every host.
 func EnsureWorkerToken(dir string, env func(string) string) (Token, error) {
 	token, err := workerToken(dir, env)
 	if err == nil && isHostToken(string(token.Value)) {
@@ -110,9 +110,10 @@ func workerToken(dir string, env func(string) string) (Token, error) {
 	return fromFile(path, word, warning, made, err, isBearer)
 }
 
-// EnsureSigningKey is the orchestrator's own secret, from which the tokens of runs and hosts are
-// made: SVC_SIGNING_KEY, else the file in the data directory. The file is made at the first start;
-// another key would make all of those worthless. A variable counts as it is written, as a file does.
+// EnsureSigningKey returns the orchestrator's own secret, from which the tokens of runs and hosts are derived:
+// SVC_SIGNING_KEY, otherwise that of the file in the data directory, which is created at the first start.
+// Another key would make all of those tokens invalid. The text itself is the key, with the same result from the
+// variable and from the file.
 func EnsureSigningKey(dir string, env func(string) string) (key Secret, warning string, err error) {
 	if v := strings.TrimSpace(env("SVC_SIGNING_KEY")); v != "" {
 		if _, err := hex.DecodeString(v); err != nil || len(v) != 64 {
@@ -128,7 +129,7 @@ func EnsureSigningKey(dir string, env func(string) string) (key Secret, warning 
 	return Secret(word), warning, err
 }
 
-// SigningKeyFile is the path of the key's file and what it holds; empty: there is none that can be read.
+// SigningKeyFile returns the path and the content of the key's file; an empty key means that it cannot be read.
 func SigningKeyFile(dir string) (path string, key Secret) {
 	path = filepath.Join(dir, signingKeyFile)
 	word, _, err := readSecret(path)
@@ -138,12 +139,11 @@ func SigningKeyFile(dir string) (path string, key Secret) {
 	return path, Secret(word)
 }
 
-// ErrOtherHost says that a data directory belongs to the worker of another host.
+// ErrOtherHost means that a data directory belongs to the worker of another host.
 var ErrOtherHost = errors.New("it holds the token of another host")
 
-// StoreHostToken keeps the token that a worker was given, in a file that the orchestrator does not
-// read. A newer token of the same host takes the place of the older one; that of another host is
-// kept, and the error is ErrOtherHost.
+// StoreHostToken stores a worker's token in a file that the orchestrator does not read. It replaces an older
+// token of the same host. It does not replace a token of another host; the error is then ErrOtherHost.
 func StoreHostToken(dir, token string) error {
 	token = strings.TrimSpace(token)
 	if !isBearer(token) {
@@ -165,7 +165,7 @@ func StoreHostToken(dir, token string) error {
 
 func isHostToken(token string) bool { return strings.HasPrefix(token, svc.HostTokenPrefix) }
 
-// hostOf is the part of a host's token that names the host; empty for every other token.
+// hostOf returns the part of a host's token that identifies the host; empty for every other token.
 func hostOf(token string) string {
 	if !isHostToken(token) {
 		return ""
@@ -174,9 +174,9 @@ func hostOf(token string) string {
 	return host
 }
 
-// EnsureInstanceID is the identity of the worker that owns the data directory, a UUID that is
-// drawn once and kept. A file that holds something else is an error: a new identity would make
-// the host a suspected clone. The warning is as in Token.
+// EnsureInstanceID returns the identity of the worker that owns the data directory, a UUID that is generated
+// once and stored. A file with other content is an error: with a new identity the host would be suspected to be
+// a clone. The warning is as in Token.
 func EnsureInstanceID(dir string) (id, warning string, err error) {
 	path := filepath.Join(dir, instanceIDFile)
 	word, warning, _, err := ensureSecret(path, uuid.NewString)
@@ -190,7 +190,7 @@ func EnsureInstanceID(dir string) (id, warning string, err error) {
 	return parsed.String(), warning, nil
 }
 
-// InstanceID is the identity of the worker that keeps its things in the data directory; empty when there is none that can be read.
+// InstanceID returns the identity of the worker of the data directory; empty if it cannot be read.
 func InstanceID(dir string) string {
 	word, _, err := readSecret(filepath.Join(dir, instanceIDFile))
 	if err != nil {
@@ -199,8 +199,8 @@ func InstanceID(dir string) string {
 	return word
 }
 
-// EnsureWorkerKey is the key that the worker of the data directory signs its connections with. It is
-// drawn once and kept; only its public half leaves the host. The warning is as in Token.
+// EnsureWorkerKey returns the key with which the worker of the data directory signs its connections. It is
+// generated once and stored; only its public half leaves the host. The warning is as in Token.
 func EnsureWorkerKey(dir string) (key ed25519.PrivateKey, warning string, err error) {
 	path := filepath.Join(dir, workerKeyFile)
 	word, warning, _, err := ensureSecret(path, func() string { return NewToken() + NewToken() })
@@ -214,10 +214,10 @@ func EnsureWorkerKey(dir string) (key ed25519.PrivateKey, warning string, err er
 	return ed25519.NewKeyFromSeed(seed), warning, nil
 }
 
-// NewToken draws a token: 32 lower-case hex characters, 128 random bits.
+// NewToken returns a new token: 32 lower-case hex characters, 128 random bits.
 func NewToken() string {
 	var b [16]byte
-	rand.Read(b[:]) // it never fails: it ends the process when the system has no randomness
+	rand.Read(b[:]) // it never returns an error: without a source of randomness it ends the process
 	return hex.EncodeToString(b[:])
 }
 
@@ -246,8 +246,8 @@ func isUserToken(word string) bool {
 	return err == nil && len(word) == 32
 }
 
-// isBearer reports whether the word can stand in an Authorization header: visible ASCII. An
-// operator may have chosen a worker token of any form.
+// isBearer reports whether the word may be used in an Authorization header: visible ASCII. An operator may have
+// chosen a worker token of any form.
 func isBearer(word string) bool {
 	return word != "" && !strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || r > '~' })
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// decodeValue turns what a file says (raw as TOML has it) into the setting's type. The error
-// is a complaint that reads on after the value.
+// decodeValue converts a value of a file (raw is the TOML decoder's) to the setting's type. The error is a
+// complaint that continues a sentence after the value.
 func decodeValue(s setting, raw any) (any, error) {
 	switch s.typ {
 	case reflect.TypeFor[string](), reflect.TypeFor[Secret]():
@@ -40,8 +40,8 @@ func decodeValue(s setting, raw any) (any, error) {
 	panic("config: no decoder for the type of " + s.name())
 }
 
-// decodeText does the same for flags, variables and defaults, which are always text. Lists are
-// separated by commas.
+// decodeText does the same for flags, variables and defaults, which are always text. Lists are separated by
+// commas.
 func decodeText(s setting, text string) (any, error) {
 	switch s.typ {
 	case reflect.TypeFor[bool]():
@@ -146,7 +146,7 @@ func tidy(s setting, value any, home string) any {
 	return value
 }
 
-// tidyOrigins lowers the case and drops the scheme's own port.
+// tidyOrigins converts to lower case and removes the scheme's default port.
 func tidyOrigins(origins []string) []string {
 	var tidied []string
 	for _, o := range origins {
@@ -162,7 +162,7 @@ func tidyOrigins(origins []string) []string {
 	return tidied
 }
 
-// display shows a value in a message, on one line and not at any length.
+// display returns a value for a message, on one line and of limited length.
 func display(raw any) string {
 	const most = 80
 	var text string
