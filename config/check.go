@@ -17,9 +17,9 @@ const maxDays = 36500
 
 const notPort = "is not a port: 0 to 65535"
 
-// check judges the value that c holds for one setting. The error is a complaint that reads on
-// after the value. Types and the sign of durations are the decoder's business, but a Config
-// may also be changed by hand, so durations are looked at again.
+// check checks c's value of one setting. The error is a complaint that continues a sentence after the value.
+// Types and the sign of durations are checked by the decoder, but durations are checked again, since a Config
+// may be changed in code.
 func (c *Config) check(setting string) error {
 	switch setting {
 	case "server.bind":

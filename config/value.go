@@ -127,8 +127,8 @@ func decodePair(raw any) (pair [2]time.Duration, err error) {
 	return pair, nil
 }
 
-// tidy writes a decoded value in its one form: ~/ in paths expanded, which no shell did, URLs
-// without a slash at the end, origins as browsers send them.
+// tidy normalizes a decoded value: it expands ~/ in paths, which no shell has done, removes the slash at the
+// end of URLs, and writes origins as browsers send them.
 func tidy(s setting, value any, home string) any {
 	switch v := value.(type) {
 	case string:

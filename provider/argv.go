@@ -15,10 +15,10 @@ var (
 
 const argsPlaceholder = "{args}"
 
-// braces finds placeholders and, so that they can be left alone, the ${VARIABLES} of shells.
+// braces matches placeholders and also the ${VARIABLES} of shells, so that those can be left unchanged.
 var braces = regexp.MustCompile(`\$?\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// placeholders lists the names in braces of a template.
+// placeholders returns the names in braces of a template.
 func placeholders(template string) (names []string) {
 	for _, found := range braces.FindAllString(template, -1) {
 		if found[0] == '{' {
@@ -28,7 +28,7 @@ func placeholders(template string) (names []string) {
 	return names
 }
 
-// expand replaces placeholders in a single pass: what a value brings in is not expanded again.
+// expand replaces placeholders in a single pass: the inserted values are not expanded again.
 func expand(template string, value func(name string) string) string {
 	return braces.ReplaceAllStringFunc(template, func(found string) string {
 		if found[0] != '{' {
@@ -38,15 +38,16 @@ func expand(template string, value func(name string) string) string {
 	})
 }
 
-// Values are what the placeholders of an argv_template stand for.
+// Values are the values of the placeholders in an argv_template.
 type Values struct {
-	Args        []string // the user's, each an argument of its own
+	Args        []string // the user's arguments
 	Prompt      string
-	PromptFile  string        // path of the prompt as a file
-	APIKey      config.Secret // the gateway's
+	PromptFile  string        // path of a file with the prompt
+	APIKey      config.Secret // the gateway's key
 	Model       string
 	HooksConfig string // path of the rendered hook config
-	// Conversation is the id of the tool's conversation; empty: it makes up its own. Resume: it goes on with it.
+	// Conversation is the id of the tool's conversation; empty: the tool chooses one. Resume is set if the tool
+	// resumes it.
 	Conversation string
 	Resume       bool
 }
@@ -69,19 +70,19 @@ func (v Values) of(name string) string {
 	return ""
 }
 
-// Argv is the list of arguments for the entry's bin, without bin itself. It may hold the API key:
-// log ShownArgv instead.
+// Argv returns the arguments for the entry's bin, without bin itself. They may contain the API key: log
+// ShownArgv instead.
 //
-// {args} becomes as many arguments as the user gave, also none. Any other element with an empty
-// placeholder is left out, and with it the flag directly before it in the template: an element that
-// begins with "-", other than "--".
+// {args} becomes all arguments that the user gave, also none. Any other element with an empty placeholder is
+// left out, together with a flag directly before it in the template. A flag is an element that begins with "-",
+// other than "--".
 func (e Entry) Argv(v Values) []string {
 	template := e.ArgvTemplate
 	if v.Resume {
 		template = e.ResumeTemplate
 	}
 	argv := make([]string, 0, len(template)+len(v.Args))
-	flag := false // whether the last of argv is a flag that belongs to the next element
+	flag := false // whether the last element of argv is a flag for the next element
 	for _, el := range template {
 		if el == argsPlaceholder {
 			argv, flag = append(argv, v.Args...), false
@@ -109,7 +110,7 @@ func (v Values) lacks(element string) bool {
 	return false
 }
 
-// ShownArgv is Argv for logs and people: a mark stands where the API key would be.
+// ShownArgv returns Argv for logs and people, with a placeholder instead of the API key.
 func (e Entry) ShownArgv(v Values) []string {
 	v.APIKey = config.Secret(v.APIKey.String())
 	return e.Argv(v)

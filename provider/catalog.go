@@ -1,10 +1,10 @@
-// Package provider is the catalog of agent command-line tools and everything that follows from an
-// entry of it: which arguments and environment a session gets, which hook config is written for it,
-// whether the tool is installed on this host, and how the catalog changes while the worker runs.
+// Package provider is the catalog of agent command-line tools. From an entry it derives the arguments, the
+// environment and the hook config of a session, and whether the tool is installed on this host. It also reloads
+// the catalog when it changes while the worker runs.
 //
-// The catalog is a TOML file with one table [providers.<id>] for each tool. An [Entry] is a value
-// that never changes: a run that was started with one keeps it, whatever becomes of the file.
-// Nothing here knows terminals or the network, so an entry can be tested with a text file.
+// The catalog is a TOML file with one table [providers.<id>] for each tool. An [Entry] is a value that never
+// changes: a run keeps the entry that it was started with, even if the file changes. The package uses neither
+// terminals nor the network, so an entry can be tested with a text file.
 package provider
 
 import (
@@ -13,31 +13,32 @@ import (
 	"svc"
 )
 
-// TUIType says how a tool uses its terminal, and so how its screen is shown.
+// TUIType is how a tool uses its terminal, and so how its screen is shown.
 type TUIType string
 
-// The three ways of using a terminal. A line-oriented tool's screen is shown as plain text, the
-// others keep their colours and attributes.
+// The uses of a terminal. The screen of a line-oriented tool is shown as plain text, the others with their
+// colours and attributes.
 const (
 	LineOriented TUIType = "line_oriented"
 	FullScreen   TUIType = "full_screen"
 	RawMode      TUIType = "raw_mode"
 )
 
-// CompletionSignal names a way by which the end of the work becomes known.
+// CompletionSignal is a way to detect the end of the work.
 type CompletionSignal string
 
-// The ways. Idle detection is a hint for people and never moves a run.
+// The ways to detect it. Idle detection is a hint for people and never changes a run's status.
 const (
 	NativeHook    CompletionSignal = "native_hook"
 	ExitCode      CompletionSignal = "exit_code"
 	IdleDetection CompletionSignal = "idle_detection"
 )
 
-// Message is how a tool takes messages while it runs.
+// Message is how a tool accepts messages while it runs.
 type Message string
 
-// The ways. A tool that takes pastes knows bracketed ones, and submits what was pasted when Enter is pressed.
+// The ways to send a message. A tool with MessagePaste supports bracketed paste, and submits a pasted text on
+// Enter.
 const (
 	MessageNone  Message = "none"
 	MessagePaste Message = "paste"
@@ -46,11 +47,11 @@ const (
 // Turns reports whether the tool's hooks report the end of a turn.
 func (e Entry) Turns() bool { return slices.Contains(e.CompletionSignals, NativeHook) }
 
-// Entry is one tool of the catalog. Entries are values: whoever holds one may keep it for ever.
+// Entry is one tool of the catalog. An entry is a value and may be kept permanently.
 type Entry struct {
 	ID   string `json:"id"`
-	Name string `json:"name"` // for people; the id when the catalog gives none
-	// Bin is a name to look up on the PATH, or an absolute path.
+	Name string `json:"name"` // for people; default: the id
+	// Bin is a name that is looked up on the PATH, or an absolute path.
 	Bin                string             `json:"bin"`
 	ArgvTemplate       []string           `json:"argv_template"`
 	EnvMap             EnvMap             `json:"env_map"`
@@ -59,26 +60,28 @@ type Entry struct {
 	HooksTemplate      string             `json:"hooks_config_template"` // empty: the tool gets no hook config
 	HooksName          string             `json:"hooks_config_name"`     // file name of the rendered hook config
 	InstalledDetection []string           `json:"installed_detection"`
-	// LongPrompt says how the tool takes a prompt that is too long for an argument.
+	// LongPrompt is how the tool accepts a prompt that is too long for an argument.
 	LongPrompt LongPrompt `json:"long_prompt,omitempty"`
-	// Message says how the tool takes messages while it runs.
+	// Message is how the tool accepts messages while it runs.
 	Message Message `json:"message,omitempty"`
-	// Conversation says where the id of the tool's conversation comes from; empty: from nowhere.
+	// Conversation is where the id of the tool's conversation comes from; empty: the id is unknown.
 	Conversation svc.ConversationSource `json:"conversation,omitempty"`
-	// ResumeTemplate is ArgvTemplate for a run that goes on with a conversation; empty: the tool cannot.
+	// ResumeTemplate is the ArgvTemplate for a run that resumes a conversation; empty: the tool cannot resume
+	// one.
 	ResumeTemplate []string `json:"resume_argv_template,omitempty"`
-	// ConversationFiles are patterns of the files in which the tool keeps a conversation; empty: it is not known where.
+	// ConversationFiles are patterns of the files in which the tool keeps a conversation; empty: unknown.
 	ConversationFiles []string `json:"conversation_files,omitempty"`
-	// Optional says that the doctor does not report an absent tool as a problem.
+	// Optional means that the doctor does not report a missing tool as a problem.
 	Optional bool `json:"optional"`
-	// AsksTrust says that the tool asks a person in each new folder whether it is trusted, and waits until then.
+	// AsksTrust means that the tool asks a person in each new folder whether it is trusted, and waits for the
+	// answer.
 	AsksTrust bool `json:"asks_trust,omitempty"`
-	// KeepAlive names programs that may outlive a session of the tool, such as shared daemons; "*" is
-	// every program. Others are ended with it.
+	// KeepAlive are the names of programs that may outlive a session of the tool, such as shared daemons; "*"
+	// means every program. Other programs are ended with the session.
 	KeepAlive []string `json:"keep_alive,omitempty"`
 }
 
-// What holds when an entry does not say.
+// The defaults for keys that an entry does not have.
 var (
 	defaultArgv      = []string{"{args}", "{prompt}"}
 	defaultSignals   = []CompletionSignal{ExitCode}
@@ -90,7 +93,7 @@ const (
 	defaultHooksName = "hooks.json"
 )
 
-// StandardIDs are the four ids that every orchestrator accepts, whatever its catalog holds.
+// StandardIDs returns the four ids that every orchestrator accepts, whether its catalog has them or not.
 func StandardIDs() []string {
 	return []string{"provider_a", "provider_b", "provider_c", "provider_d"}
 }
@@ -103,10 +106,10 @@ type Catalog struct {
 	hash    string
 }
 
-// Hash is the SHA-256 of the catalog's text in hex: what may be started is the same while it is.
+// Hash returns the SHA-256 of the catalog's text in hex. Catalogs with the same hash have the same entries.
 func (c *Catalog) Hash() string { return c.hash }
 
-// Path is the file that the catalog was read from.
+// Path returns the path of the file that the catalog was read from.
 func (c *Catalog) Path() string { return c.path }
 
 // IDs lists the entries in the order of the file.
@@ -127,7 +130,7 @@ func (c *Catalog) Has(id string) bool {
 	return ok
 }
 
-// Entry is the entry with this id. The error is an unknown_provider that names what there is.
+// Entry returns the entry with this id. The error is an unknown_provider that names the known ids.
 func (c *Catalog) Entry(id string) (Entry, error) {
 	e, ok := c.entries[id]
 	if !ok {
@@ -136,7 +139,7 @@ func (c *Catalog) Entry(id string) (Entry, error) {
 	return e.clone(), nil
 }
 
-// clone keeps the catalog's own slices out of other hands.
+// clone returns a copy that does not share the catalog's slices.
 func (e Entry) clone() Entry {
 	e.ArgvTemplate = slices.Clone(e.ArgvTemplate)
 	e.ResumeTemplate = slices.Clone(e.ResumeTemplate)

@@ -9,10 +9,10 @@ import (
 	"svc"
 )
 
-// noConversation is what an entry says whose tool's conversations have no ids that svc knows.
+// noConversation is the value of an entry whose tool has no conversation ids that svc can use.
 const noConversation = "none"
 
-// Resumes reports whether the tool can go on with a conversation.
+// Resumes reports whether the tool can resume a conversation.
 func (e Entry) Resumes() bool { return len(e.ResumeTemplate) > 0 }
 
 func (t table) conversation() svc.ConversationSource {
@@ -23,8 +23,8 @@ func (t table) conversation() svc.ConversationSource {
 	return given
 }
 
-// checkConversation finds templates with which a tool would not get the id that it is asked to use: it would begin another conversation
-// than the one that is shown.
+// checkConversation finds templates with which a tool would not get the id that it has to use: it would then
+// begin another conversation than the one that is shown.
 func (t table) checkConversation(e Entry) {
 	given := hasPlaceholder(e.ArgvTemplate, "conversation")
 	switch {
@@ -52,10 +52,11 @@ func (t table) checkConversation(e Entry) {
 	}
 }
 
-// conversationRoot is what a pattern of a conversation's file begins with: the home, a variable that names a folder, or the root.
+// conversationRoot matches the beginning of a pattern: the home, a variable with a folder, or the root.
 var conversationRoot = regexp.MustCompile(`^(~|\$[A-Za-z_][A-Za-z0-9_]*)?/`)
 
-// checkConversationFile finds patterns that would not tell one conversation from another, or lead elsewhere than they say.
+// checkConversationFile finds patterns that match the files of several conversations, or files outside their
+// folder.
 func (t table) checkConversationFile(pattern string) {
 	segments := strings.Split(pattern, "/")
 	name := segments[len(segments)-1]
@@ -74,8 +75,9 @@ func (t table) checkConversationFile(pattern string) {
 	}
 }
 
-// ConversationPatterns are the entry's ConversationFiles in the environment of a session: absolute, with {conversation} where the id
-// belongs. Those whose variable is not set there, or names no absolute path, are left out.
+// ConversationPatterns returns the entry's ConversationFiles for the environment of a session: as absolute
+// paths that still contain {conversation}. Patterns whose variable is not set, or is not an absolute path, are
+// left out.
 func (e Entry) ConversationPatterns(environ []string) (patterns []string) {
 	env := split(environ)
 	for _, pattern := range e.ConversationFiles {

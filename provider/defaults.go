@@ -14,7 +14,7 @@ import (
 //go:embed providers.toml
 var defaults []byte
 
-// Defaults is the shipped catalog.
+// Defaults returns the shipped catalog.
 func Defaults() *Catalog {
 	c, err := Parse("the shipped providers.toml", defaults)
 	if err != nil {
@@ -23,8 +23,8 @@ func Defaults() *Catalog {
 	return c
 }
 
-// EnsureFile writes the shipped catalog when nothing is at path yet, with the directories above it,
-// and tells whether it did. What is there is never touched.
+// EnsureFile writes the shipped catalog and the missing directories above it, if nothing exists at path. It
+// reports whether it has written it. An existing file is never changed.
 func EnsureFile(path string) (made bool, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return false, nil

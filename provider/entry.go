@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// entryKeys is every key that an entry may have.
+// entryKeys are all keys that an entry may have.
 var entryKeys = []string{
 	"id", "name", "bin", "argv_template", "env_map", "tui_type", "completion_signals",
 	"hooks_config_template", "hooks_config_name", "installed_detection", "optional", "keep_alive",
 	"long_prompt", "message", "conversation", "resume_argv_template", "conversation_files", "asks_trust",
 }
 
-// entry reads one table. Where it complains, what it returns is of no use.
+// entry reads one table. If it has added a problem, the returned entry must not be used.
 func (p *parser) entry(id string, t table) Entry {
 	for key := range t.values {
 		if !slices.Contains(entryKeys, key) {
@@ -65,7 +65,7 @@ type table struct {
 	values map[string]any
 }
 
-// complain is about a key of the table, or about the table itself when the key is not there.
+// complain adds a problem with a key of the table, or with the table itself when it does not have the key.
 func (t table) complain(key, format string, args ...any) {
 	path := under(t.path, key)
 	line, ok := t.keys[path]
@@ -75,7 +75,7 @@ func (t table) complain(key, format string, args ...any) {
 	t.complainAt(line, path, format, args...)
 }
 
-// text is a string without NUL, which neither arguments nor variables can carry.
+// text returns a string without NUL, which is possible neither in arguments nor in variables.
 func (t table) text(key, absent string) string {
 	v, ok := t.values[key]
 	if !ok {
@@ -93,7 +93,7 @@ func (t table) text(key, absent string) string {
 	return absent
 }
 
-// line is a text for people, in one line.
+// line returns a text for people, which must be one line.
 func (t table) line(key, absent string) string {
 	s := t.text(key, absent)
 	if strings.TrimSpace(s) == "" || utf8.RuneCountInString(s) > 200 || strings.ContainsFunc(s, unicode.IsControl) {
@@ -129,7 +129,8 @@ func (t table) flag(key string) bool {
 	return b
 }
 
-// bin refuses relative paths: the worker, the doctor and a session stand in different directories.
+// bin returns the executable. A relative path is a problem, since the worker, the doctor and a session run in
+// different directories.
 func (t table) bin() string {
 	if _, ok := t.values["bin"]; !ok {
 		t.complain("bin", "is missing: the name of the executable")
@@ -153,7 +154,7 @@ func (t table) fileName(key, absent string) string {
 	return name
 }
 
-// envMap tells the line of the file for each line of the map that is wrong.
+// envMap returns the env_map; each wrong line of the map is a problem with its line in the file.
 func (t table) envMap() EnvMap {
 	text := t.text("env_map", "")
 	m, wrong := parseEnvMap(text)
@@ -185,7 +186,7 @@ func (t table) checkPlaceholders(key, text string, known []string) {
 	}
 }
 
-// choice checks an enum. It does not repeat what was given: see Problem.
+// choice checks an enumeration. Its problem does not repeat the given value: see Problem.
 func choice[T ~string](t table, key, given string, allowed ...T) T {
 	if v := T(given); slices.Contains(allowed, v) {
 		return v

@@ -8,30 +8,31 @@ import (
 	"strings"
 )
 
-// Session is what the environment of a session is made of.
+// Session has the inputs for the environment of a session.
 type Session struct {
 	// Base is the worker's own environment, in the form of os.Environ.
 	Base []string
-	// Run holds the variables that the run's creator asked for. They count as the user's own: the
-	// gateway beats them. Names that begin with SVC_ are ignored.
+	// Run has the variables from the run's creator. They are treated like the user's own: the gateway's values
+	// replace them. Names that begin with SVC_ are ignored.
 	Run map[string]string
-	// Vars is what the worker says about the session: SVC_API_URL, SVC_RUN_ID and their like.
+	// Vars are the worker's variables about the session, such as SVC_API_URL and SVC_RUN_ID.
 	Vars map[string]string
 	// Gateway is the resolved gateway.
 	Gateway Gateway
 	// HooksConfig is the path of the rendered hook config; empty when there is none.
 	HooksConfig string
-	// Dir is the working directory, for PWD: some tools use it instead of the directory that the system tells. Empty
-	// leaves PWD unset, never as the worker has it.
+	// Dir is the working directory, for PWD: some tools use PWD instead of the directory that the system
+	// returns. Empty leaves PWD unset; the worker's own value is never used.
 	Dir string
-	// SelfDir is the directory of svc's own executable. It is put after the PATH, so that hooks
-	// find svc; empty leaves the PATH alone.
+	// SelfDir is the directory of svc's own executable. It is appended to the PATH, so that hooks find svc;
+	// empty leaves the PATH unchanged.
 	SelfDir string
 }
 
-// handedDown reports whether a variable of the worker's own environment may enter a session: not where the
-// worker stands, nothing of svc, and nothing that systemd gave to the worker as its service. What a session needs of
-// that is set for it, and the rest leads to folders and secrets of worker and orchestrator.
+// handedDown reports whether a variable of the worker's own environment may enter a session. Excluded are the
+// worker's directory, all of svc's variables, and the variables that systemd sets for the worker's service.
+// Those that a session needs are set explicitly, and the others lead to folders and secrets of worker and
+// orchestrator.
 func handedDown(name string) bool {
 	switch name {
 	case "PWD", "OLDPWD", "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC", "STATE_DIRECTORY", "CONFIGURATION_DIRECTORY":
@@ -40,9 +41,9 @@ func handedDown(name string) bool {
 	return !strings.HasPrefix(name, "SVC_")
 }
 
-// Environ is the environment for the entry's tool, sorted by name, each name once. The gateway beats
-// the user's own provider variables; where it has nothing to say, those stay. The secrets of worker
-// and operator are never in it, the gateway's key may be.
+// Environ returns the environment for the entry's tool, sorted by name, each name once. The gateway's values
+// replace the user's own provider variables; without a gateway's value, the user's stays. The environment never
+// has the secrets of worker and operator, but it may have the gateway's key.
 func (e Entry) Environ(s Session) []string {
 	env := split(s.Base)
 	maps.DeleteFunc(env, func(name, _ string) bool { return !handedDown(name) })
@@ -66,8 +67,8 @@ func (e Entry) Environ(s Session) []string {
 	return join(env)
 }
 
-// apply sets the tool's variables. Sources are read before anything is set, so that the order of
-// the lines has no meaning.
+// apply sets the tool's variables. All sources are read before a variable is set, so that the order of the
+// lines does not matter.
 func (m EnvMap) apply(env map[string]string) {
 	set := map[string]string{}
 	for _, v := range m {
@@ -88,8 +89,8 @@ func setNonEmpty(env, set map[string]string) {
 	}
 }
 
-// bypassLoopback keeps calls to this host away from a proxy, which could not make them. Tools that
-// know only the lower-case names are served too.
+// bypassLoopback excludes requests to this host from a proxy, which could not deliver them. It also sets the
+// lower-case names for tools that use only those.
 func bypassLoopback(env map[string]string) {
 	upper := env["HTTPS_PROXY"] != "" || env["HTTP_PROXY"] != "" || env["ALL_PROXY"] != ""
 	lower := env["https_proxy"] != "" || env["http_proxy"] != "" || env["all_proxy"] != ""
@@ -124,7 +125,7 @@ func withLoopback(list string) string {
 	return strings.Join(hosts, ",")
 }
 
-// WithDir is a PATH that has dir at its end, unless it has it already or dir is empty.
+// WithDir returns path with dir at its end, unless path contains dir already or dir is empty.
 func WithDir(path, dir string) string {
 	if dir == "" || slices.Contains(filepath.SplitList(path), dir) {
 		return path
@@ -135,7 +136,7 @@ func WithDir(path, dir string) string {
 	return path + string(os.PathListSeparator) + dir
 }
 
-// split reads an environment; of several values of one name the last counts.
+// split parses an environment; the last value of a name is used.
 func split(environ []string) map[string]string {
 	env := make(map[string]string, len(environ))
 	for _, entry := range environ {
@@ -146,7 +147,7 @@ func split(environ []string) map[string]string {
 	return env
 }
 
-// join writes an environment without the worker's secrets.
+// join returns the environment as a list, without the worker's secrets.
 func join(env map[string]string) []string {
 	out := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {

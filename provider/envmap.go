@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// EnvVar is one line of an env_map: which variable of the tool gets its value from where.
+// EnvVar is one line of an env_map: a variable of the tool and the source of its value.
 type EnvVar struct {
 	Name string
-	// Source is the variable whose value is taken; empty when the line holds a literal.
+	// Source is the variable whose value is used; empty when the line has a literal.
 	Source string
-	// Literal is a fixed value, written NAME="value". It is a default: a variable that the user has
-	// set keeps the user's value.
+	// Literal is a fixed value, written NAME="value". It is a default: if the user has set the variable, the
+	// user's value is kept.
 	Literal string
 }
 
-// EnvMap is what an entry says about the tool's variables. As text, in the catalog and in JSON, it
-// has one line NAME=SOURCE for each.
+// EnvMap has the variables that an entry sets for its tool. In text form, in the catalog and in JSON, it has
+// one line NAME=SOURCE for each.
 type EnvMap []EnvVar
 
 // workerSecrets never enter a session, neither under their own name nor under another.
@@ -26,14 +26,14 @@ var workerSecrets = []string{"SVC_TOKEN", "SVC_WORKER_TOKEN", "SVC_SIGNING_KEY",
 
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// wrongLine is a complaint about one line, counted from 0. It shows nothing that follows the
-// equals sign, where people write keys by mistake.
+// wrongLine is a complaint about one line, counted from 0. It contains nothing after the equals sign, where
+// people sometimes write keys by mistake.
 type wrongLine struct {
 	line      int
 	complaint string
 }
 
-// parseEnvMap reads the lines; blank ones and those that begin with # are skipped.
+// parseEnvMap parses the lines; blank lines and lines that begin with # are skipped.
 func parseEnvMap(text string) (m EnvMap, wrong []wrongLine) {
 	seen := map[string]bool{}
 	for i, line := range strings.Split(text, "\n") {
@@ -73,7 +73,7 @@ func parseEnvVar(line string) (v EnvVar, complaint string) {
 	return EnvVar{Name: name, Source: source}, ""
 }
 
-// String is the line of the catalog.
+// String returns the line in the catalog's syntax.
 func (v EnvVar) String() string {
 	if v.Source == "" {
 		return v.Name + `="` + v.Literal + `"`
@@ -81,7 +81,7 @@ func (v EnvVar) String() string {
 	return v.Name + "=" + v.Source
 }
 
-// MarshalText writes the lines.
+// MarshalText returns the lines.
 func (m EnvMap) MarshalText() ([]byte, error) {
 	var b strings.Builder
 	for _, v := range m {
@@ -90,7 +90,7 @@ func (m EnvMap) MarshalText() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// UnmarshalText reads the lines, as strictly as the catalog does.
+// UnmarshalText parses the lines, as strictly as the catalog does.
 func (m *EnvMap) UnmarshalText(text []byte) error {
 	parsed, wrong := parseEnvMap(string(text))
 	if len(wrong) > 0 {

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// maxFileBytes bounds what is read as a catalog; a real one has a few kilobytes.
+// maxFileBytes bounds the size of a catalog; a real one has a few kilobytes.
 const maxFileBytes = 1 << 20
 
-// readFile reads a catalog whole. What is no regular file is refused before it is opened: opening a
+// readFile reads a whole catalog. It checks that the file is a regular one before it opens it, since opening a
 // pipe would wait for a writer.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
@@ -35,7 +35,8 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// locked runs change while no other process that asks the same holds the directory.
+// locked calls change while it holds a lock on the directory, so that only one process at a time changes a file
+// there.
 func locked(dir string, change func() error) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"svc/config"
 )
 
-// Gateway is where sessions find their models. Its zero value is no gateway: the user's own provider
-// variables hold.
+// Gateway is the model gateway of sessions. Its zero value means no gateway: the user's own provider variables
+// are used.
 type Gateway struct {
 	URL    string // without a slash at its end
 	APIKey config.Secret
 }
 
-// ResolveGateway takes each of the two from the config file's [gateway] when it has it, else from
-// the environment (SVC_GATEWAY_URL, SVC_GATEWAY_API_KEY). An empty variable counts as unset.
+// ResolveGateway takes each of the two values from the config file's [gateway] if it is set there, otherwise
+// from the environment (SVC_GATEWAY_URL, SVC_GATEWAY_API_KEY). An empty variable counts as unset.
 func ResolveGateway(c config.Gateway, lookup func(name string) (string, bool)) Gateway {
 	first := func(set, name string) string {
 		if set == "" {
@@ -28,7 +28,7 @@ func ResolveGateway(c config.Gateway, lookup func(name string) (string, bool)) G
 	}
 }
 
-// URLV1 is the base URL for OpenAI-compatible variables; empty without a gateway.
+// URLV1 returns the base URL for OpenAI-compatible variables; empty without a gateway.
 func (g Gateway) URLV1() string {
 	if g.URL == "" {
 		return ""

@@ -12,11 +12,11 @@ import (
 	"svc/atomicfile"
 )
 
-// RenderHooks writes the entry's hook config for one run into dir, which is made for the owner
-// alone, and answers with the file's path. An entry without a template gives no file and "".
+// RenderHooks writes the entry's hook config for one run to dir, which it makes accessible to the owner only,
+// and returns the file's path. For an entry without a template it writes nothing and returns "".
 //
-// The values end up inside JSON, TOML or shell text, so an API URL with characters that could mean
-// something there is refused.
+// The values are inserted into JSON, TOML or shell text, so an API URL with characters that could have a
+// meaning there is an error.
 func (e Entry) RenderHooks(dir, apiURL, runID string) (path string, err error) {
 	if e.HooksTemplate == "" {
 		return "", nil
@@ -52,8 +52,8 @@ func plainURL(text string) error {
 	return nil
 }
 
-// writePrivate makes the directory and the file readable for the owner alone, also when the
-// directory was there before.
+// writePrivate makes the directory and the file accessible to the owner only, also if the directory exists
+// already.
 func writePrivate(path, text string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

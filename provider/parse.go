@@ -13,7 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Load reads and checks a catalog file. What is wrong with its content is a Problems.
+// Load reads and checks a catalog file. Errors in its content are returned as a Problems.
 func Load(path string) (*Catalog, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -22,8 +22,8 @@ func Load(path string) (*Catalog, error) {
 	return Parse(path, data)
 }
 
-// Parse checks the text of a catalog; file is its name for messages. It is strict: an unknown key, a
-// wrong type and a placeholder that does not exist are all told, at once, in a Problems.
+// Parse checks the text of a catalog; file is its name in messages. It is strict: unknown keys, wrong types and
+// unknown placeholders are all returned together in a Problems.
 func Parse(file string, data []byte) (*Catalog, error) {
 	var doc map[string]any
 	if err := toml.Unmarshal(data, &doc); err != nil {
@@ -51,8 +51,8 @@ func Parse(file string, data []byte) (*Catalog, error) {
 	return c, nil
 }
 
-// syntaxProblem keeps the decoder's message and line. Its excerpt of the document stays out: it may
-// show a secret.
+// syntaxProblem returns the decoder's message and line, without its excerpt of the document, which may contain
+// a secret.
 func syntaxProblem(file string, err error) Problem {
 	p := Problem{File: file, Complaint: "is not TOML"}
 	var at *toml.DecodeError
@@ -66,7 +66,7 @@ func syntaxProblem(file string, err error) Problem {
 	return p
 }
 
-// parser turns decoded tables into entries and collects what is wrong.
+// parser converts decoded tables to entries and collects the problems.
 type parser struct {
 	*places
 	file     string

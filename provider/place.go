@@ -8,11 +8,11 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// places knows where in a document each key and each value stands, which the decoded form has lost.
+// places has the positions of the keys and values in a document, which the decoded form does not have.
 type places struct {
 	parser unstable.Parser
 	keys   map[string]int    // the line on which a key is first named
-	values map[string]source // of the keys that have a value of their own
+	values map[string]source // the values of the keys that have one
 }
 
 // source is a value as it is written in the file.
@@ -21,7 +21,7 @@ type source struct {
 	text []byte
 }
 
-// locate reads a document that is known to be valid TOML.
+// locate scans a document, which must be valid TOML.
 func locate(data []byte) *places {
 	p := &places{keys: map[string]int{}, values: map[string]source{}}
 	p.parser.Reset(data)
@@ -37,7 +37,7 @@ func locate(data []byte) *places {
 	return p
 }
 
-// key notes every part of a dotted key and answers with the whole of it.
+// key records every part of a dotted key and returns the whole key.
 func (p *places) key(path string, n *unstable.Node) string {
 	for parts := n.Key(); parts.Next(); {
 		part := parts.Node()
@@ -59,8 +59,8 @@ func (p *places) value(table string, n *unstable.Node) {
 	}
 }
 
-// lineOf is the line of the file on which line i (from 0) of a decoded string stands. A string that
-// was written with escapes or line continuations has no such lines; the key's own must do.
+// lineOf returns the line of the file that contains line i (from 0) of a decoded string. If the string was
+// written with escapes or line continuations, it returns the line of the key.
 func (p *places) lineOf(path, decoded string, i int) int {
 	v := p.values[path]
 	multi := len(v.text) >= 6 && (bytes.HasPrefix(v.text, []byte(`"""`)) || bytes.HasPrefix(v.text, []byte(`'''`)))
@@ -77,8 +77,8 @@ func (p *places) lineOf(path, decoded string, i int) int {
 	return first + i
 }
 
-// under joins a key path with a character that separates its parts for certain: TOML allows it
-// in no key but an escaped one, and ids with it are refused.
+// under joins a key path with a reliable separator: in TOML, only an escaped key can contain it, and ids that
+// contain it are rejected.
 func under(path, part string) string {
 	if path == "" {
 		return part
@@ -86,7 +86,7 @@ func under(path, part string) string {
 	return path + "\x00" + part
 }
 
-// written is a key path the way TOML writes it.
+// written returns a key path in TOML syntax.
 func written(path string) string {
 	parts := strings.Split(path, "\x00")
 	for i, part := range parts {

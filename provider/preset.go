@@ -17,7 +17,7 @@ import (
 //go:embed presets/*.toml
 var presetFiles embed.FS
 
-// PresetNames lists the well-known tools for which there is a preset.
+// PresetNames returns the names of the tools that have a preset.
 func PresetNames() []string {
 	files, err := presetFiles.ReadDir("presets")
 	if err != nil {
@@ -30,8 +30,8 @@ func PresetNames() []string {
 	return names
 }
 
-// Preset is the entries for a well-known tool: first the one that works through a prompt and ends,
-// then the interactive one, whose id ends in -tui.
+// Preset returns the entries of a tool: first the one that processes a prompt and ends, then the interactive
+// one, whose id ends in -tui.
 func Preset(name string) ([]Entry, error) {
 	_, c, err := preset(name)
 	if err != nil {
@@ -53,8 +53,8 @@ func preset(name string) (text []byte, c *Catalog, err error) {
 	return text, c, err
 }
 
-// Unused lists the presets whose tool is in pathEnv, a list in the form of PATH, and that a catalog does not use: no entry
-// has the preset's id or its program.
+// Unused returns the presets whose tool is found in pathEnv, a list in the form of PATH, and which a catalog
+// does not use: no entry has the preset's id or its program.
 func Unused(c *Catalog, pathEnv string) []string {
 	return slices.DeleteFunc(PresetNames(), func(name string) bool {
 		used := func(e Entry) bool { return e.ID == name || filepath.Base(e.Bin) == name }
@@ -63,9 +63,9 @@ func Unused(c *Catalog, pathEnv string) []string {
 	})
 }
 
-// Add puts the entries of a preset at the end of a catalog file and answers with their ids. The rest
-// of the file stays as it is, comments and all; a file that is missing is begun with the shipped
-// catalog. Nothing is written when one of the ids is taken or the file is not in order.
+// Add appends the entries of a preset to a catalog file and returns their ids. The rest of the file stays
+// unchanged, including comments; a missing file is created with the shipped catalog. Add writes no entry if one
+// of the ids exists already or the file is invalid.
 func Add(file, name string) (ids []string, err error) {
 	text, more, err := preset(name)
 	if err != nil {
@@ -74,7 +74,7 @@ func Add(file, name string) (ids []string, err error) {
 	if _, err := EnsureFile(file); err != nil {
 		return nil, err
 	}
-	// A link stays a link: what it leads to is replaced.
+	// If file is a link, its target is replaced and the link stays.
 	file, err = filepath.EvalSymlinks(file)
 	if err != nil {
 		return nil, fmt.Errorf("find provider catalog: %w", err)

@@ -21,22 +21,23 @@ import (
 )
 
 const (
-	// ProbeLimit is how long a tool may take to say that it is there. A busy machine may need longer, so a second look gives more.
+	// ProbeLimit is how long the probe of a tool may take. A busy machine may need longer, so a repeated probe
+	// has a longer limit.
 	ProbeLimit = 10 * time.Second
-	// probesAtOnce bounds the tools that are started side by side.
+	// probesAtOnce bounds the tools that are probed at the same time.
 	probesAtOnce = 4
-	// maxShown bounds, in characters, what is repeated of a tool's output.
+	// maxShown bounds, in characters, the part of a tool's output that is reported.
 	maxShown = 200
 	// maxShownPath bounds, in characters, the PATH in a reason.
 	maxShownPath = 600
 )
 
-// selfName is the bin of entries that are a part of svc.
+// selfName is the bin of entries whose tool is svc itself.
 const selfName = "svc"
 
-// Find is the executable of the entry, looked up in pathEnv, a list in the form of PATH. The error
-// says what was missing and where, and which command tells more. An svc that nobody installed under
-// this name, such as a download that was started in place, is found as the program that runs.
+// Find returns the entry's executable, looked up in pathEnv, a list in the form of PATH. The error says what
+// was missing and where, and which command tells more. If svc is not found under this name, for example because
+// a download was started in place, Find returns the running program.
 func (e Entry) Find(pathEnv string) (string, error) {
 	if filepath.IsAbs(e.Bin) {
 		if _, err := exec.LookPath(e.Bin); err != nil {
@@ -46,7 +47,7 @@ func (e Entry) Find(pathEnv string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(pathEnv) {
 		if !filepath.IsAbs(dir) {
-			continue // what it means depends on where one stands
+			continue // its meaning depends on the working directory
 		}
 		if found, err := exec.LookPath(filepath.Join(dir, e.Bin)); err == nil {
 			return found, nil
@@ -62,9 +63,9 @@ func (e Entry) hint() string {
 	return fmt.Sprintf("install it or set bin in [providers.%s], then run: svc provider doctor %s", e.ID, e.ID)
 }
 
-// Probe looks whether the entry's tool is installed: it finds bin in pathEnv and runs it with the
-// arguments of installed_detection, without a terminal and for 10 s at most. Exit code 0 is
-// available; anything else, a missing binary too, is a reason in the report and never an error.
+// Probe checks whether the entry's tool is installed: it finds bin in pathEnv and runs it with the arguments of
+// installed_detection, without a terminal and for at most ProbeLimit. Exit code 0 means available; any other
+// result, also a missing binary, is a reason in the report and never an error.
 func Probe(ctx context.Context, e Entry, pathEnv string) svc.ProviderReport {
 	return probe(ctx, e, pathEnv, ProbeLimit)
 }
@@ -74,7 +75,7 @@ func ProbeAll(ctx context.Context, c *Catalog, pathEnv string) map[string]svc.Pr
 	return ProbeEntries(ctx, c.Entries(), pathEnv, ProbeLimit)
 }
 
-// ProbeEntries probes some entries, a few at a time; each may take as long as limit says.
+// ProbeEntries probes some entries, a few at a time; limit is the time for each.
 func ProbeEntries(ctx context.Context, entries []Entry, pathEnv string, limit time.Duration) map[string]svc.ProviderReport {
 	var (
 		mu      sync.Mutex // guards reports
@@ -113,7 +114,7 @@ func probe(ctx context.Context, e Entry, pathEnv string, limit time.Duration) sv
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		_ = cmd.Cancel() // what it left running holds its output open
+		_ = cmd.Cancel() // a process that it has left running holds its output open
 	}
 	said := out.line()
 	if said == "" {
@@ -128,7 +129,7 @@ func probe(ctx context.Context, e Entry, pathEnv string, limit time.Duration) sv
 
 func (e Entry) recheck() string { return "run: svc provider doctor " + e.ID }
 
-// complaint says how the presence check ended badly.
+// complaint describes how a probe has failed.
 func complaint(ctx, limited context.Context, err error, limit time.Duration, said string) string {
 	var exit *exec.ExitError
 	switch {
@@ -147,8 +148,8 @@ func complaint(ctx, limited context.Context, err error, limit time.Duration, sai
 	}
 }
 
-// detached prepares a process in a session of its own: it has no terminal to ask on, and when its
-// time is over everything that it started ends with it.
+// detached prepares a process in a session of its own: it has no terminal for questions, and when its time is
+// over, every process that it has started is killed with it.
 func detached(ctx context.Context, bin string, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Dir = "/" // the worker's own directory may be gone
@@ -158,7 +159,7 @@ func detached(ctx context.Context, bin string, args []string) *exec.Cmd {
 	return cmd
 }
 
-// probeEnv is the worker's environment without its secrets, with the PATH that was asked about.
+// probeEnv returns the worker's environment without its secrets, with the given PATH.
 func probeEnv(pathEnv string) []string {
 	env := split(os.Environ())
 	maps.DeleteFunc(env, func(name, _ string) bool { return !handedDown(name) })
@@ -166,7 +167,7 @@ func probeEnv(pathEnv string) []string {
 	return join(env)
 }
 
-// head keeps the beginning of what is written to it and lets the rest go by.
+// head keeps the beginning of what is written to it and drops the rest.
 type head struct{ kept bytes.Buffer }
 
 func (h *head) Write(p []byte) (int, error) {
@@ -175,7 +176,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line is the first line that says something, fit to be shown.
+// line returns the first line that is not blank, without control characters and limited in length.
 func (h *head) line() string {
 	for line := range strings.Lines(strings.ToValidUTF8(h.kept.String(), "")) {
 		line = strings.Map(func(r rune) rune {
@@ -191,7 +192,7 @@ func (h *head) line() string {
 	return ""
 }
 
-// cut shortens a text to so many characters.
+// cut shortens a text to at most this many characters.
 func cut(s string, most int) string {
 	if runes := []rune(s); len(runes) > most {
 		return string(runes[:most-1]) + "…"

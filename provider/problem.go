@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a catalog file. It never shows a value, because someone
-// may have written a secret where a name belongs.
+// Problem is one error in a catalog file. It never contains a value, because a person may have written a secret
+// in the place of a name.
 type Problem struct {
 	File      string
-	Line      int    // from 1; 0 when the file as a whole is at fault
+	Line      int    // from 1; 0 when the problem is about the whole file
 	Key       string // as TOML writes it, such as providers.my_tool.bin; may be empty
 	Complaint string
 }
 
-// Error is one line that names file, line and key.
+// Error returns one line that names file, line and key.
 func (p Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -29,11 +29,10 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems is the error of Parse: everything that is wrong, from the top of the file down, and at
-// least one.
+// Problems is the error of Parse. It has all problems, at least one, sorted by line.
 type Problems []Problem
 
-// Error is the problem, or one line for each.
+// Error returns one line for each problem.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {

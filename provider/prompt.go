@@ -7,18 +7,18 @@ import (
 	"svc"
 )
 
-// LongPrompt is how a tool takes a prompt that is too long for an argument.
+// LongPrompt is how a tool accepts a prompt that is too long for an argument.
 type LongPrompt string
 
-// The ways. A template that has {prompt_file} instead of {prompt} needs none of them.
+// The ways. A template with {prompt_file} instead of {prompt} needs none of them.
 const (
-	PromptRefused LongPrompt = "refuse" // it cannot
-	// PromptStdin gives it on standard input and leaves {prompt} out. A template without {prompt} gets every
-	// prompt that way, so that no list of processes shows it.
+	PromptRefused LongPrompt = "refuse" // the tool cannot accept it
+	// PromptStdin passes the prompt on standard input and leaves {prompt} out. If the template has no {prompt},
+	// every prompt is passed that way, so that it does not appear in lists of processes.
 	PromptStdin LongPrompt = "stdin"
 )
 
-// PromptLimit is the longest prompt in bytes that the entry takes; 0: any.
+// PromptLimit returns the length in bytes of the longest prompt that the entry accepts; 0: unlimited.
 func (e Entry) PromptLimit() int {
 	if e.LongPrompt == PromptStdin || !e.promptInArgv() {
 		return 0
@@ -37,7 +37,7 @@ func (e Entry) OnStdin(prompt string) bool {
 	return e.LongPrompt == PromptStdin && (len(prompt) > svc.MaxArgument || !e.promptInArgv())
 }
 
-// CheckLengths names what no system call could hand over.
+// CheckLengths returns an error for the first argument or variable that is too long for a system call.
 func (e Entry) CheckLengths(prompt string, argv, env []string) error {
 	if limit := e.PromptLimit(); limit > 0 && len(prompt) > limit {
 		return fmt.Errorf("the prompt has %d bytes, and %s takes it as an argument, which may have %d: "+

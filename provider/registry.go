@@ -16,38 +16,38 @@ import (
 	"svc/atomicfile"
 )
 
-// The watcher waits until a file was quiet for settleAfter, so that one edit is one reload, but never
-// longer than settleMost after its first change. Besides being told, it looks every pollEvery:
-// network file systems tell nothing.
+// The watcher waits until a file has not changed for settleAfter, so that one edit is one reload, but never
+// longer than settleMost after the first change. In addition it polls every pollEvery, because network file
+// systems send no notifications.
 const (
 	settleAfter = 100 * time.Millisecond
 	settleMost  = 500 * time.Millisecond
 	pollEvery   = 15 * time.Second
 )
 
-// Options are what a Registry may be given; the zero value is fine.
+// Options are the options of a Registry; the zero value is valid.
 type Options struct {
-	// Logger gets every reload and every catalog that was refused; nil is slog's default.
+	// Logger logs every reload and every catalog that was refused; nil means slog's default.
 	Logger *slog.Logger
-	// OnError is told why a changed catalog was refused, once for each different reason. It is called
-	// by Run and must not block.
+	// OnError is called with the reason when a changed catalog was refused, once for each different reason. Run
+	// calls it, and it must not block.
 	OnError func(error)
-	// LastGood is a file of the registry's own that keeps a copy of the catalog in force, for a start at which the
-	// catalog has an error. Empty: there is none, and such a start fails.
+	// LastGood is a file in which the registry keeps a copy of the active catalog, for a start at which the
+	// catalog has an error. Empty: there is no copy, and such a start fails.
 	LastGood string
 }
 
-// Registry holds the catalog that is in force. While Run runs, it follows the file: a catalog that
-// is in order replaces the old one, any other is refused and the old one stays.
+// Registry holds the active catalog. Run watches the file: a valid catalog replaces the active one, an invalid
+// one is refused and the active one stays.
 type Registry struct {
 	path    string
 	log     *slog.Logger
 	onError func(error)
-	copy    string // the path of the last good one; empty: none is kept
+	copy    string // the path of the copy of the last valid catalog; empty: none is kept
 	current atomic.Pointer[Catalog]
-	problem atomic.Pointer[string] // why the file is not in force; nil while it is
+	problem atomic.Pointer[string] // why the file is not the active catalog; nil while it is
 
-	// Only Open and Run touch these.
+	// Only Open and Run use these.
 	seen    []byte // the content that current was read from
 	reloads int
 
@@ -55,7 +55,8 @@ type Registry struct {
 	subs map[chan *Catalog]bool
 }
 
-// Open reads the catalog. One with an error is refused, and the last good one is in force; without one Open fails.
+// Open reads the catalog. If the catalog has an error it is refused, and the last valid one becomes active;
+// without a copy of that, Open returns the error.
 func Open(path string, o Options) (*Registry, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -75,7 +76,7 @@ func Open(path string, o Options) (*Registry, error) {
 	}
 	data, c, copyErr := read(r.copy)
 	if copyErr != nil {
-		return nil, err // there is none, or it is damaged: the first error is the one to correct
+		return nil, err // the copy is missing or damaged: the error of the catalog itself is the one to correct
 	}
 	c.path = abs
 	r.seen = data
@@ -93,7 +94,8 @@ func read(path string) (data []byte, c *Catalog, err error) {
 	return data, c, err
 }
 
-// force puts a catalog in force and keeps a copy of it. Without a copy only a later start with a broken catalog is worse off.
+// force makes a catalog the active one and keeps a copy of it. If the copy cannot be written, only a later
+// start with an invalid catalog fails.
 func (r *Registry) force(data []byte, c *Catalog) {
 	r.seen = data
 	r.problem.Store(nil)
@@ -109,7 +111,7 @@ func (r *Registry) force(data []byte, c *Catalog) {
 	}
 }
 
-// Problem is why the file is not the catalog in force; empty while it is.
+// Problem returns why the file is not the active catalog; empty while it is.
 func (r *Registry) Problem() string {
 	if why := r.problem.Load(); why != nil {
 		return *why
@@ -117,11 +119,11 @@ func (r *Registry) Problem() string {
 	return ""
 }
 
-// Current is the catalog in force. It never changes; ask again for a newer one.
+// Current returns the active catalog. The value never changes; call Current again for a newer one.
 func (r *Registry) Current() *Catalog { return r.current.Load() }
 
-// Subscribe gives a channel that gets each new catalog. A reader that is slow misses those in between
-// and gets the newest. Cancel ends the subscription; the channel is never closed.
+// Subscribe returns a channel that receives each new catalog. A slow reader misses intermediate ones and
+// receives the newest. cancel ends the subscription; the channel is never closed.
 func (r *Registry) Subscribe() (changes <-chan *Catalog, cancel func()) {
 	ch := make(chan *Catalog, 1)
 	r.mu.Lock()
@@ -134,8 +136,8 @@ func (r *Registry) Subscribe() (changes <-chan *Catalog, cancel func()) {
 	}
 }
 
-// Run follows the file until ctx ends, and then returns nil. Without file notifications (the system
-// bounds their number) it looks at intervals, which the log says.
+// Run watches the file until ctx ends, and then returns nil. Without file notifications (the system limits
+// their number) it only polls, and logs that.
 func (r *Registry) Run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -160,9 +162,9 @@ func (r *Registry) Run(ctx context.Context) error {
 func (r *Registry) follow(ctx context.Context, list *watchList, look func()) {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
-	settled := time.NewTimer(0) // looks at once: the file may have changed since Open
+	settled := time.NewTimer(0) // fires at once: the file may have changed since Open
 	defer settled.Stop()
-	var since time.Time // of the first change that was not looked at; zero: none
+	var since time.Time // the first change that was not read yet; zero: none
 	changed := func() {
 		if since.IsZero() {
 			since = time.Now()
@@ -188,12 +190,12 @@ func (r *Registry) follow(ctx context.Context, list *watchList, look func()) {
 	}
 }
 
-// reload reads the file and puts it in force when it is new and in order.
+// reload reads the file and makes it the active catalog if it is new and valid.
 func (r *Registry) reload() {
 	r.reloads++
 	data, err := readFile(r.path)
 	if err == nil && len(bytes.TrimSpace(data)) == 0 && len(r.seen) > 0 {
-		err = errors.New("read provider catalog: " + r.path + " is empty") // someone is about to write it
+		err = errors.New("read provider catalog: " + r.path + " is empty") // it is probably being written
 	}
 	if err == nil && bytes.Equal(data, r.seen) {
 		r.accepted("provider catalog is in order again")
@@ -212,14 +214,14 @@ func (r *Registry) reload() {
 	r.publish(c)
 }
 
-// accepted ends a time of refusal.
+// accepted removes the reason of a refusal and logs that.
 func (r *Registry) accepted(message string) {
 	if r.problem.Swap(nil) != nil {
 		r.log.Info(message, "path", r.path)
 	}
 }
 
-// refuse reports a reason once, however often the file is looked at.
+// refuse reports a reason once, however often the file is read.
 func (r *Registry) refuse(err error) {
 	why := err.Error()
 	if r.Problem() == why {
@@ -237,7 +239,7 @@ func (r *Registry) publish(c *Catalog) {
 	defer r.mu.Unlock()
 	for ch := range r.subs {
 		select {
-		case <-ch: // what the reader has not fetched is out of date
+		case <-ch: // removes a catalog that the reader has not received and that is out of date
 		default:
 		}
 		ch <- c

@@ -9,15 +9,15 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// maxLinks bounds the symbolic links that are followed, as the system does.
+// maxLinks bounds the symbolic links that are followed, like the system's own limit.
 const maxLinks = 40
 
-// entry is a name in a directory whose change can change which file a path leads to, or its content.
+// entry is a name in a directory. A change of it can change which file a path leads to, or that file's content.
 type entry struct{ dir, name string }
 
-// trail lists the entries on the way to a file: every symbolic link on it and the file itself or, when
-// the way ends early, the first name that is missing. Directories are given without links, which is
-// how the watcher names them.
+// trail returns the entries on the path to a file: every symbolic link on it and the file itself or, if the
+// path ends early, the first missing name. Directories are returned with links resolved, as the watcher reports
+// them.
 func trail(path string) []entry {
 	var entries []entry
 	dir, rest := "/", steps(path)
@@ -53,7 +53,7 @@ func trail(path string) []entry {
 	return entries
 }
 
-// steps splits a path into names, without resolving "..": after a link it leads elsewhere.
+// steps splits a path into names, without resolving "..", which leads elsewhere after a link.
 func steps(path string) (names []string) {
 	for name := range strings.SplitSeq(path, "/") {
 		if name != "" && name != "." {
@@ -63,21 +63,21 @@ func steps(path string) (names []string) {
 	return names
 }
 
-// watchList is what is watched for one file. Directories are watched rather than the file, because
-// editors replace files and links are moved.
+// watchList is the set of watches for one file. It watches directories and not the file, because editors
+// replace files and links are moved.
 type watchList struct {
 	watcher *fsnotify.Watcher
-	way     func(path string) []entry // trail, but for tests
+	way     func(path string) []entry // trail; tests replace it
 	dirs    map[string]bool
 	entries map[entry]bool
 }
 
-// rearm bounds the looks at a way that changes while its watches are set up. When it does not come to
-// rest, the events of the last change lead to the next look.
+// rearm bounds the repetitions for a path that changes while its watches are set up. If it keeps changing, the
+// events of the last change cause the next call.
 const rearm = 5
 
-// arm watches the way to the file as it is now. Adding a directory again is harmless and needed: a
-// new directory may stand where an old one was.
+// arm watches the current path to the file. Adding a directory again is harmless and necessary, since a new
+// directory may have replaced the old one.
 func (w *watchList) arm(path string) error {
 	dirs, entries := map[string]bool{}, map[entry]bool{}
 	var failed error
@@ -92,7 +92,7 @@ func (w *watchList) arm(path string) error {
 				failed = err
 			}
 		}
-		// A link that was moved before its directory was watched made no event.
+		// A link that was moved before its directory was watched caused no event.
 		again := w.way(path)
 		if slices.Equal(again, way) {
 			break
@@ -101,15 +101,15 @@ func (w *watchList) arm(path string) error {
 	}
 	for _, dir := range w.watcher.WatchList() {
 		if !dirs[dir] {
-			_ = w.watcher.Remove(dir) // it may be gone, and its watch with it
+			_ = w.watcher.Remove(dir) // the directory may be gone, and its watch with it
 		}
 	}
 	w.dirs, w.entries = dirs, entries
 	return failed
 }
 
-// concerns reports whether an event is about the way to the file. The directories hold other files that
-// change all the time.
+// concerns reports whether an event is about the path to the file. The directories contain other files that
+// change often.
 func (w *watchList) concerns(e fsnotify.Event) bool {
 	if w.entries[entry{filepath.Dir(e.Name), filepath.Base(e.Name)}] {
 		return true
