@@ -13,7 +13,7 @@ import (
 	"svc/wire"
 )
 
-// drawn is what a relay has drawn so far.
+// drawn returns what a relay has drawn so far.
 func (o *orchestrator) drawn(id string) string {
 	var all bytes.Buffer
 	for _, f := range framesOf[*wire.AttachData](o) {
@@ -33,7 +33,7 @@ func (o *orchestrator) sizes(id string) (sizes []paneSize) {
 	return sizes
 }
 
-// paneSizeOf asks tmux itself.
+// paneSizeOf reads the size of a run's pane from tmux.
 func (l *lab) paneSizeOf(run string) paneSize {
 	l.t.Helper()
 	rec := l.record(run)
@@ -176,7 +176,7 @@ func TestNamedKeysAreSpelledAsTheProgramWantsThem(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.start()
-	// The program asks for the other spelling of arrows, and shows the bytes that it got.
+	// The program selects the other byte sequences for arrows, and prints the bytes that it got.
 	run := l.begin(`stty raw -echo; printf '\033[?1hready'; head -c 15 | od -An -tx1`)
 	l.wait("the program to read", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
 	l.o.send(&wire.Keys{RequestID: "1", RunID: run, Attempt: 1,
@@ -206,7 +206,7 @@ func TestKeysReachALiveSessionAndNoOther(t *testing.T) {
 	for i, word := range []string{"a", "b", "c", "d"} { // in order, though each is a request
 		l.o.send(&wire.Keys{RequestID: itoa(i), RunID: run, Attempt: 1, Keys: []string{word}})
 	}
-	for range 3 { // the same request again types nothing
+	for range 3 { // a repeated request types nothing
 		l.o.send(&wire.Keys{RequestID: "3", RunID: run, Attempt: 1, Keys: []string{"d"}})
 	}
 	l.o.send(&wire.Keys{RequestID: "enter", RunID: run, Attempt: 1, Keys: []string{"Enter"}})

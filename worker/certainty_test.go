@@ -16,10 +16,10 @@ import (
 	"svc/rundir"
 )
 
-// stubborn ends by SIGKILL alone.
+// stubborn is a script that only SIGKILL ends.
 const stubborn = `trap '' INT TERM; echo ready; while :; do sleep 0.05; done`
 
-// The wrapper records its provider a moment after it has started it; on a slow disk a stop is quicker.
+// The wrapper records its provider shortly after it has started it; on a slow disk a stop can come before that.
 func TestAStopOfAProviderThatIsNotOnRecordLetsTheWrapperRecordItsEnd(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -49,7 +49,7 @@ func TestARecordOfTheEndThatCannotBeReadNowIsReadAgain(t *testing.T) {
 	l.start()
 	run := l.begin(`read line`)
 	a, wrapper := l.dir.Attempt(run, 1), l.record(run).Session.Pane.PID
-	// Nothing below a file can be read, and so nobody knows what was recorded.
+	// Nothing below a file can be read, so the worker cannot find out what was recorded.
 	if err := errors.Join(os.Rename(a.Path(), a.Path()+"-"), os.WriteFile(a.Path(), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestARecordOfTheEndThatCannotBeReadNowIsReadAgain(t *testing.T) {
 	l.cleared(run, 1)
 }
 
-// A wrapper on a slow disk takes its launch file long before it has recorded itself.
+// On a slow disk, a wrapper takes its launch file long before it has recorded itself.
 func TestAWrapperThatTookItsLaunchFileIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -84,7 +84,7 @@ func TestAWrapperThatTookItsLaunchFileIsWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow := exec.Command("sleep", "600") // it has taken the permit and is not further
+	slow := exec.Command("sleep", "600") // it has taken the permit and has done nothing else yet
 	if err := slow.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestAWrapperThatTookItsLaunchFileIsWaitedFor(t *testing.T) {
 	if ends := l.o.signalsOf(run, 1, svc.SignalFinished); len(ends) != 0 {
 		t.Fatalf("a wrapper that lives was reported: %+v", ends)
 	}
-	// It ends, and has recorded what it did.
+	// It ends after it has recorded the exit.
 	if err := a.WriteExit(rundir.Exit{Code: 14, At: svc.TimeOf(time.Now())}); err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +117,8 @@ func TestAWrapperThatTookItsLaunchFileIsWaitedFor(t *testing.T) {
 	l.cleared(run, 1)
 }
 
-// TestStoppedRunsAreNotLostHoweverTheirWorkersFare kills and freezes workers at arbitrary moments while
-// runs are stopped and end by themselves. None is reported as lost.
+// TestStoppedRunsAreNotLostHoweverTheirWorkersFare kills and suspends workers at arbitrary moments while runs
+// are stopped and end by themselves. No run may be reported as lost.
 func TestStoppedRunsAreNotLostHoweverTheirWorkersFare(t *testing.T) {
 	t.Parallel()
 	rounds := 4

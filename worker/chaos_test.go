@@ -13,9 +13,9 @@ import (
 	"svc/wire"
 )
 
-// TestWorkersThatAreKilledAgainAndAgainStartEachRunOnce kills a worker at arbitrary moments while runs
-// are given to it, and gives it again what it did not acknowledge, as an orchestrator does. Whatever
-// happens in between: each run is started once, ends once, and its log is whole.
+// TestWorkersThatAreKilledAgainAndAgainStartEachRunOnce kills a worker at arbitrary moments while runs are
+// dispatched to it, and, like an orchestrator, repeats the dispatches that it did not acknowledge. In every
+// case each run is started once, ends once, and its log is complete.
 func TestWorkersThatAreKilledAgainAndAgainStartEachRunOnce(t *testing.T) {
 	t.Parallel()
 	rounds := 6
@@ -63,7 +63,7 @@ func TestWorkersThatAreKilledAgainAndAgainStartEachRunOnce(t *testing.T) {
 	l.idle()
 }
 
-// pushUnacknowledged gives out the runs that no worker has acknowledged.
+// pushUnacknowledged dispatches the runs that no worker has acknowledged.
 func (l *lab) pushUnacknowledged(runs []string, script string) {
 	l.t.Helper()
 	acked := map[string]bool{}

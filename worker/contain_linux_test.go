@@ -17,7 +17,8 @@ import (
 	"svc/wire"
 )
 
-// containedLab is a lab whose sessions are contained. Where the kernel does not let a user make namespaces, the test is skipped.
+// containedLab is a lab with contained sessions. If the kernel does not allow a user to make namespaces, the
+// test is skipped.
 func containedLab(t *testing.T) *lab {
 	t.Helper()
 	needtest.Program(t, "bwrap")
@@ -29,7 +30,8 @@ func containedLab(t *testing.T) *lab {
 	return l
 }
 
-// The agent looks for what it could take, change or end. Whatever it reaches it prints with FOUND.
+// thief is an agent that searches for anything that it could read, change or end. It prints each success with
+// FOUND.
 const thief = `found() { echo "FOUND $*"; }
 cat "$DATA/worker_key" "$DATA/instance_id" "$DATA/providers.toml" "$DATA/host_token" "$OTHER/config.toml" 2>/dev/null && found a secret
 ls -A "$DATA" | grep -v '^runs$' && found "the worker's folder"
@@ -50,7 +52,7 @@ echo mine > "$PWD/kept" && echo wrote; echo "looked around"; read line; exit 4`
 func TestAContainedAgentReachesNothingOfSvc(t *testing.T) {
 	t.Parallel()
 	l := containedLab(t)
-	other := t.TempDir() // an orchestrator's
+	other := t.TempDir() // a folder of an orchestrator
 	for path, text := range map[string]string{string(l.dir) + "/host_token": "svch_secret", other + "/config.toml": "secret"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -102,7 +104,7 @@ func TestAContainedSessionIsStoppedWithAllThatItStarted(t *testing.T) {
 			t.Parallel()
 			l := containedLab(t)
 			l.start()
-			// A child that leaves its terminal, its group, its environment and every polite signal.
+			// A child without its terminal, group and environment, which ignores SIGHUP, SIGINT and SIGTERM.
 			run := l.begin(c.script + `; (trap '' HUP INT TERM; env -i setsid sh -c 'echo $$ > ` + l.cfg.Worker.Cwd + `/stray; while :; do sleep 0.1; done' ` + string(l.dir) + ` &)
 				echo ready; while :; do sleep 0.05; done`)
 			l.wait("the trap", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })

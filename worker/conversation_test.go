@@ -8,7 +8,7 @@ import (
 	"svc/wire"
 )
 
-// A run that goes on with a conversation never begins another one because the entry cannot.
+// If an entry cannot resume conversations, a run that resumes one must fail and not begin another one.
 func TestAnEntryThatCannotGoOnFailsTheRun(t *testing.T) {
 	t.Parallel()
 	able, asked := provider.Entry{ID: "able", ResumeTemplate: []string{"{conversation}"}}, wire.Conversation{ID: "c", Resume: true}

@@ -11,7 +11,7 @@ import (
 	"svc/wire"
 )
 
-// progressOf puts signals into the spool as hooks do that could not post them.
+// progressOf puts signals into the spool, like hooks that could not post them.
 func (l *lab) progressOf(run string, signals int) {
 	l.t.Helper()
 	for i := range signals {
@@ -33,7 +33,7 @@ func (l *lab) pressEnter(run string) {
 func TestAnEndDoesNotWaitForEachSignalBeforeIt(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.opts.LogHold = time.Hour // nothing goes out of order
+	l.opts.LogHold = time.Hour // no end is sent before earlier signals
 	l.start()
 	run := l.begin(`read line; exit 3`)
 	const signals = 100
@@ -89,7 +89,7 @@ func TestAnEndIsToldInTimeWhateverIsBeforeIt(t *testing.T) {
 			if end := l.finished(run, 1); end.ExitCode != 3 {
 				t.Errorf("finished = %+v, want exit code 3", end)
 			}
-			// What was before it still comes, in order.
+			// The earlier signals still arrive, in order.
 			l.wait("the signals before the end", func() bool {
 				return len(l.o.signalsOf(run, 1, svc.SignalProgress)) == signals
 			})
@@ -106,7 +106,7 @@ func TestAnEndDoesNotOvertakeWhatAnOrchestratorWithoutItsDatabaseDidNotTake(t *t
 	var refused atomic.Int32
 	l.o.set(func(o *orchestrator) {
 		o.answer = func(svc.Signal) int {
-			if refused.Add(1) <= 3 { // the waits between them are longer than LogHold altogether
+			if refused.Add(1) <= 3 { // the waits between them are longer than LogHold in total
 				return http.StatusServiceUnavailable
 			}
 			return http.StatusOK

@@ -13,7 +13,7 @@ import (
 	"svc/wire"
 )
 
-// finals are the last screens of a run's attempt that came so far.
+// finals returns the last screens of a run's attempt that have arrived so far.
 func (o *orchestrator) finals(run string, attempt int) (found []*wire.Snapshot) {
 	for _, f := range framesOf[*wire.Snapshot](o) {
 		if f.Final && f.RunID == run && f.Attempt == attempt {
@@ -23,8 +23,8 @@ func (o *orchestrator) finals(run string, attempt int) (found []*wire.Snapshot) 
 	return found
 }
 
-// The last screen is on the orchestrator's disk before the end is told, and on this host's until then:
-// over lost connections, and the end of the worker.
+// The last screen must be on the orchestrator's disk before the end is reported, and on this host's disk until
+// then, even if connections are lost or the worker ends.
 func TestTheLastScreenIsKeptUntilItIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -58,7 +58,7 @@ func TestTheLastScreenIsKeptUntilItIsAcknowledged(t *testing.T) {
 	}
 }
 
-// A session that ends while no worker lives leaves its terminal with the screen in it.
+// If a session ends while no worker runs, its terminal stays with the screen.
 func TestTheNextWorkerSendsTheLastScreenOfASessionThatEndedMeanwhile(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -80,7 +80,7 @@ func TestTheNextWorkerSendsTheLastScreenOfASessionThatEndedMeanwhile(t *testing.
 	}
 }
 
-// blindTmux is a tmux that shows no screen while a file exists. It notes each question in another.
+// blindTmux is a tmux that returns no screen while a file exists. It records each query in another file.
 func blindTmux(t *testing.T) (bin, blind, asked string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,7 +92,7 @@ func blindTmux(t *testing.T) (bin, blind, asked string) {
 	return bin, blind, asked
 }
 
-// A host may be so busy, or a tmux be stopped for so long, that the first question for the last screen fails.
+// On a very busy host, or while tmux is suspended, the first query for the last screen can fail.
 func TestALastScreenIsAskedForUntilItIsThere(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -121,8 +121,8 @@ func TestALastScreenIsAskedForUntilItIsThere(t *testing.T) {
 	l.cleared(run, 1)
 }
 
-// An orchestrator that is killed forgets the screens of sessions that go on. What was last seen of one whose terminal is gone comes again
-// with its end, and does not say that it is the screen of the end.
+// An orchestrator that is killed loses the screens of running sessions. The last screen that was captured
+// before the terminal ended is sent again with the end, and is not marked as the screen of the end.
 func TestATerminalThatIsKilledLeavesTheScreenThatWasLastSeen(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -8,8 +8,8 @@ import (
 	"svc/wire"
 )
 
-// FuzzTimesFile has a session write anything where the times of its log are read: a relay is told of times inside of what it sends, in order, no more than a
-// chunk may carry, and goes on.
+// FuzzTimesFile lets a session write anything to the file of its log's times. The relay must get only times
+// within the bytes that it sends, in order, at most as many as a chunk may carry, and must continue.
 func FuzzTimesFile(f *testing.F) {
 	for _, seed := range []string{"", "1 0\n", "1 0 80 24\n2 5\n3 9 80 24 7\n", "9 9\n1 1\n", "x\n-1 -1\n1 99999999999999999999\n", "1 1", "\n\n\n", "5 3\n5 3\n5 3\n"} {
 		f.Add([]byte(seed), int64(0), int64(10))

@@ -18,7 +18,7 @@ func (l *lab) hints() (texts []string) {
 	return texts
 }
 
-// echoing is a session that repeats what is typed, and whose log has its first line.
+// echoing starts a session that repeats its input and whose log has its first line.
 func echoing(t *testing.T) (l *lab, run string, p place) {
 	t.Helper()
 	l = newLab(t)
@@ -78,7 +78,7 @@ func TestALogWhoseWriterWasKilledSaysSoAndGoesOn(t *testing.T) {
 func TestScreensAreLookedAtWhenTheLogDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.opts.SinkArgv = []string{"/bin/sh", "-c", "exec cat > /dev/null"} // as one whose every write fails
+	l.opts.SinkArgv = []string{"/bin/sh", "-c", "exec cat > /dev/null"} // like a writer whose writes all fail
 	l.start()
 	run := l.begin(`echo first; while read line; do echo "got $line"; done`)
 	l.wait("the first screen", func() bool { return l.o.count("snapshot") > 0 })

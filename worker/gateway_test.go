@@ -31,6 +31,6 @@ func TestTheGatewayIsReadAnewAndABrokenFileLeavesTheLastOne(t *testing.T) {
 	if text := logs.String(); strings.Count(text, "line 3") != 1 || strings.Count(text, "has changed") != 1 || strings.Contains(text, "k2") {
 		t.Errorf("the log is %s", text)
 	}
-	file, broken = config.Gateway{}, nil // taken out: the environment holds
+	file, broken = config.Gateway{}, nil // removed from the file: the environment is used
 	want("http://environment", "")
 }

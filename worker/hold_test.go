@@ -18,7 +18,7 @@ import (
 	"svc/wire"
 )
 
-// frozen is a connection whose other end answers questions only while it is not frozen.
+// frozen is a connection whose peer answers pings only while it is not frozen.
 type frozen struct {
 	wire.Conn
 	thaw chan struct{}
@@ -33,7 +33,7 @@ func (f *frozen) Ping(ctx context.Context) error {
 	}
 }
 
-// heldLink is a connection in a bubble with a log of which nothing was taken.
+// heldLink returns, in a bubble, a connection and a log of which nothing was accepted.
 func heldLink(t *testing.T, conn *frozen, path string) (*relay, *link) {
 	t.Helper()
 	var tasks sync.WaitGroup
@@ -49,7 +49,7 @@ func heldLink(t *testing.T, conn *frozen, path string) (*relay, *link) {
 	return r, l
 }
 
-// hold asks again and again, as one who waits does, and says whether the relay is stuck in the end.
+// hold calls stuck repeatedly, like a caller that waits, and returns whether the relay is stuck at the end.
 func hold(r *relay, l *link, limit, after time.Duration) bool {
 	for begun := time.Now(); time.Since(begun) < limit; clocktest.Pass(gatePoll) {
 		if r.stuck(l, after) {
@@ -117,7 +117,7 @@ func TestAnAttemptThatWasNotStartedGivesUpWhatItsTerminalWrote(t *testing.T) {
 	if err := a.Create(); err != nil {
 		t.Fatal(err)
 	}
-	// A worker before this one had a terminal whose wrapper found nothing to start.
+	// An earlier worker had a terminal whose wrapper found nothing to start.
 	if err := a.WriteDispatch(rundir.Dispatch{
 		Run:   wire.RunDispatch{RunID: run, Provider: "absent", SessionName: svc.SessionName(run), Attempt: 1},
 		State: rundir.StateAccepted, LogBegun: true,
@@ -159,7 +159,7 @@ func TestNothingIsClearedBeforeTheOrchestratorHasTheWholeLog(t *testing.T) {
 	l.o.set(func(o *orchestrator) { o.logStopped = true })
 	l.start()
 	run := l.begin(`echo output; exit 0`)
-	l.finished(run, 1) // it cannot wait for ever
+	l.finished(run, 1) // the end must not wait for ever
 	beats := l.o.count("heartbeat")
 	l.wait("some time", func() bool { return l.o.count("heartbeat") > beats+3 })
 	if !l.dir.Attempt(run, 1).Exists() {
@@ -172,7 +172,7 @@ func TestNothingIsClearedBeforeTheOrchestratorHasTheWholeLog(t *testing.T) {
 	}
 }
 
-// A disk that is full for a moment leaves nothing behind for good.
+// A disk that is full for a moment must not leave a folder behind permanently.
 func TestAnAttemptWhoseEndCannotBeRecordedIsClearedLater(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -207,7 +207,7 @@ func TestAnEndDoesNotOvertakeWhileTheOrchestratorCannotTakeAnything(t *testing.T
 		p, attempt, run := newSpooler(w), 1, svc.NewRunID()
 		p.busy[run] = true // a delivery is under way
 		end := rundir.Entry{Frame: wire.SignalFrame{RunID: run, Signal: wire.Signal{Attempt: &attempt, Kind: svc.SignalFinished, Source: svc.FromWrapper}}}
-		// overdue looks at the spool again and again, as the spooler does.
+		// overdue reads the spool repeatedly, like the spooler.
 		overdue := func(limit time.Duration) bool {
 			for begun := time.Now(); time.Since(begun) < limit; clocktest.Pass(spoolPoll) {
 				p.noteEnds([]rundir.Entry{end})
@@ -227,8 +227,8 @@ func TestAnEndDoesNotOvertakeWhileTheOrchestratorCannotTakeAnything(t *testing.T
 	})
 }
 
-// An orchestrator without its database answers on the connection, and takes neither the log nor the end. When it is back, both can arrive:
-// the log first.
+// An orchestrator without its database answers on the connection, but accepts neither the log nor the end. When
+// the database is back, both can arrive, the log first.
 func TestAnEndDoesNotOvertakeItsLogWhenTheOrchestratorTakesSignalsAgain(t *testing.T) {
 	t.Parallel()
 	path := logOf(t, 100)
@@ -264,7 +264,7 @@ func TestAnEndDoesNotOvertakeItsLogWhenTheOrchestratorTakesSignalsAgain(t *testi
 			t.Error("the end goes out before its log after the orchestrator took nothing")
 		}
 		tell(10 * time.Second)
-		p.settled(r.runID, 0, &refused{status: http.StatusInternalServerError}) // it takes signals, but not this one
+		p.settled(r.runID, 0, &refused{status: http.StatusInternalServerError}) // it accepts signals, but not this one
 		if !tell(gatePoll) {
 			t.Error("the end waits for a log that the orchestrator does not take")
 		}

@@ -11,7 +11,7 @@ import (
 	"svc/wire"
 )
 
-// A session owns its folder and its log. What follows are sessions that make the worst of it.
+// A session owns its folder and its log. These tests run sessions that misuse that as far as possible.
 
 func TestPipesAndLinksInASpoolStallNobody(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestPipesAndLinksInASpoolStallNobody(t *testing.T) {
 	l.wait("the neighbour's signals", func() bool { return len(l.o.signalsOf(neighbour, 1, svc.SignalProgress)) == 3 })
 	l.pressEnter(agent)
 	l.finished(agent, 1)
-	l.stop() // within its time
+	l.stop() // must return within its time limit
 }
 
 func TestASpoolThatIsAPipeItselfStallsNobody(t *testing.T) {
@@ -60,7 +60,7 @@ func TestASessionSpeaksForItselfAlone(t *testing.T) {
 		{RunID: neighbour, Attempt: 1, Kind: svc.SignalFailed, Source: svc.FromHook, Error: "forged", Timestamp: 1},
 	}
 	for _, s := range forged {
-		// With its own token into the neighbour's spool, and into its own under the neighbour's name.
+		// With its own token, into the neighbour's spool, and into its own spool under the neighbour's name.
 		put, err := l.dir.Attempt(neighbour, 1).Put(s, runToken(agent))
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestASessionSpeaksForItselfAlone(t *testing.T) {
 		if text, err := os.ReadFile(put.Path); err == nil {
 			_ = os.WriteFile(to, text, 0o600)
 		}
-		if _, err := l.dir.Put(s); err != nil { // and without one into the worker's
+		if _, err := l.dir.Put(s); err != nil { // and without a token into the worker's spool
 			t.Fatal(err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestASessionSpeaksForItselfAlone(t *testing.T) {
 		entries, _, err := l.dir.Pending()
 		return err == nil && len(entries) == 0
 	})
-	l.progressOf(agent, 1) // its own word is taken
+	l.progressOf(agent, 1) // its own signal is accepted
 	l.wait("its own", func() bool { return len(l.o.signalsOf(agent, 1, svc.SignalProgress)) == 1 })
 	l.pressEnter(neighbour)
 	if got := l.finished(neighbour, 1); got.ExitCode != 3 {
@@ -106,7 +106,7 @@ func TestARunsSecretsLeaveTheDiskWhenItsWrapperHasThem(t *testing.T) {
 			return len(out) == 0
 		})
 	}
-	l.stop() // and the next worker goes on without them
+	l.stop() // the next worker must continue without them
 	l.start()
 	l.progressOf(run, 1)
 	l.wait("what the session reports", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalProgress)) == 1 })

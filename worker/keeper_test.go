@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestASlowWorkspaceHoldsUpNoOther takes the slots for workspaces that an agent has made endless.
+// TestASlowWorkspaceHoldsUpNoOther takes the slots for workspaces that an agent has made endlessly large.
 func TestASlowWorkspaceHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -23,7 +23,7 @@ func TestASlowWorkspaceHoldsUpNoOther(t *testing.T) {
 		if took := time.Since(began); took != 2*slotTime {
 			t.Errorf("the fifth of workspaces that never end waited %s", took)
 		}
-		for _, free := range release { // late, or in time: each gives back what it has
+		for _, free := range release { // late or in time, each call releases only its own slot
 			free()
 		}
 		if n := len(k.slots); n != 0 {

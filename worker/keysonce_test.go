@@ -23,7 +23,7 @@ func TestAWorkerRemembersTheLatestRequestsForKeys(t *testing.T) {
 		t.Error("a request under way is new again")
 	}
 	k.end(&wire.KeysResult{RequestID: "1", OK: true}, l)
-	k.end(&wire.KeysResult{RequestID: "0", OK: true}, l) // forgotten, and answered all the same
+	k.end(&wire.KeysResult{RequestID: "0", OK: true}, l) // it was evicted, and is answered anyway
 	if k.begin("1", l) {
 		t.Error("an answered request is new again")
 	}

@@ -32,8 +32,8 @@ installed_detection = ["-c", "echo shell 1"]
 bin = "no-such-tool-anywhere"
 `
 
-// lab is a worker's host: a data directory, a catalog, an orchestrator, and a worker that can be
-// started and stopped.
+// lab is a worker's host: a data directory, a catalog, an orchestrator, and a worker that can be started and
+// stopped.
 type lab struct {
 	t       *testing.T
 	o       *orchestrator
@@ -104,7 +104,7 @@ func (l *lab) stop() {
 	}
 }
 
-// dispatch gives a script to the worker as an attempt of a run.
+// dispatch sends a script to the worker as an attempt of a run.
 func (l *lab) dispatch(runID string, attempt int, script string) {
 	l.t.Helper()
 	l.o.send(&wire.RunDispatch{
@@ -119,10 +119,10 @@ func (l *lab) begin(script string) (runID string) {
 	runID = svc.NewRunID()
 	l.dispatch(runID, 1, script)
 	l.started(runID, 1)
-	if l.w == nil { // the worker is a process of its own
+	if l.w == nil { // the worker is a separate process
 		return runID
 	}
-	// The wrapper's word may come before the worker knows where the session is.
+	// The wrapper's report may arrive before the worker has found the session.
 	l.wait("the session to be known", func() bool {
 		s := l.w.session(runID, 1)
 		return s == nil || s.where().pane != ""
@@ -135,20 +135,20 @@ func (l *lab) started(runID string, attempt int) {
 	l.wait("started", func() bool { return len(l.o.signalsOf(runID, attempt, svc.SignalStarted)) > 0 })
 }
 
-// finished waits for the end of an attempt and answers it.
+// finished waits for the end of an attempt and returns it.
 func (l *lab) finished(runID string, attempt int) svc.Signal {
 	l.t.Helper()
 	l.wait("finished", func() bool { return len(l.o.signalsOf(runID, attempt, svc.SignalFinished)) > 0 })
 	return l.o.signalsOf(runID, attempt, svc.SignalFinished)[0]
 }
 
-// cleared waits until nothing of an attempt is left but its log and its tombstone.
+// cleared waits until only the log and the tombstone of an attempt are left.
 func (l *lab) cleared(runID string, attempt int) {
 	l.t.Helper()
 	l.wait("the attempt to be cleared away", func() bool { return !l.dir.Attempt(runID, attempt).Exists() })
 }
 
-// wait polls until the condition holds, and says what the worker logged when it does not.
+// wait polls until the condition is true. If it does not become true, it fails the test with the worker's log.
 func (l *lab) wait(what string, ok func() bool) {
 	l.t.Helper()
 	deadline := time.After(25 * time.Second)
@@ -163,7 +163,8 @@ func (l *lab) wait(what string, ok func() bool) {
 	}
 }
 
-// tearDown stops the worker, ends what its sessions left, and complains about what should be gone.
+// tearDown stops the worker, ends the rest of its sessions, and fails the test if something was left that
+// should be gone.
 func (l *lab) tearDown() {
 	l.stop()
 	sockets, _ := filepath.Glob(filepath.Join(l.runtime, "*"))
@@ -184,8 +185,8 @@ func (l *lab) tearDown() {
 	}
 }
 
-// processes lists what runs on behalf of this lab: it has its data or its sockets in its environment
-// or arguments.
+// processes returns the processes of this lab: those with its data directory or its sockets in their
+// environment or arguments.
 func (l *lab) processes() (pids []int) {
 	marks := [][]byte{[]byte(string(l.dir)), []byte(l.runtime)}
 	entries, _ := filepath.Glob("/proc/[0-9]*")
@@ -203,13 +204,13 @@ func (l *lab) processes() (pids []int) {
 	return pids
 }
 
-// idle fails the test when something of the lab still runs.
+// idle fails the test if a process of the lab still runs.
 func (l *lab) idle() {
 	l.t.Helper()
 	l.wait("every process of the session to be gone", func() bool { return len(l.processes()) == 0 })
 }
 
-// alive tells whether a process runs; one that has ended and was not collected does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	p, err := process.Read(pid)
 	return err == nil && !p.Ended

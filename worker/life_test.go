@@ -62,7 +62,7 @@ func TestAKnownAttemptIsAcknowledgedAgainAndNotStartedTwice(t *testing.T) {
 	l.o.send(&wire.Keys{RequestID: "1", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
 	l.finished(run, 1)
 	l.cleared(run, 1)
-	l.dispatch(run, 1, script) // late, when nothing but the tombstone is left
+	l.dispatch(run, 1, script) // a late repetition, when only the tombstone is left
 	l.wait("the fourth ack", accepted(4))
 	starts, err := os.ReadFile(string(l.dir) + "/starts")
 	if err != nil || string(starts) != "started\n" {
@@ -124,7 +124,7 @@ func TestADispatchThatCannotBeRecordedIsRefused(t *testing.T) {
 	l := newLab(t)
 	l.start()
 	run := svc.NewRunID()
-	if err := os.WriteFile(l.dir.Attempt(run, 1).Path(), nil, 0o600); err != nil { // in the folder's place
+	if err := os.WriteFile(l.dir.Attempt(run, 1).Path(), nil, 0o600); err != nil { // a file in the place of the folder
 		t.Fatal(err)
 	}
 	l.dispatch(run, 1, "exit 0")
@@ -138,13 +138,13 @@ func TestADispatchThatCannotBeRecordedIsRefused(t *testing.T) {
 	if err := os.RemoveAll(l.dir.Attempt(run, 1).Path()); err != nil {
 		t.Fatal(err)
 	}
-	// It was sent once more before the refusal was read: another host may have it by now.
+	// It is repeated before the refusal is read: another host may have the attempt already.
 	l.dispatch(run, 1, "exit 0")
 	l.wait("the same answer", func() bool {
 		acks := framesOf[*wire.RunDispatchAck](l.o)
 		return len(acks) == 2 && !acks[1].Accepted && acks[1].Reason == acks[0].Reason
 	})
-	// On another connection it is what the orchestrator wants now: the refusal was lost with the first.
+	// On another connection it is a new request: the refusal was lost with the first connection.
 	l.o.cut()
 	l.wait("the next connection", func() (open bool) {
 		l.o.set(func(o *orchestrator) { open = o.conn != nil })

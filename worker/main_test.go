@@ -17,7 +17,7 @@ import (
 	"svc/wrapper"
 )
 
-// TestMain makes the test binary the other programs of a worker's host too: the wrapper inside a
+// TestMain lets the test binary also act as the other programs of a worker's host: the wrapper inside a
 // session, the writer of its log, and a worker that can be killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
@@ -47,7 +47,7 @@ func exitWith(err error) {
 	os.Exit(0)
 }
 
-// processSpec is what a worker in a process of its own is given.
+// processSpec is the configuration of a worker in a separate process.
 type processSpec struct {
 	Config     config.Config
 	Token      string
@@ -72,7 +72,7 @@ func workerProcess(specFile string) error {
 	return w.Run(ctx)
 }
 
-// quick sets the times and programs of tests.
+// quick sets times and programs for tests.
 func quick(o Options) Options {
 	o.WrapperArgv = []string{os.Args[0], "as-wrapper"}
 	o.InsideArgv = []string{os.Args[0], "as-inside", "-"}

@@ -19,7 +19,7 @@ import (
 
 const testToken = "0123456789abcdef0123456789abcdef"
 
-// orchestrator is the other side of a worker, as the interface describes it, with faults on demand.
+// orchestrator is a worker's peer, as the interface describes it, with faults on demand.
 type orchestrator struct {
 	t      *testing.T
 	http   *httptest.Server
@@ -32,8 +32,8 @@ type orchestrator struct {
 	signals []svc.Signal
 	logs    map[key][]byte
 	times   map[key][]wire.LogTime
-	ends    map[key]int64         // lengths that the worker told
-	relayed map[key][]http.Header // of the reports of ends
+	ends    map[key]int64         // the log lengths that the worker reported
+	relayed map[key][]http.Header // the headers of the reports of ends
 	conn    wire.Conn
 	conns   int
 	headers http.Header
@@ -43,8 +43,8 @@ type orchestrator struct {
 	mute       bool                 // log chunks are kept but not acknowledged
 	logStopped bool                 // log chunks are not even kept
 	screenless bool                 // last screens are not acknowledged
-	cutEvery   int                  // the connection is cut after so many log chunks
-	answer     func(svc.Signal) int // status of a signal; nil: 200
+	cutEvery   int                  // the connection is cut after this many log chunks
+	answer     func(svc.Signal) int // returns the status for a signal; nil: 200
 	chunks     int
 }
 
@@ -78,7 +78,7 @@ func (o *orchestrator) guard(next http.Handler) http.Handler {
 	})
 }
 
-// runToken is the token of a run.
+// runToken returns the token of a run.
 func runToken(runID string) string { return "run-token-" + runID }
 
 // ofItsRun reports whether a request is a signal that carries the token of its run.
@@ -210,7 +210,7 @@ func (o *orchestrator) takeLog(ctx context.Context, conn wire.Conn, f *wire.LogC
 	o.mu.Unlock()
 	o.note("log_chunk")
 	if cut {
-		_ = conn.Close("cut") // the acknowledgement is lost with it
+		_ = conn.Close("cut") // the acknowledgement is lost with the connection
 		return
 	}
 	if !mute && f.Offset != nil {
@@ -218,7 +218,7 @@ func (o *orchestrator) takeLog(ctx context.Context, conn wire.Conn, f *wire.LogC
 	}
 }
 
-// endLog answers how much of a log is kept. One that is mute says that it has nothing.
+// endLog acknowledges how much of a log is kept. When mute it reports that it has nothing.
 func (o *orchestrator) endLog(ctx context.Context, conn wire.Conn, f *wire.LogEnd) {
 	o.mu.Lock()
 	k := key{f.RunID, f.Attempt}
@@ -241,7 +241,7 @@ func (o *orchestrator) sendOn(ctx context.Context, conn wire.Conn, f wire.Frame)
 	_ = conn.Write(ctx, body)
 }
 
-// send pushes a frame down the open uplink.
+// send sends a frame on the open uplink.
 func (o *orchestrator) send(f wire.Frame) {
 	o.t.Helper()
 	o.mu.Lock()
@@ -276,7 +276,7 @@ func (o *orchestrator) cut() {
 	}
 }
 
-// history is everything that came in so far.
+// history returns everything that has arrived so far.
 func (o *orchestrator) history() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -325,7 +325,7 @@ func framesOf[F wire.Frame](o *orchestrator) []F {
 	return found
 }
 
-// screen is the last snapshot of a run.
+// screen returns the last snapshot of a run.
 func (o *orchestrator) screen(runID string) string {
 	all := framesOf[*wire.Snapshot](o)
 	for i := len(all) - 1; i >= 0; i-- {
@@ -340,7 +340,7 @@ func (o *orchestrator) shows(runID, text string) func() bool {
 	return func() bool { return strings.Contains(o.screen(runID), text) }
 }
 
-// header is what the last connection's upgrade carried.
+// header returns a header of the last connection's upgrade request.
 func (o *orchestrator) header(name string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"svc/wire"
 )
 
-// wireTap takes frames and notes when.
+// wireTap is a connection that records each frame with its time.
 type wireTap struct {
 	wire.Conn
 	began time.Time
@@ -37,7 +37,7 @@ func (c *wireTap) Write(_ context.Context, b []byte) error {
 	return nil
 }
 
-// all is what was sent until now.
+// all returns the frames that were sent so far.
 func (c *wireTap) all() []sentFrame {
 	synctest.Wait()
 	c.mu.Lock()
@@ -45,7 +45,7 @@ func (c *wireTap) all() []sentFrame {
 	return slices.Clone(c.sent)
 }
 
-// tapped is an outbox of the bubble that writes until the test ends.
+// tapped returns, in a bubble, an outbox that writes until the test ends.
 func tapped(t *testing.T) (*outbox, *wireTap) {
 	t.Helper()
 	o, tap := newOutbox(), &wireTap{began: time.Now()}

@@ -10,7 +10,7 @@ import (
 	"svc/internal/inotifytest"
 )
 
-// Whatever a host has kept of runs that are over, each pass costs what runs there now.
+// The cost of a pass must depend only on the current runs, not on the number of ended runs.
 func TestAPassListsNoFolderOfEndedRuns(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -22,7 +22,7 @@ func (l *lab) pasted(id string) *wire.KeysResult {
 	return found
 }
 
-// The program asks for bracketed pastes, says what it reads with every special byte visible, and ends at Enter.
+// The program requests bracketed pastes, prints its input with every special byte visible, and ends at Enter.
 func TestAMessageIsOnePasteAndAnEnterOfItsOwn(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -30,7 +30,7 @@ func TestAMessageIsOnePasteAndAnEnterOfItsOwn(t *testing.T) {
 	run := l.begin(`stty -echo -icrnl -icanon; printf '\033[?2004h'; echo ready; od -An -c -v -w1 -N 34 | tr -d ' \n'; echo; read more`)
 	l.wait("the program", func() bool { return strings.Contains(l.o.log(run, 1), "ready") })
 	text := "a\n\tb ü;$(x)"
-	for range 3 { // the same request again pastes nothing
+	for range 3 { // a repeated request pastes nothing
 		l.o.send(&wire.Paste{RequestID: "m", RunID: run, Attempt: 1, Text: text})
 	}
 	if r := l.pasted("m"); !r.OK {

@@ -38,7 +38,7 @@ func TestWhoWantsASessionWaitsUntilItIsFound(t *testing.T) {
 				if p := s.awaitPlace(ctx); p.live != c.live || time.Since(began) != c.after {
 					t.Errorf("live %v after %v, want %v after %v", p.live, time.Since(began), c.live, c.after)
 				}
-				clocktest.Pass(time.Second) // what happens later finds nobody waiting
+				clocktest.Pass(time.Second) // later there is no waiter any more
 				s.setPlace(place{pane: "%1", live: true})
 				if p := s.awaitPlace(t.Context()); !p.live || p.pane != "%1" {
 					t.Errorf("the place is %+v", p)

@@ -28,7 +28,7 @@ argv_template = ["-c", "echo $# arguments; wc -c <$1", "sh", "{prompt_file}"]
 installed_detection = ["-c", "true"]
 `
 
-// A prompt that is too long for an argument goes in as the entry says, or the run fails before its tool
+// A prompt that is too long for an argument is passed as the entry specifies, or the run fails before its tool
 // starts.
 func TestALongPromptIsHandedOverAsTheEntrySays(t *testing.T) {
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestALongPromptIsHandedOverAsTheEntrySays(t *testing.T) {
 			t.Errorf("%s: finished = %+v, log %.200q, want %q", provider, end, l.o.log(run, 1), want)
 		}
 	}
-	// Without {prompt} no prompt is an argument, and the terminal is never its standard input.
+	// Without {prompt}, no prompt is an argument, and standard input is never the terminal.
 	for prompt, want := range map[string]string{"short": "0 arguments\r\n5", "": "0 arguments\r\n0", long: "0 arguments\r\n204800"} {
 		run := begin("unseen", prompt)
 		if end := l.finished(run, 1); end.ExitCode != 0 || !strings.Contains(l.o.log(run, 1), want) {

@@ -11,7 +11,7 @@ import (
 	"svc/wire"
 )
 
-// withLateTool is a lab whose catalog names a tool that is not installed yet.
+// withLateTool is a lab whose catalog has a tool that is not installed yet.
 func withLateTool(t *testing.T) (l *lab, install func()) {
 	t.Helper()
 	l = newLab(t)
@@ -50,7 +50,7 @@ func TestAToolThatWasNotThereIsLookedForAgain(t *testing.T) {
 	}
 }
 
-// The tool needs its second half of a second: the first looks give it less, as a busy machine's do.
+// The tool needs more than half a second; the first probes allow it less, as on a busy machine.
 func TestAToolThatDidNotAnswerInTimeIsGivenMore(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

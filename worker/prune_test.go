@@ -87,7 +87,7 @@ func TestATombstoneOfAnEarlierVersionCounts(t *testing.T) {
 	}
 	w := &Worker{dir: dir, log: quietLogger(&textbuffer.Buffer{}), opts: Options{Now: time.Now}}
 	run := svc.NewRunID()
-	earlier := strings.TrimSuffix(dir.LogPath(run), ".log") + ".done" // beside the log
+	earlier := strings.TrimSuffix(dir.LogPath(run), ".log") + ".done" // the earlier path, beside the log
 	if err := rundir.WriteRecord(earlier, rundir.Tombstone{Attempt: 2}); err != nil {
 		t.Fatal(err)
 	}

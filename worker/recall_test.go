@@ -8,7 +8,8 @@ import (
 	"svc/wire"
 )
 
-// forget makes the orchestrator one that was restored from an old backup: it knows nothing of an attempt's log.
+// forget makes the orchestrator one that was restored from an old backup and has lost an attempt's log but for
+// keep bytes.
 func (o *orchestrator) forget(runID string, attempt int, keep int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

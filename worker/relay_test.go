@@ -19,11 +19,11 @@ import (
 	"svc/wire"
 )
 
-// keeper is an orchestrator's side of one log: it takes a chunk only where its copy ends.
+// keeper is an orchestrator's side of one log: it accepts a chunk only where its copy ends.
 type keeper struct {
 	kept  []byte
 	times []wire.LogTime
-	under []func() // answers that have not been given yet
+	under []func() // acknowledgements that were not sent yet
 }
 
 func (k *keeper) take(t *rapid.T, r *relay, l *link) {
@@ -50,8 +50,8 @@ func (k *keeper) take(t *rapid.T, r *relay, l *link) {
 	}
 }
 
-// TestARelayNeitherLosesNorRepeatsAByte plays a growing log, with its times, against a keeper whose answers come late,
-// whose connection drops and who may lose part of its copy.
+// TestARelayNeitherLosesNorRepeatsAByte relays a growing log, with its times, to a keeper whose
+// acknowledgements are late, whose connection drops and that may lose a part of its copy.
 func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -94,14 +94,14 @@ func TestARelayNeitherLosesNorRepeatsAByte(t *testing.T) {
 				}
 			case "drop":
 				l, k.under = newLink(nil, wire.Capabilities), nil
-			case "forget": // a relay file that was lost, noticed by a new connection
+			case "forget": // the orchestrator's copy is lost, which a new connection detects
 				k.kept = k.kept[:len(k.kept)/2]
 				k.times = slices.DeleteFunc(k.times, func(at wire.LogTime) bool { return at.Offset >= int64(len(k.kept)) })
 				l, k.under = newLink(nil, wire.Capabilities), nil
 			}
 		}
 		r.finish(int64(len(written)) - base)
-		for i := 0; i == 0 || !r.caught(); i++ { // at least one look at the connection as it is now
+		for i := 0; i == 0 || !r.caught(); i++ { // at least one step on the current connection
 			if i > 10_000 {
 				t.Fatalf("the relay does not come to its end: sent %d, acked %d, kept %d of %d", r.sent, r.acked, len(k.kept), len(written))
 			}

@@ -22,7 +22,7 @@ import (
 	"svc/wire"
 )
 
-// spawnWorker runs a worker in a process of its own and waits for its first heartbeat.
+// spawnWorker runs a worker in a separate process and waits for its first heartbeat.
 func (l *lab) spawnWorker() *exec.Cmd {
 	l.t.Helper()
 	spec, err := json.Marshal(processSpec{Config: *l.cfg, Token: testToken, RuntimeDir: l.runtime})
@@ -76,7 +76,7 @@ func TestAKilledWorkerLeavesItsSessionsToTheNextOne(t *testing.T) {
 	if got := l.o.log(run, 1); !strings.Contains(got, "before") || !strings.Contains(got, "after yes") {
 		t.Errorf("log %q, want what came before and after the restart", got)
 	}
-	for _, s := range l.o.signalsOf(run, 1, svc.SignalStarted) { // more than one when it was killed before it knew
+	for _, s := range l.o.signalsOf(run, 1, svc.SignalStarted) { // more than one if it was killed before it got the answer
 		if s.PID == nil || *s.PID != pid {
 			t.Errorf("started = %+v, want pid %d", s, pid)
 		}
@@ -91,7 +91,7 @@ func TestARunThatEndsWhileNoWorkerLivesIsReportedByTheNext(t *testing.T) {
 	run := l.begin(`read line; echo done; exit 4`)
 	l.record(run)
 	l.stop()
-	l.o.set(func(o *orchestrator) { o.down = true }) // the wrapper must not get through either
+	l.o.set(func(o *orchestrator) { o.down = true }) // the wrapper must not reach the orchestrator either
 	l.typeInto(run, "\r")
 	l.wait("the wrapper's record", func() bool {
 		_, err := l.dir.Attempt(run, 1).ReadExit()
@@ -124,12 +124,12 @@ func (l *lab) typeInto(run, keys string) {
 func TestALastScreenThatMayBeLostIsSentAgain(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.o.set(func(o *orchestrator) { // one that does not know how to acknowledge it
+	l.o.set(func(o *orchestrator) { // an orchestrator that cannot acknowledge it
 		o.caps = slices.DeleteFunc(slices.Clone(o.caps), func(c string) bool { return c == wire.CapFinal })
 	})
 	l.start()
 	run := l.begin(`read line; echo farewell`)
-	l.o.set(func(o *orchestrator) { o.deaf = true }) // nothing says that it takes what is sent
+	l.o.set(func(o *orchestrator) { o.deaf = true }) // it acknowledges nothing
 	l.o.send(&wire.Keys{RequestID: "1", RunID: run, Attempt: 1, Keys: []string{"Enter"}})
 	l.finished(run, 1)
 	l.wait("the last screen", l.o.shows(run, "farewell"))
@@ -177,7 +177,7 @@ func TestAStartThatAShutdownInterruptsIsLeftToTheNextWorker(t *testing.T) {
 	l.cleared(run, 1)
 }
 
-// plant puts the record of an earlier worker on disk.
+// plant writes the record of an earlier worker to disk.
 func (l *lab) plant(run string, rec rundir.Dispatch, script string) rundir.Attempt {
 	l.t.Helper()
 	if _, err := rundir.Open(string(l.dir)); err != nil {
@@ -230,7 +230,7 @@ func TestASessionThatWasNotYetOnRecordIsFoundByItsSocket(t *testing.T) {
 	pid := l.pidIn(file)
 	rec := l.record(run)
 	l.stop()
-	rec.State, rec.Session = rundir.StateSpawning, &rundir.Session{Socket: rec.Session.Socket} // as if killed in between
+	rec.State, rec.Session = rundir.StateSpawning, &rundir.Session{Socket: rec.Session.Socket} // as if the worker was killed in between
 	if err := l.dir.Attempt(run, 1).WriteDispatch(rec); err != nil {
 		t.Fatal(err)
 	}
@@ -245,8 +245,8 @@ func TestASessionThatWasNotYetOnRecordIsFoundByItsSocket(t *testing.T) {
 	}
 }
 
-// TestASessionThatEndedBeforeItWasOnRecordIsFoundByEveryWorker: its processes are gone when the first worker finds it, and that one may be
-// killed before it came to the end.
+// TestASessionThatEndedBeforeItWasOnRecordIsFoundByEveryWorker: its processes have ended when the first worker
+// finds the session, and that worker may be killed before it has reported the end.
 func TestASessionThatEndedBeforeItWasOnRecordIsFoundByEveryWorker(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]rundir.State{"by the first": rundir.StateSpawning, "by one after a worker that did not know the wrapper": rundir.StateRunning} {
@@ -308,7 +308,7 @@ func TestASessionThatVanishesIsReportedAsLost(t *testing.T) {
 	l.idle()
 }
 
-// record waits until the session is on record and reads it.
+// record waits until the session is recorded and reads the record.
 func (l *lab) record(run string) rundir.Dispatch {
 	l.t.Helper()
 	var rec rundir.Dispatch
@@ -336,7 +336,7 @@ func TestATmuxThatDoesNotAnswerIsUnknownAndNotLost(t *testing.T) {
 			_ = syscall.Kill(server, syscall.SIGCONT)
 		}
 	}()
-	l.start() // its verification hangs on the stopped server
+	l.start() // its verification waits for the suspended server
 	for range 5 {
 		beats := l.o.count("heartbeat")
 		l.wait("another heartbeat", func() bool { return l.o.count("heartbeat") > beats })
@@ -385,7 +385,7 @@ func TestASessionWhoseAttemptIsSupersededIsEndedAndReported(t *testing.T) {
 	l.stop()
 	l.start()
 	l.foundAgain()
-	// The orchestrator sees the attempt in the inventory and knows of a newer one elsewhere.
+	// The orchestrator finds the attempt in the inventory, and a newer attempt is on another host.
 	l.o.send(&wire.RunStop{RunID: run, Attempt: 1, Reason: "superseded"})
 	if end := l.finished(run, 1); end.ExitCode != 25 {
 		t.Errorf("finished = %+v, want exit code 25", end)

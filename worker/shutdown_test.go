@@ -10,7 +10,7 @@ import (
 	"svc/wire"
 )
 
-// The provider may be at work before tmux has said that the session stands.
+// The provider may be running before tmux has reported that the session exists.
 func TestAShutdownInTheMiddleOfAStartLeavesTheSessionAlive(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -35,7 +35,7 @@ func TestAShutdownInTheMiddleOfAStartLeavesTheSessionAlive(t *testing.T) {
 	l.cleared(run, 1)
 }
 
-// slowTmux is a tmux that takes a second to tell of a session that it has made.
+// slowTmux is a tmux that reports a new session only after a second.
 func slowTmux(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tmux")
@@ -46,7 +46,7 @@ func slowTmux(t *testing.T) string {
 	return path
 }
 
-// Who reads that a run is running may type into it, or attach, at once.
+// A client that reads that a run is running may type into it, or attach, at once.
 func TestAStartIsToldWhenTheSessionCanBeReached(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -31,7 +31,7 @@ func (l *lab) answered(runID string) (answer wire.RunDispatchAck) {
 	return answer
 }
 
-// loseSockets removes the folder of the sockets with all that is in it.
+// loseSockets removes the folder of the sockets with all its content.
 func (l *lab) loseSockets() {
 	l.t.Helper()
 	if err := os.RemoveAll(l.runtime); err != nil {
@@ -54,9 +54,9 @@ func TestNewRunsStartAfterTheFolderOfTheSocketsWasRemoved(t *testing.T) {
 func TestKeysScreensAndStopsWorkAfterTheFolderOfTheSocketsWasRemoved(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.opts.Liveness = time.Hour // nobody else restores the socket
+	l.opts.Liveness = time.Hour // the periodic check must not restore the socket
 	l.opts.Reconcile = time.Hour
-	l.cfg.Worker.StopGrace = [2]time.Duration{time.Minute, time.Minute} // Ctrl-C has to do
+	l.cfg.Worker.StopGrace = [2]time.Duration{time.Minute, time.Minute} // Ctrl-C must be enough
 	l.start()
 	run := l.begin(`trap 'exit 7' INT; echo ready; read line; echo "got $line"; while :; do sleep 0.1; done`)
 	l.wait("the screen", l.o.shows(run, "ready"))
@@ -124,7 +124,8 @@ func TestAHostThatCannotStartRunsRefusesThemCoolsDownAndComesBack(t *testing.T) 
 	}
 }
 
-// A worker that is killed in the middle of a trial leaves its session. The next one must not take that for a host that cannot start any.
+// A worker that is killed during a trial leaves the trial session. The next worker must not conclude from that
+// session that the host cannot start any.
 func TestASessionOfATrialThatAnEarlierWorkerLeftIsEnded(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -147,7 +148,8 @@ func TestASessionOfATrialThatAnEarlierWorkerLeftIsEnded(t *testing.T) {
 	})
 }
 
-// A disk that is full for a moment costs a moment. What keeps coming back is tried ever more seldom, also when no probe sees it.
+// After a short fault the host is tried again soon. A fault that keeps coming back is tried with growing
+// pauses, even if the probes do not detect it.
 func TestAHostIsTriedSoonAndThenEverMoreSeldomUntilItStartsARun(t *testing.T) {
 	t.Parallel()
 	w := &Worker{}

@@ -59,7 +59,7 @@ func TestAWrapperThatAStopHasToKillIsNotLost(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			l.cfg.Worker.StopGrace = [2]time.Duration{100 * time.Millisecond, 500 * time.Millisecond}
-			// A wrapper of another kind: it neither passes signals on nor records anything.
+			// Another wrapper, which neither passes signals on nor records anything.
 			l.opts.WrapperArgv = []string{"/bin/sh", "-c", `trap '' INT TERM HUP; ` + c.take + `echo ready; while :; do sleep 0.05; done`, "sh"}
 			l.start()
 			run := svc.NewRunID()
@@ -108,13 +108,13 @@ func TestAnAttemptThatIsStoppedBeforeItStartsNeverStarts(t *testing.T) {
 	l.dispatch(run, 1, `touch `+mark)
 	l.wait("the ack", func() bool { return len(framesOf[*wire.RunDispatchAck](l.o)) == 1 })
 	older := l.begin(`trap '' INT; echo ready; while :; do sleep 0.05; done`)
-	l.dispatch(older, 2, `touch `+mark) // waits for the older attempt to leave
+	l.dispatch(older, 2, `touch `+mark) // waits until the older attempt has ended
 	l.stopRun(older, 2)
 	l.wait("the end to leave the spool", func() bool {
 		pending, _, err := l.dir.Attempt(run, 1).Pending()
 		return err == nil && len(pending) == 0
 	})
-	l.o.send(&wire.RunStop{RunID: run, Attempt: 1, Reason: "user"}) // the orchestrator may have lost what it was told
+	l.o.send(&wire.RunStop{RunID: run, Attempt: 1, Reason: "user"}) // the orchestrator may have lost the report
 	l.wait("the end once more", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFinished)) == 2 })
 	if again := l.o.signalsOf(run, 1, svc.SignalFinished)[1]; again.Reason != "stopped before start" {
 		t.Errorf("told again as %+v, want stopped before start", again)
@@ -214,8 +214,8 @@ func TestAProviderThatKillsItsWrapperIsEndedAndReportedAsLost(t *testing.T) {
 	l.idle()
 }
 
-// detached is a script line that starts a process without the session's environment and terminal
-// session, which does not heed SIGTERM, and writes its pid to a file.
+// detached returns a script line that starts a process without the session's environment and terminal session,
+// which ignores SIGTERM, and writes its pid to a file.
 func detached(file string) string {
 	return `env -i setsid nohup sh -c 'trap "" TERM; echo $$ > ` + file + `; while :; do sleep 0.05; done' >/dev/null 2>&1 &
 		while ! test -s ` + file + `; do sleep 0.05; done
@@ -274,7 +274,7 @@ func TestAKilledWrapperLeavesNoDetachedProcess(t *testing.T) {
 	run := l.begin(detached(file) + `read line`)
 	pid := l.pidIn(file)
 	wrapper := l.record(run).Session.Pane.PID
-	// The worker must have looked at it while its wrapper lived.
+	// The worker must have listed the process while its wrapper lived.
 	l.wait("a later look at the processes", l.looksAgain())
 	l.wait("one more", l.looksAgain())
 	if err := syscall.Kill(wrapper, syscall.SIGKILL); err != nil {
@@ -290,7 +290,8 @@ func TestAKilledWrapperLeavesNoDetachedProcess(t *testing.T) {
 	l.idle()
 }
 
-// looksAgain tells whether the worker has listed all processes since it was called.
+// looksAgain returns a function that reports whether the worker has listed all processes since the call of
+// looksAgain.
 func (l *lab) looksAgain() func() bool {
 	since := time.Now()
 	return func() bool {
@@ -330,8 +331,9 @@ func TestASharedDaemonMayOutliveItsSession(t *testing.T) {
 	}
 }
 
-// A worker that was frozen finds the time of the last step over and the wrapper gone: closing the terminal is left to the end of the
-// session, which first lets the log have what the terminal still holds.
+// After a suspension the worker finds that the time of the last step is over and that the wrapper has ended. It
+// then leaves the closing of the terminal to session.end, which first waits until the terminal's remaining
+// output is in the log.
 func TestTheLastStepOfAStopLeavesTheTerminalOfADeadWrapperAlone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

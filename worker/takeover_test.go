@@ -13,7 +13,8 @@ import (
 	"svc/wire"
 )
 
-// What one orchestrator has acknowledged says nothing of the one that took over: the end waits until that one has the log and the last screen.
+// An acknowledgement by one orchestrator does not apply to the one that took over: the end waits until the new
+// one has the log and the last screen.
 func TestAnEndWaitsForTheOrchestratorOfThePresentConnection(t *testing.T) {
 	t.Parallel()
 	before, now := newLink(nil, wire.Capabilities), newLink(nil, wire.Capabilities)
@@ -30,7 +31,7 @@ func TestAnEndWaitsForTheOrchestratorOfThePresentConnection(t *testing.T) {
 			t.Error("the end goes to an orchestrator that may have less")
 		}
 	}
-	for _, l := range []*link{before, now, nil} { // an end that is on its way while the connection changes says the same
+	for _, l := range []*link{before, now, nil} { // an end that is being sent while the connection changes has the same headers
 		if said := s.relayedBefore(l, time.Hour); said.Get(wire.HeaderLogBytes) != "100" || said.Get(wire.HeaderLastScreen) != "1" {
 			t.Errorf("an end says %v of what was before it", said)
 		}
@@ -43,7 +44,7 @@ func TestAnEndWaitsForTheOrchestratorOfThePresentConnection(t *testing.T) {
 	if s.mayReport(now, time.Hour) {
 		t.Error("the end goes out before the last screen came on this connection")
 	}
-	s.screenKept(before) // late: the answer of the one before
+	s.screenKept(before) // a late answer of the previous orchestrator
 	s.final.on, s.final.kept = now, false
 	s.screenKept(before)
 	if s.mayReport(now, time.Hour) {
@@ -55,7 +56,8 @@ func TestAnEndWaitsForTheOrchestratorOfThePresentConnection(t *testing.T) {
 	}
 }
 
-// An orchestrator that says again and again that it has all, and does not take the end, gets it without a condition after a while.
+// If an orchestrator repeatedly confirms that it has everything but does not accept the end, the end is sent
+// without conditions after a while.
 func TestAnEndThatIsRefusedForLongSaysNothingOfWhatWasBeforeIt(t *testing.T) {
 	t.Parallel()
 	path := logOf(t, 100)
@@ -86,7 +88,8 @@ func TestAnEndThatIsRefusedForLongSaysNothingOfWhatWasBeforeIt(t *testing.T) {
 	})
 }
 
-// The report of an end is answered by an orchestrator that took over with less, though the connection is still that to the one before.
+// The report of an end is answered by an orchestrator that took over and has less, while the connection is
+// still that to the previous one.
 func TestAnEndThatWasRefusedComesAgainAfterWhatWasBeforeIt(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -16,7 +16,7 @@ import (
 	"svc/wrapper"
 )
 
-// timesIn reads a file of times from its first byte on.
+// timesIn reads a file of times from the log's first byte on.
 func timesIn(path string) []wire.LogTime {
 	r := timesReader{path: path}
 	times, _ := r.between(0, 1<<40)
@@ -58,7 +58,8 @@ func TestThereNeedBeNoTimes(t *testing.T) {
 	}
 }
 
-// TestALineOfTheOtherWriterCounts: the size of the terminal is noted by the worker, which may be a moment late.
+// TestALineOfTheOtherWriterCounts: the worker records the size of the terminal, and its line may be a moment
+// late.
 func TestALineOfTheOtherWriterCounts(t *testing.T) {
 	t.Parallel()
 	path := madeTimes(t, 0)
@@ -85,8 +86,8 @@ func (l *lab) timesOf(run string, attempt int) []wire.LogTime {
 	return slices.Clone(l.o.times[key{run, attempt}])
 }
 
-// TestARunIsRecordedOverARestartOfItsWorker: the second worker goes on where the first was killed, resizes are in it, and an
-// attempt after it begins a recording of its own.
+// TestARunIsRecordedOverARestartOfItsWorker: the second worker continues where the first was killed, resizes
+// are in the recording, and a later attempt begins a recording of its own.
 func TestARunIsRecordedOverARestartOfItsWorker(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -130,7 +131,7 @@ func TestARunIsRecordedOverARestartOfItsWorker(t *testing.T) {
 	}
 }
 
-// withBytes leaves out what is about no byte of a log of this length.
+// withBytes returns the times without those that are for no byte of a log of this length.
 func withBytes(times []wire.LogTime, length int64) []wire.LogTime {
 	return slices.DeleteFunc(times, func(at wire.LogTime) bool { return at.Offset >= length })
 }

@@ -218,7 +218,7 @@ func TestAShortIntervalDoesNotMakeTheWorkerImpatient(t *testing.T) {
 	})
 }
 
-// bareWorker is a worker without a host: enough to hold connections.
+// bareWorker is a worker without a host, sufficient to hold connections.
 func bareWorker(t *testing.T, random float64) *Worker {
 	w := &Worker{log: quietLogger(&textbuffer.Buffer{}), instanceID: svc.NewID(), sessions: map[key]*session{}, attaches: map[string]*attach{}, registry: &provider.Registry{}}
 	w.opts = Options{Config: configOf(30 * time.Second), Random: func() float64 { return random }, Now: time.Now}
@@ -308,7 +308,7 @@ func TestAWorkerThatIsSentAwayComesBackWhenItWasTold(t *testing.T) {
 			case 3:
 				return away(0, true)
 			case 4:
-				return away(0, false) // it has not answered anything: back-off
+				return away(0, false) // no heartbeat was answered: back-off
 			}
 			cancel()
 			return nil, wire.Registered{}, errors.New("unreachable")
@@ -327,7 +327,8 @@ func TestAWorkerThatIsSentAwayComesBackWhenItWasTold(t *testing.T) {
 	})
 }
 
-// sendAway is an orchestrator that ends in order, after the first heartbeat if it answers.
+// sendAway is an orchestrator that ends the connection with a goaway; with answers, after it has answered the
+// first heartbeat.
 func sendAway(ctx context.Context, conn wire.Conn, after time.Duration, answers bool) {
 	if answers {
 		if _, err := conn.Read(ctx); err != nil {
@@ -342,7 +343,7 @@ func sendAway(ctx context.Context, conn wire.Conn, after time.Duration, answers 
 	_, _ = conn.Read(ctx) // until the worker closes
 }
 
-// answerOneHeartbeat is an orchestrator that goes away after the first heartbeat.
+// answerOneHeartbeat is an orchestrator that disconnects after the first heartbeat.
 func answerOneHeartbeat(ctx context.Context, conn wire.Conn) {
 	if _, err := conn.Read(ctx); err != nil {
 		return
