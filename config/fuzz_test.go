@@ -13,8 +13,8 @@ import (
 	"svc/config"
 )
 
-// FuzzConfig feeds documents to Load. It must not panic; what it refuses has a message; what
-// it accepts is valid, and written out again it is read as the same.
+// FuzzConfig passes documents to Load. Load must not panic; an error must have a message; an accepted config
+// must be valid, and the same after it is written and read again.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		"", "catalog_path = \"~/x\"", "server = { port = 1 }", "server.port = 0\nserver.bind = \"::1\"",
@@ -59,7 +59,7 @@ func loadBytes(t *testing.T, src config.Sources, data []byte) (*config.Config, e
 	return config.Load(src)
 }
 
-// document is the config as a TOML document, without what is empty.
+// document returns the config as a TOML document, without empty values.
 func document(c *config.Config) map[string]any {
 	doc := map[string]any{}
 	collect(doc, reflect.ValueOf(*c))

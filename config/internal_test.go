@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A directory that root cannot write to takes a mount, so the translation is tested by itself.
+// A directory that root cannot write to requires a mount, so the translation of the errors is tested alone.
 func TestErrorsOfTheDataDirSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for want, cause := range map[string]error{
@@ -32,8 +32,8 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	}
 }
 
-// Lines are needed for sections and their keys only. Keeping every prefix of a long dotted key
-// would take memory with the square of its length.
+// Lines are only needed for sections and their keys. Storing every prefix of a long dotted key would take
+// memory in the square of its length.
 func TestDeepKeysCostNoMoreThanShallowOnes(t *testing.T) {
 	t.Parallel()
 	deep := "x" + strings.Repeat(".x", 30000)

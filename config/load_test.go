@@ -17,7 +17,7 @@ type vars map[string]string
 
 func (v vars) get(name string) string { return v[name] }
 
-// sources is a data directory of the test's own with the given config.toml, and nothing else.
+// sources returns a data directory for the test with the given config.toml, and nothing else.
 func sources(t *testing.T, file string) config.Sources {
 	t.Helper()
 	dir := t.TempDir()
@@ -309,7 +309,7 @@ func TestTheProcessIsASourceOfItsOwn(t *testing.T) {
 	equal(t, "port", load(t, src).Server.Port, 4321)
 }
 
-// mention fails unless the error names all of the parts.
+// mention fails unless the error contains all of the parts.
 func mention(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {

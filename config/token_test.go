@@ -242,7 +242,7 @@ func TestTheVariablesBeatTheFilesOfAnOrchestrator(t *testing.T) {
 	only(t, empty)
 }
 
-// refused wants an error that names the variable and does not show its value.
+// refused fails unless the error names the variable and does not contain its value.
 func refused(t *testing.T, err error, variable, value string) {
 	t.Helper()
 	mention(t, err, variable)
@@ -354,7 +354,7 @@ func TestATokenIsNotPrinted(t *testing.T) {
 	}
 }
 
-// only fails unless the directory holds exactly these names.
+// only fails unless the directory contains exactly these names.
 func only(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -26,14 +26,15 @@ func TestADataDirWithoutWritePermissionIsAnError(t *testing.T) {
 	}
 }
 
-// asNobody runs a function without root's right to write everywhere. Only its thread lacks it, and that ends with the function.
+// asNobody runs a function without root's permission to write everywhere. Only its thread lacks the permission,
+// and that thread ends with the function.
 func asNobody(t *testing.T, do func()) {
 	t.Helper()
 	const nobody = 65534
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and it is never unlocked, so that nothing else runs on this thread
+		runtime.LockOSThread() // it is never unlocked, so that no other goroutine runs on this thread
 		if os.Geteuid() == 0 {
 			if err := unix.Setfsuid(nobody); err != nil {
 				t.Error(err)

@@ -15,8 +15,8 @@ import (
 	"svc/process"
 )
 
-// start runs a shell script that prints "index pid" lines, and returns as many pids as it is asked for.
-// Its standard input stays open.
+// start runs a shell script that prints "index pid" lines, and returns pids of them. Its standard input stays
+// open.
 func start(t *testing.T, script string, pids int, env ...string) (root int, found []int) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", script)
@@ -34,7 +34,7 @@ func start(t *testing.T, script string, pids int, env ...string) (root int, foun
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, pid := range append(found, -cmd.Process.Pid) { // those in sessions of their own, and the group
+		for _, pid := range append(found, -cmd.Process.Pid) { // the processes in other sessions, and the group
 			if pid != 0 {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
@@ -88,7 +88,7 @@ func TestProcessesAreFoundByEachSign(t *testing.T) {
 		"another attempt":     {leftover.Search{RunID: run, Attempt: 3}, false},
 		"known":               {leftover.Search{Known: []leftover.Process{{ID: known}}}, true},
 		"its pid used again":  {leftover.Search{Known: []leftover.Process{{ID: process.ID{PID: known.PID, Start: known.Start + 1}}}}, false},
-		"its own session":     {leftover.Search{Leader: known}, false}, // the leader is not a leftover of itself
+		"its own session":     {leftover.Search{Leader: known}, false}, // the leader itself is not a leftover
 		"kept":                {leftover.Search{Root: root, Keep: []string{"sleep"}}, false},
 		"all kept":            {leftover.Search{Root: root, Keep: []string{"*"}}, false},
 		"another one is kept": {leftover.Search{Root: root, Keep: []string{"slee"}}, true},

@@ -44,7 +44,7 @@ func TestAProcessKnowsItsParent(t *testing.T) {
 
 func TestAProcessHasANumberInItsOwnNamespace(t *testing.T) {
 	t.Parallel()
-	if got, want := InnerPID(os.Getpid()), os.Getpid(); got != want { // in one namespace both are the same
+	if got, want := InnerPID(os.Getpid()), os.Getpid(); got != want { // both are the same in one namespace
 		t.Errorf("got %d, want %d", got, want)
 	}
 	if got := InnerPID(1 << 30); got != 0 {

@@ -57,7 +57,7 @@ func TestTheShippedCatalogIsTheInterfacesTable(t *testing.T) {
 	}
 }
 
-// The gateway's part of the interface: who gets /v1 and who does not.
+// This checks the gateway's part of the interface: which entries get the URL with /v1 and which without.
 func TestTheShippedEntriesGetTheGatewayInTheirOwnNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -146,7 +146,7 @@ func TestOfManyFirstStartsOneWritesAndNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// read is the content of a file.
+// read returns the content of a file.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -10,7 +10,7 @@ import (
 	"svc/provider"
 )
 
-// environ is the environment as a map.
+// environ returns the environment as a map.
 func environ(e provider.Entry, s provider.Session) map[string]string {
 	env := map[string]string{}
 	for _, kv := range e.Environ(s) {

@@ -10,8 +10,8 @@ import (
 	"svc/provider"
 )
 
-// FuzzParse feeds the parser anything. It never panics; what it refuses it refuses with Problems
-// that name the file; what it accepts is safe to use.
+// FuzzParse parses any text. Parse must never panic; it must reject with Problems that name the file; what it
+// accepts must be safe to use.
 func FuzzParse(f *testing.F) {
 	seeds, err := filepath.Glob("presets/*.toml")
 	if err != nil {

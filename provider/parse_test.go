@@ -13,7 +13,7 @@ import (
 	"svc/provider"
 )
 
-// parse reads a catalog that must be in order.
+// parse parses a catalog that must be valid.
 func parse(t *testing.T, text string) *provider.Catalog {
 	t.Helper()
 	c, err := provider.Parse("providers.toml", []byte(text))
@@ -23,7 +23,7 @@ func parse(t *testing.T, text string) *provider.Catalog {
 	return c
 }
 
-// entry is the one with this id.
+// entry returns the entry with this id.
 func entry(t *testing.T, c *provider.Catalog, id string) provider.Entry {
 	t.Helper()
 	e, err := c.Entry(id)

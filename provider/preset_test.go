@@ -34,13 +34,14 @@ func TestThePresetsAreTheHeadlessAndTheInteractiveEntryOfEachTool(t *testing.T) 
 			t.Fatal(err)
 		}
 		want := []string{name, name + "-tui"}
-		if name == "kimi" { // its terminal takes no first prompt
+		if name == "kimi" { // its interactive mode accepts no first prompt
 			want = want[:1]
 		}
 		if got := idsOf(entries); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
-		// Where the tool lets us, a prompt is no argument: it may be long, and other users of the host do not see it.
+		// If the tool supports it, the prompt is not an argument: then it may be long, and other users of the
+		// host cannot see it.
 		if limit := entries[0].PromptLimit(); (limit == 0) != (name != "kimi") {
 			t.Errorf("%s takes prompts of %d bytes", name, limit)
 		}
@@ -52,11 +53,11 @@ func TestThePresetsAreTheHeadlessAndTheInteractiveEntryOfEachTool(t *testing.T) 
 			if err != nil {
 				t.Fatal(err)
 			}
-			// These were seen to wait in a dialog; without a terminal none asks.
+			// These tools are known to wait in a dialog; without a terminal no tool asks.
 			if asks := slices.Contains([]string{"claude-tui", "codex-tui", "copilot-tui", "gemini-tui"}, e.ID); e.AsksTrust != asks {
 				t.Errorf("%s asks for trust: %v", e.ID, e.AsksTrust)
 			}
-			// codex has its hook among its arguments, the others in a file.
+			// codex gets its hook in its arguments, the others in a file.
 			hooks := slices.Contains(e.CompletionSignals, provider.NativeHook)
 			if inArgs := name == "codex"; hooks != (path != "" || inArgs) {
 				t.Errorf("%s: hooks %v, hook config %q", e.ID, hooks, path)
@@ -75,7 +76,7 @@ func idsOf(entries []provider.Entry) (ids []string) {
 	return ids
 }
 
-// The commands that were seen to work with the real tools.
+// The commands are known to work with the real tools.
 func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
 	t.Parallel()
 	v := provider.Values{Prompt: "P", PromptFile: "/p", Model: "M", HooksConfig: "/h", Args: []string{"-x"}, Conversation: "C"}
@@ -97,11 +98,11 @@ func TestThePresetsGiveTheCommandsThatWereSeenToWork(t *testing.T) {
 	}
 }
 
-// A conversation is gone on with under the same sandbox, permissions, hooks and gateway: what the arguments of a resumed run differ in
-// is the conversation alone.
+// A conversation is resumed with the same sandbox, permissions, hooks and gateway: the arguments of a resumed
+// run differ only in the conversation.
 func TestAResumedRunOfAPresetHasTheFlagsOfTheFirst(t *testing.T) {
 	dir := tool(t, "codex", "opencode") // not parallel: see below
-	added := map[string][2]string{      // to the first run and to the resumed one
+	added := map[string][2]string{      // the arguments added to the first run and to the resumed one
 		"claude": {"--session-id C", "--resume C"}, "claude-tui": {"", "--resume C"}, "codex": {"", "resume C"},
 		"qwen":   {"--session-id C", "--resume C"},
 		"gemini": {"--session-id C", "--resume C"}, "opencode": {"", "--session C"},
@@ -156,7 +157,7 @@ func presetEntry(t *testing.T, id string) provider.Entry {
 	return entries[0]
 }
 
-// tool puts stand-ins for other programs into a new folder: they print their arguments, each on a line.
+// tool puts stand-ins for other programs into a new folder; each prints its arguments, one per line.
 func tool(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -172,9 +173,9 @@ func tool(t *testing.T, names ...string) (dir string) {
 func TestCodexGetsTheGatewayAsAModelProvider(t *testing.T) {
 	dir := tool(t, "codex") // not parallel: a process started meanwhile could keep the script open for writing
 	for id, start := range map[string][]string{"codex": {"exec", "--skip-git-repo-check", "-s", "workspace-write"}, "codex-tui": {"--no-daemon"}} {
-		// A snapshot of the shell would put the gateway's key and the run's token into a file of the user's home.
+		// A snapshot of the shell would write the gateway's key and the run's token to a file in the user's home.
 		start = append(start, "-c", "features.shell_snapshot=false", "-c", `notify=["svc","exec","signal","--from","codex"]`)
-		if id == "codex-tui" { // its review is left to the person: nothing among the arguments trusts it
+		if id == "codex-tui" { // a person reviews the hook: no argument marks it as trusted
 			start = append(start, "-c", `hooks.PermissionRequest=[{hooks=[{type="command",command="svc exec signal --from codex"}]}]`)
 		}
 		e := presetEntry(t, id)
@@ -205,7 +206,7 @@ func TestCodexGetsTheGatewayAsAModelProvider(t *testing.T) {
 	}
 }
 
-// opencode gets plugin and gateway as one configuration, and its prompt as standard input: it would put
+// opencode gets plugin and gateway as one configuration, and its prompt on standard input, because it would put
 // an argument with spaces into quotes.
 func TestOpencodeGetsItsPluginAndTheGatewayAsConfiguration(t *testing.T) {
 	dir := tool(t, "opencode") // not parallel: see above
@@ -262,7 +263,8 @@ func TestOpencodeGetsItsPluginAndTheGatewayAsConfiguration(t *testing.T) {
 	}
 }
 
-// kimi gets a model that it does not know from variables, and copilot finds its plugin beside the hook config.
+// kimi gets a model that it does not know from variables, and copilot gets its plugin from the folder of the
+// hook config.
 func TestAShellHandsKimiItsModelAndCopilotItsPlugin(t *testing.T) {
 	dir := t.TempDir() // not parallel: see above
 	script := "#!/bin/sh\nprintf '%s\\n' \"$KIMI_MODEL_NAME $KIMI_MODEL_BASE_URL $KIMI_MODEL_API_KEY $COPILOT_PROVIDER_BASE_URL\" \"$*\"\n"

@@ -15,7 +15,7 @@ import (
 
 const systemPath = "/usr/bin:/bin"
 
-// script is an entry whose presence check is a shell script.
+// script returns an entry whose presence check is a shell script.
 func script(text string, args ...string) Entry {
 	return Entry{ID: "x", Bin: "sh", InstalledDetection: append([]string{"-c", text, "sh"}, args...)}
 }
@@ -25,8 +25,8 @@ func TestTheProbeTellsWhatItFound(t *testing.T) {
 	tests := []struct {
 		name    string
 		entry   Entry
-		version string // of an available one
-		reason  string // part of what is said of an unavailable one
+		version string // of an available tool
+		reason  string // a part of the reason for an unavailable tool
 	}{
 		{"exit 0", script("echo 1.2.3; echo more"), "1.2.3", ""},
 		{"the first line that says something", script(`printf '\n  \n  tool 2 \r\n'`), "tool 2", ""},
@@ -184,7 +184,7 @@ func running(pid int) bool {
 	return err != nil || !strings.Contains(string(stat), ") Z ")
 }
 
-// eventually waits for a condition, for some seconds at most.
+// eventually waits for a condition, for a few seconds at most.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -21,10 +21,10 @@ import (
 	"svc/internal/textbuffer"
 )
 
-// one is a catalog with a single entry.
+// one returns a catalog with a single entry.
 func one(id string) string { return "[providers." + id + "]\nbin = 'tool'\n" }
 
-// watched is a registry whose Run runs.
+// watched is a registry with a running Run.
 type watched struct {
 	*Registry
 	changes <-chan *Catalog
@@ -57,7 +57,7 @@ func watch(t *testing.T, path string) watched {
 	return w
 }
 
-// becomes waits until the catalog in force has exactly these ids.
+// becomes waits until the active catalog has exactly these ids.
 func (w watched) becomes(t *testing.T, ids ...string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("the catalog has %v; it has %v", ids, w.Current().IDs()), func() bool { return slices.Equal(w.Current().IDs(), ids) })
@@ -81,7 +81,7 @@ func TestAChangedFileBecomesTheCatalog(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		before func(t *testing.T, dir, path string) // besides the file itself
+		before func(t *testing.T, dir, path string) // prepares more than the file itself
 		change func(t *testing.T, dir, path string)
 	}{
 		{"truncated and written", nil, func(t *testing.T, _, path string) { write(t, path, one("b")) }},
@@ -116,7 +116,7 @@ func TestAChangedFileBecomesTheCatalog(t *testing.T) {
 			must(t, os.Symlink("other.toml", filepath.Join(dir, "link")))
 			must(t, os.Rename(filepath.Join(dir, "link"), path))
 		}},
-		// The way in which mounted configuration is exchanged as a whole.
+		// Mounted configuration is replaced as a whole in this way.
 		{"a link on the way to it is moved", func(t *testing.T, dir, path string) {
 			must(t, os.Mkdir(filepath.Join(dir, "v1"), 0o700))
 			must(t, os.Rename(path, filepath.Join(dir, "v1", "real.toml")))
@@ -146,7 +146,7 @@ func TestAChangedFileBecomesTheCatalog(t *testing.T) {
 			if got := <-w.changes; !got.Has("b") {
 				t.Errorf("the subscriber got %v", got.IDs())
 			}
-			// The watch goes on where the file is now.
+			// The file is watched at its new place.
 			write(t, path, one("c"))
 			w.becomes(t, "c")
 		})
@@ -202,7 +202,7 @@ func TestAChangeBetweenOpenAndRunIsNotMissed(t *testing.T) {
 	must(t, <-done)
 }
 
-// swap writes a file so that nobody sees it half written.
+// swap replaces a file atomically.
 func swap(t *testing.T, path, text string) {
 	t.Helper()
 	must(t, atomicfile.Replace(path, []byte(text), 0o600))
@@ -227,7 +227,7 @@ func TestABrokenCatalogLeavesTheOldOneInForceAndIsToldOnce(t *testing.T) {
 	if err := <-w.errors; !strings.Contains(err.Error(), "line 4") {
 		t.Errorf("got %v", err)
 	}
-	must(t, os.Chtimes(path, time.Now(), time.Now())) // looked at again, but not told again
+	must(t, os.Chtimes(path, time.Now(), time.Now())) // read again, but not reported again
 	swap(t, path, one("c"))
 	w.becomes(t, "c")
 	if len(w.errors) != 0 {
@@ -382,7 +382,7 @@ func TestTheTrailOfALoopEnds(t *testing.T) {
 	}
 }
 
-// A start with a broken catalog takes the copy of the last good one; only a first start has none.
+// A start with an invalid catalog uses the copy of the last valid one; only a first start has no copy.
 func TestAStartWithABrokenCatalogTakesTheLastGoodOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -138,7 +138,7 @@ func TestAnAttemptOfAnEarlierVersionKeepsItsPlaces(t *testing.T) {
 	if err := os.WriteFile(a.File("counter"), []byte("00000000000000000041"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	told, ok := rundir.AttemptAt(a.Path()) // what its session was told
+	told, ok := rundir.AttemptAt(a.Path()) // the path that an earlier session has
 	if !ok || told != a {
 		t.Fatalf("the attempt of %s: %+v, %v", a.Path(), told, ok)
 	}

@@ -16,7 +16,7 @@ func TestANoteOfAConversationStaysUntilItIsOld(t *testing.T) {
 	if err := dir.PruneConversations(time.Now()); err != nil {
 		t.Errorf("before there are any: %v", err)
 	}
-	for range 2 { // each run that goes on notes it again
+	for range 2 { // each run that resumes it records it again
 		if err := dir.NoteConversation("conv-1"); err != nil {
 			t.Fatal(err)
 		}

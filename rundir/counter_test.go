@@ -18,7 +18,7 @@ import (
 	"svc/rundir"
 )
 
-// stopInTheMiddle holds every lock that a reporting process takes, as one that was stopped does.
+// stopInTheMiddle holds every lock that a reporting process takes, like a process that was suspended.
 func stopInTheMiddle(t *testing.T, a rundir.Attempt) (resume func()) {
 	t.Helper()
 	var held []*os.File
@@ -65,7 +65,7 @@ func TestALostCounterGoesOnBeyondEveryNumber(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	a := create(t, d, 1)
-	ahead := time.Now().Add(240 * time.Hour).UnixMicro() // a clock that was ahead and was put right
+	ahead := time.Now().Add(240 * time.Hour).UnixMicro() // the clock was ahead and was corrected
 	if err := os.WriteFile(a.SessionFile("counter"), fmt.Appendf(nil, "%020d", ahead), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -103,9 +103,9 @@ func TestACounterOfAnEarlierVersionGoesOn(t *testing.T) {
 	}
 }
 
-// TestNumbersOfProcessesThatAreKilledAndStoppedOnlyGrow has many processes report at once, of which
-// some are killed and some stopped at arbitrary moments. What one process, or one after another, got
-// written is numbered uniquely and in the order of its emission.
+// TestNumbersOfProcessesThatAreKilledAndStoppedOnlyGrow lets many processes report concurrently, and kills or
+// suspends some at arbitrary moments. The signals of one process, or of one after another, must have unique
+// numbers in the order of their emission.
 func TestNumbersOfProcessesThatAreKilledAndStoppedOnlyGrow(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -120,7 +120,7 @@ func TestNumbersOfProcessesThatAreKilledAndStoppedOnlyGrow(t *testing.T) {
 		stopped := running[round%len(running)]
 		_ = stopped.Process.Signal(syscall.SIGSTOP) // it may have ended
 		_ = running[(round+1)%len(running)].Process.Kill()
-		e := put(t, d, progress(a.RunID, "parent")) // it waits for the stopped one no longer than it must
+		e := put(t, d, progress(a.RunID, "parent")) // it waits for the suspended process at most orderPatience
 		_ = stopped.Process.Signal(syscall.SIGCONT)
 		for _, cmd := range running {
 			_ = cmd.Wait() // one was killed
@@ -146,7 +146,7 @@ func TestNumbersOfProcessesThatAreKilledAndStoppedOnlyGrow(t *testing.T) {
 	if put(t, d, progress(a.RunID, "last")).Number <= floor {
 		t.Error("the numbers have gone back")
 	}
-	// Whoever was killed leaves unfinished files at most.
+	// A killed process leaves at most unfinished files.
 	files, _ := filepath.Glob(filepath.Join(d.SpoolPath(), "bad", "*"))
 	if len(files) > 0 {
 		t.Errorf("damaged signals: %q", files)
@@ -161,7 +161,7 @@ func newest(t *testing.T, d rundir.Dir) (number int64) {
 	return number
 }
 
-// senderOf reads "from PID, COUNT".
+// senderOf parses "from PID, COUNT".
 func senderOf(t *testing.T, payload string) (who string, count int) {
 	t.Helper()
 	_, rest, ours := strings.Cut(payload, "from ")

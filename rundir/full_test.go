@@ -13,7 +13,7 @@ import (
 	"svc/rundir"
 )
 
-// smallDisk is a directory on a disk of 256 KiB of its own.
+// smallDisk returns a directory on a separate disk of 256 KiB.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fill takes every byte of the disk.
+// fill writes until the disk is full.
 func fill(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "fill"))

@@ -8,7 +8,8 @@ import (
 	"svc"
 )
 
-// FuzzCounter numbers signals after the session wrote anything into their counter and a name of anything into its spool: numbers are positive, exact as JSON numbers, and rise.
+// FuzzCounter numbers signals after the session has written anything into their counter and any name into its
+// spool: the numbers must be positive, exact as JSON numbers, and increasing.
 func FuzzCounter(f *testing.F) {
 	f.Add([]byte("00000000000000000007..."), "00000000000000000009.progress")
 	f.Add([]byte("09223372036854775807"), "")
@@ -24,7 +25,7 @@ func FuzzCounter(f *testing.F) {
 			t.Fatal(err)
 		}
 		if name := a.spoolPrefix() + spooled; filepath.Base(name) == name {
-			_ = os.WriteFile(filepath.Join(a.SpoolPath(), name), nil, 0o600) // some names are none
+			_ = os.WriteFile(filepath.Join(a.SpoolPath(), name), nil, 0o600) // some names are invalid
 		}
 		var before int64
 		for range 3 {

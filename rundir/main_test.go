@@ -14,8 +14,8 @@ import (
 	"svc/rundir"
 )
 
-// TestMain turns the test binary into a process that reports progress, for the tests that need
-// several processes.
+// TestMain lets the test binary act as a process that reports progress, for the tests that need several
+// processes.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("RUNDIR_TEST_PUT"); dir != "" {
 		os.Exit(putMany(dir, os.Getenv("RUNDIR_TEST_RUN")))

@@ -8,8 +8,9 @@ import (
 	"svc/internal/inotifytest"
 )
 
-// TestASignalIsSyncedWithoutTheLock: a disk that takes its time must not hold back the others. A signal's file is closed right after it was
-// synced, and the lock ends when its folder is closed: the kernel tells which came first.
+// TestASignalIsSyncedWithoutTheLock: a slow disk must not block other reporting processes. A signal's file is
+// closed right after it was synced, and the lock ends when its folder is closed: the kernel reports which close
+// came first.
 func TestASignalIsSyncedWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	d := open(t)

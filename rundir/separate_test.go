@@ -25,7 +25,7 @@ func TestAWorkerMovesToAFolderOfItsOwnAndItsSessionsFindTheirs(t *testing.T) {
 		}
 	}
 
-	for range 2 { // again changes nothing
+	for range 2 { // the second call changes nothing
 		moved, err := rundir.Separate(shared, own)
 		if err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestAWorkerMovesToAFolderOfItsOwnAndItsSessionsFindTheirs(t *testing.T) {
 			t.Errorf("dispatch: %+v, %v", rec, err)
 		}
 	}
-	// The session of before was told the former folder, and the worker finds what it records there.
+	// The running session has the path of the former folder, and the worker finds the session's records.
 	if err := before.WriteExit(rundir.Exit{Code: 7}); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestAWorkerMovesToAFolderOfItsOwnAndItsSessionsFindTheirs(t *testing.T) {
 		t.Errorf("what is the orchestrator's moved: %v", err)
 	}
 
-	// Without an attempt left, nothing leads from the shared folder to the worker's.
+	// When no attempt is left, the links from the shared folder to the worker's are removed.
 	if err := moved.Attempt(before.RunID, 1).Remove(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestAMoveThatWasInterruptedIsFinished(t *testing.T) {
 	if err := os.Mkdir(own, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("worker/runs", filepath.Join(own, "runs")); err != nil { // right before the exchange
+	if err := os.Symlink("worker/runs", filepath.Join(own, "runs")); err != nil { // interrupted right before the exchange
 		t.Fatal(err)
 	}
 	moved, err := rundir.Separate(shared, own)

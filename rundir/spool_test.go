@@ -203,8 +203,8 @@ func TestSweepRemovesWhatACrashLeftAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestASpoolThatBecomesALinkLeadsToNobodyElses replaces a session's spool by a link to a neighbour's between the reading of an entry and
-// what is done with it.
+// TestASpoolThatBecomesALinkLeadsToNobodyElses replaces a session's spool by a link to a neighbour's, after an
+// entry was read and before the next operation on it.
 func TestASpoolThatBecomesALinkLeadsToNobodyElses(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(rundir.Dir, rundir.Entry) error{

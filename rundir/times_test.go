@@ -11,9 +11,9 @@ import (
 	"svc/wire"
 )
 
-// timesIn are the times in a file, as they stand there.
+// timesIn returns the times in a file, unchanged.
 func timesIn(path string) (times []wire.LogTime) {
-	text, _ := os.ReadFile(path) // without one there are none
+	text, _ := os.ReadFile(path) // without the file there are none
 	for line := range bytes.Lines(text) {
 		if at, ok := wire.ParseLogTime(bytes.TrimSuffix(line, []byte("\n"))); ok {
 			times = append(times, at)
@@ -22,7 +22,7 @@ func timesIn(path string) (times []wire.LogTime) {
 	return times
 }
 
-// begun is the first time of a file that was made at the host's clock 1000 and the wall clock 5 s.
+// begun is the first time of a file that was created at the host's clock 1000 and the wall clock 5 s.
 var begun = wire.LogTime{Cols: 220, Rows: 50, At: 5000}
 
 func madeTimes(t *testing.T, base int64) string {
@@ -79,7 +79,7 @@ func TestTimesGoOnWhereAWriterEnded(t *testing.T) {
 	noteAt(1500, 7)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err == nil {
-		_, err = f.WriteString("900 9") // a write that a crash or a full disk cut short
+		_, err = f.WriteString("900 9") // a partial write, after a crash or on a full disk
 	}
 	if err != nil {
 		t.Fatal(err)

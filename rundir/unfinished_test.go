@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A writer that is stopped for long before its file has its name still finds it.
+// If a writer is suspended for long before it renames its file, the file must still exist afterwards.
 func TestAnUnfinishedFileStaysAsLongAsItsWriterLives(t *testing.T) {
 	t.Parallel()
 	d, err := Open(t.TempDir())

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// viewer reads an attachment to its end, as whoever shows it would.
+// viewer reads an attachment to its end, like a program that shows it.
 type viewer struct {
 	*Attachment
 	mu   sync.Mutex // guards seen
 	seen bytes.Buffer
-	read chan error // gets how reading ended
+	read chan error // receives the error with which reading ended
 }
 
 func attach(t *testing.T, server Server, pane string, cols, rows int) *viewer {
@@ -34,7 +34,7 @@ func attach(t *testing.T, server Server, pane string, cols, rows int) *viewer {
 	return v
 }
 
-// Write keeps what the terminal was told to draw.
+// Write keeps the output for the terminal.
 func (v *viewer) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

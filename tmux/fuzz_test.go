@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// colours are the only sequences that a cleaned screen has.
+// colours matches the only sequences that a cleaned screen may have.
 var colours = regexp.MustCompile("\x1b\\[[ -?]*m")
 
-// FuzzCleanCapture cleans a screen on which an agent wrote anything: what is left are lines, text and colours, no larger than three times what there was.
+// FuzzCleanCapture cleans a screen with any content: the result has only lines, text and colours, and at most
+// three times the size of the input.
 func FuzzCleanCapture(f *testing.F) {
 	f.Add("plain  \n\x1b[1;31mred\x1b[0m   \n\x1b[48;5;3m  \x1b[m\n", true)
 	f.Add("\x0elqqk\x0f \x1b]52;c;AAAA\x07\x1bP+q\x1b\\\x9b31m", true)

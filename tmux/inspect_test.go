@@ -138,7 +138,7 @@ func TestWaitReturnsWhenTheProgramEnds(t *testing.T) {
 	}
 }
 
-// awaitReady returns once the process was seen alive.
+// awaitReady waits until the process is alive.
 func awaitReady(t *testing.T, process process.ID) {
 	t.Helper()
 	eventually(t, "the process lives", func() (bool, string) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// startRaw starts a program that writes every byte it is typed to a file, and prints mode first.
+// startRaw starts a program that prints mode and then writes every byte that is typed to a file.
 func startRaw(t *testing.T, server Server, mode string) (session Session, typed string) {
 	t.Helper()
 	typed = file(server, "typed")

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// On a busy machine the server may keep a client's output open for a while after the client has done
-// its work and left.
+// On a busy machine the server may keep a client's output open for a while after the client has exited.
 func TestACallThatSucceededIsNotUndoneByWhoKeepsItsOutputOpen(t *testing.T) {
 	t.Parallel()
 	bin := filepath.Join(t.TempDir(), "tmux")
@@ -22,8 +21,8 @@ func TestACallThatSucceededIsNotUndoneByWhoKeepsItsOutputOpen(t *testing.T) {
 	}
 }
 
-// The session is there, its program is at work, and what new-session was to print never comes: many
-// that start at once do that to tmux.
+// The session exists and its program runs, but the output of new-session never arrives. That happens when many
+// sessions start at once.
 func TestASessionIsMadeThoughTmuxDoesNotPrintIt(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -48,7 +47,7 @@ func TestAServerThatTakesNoConnectionIsKilledByItsProcess(t *testing.T) {
 	if err := made.Server.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	for { // until its queue is full
+	for { // until the socket's queue is full
 		conn, err := net.DialTimeout("unix", s.Socket, 300*time.Millisecond)
 		if err != nil {
 			break

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A machine so busy that the call is given up before the server is there.
+// The machine is so busy that the call times out before the server exists.
 func TestAStartThatTakesLongerThanItsCallIsNoFailure(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)

@@ -38,7 +38,7 @@ func TestStartAnswersWhatInspectFinds(t *testing.T) {
 	}
 }
 
-// flood starts a program that prints 2,000 lines and ends, and answers its log once it is dead.
+// flood starts a program that prints 2,000 lines and ends, and returns its log when the pane is dead.
 func flood(t *testing.T, server Server, log, ending string) (got, want string) {
 	t.Helper()
 	var lines strings.Builder
@@ -108,7 +108,7 @@ func TestLogIsPrivateAndAppendedTo(t *testing.T) {
 	}
 }
 
-// hostile are texts that tmux, a format, strftime or a shell would like to read as something else.
+// hostile are texts that tmux, a format, strftime or a shell could misinterpret.
 var hostile = []string{
 	`;`, `a;`, `a\;`, `; kill-server ;`, `#{pid}`, `#(touch pwned)`, `##[x]#[y]`, `%H%%`, `$(touch pwned)`,
 	"`touch pwned`", `it's "quoted"`, "two\nlines", `-t`, `--`, ``, `back\slash\`, `~`, `{ }`, `漢字`,
@@ -334,12 +334,12 @@ func TestStartUnderALowLimitOfOpenFilesIsWholeOrAnError(t *testing.T) {
 	}
 }
 
-// logQuiet is how long a log must not have grown to count as written.
+// logQuiet is how long a log must not grow before it counts as complete.
 const logQuiet = 200 * time.Millisecond
 
-// waitLog waits until a log has stopped growing. Call it once the pane is dead and before Kill: then
-// tmux has given its sink everything, and the log is complete when the sink has written it. tmux does
-// not tell when that is, so a sink that stalls for longer than a fifth of a second is taken as done.
+// waitLog waits until a log has stopped growing. Call it when the pane is dead and before Kill: then tmux has
+// passed all output to its sink, and the log is complete when the sink has written it. tmux does not report
+// when that is, so a sink that writes nothing for a fifth of a second counts as finished.
 func waitLog(ctx context.Context, logFile string) error {
 	last, since := int64(-1), time.Now()
 	err := poll(ctx, 20*time.Millisecond, func() (bool, error) {

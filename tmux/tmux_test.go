@@ -13,11 +13,11 @@ import (
 	"svc/process"
 )
 
-// testPrefix begins the names of all folders of this run, and so shows in the command line of
-// every tmux that it started.
+// testPrefix begins the names of all folders of this run, so that it appears in the command line of every tmux
+// that the run has started.
 var testPrefix = fmt.Sprintf("tmx%d-", os.Getpid())
 
-// TestMain fails a run that leaves a tmux behind.
+// TestMain fails if the tests leave a tmux process behind.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if left := leftBehind(); len(left) > 0 {
@@ -45,7 +45,7 @@ func leftBehind() []string {
 	return left
 }
 
-// newServer addresses a server in a short folder of its own. Whatever runs there ends with the test.
+// newServer returns a server in a short folder of its own. It is killed when the test ends.
 func newServer(t *testing.T) Server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", testPrefix)
@@ -66,7 +66,7 @@ func newServer(t *testing.T) Server {
 	return server
 }
 
-// file names a file beside the server's socket.
+// file returns the path of a file beside the server's socket.
 func file(server Server, name string) string {
 	return filepath.Join(filepath.Dir(server.Socket), name)
 }
@@ -90,7 +90,7 @@ func shell(script string, args ...string) []string {
 	return append([]string{"/bin/sh", "-c", script, "sh"}, args...)
 }
 
-// eventually polls until ok answers true, and fails with what it saw last.
+// eventually polls until ok returns true; otherwise it fails with the value that ok saw last.
 func eventually(t *testing.T, what string, ok func() (done bool, saw string)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -11,8 +11,8 @@ import (
 	"svc/rundir"
 )
 
-// FuzzInsideReport reads the reports of a first process that writes anything: a bounded part of it is read, and a report that was taken is the same
-// when it is written and read again.
+// FuzzInsideReport reads the reports of a first process that writes anything: a bounded part is read, and an
+// accepted report stays the same when it is encoded and read again.
 func FuzzInsideReport(f *testing.F) {
 	var real bytes.Buffer
 	for _, r := range []insideReport{{PID: 2}, {Exit: &rundir.Exit{Code: 3, Reason: "x", At: 1}}, {Failure: &failure{Code: 127, Message: "sh: not found"}}} {

@@ -10,13 +10,14 @@ import (
 	"svc/rundir"
 )
 
-// A tool that cannot go on exits with 1 and says nothing; the file in which it had kept the conversation tells why.
+// A tool that cannot resume exits with 1 and reports nothing. The file in which it had kept the conversation
+// shows why.
 func TestALostConversationIsToldByItsFile(t *testing.T) {
 	bothWays(t, func(t *testing.T, launchOf launcher) {
 		const reports = "svc exec signal progress --message works --conversation conv-1; "
 		for _, tt := range []struct {
 			name, script string
-			kept, seen   bool // its file is there; it was seen after an earlier run
+			kept, seen   bool // kept: its file exists; seen: it existed after an earlier run
 			fresh        bool
 			wantGone     bool
 		}{
@@ -55,7 +56,8 @@ func TestALostConversationIsToldByItsFile(t *testing.T) {
 	})
 }
 
-// What an earlier run left is noted, so that a later one can tell a loss from a store that was never there.
+// The file that an earlier run left is recorded, so that a later run can distinguish a lost file from one that
+// never existed.
 func TestTheFileOfAConversationIsNotedAtTheEnd(t *testing.T) {
 	bothWays(t, func(t *testing.T, launchOf launcher) {
 		for _, tt := range []struct {
@@ -102,7 +104,7 @@ func keepFile(t *testing.T, path string) {
 	}
 }
 
-// withWorker lets the wrapper find a worker, to which it leaves what is to be delivered.
+// withWorker lets the wrapper find a worker, to which it then leaves the delivery.
 func withWorker(t *testing.T, l rundir.Launch) {
 	t.Helper()
 	lock, err := rundir.Dir(l.DataDir).HoldWorkerLock()

@@ -13,8 +13,8 @@ import (
 	"svc/rundir"
 )
 
-// A signal that comes while the launch file is being taken, on a slow disk, must not end the wrapper: what
-// it has taken nobody else can start, and nobody else can tell how it ended.
+// A signal that arrives while the launch file is being taken, on a slow disk, must not end the wrapper: no
+// other process can start the taken launch or report its end.
 func TestASignalWhileTheLaunchFileIsTakenReachesTheProvider(t *testing.T) {
 	t.Parallel()
 	l := launchOf(t, t.TempDir(), "", `while :; do sleep 0.05; done`)
@@ -38,7 +38,7 @@ func TestASignalWhileTheLaunchFileIsTakenReachesTheProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	pipe, err := os.OpenFile(a.LaunchPath(), os.O_WRONLY, 0) // it is being taken
+	pipe, err := os.OpenFile(a.LaunchPath(), os.O_WRONLY, 0) // from now on the wrapper is taking it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestASignalWhileTheLaunchFileIsTakenReachesTheProvider(t *testing.T) {
 	}
 }
 
-// What it would say is not of the run: another session has taken its place.
+// It must print nothing: another session has taken its place, and the output would be in the log of that one.
 func TestATerminalThatComesLateStartsNothingAndSaysNothing(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/launch-1"

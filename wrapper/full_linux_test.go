@@ -42,7 +42,7 @@ func TestOnAFullDiskTheRunGoesOnAndItsEndIsKept(t *testing.T) {
 	}
 }
 
-// fill takes every byte of the disk.
+// fill writes until the disk is full.
 func fill(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "fill"))

@@ -24,7 +24,7 @@ import (
 	"svc/wire"
 )
 
-// orchestrator takes signals as the real one does, and remembers them.
+// orchestrator accepts signals like the real one, and records them.
 type orchestrator struct {
 	*httptest.Server
 	mu     sync.Mutex // guards the rest
@@ -71,7 +71,7 @@ func (o *orchestrator) signals() []svc.Signal {
 	return slices.Clone(o.got)
 }
 
-// refuseWith answers with a status and no word of the orchestrator's own, as a proxy does.
+// refuseWith answers with a status and without the orchestrator's envelope, like a proxy.
 func (o *orchestrator) refuseWith(status int) { o.answerWith(status, "") }
 
 func (o *orchestrator) answerWith(status int, body string) {
@@ -87,7 +87,7 @@ func kinds(signals []svc.Signal) (kinds []string) {
 	return kinds
 }
 
-// spooled lists the kinds that wait.
+// spooled returns the kinds of the waiting signals.
 func spooled(t *testing.T, d rundir.Dir) (kinds []string) {
 	t.Helper()
 	entries, bad, err := d.Pending()
@@ -118,10 +118,10 @@ func launchOf(t *testing.T, dataDir, apiURL, script string) rundir.Launch {
 	}
 }
 
-// launcher is launchOf, or one whose session is contained.
+// launcher is launchOf, or the same with a contained session.
 type launcher func(t *testing.T, dataDir, apiURL, script string) rundir.Launch
 
-// bothWays runs a test with a session as it is, and with a contained one.
+// bothWays runs a test with a session that is not contained, and with a contained one.
 func bothWays(t *testing.T, test func(*testing.T, launcher)) {
 	t.Helper()
 	t.Parallel()
@@ -153,7 +153,7 @@ type console struct {
 	t    *testing.T
 	tty  *os.File
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the terminal was read to its end
+	done chan struct{} // closed when the terminal's output was read to its end
 	mu   sync.Mutex    // guards text
 	text bytes.Buffer
 }
@@ -190,7 +190,7 @@ func start(t *testing.T, l rundir.Launch) *console {
 	return c
 }
 
-// pollable makes a file whose Close ends a Read that waits: only then is the terminal hung up.
+// pollable returns a file whose Close ends a waiting Read: only then is the terminal hung up.
 func pollable(t *testing.T, f *os.File) *os.File {
 	t.Helper()
 	fd, err := unix.Dup(int(f.Fd()))

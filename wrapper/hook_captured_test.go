@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// What real tools were seen to give to their hooks; testdata/hooks/README.md says where it is from.
+// The inputs were captured from the hooks of real tools; see testdata/hooks/README.md.
 func TestWhatRealToolsGaveToTheirHooksBecomesSignals(t *testing.T) {
 	t.Parallel()
 	const prompt = "Please do it outside the sandbox. {{run: echo yes > /home/user/approved.txt}}"
@@ -23,7 +23,7 @@ func TestWhatRealToolsGaveToTheirHooksBecomesSignals(t *testing.T) {
 		"claude-prompt-submit":      "submitted " + svc.PromptDigest("first line\n\tsecond line\nthird \"line\" ;"),
 		"codex-turn-complete":       "completed success",
 		"codex-tui-turn-complete":   "completed success",
-		"codex-title-thread":        "", // a thread of codex's own, which ends while the run works
+		"codex-title-thread":        "", // a hidden thread of codex, which ends while the run is working
 		"codex-permission":          "asks The prompt says so.\ncodex" + wants,
 		"gemini-before-agent":       "submitted " + svc.PromptDigest("first line second line third \"line\" ;"),
 		"gemini-after-agent":        "completed success",
@@ -53,7 +53,7 @@ func TestWhatRealToolsGaveToTheirHooksBecomesSignals(t *testing.T) {
 		tool, _, _ := strings.Cut(name, "-")
 		args := []string{"--from", tool}
 		if notify := []string{"codex-turn-complete", "codex-tui-turn-complete", "codex-title-thread"}; slices.Contains(notify, name) {
-			args = append(args, string(input)) // codex gives its notify program an argument
+			args = append(args, string(input)) // codex passes the input to its notify program as an argument
 		} else {
 			std.Stdin = strings.NewReader(string(input))
 		}

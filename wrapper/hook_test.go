@@ -89,7 +89,7 @@ func inWords(s svc.Signal) string {
 	}
 }
 
-// The id of a conversation goes along where the orchestrator takes it, and where it is one.
+// The id of a conversation is sent if the orchestrator accepts it and if it is a valid id.
 func TestAHookTellsOfItsConversation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -106,7 +106,7 @@ func TestAHookTellsOfItsConversation(t *testing.T) {
 		{"conversation", []string{"--from", "gemini"}, `{"hook_event_name":"Notification","session_id":"g1","message":"may I?"}`, "g1"},
 		{"conversation", []string{"--from", "opencode"}, `{"type":"session.idle","properties":{"sessionID":"ses_1"}}`, "ses_1"},
 		{"conversation", []string{"--from", "opencode"}, `{"type":"session.created","properties":{"sessionID":"ses_3","info":{"id":"ses_3"}}}`, "ses_3"},
-		{"conversation", []string{"--from", "opencode"}, `{"type":"permission.asked","properties":{"sessionID":"ses_2"}}`, ""}, // it may be a helper's
+		{"conversation", []string{"--from", "opencode"}, `{"type":"permission.asked","properties":{"sessionID":"ses_2"}}`, ""}, // the session may be a sub-agent's
 		{"conversation", []string{"completed", "--result", "success", "--conversation", "ses_1"}, "", "ses_1"},
 		{"conversation", []string{"progress", "--message", "m", "--conversation", "ses_1"}, "", "ses_1"},
 		{"", []string{"completed", "--result", "success", "--conversation", "ses_1"}, "", ""},                                 // an older orchestrator would refuse it

@@ -11,13 +11,13 @@ import (
 	"svc/rundir"
 )
 
-// TestMain turns the test binary into "svc exec run" for the tests that need a real process on a real
+// TestMain lets the test binary act as "svc exec run" for the tests that need a real process on a real
 // terminal. Only the waits are shorter.
 func TestMain(m *testing.M) {
 	if os.Getenv("WRAPPER_TEST_RUN") != "" {
 		os.Exit(runWithLittlePatience(os.Args[1]))
 	}
-	if len(os.Args) > 2 && os.Args[1] == "exec" && os.Args[2] == "signal" { // found as svc, as hooks do
+	if len(os.Args) > 2 && os.Args[1] == "exec" && os.Args[2] == "signal" { // started by the name svc, as hooks do
 		os.Exit(Signal(os.Args[3:], IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()}))
 	}
 	if len(os.Args) == 3 && os.Args[1] == "exec" && os.Args[2] == "inside" {

@@ -92,7 +92,8 @@ func TestASearchForANameEnds(t *testing.T) {
 	}
 }
 
-// A folder that cannot be read is no sign that there is nothing in it. Root reads every folder, but no name that is too long.
+// A folder that cannot be read must not count as empty. Root can read every folder, but cannot open a name that
+// is too long.
 func TestAFolderThatCannotBeReadIsNotEmpty(t *testing.T) {
 	t.Parallel()
 	dir, long := t.TempDir(), strings.Repeat("x", 300)

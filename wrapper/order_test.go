@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Progress is ordered by its number: an older one that comes later would be dropped as stale.
+// Progress is ordered by its number: an older one that arrives later would be dropped as stale.
 func TestAHookReportsWhatStillWaitsBeforeItsOwn(t *testing.T) {
 	t.Parallel()
 	o := newOrchestrator(t)
@@ -41,8 +41,8 @@ func TestAHookReportsWhatStillWaitsBeforeItsOwn(t *testing.T) {
 	}
 }
 
-// TestProgressOfManyHooksAtOnceIsNeverStale has many hook processes report at once. The orchestrator
-// drops a progress whose number is not larger than the last one it took.
+// TestProgressOfManyHooksAtOnceIsNeverStale lets many hook processes report concurrently. The orchestrator
+// drops a progress whose number is not larger than that of the last accepted one.
 func TestProgressOfManyHooksAtOnceIsNeverStale(t *testing.T) {
 	t.Parallel()
 	o := newOrchestrator(t)

@@ -125,7 +125,7 @@ func TestAHookFindsThisVeryProgramAsSvc(t *testing.T) {
 			t.Errorf("exit code %d:\n%s", got, c.screen())
 		}
 		got := kinds(o.signals())
-		slices.Sort(got) // started is posted beside the provider
+		slices.Sort(got) // started is posted while the provider runs
 		if want := []string{"completed", "finished", "progress", "started"}; !slices.Equal(got, want) {
 			t.Errorf("posted %v, want %v", got, want)
 		}

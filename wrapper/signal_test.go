@@ -15,7 +15,7 @@ import (
 	"svc/rundir"
 )
 
-// inSession is the environment that a hook finds.
+// inSession returns the environment that a hook has.
 func inSession(t *testing.T, apiURL string) (IO, *strings.Builder, rundir.Attempt) {
 	t.Helper()
 	d, err := rundir.Open(t.TempDir())
@@ -185,7 +185,7 @@ func TestProgressReportedAtOnceHasUniqueNumbers(t *testing.T) {
 func TestAHookThatCannotEvenSpoolBreaksNoAgent(t *testing.T) {
 	t.Parallel()
 	std, stderr, a := inSession(t, "")
-	// a spool that takes nothing stands for any disk that does not
+	// A spool that cannot be written to stands for any such disk.
 	if err := os.RemoveAll(a.SpoolPath()); err != nil {
 		t.Fatal(err)
 	}

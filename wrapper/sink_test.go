@@ -11,11 +11,11 @@ import (
 	"svc/rundir"
 )
 
-// fullDisk is a file on a disk that is full from time to time.
+// fullDisk is a file on a disk that is sometimes full.
 type fullDisk struct {
 	text strings.Builder
 	full bool
-	room int // bytes that are left when it is full
+	room int // bytes that can be written until it is full
 }
 
 func (d *fullDisk) Write(p []byte) (int, error) {
@@ -28,7 +28,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return n, &os.PathError{Op: "write", Path: "log", Err: syscall.ENOSPC}
 }
 
-// steps is an input that does something before each of its parts.
+// steps is an input that calls a function before each of its parts.
 type steps struct {
 	parts []string
 	do    func(next int)

@@ -14,7 +14,7 @@ import (
 	"svc/rundir"
 )
 
-// forever keeps a shell busy without holding back its traps for long.
+// forever keeps a shell running without delaying its traps for long.
 const forever = `; echo ready; while :; do sleep 0.02; done`
 
 func TestCtrlCReachesTheProviderAndNotTheWrapper(t *testing.T) {
@@ -66,7 +66,7 @@ func TestANewSizeReachesTheProviderOnce(t *testing.T) {
 		c.expect("ready")
 		c.resize(40, 100)
 		c.expect("size 40 100")
-		if err := c.cmd.Process.Signal(syscall.SIGWINCH); err != nil { // as if the wrapper heard of it too
+		if err := c.cmd.Process.Signal(syscall.SIGWINCH); err != nil { // as if the wrapper got the signal too
 			t.Fatal(err)
 		}
 		if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
@@ -87,7 +87,7 @@ func TestTheSuspendKeySuspendsNothing(t *testing.T) {
 		c := start(t, l)
 		c.expect("ready")
 		c.typed("\x1a")
-		c.expect("^Z") // the terminal took it
+		c.expect("^Z") // the terminal processed it
 		if err := os.WriteFile(l.AttemptFolder().SessionFile("go"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestStoppedOnPurposeTheProviderStaysStoppedUntilContinued(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, func() bool { return processState(w.Child.PID) == "T" }, func() string { return "it is not stopped" })
-		c.typed("\x03") // pending while it is stopped
+		c.typed("\x03") // pending while the provider is suspended
 		if err := syscall.Kill(-w.Child.PID, syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestAHangUpEndsTheProviderAndIsRecorded(t *testing.T) {
 	})
 }
 
-// childRecord waits for the wrapper's word about its provider.
+// childRecord waits for the wrapper's record of its provider.
 func childRecord(t *testing.T, l rundir.Launch) (w rundir.Wrapper) {
 	t.Helper()
 	eventually(t, func() bool {
@@ -173,7 +173,7 @@ func childRecord(t *testing.T, l rundir.Launch) (w rundir.Wrapper) {
 	return w
 }
 
-// processState is the letter that ps shows; empty when there is no such process.
+// processState returns the state letter of ps; empty when there is no such process.
 func processState(pid int) string {
 	out, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {
