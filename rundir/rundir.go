@@ -7,8 +7,8 @@
 //	runs/<run_id>.<attempt>.times  when the bytes of the log were written, one attempt's; stays with the log
 //	runs/<run_id>.<attempt>.screen the last screen of an attempt that is over; stays with the log
 //	runs/done/<2 hex>/<run_id>     the tombstone of a run that is over on this host: how its attempts ended
-//	runs/conversations/<id>        a file of this conversation of a tool's was seen
-//	runs/<run_id>.<attempt>/       one attempt, for the owner alone:
+//	runs/conversations/<id>        exists if a tool's file of this conversation was seen
+//	runs/<run_id>.<attempt>/       one attempt, accessible to the owner only:
 //	    dispatch                   the run as it was dispatched, and the worker's notes
 //	    try                        the number of tries to start the attempt
 //	    launch-<try>               what the wrapper has to start; removed when it was read
@@ -30,14 +30,14 @@
 //	        counter                numbers the attempt's signals
 //	        hook-failed, codex-thread, conversation   values that hooks store for later hooks and the wrapper
 //	spool/                         the worker's own signals that are not yet delivered, one file each
-//	spool/bad/                     what was found damaged in a spool, or refused
+//	spool/bad/                     signals that were damaged, or refused for good
 //	quarantine/                    folders of attempts whose dispatch was damaged, after their end
 //
 // Worker and wrapper may be killed at any moment, also by a power cut, and the disk may be full. So every record
 // is written to a temporary file, synced and renamed, and carries its length and checksum: a reader gets the old
 // content, the new content or ErrCorrupt, never a part.
 //
-// # What is whose
+// # What a session can access
 //
 // A session gets the path of its folder within the attempt and no other path. Its signals go into the spool
 // there, which has only that attempt's signals, and carry the run's token. The worker delivers them with that

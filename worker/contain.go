@@ -131,7 +131,7 @@ func (w *Worker) hidden() []string {
 	paths = append(paths, w.runtimeDirs...)
 	uid := strconv.Itoa(os.Getuid())
 	for _, pattern := range []string{"/tmp/svc-" + uid + "-*", "/run/user/" + uid + "/svc-*", os.Getenv("XDG_RUNTIME_DIR") + "/svc-*"} {
-		found, _ := filepath.Glob(pattern) // the pattern is ours and good
+		found, _ := filepath.Glob(pattern) // the patterns are valid
 		paths = append(paths, found...)
 	}
 	paths = append(paths, userManagers("/run", uid)...)

@@ -70,7 +70,7 @@ func (k *workspaceKeeper) verifyRelayed(ctx context.Context, r *workspace.Record
 	return nil
 }
 
-// verifyBeforeRemoval makes sure that the orchestrator still has what it acknowledged to the host.
+// verifyBeforeRemoval makes sure that the orchestrator still has the checkpoint that it acknowledged.
 func (k *workspaceKeeper) verifyBeforeRemoval(ctx context.Context, id string, t *tended) error {
 	r, err := k.host.Record(id)
 	if errors.Is(err, workspace.ErrUnknown) {

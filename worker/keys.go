@@ -124,7 +124,7 @@ func (s *session) typeKeys(ctx context.Context, strokes []stroke) error {
 	return s.input(ctx, func(p place) error { return press(ctx, p.server, p.pane, strokes) })
 }
 
-// input writes to a live session's pane.
+// input calls write with the place of a live session, and restores a deleted socket first.
 func (s *session) input(ctx context.Context, write func(place) error) error {
 	p := s.awaitPlace(ctx)
 	if !p.live {

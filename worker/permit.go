@@ -54,7 +54,7 @@ func (s *session) awaitTaker(ctx context.Context) {
 // awaitClaim waits until the wrapper of a session that was being made has recorded itself, or has ended. A
 // wrapper that ends without a record found no permit, because its terminal came up late.
 func (s *session) awaitClaim(ctx context.Context, limit time.Duration, lives func() (bool, error)) {
-	if limit > 0 { // else for as long as it lives
+	if limit > 0 { // otherwise as long as it lives
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		ctx = limited

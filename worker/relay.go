@@ -36,7 +36,7 @@ type relay struct {
 	wake    chan struct{} // holds one token when there may be something to do
 
 	file  os.FileInfo // the log file that was first read; another file in its place is not read; only run uses it
-	times timesReader // likewise
+	times timesReader // only run uses it
 
 	mu    sync.Mutex // guards the fields below
 	link  *link      // the connection that the fields below refer to

@@ -2,7 +2,7 @@
 // accepts runs, starts each in a terminal session of its own, relays the output and the screens of the
 // sessions, and reports their ends.
 //
-// # What survives what
+// # What survives a restart
 //
 // Sessions belong to tmux, their logs to a separate process, and every decision is written to disk before it is
 // executed (package rundir). So a worker may be stopped, killed or upgraded at any moment: the next worker
@@ -10,7 +10,7 @@
 // verify a session, its state is unknown, never ended. The worker never starts a session twice: only the
 // process that holds the launch file can start it, and that file can be read only once.
 //
-// # Who owns what
+// # Goroutines
 //
 // Each attempt of a run is a session, led by one goroutine from its dispatch to its clean-up. One goroutine
 // serves the uplink, another delivers the spool. They share the Worker, whose lock is never held over I/O.
@@ -50,7 +50,7 @@ type Options struct {
 	// architecture.
 	Platform string
 
-	// Logger. Default: slog's.
+	// Logger is the worker's log. Default: slog's.
 	Logger *slog.Logger
 	// Registry is the provider catalog. The caller keeps it up to date. Default: the worker opens the catalog
 	// that Config names, writes the shipped one when there is none, and watches it.

@@ -47,7 +47,7 @@ func (r *runner) startContained() (agent, *failure) {
 		return nil, r.cannot(exitCannotRun, "it cannot be contained: %v", err)
 	}
 	defer complaints.Close()
-	// The kernel ends bubblewrap with the thread that has started it: this one lives as long as the wrapper.
+	// The kernel kills bubblewrap when the thread that started it ends. A locked thread lives as long as the wrapper.
 	runtime.LockOSThread()
 	c := *r.launch.Contain
 	pid, err := syscall.ForkExec(c.Bwrap, append([]string{"bwrap"}, bwrapArgs(c, self, "/")...), &syscall.ProcAttr{
@@ -111,7 +111,7 @@ func (r *runner) runContained(cmd *exec.Cmd, show []string) error {
 	c := *r.launch.Contain
 	c.Show = append(slices.Clone(c.Show), show...)
 	c.Inside = cmd.Args
-	// The kernel ends bubblewrap with the thread that has started it: this one lives as long as the wrapper.
+	// The kernel kills bubblewrap when the thread that started it ends. A locked thread lives as long as the wrapper.
 	runtime.LockOSThread()
 	cmd.ExtraFiles = []*os.File{environment} // file 3
 	cmd.Path, cmd.Args = c.Bwrap, append([]string{"bwrap", "--args", "3"}, bwrapArgs(c, self, cmd.Dir)...)
