@@ -139,7 +139,7 @@ func checkLoopback(address string) error {
 	case err != nil:
 		return errors.New("is not an address such as 127.0.0.1:9798")
 	case !at.Addr().IsLoopback():
-		return errors.New("is not a loopback address, and whoever reaches it needs no token")
+		return errors.New("is not a loopback address, and clients of it need no token")
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func checkDatabase(text string) error {
 	switch scheme {
 	case "sqlite":
 		if rest == "" {
-			return errors.New("names no file: write sqlite:PATH")
+			return errors.New("has no file: write sqlite:PATH")
 		}
 		return nil
 	case "postgres", "postgresql":
@@ -261,7 +261,7 @@ func checkDatabase(text string) error {
 // checkCluster checks the address at which other orchestrators reach this one.
 func (c *Config) checkCluster() error {
 	if c.Server.ClusterAddress != "" && strings.HasPrefix(c.Server.Database, "sqlite:") {
-		return errors.New("needs a server.database of PostgreSQL: an SQLite file is held by one orchestrator")
+		return errors.New("needs PostgreSQL as server.database: only one orchestrator can use an SQLite file")
 	}
 	return checkHostPort(c.Server.ClusterAddress, false)
 }

@@ -30,8 +30,8 @@ type Config struct {
 	CatalogPath string `toml:"catalog_path" kind:"path" default:"<data dir>/providers.toml" doc:"The provider catalog. A worker watches it and reloads it when it changes."`
 
 	Server    Server    `toml:"server" doc:"The orchestrator: where it listens and where it keeps its data."`
-	Runs      Runs      `toml:"runs" doc:"What runs use that say nothing, and how long the orchestrator waits for a run's next step."`
-	Hosts     Hosts     `toml:"hosts" doc:"When a worker host counts as away."`
+	Runs      Runs      `toml:"runs" doc:"Defaults of runs, and how long the orchestrator waits for a run's next step."`
+	Hosts     Hosts     `toml:"hosts" doc:"When a worker host counts as offline."`
 	WorkItems WorkItems `toml:"work_items" doc:"Defaults of new work items."`
 	Events    Events    `toml:"events" doc:"The event journal."`
 	Retention Retention `toml:"retention" doc:"How long history is kept."`
@@ -51,26 +51,26 @@ type Server struct {
 	Port           int      `toml:"port" env:"SVC_PORT" default:"7898" doc:"TCP port to listen on. 0 takes any free port."`
 	TLSCert        string   `toml:"tls_cert" kind:"path" shown:"no TLS" doc:"PEM file with the certificate chain. Needs tls_key."`
 	TLSKey         string   `toml:"tls_key" kind:"path" shown:"no TLS" doc:"PEM file with the certificate's private key. Needs tls_cert."`
-	WorkerCA       string   `toml:"worker_ca" kind:"path" shown:"no certificate is asked for" doc:"PEM file with the authority of the workers' certificates. With it, a worker must have a certificate that this authority signed, besides its token. Needs tls_cert."`
+	WorkerCA       string   `toml:"worker_ca" kind:"path" shown:"no certificate is required" doc:"PEM file with the authority of the workers' certificates. With it, a worker must have a certificate that this authority signed, besides its token. Needs tls_cert."`
 	AllowedOrigins []string `toml:"allowed_origins" shown:"only the server's own host" doc:"Other origins whose pages may open the browser sockets, each as scheme://host or scheme://host:port."`
 	Database       string   `toml:"database" env:"SVC_DATABASE" kind:"secret" default:"sqlite:<data dir>/svc.db" doc:"sqlite:PATH for the embedded database, postgres://… for PostgreSQL."`
 
-	PublicURL string `toml:"public_url" shown:"the address that it listens on" doc:"Where people reach the orchestrator, http or https: the base of the links in notifications."`
+	PublicURL string `toml:"public_url" shown:"the address that it listens on" doc:"URL at which people reach the orchestrator, http or https: the base of the links in notifications."`
 
 	ClusterAddress string `toml:"cluster_address" env:"SVC_CLUSTER_ADDRESS" shown:"none: this orchestrator serves its database alone" doc:"host:port at which other orchestrators on the same PostgreSQL reach this one. Its presence joins them; see operations. All need the same SVC_SIGNING_KEY, SVC_TOKEN and SVC_WORKER_TOKEN."`
 	ClusterListen  string `toml:"cluster_listen" env:"SVC_CLUSTER_LISTEN" shown:"the port of cluster_address, on all addresses" doc:"host:port at which this orchestrator listens for the others, where it differs from cluster_address. Needs cluster_address."`
 
-	LeaseIdle time.Duration `toml:"lease_idle" default:"10m" doc:"A holder of a run's keyboard who sends nothing for this long loses it to the first who waits. 0: never."`
+	LeaseIdle time.Duration `toml:"lease_idle" default:"10m" doc:"A user who holds a run's keyboard and sends nothing for this long loses it to the next user who waits for it. 0: never."`
 }
 
 // Runs is the section [runs].
 type Runs struct {
-	DispatchTimeout time.Duration `toml:"dispatch_timeout" default:"5m" doc:"A run that waited this long for a host fails, unless it was made with wait. Time in which something else held it back, and time without a running orchestrator, do not count."`
+	DispatchTimeout time.Duration `toml:"dispatch_timeout" default:"5m" doc:"A run that has waited this long for a host fails, unless it was created with wait. Time in which something else held it back does not count, nor does time without a running orchestrator."`
 	// LostAfter is 0 when it is off.
 	LostAfter  time.Duration `toml:"lost_after" kind:"switchable" default:"off" doc:"Runs of a host that has been offline for this long fail with host_lost. off keeps them as they are."`
 	AckTimeout time.Duration `toml:"ack_timeout" default:"15s" doc:"A dispatch that was not acknowledged for this long is pushed again to the same host."`
-	Provider   string        `toml:"provider" shown:"none" doc:"Provider of runs that name none, in projects that name none."`
-	Model      string        `toml:"model" shown:"the tool's own" doc:"Model of runs that name none, in projects that name none. With provider set, it holds for that tool only."`
+	Provider   string        `toml:"provider" shown:"none" doc:"Provider of runs that have none, in projects that have none."`
+	Model      string        `toml:"model" shown:"the tool's own" doc:"Model of runs that have none, in projects that have none. If provider is set, it applies to that tool only."`
 }
 
 // Hosts is the section [hosts].
@@ -85,46 +85,46 @@ type WorkItems struct {
 
 // Events is the section [events].
 type Events struct {
-	OutputInterval time.Duration `toml:"output_interval" default:"5s" doc:"While a run keeps writing, run.output_appended is journaled at most once in this time."`
+	OutputInterval time.Duration `toml:"output_interval" default:"5s" doc:"While a run keeps writing, run.output_appended is journaled at most once per interval."`
 }
 
 // Retention is the section [retention].
 type Retention struct {
 	EventsDays        int   `toml:"events_days" default:"30" doc:"Events older than this many days are purged when the orchestrator starts. 0 purges everything older than the start."`
-	RelayMaxBytes     int64 `toml:"relay_max_bytes" default:"2147483648" shown:"2147483648 (2 GiB)" doc:"How much of one attempt's log the orchestrator keeps, in bytes, whatever a worker sends. The log then says where it was cut; the rest stays on its host."`
-	RelayHostMaxBytes int64 `toml:"relay_host_max_bytes" default:"68719476736" shown:"68719476736 (64 GiB)" doc:"How much the orchestrator keeps of one host, logs and checkpoints together, in bytes. Logs are then cut, and say where; checkpoints wait on the host. relay_days makes room again. 0: no bound."`
-	RelayMinFree      int64 `toml:"relay_min_free" default:"268435456" shown:"268435456 (256 MiB)" doc:"Free space in bytes below which the orchestrator takes no logs and checkpoints; they wait on their hosts."`
+	RelayMaxBytes     int64 `toml:"relay_max_bytes" default:"2147483648" shown:"2147483648 (2 GiB)" doc:"How much of one attempt's log the orchestrator keeps, in bytes. A longer log is cut, with a notice at that place; the rest stays on its host."`
+	RelayHostMaxBytes int64 `toml:"relay_host_max_bytes" default:"68719476736" shown:"68719476736 (64 GiB)" doc:"How much the orchestrator keeps of one host, logs and checkpoints together, in bytes. Beyond it, logs are cut, with a notice at that place, and checkpoints wait on the host. relay_days makes room again. 0: no limit."`
+	RelayMinFree      int64 `toml:"relay_min_free" default:"268435456" shown:"268435456 (256 MiB)" doc:"Free disk space in bytes below which the orchestrator accepts no logs and checkpoints; they wait on their hosts."`
 	RelayDays         int   `toml:"relay_days" default:"30" doc:"The orchestrator's copies of run logs are removed after this many days. The worker's log stays."`
 }
 
 // Gateway is the section [gateway]. Both keys are empty when sessions use no gateway.
 type Gateway struct {
 	URL    string `toml:"url" env:"SVC_GATEWAY_URL" kind:"secret" shown:"no gateway" doc:"Base URL of the gateway, http or https."`
-	APIKey Secret `toml:"api_key" env:"SVC_GATEWAY_API_KEY" kind:"secret" shown:"none" doc:"Key that is handed to providers for the gateway."`
+	APIKey Secret `toml:"api_key" env:"SVC_GATEWAY_API_KEY" kind:"secret" shown:"none" doc:"Key that providers get for the gateway."`
 }
 
 // Worker is the section [worker].
 type Worker struct {
 	// ServerURL is empty when it is not set; Config.ServerURL returns the address to use.
-	ServerURL string `toml:"server_url" env:"SVC_API_URL" shown:"http://127.0.0.1: and the port; https when tls_cert is set" doc:"The way to the orchestrator, for workers and the command line."`
+	ServerURL string `toml:"server_url" env:"SVC_API_URL" shown:"http://127.0.0.1: and the port; https when tls_cert is set" doc:"URL of the orchestrator, for workers and the command line."`
 	// HostName is empty only when it is not set and the machine has no name.
 	HostName string `toml:"host_name" default:"<host name>" shown:"the machine's name" doc:"Name under which the operator created this host."`
 	Cert     string `toml:"cert" kind:"path" shown:"none" doc:"PEM file with the worker's own certificate, for an orchestrator with worker_ca. Read anew for each connection. Needs key."`
 	Key      string `toml:"key" kind:"path" shown:"none" doc:"PEM file with the private key of cert. Needs cert."`
 	// Cwd is empty when it is not set; then the worker's home is used.
-	Cwd               string           `toml:"cwd" kind:"path" shown:"the worker's home" doc:"Working directory of runs whose run and project name none."`
+	Cwd               string           `toml:"cwd" kind:"path" shown:"the worker's home" doc:"Working directory of runs, if neither the run nor its project has one."`
 	HeartbeatInterval time.Duration    `toml:"heartbeat_interval" default:"30s" doc:"Time between two heartbeats."`
 	StopGrace         [2]time.Duration `toml:"stop_grace" default:"5s,10s" shown:"[\"5s\", \"10s\"]" doc:"Stopping a session: from Ctrl-C to SIGTERM, then from SIGTERM to SIGKILL."`
 	Reap              bool             `toml:"reap" default:"true" doc:"Whether processes that outlive their session are ended."`
-	LogDays           int              `toml:"log_days" default:"90" doc:"Logs of runs that are over, and what else is left of them, are removed from the host after this many days, if the orchestrator has the whole log. 0 keeps them."`
-	Scopes            string           `toml:"scopes" default:"auto" doc:"With auto, each run is a systemd scope of its own where systemd lets the worker make them. off makes none."`
-	Contain           string           `toml:"contain" default:"off" doc:"With bwrap, each session runs inside bubblewrap: it sees the machine as before, but not svc's own folders, other runs or their terminals, and all of its processes end with it. A host where that cannot be done takes no runs."`
-	RunMemoryMax      string           `toml:"run_memory_max" shown:"no limit" doc:"Most memory of a run's scope: bytes, with K, M, G or T after the number, or a percentage of the machine's, as in 4G or 25%. Has no effect without scopes."`
-	RunTasksMax       int              `toml:"run_tasks_max" default:"0" shown:"systemd's own limit" doc:"Most processes and threads of a run's scope. Has no effect without scopes."`
+	LogDays           int              `toml:"log_days" default:"90" doc:"The logs and other files of ended runs are removed from the host after this many days, if the orchestrator has the whole log. 0 keeps them."`
+	Scopes            string           `toml:"scopes" default:"auto" doc:"With auto, each run is a systemd scope of its own, if systemd allows the worker to make scopes. off makes none."`
+	Contain           string           `toml:"contain" default:"off" doc:"With bwrap, each session runs inside bubblewrap: it sees the machine except svc's own folders, other runs and their terminals, and all of its processes end with it. A host where that is not possible takes no runs."`
+	RunMemoryMax      string           `toml:"run_memory_max" shown:"no limit" doc:"Maximum memory of a run's scope: bytes, with K, M, G or T after the number, or a percentage of the machine's memory, as in 4G or 25%. Has no effect without scopes."`
+	RunTasksMax       int              `toml:"run_tasks_max" default:"0" shown:"systemd's own limit" doc:"Maximum number of processes and threads in a run's scope. Has no effect without scopes."`
 	Metrics           string           `toml:"metrics" shown:"none" doc:"Loopback address, such as 127.0.0.1:9798, at which the worker serves /metrics without a token. Port 0 picks a free one, which the log names."`
-	CheckpointEvery   time.Duration    `toml:"checkpoint_every" default:"60s" doc:"While an agent works, how often what is in its working copy is kept. Never more than 5 % of the time is spent on it."`
-	MaxBundleBytes    int64            `toml:"max_bundle_bytes" default:"67108864" shown:"67108864 (64 MiB)" doc:"Largest checkpoint that is sent to the orchestrator, in bytes. A larger one stays on this host only, and the workspace says so."`
-	MinFree           int64            `toml:"min_free" default:"2147483648" shown:"2147483648 (2 GiB)" doc:"With less disk space free than this, in bytes, the host takes no new runs. 0: it always does."`
+	CheckpointEvery   time.Duration    `toml:"checkpoint_every" default:"60s" doc:"How often a checkpoint of the working copy is made while an agent works. It never takes more than 5 % of the time."`
+	MaxBundleBytes    int64            `toml:"max_bundle_bytes" default:"67108864" shown:"67108864 (64 MiB)" doc:"Largest checkpoint that is sent to the orchestrator, in bytes. A larger one stays on this host only, which the workspace shows."`
+	MinFree           int64            `toml:"min_free" default:"2147483648" shown:"2147483648 (2 GiB)" doc:"With less free disk space than this, in bytes, the host takes no new runs. 0: no limit."`
 	MaxLogBytes       int64            `toml:"max_log_bytes" default:"1073741824" shown:"1073741824 (1 GiB)" doc:"Size at which a run's log stops growing, in bytes."`
 }
 

@@ -39,7 +39,7 @@ func ReadContexts(dir string) (*Contexts, error) {
 		return nil, fmt.Errorf("read the contexts: %w", err)
 	}
 	if err := toml.Unmarshal(text, c); err != nil {
-		return nil, fmt.Errorf("%s: %w; sign in again after you have removed it", c.path, err)
+		return nil, fmt.Errorf("%s: %w; remove the file and sign in again", c.path, err)
 	}
 	return c, nil
 }

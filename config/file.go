@@ -34,7 +34,7 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > maxFileBytes {
-		return nil, fmt.Errorf("%s is larger than %d bytes, which is no config file", path, maxFileBytes)
+		return nil, fmt.Errorf("%s is larger than %d bytes, so it is not a config file", path, maxFileBytes)
 	}
 	return data, nil
 }
@@ -59,14 +59,14 @@ func parseFile(path string, data []byte) (map[string]given, []Notify, Problems) 
 // syntaxProblem returns the decoder's message and position, without its excerpt of the document, which may
 // contain a secret.
 func syntaxProblem(path string, err error) Problem {
-	p := Problem{Origin: Origin{Place: FromFile, Name: path}, Complaint: "is no TOML"}
+	p := Problem{Origin: Origin{Place: FromFile, Name: path}, Complaint: "is not TOML"}
 	var de *toml.DecodeError
 	if !errors.As(err, &de) {
 		return p
 	}
 	p.Origin.Line, _ = de.Position()
 	p.Setting = keyName(de.Key()...)
-	p.Complaint = "no TOML: " + strings.TrimPrefix(de.Error(), "toml: ")
+	p.Complaint = "not TOML: " + strings.TrimPrefix(de.Error(), "toml: ")
 	return p
 }
 

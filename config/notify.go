@@ -17,17 +17,17 @@ import (
 // Notify is one [[notify]]: a destination for entries of the inbox.
 type Notify struct {
 	Name     string        `toml:"name" shown:"none; it is required" doc:"Unique. Commands, logs and svc doctor name the sink by it."`
-	Kind     string        `toml:"kind" shown:"none; it is required" doc:"webhook: a JSON object; ntfy: a message to a topic of ntfy; slack: an incoming webhook of Slack, or of what understands the same."`
+	Kind     string        `toml:"kind" shown:"none; it is required" doc:"webhook: a JSON object; ntfy: a message to a topic of ntfy; slack: an incoming webhook of Slack or of a compatible service."`
 	URL      string        `toml:"url" kind:"secret" shown:"none; it is required" doc:"Where it is sent, http or https. Addresses of a private network are allowed. Redirects are not followed."`
 	Secret   Secret        `toml:"secret" kind:"secret" shown:"none" doc:"webhook: key of the HMAC-SHA256 of the body, in Svc-Signature. ntfy: an access token. slack has none: its url is the secret."`
 	On       []string      `toml:"on" shown:"all kinds" doc:"Kinds of entries: needs_input, failed, review, unconfirmed, land_failed, host."`
-	Dwell    time.Duration `toml:"dwell" default:"15s" doc:"An entry that is gone after this time is not sent. needs_input is sent at once."`
+	Dwell    time.Duration `toml:"dwell" default:"15s" doc:"An entry is sent only if it still exists after this time. needs_input is sent at once."`
 	Projects []string      `toml:"projects" shown:"all projects" doc:"Slugs of projects. Entries of hosts are sent in any case."`
 }
 
 // notifySection returns the section for one [[notify]], for the reference.
 func notifySection() section {
-	s := section{name: "notify", doc: "Where people are told of what is in the inbox: one `[[notify]]` for each place, any number of them."}
+	s := section{name: "notify", doc: "Destinations for notifications about the inbox: one `[[notify]]` for each, any number of them."}
 	for f := range reflect.TypeFor[Notify]().Fields() {
 		s.settings = append(s.settings, newSetting("notify", f, f.Index))
 	}

@@ -84,7 +84,7 @@ func WorkerToken(dir string, env func(string) string) (Token, error) {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		path = filepath.Join(dir, hostTokenFile)
-		return Token{}, fmt.Errorf("no worker token: set SVC_WORKER_TOKEN, or write the token that the operator gave out to %s: %w", path, err)
+		return Token{}, fmt.Errorf("no worker token: set SVC_WORKER_TOKEN, or write the token from the operator to %s: %w", path, err)
 	}
 	return fromFile(path, word, warning, false, err, isBearer)
 }

@@ -107,7 +107,7 @@ func (r *Registry) force(data []byte, c *Catalog) {
 		return
 	}
 	if err := atomicfile.Replace(r.copy, data, 0o600); err != nil {
-		r.log.Warn("no copy of the provider catalog was kept", "path", r.copy, "error", err)
+		r.log.Warn("the copy of the provider catalog could not be written", "path", r.copy, "error", err)
 	}
 }
 
@@ -141,7 +141,7 @@ func (r *Registry) Subscribe() (changes <-chan *Catalog, cancel func()) {
 func (r *Registry) Run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		r.log.Warn("changes of the provider catalog are noticed late: no file notifications", "path", r.path, "every", pollEvery, "error", err)
+		r.log.Warn("changes of the provider catalog are detected late: there are no file notifications", "path", r.path, "every", pollEvery, "error", err)
 		watcher = &fsnotify.Watcher{} // its channels are nil and never ready
 	} else {
 		defer watcher.Close()
@@ -198,7 +198,7 @@ func (r *Registry) reload() {
 		err = errors.New("read provider catalog: " + r.path + " is empty") // it is probably being written
 	}
 	if err == nil && bytes.Equal(data, r.seen) {
-		r.accepted("provider catalog is in order again")
+		r.accepted("provider catalog is valid again")
 		return
 	}
 	var c *Catalog

@@ -248,7 +248,7 @@ func TestAFileThatIsGoneLeavesTheOldOneInForceUntilItIsBack(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	write(t, path, one("a")) // exactly as it was
-	eventually(t, "all is well again", func() bool { return strings.Contains(w.log.String(), "in order again") })
+	eventually(t, "all is well again", func() bool { return strings.Contains(w.log.String(), "valid again") })
 	must(t, os.Remove(path))
 	<-w.errors
 	write(t, path, one("b"))

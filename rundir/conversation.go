@@ -26,7 +26,7 @@ func (d Dir) conversations() string { return filepath.Join(d.runs(), "conversati
 // power cut.
 func (d Dir) NoteConversation(id string) error {
 	if !svc.IsConversation(id) {
-		return fmt.Errorf("note conversation: %q is not the id of one", id)
+		return fmt.Errorf("note conversation: %q is not the id of a conversation", id)
 	}
 	if err := os.MkdirAll(d.conversations(), 0o700); err != nil {
 		return diskError("note conversation", err)

@@ -57,7 +57,7 @@ func moveFolder(from, to string) error {
 		return err
 	}
 	if there, err := os.Lstat(to); err == nil && there.IsDir() {
-		return fmt.Errorf("both %s and %s are there; merge them by hand", from, to)
+		return fmt.Errorf("both %s and %s exist; merge them by hand", from, to)
 	}
 	if err := os.Symlink(target, to); err != nil && !errors.Is(err, os.ErrExist) {
 		return err

@@ -60,7 +60,7 @@ func (a Attempt) Put(s svc.Signal, token string) (Entry, error) {
 
 func (a Attempt) put(spool string, s svc.Signal, token string) (Entry, error) {
 	if !svc.IsID(s.RunID) || s.Attempt < 1 || s.RunID != a.RunID || s.Attempt != a.Number {
-		return Entry{}, fmt.Errorf("spool signal: run %q, attempt %d is no attempt, or not this one", s.RunID, s.Attempt)
+		return Entry{}, fmt.Errorf("spool signal: run %q, attempt %d is invalid, or is not this attempt", s.RunID, s.Attempt)
 	}
 	doing := fmt.Sprintf("spool %s signal", s.Kind)
 	if err := os.MkdirAll(spool, 0o700); err != nil {
@@ -237,7 +237,7 @@ func readEntry(path string) (Entry, error) {
 	}
 	e := Entry{Path: path, Frame: read.SignalFrame, Token: read.Token}
 	if !svc.IsID(e.Frame.RunID) || e.Frame.Attempt == nil || *e.Frame.Attempt < 1 {
-		return e, fmt.Errorf("%w: it names no attempt", ErrCorrupt)
+		return e, fmt.Errorf("%w: it has no valid run and attempt", ErrCorrupt)
 	}
 	prefix := fmt.Sprintf("%s.%d.", e.RunID(), e.Attempt())
 	digits, fits := strings.CutPrefix(filepath.Base(path), prefix)

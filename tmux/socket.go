@@ -43,7 +43,7 @@ func (s Server) look() (process.ID, error) {
 		defer func() { _ = conn.Close() }()
 		pid, err := peerPID(conn.(*net.UnixConn))
 		if err != nil {
-			return process.ID{}, fmt.Errorf("ask who serves %s: %w", s.Socket, err)
+			return process.ID{}, fmt.Errorf("find the process that serves %s: %w", s.Socket, err)
 		}
 		return living(pid)
 	}
@@ -52,7 +52,7 @@ func (s Server) look() (process.ID, error) {
 	}
 	pid, err := listenerPID(s.Socket)
 	if err != nil {
-		return process.ID{}, fmt.Errorf("look for the server of %s: %w", s.Socket, err)
+		return process.ID{}, fmt.Errorf("find the server of %s: %w", s.Socket, err)
 	}
 	if pid == 0 {
 		return process.ID{}, fmt.Errorf("%w on %s", ErrNoServer, s.Socket)

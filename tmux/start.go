@@ -131,7 +131,7 @@ func (s Server) create(ctx context.Context, spec Spec) (Session, error) {
 			session.Cols, session.Rows, spec.Cols, spec.Rows)
 	}
 	if !session.Piped {
-		return Session{}, errors.New("the log's sink did not stay")
+		return Session{}, errors.New("the log's sink has ended")
 	}
 	session.Process = program
 	return session, nil

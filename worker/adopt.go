@@ -66,7 +66,7 @@ func (w *Worker) removeStaleDir(a rundir.Attempt) {
 		return
 	}
 	if err := a.Remove(); err != nil {
-		w.log.Warn("a folder without a dispatch stays", "error", err)
+		w.log.Warn("a folder without a dispatch cannot be removed", "error", err)
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *session) resume(ctx, parts context.Context) (ended bool) {
 
 // startAgain starts an attempt whose permit was revoked before a wrapper took it: nothing of it has run.
 func (s *session) startAgain(ctx, parts context.Context) (ended bool) {
-	s.log.Info("the session was never made; it is started now")
+	s.log.Info("no session was started before; it is started now")
 	s.closeTerminal(ctx)
 	s.rec.State, s.rec.Session = rundir.StateAccepted, nil
 	s.save()
@@ -142,7 +142,7 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 			}
 			return found, nil
 		case err == nil:
-			s.log.Warn("another session has this one's socket; it is left alone", "socket", record.Socket, "session_name", found.Name)
+			s.log.Warn("another session uses this session's socket; it is left alone", "socket", record.Socket, "session_name", found.Name)
 			return tmux.Session{}, tmux.ErrNoServer
 		case errors.Is(err, tmux.ErrNoServer):
 			return tmux.Session{}, err
@@ -150,7 +150,7 @@ func (s *session) verify(ctx context.Context) (tmux.Session, error) {
 			err = s.restoreSocket(ctx, place{server: server, host: known})
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.Warn("the session cannot be asked; its state is unknown", "error", err, "retry_in", verifyPause)
+			s.log.Warn("the session cannot be queried; its state is unknown", "error", err, "retry_in", verifyPause)
 		}
 		// A tmux that was interrupted while it started or ended never answers. If no wrapper has taken the
 		// permit, and none can after it is revoked, there is no session to ask for.
@@ -204,7 +204,7 @@ func (s *session) onRecord(ended process.ID) process.ID {
 // closeTerminal ends a tmux server that came up after its permit was revoked: its wrapper has nothing to run.
 func (s *session) closeTerminal(ctx context.Context) {
 	if err := s.tmux(s.rec.Session.Socket).Kill(ctx, process.ID{}); err != nil {
-		s.log.Warn("a terminal without a session stays", "error", err)
+		s.log.Warn("a terminal without a session cannot be closed", "error", err)
 	}
 }
 
@@ -255,7 +255,7 @@ func (s *session) recall(parts context.Context) {
 		if err == nil {
 			return
 		}
-		s.log.Error("whether the end was reported cannot be read", "error", err, "retry_in", retrySpool)
+		s.log.Error("the spool cannot be read; it is unknown whether the end was reported", "error", err, "retry_in", retrySpool)
 		select {
 		case <-parts.Done():
 			return

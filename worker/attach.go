@@ -53,7 +53,7 @@ func (w *Worker) attachOpen(l *link, f *wire.AttachOpen) {
 	}
 	w.mu.Unlock()
 	if taken {
-		w.log.Warn("a relay of this id is open already", "attach_id", f.AttachID)
+		w.log.Warn("a relay with this id is already open", "attach_id", f.AttachID)
 		return
 	}
 	s.sizing.do(func() { w.openAttach(w.ctx, a, f.Cols, f.Rows) })

@@ -158,7 +158,7 @@ func (w *Worker) trialServer() tmux.Server {
 // started.
 func (w *Worker) endTrial(ctx context.Context) error {
 	if err := w.trialServer().Kill(ctx, process.ID{}); err != nil {
-		return fmt.Errorf("end the session of a trial: %w", err)
+		return fmt.Errorf("end the trial session: %w", err)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (s *session) withdraw(cause error) bool {
 		return false
 	}
 	if err := s.a.Remove(); err != nil {
-		s.log.Error("the folder of an attempt that was not started stays", "error", err)
+		s.log.Error("the folder of an attempt that was not started cannot be removed", "error", err)
 		s.giveAnswer("")
 		return false
 	}
@@ -182,7 +182,7 @@ func (s *session) accept(f *wire.RunDispatch) bool {
 		return true
 	}
 	if err := s.a.Remove(); err != nil {
-		s.log.Error("a refused attempt's folder stays", "error", err)
+		s.log.Error("the folder of a refused attempt cannot be removed", "error", err)
 	}
 	fault := &hostFault{fmt.Errorf("the dispatch could not be recorded: %w", err)}
 	s.w.hostFailed(fault)

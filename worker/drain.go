@@ -28,7 +28,7 @@ func (s *session) drain(ctx context.Context, host process.ID, writers []process.
 	for still < drainLooks {
 		select {
 		case <-ctx.Done():
-			s.log.Warn("the log's writer could not be waited for")
+			s.log.Warn("the log's writer was not idle in time; the end of the log may be missing")
 			return
 		case <-tick.C:
 		}
@@ -49,7 +49,7 @@ func awake(p process.ID) bool { return !p.Asleep() }
 func (s *session) awaitWriters(ctx context.Context, writers []process.ID) {
 	for _, p := range writers {
 		if p.Wait(ctx) != nil {
-			s.log.Warn("the log's writer does not leave", "pid", p.PID)
+			s.log.Warn("the log's writer does not exit", "pid", p.PID)
 			return
 		}
 	}

@@ -43,7 +43,7 @@ func (s *session) end(ctx context.Context) bool {
 		return false
 	}
 	if err := s.close(ctx, p, writers); err != nil {
-		s.log.Error("the session's terminal stays", "error", err)
+		s.log.Error("the session's terminal cannot be closed", "error", err)
 	}
 	s.finishLog(s.logLength())
 	return s.concludeEnded(ctx)
@@ -63,7 +63,7 @@ func (s *session) awaitPane(ctx context.Context, p place) {
 		}
 		select {
 		case <-ctx.Done():
-			s.log.Warn("the terminal does not say that its program has ended", "error", err)
+			s.log.Warn("the terminal does not report that its program has ended", "error", err)
 			return
 		case <-tick.C:
 		}
@@ -123,7 +123,7 @@ func (s *session) unrecorded() svc.Signal {
 	case s.revoke() && stopped:
 		return svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: "stopped before start"}
 	case s.revoke():
-		return svc.Signal{Kind: svc.SignalFailed, Error: s.spawnError(errors.New("its session ended before it was begun")).Error()}
+		return svc.Signal{Kind: svc.SignalFailed, Error: s.spawnError(errors.New("its session ended before the provider was started")).Error()}
 	case stopped:
 		return svc.Signal{Kind: svc.SignalFinished, ExitCode: -1, Reason: "stopped"}
 	}
@@ -259,7 +259,7 @@ func (s *session) clear(ctx context.Context) {
 		}
 	}
 	if err := errors.Join(s.a.KeepScreen(), s.a.Remove()); err != nil {
-		s.log.Error("the attempt's folder stays", "error", err)
+		s.log.Error("the attempt's folder cannot be removed", "error", err)
 	}
 	s.w.drop(s)
 	s.log.Debug("attempt is cleared away")

@@ -120,7 +120,7 @@ func (p *spooler) deliverOverdue(ctx context.Context, k key) error {
 	if end == nil {
 		return nil
 	}
-	p.w.log.Warn("an end is reported before earlier signals, which the orchestrator has not taken in time",
+	p.w.log.Warn("an end is reported before earlier signals, which the orchestrator has not accepted in time",
 		"run_id", k.runID, "attempt", k.attempt)
 	err := p.deliverOne(ctx, end.entry)
 	p.mu.Lock()

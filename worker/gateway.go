@@ -27,7 +27,7 @@ func (w *Worker) gateway() provider.Gateway {
 	switch {
 	case err != nil && err.Error() != g.broken:
 		g.broken = err.Error()
-		w.log.Warn("the config file has an error; the gateway stays as it was", "error", err)
+		w.log.Warn("the config file has an error; the previous gateway stays in use", "error", err)
 	case err == nil:
 		if now != g.last {
 			w.log.Info("the gateway has changed; new sessions use it")

@@ -139,7 +139,7 @@ func TestALogThatIsCutIsNoticed(t *testing.T) {
 	run := l.begin(`echo before; read line; truncate -s 0 "$SVC_RUN_DIR/../../$SVC_RUN_ID.log"; read line; exit 3`)
 	l.wait("the output", func() bool { return strings.Contains(l.o.log(run, 1), "before") })
 	l.pressEnter(run)
-	l.wait("a hint", func() bool { return strings.Contains(strings.Join(l.hints(), "\n"), "was cut") })
+	l.wait("a hint", func() bool { return strings.Contains(strings.Join(l.hints(), "\n"), "was truncated") })
 	l.pressEnter(run)
 	if got := l.finished(run, 1); got.ExitCode != 3 {
 		t.Errorf("the end: %+v", got)

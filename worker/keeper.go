@@ -124,7 +124,7 @@ func (k *workspaceKeeper) run(ctx context.Context) {
 			tasks.Go(func() {
 				defer t.unlock()
 				if err := k.tend(ctx, id, t, live[id], false); err != nil && ctx.Err() == nil {
-					k.w.log.Warn("a workspace is not kept; trying again", "workspace_id", id, "error", err)
+					k.w.log.Warn("a workspace cannot be checkpointed or reported now; it is tried again", "workspace_id", id, "error", err)
 				}
 			})
 		}
@@ -361,6 +361,6 @@ func (s *session) leaveWorkspace(ctx context.Context) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn("the last state of the run's working copy is not with the orchestrator yet", "workspace_id", s.workspace, "error", err)
+		s.log.Warn("the last state of the run's working copy is not at the orchestrator yet", "workspace_id", s.workspace, "error", err)
 	}
 }

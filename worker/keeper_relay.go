@@ -141,7 +141,7 @@ func (w *Worker) sendFile(ctx context.Context, path, file string) error {
 		kept = wire.CheckpointOffset{} // its offset did not advance: its copy may be of another file
 		piece = piece[:0]
 	}
-	return fmt.Errorf("send %s: the orchestrator does not take it", path)
+	return fmt.Errorf("send %s: the orchestrator does not accept it", path)
 }
 
 // pieceTimeout bounds the sending of one piece over a slow connection.
@@ -204,7 +204,7 @@ func (k *workspaceKeeper) fetchRestore(ctx context.Context, order *wire.Workspac
 	}
 	response, err := k.w.request(request, nil)
 	if err != nil {
-		return "", fmt.Errorf("the checkpoint that its working copy begins with cannot be fetched: %w", err)
+		return "", fmt.Errorf("the checkpoint for its working copy cannot be fetched: %w", err)
 	}
 	defer response.Body.Close()
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -213,7 +213,7 @@ func (k *workspaceKeeper) fetchRestore(ctx context.Context, order *wire.Workspac
 	}
 	_, err = io.Copy(f, response.Body)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", fmt.Errorf("the checkpoint that its working copy begins with cannot be fetched: %w", err)
+		return "", fmt.Errorf("the checkpoint for its working copy cannot be fetched: %w", err)
 	}
 	return f.Name(), nil
 }
@@ -247,7 +247,7 @@ func (k *workspaceKeeper) land(ctx context.Context, id string, o svc.LandOrder) 
 		if ctx.Err() != nil {
 			return err
 		}
-		k.w.log.Warn("a landing is not settled; it is looked up again when the orchestrator asks", "workspace_id", id, "landing_id", o.ID, "error", err)
+		k.w.log.Warn("a landing has no outcome yet; it is looked up again when the orchestrator asks", "workspace_id", id, "landing_id", o.ID, "error", err)
 		outcome = svc.LandOutcome{ID: o.ID, State: svc.LandingOpen, Error: svc.Cut(err.Error(), 2000)}
 	}
 	body, err := svc.JSON(outcome)
@@ -296,7 +296,7 @@ func (k *workspaceKeeper) answer(ctx context.Context, l *link, f *wire.Workspace
 	case wire.WorkspaceLand:
 		err = k.land(ctx, f.WorkspaceID, *f.Land)
 	default:
-		err = fmt.Errorf("%q is not known here; update the worker", f.Do)
+		err = fmt.Errorf("this worker does not support %q; update the worker", f.Do)
 	}
 	result := &wire.WorkspaceResult{RequestID: f.RequestID, OK: err == nil}
 	var unsafe *workspace.NotSafe

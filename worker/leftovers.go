@@ -32,7 +32,7 @@ func (s *session) reapLeftovers(ctx context.Context) {
 		s.log.Warn("a process outlived its session and is ended", "pid", p.PID, "command", p.Command, "signal", sig)
 	})
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn("leftovers of the session cannot be looked for", "error", err)
+		s.log.Warn("the leftovers of the session cannot be found", "error", err)
 	}
 	if ctx.Err() != nil {
 		return

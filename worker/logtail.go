@@ -117,7 +117,7 @@ func (r *relay) timesOf(l *link, from, to int64) ([]wire.LogTime, int64) {
 }
 
 // errCut means that a log is shorter than it was: its session owns the file and has truncated it.
-var errCut = errors.New("the log was cut: a part that was relayed is not in it any more")
+var errCut = errors.New("the log was truncated: a part that was relayed is missing")
 
 // wasCut returns errCut, once, when a log is shorter than what was relayed of it. The relay stays at its
 // offset: relayed bytes stay at the orchestrator, and bytes that are written in their place are not sent.

@@ -29,7 +29,7 @@ func (w *Worker) reconcile(ctx context.Context) {
 	daily := time.NewTicker(pruneEvery)
 	defer daily.Stop()
 	if err := w.endTrial(ctx); err != nil {
-		w.log.Warn("what an earlier worker left stays", "error", err)
+		w.log.Warn("the trial session of an earlier worker cannot be ended", "error", err)
 	}
 	w.prune()
 	for {
@@ -52,7 +52,7 @@ func (w *Worker) reconcile(ctx context.Context) {
 // them running.
 func (w *Worker) reportUnknownSessions(ctx context.Context) {
 	if err := w.ensureSockets(); err != nil {
-		w.log.Warn("there is no folder for sockets", "error", err)
+		w.log.Warn("the folder for sockets cannot be made", "error", err)
 		return
 	}
 	dir := filepath.Dir(w.socketOf("00000000"))
@@ -76,7 +76,7 @@ func (w *Worker) reportUnknownSessions(ctx context.Context) {
 		w.mu.Lock()
 		w.strange[socket] = true
 		w.mu.Unlock()
-		w.log.Warn("a session that no record knows is left alone", "session_name", found.Name, "socket", socket)
+		w.log.Warn("a session without a record is left alone", "session_name", found.Name, "socket", socket)
 		w.tellOrphan(wire.Orphan{SessionName: found.Name, Action: "none"})
 	}
 }
@@ -87,7 +87,7 @@ var socketName = regexp.MustCompile(`^[0-9a-f]{8}$`)
 // removeDeadSocket removes a socket without a listener, which a killed tmux has left.
 func (w *Worker) removeDeadSocket(socket string) {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.log.Warn("a dead socket stays", "socket", socket, "error", err)
+		w.log.Warn("a dead socket cannot be removed", "socket", socket, "error", err)
 		return
 	}
 	w.log.Info("a dead socket was removed", "socket", socket)
@@ -103,7 +103,7 @@ const (
 // sweep removes unfinished files whose writers have died.
 func (w *Worker) sweep() {
 	if err := w.dir.Sweep(w.opts.Now().Add(-sweepAge)); err != nil {
-		w.log.Warn("old unfinished files stay", "error", err)
+		w.log.Warn("unfinished files cannot be removed", "error", err)
 	}
 }
 

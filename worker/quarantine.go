@@ -78,7 +78,7 @@ func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 	w.mu.Unlock()
 	if newer == nil { // otherwise the newer attempt has the socket now
 		if err := (tmux.Server{Socket: w.socketOf(a.RunID), Bin: w.opts.TmuxBin}).Kill(ctx, process.ID{}); err != nil {
-			log.Warn("the terminal of a damaged attempt stays", "error", err)
+			log.Warn("the terminal of a damaged attempt cannot be closed", "error", err)
 			return
 		}
 	}
@@ -101,7 +101,7 @@ func (w *Worker) releaseDamaged(ctx context.Context, a rundir.Attempt) {
 	}
 	to, err := a.SetAside()
 	if err != nil {
-		log.Error("the folder of a damaged attempt stays", "error", err)
+		log.Error("the folder of a damaged attempt cannot be set aside", "error", err)
 		return
 	}
 	log.Warn("a damaged attempt is over; its folder was set aside", "path", to)

@@ -19,7 +19,7 @@ type sentAway struct {
 	after  time.Duration // when to connect again
 }
 
-func (s *sentAway) Error() string { return "sent away: " + s.reason }
+func (s *sentAway) Error() string { return "the orchestrator ended the uplink: " + s.reason }
 
 // read reads frames until the connection ends. It never waits for a disk, a program or a person: each frame is
 // passed, in order, to its handler.
@@ -39,7 +39,7 @@ func (w *Worker) read(ctx context.Context, l *link) error {
 			w.take(l, frame)
 			continue
 		}
-		w.log.Warn("frame not understood", "error", err)
+		w.log.Warn("a frame cannot be decoded", "error", err)
 		var wrong *wire.FrameError
 		if errors.As(err, &wrong) && wrong.Code == wire.CodeUnknownFrame {
 			continue // a newer orchestrator; this worker does not support the frame

@@ -60,7 +60,7 @@ func (w *Worker) recall(l *link, f *wire.RunRecall) {
 			}
 		}
 		if len(unknown) > 0 {
-			w.log.Warn("the orchestrator asks for runs that this host knows nothing of", "runs", len(unknown))
+			w.log.Warn("the orchestrator asks for runs of which this host has no trace", "runs", len(unknown))
 			l.out.push(laneControl, &wire.RunUnknown{Runs: unknown}, nil)
 		}
 	})

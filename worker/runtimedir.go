@@ -79,7 +79,7 @@ func isDir(path string) bool {
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return fmt.Errorf("look at the folder for sockets: %w", err)
+		return fmt.Errorf("stat the folder for sockets: %w", err)
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || !ok || int(stat.Uid) != os.Getuid() {

@@ -63,7 +63,7 @@ func (s *scopes) word() string {
 // failed logs, once, that a scope could not be made; the session is then started without one.
 func (s *scopes) failed(err error) {
 	s.once.Do(func() {
-		s.w.log.Warn("a run was started without a scope, and its limits do not hold; said once", "error", err)
+		s.w.log.Warn("a run was started without a scope, so its limits have no effect; this is logged only once", "error", err)
 	})
 }
 

@@ -160,7 +160,7 @@ func (s *session) begin(ctx, parts context.Context) (ended bool) {
 	}
 	err := s.start(ctx)
 	if errors.Is(err, errTaken) && ctx.Err() == nil {
-		s.log.Warn("a start is looked after", "error", err)
+		s.log.Warn("the outcome of the start is unknown; looking for the session", "error", err)
 		s.answer("")
 		return s.resume(ctx, parts)
 	}

@@ -29,7 +29,7 @@ func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) 
 	}
 	s.noteSize(paneSize{cols, rows}) // before the program redraws
 	if err := p.server.Resize(ctx, p.pane, cols, rows); err != nil {
-		s.log.Warn("the session keeps its size", "error", err)
+		s.log.Warn("the session cannot be resized", "error", err)
 		s.noteSize(s.size())
 		return
 	}
@@ -44,7 +44,7 @@ func (w *Worker) resizeSession(ctx context.Context, s *session, cols, rows int) 
 			continue // it is opening with the size of its own request
 		}
 		if err := term.Resize(cols, rows); err != nil {
-			s.log.Debug("a terminal keeps its size", "error", err)
+			s.log.Debug("an attached terminal cannot be resized", "error", err)
 		}
 		a.l.out.push(laneControl, &wire.AttachResized{AttachID: a.id, Rows: rows, Cols: cols}, nil)
 	}

@@ -72,7 +72,7 @@ func (s *session) start(ctx context.Context) error {
 
 // errTaken means that the terminal could not be found, but its wrapper has taken the permit: the provider may
 // be running.
-var errTaken = errors.New("the session was started and cannot be seen")
+var errTaken = errors.New("the wrapper was started, but its session cannot be found")
 
 // hostFault is the error of a start that failed because of a fault of this host, before a wrapper took the
 // permit: nothing runs, and another host may be able to start the run.
@@ -165,7 +165,7 @@ func (s *session) found(made tmux.Session, socket string) {
 // later worker can still find the session.
 func (s *session) save() {
 	if err := s.a.WriteDispatch(s.rec); err != nil {
-		s.log.Error("the attempt's record is not up to date", "error", err)
+		s.log.Error("the attempt's record could not be updated", "error", err)
 	}
 }
 
@@ -287,7 +287,7 @@ func (w *Worker) homeHint(f *wire.RunDispatch) string {
 	if f.Cwd != "" || w.opts.Config.Worker.Cwd != "" || f.Workspace != nil {
 		return ""
 	}
-	return "nobody named a folder for it, so it works in the home folder " + lookup(w.opts.Environ, "HOME") +
+	return "no working directory is set for it, so it works in the home folder " + lookup(w.opts.Environ, "HOME") +
 		"; set one for the project: svc project update PROJECT --cwd DIR"
 }
 

@@ -43,7 +43,7 @@ func (w *Worker) refuseStart(runID string, attempt int) {
 	}
 	if over >= attempt || w.session(runID, attempt) != nil {
 		if _, err := w.tellAgain(runID, attempt); err != nil {
-			w.log.Error("an end cannot be told again now", "run_id", runID, "attempt", attempt, "error", err)
+			w.log.Error("an end cannot be reported again now", "run_id", runID, "attempt", attempt, "error", err)
 		}
 		return
 	}

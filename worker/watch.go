@@ -102,7 +102,7 @@ func (s *session) checkTerminal(ctx context.Context) {
 		// The wrapper ends its provider by itself in this case; the stop is for a wrapper that cannot.
 		s.order(reasonTerminalGone)
 	case err != nil && ctx.Err() == nil:
-		s.complain("the session cannot be asked; its state is unknown", "error", err)
+		s.complain("the session cannot be queried; its state is unknown", "error", err)
 	case err == nil:
 		s.told = ""
 		s.piped()

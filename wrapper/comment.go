@@ -49,7 +49,7 @@ func parseComment(args []string) (id, note string, err error) {
 		return "", "", flag.ErrHelp
 	}
 	if len(args) < 2 || args[0] != "handled" {
-		return "", "", errors.New("which comment is handled?")
+		return "", "", errors.New("give handled and the id of a comment")
 	}
 	if id = args[1]; !svc.IsID(id) {
 		return "", "", fmt.Errorf("%q is not the id of a comment", id)
@@ -69,7 +69,7 @@ func parseComment(args []string) (id, note string, err error) {
 // handled reports to the orchestrator that the agent of a run has handled a comment.
 func (p *poster) handled(ctx context.Context, runID, id, note string) error {
 	if p.token == "" || p.apiURL == "" {
-		return errors.New("the session was given no address or token to post with")
+		return errors.New("the session has no API URL or no token to post with")
 	}
 	body, err := json.Marshal(map[string]string{"note": note})
 	if err != nil {

@@ -229,7 +229,7 @@ func Inside(_ []string, std IO) int {
 	reports, orders := json.NewEncoder(conn), json.NewDecoder(conn)
 	var order insideOrder
 	if err := orders.Decode(&order); err != nil {
-		fmt.Fprintf(std.Stderr, "svc exec inside: people do not call this: %v\n", err)
+		fmt.Fprintf(std.Stderr, "svc exec inside: this command is not for people: %v\n", err)
 		return exitUsage
 	}
 	r := newRunner(order.Launch, IO{Stderr: std.Stderr, Env: order.Env})

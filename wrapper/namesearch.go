@@ -24,8 +24,8 @@ const maxNames = 1 << 18
 
 var (
 	errManyNames = errors.New("there are too many names to look through")
-	errLink      = errors.New("a link is not followed")
-	errHidden    = errors.New("the path leads to where the session does not see")
+	errLink      = errors.New("links are not followed")
+	errHidden    = errors.New("the path leads to a folder that the session cannot see")
 )
 
 // finds reports whether a name matches an absolute pattern, in which * is any part of a name. After an error

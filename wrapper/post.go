@@ -82,7 +82,7 @@ func fromHooks(e rundir.Entry) bool { return e.Frame.Source == svc.FromHook }
 
 func (p *poster) post(ctx context.Context, e rundir.Entry) error {
 	if p.token == "" || p.apiURL == "" {
-		return errors.New("post signal: the session was given no address or token to post with")
+		return errors.New("post signal: the session has no API URL or no token to post with")
 	}
 	body, err := json.Marshal(e.Frame.Signal)
 	if err != nil {

@@ -69,7 +69,7 @@ type signalArgs struct {
 
 func parseSignal(args []string) (signalArgs, error) {
 	if len(args) == 0 {
-		return signalArgs{}, errors.New("what shall be reported?")
+		return signalArgs{}, errors.New("which signal? give its kind, or --from")
 	}
 	var out signalArgs
 	flags := flag.NewFlagSet("signal", flag.ContinueOnError)
@@ -213,6 +213,6 @@ func (s *session) report(sig svc.Signal, stderr io.Writer) {
 	case errors.Is(err, errRefused):
 		fmt.Fprintf(stderr, "svc exec signal: %v\n", err)
 	case err != nil:
-		fmt.Fprintf(stderr, "svc exec signal: kept for the worker to deliver: %v\n", err)
+		fmt.Fprintf(stderr, "svc exec signal: kept in the spool for the worker to deliver: %v\n", err)
 	}
 }

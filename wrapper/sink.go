@@ -55,7 +55,7 @@ func (s *sinkLog) copy(r io.Reader) error {
 	if f, ok := s.f.(*os.File); ok {
 		info, err := f.Stat()
 		if err != nil {
-			return fmt.Errorf("look at log: %w", err)
+			return fmt.Errorf("stat log: %w", err)
 		}
 		s.size = info.Size()
 	}

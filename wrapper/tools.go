@@ -13,11 +13,11 @@ import (
 // The translators for the hooks of real tools. A hook's JSON has many more fields than are read here.
 
 func unknown(tool, event string) string {
-	return fmt.Sprintf("the event %.60q of %s says nothing about the run", event, tool)
+	return fmt.Sprintf("the event %.60q of %s has no information about the run", event, tool)
 }
 
 func notJSON(tool string, err error) string {
-	return fmt.Sprintf("%s gave its hook no JSON object: %v", tool, err)
+	return fmt.Sprintf("%s passed no JSON object to its hook: %v", tool, err)
 }
 
 // likeClaude reads the hooks UserPromptSubmit, PermissionRequest, Stop and Notification of claude, and of qwen,
