@@ -57,7 +57,7 @@ func TestValuesAreChecked(t *testing.T) {
 					t.Errorf("%s is accepted", value)
 					continue
 				}
-				mention(t, err, "line 2", test.section+"."+test.key)
+				wantMentions(t, err, "line 2", test.section+"."+test.key)
 			}
 		})
 	}
@@ -66,9 +66,9 @@ func TestValuesAreChecked(t *testing.T) {
 func TestCertificateAndKeyComeTogether(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(sources(t, "[server]\ntls_cert = \"/c\"\n"))
-	mention(t, err, "line 2", "server.tls_cert", "needs server.tls_key")
+	wantMentions(t, err, "line 2", "server.tls_cert", "needs server.tls_key")
 	_, err = config.Load(sources(t, "[server]\ntls_key = \"/k\"\n"))
-	mention(t, err, "line 2", "server.tls_key", "needs server.tls_cert")
+	wantMentions(t, err, "line 2", "server.tls_key", "needs server.tls_cert")
 	c := load(t, sources(t, "[server]\ntls_key = \"/k\"\ntls_cert = \"/c\"\n"))
 	equal(t, "TLS", c.Server.TLS(), true)
 }
@@ -92,7 +92,7 @@ func TestAConfigThatWasChangedIsCheckedAgain(t *testing.T) {
 				t.Fatalf("as loaded: %v", err)
 			}
 			change(c)
-			mention(t, c.Validate(), name)
+			wantMentions(t, c.Validate(), name)
 		})
 	}
 }

@@ -44,7 +44,7 @@ func TestARelativeDataDirBecomesAbsolute(t *testing.T) {
 func TestWithoutAHomeThereIsNoDataDir(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(config.Sources{GOOS: "linux"})
-	mention(t, err, "SVC_DATA_DIR", "HOME")
+	wantMentions(t, err, "SVC_DATA_DIR", "HOME")
 }
 
 func TestTheDataDirAndItsParentsAreMadePrivate(t *testing.T) {
@@ -86,7 +86,7 @@ func TestADataDirThatOthersMayWriteToIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := config.EnsureDataDir(dir)
-		mention(t, err, dir, "open to other users", "chmod 700")
+		wantMentions(t, err, dir, "open to other users", "chmod 700")
 		equal(t, "mode", mode(t, dir), open)
 	}
 }
@@ -97,7 +97,7 @@ func TestAFileInThePlaceOfTheDataDirIsAnError(t *testing.T) {
 	write(t, file, "")
 	for _, dir := range []string{file, filepath.Join(file, "svc")} {
 		_, err := config.EnsureDataDir(dir)
-		mention(t, err, dir, "not a directory", "SVC_DATA_DIR")
+		wantMentions(t, err, dir, "not a directory", "SVC_DATA_DIR")
 	}
 }
 

@@ -59,7 +59,7 @@ func TestWhatTheFileMayNotHoldIsAnErrorWithFileLineAndKey(t *testing.T) {
 			t.Parallel()
 			src := sources(t, test.file)
 			_, err := config.Load(src)
-			mention(t, err, append(test.want, filepath.Join(src.DataDir, "config.toml"))...)
+			wantMentions(t, err, append(test.want, filepath.Join(src.DataDir, "config.toml"))...)
 		})
 	}
 }
@@ -114,20 +114,20 @@ func TestTheMessageNamesTheVariableOrFlagOfAValue(t *testing.T) {
 	src := sources(t, "")
 	src.Env = vars{"SVC_PORT": "abc"}.get
 	_, err := config.Load(src)
-	mention(t, err, `server.port: "abc" from SVC_PORT is not a port`)
+	wantMentions(t, err, `server.port: "abc" from SVC_PORT is not a port`)
 
 	src.Env = vars{"SVC_PORT": "65536"}.get
 	_, err = config.Load(src)
-	mention(t, err, `server.port: 65536 from SVC_PORT is not a port`)
+	wantMentions(t, err, `server.port: 65536 from SVC_PORT is not a port`)
 
 	src.Flags = map[string]config.Flag{"server.port": {Name: "--port", Value: "x"}}
 	_, err = config.Load(src)
-	mention(t, err, `server.port: "x" from --port is not a port`)
+	wantMentions(t, err, `server.port: "x" from --port is not a port`)
 
 	src.Flags = nil
 	src.Env = vars{"SVC_DATABASE": "mysql://h"}.get
 	_, err = config.Load(src)
-	mention(t, err, "server.database: the value from SVC_DATABASE has a scheme")
+	wantMentions(t, err, "server.database: the value from SVC_DATABASE has a scheme")
 }
 
 func TestSinksAreReadInTheOrderOfTheFileAndTheirSecretsAreNotShown(t *testing.T) {

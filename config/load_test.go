@@ -209,7 +209,7 @@ func TestAFlagForNoSettingIsAnError(t *testing.T) {
 	src := sources(t, "")
 	src.Flags = map[string]config.Flag{"server.prot": {Name: "--port", Value: "1"}}
 	_, err := config.Load(src)
-	mention(t, err, "server.prot", "--port", "does not exist")
+	wantMentions(t, err, "server.prot", "--port", "does not exist")
 }
 
 func TestTheConfigFileMayBeElsewhereButMustThenExist(t *testing.T) {
@@ -230,11 +230,11 @@ func TestTheConfigFileMayBeElsewhereButMustThenExist(t *testing.T) {
 
 	src.ConfigFile = third + ".missing"
 	_, err := config.Load(src)
-	mention(t, err, third+".missing")
+	wantMentions(t, err, third+".missing")
 	src.ConfigFile = ""
 	src.Env = vars{"SVC_CONFIG": other + ".missing"}.get
 	_, err = config.Load(src)
-	mention(t, err, other+".missing", "SVC_CONFIG")
+	wantMentions(t, err, other+".missing", "SVC_CONFIG")
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v does not wrap os.ErrNotExist", err)
 	}
@@ -248,11 +248,11 @@ func TestAConfigFileThatCannotBeReadIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := config.Load(src)
-	mention(t, err, path)
+	wantMentions(t, err, path)
 
 	src = sources(t, "# "+strings.Repeat("x", 64<<10)+"\n")
 	_, err = config.Load(src)
-	mention(t, err, src.DataDir, "larger than")
+	wantMentions(t, err, src.DataDir, "larger than")
 }
 
 func TestTheServerURLFollowsPortAndTLS(t *testing.T) {
@@ -309,8 +309,8 @@ func TestTheProcessIsASourceOfItsOwn(t *testing.T) {
 	equal(t, "port", load(t, src).Server.Port, 4321)
 }
 
-// mention fails unless the error contains all of the parts.
-func mention(t *testing.T, err error, parts ...string) {
+// wantMentions fails unless the error contains all of the parts.
+func wantMentions(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {
 		t.Fatalf("no error, want one that mentions %q", parts)

@@ -44,7 +44,7 @@ func TestTheOrchestratorMakesItsTokensOnceAndKeepsThem(t *testing.T) {
 			}
 			equal(t, "token after a restart", string(second.Value), string(first.Value))
 			equal(t, "made again", second.Made, false)
-			only(t, dir, file)
+			wantFiles(t, dir, file)
 			other, err := ensure(t.TempDir())
 			if err != nil || other.Value == first.Value {
 				t.Errorf("another directory has the same token, or an error: %v", err)
@@ -103,7 +103,7 @@ func TestProcessesThatStartAtOnceAgree(t *testing.T) {
 			}
 		}
 		equal(t, "makers", makers, 1)
-		only(t, dir, "instance_id", "token")
+		wantFiles(t, dir, "instance_id", "token")
 	}
 }
 
@@ -114,11 +114,11 @@ func TestAMalformedTokenFileIsAnErrorAndIsKept(t *testing.T) {
 		path := filepath.Join(dir, "token")
 		write(t, path, content)
 		_, err := config.EnsureUserToken(dir, none)
-		mention(t, err, path)
+		wantMentions(t, err, path)
 		_, err = config.UserToken(dir, none)
-		mention(t, err, path)
+		wantMentions(t, err, path)
 		if strings.TrimSpace(content) == "" {
-			mention(t, err, "is empty")
+			wantMentions(t, err, "is empty")
 		}
 		if strings.Contains(err.Error(), someToken[2:]) {
 			t.Errorf("the error shows the file's content: %v", err)
@@ -132,16 +132,16 @@ func TestAMalformedTokenFileIsAnErrorAndIsKept(t *testing.T) {
 		path := filepath.Join(dir, "worker_token")
 		write(t, path, content)
 		_, err := config.EnsureWorkerToken(dir, none)
-		mention(t, err, path)
+		wantMentions(t, err, path)
 		_, err = config.WorkerToken(dir, none)
-		mention(t, err, path)
+		wantMentions(t, err, path)
 	}
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "token"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	_, err := config.EnsureUserToken(dir, none)
-	mention(t, err, filepath.Join(dir, "token"), "not a regular file")
+	wantMentions(t, err, filepath.Join(dir, "token"), "not a regular file")
 }
 
 func TestATokenFileOpenToOthersIsClosedWithAWarning(t *testing.T) {
@@ -189,7 +189,7 @@ func TestTheVariableBeatsTheTokenFile(t *testing.T) {
 		equal(t, "without", string(token.Value), someToken)
 		_, err = get(t.TempDir(), none)
 		_, name, _ := strings.Cut(want, " from ")
-		mention(t, err, name)
+		wantMentions(t, err, name)
 		if !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%v does not wrap os.ErrNotExist", err)
 		}
@@ -200,9 +200,9 @@ func TestTheVariableBeatsTheTokenFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "the orchestrator's", string(token.Value), "w")
-	only(t, empty)
+	wantFiles(t, empty)
 	_, err = config.UserToken(dir, vars{"SVC_TOKEN": "two words"}.get)
-	mention(t, err, "SVC_TOKEN")
+	wantMentions(t, err, "SVC_TOKEN")
 }
 
 func TestTheVariablesBeatTheFilesOfAnOrchestrator(t *testing.T) {
@@ -233,19 +233,19 @@ func TestTheVariablesBeatTheFilesOfAnOrchestrator(t *testing.T) {
 	empty := t.TempDir()
 	for _, bad := range []string{"geheim", someToken, someToken + someToken[1:], someToken + someToken + "0", "x" + (someToken + someToken)[1:], strings.Repeat("ä", 32)} {
 		_, _, err := config.EnsureSigningKey(empty, vars{"SVC_SIGNING_KEY": bad}.get)
-		refused(t, err, "SVC_SIGNING_KEY", bad)
+		wantRefused(t, err, "SVC_SIGNING_KEY", bad)
 	}
 	for _, bad := range []string{"geheim", someToken[1:], someToken + "00", "svch_0aa0_sum"} {
 		_, err := config.EnsureUserToken(empty, vars{"SVC_TOKEN": bad}.get)
-		refused(t, err, "SVC_TOKEN", bad)
+		wantRefused(t, err, "SVC_TOKEN", bad)
 	}
-	only(t, empty)
+	wantFiles(t, empty)
 }
 
-// refused fails unless the error names the variable and does not contain its value.
-func refused(t *testing.T, err error, variable, value string) {
+// wantRefused fails unless the error names the variable and does not contain its value.
+func wantRefused(t *testing.T, err error, variable, value string) {
 	t.Helper()
-	mention(t, err, variable)
+	wantMentions(t, err, variable)
 	if err != nil && strings.Contains(err.Error(), value) {
 		t.Errorf("the error shows the value: %v", err)
 	}
@@ -265,7 +265,7 @@ func TestAWorkerKeepsTheTokenItWasGiven(t *testing.T) {
 		equal(t, "token", string(token.Value), strings.TrimSpace(given))
 	}
 	equal(t, "mode", mode(t, filepath.Join(dir, "host_token")), os.FileMode(0o600))
-	only(t, dir, "host_token")
+	wantFiles(t, dir, "host_token")
 	for _, bad := range []string{"", " ", "a b"} {
 		if err := config.StoreHostToken(dir, bad); err == nil {
 			t.Errorf("%q was stored", bad)
@@ -318,9 +318,9 @@ func TestAnOrchestratorRefusesAHostsTokenAsItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "worker_token"), "svch_0aa0_sum")
 	_, err := config.EnsureWorkerToken(dir, none)
-	mention(t, err, "worker_token", "host_token")
+	wantMentions(t, err, "worker_token", "host_token")
 	_, err = config.EnsureWorkerToken(t.TempDir(), vars{"SVC_WORKER_TOKEN": "svch_0aa0_sum"}.get)
-	mention(t, err, "SVC_WORKER_TOKEN")
+	wantMentions(t, err, "SVC_WORKER_TOKEN")
 }
 
 func TestTheInstanceIDIsDrawnOnceAndNeverReplaced(t *testing.T) {
@@ -342,7 +342,7 @@ func TestTheInstanceIDIsDrawnOnceAndNeverReplaced(t *testing.T) {
 	for _, bad := range []string{"", "x", "{" + first + "}", strings.ReplaceAll(first, "-", "")} {
 		write(t, path, bad)
 		_, _, err := config.EnsureInstanceID(dir)
-		mention(t, err, path)
+		wantMentions(t, err, path)
 	}
 }
 
@@ -354,8 +354,8 @@ func TestATokenIsNotPrinted(t *testing.T) {
 	}
 }
 
-// only fails unless the directory contains exactly these names.
-func only(t *testing.T, dir string, names ...string) {
+// wantFiles fails unless the directory contains exactly these names.
+func wantFiles(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {

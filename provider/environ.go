@@ -29,11 +29,11 @@ type Session struct {
 	SelfDir string
 }
 
-// handedDown reports whether a variable of the worker's own environment may enter a session. Excluded are the
+// mayInherit reports whether a variable of the worker's own environment may enter a session. Excluded are the
 // worker's directory, all of svc's variables, and the variables that systemd sets for the worker's service.
 // Those that a session needs are set explicitly, and the others lead to folders and secrets of worker and
 // orchestrator.
-func handedDown(name string) bool {
+func mayInherit(name string) bool {
 	switch name {
 	case "PWD", "OLDPWD", "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC", "STATE_DIRECTORY", "CONFIGURATION_DIRECTORY":
 		return false
@@ -46,7 +46,7 @@ func handedDown(name string) bool {
 // has the secrets of worker and operator, but it may have the gateway's key.
 func (e Entry) Environ(s Session) []string {
 	env := split(s.Base)
-	maps.DeleteFunc(env, func(name, _ string) bool { return !handedDown(name) })
+	maps.DeleteFunc(env, func(name, _ string) bool { return !mayInherit(name) })
 	for name, value := range s.Run {
 		if !strings.HasPrefix(name, "SVC_") {
 			env[name] = value

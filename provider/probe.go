@@ -162,7 +162,7 @@ func detached(ctx context.Context, bin string, args []string) *exec.Cmd {
 // probeEnv returns the worker's environment without its secrets, with the given PATH.
 func probeEnv(pathEnv string) []string {
 	env := split(os.Environ())
-	maps.DeleteFunc(env, func(name, _ string) bool { return !handedDown(name) })
+	maps.DeleteFunc(env, func(name, _ string) bool { return !mayInherit(name) })
 	env["PATH"] = pathEnv
 	return join(env)
 }

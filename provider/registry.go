@@ -68,7 +68,7 @@ func Open(path string, o Options) (*Registry, error) {
 	}
 	data, c, err := read(abs)
 	if err == nil {
-		r.force(data, c)
+		r.activate(data, c)
 		return r, nil
 	}
 	if r.copy == "" {
@@ -94,9 +94,9 @@ func read(path string) (data []byte, c *Catalog, err error) {
 	return data, c, err
 }
 
-// force makes a catalog the active one and keeps a copy of it. If the copy cannot be written, only a later
+// activate makes a catalog the active one and keeps a copy of it. If the copy cannot be written, only a later
 // start with an invalid catalog fails.
-func (r *Registry) force(data []byte, c *Catalog) {
+func (r *Registry) activate(data []byte, c *Catalog) {
 	r.seen = data
 	r.problem.Store(nil)
 	r.current.Store(c)
@@ -209,7 +209,7 @@ func (r *Registry) reload() {
 		r.refuse(err)
 		return
 	}
-	r.force(data, c)
+	r.activate(data, c)
 	r.log.Info("provider catalog reloaded", "path", r.path, "providers", c.IDs())
 	r.publish(c)
 }

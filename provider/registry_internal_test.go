@@ -21,8 +21,8 @@ import (
 	"svc/internal/textbuffer"
 )
 
-// one returns a catalog with a single entry.
-func one(id string) string { return "[providers." + id + "]\nbin = 'tool'\n" }
+// catalogWith returns a catalog with a single entry.
+func catalogWith(id string) string { return "[providers." + id + "]\nbin = 'tool'\n" }
 
 // watched is a registry with a running Run.
 type watched struct {
@@ -84,35 +84,35 @@ func TestAChangedFileBecomesTheCatalog(t *testing.T) {
 		before func(t *testing.T, dir, path string) // prepares more than the file itself
 		change func(t *testing.T, dir, path string)
 	}{
-		{"truncated and written", nil, func(t *testing.T, _, path string) { write(t, path, one("b")) }},
+		{"truncated and written", nil, func(t *testing.T, _, path string) { write(t, path, catalogWith("b")) }},
 		{"replaced by a rename", nil, func(t *testing.T, dir, path string) {
-			write(t, filepath.Join(dir, "new"), one("b"))
+			write(t, filepath.Join(dir, "new"), catalogWith("b"))
 			must(t, os.Rename(filepath.Join(dir, "new"), path))
 		}},
 		{"moved away and written anew", nil, func(t *testing.T, _, path string) {
 			must(t, os.Rename(path, path+"~"))
-			write(t, path, one("b"))
+			write(t, path, catalogWith("b"))
 		}},
 		{"its folder is replaced", nil, func(t *testing.T, dir, path string) {
 			must(t, os.Mkdir(dir+".new", 0o700))
-			write(t, filepath.Join(dir+".new", filepath.Base(path)), one("b"))
+			write(t, filepath.Join(dir+".new", filepath.Base(path)), catalogWith("b"))
 			must(t, os.Rename(dir, dir+".old"))
 			must(t, os.Rename(dir+".new", dir))
 		}},
 		{"its folder is removed and made anew", nil, func(t *testing.T, dir, path string) {
 			must(t, os.RemoveAll(dir))
 			must(t, os.Mkdir(dir, 0o700))
-			write(t, path, one("b"))
+			write(t, path, catalogWith("b"))
 		}},
 		{"a link's target is written", linkToElsewhere, func(t *testing.T, dir, _ string) {
-			write(t, filepath.Join(dir, "elsewhere", "real.toml"), one("b"))
+			write(t, filepath.Join(dir, "elsewhere", "real.toml"), catalogWith("b"))
 		}},
 		{"a link's target is replaced", linkToElsewhere, func(t *testing.T, dir, _ string) {
-			write(t, filepath.Join(dir, "elsewhere", "new"), one("b"))
+			write(t, filepath.Join(dir, "elsewhere", "new"), catalogWith("b"))
 			must(t, os.Rename(filepath.Join(dir, "elsewhere", "new"), filepath.Join(dir, "elsewhere", "real.toml")))
 		}},
 		{"a link is moved to another target", linkToElsewhere, func(t *testing.T, dir, path string) {
-			write(t, filepath.Join(dir, "other.toml"), one("b"))
+			write(t, filepath.Join(dir, "other.toml"), catalogWith("b"))
 			must(t, os.Symlink("other.toml", filepath.Join(dir, "link")))
 			must(t, os.Rename(filepath.Join(dir, "link"), path))
 		}},
@@ -124,7 +124,7 @@ func TestAChangedFileBecomesTheCatalog(t *testing.T) {
 			must(t, os.Symlink(filepath.Join("..data", "real.toml"), path))
 		}, func(t *testing.T, dir, _ string) {
 			must(t, os.Mkdir(filepath.Join(dir, "v2"), 0o700))
-			write(t, filepath.Join(dir, "v2", "real.toml"), one("b"))
+			write(t, filepath.Join(dir, "v2", "real.toml"), catalogWith("b"))
 			must(t, os.Symlink("v2", filepath.Join(dir, "..tmp")))
 			must(t, os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
 		}},
@@ -135,7 +135,7 @@ func TestAChangedFileBecomesTheCatalog(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
 			must(t, os.Mkdir(dir, 0o700))
 			path := filepath.Join(dir, "providers.toml")
-			write(t, path, one("a"))
+			write(t, path, catalogWith("a"))
 			if tt.before != nil {
 				tt.before(t, dir, path)
 			}
@@ -147,7 +147,7 @@ func TestAChangedFileBecomesTheCatalog(t *testing.T) {
 				t.Errorf("the subscriber got %v", got.IDs())
 			}
 			// The file is watched at its new place.
-			write(t, path, one("c"))
+			write(t, path, catalogWith("c"))
 			w.becomes(t, "c")
 		})
 	}
@@ -165,7 +165,7 @@ func TestALinkThatMovesWhileItsWatchIsSetUpIsFollowed(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	path := filepath.Join(dir, "providers.toml")
-	write(t, path, one("a"))
+	write(t, path, catalogWith("a"))
 	linkToElsewhere(t, dir, path)
 	watcher, err := fsnotify.NewWatcher()
 	must(t, err)
@@ -175,7 +175,7 @@ func TestALinkThatMovesWhileItsWatchIsSetUpIsFollowed(t *testing.T) {
 		way := trail(path)
 		if !moved {
 			moved = true
-			write(t, filepath.Join(dir, "other.toml"), one("b"))
+			write(t, filepath.Join(dir, "other.toml"), catalogWith("b"))
 			must(t, os.Remove(path))
 			must(t, os.Symlink("other.toml", path))
 		}
@@ -190,10 +190,10 @@ func TestALinkThatMovesWhileItsWatchIsSetUpIsFollowed(t *testing.T) {
 func TestAChangeBetweenOpenAndRunIsNotMissed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.toml")
-	write(t, path, one("a"))
+	write(t, path, catalogWith("a"))
 	r, err := Open(path, Options{Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	write(t, path, one("b"))
+	write(t, path, catalogWith("b"))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
@@ -211,10 +211,10 @@ func swap(t *testing.T, path, text string) {
 func TestABrokenCatalogLeavesTheOldOneInForceAndIsToldOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.toml")
-	write(t, path, one("a"))
+	write(t, path, catalogWith("a"))
 	w := watch(t, path)
 	old := w.Current()
-	swap(t, path, one("b")+"colour = 'red'\n")
+	swap(t, path, catalogWith("b")+"colour = 'red'\n")
 	err := <-w.errors
 	var problems Problems
 	if !errors.As(err, &problems) || problems[0].Line != 3 || problems[0].Key != "providers.b.colour" {
@@ -223,12 +223,12 @@ func TestABrokenCatalogLeavesTheOldOneInForceAndIsToldOnce(t *testing.T) {
 	if w.Current() != old {
 		t.Errorf("the catalog changed to %v", w.Current().IDs())
 	}
-	swap(t, path, "\n"+one("b")+"colour = 'red'\n") // the same mistake on another line
+	swap(t, path, "\n"+catalogWith("b")+"colour = 'red'\n") // the same mistake on another line
 	if err := <-w.errors; !strings.Contains(err.Error(), "line 4") {
 		t.Errorf("got %v", err)
 	}
 	must(t, os.Chtimes(path, time.Now(), time.Now())) // read again, but not reported again
-	swap(t, path, one("c"))
+	swap(t, path, catalogWith("c"))
 	w.becomes(t, "c")
 	if len(w.errors) != 0 {
 		t.Errorf("told again: %v", <-w.errors)
@@ -241,24 +241,24 @@ func TestABrokenCatalogLeavesTheOldOneInForceAndIsToldOnce(t *testing.T) {
 func TestAFileThatIsGoneLeavesTheOldOneInForceUntilItIsBack(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.toml")
-	write(t, path, one("a"))
+	write(t, path, catalogWith("a"))
 	w := watch(t, path)
 	must(t, os.Remove(path))
 	if err := <-w.errors; !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
-	write(t, path, one("a")) // exactly as it was
+	write(t, path, catalogWith("a")) // exactly as it was
 	eventually(t, "all is well again", func() bool { return strings.Contains(w.log.String(), "valid again") })
 	must(t, os.Remove(path))
 	<-w.errors
-	write(t, path, one("b"))
+	write(t, path, catalogWith("b"))
 	w.becomes(t, "b")
 }
 
 func TestAnEmptiedFileIsNotAnEmptyCatalog(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.toml")
-	write(t, path, one("a"))
+	write(t, path, catalogWith("a"))
 	w := watch(t, path)
 	must(t, os.Truncate(path, 0))
 	if err := <-w.errors; !strings.Contains(err.Error(), "is empty") {
@@ -272,11 +272,11 @@ func TestAnEmptiedFileIsNotAnEmptyCatalog(t *testing.T) {
 func TestAHundredChangesInASecondAreAFewReloads(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.toml")
-	write(t, path, one("a"))
+	write(t, path, catalogWith("a"))
 	w := watch(t, path)
 	for i := range 100 {
 		clocktest.Pause(10 * time.Millisecond)
-		write(t, path, one(fmt.Sprint("n", i)))
+		write(t, path, catalogWith(fmt.Sprint("n", i)))
 	}
 	w.becomes(t, "n99")
 	w.stop()
@@ -290,7 +290,7 @@ func TestOnlyEventsOnTheWayToTheFileCount(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	must(t, os.Mkdir(filepath.Join(dir, "real"), 0o700))
-	write(t, filepath.Join(dir, "real", "p.toml"), one("a"))
+	write(t, filepath.Join(dir, "real", "p.toml"), catalogWith("a"))
 	must(t, os.Symlink("real", filepath.Join(dir, "link")))
 	watcher, err := fsnotify.NewWatcher()
 	must(t, err)
@@ -341,7 +341,7 @@ func TestARunKeepsTheEntryItWasStartedWith(t *testing.T) {
 func TestASlowSubscriberGetsTheNewestAndACancelledOneNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.toml")
-	write(t, path, one("a"))
+	write(t, path, catalogWith("a"))
 	r, err := Open(path, Options{Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	slow, cancelSlow := r.Subscribe()
@@ -349,7 +349,7 @@ func TestASlowSubscriberGetsTheNewestAndACancelledOneNothing(t *testing.T) {
 	gone, cancel := r.Subscribe()
 	cancel()
 	for _, id := range []string{"b", "c", "d"} {
-		write(t, path, one(id))
+		write(t, path, catalogWith(id))
 		r.reload()
 	}
 	if got := <-slow; !got.Has("d") || len(slow) != 0 {
@@ -396,7 +396,7 @@ func TestAStartWithABrokenCatalogTakesTheLastGoodOne(t *testing.T) {
 		t.Fatalf("a first start with a broken catalog has %v", r.Current().IDs())
 	}
 
-	write(t, path, one("a"))
+	write(t, path, catalogWith("a"))
 	r, err := open()
 	must(t, err)
 	if r.Problem() != "" {
@@ -405,9 +405,9 @@ func TestAStartWithABrokenCatalogTakesTheLastGoodOne(t *testing.T) {
 	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the copy: %v, %v", info, err)
 	}
-	write(t, path, one("b"))
+	write(t, path, catalogWith("b"))
 	r.reload()
-	write(t, path, one("c")+"colour = 'red'\n")
+	write(t, path, catalogWith("c")+"colour = 'red'\n")
 	r.reload()
 	if !r.Current().Has("b") || !strings.Contains(r.Problem(), "line 3") {
 		t.Errorf("in force is %v, the problem %q", r.Current().IDs(), r.Problem())
@@ -418,14 +418,14 @@ func TestAStartWithABrokenCatalogTakesTheLastGoodOne(t *testing.T) {
 	if !r.Current().Has("b") || r.Current().Path() != path || !strings.Contains(r.Problem(), "line 3") {
 		t.Errorf("after a restart in force is %v of %s, the problem %q", r.Current().IDs(), r.Current().Path(), r.Problem())
 	}
-	write(t, path, one("b")) // exactly the last good one
+	write(t, path, catalogWith("b")) // exactly the last good one
 	r.reload()
 	if r.Problem() != "" {
 		t.Errorf("the problem stays: %q", r.Problem())
 	}
-	write(t, path, one("d"))
+	write(t, path, catalogWith("d"))
 	r.reload()
-	if data, err := os.ReadFile(kept); err != nil || !bytes.Equal(data, []byte(one("d"))) {
+	if data, err := os.ReadFile(kept); err != nil || !bytes.Equal(data, []byte(catalogWith("d"))) {
 		t.Errorf("the copy is %q, %v", data, err)
 	}
 }

@@ -55,12 +55,12 @@ func (a Attempt) takeNumber() (int64, error) {
 func (a Attempt) lastNumber() int64 {
 	f, base, err := a.openCounter()
 	if err != nil {
-		return a.beyondAll()
+		return a.safeBase()
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return a.beyondAll()
+		return a.safeBase()
 	}
 	return base + info.Size() - counterWidth + 1
 }
@@ -75,7 +75,7 @@ func (a Attempt) openCounter() (f *os.File, base int64, err error) {
 			continue
 		}
 		if errors.Is(err, os.ErrNotExist) {
-			err = a.makeCounter(a.beyondAll())
+			err = a.makeCounter(a.safeBase())
 			if err == nil || errors.Is(err, os.ErrExist) {
 				continue
 			}
@@ -117,9 +117,9 @@ func (a Attempt) makeCounter(base int64) error {
 	return os.Link(f.Name(), a.SessionFile(counterName))
 }
 
-// beyondAll returns a base for a counter that was lost: the clock in microseconds, which no counter reaches and
+// safeBase returns a base for a counter that was lost: the clock in microseconds, which no counter reaches and
 // which is still exact as a JSON number; or the highest number in the spools, in case the clock was set back.
-func (a Attempt) beyondAll() int64 {
+func (a Attempt) safeBase() int64 {
 	base := time.Now().UnixMicro()
 	files, _ := readDir(a.Dir.spool()) // without it the clock has to be enough
 	own, _ := readDir(a.SpoolPath())

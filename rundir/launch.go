@@ -61,7 +61,7 @@ func TakeLaunch(path string) (Launch, error) {
 	var l Launch
 	if data, err := encodeRecord(process.Self()); err == nil {
 		// Not synced: after a power cut the process is gone too. On a full disk the run goes on without it.
-		if f, err := show(filepath.Dir(path), takerPath(path), data); err == nil {
+		if f, err := publishFile(filepath.Dir(path), takerPath(path), data); err == nil {
 			_ = f.Close()
 		}
 	}

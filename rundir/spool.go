@@ -88,7 +88,7 @@ func (a Attempt) put(spool string, s svc.Signal, token string) (Entry, error) {
 	if err != nil {
 		return Entry{}, diskErrorOrNil(doing, err)
 	}
-	f, err := show(spool, e.Path, data)
+	f, err := publishFile(spool, e.Path, data)
 	release()
 	if err == nil {
 		err = errors.Join(f.Sync(), f.Close(), atomicfile.SyncDir(spool))
@@ -109,8 +109,8 @@ func (a Attempt) entry(spool string, s svc.Signal, number int64, token string) (
 	return e, data, err
 }
 
-// show makes a complete file visible atomically, without a sync, and returns it open.
-func show(dir, path string, data []byte) (*os.File, error) {
+// publishFile makes a complete file visible atomically, without a sync, and returns it open.
+func publishFile(dir, path string, data []byte) (*os.File, error) {
 	f, err := unfinished(dir)
 	if err != nil {
 		return nil, err
@@ -262,14 +262,14 @@ func (d Dir) setAside(path string) (to string, moved bool) {
 // Done removes a delivered signal. It is no error if the file is gone: another process has delivered the signal
 // too, or the session has replaced the folder.
 func (d Dir) Done(e Entry) error {
-	if err := removeIn(e.Path); err != nil && !gone(err) {
+	if err := removeIn(e.Path); err != nil && !isGone(err) {
 		return fmt.Errorf("remove delivered signal: %w", err)
 	}
 	return nil
 }
 
-// gone reports whether err means that svc's file is no longer in its place.
-func gone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrForeign) }
+// isGone reports whether err means that svc's file is no longer in its place.
+func isGone(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrForeign) }
 
 // Reject moves a signal that the orchestrator will never accept to spool/bad, for the operator. A session that
 // cannot write to that folder moves it to a folder in its own spool. It is no error if the file is gone.
@@ -278,10 +278,10 @@ func (d Dir) Reject(e Entry) error {
 	if err == nil {
 		err = moveIn(e.Path, filepath.Join(d.bad(), filepath.Base(e.Path)))
 	}
-	if err != nil && !gone(err) {
+	if err != nil && !isGone(err) {
 		err = moveWithin(e.Path, "bad")
 	}
-	if err == nil || gone(err) {
+	if err == nil || isGone(err) {
 		return nil
 	}
 	return diskError("set refused signal aside", err)

@@ -155,7 +155,7 @@ func (w *Worker) attachInput(f *wire.AttachInput) {
 	if a == nil {
 		return // it has ended, and attach_closed was sent
 	}
-	a.l.out.giveWay()
+	a.l.out.delayLogs()
 	a.input.do(func() {
 		if !await(a.ready, a.over) {
 			return

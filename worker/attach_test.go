@@ -157,7 +157,7 @@ func TestKeysAreJudgedHere(t *testing.T) {
 		{[]string{"text:\xff"}, "", ""},
 	} {
 		for names, want := range map[bool]string{false: c.plain, true: c.named} {
-			strokes, err := judgeKeys(c.keys, names)
+			strokes, err := parseKeys(c.keys, names)
 			got := ""
 			for _, s := range strokes {
 				got += s.bytes
@@ -166,7 +166,7 @@ func TestKeysAreJudgedHere(t *testing.T) {
 				}
 			}
 			if got != want || (err == nil) != (want != "") {
-				t.Errorf("judgeKeys(%q, %v) = %q, %v; want %q", c.keys, names, got, err, want)
+				t.Errorf("parseKeys(%q, %v) = %q, %v; want %q", c.keys, names, got, err, want)
 			}
 		}
 	}

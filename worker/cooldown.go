@@ -50,7 +50,7 @@ func (w *Worker) hostFailed(fault *hostFault) {
 	w.mu.Unlock()
 	if begins {
 		w.log.Error("this host cannot start runs and takes none for now", "error", fault, "retry_in", pause)
-		w.tellTrouble()
+		w.sendHeartbeat()
 		w.tasks.Go(func() { w.coolDown(w.ctx, pause) })
 	}
 }
@@ -72,8 +72,8 @@ func (w *Worker) refusing() string {
 	return "the host takes no runs for now: " + w.trouble.cause
 }
 
-// told returns the refusal that heartbeats report; nil: runs are taken.
-func (w *Worker) told() *svc.HostRefusal {
+// heartbeatRefusal returns the refusal that heartbeats report; nil: runs are taken.
+func (w *Worker) heartbeatRefusal() *svc.HostRefusal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if low := w.lowDisk(); low != "" && w.trouble.until.IsZero() {
@@ -86,8 +86,8 @@ func (w *Worker) told() *svc.HostRefusal {
 	return &svc.HostRefusal{Code: svc.RefusalCoolingDown, Message: w.trouble.cause, Until: svc.TimeOf(w.trouble.until)}
 }
 
-// tellTrouble sends a heartbeat at once, so that the orchestrator gets the current refusal.
-func (w *Worker) tellTrouble() {
+// sendHeartbeat sends a heartbeat at once, so that the orchestrator gets the current refusal.
+func (w *Worker) sendHeartbeat() {
 	if l := w.uplink(); l != nil && l.greeted.Load() {
 		l.beatNow()
 	}
@@ -114,7 +114,7 @@ func (w *Worker) coolDown(ctx context.Context, pause time.Duration) {
 			w.trouble.until = w.opts.Now().Add(pause)
 		}
 		w.mu.Unlock()
-		w.tellTrouble()
+		w.sendHeartbeat()
 		if err == nil {
 			w.log.Info("this host can start runs again")
 			return

@@ -150,7 +150,7 @@ func (p *spooler) awaitLog(ctx context.Context, e rundir.Entry) error {
 	defer p.gate(e.RunID(), false)
 	var on *link
 	var since time.Time
-	for !p.mayTell(e) {
+	for !p.mayReport(e) {
 		s, l := p.w.session(e.RunID(), e.Attempt()), p.w.uplink()
 		if l != on {
 			on, since = l, time.Now()

@@ -90,10 +90,10 @@ func (s *session) finishLog(end int64) {
 	}
 }
 
-// lastWord returns the end that the wrapper recorded. It is called after the wrapper has ended, so that no
+// recordedEnd returns the end that the wrapper recorded. It is called after the wrapper has ended, so that no
 // record can follow. A record that cannot be read now is read again until the result is certain. It returns
 // false when ctx ended first.
-func (s *session) lastWord(ctx context.Context) (svc.Signal, bool) {
+func (s *session) recordedEnd(ctx context.Context) (svc.Signal, bool) {
 	for {
 		exit, err := s.a.ReadExit()
 		switch {
@@ -166,7 +166,7 @@ func (s *session) conclude(ctx context.Context, word svc.Signal) {
 
 // concludeEnded concludes a session that ran. It returns false when ctx ended first.
 func (s *session) concludeEnded(ctx context.Context) bool {
-	word, known := s.lastWord(ctx)
+	word, known := s.recordedEnd(ctx)
 	if !known {
 		return false
 	}
@@ -196,7 +196,7 @@ func (s *session) spooled() (bool, error) {
 // announceOrphan reports to the orchestrator a session that was stopped because of another attempt.
 func (s *session) announceOrphan() {
 	if strings.HasPrefix(s.rec.StopReason, reasonSuperseded) {
-		s.w.tellOrphan(wire.Orphan{
+		s.w.reportOrphan(wire.Orphan{
 			SessionName: svc.SessionName(s.a.RunID), RunID: s.a.RunID, Attempt: s.a.Number, Action: "stopped",
 		})
 	}

@@ -95,7 +95,7 @@ func (p *spooler) overdueEnd(k key) *pendingEnd {
 	end := p.ends[k]
 	overdue := end != nil && end.held >= p.w.opts.LogHold
 	p.mu.Unlock()
-	if !overdue || !p.mayTell(end.entry) {
+	if !overdue || !p.mayReport(end.entry) {
 		return nil
 	}
 	return end
@@ -132,8 +132,8 @@ func (p *spooler) deliverOverdue(ctx context.Context, k key) error {
 	return err
 }
 
-// mayTell reports whether an end may be sent now, so that the report is true for every reader.
-func (p *spooler) mayTell(e rundir.Entry) bool {
+// mayReport reports whether an end may be sent now, so that the report is true for every reader.
+func (p *spooler) mayReport(e rundir.Entry) bool {
 	s, l := p.w.session(e.RunID(), e.Attempt()), p.w.uplink()
 	return l != nil && (s == nil || s.mayReport(l, p.w.opts.LogHold))
 }

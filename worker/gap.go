@@ -134,12 +134,12 @@ func (s *session) setHint(text string) {
 	s.mu.Unlock()
 	if changed {
 		s.log.Warn("the run has a hint", "hint", text)
-		s.tellHint(s.w.uplink())
+		s.sendHint(s.w.uplink())
 	}
 }
 
-// tellHint sends the hint, if there is one and the orchestrator has the hints capability.
-func (s *session) tellHint(l *link) {
+// sendHint sends the hint, if there is one and the orchestrator has the hints capability.
+func (s *session) sendHint(l *link) {
 	s.mu.Lock()
 	hint := s.gap.hint
 	s.mu.Unlock()
@@ -160,6 +160,6 @@ func (w *Worker) reportHints(l *link) {
 	}
 	w.mu.Unlock()
 	for _, s := range all {
-		s.tellHint(l)
+		s.sendHint(l)
 	}
 }

@@ -245,7 +245,7 @@ func TestAnEndDoesNotOvertakeItsLogWhenTheOrchestratorTakesSignalsAgain(t *testi
 		tell := func(limit time.Duration) bool {
 			for begun := time.Now(); time.Since(begun) < limit; clocktest.Pass(gatePoll) {
 				p.noteEnds([]rundir.Entry{end})
-				if p.mayTell(end) {
+				if p.mayReport(end) {
 					return true
 				}
 			}

@@ -35,7 +35,7 @@ type tended struct {
 	busy     chan struct{}        // a lock: of size one, it holds a token while a goroutine works on the workspace
 	failed   string               // why the last checkpoint could not be made; empty: it was made
 	next     time.Time            // of the next checkpoint while an agent works
-	told     *svc.WorkspaceReport // the last report that the orchestrator accepted; nil: none
+	reported *svc.WorkspaceReport // the last report that the orchestrator accepted; nil: none
 	size     int64                // of the folder; 0: not measured
 	tooLarge int                  // the checkpoint that is too large to be sent; 0: none
 	again    time.Time            // when the next report or transfer may be tried after a failure
@@ -320,7 +320,7 @@ func (k *workspaceKeeper) report(r workspace.Record, t *tended, in *session, mis
 
 // tell sends a report unless the orchestrator has accepted exactly the same one before.
 func (k *workspaceKeeper) tell(ctx context.Context, t *tended, id string, report svc.WorkspaceReport) error {
-	if t.told != nil && reflect.DeepEqual(*t.told, report) {
+	if t.reported != nil && reflect.DeepEqual(*t.reported, report) {
 		return nil
 	}
 	body, err := svc.JSON(report)
@@ -330,7 +330,7 @@ func (k *workspaceKeeper) tell(ctx context.Context, t *tended, id string, report
 	if _, err := k.w.post(ctx, "/api/internal/workspaces/"+id+"/report", body); err != nil {
 		return err
 	}
-	t.told = &report
+	t.reported = &report
 	return nil
 }
 

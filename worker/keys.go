@@ -26,24 +26,24 @@ var named = map[string]stroke{
 	"Up": {key: tmux.Up}, "Down": {key: tmux.Down}, "Left": {key: tmux.Left}, "Right": {key: tmux.Right},
 }
 
-// judgeKeys converts the elements of a request into strokes, or returns an error for the first element that is
+// parseKeys converts the elements of a request into strokes, or returns an error for the first element that is
 // not allowed. This check is the worker's: no other keys reach a session by such a request. names is false for
 // a peer without named keys; then a key's name is typed as a word.
-func judgeKeys(keys []string, names bool) ([]stroke, error) {
+func parseKeys(keys []string, names bool) ([]stroke, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("there is no key to send")
 	}
 	strokes := make([]stroke, len(keys))
 	for i, key := range keys {
 		var err error
-		if strokes[i], err = judgeKey(key, names); err != nil {
+		if strokes[i], err = parseKey(key, names); err != nil {
 			return nil, err
 		}
 	}
 	return strokes, nil
 }
 
-func judgeKey(key string, names bool) (stroke, error) {
+func parseKey(key string, names bool) (stroke, error) {
 	allowed := "letters and digits, Enter or Ctrl+C"
 	if names {
 		allowed = "letters and digits, Enter, Ctrl and a letter, " + strings.Join(wire.NamedKeys, ", ") + ", or text: and what is to be typed"
@@ -54,7 +54,7 @@ func judgeKey(key string, names bool) (stroke, error) {
 			return stroke{bytes: string(rune(c - '@'))}, nil
 		}
 		if text, ok := strings.CutPrefix(key, wire.KeyText); ok {
-			return stroke{bytes: text}, judgeText(text)
+			return stroke{bytes: text}, checkText(text)
 		}
 	}
 	switch {
@@ -68,8 +68,8 @@ func judgeKey(key string, names bool) (stroke, error) {
 	return stroke{}, fmt.Errorf("key %.60q is not allowed: use %s", key, allowed)
 }
 
-// judgeText accepts only text without control characters, so that no byte of it acts as a key.
-func judgeText(text string) error {
+// checkText accepts only text without control characters, so that no byte of it acts as a key.
+func checkText(text string) error {
 	switch {
 	case text == "":
 		return errors.New("key \"text:\" is not allowed: there is nothing to type after it")
@@ -95,7 +95,7 @@ func (w *Worker) takeKeys(l *link, f *wire.Keys) {
 	if !w.keys.begin(f.RequestID, l) {
 		return
 	}
-	strokes, err := judgeKeys(f.Keys, l.can(wire.CapKeys2))
+	strokes, err := parseKeys(f.Keys, l.can(wire.CapKeys2))
 	if err != nil {
 		w.keysResult(l, f.RequestID, err)
 		return

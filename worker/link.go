@@ -98,7 +98,7 @@ func (w *Worker) keepConnected(ctx context.Context) {
 // the connection with a goaway, its wait is used, and it is no failure; unless the connection had no
 // acknowledged heartbeat yet: then it is treated like one that could not be opened.
 func (w *Worker) pause(wait *backoff, lived bool, err error) time.Duration {
-	var away *sentAway
+	var away *goawayError
 	if errors.As(err, &away) && lived {
 		w.log.Info("the orchestrator ended the uplink", "reason", away.reason, "retry_in", away.after)
 		return away.after
@@ -214,7 +214,7 @@ func (l *link) beat(ctx context.Context, interval time.Duration, send func()) (l
 
 func (w *Worker) heartbeat(l *link, hostID string) *wire.Heartbeat {
 	beat := &wire.Heartbeat{HostID: hostID, InstanceID: w.instanceID, Timestamp: svc.TimeOf(w.opts.Now()),
-		Refusing: w.told(), CatalogError: w.registry.Problem(), DiskFreeBytes: w.diskFree()}
+		Refusing: w.heartbeatRefusal(), CatalogError: w.registry.Problem(), DiskFreeBytes: w.diskFree()}
 	if l.can(wire.CapInventory) {
 		held := w.inventory()
 		beat.Runs = &held

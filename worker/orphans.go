@@ -63,21 +63,21 @@ func (w *Worker) reportUnknownSessions(ctx context.Context) {
 	}
 	for _, e := range entries {
 		socket := filepath.Join(dir, e.Name())
-		if e.Type()&os.ModeSocket == 0 || w.knows(socket) {
+		if e.Type()&os.ModeSocket == 0 || w.isKnownSocket(socket) {
 			continue
 		}
 		found, err := tmux.Server{Socket: socket, Bin: w.opts.TmuxBin}.Inspect(ctx, process.ID{})
-		if errors.Is(err, tmux.ErrNoServer) && socketName.MatchString(e.Name()) && !w.knows(socket) {
+		if errors.Is(err, tmux.ErrNoServer) && socketName.MatchString(e.Name()) && !w.isKnownSocket(socket) {
 			w.removeDeadSocket(socket)
 		}
-		if err != nil || !strings.HasPrefix(found.Name, "svc-") || w.knows(socket) {
+		if err != nil || !strings.HasPrefix(found.Name, "svc-") || w.isKnownSocket(socket) {
 			continue // a dead socket, or a server that cannot be queried: there is no proof of a session
 		}
 		w.mu.Lock()
 		w.strange[socket] = true
 		w.mu.Unlock()
 		w.log.Warn("a session without a record is left alone", "session_name", found.Name, "socket", socket)
-		w.tellOrphan(wire.Orphan{SessionName: found.Name, Action: "none"})
+		w.reportOrphan(wire.Orphan{SessionName: found.Name, Action: "none"})
 	}
 }
 
@@ -107,8 +107,8 @@ func (w *Worker) sweep() {
 	}
 }
 
-// knows reports whether a socket belongs to a session of this worker or was reported already.
-func (w *Worker) knows(socket string) bool {
+// isKnownSocket reports whether a socket belongs to a session of this worker or was reported already.
+func (w *Worker) isKnownSocket(socket string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.strange[socket] {
@@ -152,8 +152,8 @@ func (w *Worker) clearLate(a rundir.Attempt) {
 	}
 }
 
-// tellOrphan reports a session that should not exist, now or on the next connection.
-func (w *Worker) tellOrphan(o wire.Orphan) {
+// reportOrphan reports a session that should not exist, now or on the next connection.
+func (w *Worker) reportOrphan(o wire.Orphan) {
 	w.mu.Lock()
 	w.orphans = append(w.orphans, o)
 	l := w.link

@@ -83,8 +83,8 @@ func (o *outbox) wakeUp() {
 	}
 }
 
-// giveWay delays logs for a moment because a key has arrived.
-func (o *outbox) giveWay() {
+// delayLogs delays logs for a moment because a key has arrived.
+func (o *outbox) delayLogs() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := time.Now()

@@ -67,7 +67,7 @@ func TestLogsGiveWayToAKeyAndThenGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o, tap := tapped(t)
-		o.giveWay()
+		o.delayLogs()
 		o.push(laneLog, chunk(), nil)
 		clocktest.Pass(keyLead / 2)
 		o.push(laneAttach, &wire.AttachData{AttachID: "one", Bytes: []byte("k")}, nil)
@@ -89,7 +89,7 @@ func TestLogsAreNotHeldForeverByOneWhoTypesWithoutAPause(t *testing.T) {
 		o, tap := tapped(t)
 		const typing = 10 * time.Second
 		for time.Since(tap.began) < typing {
-			o.giveWay()
+			o.delayLogs()
 			o.push(laneLog, chunk(), nil)
 			clocktest.Pass(time.Millisecond)
 		}
@@ -114,7 +114,7 @@ func TestASlowTypistHoldsLogsForEachKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o, tap := tapped(t)
 		for range 10 {
-			o.giveWay()
+			o.delayLogs()
 			o.push(laneLog, chunk(), nil)
 			before := len(tap.all())
 			clocktest.Pass(keyLead - time.Millisecond)
@@ -142,7 +142,7 @@ func TestLessOfALogIsUnderWayWhileSomeoneTypes(t *testing.T) {
 		want("alone", windowAlone)
 		l.attached.Add(1)
 		want("while someone watches", windowAttached)
-		l.out.giveWay()
+		l.out.delayLogs()
 		want("after a key", windowTyping)
 		clocktest.Pass(typingOn)
 		want("between two keys", windowTyping)

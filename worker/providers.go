@@ -67,7 +67,7 @@ func (w *Worker) followProviders(ctx context.Context) {
 			case <-asked.C:
 				if now := w.registry.Problem(); now != problem {
 					problem = now
-					w.tellTrouble()
+					w.sendHeartbeat()
 				}
 				if w.dir.TakeProbeRequest() {
 					entries, pause, wait = catalog.Entries(), w.opts.ProbeAgain, false

@@ -23,7 +23,7 @@ func (w *Worker) quarantine(a rundir.Attempt, cause error) {
 	w.mu.Lock()
 	w.damaged[key{a.RunID, a.Number}] = a
 	w.mu.Unlock()
-	w.tellOrphan(wire.Orphan{SessionName: svc.SessionName(a.RunID), RunID: a.RunID, Attempt: a.Number, Action: "none"})
+	w.reportOrphan(wire.Orphan{SessionName: svc.SessionName(a.RunID), RunID: a.RunID, Attempt: a.Number, Action: "none"})
 }
 
 // isDamaged reports whether an attempt is in quarantine. The caller holds the lock.

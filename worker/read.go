@@ -13,13 +13,13 @@ import (
 // does not use this protocol.
 const maxMalformed = 10
 
-// sentAway is the error of a connection that the orchestrator ended with a goaway frame.
-type sentAway struct {
+// goawayError is the error of a connection that the orchestrator ended with a goaway frame.
+type goawayError struct {
 	reason string
 	after  time.Duration // when to connect again
 }
 
-func (s *sentAway) Error() string { return "the orchestrator ended the uplink: " + s.reason }
+func (s *goawayError) Error() string { return "the orchestrator ended the uplink: " + s.reason }
 
 // read reads frames until the connection ends. It never waits for a disk, a program or a person: each frame is
 // passed, in order, to its handler.
@@ -34,7 +34,7 @@ func (w *Worker) read(ctx context.Context, l *link) error {
 		if err == nil {
 			bad = 0
 			if f, ok := frame.(*wire.Goaway); ok {
-				return &sentAway{reason: f.Reason, after: time.Duration(min(f.AfterMS, backoffMost.Milliseconds())) * time.Millisecond}
+				return &goawayError{reason: f.Reason, after: time.Duration(min(f.AfterMS, backoffMost.Milliseconds())) * time.Millisecond}
 			}
 			w.take(l, frame)
 			continue

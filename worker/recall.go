@@ -52,7 +52,7 @@ func (w *Worker) recall(l *link, f *wire.RunRecall) {
 			if w.ctx.Err() != nil {
 				return
 			}
-			known, err := w.tellAgain(run.RunID, run.Attempt)
+			known, err := w.reportAgain(run.RunID, run.Attempt)
 			if err != nil {
 				w.log.Error("an attempt cannot be reported again now", "run_id", run.RunID, "attempt", run.Attempt, "error", err)
 			} else if !known {
@@ -66,12 +66,12 @@ func (w *Worker) recall(l *link, f *wire.RunRecall) {
 	})
 }
 
-// tellAgain reports the end of an attempt once more, unless that is under way, or the start if its session
+// reportAgain reports the end of an attempt once more, unless that is under way, or the start if its session
 // lives. It returns false when there is no trace of the attempt.
-func (w *Worker) tellAgain(runID string, attempt int) (known bool, err error) {
+func (w *Worker) reportAgain(runID string, attempt int) (known bool, err error) {
 	if s := w.session(runID, attempt); s != nil {
 		if !s.isReported() {
-			return true, w.tellStarted(s.a)
+			return true, w.reportStarted(s.a)
 		}
 		// The session waits until the orchestrator has its log, or its folder is being removed.
 		rec, err := s.a.ReadDispatch()
@@ -106,8 +106,8 @@ func (w *Worker) tellAgain(runID string, attempt int) (known bool, err error) {
 	return true, w.reopen(runID, end, true)
 }
 
-// tellStarted reports the start of a live attempt once more, from the wrapper's record.
-func (w *Worker) tellStarted(a rundir.Attempt) error {
+// reportStarted reports the start of a live attempt once more, from the wrapper's record.
+func (w *Worker) reportStarted(a rundir.Attempt) error {
 	rec, err := a.ReadWrapper()
 	if errors.Is(err, fs.ErrNotExist) || err == nil && rec.Child == nil {
 		return nil // not started yet: the wrapper will report it

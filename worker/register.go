@@ -99,7 +99,7 @@ func (w *Worker) openSocket(ctx context.Context, as wire.Registered, caps []stri
 	header.Set(wire.HeaderBootID, w.bootID)
 	header.Set(wire.HeaderCapabilities, wire.JoinCapabilities(caps))
 	header.Set(wire.HeaderContainment, w.containment())
-	header.Set(wire.HeaderScopes, w.scopes.word())
+	header.Set(wire.HeaderScopes, w.scopes.state())
 	if as.Challenge != "" {
 		proof := wire.UplinkProof(as.HostID, w.instanceID, w.bootID, as.Challenge)
 		header.Set(wire.HeaderWorkerKey, w.publicKey())

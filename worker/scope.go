@@ -52,8 +52,8 @@ func (s *scopes) within(runID string) (argv, env []string) {
 	return append(argv, "--", "env", "-u", "XDG_RUNTIME_DIR", "-u", "DBUS_SESSION_BUS_ADDRESS"), busEnv()
 }
 
-// word returns whether runs have scopes here, as it is reported: on or off.
-func (s *scopes) word() string {
+// state returns whether runs have scopes here, as it is reported: on or off.
+func (s *scopes) state() string {
 	if s.begin() == nil {
 		return "off"
 	}

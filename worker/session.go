@@ -47,8 +47,8 @@ type session struct {
 	leader process.ID
 	tree   []leftover.Process
 	// Only tendTerminal uses these.
-	told   string     // the last logged warning about the terminal; empty: the terminal is in order
-	writer process.ID // the process that writes the log; zero: none was found
+	lastWarning string     // the last logged warning about the terminal; empty: the terminal is in order
+	writer      process.ID // the process that writes the log; zero: none was found
 
 	mu          sync.Mutex // guards the fields below
 	stopReason  string

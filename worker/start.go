@@ -66,7 +66,7 @@ func (s *session) start(ctx context.Context) error {
 	}
 	s.makeRelay()
 	s.found(made, s.socket())
-	s.tellHint(s.w.uplink())
+	s.sendHint(s.w.uplink())
 	return nil
 }
 

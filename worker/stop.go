@@ -42,7 +42,7 @@ func (w *Worker) refuseStart(runID string, attempt int) {
 		return
 	}
 	if over >= attempt || w.session(runID, attempt) != nil {
-		if _, err := w.tellAgain(runID, attempt); err != nil {
+		if _, err := w.reportAgain(runID, attempt); err != nil {
 			w.log.Error("an end cannot be reported again now", "run_id", runID, "attempt", attempt, "error", err)
 		}
 		return

@@ -104,7 +104,7 @@ func (s *session) checkTerminal(ctx context.Context) {
 	case err != nil && ctx.Err() == nil:
 		s.complain("the session cannot be queried; its state is unknown", "error", err)
 	case err == nil:
-		s.told = ""
+		s.lastWarning = ""
 		s.piped()
 	}
 }
@@ -136,8 +136,8 @@ func (s *session) reach(ctx context.Context, p place, call func() error) error {
 
 // complain logs a warning about the terminal, once until the warning changes.
 func (s *session) complain(message string, args ...any) {
-	if s.told != message {
-		s.told = message
+	if s.lastWarning != message {
+		s.lastWarning = message
 		s.log.Warn(message, args...)
 	}
 }

@@ -18,7 +18,7 @@ import (
 type translator func(s *session, input []byte) (sig *svc.Signal, why string)
 
 var translators = map[string]translator{
-	"claude": likeClaude("claude"), "qwen": likeClaude("qwen"), "copilot": fromCopilot,
+	"claude": fromClaudeLike("claude"), "qwen": fromClaudeLike("qwen"), "copilot": fromCopilot,
 	"codex": fromCodex, "gemini": fromGemini, "opencode": fromOpencode,
 }
 
@@ -112,9 +112,9 @@ func completed() *svc.Signal {
 	return &svc.Signal{Kind: svc.SignalCompleted, Result: svc.ResultSuccess}
 }
 
-// in sets the signal's conversation. A value that is not the id of a conversation is ignored, and the rest of
+// withConversation sets the signal's conversation. A value that is not the id of a conversation is ignored, and the rest of
 // the signal is kept.
-func in(conversation string, sig *svc.Signal) *svc.Signal {
+func withConversation(conversation string, sig *svc.Signal) *svc.Signal {
 	if svc.IsConversation(conversation) {
 		sig.Conversation = conversation
 	}

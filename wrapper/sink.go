@@ -35,9 +35,9 @@ func Sink(r io.Reader, path string, limit int64, state, times string) error {
 	return errors.Join(s.copy(r), f.Close())
 }
 
-// gulp is the pause before the sink reads again, so that output gathers: a program that writes fast costs one
+// gatherPause is the pause before the sink reads again, so that output gathers: a program that writes fast costs one
 // read for many of its lines, not one for each.
-const gulp = 2 * time.Millisecond
+const gatherPause = 2 * time.Millisecond
 
 // sinkLog is a log that is being written.
 type sinkLog struct {
@@ -61,7 +61,7 @@ func (s *sinkLog) copy(r io.Reader) error {
 	}
 	s.full = s.limit > 0 && s.size >= s.limit // an earlier attempt has written the notice
 	buf := make([]byte, 256<<10)
-	for ; ; time.Sleep(gulp) {
+	for ; ; time.Sleep(gatherPause) {
 		n, err := r.Read(buf)
 		// A failed write must not stop the reading: a full pipe would block the program in the session.
 		if n > 0 && !s.full {

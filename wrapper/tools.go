@@ -20,10 +20,10 @@ func notJSON(tool string, err error) string {
 	return fmt.Sprintf("%s passed no JSON object to its hook: %v", tool, err)
 }
 
-// likeClaude reads the hooks UserPromptSubmit, PermissionRequest, Stop and Notification of claude, and of qwen,
+// fromClaudeLike reads the hooks UserPromptSubmit, PermissionRequest, Stop and Notification of claude, and of qwen,
 // which has the same hooks. Stop means that the agent's turn is over; tasks that it started in the background
 // may still run. Each hook names the conversation.
-func likeClaude(tool string) translator {
+func fromClaudeLike(tool string) translator {
 	return func(_ *session, input []byte) (*svc.Signal, string) {
 		var e struct {
 			Event     string `json:"hook_event_name"`
@@ -44,20 +44,20 @@ func likeClaude(tool string) translator {
 		switch {
 		case e.Event == "Stop":
 			if n := stillRunning(e.Background); n > 0 {
-				return in(e.Session, &svc.Signal{Kind: svc.SignalProgress, Message: fmt.Sprintf("waiting for %d background tasks", n)}), ""
+				return withConversation(e.Session, &svc.Signal{Kind: svc.SignalProgress, Message: fmt.Sprintf("waiting for %d background tasks", n)}), ""
 			}
-			return in(e.Session, completed()), ""
+			return withConversation(e.Session, completed()), ""
 		case e.Event == "UserPromptSubmit":
-			return in(e.Session, submitted(e.Prompt)), ""
+			return withConversation(e.Session, submitted(e.Prompt)), ""
 		case e.Event == "PermissionRequest":
 			question := wantsToRun(e.ToolInput.Description, tool, commandLine(e.ToolInput.Command))
-			return in(e.Session, asks(question, tool+" asks for a permission to use "+e.Tool)), ""
+			return withConversation(e.Session, asks(question, tool+" asks for a permission to use "+e.Tool)), ""
 		case e.Event == "Notification" && e.Type == "idle_prompt":
-			return in(e.Session, waits(e.Message, tool+" waits for a prompt")), ""
+			return withConversation(e.Session, waits(e.Message, tool+" waits for a prompt")), ""
 		case e.Event == "Notification" && slices.Contains([]string{"permission_prompt", "elicitation_dialog", "agent_needs_input"}, e.Type),
 			// older versions send no type
 			e.Event == "Notification" && e.Type == "" && strings.Contains(e.Message, "permission"):
-			return in(e.Session, asks(e.Message, tool+" asks for a permission")), ""
+			return withConversation(e.Session, asks(e.Message, tool+" asks for a permission")), ""
 		default:
 			return nil, unknown(tool, strings.TrimSpace(e.Event+" "+e.Type))
 		}
@@ -113,7 +113,7 @@ func fromCodex(s *session, input []byte) (*svc.Signal, string) {
 		if !s.isConversation(e.Thread, e.Inputs) {
 			return nil, "the thread " + e.Thread + " is not the run's conversation"
 		}
-		return in(e.Thread, completed()), ""
+		return withConversation(e.Thread, completed()), ""
 	case e.Event == "PermissionRequest":
 		question := wantsToRun(e.ToolInput.Description, "codex", commandLine(e.ToolInput.Command))
 		return asks(question, "codex asks for a permission to use "+e.Tool), ""
@@ -186,11 +186,11 @@ func fromGemini(_ *session, input []byte) (*svc.Signal, string) {
 	}
 	switch e.Event {
 	case "BeforeAgent":
-		return in(e.Session, submitted(e.Prompt)), ""
+		return withConversation(e.Session, submitted(e.Prompt)), ""
 	case "AfterAgent":
-		return in(e.Session, completed()), ""
+		return withConversation(e.Session, completed()), ""
 	case "Notification":
-		return in(e.Session, asks(wantsToRun(e.Message, "gemini", e.Details.Command), "gemini asks for a permission")), ""
+		return withConversation(e.Session, asks(wantsToRun(e.Message, "gemini", e.Details.Command), "gemini asks for a permission")), ""
 	default:
 		return nil, unknown("gemini", e.Event)
 	}
@@ -228,9 +228,9 @@ func fromOpencode(_ *session, input []byte) (*svc.Signal, string) {
 		if e.Properties.Info.Parent != "" || !svc.IsConversation(e.Properties.Info.ID) {
 			return nil, "the session is not the run's conversation"
 		}
-		return in(e.Properties.Info.ID, &svc.Signal{Kind: svc.SignalProgress, Message: "begins a conversation"}), ""
+		return withConversation(e.Properties.Info.ID, &svc.Signal{Kind: svc.SignalProgress, Message: "begins a conversation"}), ""
 	case "session.idle":
-		return in(e.Properties.Session, completed()), ""
+		return withConversation(e.Properties.Session, completed()), ""
 	case "session.error":
 		failed := e.Properties.Error
 		if failed.Name == "MessageAbortedError" {

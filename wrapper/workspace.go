@@ -40,7 +40,7 @@ func (r *runner) prepareWorkspace(caught <-chan os.Signal) *failure {
 			if s == workspace.StepSetup && order.Setup == "" || s == workspace.StepInclude && !order.Source().IsPath() {
 				return
 			}
-			r.tell(stepWords[s])
+			r.reportStep(stepWords[s])
 		},
 	})
 	switch {
@@ -51,7 +51,7 @@ func (r *runner) prepareWorkspace(caught <-chan os.Signal) *failure {
 	case err != nil:
 		return r.cannot(exitCannotRun, "its working copy cannot be made: %v", err)
 	}
-	r.tell(fmt.Sprintf("the working copy is ready, on branch %s at %s of %s", made.Branch, svc.ShortCommit(made.BaseCommit), made.BaseRef))
+	r.reportStep(fmt.Sprintf("the working copy is ready, on branch %s at %s of %s", made.Branch, svc.ShortCommit(made.BaseCommit), made.BaseRef))
 	r.launch.Env = append(r.launch.Env, "SVC_WORKSPACE="+made.Path, "SVC_BASE_COMMIT="+made.BaseCommit)
 	if contain := r.launch.Contain; contain != nil {
 		contain.Show = append(contain.Show, host.Folders(made)...)
@@ -82,8 +82,8 @@ func insideOf(root, sub string) (string, error) {
 	return path, nil
 }
 
-// tell prints a step in the terminal and reports it as progress.
-func (r *runner) tell(words string) {
+// reportStep prints a step in the terminal and reports it as progress.
+func (r *runner) reportStep(words string) {
 	fmt.Fprintf(r.stderr, "svc: %s\r\n", words)
 	_, err := r.attempt.Put(svc.Signal{
 		RunID: r.launch.RunID, Attempt: r.launch.Attempt, Kind: svc.SignalProgress, Source: svc.FromHook, Message: words, Timestamp: r.time(),
