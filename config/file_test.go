@@ -160,6 +160,6 @@ projects = ["web"]
 	}
 	_, err = config.Load(sources(t, "[[notify]]\nname = \"a\"\nkind = \"slack\"\nurl = \"hidden\"\n"))
 	if err == nil || strings.Contains(err.Error(), "hidden") {
-		t.Errorf("a wrong address is told as %v", err)
+		t.Errorf("a wrong address is reported as %v", err)
 	}
 }

@@ -253,7 +253,7 @@ func TestAnEntrySurvivesJSON(t *testing.T) {
 		}
 	}
 	if err := new(provider.EnvMap).UnmarshalText([]byte("A=B\nC")); err == nil || !strings.Contains(err.Error(), "line 2") {
-		t.Errorf("a bad line was not told: %v", err)
+		t.Errorf("a bad line was not reported: %v", err)
 	}
 }
 

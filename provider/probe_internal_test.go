@@ -194,7 +194,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit:
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

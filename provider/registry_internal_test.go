@@ -231,7 +231,7 @@ func TestABrokenCatalogLeavesTheOldOneInForceAndIsToldOnce(t *testing.T) {
 	swap(t, path, catalogWith("c"))
 	w.becomes(t, "c")
 	if len(w.errors) != 0 {
-		t.Errorf("told again: %v", <-w.errors)
+		t.Errorf("reported again: %v", <-w.errors)
 	}
 	if text := w.log.String(); strings.Count(text, "refused") != 2 || !strings.Contains(text, "reloaded") {
 		t.Errorf("log: %s", text)

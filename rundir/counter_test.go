@@ -180,7 +180,7 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 	for !ok() {
 		select {
 		case <-limit:
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		case <-time.After(time.Millisecond):
 		}
 	}

@@ -98,7 +98,7 @@ func FuzzReadRecord(f *testing.F) {
 		}
 		l, err := rundir.TakeLaunch(path)
 		if err != nil && !errors.Is(err, rundir.ErrCorrupt) {
-			t.Fatalf("damage must be told as such: %v", err)
+			t.Fatalf("damage must be reported as such: %v", err)
 		}
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("the launch file is still there: %v", err)

@@ -86,7 +86,7 @@ func TestAContainedAgentReachesNothingOfSvc(t *testing.T) {
 		t.Errorf("the neighbour's end: %+v", got)
 	}
 	if got := l.o.header(wire.HeaderContainment); got != "bwrap" {
-		t.Errorf("the orchestrator is told %q", got)
+		t.Errorf("the orchestrator gets %q", got)
 	}
 }
 

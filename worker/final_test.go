@@ -39,7 +39,7 @@ func TestTheLastScreenIsKeptUntilItIsAcknowledged(t *testing.T) {
 	l.wait("the log", func() bool { return strings.Contains(l.o.log(run, 1), "the last words") })
 	l.stop()
 	if n := len(l.o.signalsOf(run, 1, svc.SignalFinished)); n != 0 {
-		t.Error("the end was told before the last screen was kept")
+		t.Error("the end was reported before the last screen was kept")
 	}
 	l.o.set(func(o *orchestrator) { o.screenless = false })
 	l.start()

@@ -148,7 +148,7 @@ func TestAnEmptyLogIsToldToBeEmpty(t *testing.T) {
 	end, told := l.o.ends[key{run, 1}]
 	l.o.mu.Unlock()
 	if !told || end != 0 {
-		t.Errorf("told a length of %d (%v), want 0", end, told)
+		t.Errorf("reported a length of %d (%v), want 0", end, told)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestAnAttemptWhoseEndCannotBeRecordedIsClearedLater(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(inTheWay), 0o700), os.WriteFile(inTheWay, nil, 0o600), os.WriteFile(let, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	l.wait("the word that the folder stays", func() bool { return strings.Contains(l.logs.String(), "until its end can be recorded") })
+	l.wait("the log message that the folder stays", func() bool { return strings.Contains(l.logs.String(), "until its end can be recorded") })
 	if !l.dir.Attempt(run, 1).Exists() {
 		t.Error("the attempt was cleared away without a tombstone")
 	}

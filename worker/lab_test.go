@@ -157,7 +157,7 @@ func (l *lab) wait(what string, ok func() bool) {
 	for !ok() {
 		select {
 		case <-deadline:
-			l.t.Fatalf("waited in vain for %s\nhistory: %v\nworker:\n%s", what, l.o.history(), l.logs)
+			l.t.Fatalf("timed out waiting for %s\nhistory: %v\nworker:\n%s", what, l.o.history(), l.logs)
 		case <-tick.C:
 		}
 	}

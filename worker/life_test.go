@@ -96,7 +96,7 @@ func TestAnAttemptThatCannotBeStartedFailsAndSaysWhy(t *testing.T) {
 		failed := l.o.signalsOf(run, 1, svc.SignalFailed)[0]
 		for _, part := range c.want {
 			if failed.Source != svc.FromWrapper || !strings.Contains(failed.Error, part) {
-				t.Errorf("%s: failed = %+v, want the wrapper's word with %q", c.name, failed, part)
+				t.Errorf("%s: failed = %+v, want the wrapper's record with %q", c.name, failed, part)
 			}
 		}
 		l.cleared(run, 1)

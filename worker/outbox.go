@@ -29,7 +29,7 @@ const (
 const (
 	keyLead  = 20 * time.Millisecond  // how long a key delays log chunks
 	mostHeld = 100 * time.Millisecond // the longest delay without a break, however fast keys arrive
-	heldPart = 5                      // after a delay, keys delay logs again only after this part of its length
+	heldPart = 5                      // after a delay, logs are not delayed again for 1/heldPart of its length
 	typingOn = 2 * time.Second        // for how long after a key more keys are expected
 )
 

@@ -81,7 +81,7 @@ func TestAToolThatThereIsAPresetForIsTold(t *testing.T) {
 	l.start()
 	l.wait("the first report", func() bool { return l.o.count("providers") > 0 })
 	if got := l.reported("qwen"); !got.Preset || got.Available || !strings.Contains(got.Reason, "svc provider add qwen") {
-		t.Errorf("a tool that the catalog lacks is told as %+v", got)
+		t.Errorf("a tool that the catalog lacks is reported as %+v", got)
 	}
 	if got := l.reported("goose"); got.Preset {
 		t.Error("a tool that the catalog has under another id is offered")

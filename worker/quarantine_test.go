@@ -53,7 +53,7 @@ func TestASessionWhoseRecordIsDamagedIsLeftAloneAndReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	if end := l.finished(run, 1); end.ExitCode != 5 {
-		t.Errorf("finished = %+v, want the wrapper's own word", end)
+		t.Errorf("finished = %+v, want the wrapper's record", end)
 	}
 	l.wait("the folder to be set aside", func() bool {
 		_, err := os.Stat(filepath.Join(string(l.dir), "quarantine", run+".1", "dispatch"))

@@ -38,7 +38,7 @@ func TestAnEndIsToldAgainWithItsLogBefore(t *testing.T) {
 	l.o.send(&wire.RunRecall{Runs: []wire.LiveRun{{RunID: run, Attempt: 1}}})
 	l.wait("the end once more", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFinished)) == 2 })
 	if again := l.o.signalsOf(run, 1, svc.SignalFinished)[1]; again.ExitCode != 7 {
-		t.Errorf("told again as %+v, want exit code 7", again)
+		t.Errorf("reported again as %+v, want exit code 7", again)
 	}
 	l.cleared(run, 1)
 	if got := l.o.log(run, 1); got != whole {
@@ -59,7 +59,7 @@ func TestTheStartOfALivingAttemptIsToldAgain(t *testing.T) {
 	l.wait("the start once more", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalStarted)) == 2 })
 	both := l.o.signalsOf(run, 1, svc.SignalStarted)
 	if first, again := both[0].PID, both[1].PID; first == nil || again == nil || *first != *again {
-		t.Errorf("told again with process %v, want %v", again, first)
+		t.Errorf("reported again with process %v, want %v", again, first)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestAStopOfAnAttemptThatIsOverTellsItsEndAgain(t *testing.T) {
 	l.o.send(&wire.RunStop{RunID: run, Attempt: 1, Reason: "run is stopped"})
 	l.wait("the end once more", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFinished)) == 2 })
 	if again := l.o.signalsOf(run, 1, svc.SignalFinished)[1]; again.ExitCode != 3 {
-		t.Errorf("told again as %+v, want exit code 3", again)
+		t.Errorf("reported again as %+v, want exit code 3", again)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestALogIsReadFromTheHostWhereverItWasLost(t *testing.T) {
 	l.cleared(run, 1)
 	l.cleared(run, 2)
 	if n := len(l.o.signalsOf(run, 1, svc.SignalFinished)) + len(l.o.signalsOf(run, 2, svc.SignalFinished)); n != ends {
-		t.Errorf("%d ends were told, want no more than the %d of before: only the logs were asked for", n, ends)
+		t.Errorf("%d ends were reported, want no more than the %d of before: only the logs were asked for", n, ends)
 	}
 	l.o.send(&wire.LogRead{RunID: svc.NewRunID(), Attempt: 1})
 	l.wait("that it is gone", func() bool { return len(framesOf[*wire.LogGone](l.o)) == 1 })

@@ -54,7 +54,7 @@ func TestAStartIsToldWhenTheSessionCanBeReached(t *testing.T) {
 	l.start()
 	run := l.begin("read line; exit 0")
 	if !l.w.session(run, 1).where().live {
-		t.Error("the start was told of a session that cannot be reached")
+		t.Error("the start was reported of a session that cannot be reached")
 	}
 	l.typeInto(run, "\r")
 	l.finished(run, 1)

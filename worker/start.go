@@ -287,7 +287,7 @@ func (w *Worker) homeHint(f *wire.RunDispatch) string {
 	if f.Cwd != "" || w.opts.Config.Worker.Cwd != "" || f.Workspace != nil {
 		return ""
 	}
-	return "no working directory is set for it, so it works in the home folder " + lookup(w.opts.Environ, "HOME") +
+	return "no folder is set for it, so it works in the home folder " + lookup(w.opts.Environ, "HOME") +
 		"; set one for the project: svc project update PROJECT --cwd DIR"
 }
 

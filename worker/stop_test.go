@@ -117,7 +117,7 @@ func TestAnAttemptThatIsStoppedBeforeItStartsNeverStarts(t *testing.T) {
 	l.o.send(&wire.RunStop{RunID: run, Attempt: 1, Reason: "user"}) // the orchestrator may have lost the report
 	l.wait("the end once more", func() bool { return len(l.o.signalsOf(run, 1, svc.SignalFinished)) == 2 })
 	if again := l.o.signalsOf(run, 1, svc.SignalFinished)[1]; again.Reason != "stopped before start" {
-		t.Errorf("told again as %+v, want stopped before start", again)
+		t.Errorf("reported again as %+v, want stopped before start", again)
 	}
 	if end := l.finished(older, 2); end.ExitCode != -1 || end.Reason != "stopped before start" {
 		t.Errorf("finished = %+v, want -1, stopped before start", end)
@@ -257,7 +257,7 @@ func TestAnEndIsToldWhenNothingOfTheAttemptLives(t *testing.T) {
 				}
 				l.finished(run, 1)
 				if len(lived) > 0 || alive(pid) {
-					t.Error("the end was told while a process of the attempt lived")
+					t.Error("the end was reported while a process of the attempt lived")
 				}
 				l.cleared(run, 1)
 				l.idle()

@@ -123,7 +123,7 @@ func TestAnEndThatWasRefusedComesAgainAfterWhatWasBeforeIt(t *testing.T) {
 	l.cleared(run, 1)
 	l.o.set(func(o *orchestrator) {
 		if !strings.Contains(logAtEnd, words) || refusedEnds != 2 {
-			t.Errorf("the end was told %d times, at last with the log %q", refusedEnds, logAtEnd)
+			t.Errorf("the end was reported %d times, at last with the log %q", refusedEnds, logAtEnd)
 		}
 		for _, said := range o.relayed[key{run, 1}] {
 			if said.Get(wire.HeaderLogBytes) == "" || said.Get(wire.HeaderLastScreen) != "1" {

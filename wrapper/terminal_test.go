@@ -76,7 +76,7 @@ func TestANewSizeReachesTheProviderOnce(t *testing.T) {
 			t.Errorf("exit code %d", got)
 		}
 		if got := strings.Count(c.screen(), "size "); got != 1 {
-			t.Errorf("told %d times:\n%s", got, c.screen())
+			t.Errorf("reported %d times:\n%s", got, c.screen())
 		}
 	})
 }
