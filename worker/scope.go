@@ -39,7 +39,7 @@ func (s *scopes) within(runID string) (argv, env []string) {
 	if begin == nil {
 		return nil, nil
 	}
-	// Each start uses a new unit name, since systemd refuses a name that is in use.
+	// systemd refuses a name that is in use, so it ends with the time, in units of 65 s.
 	argv = append(append([]string{}, begin...), "--unit="+svc.SessionName(runID)+"-"+svc.NewID()[:8])
 	settings := s.w.opts.Config.Worker
 	if settings.RunMemoryMax != "" {
