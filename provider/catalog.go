@@ -147,5 +147,6 @@ func (e Entry) clone() Entry {
 	e.EnvMap = slices.Clone(e.EnvMap)
 	e.CompletionSignals = slices.Clone(e.CompletionSignals)
 	e.InstalledDetection = slices.Clone(e.InstalledDetection)
+	e.KeepAlive = slices.Clone(e.KeepAlive)
 	return e
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"svc"
 )
 
@@ -39,8 +41,7 @@ func (s *scopes) within(runID string) (argv, env []string) {
 	if begin == nil {
 		return nil, nil
 	}
-	// systemd refuses a name that is in use, so it ends with the time, in units of 65 s.
-	argv = append(append([]string{}, begin...), "--unit="+svc.SessionName(runID)+"-"+svc.NewID()[:8])
+	argv = append(append([]string{}, begin...), "--unit="+unitName(runID))
 	settings := s.w.opts.Config.Worker
 	if settings.RunMemoryMax != "" {
 		argv = append(argv, "-p", "MemoryMax="+settings.RunMemoryMax)
@@ -51,6 +52,10 @@ func (s *scopes) within(runID string) (argv, env []string) {
 	// If tmux finds the user's manager, it moves each pane to another scope, which has no limits.
 	return append(argv, "--", "env", "-u", "XDG_RUNTIME_DIR", "-u", "DBUS_SESSION_BUS_ADDRESS"), busEnv()
 }
+
+// unitName returns a name for the scope of a session. It ends at random, because systemd refuses a name that is in use:
+// an earlier session of the run may still have its scope.
+func unitName(runID string) string { return svc.SessionName(runID) + "-" + uuid.NewString()[:8] }
 
 // state returns whether runs have scopes here, as it is reported: on or off.
 func (s *scopes) state() string {

@@ -1,6 +1,19 @@
 package worker
 
-import "testing"
+import (
+	"testing"
+
+	"svc"
+)
+
+// A run that is restarted at once begins before the scope of its last session is gone.
+func TestEachSessionOfARunHasAScopeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	run := svc.NewRunID()
+	if first, second := unitName(run), unitName(run); first == second {
+		t.Errorf("two sessions have the scope %s", first)
+	}
+}
 
 func TestAUsersScopesAreBelowTheUsersManager(t *testing.T) {
 	t.Parallel()
